@@ -1,0 +1,111 @@
+"""Where rows live: the one interface of every table, in memory or not."""
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.data.block import Array, Block, Mask
+from lowdim.messages import error
+
+TILE_CELLS = 2**20  # 8 MB of float64: a tile stays in the last-level cache while BLAS works on it
+TILE_ROWS = (256, 8192)  # fewer rows waste BLAS, more waste the cache in row-wise E-steps
+KEEP_CELLS = 2**22  # up to 32 MB of finished blocks are kept between passes
+
+
+def tile_rows(d: int) -> int:
+    """Rows in a tile: a power of two that depends on the number of columns alone."""
+    rows = min(max(TILE_CELLS // max(d, 1), TILE_ROWS[0]), TILE_ROWS[1])
+    return 1 << (rows.bit_length() - 1)
+
+
+class Header(NamedTuple):
+    """What a fit needs to know of a table beside its rows."""
+
+    n: int
+    d: int
+    columns: tuple[str, ...]
+    named: bool
+
+
+class Source(ABC):
+    """A table as a stream of blocks, each of `block_tiles` (a power of two) whole tiles."""
+
+    def __init__(self, shape: tuple[int, int], columns: tuple[str, ...] | None, weight: Array | None = None,
+                 tile: int | None = None, block_tiles: int = 1) -> None:
+        self.n, self.d = shape
+        self.named = columns is not None
+        self.columns = columns if columns is not None else tuple(f"c{j + 1}" for j in range(self.d))
+        self.weight = weight
+        self.tile = tile_rows(self.d) if tile is None else tile
+        self.block_tiles = block_tiles
+        self._kept: dict[int, Block] = {}
+
+    @abstractmethod
+    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        """These rows as float64, gaps as NaN or, where a mask is given, marked False in it."""
+
+    @property
+    def header(self) -> Header:
+        return Header(self.n, self.d, self.columns, self.named)
+
+    @property
+    def n_blocks(self) -> int:
+        step = self.tile * self.block_tiles
+        return -(-self.n // step)
+
+    @property
+    def total(self) -> float:
+        """The number of rows, each counted by its weight."""
+        return float(self.n) if self.weight is None else float(self.weight.sum())
+
+    def block(self, i: int) -> Block:
+        """Block i. Small tables keep their finished blocks from pass to pass."""
+        if i in self._kept:
+            return self._kept[i]
+        step = self.tile * self.block_tiles
+        begin, end = i * step, min((i + 1) * step, self.n)
+        block = self._finish(slice(begin, end), begin)
+        if self.n * self.d <= KEEP_CELLS:
+            self._kept[i] = block
+        return block
+
+    def sample(self, k: int, rng: np.random.Generator | None = None) -> Block:
+        """About k rows by global index: drawn by `rng`, or evenly spread where there is none."""
+        k = min(k, self.n)
+        spread = (np.arange(k) * self.n) // max(k, 1)
+        rows = spread if rng is None else np.sort(rng.choice(self.n, k, replace=False))
+        return self._finish(rows, 0)
+
+    def _finish(self, rows: slice | NDArray[np.intp], start: int) -> Block:
+        values, mask = self.read(rows)
+        weight = None if self.weight is None else self.weight[rows]
+        return finish(values, mask, weight, start, rows, self.columns)
+
+    def fingerprint(self) -> str:
+        """A short name for this table's shape and first and last rows."""
+        digest = hashlib.blake2b(f"{self.n} {self.d} {self.columns}".encode(), digest_size=16)
+        for rows in (slice(0, min(self.n, 8)), slice(max(self.n - 8, 0), self.n)):
+            digest.update(self.read(rows)[0].tobytes())
+        return digest.hexdigest()
+
+
+def finish(values: Array, mask: Mask | None, weight: Array | None, start: int,
+           rows: slice | NDArray[np.intp], columns: tuple[str, ...]) -> Block:
+    """A block from raw values: gaps found and zeroed, infinite cells refused."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = bool(np.isfinite(values.sum()))  # one cheap look; only if it fails, a look at every cell
+    if mask is None and finite:
+        return Block(values, None, weight, start)
+    seen = ~np.isnan(values) if mask is None else mask & ~np.isnan(values)
+    values = np.where(seen, values, 0.0)
+    if not finite and not np.isfinite(values).all():
+        i, j = np.argwhere(~np.isfinite(values))[0]
+        row = int(np.arange(rows.start, rows.stop)[i] if isinstance(rows, slice) else rows[i])
+        # scikit-learn's users look for the word "infinity" in this error
+        raise error("LD150", f"row {row + 1}, column '{columns[j]}' (infinity)", value=values[i, j],
+                    column=columns[j])
+    return Block(values, None if seen.all() else seen, weight, start)

@@ -1,0 +1,91 @@
+"""A table seen through a change of origin and unit, or turned on its side."""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.data.arrays import ArraySource
+from lowdim.data.block import Array, Block, Mask
+from lowdim.data.source import Source
+
+
+class Frame(NamedTuple):
+    """The origin and unit a model works in: z = (x - shift) * scale.
+
+    `shift` keeps digits where a column sits far from zero, `scale` where numbers are huge or tiny.
+    `unit` is what one reported unit is worth in the table's own: the column's spread where the model
+    standardises, otherwise one.
+    """
+
+    shift: Array
+    scale: Array
+    unit: Array
+
+    def inward(self, block: Block) -> Block:
+        """The block in the model's units."""
+        z = (block.x - self.shift) * self.scale
+        if block.mask is not None:
+            z[~block.mask] = 0.0
+        return block._replace(x=z)
+
+    def outward(self, z: Array) -> Array:
+        """Cells in the model's units, in the table's."""
+        return z / self.scale + self.shift
+
+    def log_stretch(self, mask: Mask | None) -> Array | float:
+        """What a log density gains when it is stated in the table's units."""
+        logs = np.log(self.scale)
+        return float(logs.sum()) if mask is None else np.asarray(mask @ logs, dtype=np.float64)
+
+    @property
+    def report(self) -> Array:
+        """Factor from the model's units to the reported ones."""
+        return 1.0 / (self.scale * self.unit)
+
+
+class Framed(Source):
+    """A source seen through a frame."""
+
+    def __init__(self, source: Source, frame: Frame) -> None:
+        super().__init__((source.n, source.d), source.columns, source.weight, source.tile, source.block_tiles)
+        self.named, self.source, self.frame = source.named, source, frame
+
+    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        raise NotImplementedError("a framed source makes finished blocks")
+
+    def _finish(self, rows: slice | NDArray[np.intp], start: int) -> Block:
+        return self.frame.inward(self.source._finish(rows, start))
+
+
+def gather(source: Source) -> tuple[Array, Mask | None]:
+    """The whole table in memory, for the methods that cannot do with less."""
+    x, mask, complete = np.empty((source.n, source.d)), np.ones((source.n, source.d), dtype=bool), True
+    for i in range(source.n_blocks):
+        block = source.block(i)
+        x[block.start: block.start + block.rows] = block.x
+        if block.mask is not None:
+            complete = False
+            mask[block.start: block.start + block.rows] = block.mask
+    return x, None if complete else mask
+
+
+def transposed(source: Source) -> ArraySource:
+    """The table turned on its side, in memory: its columns become rows."""
+    x, mask = gather(source)
+    return ArraySource(np.ascontiguousarray(x.T), None if mask is None else np.ascontiguousarray(mask.T),
+                       columns=None)
+
+
+class Chosen(Source):
+    """Some columns of a source, in the order asked for."""
+
+    def __init__(self, source: Source, order: list[int]) -> None:
+        names = tuple(source.columns[j] for j in order)
+        super().__init__((source.n, len(order)), names, source.weight, None, source.block_tiles)
+        self.source, self.order = source, order
+
+    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        values, mask = self.source.read(rows)
+        return np.ascontiguousarray(values[:, self.order]), None if mask is None else mask[:, self.order]

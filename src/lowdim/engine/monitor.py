@@ -1,0 +1,111 @@
+"""What watches a fit: history, convergence, falls, callbacks and Ctrl-C."""
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from types import FrameType, TracebackType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowdim.engine.fold import Run
+from lowdim.messages import warn
+
+ROUNDING = 64 * np.finfo(float).eps  # relative noise of an objective summed over many rows
+
+
+class Step(NamedTuple):
+    """What a callback sees after each pass."""
+
+    model: str
+    passes: int
+    objective: float
+    gain: float
+
+
+class Fit(NamedTuple):
+    """What a driver returns: the best parameters seen, their statistics, and how it went."""
+
+    params: Any
+    stats: Any
+    objective: float
+    history: tuple[float, ...]
+    passes: int
+    converged: bool
+    reason: str
+    solver: str
+
+
+class Monitor:
+    """Decides after each pass whether to go on; use it as a context so that Ctrl-C is caught."""
+
+    def __init__(self, run: Run, name: str, tol: float, max_iter: int) -> None:
+        self.run, self.name, self.tol, self.max_iter = run, name, tol, max_iter
+        self.history: list[float] = []
+        self.best: tuple[float, Any, Any] | None = None
+        self.gains: list[float] = []
+        self.reason, self.interrupted = "", False
+
+    def __enter__(self) -> Monitor:
+        self.old: Any = None
+        if threading.current_thread() is threading.main_thread():
+            self.old = signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if self.old is not None:
+            signal.signal(signal.SIGINT, self.old)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self.interrupted:  # the second Ctrl-C means now
+            raise KeyboardInterrupt
+        self.interrupted = True
+
+    def see(self, params: Any, stats: Any, value: float, jumped: bool) -> bool:
+        """Note a pass; True if the objective fell. `jumped` says the parameters were extrapolated."""
+        self.history.append(value)
+        before = None if self.best is None else self.best[0]
+        gain = float("inf") if before is None else value - before
+        fell = before is not None and not gain >= -ROUNDING * abs(before)  # NaN counts as a fall
+        if not fell or self.best is None:
+            if before is None or gain >= 0:
+                self.best = (value, params, stats)
+            self.gains.append(max(gain, 0.0))
+        self._decide(value, gain, fell, jumped, before)
+        return fell
+
+    def _decide(self, value: float, gain: float, fell: bool, jumped: bool, before: float | None) -> None:
+        step = Step(self.name, len(self.history), value, gain)
+        if self.run.verbose:
+            print(f"{self.name}  pass {step.passes}/{self.max_iter}  objective {value:.6f}  change {gain:.1e}",
+                  file=sys.stderr)
+        if fell and not jumped:
+            self.reason = "the objective fell"
+            warn("LD208", before=before, after=value, number=step.passes)
+        elif self.interrupted:
+            self.reason = "interrupted"
+        elif not fell and self.left(value) <= self.tol:
+            self.reason = "converged"
+        elif len(self.history) >= self.max_iter:
+            self.reason = "the limit of passes was reached"
+        if self.run.callback is not None and self.run.callback(step) and not self.reason:
+            self.reason = "stopped by the callback"
+
+    def left(self, value: float) -> float:
+        """How much the objective may still gain, if gains go on shrinking as they did (Aitken)."""
+        if len(self.gains) < 3:
+            return float("inf")
+        last, before = self.gains[-1], self.gains[-2]
+        if last <= ROUNDING * abs(value):
+            return 0.0
+        rate = min(last / before, 0.99) if before > 0 else 0.99
+        return last / (1.0 - rate)
+
+    def fit(self, solver: str) -> Fit:
+        """The best seen."""
+        assert self.best is not None
+        value, params, stats = self.best
+        return Fit(params, stats, value, tuple(self.history), len(self.history), self.reason == "converged",
+                   self.reason, solver)

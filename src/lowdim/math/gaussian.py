@@ -1,0 +1,136 @@
+"""The masked linear-Gaussian model: x = mu + W z + e, z ~ N(0, I), e_j ~ N(0, psi_j).
+
+Rows with any pattern of gaps at once: the precision of z given the seen cells of row i is
+A_i = I + sum_j m_ij w_j w_j' / psi_j, which for all rows is one product of the mask with a table of
+outer products, followed by one small inverse a row; then one product back for the M-step.
+
+Reference: Lawrence seed 2.9-2.11 (with its errata 3), Zabaras seed on EM for PPCA; re-derived with gaps.
+"""
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.math.linalg import EPS, Array, inverse_packed, lower, root, times_packed, unpack
+
+LOG_TWO_PI = float(np.log(2 * np.pi))
+Mask = NDArray[np.bool_]
+
+
+class Latent(NamedTuple):
+    """p(z | seen cells) of each row, its log density, and what the mean leaves unexplained."""
+
+    mean: Array  # n x q
+    cov: Array  # packed, (q(q+1)/2) x n, or x 1 where every row has the same
+    log_density: Array
+    rest: Array  # n x d, zero at gaps
+
+
+def posterior(x: Array, mask: Mask | None, W: Array, mu: Array, psi: Array) -> Latent:
+    """The E-step: exact for every row, whatever its gaps."""
+    q = W.shape[1]
+    V = W / psi[:, None]
+    i, j = lower(q)
+    r = x - mu
+    if mask is None:
+        A = (V.T @ W)[i, j][:, None]
+        logs: Array | float = float(np.log(psi).sum()) + len(mu) * LOG_TWO_PI
+    else:
+        m = mask.astype(np.float64)
+        r *= m
+        A = (V[:, i] * W[:, j]).T @ m.T
+        logs = m @ (np.log(psi) + LOG_TWO_PI)
+    A[i == j] += 1.0
+    cov, logdet = inverse_packed(A, q)
+    mean = times_packed(cov, np.ascontiguousarray((r @ V).T)).T
+    rest = r - mean @ W.T
+    if mask is not None:
+        rest *= m
+    # r' C^-1 r = |rest|^2_psi + |mean|^2, a sum of squares that cannot cancel
+    quadratic = (rest * rest) @ (1.0 / psi) + (mean * mean).sum(axis=1)
+    return Latent(mean, cov, -0.5 * (logs + logdet + quadratic), rest)
+
+
+class Sums(NamedTuple):
+    """What the M-step needs; every part is a plain sum over rows.
+
+    With e = x - w'z - mu at the *present* parameters, the increments of (w_j, mu_j) regress e_j on
+    (z, 1): near convergence the right-hand sides are small, and nothing cancels.
+    """
+
+    n: float
+    log_density: float
+    z: Array  # sum E[z]                                q
+    zz: Array  # sum E[zz'], packed                     q(q+1)/2
+    A: Array  # sum over seen of E[(z,1)(z,1)'], packed: zz, z, 1    d x (q(q+1)/2 + q + 1)
+    B: Array  # sum over seen of E[e (z,1)]             d x (q + 1)
+    rest: Array  # sum over seen of E[e^2]              d
+    seen: Array  # seen cells                           d
+
+    def merge(self, other: Self) -> Self:
+        parts: Any = zip(self, other, strict=True)
+        return type(self)(*(a + b for a, b in parts))
+
+
+def sums(mask: Mask | None, weight: Array | None, latent: Latent, W: Array) -> Sums:
+    """The statistics of a block, given its posterior."""
+    (rows, q), d = latent.mean.shape, len(W)
+    i, j = lower(q)
+    z = latent.mean.T
+    rest = latent.rest if weight is None else latent.rest * weight[:, None]
+    tall = np.concatenate([np.broadcast_to(latent.cov, (len(i), rows)), z[i] * z[j], z, np.ones((1, rows))])
+    if weight is not None:
+        tall = tall * weight
+    whole = tall.sum(axis=1)
+    per = np.broadcast_to(whole, (d, len(whole))) if mask is None else (tall @ mask.astype(np.float64)).T
+    C = per[:, : len(i)]  # sum over seen of Cov[z]
+    Cw = times_packed(C.T, np.ascontiguousarray(W.T)).T
+    B = np.column_stack([rest.T @ latent.mean - Cw, rest.sum(axis=0)])
+    A = per[:, len(i):].copy()
+    A[:, : len(i)] += C
+    zz = whole[: len(i)] + whole[len(i): 2 * len(i)]
+    log_density = float(latent.log_density.sum() if weight is None else weight @ latent.log_density)
+    squares = (rest * latent.rest).sum(axis=0) + (Cw * W).sum(axis=1)
+    return Sums(float(whole[-1]), log_density, whole[2 * len(i): -1], zz, A, B, squares, A[:, -1].copy())
+
+
+def design(A: Array, q: int) -> Array:
+    """The packed regression matrices as d matrices of order q + 1."""
+    p = q * (q + 1) // 2
+    full = np.empty((len(A), q + 1, q + 1))
+    full[:, :q, :q] = unpack(A[:, :p].T, q)
+    full[:, :q, q] = full[:, q, :q] = A[:, p: p + q]
+    full[:, q, q] = A[:, -1]
+    return full
+
+
+def regress(s: Sums, W: Array, mu: Array) -> tuple[Array, Array, Array]:
+    """The M-step for (w_j, mu_j) of every column, and the sum of squares each leaves."""
+    q = W.shape[1]
+    A = design(s.A, q)
+    ridge = EPS * np.trace(A, axis1=1, axis2=2)[:, None] + np.finfo(float).tiny
+    A[:, np.arange(q + 1), np.arange(q + 1)] += ridge  # a column seen once or twice is nearly singular
+    step = np.linalg.solve(A, s.B[:, :, None])[:, :, 0]
+    left = np.maximum(s.rest - (step * s.B).sum(axis=1), 0.0)
+    return W + step[:, :q], mu + step[:, q], left
+
+
+def expand(s: Sums, W: Array, mu: Array) -> tuple[Array, Array]:
+    """Parameter expansion: let z ~ N(nu, P), fit nu and P, and absorb them into mu and W.
+
+    Without it EM crawls: the mean and the length of the axes then move by a small share a pass.
+    """
+    q = W.shape[1]
+    nu = s.z / s.n
+    P = unpack(s.zz[:, None], q)[0] / s.n - np.outer(nu, nu)
+    return W @ root(P), mu + W @ nu
+
+
+def parameter_covariance(s: Sums, psi: Array, q: int) -> Array:
+    """Covariance of (w_j, mu_j) given the latent variables' posterior: psi_j A_j^-1, d matrices."""
+    A = design(s.A, q)
+    values, U = np.linalg.eigh(A)
+    values = np.maximum(values, EPS * np.maximum(values[:, -1:], 1.0))
+    return (U * (psi[:, None] / values)[:, None, :]) @ U.transpose(0, 2, 1)

@@ -1,0 +1,209 @@
+"""The catalogue of messages: what happened, where, why it matters, and what to do about it.
+
+Every error and warning of lowdim is made here, so that one code has one text wherever it appears.
+Rows are counted from 1 in messages; Python positions are counted from 0.
+"""
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any, NamedTuple
+
+
+class Message(NamedTuple):
+    """One message: a code, its severity, and four lines of text."""
+
+    code: str
+    severity: str
+    what: str
+    where: str
+    why: str
+    fix: str
+
+    def __str__(self) -> str:
+        lines = [f"{self.code} {self.severity}  {self.what}"]
+        for name, text in (("where", self.where), ("why", self.why), ("fix", self.fix)):
+            if text:
+                lines.append(f"  {name:<7} {text}")
+        return "\n".join(lines)
+
+
+class LowdimError(Exception):
+    """Any error lowdim raises on purpose; `code`, `fix` and the whole `message` are attributes."""
+
+    def __init__(self, message: Message | str) -> None:
+        super().__init__(str(message))
+        self.message = message
+        self.code = message.code if isinstance(message, Message) else ""
+        self.fix = message.fix if isinstance(message, Message) else ""
+
+
+class TableError(LowdimError, ValueError):
+    """The table cannot be used as it is."""
+
+
+class TableTypeError(TableError, TypeError):
+    """A column holds something that is not a number."""
+
+
+class OptionError(LowdimError, ValueError):
+    """An option of a model has a value it cannot have."""
+
+
+class BudgetError(LowdimError, MemoryError):
+    """The job would not fit into the memory it was given."""
+
+
+class VerbError(LowdimError, AttributeError):
+    """This model cannot have this verb; the text says why and what to use instead."""
+
+
+class FileError(LowdimError, ValueError):
+    """A model file that is damaged, foreign or cannot be written."""
+
+
+class LowdimWarning(UserWarning):
+    """Any warning lowdim gives on purpose."""
+
+
+class TableWarning(LowdimWarning):
+    """Something about the table that the reader of a result should know."""
+
+
+class ModelWarning(LowdimWarning):
+    """Something about the fitted model that the reader of a result should know."""
+
+
+class Entry(NamedTuple):
+    kind: type
+    what: str
+    why: str = ""
+    fix: str = ""
+
+
+CATALOGUE: dict[str, Entry] = {
+    # the shape of a table
+    "LD100": Entry(TableError, "A table needs two dimensions, got an array of shape {shape}",
+                   "rows are observations and columns are variables",
+                   "Reshape your data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row"),
+    "LD101": Entry(TableTypeError, "'{type}' is not a table lowdim can read",
+                   "", "pass a NumPy array, a masked array, a pandas or polars frame, an Arrow table, a "
+                   "scipy.sparse matrix or a memory map"),
+    "LD102": Entry(TableError, "Complex data not supported: {column} holds complex numbers",
+                   "axes are built from real numbers", "pass X.real, X.imag or abs(X)"),
+    "LD104": Entry(TableTypeError, "Column '{column}' cannot be used as a number ({type})",
+                   "axes are built from numbers{python}", "leave it out, or encode it as numbers first"),
+    "LD105": Entry(TableError, "Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.",
+                   "there is nothing to describe", "pass at least one column"),
+    "LD120": Entry(TableError, "Column '{column}' is completely empty",
+                   "nothing can be learnt about it, so nothing can be filled in", "leave the column out"),
+    "LD121": Entry(TableWarning, "{count} of {n} rows are completely empty",
+                   "such a row says nothing: it gets the prior, the middle of the map with full uncertainty",
+                   "leave these rows out if that is not wanted"),
+    "LD130": Entry(TableWarning, "Column '{column}' never changes; its scale was set to 1",
+                   "dividing by a spread of zero is not possible", "leave the column out, or standardize=False"),
+    "LD131": Entry(TableError, "Column '{column}' never changes",
+                   "a factor model explains correlations, and a constant has none", "leave the column out"),
+    "LD133": Entry(TableWarning, "No column varies: all rows are the same",
+                   "every direction is as good as any other and none explains anything",
+                   "check that the right table was read"),
+    "LD150": Entry(TableError, "Infinite value {value} in column '{column}'",
+                   "usually a division by zero; reading it as a gap would hide that",
+                   "if it really is unknown, replace it with NaN"),
+    "LD152": Entry(TableWarning, "Variances beyond the range of double precision were set to {limit}",
+                   "values near {size} have squares that cannot be stored; singular values, ratios and scores "
+                   "are exact", "divide the table by a power of ten"),
+    "LD153": Entry(TableWarning, "Column '{column}' keeps only about {digits} digits of its variation",
+                   "its values are so large beside their spread that the stored numbers are coarse",
+                   "subtract a constant before storing the column"),
+    "LD154": Entry(TableWarning, "Column spreads differ by a factor of {factor}: '{small}' against '{large}'",
+                   "variance is measured in the columns' own units, so the largest decides every axis",
+                   "standardize=True"),
+    "LD160": Entry(TableError, "The table has {n} row(s) (n_samples={n}); at least {least} are needed",
+                   "variation cannot be seen in fewer", "rows and columns swapped? pass X.T"),
+    "LD161": Entry(TableError, "Only {seen} cells are seen, too few to fit anything",
+                   "every row or column is almost empty", "check how gaps were coded"),
+    "LD162": Entry(TableWarning, "{count} column pair(s) are never seen together, e.g. '{first}' and '{second}'",
+                   "their correlation rests on the model alone, not on the data",
+                   "read fills across these columns with care"),
+    "LD163": Entry(TableError, "{job} needs complete rows, and this table has gaps",
+                   "{why}", "{fix}"),
+    "LD170": Entry(BudgetError, "{job} needs about {need} of memory; {have} are allowed",
+                   "it would be refused or killed halfway", "{alternative}"),
+    # options
+    "LD200": Entry(OptionError, "n_components={asked} is not possible: at most {most}",
+                   "{why}", "choose n_components between 0 and {most}"),
+    "LD213": Entry(OptionError, "n_components={asked} is not possible where a table has gaps",
+                   "all directions together reproduce every seen cell and say nothing about the gaps",
+                   "choose n_components as a number, at most {most}, or a fraction of the variance"),
+    "LD210": Entry(OptionError, "{option}={value!r} is not allowed", "", "choose {allowed}"),
+    "LD206": Entry(OptionError, "{q} factors are too many for {d} columns: {dof} degrees of freedom",
+                   "more parameters than correlations: the factors cannot be told apart", "at most {most} factors"),
+    "LD207": Entry(TableError, "Factor analysis needs at least three columns, got {d} feature(s)",
+                   "with fewer, common and own variance cannot be told apart", "use ProbabilisticPCA"),
+    "LD230": Entry(TableError, "sample_weight is not usable: {problem}",
+                   "a weight says how many times a row counts", "pass {n} finite weights >= 0, one a row"),
+    # what a fit says about itself
+    "LD201": Entry(ModelWarning, "{model} stopped after {passes} passes before it had converged: {reason}",
+                   "the result is the best seen and is marked converged_=False", "raise max_iter or tol"),
+    "LD202": Entry(ModelWarning, "The noise variance reached its floor, {floor:.3g}",
+                   "{q} dimensions reproduce the table exactly (rank {rank}), so nothing is left to call noise; "
+                   "densities are stated with this floor", "fewer n_components"),
+    "LD203": Entry(ModelWarning, "Components {first} to {last} have equal variance",
+                   "their plane is determined, their directions in it are not", "read them together"),
+    "LD204": Entry(ModelWarning, "Heywood case: the uniqueness of '{column}' is on its bound, {bound}",
+                   "the factors explain this column (almost) completely, which is rarely believable",
+                   "fewer factors, or look for a near copy of this column"),
+    "LD205": Entry(ModelWarning, "The correlation matrix is singular; {ridge:.3g} was added to its diagonal",
+                   "{why}", "leave out copied or summed columns, or use more rows"),
+    "LD208": Entry(ModelWarning, "The objective fell from {before:.10g} to {after:.10g} at pass {number}",
+                   "it never should; the best parameters seen were kept", "please report this table's shape"),
+    "LD209": Entry(ModelWarning, "{solver} stopped with a residual of {residual:.1e} (asked: {tol:.0e})",
+                   "the spectrum is too flat to tell the last components apart",
+                   "solver='covariance', or fewer n_components"),
+    "LD211": Entry(ModelWarning, "Interrupted: {model} returns the best of {passes} passes, converged_=False",
+                   "", "call fit again to start anew"),
+    "LD212": Entry(ModelWarning, "{seen} cells are seen and {free} numbers are free",
+                   "the fit may follow the noise", "fewer n_components"),
+    # new rows
+    "LD220": Entry(TableError, "X has {got} features, but {model} is expecting {want} features as input{missing}",
+                   "the columns must be those the model was fitted on", "select or add the columns"),
+    "LD240": Entry(VerbError, "{model} has no '{verb}'", "{why}", "{fix}"),
+    # files
+    "LD300": Entry(FileError, "'{path}' is not a lowdim model file: {problem}",
+                   "a model file is a zip of manifest.json and .npy arrays; nothing else is ever opened",
+                   "save the model again with model.save(path)"),
+    "LD301": Entry(FileError, "'{path}' is damaged: {problem}", "the checksum or the declared shapes do not hold",
+                   "restore it from a copy"),
+    "LD302": Entry(FileError, "'{path}' was written by a newer lowdim (format {found}, this one reads {known})",
+                   "", "upgrade lowdim"),
+    "LD303": Entry(FileError, "Cannot save {what}", "only numbers, text and arrays are stored, never code",
+                   "{fix}"),
+    "LD304": Entry(FileError, "Could not write '{path}': {problem}", "any older file there is as it was",
+                   "free some space, or save elsewhere"),
+}
+
+_SEVERITY = {True: "note", False: "error"}
+
+
+def message(code: str, where: str = "", **facts: Any) -> Message:
+    """The message of a code with its facts filled in."""
+    entry = CATALOGUE[code]
+    severity = _SEVERITY[issubclass(entry.kind, Warning)]
+    what, why, fix = (part.format(**facts) for part in (entry.what, entry.why, entry.fix))
+    return Message(code, severity, what, where, why, fix)
+
+
+def error(code: str, where: str = "", **facts: Any) -> LowdimError:
+    """The error of a code, ready to be raised."""
+    made = CATALOGUE[code].kind(message(code, where, **facts))
+    assert isinstance(made, LowdimError)
+    return made
+
+
+def warn(code: str, where: str = "", **facts: Any) -> None:
+    """Give the warning of a code, pointing at the caller's line, not at ours."""
+    level, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("lowdim."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(str(message(code, where, **facts)), CATALOGUE[code].kind, stacklevel=level)

@@ -1,0 +1,312 @@
+"""The contract: hooks in, verbs out.
+
+A model gives pure hooks over NamedTuples of arrays; this class turns them into the public verbs. Only
+`fit` and `partial_fit` assign to self.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any, ClassVar, NamedTuple, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from lowdim.data.arrays import as_source
+from lowdim.data.block import Array, Block
+from lowdim.data.sink import Sink, as_sink
+from lowdim.data.source import Header, Source
+from lowdim.data.views import Chosen, Frame
+from lowdim.engine.fold import Run, walk
+from lowdim.engine.monitor import Fit
+from lowdim.engine.plan import Cost, plan
+from lowdim.messages import error, warn
+from lowdim.models.certificate import Certificate
+from lowdim.models.posterior import Cells, Posterior
+
+Out = Array | str | PathLike[str] | Sink | None
+
+
+class Rule(NamedTuple):
+    """What an option may be: a test, and the words for it."""
+
+    holds: Callable[[Any], bool]
+    words: str
+
+
+class Absent:
+    """A verb a model cannot have: `hasattr` says False, and the error says why and what to use."""
+
+    def __init__(self, why: str, fix: str) -> None:
+        self.why, self.fix = why, fix
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        raise error("LD240", model=owner.__name__, verb=self.name, why=self.why, fix=self.fix)
+
+
+class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A latent variable model: rows come from positions z, cells from z plus noise.
+
+    To write one, implement `_fit`, `_posterior`, `_decode`, `_draw`, `_prior`, `_attributes`, `_certify`
+    and `_cost`; you inherit every public verb.
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {}
+    _objective_name: ClassVar[str] = "log-likelihood"
+    _laws_broken: ClassVar[dict[str, str]] = {}  # law -> reason, printed when the laws run
+    params_: Any
+    frame_: Frame
+    certificate_: Certificate
+
+    # hooks ---------------------------------------------------------------------------------------
+    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
+        raise NotImplementedError
+
+    def _posterior(self, params: Any, block: Block) -> Posterior:
+        raise NotImplementedError
+
+    def _decode(self, params: Any, posterior: Posterior) -> Cells:
+        raise NotImplementedError
+
+    def _draw(self, params: Any, posterior: Posterior, rng: list[np.random.Generator]) -> Array:
+        raise NotImplementedError
+
+    def _redraw(self, params: Any, rng: np.random.Generator) -> Any:
+        """Parameters drawn from what the table leaves open about them."""
+        raise NotImplementedError
+
+    def _prior(self, params: Any, n: int) -> Posterior:
+        raise NotImplementedError
+
+    def _axes(self, params: Any) -> Array:
+        """T: the reported coordinates are z T."""
+        raise NotImplementedError
+
+    def _attributes(self, params: Any, frame: Frame, fit: Fit) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
+        raise NotImplementedError
+
+    def _cost(self, n: int, d: int) -> Cost:
+        raise NotImplementedError
+
+    # fitting -------------------------------------------------------------------------------------
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
+        """Fit the model to a table; `y` is ignored, a weight of 2 counts a row twice."""
+        run = Run() if run is None else run
+        self._check_options()
+        source = as_source(X, weight=sample_weight)
+        if source.n < 2:
+            raise error("LD160", n=source.n, least=2)
+        plan(type(self).__name__, self._cost(source.n, source.d), run)
+        fit, frame = self._fit(source, run)
+        return self._keep(fit, frame, source.header)
+
+    def _check_options(self) -> None:
+        for name, rule in self._rules.items():
+            value = getattr(self, name)
+            if not rule.holds(value):
+                raise error("LD210", option=name, value=value, allowed=rule.words)
+
+    def _keep(self, fit: Fit, frame: Frame, header: Header) -> Self:
+        """The one place that assigns fitted attributes; refuses anything that is not finite."""
+        certificate = self._certify(fit, frame, header)
+        found = {"params_": fit.params, "frame_": frame, "objective_": fit.objective,
+                 "history_": np.array(fit.history), "n_iter_": fit.passes, "converged_": fit.converged,
+                 "certificate_": certificate, "n_features_in_": header.d,
+                 **self._attributes(fit.params, frame, fit)}
+        if header.named:
+            found["feature_names_in_"] = np.array(header.columns, dtype=object)
+        for name, value in found.items():
+            if not all_finite(value):
+                raise FloatingPointError(f"{type(self).__name__}.{name} is not finite")
+        for old in [key for key in vars(self) if key.endswith("_") or key == "_online"]:
+            delattr(self, old)  # nothing of an earlier fit may linger
+        for name, value in found.items():
+            setattr(self, name, value)
+        if not fit.converged:
+            self._say_why(fit)
+        return self
+
+    def _say_why(self, fit: Fit) -> None:
+        name = type(self).__name__
+        if fit.reason == "interrupted":
+            warn("LD211", model=name, passes=fit.passes)
+        elif fit.reason != "stopped by the callback":
+            warn("LD201", model=name, passes=fit.passes, reason=fit.reason)
+
+    # row verbs -----------------------------------------------------------------------------------
+    def _source(self, X: Any) -> Source:
+        """New rows as a source with the fitted columns in the fitted order."""
+        check_is_fitted(self)
+        source = as_source(X)
+        names = getattr(self, "feature_names_in_", None)
+        if source.named and names is not None and tuple(names) != source.columns:
+            absent = [name for name in names if name not in source.columns]
+            if absent:
+                raise error("LD220", got=source.d, want=self.n_features_in_, model=type(self).__name__,
+                            missing=f"; missing: {', '.join(map(str, absent[:5]))}")
+            return Chosen(source, [source.columns.index(name) for name in names])
+        self._check_width(source)
+        return source
+
+    def _check_width(self, source: Source) -> None:
+        if source.d != self.n_features_in_:
+            raise error("LD220", got=source.d, want=self.n_features_in_, model=type(self).__name__, missing="")
+
+    def _each(self, f: Callable[[Block], Array], X: Any, out: Out = None) -> Array:
+        """The one loop of the row verbs: block -> f -> sink."""
+        source = self._source(X)
+        if source.n == 0:
+            raise error("LD160", n=0, least=1)
+        sink = as_sink(out, source.n)
+        for start, rows in walk(f, source, Run()):
+            sink.write(start, rows)
+        return sink.close()
+
+    def _latent(self, block: Block) -> Posterior:
+        """The posterior of a block given in the table's units, its density in those units too."""
+        found = self._posterior(self.params_, self.frame_.inward(block))
+        return found._replace(log_density=found.log_density + self.frame_.log_stretch(block.mask))
+
+    def _cells(self, block: Block) -> Cells:
+        """The block's cells as the model sees them, in the table's units."""
+        cells = self._decode(self.params_, self._latent(block))
+        square = self.frame_.scale**2
+        return Cells(self.frame_.outward(cells.mean), cells.var / square, cells.noise / square)
+
+    def transform(self, X: Any, *, out: Out = None) -> Array:
+        """Posterior mean of each row's position, n x q; gaps are welcome."""
+        check_is_fitted(self)
+        T = self._axes(self.params_)
+        return self._each(lambda b: self._scores(self._latent(b)) @ T, X, out)
+
+    def _scores(self, found: Posterior) -> Array:
+        """The point estimate of each row's position."""
+        return found.mean
+
+    def fit_transform(self, X: Any, y: Any = None, **how: Any) -> Array:
+        """`fit` and then `transform` of the same rows."""
+        return self.fit(X, y, **how).transform(X)
+
+    def posterior(self, X: Any) -> Posterior:
+        """Mean and covariance of each row's position given its seen cells, and its log density."""
+        source = self._source(X)
+        T = self._axes(self.params_)
+        parts = [part for _, part in walk(lambda b: self._latent(b).turned(T), source, Run())]
+        return Posterior(*(np.concatenate(rows) for rows in zip(*parts, strict=True)))
+
+    def reconstruct(self, X: Any, *, out: Out = None) -> Array:
+        """What the model says every cell should be, seen or not."""
+        return self._each(lambda b: self._cells(b).mean, X, out)
+
+    def inverse_transform(self, Z: Any) -> Array:
+        """The cells that positions decode to."""
+        check_is_fitted(self)
+        T = self._axes(self.params_)
+        Z = np.atleast_2d(np.asarray(Z, dtype=np.float64))
+        if Z.shape[1] != T.shape[1]:
+            raise error("LD220", got=Z.shape[1], want=T.shape[1], model=type(self).__name__, missing="")
+        z = Z @ np.linalg.pinv(T)
+        point = Posterior(z, np.zeros((len(z), T.shape[0] * (T.shape[0] + 1) // 2)), np.zeros(len(z)))
+        return self.frame_.outward(self._decode(self.params_, point).mean)
+
+    def impute(self, X: Any, *, return_std: bool = False, draws: int | None = None, random_state: int = 0,
+               out: Out = None) -> Any:
+        """The table with its gaps filled; what was seen is kept to the bit.
+
+        `return_std=True` adds the standard deviation of each fill (0 where seen): noise, the row's
+        position and the uncertainty of the parameters. `draws=m` gives m tables drawn jointly, m x n x d.
+        """
+        if draws is not None:
+            return np.stack([self._impute_draw(X, m, random_state) for m in range(draws)])
+
+        def fill(b: Block) -> Array:
+            return b.x if b.mask is None else np.where(b.mask, b.x, self._cells(b).mean)
+
+        filled = self._each(fill, X, out)
+        return (filled, self._each(self._fill_std, X)) if return_std else filled
+
+    def _fill_std(self, b: Block) -> Array:
+        if b.mask is None:
+            return np.zeros_like(b.x)
+        cells = self._cells(b)
+        return np.where(b.mask, 0.0, np.sqrt(cells.var + cells.noise))
+
+    def _impute_draw(self, X: Any, number: int, seed: int) -> Array:
+        """One drawn table: parameters by (seed, draw), rows by (seed, draw, global row)."""
+        params = self._redraw(self.params_, np.random.default_rng([seed, number]))
+
+        def fill(b: Block) -> Array:
+            if b.mask is None:
+                return b.x
+            rngs = [np.random.default_rng([seed, number, b.start + i]) for i in range(b.rows)]
+            drawn = self._draw(params, self._posterior(params, self.frame_.inward(b)), rngs)
+            return np.where(b.mask, b.x, self.frame_.outward(drawn))
+
+        return self._each(fill, X)
+
+    def sample(self, n: int = 1, *, random_state: int = 0) -> Array:
+        """New rows from the fitted model."""
+        check_is_fitted(self)
+        rngs = [np.random.default_rng([random_state, i]) for i in range(n)]
+        return self.frame_.outward(self._draw(self.params_, self._prior(self.params_, n), rngs))
+
+    def score_samples(self, X: Any) -> Array:
+        """Log density of each row's seen cells."""
+        return self._each(lambda b: self._latent(b).log_density, X)
+
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
+        """Mean log density of the rows."""
+        return float(np.average(self.score_samples(X), weights=sample_weight))
+
+    # files and faces -----------------------------------------------------------------------------
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file that `lowdim.load` reads; no code is stored."""
+        from lowdim.persist import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        head = super().__repr__(N_CHAR_MAX)
+        return f"{head}\n{self.certificate_.text()}" if hasattr_fitted(self) else head
+
+    def _repr_html_(self) -> str:
+        import html
+
+        head = f"<b>{html.escape(super().__repr__())}</b>"
+        return head + (self.certificate_.html() if hasattr_fitted(self) else "<p>not fitted</p>")
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self._axes(self.params_).shape[1])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def hasattr_fitted(model: LatentModel) -> bool:
+    """Whether the model has been fitted."""
+    return "params_" in vars(model)
+
+
+def all_finite(value: Any) -> bool:
+    """Whether every number in a nest of tuples and arrays is finite."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind not in "fc" or bool(np.isfinite(cast(NDArray[np.float64], value)).all())
+    if isinstance(value, tuple | list):
+        return all(all_finite(part) for part in value)
+    return not isinstance(value, float) or bool(np.isfinite(value))

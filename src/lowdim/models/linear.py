@@ -1,0 +1,409 @@
+"""One linear-Gaussian model: x = mu + W z + e, and probabilistic PCA as its simplest member."""
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.data.arrays import as_source
+from lowdim.data.block import Array, Block
+from lowdim.data.source import TILE_CELLS, Header, Source
+from lowdim.data.views import Frame, Framed, gather
+from lowdim.engine.drive import em, online
+from lowdim.engine.fold import Run
+from lowdim.engine.merge import Moments
+from lowdim.engine.merge import moments as moments_of
+from lowdim.engine.monitor import Fit
+from lowdim.engine.plan import Cost
+from lowdim.math.eigen import largest
+from lowdim.math.gaussian import Sums, expand, parameter_covariance, posterior, regress, sums
+from lowdim.math.linalg import align, lower, orthogonality, sign_rule
+from lowdim.messages import error, warn
+from lowdim.models.base import LatentModel, Rule
+from lowdim.models.certificate import Certificate
+from lowdim.models.look import SAMPLE, Look, frame_of, look, warn_spread
+from lowdim.models.posterior import Cells, Posterior
+from lowdim.models.principal import LARGE, Spectrum, principal, spectrum_of
+
+FLOOR = 1e-10  # noise variances below this share of the mean variance are not told from zero
+WHOLE = Rule(lambda v: isinstance(v, int | np.integer) and not isinstance(v, bool) and bool(v >= 0),
+             "a whole number >= 0")
+TRUTH = Rule(lambda v: isinstance(v, bool | np.bool_), "True or False")
+POSITIVE = Rule(lambda v: isinstance(v, int | float | np.number) and bool(v > 0), "a number > 0")
+COUNT = Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 1), "a whole number >= 1")
+
+
+class Linear(NamedTuple):
+    """Parameters, in the frame's units."""
+
+    W: Array  # d x q
+    mu: Array  # d
+    psi: Array  # d, noise variances
+    T: Array  # q x q: reported coordinates are z T
+    V: Array  # covariance of (w_j, mu_j): d x (q+1) x (q+1), or d x 1 where it is v_j I
+    low: Array  # d, the bounds of the noise variances
+
+
+class LinearGaussian(LatentModel):
+    """What PCA, probabilistic PCA and factor analysis share: every hook but the M-step's noise."""
+
+    n_components: Any
+    standardize: bool
+    tol: float
+    max_iter: int
+
+    def _stats(self, params: Linear, block: Block) -> Sums:
+        latent = posterior(block.x, block.mask, params.W, params.mu, params.psi)
+        return sums(block.mask, block.weight, latent, params.W)
+
+    def _objective(self, params: Linear, stats: Sums) -> float:
+        return stats.log_density
+
+    def _update(self, params: Linear, stats: Sums) -> Linear:
+        """One M-step, expanded, and turned back towards the last W so that steps can be compared."""
+        W, mu, left = regress(stats, params.W, params.mu)
+        psi = np.maximum(self._noise(left, stats.seen), params.low)
+        if params.W.shape[1]:
+            W, mu = expand(stats, W, mu)
+            W = align(W, params.W)
+        return params._replace(W=W, mu=mu, psi=psi)
+
+    def _noise(self, left: Array, count: Array) -> Array:
+        """Noise variances from the squares left over in each column."""
+        raise NotImplementedError
+
+    def _pack(self, params: Linear) -> Array:
+        return np.concatenate([params.W.ravel(), params.mu, np.log(params.psi)])
+
+    def _unpack(self, vector: Array, like: Linear) -> Linear:
+        d, q = like.W.shape
+        W, mu, logs = np.split(vector, [d * q, d * q + d])
+        near = np.log(like.psi)
+        psi = np.exp(np.clip(logs, near - 3.0, near + 3.0))  # an extrapolation may not run away
+        return like._replace(W=W.reshape(d, q), mu=mu, psi=np.maximum(psi, like.low))
+
+    def _posterior(self, params: Linear, block: Block) -> Posterior:
+        latent = posterior(block.x, block.mask, params.W, params.mu, params.psi)
+        packed = np.broadcast_to(latent.cov.T, (block.rows, latent.cov.shape[0]))
+        return Posterior(latent.mean, packed, latent.log_density)
+
+    def _decode(self, params: Linear, found: Posterior) -> Cells:
+        """Mean and variance of the noiseless cells; parameters count as uncertain too."""
+        q = params.W.shape[1]
+        i, j = lower(q)
+        twice = np.where(i == j, 1.0, 2.0)
+        var = (found.packed * twice) @ (params.W[:, i] * params.W[:, j]).T
+        second = found.packed + found.mean[:, i] * found.mean[:, j]
+        if params.V.ndim == 2:
+            var += np.multiply.outer(second[:, i == j].sum(axis=1) + 1.0, params.V[:, 0])
+        else:
+            V = params.V
+            var += (second * twice) @ V[:, i, j].T + 2.0 * found.mean @ V[:, :q, q].T + V[:, q, q]
+        noise = np.broadcast_to(params.psi, var.shape)
+        return Cells(found.mean @ params.W.T + params.mu, np.maximum(var, 0.0), noise)
+
+    def _draw(self, params: Linear, found: Posterior, rng: list[np.random.Generator]) -> Array:
+        d, q = params.W.shape
+        normal = np.array([r.standard_normal(q + d) for r in rng]).reshape(len(rng), q + d)
+        values, U = np.linalg.eigh(found.cov) if q else (np.zeros((len(rng), 0)), np.zeros((len(rng), 0, 0)))
+        z = found.mean + (U @ (np.sqrt(np.maximum(values, 0)) * normal[:, :q])[:, :, None])[:, :, 0]
+        return z @ params.W.T + params.mu + normal[:, q:] * np.sqrt(params.psi)
+
+    def _redraw(self, params: Linear, rng: np.random.Generator) -> Linear:
+        d, q = params.W.shape
+        normal = rng.standard_normal((d, q + 1))
+        if params.V.ndim == 2:
+            step = normal * np.sqrt(params.V)
+        else:
+            values, U = np.linalg.eigh(params.V)
+            step = (U @ (np.sqrt(np.maximum(values, 0)) * normal)[:, :, None])[:, :, 0]
+        return params._replace(W=params.W + step[:, :q], mu=params.mu + step[:, q])
+
+    def _prior(self, params: Linear, n: int) -> Posterior:
+        q = params.W.shape[1]
+        i, j = lower(q)
+        return Posterior(np.zeros((n, q)), np.tile((i == j).astype(float), (n, 1)), np.zeros(n))
+
+    def _axes(self, params: Linear) -> Array:
+        return params.T
+
+    # fitting -------------------------------------------------------------------------------------
+    def _wide(self, n: int, d: int) -> bool:
+        """Whether d x d matrices are to be avoided."""
+        return d > n or min(n, d) > LARGE
+
+    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
+        seen = look(source, run, standardize=self.standardize, wide=self._wide(source.n, source.d))
+        if not self.standardize:
+            self._say_spread(seen)
+        fit = self._with_gaps(seen, run) if seen.gaps else self._complete(seen, run)
+        stretch = float(seen.columns.seen @ np.log(seen.frame.scale))
+        history = tuple(value + stretch for value in fit.history)
+        return fit._replace(objective=fit.objective + stretch, history=history,
+                            passes=fit.passes + 1), seen.frame
+
+    def _say_spread(self, seen: Look) -> None:
+        warn_spread(seen)
+
+    def _complete(self, seen: Look, run: Run) -> Fit:
+        raise NotImplementedError
+
+    def _start(self, seen: Look) -> Linear:
+        raise NotImplementedError
+
+    def _with_gaps(self, seen: Look, run: Run) -> Fit:
+        check_pairs(seen)
+        fit = em(self, self._start(seen), seen.source, run)
+        return fit._replace(params=self._canonical(fit.params, fit.stats))
+
+    def _canonical(self, params: Linear, stats: Sums) -> Linear:
+        """Columns of W orthogonal, falling, signs fixed; the parameters' covariance turned along."""
+        q = params.W.shape[1]
+        V = parameter_covariance(stats, params.psi, q)
+        if q:
+            _, _, Qt = np.linalg.svd(self._metric(params), full_matrices=False)
+            Q = Qt.T * sign_rule(params.W @ Qt.T)
+            turn = np.eye(q + 1)
+            turn[:q, :q] = Q
+            params, V = params._replace(W=params.W @ Q), turn.T @ V @ turn
+        return params._replace(V=V)
+
+    def _metric(self, params: Linear) -> Array:
+        """The matrix whose right singular vectors are the canonical axes."""
+        return params.W
+
+    # rows that come a few at a time ------------------------------------------------------------------
+    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
+        """Add complete rows to what has been seen; the answer is that of all of them at once."""
+        self._check_options()
+        source = as_source(X, weight=sample_weight) if "_online" not in vars(self) else self._more(X, sample_weight)
+        frame, moments = vars(self).get("_online") or (frame_of(source.sample(SAMPLE)), None)
+        blocks = map(Framed(source, frame).block, range(source.n_blocks))
+        moments = online(moments, blocks, self._absorb)
+        if moments is not None and moments.n >= 2.0:
+            fit = self._from_moments(moments, source.columns)
+            stretch = moments.n * float(np.log(frame.scale).sum())
+            fit = fit._replace(objective=fit.objective + stretch, history=(fit.objective + stretch,), passes=1)
+            self._keep(fit, frame, source.header)
+        self._online = (frame, moments)
+        self.n_features_in_ = source.d
+        return self
+
+    def _more(self, X: Any, weight: Any) -> Source:
+        source = as_source(X, weight=weight)
+        self._check_width(source)
+        return source
+
+    def _absorb(self, m: Moments | None, block: Block) -> Moments:
+        if block.mask is not None:
+            row, column = np.argwhere(~block.mask)[0]
+            raise error("LD163", f"row {block.start + row + 1}, column {column + 1} of this batch", job="partial_fit",
+                        why="rows with gaps need several passes", fix="fit(X), which takes gaps")
+        return moments_of(block) if m is None else m.merge(moments_of(block))
+
+    def _from_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
+        raise NotImplementedError
+
+    # what it says ----------------------------------------------------------------------------------
+    def _loadings(self, params: Linear, frame: Frame) -> Array:
+        """W in reported units and coordinates, d x q."""
+        return (params.W @ np.linalg.pinv(params.T).T) * frame.report[:, None]
+
+    def get_covariance(self) -> Array:
+        """The model's covariance of the columns, W W' + Psi, in reported units."""
+        W, psi = self._covariance_parts()
+        return W @ W.T + np.diag(psi)
+
+    def get_precision(self) -> Array:
+        """Its inverse, by the matrix inversion lemma: only a q x q matrix is solved."""
+        W, psi = self._covariance_parts()
+        V = W / psi[:, None]
+        return np.diag(1.0 / psi) - V @ np.linalg.solve(np.eye(W.shape[1]) + W.T @ V, V.T)
+
+    def _covariance_parts(self) -> tuple[Array, Array]:
+        report = self.frame_.report
+        return self.params_.W * report[:, None], self.params_.psi * report**2
+
+    def _cost(self, n: int, d: int) -> Cost:
+        q = 2 if not isinstance(self.n_components, int) else min(self.n_components, d)
+        table, tile = 8 * n * d, 8 * 6 * max(TILE_CELLS, 256 * d)
+        if self._wide(n, d):
+            small = min(n, d)
+            peak = (3 * table if n < d else 0) + tile + 8 * 4 * (n * n if n < d else d * min(40 * (q + 8), d))
+        else:
+            small, peak = d, 8 * 12 * d * d + tile
+        peak += 8 * 4 * d * (q + 1) * (q + 2) // 2
+        return Cost(1 + self.max_iter, table * (1 + self.max_iter), peak,
+                    f"fewer columns or n_components, or a sample of rows (order {small} now)")
+
+    def _certify_em(self, fit: Fit, W: Array, boundary: tuple[str, ...]) -> Certificate:
+        """The certificate of an EM fit whose axes are the orthogonal columns of W."""
+        sizes = np.linalg.norm(W, axis=0)
+        kept = sizes[sizes > 0]
+        condition = float(kept.max() / kept.min()) if len(kept) else 1.0
+        gain = float(abs(np.diff(fit.history[-2:])).sum())
+        return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
+                           gain, orthogonality(W / np.where(sizes > 0, sizes, 1.0)), condition,
+                           max(0.0, 15.0 - np.log10(condition)), boundary)
+
+
+def check_pairs(seen: Look) -> None:
+    """Say so where two columns are never seen in the same row."""
+    if seen.pairs is None:
+        return
+    apart = np.argwhere(np.tril(seen.pairs.seen == 0, -1))
+    if len(apart):
+        j, k = apart[0]
+        warn("LD162", count=len(apart), first=seen.names[k], second=seen.names[j])
+
+
+def check_q(q: int, d: int) -> None:
+    """At most as many latent dimensions as columns."""
+    if q > d:
+        raise error("LD200", asked=q, most=d, why=f"the table has {d} columns")
+
+
+class ProbabilisticPCA(LinearGaussian):
+    """Probabilistic principal component analysis, by maximum likelihood, gaps welcome.
+
+    x = mu + W z + e,  z ~ N(0, I_q),  e ~ N(0, s2 I_d).  Complete tables are solved in closed form:
+    W = U (Lambda - s2)^(1/2), s2 = mean of the d - q discarded eigenvalues; tables with gaps by
+    parameter-expanded EM with Anderson extrapolation, every row's posterior exact.
+
+    Reference: Tipping and Bishop (1999); Lawrence seed 2.8-2.11 (errata 3-5), Zabaras seed on PPCA.
+
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 2.0, 3.1], [2.0, 4.1, np.nan], [3.0, 5.9, 9.0], [4.0, np.nan, 12.1]])
+    >>> ProbabilisticPCA(1).fit(X).impute(X).round(1)[3].tolist()
+    [4.0, 8.0, 12.1]
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {"n_components": WHOLE, "standardize": TRUTH, "tol": POSITIVE,
+                                         "max_iter": COUNT}
+
+    def __init__(self, n_components: int = 2, *, standardize: bool = False, tol: float = 1e-4,
+                 max_iter: int = 1000) -> None:
+        self.n_components = n_components
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _complete(self, seen: Look, run: Run) -> Fit:
+        check_q(self.n_components, seen.source.d)
+        return self._closed(principal(seen, self.n_components, run))
+
+    def _from_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
+        check_q(self.n_components, len(m.mean))
+        return self._closed(spectrum_of(m, self.n_components))
+
+    def _closed(self, found: Spectrum) -> Fit:
+        """Tipping and Bishop's solution, with a stated floor where nothing is left for the noise."""
+        d, q = found.vectors.shape
+        s2, floor = found.tail / max(d - q, 1), noise_floor(found.total, d)
+        if s2 < floor:
+            s2 = floor
+            warn("LD202", floor=s2, q=q, rank=found.rank)
+        W = found.vectors * np.sqrt(np.maximum(found.values - s2, 0.0))
+        value = log_likelihood(found, s2)
+        params = Linear(W, found.mean, np.full(d, s2), np.eye(q), np.full((d, 1), s2 / found.n),
+                        np.full(d, floor))
+        return Fit(params, found, value, (value,), found.passes, True, "closed form", found.solver)
+
+    def _start(self, seen: Look) -> Linear:
+        return ppca_start(seen, self.n_components)
+
+    def _with_gaps(self, seen: Look, run: Run) -> Fit:
+        d, q = seen.source.d, self.n_components
+        cells, free = float(seen.columns.seen.sum()), d * q + 1 - q * (q - 1) // 2 + d
+        if cells < free:
+            warn("LD212", seen=f"{cells:g}", free=free)
+        fit = super()._with_gaps(seen, run)
+        if on_floor(fit.params).any():
+            warn("LD202", floor=float(fit.params.psi[0]), q=q, rank=q)
+        return fit
+
+    def _noise(self, left: Array, count: Array) -> Array:
+        return np.full(len(left), left.sum() / count.sum())
+
+    def _attributes(self, params: Linear, frame: Frame, fit: Fit) -> dict[str, Any]:
+        W = self._loadings(params, frame)
+        s2 = float(params.psi[0] * frame.report[0] ** 2)
+        variance = (W**2).sum(axis=0) + s2
+        total = float((W**2).sum() + s2 * len(W))
+        return {"components_": np.ascontiguousarray(W.T), "noise_variance_": s2,
+                "mean_": frame.outward(params.mu), "explained_variance_": variance,
+                "explained_variance_ratio_": variance / total, "n_components_": W.shape[1],
+                "scale_": frame.unit.copy()}
+
+    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
+        boundary = ("noise_variance_",) if on_floor(fit.params).any() else ()
+        if isinstance(fit.stats, Spectrum):
+            return certify_spectrum(fit, fit.stats, self._objective_name, boundary)
+        return self._certify_em(fit, fit.params.W, boundary)
+
+
+def ppca_start(seen: Look, q: int) -> Linear:
+    """The eigenvectors of the pairwise moments; of the zero-filled table where it is wide."""
+    d = seen.source.d
+    check_q(q, d)
+    total = float(seen.columns.variance.sum())
+    if seen.pairs is not None:
+        values, V = largest(seen.pairs.covariance(), q)
+    elif seen.moments is not None:
+        values, V = largest(seen.moments.covariance, q)
+    else:
+        values, V = _zero_filled(seen, q)
+    floor = noise_floor(total, d)
+    s2 = max((total - float(values.sum())) / max(d - q, 1), 1e-3 * total / d, floor)
+    W = V * np.sqrt(np.maximum(values - s2, 0.01 * s2))
+    return Linear(W, seen.columns.mean, np.full(d, s2), np.eye(q), np.zeros((d, 1)), np.full(d, floor))
+
+
+def noise_floor(total: float, d: int) -> float:
+    """The smallest noise variance told from zero."""
+    return max(FLOOR * total / max(d, 1), float(np.finfo(float).tiny) ** 0.5)
+
+
+def on_floor(params: Any) -> NDArray[np.bool_]:
+    """Which noise variances sit on their bound."""
+    return params.psi <= params.low * (1 + 1e-6)
+
+
+def log_likelihood(found: Spectrum, s2: float, more: float = 1.0) -> float:
+    """Log-likelihood of all rows under the spectrum's own axes, variances `more` times its values, noise s2."""
+    d, q = found.vectors.shape
+    top = np.maximum(found.values * more, s2)
+    logdet = float(np.log(top).sum()) + (d - q) * np.log(s2)
+    trace = float((found.values / top).sum()) + found.tail / s2
+    return float(-0.5 * found.n * (d * np.log(2 * np.pi) + logdet + trace))
+
+
+def certify_spectrum(fit: Fit, found: Spectrum, name: str, boundary: tuple[str, ...] = ()) -> Certificate:
+    """The certificate of a closed-form fit."""
+    ties = np.flatnonzero(found.values[:-1] - found.values[1:] <= 1e-12 * found.values[:-1])
+    ties = ties[found.values[ties] > 1e-12 * found.values[0]] if len(ties) else ties
+    notes: tuple[str, ...] = ()
+    if len(ties):
+        first, last = int(ties[0]) + 1, int(ties[-1]) + 2
+        warn("LD203", first=first, last=last)
+        notes = (f"components {first} to {last} have equal variance: read them together",)
+    return Certificate(fit.solver, fit.passes, fit.objective, name, fit.converged, fit.reason, found.residual,
+                       found.orthogonality, found.condition, found.digits, boundary, notes)
+
+
+def _zero_filled(seen: Look, q: int) -> tuple[Array, Array]:
+    """Leading axes of a wide table whose gaps sit on their column's mean."""
+    X, mask = gather(seen.source)
+    X -= seen.columns.mean
+    if mask is not None:
+        X *= mask
+    values, U = largest(X @ X.T, min(q, len(X)))
+    V = np.linalg.qr(X.T @ U)[0]
+    if q > V.shape[1]:
+        V = np.hstack([V, np.zeros((len(V), q - V.shape[1]))])
+        values = np.concatenate([values, np.zeros(q - len(values))])
+    return values / seen.columns.seen.mean(), V
+
+
+PPCA = ProbabilisticPCA

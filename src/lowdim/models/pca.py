@@ -1,0 +1,270 @@
+"""Principal component analysis: the linear-Gaussian model as its noise goes to zero."""
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from lowdim.data.block import Array, Block
+from lowdim.data.source import Header
+from lowdim.data.views import Frame
+from lowdim.engine.fold import Run, fold
+from lowdim.engine.merge import Moments, Sum
+from lowdim.engine.monitor import Fit
+from lowdim.math.eigen import largest
+from lowdim.math.gaussian import Sums, posterior
+from lowdim.math.linalg import lower
+from lowdim.messages import error, warn
+from lowdim.models.base import Rule
+from lowdim.models.certificate import Certificate
+from lowdim.models.linear import (
+    COUNT,
+    POSITIVE,
+    TRUTH,
+    WHOLE,
+    Linear,
+    LinearGaussian,
+    certify_spectrum,
+    log_likelihood,
+    noise_floor,
+    ppca_start,
+)
+from lowdim.models.look import Look
+from lowdim.models.posterior import Posterior
+from lowdim.models.principal import SOLVERS, Spectrum, principal, spectrum_of
+
+VANISHING = 1e-8  # the noise, as a share of the mean variance, that stands for sigma -> 0 with gaps
+EXACT = 1e-9  # the same for placing one row, as a share of the smallest variance kept
+
+
+class Principal(NamedTuple):
+    """Parameters, in the frame's units; names as in Linear, but z are scores with variances `variance`."""
+
+    W: Array  # d x q, orthonormal
+    mu: Array
+    psi: Array  # d, the noise of the density, at its floor where nothing is left
+    T: Array
+    V: Array
+    low: Array
+    variance: Array  # q, n - 1
+
+
+def _components(v: Any) -> bool:
+    fraction = isinstance(v, float | np.floating) and bool(0.0 < v < 1.0)
+    return v is None or WHOLE.holds(v) or fraction
+
+
+class PCA(LinearGaussian):
+    """Principal component analysis, as scikit-learn names things, with gaps welcome.
+
+    Scores t = V'(x - mean) along orthonormal axes of falling variance. Complete tables are solved by
+    the covariance, its dual, QR or block Krylov, whichever suits shape and conditioning; with gaps the
+    axes minimise the squared error of the seen cells: EM in the limit sigma -> 0. The density is that
+    of probabilistic PCA.
+
+    Reference: Zabaras seed on PCA (both derivations, n << d); Morrison seed; Roweis (1998) for EM.
+
+    >>> import numpy as np
+    >>> PCA(1).fit([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]).components_.round(4).tolist()
+    [[0.7071, 0.7071]]
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_components": Rule(_components, "None, a whole number >= 0, or a fraction of the variance in (0, 1)"),
+        "whiten": TRUTH, "standardize": TRUTH, "solver": Rule(lambda v: v in SOLVERS, f"one of {SOLVERS}"),
+        "tol": POSITIVE, "max_iter": COUNT, "random_state": WHOLE}
+
+    def __init__(self, n_components: int | float | None = None, *, whiten: bool = False,
+                 standardize: bool = False, solver: str = "auto", tol: float = 1e-4, max_iter: int = 1000,
+                 random_state: int = 0) -> None:
+        self.n_components = n_components
+        self.whiten = whiten
+        self.standardize = standardize
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _wide(self, n: int, d: int) -> bool:
+        if self.solver in ("covariance", "qr"):
+            return False
+        return self.solver in ("dual", "krylov") or super()._wide(n, d)
+
+    # complete tables -----------------------------------------------------------------------------
+    def _complete(self, seen: Look, run: Run) -> Fit:
+        if self.solver == "em":
+            return self._with_gaps(seen, run)
+        k = self._how_many(seen.source.n, seen.source.d)
+        found = principal(seen, k, run, solver=self.solver, seed=self.random_state)
+        return self._closed(self._cut(found))
+
+    def _from_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
+        d = len(m.mean)
+        return self._closed(self._cut(spectrum_of(m, self._how_many(d, d))))
+
+    def _how_many(self, n: int, d: int) -> int:
+        most = min(n, d)
+        if self.n_components is None or not WHOLE.holds(self.n_components):
+            return most
+        if self.n_components > most:
+            raise error("LD200", asked=self.n_components, most=most, why=f"the table has {n} rows and {d} columns")
+        return int(self.n_components)
+
+    def _cut(self, found: Spectrum) -> Spectrum:
+        """As many axes as the asked fraction of variance needs."""
+        if self.n_components is None or WHOLE.holds(self.n_components) or found.total == 0.0:
+            return found
+        k = enough(found.values / found.total, float(self.n_components))
+        tail = found.tail + float(found.values[k:].sum())
+        return found._replace(values=found.values[:k], vectors=found.vectors[:, :k], tail=tail)
+
+    def _closed(self, found: Spectrum) -> Fit:
+        d, q = found.vectors.shape
+        more = found.n / (found.n - 1.0) if found.n > 1.0 else 1.0
+        left = found.tail * more / (d - q) if q < d else 0.0
+        params = self._params(found.vectors, found.mean, found.values * more, left, found.total * more, found.n)
+        value = log_likelihood(found, float(params.psi[0]), more)
+        return Fit(params, found, value, (value,), found.passes, True, "closed form", found.solver)
+
+    def _params(self, V: Array, mu: Array, variance: Array, left: float, total: float, n: float) -> Principal:
+        d, q = V.shape
+        floor = noise_floor(total, d)
+        live = variance > EXACT**2 * variance.max(initial=0.0)
+        one = np.where(live, 1.0 / np.sqrt(np.where(live, variance, 1.0)), 0.0)
+        noise = max(left, floor)
+        return Principal(V, mu, np.full(d, noise), np.diag(one) if self.whiten else np.eye(q),
+                         self._axis_doubt(variance, live, noise, n, d), np.full(d, floor), variance)
+
+    def _axis_doubt(self, variance: Array, live: Array, noise: float, n: float, d: int) -> Array:
+        """Covariance of (v_j, mu_j): noise / (n variance) for an entry of an axis, noise / n for the mean."""
+        doubt = np.append(np.where(live, 1.0 / np.where(live, variance, 1.0), 0.0), 1.0) * noise / n
+        return np.broadcast_to(np.diag(doubt), (d, len(doubt), len(doubt))) if len(doubt) <= 64 else np.full(
+            (d, 1), doubt[-1])
+
+    # gaps ------------------------------------------------------------------------------------------
+    def _start(self, seen: Look) -> Linear:
+        start = ppca_start(seen, self._with_gaps_many(seen))
+        total = float(seen.columns.variance.sum())
+        vanishing = np.full(seen.source.d, max(VANISHING * total / seen.source.d, float(start.low[0])))
+        return start._replace(psi=vanishing, low=vanishing)
+
+    def _with_gaps_many(self, seen: Look) -> int:
+        n, d = seen.source.n, seen.source.d
+        if self.n_components is None:
+            raise error("LD213", asked=None, most=min(n, d) - 1)
+        k = self._how_many(n, d)
+        if WHOLE.holds(self.n_components):
+            return k
+        assert seen.pairs is not None
+        values = np.maximum(largest(seen.pairs.covariance(), d)[0], 0.0)
+        return enough(values / values.sum(), float(self.n_components))
+
+    def _noise(self, left: Array, count: Array) -> Array:
+        return np.zeros(len(left))  # the bound stands in its place, and stays
+
+    def _objective(self, params: Linear, stats: Sums) -> float:
+        return stats.log_density * VANISHING  # squared error in units of the mean variance
+
+    def _with_gaps(self, seen: Look, run: Run) -> Fit:
+        fit = super()._with_gaps(seen, run)
+        W, stats = fit.params.W, fit.stats
+        (d, q), n = W.shape, stats.n
+        more = n / (n - 1.0) if n > 1.0 else 1.0
+        lengths = np.linalg.norm(W, axis=0)
+        tiny = float(fit.params.psi[0])  # what the vanishing noise took from the axes goes back to them
+        left = max(float(stats.rest.sum() / stats.seen.sum()) - q / d * tiny, 0.0) * more
+        left *= d / (d - q) if q < d else 0.0
+        variance = (lengths**2 + tiny) * more
+        V = W / np.where(lengths > 0, lengths, 1.0)
+        params = self._params(V, fit.params.mu, variance, left, float(variance.sum()) + left * (d - q), n)
+        density = fold(lambda b: Sum(_log_density(self._posterior(params, b), b)), seen.source, run)
+        return fit._replace(params=params, objective=float(density.value), passes=fit.passes + 1)
+
+    # rows ------------------------------------------------------------------------------------------
+    def _posterior(self, params: Principal, block: Block) -> Posterior:  # type: ignore[override]
+        """Scores by projection; by least squares on the seen cells where there are gaps.
+
+        Covariance and density are probabilistic PCA's, so a row with gaps is less certain.
+        """
+        size = np.sqrt(np.maximum(params.variance - params.psi[0], 0.0))
+        latent = posterior(block.x, block.mask, params.W * size, params.mu, params.psi)
+        scores = (block.x - params.mu) @ params.W
+        if block.mask is not None:
+            part = ~block.mask.all(axis=1)
+            scores[part] = _least_squares(params, block.x[part], block.mask[part])
+        i, j = lower(params.W.shape[1])
+        packed = np.broadcast_to(latent.cov.T * (size[i] * size[j]), (block.rows, len(i)))
+        return Posterior(scores, packed, latent.log_density)
+
+    def _prior(self, params: Principal, n: int) -> Posterior:  # type: ignore[override]
+        i, j = lower(params.W.shape[1])
+        spread = np.maximum(params.variance - params.psi[0], 0.0)
+        return Posterior(np.zeros((n, len(spread))), np.tile(np.where(i == j, spread[i], 0.0), (n, 1)), np.zeros(n))
+
+    def score_samples(self, X: Any) -> Array:
+        """Log density of each row's seen cells under probabilistic PCA."""
+        scores = super().score_samples(X)
+        if self.noise_variance_ * float(self.frame_.scale[0] * self.frame_.unit[0]) ** 2 < self.params_.low[0]:
+            q = self.n_components_
+            warn("LD202", floor=float(self.params_.psi[0] * self.frame_.report[0] ** 2), q=q, rank=q)
+        return scores
+
+    # what it says ----------------------------------------------------------------------------------
+    def _attributes(self, params: Principal, frame: Frame, fit: Fit) -> dict[str, Any]:
+        d, q = params.W.shape
+        report = float(frame.report[0])
+        n = fit.stats.n
+        noise = float(params.psi[0]) if params.psi[0] > params.low[0] else 0.0
+        total = float(params.variance.sum()) + noise * (d - q)
+        ratio = params.variance / total if total > 0 else np.zeros(q)
+        return {"components_": np.ascontiguousarray(params.W.T), "mean_": frame.outward(params.mu),
+                "explained_variance_": squared(params.variance, report), "explained_variance_ratio_": ratio,
+                "singular_values_": np.sqrt(params.variance * max(n - 1.0, 1.0)) * report,
+                "noise_variance_": float(squared(np.array([noise]), report)[0]), "n_components_": q,
+                "log_variance_": np.log(np.maximum(params.variance, np.finfo(float).tiny)) + 2 * np.log(report),
+                "scale_": frame.unit.copy()}
+
+    def _covariance_parts(self) -> tuple[Array, Array]:
+        p, report = self.params_, self.frame_.report
+        size = np.sqrt(np.maximum(p.variance - p.psi[0], 0.0))
+        return p.W * size * report[:, None], p.psi * report**2
+
+    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
+        if isinstance(fit.stats, Spectrum):
+            return certify_spectrum(fit, fit.stats, self._objective_name)
+        return self._certify_em(fit, fit.params.W * np.sqrt(fit.params.variance), ())
+
+    def _loadings(self, params: Linear, frame: Frame) -> Array:
+        return params.W
+
+
+def _log_density(found: Posterior, block: Block) -> Array:
+    rows = found.log_density
+    return np.asarray(rows.sum() if block.weight is None else block.weight @ rows)
+
+
+def _least_squares(params: Principal, x: Array, mask: Any) -> Array:
+    """Scores of rows with gaps: least squares on what is seen, of least (whitened) length where it leaves a choice."""
+    live = params.variance > EXACT**2 * params.variance.max(initial=0.0)
+    scores = np.zeros((len(x), len(live)))
+    if live.any():
+        size = np.sqrt(params.variance[live])
+        tiny = np.full(len(params.mu), EXACT * float(params.variance[live].min()))
+        scores[:, live] = posterior(x, mask, params.W[:, live] * size, params.mu, tiny).mean * size
+    return scores
+
+
+def enough(ratio: Array, share: float) -> int:
+    """The fewest axes that together explain more than a share of the variance."""
+    return min(int(np.searchsorted(np.cumsum(ratio), share, side="right")) + 1, len(ratio))
+
+
+def squared(variance: Array, factor: float) -> Array:
+    """variance * factor^2, clipped to what a double can hold, and said so."""
+    with np.errstate(over="ignore"):
+        out = variance * factor * factor
+    if not np.isfinite(out).all():
+        limit = float(np.finfo(float).max)
+        warn("LD152", limit=f"{limit:.2e}", size=f"{factor:.0e}")
+        out = np.minimum(out, limit)
+    return out

@@ -1,0 +1,171 @@
+"""Principal axes of a complete table, by the solver that suits its shape and conditioning.
+
+covariance  one pass, d x d               qr      one pass more, nothing is squared
+dual        n x n, for n << d             krylov  a few passes, for large n and d
+All answer alike; the Gram-like ones hand over to QR or SVD where squaring would cost the wanted digits.
+"""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lowdim.data.block import Array, Block
+from lowdim.data.views import gather
+from lowdim.engine.fold import Run, fold
+from lowdim.engine.merge import Moments, Sum, triangle
+from lowdim.math.eigen import block_krylov, largest, residual
+from lowdim.math.linalg import EPS, orthogonality, sign_rule, svd
+from lowdim.messages import warn
+from lowdim.models.look import Look
+
+SQUARED = 1e-8  # below this ratio of eigenvalues a squared matrix has lost half the digits
+LARGE = 2048  # from this order on, k eigenpairs come cheaper by Krylov than by a full factorisation
+RESIDUAL = 1e-8  # what the Krylov residual test asks for
+SOLVERS = ("auto", "covariance", "dual", "qr", "krylov", "em")
+
+
+class Spectrum(NamedTuple):
+    """The largest eigenpairs of the covariance (1/n), and the certificate's raw material."""
+
+    values: Array  # k, falling
+    vectors: Array  # d x k
+    mean: Array
+    total: float  # trace of the covariance
+    tail: float  # what the k values leave of it
+    n: float
+    rank: int
+    solver: str
+    passes: int  # beyond the first look
+    residual: float
+    squared: bool  # whether the solver squared the matrix
+
+    @property
+    def condition(self) -> float:
+        kept = self.values[: self.rank]
+        return float(np.sqrt(kept[0] / kept[-1])) if len(kept) and kept[-1] > 0 else 1.0
+
+    @property
+    def digits(self) -> float:
+        return max(0.0, 15.0 - (2 if self.squared else 1) * float(np.log10(self.condition)))
+
+    @property
+    def orthogonality(self) -> float:
+        return orthogonality(self.vectors)
+
+
+def choose(n: int, d: int, k: int) -> str:
+    """The solver for a table's shape."""
+    if min(n, d) > LARGE and k <= min(n, d) // 20:
+        return "krylov"
+    return "dual" if n < d else "covariance"
+
+
+def principal(look: Look, k: int, run: Run, *, solver: str = "auto", seed: int = 0) -> Spectrum:
+    """The k largest principal axes of a complete table."""
+    n, d = look.source.n, look.source.d
+    name = choose(n, d, k) if solver == "auto" else solver
+    if name == "krylov" and k > 0:
+        return _krylov(look, k, run, seed)
+    if name == "dual" or (name == "covariance" and look.moments is None):
+        return _dual(look, k)
+    if name == "qr":
+        return _qr(look, k, run)
+    assert look.moments is not None
+    answer = _covariance(look.moments, k)
+    wanted = answer.values[-1] > SQUARED * answer.values[0] if k else True
+    if solver == "auto" and answer.total > 0 and not wanted:
+        return _qr(look, k, run)
+    return answer
+
+
+def spectrum_of(m: Moments, k: int) -> Spectrum:
+    """Principal axes where only the moments are known."""
+    return _covariance(m, k)
+
+
+def _covariance(m: Moments, k: int) -> Spectrum:
+    C = m.covariance
+    values, V = largest(C, k)
+    total = float(np.trace(C))
+    if k < len(C) and total - values.sum() < 1e-6 * total:  # the difference would be mostly rounding
+        rest = np.maximum(np.linalg.eigvalsh(C)[: len(C) - k], 0.0).sum()
+    else:
+        rest = max(total - float(values.sum()), 0.0)
+    return _spectrum(values, V, m.mean, total, float(rest), m.n, "covariance", 0, residual(C, values, V), True)
+
+
+def _qr(look: Look, k: int, run: Run) -> Spectrum:
+    R = fold(triangle, look.source, run).R
+    n = R[0, 0] ** 2
+    mean = R[0, 1:] / R[0, 0] if n > 0 else R[0, 1:]
+    return _from_factor(R[1:, 1:], mean, n, k, "qr", 1)
+
+
+def _from_factor(F: Array, mean: Array, n: float, k: int, solver: str, passes: int) -> Spectrum:
+    """Principal axes from any F with F'F = n C: nothing is squared."""
+    d = F.shape[1]
+    _, s, Vt = svd(F) if len(F) else (None, np.zeros(0), np.zeros((0, d)))
+    values, V = s**2 / n, Vt.T
+    if len(values) < min(k, d):  # fewer rows than axes: the rest has no variance at all
+        V = np.linalg.qr(np.hstack([V, np.eye(d)]))[0][:, :d] if len(values) else np.eye(d)
+        values = np.concatenate([values, np.zeros(d - len(values))])
+    V = V[:, :k] * sign_rule(V[:, :k])
+    off = float(np.linalg.norm(F.T @ (F @ V) / n - V * values[:k]))
+    off /= max(float(np.linalg.norm(values)), 1e-300) * d * EPS
+    return _spectrum(values[:k], V, mean, float(values.sum()), float(values[k:].sum()), n, solver, passes,
+                     off, False)
+
+
+def _dual(look: Look, k: int) -> Spectrum:
+    """n << d: eigenvectors of the n x n Gram matrix, carried over to the columns."""
+    X, _ = gather(look.source)
+    w = look.source.weight
+    n = look.source.total
+    X -= look.columns.mean
+    extra = (X if w is None else w[:, None] * X).sum(axis=0) / n  # centre twice: the first mean was rounded
+    X -= extra
+    if w is not None:
+        X *= np.sqrt(w)[:, None]
+    mean = look.columns.mean + extra
+    G = X @ X.T / n
+    values, U = largest(G, min(k, len(G)))
+    if k > len(G) or (k and values[-1] <= SQUARED * values[0]):
+        return _from_factor(X, mean, n, k, "svd", 1)
+    V, R = np.linalg.qr(X.T @ U)
+    V = V * sign_rule(V)
+    total = float(np.trace(G))
+    tail = max(total - float(values.sum()), 0.0)
+    if k < len(G) and tail < 1e-6 * total:
+        tail = float(np.maximum(np.linalg.eigvalsh(G)[: len(G) - k], 0.0).sum())
+    values = np.diag(R) ** 2 / n if k else values
+    return _spectrum(values, V, mean, total, tail, n, "dual", 1, residual(G, values, U), True)
+
+
+def _krylov(look: Look, k: int, run: Run, seed: int) -> Spectrum:
+    """Each product with the covariance is one pass; nothing of order d^2 or n^2 is ever held."""
+    mean, n = look.columns.mean, look.source.total
+
+    def operate(Q: Array) -> Array:
+        def product(block: Block) -> Sum:
+            y = block.x @ Q - mean @ Q
+            y = y if block.weight is None else y * block.weight[:, None]
+            return Sum(block.x.T @ y - np.multiply.outer(mean, y.sum(axis=0)))
+
+        return fold(product, look.source, run).value / n
+
+    values, V, off, passes = block_krylov(operate, look.source.d, k, np.random.default_rng(seed), tol=RESIDUAL)
+    if off > RESIDUAL:
+        warn("LD209", solver="block Krylov", residual=off, tol=RESIDUAL)
+    total = float(look.columns.variance.sum())
+    tail = max(total - float(values.sum()), 0.0)
+    return _spectrum(values, V, mean, total, tail, n, "krylov", passes, off, True)
+
+
+def _spectrum(values: Array, V: Array, mean: Array, total: float, tail: float, n: float, solver: str,
+              passes: int, off: float, squared: bool) -> Spectrum:
+    values = np.maximum(values, 0.0)
+    tail = 0.0 if len(values) == len(mean) else tail
+    size = EPS * max(n, len(mean)) * (1.0 if squared else EPS * max(n, len(mean)))
+    rank = int((values > size * values[0]).sum()) if len(values) else 0
+    return Spectrum(values, V, mean, total, tail, n, rank, solver, passes, off, squared)

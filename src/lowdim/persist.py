@@ -1,0 +1,375 @@
+"""Model files: a zip of manifest.json and one .npy for each array; no code is stored and none is run.
+
+Any zip tool opens one, but there is only one way to write it, and a file written otherwise is refused:
+
+    manifest.json     format, lowdim version, class, options and fitted attributes as a tree of values
+    0.npy, 1.npy ...  the arrays, stored as they are, in the order in which the tree meets them
+    the zip comment   "lowdim model, blake2b " and the digest of every byte before it
+
+In the tree null, true, 1, 1.0, "text" and [...] mean themselves; an object has one key that says what it
+is: "tuple", "dict", "text" (an array of strings), "array", or the name of a known NamedTuple.
+"""
+from __future__ import annotations
+
+import json
+import math
+import os
+import secrets
+import stat
+import struct
+from contextlib import suppress
+from hashlib import blake2b
+from importlib import import_module
+from inspect import getattr_static
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+from zlib import crc32
+
+import numpy as np
+
+from lowdim import __version__
+from lowdim.messages import LowdimError, error
+
+if TYPE_CHECKING:
+    from lowdim.models.base import LatentModel
+
+FORMAT = 1
+MANIFEST = "manifest.json"  # the first member, and
+MARK = b"lowdim model, blake2b "  # the end: never to change, so that older versions can name newer files
+HEX = 64  # digits of a digest
+LIMITS = {"manifest": 4 << 20, "file": (4 << 30) - 1, "arrays": 65_534, "depth": 32}
+LOCAL, CENTRAL, END = (struct.Struct(form) for form in ("<4s5H3L2H", "<4s6H3L5H2L", "<4s4H2LH"))
+DTYPES = {"float64": "<f8", "int64": "<i8", "bool": "|b1"}
+MODELS = {"PCA": "lowdim.models.pca", "ProbabilisticPCA": "lowdim.models.linear",
+          "FactorAnalysis": "lowdim.models.factor_analysis", "DualPPCA": "lowdim.models.dual"}
+RECORDS = {"Linear": "lowdim.models.linear", "Principal": "lowdim.models.pca", "Dual": "lowdim.models.dual",
+           "Frame": "lowdim.data.views", "Certificate": "lowdim.models.certificate",
+           "Moments": "lowdim.engine.merge", "GoodnessOfFit": "lowdim.math.factor"}
+ALWAYS = {"params_", "frame_", "certificate_", "n_features_in_"}  # in every fitted model
+Row = tuple[str, int, int]  # a member's name, size and checksum
+Member = tuple[str, bytes, Any]  # its name, head and body
+
+
+class _Refusal(Exception):  # noqa: N818 - it never leaves this module
+    """A file that will not be opened; `load` adds the path and makes it a message of the catalogue."""
+
+    def __init__(self, code: str, **facts: Any) -> None:
+        self.code, self.facts = code, facts
+
+
+def _need(holds: Any, problem: str, code: str = "LD300") -> None:
+    if not holds:
+        raise _Refusal(code, problem=problem)
+
+
+def _known(name: Any, registry: dict[str, str]) -> Any:
+    """The class of a name in a closed registry, imported when first met; None for anything else."""
+    found = isinstance(name, str) and name in registry
+    return getattr(import_module(registry[name]), name) if found else None
+
+
+def _settable(cls: type, name: str) -> bool:
+    """Whether a file may set this attribute: fitted or private, and no method or table of the class."""
+    own = name.isidentifier() and not name.startswith("__") and (name.endswith("_") or name.startswith("_"))
+    return own and isinstance(getattr_static(cls, name, None), bool | int | float | str | None)
+
+
+def _digest(*parts: Any) -> str:
+    digest = blake2b(digest_size=HEX // 2)
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _local(name: str, size: int, crc: int) -> bytes:
+    """What precedes a member in a zip: stored, dated 1980, so that equal models make equal files."""
+    return LOCAL.pack(b"PK\x03\x04", 20, 0, 0, 0, 33, crc, size, size, len(name), 0) + name.encode()
+
+
+def _directory(rows: list[Row]) -> bytes:
+    """What follows the members in a zip, up to the digest."""
+    made, at = b"", 0
+    for name, size, crc in rows:
+        made += CENTRAL.pack(b"PK\x01\x02", 788, 20, 0, 0, 0, 33, crc, size, size, len(name), 0, 0, 0, 0,
+                             (stat.S_IFREG | 0o644) << 16, at) + name.encode()
+        at += LOCAL.size + len(name) + size
+    return made + END.pack(b"PK\x05\x06", 0, 0, len(rows), len(rows), len(made), at, len(MARK) + HEX) + MARK
+
+
+def _npy_head(dtype: str, shape: tuple[int, ...], order: str) -> bytes:
+    """The head of a .npy file, version 1.0: the same bytes whatever NumPy is installed."""
+    text = f"{{'descr': '{DTYPES[dtype]}', 'fortran_order': {order == 'F'}, 'shape': {shape!r}, }}".encode()
+    text += b" " * (-(len(text) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text
+
+
+class _Writer:
+    """Turns values into a tree for the manifest and collects the arrays, each as head and body."""
+
+    def __init__(self) -> None:
+        self.arrays: list[tuple[bytes, Any]] = []
+
+    def encode(self, value: Any, at: str, depth: int = 1) -> Any:
+        value = value.item() if isinstance(value, np.generic) else value
+        kind, name = type(value), type(value).__name__
+        if value is None or kind in (bool, str) or (kind is int and value.bit_length() <= 1024):
+            return value
+        if kind is float and math.isfinite(value):
+            return value
+        if kind is list and depth < LIMITS["depth"]:
+            return [self.encode(part, f"{at}[{i}]", depth + 1) for i, part in enumerate(value)]
+        if kind is tuple:
+            return {"tuple": self.encode(list(value), at, depth)}
+        if kind is dict and depth < LIMITS["depth"] and all(type(key) is str for key in value):
+            return {"dict": {key: self.encode(part, f"{at}.{key}", depth + 1) for key, part in value.items()}}
+        if issubclass(kind, tuple) and _known(name, RECORDS) is kind:
+            return {name: self.encode(value._asdict(), at, depth)["dict"]}
+        if kind in (np.ndarray, np.memmap):
+            return self._array(value, at)
+        raise _cannot(value, at)
+
+    def _array(self, value: Any, at: str) -> Any:
+        if value.dtype == object and value.ndim == 1 and all(isinstance(part, str) for part in value):
+            return {"text": [str(part) for part in value]}
+        dtype, order = value.dtype.name, "F" if value.flags.fnc else "C"
+        if dtype not in DTYPES or not np.isfinite(value).all():
+            raise _cannot(value, at)
+        head = _npy_head(dtype, value.shape, order)
+        body = value.astype(DTYPES[dtype], copy=False).ravel(order=order).view(np.uint8)
+        self.arrays.append((head, body))
+        return {"array": {"file": f"{len(self.arrays) - 1}.npy", "dtype": dtype, "shape": list(value.shape),
+                          "order": order, "blake2b": _digest(head, body)}}
+
+
+def _cannot(value: Any, at: str) -> LowdimError:
+    """LD303 in words that fit the value."""
+    kind, fix = f"a {type(value).__name__}", "use a number, text, None or an array there"
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        kind, fix = "a random generator", f"give a whole number as its seed: model.set_params({at}=0)"
+    elif isinstance(value, np.ndarray) and value.dtype.name not in DTYPES:
+        kind, fix = f"an array of {value.dtype}", f"turn it into an array of {' or '.join(DTYPES)}"
+    elif isinstance(value, np.ndarray | float):
+        kind, fix = "a value that is not finite", "use finite numbers there"
+    elif isinstance(value, list | dict):
+        fix = f"use at most {LIMITS['depth']} levels, and text as keys"
+    return error("LD303", what=f"'{at}': {kind}", fix=fix)
+
+
+def _contents(model: LatentModel) -> list[Member]:
+    """Every member of the file."""
+    cls, options, writer = type(model), model.get_params(deep=False), _Writer()
+    if _known(cls.__name__, MODELS) is not cls:
+        raise error("LD303", what=f"a model of class {cls.__name__}", fix=f"use one of {', '.join(MODELS)}")
+    state = {name: value for name, value in vars(model).items() if name not in options}
+    if not state.keys() >= ALWAYS:
+        raise error("LD303", what="a model that is not fitted", fix="call fit first")
+    for name in state:
+        if not _settable(cls, name):
+            raise error("LD303", what=f"the attribute '{name}'", fix=f"del model.{name}")
+    manifest = {"format": FORMAT, "lowdim": __version__, "class": cls.__name__,
+                "options": {name: writer.encode(value, name) for name, value in options.items()},
+                "state": {name: writer.encode(value, name) for name, value in state.items()}}
+    text = json.dumps(manifest, allow_nan=False, separators=(",", ":")).encode("ascii")
+    sizes = {"manifest": len(text), "arrays": len(writer.arrays),
+             "file": 4096 + len(text) + sum(256 + len(head) + len(body) for head, body in writer.arrays)}
+    for what, size in sizes.items():
+        if size > LIMITS[what]:
+            raise error("LD303", what=f"{what}: {size:,}", fix=f"fewer columns: at most {LIMITS[what]:,}")
+    return [(MANIFEST, text, b""), *((f"{i}.npy", *array) for i, array in enumerate(writer.arrays))]
+
+
+def _write(file: IO[bytes], members: list[Member]) -> None:
+    """The members, their directory and the digest of it all; then down to the disk."""
+    rows = [(name, len(head) + len(body), crc32(body, crc32(head))) for name, head, body in members]
+    parts = [part for row, (_, *data) in zip(rows, members, strict=True) for part in (_local(*row), *data)]
+    parts.append(_directory(rows))
+    file.writelines([*parts, _digest(*parts).encode()])
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _lock(file: IO[bytes], wait: bool) -> None:
+    """Mark a temporary file as in use until it is closed or its process dies; OSError if another did."""
+    if os.name == "posix":  # elsewhere a file that is open cannot be removed anyway
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+
+def _temporary(target: Path) -> tuple[Path, IO[bytes]]:
+    """A new file beside the target; those that a killed process left behind are swept."""
+    stem = f".lowdim-{_digest(os.fsencode(target.name))[:16]}-"
+    for old in target.parent.glob(stem + "*.tmp"):
+        with suppress(OSError), open(old, "rb") as stale:
+            _lock(stale, wait=False)
+            old.unlink()
+    while True:
+        path = target.parent / f"{stem}{secrets.token_hex(8)}.tmp"
+        file = open(path, "xb")  # noqa: SIM115 - it outlives this function
+        with suppress(OSError):  # a network disk without locks: then nobody sweeps either
+            _lock(file, wait=True)
+        if os.fstat(file.fileno()).st_nlink:  # else it was swept before it was locked
+            return path, file
+        file.close()
+
+
+def _replace(target: Path, members: list[Member]) -> None:
+    """Write beside the target, then take its place in one step: readers see the old file or the new."""
+    old = target.stat() if target.exists() else None
+    if old and not stat.S_ISREG(old.st_mode):
+        raise OSError(0, "what is there is not a file")
+    temp, file = _temporary(target)
+    try:
+        with file:
+            _write(file, members)
+            if old:
+                temp.chmod(stat.S_IMODE(old.st_mode))
+            if os.name == "nt":
+                file.close()
+            os.replace(temp, target)
+    except BaseException:
+        temp.unlink(missing_ok=True)
+        raise
+    if os.name == "posix":
+        folder = os.open(target.parent, os.O_RDONLY)
+        with suppress(OSError):  # some file systems cannot; the new file is whole either way
+            os.fsync(folder)
+        os.close(folder)
+
+
+def save(model: LatentModel, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to a file: whole, or not at all."""
+    members = _contents(model)
+    size = sum(len(head) + len(body) for _, head, body in members)
+    try:
+        _replace(Path(os.path.realpath(path)), members)
+    except (OSError, ValueError) as cause:
+        problem = getattr(cause, "strerror", None) or str(cause)
+        raise error("LD304", path=os.fspath(path), problem=f"{problem} ({size:,} bytes to write)") from cause
+
+
+class _Reader:
+    """Reads a file from its first byte to its last; every byte must be what lowdim would write there."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file, self.size, self.rows = file, file.seek(0, os.SEEK_END), list[Row]()
+
+    def check(self) -> None:
+        """Before anything is parsed: the file must end in the digest of all its other bytes."""
+        self.file.seek(0)
+        ours = self.file.read(LOCAL.size + len(MANIFEST))[LOCAL.size:] == MANIFEST.encode()
+        self.file.seek(max(0, self.size - len(MARK) - HEX))
+        tail = self.file.read()
+        _need(ours or tail.startswith(MARK), "it neither begins nor ends as one")
+        self.file.seek(0)
+        ends = [*range(1 << 20, self.size - HEX, 1 << 20), self.size - HEX]
+        found = _digest(*(self.file.read(end - self.file.tell()) for end in ends))
+        _need(tail == MARK + found.encode(), "its bytes do not match the digest at its end", "LD301")
+        self.file.seek(0)
+
+    def member(self, name: str, size: int) -> bytes:
+        """The next member; that it fits into the file is known before memory is taken for it."""
+        start = self.file.tell()
+        _need(size <= self.size - start, f"{name} is larger than the file", "LD301")
+        head, data = self.file.read(LOCAL.size + len(name)), self.file.read(size)
+        self.rows.append((name, size, crc32(data)))
+        _need(head == _local(*self.rows[-1]), f"{name} is missing, or is not of the size declared", "LD301")
+        return data
+
+    def manifest(self) -> dict[str, Any]:
+        """The manifest, if it is of this format."""
+        size = LOCAL.unpack(self.file.read(LOCAL.size))[8]
+        _need(size <= LIMITS["manifest"], "its manifest is too long")
+        self.file.seek(0)
+        text = self.member(MANIFEST, size).decode("ascii")
+        tree = json.loads(text, object_pairs_hook=_once, parse_float=_finite, parse_constant=_finite)
+        found = tree.get("format", 0) if isinstance(tree, dict) else 0
+        _need(type(found) is int and found > 0, "its manifest names no format")
+        if found > FORMAT:
+            raise _Refusal("LD302", found=found, known=FORMAT)
+        expected = {"format": int, "lowdim": str, "class": str, "options": dict, "state": dict}
+        _need({key: type(part) for key, part in tree.items()} == expected, "its manifest is not a model's")
+        return tree
+
+    def decode(self, node: Any, depth: int = 1) -> Any:
+        if isinstance(node, list):
+            _need(depth < LIMITS["depth"], "its manifest is nested too deeply")
+            return [self.decode(part, depth + 1) for part in node]
+        if not isinstance(node, dict):
+            return node
+        kind, body = next(iter(node.items())) if len(node) == 1 else ("", None)
+        _need(isinstance(body, list if kind in ("tuple", "text") else dict), f"{kind!r:.60} is malformed")
+        if kind == "array":
+            return self._array(body)
+        if kind == "text":
+            _need(all(isinstance(part, str) for part in body), "an array of text holds something else")
+            return np.array(body, dtype=object)
+        parts = self.decode(body if kind == "tuple" else list(body.values()), depth)
+        return tuple(parts) if kind == "tuple" else self._record(kind, dict(zip(body, parts, strict=True)))
+
+    def _record(self, name: str, fields: dict[str, Any]) -> Any:
+        if name == "dict":
+            return fields
+        cls = _known(name, RECORDS)
+        _need(cls and tuple(fields) == cls._fields, f"values of kind {name!r:.60} are not known")
+        return cls(**fields)
+
+    def _array(self, body: dict[str, Any]) -> Any:
+        """The next array, every claim about it checked before memory is taken."""
+        _need(body.keys() == {"file", "dtype", "shape", "order", "blake2b"}, "an array is described wrongly")
+        name, dtype, shape, order, _ = body.values()
+        _need(type(dtype) is str and dtype in DTYPES and order in ("C", "F"), "an array of unknown type")
+        _need(type(shape) is list and len(shape) <= 32 and all(type(n) is int and n >= 0 for n in shape)
+              and math.prod(n or 1 for n in shape) < 1 << 59, "an array of impossible shape", "LD301")
+        _need(name == f"{len(self.rows) - 1}.npy", "its arrays are not in order", "LD301")
+        head = _npy_head(dtype, tuple(shape), order)
+        data = self.member(name, len(head) + math.prod(shape) * np.dtype(DTYPES[dtype]).itemsize)
+        _need(data.startswith(head) and _digest(data) == body["blake2b"], f"{name} was changed", "LD301")
+        flat = np.frombuffer(data, DTYPES[dtype], offset=len(head))
+        plain = flat.view(np.uint8).max(initial=0) < 2 if dtype == "bool" else np.isfinite(flat).all()
+        _need(plain, f"{name} holds values that are not finite", "LD301")
+        return flat.reshape(shape, order=order).astype(dtype, order="K")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    _need(len(found) == len(pairs), "its manifest says something twice")
+    return found
+
+
+def _finite(text: str) -> float:
+    _need(math.isfinite(float(text)), "its manifest holds a number that is not finite", "LD301")
+    return float(text)
+
+
+def _build(reader: _Reader) -> LatentModel:
+    """The model: constructed from its options, then given its fitted attributes."""
+    tree = reader.manifest()
+    name, cls = tree["class"], _known(tree["class"], MODELS)
+    _need(cls, f"models of class {name!r:.60} are not known")
+    options, state = ({key: reader.decode(node) for key, node in tree[part].items()}
+                      for part in ("options", "state"))
+    _need(reader.file.read()[:-HEX] == _directory(reader.rows), "it holds more than its manifest says")
+    _need(options.keys() == cls().get_params(deep=False).keys(), f"its options are not those of {name}")
+    _need(all(_settable(cls, key) for key in state), "it would set attributes that are not fitted ones")
+    kinds = [type(state.get(key)).__name__ for key in ("frame_", "certificate_", "n_features_in_")]
+    _need(kinds == ["Frame", "Certificate", "int"] and isinstance(state.get("params_"), tuple),
+          "fitted attributes are missing or of the wrong kind")
+    model: LatentModel = cls(**options)
+    model.__dict__.update(state)
+    return model
+
+
+def load(path: str | os.PathLike[str]) -> LatentModel:
+    """Read a model that `model.save(path)` wrote; anything else is refused, and no code is ever run."""
+    try:
+        _need(stat.S_ISREG(os.stat(path).st_mode), "it is not a regular file")
+        with open(path, "rb") as file:
+            reader = _Reader(file)
+            reader.check()
+            return _build(reader)
+    except _Refusal as refusal:
+        raise error(refusal.code, path=os.fspath(path), **refusal.facts) from None
+    except (OSError, ValueError, RecursionError) as cause:
+        problem = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
+        raise error("LD300", path=os.fspath(path), problem=f"{problem:.200}") from cause
