@@ -17,6 +17,7 @@ import os
 import secrets
 import stat
 import struct
+from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import blake2b
 from importlib import import_module
@@ -74,7 +75,7 @@ def _settable(cls: type, name: str) -> bool:
     return own and isinstance(getattr_static(cls, name, None), bool | int | float | str | None)
 
 
-def _digest(*parts: Any) -> str:
+def _digest(parts: Iterable[Any]) -> str:
     digest = blake2b(digest_size=HEX // 2)
     for part in parts:
         digest.update(part)
@@ -138,7 +139,7 @@ class _Writer:
         body = value.astype(DTYPES[dtype], copy=False).ravel(order=order).view(np.uint8)
         self.arrays.append((head, body))
         return {"array": {"file": f"{len(self.arrays) - 1}.npy", "dtype": dtype, "shape": list(value.shape),
-                          "order": order, "blake2b": _digest(head, body)}}
+                          "order": order, "blake2b": _digest([head, body])}}
 
 
 def _cannot(value: Any, at: str) -> LowdimError:
@@ -183,7 +184,7 @@ def _write(file: IO[bytes], members: list[Member]) -> None:
     rows = [(name, len(head) + len(body), crc32(body, crc32(head))) for name, head, body in members]
     parts = [part for row, (_, *data) in zip(rows, members, strict=True) for part in (_local(*row), *data)]
     parts.append(_directory(rows))
-    file.writelines([*parts, _digest(*parts).encode()])
+    file.writelines([*parts, _digest(parts).encode()])
     file.flush()
     os.fsync(file.fileno())
 
@@ -198,7 +199,7 @@ def _lock(file: IO[bytes], wait: bool) -> None:
 
 def _temporary(target: Path) -> tuple[Path, IO[bytes]]:
     """A new file beside the target; those that a killed process left behind are swept."""
-    stem = f".lowdim-{_digest(os.fsencode(target.name))[:16]}-"
+    stem = f".lowdim-{_digest([os.fsencode(target.name)])[:16]}-"
     for old in target.parent.glob(stem + "*.tmp"):
         with suppress(OSError), open(old, "rb") as stale:
             _lock(stale, wait=False)
@@ -263,14 +264,13 @@ class _Reader:
         _need(ours or tail.startswith(MARK), "it neither begins nor ends as one")
         self.file.seek(0)
         ends = [*range(1 << 20, self.size - HEX, 1 << 20), self.size - HEX]
-        found = _digest(*(self.file.read(end - self.file.tell()) for end in ends))
+        found = _digest(self.file.read(end - self.file.tell()) for end in ends)
         _need(tail == MARK + found.encode(), "its bytes do not match the digest at its end", "LD301")
         self.file.seek(0)
 
     def member(self, name: str, size: int) -> bytes:
         """The next member; that it fits into the file is known before memory is taken for it."""
-        start = self.file.tell()
-        _need(size <= self.size - start, f"{name} is larger than the file", "LD301")
+        _need(size <= self.size - self.file.tell(), f"{name} is larger than the file", "LD301")
         head, data = self.file.read(LOCAL.size + len(name)), self.file.read(size)
         self.rows.append((name, size, crc32(data)))
         _need(head == _local(*self.rows[-1]), f"{name} is missing, or is not of the size declared", "LD301")
@@ -297,34 +297,32 @@ class _Reader:
             return [self.decode(part, depth + 1) for part in node]
         if not isinstance(node, dict):
             return node
-        kind, body = next(iter(node.items())) if len(node) == 1 else ("", None)
-        _need(isinstance(body, list if kind in ("tuple", "text") else dict), f"{kind!r:.60} is malformed")
+        _need(len(node) == 1, "a value in its manifest has no single kind")
+        kind, body = next(iter(node.items()))
+        _need(isinstance(body, list if kind in ("tuple", "text") else dict), f"a {kind!r:.60} is malformed")
         if kind == "array":
             return self._array(body)
         if kind == "text":
             _need(all(isinstance(part, str) for part in body), "an array of text holds something else")
             return np.array(body, dtype=object)
-        parts = self.decode(body if kind == "tuple" else list(body.values()), depth)
-        return tuple(parts) if kind == "tuple" else self._record(kind, dict(zip(body, parts, strict=True)))
-
-    def _record(self, name: str, fields: dict[str, Any]) -> Any:
-        if name == "dict":
-            return fields
-        cls = _known(name, RECORDS)
-        _need(cls and tuple(fields) == cls._fields, f"values of kind {name!r:.60} are not known")
-        return cls(**fields)
+        if kind == "tuple":
+            return tuple(self.decode(body, depth))
+        cls = dict if kind == "dict" else _known(kind, RECORDS)
+        _need(cls, f"values of kind {kind!r:.60} are not known")
+        _need(cls is dict or tuple(body) == cls._fields, f"the fields of its {kind} are not the known ones")
+        return cls(**dict(zip(body, self.decode(list(body.values()), depth), strict=True)))
 
     def _array(self, body: dict[str, Any]) -> Any:
         """The next array, every claim about it checked before memory is taken."""
         _need(body.keys() == {"file", "dtype", "shape", "order", "blake2b"}, "an array is described wrongly")
-        name, dtype, shape, order, _ = body.values()
+        name, dtype, shape, order = (body[key] for key in ("file", "dtype", "shape", "order"))
         _need(type(dtype) is str and dtype in DTYPES and order in ("C", "F"), "an array of unknown type")
         _need(type(shape) is list and len(shape) <= 32 and all(type(n) is int and n >= 0 for n in shape)
               and math.prod(n or 1 for n in shape) < 1 << 59, "an array of impossible shape", "LD301")
         _need(name == f"{len(self.rows) - 1}.npy", "its arrays are not in order", "LD301")
         head = _npy_head(dtype, tuple(shape), order)
         data = self.member(name, len(head) + math.prod(shape) * np.dtype(DTYPES[dtype]).itemsize)
-        _need(data.startswith(head) and _digest(data) == body["blake2b"], f"{name} was changed", "LD301")
+        _need(data.startswith(head) and _digest([data]) == body["blake2b"], f"{name} was changed", "LD301")
         flat = np.frombuffer(data, DTYPES[dtype], offset=len(head))
         plain = flat.view(np.uint8).max(initial=0) < 2 if dtype == "bool" else np.isfinite(flat).all()
         _need(plain, f"{name} holds values that are not finite", "LD301")
@@ -353,7 +351,8 @@ def _build(reader: _Reader) -> LatentModel:
     _need(options.keys() == cls().get_params(deep=False).keys(), f"its options are not those of {name}")
     _need(all(_settable(cls, key) for key in state), "it would set attributes that are not fitted ones")
     kinds = [type(state.get(key)).__name__ for key in ("frame_", "certificate_", "n_features_in_")]
-    _need(kinds == ["Frame", "Certificate", "int"] and isinstance(state.get("params_"), tuple),
+    _need(kinds == ["Frame", "Certificate", "int"] and isinstance(state.get("params_"), tuple)
+          and all(np.shape(part) == (state["n_features_in_"],) for part in state["frame_"]),
           "fitted attributes are missing or of the wrong kind")
     model: LatentModel = cls(**options)
     model.__dict__.update(state)
@@ -370,6 +369,6 @@ def load(path: str | os.PathLike[str]) -> LatentModel:
             return _build(reader)
     except _Refusal as refusal:
         raise error(refusal.code, path=os.fspath(path), **refusal.facts) from None
-    except (OSError, ValueError, RecursionError) as cause:
+    except (OSError, ValueError, RecursionError, struct.error) as cause:
         problem = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
         raise error("LD300", path=os.fspath(path), problem=f"{problem:.200}") from cause

@@ -25,7 +25,9 @@ class Frame(NamedTuple):
 
     def inward(self, block: Block) -> Block:
         """The block in the model's units."""
-        z = (block.x - self.shift) * self.scale
+        z = block.x - self.shift
+        if (self.scale != 1.0).any():  # a second copy of the block costs as much as the first
+            z *= self.scale
         if block.mask is not None:
             z[~block.mask] = 0.0
         return block._replace(x=z)

@@ -2,7 +2,9 @@
 
 Rows with any pattern of gaps at once: the precision of z given the seen cells of row i is
 A_i = I + sum_j m_ij w_j w_j' / psi_j, which for all rows is one product of the mask with a table of
-outer products, followed by one small inverse a row; then one product back for the M-step.
+outer products, followed by one small inverse a row; then one product back for the M-step. Where that
+table would not fit (d q^2 numbers), the light EM takes over: gaps count as latent variables too, rows are
+taken one by one, and the statistics are d x q.
 
 Reference: Lawrence seed 2.9-2.11 (with its errata 3), Zabaras seed on EM for PPCA; re-derived with gaps.
 """
@@ -17,6 +19,7 @@ from lowdim.math.linalg import EPS, Array, inverse_packed, lower, root, times_pa
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 Mask = NDArray[np.bool_]
+LIGHT = 2**25  # numbers in the table of outer products (256 MB) beyond which the light EM takes over
 
 
 class Latent(NamedTuple):
@@ -40,7 +43,7 @@ def posterior(x: Array, mask: Mask | None, W: Array, mu: Array, psi: Array) -> L
     else:
         m = mask.astype(np.float64)
         r *= m
-        A = (V[:, i] * W[:, j]).T @ m.T
+        A = _light_precision(mask, W, V) if light(W) else (V[:, i] * W[:, j]).T @ m.T
         logs = m @ (np.log(psi) + LOG_TWO_PI)
     A[i == j] += 1.0
     cov, logdet = inverse_packed(A, q)
@@ -64,7 +67,7 @@ class Sums(NamedTuple):
     log_density: float
     z: Array  # sum E[z]                                q
     zz: Array  # sum E[zz'], packed                     q(q+1)/2
-    A: Array  # sum over seen of E[(z,1)(z,1)'], packed: zz, z, 1    d x (q(q+1)/2 + q + 1)
+    A: Array  # sum over seen of E[(z,1)(z,1)'], packed: zz, z, 1    d x (q(q+1)/2 + q + 1), light: 1 x ...
     B: Array  # sum over seen of E[e (z,1)]             d x (q + 1)
     rest: Array  # sum over seen of E[e^2]              d
     seen: Array  # seen cells                           d
@@ -74,7 +77,26 @@ class Sums(NamedTuple):
         return type(self)(*(a + b for a, b in parts))
 
 
-def sums(mask: Mask | None, weight: Array | None, latent: Latent, W: Array) -> Sums:
+def light(W: Array) -> bool:
+    """Whether d q(q+1)/2 numbers are too many to hold."""
+    return len(W) * W.shape[1] * (W.shape[1] + 1) // 2 > LIGHT
+
+
+def _light_precision(mask: Mask, W: Array, V: Array) -> Array:
+    """sum over seen of w_j w_j' / psi_j, a row at a time."""
+    i, j = lower(W.shape[1])
+    return np.array([(V[row].T @ W[row])[i, j] for row in mask]).T
+
+
+def _light_cov_times(mask: Mask, weight: Array | None, cov: Array, W: Array) -> Array:
+    """sum over seen of Cov[z] w_j for every column, a row at a time."""
+    out = np.zeros_like(W)
+    for k, (row, C) in enumerate(zip(mask, unpack(cov, W.shape[1]), strict=True)):
+        out[row] += W[row] @ (C if weight is None else C * weight[k])
+    return out
+
+
+def sums(mask: Mask | None, weight: Array | None, latent: Latent, W: Array, psi: Array) -> Sums:
     """The statistics of a block, given its posterior."""
     (rows, q), d = latent.mean.shape, len(W)
     i, j = lower(q)
@@ -84,16 +106,24 @@ def sums(mask: Mask | None, weight: Array | None, latent: Latent, W: Array) -> S
     if weight is not None:
         tall = tall * weight
     whole = tall.sum(axis=1)
-    per = np.broadcast_to(whole, (d, len(whole))) if mask is None else (tall @ mask.astype(np.float64)).T
+    heavy = not light(W)
+    per = whole[None, :] if mask is None or not heavy else (tall @ mask.astype(np.float64)).T
+    per = np.broadcast_to(per, (d if heavy else 1, len(whole)))
     C = per[:, : len(i)]  # sum over seen of Cov[z]
-    Cw = times_packed(C.T, np.ascontiguousarray(W.T)).T
+    if heavy or mask is None:
+        Cw = times_packed(C.T, np.ascontiguousarray(W.T)).T
+    else:
+        Cw = _light_cov_times(mask, weight, np.broadcast_to(latent.cov, (len(i), rows)), W)
     B = np.column_stack([rest.T @ latent.mean - Cw, rest.sum(axis=0)])
     A = per[:, len(i):].copy()
     A[:, : len(i)] += C
     zz = whole[: len(i)] + whole[len(i): 2 * len(i)]
     log_density = float(latent.log_density.sum() if weight is None else weight @ latent.log_density)
     squares = (rest * latent.rest).sum(axis=0) + (Cw * W).sum(axis=1)
-    return Sums(float(whole[-1]), log_density, whole[2 * len(i): -1], zz, A, B, squares, A[:, -1].copy())
+    seen = np.broadcast_to(A[:, -1], d).copy()
+    if not heavy and mask is not None:  # a gap is a latent variable whose error is all noise
+        squares += psi * (seen - (mask.sum(axis=0) if weight is None else weight @ mask))
+    return Sums(float(whole[-1]), log_density, whole[2 * len(i): -1], zz, A, B, squares, seen)
 
 
 def design(A: Array, q: int) -> Array:
@@ -112,7 +142,7 @@ def regress(s: Sums, W: Array, mu: Array) -> tuple[Array, Array, Array]:
     A = design(s.A, q)
     ridge = EPS * np.trace(A, axis1=1, axis2=2)[:, None] + np.finfo(float).tiny
     A[:, np.arange(q + 1), np.arange(q + 1)] += ridge  # a column seen once or twice is nearly singular
-    step = np.linalg.solve(A, s.B[:, :, None])[:, :, 0]
+    step = np.linalg.solve(A[0], s.B.T).T if len(A) == 1 else np.linalg.solve(A, s.B[:, :, None])[:, :, 0]
     left = np.maximum(s.rest - (step * s.B).sum(axis=1), 0.0)
     return W + step[:, :q], mu + step[:, q], left
 
@@ -129,7 +159,9 @@ def expand(s: Sums, W: Array, mu: Array) -> tuple[Array, Array]:
 
 
 def parameter_covariance(s: Sums, psi: Array, q: int) -> Array:
-    """Covariance of (w_j, mu_j) given the latent variables' posterior: psi_j A_j^-1, d matrices."""
+    """Covariance of (w_j, mu_j) given the latent variables' posterior: psi_j A_j^-1, d matrices; light: d x 1."""
+    if len(s.A) < len(psi):  # light: after expansion A is close to n I
+        return (psi / s.seen)[:, None]
     A = design(s.A, q)
     values, U = np.linalg.eigh(A)
     values = np.maximum(values, EPS * np.maximum(values[:, -1:], 1.0))

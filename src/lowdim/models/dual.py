@@ -32,6 +32,7 @@ class Dual(NamedTuple):
     T: Array
     V: Array  # d x (q+1) x (q+1), Cov[w_j], and the mean's own doubt
     low: Array
+    excess: Array
     X: Array  # n x q, the fitted positions
     spread: Array  # q x q, X'X / n: where an empty row may be
 
@@ -99,8 +100,8 @@ class DualPPCA(LinearGaussian):
         V = self._loading_doubt(np.diag(s2 / top), s2 / n, d)
         logs = n * np.log(2 * np.pi) + np.log(top).sum() + (n - q) * np.log(s2)
         value = float(-0.5 * d * (logs + (values / top).sum() + tail / s2))
-        params = Dual(W, found.mean, np.full(d, s2), np.eye(q), V, np.full(d, floor), np.zeros((0, q)),
-                      np.diag(top - s2) / n)
+        params = Dual(W, found.mean, np.full(d, s2), np.eye(q), V, np.full(d, floor),
+                      np.full(d, d / max(d - q, d / 4)), np.zeros((0, q)), np.diag(top - s2) / n)
         params = self._placed(params, seen.source, run)
         return Fit(params, found, value, (value,), found.passes, True, "closed form", found.solver)
 
@@ -140,7 +141,9 @@ class DualPPCA(LinearGaussian):
         rows = [posterior(b.x, b.mask, start.W, start.mu, start.psi).mean
                 for b in map(seen.source.block, range(seen.source.n_blocks))]
         X = np.concatenate(rows) @ root(start.W.T @ start.W / d)
-        return Dual(start.W, start.mu, start.psi, start.T, np.zeros((d, q + 1, q + 1)), start.low, X, np.eye(q))
+        cells = float(seen.columns.seen.sum())  # each row's position was fitted with q numbers
+        return Dual(start.W, start.mu, start.psi, start.T, np.zeros((d, q + 1, q + 1)), start.low,
+                    np.full(d, cells / max(cells - len(X) * q, cells / 4)), X, np.eye(q))
 
     def _stats(self, params: Dual, block: Block) -> DualSums:  # type: ignore[override]
         """E-step over columns; each column's mean is updated at once, inside its own row here."""
@@ -154,7 +157,7 @@ class DualPPCA(LinearGaussian):
         rest = latent.rest - (step[:, None] if seen is None else step[:, None] * seen)
         means = np.zeros_like(params.mu)
         means[rows] = params.mu[rows] + step
-        return DualSums(sums(seen, None, latent._replace(rest=rest), params.X), means)
+        return DualSums(sums(seen, None, latent._replace(rest=rest), params.X, s2), means)
 
     def _objective(self, params: Dual, stats: DualSums) -> float:  # type: ignore[override]
         return stats.sums.log_density

@@ -17,7 +17,7 @@ from lowdim.math.rotate import METHODS, rotate
 from lowdim.messages import error, warn
 from lowdim.models.base import Rule
 from lowdim.models.certificate import Certificate
-from lowdim.models.linear import COUNT, POSITIVE, TRUTH, WHOLE, Linear, LinearGaussian, on_floor
+from lowdim.models.linear import COUNT, POSITIVE, TRUTH, WHOLE, Linear, LinearGaussian, excess, on_floor
 from lowdim.models.look import Look
 from lowdim.models.posterior import Posterior
 
@@ -103,7 +103,8 @@ class FactorAnalysis(LinearGaussian):
             why = "columns depend on each other" if m.n > d else f"{m.n:g} rows cannot tell {d} columns apart"
             warn("LD205", ridge=found.ridge, why=why)
         W, psi = found.loadings * sd[:, None], found.uniquenesses * variance
-        params = Linear(W, m.mean, psi, np.eye(self.n_components), (psi / m.n)[:, None], LOWEST * variance)
+        params = Linear(W, m.mean, psi, np.eye(self.n_components), (psi / m.n)[:, None], LOWEST * variance,
+                        excess(np.full(d, m.n), self.n_components))
         params = self._turned(params)
         value = log_likelihood(m, W, psi)
         self._say_heywood(params, names)
@@ -122,7 +123,7 @@ class FactorAnalysis(LinearGaussian):
         found = maximum_likelihood(np.clip(R, -1.0, 1.0), self.n_components, lower=LOWEST)
         psi = np.maximum(found.uniquenesses, 10 * LOWEST) * variance  # EM cannot leave the bound quickly
         return Linear(found.loadings * sd[:, None], seen.columns.mean, psi, np.eye(self.n_components),
-                      np.zeros((d, 1)), LOWEST * variance)
+                      np.zeros((d, 1)), LOWEST * variance, excess(seen.columns.seen, self.n_components))
 
     def _noise(self, left: Array, count: Array) -> Array:
         return left / count

@@ -17,7 +17,7 @@ from lowdim.engine.merge import moments as moments_of
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost
 from lowdim.math.eigen import largest
-from lowdim.math.gaussian import Sums, expand, parameter_covariance, posterior, regress, sums
+from lowdim.math.gaussian import LIGHT, Sums, expand, parameter_covariance, posterior, regress, sums
 from lowdim.math.linalg import align, lower, orthogonality, sign_rule
 from lowdim.messages import error, warn
 from lowdim.models.base import LatentModel, Rule
@@ -43,6 +43,7 @@ class Linear(NamedTuple):
     T: Array  # q x q: reported coordinates are z T
     V: Array  # covariance of (w_j, mu_j): d x (q+1) x (q+1), or d x 1 where it is v_j I
     low: Array  # d, the bounds of the noise variances
+    excess: Array  # d, how much wider than psi the noise of a new cell is, since psi was fitted too
 
 
 class LinearGaussian(LatentModel):
@@ -55,7 +56,7 @@ class LinearGaussian(LatentModel):
 
     def _stats(self, params: Linear, block: Block) -> Sums:
         latent = posterior(block.x, block.mask, params.W, params.mu, params.psi)
-        return sums(block.mask, block.weight, latent, params.W)
+        return sums(block.mask, block.weight, latent, params.W, params.psi)
 
     def _objective(self, params: Linear, stats: Sums) -> float:
         return stats.log_density
@@ -100,7 +101,7 @@ class LinearGaussian(LatentModel):
         else:
             V = params.V
             var += (second * twice) @ V[:, i, j].T + 2.0 * found.mean @ V[:, :q, q].T + V[:, q, q]
-        noise = np.broadcast_to(params.psi, var.shape)
+        noise = np.broadcast_to(params.psi * params.excess, var.shape)
         return Cells(found.mean @ params.W.T + params.mu, np.maximum(var, 0.0), noise)
 
     def _draw(self, params: Linear, found: Posterior, rng: list[np.random.Generator]) -> Array:
@@ -166,7 +167,7 @@ class LinearGaussian(LatentModel):
             Q = Qt.T * sign_rule(params.W @ Qt.T)
             turn = np.eye(q + 1)
             turn[:q, :q] = Q
-            params, V = params._replace(W=params.W @ Q), turn.T @ V @ turn
+            params, V = params._replace(W=params.W @ Q), turn.T @ V @ turn if V.ndim == 3 else V
         return params._replace(V=V)
 
     def _metric(self, params: Linear) -> Array:
@@ -233,7 +234,7 @@ class LinearGaussian(LatentModel):
             peak = (3 * table if n < d else 0) + tile + 8 * 4 * (n * n if n < d else d * min(40 * (q + 8), d))
         else:
             small, peak = d, 8 * 12 * d * d + tile
-        peak += 8 * 4 * d * (q + 1) * (q + 2) // 2
+        peak += 8 * 4 * min(d * (q + 1) * (q + 2) // 2, LIGHT + d * (q + 1))
         return Cost(1 + self.max_iter, table * (1 + self.max_iter), peak,
                     f"fewer columns or n_components, or a sample of rows (order {small} now)")
 
@@ -307,7 +308,7 @@ class ProbabilisticPCA(LinearGaussian):
         W = found.vectors * np.sqrt(np.maximum(found.values - s2, 0.0))
         value = log_likelihood(found, s2)
         params = Linear(W, found.mean, np.full(d, s2), np.eye(q), np.full((d, 1), s2 / found.n),
-                        np.full(d, floor))
+                        np.full(d, floor), excess(np.full(d, found.n), q))
         return Fit(params, found, value, (value,), found.passes, True, "closed form", found.solver)
 
     def _start(self, seen: Look) -> Linear:
@@ -357,7 +358,13 @@ def ppca_start(seen: Look, q: int) -> Linear:
     floor = noise_floor(total, d)
     s2 = max((total - float(values.sum())) / max(d - q, 1), 1e-3 * total / d, floor)
     W = V * np.sqrt(np.maximum(values - s2, 0.01 * s2))
-    return Linear(W, seen.columns.mean, np.full(d, s2), np.eye(q), np.zeros((d, 1)), np.full(d, floor))
+    return Linear(W, seen.columns.mean, np.full(d, s2), np.eye(q), np.zeros((d, 1)), np.full(d, floor),
+                  excess(seen.columns.seen, q))
+
+
+def excess(seen: Array, q: int) -> Array:
+    """n / (n - q - 1): each column's residuals were fitted with q + 1 numbers of its own (at most 4)."""
+    return seen / np.maximum(seen - q - 1.0, seen / 4.0)
 
 
 def noise_floor(total: float, d: int) -> float:

@@ -25,6 +25,7 @@ from lowdim.models.linear import (
     Linear,
     LinearGaussian,
     certify_spectrum,
+    excess,
     log_likelihood,
     noise_floor,
     ppca_start,
@@ -46,6 +47,7 @@ class Principal(NamedTuple):
     T: Array
     V: Array
     low: Array
+    excess: Array
     variance: Array  # q, n - 1
 
 
@@ -133,7 +135,8 @@ class PCA(LinearGaussian):
         one = np.where(live, 1.0 / np.sqrt(np.where(live, variance, 1.0)), 0.0)
         noise = max(left, floor)
         return Principal(V, mu, np.full(d, noise), np.diag(one) if self.whiten else np.eye(q),
-                         self._axis_doubt(variance, live, noise, n, d), np.full(d, floor), variance)
+                         self._axis_doubt(variance, live, noise, n, d), np.full(d, floor),
+                         excess(np.full(d, n), q), variance)
 
     def _axis_doubt(self, variance: Array, live: Array, noise: float, n: float, d: int) -> Array:
         """Covariance of (v_j, mu_j): noise / (n variance) for an entry of an axis, noise / n for the mean."""

@@ -1,0 +1,53 @@
+"""Tables that ship with the package: our own simulators and scikit-learn's."""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lowdim.data.block import Array
+from lowdim.messages import error
+
+
+class DemoTable(NamedTuple):
+    """A table with gaps made on purpose, so that fills can be judged against the truth."""
+
+    name: str
+    about: str
+    columns: tuple[str, ...]
+    X: Array  # gaps are NaN
+    truth: Array  # the table before cells were hidden
+
+
+def wine() -> tuple[str, tuple[str, ...], Array]:
+    """Chemical analyses of 178 wines (scikit-learn's table)."""
+    from sklearn.datasets import load_wine
+
+    data = load_wine()
+    names = tuple(str(name).replace("/", "_") for name in data.feature_names)
+    return "chemical analyses of 178 wines from scikit-learn", names, np.asarray(data.data)
+
+
+def gaussian() -> tuple[str, tuple[str, ...], Array]:
+    """The seeds' 300 x 10 Gaussian: standard deviation 1 in three directions, 0.5 in seven."""
+    rng = np.random.default_rng(0)
+    turn = np.linalg.qr(rng.standard_normal((10, 10)))[0]
+    X = rng.standard_normal((300, 10)) * np.repeat([1.0, 0.5], [3, 7])
+    return "300 simulated rows with 3 wide directions among 10", tuple(f"x{j + 1}" for j in range(10)), X @ turn.T
+
+
+TABLES = {"wine": wine, "gaussian": gaussian}
+
+
+def load_demo(name: str = "wine", *, hidden: float = 0.1, random_state: int = 0) -> DemoTable:
+    """A demo table with a share of its cells hidden at random.
+
+    >>> table = load_demo("gaussian")
+    >>> table.X.shape, int(np.isnan(table.X).sum())
+    ((300, 10), 318)
+    """
+    if name not in TABLES:
+        raise error("LD210", option="name", value=name, allowed=f"one of {', '.join(TABLES)}")
+    about, columns, truth = TABLES[name]()
+    holes = np.random.default_rng(random_state).random(truth.shape) < hidden
+    return DemoTable(name, about, columns, np.where(holes, np.nan, truth), truth)
