@@ -27,8 +27,10 @@ from lowdim.engine.merge import Triangle
 from lowdim.messages import LowdimWarning
 
 EXACT = 1e-12  # what another order of the same sums may change, relative to their size
-STEP = 1e-9  # the same after the solves and rotations of one update
-ENOUGH = 4000  # rows drawn by `sample_then_fit`
+STEP = 1e-11  # the same after one update: its solves may cost a digit (PCA with gaps: noise of 1e-8)
+PLACE = 1e-8  # what a row's place may change where it is solved for
+TOTAL = 1e-9  # what a sum over rows may differ from the same figure in closed form
+ENOUGH = 1000  # rows drawn by `sample_then_fit`
 OPTIONS = 8  # house style: the most options a model may have
 T = TypeVar("T")
 
@@ -62,7 +64,7 @@ class Recorder:
 def merge_any_order(model: Any, X: Any) -> None:
     """Merging statistics is associative and commutative."""
     recorder = Recorder()
-    _fit(_brief(model), Relaid(X, tile=5), run=Run(engine=recorder))
+    _fit(_brief(model), Relaid(X, tile=max(1, as_source(X).n // 4)), run=Run(engine=recorder))
     checked = 0
     for leaves in recorder.folds:
         if len(leaves) < 3 or not callable(getattr(leaves[0], "merge", None)):
@@ -80,8 +82,10 @@ def blocks_of_tiles(model: Any, X: Any) -> None:
     """Any 2^k tiles a block give the same bits."""
     one = _fit(model, Relaid(X, tile=7))
     for k in (2, 4):
-        other = _fit(model, Relaid(X, tile=7, block_tiles=k))
-        _identical(one, other, f"{k} tiles a block change")
+        source = Relaid(X, tile=7, block_tiles=k)
+        _identical(one, _fit(model, source), f"{k} tiles a block change")
+        same = np.array_equal(one.transform(source), one.transform(Relaid(X, tile=7)))
+        assert same, f"{k} tiles a block change the bits of transform"
 
 
 def any_tile(model: Any, X: Any) -> None:
@@ -104,10 +108,10 @@ def weights_repeat_rows(model: Any, X: Any) -> None:
     twice = np.repeat(table, w, axis=0)
     one, two = _fit(_brief(model), table, sample_weight=w), _fit(_brief(model), twice)
     _agree(one, two, table, "weights instead of repeated rows change")
-    if "score" in dir(type(model)) and "score" not in model._laws_broken and _can(model, "score"):
+    if _can(model, "score"):
         with _quiet():
             a, b = one.score(table, sample_weight=w), two.score(twice)
-        assert abs(a - b) <= STEP * abs(b), f"score with weights is {a!r}, with repeated rows {b!r}"
+        assert abs(a - b) <= TOTAL * abs(b), f"score with weights is {a!r}, with repeated rows {b!r}"
 
 
 def mask_of_ones_is_no_mask(model: Any, X: Any) -> None:
@@ -157,7 +161,7 @@ def score_is_objective(model: Any, X: Any) -> None:
     with _quiet():
         scores = fitted.score_samples(X)
     total = float(scores.sum() if w is None else w @ scores)
-    assert abs(total - fitted.objective_) <= STEP * (1.0 + abs(total)), \
+    assert abs(total - fitted.objective_) <= TOTAL * (1.0 + abs(total)), \
         f"score_samples add up to {total!r}, the objective is {fitted.objective_!r}"
 
 
@@ -179,12 +183,16 @@ def sample_then_fit(model: Any, X: Any) -> None:
     """A fit to the model's own rows is as far from it as maximum likelihood is from the truth (Wilks)."""
     truth = _fit(model, X)
     rows = truth.sample(ENOUGH, random_state=1)
-    again = _fit(model, rows)
+    same = clone(model)
+    if "n_components" in same.get_params():  # a share of the variance may ask for more axes of other rows
+        same.set_params(n_components=truth.transform(rows[:1]).shape[1])
+    again = _fit(same, rows)
     with _quiet():
         ratio = 2 * ENOUGH * (again.score(rows) - truth.score(rows))
     d = rows.shape[1]
     free = d * (d + 3) / 2  # of the largest Gaussian model; 2 log LR has mean free and variance 2 free
-    assert -2.0 <= ratio <= free + 6 * np.sqrt(2 * free), \
+    # Below zero too: PCA's variances (n - 1) and a standardised table's units are not of maximum likelihood.
+    assert abs(ratio) <= free + 6 * np.sqrt(2 * free), \
         f"twice the log-likelihood ratio of refitted and true model is {ratio:.1f}, at most {free:g} is expected"
 
 
@@ -206,7 +214,7 @@ def transform_is_fit_transform(model: Any, X: Any) -> None:
     with _quiet():
         one, two = mine.fit_transform(X), mine.transform(X)
     gap = _apart(one, two, (one,))
-    assert gap <= 1e-8, f"transform and fit_transform differ by {gap:.1e}"
+    assert gap <= PLACE, f"transform and fit_transform differ by {gap:.1e}"
 
 
 def save_and_load(model: Any, X: Any) -> None:
@@ -238,7 +246,7 @@ def finite(model: Any, X: Any) -> None:
     """No fitted attribute is ever NaN or infinite."""
     for name, leaf in _leaves(_fit(model, X)):
         number = isinstance(leaf, float) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")
-        assert not number or np.isfinite(leaf).all(), f"{name} is not finite"
+        assert not number or np.isfinite(leaf).all(), f"the fitted {name} is not finite"
 
 
 def constructor_holds_options(model: Any, X: Any) -> None:
@@ -340,10 +348,12 @@ def _agree(one: Any, two: Any, X: Any, what: str) -> None:
     """Two fits say the same of a table, up to rounding."""
     gap = abs(one.objective_ - two.objective_) / (1.0 + abs(one.objective_))
     assert gap <= STEP, f"{what} the objective by {gap:.1e} of its size"
+    # Gaps: PCA places a row by least squares with a noise of 1e-9, which may cost half the digits.
+    allowed = STEP if not np.isnan(_table(X)).any() else PLACE
     for verb in ("transform", "reconstruct"):
         a, b = getattr(one, verb)(X), getattr(two, verb)(X)
         gap = _apart(a, b, (a,))
-        assert gap <= STEP, f"{what} the result of {verb} by {gap:.1e} of its size"
+        assert gap <= allowed, f"{what} the result of {verb} by {gap:.1e} of its size"
 
 
 def _apart(one: Any, two: Any, like: tuple[Any, ...]) -> float:

@@ -24,7 +24,7 @@ class Message(NamedTuple):
         lines = [f"{self.code} {self.severity}  {self.what}"]
         for name, text in (("where", self.where), ("why", self.why), ("fix", self.fix)):
             if text:
-                lines.append(f"  {name:<7} {text}")
+                lines.append(f"  {name:<7} " + text.replace("\n", "\n" + " " * 10))
         return "\n".join(lines)
 
 
@@ -54,6 +54,10 @@ class BudgetError(LowdimError, MemoryError):
     """The job would not fit into the memory it was given."""
 
 
+class FitError(LowdimError, ArithmeticError):
+    """A fit came to numbers that are not finite; nothing of it is kept."""
+
+
 class VerbError(LowdimError, AttributeError):
     """This model cannot have this verb; the text says why and what to use instead."""
 
@@ -79,6 +83,7 @@ class Entry(NamedTuple):
     what: str
     why: str = ""
     fix: str = ""
+    severity: str = ""  # where the kind does not say it: "changed" went on with an altered table
 
 
 CATALOGUE: dict[str, Entry] = {
@@ -110,15 +115,20 @@ CATALOGUE: dict[str, Entry] = {
     "LD150": Entry(TableError, "Infinite value {value} in column '{column}'",
                    "usually a division by zero; reading it as a gap would hide that",
                    "if it really is unknown, replace it with NaN"),
-    "LD152": Entry(TableWarning, "Variances beyond the range of double precision were set to {limit}",
-                   "values near {size} have squares that cannot be stored; singular values, ratios and scores "
-                   "are exact", "divide the table by a power of ten"),
+    "LD152": Entry(TableWarning, "{what} beyond the range of double precision were set to {limit}",
+                   "values near {size} have squares that cannot be stored; ratios, scores and the logarithms of "
+                   "variances are exact", "divide the table by a power of ten"),
     "LD153": Entry(TableWarning, "Column '{column}' keeps only about {digits} digits of its variation",
                    "its values are so large beside their spread that the stored numbers are coarse",
                    "subtract a constant before storing the column"),
     "LD154": Entry(TableWarning, "Column spreads differ by a factor of {factor}: '{small}' against '{large}'",
                    "variance is measured in the columns' own units, so the largest decides every axis",
                    "standardize=True"),
+    "LD155": Entry(TableError, "Column '{column}' varies by only {sd}, too little to be brought to unit spread",
+                   "the factor that would do it cannot be stored", "multiply the table by a power of ten"),
+    "LD156": Entry(TableError, "This batch holds values beyond the reach of the first one's",
+                   "the first batch set the unit in which all are summed, and sums in it overflow",
+                   "fit(X), which sees all rows, or divide every batch by the same power of ten"),
     "LD160": Entry(TableError, "The table has {n} row(s) (n_samples={n}); at least {least} are needed",
                    "variation cannot be seen in fewer", "rows and columns swapped? pass X.T"),
     "LD161": Entry(TableError, "Only {seen} cells are seen, too few to fit anything",
@@ -143,6 +153,9 @@ CATALOGUE: dict[str, Entry] = {
                    "with fewer, common and own variance cannot be told apart", "use ProbabilisticPCA"),
     "LD230": Entry(TableError, "sample_weight is not usable: {problem}",
                    "a weight says how many times a row counts", "pass {n} finite weights >= 0, one a row"),
+    "LD231": Entry(TableWarning, "Row weights are not used here: every row counts once",
+                   "judges of dimensions and distances compare rows and cells one by one",
+                   "repeat the rows instead, or leave the weights out"),
     # what a fit says about itself
     "LD201": Entry(ModelWarning, "{model} stopped after {passes} passes before it had converged: {reason}",
                    "the result is the best seen and is marked converged_=False", "raise max_iter or tol"),
@@ -165,9 +178,19 @@ CATALOGUE: dict[str, Entry] = {
                    "", "call fit again to start anew"),
     "LD212": Entry(ModelWarning, "{seen} cells are seen and {free} numbers are free",
                    "the fit may follow the noise", "fewer n_components"),
+    "LD214": Entry(FitError, "{model} came to a {name} that is not finite",
+                   "the model is as it was before this fit", "please report this table's shape and scale"),
+    "LD215": Entry(OptionError, "The plot '{name}' needs at least {least} dimension(s), and there are {q}",
+                   "the table has too little shared structure for it", "ask for more with dims, or choose another plot"),
+    "LD216": Entry(OptionError, "The plot '{name}' does not apply to this table", "{why}", "choose another plot"),
     # new rows
     "LD220": Entry(TableError, "X has {got} features, but {model} is expecting {want} features as input{missing}",
                    "the columns must be those the model was fitted on", "select or add the columns"),
+    "LD220.table": Entry(TableWarning, "The new table lacks {what}: a gap in every row",
+                         "the model was made with it", "add the column, or read the wider positions as what they are"),
+    "LD221": Entry(TableWarning, "Column '{column}' of the new rows looks rescaled: its middle is {times} the old one",
+                   "a change of unit moves every row off the map", "bring the column to its old unit"),
+    "LD222": Entry(TableWarning, "The new table has unknown columns, which were not used: {what}", "", ""),
     "LD240": Entry(VerbError, "{model} has no '{verb}'", "{why}", "{fix}"),
     # files
     "LD300": Entry(FileError, "'{path}' is not a lowdim model file: {problem}",
@@ -181,6 +204,86 @@ CATALOGUE: dict[str, Entry] = {
                    "{fix}"),
     "LD304": Entry(FileError, "Could not write '{path}': {problem}", "any older file there is as it was",
                    "free some space, or save elsewhere"),
+    "LD305": Entry(FileError, "'{path}' is not a run folder: {problem}",
+                   "a run folder holds run.json and model.lowdim", "make one:  lowdim report table.csv"),
+    "LD306": Entry(FileError, "The table of this run is no longer at '{path}'",
+                   "a run keeps the model and what was found, not a copy of your table",
+                   "put the table back, or analyse it again"),
+    "LD307": Entry(FileError, "'{path}' has changed since the run '{folder}' was made",
+                   "its rows would be judged by a model of other rows", "analyse it again:  lowdim report {path}"),
+    # a person's table: what it is and how it was read ("LD120.table" is LD120 said of a table, not of a fit)
+    "LD001": Entry(TableError, "'{name}' does not exist", "{why}", "{fix}"),
+    "LD002": Entry(TableError, "'{name}' is not a table I can read", "{why}", "{fix}"),
+    "LD003": Entry(TableError, "'{name}' is an HTML page, not CSV",
+                   "downloads behind a login often save the login page", "download the table itself, then try again"),
+    "LD004": Entry(TableError, "'{name}' needs the openpyxl package", "", 'pip install "lowdim[xlsx]"'),
+    "LD005": Entry(TableError, "'{name}' is empty ({size})", "", "check that it was written completely"),
+    "LD006": Entry(TableError, "Rows have different lengths", "", "{fix}"),
+    "LD007": Entry(TableError, "A quotation mark is opened and not closed where its cell ends",
+                   "everything after it would be read as one cell", "close it, or delete it"),
+    "LD008": Entry(TableWarning, "No header row in '{name}': line {line} looks like data and was kept as row 1",
+                   "", "--header (use line {line} as names)   --names names.txt (give names)"),
+    "LD009": Entry(TableError, "'{name}' cannot be read as {encoding}", "{why}", "{fix}"),
+    "LD010": Entry(TableError, "'{name}' has no sheet '{sheet}'", "", "{fix}"),
+    "LD103": Entry(OptionError, "There is no column '{column}'", "{option} names it", "{fix}"),
+    "LD104.table": Entry(TableError, "Column '{column}' cannot be used as a number",
+                         "axes are built from numbers", "{fix}"),
+    "LD106": Entry(OptionError, "{got} names were given for {want} columns", "", "give one name for each column"),
+    "LD110": Entry(TableWarning, "{what} and {was}: {names}",
+                   "labels cannot shape the axes; they are kept for colouring, searching and describing axes", "{fix}",
+                   "changed"),
+    "LD111": Entry(TableError, "Column '{column}' is almost a number: {good} of {seen} cells",
+                   "a number that cannot be read must not become a gap unasked", "{fix}"),
+    "LD112": Entry(TableError, "{what}", "{why}", "{fix}"),
+    "LD113": Entry(TableError, "Only {count} numeric column{s} left; at least 2 are needed", "{why}", "{fix}"),
+    "LD114": Entry(TableWarning, "Thousands separators were taken out in {what}", "", "{fix}", "changed"),
+    "LD115": Entry(TableError, "Column '{column}' has {count} different labels; at most {most} can be encoded",
+                   "each becomes a column of zeros and ones", "keep it as a label:  --label {flag}"),
+    "LD116": Entry(TableError, "The logarithm of column '{column}' cannot be taken: {what} not above 0",
+                   "", "leave '{column}' as it is, or add a constant to it first"),
+    "LD117": Entry(TableWarning, "Column '{column}' holds {type} and was left out",
+                   "axes are built from numbers", "{fix}", "changed"),
+    "LD120.table": Entry(TableWarning, "{what} completely empty and {was} left out",
+                         "nothing can be learnt about a column nobody filled in", "{fix}", "changed"),
+    "LD121.table": Entry(TableWarning, "{what} completely empty and {was} left out: {rows}",
+                         "a row without any number has no place on the map", "", "changed"),
+    "LD122": Entry(TableWarning, "Column '{column}' is {share} empty. Its fills rest on the other {others} columns",
+                   "", "leave it out:  --drop {flag}"),
+    "LD130.table": Entry(TableWarning, "{what} never change{s} and {was} left out",
+                         "no variation, so nothing to explain, and dividing by zero when scaling", "{fix}", "changed"),
+    "LD132": Entry(TableWarning, "Column '{column}' takes {count} values and is {value} in {share} of rows; "
+                   "scaling makes {rows} look extreme", "", "--scale none, or --drop {flag}, or keep it knowingly"),
+    "LD140": Entry(TableWarning, "Header '{column}' appears {count} times; renamed {names}", "", "{fix}", "changed"),
+    "LD141": Entry(TableWarning, "'{column}' is an exact copy of '{other}' and was left out",
+                   "a copied column counts twice and bends axis 1 toward itself", "keep it:  --keep-copies", "changed"),
+    "LD142": Entry(TableWarning, "'{column}' and '{other}' are the same quantity (correlation {r})",
+                   "together they count twice", "keep one:  --drop {flag}"),
+    "LD150.table": Entry(TableError, "{what}", "usually a division by zero; turning it into a gap would hide that",
+                         "if they really are unknown:  --inf missing"),
+    "LD151": Entry(TableWarning, "{value} occurs {times} in {columns} and nowhere near the rest: gaps in disguise?",
+                   "a code for a gap that is read as a number pulls every axis", "if so:  --na {value}"),
+    "LD152.table": Entry(TableWarning, "Column '{column}' holds values beyond 1e150",
+                         "their squares cannot be stored, so variances lose their meaning", "{fix}"),
+    "LD160.table": Entry(TableError, "The table has {n} row{s}; at least 3 are needed, and about 3 per dimension to "
+                         "be useful", "", "{fix}"),
+    "LD161.table": Entry(TableWarning, "{n} rows for {d} columns: at most {most} dimensions can exist, and evidence "
+                         "will be weak", "", "more rows, or fewer columns"),
+    "LD170.table": Entry(BudgetError, "{name} is {size}{shape}", "{why}", "{fix}"),
+    "LD171": Entry(BudgetError, "The table has {d} numeric columns; at most {most} are analysed",
+                   "axes over so many columns do not fit into memory", "{fix}"),
+    "LD172": Entry(BudgetError, "A cell holds {size}; at most {most} are read",
+                   "a quotation mark that is never closed, or not a table", "{fix}"),
+    "LD180": Entry(TableWarning, "Column '{column}' {what} and was set aside as the name of each row",
+                   "a name has no meaning as a measurement", "{fix}", "changed"),
+    "LD181": Entry(TableWarning, "Column '{column}' is a date and was set aside as {role}",
+                   "a date orders the rows; it does not measure them", "{fix}", "changed"),
+    "LD230.table": Entry(TableError, "Column '{column}' cannot be the weight of rows: {problem}",
+                         "a weight says how many times a row counts", "do not weight the rows, or correct the column"),
+    "LD190": Entry(TableWarning, "{names} add up to {total} in every row",
+                   "closed data: one part is known from the others, and correlations lean to the negative",
+                   "leave one part out:  --drop {flag}"),
+    "LD191": Entry(TableWarning, "{what} an earlier row: {rows}",
+                   "a row that is there twice counts twice", "remove them unless they were measured twice"),
 }
 
 _SEVERITY = {True: "note", False: "error"}
@@ -189,9 +292,9 @@ _SEVERITY = {True: "note", False: "error"}
 def message(code: str, where: str = "", **facts: Any) -> Message:
     """The message of a code with its facts filled in."""
     entry = CATALOGUE[code]
-    severity = _SEVERITY[issubclass(entry.kind, Warning)]
+    severity = entry.severity or _SEVERITY[issubclass(entry.kind, Warning)]
     what, why, fix = (part.format(**facts) for part in (entry.what, entry.why, entry.fix))
-    return Message(code, severity, what, where, why, fix)
+    return Message(code.partition(".")[0], severity, what, where, why, fix)  # "LD120.table" is LD120 of a file
 
 
 def error(code: str, where: str = "", **facts: Any) -> LowdimError:

@@ -263,7 +263,7 @@ class _Reader:
         tail = self.file.read()
         _need(ours or tail.startswith(MARK), "it neither begins nor ends as one")
         self.file.seek(0)
-        ends = [*range(1 << 20, self.size - HEX, 1 << 20), self.size - HEX]
+        ends = [*range(1 << 20, self.size - HEX, 1 << 20), max(0, self.size - HEX)]
         found = _digest(self.file.read(end - self.file.tell()) for end in ends)
         _need(tail == MARK + found.encode(), "its bytes do not match the digest at its end", "LD301")
         self.file.seek(0)
@@ -279,7 +279,7 @@ class _Reader:
     def manifest(self) -> dict[str, Any]:
         """The manifest, if it is of this format."""
         size = LOCAL.unpack(self.file.read(LOCAL.size))[8]
-        _need(size <= LIMITS["manifest"], "its manifest is too long")
+        _need(size <= LIMITS["manifest"], "its manifest is missing or too long")
         self.file.seek(0)
         text = self.member(MANIFEST, size).decode("ascii")
         tree = json.loads(text, object_pairs_hook=_once, parse_float=_finite, parse_constant=_finite)
@@ -299,7 +299,8 @@ class _Reader:
             return node
         _need(len(node) == 1, "a value in its manifest has no single kind")
         kind, body = next(iter(node.items()))
-        _need(isinstance(body, list if kind in ("tuple", "text") else dict), f"a {kind!r:.60} is malformed")
+        wanted = list if kind in ("tuple", "text") else dict
+        _need(isinstance(body, wanted), f"a value of kind {kind!r:.60} is malformed")
         if kind == "array":
             return self._array(body)
         if kind == "text":
@@ -307,7 +308,7 @@ class _Reader:
             return np.array(body, dtype=object)
         if kind == "tuple":
             return tuple(self.decode(body, depth))
-        cls = dict if kind == "dict" else _known(kind, RECORDS)
+        cls: Any = dict if kind == "dict" else _known(kind, RECORDS)
         _need(cls, f"values of kind {kind!r:.60} are not known")
         _need(cls is dict or tuple(body) == cls._fields, f"the fields of its {kind} are not the known ones")
         return cls(**dict(zip(body, self.decode(list(body.values()), depth), strict=True)))
@@ -347,7 +348,7 @@ def _build(reader: _Reader) -> LatentModel:
     _need(cls, f"models of class {name!r:.60} are not known")
     options, state = ({key: reader.decode(node) for key, node in tree[part].items()}
                       for part in ("options", "state"))
-    _need(reader.file.read()[:-HEX] == _directory(reader.rows), "it holds more than its manifest says")
+    _need(reader.file.read()[:-HEX] == _directory(reader.rows), "its directory is not as lowdim writes it")
     _need(options.keys() == cls().get_params(deep=False).keys(), f"its options are not those of {name}")
     _need(all(_settable(cls, key) for key in state), "it would set attributes that are not fitted ones")
     kinds = [type(state.get(key)).__name__ for key in ("frame_", "certificate_", "n_features_in_")]
@@ -371,4 +372,4 @@ def load(path: str | os.PathLike[str]) -> LatentModel:
         raise error(refusal.code, path=os.fspath(path), **refusal.facts) from None
     except (OSError, ValueError, RecursionError, struct.error) as cause:
         problem = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
-        raise error("LD300", path=os.fspath(path), problem=f"{problem:.200}") from cause
+        raise error("LD300", path=os.fspath(path), problem=f"it cannot be read ({problem:.200})") from cause

@@ -33,7 +33,9 @@ class SparseSource(Source):
     def __init__(self, values: Any, zeros: str, **where: Any) -> None:
         super().__init__(values.shape, **where)
         self.values = sp.csr_array(values)
-        self.values.sum_duplicates()
+        if not self.values.has_canonical_format:  # sorted and summed in a copy: the caller's stays as it was
+            self.values = self.values.copy()
+            self.values.sum_duplicates()
         self.gaps = zeros == "gaps"
         if self.gaps:  # a stored zero is a seen zero
             self.pattern = sp.csr_array(
@@ -73,7 +75,7 @@ def as_source(X: Any, *, weight: Any = None, zeros: str = "values", tile: int | 
     [[True, True], [True, False]]
     """
     if isinstance(X, Source):
-        return X
+        return X if weight is None else X.weighted(check_weight(weight, X.n))
     if zeros not in ("values", "gaps"):
         raise error("LD210", option="zeros", value=zeros, allowed="'values' or 'gaps'")
     where: dict[str, Any] = {"tile": tile, "block_tiles": block_tiles}
@@ -99,7 +101,18 @@ def _open(X: Any, zeros: str, where: dict[str, Any]) -> Source:
         return _arrow(X, where)
     if isinstance(X, str | bytes | dict | set) or X is None:
         raise error("LD101", type=type(X).__name__)
-    return ArraySource(_real(np.asarray(X), None), columns=None, **where)
+    return ArraySource(_real(_array(X), None), columns=None, **where)
+
+
+def _array(X: Any) -> NDArray[Any]:
+    """X as NumPy reads it; what NumPy can make nothing of is no table."""
+    try:
+        found = np.asarray(X)
+    except ValueError as problem:  # rows of different lengths
+        raise error("LD101", f"NumPy says: {problem}"[:200], type=type(X).__name__) from None
+    if found.ndim == 0 and found.dtype.kind == "O":
+        raise error("LD101", type=type(X).__name__)
+    return found
 
 
 def _pandas(X: Any, where: dict[str, Any]) -> Source:
@@ -154,7 +167,9 @@ def _objects(column: NDArray[Any], name: str) -> Array:
             raise error("LD102", where, column=f"column '{name}'")
         try:
             values[i] = np.nan if type(cell).__name__ in GAP_TYPES else float(cell)
-        except TypeError as problem:
+        except OverflowError:
+            raise error("LD150", where, value="too large for a double", column=name) from None
+        except (TypeError, ValueError) as problem:
             raise error("LD104", where, column=name, type=type(cell).__name__,
                         python=f" (Python says: {problem})") from None
     return values

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -61,6 +62,19 @@ class Source(ABC):
     def total(self) -> float:
         """The number of rows, each counted by its weight."""
         return float(self.n) if self.weight is None else float(self.weight.sum())
+
+    @property
+    def repeats(self) -> int:
+        """How many rows the table would have if each were repeated by its weight."""
+        if self.weight is None:
+            return self.n
+        return max(int(self.total), int((self.weight > 0).sum()))  # weights may be small fractions
+
+    def weighted(self, weight: Array | None) -> Source:
+        """The same rows counted by other weights; this source stays as it is."""
+        other = copy(self)
+        other.weight, other._kept = weight, {}
+        return other
 
     def block(self, i: int) -> Block:
         """Block i. Small tables keep their finished blocks from pass to pass."""

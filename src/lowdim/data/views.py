@@ -10,6 +10,9 @@ from lowdim.data.arrays import ArraySource
 from lowdim.data.block import Array, Block, Mask
 from lowdim.data.source import Source
 
+LARGEST = float(np.finfo(float).max)
+HUGE = 2.0**-900  # the scale of tables whose cells lie so near the end of double precision that sums may pass it
+
 
 class Frame(NamedTuple):
     """The origin and unit a model works in: z = (x - shift) * scale.
@@ -33,8 +36,16 @@ class Frame(NamedTuple):
         return block._replace(x=z)
 
     def outward(self, z: Array) -> Array:
-        """Cells in the model's units, in the table's."""
-        return z / self.scale + self.shift
+        """Cells in the model's units, in the table's; those beyond double precision at its end."""
+        if self.scale.min(initial=1.0) > HUGE:
+            return z / self.scale + self.shift
+        with np.errstate(over="ignore"):
+            return np.clip(z / self.scale + self.shift, -LARGEST, LARGEST)
+
+    def lengths(self, z: Array) -> Array:
+        """Standard deviations in the model's units, in the table's."""
+        with np.errstate(over="ignore"):
+            return np.minimum(z / self.scale, LARGEST)
 
     def log_stretch(self, mask: Mask | None) -> Array | float:
         """What a log density gains when it is stated in the table's units."""

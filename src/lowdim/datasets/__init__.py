@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lowdim.data.block import Array
+from lowdim.datasets.oil import oil_flow
 from lowdim.messages import error
 
 
@@ -28,15 +29,31 @@ def wine() -> tuple[str, tuple[str, ...], Array]:
     return "chemical analyses of 178 wines from scikit-learn", names, np.asarray(data.data)
 
 
-def gaussian() -> tuple[str, tuple[str, ...], Array]:
+def gaussian(random_state: int = 0) -> tuple[str, tuple[str, ...], Array]:
     """The seeds' 300 x 10 Gaussian: standard deviation 1 in three directions, 0.5 in seven."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(random_state)
     turn = np.linalg.qr(rng.standard_normal((10, 10)))[0]
     X = rng.standard_normal((300, 10)) * np.repeat([1.0, 0.5], [3, 7])
     return "300 simulated rows with 3 wide directions among 10", tuple(f"x{j + 1}" for j in range(10)), X @ turn.T
 
 
-TABLES = {"wine": wine, "gaussian": gaussian}
+def oil() -> tuple[str, tuple[str, ...], Array]:
+    """Three-phase flow in a pipe, simulated: 1000 rows, 12 readings."""
+    flow = oil_flow()
+    return "1000 simulated readings of oil, water and gas in a pipe, three flow regimes", flow.columns, flow.X
+
+
+def digits() -> tuple[str, tuple[str, ...], Array]:
+    """One handwritten digit of scikit-learn's, turned through 360 degrees."""
+    from scipy.ndimage import rotate
+    from sklearn.datasets import load_digits
+
+    image = load_digits().images[6]
+    X = np.array([rotate(image, angle, reshape=False, order=1).ravel() for angle in range(360)])
+    return "a handwritten 6 turned through 360 degrees, 64 pixels", tuple(f"pixel{j + 1}" for j in range(64)), X
+
+
+TABLES = {"wine": wine, "gaussian": gaussian, "oil": oil, "digits": digits}
 
 
 def load_demo(name: str = "wine", *, hidden: float = 0.1, random_state: int = 0) -> DemoTable:

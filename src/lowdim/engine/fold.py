@@ -103,13 +103,16 @@ def fold(f: Callable[[Block], S], source: Source, run: Run) -> S:
 
 
 def walk(f: Callable[[Block], T], source: Source, run: Run) -> Iterator[tuple[int, T]]:
-    """(start, f(block)) for every block in order: the loop of the row verbs."""
-    def one(i: int) -> tuple[int, T]:
-        block = source.block(i)
-        return block.start, f(block)
+    """(start, f(tile)) for every tile in order: the loop of the row verbs.
+
+    Tiles again, not blocks: BLAS may round a row differently in a taller matrix.
+    """
+    def one(i: int) -> list[tuple[int, T]]:
+        return [(tile.start, f(tile)) for tile in source.block(i).tiles(source.tile)]
 
     with one_blas_thread():
-        yield from executor(run).map(one, range(source.n_blocks))
+        for parts in executor(run).map(one, range(source.n_blocks)):
+            yield from parts
 
 
 def tree(leaves: Iterable[S]) -> S:

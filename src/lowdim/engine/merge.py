@@ -38,9 +38,13 @@ class Moments(NamedTuple):
             return self
         part = other.n / n
         step = other.mean - self.mean
-        covariance = self.covariance + part * (other.covariance - self.covariance)
-        covariance += (part * (1.0 - part)) * np.multiply.outer(step, step)
-        return self._replace(n=n, mean=self.mean + part * step, covariance=covariance)
+        mean = self.mean + part * step
+        covariance = other.covariance - self.covariance  # in place from here on: d x d copies cost more than sums
+        covariance *= part
+        covariance += self.covariance
+        step *= (part * (1.0 - part)) ** 0.5
+        covariance += np.multiply.outer(step, step)
+        return self._replace(n=n, mean=mean, covariance=covariance)
 
 
 def moments(block: Block) -> Moments:
@@ -50,7 +54,8 @@ def moments(block: Block) -> Moments:
         return Moments(0.0, np.zeros(x.shape[1]), np.zeros((x.shape[1],) * 2))
     weighted = x if block.weight is None else x * block.weight[:, None]
     mean = weighted.sum(axis=0) / n
-    covariance = (x.T @ x if block.weight is None else weighted.T @ x) / n
+    covariance = x.T @ x if block.weight is None else weighted.T @ x
+    covariance /= n
     covariance -= np.multiply.outer(mean, mean)
     return Moments(n, mean, covariance)
 
@@ -98,7 +103,7 @@ class Columns(NamedTuple):
     seen: Array
     mean: Array
     scatter: Array
-    size: float  # largest magnitude
+    size: Array  # largest magnitude
 
     def merge(self, other: Self) -> Self:
         count = self.seen + other.seen
@@ -106,7 +111,7 @@ class Columns(NamedTuple):
         step = other.mean - self.mean
         scatter = self.scatter + other.scatter + step**2 * (self.seen * other.seen / safe)
         return type(self)(self.n + other.n, self.empty + other.empty, count,
-                          self.mean + step * (other.seen / safe), scatter, max(self.size, other.size))
+                          self.mean + step * (other.seen / safe), scatter, np.maximum(self.size, other.size))
 
     @property
     def gaps(self) -> bool:
@@ -133,7 +138,7 @@ def columns(block: Block) -> Columns:
     empty = 0.0 if block.mask is None else float(
         (~block.mask.any(axis=1)).sum() if w is None else w[~block.mask.any(axis=1)].sum())
     scatter = (off if weight is None else weight * off).sum(axis=0)
-    return Columns(block.size, empty, count, mean, scatter, float(np.abs(x).max(initial=0.0)))
+    return Columns(block.size, empty, count, mean, scatter, np.abs(x).max(axis=0, initial=0.0))
 
 
 class Survey(NamedTuple):

@@ -9,6 +9,7 @@ import scipy.linalg as sl
 from lowdim.math.linalg import EPS, Array, sign_rule
 
 FULL_SHARE = 0.3  # above this share of the spectrum, computing all of it is faster
+PASSES = 40  # the most products a Krylov basis may take; plan reads it too
 
 
 def largest(C: Array, k: int) -> tuple[Array, Array]:
@@ -19,7 +20,10 @@ def largest(C: Array, k: int) -> tuple[Array, Array]:
     subset = None if k > FULL_SHARE * d else (d - k, d - 1)
     try:
         values, V = sl.eigh(C, subset_by_index=subset, check_finite=False)
+        found = len(values) >= k  # LAPACK's evr has been seen to return none of a subset of many equal values
     except sl.LinAlgError:
+        found = False
+    if not found:
         values, V = sl.eigh(C, check_finite=False, driver="ev")
     values, V = values[::-1][:k], V[:, ::-1][:, :k]
     return np.ascontiguousarray(values), np.ascontiguousarray(V * sign_rule(V))
@@ -34,7 +38,7 @@ def residual(C: Array, values: Array, V: Array) -> float:
 
 
 def block_krylov(operate: Callable[[Array], Array], d: int, k: int, rng: np.random.Generator, *,
-                 tol: float = 1e-8, max_passes: int = 40) -> tuple[Array, Array, float, int]:
+                 tol: float = 1e-8, max_passes: int = PASSES) -> tuple[Array, Array, float, int]:
     """The k largest eigenpairs of a symmetric positive operator, with a residual test.
 
     Every product with the operator is one pass over the data. The Krylov basis keeps all blocks, so a
@@ -55,10 +59,10 @@ def block_krylov(operate: Callable[[Array], Array], d: int, k: int, rng: np.rand
         values, U = values[::-1][:k], U[:, ::-1][:, :k]
         V, CV = basis @ U, image @ U
         off = float(np.linalg.norm(CV - V * values, axis=0).max(initial=0.0) / max(values[0], 1e-300))
-        if off <= tol or basis.shape[1] + width > d:
+        if off <= tol or basis.shape[1] == d:
             break
-        Q = image[:, -width:]
-        for _ in range(2):  # twice is enough (Kahan)
+        Q = image[:, -width:][:, : d - basis.shape[1]]  # the last block fills the space: then the answer is exact
+        for _ in range(3):  # twice is enough (Kahan), once more where a spent subspace left only rounding
             Q = Q - basis @ (basis.T @ Q)
             Q = np.linalg.qr(Q)[0]
     return values, V * sign_rule(V), off, number

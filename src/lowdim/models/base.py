@@ -24,6 +24,7 @@ from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost, plan
 from lowdim.messages import error, warn
 from lowdim.models.certificate import Certificate
+from lowdim.models.limits import product
 from lowdim.models.posterior import Cells, Posterior
 
 Out = Array | str | PathLike[str] | Sink | None
@@ -125,7 +126,7 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             found["feature_names_in_"] = np.array(header.columns, dtype=object)
         for name, value in found.items():
             if not all_finite(value):
-                raise FloatingPointError(f"{type(self).__name__}.{name} is not finite")
+                raise error("LD214", model=type(self).__name__, name=name)
         for old in [key for key in vars(self) if key.endswith("_") or key == "_online"]:
             delattr(self, old)  # nothing of an earlier fit may linger
         for name, value in found.items():
@@ -145,13 +146,18 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _source(self, X: Any) -> Source:
         """New rows as a source with the fitted columns in the fitted order."""
         check_is_fitted(self)
-        source = as_source(X)
+        return self._arranged(as_source(X))
+
+    def _arranged(self, source: Source) -> Source:
+        """The source with the columns seen before in their order; as it is where there were none."""
+        if "n_features_in_" not in vars(self):
+            return source
         names = getattr(self, "feature_names_in_", None)
         if source.named and names is not None and tuple(names) != source.columns:
-            absent = [name for name in names if name not in source.columns]
+            absent = [name for name in names if source.columns.count(name) != 1]  # or there twice: which is meant?
             if absent:
                 raise error("LD220", got=source.d, want=self.n_features_in_, model=type(self).__name__,
-                            missing=f"; missing: {', '.join(map(str, absent[:5]))}")
+                            missing=f"; missing or there twice: {', '.join(map(str, absent[:5]))}")
             return Chosen(source, [source.columns.index(name) for name in names])
         self._check_width(source)
         return source
@@ -175,17 +181,15 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         found = self._posterior(self.params_, self.frame_.inward(block))
         return found._replace(log_density=found.log_density + self.frame_.log_stretch(block.mask))
 
-    def _cells(self, block: Block) -> Cells:
+    def _cells(self, block: Block) -> Array:
         """The block's cells as the model sees them, in the table's units."""
-        cells = self._decode(self.params_, self._latent(block))
-        square = self.frame_.scale**2
-        return Cells(self.frame_.outward(cells.mean), cells.var / square, cells.noise / square)
+        return self.frame_.outward(self._decode(self.params_, self._latent(block)).mean)
 
     def transform(self, X: Any, *, out: Out = None) -> Array:
         """Posterior mean of each row's position, n x q; gaps are welcome."""
         check_is_fitted(self)
         T = self._axes(self.params_)
-        return self._each(lambda b: self._scores(self._latent(b)) @ T, X, out)
+        return self._each(lambda b: product(self._scores(self._latent(b)), T), X, out)
 
     def _scores(self, found: Posterior) -> Array:
         """The point estimate of each row's position."""
@@ -204,7 +208,7 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def reconstruct(self, X: Any, *, out: Out = None) -> Array:
         """What the model says every cell should be, seen or not."""
-        return self._each(lambda b: self._cells(b).mean, X, out)
+        return self._each(lambda b: self._cells(b), X, out)
 
     def inverse_transform(self, Z: Any) -> Array:
         """The cells that positions decode to."""
@@ -217,7 +221,7 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         point = Posterior(z, np.zeros((len(z), T.shape[0] * (T.shape[0] + 1) // 2)), np.zeros(len(z)))
         return self.frame_.outward(self._decode(self.params_, point).mean)
 
-    def impute(self, X: Any, *, return_std: bool = False, draws: int | None = None, random_state: int = 0,
+    def impute(self, X: Any, *, return_std: bool = False, draws: int | None = None, random_state: Any = 0,
                out: Out = None) -> Any:
         """The table with its gaps filled; what was seen is kept to the bit.
 
@@ -225,10 +229,11 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         position and the uncertainty of the parameters. `draws=m` gives m tables drawn jointly, m x n x d.
         """
         if draws is not None:
-            return np.stack([self._impute_draw(X, m, random_state) for m in range(draws)])
+            seed = seed_of(random_state)
+            return np.stack([self._impute_draw(X, m, seed) for m in range(draws)])
 
         def fill(b: Block) -> Array:
-            return b.x if b.mask is None else np.where(b.mask, b.x, self._cells(b).mean)
+            return b.x if b.mask is None else np.where(b.mask, b.x, self._cells(b))
 
         filled = self._each(fill, X, out)
         return (filled, self._each(self._fill_std, X)) if return_std else filled
@@ -236,8 +241,8 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _fill_std(self, b: Block) -> Array:
         if b.mask is None:
             return np.zeros_like(b.x)
-        cells = self._cells(b)
-        return np.where(b.mask, 0.0, np.sqrt(cells.var + cells.noise))
+        cells = self._decode(self.params_, self._latent(b))
+        return np.where(b.mask, 0.0, self.frame_.lengths(np.sqrt(cells.var + cells.noise)))
 
     def _impute_draw(self, X: Any, number: int, seed: int) -> Array:
         """One drawn table: parameters by (seed, draw), rows by (seed, draw, global row)."""
@@ -252,10 +257,11 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         return self._each(fill, X)
 
-    def sample(self, n: int = 1, *, random_state: int = 0) -> Array:
+    def sample(self, n: int = 1, *, random_state: Any = 0) -> Array:
         """New rows from the fitted model."""
         check_is_fitted(self)
-        rngs = [np.random.default_rng([random_state, i]) for i in range(n)]
+        seed = seed_of(random_state)
+        rngs = [np.random.default_rng([seed, i]) for i in range(n)]
         return self.frame_.outward(self._draw(self.params_, self._prior(self.params_, n), rngs))
 
     def score_samples(self, X: Any) -> Array:
@@ -296,6 +302,32 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+def seed_of(random_state: Any) -> int:
+    """A seed from what scikit-learn's users pass: a number, a Generator, a RandomState, or None for 0.
+
+    >>> seed_of(7), seed_of(None)
+    (7, 0)
+    """
+    if random_state is None:
+        return 0  # the same table gives the same numbers unless someone asks otherwise
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if not is_seed(random_state):
+        raise error("LD210", option="random_state", value=random_state, allowed=SEED_WORDS)
+    return int(random_state)
+
+
+def is_seed(value: Any) -> bool:
+    """Whether a value can be a random_state."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 0)
+    return whole or value is None or isinstance(value, np.random.Generator | np.random.RandomState)
+
+
+SEED_WORDS = "None, a whole number >= 0, a numpy Generator or RandomState"
 
 
 def hasattr_fitted(model: LatentModel) -> bool:

@@ -17,6 +17,7 @@ from lowdim.math.linalg import align, inverse_packed, lower, root, sign_rule, ti
 from lowdim.messages import error, warn
 from lowdim.models.base import Absent, Rule
 from lowdim.models.certificate import Certificate
+from lowdim.models.limits import in_range, product, squared
 from lowdim.models.linear import COUNT, POSITIVE, TRUTH, WHOLE, LinearGaussian, noise_floor, on_floor, ppca_start
 from lowdim.models.look import Look
 from lowdim.models.posterior import Posterior
@@ -103,7 +104,7 @@ class DualPPCA(LinearGaussian):
         params = Dual(W, found.mean, np.full(d, s2), np.eye(q), V, np.full(d, floor),
                       np.full(d, d / max(d - q, d / 4)), np.zeros((0, q)), np.diag(top - s2) / n)
         params = self._placed(params, seen.source, run)
-        return Fit(params, found, value, (value,), found.passes, True, "closed form", found.solver)
+        return Fit(params, found, value, (value,), found.passes + 1, True, "closed form", found.solver)
 
     def _check_most(self, source: Source) -> None:
         most = min(source.n, source.d)
@@ -132,14 +133,14 @@ class DualPPCA(LinearGaussian):
         params = self._loadings_of(self._canonical(fit.params, fit.stats.sums), side, run)
         if on_floor(params).any():
             warn("LD202", floor=float(params.psi[0]), q=self.n_components, rank=self.n_components)
-        return fit._replace(params=params, passes=fit.passes + 1)
+        return fit._replace(params=params, passes=fit.passes + 3)  # its start, its turning, its loadings
 
     def _start(self, seen: Look) -> Dual:  # type: ignore[override]
         """Positions of the rows under a start for the primal model, in units where loadings have unit variance."""
         start = ppca_start(seen, self.n_components)
         d, q = start.W.shape
-        rows = [posterior(b.x, b.mask, start.W, start.mu, start.psi).mean
-                for b in map(seen.source.block, range(seen.source.n_blocks))]
+        rows = [z for _, z in walk(lambda b: posterior(b.x, b.mask, start.W, start.mu, start.psi).mean,
+                                   seen.source, Run())]
         X = np.concatenate(rows) @ root(start.W.T @ start.W / d)
         cells = float(seen.columns.seen.sum())  # each row's position was fitted with q numbers
         return Dual(start.W, start.mu, start.psi, start.T, np.zeros((d, q + 1, q + 1)), start.low,
@@ -168,7 +169,9 @@ class DualPPCA(LinearGaussian):
             s2 = max(float(s.rest.sum() / s.seen.sum()), float(params.low[0]))
             return params._replace(mu=stats.means, psi=np.full_like(params.psi, s2))
         B = s.B[:, :q]
-        step = np.linalg.solve(design(s.A, q)[:, :q, :q], B[:, :, None])[:, :, 0]
+        A = design(s.A, q)[:, :q, :q]
+        A[:, np.arange(q), np.arange(q)] += np.finfo(float).tiny  # a row of gaps only has nothing to solve for
+        step = np.linalg.solve(A, B[:, :, None])[:, :, 0]
         left = float((s.rest - (step * B).sum(axis=1)).sum() / s.seen.sum())
         X = (params.X + step) @ root(unpack(s.zz[:, None], q)[0] / s.n)
         psi = np.full_like(params.psi, max(left, float(params.low[0])))
@@ -227,10 +230,16 @@ class DualPPCA(LinearGaussian):
         mean = times_packed(cov, np.ascontiguousarray((x @ params.W / s2).T)).T
         return Posterior(mean, cov.T, np.zeros(block.rows))
 
+    def _axes(self, params: Dual) -> Array:  # type: ignore[override]
+        return params.T * float(self.frame_.report[0])
+
     # what it says ----------------------------------------------------------------------------------
     def _attributes(self, params: Dual, frame: Frame, fit: Fit) -> dict[str, Any]:
-        return {"embedding_": params.X, "components_": np.ascontiguousarray((params.W * frame.report[:, None]).T),
-                "noise_variance_": float(params.psi[0] * frame.report[0] ** 2), "mean_": frame.outward(params.mu),
+        unit = float(frame.report[0])  # positions are lengths in the table's units, loadings have none
+        return {"embedding_": in_range(product(params.X, unit * np.eye(params.X.shape[1])), "Positions", unit),
+                "components_": np.ascontiguousarray(params.W.T),
+                "noise_variance_": float(squared(params.psi[:1], float(frame.report[0]))[0]),
+                "mean_": frame.outward(params.mu),
                 "n_components_": params.W.shape[1], "scale_": frame.unit.copy()}
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:

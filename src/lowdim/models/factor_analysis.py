@@ -17,6 +17,7 @@ from lowdim.math.rotate import METHODS, rotate
 from lowdim.messages import error, warn
 from lowdim.models.base import Rule
 from lowdim.models.certificate import Certificate
+from lowdim.models.limits import squared
 from lowdim.models.linear import COUNT, POSITIVE, TRUTH, WHOLE, Linear, LinearGaussian, excess, on_floor
 from lowdim.models.look import Look
 from lowdim.models.posterior import Posterior
@@ -45,6 +46,8 @@ class FactorAnalysis(LinearGaussian):
         "n_components": WHOLE, "rotation": Rule(lambda v: v is None or v in METHODS, f"None or one of {METHODS}"),
         "scores": Rule(lambda v: v in SCORES, f"one of {SCORES}"), "standardize": TRUTH, "tol": POSITIVE,
         "max_iter": COUNT}
+
+    _own_units = True
 
     def __init__(self, n_components: int = 1, *, rotation: str | None = None, scores: str = "regression",
                  standardize: bool = False, tol: float = 1e-4, max_iter: int = 1000) -> None:
@@ -158,7 +161,7 @@ class FactorAnalysis(LinearGaussian):
     # what it says ----------------------------------------------------------------------------------
     def _attributes(self, params: Linear, frame: Frame, fit: Fit) -> dict[str, Any]:
         L = self._loadings(params, frame)
-        psi = params.psi * frame.report**2
+        psi = squared(params.psi, frame.report)
         d, q = L.shape
         gof = None
         if not isinstance(fit.stats, Sums):

@@ -16,13 +16,14 @@ from lowdim.engine.merge import Moments
 from lowdim.engine.merge import moments as moments_of
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost
-from lowdim.math.eigen import largest
+from lowdim.math.eigen import PASSES, largest
 from lowdim.math.gaussian import LIGHT, Sums, expand, parameter_covariance, posterior, regress, sums
 from lowdim.math.linalg import align, lower, orthogonality, sign_rule
 from lowdim.messages import error, warn
 from lowdim.models.base import LatentModel, Rule
 from lowdim.models.certificate import Certificate
-from lowdim.models.look import SAMPLE, Look, frame_of, look, warn_spread
+from lowdim.models.limits import squared
+from lowdim.models.look import SAMPLE, Look, columns_of, frame_of, look, standardized, warn_spread
 from lowdim.models.posterior import Cells, Posterior
 from lowdim.models.principal import LARGE, Spectrum, principal, spectrum_of
 
@@ -41,7 +42,7 @@ class Linear(NamedTuple):
     mu: Array  # d
     psi: Array  # d, noise variances
     T: Array  # q x q: reported coordinates are z T
-    V: Array  # covariance of (w_j, mu_j): d x (q+1) x (q+1), or d x 1 where it is v_j I
+    V: Array  # covariance of (w_j, mu_j): d x (q+1) x (q+1); its diagonal d x (q+1) where that is all; v_j as d x 1
     low: Array  # d, the bounds of the noise variances
     excess: Array  # d, how much wider than psi the noise of a new cell is, since psi was fitted too
 
@@ -49,6 +50,7 @@ class Linear(NamedTuple):
 class LinearGaussian(LatentModel):
     """What PCA, probabilistic PCA and factor analysis share: every hook but the M-step's noise."""
 
+    _own_units: ClassVar[bool] = False  # whether the model is the same whatever the columns' units
     n_components: Any
     standardize: bool
     tol: float
@@ -97,7 +99,8 @@ class LinearGaussian(LatentModel):
         var = (found.packed * twice) @ (params.W[:, i] * params.W[:, j]).T
         second = found.packed + found.mean[:, i] * found.mean[:, j]
         if params.V.ndim == 2:
-            var += np.multiply.outer(second[:, i == j].sum(axis=1) + 1.0, params.V[:, 0])
+            V = np.broadcast_to(params.V, (len(params.W), q + 1))
+            var += second[:, i == j] @ V[:, :q].T + V[:, q]
         else:
             V = params.V
             var += (second * twice) @ V[:, i, j].T + 2.0 * found.mean @ V[:, :q, q].T + V[:, q, q]
@@ -135,14 +138,15 @@ class LinearGaussian(LatentModel):
         return d > n or min(n, d) > LARGE
 
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        seen = look(source, run, standardize=self.standardize, wide=self._wide(source.n, source.d))
+        seen = look(source, run, standardize=self.standardize, wide=self._wide(source.n, source.d),
+                    each=self._own_units)
         if not self.standardize:
             self._say_spread(seen)
         fit = self._with_gaps(seen, run) if seen.gaps else self._complete(seen, run)
         stretch = float(seen.columns.seen @ np.log(seen.frame.scale))
         history = tuple(value + stretch for value in fit.history)
         return fit._replace(objective=fit.objective + stretch, history=history,
-                            passes=fit.passes + 1), seen.frame
+                            passes=fit.passes + seen.passes), seen.frame
 
     def _say_spread(self, seen: Look) -> None:
         warn_spread(seen)
@@ -156,7 +160,8 @@ class LinearGaussian(LatentModel):
     def _with_gaps(self, seen: Look, run: Run) -> Fit:
         check_pairs(seen)
         fit = em(self, self._start(seen), seen.source, run)
-        return fit._replace(params=self._canonical(fit.params, fit.stats))
+        read = int(seen.pairs is None and seen.moments is None)  # a wide table was gathered for its start
+        return fit._replace(params=self._canonical(fit.params, fit.stats), passes=fit.passes + read)
 
     def _canonical(self, params: Linear, stats: Sums) -> Linear:
         """Columns of W orthogonal, falling, signs fixed; the parameters' covariance turned along."""
@@ -178,23 +183,31 @@ class LinearGaussian(LatentModel):
     def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Add complete rows to what has been seen; the answer is that of all of them at once."""
         self._check_options()
-        source = as_source(X, weight=sample_weight) if "_online" not in vars(self) else self._more(X, sample_weight)
-        frame, moments = vars(self).get("_online") or (frame_of(source.sample(SAMPLE)), None)
+        source = self._arranged(as_source(X, weight=sample_weight))
+        if source.n == 0:
+            return self  # an empty batch says nothing, least of all where the origin should be
+        each = self._own_units or self.standardize
+        frame, moments = vars(self).get("_online") or (frame_of(source.sample(SAMPLE), each), None)
         blocks = map(Framed(source, frame).block, range(source.n_blocks))
-        moments = online(moments, blocks, self._absorb)
-        if moments is not None and moments.n >= 2.0:
-            fit = self._from_moments(moments, source.columns)
-            stretch = moments.n * float(np.log(frame.scale).sum())
-            fit = fit._replace(objective=fit.objective + stretch, history=(fit.objective + stretch,), passes=1)
-            self._keep(fit, frame, source.header)
+        with np.errstate(over="ignore", invalid="ignore"):
+            moments = online(moments, blocks, self._absorb)
+        assert moments is not None
+        if not np.isfinite(moments.covariance).all():
+            raise error("LD156")
+        if moments.n >= 2.0:
+            self._keep_moments(moments, frame, source)
         self._online = (frame, moments)
         self.n_features_in_ = source.d
         return self
 
-    def _more(self, X: Any, weight: Any) -> Source:
-        source = as_source(X, weight=weight)
-        self._check_width(source)
-        return source
+    def _keep_moments(self, m: Moments, frame: Frame, source: Source) -> None:
+        if self.standardize:
+            scaled = standardized(Look(frame, source, columns_of(m), m, None), source)
+            assert scaled.moments is not None
+            m, frame = scaled.moments, scaled.frame
+        fit = self._from_moments(m, source.columns)
+        value = fit.objective + m.n * float(np.log(frame.scale).sum())
+        self._keep(fit._replace(objective=value, history=(value,), passes=1), frame, source.header)
 
     def _absorb(self, m: Moments | None, block: Block) -> Moments:
         if block.mask is not None:
@@ -224,7 +237,7 @@ class LinearGaussian(LatentModel):
 
     def _covariance_parts(self) -> tuple[Array, Array]:
         report = self.frame_.report
-        return self.params_.W * report[:, None], self.params_.psi * report**2
+        return self.params_.W * report[:, None], squared(self.params_.psi, report)
 
     def _cost(self, n: int, d: int) -> Cost:
         q = 2 if not isinstance(self.n_components, int) else min(self.n_components, d)
@@ -235,7 +248,9 @@ class LinearGaussian(LatentModel):
         else:
             small, peak = d, 8 * 12 * d * d + tile
         peak += 8 * 4 * min(d * (q + 1) * (q + 2) // 2, LIGHT + d * (q + 1))
-        return Cost(1 + self.max_iter, table * (1 + self.max_iter), peak,
+        # The look (three where its sample missed huge cells), a gathered start (two), EM or Krylov, a last density.
+        passes = 6 + max(self.max_iter, PASSES if self._wide(n, d) else 1)
+        return Cost(passes, table * passes, peak,
                     f"fewer columns or n_components, or a sample of rows (order {small} now)")
 
     def _certify_em(self, fit: Fit, W: Array, boundary: tuple[str, ...]) -> Certificate:
@@ -329,11 +344,11 @@ class ProbabilisticPCA(LinearGaussian):
 
     def _attributes(self, params: Linear, frame: Frame, fit: Fit) -> dict[str, Any]:
         W = self._loadings(params, frame)
-        s2 = float(params.psi[0] * frame.report[0] ** 2)
-        variance = (W**2).sum(axis=0) + s2
-        total = float((W**2).sum() + s2 * len(W))
-        return {"components_": np.ascontiguousarray(W.T), "noise_variance_": s2,
-                "mean_": frame.outward(params.mu), "explained_variance_": variance,
+        variance = (params.W**2).sum(axis=0) + params.psi[0]
+        total = float((params.W**2).sum() + params.psi.sum())
+        reported = squared(np.append(variance, params.psi[0]), float(frame.report[0]))
+        return {"components_": np.ascontiguousarray(W.T), "noise_variance_": float(reported[-1]),
+                "mean_": frame.outward(params.mu), "explained_variance_": reported[:-1],
                 "explained_variance_ratio_": variance / total, "n_components_": W.shape[1],
                 "scale_": frame.unit.copy()}
 
@@ -349,12 +364,7 @@ def ppca_start(seen: Look, q: int) -> Linear:
     d = seen.source.d
     check_q(q, d)
     total = float(seen.columns.variance.sum())
-    if seen.pairs is not None:
-        values, V = largest(seen.pairs.covariance(), q)
-    elif seen.moments is not None:
-        values, V = largest(seen.moments.covariance, q)
-    else:
-        values, V = _zero_filled(seen, q)
+    values, V = first_axes(seen, q)
     floor = noise_floor(total, d)
     s2 = max((total - float(values.sum())) / max(d - q, 1), 1e-3 * total / d, floor)
     W = V * np.sqrt(np.maximum(values - s2, 0.01 * s2))
@@ -365,6 +375,15 @@ def ppca_start(seen: Look, q: int) -> Linear:
 def excess(seen: Array, q: int) -> Array:
     """n / (n - q - 1): each column's residuals were fitted with q + 1 numbers of its own (at most 4)."""
     return seen / np.maximum(seen - q - 1.0, seen / 4.0)
+
+
+def first_axes(seen: Look, q: int) -> tuple[Array, Array]:
+    """Leading eigenpairs of what the first look found; of the zero-filled table where it is wide."""
+    if seen.pairs is not None:
+        return largest(seen.pairs.covariance(), q)
+    if seen.moments is not None:
+        return largest(seen.moments.covariance, q)
+    return _zero_filled(seen, q)
 
 
 def noise_floor(total: float, d: int) -> float:
@@ -405,6 +424,8 @@ def _zero_filled(seen: Look, q: int) -> tuple[Array, Array]:
     X -= seen.columns.mean
     if mask is not None:
         X *= mask
+    if seen.source.weight is not None:
+        X *= np.sqrt(seen.source.weight)[:, None]
     values, U = largest(X @ X.T, min(q, len(X)))
     V = np.linalg.qr(X.T @ U)[0]
     if q > V.shape[1]:

@@ -12,9 +12,11 @@ from lowdim.engine.fold import Run, fold
 from lowdim.engine.merge import Columns, Moments, Pairs, Survey, columns, survey
 from lowdim.math.linalg import EPS
 from lowdim.messages import error, warn
+from lowdim.models.limits import LARGEST
 
 SAMPLE = 256  # rows that set the origin; the mean of so many lies within sd/16 of the truth
 MODERATE = 2.0**200  # sizes within 1/this .. this square and sum without leaving double precision
+FAR = 2.0**1020  # numbers beyond this may differ by more than a double can hold
 COARSE = 1e-6  # a column whose rounding unit exceeds this share of its spread is warned about
 SPREAD = 1e8  # columns whose spreads differ by more are warned about
 
@@ -27,6 +29,7 @@ class Look(NamedTuple):
     columns: Columns
     moments: Moments | None  # where the table is complete and not wide
     pairs: Pairs | None  # where it has gaps and is not wide
+    passes: int = 1
 
     @property
     def gaps(self) -> bool:
@@ -37,18 +40,24 @@ class Look(NamedTuple):
         return self.source.columns
 
 
-def look(source: Source, run: Run, *, standardize: bool, wide: bool) -> Look:
-    """Survey a table. A wide one is surveyed column by column, any other by pairs of columns."""
-    frame = frame_of(source.sample(SAMPLE))
+def look(source: Source, run: Run, *, standardize: bool, wide: bool, each: bool = False) -> Look:
+    """Survey a table. A wide one is surveyed column by column, any other by pairs of columns.
+
+    `each=True` lets every column have a scale of its own, for models that do not mind.
+    """
+    each = each or standardize
+    frame = frame_of(source.sample(SAMPLE), each)
     found, cols = _survey(source, frame, run, wide)
+    passes = 1
     if not np.isfinite(cols.scatter).all():  # the sample missed the largest cells
-        frame = frame._replace(scale=np.full(source.d, _power(_largest(source, run))))
+        frame = _larger(frame, _largest(source, run), each)
         found, cols = _survey(source, frame, run, wide)
+        passes = 3
     check_columns(source, cols, frame)
     moments = None if found is None or cols.gaps else found.complete
     pairs = None if found is None or not cols.gaps else found.pairs()
-    whole = Look(frame, Framed(source, frame), cols, moments, pairs)
-    return _standardized(whole, source) if standardize else whole
+    whole = Look(frame, Framed(source, frame), cols, moments, pairs, passes)
+    return standardized(whole, source) if standardize else whole
 
 
 def _survey(source: Source, frame: Frame, run: Run, wide: bool) -> tuple[Survey | None, Columns]:
@@ -59,33 +68,47 @@ def _survey(source: Source, frame: Frame, run: Run, wide: bool) -> tuple[Survey 
         found = fold(survey, framed, run)
     parts = [] if found.columns is None else [found.columns]
     if found.complete is not None:
-        m = found.complete
-        count = np.full(len(m.mean), m.n)
-        parts.append(Columns(m.n, 0.0, count, m.mean, m.n * np.maximum(np.diag(m.covariance), 0.0), 0.0))
+        parts.append(columns_of(found.complete))
     return found, parts[0] if len(parts) == 1 else parts[0].merge(parts[1])
 
 
-def _largest(source: Source, run: Run) -> float:
+def columns_of(m: Moments) -> Columns:
+    """The column statistics that moments hold; the sizes stay unknown."""
+    count = np.full(len(m.mean), m.n)
+    return Columns(m.n, 0.0, count, m.mean, m.n * np.maximum(np.diag(m.covariance), 0.0), np.zeros_like(count))
+
+
+def _largest(source: Source, run: Run) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         return fold(columns, source, run).size
 
 
-def frame_of(sample: Block) -> Frame:
+def frame_of(sample: Block, each: bool = False) -> Frame:
     """An origin among the rows, and a power of two that brings huge or tiny numbers into range."""
-    d = sample.x.shape[1]
-    seen = np.ones_like(sample.x) if sample.mask is None else sample.mask.astype(float)
-    count = np.maximum(seen.sum(axis=0), 1.0)
-    size = _power(float(np.abs(sample.x).max(initial=0.0)))
-    shift = (sample.x * size).sum(axis=0) / count / size
-    off = float(np.abs((sample.x - shift) * seen).max(initial=0.0))
-    return Frame(shift, np.full(d, _power(off)), np.ones(d))
+    x, mask = sample.x, sample.mask
+    count = max(len(x), 1) if mask is None else np.maximum(mask.sum(axis=0), 1)
+    largest = np.abs(x).max(axis=0, initial=0.0)
+    size = _powers(largest, True)
+    shift = (x if (size == 1.0).all() else x * size).sum(axis=0) / count / size
+    shift[largest > FAR] = 0.0  # differences of such numbers overflow, and so large a spread hides no digits
+    off = x - shift
+    if mask is not None:
+        off *= mask
+    off = np.abs(off, out=off).max(axis=0, initial=0.0)
+    varies = bool((off > 0.0).any())  # a single row shows no spread, only a size
+    return Frame(shift, _powers(off if varies else largest, each), np.ones(len(shift)))
 
 
-def _power(size: float) -> float:
-    """The power of two that brings this size near one, or 1 where it is moderate already."""
-    if size == 0.0 or 1.0 / MODERATE < size < MODERATE:
-        return 1.0
-    return float(2.0 ** -np.clip(np.frexp(size)[1], -1000, 1000))
+def _larger(frame: Frame, size: Array, each: bool) -> Frame:
+    """The frame for a table whose largest cells were not in the sample."""
+    return frame._replace(shift=np.where(size > FAR, 0.0, frame.shift), scale=_powers(size, each))
+
+
+def _powers(size: Array, each: bool) -> Array:
+    """Powers of two that bring these sizes near one, and 1 where they are moderate already."""
+    size = size if each else np.full_like(size, size.max(initial=0.0))
+    moderate = (size == 0.0) | ((size > 1.0 / MODERATE) & (size < MODERATE))
+    return np.where(moderate, 1.0, 2.0 ** -np.clip(np.frexp(size)[1], -1000, 1000))
 
 
 def check_columns(source: Source, cols: Columns, frame: Frame) -> None:
@@ -110,7 +133,7 @@ def check_columns(source: Source, cols: Columns, frame: Frame) -> None:
         warn("LD153", column=names[j], digits=max(0, int(-np.log10(share[j]))))
 
 
-def _standardized(whole: Look, source: Source) -> Look:
+def standardized(whole: Look, source: Source) -> Look:
     """The same look in units of each column's spread (n - 1), with no second pass."""
     cols, names = whole.columns, whole.names
     n = np.maximum(cols.seen, 2.0)
@@ -120,6 +143,9 @@ def _standardized(whole: Look, source: Source) -> Look:
     for j in np.flatnonzero(constant)[:5]:
         warn("LD130", column=names[j])
     sd = np.where(constant, 1.0, sd)
+    small = np.flatnonzero(sd < whole.frame.scale / LARGEST)
+    if len(small):
+        raise error("LD155", column=names[small[0]], sd=f"{sd[small[0]] / whole.frame.scale[small[0]]:.1e}")
     frame = Frame(whole.frame.shift, whole.frame.scale / sd, sd / whole.frame.scale)
     scaled = cols._replace(mean=cols.mean / sd, scatter=cols.scatter / sd**2)
     m, p = whole.moments, whole.pairs
@@ -127,7 +153,7 @@ def _standardized(whole: Look, source: Source) -> Look:
         m = m._replace(mean=m.mean / sd, covariance=m.covariance / np.outer(sd, sd))
     if p is not None:
         p = p._replace(total=p.total / sd[:, None], product=p.product / np.outer(sd, sd))
-    return Look(frame, Framed(source, frame), scaled, m, p)
+    return Look(frame, Framed(source, frame), scaled, m, p, whole.passes)
 
 
 def warn_spread(whole: Look) -> None:

@@ -11,12 +11,12 @@ from lowdim.data.views import Frame
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.merge import Moments, Sum
 from lowdim.engine.monitor import Fit
-from lowdim.math.eigen import largest
 from lowdim.math.gaussian import Sums, posterior
 from lowdim.math.linalg import lower
 from lowdim.messages import error, warn
-from lowdim.models.base import Rule
+from lowdim.models.base import SEED_WORDS, Rule, is_seed, seed_of
 from lowdim.models.certificate import Certificate
+from lowdim.models.limits import in_range, squared
 from lowdim.models.linear import (
     COUNT,
     POSITIVE,
@@ -26,6 +26,7 @@ from lowdim.models.linear import (
     LinearGaussian,
     certify_spectrum,
     excess,
+    first_axes,
     log_likelihood,
     noise_floor,
     ppca_start,
@@ -74,11 +75,11 @@ class PCA(LinearGaussian):
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": Rule(_components, "None, a whole number >= 0, or a fraction of the variance in (0, 1)"),
         "whiten": TRUTH, "standardize": TRUTH, "solver": Rule(lambda v: v in SOLVERS, f"one of {SOLVERS}"),
-        "tol": POSITIVE, "max_iter": COUNT, "random_state": WHOLE}
+        "tol": POSITIVE, "max_iter": COUNT, "random_state": Rule(is_seed, SEED_WORDS)}
 
     def __init__(self, n_components: int | float | None = None, *, whiten: bool = False,
                  standardize: bool = False, solver: str = "auto", tol: float = 1e-4, max_iter: int = 1000,
-                 random_state: int = 0) -> None:
+                 random_state: Any = 0) -> None:
         self.n_components = n_components
         self.whiten = whiten
         self.standardize = standardize
@@ -96,8 +97,8 @@ class PCA(LinearGaussian):
     def _complete(self, seen: Look, run: Run) -> Fit:
         if self.solver == "em":
             return self._with_gaps(seen, run)
-        k = self._how_many(seen.source.n, seen.source.d)
-        found = principal(seen, k, run, solver=self.solver, seed=self.random_state)
+        k = self._how_many(seen.source.repeats, seen.source.d)
+        found = principal(seen, k, run, solver=self.solver, seed=seed_of(self.random_state))
         return self._closed(self._cut(found))
 
     def _from_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
@@ -134,15 +135,11 @@ class PCA(LinearGaussian):
         live = variance > EXACT**2 * variance.max(initial=0.0)
         one = np.where(live, 1.0 / np.sqrt(np.where(live, variance, 1.0)), 0.0)
         noise = max(left, floor)
+        # doubt about an entry of an axis: noise / (n variance); about the mean: noise / n
+        doubt = np.append(one**2, 1.0) * noise / n
         return Principal(V, mu, np.full(d, noise), np.diag(one) if self.whiten else np.eye(q),
-                         self._axis_doubt(variance, live, noise, n, d), np.full(d, floor),
+                         np.tile(doubt, (d, 1)), np.full(d, floor),
                          excess(np.full(d, n), q), variance)
-
-    def _axis_doubt(self, variance: Array, live: Array, noise: float, n: float, d: int) -> Array:
-        """Covariance of (v_j, mu_j): noise / (n variance) for an entry of an axis, noise / n for the mean."""
-        doubt = np.append(np.where(live, 1.0 / np.where(live, variance, 1.0), 0.0), 1.0) * noise / n
-        return np.broadcast_to(np.diag(doubt), (d, len(doubt), len(doubt))) if len(doubt) <= 64 else np.full(
-            (d, 1), doubt[-1])
 
     # gaps ------------------------------------------------------------------------------------------
     def _start(self, seen: Look) -> Linear:
@@ -152,14 +149,13 @@ class PCA(LinearGaussian):
         return start._replace(psi=vanishing, low=vanishing)
 
     def _with_gaps_many(self, seen: Look) -> int:
-        n, d = seen.source.n, seen.source.d
+        n, d = seen.source.repeats, seen.source.d
         if self.n_components is None:
             raise error("LD213", asked=None, most=min(n, d) - 1)
         k = self._how_many(n, d)
         if WHOLE.holds(self.n_components):
             return k
-        assert seen.pairs is not None
-        values = np.maximum(largest(seen.pairs.covariance(), d)[0], 0.0)
+        values = np.maximum(first_axes(seen, min(n, d))[0], 0.0)
         return enough(values / values.sum(), float(self.n_components))
 
     def _noise(self, left: Array, count: Array) -> Array:
@@ -181,7 +177,9 @@ class PCA(LinearGaussian):
         V = W / np.where(lengths > 0, lengths, 1.0)
         params = self._params(V, fit.params.mu, variance, left, float(variance.sum()) + left * (d - q), n)
         density = fold(lambda b: Sum(_log_density(self._posterior(params, b), b)), seen.source, run)
-        return fit._replace(params=params, objective=float(density.value), passes=fit.passes + 1)
+        # one pass for the density, and one where a wide table was gathered to count its axes
+        more_passes = 1 + int(not WHOLE.holds(self.n_components) and seen.pairs is None and seen.moments is None)
+        return fit._replace(params=params, objective=float(density.value), passes=fit.passes + more_passes)
 
     # rows ------------------------------------------------------------------------------------------
     def _posterior(self, params: Principal, block: Block) -> Posterior:  # type: ignore[override]
@@ -207,10 +205,15 @@ class PCA(LinearGaussian):
     def score_samples(self, X: Any) -> Array:
         """Log density of each row's seen cells under probabilistic PCA."""
         scores = super().score_samples(X)
-        if self.noise_variance_ * float(self.frame_.scale[0] * self.frame_.unit[0]) ** 2 < self.params_.low[0]:
+        if self.params_.psi[0] <= self.params_.low[0]:
             q = self.n_components_
-            warn("LD202", floor=float(self.params_.psi[0] * self.frame_.report[0] ** 2), q=q, rank=q)
+            floor = squared(self.params_.psi[:1], float(self.frame_.report[0]))[0]
+            warn("LD202", floor=float(floor), q=q, rank=q)
         return scores
+
+    def _axes(self, params: Principal) -> Array:  # type: ignore[override]
+        """Scores are lengths in the table's units, however the frame had to scale them; whitened ones are not."""
+        return params.T if self.whiten else params.T * float(self.frame_.report[0])
 
     # what it says ----------------------------------------------------------------------------------
     def _attributes(self, params: Principal, frame: Frame, fit: Fit) -> dict[str, Any]:
@@ -220,9 +223,11 @@ class PCA(LinearGaussian):
         noise = float(params.psi[0]) if params.psi[0] > params.low[0] else 0.0
         total = float(params.variance.sum()) + noise * (d - q)
         ratio = params.variance / total if total > 0 else np.zeros(q)
+        with np.errstate(over="ignore"):
+            sizes = np.sqrt(params.variance * max(n - 1.0, 1.0)) * report
         return {"components_": np.ascontiguousarray(params.W.T), "mean_": frame.outward(params.mu),
                 "explained_variance_": squared(params.variance, report), "explained_variance_ratio_": ratio,
-                "singular_values_": np.sqrt(params.variance * max(n - 1.0, 1.0)) * report,
+                "singular_values_": in_range(sizes, "Singular values", report),
                 "noise_variance_": float(squared(np.array([noise]), report)[0]), "n_components_": q,
                 "log_variance_": np.log(np.maximum(params.variance, np.finfo(float).tiny)) + 2 * np.log(report),
                 "scale_": frame.unit.copy()}
@@ -230,7 +235,7 @@ class PCA(LinearGaussian):
     def _covariance_parts(self) -> tuple[Array, Array]:
         p, report = self.params_, self.frame_.report
         size = np.sqrt(np.maximum(p.variance - p.psi[0], 0.0))
-        return p.W * size * report[:, None], p.psi * report**2
+        return p.W * size * report[:, None], squared(p.psi, report)
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         if isinstance(fit.stats, Spectrum):
@@ -251,8 +256,9 @@ def _least_squares(params: Principal, x: Array, mask: Any) -> Array:
     live = params.variance > EXACT**2 * params.variance.max(initial=0.0)
     scores = np.zeros((len(x), len(live)))
     if live.any():
-        size = np.sqrt(params.variance[live])
-        tiny = np.full(len(params.mu), EXACT * float(params.variance[live].min()))
+        size, least = np.sqrt(params.variance[live]), params.variance[live].min()
+        # beside a precision of more than 1e13 the prior would be lost to rounding, and a row seen once be singular
+        tiny = np.full(len(params.mu), max(EXACT * float(least), 1e-13 * float(params.variance.max())))
         scores[:, live] = posterior(x, mask, params.W[:, live] * size, params.mu, tiny).mean * size
     return scores
 
@@ -260,14 +266,3 @@ def _least_squares(params: Principal, x: Array, mask: Any) -> Array:
 def enough(ratio: Array, share: float) -> int:
     """The fewest axes that together explain more than a share of the variance."""
     return min(int(np.searchsorted(np.cumsum(ratio), share, side="right")) + 1, len(ratio))
-
-
-def squared(variance: Array, factor: float) -> Array:
-    """variance * factor^2, clipped to what a double can hold, and said so."""
-    with np.errstate(over="ignore"):
-        out = variance * factor * factor
-    if not np.isfinite(out).all():
-        limit = float(np.finfo(float).max)
-        warn("LD152", limit=f"{limit:.2e}", size=f"{factor:.0e}")
-        out = np.minimum(out, limit)
-    return out

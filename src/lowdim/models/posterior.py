@@ -7,6 +7,7 @@ import numpy as np
 
 from lowdim.data.block import Array
 from lowdim.math.linalg import lower, unpack
+from lowdim.models.limits import product
 
 
 class Posterior(NamedTuple):
@@ -30,7 +31,7 @@ class Posterior(NamedTuple):
     def turned(self, T: Array) -> Posterior:
         """The posterior of z T."""
         i, j = lower(T.shape[1])
-        return self._replace(mean=self.mean @ T, packed=(T.T @ self.cov @ T)[:, i, j])
+        return self._replace(mean=product(self.mean, T), packed=product(product(T.T, self.cov), T)[:, i, j])
 
 
 class Cells(NamedTuple):

@@ -20,6 +20,7 @@ from lowdim.messages import warn
 from lowdim.models.look import Look
 
 SQUARED = 1e-8  # below this ratio of eigenvalues a squared matrix has lost half the digits
+CHEAP, CHEAP_LOSS = 2**19, 1e-1  # up to so many products QR takes half a millisecond: no digit need be lost
 LARGE = 2048  # from this order on, k eigenpairs come cheaper by Krylov than by a full factorisation
 RESIDUAL = 1e-8  # what the Krylov residual test asks for
 SOLVERS = ("auto", "covariance", "dual", "qr", "krylov", "em")
@@ -65,15 +66,16 @@ def principal(look: Look, k: int, run: Run, *, solver: str = "auto", seed: int =
     """The k largest principal axes of a complete table."""
     n, d = look.source.n, look.source.d
     name = choose(n, d, k) if solver == "auto" else solver
-    if name == "krylov" and k > 0:
-        return _krylov(look, k, run, seed)
+    if name == "krylov":
+        return _krylov(look, k, run, seed) if k else _no_axes(look)
     if name == "dual" or (name == "covariance" and look.moments is None):
         return _dual(look, k)
     if name == "qr":
         return _qr(look, k, run)
     assert look.moments is not None
     answer = _covariance(look.moments, k)
-    wanted = answer.values[-1] > SQUARED * answer.values[0] if k else True
+    lost = CHEAP_LOSS if n * d * d <= CHEAP else SQUARED
+    wanted = answer.values[-1] > lost * answer.values[0] if k else True
     if solver == "auto" and answer.total > 0 and not wanted:
         return _qr(look, k, run)
     return answer
@@ -133,12 +135,14 @@ def _dual(look: Look, k: int) -> Spectrum:
     if k > len(G) or (k and values[-1] <= SQUARED * values[0]):
         return _from_factor(X, mean, n, k, "svd", 1)
     V, R = np.linalg.qr(X.T @ U)
+    turn, sizes, _ = svd(R)  # almost diagonal; equal values may have come in any order
+    V = V @ turn
     V = V * sign_rule(V)
     total = float(np.trace(G))
     tail = max(total - float(values.sum()), 0.0)
     if k < len(G) and tail < 1e-6 * total:
         tail = float(np.maximum(np.linalg.eigvalsh(G)[: len(G) - k], 0.0).sum())
-    values = np.diag(R) ** 2 / n if k else values
+    values = sizes**2 / n
     return _spectrum(values, V, mean, total, tail, n, "dual", 1, residual(G, values, U), True)
 
 
@@ -160,6 +164,13 @@ def _krylov(look: Look, k: int, run: Run, seed: int) -> Spectrum:
     total = float(look.columns.variance.sum())
     tail = max(total - float(values.sum()), 0.0)
     return _spectrum(values, V, mean, total, tail, n, "krylov", passes, off, True)
+
+
+def _no_axes(look: Look) -> Spectrum:
+    """The mean and the total variance, where no axis is asked for."""
+    mean, total = look.columns.mean, float(look.columns.variance.sum())
+    return _spectrum(np.zeros(0), np.zeros((len(mean), 0)), mean, total, total, look.source.total, "krylov", 0, 0.0,
+                     True)
 
 
 def _spectrum(values: Array, V: Array, mean: Array, total: float, tail: float, n: float, solver: str,

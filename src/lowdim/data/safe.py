@@ -1,0 +1,62 @@
+"""Text from a table made harmless: for spreadsheets that run formulas, for terminals that obey escape codes."""
+from __future__ import annotations
+
+import re
+import shlex
+
+# A spreadsheet runs a cell that begins with one of these, also in their full-width forms.
+FORMULA = "=+-@\t\r\n\0＝＋－＠"
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-](inf|nan)")
+# CSI, OSC/DCS/APC/PM/SOS with their ends, two-byte escapes; in 7-bit and in 8-bit form.
+ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)"
+    r"|\x1b[ -/]*[0-~]")
+BREAKS = re.compile(r"[\t\n\r\v\f\x85\u2028\u2029]+")
+# what is left of control codes, marks that reorder the line, and characters without width that hide in words
+CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+BARE = re.compile(r"[\w.,:/@%+=-]+", re.ASCII)
+LONGEST = 40  # characters of a cell that a message shows
+
+
+def protect_cell(text: str) -> str:
+    """Text for a CSV cell that no spreadsheet will run: a formula gets a leading apostrophe, a number does not.
+
+    >>> protect_cell("=HYPERLINK(1)"), protect_cell("-1.5e3"), protect_cell("wine")
+    ("'=HYPERLINK(1)", '-1.5e3', 'wine')
+    """
+    first = text.lstrip(" \u00a0")[:1]  # a spreadsheet may trim before it looks
+    risky = bool(first) and first in FORMULA
+    return f"'{text}" if risky and not NUMBER.fullmatch(text) else text
+
+
+def protect_terminal(text: str, *, lines: bool = False) -> str:
+    """Text for a terminal: escape sequences and control characters gone, line breaks a space (or kept).
+
+    >>> protect_terminal("te\\x1b[31mmp")
+    'temp'
+    """
+    text = ESCAPES.sub("", text)
+    parts = text.split("\n") if lines else [text]
+    return "\n".join(CONTROLS.sub("", BREAKS.sub(" ", part)) for part in parts)
+
+
+def shown(cell: object) -> str:
+    """A cell as a message shows it: quoted, harmless, short.
+
+    >>> shown("n.d.")
+    '"n.d."'
+    """
+    text = protect_terminal(str(cell)[: 4 * LONGEST])
+    return f'"{text[:LONGEST]}..."' if len(text) > LONGEST else f'"{text}"'
+
+
+def shell_word(text: str) -> str:
+    """A word that a shell passes on as it is, whatever a table's author put into it.
+
+    >>> shell_word("date"), shell_word("<0.05,n.d."), shell_word("$(reboot)")
+    ('date', '"<0.05,n.d."', "'$(reboot)'")
+    """
+    if BARE.fullmatch(text):
+        return text
+    return shlex.quote(text) if set(text) & set('"$`\\!') else f'"{text}"'

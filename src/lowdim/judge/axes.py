@@ -1,0 +1,238 @@
+"""What drives each axis: loadings with bootstrap intervals, labels tied to it, rows at its ends.
+
+An axis of the map is a sum of columns with signs. Each loading gets an interval from refits to resampled
+rows (`stability.refits`), matched to the fitted axes by order and sign. Two axes whose variances differ
+by less than resampling moves the difference are interchangeable: only their plane is determined, so
+refits are turned onto the fitted ones within it, and the card says so.
+
+Reference: Gabriel (1971) for loadings; Efron and Tibshirani (1993), ch. 13 for percentile intervals;
+North et al. (1982) for nearly equal eigenvalues; Benjamini and Hochberg (1995) for many labels at once.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.special import fdtrc
+
+from lowdim.data.block import Array
+from lowdim.judge.odd import check_level, false_discovery, gaussian
+from lowdim.judge.stability import Refits, refits
+from lowdim.math.linalg import align
+from lowdim.models.linear import LinearGaussian
+
+TOP = 4  # columns an axis is named after, at the most
+NEAR = 0.5  # of the largest loading: what a column needs to be one of them
+ENDS = 3  # rows shown at each end
+RATE = 0.05  # false discovery rate of label ties
+
+
+class Loading(NamedTuple):
+    """One column's loading on one axis, with its bootstrap interval."""
+
+    column: str
+    value: float
+    low: float
+    high: float
+
+    @property
+    def sure(self) -> bool:
+        """Whether its sign is."""
+        return self.low > 0.0 or self.high < 0.0
+
+
+class LabelTie(NamedTuple):
+    """How far a label's groups differ along an axis: share of variance between groups, and its F-test."""
+
+    label: str
+    eta2: float
+    groups: int
+    p: float
+    tied: bool  # at a false discovery rate of 5 % over all labels and axes
+
+
+class AxisCard(NamedTuple):
+    """One axis."""
+
+    axis: int  # from 1
+    share: float  # of the table's variation
+    loadings: tuple[Loading, ...]  # every column, in the table's order
+    top: tuple[Loading, ...]  # those the axis is named after, largest first
+    interchangeable: tuple[int, ...]  # axes that share a plane with this one, itself included; () if none
+    labels: tuple[LabelTie, ...]
+    low_rows: tuple[int, ...]  # positions from 0 of the rows at the negative end, furthest first
+    high_rows: tuple[int, ...]
+    level: float
+    refits: int
+    sentence: str
+
+    def text(self) -> str:
+        """The card of `lowdim explain --axis`."""
+        wide = max(6, *(len(c.column) for c in self.loadings))
+        held = f"{100 * self.level:.3g}% of {self.refits} refits"
+        lines = [self.sentence, f"  {'column':<{wide}} {'loading':>8}   {held}"]
+        for c in sorted(self.loadings, key=lambda c: -abs(c.value)):
+            lines.append(f"  {c.column:<{wide}} {c.value:>+8.2f}   {c.low:+.2f} .. {c.high:+.2f}"
+                         f"{'' if c.sure else '   sign not sure'}")
+        lines += [f"  label {t.label}: {100 * t.eta2:.0f}% of the axis lies between its {t.groups} groups "
+                  f"(p {t.p:.1g})" for t in self.labels if t.tied]
+        return "\n".join(lines)
+
+
+# matching refits ----------------------------------------------------------------------------------------
+def interchangeable(model: LinearGaussian, found: Refits) -> tuple[tuple[int, ...], ...]:
+    """Groups of neighbouring axes whose variances resampling cannot tell apart, positions from 0.
+
+    Each refit is turned onto the fitted W as a whole, so the variances along the *fitted* directions can be
+    compared without the sorting that keeps the eigenvalues of a resampled table apart.
+    """
+    W, _, psi = gaussian(model)
+    q = W.shape[1]
+    if q < 2 or len(found.W) < 2 or not np.array_equal(model._axes(model.params_), np.eye(q)):
+        return ()  # rotated axes are told apart by the rotation
+    each = np.std(psi) > 1e-9 * np.mean(psi)  # factor analysis orders its axes by noise-scaled variance
+    unit = 1.0 / np.sqrt(psi) if each else np.ones(len(psi))
+    value = ((W * unit[:, None]) ** 2).sum(axis=0)
+    turned = np.array([((align(Wb, W) * unit[:, None]) ** 2).sum(axis=0) for Wb in found.W])
+    groups, start = [], 0
+    for k in range(1, q + 1):
+        # against the first of the group, not the neighbour: a long chain of small steps is no tie
+        if k < q and value[start] - value[k] < 2.0 * (turned[:, start] - turned[:, k]).std():
+            continue
+        groups += [tuple(range(start, k))] if k - start > 1 else []
+        start = k
+    return tuple(groups)
+
+
+def matched(W: Array, Wb: Array, groups: tuple[tuple[int, ...], ...]) -> Array:
+    """A refit's axes in the fitted order and signs, turned within groups of interchangeable axes."""
+    size = np.linalg.norm(W, axis=0)[:, None] * np.linalg.norm(Wb, axis=0)
+    cosine = (W.T @ Wb) / np.where(size > 0, size, 1.0)
+    _, order = linear_sum_assignment(-np.abs(cosine))
+    sign = np.where(cosine[np.arange(len(order)), order] < 0, -1.0, 1.0)
+    out = Wb[:, order] * sign
+    for group in groups:
+        at = list(group)
+        out[:, at] = align(out[:, at], W[:, at])
+    return out
+
+
+def intervals(model: LinearGaussian, found: Refits, groups: tuple[tuple[int, ...], ...], level: float) -> Array:
+    """Lower and upper ends of every loading in reported units, 2 x d x q."""
+    W = gaussian(model)[0]
+    T = model._axes(model.params_)
+    back = np.linalg.pinv(T).T
+    plain = np.array_equal(T, np.eye(len(T)))
+    made = np.array([(matched(W, Wb, groups) if plain else align(Wb, W) @ back) for Wb in found.W])
+    scale = model.frame_.report[:, None]
+    if not len(made):
+        made = (W @ back if not plain else W)[None]
+    return np.quantile(made * scale, [(1 - level) / 2, (1 + level) / 2], axis=0)
+
+
+# labels -------------------------------------------------------------------------------------------------
+def eta_squared(score: Array, label: NDArray[Any]) -> tuple[float, int, float] | None:
+    """Share of a score's variance between a label's groups, the number of groups, and the F-test's p.
+
+    None where the label cannot be tested: fewer than two groups, or more groups than half the rows.
+
+    >>> eta2, groups, p = eta_squared(np.array([1.0, 1.1, 3.0, 3.1, 0.9]), np.array(list("aabba")))
+    >>> round(eta2, 3), groups, round(p, 4)
+    (0.995, 2, 0.0001)
+    """
+    names = np.array(["" if v is None or v != v else str(v) for v in label.tolist()])
+    known = names != ""
+    score, names = score[known], names[known]
+    groups, at = np.unique(names, return_inverse=True)
+    n, g = len(score), len(groups)
+    if g < 2 or 2 * g > n:
+        return None
+    count = np.bincount(at)
+    mean = np.bincount(at, weights=score) / count
+    between = float((count * (mean - score.mean()) ** 2).sum())
+    within = float(((score - mean[at]) ** 2).sum())
+    total = between + within
+    if total == 0.0:
+        return None
+    F = (between / (g - 1)) / (within / (n - g)) if within > 0 else np.inf
+    return between / total, g, float(fdtrc(g - 1, n - g, F)) if np.isfinite(F) else 0.0
+
+
+def label_ties(scores: Array, labels: Mapping[str, Any]) -> tuple[tuple[LabelTie, ...], ...]:
+    """For every axis its ties to labels, the strongest first; one false discovery rate over all of them."""
+    tests = [(k, name, eta_squared(scores[:, k], np.asarray(values, dtype=object)))
+             for k in range(scores.shape[1]) for name, values in labels.items()]
+    done = [(k, name, found) for k, name, found in tests if found is not None]
+    tied = false_discovery(np.array([found[2] for _, _, found in done]), RATE)
+    ties: list[list[LabelTie]] = [[] for _ in range(scores.shape[1])]
+    for (k, name, (eta2, groups, p)), real in zip(done, tied, strict=True):
+        ties[k].append(LabelTie(name, eta2, groups, p, bool(real)))
+    return tuple(tuple(sorted(axis, key=lambda t: (t.p, -t.eta2))) for axis in ties)
+
+
+# the public face ----------------------------------------------------------------------------------------
+def axes(model: LinearGaussian, X: Any, *, labels: Mapping[str, Any] | None = None, found: Refits | None = None,
+         bootstraps: int = 100, level: float = 0.9, random_state: Any = 0) -> tuple[AxisCard, ...]:
+    """A card for every axis of a fitted linear-Gaussian model: what it is made of, and how surely.
+
+    `labels` are columns that did not shape the axes, name -> one value a row. `found` are refits made
+    before (`stability.refits`).
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 1)) * [1.2, 1.0, -0.8, 0.0] + 0.2 * rng.standard_normal((100, 4))
+    >>> from lowdim.models.linear import ProbabilisticPCA
+    >>> axes(ProbabilisticPCA(1).fit(X), X, bootstraps=20)[0].sentence
+    'Axis 1 is c1 + c2 against c3 (94% of variation).'
+    """
+    check_level(level)
+    found = refits(model, X, bootstraps=bootstraps, random_state=random_state) if found is None else found
+    groups = interchangeable(model, found)
+    low, high = intervals(model, found, groups, level)
+    W, _, psi = gaussian(model)
+    T = model._axes(model.params_)
+    L = (W @ np.linalg.pinv(T).T) * model.frame_.report[:, None]
+    noise = float((psi * model.frame_.report**2).sum())
+    total = float(((W * model.frame_.report[:, None]) ** 2).sum()) + noise
+    scores = model.transform(X)
+    ties = label_ties(scores, labels or {})
+    names = model._source(X).columns
+    cards = []
+    for k in range(L.shape[1]):
+        rows = tuple(Loading(names[j], float(L[j, k]), float(low[j, k]), float(high[j, k])) for j in range(len(L)))
+        top = top_columns(rows)
+        same = next((tuple(a + 1 for a in group) for group in groups if k in group), ())
+        order = np.argsort(scores[:, k], kind="stable")
+        share = float((L[:, k] ** 2).sum() / total) if total > 0 else 0.0
+        cards.append(AxisCard(k + 1, share, rows, top, same, ties[k], _ends(order), _ends(order[::-1]), level,
+                              len(found.W), sentence(k + 1, top, share, same)))
+    return tuple(cards)
+
+
+def _ends(order: NDArray[np.intp]) -> tuple[int, ...]:
+    return tuple(int(i) for i in order[: min(ENDS, len(order) // 2)])
+
+
+def top_columns(rows: tuple[Loading, ...]) -> tuple[Loading, ...]:
+    """The columns an axis is named after: large beside the largest, and of a sure sign where any is."""
+    largest = max((abs(r.value) for r in rows), default=0.0)
+    near = [r for r in rows if abs(r.value) >= NEAR * largest and largest > 0]
+    sure = [r for r in near if r.sure]
+    return tuple(sorted(sure or near, key=lambda r: -abs(r.value))[:TOP])
+
+
+def sentence(axis: int, top: tuple[Loading, ...], share: float, same: tuple[int, ...]) -> str:
+    """'Axis 1 is white_flow + t_lower against kappa (23% of variation).'"""
+    if not top:
+        return f"Axis {axis} is made of no column: nothing is left for it."
+    lead = np.sign(top[0].value)
+    one = " + ".join(r.column for r in top if np.sign(r.value) == lead)
+    other = " + ".join(r.column for r in top if np.sign(r.value) != lead)
+    doubt = "" if any(r.sure for r in top) else "; no loading's sign is sure"
+    said = f"Axis {axis} is {one}{' against ' + other if other else ''} ({100 * share:.0f}% of variation{doubt})."
+    if same:
+        listed = ", ".join(map(str, same[:-1])) + f" and {same[-1]}"
+        said += f" Axes {listed} are interchangeable: read them together."
+    return said

@@ -1,0 +1,263 @@
+"""The jury of dimensions: how many does this table have, and how sure is that?"""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowdim.data.block import Array, Block
+from lowdim.judge.distances import DistanceLaw, law_of
+from lowdim.judge.evidence import (
+    Ready,
+    bic,
+    log_likelihoods,
+    minka,
+    own_units,
+    quick_fit,
+    quick_look,
+    rank_of,
+    ready,
+    spectrum,
+    weights,
+)
+from lowdim.judge.heldout import PARTS, Compared, Folds, Hidden
+from lowdim.judge.parallel import Noise, gavish_donoho, parallel_analysis
+from lowdim.judge.words import jury_text, sentence
+from lowdim.messages import error
+from lowdim.models.base import seed_of
+
+MOST = 20  # dimensions tried unless asked for more: a person cannot read more, and EM slows down
+FALLS = 3  # falls in a row, of both evidence and held-out density, after which no more are tried
+NEARLY = 0.01  # share of gaps up to which mean-filled singular values are good enough for a threshold
+
+
+class Judge(NamedTuple):
+    """One judge's answer; None where it cannot say, with the reason in `detail`."""
+
+    name: str
+    q: int | None
+    detail: str
+    votes: bool = True  # a judge with another aim is heard, but does not vote
+
+
+class Row(NamedTuple):
+    """What is known about one number of dimensions; None where a judge is absent."""
+
+    q: int
+    variance: float  # 1 - noise variance of the q-dimensional fit / mean variance of the columns
+    q2: float | None
+    log_density: float | None  # mean log density of a hidden cell
+    bic_weight: float
+    minka_weight: float | None
+    above_noise: bool  # whether eigenvalue q rises above the shuffled tables' band
+
+
+class Jury(NamedTuple):
+    """How many dimensions, who says so, and how sure that is."""
+
+    q: int
+    sentence: str
+    rows: tuple[Row, ...]
+    judges: tuple[Judge, ...]
+    paired: tuple[Compared, ...]  # the recommended q against every other one tried
+    eigenvalues: Array
+    band: Array  # upper edge of the shuffled tables' eigenvalues
+    distances: DistanceLaw | None
+    notes: tuple[str, ...]
+
+    @property
+    def votes(self) -> tuple[int, ...]:
+        """What the voting judges say."""
+        return tuple(j.q for j in self.judges if j.votes and j.q is not None)
+
+    @property
+    def no_worse(self) -> tuple[int, ...]:
+        """Other numbers of dimensions that predict hidden cells no worse, by one paired standard error."""
+        return tuple(c.other for c in self.paired if c.difference <= c.error)
+
+    def text(self) -> str:
+        """The table that `lowdim dims` prints."""
+        return jury_text(self)
+
+
+def choose_dimension(X: Any, *, most: int | None = None, standardize: bool = True, level: float = 0.95,
+                     folds: int | None = None, shuffles: int | None = None, random_state: Any = 0) -> Jury:
+    """How many dimensions a table has: four judges vote, the sentence says how sure that is. Gaps are welcome.
+
+    Judges: Minka's Laplace evidence on the complete rows; BIC weights of probabilistic PCA on all rows; cells
+    hidden on purpose, the smallest q within one paired standard error of the best log density; parallel
+    analysis, eigenvalues above the `level` band of tables with shuffled columns. Gavish and Donoho's threshold
+    is heard but does not vote: it asks what a hard cut should keep.
+
+    The answer is the median vote, the lower one of two. {WHY}
+
+    With `standardize` every column counts alike; where the columns' own units make the noise more even
+    (`own_units`), the three likelihood judges work in those. `most` bounds q, `folds` (of 20 parts of the seen
+    cells) and `shuffles` are set by the table's size unless given.
+
+    Reference: Minka (2000); Horn (1965); Gavish and Donoho (2014); Lawrence and Zabaras seeds on choosing q.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 8)) + 0.3 * rng.standard_normal((200, 8))
+    >>> choose_dimension(X).sentence
+    '2'
+    """
+    _check(most, standardize, level, folds, shuffles)
+    seed = seed_of(random_state)
+    unit = ready(X, standardize=standardize, seed=seed)
+    notes = (f"judged on {unit.n} of {unit.sampled} rows, drawn by the seed",) if unit.sampled else ()
+    if unit.d < 2:
+        return _without(0, (*notes, "fewer than two columns vary, so nothing can be shared"), unit)
+    values = spectrum(unit.x) if unit.mask is None else None
+    rank = min(unit.n - 1, unit.d) if values is None else rank_of(values)
+    if 2 * rank <= min(unit.n - 1, unit.d) + 1 and rank < min(unit.n - 1, unit.d):
+        return _without(rank, (*notes, f"the table has exactly rank {rank}: nothing is left to call noise"), unit)
+    cap = most_possible(unit, rank)
+    top = min(cap, MOST if most is None else most)
+    noise = parallel_analysis(unit, shuffles=shuffles, level=level, seed=seed)
+    t = own_units(unit, min(noise.q, top)) if standardize else unit
+    return _deliberate(t, noise, top, folds, seed, notes)._replace(distances=law_of(unit, seed, quick=True))
+
+
+def _check(most: Any, standardize: Any, level: Any, folds: Any, shuffles: Any) -> None:
+    counts = (("most", most, 0, 10**6), ("folds", folds, 1, PARTS), ("shuffles", shuffles, 1, 10**6))
+    for name, value, low, high in counts:
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if value is not None and not (whole and low <= value <= high):
+            raise error("LD210", option=name, value=value, allowed=f"None or a whole number from {low} to {high}")
+    if not isinstance(standardize, bool | np.bool_):
+        raise error("LD210", option="standardize", value=standardize, allowed="True or False")
+    if not isinstance(level, float) or not 0.5 <= level < 1.0:
+        raise error("LD210", option="level", value=level, allowed="a number from 0.5 to 1, e.g. 0.95")
+
+
+def most_possible(t: Ready, rank: int) -> int:
+    """The largest q worth asking about: some noise must be left, and BIC runs away near the rank where n < d."""
+    return max(min(t.d - 1, rank - 1) if t.n > t.d else min(t.d - 1, rank // 2), 0)
+
+
+class _Tried(NamedTuple):
+    """What fits with 0, 1, ... dimensions said."""
+
+    bic: Array
+    noise: Array  # noise variances
+    hidden: Hidden | None
+
+
+def _deliberate(t: Ready, noise: Noise, top: int, folds: int | None, seed: int, notes: tuple[str, ...]) -> Jury:
+    """All judges on one table."""
+    whole = spectrum(t.complete) if len(t.complete) > 2 else np.zeros(0)
+    evidence, minka_judge = _minka(t, whole, top)
+    heard = noise.q if minka_judge.q is None else max(noise.q, minka_judge.q)
+    tried = _try(t, top, min(heard, top) + 1, folds, seed, whole)
+    bic_weights = weights(tried.bic)
+    judges = (_heldout_judge(tried.hidden), _bic_judge(t, bic_weights), minka_judge, _parallel_judge(noise, top),
+              _threshold_judge(t))
+    votes = [j.q for j in judges if j.votes and j.q is not None]
+    q = median_vote(votes)
+    others = [k for k in range(len(tried.bic)) if k != q]
+    paired = () if tried.hidden is None else tuple(tried.hidden.compare(q, k) for k in others)
+    if q == top and top < t.d - 1:
+        notes = (*notes, f"{top} is the largest number tried; there may be more")
+    found = Jury(q, "", _rows(t, tried, bic_weights, evidence, noise), judges, paired, noise.eigenvalues,
+                 noise.band, None, notes)
+    return found._replace(sentence=sentence(found, float(bic_weights[q])))
+
+
+def median_vote(votes: list[int]) -> int:
+    """The median vote, the lower one of two.
+
+    >>> median_vote([5, 5, 4, 5]), median_vote([3, 5, 3, 5])
+    (5, 3)
+    """
+    return sorted(votes)[(len(votes) - 1) // 2]
+
+
+def _try(t: Ready, top: int, least: int, folds: int | None, seed: int, whole: Array) -> _Tried:
+    """Fit 0, 1, ... dimensions until evidence and held-out density have both fallen three times in a row."""
+    look = None if t.mask is None else quick_look(Block(t.x, t.mask))
+    closed = log_likelihoods(whole, t.d, t.n, top) if look is None else None
+    cells = Folds(t, folds, seed)
+    logs: list[float] = []
+    noise: list[float] = []
+    for q in range(top + 1):
+        if closed is not None:
+            log_likelihood, s2 = float(closed[0][q]), float(closed[1][q])
+        else:
+            assert look is not None
+            fit = quick_fit(look, q)
+            log_likelihood, s2 = fit.log_likelihood, fit.noise
+        logs.append(bic(log_likelihood, t.d, q, t.rows))
+        noise.append(s2)
+        hidden = cells.next() if cells.count else None
+        if q >= least + FALLS - 1 and _falling(np.array(logs)) and (hidden is None or _falling(hidden.means())):
+            break
+    return _Tried(np.array(logs), np.array(noise), hidden)
+
+
+def _falling(values: Array) -> bool:
+    return len(values) > FALLS and bool((np.diff(values[-FALLS - 1:]) < 0).all())
+
+
+# the judges ------------------------------------------------------------------------------------------
+
+
+def _minka(t: Ready, values: Array, top: int) -> tuple[Array | None, Judge]:
+    """Minka's posterior over q, where enough rows are complete."""
+    rows = len(t.complete)
+    if t.mask is not None and (rows < max(30, 3 * t.d) or 3 * rows < t.n):
+        return None, Judge("Minka", None, f"only {rows} of {t.n} rows are complete: too few to speak for the table")
+    if rank_of(values) < 2:
+        return None, Judge("Minka", None, "the complete rows vary in fewer than two directions")
+    posterior = weights(minka(values, rows, t.d, top))
+    q = int(np.argmax(posterior))
+    return posterior, Judge("Minka", q, f"{rows} complete rows, {q} has {posterior[q]:.0%}")
+
+
+def _bic_judge(t: Ready, found: Array) -> Judge:
+    q = int(np.argmax(found))
+    return Judge("evidence", q, f"BIC weight {found[q]:.0%} on all {t.n} rows")
+
+
+def _heldout_judge(hidden: Hidden | None) -> Judge:
+    if hidden is None:
+        return Judge("held-out cells", None, "no column has enough cells to hide any")
+    q = hidden.smallest()
+    best = int(np.argmax(hidden.means()))
+    detail = f"{len(hidden.row)} cells hidden, Q2 {hidden.q2()[q]:.2f}"
+    return Judge("held-out cells", q, detail if q == best else f"{detail}; {best} predicts best, but not clearly")
+
+
+def _parallel_judge(noise: Noise, top: int) -> Judge:
+    more = f"; {noise.q} without the limit" if noise.q > top else ""
+    return Judge("parallel analysis", min(noise.q, top), f"{noise.shuffles} shuffled tables{more}")
+
+
+def _threshold_judge(t: Ready) -> Judge:
+    gaps = 1.0 - t.seen / (t.n * t.d)
+    if gaps > NEARLY:
+        return Judge("Gavish-Donoho", None, f"{gaps:.0%} of the cells are gaps: its law needs a full table", False)
+    values = spectrum(t.x)
+    if rank_of(values) < len(values):
+        return Judge("Gavish-Donoho", None, "the table's rank is short: its median is not the noise's", False)
+    return Judge("Gavish-Donoho", gavish_donoho(values, t.n, t.d), "worth keeping in a hard cut", False)
+
+
+def _rows(t: Ready, tried: _Tried, bic_weights: Array, evidence: Array | None, noise: Noise) -> tuple[Row, ...]:
+    shared = 1.0 - tried.noise / tried.noise[0]
+    q2 = None if tried.hidden is None else tried.hidden.q2()
+    density = None if tried.hidden is None else tried.hidden.means()
+    above = noise.eigenvalues > noise.band
+    return tuple(
+        Row(q, float(shared[q]), None if q2 is None else float(q2[q]), None if density is None else float(density[q]),
+            float(bic_weights[q]), None if evidence is None or q >= len(evidence) else float(evidence[q]),
+            q == 0 or bool(above[:q].all()))
+        for q in range(len(tried.bic)))
+
+
+def _without(q: int, notes: tuple[str, ...], t: Ready) -> Jury:
+    """The verdict where the table leaves nothing to judge."""
+    judge = Judge("rank", q, notes[-1])
+    words = "no shared structure found" if q == 0 else str(q)
+    empty = np.zeros(0)
+    return Jury(q, words, (), (judge,), (), empty if q == 0 else spectrum(t.x), empty, None, notes)

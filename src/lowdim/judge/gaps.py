@@ -1,0 +1,100 @@
+"""The gaps of a table: how many, where, together or apart, and whether they look random."""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr
+
+from lowdim.data.block import Array, Mask
+from lowdim.judge.odd import false_discovery
+
+RATE = 0.05  # share of false alarms allowed among the pairs reported
+FEW = 5  # a side with fewer cells is not tested
+
+
+class Depends(NamedTuple):
+    """Whether a column is missing depends on what another one says."""
+
+    column: str
+    on: str
+    difference: float  # mean of `on` where `column` is missing, less where it is seen, in units of its spread
+    p: float
+
+
+class GapReport(NamedTuple):
+    """Counts, and the pairs of columns in which missing goes with the other's value."""
+
+    cells: int
+    gaps: int
+    by_column: NDArray[np.intp]
+    by_row: NDArray[np.intp]
+    complete_rows: int
+    together: Array  # d x d correlation of being missing; 0 where a column is never or always missing
+    depends: tuple[Depends, ...]  # strongest first
+    tested: int
+    sentence: str
+
+
+def gap_report(X: Array, names: tuple[str, ...]) -> GapReport:
+    """Describe the gaps of a table of numbers.
+
+    For every column with gaps and every other column, Welch's test compares the other column's values where
+    the first is missing and where it is seen; Benjamini and Hochberg's rule keeps false alarms at 5 %.
+
+    >>> X = np.array([[1.0, np.nan], [2.0, 3.0], [4.0, 5.0]])
+    >>> gap_report(X, ("a", "b")).sentence
+    '1 of 6 cells is empty (17%); 2 of 3 rows are complete.'
+    """
+    seen = ~np.isnan(X)
+    gone = ~seen
+    pairs, p, difference = _tests(X, seen)
+    alarm = false_discovery(p, RATE) if len(p) else np.zeros(0, dtype=bool)
+    order = np.argsort(p, kind="stable")
+    found = tuple(Depends(names[pairs[k][0]], names[pairs[k][1]], float(difference[k]), float(p[k]))
+                  for k in order if alarm[k])
+    whole = int(seen.all(axis=1).sum())
+    return GapReport(X.size, int(gone.sum()), gone.sum(axis=0), gone.sum(axis=1), whole, _together(gone), found,
+                     len(p), _sentence(X.shape, int(gone.sum()), whole, found))
+
+
+def _tests(X: Array, seen: Mask) -> tuple[list[tuple[int, int]], Array, Array]:
+    """Welch's t for every (column with gaps, other column), all at once by products of masks."""
+    centre = np.nanmean(np.where(seen.any(axis=0), X, 0.0), axis=0)
+    spread = np.nanstd(np.where(seen.any(axis=0), X, 0.0), axis=0)
+    Z = np.where(seen, (X - centre) / np.where(spread > 0, spread, 1.0), 0.0)
+    side = []
+    for rows in (~seen, seen):
+        w = rows.astype(float)
+        n, s, ss = w.T @ seen, w.T @ Z, w.T @ Z**2
+        mean = s / np.maximum(n, 1.0)
+        side.append((n, mean, np.maximum(ss - n * mean**2, 0.0) / np.maximum(n - 1.0, 1.0)))
+    (n0, m0, v0), (n1, m1, v1) = side
+    use = (n0 >= FEW) & (n1 >= FEW) & (v0 + v1 > 0) & ~np.eye(X.shape[1], dtype=bool)
+    a, b = v0 / np.maximum(n0, 1.0), v1 / np.maximum(n1, 1.0)
+    e = np.where(use, a + b, 1.0)
+    t = (m0 - m1) / np.sqrt(e)
+    dof = e**2 / np.where(use, a**2 / np.maximum(n0 - 1, 1) + b**2 / np.maximum(n1 - 1, 1), 1.0)
+    pairs = [(int(j), int(k)) for j, k in np.argwhere(use)]
+    return pairs, 2.0 * stdtr(dof[use], -np.abs(t[use])), (m0 - m1)[use]
+
+
+def _together(gone: Mask) -> Array:
+    g = gone - gone.mean(axis=0)
+    size = np.sqrt((g**2).sum(axis=0))
+    return np.asarray((g.T @ g) / np.outer(np.where(size > 0, size, 1.0), np.where(size > 0, size, 1.0)))
+
+
+def _sentence(shape: tuple[int, int], gaps: int, whole: int, found: tuple[Depends, ...]) -> str:
+    n, d = shape
+    if gaps == 0:
+        return "There are no gaps."
+    words = "cells is" if gaps == 1 else "cells are"
+    text = f"{gaps} of {n * d} {words} empty ({100 * gaps / (n * d):.0f}%); {whole} of {n} rows are complete."
+    if found:
+        first = found[0]
+        way = "high" if first.difference > 0 else "low"
+        text += (f" They do not look random: {first.column} is missing more often where {first.on} is {way} "
+                 f"(p {first.p:.1g}), so fills may be biased.")
+    return text

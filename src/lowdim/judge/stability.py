@@ -1,0 +1,274 @@
+"""Does the map hold up: refits to resampled rows, and to the table without its most influential row.
+
+A bootstrap refit counts each row by a weight drawn from a multinomial, so no row is copied, and starts
+from the fitted parameters, so it takes a few passes. Maps are compared by the principal angles between
+their planes, rows by how far their own points scatter after each map is turned onto the fitted one.
+
+Reference: Efron (1979); Daudin, Duby and Trecourt (1988) for the stability of principal axes; Critchley
+(1985) for the influence of one row; Golub and Van Loan, section 6.4.3 for principal angles.
+"""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg as sl
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from lowdim.data.arrays import as_source
+from lowdim.data.block import Array
+from lowdim.data.source import Source
+from lowdim.data.views import Framed
+from lowdim.engine.drive import em
+from lowdim.engine.fold import Run, fold
+from lowdim.engine.merge import columns as columns_of
+from lowdim.engine.merge import moments
+from lowdim.judge.odd import gaussian
+from lowdim.math.gaussian import posterior
+from lowdim.math.linalg import align
+from lowdim.models.base import seed_of
+from lowdim.models.linear import Linear, LinearGaussian, ProbabilisticPCA
+
+ROWS = 20_000  # rows beyond which refits use a spread sample: a bootstrap of so many is narrow already
+WORK = 1.5e8  # multiplications of one pass, summed over refits: a few seconds
+LOOSE = 0.1  # nats within which a refit has converged: resampling moves it by far more
+LEAST = 20  # refits below which a spread cannot be told
+STEADY, SHAKY = 15.0, 35.0  # degrees: the middle angle of planes that hold, and that do not
+DECIDES = 20.0  # degrees by which one row may turn an axis before it is said to decide it
+CLOUD = 2_000  # rows whose clouds are kept
+
+
+class Refits(NamedTuple):
+    """Bootstrap refits, parameters in the frame's units with canonical axes."""
+
+    W: Array  # B x d x q
+    mu: Array  # B x d
+    psi: Array  # B x d
+    rows: int  # rows they were fitted to: all, or a spread sample of a long table
+    asked: int
+
+
+class Removed(NamedTuple):
+    """What the map would be without one row."""
+
+    row: int
+    name: str
+    axis: int  # from 1: the one that turns most
+    angle: float  # degrees by which it turns
+    plane: float  # degrees by which the plane of the map (axes 1 and 2) turns
+
+
+class Stability(NamedTuple):
+    """How far the map moves when the rows are resampled or one is removed."""
+
+    plane: Array  # B: largest principal angle between the map planes (axes 1 and 2), degrees
+    space: Array  # B: the same for all q axes together
+    axes: Array  # B x q: angle of each axis with its counterpart
+    cloud: Array  # B x rows x 2: positions after each map was turned onto the fitted one
+    shown: NDArray[np.intp]  # which rows these are
+    spread: Array  # for each of them, scatter of its cloud over the spread of the whole map
+    removed: tuple[Removed, ...]  # the rows tried, the most influential first
+    rows: int
+    verdict: str  # "steady", "moves a little" or "unsteady"
+    one_row: str  # "no single row decides an axis" or "row k decides axis a"
+    sentence: str
+
+
+# refits -------------------------------------------------------------------------------------------------
+class Bench(NamedTuple):
+    """What a refit needs: an unfitted model, where to start, and the table in its frame."""
+
+    model: LinearGaussian
+    start: Linear
+    source: Source
+    fitted: LinearGaussian
+    closed: bool  # moments are enough
+
+    def fit(self, weight: Array) -> Linear:
+        """The parameters with rows counted by these weights."""
+        framed = Framed(self.source.weighted(weight), self.fitted.frame_)
+        if self.closed:
+            params: Linear = self.model._from_moments(fold(moments, framed, Run()), framed.columns).params
+            return params
+        found = em(self.model, self.start, framed, Run())
+        return self.model._canonical(found.params, found.stats)
+
+
+def bench(model: LinearGaussian, X: Any) -> Bench:
+    """Everything set up for refits of this model to (a spread sample of) this table."""
+    source = model._source(X)
+    if source.n > ROWS:
+        some = source.sample(ROWS)
+        source = as_source(some.x if some.mask is None else np.where(some.mask, some.x, np.nan))
+    W, mu, psi = gaussian(model)
+    d, q = W.shape
+    p = model.params_
+    if isinstance(p, Linear):
+        light, start = clone(model).set_params(tol=LOOSE, max_iter=100), p
+    else:  # principal components: their density is probabilistic PCA's
+        light = ProbabilisticPCA(q, standardize=model.standardize, tol=LOOSE, max_iter=100)
+        start = Linear(W, mu, psi, np.eye(q), np.zeros((d, 1)), p.low, p.excess)
+    gaps = fold(columns_of, Framed(source, model.frame_), Run()).gaps
+    return Bench(light, start, source, model, not gaps and not light._wide(source.n, d))
+
+
+def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state: Any = 0) -> Refits:
+    """Refit a fitted model to resampled rows; fewer times than asked where the table is large.
+
+    >>> X = np.random.default_rng(0).standard_normal((40, 3))
+    >>> refits(ProbabilisticPCA(1).fit(X), X, bootstraps=25).W.shape
+    (25, 3, 1)
+    """
+    import warnings
+
+    from lowdim.messages import LowdimWarning
+
+    ready = bench(model, X)
+    n, (d, q) = ready.source.n, ready.start.W.shape
+    work = n * d * (d if ready.closed else q * (q + 3) / 2 + 4)
+    count = min(bootstraps, max(LEAST, int(WORK * (10 if ready.closed else 1) / work)))
+    seed = seed_of(random_state)
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowdimWarning)  # a resampled table's quirks are not the table's
+        for b in range(count):
+            weight = np.random.default_rng([seed, 50, b]).multinomial(n, np.full(n, 1.0 / n))
+            found.append(ready.fit(weight.astype(np.float64)))
+    return Refits(np.array([p.W for p in found]).reshape(count, d, q), np.array([p.mu for p in found]),
+                  np.array([p.psi for p in found]), n, bootstraps)
+
+
+# comparing ----------------------------------------------------------------------------------------------
+def angle(a: Array, b: Array) -> float:
+    """The largest principal angle between the spans of two sets of columns, in degrees."""
+    if a.shape[1] == 0:
+        return 0.0
+    return float(np.degrees(sl.subspace_angles(a, b).max()))
+
+
+def axis_angles(A: Array, B: Array) -> Array:
+    """The angle of each column of A with the same column of B, whatever their signs, in degrees."""
+    size = np.linalg.norm(A, axis=0) * np.linalg.norm(B, axis=0)
+    cosine = np.abs((A * B).sum(axis=0)) / np.where(size > 0, size, 1.0)
+    return np.degrees(np.arccos(np.minimum(cosine, 1.0)))
+
+
+def _clouds(model: LinearGaussian, X: Any, found: Refits) -> tuple[Array, NDArray[np.intp], Array]:
+    """Positions of some rows under every refit, each map turned onto the fitted one."""
+    source = model._source(X)
+    rows = np.unique(np.linspace(0, source.n - 1, min(source.n, CLOUD)).astype(np.intp))
+    block = model.frame_.inward(source._finish(rows, 0))
+    W, mu, psi = gaussian(model)
+    k = min(2, W.shape[1])
+    Z = posterior(block.x, block.mask, W, mu, psi).mean[:, :k]
+    cloud = np.empty((len(found.W), len(rows), k))
+    for b, (Wb, mub, psib) in enumerate(zip(found.W, found.mu, found.psi, strict=True)):
+        z = posterior(block.x, block.mask, Wb, mub, psib).mean[:, :k]
+        cloud[b] = align(z, Z) if k else z
+    scatter = np.sqrt(cloud.var(axis=0).sum(axis=1))
+    whole = float(np.sqrt(Z.var(axis=0).sum()))
+    return cloud, rows, scatter / whole if whole > 0 else np.zeros(len(rows))
+
+
+def influence(model: LinearGaussian, X: Any) -> Array:
+    """About how far, in degrees, each axis turns without each row, n x q: the first-order law.
+
+    With y a row's position along the unit axes v_1 .. v_q and o its distance from their space, and l the
+    axes' variances above the noise 1 (noise-scaled units), axis k turns by
+    (|y_k| / n) sqrt(sum_{m != k} (y_m / (l_k - l_m))^2 + (o / (l_k - 1))^2).
+
+    Reference: Critchley, Biometrika 72 (1985), eq. 2.5.
+    """
+    source = model._source(X)
+    W, mu, psi = gaussian(model)
+    M = W / np.sqrt(psi)[:, None]
+    U, s, Rt = np.linalg.svd(M, full_matrices=False)
+    values = s**2 + 1.0
+    parts = []
+    for i in range(source.n_blocks):
+        block = model.frame_.inward(source.block(i))
+        latent = posterior(block.x, block.mask, W, mu, psi)
+        y = latent.mean @ Rt.T * s + (latent.rest / np.sqrt(psi)) @ U  # gaps hold what the model says
+        off = (latent.rest**2 / psi).sum(axis=1) - (((latent.rest / np.sqrt(psi)) @ U) ** 2).sum(axis=1)
+        parts.append(_turns(y, np.maximum(off, 0.0), values, source.n))
+    return np.concatenate(parts)
+
+
+def _turns(y: Array, off: Array, values: Array, n: int) -> Array:
+    gap = values[:, None] - values
+    least = values.max(initial=1.0) * 1e-3  # equal axes: any row turns them, and it does not matter
+    np.fill_diagonal(gap, np.inf)
+    gap = np.where(np.abs(gap) < least, np.inf, gap)
+    within = (y**2) @ (1.0 / gap**2).T
+    beyond = off[:, None] / np.maximum(values - 1.0, least) ** 2
+    return np.degrees(np.arctan(np.abs(y) / n * np.sqrt(within + beyond)))
+
+
+def without_one(model: LinearGaussian, X: Any, *, tries: int = 5, row_names: Any = None) -> tuple[Removed, ...]:
+    """Refit without each of the rows that the first-order law finds most influential."""
+    import warnings
+
+    from lowdim.messages import LowdimWarning
+
+    ready = bench(model, X)
+    n, W = ready.source.n, gaussian(model)[0]
+    q = W.shape[1]
+    if q == 0 or n < 3:
+        return ()
+    small = model if n == model._source(X).n else None
+    size = influence(model, X if small is not None else _table(ready.source)).max(axis=1)
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowdimWarning)
+        base = ready.fit(np.ones(n)).W  # the same road as the refits, so that nothing but the row differs
+        for row in np.argsort(-size, kind="stable")[:tries]:
+            left = ready.fit((np.arange(n) != row).astype(np.float64)).W
+            turns, k = axis_angles(left, base), min(2, q)
+            name = str(row + 1) if row_names is None else str(row_names[row])
+            found.append(Removed(int(row), name, int(np.argmax(turns)) + 1, float(turns.max()),
+                                 angle(left[:, :k], base[:, :k])))
+    return tuple(sorted(found, key=lambda r: -r.angle))
+
+
+def _table(source: Source) -> Array:
+    block = source._finish(slice(0, source.n), 0)
+    return block.x if block.mask is None else np.where(block.mask, block.x, np.nan)
+
+
+# the public face ----------------------------------------------------------------------------------------
+def stability(model: LinearGaussian, X: Any, *, found: Refits | None = None, bootstraps: int = 100,
+              random_state: Any = 0, row_names: Any = None) -> Stability:
+    """How far a fitted map moves when its rows are resampled, and when one of them is removed.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 2)) * [3.0, 2.0] @ np.eye(2, 6) + 0.3 * rng.standard_normal((200, 6))
+    >>> stability(ProbabilisticPCA(2).fit(X), X, bootstraps=20).verdict
+    'steady'
+    """
+    found = refits(model, X, bootstraps=bootstraps, random_state=random_state) if found is None else found
+    W = gaussian(model)[0]
+    k = min(2, W.shape[1])
+    plane = np.array([angle(Wb[:, :k], W[:, :k]) for Wb in found.W])
+    space = np.array([angle(Wb, W) for Wb in found.W])
+    axes = np.array([axis_angles(Wb, W) for Wb in found.W]).reshape(len(found.W), W.shape[1])
+    cloud, shown, spread = _clouds(model, X, found)
+    removed = without_one(model, X, row_names=row_names)
+    middle = float(np.median(plane)) if len(plane) else 0.0
+    verdict = "steady" if middle < STEADY else "moves a little" if middle < SHAKY else "unsteady"
+    one_row = _one_row(removed)
+    what = "The map" if k == 2 else "Axis 1"
+    words = {"steady": "is steady", "moves a little": "moves a little", "unsteady": "is unsteady"}[verdict]
+    turn = f"turns by {middle:.0f} degrees in the middle of {len(plane)} resamplings of the rows"
+    sentence = f"{what} {words}: it {turn}; {one_row}." if k else "There is no map: no dimension was fitted."
+    return Stability(plane, space, axes, cloud, shown, spread, removed, found.rows, verdict, one_row, sentence)
+
+
+def _one_row(removed: tuple[Removed, ...]) -> str:
+    if not removed:
+        return "no row was removed"
+    worst = removed[0]
+    if worst.angle < DECIDES:
+        return f"no single row decides an axis (without row {worst.name}, axis {worst.axis} turns by " \
+               f"{worst.angle:.1f} degrees)"
+    return f"row {worst.name} alone turns axis {worst.axis} by {worst.angle:.0f} degrees"

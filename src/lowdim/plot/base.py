@@ -1,0 +1,308 @@
+"""What every plot is: a figure, the numbers in it, a title and a sentence; SVG with real text, same bytes each time."""
+from __future__ import annotations
+
+import html
+import io
+import re
+import textwrap
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's eight colours, told apart by most eyes; shapes go with them, never colour alone
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000", "#F0E442")
+SHAPES = ("o", "s", "^", "D", "v", "P", "X", "*")
+GREY, INK, PAPER = "#767676", "#1b1b1b", "#ffffff"
+SEQUENTIAL, DIVERGING = "cividis", "RdBu_r"
+LONGEST = 24  # characters of a name on a chart; the numbers behind it keep the whole name
+STYLE: Any = {
+    "svg.hashsalt": "lowdim", "svg.fonttype": "none", "font.size": 10.0, "font.family": "sans-serif",
+    "axes.spines.top": False, "axes.spines.right": False, "axes.titlesize": 11.0, "axes.titlelocation": "left",
+    "axes.grid": False, "figure.facecolor": PAPER, "axes.facecolor": PAPER, "legend.frameon": False,
+    "axes.edgecolor": GREY, "text.color": INK, "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK,
+    "text.parse_math": False,  # a column may be called $price$
+    "hatch.linewidth": 0.6, "legend.fontsize": 8.0, "legend.handlelength": 1.6,
+}
+P = ParamSpec("P")
+
+
+class Plot:
+    """A finished plot: `data` are its numbers, `sentence` says what it shows; `save` writes SVG, PNG, PDF or CSV.
+
+    A movie has its `frames` too; `figure` then shows a few of them side by side.
+    """
+
+    def __init__(self, name: str, figure: Figure, *, title: str, sentence: str, data: dict[str, Any],
+                 frames: Sequence[Figure] = ()) -> None:
+        self.name, self.figure, self.title, self.sentence = name, figure, printable(title), printable(sentence)
+        self.data = {key: np.asarray(value) for key, value in data.items()}
+        self.frames = tuple(frames)
+
+    def svg(self, prefix: str = "") -> str:
+        """The plot as SVG with a title and a description for those who cannot see it.
+
+        `prefix` starts every id in it, so that two plots of one name can share a page.
+        """
+        out = io.StringIO()
+        with style():
+            self.figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+        return described(out.getvalue(), prefix or self.name, self.title, self.sentence)
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the plot; the ending of the path says how."""
+        path = Path(path)
+        if path.suffix == ".svg":
+            path.write_text(self.svg(), encoding="utf-8")
+        elif path.suffix == ".csv":
+            path.write_text(self.csv(), encoding="utf-8")
+        else:
+            # a creation date would make the same plot differ from one day to the next
+            bare = {"CreationDate": None} if path.suffix in (".pdf", ".ps", ".eps") else {}
+            with style():
+                self.figure.savefig(path, dpi=150, metadata=bare)
+        return path
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """The numbers as columns of a table: a matrix gives one a column, longer names first to last."""
+        out: dict[str, np.ndarray] = {}
+        for key, value in self.data.items():
+            if value.ndim < 2:
+                out[key] = value.ravel()
+            else:
+                flat = value.reshape(len(value), -1)
+                out.update({f"{key}_{k + 1}": flat[:, k] for k in range(flat.shape[1])})
+        return out
+
+    def csv(self) -> str:
+        """The numbers of the plot, one column each, padded where lengths differ."""
+        from lowdim.data.safe import protect_cell
+
+        columns = self.columns()
+        length = max((len(value) for value in columns.values()), default=0)
+        lines = [",".join(_quoted(protect_cell(str(key))) for key in columns)]
+        for i in range(length):
+            lines.append(",".join(_cell(value[i]) if i < len(value) else "" for value in columns.values()))
+        return "\n".join(lines) + "\n"
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def __repr__(self) -> str:
+        return f"Plot {self.name}: {self.sentence}"
+
+
+def _cell(value: Any) -> str:
+    from lowdim.data.safe import protect_cell
+
+    if isinstance(value, str | np.str_):
+        return _quoted(protect_cell(str(value)))
+    if isinstance(value, float | np.floating):
+        return "" if np.isnan(value) else repr(float(value))
+    return str(value)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if re.search(r'[",\n\r]', text) else text
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Our look and no one else's while a plot is drawn; the caller's settings come back afterwards.
+
+    A sign that matplotlib's font lacks is no news: the SVG keeps text as text, and the reader's fonts have it.
+    """
+    import matplotlib as mpl
+
+    with mpl.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        mpl.rcdefaults()
+        mpl.rcParams.update(STYLE)
+        yield
+
+
+def drawn(function: Callable[P, Plot]) -> Callable[P, Plot]:
+    """Let a plot function draw in our style: matplotlib makes ticks late, so all of it must run inside."""
+
+    @wraps(function)
+    def inside(*args: P.args, **kwargs: P.kwargs) -> Plot:
+        with style():
+            return function(*args, **kwargs)
+
+    return inside
+
+
+def described(svg: str, name: str, title: str, sentence: str) -> str:
+    """The SVG element alone, with role, title and description; nothing in it reaches outside.
+
+    Ids are counted anew behind `name` (matplotlib makes some from memory addresses, and repeats others in
+    every file); its style sheet, which would rule the whole page, becomes a property of the element.
+    """
+    body = svg[svg.index("<svg"):]
+    body = re.sub(r"<(metadata|style)\b.*?</\1>\s*", "", body, flags=re.DOTALL)
+    body = body.replace("<defs>\n  \n", "<defs>\n")
+    ids: dict[str, str] = {}
+    for found in re.findall(r'<[^<>]*?\bid="([^"]*)"', body):
+        ids.setdefault(found, f"{name}-{len(ids) + 1}")
+    body = re.sub(r"<[^<>]*>", lambda tag: _renamed(tag[0], ids), body)
+    head, rest = body.split(">", 1)
+    label = (f' role="img" aria-labelledby="{name}-title {name}-desc"'
+             ' style="stroke-linejoin: round; stroke-linecap: butt"')
+    words = (f'<title id="{name}-title">{html.escape(title)}</title>'
+             f'<desc id="{name}-desc">{html.escape(sentence)}</desc>')
+    return f"{head}{label}>{words}{rest}"
+
+
+def _renamed(tag: str, ids: dict[str, str]) -> str:
+    """One tag with its id, and the ids it points to, by their new names."""
+    def new(match: re.Match[str]) -> str:
+        return match[1] + ids.get(match[2], match[2]) + match[3]
+
+    return re.sub(r'((?:\bid="|href="#|url\(#))([^")]*)(["\)])', new, tag)
+
+
+def printable(text: object) -> str:
+    """Text in one line without the characters that XML and terminals choke on.
+
+    >>> printable("a\\x1b[1m\\n b")
+    'a�[1m b'
+    """
+    line = " ".join(str(text).split())
+    return "".join(c if c.isprintable() or c == " " else "�" for c in line)
+
+
+def short(name: object, most: int = LONGEST) -> str:
+    """A name fit for a chart: one line, at most `most` characters; the end stays, where long names differ.
+
+    >>> short("temperature of the upper\\tzone 1"), short("kappa")
+    ('temperature of…er zone 1', 'kappa')
+    """
+    text, tail = printable(name), (most - 1) * 2 // 5
+    return text if len(text) <= most else text[: most - 1 - tail].rstrip() + "…" + text[-tail:].lstrip()
+
+
+def quoted(name: object) -> str:
+    """A name inside a sentence."""
+    return f"'{short(name)}'"
+
+
+def count(many: int, word: str, plural: str = "") -> str:
+    """A number and its noun.
+
+    >>> count(1, "row"), count(1200, "row"), count(2, "axis", "axes")
+    ('1 row', '1,200 rows', '2 axes')
+    """
+    return f"{many:,} {word if many == 1 else plural or word + 's'}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage; the small stay visible.
+
+    >>> percent(0.4217), percent(0.0031), percent(0.0)
+    ('42 %', '0.3 %', '0 %')
+    """
+    value = 100.0 * float(share)
+    return f"{value:.1f} %" if 0.05 <= abs(value) < 1.0 else "< 0.1 %" if 0 < value < 0.05 else f"{value:.0f} %"
+
+
+def number(value: float) -> str:
+    """Three figures, as a person would write them.
+
+    >>> number(121.7), number(0.00123), number(-0.5), number(53121.0)
+    ('122', '0.00123', '-0.5', '53,100')
+    """
+    value = float(f"{value:.3g}")
+    if value == 0.0:
+        return "0"
+    return f"{value:,.0f}" if 100 <= abs(value) < 1e6 else f"{value:.3g}"
+
+
+def canvas(width: float = 6.4, height: float = 4.0, *, rows: int = 1, columns: int = 1,
+           **how: Any) -> tuple[Figure, Any]:
+    """A figure of our own (no pyplot, no global state) and its axes."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        return figure, figure.subplots(rows, columns, **how)
+
+
+def blank(width: float = 6.4, height: float = 4.0) -> Figure:
+    """A figure without axes, for charts that lay out their own."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def headline(figure: Figure, text: str) -> None:
+    """The finding, above everything, on the left, on as many lines as it needs."""
+    wide = int(figure.get_figwidth() * 11.5)
+    figure.suptitle("\n".join(textwrap.wrap(printable(text), wide)), x=0.01, ha="left", fontsize=11)
+
+
+def label_axes(ax: Axes, x: str = "", y: str = "", title: str = "") -> None:
+    """Names on the axes and a title on the left."""
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    ax.set_title(title)
+
+
+def place_labels(ax: Axes, points: np.ndarray, texts: Sequence[str], *, size: float = 8.0) -> None:
+    """Write texts beside their points (in data units) so that none lies on another.
+
+    Greedy and deterministic: each text tries the places around its point, near before far, and takes the
+    first that is free; widths are estimated at 0.6 of the size a character, which is wide enough.
+    """
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()  # so that the layout is known
+    box = ax.get_position()
+    inches = figure.get_size_inches()
+    span = np.array([box.width * inches[0], box.height * inches[1]]) * 72.0  # the axes in points
+    (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
+    taken: list[tuple[float, float, float, float]] = []
+    for point, text in zip(points, texts, strict=True):
+        at = (point - (x0, y0)) / (x1 - x0, y1 - y0) * span
+        wide, high = 0.6 * size * len(text), 1.25 * size
+        sides = (4.0, -4.0 - wide) if at[0] >= span[0] / 2 else (-4.0 - wide, 4.0)  # outwards first
+        dx, dy = _free(at, sides, wide, high, span, taken)
+        ax.annotate(text, point, (dx, dy), textcoords="offset points", fontsize=size, va="center", zorder=6,
+                    bbox={"boxstyle": "square,pad=0.05", "fc": PAPER, "ec": "none", "alpha": 0.75},
+                    arrowprops={"arrowstyle": "-", "lw": 0.5, "color": GREY} if abs(dy) > high else None)
+
+
+def _free(at: np.ndarray, sides: tuple[float, float], wide: float, high: float, span: np.ndarray,
+          taken: list[tuple[float, float, float, float]]) -> tuple[float, float]:
+    """The nearest free offset in points; remembers the box it takes."""
+    best = (sides[0], 0.0)
+    for step in range(24):
+        for sign in (1.0, -1.0):
+            for dx in sides:
+                dy = sign * step * high * 0.5
+                left, low = at[0] + dx, at[1] + dy - high / 2
+                inside = left >= 0 and left + wide <= span[0] and low >= 0 and low + high <= span[1]
+                if inside and not any(left < b[1] and left + wide > b[0] and low < b[3] and low + high > b[2]
+                                      for b in taken):
+                    taken.append((left, left + wide, low, low + high))
+                    return dx, dy
+    taken.append((at[0] + best[0], at[0] + best[0] + wide, at[1] - high / 2, at[1] + high / 2))
+    return best
+
+
+def thinned(order: np.ndarray, most: int, apart: int) -> np.ndarray:
+    """The first positions of `order` that keep `apart` from those before, at most `most`, sorted."""
+    kept: list[int] = []
+    for place in order:
+        if len(kept) < most and all(abs(int(place) - other) >= apart for other in kept):
+            kept.append(int(place))
+    return np.array(sorted(kept), dtype=int)

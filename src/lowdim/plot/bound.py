@@ -1,0 +1,182 @@
+"""The named plots of an analysis: `found.plot.map()`, `found.plot.draw("scree")`."""
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowdim.messages import error
+from lowdim.plot.base import Plot
+from lowdim.plot.gallery import GALLERY
+
+if TYPE_CHECKING:
+    from lowdim.analysis import Analysis
+
+
+class Plots:
+    """Every named plot, bound to one analysis; a plot that does not apply says why."""
+
+    def __init__(self, found: Analysis) -> None:
+        self._found = found
+
+    def draw(self, name: str, **how: Any) -> Plot:
+        """The plot of this name."""
+        if name not in GALLERY:
+            raise error("LD210", option="plot", value=name, allowed="one of " + ", ".join(GALLERY))
+        made = getattr(self, name)(**how)
+        assert isinstance(made, Plot)
+        return made
+
+    def _call(self, name: str, *args: Any, **how: Any) -> Plot:
+        module, function = GALLERY[name].split(":")
+        made = getattr(import_module(module), function)(*args, **how)
+        assert isinstance(made, Plot)
+        return made
+
+    def _axes(self, least: int, name: str) -> int:
+        q = self._found.dims
+        if q < least:
+            raise error("LD215", name=name, least=least, q=q)
+        return q
+
+    # the table -------------------------------------------------------------------------------------
+    def columns(self, **how: Any) -> Plot:
+        return self._call("columns", self._found.table.X, self._found.table.names, **how)
+
+    def gaps(self, **how: Any) -> Plot:
+        t = self._found.table
+        return self._call("gaps", ~np.isnan(t.X), t.names, t.row_names, **how)
+
+    def gap_pairs(self, **how: Any) -> Plot:
+        t = self._found.table
+        return self._call("gap_pairs", ~np.isnan(t.X), t.names, values=t.X, **how)
+
+    # how many dimensions ---------------------------------------------------------------------------
+    def scree(self, **how: Any) -> Plot:
+        jury = self._found.jury
+        noise = float(self._found.model.noise_variance_) if self._found.settings.scale == "unit" else None
+        return self._call("scree", jury.eigenvalues, band=jury.band, noise=noise, q=self._found.dims, **how)
+
+    def jury(self, **how: Any) -> Plot:
+        j = self._found.jury
+        weights: dict[str, Any] = {"evidence on all rows (BIC)": [row.bic_weight for row in j.rows]}
+        if any(row.minka_weight is not None for row in j.rows):
+            weights["Minka, complete rows"] = [row.minka_weight or 0.0 for row in j.rows]
+        picks = {judge.name: judge.q for judge in j.judges}
+        advisers = [judge.name for judge in j.judges if not judge.votes]
+        return self._call("jury", [row.q for row in j.rows], weights, picks, j.q, advisers=advisers, **how)
+
+    def heldout(self, **how: Any) -> Plot:
+        rows = [row for row in self._found.jury.rows if row.q2 is not None]
+        if not rows:
+            raise error("LD216", name="heldout", why="no cells could be hidden in this table")
+        error_of = {pair.other: pair.error for pair in self._found.jury.paired}
+        return self._call("heldout", [r.q for r in rows], [r.q2 for r in rows], [r.log_density for r in rows],
+                          [error_of.get(r.q, 0.0) for r in rows], self._found.jury.q, **how)
+
+    def distances(self, **how: Any) -> Plot:
+        law = self._found.jury.distances
+        if law is None:
+            raise error("LD216", name="distances", why="fewer than two columns vary")
+        return self._call("distances", law.counts, law.columns, effective=law.effective, edges=law.edges, mean=law.mean,
+                          compared=law.compared, **how)
+
+    # the map and its axes --------------------------------------------------------------------------
+    def map(self, **how: Any) -> Plot:
+        f, t = self._found, self._found.table
+        self._axes(2, "map")
+        label = next(iter(t.labels.items()), (None, None))
+        how = {"labels": label[1], "label_name": label[0] or "", **how}
+        return self._call("map", f.posterior, shares=[card.share for card in f.axes], row_names=t.row_names,
+                          gap_rows=np.isnan(t.X).any(axis=1), odd_rows=[r.row for r in f.odd.rows], **how)
+
+    def biplot(self, **how: Any) -> Plot:
+        self._axes(2, "biplot")
+        return self._call("biplot", self._found.model, self._found.posterior.mean, self._found.table.names, **how)
+
+    def loadings(self, **how: Any) -> Plot:
+        self._axes(1, "loadings")
+        cards = self._found.axes
+        widths = np.array([[x.high - x.low for x in card.loadings] for card in cards]).T
+        return self._call("loadings", self._found.loadings, self._found.table.names, widths=widths,
+                          shares=np.array([card.share for card in cards]), **how)
+
+    def hinton(self, **how: Any) -> Plot:
+        self._axes(1, "hinton")
+        return self._call("hinton", self._found.loadings, self._found.table.names, **how)
+
+    def axis_cards(self, **how: Any) -> Plot:
+        self._axes(1, "axis_cards")
+        return self._call("axis_cards", self._found.axes, level=self._found.settings.level, **how)
+
+    def reconstruct(self, row: int = 0, **how: Any) -> Plot:
+        q = self._axes(1, "reconstruct")
+        qs = sorted({k for k in (1, 2, 5, q) if k <= q})
+        t = self._found.table
+        return self._call("reconstruct", self._found.model, t.X, row, qs, t.names, **how)
+
+    def traverse(self, axis: int = 0, **how: Any) -> Plot:
+        self._axes(axis + 1, "traverse")
+        return self._call("traverse", self._found.model, axis, self._found.table.names, **how)
+
+    def component_images(self, shape: tuple[int, int] | None = None, **how: Any) -> Plot:
+        side = int(np.sqrt(self._found.table.d))
+        if shape is None and side * side != self._found.table.d:
+            raise error("LD216", name="component_images", why="the columns are not the pixels of a square image")
+        return self._call("component_images", self._found.model, shape or (side, side), **how)
+
+    # fills and odd rows ----------------------------------------------------------------------------
+    def fills(self, **how: Any) -> Plot:
+        f, t = self._found.fills, self._found.table
+        if not f.mask.any():
+            raise error("LD216", name="fills", why="there are no gaps")
+        return self._call("fills", f.filled, f.mask, f.lower, f.upper, t.names, level=f.level,
+                          row_names=t.row_names, **how)
+
+    def calibration(self, **how: Any) -> Plot:
+        f = self._found.fills
+        return self._call("calibration", [c.held for c in f.columns], [c.tried for c in f.columns],
+                          [c.column for c in f.columns], level=f.level, **how)
+
+    def control(self, **how: Any) -> Plot:
+        o = self._found.odd
+        names = self._found.table.row_names
+        return self._call("control", o.T2.value, o.T2.dof, o.Q.value, o.Q.dof, row_names=names, **how)
+
+    def t2_q(self, **how: Any) -> Plot:
+        o = self._found.odd
+        return self._call("t2_q", o.T2.p, o.Q.p, odd=o.odd, row_names=self._found.table.row_names, **how)
+
+    def why_row(self, row: int | None = None, **how: Any) -> Plot:
+        if row is None:
+            row = self._found.odd.rows[0].row if self._found.odd.rows else int(np.argmin(self._found.odd.D2.p))
+        card = self._found.explain(row)
+        cells = card.cells
+        gap = float("nan")
+        value = [gap if c.value is None else c.value for c in cells]
+        surprise = [gap if c.surprise is None else c.surprise for c in cells]
+        return self._call("why_row", value, [c.expected for c in cells], [c.sd for c in cells], surprise,
+                          [c.column for c in cells], row_name=card.name, hide=card.hide, p=card.p,
+                          p_after=card.p_after, **how)
+
+    def why_all(self, **how: Any) -> Plot:
+        t = self._found.table
+        cells = np.where(np.isnan(t.X), np.nan, self._found.surprises)
+        return self._call("why_all", cells, t.names, t.row_names, **how)
+
+    # does it hold up -------------------------------------------------------------------------------
+    def stability(self, **how: Any) -> Plot:
+        self._axes(2, "stability")
+        s = self._found.stability
+        names = np.array(self._found.table.row_names, dtype=object)[s.shown]
+        return self._call("stability", s.cloud, self._found.posterior.mean[s.shown][:, :2], s.axes, plane=s.plane,
+                          row_names=names, **how)
+
+    def trace(self, **how: Any) -> Plot:
+        return self._call("trace", self._found.model.history_, self._found.model.certificate_.objective_name, **how)
+
+    def em_movie(self, columns: tuple[int, int] = (0, 1), **how: Any) -> Plot:
+        t = self._found.table
+        pair = list(columns)
+        return self._call("em_movie", t.X[:, pair], names=[t.names[j] for j in pair], **how)

@@ -1,0 +1,32 @@
+"""The report: one HTML file, no network, readable without JavaScript."""
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lowdim.analysis import Analysis
+
+
+def write_report(found: Analysis, path: str | PathLike[str], *, rows: bool = True) -> Path:
+    """Write the report of an analysis; the same table gives the same bytes but for the line with the time.
+
+    `rows=False` leaves out every row's values and names.
+    """
+    path = Path(path)
+    path.write_text(report_html(found, rows=rows, when=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
+                    encoding="utf-8")
+    return path
+
+
+def report_html(found: Analysis, *, rows: bool = True, when: str = "") -> str:
+    """The report as text."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    from lowdim.report.sections import page
+
+    loader = PackageLoader("lowdim.report", "templates")
+    pages = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return pages.get_template("report.html").render(page=page(found, rows), when=when)

@@ -1,0 +1,118 @@
+"""Axes: intervals, names, interchangeable axes and label ties against simulation laws and SciPy."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lowdim import PCA, PPCA, FactorAnalysis
+from lowdim.judge.axes import axes, eta_squared, interchangeable, label_ties
+from lowdim.judge.stability import refits
+from tests.conftest import need
+
+NAMES = ("kappa", "chip_rate", "bf_cm_ratio", "blow_flow", "chip_level", "t_upper", "t_lower", "uczaa",
+         "white_flow", "aa_white")
+
+
+def plane(n, first, second, seed, d=6, gaps=0.1, noise=0.5):
+    rng = np.random.default_rng([seed, 4])
+    W = np.linalg.qr(rng.standard_normal((d, d)))[0][:, :2] * [first, second]
+    X = rng.standard_normal((n, 2)) @ W.T + noise * rng.standard_normal((n, d))
+    X[rng.random(X.shape) < gaps] = np.nan
+    return X, W
+
+
+def interval_coverage(tables):
+    inside = []
+    for seed in range(tables):
+        X, W = plane(200, 3.0, 1.5, seed)
+        for k, card in enumerate(axes(PPCA(2).fit(X), X, bootstraps=60)):
+            value, low, high = np.array([(c.value, c.low, c.high) for c in card.loadings]).T
+            w = W[:, k] * np.sign(W[:, k] @ value)
+            inside.append((low <= w) & (w <= high))
+    return np.concatenate(inside).mean()
+
+
+def test_loading_intervals_hold():
+    assert 0.80 <= interval_coverage(6) <= 0.98
+
+
+@pytest.mark.drill
+def test_loading_intervals_hold_over_many_tables():
+    share = interval_coverage(80)
+    print(share)
+    assert 0.86 <= share <= 0.94
+
+
+def test_digester_axis_1_as_in_the_specification():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(np.genfromtxt(need("digester/kamyr.csv"), delimiter=","), columns=list(NAMES))
+    cards = axes(PPCA(5, standardize=True).fit(X), X, bootstraps=40)
+    assert cards[0].sentence.startswith("Axis 1 is white_flow + t_lower + t_upper against kappa (23% of variation).")
+    assert [round(100 * c.share) for c in cards[:2]] == [23, 19]
+    assert sum(c.share for c in cards) == pytest.approx(0.72, abs=0.01)
+    assert "40 refits" in cards[0].text()
+
+
+@pytest.mark.parametrize(("ratio", "low", "high"), [(1.0, 0.5, 1.0), (2.5, 0.0, 0.0)])
+def test_equal_axes_are_said_to_be_interchangeable(ratio, low, high):
+    said = []
+    for seed in range(6):
+        X, _ = plane(200, 2.0 * ratio**0.5, 2.0, seed, gaps=0.05)
+        model = PPCA(2).fit(X)
+        said.append(interchangeable(model, refits(model, X, bootstraps=30)) == ((0, 1),))
+    assert low <= np.mean(said) <= high
+    if ratio == 1.0:
+        X, _ = plane(200, 2.0, 2.0, int(np.argmax(said)), gaps=0.05)
+        cards = axes(PPCA(2).fit(X), X, bootstraps=30)
+        assert cards[1].sentence.endswith("Axes 1 and 2 are interchangeable: read them together.")
+        assert cards[0].interchangeable == (1, 2)
+
+
+def test_eta_squared_is_scipys_anova():
+    rng = np.random.default_rng(0)
+    score, label = rng.standard_normal(60), rng.integers(0, 3, 60)
+    eta2, groups, p = eta_squared(score, label)
+    F = stats.f_oneway(*(score[label == g] for g in range(3)))
+    assert p == pytest.approx(F.pvalue, rel=1e-9) and groups == 3
+    assert eta2 == pytest.approx(F.statistic * 2 / (F.statistic * 2 + 57), rel=1e-9)
+    text = np.array(["a", None, "b", float("nan"), "a", "b"], dtype=object)
+    assert eta_squared(np.array([1.0, 9.0, 2.0, 9.0, 1.1, 2.2]), text)[1] == 2
+    assert eta_squared(score, np.arange(60)) is None and eta_squared(score, np.zeros(60)) is None
+
+
+def test_random_labels_are_rarely_tied():
+    """Twenty labels without meaning on three axes: 5 % of tables may show any tie at all."""
+    some = 0
+    for seed in range(40):
+        rng = np.random.default_rng([seed, 5])
+        labels = {f"l{k}": rng.integers(0, 4, 100) for k in range(20)}
+        ties = label_ties(rng.standard_normal((100, 3)), labels)
+        some += any(t.tied for axis in ties for t in axis)
+    assert some <= 6  # 2 expected; more than 6 has probability 0.003
+
+
+def test_a_real_label_is_tied_to_its_axis():
+    rng = np.random.default_rng(1)
+    label = np.array(["left", "right"], dtype=object)[rng.integers(0, 2, 150)]
+    z = np.column_stack([3.0 * rng.standard_normal(150), np.where(label == "left", -1.5, 1.5)])
+    X = z @ np.linalg.qr(rng.standard_normal((6, 6)))[0][:2] + 0.3 * rng.standard_normal((150, 6))
+    cards = axes(PPCA(2).fit(X), X, labels={"side": label, "noise": rng.integers(0, 3, 150)}, bootstraps=20)
+    tie = cards[1].labels[0]
+    assert tie.label == "side" and tie.tied and tie.eta2 > 0.8
+    assert not any(t.tied for t in cards[0].labels) and "label side" in cards[1].text()
+    assert {str(label[i]) for i in cards[1].low_rows} != {str(label[i]) for i in cards[1].high_rows}
+
+
+@pytest.mark.parametrize("model", [PPCA(2), FactorAnalysis(2, rotation="varimax"), PCA(2), FactorAnalysis(2)])
+def test_every_linear_model_has_cards(model):
+    X, _ = plane(120, 3.0, 1.5, 3)
+    cards = axes(model.fit(X), X, bootstraps=20)
+    assert len(cards) == 2 and all(np.isfinite([c.low, c.high, c.value]).all() for a in cards for c in a.loadings)
+    inside = [c.low <= c.value <= c.high for a in cards for c in a.loadings]
+    assert np.mean(inside) > 0.8
+    assert all(0.0 < a.share < 1.0 for a in cards)
+
+
+def test_no_axis_no_card():
+    X, _ = plane(50, 2.0, 1.0, 4)
+    assert axes(PPCA(0).fit(X), X, bootstraps=20) == ()

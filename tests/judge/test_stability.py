@@ -1,0 +1,108 @@
+"""Stability: refits by weights against copied rows, angles against closed forms, one row removed."""
+
+import numpy as np
+import pytest
+
+from lowdim import PCA, PPCA, FactorAnalysis
+from lowdim.judge.stability import angle, axis_angles, bench, influence, refits, stability, without_one
+from tests.conftest import need
+
+
+def plane(n, sizes, seed, d=8, gaps=0.0, noise=0.5):
+    rng = np.random.default_rng([seed, 6])
+    W = np.linalg.qr(rng.standard_normal((d, d)))[0][:, : len(sizes)] * sizes
+    X = rng.standard_normal((n, len(sizes))) @ W.T + noise * rng.standard_normal((n, d))
+    X[rng.random(X.shape) < gaps] = np.nan
+    return X
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.1])
+@pytest.mark.parametrize("model", [PPCA(2), FactorAnalysis(2)])
+def test_a_weighted_refit_is_the_fit_of_copied_rows(model, gaps):
+    X = plane(80, [3.0, 1.5], 0, gaps=gaps)
+    weight = np.random.default_rng(0).multinomial(80, np.full(80, 1 / 80))
+    ready = bench(type(model)(2).fit(X), X)
+    ready.model.set_params(tol=1e-8)
+    params = ready.fit(weight.astype(float))
+    copied = type(model)(2, tol=1e-8).fit(np.repeat(X, weight, axis=0))
+    frame = ready.fitted.frame_
+    C = (params.W @ params.W.T + np.diag(params.psi)) / np.outer(frame.scale, frame.scale)
+    assert np.allclose(C, copied.get_covariance(), atol=2e-3 * np.abs(C).max())
+
+
+def test_angles_of_known_planes():
+    t = np.radians(25.0)
+    a = np.eye(4)[:, :2]
+    b = np.column_stack([np.eye(4)[:, 0], [0, np.cos(t), np.sin(t), 0]])
+    assert angle(a, b) == pytest.approx(25.0) and angle(a, a[:, ::-1]) == pytest.approx(0.0, abs=1e-6)
+    assert axis_angles(a, b * [-2.0, 3.0]) == pytest.approx([0.0, 25.0], abs=1e-6)
+
+
+def test_bootstrap_angles_follow_the_asymptotic_law():
+    """One axis of variance l + s2 over noise s2: E[tan^2] is about (d - 1) s2 (l + s2) / (n l^2)."""
+    n, l1, s2, d = 400, 4.0, 0.25, 8
+    X = plane(n, [2.0], 1, d=d)
+    found = refits(PPCA(1).fit(X), X, bootstraps=150)
+    W = PPCA(1).fit(X).params_.W
+    tangent = np.tan(np.radians([angle(Wb, W) for Wb in found.W]))
+    assert np.mean(tangent**2) == pytest.approx((d - 1) * s2 * (l1 + s2) / (n * l1**2), rel=0.25)
+
+
+def test_verdicts():
+    firm = plane(300, [3.0, 2.0], 2, gaps=0.05)
+    found = stability(PPCA(2).fit(firm), firm, bootstraps=30)
+    assert found.verdict == "steady" and "no single row decides an axis" in found.sentence
+    assert found.cloud.shape == (30, 300, 2) and found.spread.max() < 0.5 and found.plane.shape == (30,)
+    noise = np.random.default_rng(3).standard_normal((60, 8))
+    loose = stability(PPCA(2).fit(noise), noise, bootstraps=30)
+    assert loose.verdict == "unsteady" and np.median(loose.plane) > 35
+
+
+def test_a_row_that_decides_an_axis_is_named():
+    X = plane(60, [3.0], 4)
+    X[17] += 12.0 * np.eye(8)[0]
+    X[17, 3] -= 12.0
+    model = PPCA(2).fit(X)
+    removed = without_one(model, X)
+    assert removed[0].row == 17 and removed[0].angle > 20
+    found = stability(model, X, bootstraps=20)
+    assert found.one_row.startswith("row 18 alone turns axis ")
+
+
+def test_influence_predicts_what_removing_a_row_does():
+    X = plane(100, [3.0, 1.5], 5, gaps=0.1)
+    model = PPCA(2, tol=1e-7).fit(X)
+    predicted = influence(model, X)
+    ready = bench(model, X)
+    ready.model.set_params(tol=1e-8)
+    base = ready.fit(np.ones(100)).W
+    rows = np.argsort(-predicted.max(axis=1))[:15]
+    exact = np.array([axis_angles(ready.fit((np.arange(100) != i).astype(float)).W, base) for i in rows])
+    assert np.corrcoef(exact.ravel(), predicted[rows].ravel())[0, 1] > 0.85
+    assert np.median(exact / predicted[rows]) == pytest.approx(1.0, abs=0.35)
+
+
+def test_bounded_work():
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((30_000, 2)) @ rng.standard_normal((2, 12)) + rng.standard_normal((30_000, 12))
+    X[rng.random(X.shape) < 0.02] = np.nan
+    found = refits(PPCA(2).fit(X), X, bootstraps=1000)
+    assert found.rows == 20_000 and 20 <= len(found.W) < 1000 and found.asked == 1000
+
+
+def test_same_seed_same_numbers_and_other_models():
+    X = plane(60, [3.0, 2.0], 7, gaps=0.1)
+    model = PCA(2).fit(X)
+    a, b = refits(model, X, bootstraps=20), refits(model, X, bootstraps=20)
+    assert np.array_equal(a.W, b.W) and not np.array_equal(a.W, refits(model, X, bootstraps=20, random_state=1).W)
+    many = plane(200, [3.0, 2.0], 8, d=12)
+    assert stability(FactorAnalysis(2).fit(many), many, bootstraps=20).verdict in ("steady", "moves a little")
+    nothing = stability(PPCA(0).fit(X), X, bootstraps=20)
+    assert nothing.sentence == "There is no map: no dimension was fitted." and nothing.removed == ()
+
+
+def test_digester():
+    X = np.genfromtxt(need("digester/kamyr.csv"), delimiter=",")
+    found = stability(PPCA(5, standardize=True).fit(X), X, bootstraps=40)
+    assert found.verdict == "moves a little" and 20 < np.median(found.plane) < 40
+    assert 0 in [r.row for r in found.removed]  # the odd row is among the influential ones

@@ -1,0 +1,293 @@
+"""Every law, every model, every kind of source."""
+
+from functools import cache, partial
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+
+import lowdim.data.source
+from lowdim import PCA, PPCA, DualPPCA, FactorAnalysis, Run, as_source, laws
+from lowdim.messages import LowdimError, LowdimWarning
+
+QUICK = {"tol": 1e-2}  # laws hold wherever a fit stops; ten passes show them as well as fifty
+MODELS = {
+    "pca": PCA(2), "pca-whiten": PCA(2, whiten=True, **QUICK), "pca-all": PCA(), "pca-share": PCA(0.9, **QUICK),
+    "pca-standardize": PCA(2, standardize=True, **QUICK),
+    **{f"pca-{solver}": PCA(2, solver=solver, **QUICK) for solver in ("covariance", "dual", "qr", "krylov", "em")},
+    "ppca": PPCA(2), "ppca-standardize": PPCA(2, standardize=True, **QUICK), "ppca-none": PPCA(0),
+    "fa": FactorAnalysis(2, **QUICK), "fa-varimax": FactorAnalysis(2, rotation="varimax", **QUICK),
+    "fa-promax-bartlett": FactorAnalysis(2, rotation="promax", scores="bartlett", **QUICK),
+    "dual": DualPPCA(2), "dual-standardize": DualPPCA(2, standardize=True, **QUICK),
+}
+# These rebuild the table as an array before they start, so the kind of source is nothing to them.
+OF_THE_TABLE = {"weights_repeat_rows", "row_order_does_not_matter", "mask_of_ones_is_no_mask", "sample_then_fit",
+                "constructor_holds_options"}
+
+
+@cache
+def table(gaps: bool) -> np.ndarray:
+    """36 x 6: two factors, noise, columns of different origin; a table with gaps has one empty row."""
+    rng = np.random.default_rng(0)
+    W = np.array([[3.0, 1.0, 2.0, 0.0, 1.0, -1.0], [0.0, 2.0, -1.0, 1.0, 1.5, 0.5]])
+    X = rng.standard_normal((36, 2)) @ W + 0.5 * rng.standard_normal((36, 6)) + [1.0, 2.0, 3.0, 0.0, -1.0, 10.0]
+    if gaps:
+        X[rng.random(X.shape) < 0.15] = np.nan
+        X[20] = np.nan
+    return X
+
+
+def sparse(kind: str):
+    """A sparse matrix: half of its cells are not stored, and those are zeros or gaps."""
+    rng = np.random.default_rng(1)
+    X = np.where(rng.random((36, 6)) < 0.4, 0.0, table(False))
+    if kind == "values":
+        return sp.csr_array(X)
+    return as_source(sp.csr_array(X), zeros="gaps")
+
+
+@cache
+def wide(gaps: bool) -> np.ndarray:
+    """10 x 25: fewer rows than columns."""
+    rng = np.random.default_rng(5)
+    X = 2 * rng.standard_normal((10, 2)) @ rng.standard_normal((2, 25)) + 0.5 * rng.standard_normal((10, 25)) + 3
+    return np.where(rng.random(X.shape) < 0.15, np.nan, X) if gaps else X
+
+
+def memmap(X: np.ndarray, folder):
+    path = folder / "table.npy"
+    np.save(path, X)
+    return np.load(path, mmap_mode="r")
+
+
+NAMES = [f"column {j}" for j in range(6)]
+SOURCES = {
+    "array": lambda d: table(False), "array-gaps": lambda d: table(True),
+    "fortran": lambda d: np.asfortranarray(table(False)), "fortran-gaps": lambda d: np.asfortranarray(table(True)),
+    "float32": lambda d: table(False).astype(np.float32), "float32-gaps": lambda d: table(True).astype(np.float32),
+    "masked": lambda d: np.ma.masked_invalid(table(False)),
+    "masked-gaps": lambda d: np.ma.masked_array(table(False), mask=np.isnan(table(True))),
+    "pandas-gaps": lambda d: pd.DataFrame(table(True), columns=NAMES),
+    "polars-gaps": lambda d: pl.DataFrame(table(True), schema=NAMES).fill_nan(None),
+    "arrow-gaps": lambda d: pa.table(dict(zip(NAMES, table(True).T, strict=True))),
+    "pandas": lambda d: pd.DataFrame(table(False), columns=NAMES),
+    "polars": lambda d: pl.DataFrame(table(False), schema=NAMES),
+    "arrow": lambda d: pa.table(dict(zip(NAMES, table(False).T, strict=True))),
+    "memmap": partial(memmap, table(False)), "memmap-gaps": partial(memmap, table(True)),
+    "sparse-values": lambda d: sparse("values"), "sparse-gaps": lambda d: sparse("gaps"),
+    "offset-gaps": lambda d: table(True) + 1e6, "huge": lambda d: table(False) * 1e200,
+    "tiny-gaps": lambda d: table(True) * 1e-200, "wide": lambda d: wide(False), "wide-gaps": lambda d: wide(True),
+    "wide-weights": lambda d: as_source(wide(False), weight=1.0 + np.arange(10) % 3),
+    "weights": lambda d: as_source(table(False), weight=1.0 + np.arange(36) % 3),
+    "weights-gaps": lambda d: as_source(table(True), weight=1.0 + np.arange(36) % 3),
+}
+
+
+def possible(model: str, source: str) -> bool:
+    """PCA of all directions says nothing about gaps (LD213); rows of a dual model with gaps have no weights (LD230)."""
+    if source.startswith("wide") and model.startswith("fa"):
+        return False  # 10 rows cannot tell the correlations of 25 columns apart
+    gaps = source.endswith("gaps")
+    return not (gaps and (model == "pca-all" or (model.startswith("dual") and source.startswith("weights"))))
+
+
+FIRST = ("pca", "ppca", "ppca-standardize", "fa", "dual")  # one of each kind; the others meet odd sources in the drill
+
+
+def cases(kinds, *, drill):
+    """Every model on each kind of source; `drill` marks all but the FIRST."""
+    return [pytest.param(m, s, id=f"{m}-on-{s}", marks=[pytest.mark.drill] if drill and m not in FIRST else [])
+            for m in MODELS for s in kinds if possible(m, s)]
+
+
+@pytest.mark.parametrize("law", laws.LAWS)
+@pytest.mark.parametrize(("name", "kind"), cases(["array", "array-gaps"], drill=False))
+def test_law(law, name, kind, tmp_path):
+    model = MODELS[name]
+    if law in model._laws_broken:
+        pytest.skip(f"{type(model).__name__} does not obey {law}: {model._laws_broken[law]}")
+    laws.LAWS[law](model, SOURCES[kind](tmp_path))
+
+
+@pytest.mark.parametrize(("name", "kind"), cases([k for k in SOURCES if not k.startswith("array")], drill=True))
+def test_every_law_on(name, kind, tmp_path):
+    """One test a source: a law that fails says its name."""
+    model, X = MODELS[name], SOURCES[kind](tmp_path)
+    skip = set() if kind.startswith("wide") and name != "pca-all" else OF_THE_TABLE
+    rest = [law for law in laws.LAWS if law not in model._laws_broken and law not in skip]
+    for law in rest:
+        try:
+            laws.LAWS[law](model, X)
+        except AssertionError as problem:
+            raise AssertionError(f"{law}: {problem}") from problem
+
+
+def test_broken_laws_are_those_expected(capsys):
+    """The list of exceptions is itself a contract: whoever adds one has to say so here."""
+    skipped = laws.check(MODELS["dual"], table(True))
+    printed = capsys.readouterr().out
+    assert set(skipped) == {"score_is_objective", "sample_then_fit", "all_missing_row_gets_prior",
+                            "weights_repeat_rows"}
+    for law, reason in skipped.items():
+        assert f"DualPPCA does not obey {law}: {reason}" in printed
+    for name in ("pca", "ppca", "fa"):
+        assert laws.check(MODELS[name], table(True)) == {}
+
+
+def test_impossible_combinations_say_so():
+    with pytest.raises(LowdimError, match="LD213"), pytest.warns(LowdimWarning, match="LD121"):
+        PCA().fit(table(True))
+    with pytest.raises(LowdimError, match="LD230"), pytest.warns(LowdimWarning, match="LD121"):
+        DualPPCA(2).fit(table(True), sample_weight=np.ones(36))
+
+
+@pytest.mark.parametrize("name", [n for n in MODELS if n != "pca-all"])
+@pytest.mark.parametrize("shape", ["tall", "tall-gaps", "wide", "wide-gaps"])
+def test_passes_are_counted_when_no_block_is_kept(name, shape, monkeypatch):
+    """Small tables keep their blocks between passes, which hides reads; a large one is read each time."""
+    monkeypatch.setattr(lowdim.data.source, "KEEP_CELLS", 0)
+    X = table(shape.endswith("gaps"))
+    X = np.delete(X, 20, axis=0)  # the empty row would be an empty column
+    if shape.startswith("wide"):
+        if name.startswith("fa"):
+            pytest.skip("47 columns seen in 6 rows: factors cannot be told apart")
+        X = X.T
+    laws.passes_as_declared(MODELS[name], X)
+
+
+# a model that breaks a law is caught --------------------------------------------------------------------
+class Liar(PPCA):
+    """Breaks one law after the other."""
+
+    breaks = ""
+
+    def _cost(self, n, d):
+        cost = super()._cost(n, d)
+        return cost._replace(passes=0) if self.breaks == "passes_as_declared" else cost
+
+    def _fit(self, source, run):
+        fit, frame = super()._fit(source, run)
+        if self.breaks == "score_is_objective":
+            fit = fit._replace(objective=fit.objective + 1e-3)
+        if self.breaks == "objective_never_falls":
+            fit = fit._replace(history=(-1.0, -2.0, -3.0))
+        if self.breaks == "blocks_of_tiles":
+            fit = fit._replace(params=fit.params._replace(mu=fit.params.mu + 1e-15 * source.block_tiles))
+        if self.breaks == "any_tile":
+            fit = fit._replace(params=fit.params._replace(mu=fit.params.mu + 1e-9 * source.tile))
+        if self.breaks == "serial_is_threads":
+            fit = fit._replace(params=fit.params._replace(mu=fit.params.mu + 1e-15 * (run.engine == "serial")))
+        if self.breaks == "row_order_does_not_matter":
+            fit = fit._replace(params=fit.params._replace(mu=source.block(0).x[0] * source.block(0).x[0]))
+        if self.breaks == "sample_then_fit":
+            fit = fit._replace(params=fit.params._replace(W=fit.params.W * 1.3))
+        if self.breaks == "weights_repeat_rows":
+            fit = fit._replace(params=fit.params._replace(mu=fit.params.mu + (source.weight is None)))
+        return fit, frame
+
+    def impute(self, X, **how):
+        out = super().impute(X, **how)
+        if self.breaks == "impute_keeps_seen" and isinstance(out, tuple):
+            out = (np.nextafter(out[0], np.inf), out[1])
+        return out
+
+    def fit_transform(self, X, y=None, **how):
+        wrong = 1e-6 if self.breaks == "transform_is_fit_transform" else 0.0
+        return super().fit_transform(X, y, **how) * (1 + wrong)
+
+    def fit(self, X, y=None, **how):
+        super().fit(X, y, **how)
+        if self.breaks == "options_untouched":
+            self.tol = 2 * self.tol
+        if self.breaks == "finite":
+            self.mean_ = self.mean_ * np.nan
+        return self
+
+    def _posterior(self, params, block):
+        found = super()._posterior(params, block)
+        if self.breaks == "all_missing_row_gets_prior":
+            found = found._replace(mean=found.mean + 0.1)
+        if self.breaks == "mask_of_ones_is_no_mask" and block.mask is not None:
+            found = found._replace(mean=found.mean + 1e-6)
+        return found
+
+
+ELSEWHERE = {"merge_any_order", "save_and_load", "constructor_holds_options"}  # caught in tests of their own
+
+
+@pytest.mark.parametrize("law", sorted(set(laws.LAWS) - ELSEWHERE))
+def test_a_broken_law_is_caught(law, monkeypatch):
+    monkeypatch.setattr(Liar, "breaks", "")
+    laws.LAWS[law](Liar(2), table(True))
+    monkeypatch.setattr(Liar, "breaks", law)
+    with pytest.raises(AssertionError) as caught:
+        laws.LAWS[law](Liar(2), table(True))
+    assert len(str(caught.value)) > 20
+
+
+def test_a_wrong_merge_is_caught(monkeypatch):
+    from lowdim.engine.merge import Pairs
+
+    right = Pairs.merge
+    monkeypatch.setattr(Pairs, "merge", lambda a, b: right(a, b)._replace(total=a.total + 2 * b.total))
+    with pytest.raises(AssertionError, match="differ"):
+        laws.merge_any_order(PPCA(2), table(True))
+
+
+def test_a_crowded_constructor_is_caught():
+    class Crowded(PPCA):
+        def __init__(self, n_components=2, tol=1e-4):
+            super().__init__(n_components, tol=tol)
+
+    with pytest.raises(AssertionError, match="also sets"):
+        laws.constructor_holds_options(Crowded(), table(False))
+
+
+def test_check_lists_every_broken_law(monkeypatch):
+    monkeypatch.setattr(Liar, "breaks", "finite")
+    monkeypatch.setattr(Liar, "_laws_broken", {"save_and_load": "it is made in a test"}, raising=False)
+    with pytest.raises(AssertionError, match=r"breaks 4 law\(s\):[\s\S]*finite: the fitted mean_ is not finite"):
+        laws.check(Liar(2), table(True))
+
+
+# the same table in any dress --------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("kind", ["fortran", "masked", "pandas", "polars", "arrow", "memmap"])
+def test_every_source_of_one_table_gives_the_same_bits(name, kind, tmp_path):
+    for gaps in ("", "-gaps"):
+        if possible(name, kind + gaps):
+            one, two = (laws._fit(MODELS[name], SOURCES[k](tmp_path)) for k in (f"array{gaps}", kind + gaps))
+            assert np.array_equal(one.params_.W, two.params_.W)
+            assert one.objective_ == two.objective_
+            assert np.array_equal(one.transform(SOURCES[f"array{gaps}"](tmp_path)),
+                                  two.transform(SOURCES[kind + gaps](tmp_path)))
+
+
+@pytest.mark.parametrize("make", [
+    lambda X: X[:, ::-1][:, ::-1], lambda X: X.astype(">f8"), lambda X: np.repeat(X, 2, axis=0)[::2]],
+    ids=["negative-stride", "big-endian", "strided"])
+def test_layout_does_not_matter(make):
+    X = table(False)
+    X.flags.writeable = False
+    one, two = PCA(2).fit(X), PCA(2).fit(make(X))
+    laws._identical(one, two, "layout changes")
+    X.flags.writeable = True
+
+
+def test_weights_are_kept_when_a_source_is_given():
+    """A Source and a weight: the weight counts, and the source itself stays unweighted."""
+    X, w = table(False), 1.0 + np.arange(36) % 3
+    source = as_source(X)
+    one, two = PPCA(2).fit(source, sample_weight=w), PPCA(2).fit(X, sample_weight=w)
+    laws._identical(one, two, "a Source instead of an array changes")
+    assert source.weight is None
+
+
+def test_executors_of_ones_own_are_welcome():
+    recorder = laws.Recorder()
+    model = PPCA(2).fit(table(False), run=Run(engine=recorder))
+    laws._identical(model, PPCA(2).fit(table(False)), "another executor changes")
+    assert len(recorder.folds) == 1
