@@ -20,6 +20,12 @@ _HOMES = {
     "whiten": "models.functions",
     "total_least_squares": "models.functions",
     "load": "persist",
+    "read": "data.table",
+    "analyse": "analysis",
+    "choose_dimension": "judge.dimensions",
+    "distance_law": "judge.distances",
+    "load_run": "runs",
+    "datasets": "",
     "laws": "",
     "messages": "",
 }

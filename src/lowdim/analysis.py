@@ -12,6 +12,7 @@ from lowdim.data.arrays import ArraySource
 from lowdim.data.block import Array
 from lowdim.data.table import Table, read
 from lowdim.judge.axes import AxisCard, axes
+from lowdim.judge.budget import counts, seconds
 from lowdim.judge.dimensions import Jury, choose_dimension
 from lowdim.judge.fills import Fills, fill
 from lowdim.judge.gaps import GapReport, gap_report
@@ -24,9 +25,12 @@ from lowdim.models.linear import ProbabilisticPCA
 from lowdim.models.posterior import Posterior
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lowdim.placing import Placed
     from lowdim.plot.bound import Plots
 
-Tell = Callable[[str, str], None]
+Tell = Callable[[str, str], object]
 SCALES = ("unit", "none")
 
 
@@ -37,6 +41,27 @@ class Settings(NamedTuple):
     scale: str = "unit"
     level: float = 0.9
     seed: int = 0
+    budget: float | None = None  # seconds, from which counts are made; None = counts by the table's size
+
+
+class Partial(NamedTuple):
+    """What there was of an analysis when it was stopped; None = not come to yet."""
+
+    table: Table
+    settings: Settings
+    jury: Jury | None = None
+    model: ProbabilisticPCA | None = None
+    posterior: Posterior | None = None
+    fills: Fills | None = None
+    odd: OddRows | None = None
+
+
+class Stopped(KeyboardInterrupt):
+    """The analysis was asked to stop; `partial` is what had been finished."""
+
+    def __init__(self, partial: Partial) -> None:
+        super().__init__("the analysis was asked to stop")
+        self.partial = partial
 
 
 @dataclass(frozen=True)
@@ -109,12 +134,29 @@ class Analysis:
         """One row, counted from 0: every cell, what the rest of the row says about it, and what to make of it."""
         return explain_row(self.model, self._source, row, row_names=self.table.row_names)
 
-    def _like(self, values: Array, columns: tuple[str, ...]) -> Any:
-        if self.table.index is None:
-            return values
-        import pandas as pd
+    def apply(self, new: Any, *, level: float = 0.95, **options: Any) -> Placed:
+        """Place new rows (a path, a frame, an array) on this map; `options` say how to read them."""
+        from lowdim.placing import place
 
-        return pd.DataFrame(values, index=self.table.index, columns=list(columns))
+        return place(self.model, self.table.names, new, level=level, **options)
+
+    def report(self, path: str, *, rows: bool = True) -> Path:
+        """Write the report; `rows=False` leaves out every row's values and names."""
+        from lowdim.report import write_report
+
+        return write_report(self, path, rows=rows)
+
+    def _like(self, values: Array, columns: tuple[str, ...]) -> Any:
+        """Values as what the table came as: a pandas frame with its index, a polars frame, or an array."""
+        if self.table.index is not None:
+            import pandas as pd
+
+            return pd.DataFrame(values, index=self.table.index, columns=list(columns))
+        if self.table.guess.kind == "polars frame":
+            import polars as pl
+
+            return pl.DataFrame(np.asarray(values), schema=list(columns), orient="row")
+        return values
 
     def __repr__(self) -> str:
         n, d = self.table.X.shape
@@ -124,41 +166,57 @@ class Analysis:
                 f"{self.model.certificate_.reason} in {self.model.n_iter_} passes")
 
 
-def analyse(table: Any, *, dims: int | str = "auto", scale: str = "unit", level: float = 0.9, random_state: int = 0,
-            tell: Tell | None = None) -> Analysis:
+def analyse(table: Any, *, dims: int | str = "auto", scale: str | None = None, level: float = 0.9,
+            random_state: int = 0, budget: float | str | None = None, tell: Tell | None = None) -> Analysis:
     """Answer the main question for a table, a path, a frame or an array.
 
-    `dims` is "auto" (the jury decides) or a number; `scale="none"` keeps the columns' own units; `level` is
-    that of every interval. `tell(stage, text)` hears of each stage as it ends.
+    `dims` is "auto" (the jury decides) or a number; `scale="none"` keeps the columns' own units, "unit" counts
+    all columns alike (None: as the table was read); `level` is that of every interval; `budget` ("30s") sets
+    how often the slow parts repeat. `tell(stage, text)` hears of each stage as it ends; if it answers true the
+    analysis raises `Stopped`, which holds what there is.
 
     >>> from lowdim.datasets import load_demo
     >>> analyse(load_demo("gaussian").X).dims
     3
     """
-    say: Tell = tell or (lambda stage, text: None)
-    asked = check_settings(Settings(dims, scale, level, random_state))
     t = table if isinstance(table, Table) else read(table)
-    say("read", f"{t.n} x {t.d}, {int(np.isnan(t.X).sum())} gaps")
-    X, unit = ArraySource(t.X, columns=t.names), scale == "unit"
-    jury = choose_dimension(X, standardize=unit, random_state=random_state)
-    q = min(jury.q if dims == "auto" else int(dims), t.d - 1)
+    asked = check_settings(Settings(dims, t.scale if scale is None else scale, level, random_state, seconds(budget)),
+                           t.n, t.d)
+    often, X, unit = counts(asked.budget, t.n, t.d), ArraySource(t.X, columns=t.names), asked.scale == "unit"
+    so_far = _Teller(Partial(t, asked), tell)
+    so_far.say("read", f"{t.n} x {t.d}, {int(np.isnan(t.X).sum())} gaps")
+    jury = choose_dimension(X, standardize=unit, random_state=random_state, shuffles=often.shuffles,
+                            folds=often.folds)
+    q = min(jury.q, t.d - 1) if dims == "auto" else int(dims)
     how = "chosen" if dims == "auto" else "asked for"
-    say("dimensions", f"0..{jury.rows[-1].q if jury.rows else 0} tried, {q} {how}")
+    so_far.say("dimensions", f"0..{jury.rows[-1].q if jury.rows else 0} tried, {q} {how}", jury=jury)
     model = ProbabilisticPCA(q, standardize=unit).fit(X, sample_weight=t.weight)
-    say("fit", f"PPCA, {q} dimensions, {model.n_iter_} passes, {model.certificate_.reason}")
+    where, odd = model.posterior(X), odd_rows(model, X, row_names=t.row_names)
+    so_far.say("fit", f"PPCA, {q} dimensions, {model.n_iter_} passes, {model.certificate_.reason}", model=model,
+               posterior=where, odd=odd)
     fills = fill(X, level=level, standardize=unit, random_state=random_state)
-    say("fills", f"{int(fills.mask.sum())} gaps, {fills.held} of {fills.tried} hidden cells held")
-    odd = odd_rows(model, X, row_names=t.row_names)
-    say("odd rows", f"{len(odd.rows)} found")
-    found = refits(model, X, random_state=random_state)
+    so_far.say("fills", f"{int(fills.mask.sum())} gaps, {fills.held} of {fills.tried} hidden cells held", fills=fills)
+    found = refits(model, X, bootstraps=often.refits, random_state=random_state)
     cards = axes(model, X, labels=t.labels, found=found, level=level, random_state=random_state)
     steady = stability(model, X, found=found, random_state=random_state, row_names=t.row_names)
-    say("axes", f"{len(cards)} axes, {len(found.W)} resamplings: {steady.verdict}")
-    return Analysis(t, asked, jury, model, model.posterior(X), gap_report(t.X, t.names), fills, odd, cards, steady)
+    so_far.say("axes", f"{len(cards)} axes, {len(found.W)} resamplings: {steady.verdict}", last=True)
+    return Analysis(t, asked, jury, model, where, gap_report(t.X, t.names), fills, odd, cards, steady)
 
 
-def check_settings(asked: Settings) -> Settings:
-    """The settings, or the error that says what they may be."""
+class _Teller:
+    """Tells of each stage, keeps what it made, and stops where the listener says so."""
+
+    def __init__(self, partial: Partial, tell: Tell | None) -> None:
+        self.partial, self.tell = partial, tell
+
+    def say(self, stage: str, text: str, last: bool = False, **made: Any) -> None:
+        self.partial = self.partial._replace(**made)
+        if self.tell is not None and self.tell(stage, text) and not last:
+            raise Stopped(self.partial)
+
+
+def check_settings(asked: Settings, n: int, d: int) -> Settings:
+    """The settings, or the error that says what they may be for a table of n rows and d columns."""
     number = isinstance(asked.dims, int | np.integer) and not isinstance(asked.dims, bool) and asked.dims >= 0
     for name, value, fine, words in (
             ("dims", asked.dims, asked.dims == "auto" or number, "'auto' or a whole number >= 0"),
@@ -166,4 +224,7 @@ def check_settings(asked: Settings) -> Settings:
             ("level", asked.level, 0.0 < asked.level < 1.0, "a share between 0 and 1")):
         if not fine:
             raise error("LD210", option=name, value=value, allowed=words)
+    most = min(d - 1, n - 1)
+    if number and int(asked.dims) > most:
+        raise error("LD200", asked=asked.dims, most=most, why=f"the table has {n} rows and {d} columns")
     return asked

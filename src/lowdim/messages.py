@@ -181,7 +181,7 @@ CATALOGUE: dict[str, Entry] = {
     "LD214": Entry(FitError, "{model} came to a {name} that is not finite",
                    "the model is as it was before this fit", "please report this table's shape and scale"),
     "LD215": Entry(OptionError, "The plot '{name}' needs at least {least} dimension(s), and there are {q}",
-                   "the table has too little shared structure for it", "ask for more with dims, or choose another plot"),
+                   "the table has too little shared structure for it", "ask for more dims, or choose another plot"),
     "LD216": Entry(OptionError, "The plot '{name}' does not apply to this table", "{why}", "choose another plot"),
     # new rows
     "LD220": Entry(TableError, "X has {got} features, but {model} is expecting {want} features as input{missing}",
@@ -269,7 +269,7 @@ CATALOGUE: dict[str, Entry] = {
     "LD161.table": Entry(TableWarning, "{n} rows for {d} columns: at most {most} dimensions can exist, and evidence "
                          "will be weak", "", "more rows, or fewer columns"),
     "LD170.table": Entry(BudgetError, "{name} is {size}{shape}", "{why}", "{fix}"),
-    "LD171": Entry(BudgetError, "The table has {d} numeric columns; at most {most} are analysed",
+    "LD171": Entry(BudgetError, "The table has {d} columns; at most {most} are analysed",
                    "axes over so many columns do not fit into memory", "{fix}"),
     "LD172": Entry(BudgetError, "A cell holds {size}; at most {most} are read",
                    "a quotation mark that is never closed, or not a table", "{fix}"),

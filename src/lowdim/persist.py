@@ -43,7 +43,7 @@ LOCAL, CENTRAL, END = (struct.Struct(form) for form in ("<4s5H3L2H", "<4s6H3L5H2
 DTYPES = {"float64": "<f8", "int64": "<i8", "bool": "|b1"}
 MODELS = {"PCA": "lowdim.models.pca", "ProbabilisticPCA": "lowdim.models.linear",
           "FactorAnalysis": "lowdim.models.factor_analysis", "DualPPCA": "lowdim.models.dual"}
-RECORDS = {"Linear": "lowdim.models.linear", "Principal": "lowdim.models.pca", "Dual": "lowdim.models.dual",
+RECORDS = {"Linear": "lowdim.models.start", "Principal": "lowdim.models.pca", "Dual": "lowdim.models.dual",
            "Frame": "lowdim.data.views", "Certificate": "lowdim.models.certificate",
            "Moments": "lowdim.engine.merge", "GoodnessOfFit": "lowdim.math.factor"}
 ALWAYS = {"params_", "frame_", "certificate_", "n_features_in_"}  # in every fitted model

@@ -7,13 +7,14 @@ import numpy as np
 
 from lowdim.data.arrays import ArraySource
 from lowdim.data.block import Array
-from lowdim.data.table import Table, read
+from lowdim.data.newrows import NewRows, read_rows
 from lowdim.judge.odd import OddRows, odd_rows
-from lowdim.messages import Message, error, message
+from lowdim.messages import Message, message
 from lowdim.models.linear import LinearGaussian
 from lowdim.models.posterior import Posterior
 
 RESCALED = 30.0  # a column whose middle moved by more than this many times is called rescaled
+FEW = 5  # columns named in a message
 
 
 class Placed(NamedTuple):
@@ -24,7 +25,14 @@ class Placed(NamedTuple):
     posterior: Posterior
     odd: OddRows
     larger: Array  # how much larger than a complete row's each row's ellipse is (geometric mean of the axes)
+    filled: Array  # X with its gaps filled
+    sd: Array  # of the fills by the model, not calibrated; 0 where seen
     messages: tuple[Message, ...]
+
+    @property
+    def scores(self) -> Array:
+        """Each row's position."""
+        return self.posterior.mean
 
     @property
     def sentence(self) -> str:
@@ -33,45 +41,53 @@ class Placed(NamedTuple):
         gaps = np.isnan(self.X).any(axis=1)
         text = f"{n} row{'' if n == 1 else 's'} placed."
         if gaps.any() and self.posterior.mean.shape[1]:
-            few = ", ".join(f"{x:.1f}x" for x in self.larger[gaps][:3]) + (", ..." if gaps.sum() > 3 else "")
-            text += f" {gaps.sum()} {'has' if gaps.sum() == 1 else 'have'} gaps: ellipses {few} larger."
+            text += f" {_sizes(self.larger[gaps])}"
         k = len(self.odd.rows)
-        if k:
-            first = self.odd.rows[0]
-            text += (f" {k} {'is' if k == 1 else 'are'} outside the table's experience: row {first.name}, "
-                     f"because {first.reason}")
-        return text if k else text + " None is outside the table's experience."
+        if not k:
+            return text + "\nNone is outside the table's experience."
+        first = self.odd.rows[0]
+        rate = f"{100 * (1 - self.odd.level):.3g}% false discovery rate"
+        return (f"{text}\n{k} row{' is' if k == 1 else 's are'} outside the table's experience ({rate}): "
+                f"row {first.name}, because {first.reason}{'' if k == 1 else '; ...'}.")
+
+
+def _sizes(larger: Array) -> str:
+    """'2 have gaps: their ellipses are 1.4x and 2.2x larger.'"""
+    if len(larger) == 1:
+        return f"1 has gaps: its ellipse is {larger[0]:.1f}x larger."
+    if len(larger) == 2:
+        return f"2 have gaps: their ellipses are {larger[0]:.1f}x and {larger[1]:.1f}x larger."
+    return f"{len(larger)} have gaps: their ellipses are {larger.min():.1f}x to {larger.max():.1f}x larger."
 
 
 def place(model: LinearGaussian, names: tuple[str, ...], new: Any, *, level: float = 0.95, **options: Any) -> Placed:
-    """Place the rows of a new table (a path, frame, array or Table) on a fitted map."""
-    table = new if isinstance(new, Table) else read(new, **options)
-    X, notes = aligned(table, names)
-    notes += rescaled(X, np.asarray(model.mean_), names)
-    source = ArraySource(X, columns=names)
+    """Place the rows of a new table (a path, frame, array or Table) on a fitted map; `names` are its columns.
+
+    A column the new table lacks is a gap in every row; one row is enough. `options` are those of `lowdim.read`.
+
+    >>> from lowdim.models.linear import ProbabilisticPCA
+    >>> X = np.random.default_rng(0).standard_normal((50, 1)) * [1.0, 2.0, 3.0] + 0.1 * np.eye(50, 3)
+    >>> place(ProbabilisticPCA(1).fit(X), ("c1", "c2", "c3"), X[:4]).sentence.split(".")[0]
+    '4 rows placed'
+    """
+    rows = read_rows(new, names, **options)
+    source = ArraySource(rows.X, columns=names)
     found = model.posterior(source)
     whole = model.posterior(ArraySource(np.asarray(model.mean_)[None, :], columns=names))
-    return Placed(table.row_names, X, found, odd_rows(model, source, level=level, row_names=table.row_names),
-                  _size(found) / _size(whole), (*table.messages, *notes))
+    filled, sd = model.impute(source, return_std=True)
+    odd = odd_rows(model, source, level=level, row_names=rows.row_names)
+    notes = (*rows.messages, *said_of(rows), *rescaled(rows.X, np.asarray(model.mean_), names))
+    return Placed(rows.row_names, rows.X, found, odd, _size(found) / _size(whole), filled, sd, notes)
 
 
-def aligned(table: Table, names: tuple[str, ...]) -> tuple[Array, tuple[Message, ...]]:
-    """The new numbers in the model's columns; by position where neither table has names of its own."""
-    here = {name: j for j, name in enumerate(table.names)}
-    absent = [name for name in names if name not in here]
-    if len(absent) == len(names):
-        raise error("LD220", got=table.d, want=len(names), model="the model", missing="; no column has a known name")
-    X = np.full((table.n, len(names)), np.nan)
-    for k, name in enumerate(names):
-        if name in here:
-            X[:, k] = table.X[:, here[name]]
+def said_of(rows: NewRows) -> tuple[Message, ...]:
+    """Columns that are absent, and columns that are not known."""
     notes = []
-    if absent:
-        notes.append(message("LD220.table", what="column " + ", ".join(absent[:5])))
-    unknown = [name for name in table.names if name not in names]
-    if unknown:
-        notes.append(message("LD222", what=", ".join(unknown[:5])))
-    return X, tuple(notes)
+    for code, names in (("LD220.table", rows.absent), ("LD222", rows.unknown)):
+        if names:
+            few = ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
+            notes.append(message(code, what=f"column{'s' * (len(names) > 1)} {few}" if code != "LD222" else few))
+    return tuple(notes)
 
 
 def rescaled(X: Array, mean: Array, names: tuple[str, ...]) -> tuple[Message, ...]:

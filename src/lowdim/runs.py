@@ -3,6 +3,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,122 +15,217 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim import __version__
-from lowdim.analysis import Analysis, Settings
+from lowdim.analysis import Analysis, Partial, Settings
 from lowdim.data.safe import protect_cell
 from lowdim.data.table import Table, read
+from lowdim.judge.fills import Fills
 from lowdim.judge.odd import OddRows
-from lowdim.messages import error
+from lowdim.messages import Message, error
 from lowdim.models.linear import ProbabilisticPCA
 from lowdim.models.posterior import Posterior
 from lowdim.persist import load
 from lowdim.placing import Placed
 
 SCHEMA = 1
+TELLING = "run.json"
 
 
-class SavedRun(NamedTuple):
-    """A run folder opened again: the table as it was read, the model, the settings and what was said."""
+@dataclass(frozen=True)
+class SavedRun:
+    """A run folder opened again; its table is read anew when asked for, and must not have changed."""
 
     folder: Path
-    table: Table
-    model: ProbabilisticPCA
-    settings: Settings
-    sentences: tuple[str, ...]
+    told: dict[str, Any]  # run.json
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the model."""
+        return tuple(self.told["table"]["columns"])
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """How its table was read."""
+        return dict(self.told["table"]["options"])
+
+    @property
+    def settings(self) -> Settings:
+        """What was asked for."""
+        return Settings(**self.told["settings"])
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What was said."""
+        return tuple(self.told["sentences"])
+
+    @property
+    def path(self) -> str:
+        """Where its table was."""
+        found = self.told["table"]["path"]
+        if found is None or not Path(found).exists():
+            raise error("LD306", path=found or "(a table from Python)")
+        return str(found)
+
+    @cached_property
+    def model(self) -> ProbabilisticPCA:
+        """The fitted model; it must be the one that run.json tells of."""
+        if "model.lowdim" not in self.told["files"]:
+            raise error("LD305", path=self.folder, problem="the run was stopped before there was a model")
+        path = self.folder / "model.lowdim"
+        if not path.is_file() or digest(path.read_bytes()) != self.told["files"][path.name]:
+            raise error("LD305", path=self.folder, problem="model.lowdim is not the one that run.json tells of")
+        model = load(path)
+        assert isinstance(model, ProbabilisticPCA)
+        return model
+
+    @cached_property
+    def table(self) -> Table:
+        """The table, read as it was then."""
+        table = read(self.path, **self.options)
+        if table.sha256 != self.told["table"]["sha256"]:
+            raise error("LD307", path=self.path, folder=self.folder)
+        return table
 
 
-def save_run(found: Analysis, folder: str | PathLike[str], *, options: dict[str, Any] | None = None) -> Path:
-    """Write run.json, model.lowdim, scores.csv, fills.csv and odd.csv."""
+def load_run(folder: str | PathLike[str]) -> SavedRun:
+    """Open a run folder that `lowdim report` or `lowdim fit` wrote."""
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    found.model.save(folder / "model.lowdim")
-    (folder / "scores.csv").write_text(scores_csv(found), encoding="utf-8")
-    (folder / "fills.csv").write_text(fills_csv(found), encoding="utf-8")
-    (folder / "odd.csv").write_text(odd_csv(found), encoding="utf-8")
-    (folder / "run.json").write_text(json.dumps(describe(found, options or {}), indent=1) + "\n", encoding="utf-8")
+    try:
+        told = json.loads((folder / TELLING).read_text(encoding="utf-8"))
+        run = SavedRun(folder, told)
+        _ = run.names, run.options, run.settings, run.sentences, told["table"]["path"], dict(told["files"])
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        why = getattr(problem, "strerror", None) or f"{type(problem).__name__} {problem}"
+        raise error("LD305", path=folder, problem=f"{TELLING}: {why}") from None
+    return run
+
+
+# writing ------------------------------------------------------------------------------------------------
+@contextmanager
+def replacing(path: str | PathLike[str]) -> Iterator[Path]:
+    """A temporary file beside `path` that takes its place once it is whole; an older file stays otherwise."""
+    path = Path(path)
+    temp = path.with_name(f".lowdim-{os.getpid()}-{path.name}")
+    try:
+        yield temp
+        os.replace(temp, path)
+    except OSError as cause:
+        raise error("LD304", path=path, problem=cause.strerror or str(cause)) from cause
+    finally:
+        temp.unlink(missing_ok=True) if temp.parent.is_dir() else None
+
+
+def write(path: str | PathLike[str], text: str) -> Path:
+    """Write a text file whole, or not at all."""
+    with replacing(path) as temp, open(temp, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+    return Path(path)
+
+
+def digest(data: bytes) -> str:
+    """A short fingerprint of a file's bytes."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def save_run(found: Analysis | Partial, folder: str | PathLike[str], *, options: dict[str, Any] | None = None,
+             command: str = "") -> Path:
+    """Write model.lowdim, scores.csv, fills.csv and odd.csv as far as they exist, then run.json, which names them."""
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise error("LD304", path=folder, problem=cause.strerror or str(cause)) from cause
+    texts = tables(found)
+    files = {name: digest(text.encode()) for name, text in texts.items()}
+    for name, text in texts.items():
+        write(folder / name, text)
+    if found.model is not None:
+        found.model.save(folder / "model.lowdim")
+        files["model.lowdim"] = digest((folder / "model.lowdim").read_bytes())
+    told = {**describe(found, options or {}, command), "files": dict(sorted(files.items()))}
+    write(folder / TELLING, json.dumps(told, indent=1, allow_nan=False) + "\n")
     return folder
 
 
-def describe(found: Analysis, options: dict[str, Any]) -> dict[str, Any]:
+def tables(found: Analysis | Partial) -> dict[str, str]:
+    """The CSV files of a run by name."""
+    t, made = found.table, {}
+    if found.posterior is not None and found.odd is not None:
+        made["scores.csv"] = position_table(t.row_names, found.posterior, found.odd)
+        made["odd.csv"] = odd_table(found.odd)
+    if found.fills is not None:
+        made["fills.csv"] = fills_table(t, found.fills)
+    return made
+
+
+def describe(found: Analysis | Partial, options: dict[str, Any], command: str = "") -> dict[str, Any]:
     """The run as one JSON object."""
     t, settings = found.table, found.settings
-    return {
-        "schema": SCHEMA, "lowdim": __version__, "numpy": np.__version__,
-        "table": {"path": None if t.path is None else str(Path(t.path).resolve()), "sha256": t.sha256, "rows": t.n,
-                  "columns": list(t.names), "options": _plain(options)},
-        "settings": settings._asdict(), "dims": found.dims, "judges": found.jury.sentence,
-        "sentences": list(found.sentences), "objective": float(found.model.objective_),
-        "converged": bool(found.model.converged_),
-        "trust": [check._asdict() for check in found.trust],
-        "messages": [m._asdict() for m in t.messages]}
+    finished = isinstance(found, Analysis)
+    told: dict[str, Any] = {
+        "schema": SCHEMA, "command": command, "finished": finished,
+        "versions": {"lowdim": __version__, "numpy": np.__version__},
+        "table": {"name": t.name, "path": str(Path(t.path).resolve()) if t.path else None, "sha256": t.sha256,
+                  "rows": t.n, "columns": list(t.names), "header": t.guess.header, "options": _plain(options)},
+        "settings": settings._asdict(), "dims": None, "judges": None, "sentences": [], "trust": [],
+        "messages": [message_facts(m) for m in t.messages]}
+    if found.jury is not None:
+        told["judges"] = found.jury.sentence
+    if found.model is not None:
+        told |= {"dims": int(found.model.n_components_), "objective": float(found.model.objective_),
+                 "converged": bool(found.model.converged_)}
+    if isinstance(found, Analysis):
+        told |= {"sentences": list(found.sentences), "trust": [check._asdict() for check in found.trust]}
+    return told
+
+
+def message_facts(m: Message) -> dict[str, str]:
+    """A message as JSON has it."""
+    return {"code": m.code, "severity": m.severity, "where": m.where, "text": m.what, "why": m.why, "fix": m.fix}
 
 
 def _plain(options: dict[str, Any]) -> dict[str, Any]:
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in options.items()}
+    names = options.get("names")  # a file of names is found again from anywhere
+    more = {"names": str(Path(names).resolve())} if isinstance(names, str) and Path(names).is_file() else {}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in {**options, **more}.items()}
 
 
-def open_run(folder: str | PathLike[str]) -> SavedRun:
-    """Open a run folder; its table must still be where it was, and unchanged."""
-    folder = Path(folder)
-    try:
-        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        path, options = run["table"]["path"], run["table"]["options"]
-        settings = Settings(**run["settings"])
-        told = tuple(run["sentences"])
-    except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise error("LD305", path=folder, problem=f"run.json: {problem}") from None
-    if path is None or not Path(path).exists():
-        raise error("LD306", path=path or "(a table from Python)", folder=folder)
-    table = read(path, **options)
-    if table.sha256 != run["table"]["sha256"]:
-        raise error("LD307", path=path, folder=folder)
-    model = load(folder / "model.lowdim")
-    return SavedRun(folder, table, model, settings, told)
-
-
+# tables -------------------------------------------------------------------------------------------------
 def csv(header: list[str], rows: list[list[Any]]) -> str:
     """A CSV file whose text cells cannot be read as formulas."""
     return "".join(",".join(_cell(cell) for cell in row) + "\r\n" for row in [header, *rows])
 
 
 def _cell(cell: Any) -> str:
+    if isinstance(cell, float):  # NumPy's are
+        return repr(float(cell)) if -np.inf < cell < np.inf else ""
     if isinstance(cell, str):
         cell = protect_cell(cell)
         return '"' + cell.replace('"', '""') + '"' if set(cell) & set(',"\r\n') else cell
-    if isinstance(cell, float | np.floating):
-        return repr(float(cell)) if np.isfinite(cell) else ""
     return "" if cell is None else str(cell)
 
 
-def scores_csv(found: Analysis) -> str:
-    """Each row's position, its standard deviations and its distances."""
-    return position_table(found.table.row_names, found.posterior, found.odd)
-
-
 def placed_table(found: Placed) -> str:
-    """The same for new rows."""
+    """New rows: positions and distances."""
     return position_table(found.row_names, found.posterior, found.odd)
 
 
 def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> str:
-    """One line a row: position, standard deviations, p-values."""
+    """One line a row: position, standard deviations, the distances and their p-values."""
     q = p.mean.shape[1]
-    header = ["row", *(f"axis{k + 1}" for k in range(q)), *(f"axis{k + 1}_sd" for k in range(q)), "D2_p", "T2_p", "Q_p"]
-    std = p.std
-    rows = [[name, *p.mean[i], *std[i], odd.D2.p[i], odd.T2.p[i], odd.Q.p[i]] for i, name in enumerate(row_names)]
-    return csv(header, rows)
+    header = ["row", *(f"axis{k + 1}" for k in range(q)), *(f"axis{k + 1}_sd" for k in range(q)),
+              "D2", "D2_p", "T2", "T2_p", "Q", "Q_p"]
+    laws = [part for law in (odd.D2, odd.T2, odd.Q) for part in (law.value, law.p)]
+    numbers = np.column_stack([p.mean, p.std, *laws]).tolist()
+    return csv(header, [[name, *line] for name, line in zip(row_names, numbers, strict=True)])
 
 
-def fills_csv(found: Analysis) -> str:
+def fills_table(table: Table, f: Fills) -> str:
     """One line a filled cell."""
-    f, names, rows = found.fills, found.table.names, found.table.row_names
     where = np.argwhere(f.mask)
+    numbers = np.column_stack([part[f.mask] for part in (f.filled, f.lower, f.upper, f.sd)]).tolist()
+    names, rows = table.names, table.row_names
     return csv(["row", "column", "fill", "lower", "upper", "sd"],
-               [[rows[i], names[j], f.filled[i, j], f.lower[i, j], f.upper[i, j], f.sd[i, j]] for i, j in where])
-
-
-def odd_csv(found: Analysis) -> str:
-    """One line an odd row."""
-    return odd_table(found.odd)
+               [[rows[i], names[j], *line] for (i, j), line in zip(where.tolist(), numbers, strict=True)])
 
 
 def odd_table(odd: OddRows) -> str:
@@ -135,10 +235,32 @@ def odd_table(odd: OddRows) -> str:
                 for r in odd.rows])
 
 
-def fingerprint(folder: str | PathLike[str]) -> str:
-    """A digest of a run's files, to see whether two runs are the same."""
-    digest = hashlib.blake2b(digest_size=16)
-    for path in sorted(Path(folder).glob("*")):
-        if path.suffix != ".html":
-            digest.update(path.name.encode() + path.read_bytes())
-    return digest.hexdigest()
+# comparing ----------------------------------------------------------------------------------------------
+class Difference(NamedTuple):
+    """One thing in which two runs differ."""
+
+    what: str
+    first: str
+    second: str
+
+
+def differences(a: SavedRun, b: SavedRun) -> tuple[Difference, ...]:
+    """What was asked and what was found, where two runs differ."""
+    parts = [_facts(run.told) for run in (a, b)]
+    keys = dict.fromkeys([*parts[0], *parts[1]])
+    pairs = [(key, parts[0].get(key, "-"), parts[1].get(key, "-")) for key in keys]
+    return tuple(Difference(*pair) for pair in pairs if pair[1] != pair[2])
+
+
+def _facts(told: dict[str, Any]) -> dict[str, str]:
+    """A run as flat words, in the order a person would ask for them."""
+    table = told["table"]
+    found = {"table": f"{table['path']} ({table['sha256'][:12]})", "rows": str(table["rows"]),
+             "columns": ", ".join(table["columns"])}
+    found |= {f"reading: {key}": str(value) for key, value in table["options"].items()}
+    found |= {key: str(value) for key, value in told["settings"].items()}
+    found |= {"finished": str(told.get("finished")), "found dimensions": str(told.get("dims")),
+              "judges": str(told.get("judges"))}
+    found |= {f"sentence {k}": text for k, text in enumerate(told["sentences"], 1)}
+    found |= {f"trust: {c['name']}": str(c["holds"]) for c in told["trust"]}
+    return found | {f"version of {key}": str(value) for key, value in told.get("versions", {}).items()}

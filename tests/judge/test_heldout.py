@@ -6,7 +6,7 @@ import pytest
 from lowdim.data.block import Block
 from lowdim.judge.evidence import ready
 from lowdim.judge.heldout import PARTS, THIN, Folds, Hidden, deal, predict
-from lowdim.models.linear import Linear
+from lowdim.models.start import Linear
 from tests.judge.simulated import seeds_gaussian, with_gaps
 
 

@@ -10,7 +10,7 @@ from lowdim import PCA, PPCA, FactorAnalysis
 from lowdim.data.views import Frame
 from lowdim.judge.odd import explain_row, false_discovery, odd_rows
 from lowdim.messages import OptionError
-from lowdim.models.linear import Linear
+from lowdim.models.start import Linear
 from tests.conftest import need
 
 

@@ -5,10 +5,11 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
-from lowdim.plot.base import Plot
+from lowdim.plot.base import Plot, style
 
 SVG = "{http://www.w3.org/2000/svg}"
-HOSTILE = ["a<b> & 'c'", "$x^2$ price $", "größe κ²", "100 %", "=SUM(A1)", "_under\\score{", "line\nbreak", "x" * 90]
+HOSTILE = ["a<b> & 'c'", "$x^2$ price $", "größe κ²", "100 %", "=SUM(A1) 温度", "_under\\score{", "line\nbreak",
+           "x" * 90]
 
 
 @functools.lru_cache(maxsize=4)
@@ -49,14 +50,16 @@ def inside(plot: Plot, slack: float = 0.05) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     svg_of(plot)  # lays out
-    box = plot.figure.get_tightbbox(FigureCanvasAgg(plot.figure).get_renderer())
+    with style():
+        box = plot.figure.get_tightbbox(FigureCanvasAgg(plot.figure).get_renderer())
     wide, high = plot.figure.get_size_inches()
     assert box.x0 > -slack and box.x1 < wide + slack and box.y0 > -slack and box.y1 < high + slack, box
 
 
 def apart(texts_drawn) -> None:
     """No two of these texts overlap."""
-    boxes = [(t.get_text(), t.get_window_extent()) for t in texts_drawn if t.get_text().strip()]
+    with style():
+        boxes = [(t.get_text(), t.get_window_extent()) for t in texts_drawn if t.get_text().strip()]
     for i, (a, x) in enumerate(boxes):
         for b, y in boxes[i + 1:]:
             cover = max(0.0, min(x.x1, y.x1) - max(x.x0, y.x0)) * max(0.0, min(x.y1, y.y1) - max(x.y0, y.y0))

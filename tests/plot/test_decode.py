@@ -54,7 +54,7 @@ def test_a_table_row_with_gaps():
 def test_curves_wide_rows_and_hostile_names():
     t = np.linspace(0, 6, 90)
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 1)) * np.sin(t) + rng.normal(size=(40, 1)) * np.cos(2 * t) + 0.1 * rng.normal(size=(40, 90))
+    X = rng.normal(size=(40, 2)) @ np.array([np.sin(t), np.cos(2 * t)]) + 0.1 * rng.normal(size=(40, 90))
     model = ld.PPCA(2).fit(X)
     names = [HOSTILE[j % 8] + str(j) for j in range(90)]
     for shape in (None, (90,)):

@@ -93,6 +93,12 @@ def test_distances_tiny_and_wide() -> None:
     same_twice(lambda: distances(np.random.default_rng(0).chisquare(1000, 2000), 1000, law=0.004, compared=900.5))
 
 
+def test_what_was_not_measured_is_said() -> None:
+    assert same_twice(lambda: scree([])).title == "No eigenvalues"
+    assert same_twice(lambda: heldout([], [], [], [], 2)).title == "No cells were hidden"
+    assert same_twice(lambda: jury([], {"BIC": []}, {"BIC": None}, 2)).title == "2 dimensions: 0 of 0 judges agree"
+
+
 def test_drawing_again_changes_nothing() -> None:
     plot = scree([3.0, 1.0], band=[1.2, 1.1], q=1)
     assert plot.svg() == plot.svg()

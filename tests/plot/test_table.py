@@ -1,5 +1,7 @@
 """Columns, gaps and pairs of gaps against NumPy and SciPy."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.stats import fisher_exact
@@ -57,7 +59,8 @@ def test_many_columns_draw_the_worst_and_keep_all_numbers():
     assert len(plot.data["seen"]) == 200 and "16 drawn" in plot.title
 
 
-@pytest.mark.parametrize("X", [np.zeros((3, 2)), np.full((3, 2), np.nan), np.array([[1e308, -1e308], [-1e308, 1e308]] * 2)])
+@pytest.mark.parametrize("X", [np.zeros((3, 2)), np.full((3, 2), np.nan),
+                               np.array([[1e308, -1e308], [-1e308, 1e308]] * 2)])
 def test_columns_of_nothing(X):
     parsed(columns(X, ["a", "b"]))
 
@@ -77,7 +80,7 @@ def test_gaps_of_the_digester(digester, order):
         assert (rows == np.arange(96)).all()
     else:  # the same pattern is never met again once it has been left
         patterns = [tuple(row) for row in seen[rows]]
-        changes = sum(a != b for a, b in zip(patterns, patterns[1:], strict=False))
+        changes = sum(a != b for a, b in pairwise(patterns))
         assert changes == len(set(patterns)) - 1
         assert (np.diff(plot.data["gaps_in_row"]) <= 0).all()
 
@@ -101,8 +104,7 @@ def test_too_many_gaps_to_hatch_become_shares():
     assert share.shape == (200, 60)
     np.testing.assert_allclose(share, (~seen).reshape(200, 25, 60).mean(axis=1))
     inside(plot)
-    names = [t for t in plot.figure.axes[2].get_xticklabels()]
-    apart(names)
+    apart(plot.figure.axes[2].get_xticklabels())
 
 
 @pytest.mark.parametrize("seen", [np.ones((3, 2), dtype=bool), np.zeros((3, 2), dtype=bool),

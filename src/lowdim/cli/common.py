@@ -1,9 +1,8 @@
-"""What the commands share: reading options, messages on stderr, JSON on stdout, exit codes."""
+"""What the commands share: reading options, messages on stderr, results and JSON on stdout."""
 from __future__ import annotations
 
 import json
-import sys
-import time
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,6 @@ from lowdim.data.safe import protect_terminal
 
 if TYPE_CHECKING:
     from lowdim.data.table import Table
-    from lowdim.runs import SavedRun
 
 HELP = {
     "sep": "Separator: comma, semicolon, tab, pipe, space.", "decimal": "Decimal sign, . or ,",
@@ -28,11 +26,11 @@ HELP = {
     "below_limit": "half, zero or limit: what \"<0.05\" counts as.",
     "scale": "unit (each column counts alike) or none.",
     "sample": "Use so many rows, spread over the file.", "memory": "Memory to use, e.g. 2GB."}
-
-
 SWITCH_HELP = {
     "header": "Line 1 holds the names.", "no_header": "Line 1 is data.", "transpose": "Swap rows and columns.",
-    "keep_copies": "Keep columns that are copies of others.", "strict": "Any change to the table is an error."}
+    "keep_copies": "Keep columns that are copies of others.",
+    "strict": "Any change to the table is an error, and a failed check leaves with 1."}
+PARTS = re.compile(r"  (where|why|fix) +(.*)")
 
 
 class Done(Exception):  # noqa: N818 - leaving early is not an error
@@ -43,21 +41,71 @@ class Done(Exception):  # noqa: N818 - leaving early is not an error
         self.code = code
 
 
+class Said:
+    """The messages of one call of the command, in the order they were given."""
+
+    def __init__(self, *, quiet: bool, as_json: bool) -> None:
+        self.quiet, self.as_json = quiet, as_json
+        self.facts: list[dict[str, str]] = []
+
+    def note(self, text: str) -> None:
+        """Keep a message that came as text, and show it unless told to be quiet."""
+        self.facts.append(facts_of(text))
+        if not self.quiet:
+            complain(text)
+
+
+def said() -> Said:
+    """The messages of this call."""
+    found = click.get_current_context().find_object(Said)
+    return Said(quiet=False, as_json=False) if found is None else found
+
+
+def facts_of(text: str) -> dict[str, str]:
+    """A message as JSON has it, from its text.
+
+    >>> facts_of("LD104 error  Not a number\\n  where   line 3\\n  fix     drop it\\n          or not")["fix"]
+    'drop it\\nor not'
+    """
+    first, *rest = text.split("\n")
+    code, _, what = first.partition("  ")
+    words = code.split(" ")
+    found = {"code": words[0], "severity": words[-1], "where": "", "text": what, "why": "", "fix": ""}
+    part = ""
+    for line in rest:
+        match = PARTS.fullmatch(line)
+        part, more = (match[1], match[2]) if match else (part, "\n" + line.strip())
+        if part:
+            found[part] += more
+    return found
+
+
+def say(text: str) -> None:
+    """A result on stdout, escape codes taken out."""
+    click.echo(protect_terminal(text, lines=True))
+
+
 def complain(text: str) -> None:
     """A message on stderr, escape codes taken out."""
-    click.echo("\n".join(protect_terminal(line) for line in text.split("\n")), err=True)
+    click.echo(protect_terminal(text, lines=True), err=True)
 
 
 def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Every option of reading a table, as flags."""
+    """Every option of reading a table, as flags, and those of every command."""
     from lowdim.data.flags import SWITCHES, VALUES
 
     for flag, name in reversed(VALUES.items()):
-        command = click.option(flag, f"read_{name}", help=HELP.get(name, ""), metavar="TEXT")(command)
+        # given twice, a list is added up
+        command = click.option(flag, f"read_{name}", help=HELP[name], metavar="TEXT", multiple=True)(command)
     for flag in reversed(SWITCHES):
         word = flag.strip("-").replace("-", "_")
         command = click.option(flag, f"read_{word}", is_flag=True, help=SWITCH_HELP[word])(command)
-    command = click.option("--quiet", is_flag=True, help="No progress and no notes.")(command)
+    return common_options(command)
+
+
+def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--quiet and --json."""
+    command = click.option("--quiet", is_flag=True, help="No progress and no notes on stderr.")(command)
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
 
 
@@ -67,55 +115,55 @@ def reading(given: dict[str, Any]) -> dict[str, Any]:
 
     tokens: list[str] = []
     for flag, name in VALUES.items():
-        value = given.pop(f"read_{name}", None)
-        tokens += [flag, value] if value is not None else []
+        for value in given.pop(f"read_{name}", ()):
+            tokens.append(f"{flag}={value}")
     for flag in SWITCHES:
         if given.pop("read_" + flag.strip("-").replace("-", "_"), False):
             tokens.append(flag)
     return options_from_flags(tokens)
 
 
-def open_table(path: str, options: dict[str, Any], *, quiet: bool) -> Table:
+def open_table(path: str, options: dict[str, Any]) -> Table:
     """Read a table and say on stderr what was found."""
     from lowdim.data.table import read
 
     table = read(path, **options)
-    if not quiet and len(table.messages):
-        complain(str(table.messages))
+    hear(table.messages)
     return table
 
 
-def open_either(path: str, options: dict[str, Any], *, quiet: bool) -> Table | SavedRun:
-    """A run folder, or a table."""
-    if Path(path).is_dir():
-        from lowdim.runs import open_run
+def hear(messages: Any) -> None:
+    """Keep messages, and show the first few of each kind unless told to be quiet."""
+    from lowdim.data.collect import Messages
 
-        return open_run(path)
-    return open_table(path, options, quiet=quiet)
+    heard, found = said(), Messages(messages)
+    heard.facts += [facts_of(str(m)) for m in found]
+    if found and not heard.quiet:
+        complain(str(found))
 
 
 def print_json(**facts: Any) -> None:
-    """One object on stdout."""
-    click.echo(json.dumps({"schema": 1, **facts}, indent=1, default=_plain))
+    """One object on stdout: schema, the facts, and every message."""
+    click.echo(json.dumps({"schema": 1, **plain(facts), "messages": said().facts}, indent=1, allow_nan=False))
 
 
-def _plain(value: Any) -> Any:
-    for kind in ("tolist", "_asdict"):
-        method = getattr(value, kind, None)
-        if method is not None:
-            return method()
-    return str(value)
+def plain(value: Any) -> Any:
+    """A value as JSON has it: tuples with names are objects, arrays are lists, what is not finite is null."""
+    if isinstance(value, dict):
+        return {str(key): plain(part) for key, part in value.items()}
+    fields = getattr(value, "_asdict", None)
+    if fields is not None:
+        return plain(fields())
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    as_list = getattr(value, "tolist", None)  # NumPy's arrays and numbers
+    if as_list is not None:
+        return plain(as_list())
+    if isinstance(value, float):
+        return value if abs(value) < float("inf") else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
-class Stages:
-    """A line on stderr for each stage as it ends."""
-
-    def __init__(self, quiet: bool) -> None:
-        self.quiet, self.start = quiet, time.perf_counter()
-
-    def __call__(self, stage: str, text: str) -> None:
-        now = time.perf_counter()
-        if not self.quiet:
-            complain(f"  [ok] {stage:<12} {text:<50} {now - self.start:.1f} s")
-            sys.stderr.flush()
-        self.start = now
+def stem(file: str) -> str:
+    """The name a table's outputs share: next to where the command runs, not next to the table."""
+    return Path(file).name.split(".")[0] or "table"

@@ -42,12 +42,17 @@ class Numbers(NamedTuple):
         return Numbers(np.ascontiguousarray(self.X[:, columns]), chosen, self.rows)
 
 
+def refuse_width(names: list[str], n: int, options: Options) -> None:
+    """More columns than are analysed are refused before their cells are looked at."""
+    wide = len(options.columns) if options.columns else len(names) - len(options.drop)
+    if wide > WIDEST:
+        raise error("LD171", d=f"{wide:,}", most=f"{WIDEST:,}", fix="rows and columns swapped?  --transpose"
+                    if n <= WIDEST else f"choose some:  --columns {join_names(names[:3])}")
+
+
 def stack(columns: list[Column], n: int) -> Numbers:
     """The number columns as one matrix."""
     chosen = [c for c in columns if c.role == "number"]
-    if len(chosen) > WIDEST:
-        raise error("LD171", d=f"{len(chosen):,}", most=f"{WIDEST:,}", fix="rows and columns swapped?  --transpose"
-                    if n <= WIDEST else f"choose some:  --columns {join_names(c.name for c in chosen[:3])}")
     X = np.column_stack([c.values for c in chosen]) if chosen else np.empty((n, 0))
     X[np.isnan(X)] = np.nan  # one NaN for all, so that equal columns are equal bytes
     return Numbers(X, chosen, np.arange(n))

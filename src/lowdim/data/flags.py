@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from lowdim.data.safe import shell_word
-from lowdim.messages import BudgetError, LowdimError, OptionError, error
+from lowdim.messages import BudgetError, FileError, LowdimError, OptionError, error
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
 UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
@@ -46,14 +46,14 @@ class Options(NamedTuple):
 LISTS = ("columns", "drop", "number", "label", "encode", "log")
 CHOICES: dict[str, tuple[Any, ...]] = {
     "decimal": (None, ".", ","), "header": (None, True, False), "inf": ("error", "missing"),
-    "below_limit": (None, "half", "zero", "limit"), "scale": ("unit", "none", "pareto", "robust")}
+    "below_limit": (None, "half", "zero", "limit"), "scale": ("unit", "none")}
 SWITCHES: dict[str, tuple[str, bool]] = {
     "--header": ("header", True), "--no-header": ("header", False), "--transpose": ("transpose", True),
     "--keep-copies": ("keep_copies", True), "--strict": ("strict", True)}
 VALUES = {f"--{name.replace('_', '-')}": name for name in Options._fields
           if name not in ("header", "transpose", "keep_copies", "strict")}
 
-_WORD = r"""(?:'[^']*'|"[^"]*"|[\w.,:/@%+=<>-]*[\w.:/@%+=<>-]|,(?=\s|$))+"""
+_WORD = r"""(?:,(?=\s|$)|(?:'[^']*'|"[^"]*"|[\w.,:/@%+=-]*[\w.:/@%+=-])+)"""
 _PROPOSAL = re.compile(rf"--[a-z][a-z-]*(?: {_WORD})?(?: --[a-z][a-z-]*(?: {_WORD})?)*")
 
 
@@ -164,8 +164,10 @@ def proposals(fix: str) -> list[list[str]]:
 
 def exit_code(problem: LowdimError) -> int:
     """What the command line leaves with: 2 usage, 3 unreadable, 6 over a limit, 4 everything else about a table."""
-    if isinstance(problem, OptionError):
+    if isinstance(problem, OptionError) or problem.code == "LD304":  # a file that cannot be written was asked for
         return 2
+    if isinstance(problem, FileError):
+        return 3
     if isinstance(problem, BudgetError):
         return 6
     return 3 if problem.code.startswith("LD00") or problem.code == "LD010" else 4

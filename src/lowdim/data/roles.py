@@ -55,18 +55,19 @@ def settle_names(given: list[str] | None, width: int, notes: Notes) -> list[str]
     """Names without control characters, none empty, none twice; repeats are numbered."""
     found = [protect_terminal(name).strip() for name in given] if given is not None else [""] * width
     names = [name or f"c{j + 1}" for j, name in enumerate(found)]
-    taken, result = set(names), list[str]()
+    taken, used, result = set(names), set[str](), list[str]()
     for name in names:
         new, k = name, 1
-        while new in result or (k > 1 and new in taken):
+        while new in used or (k > 1 and new in taken):
             k += 1
             new = f"{name}.{k}"
+        used.add(new)
         result.append(new)
     for name, times in Counter(names).items():
         if times > 1:
             same = [r for r, n in zip(result, names, strict=True) if n == name]
             notes.add("LD140", column=name, count=times, names=some(same),
-                      fix=f"leave one out:  --drop {join_names(same[-1:])}")
+                      fix="give names of your own:  --names names.txt")
     return result
 
 
@@ -102,10 +103,13 @@ def assign(columns: list[Cells], blank: set[int], options: Options, place: Place
     """Every column with its role; what was set aside is noted, what cannot be is an error."""
     found: list[Column] = []
     labels: list[Column] = []
+    free = {role for role in ("id", "time") if getattr(options, role) is None}  # each is given once
     for c in columns:
         role = asked_role(c, options)
-        column = _asked(c, role, options, place, notes) if role else guessed(c, blank, found, options, place, notes)
+        column = _asked(c, role, place, notes) if role else guessed(c, c.position in blank, free, place, notes)
         found.extend(column if isinstance(column, list) else [column])
+        if not role:
+            free.discard(found[-1].role)
         if not role and found[-1].role == "label":
             labels.append(found[-1])
     _note_labels([c for c in labels if c.note != "date"], notes)
@@ -129,7 +133,7 @@ def asked_role(c: Cells, options: Options) -> str:
     return ""
 
 
-def _asked(c: Cells, role: str, options: Options, place: Place, notes: Notes) -> Column | list[Column]:
+def _asked(c: Cells, role: str, place: Place, notes: Notes) -> Column | list[Column]:
     if role == "encode":
         return encoded(c, place)
     if role == "number":
@@ -148,11 +152,8 @@ def _asked(c: Cells, role: str, options: Options, place: Place, notes: Notes) ->
     return Column(c.name, role, label_values(c, place.codes), c.position, "left out as asked" * (role == "out"))
 
 
-def guessed(c: Cells, blank: set[int], before: list[Column], options: Options, place: Place,
-            notes: Notes) -> Column:
-    """The role a column has by what its cells are."""
-    free = {role for role in ("id", "time")
-            if getattr(options, role) is None and not any(b.role == role for b in before)}
+def guessed(c: Cells, blank: bool, free: set[str], place: Place, notes: Notes) -> Column:
+    """The role a column has by what its cells are; `free` are the roles that no column has yet."""
     if c.nested:
         notes.add("LD117", f"{place.name}, column {c.position}", column=c.name, type=c.nested,
                   fix=f"leave it out:  --drop {join_names([c.name])}")
@@ -161,7 +162,7 @@ def guessed(c: Cells, blank: set[int], before: list[Column], options: Options, p
     if when is not None and c.seen:
         return _dated(c, when, "time" in free, place, notes)
     if not c.bad.any():
-        if "id" in free and (why := _running(c, c.position in blank)):
+        if "id" in free and (why := _running(c, blank)):
             notes.add("LD180", f"{place.name}, column {c.position}", column=c.name, what=why,
                       fix=f"it is one:           --id {join_names([c.name])}\n"
                           f"use it as a number:  --number {join_names([c.name])}")
@@ -186,14 +187,19 @@ def _dates(c: Cells) -> NDArray[np.datetime64] | None:
     if c.text is not None:
         if c.bad.any() and not c.bad[~c.gap].all():
             return None  # some are numbers: 1.2.2024 is not among them
-        if not c.bad.any() and not (matches(c.text, DAYS) | c.gap).all():
+        if not c.bad.any() and not (_like_days(c) and (matches(c.text, DAYS) | c.gap).all()):
             return None
         return dates(c.text, c.gap)
-    if c.bad.any() or not c.seen or not _whole_numbers(c.values[~c.gap]) or np.nanmin(c.values) < 19000101 \
-            or np.nanmax(c.values) > 20991231:
+    if c.bad.any() or not _like_days(c):
         return None
     text = pa.array(np.where(c.gap, 0, c.values).astype(np.int64)).cast(pa.string())
     return dates(text, c.gap)
+
+
+def _like_days(c: Cells) -> bool:
+    """Whether all numbers are whole and could be days such as 20010601."""
+    seen = c.values[~c.gap]
+    return len(seen) > 0 and bool(seen.min() >= 19000101 and seen.max() <= 20991231) and _whole_numbers(seen)
 
 
 def _whole_numbers(values: Array) -> bool:

@@ -16,7 +16,7 @@ from lowdim.data.collect import CheckError, Messages, Notes, count
 from lowdim.data.flags import Options, join_names, settle, split_names
 from lowdim.data.formats import base_name, from_memory, read_binary
 from lowdim.data.opening import Raw, digest, find, free_memory, too_large
-from lowdim.data.roles import Column, Place, assign, check_names, settle_names
+from lowdim.data.roles import Column, Place, asked_role, assign, check_names, settle_names
 from lowdim.data.safe import protect_terminal, shown
 from lowdim.data.sniff import GAPS, Guess, beginning, other_separators
 from lowdim.data.textfile import read_text, separator_word
@@ -131,6 +131,7 @@ def read(table: Any, **options: Any) -> Table:
     notes.found.extend(raw.notes)
     raw, names, blank = _named(raw, how, notes)
     how = check_names(how, names)
+    checks.refuse_width(names, len(raw.lines), how)
     parsed, decimal, used = tell_apart(raw, names, how, notes)
     place = Place(raw.name, raw.unit, raw.lines, how.na)
     columns = assign(parsed, blank, how, place, notes)
@@ -249,7 +250,7 @@ def tell_apart(raw: Raw, names: list[str], how: Options, notes: Notes
     decimal = cell.decide_decimal({names[j]: slow[j] for j in sorted(slow)}, how.decimal)
     for j, evidence in slow.items():
         parsed[j] = _slowly(parsed[j], decimal, evidence, how)
-    _note_groups(parsed, decimal, notes)
+    _note_groups([c for c in parsed if asked_role(c, how) in ("", "number")], notes)
     return [_recoded(c, codes) for c in parsed], decimal, _codes_seen(parsed)
 
 
@@ -274,7 +275,7 @@ def _recoded(c: cell.Cells, codes: tuple[str, ...]) -> cell.Cells:
     return c._replace(values=np.where(hit, np.nan, c.values), gap=c.gap | hit)
 
 
-def _note_groups(parsed: list[cell.Cells], decimal: str, notes: Notes) -> None:
+def _note_groups(parsed: list[cell.Cells], notes: Notes) -> None:
     found = [c for c in parsed if c.grouped and c.good >= 0.5 * c.seen]
     if found:
         names = ", ".join(f"{c.name} ({shown(c.grouped)})" for c in found[:5])

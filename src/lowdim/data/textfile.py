@@ -80,7 +80,7 @@ def _parse(text: bytes, sep: str, skip: int, width: int, name: str, header: bool
            ) -> tuple[Any, NDArray[np.int64], dict[int, int]]:
     """The records as an Arrow table of strings, the line of each, and the fields of those of another length."""
     if width > WIDEST:
-        raise error("LD171", d=f"{width:,}", most=f"{WIDEST:,}", fix="check the separator")
+        raise error("LD171", d=f"{width:,}", most=f"{WIDEST:,}", fix="check the separator of the file")
     starts, lines = _records(text, skip, "\t" if sep == " " else sep)
     longest = int(np.diff(starts, append=len(text)).max(initial=0))
     body = text[starts[0]:] if len(starts) else b""

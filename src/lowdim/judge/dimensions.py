@@ -27,6 +27,8 @@ from lowdim.messages import error
 from lowdim.models.base import seed_of
 
 MOST = 20  # dimensions tried unless asked for more: a person cannot read more, and EM slows down
+EXACT = 1e-6  # a fit that leaves a smaller share of the variance than this is exact, not evidence
+COLLAPSE = 0.5  # nats a hidden cell below the best: such fits follow the noise, whatever their evidence
 FALLS = 3  # falls in a row, of both evidence and held-out density, after which no more are tried
 NEARLY = 0.01  # share of gaps up to which mean-filled singular values are good enough for a threshold
 
@@ -89,7 +91,12 @@ def choose_dimension(X: Any, *, most: int | None = None, standardize: bool = Tru
     analysis, eigenvalues above the `level` band of tables with shuffled columns. Gavish and Donoho's threshold
     is heard but does not vote: it asks what a hard cut should keep.
 
-    The answer is the median vote, the lower one of two. {WHY}
+    The answer is the median vote, the lower one of two. Measured: each judge alone errs. Evidence and held-out
+    cells go up where the noise is uneven (the seeds' Gaussian divided by its spreads: up to 8 for a truth of 3)
+    or a table is short (orange, 12 rows: BIC 6), Minka and BIC go down where few rows are complete or gaps are many,
+    parallel analysis misses weak dimensions and finds one in 4 of 100 tables of noise. They rarely err alike: of
+    48 simulated tables with 0, 10 and 30 % gaps, noise even and uneven (100 x 10 with a weak second dimension,
+    300 x 15 with three) the median was never above the truth and 38 times equal to it; the others missed the weak one.
 
     With `standardize` every column counts alike; where the columns' own units make the noise more even
     (`own_units`), the three likelihood judges work in those. `most` bounds q, `folds` (of 20 parts of the seen
@@ -154,7 +161,7 @@ def _deliberate(t: Ready, noise: Noise, top: int, folds: int | None, seed: int, 
     judges = (_heldout_judge(tried.hidden), _bic_judge(t, bic_weights), minka_judge, _parallel_judge(noise, top),
               _threshold_judge(t))
     votes = [j.q for j in judges if j.votes and j.q is not None]
-    q = median_vote(votes)
+    q = min(median_vote(votes), len(tried.bic) - 1)
     others = [k for k in range(len(tried.bic)) if k != q]
     paired = () if tried.hidden is None else tuple(tried.hidden.compare(q, k) for k in others)
     if q == top and top < t.d - 1:
@@ -174,12 +181,13 @@ def median_vote(votes: list[int]) -> int:
 
 
 def _try(t: Ready, top: int, least: int, folds: int | None, seed: int, whole: Array) -> _Tried:
-    """Fit 0, 1, ... dimensions until evidence and held-out density have both fallen three times in a row."""
+    """Fit 0, 1, ... dimensions until more of them are plainly worse, or leave no noise at all."""
     look = None if t.mask is None else quick_look(Block(t.x, t.mask))
     closed = log_likelihoods(whole, t.d, t.n, top) if look is None else None
     cells = Folds(t, folds, seed)
     logs: list[float] = []
     noise: list[float] = []
+    hidden: Hidden | None = None
     for q in range(top + 1):
         if closed is not None:
             log_likelihood, s2 = float(closed[0][q]), float(closed[1][q])
@@ -187,12 +195,25 @@ def _try(t: Ready, top: int, least: int, folds: int | None, seed: int, whole: Ar
             assert look is not None
             fit = quick_fit(look, q)
             log_likelihood, s2 = fit.log_likelihood, fit.noise
+        if q and s2 < EXACT * noise[0]:  # its likelihood has no bound: evidence would run away with it
+            break
         logs.append(bic(log_likelihood, t.d, q, t.rows))
         noise.append(s2)
         hidden = cells.next() if cells.count else None
-        if q >= least + FALLS - 1 and _falling(np.array(logs)) and (hidden is None or _falling(hidden.means())):
+        if _enough(q, least, np.array(logs), hidden):
             break
     return _Tried(np.array(logs), np.array(noise), hidden)
+
+
+def _enough(q: int, least: int, logs: Array, hidden: Hidden | None) -> bool:
+    """Whether evidence and held-out density both fell three times in a row, or the density collapsed."""
+    if hidden is None:
+        return q >= least + FALLS - 1 and _falling(logs)
+    means = hidden.means()
+    if not _falling(means):
+        return False
+    collapsed = bool(means.max() - means[-1] > COLLAPSE)
+    return collapsed or (q >= least + FALLS - 1 and _falling(logs))
 
 
 def _falling(values: Array) -> bool:

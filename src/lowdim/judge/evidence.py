@@ -20,8 +20,9 @@ from lowdim.engine.fold import Run
 from lowdim.engine.merge import columns, pairs
 from lowdim.engine.monitor import Fit
 from lowdim.messages import ModelWarning, error, warn
-from lowdim.models.linear import Linear, ProbabilisticPCA, ppca_start
+from lowdim.models.linear import ProbabilisticPCA
 from lowdim.models.look import Look, look
+from lowdim.models.start import Linear, ppca_start
 
 CELLS = 2**20  # larger tables are judged on rows drawn evenly: a million cells decide any q worth having
 PASSES = 200  # the most an EM fit of the jury may take; nats beyond it change no vote

@@ -19,13 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, ndtri
-from sklearn.base import clone
 
 from lowdim.data.arrays import as_source
 from lowdim.data.block import Array, Mask
 from lowdim.data.views import gather
+from lowdim.judge.engines import TRIAL, Engine, by_model, candidates
 from lowdim.judge.odd import check_level
-from lowdim.judge.shrunk import shrunk
 from lowdim.messages import LowdimError, LowdimWarning, error
 from lowdim.models.base import seed_of
 from lowdim.models.linear import LinearGaussian, ProbabilisticPCA
@@ -34,9 +33,7 @@ USELESS = 0.1  # skill below this: no better than the column mean (spec, product
 ENOUGH = 20_000  # hidden cells beyond which another fold teaches nothing about a quantile
 SHARED = 12.0  # how many cells the pooled law is worth beside a column's own
 SMALL = 100_000  # cells up to which parameters are uncertain enough to count as random
-MOST = 30  # dimensions offered to a small table; those it has no use for are dropped
 SAMPLE = 2_000  # rows from which a large table's number of dimensions is chosen
-TRIAL = 1e-2  # nats within which a trial fit has converged: far below what a fill can show
 
 
 class ColumnFill(NamedTuple):
@@ -177,64 +174,6 @@ def trials(engine: Engine, X: Array, fold: NDArray[np.intp], fits: int) -> Trial
     return Trials(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
 
 
-# the models that fill -----------------------------------------------------------------------------------
-class Made(NamedTuple):
-    """One model's fills: means, standard deviations (0 where seen), its dimensions, and how to draw."""
-
-    filled: Array
-    sd: Array
-    n_components: int
-    drawn: Callable[[int, int], Array]
-
-
-Engine = Callable[[Array], Made]
-
-
-def by_shrinkage(q: int) -> Engine:
-    """Variational Bayesian PCA with at most q dimensions: for tables small enough to be in doubt."""
-    def engine(X: Array) -> Made:
-        mask = ~np.isnan(X)
-        fit = shrunk(X, mask, q)
-        mean, sd = fit.cells()
-
-        def drawn(seed: int, number: int) -> Array:
-            return np.where(mask, X, fit.draw(np.random.default_rng([seed, 41, number])))
-
-        return Made(np.where(mask, X, mean), np.where(mask, 0.0, sd), fit.W.shape[1], drawn)
-
-    return engine
-
-
-def by_model(model: LinearGaussian) -> Engine:
-    """A linear-Gaussian model, fitted once to the table and anew to each table with hidden cells."""
-    def engine(X: Array) -> Made:
-        fitted = clone(model).fit(X)
-        filled, sd = fitted.impute(X, return_std=True)
-        params, frame = fitted.params_, fitted.frame_
-        # draws have the fitted noise without the excess that its fitting cost: stretched to the same spread
-        cost = params.psi * (params.excess - 1.0) / frame.scale**2
-        stretch = sd / np.sqrt(np.maximum(sd**2 - cost, 0.25 * sd**2) + (sd == 0.0))
-
-        def drawn(seed: int, number: int) -> Array:
-            return filled + (fitted.impute(X, draws=1, random_state=seed + 1009 * number)[0] - filled) * stretch
-
-        return Made(filled, sd, int(params.W.shape[1]), drawn)
-
-    return engine
-
-
-def _engine(table: Array, q: int | None, model: LinearGaussian | None, standardize: bool, seed: int) -> Engine:
-    n, d = table.shape
-    if model is not None:
-        return by_model(model)
-    if n * d <= SMALL and standardize:
-        return by_shrinkage(max(min(MOST, d - 1, n - 2), 0) if q is None else q)
-    if q is None:
-        spread = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(int))
-        q = fill_dimension(table[spread], standardize=standardize, random_state=seed).n_components
-    return by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL))
-
-
 # calibrating --------------------------------------------------------------------------------------------
 def factors(z: Array, column: NDArray[np.intp], d: int, level: float) -> Array:
     """Half widths c_j in standard deviations for every column, from hidden cells' |z|."""
@@ -306,8 +245,9 @@ def fill(X: Any, q: int | None = None, *, model: LinearGaussian | None = None, l
     """Fill the gaps of a table with calibrated intervals, and say column by column what that is worth.
 
     Small tables are filled by variational Bayesian PCA with at most q dimensions (`q=None`: as many as it
-    finds use for), large ones by ProbabilisticPCA(q) (`q=None`: `fill_dimension` of a sample of rows). A
-    `model` of the linear-Gaussian family, options only, is used instead of either.
+    finds use for, or the whole Gaussian where there are rows enough and it fills hidden cells better), large
+    ones by ProbabilisticPCA(q) (`q=None`: `fill_dimension` of a sample of rows). A `model` of the
+    linear-Gaussian family, options only, is used instead.
 
     Reference: spec algorithms.md, "Fills and intervals".
 
@@ -324,16 +264,42 @@ def fill(X: Any, q: int | None = None, *, model: LinearGaussian | None = None, l
     mask = np.ones(values.shape, dtype=bool) if seen is None else seen
     table = np.where(mask, values, np.nan)
     check_fillable(mask, source.columns)
-    engine = _engine(table, q, model, standardize, random_state)
-    made = engine(table)
+    unit = _units(table)
+    table = table * unit
     count, fits = folds_for(mask) if folds is None else (folds, folds)
-    found = trials(engine, table, assign(mask, count, random_state), fits)
+    fold = assign(mask, count, random_state)
+    tried = [(engine, trials(engine, table, fold, fits))
+             for engine in _engines(table, q, model, standardize, random_state)]
+    engine, found = max(tried, key=lambda pair: _skill(pair[1], table))
+    made = engine(table)
     c = factors(found.z, found.column, source.d, level)
     columns = _table(mask, source.columns, found, c, level)
     gauss = float(ndtri(0.5 + level / 2))
-    return Fills(made.filled, made.filled - c * made.sd, made.filled + c * made.sd, made.sd * c / gauss, ~mask,
-                 columns, level, made.n_components, sum(r.held for r in columns), sum(r.tried for r in columns),
-                 _skill(found, table), made.drawn)
+    half = made.sd * c
+    filled = np.where(mask, values, made.filled / unit)
+    return Fills(filled, np.where(mask, values, (made.filled - half) / unit),
+                 np.where(mask, values, (made.filled + half) / unit), half / gauss / unit, ~mask, columns, level,
+                 made.n_components, sum(r.held for r in columns), sum(r.tried for r in columns), _skill(found, table),
+                 lambda seed, number: made.drawn(seed, number) / unit)
+
+
+def _engines(table: Array, q: int | None, model: LinearGaussian | None, standardize: bool, seed: int) -> list[Engine]:
+    n, d = table.shape
+    if model is not None:
+        return [by_model(model)]
+    if n * d <= SMALL and standardize:
+        return candidates(n, d, q)
+    if q is None:
+        spread = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(int))
+        q = fill_dimension(table[spread], standardize=standardize, random_state=seed).n_components
+    return [by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL))]
+
+
+def _units(table: Array) -> Array:
+    """Powers of two that bring columns of huge or tiny numbers near one; 1 for any other."""
+    size = np.nanmax(np.abs(table), axis=0)
+    moderate = (size == 0.0) | ((size > 1e-100) & (size < 1e100))
+    return np.where(moderate, 1.0, 2.0 ** -np.clip(np.frexp(size)[1].astype(float), -1000, 1000))
 
 
 def check_fillable(mask: Mask, names: tuple[str, ...]) -> None:

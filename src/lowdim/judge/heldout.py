@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from lowdim.data.block import Array, Block, Mask
 from lowdim.judge.evidence import Ready, quick_fit, quick_look
-from lowdim.models.linear import Linear, ProbabilisticPCA
+from lowdim.models.linear import ProbabilisticPCA
+from lowdim.models.start import Linear
 
 THIN = 5  # a column seen in fewer cells loses none
 PARTS = 20  # parts the seen cells are dealt into; a fold hides one of them

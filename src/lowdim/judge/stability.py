@@ -9,6 +9,9 @@ Reference: Efron (1979); Daudin, Duby and Trecourt (1988) for the stability of p
 """
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,8 +30,10 @@ from lowdim.engine.merge import moments
 from lowdim.judge.odd import gaussian
 from lowdim.math.gaussian import posterior
 from lowdim.math.linalg import align
+from lowdim.messages import LowdimError, LowdimWarning
 from lowdim.models.base import seed_of
-from lowdim.models.linear import Linear, LinearGaussian, ProbabilisticPCA
+from lowdim.models.linear import LinearGaussian, ProbabilisticPCA
+from lowdim.models.start import Linear
 
 ROWS = 20_000  # rows beyond which refits use a spread sample: a bootstrap of so many is narrow already
 WORK = 1.5e8  # multiplications of one pass, summed over refits: a few seconds
@@ -84,6 +89,7 @@ class Bench(NamedTuple):
     source: Source
     fitted: LinearGaussian
     closed: bool  # moments are enough
+    at: NDArray[np.intp]  # which rows of the whole table these are
 
     def fit(self, weight: Array) -> Linear:
         """The parameters with rows counted by these weights."""
@@ -98,8 +104,9 @@ class Bench(NamedTuple):
 def bench(model: LinearGaussian, X: Any) -> Bench:
     """Everything set up for refits of this model to (a spread sample of) this table."""
     source = model._source(X)
+    at = np.arange(source.n)
     if source.n > ROWS:
-        some = source.sample(ROWS)
+        at, some = (np.arange(ROWS) * source.n) // ROWS, source.sample(ROWS)
         source = as_source(some.x if some.mask is None else np.where(some.mask, some.x, np.nan))
     W, mu, psi = gaussian(model)
     d, q = W.shape
@@ -110,7 +117,7 @@ def bench(model: LinearGaussian, X: Any) -> Bench:
         light = ProbabilisticPCA(q, standardize=model.standardize, tol=LOOSE, max_iter=100)
         start = Linear(W, mu, psi, np.eye(q), np.zeros((d, 1)), p.low, p.excess)
     gaps = fold(columns_of, Framed(source, model.frame_), Run()).gaps
-    return Bench(light, start, source, model, not gaps and not light._wide(source.n, d))
+    return Bench(light, start, source, model, not gaps and not light._wide(source.n, d), at)
 
 
 def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state: Any = 0) -> Refits:
@@ -120,23 +127,30 @@ def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state
     >>> refits(ProbabilisticPCA(1).fit(X), X, bootstraps=25).W.shape
     (25, 3, 1)
     """
-    import warnings
-
-    from lowdim.messages import LowdimWarning
-
     ready = bench(model, X)
     n, (d, q) = ready.source.n, ready.start.W.shape
     work = n * d * (d if ready.closed else q * (q + 3) / 2 + 4)
     count = min(bootstraps, max(LEAST, int(WORK * (10 if ready.closed else 1) / work)))
     seed = seed_of(random_state)
     found = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LowdimWarning)  # a resampled table's quirks are not the table's
+    with _quiet():
         for b in range(count):
             weight = np.random.default_rng([seed, 50, b]).multinomial(n, np.full(n, 1.0 / n))
-            found.append(ready.fit(weight.astype(np.float64)))
-    return Refits(np.array([p.W for p in found]).reshape(count, d, q), np.array([p.mu for p in found]),
-                  np.array([p.psi for p in found]), n, bootstraps)
+            try:
+                found.append(ready.fit(weight.astype(np.float64)))
+            except LowdimError:
+                continue  # few rows drawn again and again: a column that never changes, say
+    k = len(found)
+    return Refits(np.array([p.W for p in found]).reshape(k, d, q), np.array([p.mu for p in found]).reshape(k, d),
+                  np.array([p.psi for p in found]).reshape(k, d), n, bootstraps)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """A resampled table's quirks are not the table's: no warnings of ours."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowdimWarning)
+        yield
 
 
 # comparing ----------------------------------------------------------------------------------------------
@@ -166,7 +180,7 @@ def _clouds(model: LinearGaussian, X: Any, found: Refits) -> tuple[Array, NDArra
     for b, (Wb, mub, psib) in enumerate(zip(found.W, found.mu, found.psi, strict=True)):
         z = posterior(block.x, block.mask, Wb, mub, psib).mean[:, :k]
         cloud[b] = align(z, Z) if k else z
-    scatter = np.sqrt(cloud.var(axis=0).sum(axis=1))
+    scatter = np.sqrt(cloud.var(axis=0).sum(axis=1)) if len(cloud) else np.zeros(len(rows))
     whole = float(np.sqrt(Z.var(axis=0).sum()))
     return cloud, rows, scatter / whole if whole > 0 else np.zeros(len(rows))
 
@@ -207,26 +221,24 @@ def _turns(y: Array, off: Array, values: Array, n: int) -> Array:
 
 def without_one(model: LinearGaussian, X: Any, *, tries: int = 5, row_names: Any = None) -> tuple[Removed, ...]:
     """Refit without each of the rows that the first-order law finds most influential."""
-    import warnings
-
-    from lowdim.messages import LowdimWarning
-
     ready = bench(model, X)
     n, W = ready.source.n, gaussian(model)[0]
     q = W.shape[1]
     if q == 0 or n < 3:
         return ()
-    small = model if n == model._source(X).n else None
-    size = influence(model, X if small is not None else _table(ready.source)).max(axis=1)
+    ready.model.set_params(tol=LOOSE / 100)  # one row moves the fit by little
+    size, k = influence(model, _table(ready.source)).max(axis=1), min(2, q)
     found = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LowdimWarning)
+    with _quiet():
         base = ready.fit(np.ones(n)).W  # the same road as the refits, so that nothing but the row differs
-        for row in np.argsort(-size, kind="stable")[:tries]:
-            left = ready.fit((np.arange(n) != row).astype(np.float64)).W
-            turns, k = axis_angles(left, base), min(2, q)
+        for i in np.argsort(-size, kind="stable")[:tries]:
+            try:
+                left = ready.fit((np.arange(n) != i).astype(np.float64)).W
+            except LowdimError:
+                continue
+            turns, row = axis_angles(left, base), int(ready.at[i])
             name = str(row + 1) if row_names is None else str(row_names[row])
-            found.append(Removed(int(row), name, int(np.argmax(turns)) + 1, float(turns.max()),
+            found.append(Removed(row, name, int(np.argmax(turns)) + 1, float(turns.max()),
                                  angle(left[:, :k], base[:, :k])))
     return tuple(sorted(found, key=lambda r: -r.angle))
 

@@ -18,10 +18,11 @@ from lowdim.messages import error, warn
 from lowdim.models.base import Absent, Rule
 from lowdim.models.certificate import Certificate
 from lowdim.models.limits import in_range, product, squared
-from lowdim.models.linear import COUNT, POSITIVE, TRUTH, WHOLE, LinearGaussian, noise_floor, on_floor, ppca_start
+from lowdim.models.linear import COUNT, POSITIVE, TRUTH, WHOLE, LinearGaussian
 from lowdim.models.look import Look
 from lowdim.models.posterior import Posterior
 from lowdim.models.principal import Spectrum, principal
+from lowdim.models.start import noise_floor, on_floor, ppca_start
 
 
 class Dual(NamedTuple):
@@ -178,13 +179,15 @@ class DualPPCA(LinearGaussian):
         return params._replace(X=align(X, params.X), mu=stats.means, psi=psi)
 
     def _pack(self, params: Dual) -> Array:  # type: ignore[override]
-        return np.concatenate([params.X.ravel(), params.mu, np.log(params.psi[:1])])
+        u = self._unit(params)
+        return np.concatenate([params.X.ravel() / u, params.mu / u, np.log(params.psi[:1])])
 
     def _unpack(self, vector: Array, like: Dual) -> Dual:  # type: ignore[override]
         X, mu, logs = np.split(vector, [like.X.size, like.X.size + len(like.mu)])
         near = np.log(like.psi[0])
         s2 = max(float(np.exp(np.clip(logs[0], near - 3.0, near + 3.0))), float(like.low[0]))
-        return like._replace(X=X.reshape(like.X.shape), mu=mu, psi=np.full_like(like.psi, s2))
+        u = self._unit(like)
+        return like._replace(X=X.reshape(like.X.shape) * u, mu=mu * u, psi=np.full_like(like.psi, s2))
 
     def _canonical(self, params: Dual, stats: Sums) -> Dual:  # type: ignore[override]
         if params.X.shape[1] == 0:

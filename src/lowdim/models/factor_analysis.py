@@ -18,9 +18,10 @@ from lowdim.messages import error, warn
 from lowdim.models.base import Rule
 from lowdim.models.certificate import Certificate
 from lowdim.models.limits import squared
-from lowdim.models.linear import COUNT, POSITIVE, TRUTH, WHOLE, Linear, LinearGaussian, excess, on_floor
+from lowdim.models.linear import COUNT, POSITIVE, TRUTH, WHOLE, LinearGaussian
 from lowdim.models.look import Look
 from lowdim.models.posterior import Posterior
+from lowdim.models.start import Linear, excess, on_floor
 
 LOWEST = 0.005  # the least uniqueness, as in R's factanal
 SCORES = ("regression", "bartlett")
@@ -46,6 +47,8 @@ class FactorAnalysis(LinearGaussian):
         "n_components": WHOLE, "rotation": Rule(lambda v: v is None or v in METHODS, f"None or one of {METHODS}"),
         "scores": Rule(lambda v: v in SCORES, f"one of {SCORES}"), "standardize": TRUTH, "tol": POSITIVE,
         "max_iter": COUNT}
+    _low_share: ClassVar[float] = LOWEST
+    _ddof: ClassVar[int] = 0  # standardised columns give correlations exactly, as factor analysts expect
 
     _own_units = True
 

@@ -1,22 +1,21 @@
 """One linear-Gaussian model: x = mu + W z + e, and probabilistic PCA as its simplest member."""
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lowdim.data.arrays import as_source
 from lowdim.data.block import Array, Block
 from lowdim.data.source import TILE_CELLS, Header, Source
-from lowdim.data.views import Frame, Framed, gather
+from lowdim.data.views import Frame, Framed
 from lowdim.engine.drive import em, online
 from lowdim.engine.fold import Run
 from lowdim.engine.merge import Moments
 from lowdim.engine.merge import moments as moments_of
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost
-from lowdim.math.eigen import PASSES, largest
+from lowdim.math.eigen import PASSES
 from lowdim.math.gaussian import LIGHT, Sums, expand, parameter_covariance, posterior, regress, sums
 from lowdim.math.linalg import align, lower, orthogonality, sign_rule
 from lowdim.messages import error, warn
@@ -26,25 +25,13 @@ from lowdim.models.limits import squared
 from lowdim.models.look import SAMPLE, Look, columns_of, frame_of, look, standardized, warn_spread
 from lowdim.models.posterior import Cells, Posterior
 from lowdim.models.principal import LARGE, Spectrum, principal, spectrum_of
+from lowdim.models.start import FLOOR, Linear, check_q, excess, noise_floor, on_floor, ppca_start
 
-FLOOR = 1e-10  # noise variances below this share of the mean variance are not told from zero
 WHOLE = Rule(lambda v: isinstance(v, int | np.integer) and not isinstance(v, bool) and bool(v >= 0),
              "a whole number >= 0")
 TRUTH = Rule(lambda v: isinstance(v, bool | np.bool_), "True or False")
 POSITIVE = Rule(lambda v: isinstance(v, int | float | np.number) and bool(v > 0), "a number > 0")
 COUNT = Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 1), "a whole number >= 1")
-
-
-class Linear(NamedTuple):
-    """Parameters, in the frame's units."""
-
-    W: Array  # d x q
-    mu: Array  # d
-    psi: Array  # d, noise variances
-    T: Array  # q x q: reported coordinates are z T
-    V: Array  # covariance of (w_j, mu_j): d x (q+1) x (q+1); its diagonal d x (q+1) where that is all; v_j as d x 1
-    low: Array  # d, the bounds of the noise variances
-    excess: Array  # d, how much wider than psi the noise of a new cell is, since psi was fitted too
 
 
 class LinearGaussian(LatentModel):
@@ -53,6 +40,8 @@ class LinearGaussian(LatentModel):
     _own_units: ClassVar[bool] = False  # whether the model is the same whatever the columns' units
     n_components: Any
     standardize: bool
+    _ddof: ClassVar[int] = 1  # a standardised column has unit variance with divisor n - _ddof
+    _low_share: ClassVar[float] = FLOOR  # the bound of a noise variance as a share of its column's variance
     tol: float
     max_iter: int
 
@@ -77,14 +66,20 @@ class LinearGaussian(LatentModel):
         raise NotImplementedError
 
     def _pack(self, params: Linear) -> Array:
-        return np.concatenate([params.W.ravel(), params.mu, np.log(params.psi)])
+        u = self._unit(params)
+        return np.concatenate([params.W.ravel() / u, params.mu / u, np.log(params.psi)])
+
+    def _unit(self, params: Any) -> float:
+        """The columns' typical spread, told by the bounds: extrapolation must not depend on the table's units."""
+        return float(np.sqrt(params.low.mean() / self._low_share))
 
     def _unpack(self, vector: Array, like: Linear) -> Linear:
         d, q = like.W.shape
         W, mu, logs = np.split(vector, [d * q, d * q + d])
         near = np.log(like.psi)
         psi = np.exp(np.clip(logs, near - 3.0, near + 3.0))  # an extrapolation may not run away
-        return like._replace(W=W.reshape(d, q), mu=mu, psi=np.maximum(psi, like.low))
+        u = self._unit(like)
+        return like._replace(W=W.reshape(d, q) * u, mu=mu * u, psi=np.maximum(psi, like.low))
 
     def _posterior(self, params: Linear, block: Block) -> Posterior:
         latent = posterior(block.x, block.mask, params.W, params.mu, params.psi)
@@ -139,7 +134,7 @@ class LinearGaussian(LatentModel):
 
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         seen = look(source, run, standardize=self.standardize, wide=self._wide(source.n, source.d),
-                    each=self._own_units)
+                    each=self._own_units, ddof=self._ddof)
         if not self.standardize:
             self._say_spread(seen)
         fit = self._with_gaps(seen, run) if seen.gaps else self._complete(seen, run)
@@ -202,7 +197,7 @@ class LinearGaussian(LatentModel):
 
     def _keep_moments(self, m: Moments, frame: Frame, source: Source) -> None:
         if self.standardize:
-            scaled = standardized(Look(frame, source, columns_of(m), m, None), source)
+            scaled = standardized(Look(frame, source, columns_of(m), m, None), source, self._ddof)
             assert scaled.moments is not None
             m, frame = scaled.moments, scaled.frame
         fit = self._from_moments(m, source.columns)
@@ -272,12 +267,6 @@ def check_pairs(seen: Look) -> None:
     if len(apart):
         j, k = apart[0]
         warn("LD162", count=len(apart), first=seen.names[k], second=seen.names[j])
-
-
-def check_q(q: int, d: int) -> None:
-    """At most as many latent dimensions as columns."""
-    if q > d:
-        raise error("LD200", asked=q, most=d, why=f"the table has {d} columns")
 
 
 class ProbabilisticPCA(LinearGaussian):
@@ -359,43 +348,6 @@ class ProbabilisticPCA(LinearGaussian):
         return self._certify_em(fit, fit.params.W, boundary)
 
 
-def ppca_start(seen: Look, q: int) -> Linear:
-    """The eigenvectors of the pairwise moments; of the zero-filled table where it is wide."""
-    d = seen.source.d
-    check_q(q, d)
-    total = float(seen.columns.variance.sum())
-    values, V = first_axes(seen, q)
-    floor = noise_floor(total, d)
-    s2 = max((total - float(values.sum())) / max(d - q, 1), 1e-3 * total / d, floor)
-    W = V * np.sqrt(np.maximum(values - s2, 0.01 * s2))
-    return Linear(W, seen.columns.mean, np.full(d, s2), np.eye(q), np.zeros((d, 1)), np.full(d, floor),
-                  excess(seen.columns.seen, q))
-
-
-def excess(seen: Array, q: int) -> Array:
-    """n / (n - q - 1): each column's residuals were fitted with q + 1 numbers of its own (at most 4)."""
-    return seen / np.maximum(seen - q - 1.0, seen / 4.0)
-
-
-def first_axes(seen: Look, q: int) -> tuple[Array, Array]:
-    """Leading eigenpairs of what the first look found; of the zero-filled table where it is wide."""
-    if seen.pairs is not None:
-        return largest(seen.pairs.covariance(), q)
-    if seen.moments is not None:
-        return largest(seen.moments.covariance, q)
-    return _zero_filled(seen, q)
-
-
-def noise_floor(total: float, d: int) -> float:
-    """The smallest noise variance told from zero."""
-    return max(FLOOR * total / max(d, 1), float(np.finfo(float).tiny) ** 0.5)
-
-
-def on_floor(params: Any) -> NDArray[np.bool_]:
-    """Which noise variances sit on their bound."""
-    return params.psi <= params.low * (1 + 1e-6)
-
-
 def log_likelihood(found: Spectrum, s2: float, more: float = 1.0) -> float:
     """Log-likelihood of all rows under the spectrum's own axes, variances `more` times its values, noise s2."""
     d, q = found.vectors.shape
@@ -416,22 +368,6 @@ def certify_spectrum(fit: Fit, found: Spectrum, name: str, boundary: tuple[str, 
         notes = (f"components {first} to {last} have equal variance: read them together",)
     return Certificate(fit.solver, fit.passes, fit.objective, name, fit.converged, fit.reason, found.residual,
                        found.orthogonality, found.condition, found.digits, boundary, notes)
-
-
-def _zero_filled(seen: Look, q: int) -> tuple[Array, Array]:
-    """Leading axes of a wide table whose gaps sit on their column's mean."""
-    X, mask = gather(seen.source)
-    X -= seen.columns.mean
-    if mask is not None:
-        X *= mask
-    if seen.source.weight is not None:
-        X *= np.sqrt(seen.source.weight)[:, None]
-    values, U = largest(X @ X.T, min(q, len(X)))
-    V = np.linalg.qr(X.T @ U)[0]
-    if q > V.shape[1]:
-        V = np.hstack([V, np.zeros((len(V), q - V.shape[1]))])
-        values = np.concatenate([values, np.zeros(q - len(values))])
-    return values / seen.columns.seen.mean(), V
 
 
 PPCA = ProbabilisticPCA

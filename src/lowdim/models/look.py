@@ -40,7 +40,7 @@ class Look(NamedTuple):
         return self.source.columns
 
 
-def look(source: Source, run: Run, *, standardize: bool, wide: bool, each: bool = False) -> Look:
+def look(source: Source, run: Run, *, standardize: bool, wide: bool, each: bool = False, ddof: int = 1) -> Look:
     """Survey a table. A wide one is surveyed column by column, any other by pairs of columns.
 
     `each=True` lets every column have a scale of its own, for models that do not mind.
@@ -57,7 +57,7 @@ def look(source: Source, run: Run, *, standardize: bool, wide: bool, each: bool 
     moments = None if found is None or cols.gaps else found.complete
     pairs = None if found is None or not cols.gaps else found.pairs()
     whole = Look(frame, Framed(source, frame), cols, moments, pairs, passes)
-    return standardized(whole, source) if standardize else whole
+    return standardized(whole, source, ddof) if standardize else whole
 
 
 def _survey(source: Source, frame: Frame, run: Run, wide: bool) -> tuple[Survey | None, Columns]:
@@ -133,11 +133,11 @@ def check_columns(source: Source, cols: Columns, frame: Frame) -> None:
         warn("LD153", column=names[j], digits=max(0, int(-np.log10(share[j]))))
 
 
-def standardized(whole: Look, source: Source) -> Look:
-    """The same look in units of each column's spread (n - 1), with no second pass."""
+def standardized(whole: Look, source: Source, ddof: int = 1) -> Look:
+    """The same look in units of each column's spread (divisor n - ddof), with no second pass."""
     cols, names = whole.columns, whole.names
     n = np.maximum(cols.seen, 2.0)
-    sd = np.sqrt(cols.scatter / (n - 1.0))
+    sd = np.sqrt(cols.scatter / (n - ddof))
     floor = 16 * EPS * np.abs(whole.frame.shift * whole.frame.scale + cols.mean)  # rounding, not spread
     constant = sd <= floor
     for j in np.flatnonzero(constant)[:5]:

@@ -17,23 +17,11 @@ from lowdim.messages import error, warn
 from lowdim.models.base import SEED_WORDS, Rule, is_seed, seed_of
 from lowdim.models.certificate import Certificate
 from lowdim.models.limits import in_range, squared
-from lowdim.models.linear import (
-    COUNT,
-    POSITIVE,
-    TRUTH,
-    WHOLE,
-    Linear,
-    LinearGaussian,
-    certify_spectrum,
-    excess,
-    first_axes,
-    log_likelihood,
-    noise_floor,
-    ppca_start,
-)
+from lowdim.models.linear import COUNT, POSITIVE, TRUTH, WHOLE, LinearGaussian, certify_spectrum, log_likelihood
 from lowdim.models.look import Look
 from lowdim.models.posterior import Posterior
 from lowdim.models.principal import SOLVERS, Spectrum, principal, spectrum_of
+from lowdim.models.start import Linear, excess, first_axes, noise_floor, ppca_start
 
 VANISHING = 1e-8  # the noise, as a share of the mean variance, that stands for sigma -> 0 with gaps
 EXACT = 1e-9  # the same for placing one row, as a share of the smallest variance kept
@@ -76,6 +64,7 @@ class PCA(LinearGaussian):
         "n_components": Rule(_components, "None, a whole number >= 0, or a fraction of the variance in (0, 1)"),
         "whiten": TRUTH, "standardize": TRUTH, "solver": Rule(lambda v: v in SOLVERS, f"one of {SOLVERS}"),
         "tol": POSITIVE, "max_iter": COUNT, "random_state": Rule(is_seed, SEED_WORDS)}
+    _low_share: ClassVar[float] = VANISHING
 
     def __init__(self, n_components: int | float | None = None, *, whiten: bool = False,
                  standardize: bool = False, solver: str = "auto", tol: float = 1e-4, max_iter: int = 1000,

@@ -238,10 +238,11 @@ def canvas(width: float = 6.4, height: float = 4.0, *, rows: int = 1, columns: i
 
 
 def blank(width: float = 6.4, height: float = 4.0) -> Figure:
-    """A figure without axes, for charts that lay out their own."""
+    """A figure without axes, for charts that lay out their own; a margin is left for a reader's wider fonts."""
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    return Figure(figsize=(width, height), layout="constrained")
+    return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(rect=(0.016, 0.01, 0.968, 0.98)))
 
 
 def headline(figure: Figure, text: str) -> None:

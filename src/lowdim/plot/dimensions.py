@@ -9,7 +9,7 @@ from scipy.special import gammaln
 
 from lowdim.data.block import Array
 from lowdim.plot.base import COLOURS, GREY, INK, SHAPES, Plot, canvas, count, drawn, headline, number, percent, short
-from lowdim.plot.marks import legend_above, name_ticks, plain_log, whole_ticks, write
+from lowdim.plot.marks import legend_above, name_ticks, nothing, plain_log, whole_ticks, write
 
 SHOWN = 40  # eigenvalues that can be told apart in one plot
 DASHES = ("-", "--", "-.", ":")
@@ -28,6 +28,8 @@ def scree(eigenvalues: Any, *, band: Any = None, interval: Any = None, noise: fl
     [True, True, False]
     """
     values = np.asarray(eigenvalues, dtype=float)
+    if not len(values):
+        return nothing("scree", "No eigenvalues", "Fewer than two columns vary, so there is no eigenvalue to compare.")
     edges = None if band is None else np.asarray(band, dtype=float)
     low, high = (None, None) if edges is None else (None, edges) if edges.ndim == 1 else (edges[0], edges[1])
     limits = None if interval is None else np.asarray(interval, dtype=float)
@@ -118,7 +120,8 @@ def jury(qs: Any, weights_by_judge: Mapping[str, Any], picks: Mapping[str, int |
     >>> jury([0, 1, 2], {"evidence": [0.0, 0.9, 0.1]}, {"evidence": 1, "shuffled data": 2}, 1).title
     '1 dimension: 1 of 2 judges agrees'
     """
-    qs = np.asarray(qs, dtype=int)
+    qs = np.asarray(qs, dtype=int) if len(qs) else np.array([q])
+    weights_by_judge = {name: weight for name, weight in weights_by_judge.items() if len(weight) == len(qs)}
     lanes = max(len(picks), 1)
     figure, (top, low) = canvas(6.4, 2.9 + 0.24 * lanes, rows=2, sharex=True,
                                 height_ratios=[2.2, max(1.0, 0.3 * lanes)])
@@ -201,6 +204,8 @@ def heldout(qs: Any, q2: Any, log_density: Any, errors: Any, q: int, *, train: A
     [-0.3, 0.0, -0.1]
     """
     qs, q2, density, errors = (np.asarray(a, dtype=float) for a in (qs, q2, log_density, errors))
+    if q not in qs:
+        return nothing("heldout", "No cells were hidden", f"Hidden cells say nothing about {count(q, 'dimension')}.")
     at = int(np.flatnonzero(qs == q)[0])
     figure, (left, right) = canvas(columns=2)
     if train is not None:

@@ -264,7 +264,7 @@ def _draw_left_out(ax: Axes, share: Array, axes: tuple[int, int]) -> None:
         ax.barh(0, part, left=left, color=colour, edgecolor=INK, hatch=hatch, height=0.9, lw=0.6)
         left += part
         words.append(f"{name} {percent(part)}")
-    ax.set_xlim(0, max(1.0, left))
+    ax.set_xlim(0, 1.002 * max(1.0, left))
     ax.set_yticks([])
     ax.set_xticks([])
     ax.spines[:].set_visible(False)

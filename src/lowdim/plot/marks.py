@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.data.block import Array
-from lowdim.plot.base import INK, number, short
+from lowdim.plot.base import INK, Plot, canvas, headline, number, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,6 +69,15 @@ def about(expected: float) -> str:
 def rarity(p: Any) -> Array:
     """-log10 p, finite also where p is 0."""
     return -np.log10(np.clip(np.asarray(p, dtype=float), 10.0**-DIGITS, 1.0)) + 0.0
+
+
+def nothing(name: str, title: str, sentence: str) -> Plot:
+    """A plot that says why there is none."""
+    figure, ax = canvas(6.4, 1.4)
+    ax.set_axis_off()
+    write(ax, 0.0, 0.5, sentence, transform=ax.transAxes, va="center", fontsize=9)
+    headline(figure, title)
+    return Plot(name, figure, title=title, sentence=sentence, data={})
 
 
 def legend_above(ax: Axes, *handles: Any, **how: Any) -> None:

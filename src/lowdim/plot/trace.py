@@ -12,7 +12,8 @@ from lowdim.engine.monitor import ROUNDING
 from lowdim.math.gaussian import posterior, regress
 from lowdim.math.linalg import align
 from lowdim.messages import error
-from lowdim.models.linear import Linear, ProbabilisticPCA, noise_floor
+from lowdim.models.linear import ProbabilisticPCA
+from lowdim.models.start import Linear, noise_floor
 from lowdim.plot.base import COLOURS, GREY, INK, PAPER, Plot, blank, count, drawn, headline, number, short
 from lowdim.plot.marks import plain_log, whole_ticks
 

@@ -1,36 +1,69 @@
-"""What a report is made of: charts with the numbers behind them, tables, and the words around both."""
+"""What a report is made of: charts with the numbers behind them, tables, downloads, and the words around them."""
 from __future__ import annotations
 
-import base64
-import re
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 from markupsafe import Markup
 
 from lowdim.plot.base import Plot
+from lowdim.report.slim import slim
 
-SHOWN = 60  # rows of numbers shown under a chart; the rest is in its CSV file
+SHOWN = 25  # rows of numbers shown under a chart; the rest is in its CSV file
+WIDE = 12  # columns shown
+FIGURES = 6  # of a number in an embedded CSV file
 
 
 class Grid(NamedTuple):
-    """A table of cells, ready to be shown."""
+    """A table of cells, ready to be shown; the first column names the row."""
 
     caption: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    more: int = 0  # rows left out
+    numeric: tuple[bool, ...]  # a column of numbers stands on the right
+    more: str = ""  # what was left out
+
+
+class Bar(NamedTuple):
+    """One cell of a row beside what the rest of the row says."""
+
+    column: str
+    value: str
+    expected: str
+    surprise: str
+    left: float  # of the bar, percent of its track
+    width: float
+    far: bool
+
+
+class RowStory(NamedTuple):
+    """An odd row: its reason and its cells, the most surprising first."""
+
+    name: str
+    reason: str
+    bars: tuple[Bar, ...]
+
+
+class Download(NamedTuple):
+    """A file that sits inside the page."""
+
+    name: str
+    words: str
+    href: str
 
 
 class Chart(NamedTuple):
-    """A drawn plot, the numbers behind it, and the file they can be had as."""
+    """A drawn plot, the numbers behind it, and where the whole of them can be had."""
 
     name: str
     title: str
     sentence: str
     svg: Markup
-    grid: Grid
-    csv: str  # data URL
+    grids: tuple[Grid, ...]
+    file: str
+    href: str
     code: str
 
 
@@ -40,51 +73,108 @@ class Section(NamedTuple):
     id: str
     title: str
     sentence: str
-    charts: tuple[Chart, ...]
-    grids: tuple[Grid, ...]
     read: str
     limits: str
     command: str
+    code: str
+    charts: tuple[Chart, ...] = ()
+    grids: tuple[Grid, ...] = ()
+    stories: tuple[RowStory, ...] = ()
+    downloads: tuple[Download, ...] = ()
 
 
-def chart(plot: Plot) -> Chart:
-    """A plot as the report shows it."""
-    data = base64.b64encode(plot.csv().encode()).decode()
-    return Chart(plot.name, plot.title, plot.sentence, Markup(scoped(plot.svg(), plot.name)), grid_of(plot),  # noqa: S704 - our own SVG, names escaped
-                 f"data:text/csv;base64,{data}", f"found.plot.{plot.name}().save('{plot.name}.svg')")
+def chart(plot: Plot, *, code: str = "", file: str = "", extra: str = "") -> Chart:
+    """A plot as the report shows it; with `file` its numbers are part of that download."""
+    name = plot.name
+    href = f"#file-{file.partition('.')[0]}" if file else data_url(plot_csv(plot))
+    # the SVG is matplotlib's, its texts escaped there; `extra` is made by dots() from escaped texts
+    svg = Markup(slim(plot.svg()).replace("</svg>", extra + "</svg>"))  # noqa: S704
+    return Chart(name, plot.title, plot.sentence, svg, grids_of(plot), file or f"{name}.csv", href,
+                 code or f"found.plot.{name}().save('{name}.svg')")
 
 
-def scoped(svg: str, name: str) -> str:
-    """The SVG with ids of its own, so that several can stand on one page."""
-    own = f"{name}-title", f"{name}-desc"
-
-    def rename(found: re.Match[str]) -> str:
-        return found[0] if found[2] in own else f"{found[1]}{name}-{found[2]}{found[3]}"
-
-    svg = re.sub(r'(\bid=")([^"]+)(")', rename, svg)
-    svg = re.sub(r"(url\(#)([^)]+)(\))", rename, svg)
-    return re.sub(r'(href="#)([^"]+)(")', rename, svg)
+def plot_csv(plot: Plot) -> str:
+    """The numbers of a plot, rounded: a chart is not an archive, and the page should stay small."""
+    return csv_text(plot.columns())
 
 
-def grid_of(plot: Plot) -> Grid:
-    """The first rows of the numbers behind a plot."""
-    columns = [(key, value.ravel()) for key, value in plot.data.items()]
-    length = max((len(value) for _, value in columns), default=0)
-    rows = tuple(tuple(cell(value[i]) if i < len(value) else "" for _, value in columns)
-                 for i in range(min(length, SHOWN)))
-    return Grid(plot.title, tuple(key.replace("_", " ") for key, _ in columns), rows, max(length - SHOWN, 0))
+def csv_text(columns: dict[str, Any]) -> str:
+    """Columns as CSV, numbers to six figures, text safe for spreadsheets, padded where lengths differ."""
+    from lowdim.runs import csv
+
+    length = max((len(value) for value in columns.values()), default=0)
+    kept = [value if value.dtype.kind != "f" else [_rounded(x) for x in value.tolist()]
+            for value in map(np.asarray, columns.values())]
+    rows = [[value[i] if i < len(value) else None for value in kept] for i in range(length)]
+    return csv(list(columns), [[_plain(x) for x in row] for row in rows])
+
+
+def _rounded(x: float) -> float:
+    return float(f"{x:.{FIGURES}g}")
+
+
+def _plain(x: Any) -> Any:
+    if isinstance(x, bool | np.bool_):
+        return int(x)
+    if isinstance(x, float) and x.is_integer() and abs(x) < 1e15:
+        return int(x)
+    return str(x) if isinstance(x, np.str_) else x
+
+
+def data_url(text: str) -> str:
+    """A CSV file as a link; percent-encoding keeps digits as they are, base64 would add a third."""
+    return "data:text/csv;charset=utf-8," + quote(text.replace("\r\n", "\n"), safe=",.-_()+*/:;=@!")
+
+
+def grids_of(plot: Plot) -> tuple[Grid, ...]:
+    """The numbers behind a plot: single numbers in one table, columns of one length in another."""
+    groups: dict[int, list[tuple[str, Any]]] = {}
+    for key, value in plot.columns().items():
+        groups.setdefault(len(value), []).append((key.replace("_", " "), value))
+    out = []
+    for length, columns in groups.items():
+        if length == 1 and len(groups) > 1:
+            out.append(grid(f"{plot.title}: single numbers", ("what", "value"), ((k, v[0]) for k, v in columns)))
+        elif length:
+            some = columns[:WIDE]
+            rows = [[value[i] for _, value in some] for i in range(min(length, SHOWN))]
+            part = f"{length - SHOWN:,} more rows" if length > SHOWN else ""
+            wide = f"{len(columns) - WIDE:,} more columns" if len(columns) > WIDE else ""
+            left = " and ".join(filter(None, (part, wide)))
+            title = plot.title if len(groups) == 1 else f"{plot.title}: {some[0][0]}"
+            out.append(grid(title, tuple(k for k, _ in some), rows, more=left and f"{left} in the CSV file."))
+    return tuple(out)
 
 
 def cell(value: Any) -> str:
-    """A number to four digits, anything else as it is."""
+    """A number to four figures as a person writes it, anything else as it is.
+
+    >>> cell(0.123456), cell(53121.4), cell(True), cell(None), cell(-0.00001234)
+    ('0.1235', '53,121', 'yes', '', '-1.23e-05')
+    """
+    if value is None:
+        return ""
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, float | np.floating):
-        return "" if np.isnan(value) else f"{float(value):.4g}"
-    return "" if value is None else str(value)
+        return _number(float(value))
+    return f"{value:,}" if isinstance(value, int | np.integer) else str(value)
 
 
-def grid(caption: str, header: tuple[str, ...], rows: Any, most: int = 200) -> Grid:
+def _number(x: float) -> str:
+    if np.isnan(x):
+        return ""
+    if 1e4 <= abs(x) < 1e9:
+        return f"{x:,.0f}"
+    return f"{x:.3g}" if x and (abs(x) < 1e-3 or abs(x) >= 1e9) else f"{x:.4g}"
+
+
+def grid(caption: str, header: tuple[str, ...], rows: Iterable[Sequence[Any]], *, most: int = 200,
+         more: str = "") -> Grid:
     """A table from rows of values."""
-    listed = [tuple(cell(value) for value in row) for row in rows]
-    return Grid(caption, header, tuple(listed[:most]), max(len(listed) - most, 0))
+    kept = [tuple(row) for row in rows]
+    numeric = tuple(all(isinstance(row[k], int | float | np.number) and not isinstance(row[k], bool) or row[k] is None
+                        for row in kept) for k in range(len(header)))
+    listed = tuple(tuple(cell(value) for value in row) for row in kept[:most])
+    left = more or (f"{len(kept) - most:,} more are left out." if len(kept) > most else "")
+    return Grid(caption, header, listed, numeric, left)
