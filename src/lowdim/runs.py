@@ -209,6 +209,14 @@ def placed_table(found: Placed) -> str:
     return position_table(found.row_names, found.posterior, found.odd)
 
 
+def placed_fills(found: Placed, names: tuple[str, ...]) -> str:
+    """New rows: one line a filled cell; the standard deviation is the model's own."""
+    gap = np.isnan(found.X)
+    where, cells = np.argwhere(gap).tolist(), np.column_stack([found.filled[gap], found.sd[gap]]).tolist()
+    return csv(["row", "column", "fill", "sd"],
+               [[found.row_names[i], names[j], *line] for (i, j), line in zip(where, cells, strict=True)])
+
+
 def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> str:
     """One line a row: position, standard deviations, the distances and their p-values."""
     q = p.mean.shape[1]

@@ -51,7 +51,8 @@ def test_lines_are_kept_on_request() -> None:
     assert shown("x" * 100) == '"' + "x" * 40 + '..."'
 
 
-NASTY = ["$(touch pwned)", "`touch pwned`", 'a"; touch pwned; "', "it's", "a b", "!x", "a\\b", "-rf", "größe", "a,b", '"']
+NASTY = ["$(touch pwned)", "`touch pwned`", 'a"; touch pwned; "', "it's", "a b", "!x", "a\\b", "-rf", "größe", "a,b",
+         '"']
 
 
 @pytest.mark.parametrize("text", NASTY)

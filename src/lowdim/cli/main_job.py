@@ -1,16 +1,37 @@
-"""check, dims, fit, report, fill: the main job and its parts."""
+"""check, dims, fit, report: the main job and its parts."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from lowdim.cli.common import Done, Stages, complain, open_table, print_json, reading, table_options
+from lowdim.cli.common import Done, complain, open_table, print_json, reading, said, say, stem, table_options
+from lowdim.cli.progress import Interrupts, Stages
+
+if TYPE_CHECKING:
+    from lowdim.analysis import Analysis
 
 DIMS = click.option("--dims", default="auto", metavar="K", help="auto, or how many dimensions.")
 LEVEL = click.option("--level", default=0.9, show_default=True, help="Level of the intervals.")
 SEED = click.option("--seed", default=0, show_default=True, help="Seed of everything that is drawn.")
+BUDGET = click.option("--budget", metavar="TIME", help="About how long, e.g. 30s: sets how often the slow parts "
+                      "repeat, from the table's size and never from the clock.")
+
+
+class Asked(NamedTuple):
+    """A table and what to do with it."""
+
+    file: str
+    options: dict[str, Any]  # of reading
+    dims: str = "auto"
+    level: float = 0.9
+    seed: int = 0
+    budget: str | float | None = None
+
+    @property
+    def strict(self) -> bool:
+        return bool(self.options.get("strict"))
 
 
 def asked_dims(dims: str) -> int | str:
@@ -22,54 +43,104 @@ def asked_dims(dims: str) -> int | str:
     return int(dims)
 
 
+def again(asked: Asked) -> Asked:
+    """The same for a run folder: the table and the settings it was made from."""
+    if not Path(asked.file).is_dir():
+        return asked
+    from lowdim.runs import load_run
+
+    run = load_run(asked.file)
+    if "model.lowdim" in run.told["files"]:
+        _ = run.table  # unchanged since then, or an error
+    s = run.settings
+    return Asked(run.path, run.options, str(s.dims), s.level, s.seed, s.budget)
+
+
+def command_line() -> str:
+    """The command as it was given, for run.json."""
+    import shlex
+    import sys
+
+    from lowdim.data.safe import protect_terminal
+
+    given = click.get_current_context().find_root().meta.get("lowdim.arguments", sys.argv[1:])
+    return protect_terminal(shlex.join(["lowdim", *given]))
+
+
+def analysed(asked: Asked, folder: str | None = None) -> Analysis:
+    """The analysis of a file, told stage by stage; Ctrl-C saves what there is in the run folder."""
+    from lowdim.analysis import Stopped, analyse
+
+    table = open_table(asked.file, asked.options)
+    with Interrupts() as interrupts, Stages(said().quiet, interrupts) as stages:
+        try:
+            return analyse(table, dims=asked_dims(asked.dims), scale=table.scale, level=asked.level,
+                           random_state=asked.seed, budget=asked.budget, tell=stages)
+        except Stopped as stopped:
+            if folder is None:
+                raise
+            from lowdim.runs import save_run
+
+            save_run(stopped.partial, folder, options=asked.options, command=command_line())
+            had = [name for name in ("jury", "model", "fills", "odd") if getattr(stopped.partial, name) is not None]
+            complain(f"Stopped. {folder}/ holds what there is ({', '.join(had) or 'the settings only'}) and is "
+                     "marked as not finished.")
+            raise Done(130) from None
+
+
 @click.command("check")
 @click.argument("file")
+@click.option("--all", "everything", is_flag=True, help="Every column and every message.")
 @table_options
-def check_command(file: str, quiet: bool, as_json: bool, **given: Any) -> None:
+def check_command(file: str, everything: bool, quiet: bool, as_json: bool, **given: Any) -> None:
     """Is the table usable, and what would be changed? No model is fitted."""
+    from lowdim.data.describe import gaps_of, page, span
     from lowdim.data.table import read
 
     options = reading(given)
     strict = options.pop("strict", False)
     table = read(file, **options)
     if as_json:
-        print_json(name=table.name, rows=table.n, columns=table.names, messages=list(table.messages))
+        said().facts += [_facts(m) for m in table.messages]
+        columns = [{"name": c.name, "role": c.role, "gaps": gaps_of(c), "range": span(c), "note": c.note}
+                   for c in table.columns]
+        print_json(name=table.name, rows=table.n, columns=columns, read_as=str(table.guess))
     else:
-        click.echo(table.summary())
-    if strict and any(m.severity == "changed" for m in table.messages):
+        say(page(table, everything=everything).rstrip())
+        if not quiet and table.messages:
+            complain(table.messages.text(everything=everything))
+    if strict and table.messages.changed:
+        complain("--strict: the table would be changed")
         raise Done(1)
+
+
+def _facts(m: Any) -> dict[str, str]:
+    from lowdim.runs import message_facts
+
+    return message_facts(m)
 
 
 @click.command("dims")
 @click.argument("file")
 @SEED
+@BUDGET
 @table_options
-def dims_command(file: str, seed: int, quiet: bool, as_json: bool, **given: Any) -> None:
+def dims_command(file: str, seed: int, budget: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
     """How many dimensions the table has, with every judge's vote."""
     from lowdim.data.arrays import ArraySource
+    from lowdim.judge.budget import counts, seconds
     from lowdim.judge.dimensions import choose_dimension
 
-    table = open_table(file, reading(given), quiet=quiet)
+    table = open_table(file, reading(given))
+    often = counts(seconds(budget), table.n, table.d)
     X = ArraySource(table.X, columns=table.names)
-    jury = choose_dimension(X, standardize=table.scale == "unit", random_state=seed)
+    jury = choose_dimension(X, standardize=table.scale == "unit", random_state=seed, shuffles=often.shuffles,
+                            folds=often.folds)
     if as_json:
         print_json(dims=jury.q, sentence=jury.sentence, rows=list(jury.rows), judges=list(jury.judges),
-                   messages=list(table.messages))
+                   paired=list(jury.paired), notes=list(jury.notes))
     else:
-        click.echo(jury.text())
-
-
-def analysed(file: str, dims: str, level: float, seed: int, quiet: bool, options: dict[str, Any]) -> Any:
-    """The analysis of a file, told stage by stage."""
-    from lowdim.analysis import analyse
-
-    table = open_table(file, options, quiet=quiet)
-    return analyse(table, dims=asked_dims(dims), scale=table.scale, level=level, random_state=seed, tell=Stages(quiet))
-
-
-def stem(file: str) -> str:
-    """The name a table's outputs share: next to where the command runs, not next to the table."""
-    return Path(file).name.split(".")[0] or "table"
+        say(jury.text())
 
 
 @click.command("fit")
@@ -78,20 +149,22 @@ def stem(file: str) -> str:
 @DIMS
 @LEVEL
 @SEED
+@BUDGET
 @table_options
-def fit_command(file: str, out: str | None, dims: str, level: float, seed: int, quiet: bool, as_json: bool,
-                **given: Any) -> None:
+def fit_command(file: str, out: str | None, dims: str, level: float, seed: int, budget: str | None, quiet: bool,
+                as_json: bool, **given: Any) -> None:
     """Analyse a table and save a run folder, without a report."""
-    from lowdim.runs import describe, save_run
+    from lowdim.runs import save_run
 
-    options = reading(given)
-    found = analysed(file, dims, level, seed, quiet, options)
-    folder = save_run(found, out or f"{stem(file)}.run", options=options)
+    asked = Asked(file, reading(given), dims, level, seed, budget)
+    out = out or f"{stem(file)}.run"
+    found = analysed(asked, out)
+    folder = save_run(found, out, options=asked.options, command=command_line())
     if as_json:
-        print_json(run=str(folder), **{k: v for k, v in describe(found, options).items() if k != "schema"})
+        print_found(found, asked, run=str(folder))
     else:
-        click.echo(f"{found!r}\nRun     {folder}/")
-    finish(found)
+        say(f"{found!r}\nRun     {_files(folder)}")
+    finish(found, asked.strict)
 
 
 @click.command("report")
@@ -101,90 +174,64 @@ def fit_command(file: str, out: str | None, dims: str, level: float, seed: int, 
 @DIMS
 @LEVEL
 @SEED
+@BUDGET
 @table_options
-def report_command(file: str, out: str | None, no_rows: bool, dims: str, level: float, seed: int, quiet: bool,
-                   as_json: bool, **given: Any) -> None:
-    """The whole analysis: five sentences, an HTML report and a run folder."""
-    from lowdim.report import write_report
-    from lowdim.runs import describe, save_run
-
-    options = reading(given)
-    if Path(file).is_dir():
-        file, options, dims, level, seed = again(file)
-    found = analysed(file, dims, level, seed, quiet, options)
-    path = write_report(found, out or f"{stem(file)}.report.html", rows=not no_rows)
-    folder = save_run(found, f"{stem(file)}.run", options=options)
+def report_command(file: str, out: str | None, no_rows: bool, dims: str, level: float, seed: int,
+                   budget: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
+    """The whole analysis: five sentences, an HTML report and a run folder. FILE may be a run folder."""
+    asked = Asked(file, reading(given), dims, level, seed, budget)
+    name = stem(file)
+    found, path, folder = reported(again(asked), out or f"{name}.report.html",
+                                   file if Path(file).is_dir() else f"{name}.run", rows=not no_rows, quiet=as_json)
     if as_json:
-        facts = {k: v for k, v in describe(found, options).items() if k != "schema"}
-        print_json(report=str(path), run=str(folder), **facts)
-    else:
-        for number, sentence in enumerate(found.sentences, 1):
-            click.echo(f"  {number}. {sentence}")
-        click.echo(f"\n  Report  {path}   ({path.stat().st_size / 1e6:.1f} MB, opens offline)\n  Run     {folder}/")
-    finish(found)
+        print_found(found, asked, report=str(path), run=str(folder))
+    finish(found, asked.strict)
 
 
-def again(folder: str) -> tuple[str, dict[str, Any], str, float, int]:
-    """What a run folder was made from."""
-    import json
+def reported(asked: Asked, report: str, run: str, *, rows: bool, quiet: bool) -> tuple[Analysis, Path, Path]:
+    """Analyse, save the run, say the sentences, then draw: whoever stops early has the numbers."""
+    from lowdim.runs import replacing, save_run
 
-    from lowdim.runs import open_run
+    found = analysed(asked, run)
+    folder = save_run(found, run, options=asked.options, command=command_line())
+    if not quiet:
+        say("".join(f"  {number}. {sentence}\n" for number, sentence in enumerate(found.sentences, 1)))
+    try:
+        from lowdim.report import write_report
 
-    run = open_run(folder)
-    told = json.loads((Path(folder) / "run.json").read_text(encoding="utf-8"))
-    s = run.settings
-    return told["table"]["path"], told["table"]["options"], str(s.dims), s.level, s.seed
+        with Stages(said().quiet) as stages, replacing(report) as temp:
+            stages.now = "report"
+            write_report(found, temp, rows=rows)
+            stages("report", f"{temp.stat().st_size / 1e6:.1f} MB")
+    except KeyboardInterrupt:
+        complain(f"Stopped. {folder}/ is complete; the report was not written:  lowdim report {folder}")
+        raise Done(130) from None
+    path = Path(report)
+    if not quiet:
+        say(f"  Report  {path}   ({path.stat().st_size / 1e6:.1f} MB, opens offline)\n  Run     {_files(folder)}")
+    return found, path, folder
 
 
-def finish(found: Any) -> None:
-    """Exit code 5 where the fit did not converge: results are saved and marked."""
+def _files(folder: Path) -> str:
+    return f"{folder}/   run.json model.lowdim scores.csv fills.csv odd.csv"
+
+
+def print_found(found: Analysis, asked: Asked, **facts: Any) -> None:
+    """An analysis as one JSON object."""
+    from lowdim.runs import describe
+
+    told = describe(found, asked.options, command_line())
+    print_json(**facts, **{key: value for key, value in told.items() if key not in ("schema", "messages")},
+               axes=list(found.axes), odd=list(found.odd.rows), fills=list(found.fills.columns),
+               dimensions=list(found.jury.rows))
+
+
+def finish(found: Analysis, strict: bool) -> None:
+    """Exit code 5 where the fit did not converge; 1 where a check of the trust strip failed and that matters."""
     if not found.model.converged_:
+        complain("The fit did not converge; the results are saved and marked so.")
         raise Done(5)
-
-
-@click.command("fill")
-@click.argument("file")
-@click.option("-o", "--out", required=True, help="CSV file for the filled table.")
-@click.option("--intervals", is_flag=True, help="Also write OUT.lower.csv, OUT.upper.csv and OUT.mask.csv.")
-@click.option("--multiple", default=0, metavar="M", help="Write M tables drawn jointly, for statistics.")
-@LEVEL
-@SEED
-@table_options
-def fill_command(file: str, out: str, intervals: bool, multiple: int, level: float, seed: int, quiet: bool,
-                 as_json: bool, **given: Any) -> None:
-    """Fill the gaps of a table, with intervals checked on cells hidden on purpose."""
-    from lowdim.data.arrays import ArraySource
-    from lowdim.judge.fills import fill
-
-    table = open_table(file, reading(given), quiet=quiet)
-    found = fill(ArraySource(table.X, columns=table.names), level=level, standardize=table.scale == "unit",
-                 random_state=seed)
-    wrote = write_fills(table, found, Path(out), intervals, multiple, seed)
-    if as_json:
-        print_json(wrote=[str(path) for path in wrote], columns=list(found.columns), messages=list(table.messages))
-        return
-    click.echo(found.text())
-    click.echo("Wrote " + ", ".join(str(path) for path in wrote))
-    if not multiple:
-        complain("Do not analyse the filled table as if it had been measured. For statistics use --multiple 20.")
-
-
-def write_fills(table: Any, found: Any, out: Path, intervals: bool, multiple: int, seed: int) -> list[Path]:
-    """The filled table and what goes with it."""
-    from lowdim.runs import csv
-
-    header = ["row", *table.names]
-
-    def put(path: Path, values: Any) -> Path:
-        rows = [[name, *line] for name, line in zip(table.row_names, values, strict=True)]
-        path.write_text(csv(header, rows), encoding="utf-8")
-        return path
-
-    wrote = [put(out, found.filled)]
-    if intervals:
-        parts = {"lower": found.lower, "upper": found.upper, "mask": found.mask.astype(int)}
-        wrote += [put(out.with_suffix(f".{name}{out.suffix}"), values) for name, values in parts.items()]
-    if multiple:
-        tables = found.multiple(multiple, random_state=seed)
-        wrote += [put(out.with_suffix(f".{k + 1}{out.suffix}"), values) for k, values in enumerate(tables)]
-    return wrote
+    failed = [check for check in found.trust if check.holds is False]
+    if strict and failed:
+        complain("--strict: " + "; ".join(f"not so: {check.name} ({check.evidence})" for check in failed))
+        raise Done(1)

@@ -10,6 +10,7 @@ import time
 from types import TracebackType
 
 from lowdim.cli.common import complain
+from lowdim.data.safe import protect_terminal
 
 ORDER = ("read", "dimensions", "fit", "fills", "axes", "report")
 EVERY = 10.0  # seconds between signs of life where stderr is not a terminal
@@ -32,7 +33,7 @@ class Stages:
 
     def _line(self, text: str) -> None:
         if not self.quiet:
-            complain(("\r" + " " * 79 + "\r" if self.live else "") + text) if not self.live else _over(text)
+            (_over if self.live else complain)(text)
 
     def __enter__(self) -> Stages:
         if not self.quiet:
@@ -56,8 +57,6 @@ class Stages:
 
 def _over(text: str, end: str = "\n") -> None:
     """Write over the live line of a terminal."""
-    from lowdim.data.safe import protect_terminal
-
     sys.stderr.write("\r" + protect_terminal(text).ljust(79) + end)
     sys.stderr.flush()
 

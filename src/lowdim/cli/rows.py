@@ -2,28 +2,37 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.common import complain, open_either, open_table, print_json, reading, table_options
-from lowdim.cli.main_job import DIMS, SEED, asked_dims, stem
+from lowdim.cli.common import common_options, hear, open_table, print_json, reading, say, stem, table_options
+from lowdim.cli.main_job import DIMS, SEED, asked_dims
 
-
-def model_of(target: Any, dims: str, seed: int) -> tuple[Any, Any]:
-    """A model and its rows: a run's own, or one fitted to a table now."""
+if TYPE_CHECKING:
     from lowdim.data.arrays import ArraySource
+    from lowdim.data.table import Table
+    from lowdim.models.linear import ProbabilisticPCA
+    from lowdim.placing import Placed
     from lowdim.runs import SavedRun
 
-    if isinstance(target, SavedRun):
-        return target.model, ArraySource(target.table.X, columns=target.table.names)
+
+def model_of(target: str, options: dict[str, Any], dims: str, seed: int) -> tuple[ProbabilisticPCA, Table, ArraySource]:
+    """A model and its rows: a run's own, or one fitted to a table now."""
+    from lowdim.data.arrays import ArraySource
     from lowdim.judge.dimensions import choose_dimension
     from lowdim.models.linear import ProbabilisticPCA
 
-    X, unit, q = ArraySource(target.X, columns=target.names), target.scale == "unit", asked_dims(dims)
+    if Path(target).is_dir():
+        from lowdim.runs import load_run
+
+        run = load_run(target)
+        return run.model, run.table, ArraySource(run.table.X, columns=run.table.names)
+    table = open_table(target, options)
+    X, unit, q = ArraySource(table.X, columns=table.names), table.scale == "unit", asked_dims(dims)
     if q == "auto":
-        q = choose_dimension(X, standardize=unit, random_state=seed).q
-    return ProbabilisticPCA(min(int(q), target.d - 1), standardize=unit).fit(X), X
+        q = min(choose_dimension(X, standardize=unit, random_state=seed).q, table.d - 1)
+    return ProbabilisticPCA(int(q), standardize=unit).fit(X, sample_weight=table.weight), table, X
 
 
 @click.command("odd")
@@ -37,66 +46,108 @@ def odd_command(target: str, level: float, out: str | None, dims: str, seed: int
                 **given: Any) -> None:
     """The odd rows of a table or a run, and why."""
     from lowdim.judge.odd import odd_rows
-    from lowdim.runs import SavedRun, odd_table
+    from lowdim.runs import odd_table, write
 
-    opened = open_either(target, reading(given), quiet=quiet)
-    table = opened.table if isinstance(opened, SavedRun) else opened
-    model, X = model_of(opened, dims, seed)
+    model, table, X = model_of(target, reading(given), dims, seed)
     found = odd_rows(model, X, level=level, row_names=table.row_names)
+    path = write(out or f"{stem(target)}.odd.csv", odd_table(found))
     if as_json:
-        print_json(sentence=found.sentence, rows=list(found.rows))
+        print_json(sentence=found.sentence, rows=list(found.rows), wrote=str(path))
         return
-    click.echo(found.text())
-    path = Path(out or f"{stem(target)}.odd.csv")
-    path.write_text(odd_table(found), encoding="utf-8")
-    complain(f"Saved {path}.")
+    first = found.rows[0].name if found.rows else table.row_names[0]
+    run = target.rstrip("/") if Path(target).is_dir() else f"{stem(target)}.run"
+    made = "" if Path(run).is_dir() else f" (after lowdim report {target})"
+    say(f"{found.text()}\nSaved {path}.   One row in full:  lowdim explain {run} --row {first}{made}")
 
 
 @click.command("explain")
 @click.argument("run")
-@click.option("--row", type=int, help="A row, counted from 1.")
+@click.option("--row", help="A row, by its name or counted from 1.")
 @click.option("--axis", type=int, help="An axis, counted from 1.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def explain_command(run: str, row: int | None, axis: int | None, as_json: bool) -> None:
-    """One row, or one axis, of a run folder."""
-    from lowdim.data.arrays import ArraySource
-    from lowdim.judge.axes import axes
-    from lowdim.judge.odd import explain_row
-    from lowdim.runs import open_run
+@click.option("--group", type=click.Path(exists=True, dir_okay=False),
+              help="A file with the names of some rows: what sets them apart.")
+@common_options
+def explain_command(run: str, row: str | None, axis: int | None, group: str | None, quiet: bool,
+                    as_json: bool) -> None:
+    """One row, one axis, or a group of rows of a run folder."""
+    from lowdim.runs import load_run
 
-    opened = open_run(run)
-    X = ArraySource(opened.table.X, columns=opened.table.names)
-    if (row is None) == (axis is None):
-        raise click.UsageError("give either --row or --axis")
+    if sum(part is not None for part in (row, axis, group)) != 1:
+        raise click.UsageError("give one of --row, --axis and --group")
+    opened = load_run(run)
     if row is not None:
-        if not 1 <= row <= opened.table.n:
-            raise click.BadParameter(f"rows are counted from 1 to {opened.table.n}", param_hint="--row")
-        card: Any = explain_row(opened.model, X, row - 1, row_names=opened.table.row_names)
+        card = row_card(opened, row)
+    elif axis is not None:
+        card = axis_card(opened, axis)
     else:
-        assert axis is not None
-        if not 1 <= axis <= opened.model.n_components_:
-            raise click.BadParameter(f"axes are counted from 1 to {opened.model.n_components_}", param_hint="--axis")
-        card = axes(opened.model, X, labels=opened.table.labels)[axis - 1]
+        card = group_card(opened, str(group))
     if as_json:
         print_json(card=card)
     else:
-        click.echo(card.text())
+        say(card.text())
 
 
-def placed(run: str, new: str, quiet: bool, given: dict[str, Any]) -> tuple[Any, Any]:
+def source_of(run: SavedRun) -> ArraySource:
+    """The rows of a run as its model takes them."""
+    from lowdim.data.arrays import ArraySource
+
+    return ArraySource(run.table.X, columns=run.names)
+
+
+def row_card(run: SavedRun, row: str) -> Any:
+    """One row in full."""
+    from lowdim.judge.odd import explain_row
+
+    position = positions(run.table, [row], "--row")[0]
+    return explain_row(run.model, source_of(run), position, row_names=run.table.row_names)
+
+
+def axis_card(run: SavedRun, axis: int) -> Any:
+    """One axis, with the intervals of the run's own seed and level."""
+    from lowdim.judge.axes import axes
+
+    q = int(run.model.n_components_)
+    if not 1 <= axis <= q:
+        raise click.BadParameter(f"axes are counted from 1 to {q}" if q else "this run has no axis",
+                                 param_hint="--axis")
+    s = run.settings
+    return axes(run.model, source_of(run), labels=run.table.labels, level=s.level, random_state=s.seed)[axis - 1]
+
+
+def group_card(run: SavedRun, file: str) -> Any:
+    """What sets the rows named in a file apart."""
+    from lowdim.judge.group import set_apart
+
+    text = Path(file).read_text(encoding="utf-8-sig")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    words = [word.strip() for word in lines[0].split(",")] if len(lines) == 1 else lines
+    rows = positions(run.table, words, "--group")
+    return set_apart(run.table.X, run.names, run.model.transform(source_of(run)), rows)
+
+
+def positions(table: Table, words: list[str], flag: str) -> list[int]:
+    """Rows by name, else by number as the file counts them from 1."""
+    by_name = {name: k for k, name in reversed(list(enumerate(table.row_names)))}
+    by_number = {str(r + 1): k for k, r in enumerate(table.rows.tolist())}
+    unknown = [word for word in words if word not in by_name and word not in by_number]
+    if unknown:
+        raise click.BadParameter(f"there is no row '{unknown[0][:40]}'; rows are counted from 1 to {table.shape[0]}"
+                                 + ("" if table.row_names[0].isdigit() else
+                                    f" or named, such as '{table.row_names[0]}'"), param_hint=flag)
+    return [by_name.get(word, by_number.get(word, 0)) for word in words]
+
+
+def placed(run: str, new: str, given: dict[str, Any]) -> tuple[SavedRun, Placed]:
     """A run and new rows placed on its map; the new file is read as the run's own was, unless told otherwise."""
-    import json
-
     from lowdim.placing import place
-    from lowdim.runs import open_run
+    from lowdim.runs import load_run
 
-    opened = open_run(run)
-    told = json.loads((Path(run) / "run.json").read_text(encoding="utf-8"))["table"]["options"]
-    table = open_table(new, {**told, **reading(given)}, quiet=True)
-    found = place(opened.model, opened.table.names, table)
-    if not quiet:
-        for note in found.messages:
-            complain(str(note))
+    opened = load_run(run)
+    told = {key: value for key, value in opened.options.items() if key not in ("sample", "strict")}
+    if opened.told["table"]["header"] is False:
+        told.setdefault("header", False)
+    found = place(opened.model, opened.names, new, **{**told, **reading(given)})
+    hear(found.messages)
     return opened, found
 
 
@@ -106,41 +157,46 @@ def placed(run: str, new: str, quiet: bool, given: dict[str, Any]) -> tuple[Any,
 @click.option("-o", "--out", help="CSV file for the positions [default: NAME.scores.csv].")
 @table_options
 def apply_command(run: str, new: str, out: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
-    """Place the rows of NEW on the map of a run: positions, ellipses, distances."""
-    from lowdim.runs import placed_table
+    """Place the rows of NEW on the map of a run: positions, ellipses, distances, fills."""
+    from lowdim.runs import placed_fills, placed_table, write
 
-    _, found = placed(run, new, quiet, given)
-    path = Path(out or f"{stem(new)}.scores.csv")
-    path.write_text(placed_table(found), encoding="utf-8")
+    opened, found = placed(run, new, given)
+    path = write(out or f"{stem(new)}.scores.csv", placed_table(found))
+    wrote = [path]
+    if (found.X != found.X).any():
+        name = path.name.removesuffix(".csv").removesuffix(".scores")
+        wrote.append(write(path.with_name(f"{name}.fills.csv"), placed_fills(found, opened.names)))
     if as_json:
-        print_json(sentence=found.sentence, scores=found.posterior.mean, odd=list(found.odd.rows), wrote=str(path))
+        print_json(sentence=found.sentence, rows=list(found.row_names), scores=found.scores, std=found.posterior.std,
+                   larger=found.larger, odd=list(found.odd.rows), wrote=[str(p) for p in wrote])
     else:
-        click.echo(f"{found.sentence}\nScores in {path}")
+        say(f"{found.sentence} Scores in {wrote[0]}" + (f", fills in {wrote[1]}" if wrote[1:] else ""))
 
 
 @click.command("monitor")
 @click.argument("run")
 @click.argument("new")
-@click.option("-o", "--out", help="Control chart to write (SVG or PNG) [default: NAME.control.svg].")
+@click.option("-o", "--out", help="Control chart to write (.svg, .png, .pdf or .csv) [default: NAME.control.svg].")
 @table_options
 def monitor_command(run: str, new: str, out: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
     """Control charts: the run's rows are the history, the rows of NEW are watched."""
-    from lowdim.judge.odd import odd_rows
-    from lowdim.plot.odd import control
-
-    opened, found = placed(run, new, quiet, given)
     import numpy as np
 
-    from lowdim.data.arrays import ArraySource
+    from lowdim.judge.odd import odd_rows
+    from lowdim.plot.odd import control
+    from lowdim.runs import replacing
 
-    old = odd_rows(opened.model, ArraySource(opened.table.X, columns=opened.table.names))
+    opened, found = placed(run, new, given)
+    old = odd_rows(opened.model, source_of(opened))
     both = [np.concatenate([getattr(getattr(o, law), part) for o in (old, found.odd)])
             for law in ("T2", "Q") for part in ("value", "dof")]
     watched = np.arange(len(both[0])) >= opened.table.n
     chart = control(both[0], both[1], both[2], both[3], new=watched,
                     row_names=[*opened.table.row_names, *found.row_names])
-    path = chart.save(out or f"{stem(new)}.control.svg")
+    out = out or f"{stem(new)}.control.svg"
+    with replacing(out) as temp:
+        chart.save(temp)
     if as_json:
-        print_json(sentence=found.sentence, odd=list(found.odd.rows), chart=str(path))
+        print_json(sentence=found.sentence, odd=list(found.odd.rows), chart=out)
     else:
-        click.echo(f"{found.odd.text()}\nChart in {path}")
+        say(f"{found.odd.text()}\nChart in {out}")

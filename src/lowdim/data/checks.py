@@ -182,6 +182,11 @@ def enough_columns(work: Numbers, others: list[Column], sep: str, place: Place, 
 
 def remarks(work: Numbers, options: Options, place: Place, notes: Notes) -> Numbers:
     """Everything that is worth knowing and changes nothing; the columns come back with their notes."""
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers near the end of double precision are noted, not feared
+        return _remarks(work, options, place, notes)
+
+
+def _remarks(work: Numbers, options: Options, place: Place, notes: Notes) -> Numbers:
     n, d = work.X.shape
     if n <= d:
         notes.add("LD161.table", place.name, n=n, d=d, most=n - 1)

@@ -19,6 +19,7 @@ from lowdim.math.linalg import EPS, Array, inverse_packed, lower, root, times_pa
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 Mask = NDArray[np.bool_]
+SHARP = 1e6  # sum of signal to noise ratios beyond which posterior means are refined
 LIGHT = 2**25  # numbers in the table of outer products (256 MB) beyond which the light EM takes over
 
 
@@ -51,6 +52,11 @@ def posterior(x: Array, mask: Mask | None, W: Array, mu: Array, psi: Array) -> L
     rest = r - mean @ W.T
     if mask is not None:
         rest *= m
+    if (W * V).sum() > SHARP:  # little noise makes A ill-conditioned: one step of refinement wins the digits back
+        mean = mean + times_packed(cov, np.ascontiguousarray((rest @ V - mean).T)).T
+        rest = r - mean @ W.T
+        if mask is not None:
+            rest *= m
     # r' C^-1 r = |rest|^2_psi + |mean|^2, a sum of squares that cannot cancel
     quadratic = (rest * rest) @ (1.0 / psi) + (mean * mean).sum(axis=1)
     return Latent(mean, cov, -0.5 * (logs + logdet + quadratic), rest)

@@ -94,7 +94,8 @@ def _covariance(m: Moments, k: int) -> Spectrum:
         rest = np.maximum(np.linalg.eigvalsh(C)[: len(C) - k], 0.0).sum()
     else:
         rest = max(total - float(values.sum()), 0.0)
-    return _spectrum(values, V, m.mean, total, float(rest), m.n, "covariance", 0, residual(C, values, V), True)
+    off = residual(C, values, V)
+    return settled(Spectrum(values, V, m.mean, total, float(rest), m.n, 0, "covariance", 0, off, True))
 
 
 def _qr(look: Look, k: int, run: Run) -> Spectrum:
@@ -115,8 +116,8 @@ def _from_factor(F: Array, mean: Array, n: float, k: int, solver: str, passes: i
     V = V[:, :k] * sign_rule(V[:, :k])
     off = float(np.linalg.norm(F.T @ (F @ V) / n - V * values[:k]))
     off /= max(float(np.linalg.norm(values)), 1e-300) * d * EPS
-    return _spectrum(values[:k], V, mean, float(values.sum()), float(values[k:].sum()), n, solver, passes,
-                     off, False)
+    return settled(Spectrum(values[:k], V, mean, float(values.sum()), float(values[k:].sum()), n, 0, solver, passes,
+                            off, False))
 
 
 def _dual(look: Look, k: int) -> Spectrum:
@@ -143,7 +144,7 @@ def _dual(look: Look, k: int) -> Spectrum:
     if k < len(G) and tail < 1e-6 * total:
         tail = float(np.maximum(np.linalg.eigvalsh(G)[: len(G) - k], 0.0).sum())
     values = sizes**2 / n
-    return _spectrum(values, V, mean, total, tail, n, "dual", 1, residual(G, values, U), True)
+    return settled(Spectrum(values, V, mean, total, tail, n, 0, "dual", 1, residual(G, values, U), True))
 
 
 def _krylov(look: Look, k: int, run: Run, seed: int) -> Spectrum:
@@ -163,20 +164,21 @@ def _krylov(look: Look, k: int, run: Run, seed: int) -> Spectrum:
         warn("LD209", solver="block Krylov", residual=off, tol=RESIDUAL)
     total = float(look.columns.variance.sum())
     tail = max(total - float(values.sum()), 0.0)
-    return _spectrum(values, V, mean, total, tail, n, "krylov", passes, off, True)
+    return settled(Spectrum(values, V, mean, total, tail, n, 0, "krylov", passes, off, True))
 
 
 def _no_axes(look: Look) -> Spectrum:
     """The mean and the total variance, where no axis is asked for."""
     mean, total = look.columns.mean, float(look.columns.variance.sum())
-    return _spectrum(np.zeros(0), np.zeros((len(mean), 0)), mean, total, total, look.source.total, "krylov", 0, 0.0,
-                     True)
+    none = np.zeros((len(mean), 0))
+    return settled(Spectrum(np.zeros(0), none, mean, total, total, look.source.total, 0, "krylov", 0, 0.0, True))
 
 
-def _spectrum(values: Array, V: Array, mean: Array, total: float, tail: float, n: float, solver: str,
-              passes: int, off: float, squared: bool) -> Spectrum:
-    values = np.maximum(values, 0.0)
-    tail = 0.0 if len(values) == len(mean) else tail
-    size = EPS * max(n, len(mean)) * (1.0 if squared else EPS * max(n, len(mean)))
-    rank = int((values > size * values[0]).sum()) if len(values) else 0
-    return Spectrum(values, V, mean, total, tail, n, rank, solver, passes, off, squared)
+def settled(found: Spectrum) -> Spectrum:
+    """No variance below zero, nothing left over where every axis is kept, and the rank beyond rounding."""
+    values = np.maximum(found.values, 0.0)
+    rounding = EPS * max(found.n, len(found.mean))
+    least = rounding if found.squared else rounding**2
+    rank = int((values > least * values[0]).sum()) if len(values) else 0
+    tail = 0.0 if len(values) == len(found.mean) else found.tail
+    return found._replace(values=values, tail=tail, rank=rank)

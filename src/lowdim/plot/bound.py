@@ -80,7 +80,7 @@ class Plots:
         if law is None:
             raise error("LD216", name="distances", why="fewer than two columns vary")
         return self._call("distances", law.counts, law.columns, effective=law.effective, edges=law.edges, mean=law.mean,
-                          compared=law.compared, **how)
+                          compared=law.compared, law=law.independent_variance / law.mean**2, **how)
 
     # the map and its axes --------------------------------------------------------------------------
     def map(self, **how: Any) -> Plot:
@@ -108,7 +108,7 @@ class Plots:
 
     def axis_cards(self, **how: Any) -> Plot:
         self._axes(1, "axis_cards")
-        return self._call("axis_cards", self._found.axes, level=self._found.settings.level, **how)
+        return self._call("axis_cards", self._found.axes, row_names=self._found.table.row_names, **how)
 
     def reconstruct(self, row: int = 0, **how: Any) -> Plot:
         q = self._axes(1, "reconstruct")

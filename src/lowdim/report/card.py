@@ -20,7 +20,7 @@ vertical-align:top}.ldc .set{font-weight:bold}.ldc summary{cursor:pointer;min-he
 .ldc code{font-size:.85rem}
 </style>"""
 MEANS = {"dims": "how many dimensions, or 'auto': the judges decide", "scale": "'unit': every column counts alike",
-         "level": "level of every interval", "seed": "seed of everything that is drawn"}
+         "level": "level of every interval", "seed": "seed of everything that is drawn", "budget": "how much work the slow judges may do"}
 NEXT = (("found.plot.map()", "the map"), ("found.odd.text()", "the odd rows and why"),
         ("found.fills.text()", "what each column's fills are worth"), ("found.filled", "the table with its gaps filled"))
 MESSAGES = 8
@@ -47,7 +47,7 @@ def words(text: Any, most: int = LONG) -> str:
 def _settings(found: Analysis) -> str:
     usual = type(found.settings)()._asdict()
     rows = "".join(f"<tr><td{' class=set' if usual[key] != value else ''}>{words(key)}</td><td>{words(value)}</td>"
-                   f"<td>{words(MEANS[key])}</td></tr>" for key, value in found.settings._asdict().items())
+                   f"<td>{words(MEANS.get(key, ''))}</td></tr>" for key, value in found.settings._asdict().items())
     return f"<details><summary>Settings (changed ones bold)</summary><table>{rows}</table></details>"
 
 

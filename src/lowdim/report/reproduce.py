@@ -1,0 +1,94 @@
+"""How to get the same numbers again: commands, code, versions, and the files inside the page."""
+from __future__ import annotations
+
+import platform
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lowdim import __version__
+from lowdim.report.parts import Download, Section, csv_text, data_url, grid
+
+if TYPE_CHECKING:
+    from lowdim.analysis import Analysis
+
+
+def file_of(found: Analysis) -> str:
+    """The table's file name, or a stand-in for a table that came from Python."""
+    t = found.table
+    return "table.csv" if t.path is None else Path(t.path).name
+
+
+def command_of(found: Analysis, verb: str, *more: str, rows: bool = True) -> str:
+    """The command that does this again; settings are named where they differ from the usual ones."""
+    s = found.settings
+    name = file_of(found)
+    parts = ["lowdim", *verb.split(), shlex.quote(f"./{name}" if name.startswith("-") else name), *more]
+    if verb not in ("check", "dims", "fill") and s.dims != "auto":
+        parts += ["--dims", str(s.dims)]
+    if verb not in ("check", "dims", "odd") and s.level != 0.9:
+        parts += ["--level", f"{s.level:g}"]
+    if verb not in ("check",) and s.seed != 0:
+        parts += ["--seed", str(s.seed)]
+    if verb != "check" and s.budget is not None:
+        parts += ["--budget", f"{s.budget:g}s"]
+    if s.scale != "unit":
+        parts += ["--scale", s.scale]
+    return " ".join(parts if rows else [*parts, "--no-rows"])
+
+
+def code_of(found: Analysis, line: str = "") -> str:
+    """The same in Python."""
+    s = found.settings
+    usual = type(s)()._asdict()
+    names = {"seed": "random_state"}
+    given = "".join(f", {names.get(key, key)}={value!r}" for key, value in s._asdict().items() if value != usual[key])
+    first = f"import lowdim as ld\nfound = ld.analyse(ld.read({file_of(found)!r}){given})"
+    return f"{first}\n{line}" if line else first
+
+
+def reproduce(found: Analysis, rows: bool) -> Section:
+    """Versions, settings, fingerprint, certificate; the files for download."""
+    t, s = found.table, found.settings
+    facts = grid("How this was made", ("what", "value"), (
+        ("lowdim", __version__), ("Python", platform.python_version()), ("NumPy", np.__version__),
+        ("table", t.name), ("SHA-256", t.sha256), ("shape", f"{t.n} x {t.d}"), ("dimensions asked for", str(s.dims)),
+        ("scale", s.scale), ("interval level", f"{s.level:g}"), ("seed", str(s.seed)),
+        *((name, text) for name, text in found.model.certificate_.rows())))
+    return Section("reproduce", "Reproduce", "The same table, version and settings give the same numbers.",
+                   "The certificate says how the model was fitted and how far its numbers can be trusted. The SHA-256 "
+                   "is that of the table's file: another one means another table.",
+                   "Other processors and other versions of NumPy may differ in the last digits. Options of reading the "
+                   "file (separator, codes for gaps, columns left out) have to be given again.",
+                   command_of(found, "report", rows=rows), code_of(found), grids=(facts,),
+                   downloads=downloads(found) if rows else ())
+
+
+def downloads(found: Analysis) -> tuple[Download, ...]:
+    """Every row's position and distances, and every fill."""
+    t, p, o = found.table, found.posterior, found.odd
+    q, sd = p.mean.shape[1], p.std
+    columns = {"row": np.array(t.row_names, dtype=object),
+               **{f"axis{k + 1}": p.mean[:, k] for k in range(q)}, **{f"sd{k + 1}": sd[:, k] for k in range(q)},
+               "seen": o.seen, "T2": o.T2.value, "T2_p": o.T2.p, "Q": o.Q.value, "Q_p": o.Q.p, "D2_p": o.D2.p,
+               "odd": o.odd}
+    out = [Download("rows.csv", f"{t.n:,} rows: position on each axis, its standard deviation, distances and p-values",
+                    data_url(csv_text(_thin(columns, t.n))))]
+    if found.fills.mask.any():
+        i, j = np.nonzero(found.fills.mask)
+        f = found.fills
+        cells = {"row": np.array(t.row_names, dtype=object)[i], "column": np.array(t.names, dtype=object)[j],
+                 "fill": f.filled[i, j], "lower": f.lower[i, j], "upper": f.upper[i, j]}
+        out.append(Download("fills.csv", f"{len(i):,} fills with their {100 * f.level:.3g}% intervals",
+                            data_url(csv_text(_thin(cells, len(i))))))
+    return tuple(out)
+
+
+def _thin(columns: dict[str, np.ndarray], n: int) -> dict[str, np.ndarray]:
+    """Four figures instead of six where the file is long: a page of 5,000 rows has to stay below 2 MB."""
+    if n <= 1000:
+        return columns
+    return {key: np.array([float(f"{x:.4g}") for x in value.tolist()]) if value.dtype.kind == "f" else value
+            for key, value in columns.items()}
