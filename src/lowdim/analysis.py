@@ -11,6 +11,7 @@ import numpy as np
 from lowdim.data.arrays import ArraySource
 from lowdim.data.block import Array
 from lowdim.data.table import Table, read
+from lowdim.engine.fold import one_blas_thread
 from lowdim.judge.axes import AxisCard, axes
 from lowdim.judge.budget import counts, seconds
 from lowdim.judge.dimensions import Jury, choose_dimension
@@ -180,6 +181,13 @@ def analyse(table: Any, *, dims: int | str = "auto", scale: str | None = None, l
     3
     """
     t = table if isinstance(table, Table) else read(table)
+    with one_blas_thread():  # many small matrices: more threads wait for each other
+        return _analysed(t, dims, scale, level, random_state, budget, tell)
+
+
+def _analysed(t: Table, dims: int | str, scale: str | None, level: float, random_state: int,
+              budget: float | str | None, tell: Tell | None) -> Analysis:
+    """The stages in their order."""
     asked = check_settings(Settings(dims, t.scale if scale is None else scale, level, random_state, seconds(budget)),
                            t.n, t.d)
     often, X, unit = counts(asked.budget, t.n, t.d), ArraySource(t.X, columns=t.names), asked.scale == "unit"

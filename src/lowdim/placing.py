@@ -57,7 +57,8 @@ def _sizes(larger: Array) -> str:
         return f"1 has gaps: its ellipse is {larger[0]:.1f}x larger."
     if len(larger) == 2:
         return f"2 have gaps: their ellipses are {larger[0]:.1f}x and {larger[1]:.1f}x larger."
-    return f"{len(larger)} have gaps: their ellipses are {larger.min():.1f}x to {larger.max():.1f}x larger."
+    low, high = f"{larger.min():.1f}x", f"{larger.max():.1f}x"
+    return f"{len(larger)} have gaps: their ellipses are {low}{'' if low == high else f' to {high}'} larger."
 
 
 def place(model: LinearGaussian, names: tuple[str, ...], new: Any, *, level: float = 0.95, **options: Any) -> Placed:

@@ -71,7 +71,10 @@ def commands() -> None:
 def main() -> None:
     """Run the command; what goes wrong is a message and an exit code, never a traceback (unless --debug)."""
     import io
+    import os
 
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # our own threads share the rows out
+        os.environ.setdefault(name, "1")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a character shows a question mark
             stream.reconfigure(errors="replace")

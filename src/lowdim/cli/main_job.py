@@ -12,7 +12,16 @@ from lowdim.cli.progress import Interrupts, Stages
 if TYPE_CHECKING:
     from lowdim.analysis import Analysis
 
-DIMS = click.option("--dims", default="auto", metavar="K", help="auto, or how many dimensions.")
+def asked_dims(context: click.Context, option: click.Parameter, dims: str) -> int | str:
+    """The --dims option as `analyse` wants it."""
+    if dims == "auto":
+        return dims
+    if not dims.isdigit():
+        raise click.BadParameter(f"'{dims}' is neither auto nor a whole number")
+    return int(dims)
+
+
+DIMS = click.option("--dims", default="auto", metavar="K", callback=asked_dims, help="auto, or how many dimensions.")
 LEVEL = click.option("--level", default=0.9, show_default=True, help="Level of the intervals.")
 SEED = click.option("--seed", default=0, show_default=True, help="Seed of everything that is drawn.")
 BUDGET = click.option("--budget", metavar="TIME", help="About how long, e.g. 30s: sets how often the slow parts "
@@ -24,7 +33,7 @@ class Asked(NamedTuple):
 
     file: str
     options: dict[str, Any]  # of reading
-    dims: str = "auto"
+    dims: int | str = "auto"
     level: float = 0.9
     seed: int = 0
     budget: str | float | None = None
@@ -32,15 +41,6 @@ class Asked(NamedTuple):
     @property
     def strict(self) -> bool:
         return bool(self.options.get("strict"))
-
-
-def asked_dims(dims: str) -> int | str:
-    """The --dims option as `analyse` wants it."""
-    if dims == "auto":
-        return dims
-    if not dims.isdigit():
-        raise click.BadParameter(f"'{dims}' is neither auto nor a whole number", param_hint="--dims")
-    return int(dims)
 
 
 def again(asked: Asked) -> Asked:
@@ -53,7 +53,7 @@ def again(asked: Asked) -> Asked:
     if "model.lowdim" in run.told["files"]:
         _ = run.table  # unchanged since then, or an error
     s = run.settings
-    return Asked(run.path, run.options, str(s.dims), s.level, s.seed, s.budget)
+    return Asked(run.path, run.options, s.dims, s.level, s.seed, s.budget)
 
 
 def command_line() -> str:
@@ -74,7 +74,7 @@ def analysed(asked: Asked, folder: str | None = None) -> Analysis:
     table = open_table(asked.file, asked.options)
     with Interrupts() as interrupts, Stages(said().quiet, interrupts) as stages:
         try:
-            return analyse(table, dims=asked_dims(asked.dims), scale=table.scale, level=asked.level,
+            return analyse(table, dims=asked.dims, scale=table.scale, level=asked.level,
                            random_state=asked.seed, budget=asked.budget, tell=stages)
         except Stopped as stopped:
             if folder is None:
@@ -151,7 +151,7 @@ def dims_command(file: str, seed: int, budget: str | None, quiet: bool, as_json:
 @SEED
 @BUDGET
 @table_options
-def fit_command(file: str, out: str | None, dims: str, level: float, seed: int, budget: str | None, quiet: bool,
+def fit_command(file: str, out: str | None, dims: int | str, level: float, seed: int, budget: str | None, quiet: bool,
                 as_json: bool, **given: Any) -> None:
     """Analyse a table and save a run folder, without a report."""
     from lowdim.runs import save_run
@@ -176,7 +176,7 @@ def fit_command(file: str, out: str | None, dims: str, level: float, seed: int, 
 @SEED
 @BUDGET
 @table_options
-def report_command(file: str, out: str | None, no_rows: bool, dims: str, level: float, seed: int,
+def report_command(file: str, out: str | None, no_rows: bool, dims: int | str, level: float, seed: int,
                    budget: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
     """The whole analysis: five sentences, an HTML report and a run folder. FILE may be a run folder."""
     asked = Asked(file, reading(given), dims, level, seed, budget)

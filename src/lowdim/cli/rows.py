@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowdim.cli.common import common_options, hear, open_table, print_json, reading, say, stem, table_options
-from lowdim.cli.main_job import DIMS, SEED, asked_dims
+from lowdim.cli.main_job import DIMS, SEED
 
 if TYPE_CHECKING:
     from lowdim.data.arrays import ArraySource
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from lowdim.runs import SavedRun
 
 
-def model_of(target: str, options: dict[str, Any], dims: str, seed: int) -> tuple[ProbabilisticPCA, Table, ArraySource]:
+def model_of(target: str, options: dict[str, Any], dims: int | str, seed: int
+             ) -> tuple[ProbabilisticPCA, Table, ArraySource]:
     """A model and its rows: a run's own, or one fitted to a table now."""
+    from lowdim.analysis import Settings, check_settings
     from lowdim.data.arrays import ArraySource
     from lowdim.judge.dimensions import choose_dimension
     from lowdim.models.linear import ProbabilisticPCA
@@ -29,10 +31,11 @@ def model_of(target: str, options: dict[str, Any], dims: str, seed: int) -> tupl
         run = load_run(target)
         return run.model, run.table, ArraySource(run.table.X, columns=run.table.names)
     table = open_table(target, options)
-    X, unit, q = ArraySource(table.X, columns=table.names), table.scale == "unit", asked_dims(dims)
-    if q == "auto":
-        q = min(choose_dimension(X, standardize=unit, random_state=seed).q, table.d - 1)
-    return ProbabilisticPCA(int(q), standardize=unit).fit(X, sample_weight=table.weight), table, X
+    X, unit = ArraySource(table.X, columns=table.names), table.scale == "unit"
+    check_settings(Settings(dims, table.scale), table.n, table.d)
+    if dims == "auto":
+        dims = min(choose_dimension(X, standardize=unit, random_state=seed).q, table.d - 1)
+    return ProbabilisticPCA(int(dims), standardize=unit).fit(X, sample_weight=table.weight), table, X
 
 
 @click.command("odd")
@@ -42,7 +45,7 @@ def model_of(target: str, options: dict[str, Any], dims: str, seed: int) -> tupl
 @DIMS
 @SEED
 @table_options
-def odd_command(target: str, level: float, out: str | None, dims: str, seed: int, quiet: bool, as_json: bool,
+def odd_command(target: str, level: float, out: str | None, dims: int | str, seed: int, quiet: bool, as_json: bool,
                 **given: Any) -> None:
     """The odd rows of a table or a run, and why."""
     from lowdim.judge.odd import odd_rows

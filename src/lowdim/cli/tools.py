@@ -26,11 +26,10 @@ METHODS = (
 @SEED
 @BUDGET
 @table_options
-def plot_command(name: str | None, target: str | None, out: str | None, listed: bool, dims: str, level: float,
+def plot_command(name: str | None, target: str | None, out: str | None, listed: bool, dims: int | str, level: float,
                  seed: int, budget: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
     """Draw a named plot of a table or a run folder."""
     from lowdim.plot.gallery import GALLERY
-    from lowdim.runs import replacing
 
     if listed:
         return print_json(plots=list(GALLERY)) if as_json else say("\n".join(GALLERY))
@@ -38,6 +37,8 @@ def plot_command(name: str | None, target: str | None, out: str | None, listed: 
         raise click.UsageError("give a plot and a table or a run folder; lowdim plot --list names the plots")
     if name not in GALLERY:
         raise click.BadParameter(f"'{name}' is not a plot; lowdim plot --list names them", param_hint="NAME")
+    from lowdim.runs import replacing
+
     found = analysed(again(Asked(target, reading(given), dims, level, seed, budget)))
     plot = found.plot.draw(name)
     out = out or f"{name}.svg"

@@ -1,6 +1,7 @@
 """The models that fill gaps: variational Bayesian PCA, or any linear-Gaussian model."""
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -9,10 +10,12 @@ from sklearn.base import clone
 
 from lowdim.data.block import Array
 from lowdim.judge.shrunk import shrunk
+from lowdim.messages import LowdimWarning
 from lowdim.models.linear import LinearGaussian, ProbabilisticPCA
 
 TRIAL = 1e-2  # nats within which a trial fit has converged: far below what a fill can show
 MOST = 30  # dimensions offered to a small table; those it has no use for are dropped
+PASSES = 60  # of the whole Gaussian: where it needs more, noise leads it, and it will not be chosen
 MANY = 10  # rows a column from which all directions together, shrunk by nothing, are worth a try
 
 
@@ -43,10 +46,13 @@ def by_shrinkage(q: int) -> Engine:
     return engine
 
 
-def by_model(model: LinearGaussian) -> Engine:
+def by_model(model: LinearGaussian, *, quiet: bool = False) -> Engine:
     """A linear-Gaussian model, fitted once to the table and anew to each table with hidden cells."""
     def engine(X: Array) -> Made:
-        fitted = clone(model).fit(X)
+        with warnings.catch_warnings():
+            if quiet:  # a model nobody asked for
+                warnings.simplefilter("ignore", LowdimWarning)
+            fitted = clone(model).fit(X)
         filled, sd = fitted.impute(X, return_std=True)
         params, frame = fitted.params_, fitted.frame_
         # draws have the fitted noise without the excess that its fitting cost: stretched to the same spread
@@ -67,5 +73,5 @@ def candidates(n: int, d: int, q: int | None) -> list[Engine]:
         return [by_shrinkage(q)]
     tries = [by_shrinkage(max(min(MOST, d - 1, n - 2), 0))]
     if n >= MANY * d and 2 <= d <= MOST:
-        tries.append(by_model(ProbabilisticPCA(d - 1, standardize=True, tol=TRIAL)))
+        tries.append(by_model(ProbabilisticPCA(d - 1, standardize=True, tol=TRIAL, max_iter=PASSES), quiet=True))
     return tries

@@ -94,9 +94,9 @@ def _cards(found: Analysis, rows: bool) -> tuple[Chart, ...]:
     if not found.axes:
         return ()
     if rows:
-        return drawn(found, "axis_cards", row_names=found.table.row_names)
+        return drawn(found, "axis_cards")
     bare = [card._replace(low_rows=(), high_rows=()) for card in found.axes]
-    return (chart(axis_cards(bare, level=found.settings.level)),)
+    return (chart(axis_cards(bare)),)
 
 
 def ends_of(found: Analysis) -> Grid:
@@ -131,9 +131,11 @@ def lost(found: Analysis, rows: bool) -> Section:
     told = grid("Share of each column's variance that the axes keep (R2)", ("column", "share kept", "left over (sd)"),
                 ((names[k], float(share[k]), float(np.sqrt(left[k]))) for k in order))
     q = found.dims
-    sentence = (f"{'The only axis keeps' if q == 1 else f'The {q} axes keep'} {100 * np.mean(share):.0f}% of a column's "
-                f"variance on average: most of {names[order[0]]} ({100 * share[order[0]]:.0f}%), least of "
-                f"{names[order[-1]]} ({100 * share[order[-1]]:.0f}%)." if q else "Without an axis everything is noise.")
+    head = "The only axis keeps" if q == 1 else f"The {q} axes keep"
+    most, least = order[0], order[-1]
+    sentence = (f"{head} {100 * np.mean(share):.0f}% of a column's variance on average: most of {names[most]} "
+                f"({100 * share[most]:.0f}%), least of {names[least]} ({100 * share[least]:.0f}%)." if q
+                else "Without an axis everything is noise.")
     charts = drawn(found, *(("reconstruct", "traverse") if rows else ("traverse",)))
     return Section("lost", "What is lost", sentence,
                    "A row is rebuilt from its first axes, one, two, five and so on; what is left over is noise to the "
@@ -150,11 +152,12 @@ def holds_up(found: Analysis, rows: bool) -> Section:
     turns = grid("How far each axis turns when the rows are drawn again (degrees)",
                  ("axis", "median", "5%", "95%"), ((f"axis {k + 1}", *map(float, np.percentile(a, [50, 5, 95])))
                                                    for k, a in enumerate(s.axes.T)))
-    removed = grid("If one row were removed (degrees)", ("row", "axis that turns most", "axis turns", "map plane turns"),
+    removed = grid("If one row were removed (degrees)",
+                   ("row", "axis that turns most", "axis turns", "map plane turns"),
                    ((r.name, f"axis {r.axis}", r.angle, r.plane) for r in s.removed))
     sentence = s.sentence if rows else f"The map: {s.verdict} when the rows are drawn again."
     charts = drawn(found, *(("stability", "trace") if rows else ("trace",)))
-    law = (chart(distance_law(found), code="found.odd.D2.p"),) if rows else ()
+    law = (chart(distance_law(found), file="rows.csv", code="found.odd.D2.p"),) if rows else ()
     return Section("stability", "Does it hold up?", sentence,
                    "Rows are drawn again with replacement and the model refitted; the clouds show where each row would "
                    "lie. The trace shows the fit's climb: it may never fall. In the last chart rows follow the dashed "

@@ -36,7 +36,8 @@ def table(found: Analysis, rows: bool) -> Section:
     cards = grid("Your columns", header, (_column(c, rows) for c in t.columns), most=500)
     aside = sum(c.role != "number" for c in t.columns)
     told = f", and {aside} set aside" if aside else ""
-    return Section("table", "Your table", f"{t.name} has {t.n:,} rows and {t.d:,} columns of numbers{told} ({t.guess}).",
+    return Section("table", "Your table",
+                   f"{t.name} has {t.n:,} rows and {t.d:,} columns of numbers{told} ({t.guess}).",
                    "Each strip is a histogram of one column, from its smallest to its largest value; the bar on the "
                    "right is its share of gaps. A triangle marks values far from the rest.",
                    "Columns set aside as labels, names or times shape no axis; the changes above list them.",

@@ -20,9 +20,11 @@ vertical-align:top}.ldc .set{font-weight:bold}.ldc summary{cursor:pointer;min-he
 .ldc code{font-size:.85rem}
 </style>"""
 MEANS = {"dims": "how many dimensions, or 'auto': the judges decide", "scale": "'unit': every column counts alike",
-         "level": "level of every interval", "seed": "seed of everything that is drawn", "budget": "how much work the slow judges may do"}
+         "level": "level of every interval", "seed": "seed of everything that is drawn",
+         "budget": "how much work the slow judges may do"}
 NEXT = (("found.plot.map()", "the map"), ("found.odd.text()", "the odd rows and why"),
-        ("found.fills.text()", "what each column's fills are worth"), ("found.filled", "the table with its gaps filled"))
+        ("found.fills.text()", "what each column's fills are worth"),
+        ("found.filled", "the table with its gaps filled"))
 MESSAGES = 8
 LONG = 300  # characters of a sentence: names of columns may be long
 

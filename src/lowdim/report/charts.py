@@ -25,7 +25,7 @@ from lowdim.plot.marks import small, spread_out
 if TYPE_CHECKING:
     from lowdim.analysis import Analysis
 
-MOST = 1500  # points on a small chart
+MOST = 800  # points on a small chart
 PANELS = 6
 CELL = 5  # rows that must share a cell before it is shown in a report without rows
 STRIPS = 16  # columns drawn
@@ -66,7 +66,7 @@ def distance_law(found: Analysis) -> Plot:
     gap = float(np.abs(np.arange(1, n + 1) / n - p).max())
     limit = 1.36 / np.sqrt(n)
     figure, ax = canvas(6.4, 4.0)
-    keep = np.unique(np.concatenate([np.arange(min(n, 200)), spread_out(n, MOST)]))
+    keep = np.unique(np.concatenate([np.arange(min(n, 100)), spread_out(n, 250)]))
     x, y = -np.log10(due[keep]), -np.log10(np.maximum(p[keep], 1e-300))
     top = float(x.max()) * 1.05
     ax.plot([0, top], [0, top], color=GREY, lw=1, ls="--", label="as the model says")
@@ -87,8 +87,8 @@ def density(found: Analysis) -> Plot:
     """The map as counts of rows in cells; cells with fewer than five rows stay empty."""
     xy = found.posterior.mean[:, :2]
     bins = int(np.clip(np.sqrt(len(xy) / 8), 4, 40))
-    reach = 3.2 * xy.std(axis=0)
-    counts, xs, ys = np.histogram2d(*xy.T, bins=bins, range=[(-r, r) for r in np.where(reach > 0, reach, 1.0)])
+    reach = np.maximum(3.2 * xy.std(axis=0), 1e-9).tolist()
+    counts, xs, ys = np.histogram2d(xy[:, 0], xy[:, 1], bins=bins, range=[(-r, r) for r in reach])
     full = counts >= CELL
     figure = blank(6.4, 4.6)
     ax = figure.subplots()

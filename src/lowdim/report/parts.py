@@ -169,11 +169,15 @@ def _number(x: float) -> str:
     return f"{x:.3g}" if x and (abs(x) < 1e-3 or abs(x) >= 1e9) else f"{x:.4g}"
 
 
+def _is_number(x: Any) -> bool:
+    return x is None or (isinstance(x, int | float | np.number) and not isinstance(x, bool))
+
+
 def grid(caption: str, header: tuple[str, ...], rows: Iterable[Sequence[Any]], *, most: int = 200,
          more: str = "") -> Grid:
     """A table from rows of values."""
     kept = [tuple(row) for row in rows]
-    numeric = tuple(all(isinstance(row[k], int | float | np.number) and not isinstance(row[k], bool) or row[k] is None
+    numeric = tuple(all(_is_number(row[k])
                         for row in kept) for k in range(len(header)))
     listed = tuple(tuple(cell(value) for value in row) for row in kept[:most])
     left = more or (f"{len(kept) - most:,} more are left out." if len(kept) > most else "")

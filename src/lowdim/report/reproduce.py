@@ -14,6 +14,10 @@ from lowdim.report.parts import Download, Section, csv_text, data_url, grid
 if TYPE_CHECKING:
     from lowdim.analysis import Analysis
 
+MOST_ROWS, MOST_FILLS = 20_000, 8_000  # lines of a file inside the page
+LONG = 1000  # rows from which a file inside the page keeps fewer figures
+SECOND = ("sd", "T2", "Q", "D2", "lower", "upper")  # columns that need no more than three
+
 
 def file_of(found: Analysis) -> str:
     """The table's file name, or a stand-in for a table that came from Python."""
@@ -70,25 +74,33 @@ def downloads(found: Analysis) -> tuple[Download, ...]:
     """Every row's position and distances, and every fill."""
     t, p, o = found.table, found.posterior, found.odd
     q, sd = p.mean.shape[1], p.std
+    known = q if t.n <= LONG else min(q, 2)
     columns = {"row": np.array(t.row_names, dtype=object),
-               **{f"axis{k + 1}": p.mean[:, k] for k in range(q)}, **{f"sd{k + 1}": sd[:, k] for k in range(q)},
+               **{f"axis{k + 1}": p.mean[:, k] for k in range(q)},
+               **{f"sd{k + 1}": sd[:, k] for k in range(known)},
                "seen": o.seen, "T2": o.T2.value, "T2_p": o.T2.p, "Q": o.Q.value, "Q_p": o.Q.p, "D2_p": o.D2.p,
                "odd": o.odd}
-    out = [Download("rows.csv", f"{t.n:,} rows: position on each axis, its standard deviation, distances and p-values",
-                    data_url(csv_text(_thin(columns, t.n))))]
+    words = f"{_share(t.n, MOST_ROWS, 'rows')}: position on each axis, its standard deviation, distances and p-values"
+    out = [Download("rows.csv", words, data_url(csv_text(_thin(columns, MOST_ROWS))))]
     if found.fills.mask.any():
         i, j = np.nonzero(found.fills.mask)
+        words = f"{_share(len(i), MOST_FILLS, 'fills')} with their {100 * found.fills.level:.3g}% intervals"
         f = found.fills
         cells = {"row": np.array(t.row_names, dtype=object)[i], "column": np.array(t.names, dtype=object)[j],
                  "fill": f.filled[i, j], "lower": f.lower[i, j], "upper": f.upper[i, j]}
-        out.append(Download("fills.csv", f"{len(i):,} fills with their {100 * f.level:.3g}% intervals",
-                            data_url(csv_text(_thin(cells, len(i))))))
+        out.append(Download("fills.csv", words, data_url(csv_text(_thin(cells, MOST_FILLS)))))
     return tuple(out)
 
 
-def _thin(columns: dict[str, np.ndarray], n: int) -> dict[str, np.ndarray]:
-    """Four figures instead of six where the file is long: a page of 5,000 rows has to stay below 2 MB."""
-    if n <= 1000:
+def _share(many: int, most: int, word: str) -> str:
+    """How many lines a file has; of a very long one the first, the others being in the run folder."""
+    return f"{many:,} {word}" if many <= most else f"The first {most:,} of {many:,} {word} (all: the run folder)"
+
+
+def _thin(columns: dict[str, np.ndarray], most: int) -> dict[str, np.ndarray]:
+    """Fewer figures where the file is long: a page of 5,000 rows has to stay below 2 MB."""
+    if max(map(len, columns.values())) <= LONG:
         return columns
-    return {key: np.array([float(f"{x:.4g}") for x in value.tolist()]) if value.dtype.kind == "f" else value
-            for key, value in columns.items()}
+    columns = {key: value[:most] for key, value in columns.items()}
+    return {key: np.array([float(f"{x:.{3 if key.startswith(SECOND) else 4}g}") for x in value.tolist()])
+            if value.dtype.kind == "f" else value for key, value in columns.items()}

@@ -57,15 +57,15 @@ def _cells(px: Array, py: Array, size: tuple[int, int]) -> str:
 def scree_line(found: Analysis, name: str, *, size: tuple[int, int] = (170, 70)) -> str:
     """The eigenvalues as bars, those of the map in colour, shuffled tables as a dashed line."""
     values = np.asarray(found.jury.eigenvalues, dtype=float)[:20]
-    band = None if found.jury.band is None else np.asarray(found.jury.band, dtype=float)[:20]
+    band = np.asarray(found.jury.band, dtype=float)[:20]
     (w, h), q = size, found.dims
     if not len(values):
         return svg(name, size, "Eigenvalues", "None: fewer than two columns vary.", "")
-    tall = max(float(values.max()), 1e-300 if band is None else float(band.max()), 1e-300)
+    tall = max(float(values.max()), float(band.max(initial=0.0)), 1e-300)
     step = w / len(values)
     bars = "".join(f'<rect x="{k * step + 1:.1f}" y="{h - 4 - v:.1f}" width="{step - 2:.1f}" height="{v + 2:.1f}" '
                    f'fill="{BLUE if k < q else "#8a8f94"}"/>' for k, v in enumerate(values / tall * (h - 10)))
-    line = "" if band is None else '<polyline fill="none" stroke="{}" stroke-width="1.5" stroke-dasharray="4 2" points="{}"/>'.format(
-        ORANGE, " ".join(f"{(k + 0.5) * step:.1f},{h - 4 - v:.1f}" for k, v in enumerate(band / tall * (h - 10))))
-    return svg(name, size, "Eigenvalues", f"{q} of {len(values)} kept; the dashed line is the 95% level of shuffled tables.",
-               bars + line)
+    points = " ".join(f"{(k + 0.5) * step:.1f},{h - 4 - v:.1f}" for k, v in enumerate(band / tall * (h - 10)))
+    line = f'<polyline fill="none" stroke="{ORANGE}" stroke-width="1.5" stroke-dasharray="4 2" points="{points}"/>'
+    words = f"{q} of {len(values)} kept; the dashed line is the 95% level of shuffled tables."
+    return svg(name, size, "Eigenvalues", words, bars + line)

@@ -1,0 +1,46 @@
+"""Calling the command in this process and as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from lowdim.cli import run
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+
+
+class Said(NamedTuple):
+    """What a call left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Command:
+    """`lowdim` in this process, in a folder of its own."""
+
+    def __init__(self, capsys, folder: Path) -> None:
+        self.capsys, self.folder = capsys, folder
+
+    def __call__(self, *arguments: object) -> Said:
+        self.capsys.readouterr()
+        code = run([str(a) for a in arguments])
+        said = self.capsys.readouterr()
+        assert "Traceback" not in said.err
+        return Said(code, said.out, said.err)
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(SOURCE), "OPENBLAS_NUM_THREADS": "1"}
+
+
+def child(*arguments: object, cwd: Path, code: str = "from lowdim.cli import main; main()") -> Said:
+    """`lowdim` as a process of its own."""
+    done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], cwd=cwd, env=environment(),
+                          capture_output=True, text=True, timeout=300)
+    return Said(done.returncode, done.stdout, done.stderr)

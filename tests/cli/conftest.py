@@ -1,0 +1,42 @@
+"""What the tests of the command line share: one small table, analysed once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.calls import Command, child
+
+
+def small_table(n: int = 60, d: int = 6, seed: int = 0) -> np.ndarray:
+    """Two dimensions, a tenth of the cells missing, one odd row."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 2)) @ rng.standard_normal((2, d)) + 0.3 * rng.standard_normal((n, d))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[7, 2] = 4.0
+    return X
+
+
+def write_csv(path: Path, X: np.ndarray, names: list[str] | None = None) -> Path:
+    names = names or [f"x{j + 1}" for j in range(X.shape[1])]
+    lines = [",".join(names), *(",".join("" if np.isnan(v) else repr(float(v)) for v in row) for row in X)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def lowdim(capsys, tmp_path, monkeypatch) -> Command:
+    monkeypatch.chdir(tmp_path)
+    return Command(capsys, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory) -> Path:
+    """A folder with small.csv and small.run, made once by a process of its own."""
+    folder = tmp_path_factory.mktemp("made")
+    write_csv(folder / "small.csv", small_table())
+    done = child("fit", "small.csv", "--budget", "1s", cwd=folder)
+    assert done.code == 0, done.err
+    return folder

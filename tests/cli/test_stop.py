@@ -1,0 +1,138 @@
+"""Ctrl-C and crashes: what there is is saved and marked, and no good file is ever half-written over."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from lowdim.analysis import analyse
+from lowdim.cli.progress import STOPPING
+from lowdim.messages import LowdimError
+from lowdim.runs import load_run, replacing, write
+from tests.cli.calls import child, environment
+from tests.cli.conftest import small_table, write_csv
+
+# Ctrl-C as the stage named on the command line begins: from inside, so that no machine is too slow or too fast
+CHILD = """
+import os, signal, sys
+import lowdim.analysis as a
+stage, times = sys.argv.pop(1), int(sys.argv.pop(1))
+home = {"dimensions": "choose_dimension", "fit": "odd_rows", "fills": "fill", "axes": "refits"}[stage]
+real = getattr(a, home)
+def stopped(*args, **kwargs):
+    for _ in range(times):
+        os.kill(os.getpid(), signal.SIGINT)
+    return real(*args, **kwargs)
+setattr(a, home, stopped)
+from lowdim.cli import main
+main()
+"""
+EXPECTED = {"dimensions": [], "fit": ["model.lowdim", "odd.csv", "scores.csv"],
+            "fills": ["fills.csv", "model.lowdim", "odd.csv", "scores.csv"]}
+
+
+@pytest.mark.parametrize("stage", EXPECTED)
+def test_once_saves_what_there_is_and_marks_it(tmp_path, stage):
+    write_csv(tmp_path / "t.csv", small_table())
+    said = child(stage, "1", "fit", "t.csv", "--budget", "1s", cwd=tmp_path, code=CHILD)
+    assert said.code == 130 and said.out == "" and "Traceback" not in said.err
+    assert STOPPING in said.err and "marked as not finished" in said.err
+    told = json.loads((tmp_path / "t.run" / "run.json").read_text())
+    assert told["finished"] is False and sorted(told["files"]) == EXPECTED[stage] and told["sentences"] == []
+    run = load_run(tmp_path / "t.run")
+    assert run.names == tuple(f"x{k}" for k in range(1, 7))
+    if "model.lowdim" in told["files"]:
+        assert run.model.transform(small_table()).shape == (60, told["dims"])
+    else:
+        with pytest.raises(LowdimError, match="stopped before there was a model"):
+            _ = run.model
+    listed = child("runs", cwd=tmp_path)
+    assert listed.code == 0 and "stopped before it was finished" in listed.out
+
+
+def test_at_the_last_stage_everything_is_there(tmp_path):
+    write_csv(tmp_path / "t.csv", small_table())
+    said = child("axes", "1", "fit", "t.csv", "--budget", "1s", cwd=tmp_path, code=CHILD)
+    assert said.code == 0 and json.loads((tmp_path / "t.run" / "run.json").read_text())["finished"] is True
+
+
+def test_twice_leaves_at_once(tmp_path):
+    write_csv(tmp_path / "t.csv", small_table())
+    code = CHILD.replace("    return real", "    import time; time.sleep(60)\n    return real")
+    begun = time.perf_counter()
+    said = child("dimensions", "2", "fit", "t.csv", cwd=tmp_path, code=code.replace(
+        "os.kill(os.getpid(), signal.SIGINT)", "os.kill(os.getpid(), signal.SIGINT); __import__('time').sleep(0.3)"))
+    assert said.code == 130 and time.perf_counter() - begun < 55 and not (tmp_path / "t.run").exists()
+
+
+def test_while_the_report_is_drawn_the_run_is_complete(tmp_path):
+    write_csv(tmp_path / "t.csv", small_table())
+    (tmp_path / "t.report.html").write_text("an older report")
+    code = ("import lowdim.report as r, os, signal\n"
+            "def stopped(*a, **k): os.kill(os.getpid(), signal.SIGINT); import time; time.sleep(60)\n"
+            "r.write_report = stopped\nfrom lowdim.cli import main; main()")
+    said = child("t.csv", "--budget", "1s", cwd=tmp_path, code=code)
+    assert said.code == 130 and said.out.startswith("  1. ") and "is complete; the report was not written" in said.err
+    assert json.loads((tmp_path / "t.run" / "run.json").read_text())["finished"] is True
+    assert (tmp_path / "t.report.html").read_text() == "an older report"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["t.csv", "t.report.html", "t.run"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal to a process group")
+def test_a_real_one_from_outside(tmp_path):
+    write_csv(tmp_path / "t.csv", small_table(n=4000, d=12))
+    process = subprocess.Popen([sys.executable, "-c", "from lowdim.cli import main; main()", "fit", "t.csv"],
+                               cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    while "[ok] read" not in line:
+        line = process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130 and STOPPING in err and out == ""
+    assert json.loads((tmp_path / "t.run" / "run.json").read_text())["finished"] is False
+
+
+def test_python_hears_of_stages_and_may_stop():
+    from lowdim.analysis import Stopped
+
+    heard = []
+
+    def tell(stage, text):
+        heard.append(stage)
+        return stage == "fit"
+
+    with pytest.raises(Stopped) as stopped:
+        analyse(small_table(), dims=2, budget="1s", tell=tell)
+    partial = stopped.value.partial
+    assert heard == ["read", "dimensions", "fit"] and partial.model.n_components_ == 2 and partial.fills is None
+
+
+def test_a_write_that_fails_leaves_the_older_file(tmp_path):
+    path = write(tmp_path / "x.csv", "old")
+    with pytest.raises(ZeroDivisionError), replacing(path) as temp:
+        temp.write_text("half of the n")
+        raise ZeroDivisionError
+    assert path.read_text() == "old" and [p.name for p in tmp_path.iterdir()] == ["x.csv"]
+    with pytest.raises(LowdimError, match="LD304"):
+        write(tmp_path / "no" / "such" / "x.csv", "new")
+    with pytest.raises(LowdimError, match="LD304"):
+        write(tmp_path, "a folder is not a file")
+
+
+def test_a_model_of_another_run_is_refused(tmp_path):
+    from lowdim.runs import save_run
+
+    X = small_table()
+    save_run(analyse(X, dims=2, budget="1s"), tmp_path / "a.run")
+    save_run(analyse(np.where(np.isnan(X), np.nan, X * 2), dims=1, budget="1s"), tmp_path / "b.run")
+    os.replace(tmp_path / "b.run" / "model.lowdim", tmp_path / "a.run" / "model.lowdim")
+    with pytest.raises(LowdimError, match="not the one that run.json tells of"):
+        _ = load_run(tmp_path / "a.run").model

@@ -1,0 +1,78 @@
+"""A report that was asked to show no row: no name, no value, no count below five."""
+from __future__ import annotations
+
+import csv
+import re
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+
+from lowdim.messages import CATALOGUE, message
+from lowdim.report import private
+from lowdim.report.charts import density, spreads
+from lowdim.report.parts import cell
+from tests.report import made
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return unquote(made.page("small", rows=False))
+
+
+def test_no_row_name_no_cell_no_label_is_in_the_page(text):
+    found = made.small()
+    with open(found.table.path, encoding="utf-8", newline="") as lines:
+        rows = list(csv.reader(lines))[1:]
+    assert len(rows) == found.table.n
+    for name, label, *cells in rows:
+        assert name not in text and label not in text
+        for value in filter(None, cells):
+            assert value not in text and value.removesuffix(".0") not in text
+            assert cell(float(value)) not in text
+    assert any(name in unquote(made.page("small")) for name, *_ in rows)  # the search would find it
+
+
+def test_positions_and_distances_of_rows_are_not_in_the_page(text):
+    found = made.small()
+    for value in [*found.posterior.mean.ravel(), *found.odd.D2.value]:
+        assert f"{value:.6g}" not in text and f"{value:.4g}" not in re.sub(r"<svg.*?</svg>", "", text, flags=re.DOTALL)
+
+
+def test_section_order_is_kept_and_row_charts_are_gone(text):
+    ids = re.findall(r'<section id="(\w+)"', text)
+    assert ids == re.findall(r'<section id="(\w+)"', made.page("small"))
+    charts = set(re.findall(r'id="chart-(\w+)"', text))
+    assert charts <= {"spreads", "scree", "jury", "heldout", "density", "axis_cards", "loadings", "hinton",
+                      "calibration", "traverse", "trace"}
+    assert "density" in charts and 'download="rows.csv"' not in text and "end rows" not in text
+
+
+def test_cells_hold_five_rows_or_more():
+    assert (density(made.small()).data["rows"] >= 5).all()
+    counts = spreads(made.small()).data["count"]
+    assert ((counts == 0) | (counts >= 5)).all() and counts.sum() > 0
+
+
+def test_small_counts_are_not_told():
+    assert [private.few(k) for k in (0, 1, 4, 5, 1200)] == ["0", "fewer than 5", "fewer than 5", "5", "1,200"]
+    assert "zq-0007" not in " ".join(private.sentences(made.small()))
+    assert "Fewer than 5 odd rows found" in private.sentences(made.small())[3]
+
+
+def test_messages_lose_their_examples():
+    kept = private.change(message("LD122", where="line 3: 'secret'", column="a", share="46%", others=9, flag="a"))
+    assert "'a' is 46% empty" in kept.what and "secret" not in str(kept)
+    told = private.change(message("LD191", what="2 rows repeat", rows="secret-1, secret-2"))
+    assert "secret" not in str(told) and told.code == "LD191"
+    for code in private.COLUMNS_ONLY:
+        for name in {code, f"{code}.table"} & set(CATALOGUE):
+            facts = set(re.findall(r"{(\w+)", CATALOGUE[name].what))
+            assert not facts & {"value", "rows", "example", "type", "line"} - ({"type", "line"} if code in (
+                "LD117", "LD008") else set()), name
+
+
+def test_every_number_column_still_has_its_summary(text):
+    found = made.small()
+    for name, mean in zip(found.table.names, np.nanmean(found.table.X, axis=0), strict=True):
+        assert name in text and cell(float(mean)) in text
