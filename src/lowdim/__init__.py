@@ -2,7 +2,25 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # so that editors and type checkers know what the lazy names are
+    from lowdim import datasets, laws, messages
+    from lowdim.analysis import analyse
+    from lowdim.data.arrays import as_source
+    from lowdim.data.table import read
+    from lowdim.engine.fold import Run
+    from lowdim.engine.merge import Moments
+    from lowdim.judge.dimensions import choose_dimension
+    from lowdim.judge.distances import distance_law
+    from lowdim.math.rotate import procrustes, rotate
+    from lowdim.models.dual import DualPPCA
+    from lowdim.models.factor_analysis import FactorAnalysis
+    from lowdim.models.functions import total_least_squares, whiten
+    from lowdim.models.linear import PPCA, ProbabilisticPCA
+    from lowdim.models.pca import PCA
+    from lowdim.persist import load
+    from lowdim.runs import load_run
 
 __version__ = "0.1.0"
 
@@ -29,7 +47,29 @@ _HOMES = {
     "laws": "",
     "messages": "",
 }
-__all__ = sorted(_HOMES)
+__all__ = [
+    "PCA",
+    "PPCA",
+    "DualPPCA",
+    "FactorAnalysis",
+    "Moments",
+    "ProbabilisticPCA",
+    "Run",
+    "analyse",
+    "as_source",
+    "choose_dimension",
+    "datasets",
+    "distance_law",
+    "laws",
+    "load",
+    "load_run",
+    "messages",
+    "procrustes",
+    "read",
+    "rotate",
+    "total_least_squares",
+    "whiten",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -136,10 +136,16 @@ class Analysis:
         return explain_row(self.model, self._source, row, row_names=self.table.row_names)
 
     def apply(self, new: Any, *, level: float = 0.95, **options: Any) -> Placed:
-        """Place new rows (a path, a frame, an array) on this map; `options` say how to read them."""
+        """Place new rows (a path, a frame, an array) on this map; `options` say how to read them.
+
+        Columns whose logarithm was taken, and labels that were encoded, are treated as they were.
+        """
         from lowdim.placing import place
 
-        return place(self.model, self.table.names, new, level=level, **options)
+        numbers = [c for c in self.table.columns if c.role == "number"]
+        done = {"log": tuple(c.name for c in numbers if c.note.startswith("logarithm")),
+                "encode": tuple(dict.fromkeys(c.name.split("=")[0] for c in numbers if c.note.startswith("encoded")))}
+        return place(self.model, self.table.names, new, level=level, **{**done, **options})
 
     def report(self, path: str, *, rows: bool = True) -> Path:
         """Write the report; `rows=False` leaves out every row's values and names."""
@@ -159,10 +165,19 @@ class Analysis:
             return pl.DataFrame(np.asarray(values), schema=list(columns), orient="row")
         return values
 
+    def _repr_html_(self) -> str:
+        from lowdim.report.card import card
+
+        return card(self)
+
     def __repr__(self) -> str:
         n, d = self.table.X.shape
-        noise = 100 * self.noise_share
-        return (f"PPCA · {n} x {d}, {self.gaps.gaps} gaps\n{self.dims} dimensions ({self.jury.sentence})\n"
+        noise, q, words = 100 * self.noise_share, self.dims, self.jury.sentence
+        if self.settings.dims != "auto":
+            words = f"asked for; the judges say {words}"
+        elif words.startswith(f"{q}"):
+            words = words.removeprefix(f"{q}").strip(" ()") or "the judges agree"
+        return (f"PPCA · {n} x {d}, {self.gaps.gaps} gaps\n{q} dimension{'' if q == 1 else 's'} ({words})\n"
                 f"{100 - noise:.0f}% shared / {noise:.0f}% noise\n"
                 f"{self.model.certificate_.reason} in {self.model.n_iter_} passes")
 

@@ -180,6 +180,9 @@ CATALOGUE: dict[str, Entry] = {
                    "the fit may follow the noise", "fewer n_components"),
     "LD214": Entry(FitError, "{model} came to a {name} that is not finite",
                    "the model is as it was before this fit", "please report this table's shape and scale"),
+    "LD217": Entry(ModelWarning, "The axes hold {times} times the variance of the seen cells: they follow the noise",
+                   "least squares on few seen cells a row has no other limit", "use ProbabilisticPCA, or fewer "
+                   "n_components"),
     "LD215": Entry(OptionError, "The plot '{name}' needs at least {least} dimension(s), and there are {q}",
                    "the table has too little shared structure for it", "ask for more dims, or choose another plot"),
     "LD216": Entry(OptionError, "The plot '{name}' does not apply to this table", "{why}", "choose another plot"),
@@ -307,6 +310,6 @@ def error(code: str, where: str = "", **facts: Any) -> LowdimError:
 def warn(code: str, where: str = "", **facts: Any) -> None:
     """Give the warning of a code, pointing at the caller's line, not at ours."""
     level, frame = 1, sys._getframe(0)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("lowdim."):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("lowdim.", "sklearn.")):
         level, frame = level + 1, frame.f_back
     warnings.warn(str(message(code, where, **facts)), CATALOGUE[code].kind, stacklevel=level)

@@ -9,6 +9,7 @@ from lowdim.data.arrays import ArraySource
 from lowdim.data.block import Array
 from lowdim.data.newrows import NewRows, read_rows
 from lowdim.judge.odd import OddRows, odd_rows
+from lowdim.judge.verdicts import because
 from lowdim.messages import Message, message
 from lowdim.models.linear import LinearGaussian
 from lowdim.models.posterior import Posterior
@@ -48,7 +49,7 @@ class Placed(NamedTuple):
         first = self.odd.rows[0]
         rate = f"{100 * (1 - self.odd.level):.3g}% false discovery rate"
         return (f"{text}\n{k} row{' is' if k == 1 else 's are'} outside the table's experience ({rate}): "
-                f"row {first.name}, because {first.reason}{'' if k == 1 else '; ...'}.")
+                f"{'' if k == 1 else 'first of all '}row {first.name}, because {because(first)}.")
 
 
 def _sizes(larger: Array) -> str:

@@ -5,6 +5,7 @@ import base64
 import contextlib
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -18,7 +19,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-extensions",
          "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
          "--disable-dev-shm-usage", "--remote-debugging-pipe")
-PATIENCE = 60.0  # seconds for one answer: the machine may be busy
+PATIENCE = 20.0  # seconds for one answer: the machine may be busy
 
 
 def browser() -> str | None:
@@ -61,6 +62,8 @@ class Chrome:
 
     def hear(self) -> dict[str, Any]:
         while b"\0" not in self.buffer:
+            if not select.select([self.reader], [], [], PATIENCE)[0]:
+                raise TimeoutError("the browser says nothing")
             got = os.read(self.reader, 1 << 20)
             assert got, "the browser has gone"
             self.buffer += got
@@ -95,8 +98,8 @@ class Tab:
     def __init__(self, chrome: Chrome, *, width: int = 1100, height: int = 900, script: bool = True,
                  dark: bool = False) -> None:
         self.chrome = chrome
-        context = chrome.send("Target.createBrowserContext")["browserContextId"]
-        target = chrome.send("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        self.context = chrome.send("Target.createBrowserContext")["browserContextId"]
+        target = chrome.send("Target.createTarget", url="about:blank", browserContextId=self.context)["targetId"]
         self.session = chrome.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.send(f"{domain}.enable")

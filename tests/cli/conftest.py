@@ -32,6 +32,12 @@ def lowdim(capsys, tmp_path, monkeypatch) -> Command:
     return Command(capsys, tmp_path)
 
 
+@pytest.fixture
+def no_drawing(monkeypatch) -> None:
+    """The report as one line: drawing it takes longer than everything else, and is tested elsewhere."""
+    monkeypatch.setattr("lowdim.report.write_report", lambda found, path, rows=True: Path(path).write_text("drawn"))
+
+
 @pytest.fixture(scope="session")
 def made(tmp_path_factory) -> Path:
     """A folder with small.csv and small.run, made once by a process of its own."""

@@ -72,8 +72,3 @@ def test_messages_about_it_are_harmless_too(lowdim, table):
     said = lowdim("help", "LD\x1b[2J")
     assert said.code == 2 and all(code not in said.err for code in BAD)
 
-
-def test_the_report_holds_no_markup_of_theirs(lowdim, table):
-    harmless(lowdim("report", table, "--id", "who", "--dims", "2", "--budget", "1s", "-o", "r.html"))
-    text = (lowdim.folder / "r.html").read_text(encoding="utf-8")
-    assert "<script>alert" not in text and all(code not in text for code in ("\x1b", "\x07", "\x9b"))

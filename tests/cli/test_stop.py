@@ -88,8 +88,8 @@ def test_while_the_report_is_drawn_the_run_is_complete(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal to a process group")
 def test_a_real_one_from_outside(tmp_path):
     write_csv(tmp_path / "t.csv", small_table(n=4000, d=12))
-    process = subprocess.Popen([sys.executable, "-c", "from lowdim.cli import main; main()", "fit", "t.csv"],
-                               cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-c", "from lowdim.cli import main; main()", "fit", "t.csv"], text=True,
+                               cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stderr is not None
     line = process.stderr.readline()
     while "[ok] read" not in line:
@@ -134,5 +134,5 @@ def test_a_model_of_another_run_is_refused(tmp_path):
     save_run(analyse(X, dims=2, budget="1s"), tmp_path / "a.run")
     save_run(analyse(np.where(np.isnan(X), np.nan, X * 2), dims=1, budget="1s"), tmp_path / "b.run")
     os.replace(tmp_path / "b.run" / "model.lowdim", tmp_path / "a.run" / "model.lowdim")
-    with pytest.raises(LowdimError, match="not the one that run.json tells of"):
+    with pytest.raises(LowdimError, match=r"not the one that run\.json tells of"):
         _ = load_run(tmp_path / "a.run").model

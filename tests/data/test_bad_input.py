@@ -90,7 +90,7 @@ NUMBERS: dict[str, tuple[Any, Any]] = {
     "[9] one cell 1e300": (put(1e300, (3, 1)), OUTLIER),
     "[9] one cell 1e200, not in the sample": (np.vstack([NOISE] * 80 + [[[1e200, 0, 0, 0, 0]]]),
                                               {"fa": "W LD152 LD204", "rest": "W LD152 LD202"}),
-    "[10] two clusters 1e6 apart": (B + 1e6 * (np.arange(60) % 2)[:, None], FLOOR),
+    "[10] two clusters 1e6 apart": (B + 1e6 * (np.arange(60) % 2)[:, None], SINGULAR),
     "[11] exact ties": (np.tile(np.vstack([np.eye(4), -np.eye(4)]), (5, 1)),
                         {"pca": "W LD203", "ppca": "W LD203", "rest": "E"}),
     "[12] isotropic noise": (NOISE, ALL),

@@ -234,11 +234,11 @@ def test_plan_refuses_and_names_an_alternative():
                                              (FactorAnalysis(1), "fewer columns"), (DualPPCA(2), "ProbabilisticPCA")],
                          ids=["pca", "ppca", "fa", "dual"])
 def test_models_refuse_before_they_start(model, word):
-    """A million bytes are too few for anything; the refusal comes before any row is read."""
+    """Ten thousand bytes are too few for anything; the refusal comes before any row is read."""
     source = as_source(table())
     source.read = None  # reading would raise a TypeError
     with pytest.raises(BudgetError, match="LD170") as caught:
-        model.fit(source, run=Run(memory=10**6))
+        model.fit(source, run=Run(memory=10**4))
     assert word in caught.value.fix
     assert "params_" not in vars(model)
 
@@ -250,7 +250,7 @@ def test_a_generous_allowance_changes_nothing():
 
 def test_peak_of_a_dual_model_counts_the_whole_table():
     """A streaming model's peak does not grow with the rows; a dual one holds the table."""
-    few, many = (PPCA(2)._cost(n, 10).peak for n in (10**4, 10**8))
+    few, many = (PPCA(2)._cost(n, 10).peak for n in (10**6, 10**8))
     assert few == many
     assert DualPPCA(2)._cost(10**8, 10).peak > 8 * 10**9
 

@@ -71,9 +71,13 @@ def hostile() -> Analysis:
     return analyse(read(path, id="plot_id"), dims=3)
 
 
+def page(name: str, rows: bool = True) -> str:
+    return _page(name, rows)
+
+
 @functools.cache
-def page(name: str, rows: bool = True, when: str = "2026-01-02 03:04 UTC") -> str:
-    return report_html({"small": small, "hostile": hostile}[name](), rows=rows, when=when)
+def _page(name: str, rows: bool) -> str:
+    return report_html({"small": small, "hostile": hostile}[name](), rows=rows, when="2026-01-02 03:04 UTC")
 
 
 @functools.cache

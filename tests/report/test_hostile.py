@@ -8,7 +8,7 @@ import pytest
 from jinja2 import Environment, PackageLoader
 
 from lowdim.messages import Message
-from lowdim.plot.base import Plot, canvas, headline
+from lowdim.plot.base import Plot, canvas, printable, style
 from lowdim.report.card import card
 from lowdim.report.parts import Bar, Download, RowStory, Section, chart, data_url, grid
 from lowdim.report.sections import Page, Trust
@@ -23,11 +23,11 @@ PAGE_TAGS = {"html", "head", "meta", "title", "style", "body", "a", "header", "h
 
 def plot_of(text: str) -> Plot:
     """A plot that says `text` wherever a plot can."""
-    figure, ax = canvas(3, 2)
-    ax.bar([0], [1])
-    ax.set_xticks([0], [text.replace("\0", "")])
-    ax.set_title(text.replace("\0", ""))
-    headline(figure, text)
+    with style():
+        figure, ax = canvas(3, 2)
+        ax.bar([0], [1])
+        ax.set_xticks([0], [printable(text)])
+        ax.set_title(printable(text))
     return Plot("test", figure, title=text, sentence=text, data={text: np.array([text]), "x": np.array([1.0])})
 
 

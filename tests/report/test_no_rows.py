@@ -28,15 +28,17 @@ def test_no_row_name_no_cell_no_label_is_in_the_page(text):
     for name, label, *cells in rows:
         assert name not in text and label not in text
         for value in filter(None, cells):
-            assert value not in text and value.removesuffix(".0") not in text
-            assert cell(float(value)) not in text
+            assert value not in text
     assert any(name in unquote(made.page("small")) for name, *_ in rows)  # the search would find it
 
 
 def test_positions_and_distances_of_rows_are_not_in_the_page(text):
     found = made.small()
-    for value in [*found.posterior.mean.ravel(), *found.odd.D2.value]:
-        assert f"{value:.6g}" not in text and f"{value:.4g}" not in re.sub(r"<svg.*?</svg>", "", text, flags=re.DOTALL)
+    shown = set(re.findall(r"\d+\.\d+", re.sub(r"<svg.*?</svg>", "", text, flags=re.DOTALL)))
+    for value in np.abs([*found.posterior.mean.ravel(), *found.odd.D2.value]):
+        assert len(f"{value:.6g}") < 7 or f"{value:.6g}" not in shown  # 1.2 is anybody's
+    full = set(re.findall(r"\d+\.\d+", unquote(made.page("small"))))
+    assert f"{abs(found.posterior.mean[0, 0]):.6g}" in full  # the search would find it
 
 
 def test_section_order_is_kept_and_row_charts_are_gone(text):

@@ -78,6 +78,9 @@ def as_source(X: Any, *, weight: Any = None, zeros: str = "values", tile: int | 
         return X if weight is None else X.weighted(check_weight(weight, X.n))
     if zeros not in ("values", "gaps"):
         raise error("LD210", option="zeros", value=zeros, allowed="'values' or 'gaps'")
+    if (tile is not None and tile < 1) or block_tiles < 1 or block_tiles & (block_tiles - 1):
+        raise error("LD210", option="tile, block_tiles", value=(tile, block_tiles),
+                    allowed="tile >= 1 and block_tiles a power of two")
     where: dict[str, Any] = {"tile": tile, "block_tiles": block_tiles}
     source = _open(X, zeros, where)
     if source.d == 0:

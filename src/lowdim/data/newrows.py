@@ -30,7 +30,7 @@ class NewRows(NamedTuple):
 def read_rows(table: Any, wanted: tuple[str, ...], **options: Any) -> NewRows:
     """Read new rows; the columns of the model are numbers whatever they look like.
 
-    >>> read_rows(np.array([[1.0, 2.0]]), ("c2", "c1", "c9")).X
+    >>> read_rows(np.array([[1.0, 2.0]]), ("c2", "c1", "c9")).X  # by name; an array of three would be by position
     array([[ 2., 1., nan]])
     """
     if isinstance(table, Table):
@@ -41,6 +41,8 @@ def read_rows(table: Any, wanted: tuple[str, ...], **options: Any) -> NewRows:
     raw = turned(raw) if how.transpose else raw
     notes = Notes(raw.name, raw.unit)
     notes.found.extend(raw.notes)
+    if raw.names is None and not raw.path and how.names is None and len(raw.cells) == len(wanted):
+        raw = raw._replace(names=list(wanted))  # an array has no names: its columns are the model's, in order
     raw, names, blank = _named(raw, how, notes)
     encode, how = how.encode, _here(how, names, wanted)
     parsed, _, _ = tell_apart(raw, names, how, notes)

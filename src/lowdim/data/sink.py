@@ -28,6 +28,10 @@ class ArraySink:
     def write(self, start: int, rows: Array) -> None:
         if self.out is None:
             self.out = np.empty((self.n, *rows.shape[1:]))
+        want = (self.n, *rows.shape[1:])
+        if self.out.shape != want or self.out.dtype != np.float64:
+            raise error("LD210", option="out", value=f"{self.out.dtype} array of shape {self.out.shape}",
+                        allowed=f"a float64 array of shape {want}")
         self.out[start: start + len(rows)] = rows
 
     def close(self) -> Array:

@@ -116,6 +116,8 @@ def finish(values: Array, mask: Mask | None, weight: Array | None, start: int,
         return Block(values, None, weight, start)
     seen = ~np.isnan(values) if mask is None else mask & ~np.isnan(values)
     values = np.where(seen, values, 0.0)
+    if weight is not None:
+        seen |= (weight == 0.0)[:, None]  # what counts for nothing has no gaps either
     if not finite and not np.isfinite(values).all():
         i, j = np.argwhere(~np.isfinite(values))[0]
         row = int(np.arange(rows.start, rows.stop)[i] if isinstance(rows, slice) else rows[i])

@@ -58,11 +58,17 @@ class Serial:
         return map(f, indices)
 
 
+def cores() -> int:
+    """Cores this process may use; not every system says which."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
+
+
 class Threads:
     """As many blocks at a time as there are cores, and never many more in memory."""
 
     def __init__(self, workers: int | None = None) -> None:
-        self.workers = workers or len(os.sched_getaffinity(0))
+        self.workers = workers or cores()
 
     def map(self, f: Callable[[int], T], indices: Sequence[int]) -> Iterator[T]:
         if len(indices) < 2 or self.workers < 2:

@@ -30,7 +30,7 @@ class Moments(NamedTuple):
     @property
     def centre(self) -> Array:
         """The mean itself."""
-        return np.asarray(self.mean + self.shift)
+        return np.asarray(self.mean, dtype=np.float64) + self.shift
 
     def merge(self, other: Self) -> Self:
         n = self.n + other.n
@@ -104,6 +104,7 @@ class Columns(NamedTuple):
     mean: Array
     scatter: Array
     size: Array  # largest magnitude
+    holes: int = 0  # empty cells, whatever their weight
 
     def merge(self, other: Self) -> Self:
         count = self.seen + other.seen
@@ -111,11 +112,12 @@ class Columns(NamedTuple):
         step = other.mean - self.mean
         scatter = self.scatter + other.scatter + step**2 * (self.seen * other.seen / safe)
         return type(self)(self.n + other.n, self.empty + other.empty, count,
-                          self.mean + step * (other.seen / safe), scatter, np.maximum(self.size, other.size))
+                          self.mean + step * (other.seen / safe), scatter, np.maximum(self.size, other.size),
+                          self.holes + other.holes)
 
     @property
     def gaps(self) -> bool:
-        return bool((self.seen < self.n).any())
+        return self.holes > 0
 
     @property
     def variance(self) -> Array:
@@ -138,7 +140,8 @@ def columns(block: Block) -> Columns:
     empty = 0.0 if block.mask is None else float(
         (~block.mask.any(axis=1)).sum() if w is None else w[~block.mask.any(axis=1)].sum())
     scatter = (off if weight is None else weight * off).sum(axis=0)
-    return Columns(block.size, empty, count, mean, scatter, np.abs(x).max(axis=0, initial=0.0))
+    holes = 0 if block.mask is None else int(block.mask.size - block.mask.sum())
+    return Columns(block.size, empty, count, mean, scatter, np.abs(x).max(axis=0, initial=0.0), holes)
 
 
 class Survey(NamedTuple):

@@ -35,6 +35,7 @@ class Fit(NamedTuple):
     converged: bool
     reason: str
     solver: str
+    left: float = 0.0  # what the objective may still gain, in nats
 
 
 class Monitor:
@@ -107,5 +108,6 @@ class Monitor:
         """The best seen."""
         assert self.best is not None
         value, params, stats = self.best
+        left = min(self.left(value), abs(value) + 1.0)  # after a pass or two nothing is known but the size
         return Fit(params, stats, value, tuple(self.history), len(self.history), self.reason == "converged",
-                   self.reason, solver)
+                   self.reason, solver, left)

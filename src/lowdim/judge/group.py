@@ -62,7 +62,7 @@ def set_apart(X: Array, names: Sequence[str], scores: Array, rows: Sequence[int]
     >>> X = rng.standard_normal((60, 3))
     >>> X[:10, 1] += 3.0
     >>> set_apart(X, ("a", "b", "c"), X[:, :0], range(10)).sentence
-    'What sets these 10 rows apart: b is higher (+3.0 sd).'
+    'What sets these 10 rows apart: b is higher (+3.2 sd).'
     """
     inside = np.zeros(len(X), dtype=bool)
     inside[np.asarray(rows, dtype=np.intp)] = True

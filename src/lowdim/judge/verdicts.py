@@ -29,7 +29,7 @@ def dimension_sentence(found: Any) -> str:
     q, words = found.dims, found.jury.sentence
     asked = found.settings.dims
     if asked != "auto":
-        return f"You asked for {q} dimensions; the judges say {words}."
+        return f"You asked for {q} dimension{'' if q == 1 else 's'}; the judges say {words}."
     if q == 0:
         return "No shared structure found: the columns vary each for itself."
     if str(q) != words.split(" ")[0]:
@@ -49,12 +49,19 @@ def fill_sentence(fills: Any) -> str:
 def odd_sentence(odd: Any) -> str:
     rate = 100 * (1 - odd.level)
     if not odd.rows:
-        return f"No odd rows at a {rate:.0f}% false discovery rate."
+        return f"No odd rows at a {rate:.3g}% false discovery rate."
     first = odd.rows[0]
     many = len(odd.rows)
     head = "1 odd row" if many == 1 else f"{many} odd rows"
     lead = f"row {first.name}" if many == 1 else f"the oddest is row {first.name}"
-    return f"{head}: {lead}, because {first.reason}."
+    below = f"{odd.below} row{' has' if odd.below == 1 else 's have'} p < {1 - odd.level:.2g}"
+    chance = f"{below}; about {odd.expected:.0f} expected by chance"
+    return f"{head}: {lead}, because {because(first)} ({chance})."
+
+
+def because(row: Any) -> str:
+    """'bf_cm_ratio is 121.7; the rest of the row says 78.3 +- 6.5'"""
+    return f"{row.column} is {row.value:.4g}; the rest of the row says {row.expected:.3g} +- {row.sd:.2g}"
 
 
 def map_sentence(found: Any) -> str:

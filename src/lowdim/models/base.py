@@ -229,14 +229,18 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         position and the uncertainty of the parameters. `draws=m` gives m tables drawn jointly, m x n x d.
         """
         if draws is not None:
+            if draws < 1 or return_std or out is not None:
+                words = "a whole number >= 1, without return_std or out"
+                raise error("LD210", option="draws", value=draws, allowed=words)
             seed = seed_of(random_state)
             return np.stack([self._impute_draw(X, m, seed) for m in range(draws)])
 
         def fill(b: Block) -> Array:
             return b.x if b.mask is None else np.where(b.mask, b.x, self._cells(b))
 
+        std = self._each(self._fill_std, X) if return_std else None  # first: `out` may be X itself
         filled = self._each(fill, X, out)
-        return (filled, self._each(self._fill_std, X)) if return_std else filled
+        return (filled, std) if return_std else filled
 
     def _fill_std(self, b: Block) -> Array:
         if b.mask is None:
@@ -260,6 +264,8 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def sample(self, n: int = 1, *, random_state: Any = 0) -> Array:
         """New rows from the fitted model."""
         check_is_fitted(self)
+        if n < 0:
+            raise error("LD210", option="n", value=n, allowed="a whole number >= 0")
         seed = seed_of(random_state)
         rngs = [np.random.default_rng([seed, i]) for i in range(n)]
         return self.frame_.outward(self._draw(self.params_, self._prior(self.params_, n), rngs))
@@ -270,7 +276,8 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
         """Mean log density of the rows."""
-        return float(np.average(self.score_samples(X), weights=sample_weight))
+        weight = as_source(X, weight=sample_weight).weight
+        return float(np.average(self.score_samples(X), weights=weight))
 
     # files and faces -----------------------------------------------------------------------------
     def save(self, path: str | PathLike[str]) -> None:
@@ -296,6 +303,9 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     @property
     def _n_features_out(self) -> int:
         return int(self._axes(self.params_).shape[1])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr_fitted(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -22,7 +22,7 @@ from lowdim.models.linear import COUNT, POSITIVE, TRUTH, WHOLE, LinearGaussian
 from lowdim.models.look import Look
 from lowdim.models.posterior import Posterior
 from lowdim.models.principal import Spectrum, principal
-from lowdim.models.start import noise_floor, on_floor, ppca_start
+from lowdim.models.start import closed_noise, on_floor, ppca_start
 
 
 class Dual(NamedTuple):
@@ -72,6 +72,8 @@ class DualPPCA(LinearGaussian):
     _why = "columns, not rows, are independent given the positions"
     score_samples = Absent(_why, "objective_ is the log-likelihood of the whole table; "
                                  "ProbabilisticPCA has a density for rows")
+    get_covariance = Absent(_why, "ProbabilisticPCA")
+    get_precision = Absent(_why, "ProbabilisticPCA")
     score = Absent(_why, "objective_, or ProbabilisticPCA")
     sample = Absent("the positions are parameters without a distribution", "ProbabilisticPCA")
     partial_fit = Absent("every row is a parameter", "fit, or ProbabilisticPCA().partial_fit")
@@ -93,9 +95,8 @@ class DualPPCA(LinearGaussian):
         found = principal(seen, self.n_components, run)
         n, (d, q) = found.n, found.vectors.shape
         values, tail = found.values * n / d, found.tail * n / d
-        s2, floor = tail / max(n - q, 1), noise_floor(found.total * n / d, int(n))
-        if s2 < floor:
-            s2 = floor
+        s2, floor = (v * n / d for v in closed_noise(found, found.tail / max(n - q, 1)))
+        if s2 == floor:
             warn("LD202", floor=s2, q=q, rank=found.rank)
         top = np.maximum(values, s2)
         W = found.vectors * np.sqrt(d * values * (top - s2)) / top
@@ -247,7 +248,7 @@ class DualPPCA(LinearGaussian):
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         boundary = ("noise_variance_",) if on_floor(fit.params).any() else ()
-        made = self._certify_em(fit, fit.params.X, boundary)
+        made = self._certify_em(fit, fit.params.X, boundary, float(header.d))
         if isinstance(fit.stats, Spectrum):
             made = made._replace(residual=fit.stats.residual, digits=fit.stats.digits)
         return made

@@ -178,11 +178,13 @@ class FactorAnalysis(LinearGaussian):
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         names = tuple(header.columns[j] for j in np.flatnonzero(on_floor(fit.params)))
         W = self._metric(fit.params)
-        em = self._certify_em(fit, W, names)
         if isinstance(fit.stats, Sums):
-            return em
+            return self._certify_em(fit, W, names, fit.stats.n)
         found: FactorFit = fit.stats[0]
-        return em._replace(residual=found.gradient, notes=(f"{found.evaluations} evaluations of the criterion",))
+        made = self._certify_em(fit, W, names, fit.stats[1])
+        digits = min(made.digits, float(-np.log10(max(found.gradient, found.ridge, 1e-15))))
+        notes = (f"{found.evaluations} evaluations of the criterion",)
+        return made._replace(residual=found.gradient, digits=max(digits, 0.0), notes=notes)
 
 
 def check_covariance(m: Moments) -> Array:
@@ -190,8 +192,12 @@ def check_covariance(m: Moments) -> Array:
     C = np.asarray(m.covariance, dtype=np.float64)
     mean = np.asarray(m.mean)
     for holds, problem in ((C.ndim == 2 and C.shape == (len(C), len(C)), "square"), (m.n >= 2, "of n >= 2 rows"),
-                           (mean.shape == C.shape[:1], "as long as its mean"), (np.isfinite(C).all(), "finite"),
-                           (np.allclose(C, C.T, rtol=1e-8, atol=0), "symmetric")):
+                           (mean.shape == C.shape[:1], "as long as its mean"),
+                           (np.isfinite(C).all() and np.isfinite(mean).all(), "finite, as its mean"),
+                           (np.allclose(C, C.T, rtol=1e-8, atol=0), "symmetric"),
+                           ((np.diag(C) > 0).all(), "of columns that vary"),
+                           ((np.abs(C) <= 1.000001 * np.sqrt(np.outer(np.diag(C), np.diag(C)))).all(),
+                            "of correlations between -1 and 1")):
         if not holds:
             raise error("LD210", option="Moments", value=f"covariance of shape {C.shape}",
                         allowed=f"a covariance that is {problem}")

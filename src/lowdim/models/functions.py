@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.data.block import Array
+from lowdim.data.arrays import as_source
+from lowdim.data.block import Array, Block
+from lowdim.data.views import gather
 from lowdim.messages import error
 from lowdim.models.pca import PCA
 
@@ -32,11 +34,15 @@ def whiten(X: Any, *, method: str = "pca") -> Whitened:
     """
     if method not in ("pca", "zca"):
         raise error("LD210", option="method", value=method, allowed="'pca' or 'zca'")
+    rows, mask = gather(as_source(X))
+    if mask is not None:
+        raise error("LD163", job="whiten", why="a covariance of all columns needs every cell",
+                    fix="fill the gaps first: lowdim.PPCA(q).fit(X).impute(X)")
     model = PCA(solver="qr").fit(X)
     rank = int((model.explained_variance_ > 1e-20 * model.explained_variance_.max()).sum())
     V, sd = model.components_[:rank].T, np.sqrt(model.explained_variance_[:rank])
     matrix = V / sd if method == "pca" else (V / sd) @ V.T
-    centred = model.frame_.inward(model._source(X).sample(10**18)).x - model.params_.mu
+    centred = model.frame_.inward(Block(rows)).x - model.params_.mu
     return Whitened((centred / model.frame_.scale) @ matrix, matrix, model.mean_)
 
 

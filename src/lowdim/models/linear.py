@@ -25,7 +25,7 @@ from lowdim.models.limits import squared
 from lowdim.models.look import SAMPLE, Look, columns_of, frame_of, look, standardized, warn_spread
 from lowdim.models.posterior import Cells, Posterior
 from lowdim.models.principal import LARGE, Spectrum, principal, spectrum_of
-from lowdim.models.start import FLOOR, Linear, check_q, excess, noise_floor, on_floor, ppca_start
+from lowdim.models.start import FLOOR, Linear, check_q, closed_noise, excess, on_floor, ppca_start
 
 WHOLE = Rule(lambda v: isinstance(v, int | np.integer) and not isinstance(v, bool) and bool(v >= 0),
              "a whole number >= 0")
@@ -117,7 +117,7 @@ class LinearGaussian(LatentModel):
         else:
             values, U = np.linalg.eigh(params.V)
             step = (U @ (np.sqrt(np.maximum(values, 0)) * normal)[:, :, None])[:, :, 0]
-        return params._replace(W=params.W + step[:, :q], mu=params.mu + step[:, q])
+        return params._replace(W=params.W + step[:, :q], mu=params.mu + step[:, q], psi=params.psi * params.excess)
 
     def _prior(self, params: Linear, n: int) -> Posterior:
         q = params.W.shape[1]
@@ -176,7 +176,10 @@ class LinearGaussian(LatentModel):
 
     # rows that come a few at a time ------------------------------------------------------------------
     def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
-        """Add complete rows to what has been seen; the answer is that of all of them at once."""
+        """Add complete rows to those of earlier calls; the answer is that of all of them at once.
+
+        A model that was fitted with `fit` starts anew: `fit` keeps no moments to add to.
+        """
         self._check_options()
         source = self._arranged(as_source(X, weight=sample_weight))
         if source.n == 0:
@@ -193,6 +196,8 @@ class LinearGaussian(LatentModel):
             self._keep_moments(moments, frame, source)
         self._online = (frame, moments)
         self.n_features_in_ = source.d
+        if source.named:
+            self.feature_names_in_ = np.array(source.columns, dtype=object)
         return self
 
     def _keep_moments(self, m: Moments, frame: Frame, source: Source) -> None:
@@ -235,8 +240,9 @@ class LinearGaussian(LatentModel):
         return self.params_.W * report[:, None], squared(self.params_.psi, report)
 
     def _cost(self, n: int, d: int) -> Cost:
-        q = 2 if not isinstance(self.n_components, int) else min(self.n_components, d)
-        table, tile = 8 * n * d, 8 * 6 * max(TILE_CELLS, 256 * d)
+        asked = self.n_components
+        q = min(int(asked), d) if isinstance(asked, int | np.integer) else min(n, d)
+        table, tile = 8 * n * d, 8 * 6 * min(max(TILE_CELLS, 256 * d), n * d)
         if self._wide(n, d):
             small = min(n, d)
             peak = (3 * table if n < d else 0) + tile + 8 * 4 * (n * n if n < d else d * min(40 * (q + 8), d))
@@ -248,15 +254,19 @@ class LinearGaussian(LatentModel):
         return Cost(passes, table * passes, peak,
                     f"fewer columns or n_components, or a sample of rows (order {small} now)")
 
-    def _certify_em(self, fit: Fit, W: Array, boundary: tuple[str, ...]) -> Certificate:
-        """The certificate of an EM fit whose axes are the orthogonal columns of W."""
+    def _certify_em(self, fit: Fit, W: Array, boundary: tuple[str, ...], n: float) -> Certificate:
+        """The certificate of an EM fit to n rows whose axes are the orthogonal columns of W.
+
+        A gap of g nats leaves parameters sqrt(2 g) of their standard errors away, and these are a share
+        1 / sqrt(n) of their size: so many digits are true, whatever the condition.
+        """
         sizes = np.linalg.norm(W, axis=0)
         kept = sizes[sizes > 0]
         condition = float(kept.max() / kept.min()) if len(kept) else 1.0
-        gain = float(abs(np.diff(fit.history[-2:])).sum())
+        reached = -0.5 * np.log10(2.0 * max(fit.left, 1e-30) / max(n, 1.0))
+        digits = float(np.clip(min(15.0 - np.log10(condition), reached), 0.0, 15.0))
         return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
-                           gain, orthogonality(W / np.where(sizes > 0, sizes, 1.0)), condition,
-                           max(0.0, 15.0 - np.log10(condition)), boundary)
+                           fit.left, orthogonality(W / np.where(sizes > 0, sizes, 1.0)), condition, digits, boundary)
 
 
 def check_pairs(seen: Look) -> None:
@@ -305,9 +315,8 @@ class ProbabilisticPCA(LinearGaussian):
     def _closed(self, found: Spectrum) -> Fit:
         """Tipping and Bishop's solution, with a stated floor where nothing is left for the noise."""
         d, q = found.vectors.shape
-        s2, floor = found.tail / max(d - q, 1), noise_floor(found.total, d)
-        if s2 < floor:
-            s2 = floor
+        s2, floor = closed_noise(found, found.tail / max(d - q, 1))
+        if s2 == floor:
             warn("LD202", floor=s2, q=q, rank=found.rank)
         W = found.vectors * np.sqrt(np.maximum(found.values - s2, 0.0))
         value = log_likelihood(found, s2)
@@ -345,7 +354,7 @@ class ProbabilisticPCA(LinearGaussian):
         boundary = ("noise_variance_",) if on_floor(fit.params).any() else ()
         if isinstance(fit.stats, Spectrum):
             return certify_spectrum(fit, fit.stats, self._objective_name, boundary)
-        return self._certify_em(fit, fit.params.W, boundary)
+        return self._certify_em(fit, fit.params.W, boundary, fit.stats.n)
 
 
 def log_likelihood(found: Spectrum, s2: float, more: float = 1.0) -> float:

@@ -21,9 +21,10 @@ from lowdim.models.linear import COUNT, POSITIVE, TRUTH, WHOLE, LinearGaussian, 
 from lowdim.models.look import Look
 from lowdim.models.posterior import Posterior
 from lowdim.models.principal import SOLVERS, Spectrum, principal, spectrum_of
-from lowdim.models.start import Linear, excess, first_axes, noise_floor, ppca_start
+from lowdim.models.start import Linear, closed_noise, excess, first_axes, noise_floor, on_floor, ppca_start
 
 VANISHING = 1e-8  # the noise, as a share of the mean variance, that stands for sigma -> 0 with gaps
+RUNAWAY = 3.0  # axes that hold more than this many times the seen variance follow the noise
 EXACT = 1e-9  # the same for placing one row, as a share of the smallest variance kept
 
 
@@ -114,16 +115,15 @@ class PCA(LinearGaussian):
         d, q = found.vectors.shape
         more = found.n / (found.n - 1.0) if found.n > 1.0 else 1.0
         left = found.tail * more / (d - q) if q < d else 0.0
-        params = self._params(found.vectors, found.mean, found.values * more, left, found.total * more, found.n)
+        noise, floor = closed_noise(found, left)
+        params = self._params(found.vectors, found.mean, found.values * more, noise, floor, found.n)
         value = log_likelihood(found, float(params.psi[0]), more)
         return Fit(params, found, value, (value,), found.passes, True, "closed form", found.solver)
 
-    def _params(self, V: Array, mu: Array, variance: Array, left: float, total: float, n: float) -> Principal:
+    def _params(self, V: Array, mu: Array, variance: Array, noise: float, floor: float, n: float) -> Principal:
         d, q = V.shape
-        floor = noise_floor(total, d)
         live = variance > EXACT**2 * variance.max(initial=0.0)
         one = np.where(live, 1.0 / np.sqrt(np.where(live, variance, 1.0)), 0.0)
-        noise = max(left, floor)
         # doubt about an entry of an axis: noise / (n variance); about the mean: noise / n
         doubt = np.append(one**2, 1.0) * noise / n
         return Principal(V, mu, np.full(d, noise), np.diag(one) if self.whiten else np.eye(q),
@@ -139,9 +139,9 @@ class PCA(LinearGaussian):
 
     def _with_gaps_many(self, seen: Look) -> int:
         n, d = seen.source.repeats, seen.source.d
-        if self.n_components is None:
-            raise error("LD213", asked=None, most=min(n, d) - 1)
         k = self._how_many(n, d)
+        if seen.gaps and (self.n_components is None or (k == d > 1 and WHOLE.holds(self.n_components))):
+            raise error("LD213", asked=self.n_components, most=min(n, d) - 1)
         if WHOLE.holds(self.n_components):
             return k
         values = np.maximum(first_axes(seen, min(n, d))[0], 0.0)
@@ -164,7 +164,11 @@ class PCA(LinearGaussian):
         left *= d / (d - q) if q < d else 0.0
         variance = (lengths**2 + tiny) * more
         V = W / np.where(lengths > 0, lengths, 1.0)
-        params = self._params(V, fit.params.mu, variance, left, float(variance.sum()) + left * (d - q), n)
+        floor = noise_floor(float(variance.sum()) + left * (d - q), d)
+        params = self._params(V, fit.params.mu, variance, max(left, floor), floor, n)
+        had = float(seen.columns.variance.sum())
+        if seen.gaps and had > 0.0 and variance.sum() > RUNAWAY * had:
+            warn("LD217", times=f"{variance.sum() / had:.3g}")
         density = fold(lambda b: Sum(_log_density(self._posterior(params, b), b)), seen.source, run)
         # one pass for the density, and one where a wide table was gathered to count its axes
         more_passes = 1 + int(not WHOLE.holds(self.n_components) and seen.pairs is None and seen.moments is None)
@@ -209,7 +213,9 @@ class PCA(LinearGaussian):
         d, q = params.W.shape
         report = float(frame.report[0])
         n = fit.stats.n
-        noise = float(params.psi[0]) if params.psi[0] > params.low[0] else 0.0
+        noise = 0.0 if on_floor(params).any() else float(params.psi[0])
+        if isinstance(fit.stats, Spectrum) and q < d:  # as it is, also where it is only rounding
+            noise = fit.stats.tail * n / max(n - 1.0, 1.0) / (d - q)
         total = float(params.variance.sum()) + noise * (d - q)
         ratio = params.variance / total if total > 0 else np.zeros(q)
         with np.errstate(over="ignore"):
@@ -229,7 +235,7 @@ class PCA(LinearGaussian):
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         if isinstance(fit.stats, Spectrum):
             return certify_spectrum(fit, fit.stats, self._objective_name)
-        return self._certify_em(fit, fit.params.W * np.sqrt(fit.params.variance), ())
+        return self._certify_em(fit, fit.params.W * np.sqrt(fit.params.variance), (), fit.stats.n)
 
     def _loadings(self, params: Linear, frame: Frame) -> Array:
         return params.W

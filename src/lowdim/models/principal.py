@@ -22,6 +22,7 @@ from lowdim.models.look import Look
 SQUARED = 1e-8  # below this ratio of eigenvalues a squared matrix has lost half the digits
 CHEAP, CHEAP_LOSS = 2**19, 1e-1  # up to so many products QR takes half a millisecond: no digit need be lost
 LARGE = 2048  # from this order on, k eigenpairs come cheaper by Krylov than by a full factorisation
+TINY = 1e-20  # beside the first eigenvalue, what a solver that squares nothing can still tell from zero
 RESIDUAL = 1e-8  # what the Krylov residual test asks for
 SOLVERS = ("auto", "covariance", "dual", "qr", "krylov", "em")
 
@@ -40,6 +41,13 @@ class Spectrum(NamedTuple):
     passes: int  # beyond the first look
     residual: float
     squared: bool  # whether the solver squared the matrix
+
+    @property
+    def floor(self) -> float:
+        """The least noise variance told from rounding: that of the solver."""
+        first = float(self.values[0]) if len(self.values) else self.total / max(len(self.mean), 1)
+        rounding = EPS * max(self.n, len(self.mean)) if self.squared else TINY
+        return max(rounding * first, float(np.finfo(float).tiny) ** 0.5)
 
     @property
     def condition(self) -> float:
@@ -76,7 +84,8 @@ def principal(look: Look, k: int, run: Run, *, solver: str = "auto", seed: int =
     answer = _covariance(look.moments, k)
     lost = CHEAP_LOSS if n * d * d <= CHEAP else SQUARED
     wanted = answer.values[-1] > lost * answer.values[0] if k else True
-    if solver == "auto" and answer.total > 0 and not wanted:
+    noise = answer.tail / max(d - k, 1) > 10 * answer.floor or k == d  # the tail must be more than rounding
+    if solver == "auto" and answer.total > 0 and not (wanted and noise):
         return _qr(look, k, run)
     return answer
 
@@ -133,14 +142,15 @@ def _dual(look: Look, k: int) -> Spectrum:
     mean = look.columns.mean + extra
     G = X @ X.T / n
     values, U = largest(G, min(k, len(G)))
-    if k > len(G) or (k and values[-1] <= SQUARED * values[0]):
+    total = float(np.trace(G))
+    left = max(total - float(values.sum()), 0.0)
+    if k > len(G) or (k and (values[-1] <= SQUARED * values[0] or left <= SQUARED * total)):
         return _from_factor(X, mean, n, k, "svd", 1)
     V, R = np.linalg.qr(X.T @ U)
     turn, sizes, _ = svd(R)  # almost diagonal; equal values may have come in any order
     V = V @ turn
     V = V * sign_rule(V)
-    total = float(np.trace(G))
-    tail = max(total - float(values.sum()), 0.0)
+    tail = left
     if k < len(G) and tail < 1e-6 * total:
         tail = float(np.maximum(np.linalg.eigvalsh(G)[: len(G) - k], 0.0).sum())
     values = sizes**2 / n

@@ -11,6 +11,7 @@ from lowdim.data.views import gather
 from lowdim.math.eigen import largest
 from lowdim.messages import error
 from lowdim.models.look import Look
+from lowdim.models.principal import Spectrum
 
 FLOOR = 1e-10  # noise variances below this share of the mean variance are not told from zero
 
@@ -65,6 +66,14 @@ def noise_floor(total: float, d: int) -> float:
     return max(FLOOR * total / max(d, 1), float(np.finfo(float).tiny) ** 0.5)
 
 
+def closed_noise(found: Spectrum, s2: float) -> tuple[float, float]:
+    """A noise variance and its bound: what is left over, or the stated floor where that is only rounding."""
+    if s2 > found.floor:
+        return s2, found.floor
+    floor = noise_floor(found.total, len(found.mean))
+    return floor, floor
+
+
 def on_floor(params: Any) -> NDArray[np.bool_]:
     """Which noise variances sit on their bound."""
     return params.psi <= params.low * (1 + 1e-6)
@@ -78,8 +87,11 @@ def _zero_filled(seen: Look, q: int) -> tuple[Array, Array]:
         X *= mask
     if seen.source.weight is not None:
         X *= np.sqrt(seen.source.weight)[:, None]
-    values, U = largest(X @ X.T, min(q, len(X)))
-    V = np.linalg.qr(X.T @ U)[0]
+    if len(X) > X.shape[1]:  # the smaller side
+        values, V = largest(X.T @ X, q)
+    else:
+        values, U = largest(X @ X.T, min(q, len(X)))
+        V = np.linalg.qr(X.T @ U)[0]
     if q > V.shape[1]:
         V = np.hstack([V, np.zeros((len(V), q - V.shape[1]))])
         values = np.concatenate([values, np.zeros(q - len(values))])

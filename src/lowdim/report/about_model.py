@@ -14,7 +14,6 @@ from lowdim.report.about_table import drawn
 from lowdim.report.charts import MOST, density, distance_law, other_axes
 from lowdim.report.parts import Chart, Grid, Section, chart, grid
 from lowdim.report.reproduce import code_of, command_of
-from lowdim.report.slim import dots
 
 if TYPE_CHECKING:
     from lowdim.analysis import Analysis
@@ -41,8 +40,7 @@ def maps(found: Analysis, rows: bool) -> tuple[Chart, ...]:
         return ()
     if not rows:
         return (chart(density(found), code="not available"),)
-    plot = found.plot.map()
-    first = chart(plot, file="rows.csv", extra=dots(plot, *spoken(found)))
+    first = chart(found.plot.map(), file="rows.csv", marks=spoken(found))
     if found.dims == 2:
         return (first,)
     return (first, chart(other_axes(found), code="found.plot.map(axes=(0, 2)).save('map.svg')"))

@@ -8,8 +8,9 @@ from urllib.parse import quote
 import numpy as np
 from markupsafe import Markup
 
+from lowdim.data.block import Array
 from lowdim.plot.base import Plot
-from lowdim.report.slim import slim
+from lowdim.report.slim import dots, slim
 
 SHOWN = 25  # rows of numbers shown under a chart; the rest is in its CSV file
 WIDE = 12  # columns shown
@@ -83,12 +84,17 @@ class Section(NamedTuple):
     downloads: tuple[Download, ...] = ()
 
 
-def chart(plot: Plot, *, code: str = "", file: str = "", extra: str = "") -> Chart:
-    """A plot as the report shows it; with `file` its numbers are part of that download."""
+def chart(plot: Plot, *, code: str = "", file: str = "", marks: tuple[Array, list[str]] | None = None) -> Chart:
+    """A plot as the report shows it; with `file` its numbers are part of that download.
+
+    `marks` are points of its first axes and what each is.
+    """
     name = plot.name
     href = f"#file-{file.partition('.')[0]}" if file else data_url(plot_csv(plot))
-    # the SVG is matplotlib's, its texts escaped there; `extra` is made by dots() from escaped texts
-    svg = Markup(slim(plot.svg()).replace("</svg>", extra + "</svg>"))  # noqa: S704
+    drawn = slim(plot.svg(f"plot-{name}"))  # ids begin with "plot-" because a section may have the plot's name
+    if marks is not None:
+        drawn = drawn.replace("</svg>", dots(plot, *marks) + "</svg>")
+    svg = Markup(drawn)  # noqa: S704 - matplotlib's SVG, its texts escaped there as ours are in dots()
     return Chart(name, plot.title, plot.sentence, svg, grids_of(plot), file or f"{name}.csv", href,
                  code or f"found.plot.{name}().save('{name}.svg')")
 

@@ -60,9 +60,9 @@ def dots(plot: Plot, points: Array, texts: Sequence[str]) -> str:
     """Invisible marks over the points of a plot's first axes: each says in words what lies under it.
 
     A browser shows the words where the mouse rests, without a script; the script steps through them by keys.
+    The plot's SVG must have been made before: that is what lays out the axes.
     """
     figure = plot.figure
-    figure.draw_without_rendering()  # so that the layout is final
     at = figure.axes[0].transData.transform(points) * 72.0 / figure.dpi
     high = figure.get_figheight() * 72.0
     marks = (f'<circle cx="{x:.1f}" cy="{high - y:.1f}" r="5"><title>{html.escape(printable(text))}</title></circle>'
