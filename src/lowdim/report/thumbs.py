@@ -47,7 +47,8 @@ def map_stamp(found: Analysis, name: str, *, rows: bool = True, size: tuple[int,
 
 
 def _cells(px: Array, py: Array, size: tuple[int, int]) -> str:
-    counts, xs, ys = np.histogram2d(px, py, bins=(13, 10) if len(px) > 500 else (8, 6), range=((0, size[0]), (0, size[1])))
+    bins = (13, 10) if len(px) > 500 else (8, 6)
+    counts, xs, ys = np.histogram2d(px, py, bins=bins, range=((0, size[0]), (0, size[1])))
     top = max(float(counts.max()), 1.0)
     return f'<g fill="{BLUE}">' + "".join(
         f'<rect x="{xs[i]:.0f}" y="{ys[j]:.0f}" width="{xs[1]:.0f}" height="{ys[1]:.0f}" '
