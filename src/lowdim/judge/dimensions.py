@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.data.block import Array, Block
+from lowdim.data.collect import count
 from lowdim.judge.distances import DistanceLaw, law_of
 from lowdim.judge.evidence import (
     Ready,
@@ -149,6 +150,7 @@ class _Tried(NamedTuple):
     bic: Array
     noise: Array  # noise variances
     hidden: Hidden | None
+    exact: int | None = None  # dimensions that leave nothing to call noise
 
 
 def _deliberate(t: Ready, noise: Noise, top: int, folds: int | None, seed: int, notes: tuple[str, ...]) -> Jury:
@@ -157,6 +159,10 @@ def _deliberate(t: Ready, noise: Noise, top: int, folds: int | None, seed: int, 
     evidence, minka_judge = _minka(t, whole, top)
     heard = noise.q if minka_judge.q is None else max(noise.q, minka_judge.q)
     tried = _try(t, top, min(heard, top) + 1, folds, seed, whole)
+    if tried.exact is not None and 2 * tried.exact <= min(t.n - 1, t.d) + 1:
+        leaves = "leaves" if tried.exact == 1 else "leave"
+        told = f"{count(tried.exact, 'dimension')} {leaves} nothing to call noise"
+        return _without(tried.exact, (*notes, told), t)._replace(eigenvalues=noise.eigenvalues, band=noise.band)
     bic_weights = weights(tried.bic)
     judges = (_heldout_judge(tried.hidden), _bic_judge(t, bic_weights), minka_judge, _parallel_judge(noise, top),
               _threshold_judge(t))
@@ -196,7 +202,7 @@ def _try(t: Ready, top: int, least: int, folds: int | None, seed: int, whole: Ar
             fit = quick_fit(look, q)
             log_likelihood, s2 = fit.log_likelihood, fit.noise
         if q and s2 < EXACT * noise[0]:  # its likelihood has no bound: evidence would run away with it
-            break
+            return _Tried(np.array(logs), np.array(noise), hidden, q)
         logs.append(bic(log_likelihood, t.d, q, t.rows))
         noise.append(s2)
         hidden = cells.next() if cells.count else None
@@ -281,4 +287,5 @@ def _without(q: int, notes: tuple[str, ...], t: Ready) -> Jury:
     judge = Judge("rank", q, notes[-1])
     words = "no shared structure found" if q == 0 else str(q)
     empty = np.zeros(0)
-    return Jury(q, words, (), (judge,), (), empty if q == 0 else spectrum(t.x), empty, None, notes)
+    values = empty if q == 0 or t.mask is not None else spectrum(t.x)
+    return Jury(q, words, (), (judge,), (), values, empty, None, notes)

@@ -1,9 +1,9 @@
 """What sets some rows apart from the others: axes and columns in which their means differ.
 
-Each axis and each column is tested by itself (Welch's t for unequal spreads, on the seen cells), with one
+Each axis and each column is tested by itself (Student's t with the spread pooled, on the seen cells), with one
 false discovery rate over all of them. Differences are stated in units of the other rows' spread.
 
-Reference: Welch, Biometrika 34 (1947); Benjamini and Hochberg (1995).
+Reference: Student, Biometrika 6 (1908); Benjamini and Hochberg (1995).
 """
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def set_apart(X: Array, names: Sequence[str], scores: Array, rows: Sequence[int]
 
 
 def compared(values: Array, inside: NDArray[np.bool_]) -> tuple[float, float, float, float | None]:
-    """Mean of the group and of the others, their difference in the others' spreads, and Welch's p."""
+    """Mean of the group and of the others, their difference in the others' spreads, and Student's p."""
     seen = ~np.isnan(values)
     a, b = values[seen & inside], values[seen & ~inside]
     if not len(a) or not len(b):
@@ -90,11 +90,12 @@ def compared(values: Array, inside: NDArray[np.bool_]) -> tuple[float, float, fl
     size = gap / spread if spread > 0 else 0.0
     if len(a) < LEAST or len(b) < LEAST:
         return float(a.mean()), float(b.mean()), size, None
-    va, vb = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
-    if va + vb == 0.0:
+    dof = len(a) + len(b) - 2
+    pooled = ((len(a) - 1) * a.var(ddof=1) + (len(b) - 1) * b.var(ddof=1)) / dof
+    if pooled == 0.0:
         return float(a.mean()), float(b.mean()), size, 1.0 if gap == 0 else 0.0
-    dof = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
-    return float(a.mean()), float(b.mean()), size, float(2.0 * stdtr(dof, -abs(gap) / np.sqrt(va + vb)))
+    error = np.sqrt(pooled * (1 / len(a) + 1 / len(b)))
+    return float(a.mean()), float(b.mean()), size, float(2.0 * stdtr(dof, -abs(gap) / error))
 
 
 def sentence(many: int, columns: list[Apart]) -> str:

@@ -158,7 +158,8 @@ def angle(a: Array, b: Array) -> float:
     """The largest principal angle between the spans of two sets of columns, in degrees."""
     if a.shape[1] == 0:
         return 0.0
-    return float(np.degrees(sl.subspace_angles(a, b).max()))
+    found = sl.subspace_angles(a, b)
+    return float(np.degrees(found.max())) if len(found) else 90.0  # a set that spans nothing is as far as can be
 
 
 def axis_angles(A: Array, B: Array) -> Array:

@@ -202,6 +202,8 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def posterior(self, X: Any) -> Posterior:
         """Mean and covariance of each row's position given its seen cells, and its log density."""
         source = self._source(X)
+        if source.n == 0:
+            raise error("LD160", n=0, least=1)
         T = self._axes(self.params_)
         parts = [part for _, part in walk(lambda b: self._latent(b).turned(T), source, Run())]
         return Posterior(*(np.concatenate(rows) for rows in zip(*parts, strict=True)))

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
+from lowdim.messages import error
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -61,6 +63,8 @@ class Plot:
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the plot; the ending of the path says how."""
         path = Path(path)
+        if path.suffix not in (".svg", ".csv", ".png", ".pdf"):
+            raise error("LD210", option="path", value=str(path), allowed="a name that ends in .svg, .png, .pdf or .csv")
         if path.suffix == ".svg":
             path.write_text(self.svg(), encoding="utf-8")
         elif path.suffix == ".csv":

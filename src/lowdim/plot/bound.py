@@ -56,10 +56,15 @@ class Plots:
     def scree(self, **how: Any) -> Plot:
         jury = self._found.jury
         noise = float(self._found.model.noise_variance_) if self._found.settings.scale == "unit" else None
-        return self._call("scree", jury.eigenvalues, band=jury.band, noise=noise, q=self._found.dims, **how)
+        if not len(jury.eigenvalues):
+            raise error("LD216", name="scree", why=jury.notes[-1] if jury.notes else "there was nothing to judge")
+        band = jury.band if len(jury.band) else None
+        return self._call("scree", jury.eigenvalues, band=band, noise=noise, q=self._found.dims, **how)
 
     def jury(self, **how: Any) -> Plot:
         j = self._found.jury
+        if not j.rows:
+            raise error("LD216", name="jury", why=j.notes[-1] if j.notes else "there was nothing to judge")
         weights: dict[str, Any] = {"evidence on all rows (BIC)": [row.bic_weight for row in j.rows]}
         if any(row.minka_weight is not None for row in j.rows):
             weights["Minka, complete rows"] = [row.minka_weight or 0.0 for row in j.rows]

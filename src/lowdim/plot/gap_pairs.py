@@ -81,7 +81,7 @@ def _discoveries(p: Array) -> Mask:
 
 
 def _value_hint(hole: Mask, some: NDArray[np.int_], values: Array | None, names: Sequence[str]) -> tuple[str, int]:
-    """Whether rows with a gap in one column have other values elsewhere (Welch's t, false discoveries at 5 %)."""
+    """Whether rows with a gap in one column have other values elsewhere (Student's t, false discoveries at 5 %)."""
     if values is None:
         return "", 0
     from scipy.stats import ttest_ind_from_stats
@@ -93,7 +93,7 @@ def _value_hint(hole: Mask, some: NDArray[np.int_], values: Array | None, names:
             inside, outside = (x[np.isfinite(x)] for x in (X[hole[:, j], k], X[~hole[:, j], k]))
             if k != j and min(len(inside), len(outside)) >= 5 and inside.std() > 0 and outside.std() > 0:
                 p.append(float(ttest_ind_from_stats(inside.mean(), inside.std(ddof=1), len(inside), outside.mean(),
-                                                    outside.std(ddof=1), len(outside), equal_var=False).pvalue))
+                                                    outside.std(ddof=1), len(outside)).pvalue))
                 pair.append((j, k))
     found = _discoveries(np.array(p))
     if not found.any():

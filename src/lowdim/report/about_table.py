@@ -66,7 +66,7 @@ def gaps(found: Analysis, rows: bool) -> Section:
     return Section("gaps", "Gaps", g.sentence,
                    "A hatched cell is a gap; rows with the same gaps stand together. The second chart counts rows in "
                    "which two columns are missing at once, against what chance would make.",
-                   f"{g.tested:,} pairs of columns were tested (Welch's test, 5% false discovery rate). Gaps that "
+                   f"{g.tested:,} pairs of columns were tested (Student's test, 5% false discovery rate). Gaps that "
                    f"depend on the missing value itself cannot be seen in the table.{together}",
                    command_of(found, "plot gaps"), code_of(found, "found.plot.gaps().save('gaps.svg')"),
                    charts=drawn(found, *names) if g.gaps else (), grids=(told,) if g.depends else ())
