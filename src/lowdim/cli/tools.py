@@ -1,6 +1,7 @@
 """plot, runs, methods, demo, help."""
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +155,8 @@ def help_command(code: str) -> None:
     if not entries:
         raise click.BadParameter(f"'{code}' is neither a message nor a command of lowdim", param_hint="CODE")
     for entry in entries:
-        say(f"{code.upper()}  {entry.what}")
-        for word, text in (("why", entry.why), ("fix", entry.fix)):
-            if text:
+        what, why, fix = (re.sub(r"\{[^}]*\}", "...", text) for text in (entry.what, entry.why, entry.fix))
+        say(f"{code.upper()}  {what}")
+        for word, text in (("why", why), ("fix", fix)):
+            if text.strip(". "):  # a line that is all facts says nothing without them
                 say(f"  {word:<7} {text}")
