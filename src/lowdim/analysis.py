@@ -91,9 +91,14 @@ class Analysis:
         return self._like(self.posterior.mean, tuple(f"axis{k + 1}" for k in range(self.dims)))
 
     @property
-    def loadings(self) -> Array:
-        """How each column changes with each axis, d x q."""
-        return np.asarray(self.model.components_.T)
+    def loadings(self) -> Any:
+        """How each column changes with each axis, d x q; a frame with the columns' names if a pandas frame came in."""
+        if self.table.index is None:
+            return np.asarray(self.model.components_.T)
+        import pandas as pd
+
+        return pd.DataFrame(self.model.components_.T, index=list(self.table.names),
+                            columns=[f"axis{k + 1}" for k in range(self.dims)])
 
     @property
     def filled(self) -> Any:
@@ -131,9 +136,14 @@ class Analysis:
     def _source(self) -> ArraySource:
         return ArraySource(self.table.X, columns=self.table.names)
 
-    def explain(self, row: int) -> RowCard:
-        """One row, counted from 0: every cell, what the rest of the row says about it, and what to make of it."""
-        return explain_row(self.model, self._source, row, row_names=self.table.row_names)
+    def explain(self, row: int | str) -> RowCard:
+        """One row, counted from 0 or by its name: every cell, and what the rest of the row says about it."""
+        names = self.table.row_names
+        if isinstance(row, str):
+            if row not in names:
+                raise error("LD210", option="row", value=row, allowed="the name of a row, or its position from 0")
+            row = names.index(row)
+        return explain_row(self.model, self._source, row, row_names=names)
 
     def apply(self, new: Any, *, level: float = 0.95, **options: Any) -> Placed:
         """Place new rows (a path, a frame, an array) on this map; `options` say how to read them.

@@ -222,7 +222,9 @@ def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> st
     q = p.mean.shape[1]
     header = ["row", *(f"axis{k + 1}" for k in range(q)), *(f"axis{k + 1}_sd" for k in range(q)),
               "D2", "D2_p", "T2", "T2_p", "Q", "Q_p"]
-    laws = [part for law in (odd.D2, odd.T2, odd.Q) for part in (law.value, law.p)]
+    defined = odd.Q.dof > 0  # a row with no more cells than dimensions has no Q: an empty cell, not a 0
+    off = [np.where(defined, part, np.nan) for part in (odd.Q.value, odd.Q.p)]
+    laws = [odd.D2.value, odd.D2.p, odd.T2.value, odd.T2.p, *off]
     numbers = np.column_stack([p.mean, p.std, *laws]).tolist()
     return csv(header, [[name, *line] for name, line in zip(row_names, numbers, strict=True)])
 

@@ -1,6 +1,7 @@
 """The jury of dimensions: how many does this table have, and how sure is that?"""
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,8 +76,14 @@ class Jury(NamedTuple):
 
     @property
     def no_worse(self) -> tuple[int, ...]:
-        """Other numbers of dimensions that predict hidden cells no worse, by one paired standard error."""
-        return tuple(c.other for c in self.paired if c.difference <= c.error)
+        """Numbers next to the answer, without a break, that predict no worse by one paired standard error.
+
+        Far from it the standard error grows, and "no worse" would only mean "hard to say".
+        """
+        near = {c.other for c in self.paired if c.difference <= c.error}
+        up = takewhile(near.__contains__, range(self.q + 1, self.q + 1 + len(near)))
+        down = takewhile(near.__contains__, range(self.q - 1, -1, -1))
+        return tuple(sorted([*up, *down]))
 
     def text(self) -> str:
         """The table that `lowdim dims` prints."""

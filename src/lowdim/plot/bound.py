@@ -104,12 +104,12 @@ class Plots:
         self._axes(1, "loadings")
         cards = self._found.axes
         widths = np.array([[x.high - x.low for x in card.loadings] for card in cards]).T
-        return self._call("loadings", self._found.loadings, self._found.table.names, widths=widths,
+        return self._call("loadings", self._found.model.components_.T, self._found.table.names, widths=widths,
                           shares=np.array([card.share for card in cards]), **how)
 
     def hinton(self, **how: Any) -> Plot:
         self._axes(1, "hinton")
-        return self._call("hinton", self._found.loadings, self._found.table.names, **how)
+        return self._call("hinton", self._found.model.components_.T, self._found.table.names, **how)
 
     def axis_cards(self, **how: Any) -> Plot:
         self._axes(1, "axis_cards")
