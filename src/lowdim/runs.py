@@ -16,7 +16,7 @@ import numpy as np
 
 from lowdim import __version__
 from lowdim.analysis import Analysis, Partial, Settings
-from lowdim.data.safe import protect_cell
+from lowdim.data.safe import csv_text
 from lowdim.data.table import Table, read
 from lowdim.judge.fills import Fills
 from lowdim.judge.odd import OddRows
@@ -199,8 +199,7 @@ def _cell(cell: Any) -> str:
     if isinstance(cell, float):  # NumPy's are
         return repr(float(cell)) if -np.inf < cell < np.inf else ""
     if isinstance(cell, str):
-        cell = protect_cell(cell)
-        return '"' + cell.replace('"', '""') + '"' if set(cell) & set(',"\r\n') else cell
+        return csv_text(cell)
     return "" if cell is None else str(cell)
 
 

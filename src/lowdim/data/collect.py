@@ -103,10 +103,10 @@ def some(items: Sequence[Any] | Iterable[Any], most: int = MOST, *, join: str = 
     return f"{words} and {len(items) - most} more" if len(items) > most else words
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, noun: str, plural: str = "") -> str:
     """A number with its noun: "1 row", "3 rows".
 
-    >>> count(1, "row"), count(1200, "row")
-    ('1 row', '1,200 rows')
+    >>> count(1, "row"), count(1200, "row"), count(2, "axis", "axes")
+    ('1 row', '1,200 rows', '2 axes')
     """
-    return f"{number:,} {noun}{'s' * (number != 1)}"
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -30,6 +30,16 @@ def protect_cell(text: str) -> str:
     return f"'{text}" if risky and not NUMBER.fullmatch(text) else text
 
 
+def csv_text(text: str) -> str:
+    """Text as one cell of a CSV file: no formula, quoted where it must be (RFC 4180).
+
+    >>> csv_text("=1+1"), csv_text("a,b")
+    ("'=1+1", '"a,b"')
+    """
+    text = protect_cell(text)
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
+
+
 def protect_terminal(text: str, *, lines: bool = False) -> str:
     """Text for a terminal: escape sequences and control characters gone, line breaks a space (or kept).
 

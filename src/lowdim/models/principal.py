@@ -81,7 +81,7 @@ def principal(look: Look, k: int, run: Run, *, solver: str = "auto", seed: int =
     if name == "qr":
         return _qr(look, k, run)
     assert look.moments is not None
-    answer = _covariance(look.moments, k)
+    answer = spectrum_of(look.moments, k)
     lost = CHEAP_LOSS if n * d * d <= CHEAP else SQUARED
     wanted = answer.values[-1] > lost * answer.values[0] if k else True
     noise = answer.tail / max(d - k, 1) > 10 * answer.floor or k == d  # the tail must be more than rounding
@@ -91,11 +91,7 @@ def principal(look: Look, k: int, run: Run, *, solver: str = "auto", seed: int =
 
 
 def spectrum_of(m: Moments, k: int) -> Spectrum:
-    """Principal axes where only the moments are known."""
-    return _covariance(m, k)
-
-
-def _covariance(m: Moments, k: int) -> Spectrum:
+    """Principal axes from the moments alone."""
     C = m.covariance
     values, V = largest(C, k)
     total = float(np.trace(C))

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
+from lowdim.data.collect import count as count  # every plot module takes its words from here
+from lowdim.data.safe import csv_text
 from lowdim.messages import error
 
 if TYPE_CHECKING:
@@ -89,11 +91,9 @@ class Plot:
 
     def csv(self) -> str:
         """The numbers of the plot, one column each, padded where lengths differ."""
-        from lowdim.data.safe import protect_cell
-
         columns = self.columns()
         length = max((len(value) for value in columns.values()), default=0)
-        lines = [",".join(_quoted(protect_cell(str(key))) for key in columns)]
+        lines = [",".join(csv_text(str(key)) for key in columns)]
         for i in range(length):
             lines.append(",".join(_cell(value[i]) if i < len(value) else "" for value in columns.values()))
         return "\n".join(lines) + "\n"
@@ -106,17 +106,11 @@ class Plot:
 
 
 def _cell(value: Any) -> str:
-    from lowdim.data.safe import protect_cell
-
     if isinstance(value, str | np.str_):
-        return _quoted(protect_cell(str(value)))
+        return csv_text(str(value))
     if isinstance(value, float | np.floating):
         return "" if np.isnan(value) else repr(float(value))
     return str(value)
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"' if re.search(r'[",\n\r]', text) else text
 
 
 @contextmanager
@@ -197,15 +191,6 @@ def short(name: object, most: int = LONGEST) -> str:
 def quoted(name: object) -> str:
     """A name inside a sentence."""
     return f"'{short(name)}'"
-
-
-def count(many: int, word: str, plural: str = "") -> str:
-    """A number and its noun.
-
-    >>> count(1, "row"), count(1200, "row"), count(2, "axis", "axes")
-    ('1 row', '1,200 rows', '2 axes')
-    """
-    return f"{many:,} {word if many == 1 else plural or word + 's'}"
 
 
 def percent(share: float) -> str:

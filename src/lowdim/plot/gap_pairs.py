@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.data.block import Array, Mask
+from lowdim.judge.odd import false_discovery
 from lowdim.plot.base import DIVERGING, GREY, INK, PAPER, Plot, blank, count, drawn, headline, number, quoted, short
 from lowdim.plot.table import worst
 
@@ -38,7 +39,7 @@ def gap_pairs(mask: Mask, names: Sequence[str], *, values: Array | None = None, 
     G = hole[:, some].astype(float)
     both, phi, p = _together(G)
     i, j = np.tril_indices(len(some), -1)
-    found = _discoveries(p[i, j])
+    found = false_discovery(p[i, j], FALSE_DISCOVERY)
     hint, tied = _value_hint(hole, some, values, names)
     title, sentence = _pair_words([names[int(k)] for k in some], both, G.sum(axis=0), len(G), (i, j, found), p)
     figure = blank(6.4, 4.0 if len(some) <= 10 else 5.6)
@@ -69,17 +70,6 @@ def _together(G: Array) -> tuple[Array, Array, Array]:
     return both, phi, p
 
 
-def _discoveries(p: Array) -> Mask:
-    """Benjamini and Hochberg's step-up at the false discovery rate."""
-    if not len(p):
-        return np.zeros(0, dtype=bool)
-    order = np.argsort(p, kind="stable")
-    good = p[order] <= FALSE_DISCOVERY * np.arange(1, len(p) + 1) / len(p)
-    out = np.zeros(len(p), dtype=bool)
-    out[order[: int(np.flatnonzero(good)[-1]) + 1 if good.any() else 0]] = True
-    return out
-
-
 def _value_hint(hole: Mask, some: NDArray[np.int_], values: Array | None, names: Sequence[str]) -> tuple[str, int]:
     """Whether rows with a gap in one column have other values elsewhere (Student's t, false discoveries at 5 %)."""
     if values is None:
@@ -95,7 +85,7 @@ def _value_hint(hole: Mask, some: NDArray[np.int_], values: Array | None, names:
                 p.append(float(ttest_ind_from_stats(inside.mean(), inside.std(ddof=1), len(inside), outside.mean(),
                                                     outside.std(ddof=1), len(outside)).pvalue))
                 pair.append((j, k))
-    found = _discoveries(np.array(p))
+    found = false_discovery(np.array(p), FALSE_DISCOVERY)
     if not found.any():
         return " Rows with and without gaps have similar values elsewhere, as gaps at random would.", 0
     j, k = pair[int(np.argmin(p))]
