@@ -133,3 +133,53 @@ def test_doubts_stand_beside_the_number(plain, q, words, line):
     found = replace(plain, settings=plain.settings._replace(dims="auto"), model=model,
                     jury=plain.jury._replace(sentence=words))
     assert repr(found).split("\n")[1] == line and repr(found).endswith("converged in 3 passes")
+
+
+# --- what cannot be analysed, said to someone in Python
+
+
+@pytest.mark.parametrize(("table", "code", "fix"), [
+    ([[1, 2], [3, 4]], "LD160", "add rows: each row is one observation"), (pd.DataFrame(), "LD160", "add rows"),
+    ("nofile.csv", "LD001", "check the spelling"), (None, "LD101", "pass the path of a file, or a NumPy array"),
+    (np.arange(10.0)[:, None] ** 2, "LD113", "add columns of numbers"),
+    (pd.DataFrame({"a": list("abcabc"), "b b": list("xyzxyz")}), "LD113", "ld.read(table, encode=('a', 'b b'))"),
+    (np.arange(5.0), "LD100", "X.reshape")])
+def test_a_table_that_cannot_be_has_a_fix_in_python(table, code, fix):
+    with pytest.raises(LowdimError) as problem:
+        ld.analyse(table)
+    assert problem.value.code == code and fix in problem.value.fix and fix in str(problem.value)
+    assert "--" not in str(problem.value) and "lowdim " not in problem.value.fix
+
+
+def test_the_fix_in_python_works(tmp_path):
+    frame = pd.DataFrame({"a": list("abcabcabca"), "b": list("xyzxyyzxyz")})
+    with pytest.raises(LowdimError) as problem:
+        ld.analyse(frame)
+    call = problem.value.fix.partition("ld.read")[2]
+    assert eval(f"ld.read{call}", {"ld": ld, "table": frame}).d >= 2
+    (tmp_path / "t.csv").write_text("1,2\n3,x\n4,5\n6,7\n8,9.5\n")
+    with pytest.raises(LowdimError, match="LD111") as problem:
+        ld.analyse(tmp_path / "t.csv")
+    assert f"ld.read({str(tmp_path / 't.csv')!r}, na=('x',))" in problem.value.fix
+
+
+def test_three_rows_are_an_answer():
+    found = ld.analyse(np.random.default_rng(0).standard_normal((3, 4)))
+    assert len(found.sentences) == 5 and repr(found).count("(") == 1
+
+
+def test_a_report_where_there_is_no_folder_is_refused_before_it_is_drawn(plain, tmp_path, monkeypatch):
+    monkeypatch.setattr("lowdim.report.report_html", lambda *a, **k: "drawn")
+    with pytest.raises(LowdimError) as problem:
+        plain.report(tmp_path / "no" / "such" / "r.html")
+    assert problem.value.code == "LD304" and "make the folder" in problem.value.fix
+    with pytest.raises(LowdimError, match="LD304"):
+        plain.report(tmp_path)
+    assert plain.report(tmp_path / "r.html").read_text() == "drawn"
+    for name in ("p.svg", "p.png", "p.csv"):
+        with pytest.raises(LowdimError, match=r"LD304[\s\S]*make the folder"):
+            plain.plot.trace().save(tmp_path / "no" / name)
+
+
+def test_odd_rows_may_be_called(plain):
+    assert plain.odd() is plain.odd and plain.odd(level=0.99).level == 0.99 and plain.odd.rows[0].name == "8"

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from lowdim import PPCA, analyse, read
+from lowdim.judge.calibrate import MapCalibration
 from lowdim.messages import LowdimError
 from lowdim.placing import place
+from lowdim.runs import placed_fills
 from tests.cli.conftest import small_table, write_csv
 
 NAMES = tuple(f"x{k}" for k in range(1, 7))
@@ -34,7 +36,7 @@ def test_positions_and_ellipses_are_the_posteriors(model):
     whole = np.linalg.det(oracle(model, np.zeros(6))[1])
     for i, x in enumerate(X):
         mean, cov = oracle(model, x)
-        assert np.allclose(np.linalg.norm(found.scores[i]), np.linalg.norm(mean), rtol=1e-6)
+        assert np.allclose(np.linalg.norm(np.asarray(found.scores)[i]), np.linalg.norm(mean), rtol=1e-6)
         assert np.isclose(found.larger[i], (np.linalg.det(cov) / whole) ** 0.25, rtol=1e-6)
     assert np.allclose(found.larger[~np.isnan(X).any(axis=1)], 1.0)
 
@@ -56,7 +58,7 @@ def test_one_row_constant_columns_and_copies_are_all_kept(model):
     one = place(model, NAMES, dict_frame(np.full((1, 6), 0.5)))
     assert len(one.X) == 1 and not np.isnan(one.X).any()
     same = place(model, NAMES, dict_frame(np.full((5, 6), 0.5)))
-    assert np.array_equal(same.X, np.full((5, 6), 0.5)) and np.allclose(same.scores, one.scores[0])
+    assert np.array_equal(same.X, np.full((5, 6), 0.5)) and np.allclose(same.scores, np.asarray(one.scores)[0])
 
 
 def test_order_and_strangers_do_not_matter(model):
@@ -64,14 +66,14 @@ def test_order_and_strangers_do_not_matter(model):
     frame = dict_frame(X)
     turned = frame[list(NAMES[::-1])].assign(other=1.0)
     a, b = place(model, NAMES, frame), place(model, NAMES, turned)
-    assert np.array_equal(a.scores, b.scores) and [m.code for m in b.messages] == ["LD222"]
+    assert np.array_equal(a.scores, b.scores) and [m.code for m in b.messages] == ["LD222", "LD223"]
 
 
 def test_an_absent_column_is_a_gap(model):
     frame = dict_frame(small_table(seed=4)[:6])
     hidden = frame.assign(x3=np.nan)
     a, b = place(model, NAMES, frame.drop(columns="x3")), place(model, NAMES, hidden)
-    assert np.array_equal(a.scores, b.scores) and [m.code for m in a.messages] == ["LD220"]
+    assert np.array_equal(a.scores, b.scores) and [m.code for m in a.messages] == ["LD220", "LD223"]
     with pytest.raises(LowdimError, match="LD220"):
         place(model, NAMES, frame.rename(columns=lambda name: f"other {name}"))
 
@@ -118,3 +120,49 @@ def test_files_and_tables_are_the_same_to_it(model, tmp_path):
     path = write_csv(tmp_path / "n.csv", X)
     a, b = place(model, NAMES, path), place(model, NAMES, read(path))
     assert np.array_equal(a.scores, b.scores) and a.row_names == b.row_names
+
+
+def test_intervals_are_those_of_the_calibration(model):
+    X = small_table(seed=4)[:9]
+    half = tuple(1.0 + 0.1 * k for k in range(6))
+    found = place(model, NAMES, X, calibration=MapCalibration(0.8, half, 4))
+    gap = np.isnan(X)
+    assert np.array_equal(found.upper - found.filled, (found.filled + found.sd * half) - found.filled)
+    assert np.array_equal(found.lower[~gap], X[~gap]) and (found.lower[gap] < found.filled[gap]).all()
+    assert found.calibrated and found.level == 0.8 and "LD223" not in [m.code for m in found.messages]
+    assert "the map's model (2 dimensions)" in found.own_model and "4 dimensions" in found.own_model
+    plain = place(model, NAMES, X)
+    assert not plain.calibrated and [m.code for m in plain.messages] == ["LD223"]
+    assert np.allclose((plain.upper - plain.filled)[gap], 1.6448536 * plain.sd[gap])
+    assert place(model, NAMES, np.nan_to_num(X)).messages == ()
+
+
+def test_frames_in_frames_out(model):
+    import pandas as pd
+    import polars as pl
+
+    X = small_table(seed=4)[:5]
+    plain = place(model, NAMES, X)
+    frame = dict_frame(X).set_index(pd.Index(list("abcde"), name="who"))
+    found = place(model, NAMES, frame)
+    for name in ("filled", "lower", "upper"):
+        part = getattr(found, name)
+        assert isinstance(part, pd.DataFrame) and part.index.equals(frame.index) and tuple(part.columns) == NAMES
+        assert np.array_equal(part.to_numpy(), getattr(plain, name)) and isinstance(getattr(plain, name), np.ndarray)
+    assert list(found.scores.columns) == ["axis1", "axis2"] and list(found.scores.index) == list("abcde")
+    assert np.array_equal(found.scores.to_numpy(), plain.scores)
+    other = place(model, NAMES, pl.DataFrame(X, schema=list(NAMES)))
+    assert isinstance(other.scores, pl.DataFrame) and other.filled.columns == list(NAMES)
+    assert np.array_equal(other.filled.to_numpy(), plain.filled)
+    read_first = place(model, NAMES, read(frame))
+    assert read_first.filled.index.equals(frame.index)
+    assert placed_fills(found, NAMES).split("\r\n")[1].startswith("b,x1,")
+
+
+def test_shown_in_four_lines_and_as_a_small_table(model):
+    X = small_table(seed=4)[:30]
+    found = place(model, NAMES, X)
+    assert len(repr(found).split("\n")) <= 4 and found.sentence.split("\n")[0] in repr(found)
+    assert repr(found).startswith("30 new rows x 6 columns on 2 axes, ") and "not calibrated" in repr(found)
+    page = found._repr_html_()
+    assert len(page) < 25_000 and "<script" not in page and page.count("<tr>") == 21 and "and 10 more rows" in page

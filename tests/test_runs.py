@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from lowdim import analyse, load_run, read
+from lowdim.judge.calibrate import map_calibration
 from lowdim.messages import LowdimError
-from lowdim.runs import csv, differences, save_run
+from lowdim.runs import csv, differences, save_run, write
 from tests.cli.conftest import small_table, write_csv
 
 
@@ -42,6 +43,41 @@ def test_the_tables_hold_the_numbers(run):
     assert len(fills) == found.fills.mask.sum() and np.array_equal(fills["fill"], found.fills.filled[found.fills.mask])
     odd = pd.read_csv(folder / "t.run" / "odd.csv")
     assert odd["row"].tolist() == [int(r.name) for r in found.odd.rows]
+
+
+def test_fills_outside_the_values_seen_are_marked(run):
+    found, folder = run
+    X, fills = found.table.X, pd.read_csv(folder / "t.run" / "fills.csv", keep_default_na=False)
+    low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
+    at = [found.table.names.index(name) for name in fills["column"]]
+    value = fills["fill"].astype(float)
+    want = np.where(value < low[at], "below", np.where(value > high[at], "above", ""))
+    assert fills["outside"].tolist() == want.tolist()
+    for c in found.fills.columns:
+        assert c.outside == ((fills["column"] == c.column) & (fills["outside"] != "")).sum()
+
+
+def test_the_intervals_of_new_rows_are_kept_in_the_run(run):
+    found, folder = run
+    made = load_run(folder / "t.run").calibration
+    want = map_calibration(found.model, found.table.X, level=found.settings.level)
+    assert made.level == 0.9 and made.fill_dims == found.fills.n_components
+    assert made.half == pytest.approx(want.half, rel=1e-5)
+    assert len((folder / "t.run" / "run.json").read_text()) < 10_000
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    def lines():
+        yield "a\n"
+        raise OSError("the disk went away")
+
+    assert write(tmp_path / "x.txt", "old").read_text() == "old"
+    with pytest.raises(LowdimError, match="LD304"):
+        write(tmp_path / "x.txt", lines())
+    assert [p.name for p in tmp_path.iterdir()] == ["x.txt"] and (tmp_path / "x.txt").read_text() == "old"
+    assert write(tmp_path / "y.txt", ["é", "\r\n"], encoding="cp1252").read_bytes() == b"\xe9\r\n"
+    with pytest.raises(LowdimError, match="make the folder"):
+        write(tmp_path / "none" / "x.txt", "new")
 
 
 def test_a_table_that_changed_or_left_is_said(tmp_path):

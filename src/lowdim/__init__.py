@@ -8,6 +8,7 @@ if TYPE_CHECKING:  # so that editors and type checkers know what the lazy names 
     from lowdim import datasets, laws, messages
     from lowdim.analysis import analyse
     from lowdim.data.arrays import as_source
+    from lowdim.data.files import stream
     from lowdim.data.table import read
     from lowdim.engine.fold import Run
     from lowdim.engine.merge import Moments
@@ -33,6 +34,7 @@ _HOMES = {
     "Moments": "engine.merge",
     "Run": "engine.fold",
     "as_source": "data.arrays",
+    "stream": "data.files",
     "rotate": "math.rotate",
     "procrustes": "math.rotate",
     "whiten": "models.functions",
@@ -67,6 +69,7 @@ __all__ = [
     "procrustes",
     "read",
     "rotate",
+    "stream",
     "total_least_squares",
     "whiten",
 ]

@@ -1,16 +1,25 @@
 """The main job: a table in; its dimensions, map, axes, fills and odd rows out, in five sentences."""
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import shlex
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lowdim.data.arrays import ArraySource
 from lowdim.data.block import Array
-from lowdim.data.table import Table, read
+from lowdim.data.collect import CheckError, count
+from lowdim.data.flags import options_from_flags, proposals
+from lowdim.data.like import like
+from lowdim.data.table import Messages, Table, read
 from lowdim.engine.fold import one_blas_thread
 from lowdim.judge.axes import AxisCard, axes
 from lowdim.judge.budget import counts, seconds
@@ -21,7 +30,7 @@ from lowdim.judge.odd import OddRows, RowCard, explain_row, odd_rows
 from lowdim.judge.stability import Stability, refits, stability
 from lowdim.judge.surprise import all_surprises
 from lowdim.judge.verdicts import Check, five_sentences, trust_strip
-from lowdim.messages import error
+from lowdim.messages import LowdimError, Message, error
 from lowdim.models.linear import ProbabilisticPCA
 from lowdim.models.posterior import Posterior
 
@@ -33,6 +42,7 @@ if TYPE_CHECKING:
 
 Tell = Callable[[str, str], object]
 SCALES = ("unit", "none")
+COMMAND = re.compile(r"(.*)\blowdim (?:report |check )?((?:'[^']*'|\"[^\"]*\"|[^\s-])\S*)")  # a fix that is a command
 
 
 class Settings(NamedTuple):
@@ -88,7 +98,7 @@ class Analysis:
     @property
     def scores(self) -> Any:
         """Each row's position, n x q; a frame if a frame came in."""
-        return self._like(self.posterior.mean, tuple(f"axis{k + 1}" for k in range(self.dims)))
+        return like(self.posterior.mean, tuple(f"axis{k + 1}" for k in range(self.dims)), self.table)
 
     @property
     def loadings(self) -> Any:
@@ -103,7 +113,7 @@ class Analysis:
     @property
     def filled(self) -> Any:
         """The numbers with their gaps filled; a frame if a frame came in."""
-        return self._like(self.fills.filled, self.table.names)
+        return like(self.fills.filled, self.table.names, self.table)
 
     @property
     def noise_share(self) -> float:
@@ -150,30 +160,21 @@ class Analysis:
 
         Columns whose logarithm was taken, and labels that were encoded, are treated as they were.
         """
+        from lowdim.judge.calibrate import map_calibration
         from lowdim.placing import place
 
+        held = map_calibration(self.model, self._source, level=self.settings.level, surprises=self.surprises,
+                               fill_dims=self.fills.n_components)
         numbers = [c for c in self.table.columns if c.role == "number"]
         done = {"log": tuple(c.name for c in numbers if c.note.startswith("logarithm")),
                 "encode": tuple(dict.fromkeys(c.name.split("=")[0] for c in numbers if c.note.startswith("encoded")))}
-        return place(self.model, self.table.names, new, level=level, **{**done, **options})
+        return place(self.model, self.table.names, new, level=level, calibration=held, **{**done, **options})
 
-    def report(self, path: str, *, rows: bool = True) -> Path:
+    def report(self, path: str | PathLike[str], *, rows: bool = True) -> Path:
         """Write the report; `rows=False` leaves out every row's values and names."""
         from lowdim.report import write_report
 
         return write_report(self, path, rows=rows)
-
-    def _like(self, values: Array, columns: tuple[str, ...]) -> Any:
-        """Values as what the table came as: a pandas frame with its index, a polars frame, or an array."""
-        if self.table.index is not None:
-            import pandas as pd
-
-            return pd.DataFrame(values, index=self.table.index, columns=list(columns))
-        if self.table.guess.kind == "polars frame":
-            import polars as pl
-
-            return pl.DataFrame(np.asarray(values), schema=list(columns), orient="row")
-        return values
 
     def _repr_html_(self) -> str:
         from lowdim.report.card import card
@@ -187,9 +188,10 @@ class Analysis:
             words = f"asked for; the judges say {words}"
         elif words.startswith(f"{q}"):
             words = words.removeprefix(f"{q}").strip(" ()") or "the judges agree"
-        return (f"PPCA · {n} x {d}, {self.gaps.gaps} gaps\n{q} dimension{'' if q == 1 else 's'} ({words})\n"
+        words = words.replace(" (", ", ").rstrip(")")  # it stands in brackets itself
+        return (f"PPCA · {n} x {d}, {count(self.gaps.gaps, 'gap')}\n{count(q, 'dimension')} ({words})\n"
                 f"{100 - noise:.0f}% shared / {noise:.0f}% noise\n"
-                f"{self.model.certificate_.reason} in {self.model.n_iter_} passes")
+                f"{self.model.certificate_.reason} in {count(self.model.n_iter_, 'pass', 'passes')}")
 
 
 def analyse(table: Any, *, dims: int | str = "auto", scale: str | None = None, level: float = 0.9,
@@ -198,42 +200,95 @@ def analyse(table: Any, *, dims: int | str = "auto", scale: str | None = None, l
 
     `dims` is "auto" (the jury decides) or a number; `scale="none"` keeps the columns' own units, "unit" counts
     all columns alike (None: as the table was read); `level` is that of every interval; `budget` ("30s") sets
-    how often the slow parts repeat. `tell(stage, text)` hears of each stage as it ends; if it answers true the
-    analysis raises `Stopped`, which holds what there is.
+    how often the slow parts repeat. `tell(stage, text)` hears of each stage as it ends; if it answers true, or on
+    Ctrl-C, the analysis raises `Stopped`, a KeyboardInterrupt whose `partial` holds what there is.
 
     >>> from lowdim.datasets import load_demo
     >>> analyse(load_demo("gaussian").X).dims
     3
     """
-    t = table if isinstance(table, Table) else read(table)
-    with one_blas_thread():  # many small matrices: more threads wait for each other
-        return _analysed(t, dims, scale, level, random_state, budget, tell)
+    t = table if isinstance(table, Table) else _read(table)
+    asked = Settings(dims, t.scale if scale is None else scale, level, random_state, seconds(budget))
+    return _analysed(t, check_settings(asked, t.n, t.d), tell)
 
 
-def _analysed(t: Table, dims: int | str, scale: str | None, level: float, random_state: int,
-              budget: float | str | None, tell: Tell | None) -> Analysis:
-    """The stages in their order."""
-    asked = check_settings(Settings(dims, t.scale if scale is None else scale, level, random_state, seconds(budget)),
-                           t.n, t.d)
-    often, X, unit = counts(asked.budget, t.n, t.d), ArraySource(t.X, columns=t.names), asked.scale == "unit"
+def _read(table: Any) -> Table:
+    """The table, or its error with fixes as a caller from Python writes them."""
+    try:
+        return read(table)
+    except CheckError as problem:
+        raise CheckError(Messages(_in_python(m, table) for m in problem.messages)) from None
+    except LowdimError as problem:
+        m = problem.message
+        raise (type(problem)(_in_python(m, table)) if isinstance(m, Message) else problem) from None
+
+
+def _in_python(m: Message, table: Any) -> Message:
+    """A message whose fix names options of `read` where the command line has flags."""
+    if m.code == "LD101":
+        return m._replace(fix="pass the path of a file, or" + m.fix.removeprefix("pass"))
+    if m.code == "LD160" and not proposals(m.fix):  # said of a file: lines, a header
+        return m._replace(fix="add rows: each row is one observation, each column one variable")
+    name = repr(str(table)) if isinstance(table, str | PathLike) else "table"
+    lines = []
+    for line in m.fix.split("\n"):
+        command = COMMAND.fullmatch(line)
+        if command:
+            line = f"{command[1]}ld.analyse({shlex.split(command[2])[0]!r})"
+        calls = [", ".join([name, *(f"{key}={value!r}" for key, value in options_from_flags(flags).items())])
+                 for flags in proposals(line)]
+        words = line.partition("--")[0] if calls else line
+        lines.append(words + "  or  ".join(f"ld.read({call})" for call in calls))
+    return m._replace(fix="\n".join(lines))
+
+
+def _analysed(t: Table, asked: Settings, tell: Tell | None) -> Analysis:
+    """The stages in their order; Ctrl-C ends them all, not the one fit that happens to run."""
     so_far = _Teller(Partial(t, asked), tell)
+    with one_blas_thread(), _ctrl_c():  # many small matrices: more threads wait for each other
+        try:
+            return _stages(t, asked, so_far)
+        except Stopped:
+            raise
+        except KeyboardInterrupt:
+            raise Stopped(so_far.partial) from None
+
+
+def _stages(t: Table, asked: Settings, so_far: _Teller) -> Analysis:
+    often, X, unit = counts(asked.budget, t.n, t.d), ArraySource(t.X, columns=t.names), asked.scale == "unit"
     so_far.say("read", f"{t.n} x {t.d}, {int(np.isnan(t.X).sum())} gaps")
-    jury = choose_dimension(X, standardize=unit, random_state=random_state, shuffles=often.shuffles,
-                            folds=often.folds)
-    q = min(jury.q, t.d - 1) if dims == "auto" else int(dims)
-    how = "chosen" if dims == "auto" else "asked for"
+    jury = choose_dimension(X, standardize=unit, random_state=asked.seed, shuffles=often.shuffles, folds=often.folds)
+    q = min(jury.q, t.d - 1) if asked.dims == "auto" else int(asked.dims)
+    how = "chosen" if asked.dims == "auto" else "asked for"
     so_far.say("dimensions", f"0..{jury.rows[-1].q if jury.rows else 0} tried, {q} {how}", jury=jury)
     model = ProbabilisticPCA(q, standardize=unit).fit(X, sample_weight=t.weight)
     where, odd = model.posterior(X), odd_rows(model, X, row_names=t.row_names)
-    so_far.say("fit", f"PPCA, {q} dimensions, {model.n_iter_} passes, {model.certificate_.reason}", model=model,
-               posterior=where, odd=odd)
-    fills = fill(X, level=level, standardize=unit, random_state=random_state)
+    steps = f"{count(model.n_iter_, 'pass', 'passes')}, {model.certificate_.reason}"
+    so_far.say("fit", f"PPCA, {count(q, 'dimension')}, {steps}", model=model, posterior=where, odd=odd)
+    fills = fill(X, level=asked.level, standardize=unit, random_state=asked.seed)
     so_far.say("fills", f"{int(fills.mask.sum())} gaps, {fills.held} of {fills.tried} hidden cells held", fills=fills)
-    found = refits(model, X, bootstraps=often.refits, random_state=random_state)
-    cards = axes(model, X, labels=t.labels, found=found, level=level, random_state=random_state)
-    steady = stability(model, X, found=found, random_state=random_state, row_names=t.row_names)
+    found = refits(model, X, bootstraps=often.refits, random_state=asked.seed)
+    cards = axes(model, X, labels=t.labels, found=found, level=asked.level, random_state=asked.seed)
+    steady = stability(model, X, found=found, random_state=asked.seed, row_names=t.row_names)
     so_far.say("axes", f"{len(cards)} axes, {len(found.W)} resamplings: {steady.verdict}", last=True)
     return Analysis(t, asked, jury, model, where, gap_report(t.X, t.names), fills, odd, cards, steady)
+
+
+@contextmanager
+def _ctrl_c() -> Iterator[None]:
+    """Ctrl-C is ours while the analysis runs: a fit that finds a handler in place does not take it for itself."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    old = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, old)
 
 
 class _Teller:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from lowdim.data.arrays import as_source
-from lowdim.data.block import Array, Mask
+from lowdim.data.block import Array, Block, Mask
 from lowdim.data.source import Source
 from lowdim.data.views import gather
-from lowdim.engine.fold import Run
+from lowdim.engine.fold import Run, Serial
 from lowdim.engine.merge import Triangle
 from lowdim.messages import LowdimWarning
 from lowdim.persist import MODELS
@@ -50,14 +50,14 @@ class Relaid(Source):
         return self.source.read(rows)
 
 
-class Recorder:
+class Recorder(Serial):
     """An executor that remembers the statistics of every fold."""
 
     def __init__(self) -> None:
         self.folds: list[list[Any]] = []
 
-    def map(self, f: Callable[[int], T], indices: Sequence[int]) -> Iterator[T]:
-        self.folds.append([f(i) for i in indices])
+    def map(self, f: Callable[[Iterable[Block]], T], source: Source, first: int = 0) -> Iterator[T]:
+        self.folds.append(list(super().map(f, source, first)))
         return iter(self.folds[-1])
 
 

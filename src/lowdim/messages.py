@@ -58,6 +58,10 @@ class FitError(LowdimError, ArithmeticError):
     """A fit came to numbers that are not finite; nothing of it is kept."""
 
 
+class EngineError(LowdimError, RuntimeError):
+    """Whoever was to do the work cannot."""
+
+
 class VerbError(LowdimError, AttributeError):
     """This model cannot have this verb; the text says why and what to use instead."""
 
@@ -84,6 +88,8 @@ class Entry(NamedTuple):
     why: str = ""
     fix: str = ""
     severity: str = ""  # where the kind does not say it: "changed" went on with an altered table
+    instead: tuple[tuple[str, str], ...] = ()  # (a word of the problem, the fix that goes with it)
+    about: str = ""  # what it is about, for `lowdim help`, where `what` is nearly all facts
 
 
 CATALOGUE: dict[str, Entry] = {
@@ -100,6 +106,13 @@ CATALOGUE: dict[str, Entry] = {
                    "axes are built from numbers{python}", "leave it out, or encode it as numbers first"),
     "LD105": Entry(TableError, "Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.",
                    "there is nothing to describe", "pass at least one column"),
+    "LD107": Entry(TableError, "The columns of this Dask array lie in {count} chunks",
+                   "a row must be whole where it is worked on", "X.rechunk({{1: -1}})"),
+    "LD108": Entry(TableWarning, "The rows of {count} Dask chunks had not been counted: one more pass counts them",
+                   "rows are cut into tiles by their number", "X.compute_chunk_sizes() counts them once and for all"),
+    "LD109": Entry(TableError, "A Dask chunk has the shape {shape}; {want} was announced",
+                   "what a collection says of itself must hold: rows would be lost or read as others",
+                   "give the right meta and chunks where the collection is made"),
     "LD120": Entry(TableError, "Column '{column}' is completely empty",
                    "nothing can be learnt about it, so nothing can be filled in", "leave the column out"),
     "LD121": Entry(TableWarning, "{count} of {n} rows are completely empty",
@@ -118,12 +131,12 @@ CATALOGUE: dict[str, Entry] = {
     "LD152": Entry(TableWarning, "{what} beyond the range of double precision were set to {limit}",
                    "values near {size} have squares that cannot be stored; ratios, scores and the logarithms of "
                    "variances are exact", "divide the table by a power of ten"),
-    "LD153": Entry(TableWarning, "Column '{column}' keeps only about {digits} digits of its variation",
+    "LD153": Entry(TableWarning, "Column '{column}' keeps few digits of its variation: about {digits}",
                    "its values are so large beside their spread that the stored numbers are coarse",
                    "subtract a constant before storing the column"),
     "LD154": Entry(TableWarning, "Column spreads differ by a factor of {factor}: '{small}' against '{large}'",
                    "variance is measured in the columns' own units, so the largest decides every axis",
-                   "standardize=True"),
+                   "standardize=True (--scale unit)"),
     "LD155": Entry(TableError, "Column '{column}' varies by only {sd}, too little to be brought to unit spread",
                    "the factor that would do it cannot be stored", "multiply the table by a power of ten"),
     "LD156": Entry(TableError, "This batch holds values beyond the reach of the first one's",
@@ -142,11 +155,12 @@ CATALOGUE: dict[str, Entry] = {
                    "it would be refused or killed halfway", "{alternative}"),
     # options
     "LD200": Entry(OptionError, "n_components={asked} is not possible: at most {most}",
-                   "{why}", "choose n_components between 0 and {most}"),
+                   "{why}", "choose n_components (--dims) between 0 and {most}"),
     "LD213": Entry(OptionError, "n_components={asked} is not possible where a table has gaps",
                    "all directions together reproduce every seen cell and say nothing about the gaps",
                    "choose n_components as a number, at most {most}, or a fraction of the variance"),
-    "LD210": Entry(OptionError, "{option}={value!r} is not allowed", "", "choose {allowed}"),
+    "LD210": Entry(OptionError, "{option}={value!r} is not allowed", "", "choose {allowed}",
+                   about="An option has a value that it cannot have"),
     "LD206": Entry(OptionError, "{q} factors are too many for {d} columns: {dof} degrees of freedom",
                    "more parameters than correlations: the factors cannot be told apart", "at most {most} factors"),
     "LD207": Entry(TableError, "Factor analysis needs at least three columns, got {d} feature(s)",
@@ -161,7 +175,7 @@ CATALOGUE: dict[str, Entry] = {
                    "the result is the best seen and is marked converged_=False", "raise max_iter or tol"),
     "LD202": Entry(ModelWarning, "The noise variance reached its floor, {floor:.3g}",
                    "{q} dimensions reproduce the table exactly (rank {rank}), so nothing is left to call noise; "
-                   "densities are stated with this floor", "fewer n_components"),
+                   "densities are stated with this floor", "fewer n_components (--dims)"),
     "LD203": Entry(ModelWarning, "Components {first} to {last} have equal variance",
                    "their plane is determined, their directions in it are not", "read them together"),
     "LD204": Entry(ModelWarning, "Heywood case: the uniqueness of '{column}' is on its bound, {bound}",
@@ -175,9 +189,9 @@ CATALOGUE: dict[str, Entry] = {
                    "the spectrum is too flat to tell the last components apart",
                    "solver='covariance', or fewer n_components"),
     "LD211": Entry(ModelWarning, "Interrupted: {model} returns the best of {passes} passes, converged_=False",
-                   "", "call fit again to start anew"),
+                   "", "call fit again to start anew; with Run(checkpoint=...) it goes on where it stopped"),
     "LD212": Entry(ModelWarning, "{seen} cells are seen and {free} numbers are free",
-                   "the fit may follow the noise", "fewer n_components"),
+                   "the fit may follow the noise", "fewer n_components (--dims)"),
     "LD214": Entry(FitError, "{model} came to a {name} that is not finite",
                    "the model is as it was before this fit", "please report this table's shape and scale"),
     "LD217": Entry(ModelWarning, "The axes hold {times} times the variance of the seen cells: they follow the noise",
@@ -194,7 +208,10 @@ CATALOGUE: dict[str, Entry] = {
     "LD221": Entry(TableWarning, "Column '{column}' of the new rows looks rescaled: its middle is {times} the old one",
                    "a change of unit moves every row off the map", "bring the column to its old unit"),
     "LD222": Entry(TableWarning, "The new table has unknown columns, which were not used: {what}", "", ""),
-    "LD240": Entry(VerbError, "{model} has no '{verb}'", "{why}", "{fix}"),
+    "LD223": Entry(TableWarning, "The intervals of these fills are the model's own, not calibrated",
+                   "nothing tells how far the map's own table was from its model, as a run of an older lowdim does not",
+                   "make the run again:  lowdim fit TABLE"),
+    "LD240": Entry(VerbError, "{model} has no '{verb}'", "{why}", "{fix}", about="The model cannot have this verb"),
     # files
     "LD300": Entry(FileError, "'{path}' is not a lowdim model file: {problem}",
                    "a model file is a zip of manifest.json and .npy arrays; nothing else is ever opened",
@@ -206,20 +223,61 @@ CATALOGUE: dict[str, Entry] = {
     "LD303": Entry(FileError, "Cannot save {what}", "only numbers, text and arrays are stored, never code",
                    "{fix}"),
     "LD304": Entry(FileError, "Could not write '{path}': {problem}", "any older file there is as it was",
-                   "free some space, or save elsewhere"),
+                   "save elsewhere", instead=(
+                       ("no folder", "make the folder first, or save elsewhere"),
+                       ("No such file", "make the folder first, or save elsewhere"),
+                       ("Not a directory", "a file has the name of that folder: save elsewhere"),
+                       ("Is a directory", "a folder has that name: give the name of a file"),
+                       ("File exists", "a file has that name: give the name of a folder"),
+                       ("Permission", "you may not write there: save elsewhere"),
+                       ("No space", "free some space, or save elsewhere"),
+                       ("too large", "free some space, or save elsewhere"))),
     "LD305": Entry(FileError, "'{path}' is not a run folder: {problem}",
                    "a run folder holds run.json and model.lowdim", "make one:  lowdim report table.csv"),
     "LD306": Entry(FileError, "The table of this run is no longer at '{path}'",
                    "a run keeps the model and what was found, not a copy of your table",
-                   "put the table back, or analyse it again"),
+                   "put the table back, or analyse it where it is now:  lowdim report TABLE"),
     "LD307": Entry(FileError, "'{path}' has changed since the run '{folder}' was made",
                    "its rows would be judged by a model of other rows", "analyse it again:  lowdim report {path}"),
+    "LD308": Entry(TableWarning, "The table of this run is no longer at '{path}': these odd rows are as they were "
+                   "found",
+                   "a run keeps what was found, not a copy of your table",
+                   "for another level, put the table back or analyse it where it is now:  lowdim report TABLE"),
+    "LD309": Entry(OptionError, "'{path}' cannot be written: a filled table is written as text, as CSV is",
+                   "its cells are kept as they stood in the file", "-o {csv}"),
+    # engines
+    "LD310": Entry(OptionError, "engine='dask' is not possible here: {problem}",
+                   "a cluster is reached through a Client",
+                   "start one:  from distributed import Client; client = Client()", instead=(
+                       ("lowdim", "install the same lowdim on every worker"),
+                       ("asynchronous", "make one without asynchronous=True"))),
+    "LD311": Entry(EngineError, "The Dask cluster lost a task for good: {problem}",
+                   "nothing was changed; workers that run out of memory are killed by Dask",
+                   "look into the workers' logs; give them more memory, or X.rechunk to smaller chunks"),
+    # checkpoints
+    "LD320": Entry(FileError, "The checkpoint '{path}' is of another fit: {differs}",
+                   "its passes are of no use here, and may be wanted elsewhere",
+                   "give another folder, or delete this one if it is no longer needed",
+                   about="A checkpoint is of another model, of other options or of another table"),
+    "LD321": Entry(FileError, "'{path}' is not a checkpoint: {problem}",
+                   "a checkpoint is a folder of its own, with manifest.json and a file for each pass",
+                   "give the name of a new folder", instead=(
+                       ("damaged", "give another folder, or delete this one if it is no longer needed"),
+                       ("no pass", "run the same fit again"))),
+    "LD322": Entry(FileError, "The checkpoint '{path}' is in use by another fit",
+                   "two fits would write over each other's passes", "wait for it, or give this fit another folder"),
+    "LD323": Entry(ModelWarning, "'{path}' is damaged and was not used",
+                   "its digest does not hold; the fit goes on from the pass before it, to the same result",
+                   "if it happens again, look after the disk"),
+    "LD324": Entry(ModelWarning, "The checkpoint '{path}' could not be written: {problem}",
+                   "the fit goes on in memory; passes since are lost if it is killed",
+                   "free some space, or give a folder on another disk"),
     # a person's table: what it is and how it was read ("LD120.table" is LD120 said of a table, not of a fit)
     "LD001": Entry(TableError, "'{name}' does not exist", "{why}", "{fix}"),
     "LD002": Entry(TableError, "'{name}' is not a table I can read", "{why}", "{fix}"),
     "LD003": Entry(TableError, "'{name}' is an HTML page, not CSV",
                    "downloads behind a login often save the login page", "download the table itself, then try again"),
-    "LD004": Entry(TableError, "'{name}' needs the openpyxl package", "", 'pip install "lowdim[xlsx]"'),
+    "LD004": Entry(TableError, "'{name}' needs the {package} package", "", 'pip install "lowdim[{extra}]"'),
     "LD005": Entry(TableError, "'{name}' is empty ({size})", "", "check that it was written completely"),
     "LD006": Entry(TableError, "Rows have different lengths", "", "{fix}"),
     "LD007": Entry(TableError, "A quotation mark is opened and not closed where its cell ends",
@@ -228,56 +286,84 @@ CATALOGUE: dict[str, Entry] = {
                    "", "--header (use line {line} as names)   --names names.txt (give names)"),
     "LD009": Entry(TableError, "'{name}' cannot be read as {encoding}", "{why}", "{fix}"),
     "LD010": Entry(TableError, "'{name}' has no sheet '{sheet}'", "", "{fix}"),
+    "LD015": Entry(TableError, "'{name}' cannot be read as {kind}: {problem}",
+                   "the file is damaged, cut short or lies about itself", "write it again from its source"),
+    "LD016": Entry(TableError, "'{name}' has other columns than '{first}'",
+                   "the files of a folder are read as one table, one below the other",
+                   "write the files with the same columns, or name those they share:  columns=[...]"),
     "LD103": Entry(OptionError, "There is no column '{column}'", "{option} names it", "{fix}"),
     "LD104.table": Entry(TableError, "Column '{column}' cannot be used as a number",
                          "axes are built from numbers", "{fix}"),
     "LD106": Entry(OptionError, "{got} names were given for {want} columns", "", "give one name for each column"),
     "LD110": Entry(TableWarning, "{what} and {was}: {names}",
                    "labels cannot shape the axes; they are kept for colouring, searching and describing axes", "{fix}",
-                   "changed"),
+                   "changed",
+                   about="Columns that are not numbers were set aside as labels"),
     "LD111": Entry(TableError, "Column '{column}' is almost a number: {good} of {seen} cells",
                    "a number that cannot be read must not become a gap unasked", "{fix}"),
-    "LD112": Entry(TableError, "{what}", "{why}", "{fix}"),
-    "LD113": Entry(TableError, "Only {count} numeric column{s} left; at least 2 are needed", "{why}", "{fix}"),
+    "LD112": Entry(TableError, "{what}", "{why}", "{fix}",
+                   about="The decimal sign is a comma in some columns, or can be read in two ways"),
+    "LD113": Entry(TableError, "Only {count} numeric column{s} left; at least 2 are needed", "{why}", "{fix}",
+                   about="Fewer than two columns of numbers are left"),
     "LD114": Entry(TableWarning, "Thousands separators were taken out in {what}", "", "{fix}", "changed"),
+    "LD118": Entry(TableWarning, "Signs of a unit were taken out in {what}", "12 % and $12 are read as 12", "{fix}",
+                   "changed"),
     "LD115": Entry(TableError, "Column '{column}' has {count} different labels; at most {most} can be encoded",
                    "each becomes a column of zeros and ones", "keep it as a label:  --label {flag}"),
     "LD116": Entry(TableError, "The logarithm of column '{column}' cannot be taken: {what} not above 0",
                    "", "leave '{column}' as it is, or add a constant to it first"),
     "LD117": Entry(TableWarning, "Column '{column}' holds {type} and was left out",
                    "axes are built from numbers", "{fix}", "changed"),
+    "LD119": Entry(TableWarning, "{what} left out of '{name}': {columns}",
+                   "axes are built from numbers; text, dates and running numbers are none, and a stream keeps nothing "
+                   "else",
+                   "encode them as numbers first, or name the columns to use:  columns=[...]", "changed",
+                   about="Columns of a file that are not numbers were left out"),
     "LD120.table": Entry(TableWarning, "{what} completely empty and {was} left out",
-                         "nothing can be learnt about a column nobody filled in", "{fix}", "changed"),
+                         "nothing can be learnt about a column nobody filled in", "{fix}", "changed",
+                         about="Columns that are completely empty were left out"),
     "LD121.table": Entry(TableWarning, "{what} completely empty and {was} left out: {rows}",
-                         "a row without any number has no place on the map", "", "changed"),
+                         "a row without any number has no place on the map", "", "changed",
+                         about="Rows that are completely empty were left out"),
     "LD122": Entry(TableWarning, "Column '{column}' is {share} empty. Its fills rest on the other {others} columns",
                    "", "leave it out:  --drop {flag}"),
     "LD130.table": Entry(TableWarning, "{what} never change{s} and {was} left out",
-                         "no variation, so nothing to explain, and dividing by zero when scaling", "{fix}", "changed"),
+                         "no variation, so nothing to explain, and dividing by zero when scaling", "{fix}", "changed",
+                         about="Columns that never change were left out"),
     "LD132": Entry(TableWarning, "Column '{column}' takes {count} values and is {value} in {share} of rows; "
                    "scaling makes {rows} look extreme", "", "--scale none, or --drop {flag}, or keep it knowingly"),
     "LD140": Entry(TableWarning, "Header '{column}' appears {count} times; renamed {names}", "", "{fix}", "changed"),
     "LD141": Entry(TableWarning, "'{column}' is an exact copy of '{other}' and was left out",
                    "a copied column counts twice and bends axis 1 toward itself", "keep it:  --keep-copies", "changed"),
-    "LD142": Entry(TableWarning, "'{column}' and '{other}' are the same quantity (correlation {r})",
-                   "together they count twice", "keep one:  --drop {flag}"),
+    "LD142": Entry(TableWarning, "{what} are the same quantity (correlation {r})",
+                   "together they count {times}", "keep one:  --drop {flag}",
+                   about="Columns that are the same quantity"),
     "LD150.table": Entry(TableError, "{what}", "usually a division by zero; turning it into a gap would hide that",
-                         "if they really are unknown:  --inf missing"),
+                         "if they really are unknown:  --inf missing",
+                         about="Infinite values"),
     "LD151": Entry(TableWarning, "{value} occurs {times} in {columns} and nowhere near the rest: gaps in disguise?",
-                   "a code for a gap that is read as a number pulls every axis", "if so:  --na {value}"),
+                   "a code for a gap that is read as a number pulls every axis", "if so:  --na {value}",
+                   about="A number such as -999 that may be a code for a gap"),
     "LD152.table": Entry(TableWarning, "Column '{column}' holds values beyond 1e150",
                          "their squares cannot be stored, so variances lose their meaning", "{fix}"),
     "LD160.table": Entry(TableError, "The table has {n} row{s}; at least 3 are needed, and about 3 per dimension to "
                          "be useful", "", "{fix}"),
     "LD161.table": Entry(TableWarning, "{n} rows for {d} columns: at most {most} dimensions can exist, and evidence "
-                         "will be weak", "", "more rows, or fewer columns"),
-    "LD170.table": Entry(BudgetError, "{name} is {size}{shape}", "{why}", "{fix}"),
+                         "will be weak", "", "{fix}"),
+    "LD170.table": Entry(BudgetError, "{name} is {size}{shape}", "{why}", "{fix}",
+                         about="The file is too large for the memory"),
     "LD171": Entry(BudgetError, "The table has {d} columns; at most {most} are analysed",
                    "axes over so many columns do not fit into memory", "{fix}"),
     "LD172": Entry(BudgetError, "A cell holds {size}; at most {most} are read",
                    "a quotation mark that is never closed, or not a table", "{fix}"),
+    "LD173": Entry(BudgetError, "Memory ran out", "the table and its model did not fit",
+                   "use fewer rows with --sample, or fewer columns with --columns"),
+    "LD174": Entry(TableError, "'{name}' changed while it was read: {problem}",
+                   "one answer made of two tables would be the answer to neither",
+                   "wait until the file is written, then start again"),
     "LD180": Entry(TableWarning, "Column '{column}' {what} and was set aside as the name of each row",
-                   "a name has no meaning as a measurement", "{fix}", "changed"),
+                   "a name has no meaning as a measurement", "{fix}", "changed",
+                   about="A column was set aside as the name of each row"),
     "LD181": Entry(TableWarning, "Column '{column}' is a date and was set aside as {role}",
                    "a date orders the rows; it does not measure them", "{fix}", "changed"),
     "LD230.table": Entry(TableError, "Column '{column}' cannot be the weight of rows: {problem}",
@@ -286,7 +372,8 @@ CATALOGUE: dict[str, Entry] = {
                    "closed data: one part is known from the others, and correlations lean to the negative",
                    "leave one part out:  --drop {flag}"),
     "LD191": Entry(TableWarning, "{what} an earlier row: {rows}",
-                   "a row that is there twice counts twice", "remove them unless they were measured twice"),
+                   "a row that is there twice counts twice", "remove them unless they were measured twice",
+                   about="Rows that repeat an earlier row"),
 }
 
 _SEVERITY = {True: "note", False: "error"}
@@ -296,7 +383,9 @@ def message(code: str, where: str = "", **facts: Any) -> Message:
     """The message of a code with its facts filled in."""
     entry = CATALOGUE[code]
     severity = entry.severity or _SEVERITY[issubclass(entry.kind, Warning)]
-    what, why, fix = (part.format(**facts) for part in (entry.what, entry.why, entry.fix))
+    problem = str(facts.get("problem", ""))
+    remedy = next((text for word, text in entry.instead if word in problem), entry.fix)
+    what, why, fix = (part.format(**facts) for part in (entry.what, entry.why, remedy))
     return Message(code.partition(".")[0], severity, what, where, why, fix)  # "LD120.table" is LD120 of a file
 
 

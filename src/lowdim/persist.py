@@ -8,6 +8,9 @@ Any zip tool opens one, but there is only one way to write it, and a file writte
 
 In the tree null, true, 1, 1.0, "text" and [...] mean themselves; an object has one key that says what it
 is: "tuple", "dict", "text" (an array of strings), "array", or the name of a known NamedTuple.
+
+A checkpoint's files are the same zip with "values" in place of a model, kept to the bit: in them numbers need not
+be finite ("float") and NumPy's numbers stay NumPy's ("scalar").
 """
 from __future__ import annotations
 
@@ -17,13 +20,13 @@ import os
 import secrets
 import stat
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from hashlib import blake2b
 from importlib import import_module
 from inspect import getattr_static
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -34,7 +37,7 @@ from lowdim.messages import LowdimError, error
 if TYPE_CHECKING:
     from lowdim.models.base import LatentModel
 
-FORMAT = 1
+FORMAT, VERSION = 1, __version__
 MANIFEST = "manifest.json"  # the first member, and
 MARK = b"lowdim model, blake2b "  # the end: never to change, so that older versions can name newer files
 HEX = 64  # digits of a digest
@@ -46,9 +49,12 @@ MODELS = {"PCA": "lowdim.models.pca", "ProbabilisticPCA": "lowdim.models.linear"
 RECORDS = {"Linear": "lowdim.models.start", "Principal": "lowdim.models.pca", "Dual": "lowdim.models.dual",
            "Frame": "lowdim.data.views", "Certificate": "lowdim.models.certificate",
            "Moments": "lowdim.engine.merge", "GoodnessOfFit": "lowdim.math.factor"}
+STATISTICS = {**dict.fromkeys(("Pairs", "Columns", "Survey", "Triangle", "Sum"), "lowdim.engine.merge"),
+              "Sums": "lowdim.math.gaussian", "DualSums": "lowdim.models.dual"}
 ALWAYS = {"params_", "frame_", "certificate_", "n_features_in_"}  # in every fitted model
 Row = tuple[str, int, int]  # a member's name, size and checksum
 Member = tuple[str, bytes, Any]  # its name, head and body
+T = TypeVar("T")
 
 
 class _Refusal(Exception):  # noqa: N818 - it never leaves this module
@@ -75,11 +81,12 @@ def _settable(cls: type, name: str) -> bool:
     return own and isinstance(getattr_static(cls, name, None), bool | int | float | str | None)
 
 
-def _digest(parts: Iterable[Any]) -> str:
-    digest = blake2b(digest_size=HEX // 2)
+def digest(parts: Iterable[Any]) -> str:
+    """The hash that stands at the end of every file."""
+    made = blake2b(digest_size=HEX // 2)
     for part in parts:
-        digest.update(part)
-    return digest.hexdigest()
+        made.update(part)
+    return made.hexdigest()
 
 
 def _local(name: str, size: int, crc: int) -> bytes:
@@ -107,23 +114,28 @@ def _npy_head(dtype: str, shape: tuple[int, ...], order: str) -> bytes:
 class _Writer:
     """Turns values into a tree for the manifest and collects the arrays, each as head and body."""
 
-    def __init__(self) -> None:
+    def __init__(self, exact: bool = False) -> None:
         self.arrays: list[tuple[bytes, Any]] = []
+        self.exact, self.records = exact, RECORDS | STATISTICS if exact else RECORDS
 
     def encode(self, value: Any, at: str, depth: int = 1) -> Any:
+        if self.exact and isinstance(value, np.generic):
+            return {"scalar": self._array(np.asarray(value), at)}
         value = value.item() if isinstance(value, np.generic) else value
         kind, name = type(value), type(value).__name__
         if value is None or kind in (bool, str) or (kind is int and value.bit_length() <= 1024):
             return value
         if kind is float and math.isfinite(value):
             return value
+        if kind is float and self.exact:
+            return {"float": self._array(np.array(value), at)}
         if kind is list and depth < LIMITS["depth"]:
             return [self.encode(part, f"{at}[{i}]", depth + 1) for i, part in enumerate(value)]
         if kind is tuple:
             return {"tuple": self.encode(list(value), at, depth)}
         if kind is dict and depth < LIMITS["depth"] and all(type(key) is str for key in value):
             return {"dict": {key: self.encode(part, f"{at}.{key}", depth + 1) for key, part in value.items()}}
-        if issubclass(kind, tuple) and _known(name, RECORDS) is kind:
+        if issubclass(kind, tuple) and _known(name, self.records) is kind:
             return {name: self.encode(value._asdict(), at, depth)["dict"]}
         if kind in (np.ndarray, np.memmap):
             return self._array(value, at)
@@ -133,13 +145,13 @@ class _Writer:
         if value.dtype == object and value.ndim == 1 and all(isinstance(part, str) for part in value):
             return {"text": [str(part) for part in value]}
         dtype, order = value.dtype.name, "F" if value.flags.fnc else "C"
-        if dtype not in DTYPES or not np.isfinite(value).all():
+        if dtype not in DTYPES or not (self.exact or np.isfinite(value).all()):
             raise _cannot(value, at)
         head = _npy_head(dtype, value.shape, order)
         body = value.astype(DTYPES[dtype], copy=False).ravel(order=order).view(np.uint8)
         self.arrays.append((head, body))
         return {"array": {"file": f"{len(self.arrays) - 1}.npy", "dtype": dtype, "shape": list(value.shape),
-                          "order": order, "blake2b": _digest([head, body])}}
+                          "order": order, "blake2b": digest([head, body])}}
 
 
 def _cannot(value: Any, at: str) -> LowdimError:
@@ -167,9 +179,14 @@ def _contents(model: LatentModel) -> list[Member]:
     for name in state:
         if not _settable(cls, name):
             raise error("LD303", what=f"the attribute '{name}'", fix=f"del model.{name}")
-    manifest = {"format": FORMAT, "lowdim": __version__, "class": cls.__name__,
+    manifest = {"format": FORMAT, "lowdim": VERSION, "class": cls.__name__,
                 "options": {name: writer.encode(value, name) for name, value in options.items()},
                 "state": {name: writer.encode(value, name) for name, value in state.items()}}
+    return _members(manifest, writer)
+
+
+def _members(manifest: dict[str, Any], writer: _Writer) -> list[Member]:
+    """A manifest and the arrays it speaks of, if what reads them would."""
     text = json.dumps(manifest, allow_nan=False, separators=(",", ":")).encode("ascii")
     sizes = {"manifest": len(text), "arrays": len(writer.arrays),
              "file": 4096 + len(text) + sum(256 + len(head) + len(body) for head, body in writer.arrays)}
@@ -179,18 +196,16 @@ def _contents(model: LatentModel) -> list[Member]:
     return [(MANIFEST, text, b""), *((f"{i}.npy", *array) for i, array in enumerate(writer.arrays))]
 
 
-def _write(file: IO[bytes], members: list[Member]) -> None:
-    """The members, their directory and the digest of it all; then down to the disk."""
+def _parts(members: list[Member]) -> list[Any]:
+    """A file's bytes: the members, their directory and the digest of it all."""
     rows = [(name, len(head) + len(body), crc32(body, crc32(head))) for name, head, body in members]
     parts = [part for row, (_, *data) in zip(rows, members, strict=True) for part in (_local(*row), *data)]
     parts.append(_directory(rows))
-    file.writelines([*parts, _digest(parts).encode()])
-    file.flush()
-    os.fsync(file.fileno())
+    return [*parts, digest(parts).encode()]
 
 
-def _lock(file: IO[bytes], wait: bool) -> None:
-    """Mark a temporary file as in use until it is closed or its process dies; OSError if another did."""
+def lock(file: IO[bytes], wait: bool) -> None:
+    """Mark a file as in use until it is closed or its process dies; OSError if another did."""
     if os.name == "posix":  # elsewhere a file that is open cannot be removed anyway
         import fcntl
 
@@ -199,22 +214,22 @@ def _lock(file: IO[bytes], wait: bool) -> None:
 
 def _temporary(target: Path) -> tuple[Path, IO[bytes]]:
     """A new file beside the target; those that a killed process left behind are swept."""
-    stem = f".lowdim-{_digest([os.fsencode(target.name)])[:16]}-"
+    stem = f".lowdim-{digest([os.fsencode(target.name)])[:16]}-"
     for old in target.parent.glob(stem + "*.tmp"):
         with suppress(OSError), open(old, "rb") as stale:
-            _lock(stale, wait=False)
+            lock(stale, wait=False)
             old.unlink()
     while True:
         path = target.parent / f"{stem}{secrets.token_hex(8)}.tmp"
         file = open(path, "xb")  # noqa: SIM115 - it outlives this function
         with suppress(OSError):  # a network disk without locks: then nobody sweeps either
-            _lock(file, wait=True)
+            lock(file, wait=True)
         if os.fstat(file.fileno()).st_nlink:  # else it was swept before it was locked
             return path, file
         file.close()
 
 
-def _replace(target: Path, members: list[Member]) -> None:
+def replace(target: Path, parts: Iterable[Any]) -> None:
     """Write beside the target, then take its place in one step: readers see the old file or the new."""
     old = target.stat() if target.exists() else None
     if old and not stat.S_ISREG(old.st_mode):
@@ -222,7 +237,9 @@ def _replace(target: Path, members: list[Member]) -> None:
     temp, file = _temporary(target)
     try:
         with file:
-            _write(file, members)
+            file.writelines(parts)
+            file.flush()
+            os.fsync(file.fileno())
             if old:
                 temp.chmod(stat.S_IMODE(old.st_mode))
             if os.name == "nt":
@@ -243,17 +260,25 @@ def save(model: LatentModel, path: str | os.PathLike[str]) -> None:
     members = _contents(model)
     size = sum(len(head) + len(body) for _, head, body in members)
     try:
-        _replace(Path(os.path.realpath(path)), members)
+        replace(Path(os.path.realpath(path)), _parts(members))
     except (OSError, ValueError) as cause:
         problem = getattr(cause, "strerror", None) or str(cause)
         raise error("LD304", path=os.fspath(path), problem=f"{problem} ({size:,} bytes to write)") from cause
 
 
+def save_values(path: Path, values: dict[str, Any]) -> None:
+    """Write arrays, numbers, text and known NamedTuples to a file, to the bit; OSError if the disk will not."""
+    writer = _Writer(exact=True)
+    tree = {name: writer.encode(value, name) for name, value in values.items()}
+    replace(path, _parts(_members({"format": FORMAT, "lowdim": VERSION, "values": tree}, writer)))
+
+
 class _Reader:
     """Reads a file from its first byte to its last; every byte must be what lowdim would write there."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], exact: bool = False) -> None:
         self.file, self.size, self.rows = file, file.seek(0, os.SEEK_END), list[Row]()
+        self.exact, self.records = exact, RECORDS | STATISTICS if exact else RECORDS
 
     def check(self) -> None:
         """Before anything is parsed: the file must end in the digest of all its other bytes."""
@@ -264,7 +289,7 @@ class _Reader:
         _need(ours or tail.startswith(MARK), "it neither begins nor ends as one")
         self.file.seek(0)
         ends = [*range(1 << 20, self.size - HEX, 1 << 20), max(0, self.size - HEX)]
-        found = _digest(self.file.read(end - self.file.tell()) for end in ends)
+        found = digest(self.file.read(end - self.file.tell()) for end in ends)
         _need(tail == MARK + found.encode(), "its bytes do not match the digest at its end", "LD301")
         self.file.seek(0)
 
@@ -276,8 +301,8 @@ class _Reader:
         _need(head == _local(*self.rows[-1]), f"{name} is missing, or is not of the size declared", "LD301")
         return data
 
-    def manifest(self) -> dict[str, Any]:
-        """The manifest, if it is of this format."""
+    def manifest(self, **expected: type) -> dict[str, Any]:
+        """The manifest, if it is of this format and holds what is expected."""
         size = LOCAL.unpack(self.file.read(LOCAL.size))[8]
         _need(size <= LIMITS["manifest"], "its manifest is missing or too long")
         self.file.seek(0)
@@ -287,9 +312,13 @@ class _Reader:
         _need(type(found) is int and found > 0, "its manifest names no format")
         if found > FORMAT:
             raise _Refusal("LD302", found=found, known=FORMAT)
-        expected = {"format": int, "lowdim": str, "class": str, "options": dict, "state": dict}
-        _need({key: type(part) for key, part in tree.items()} == expected, "its manifest is not a model's")
+        expected |= {"format": int, "lowdim": str}
+        _need({key: type(part) for key, part in tree.items()} == expected, "its manifest does not name what is needed")
         return tree
+
+    def end(self) -> None:
+        """After the last member: the directory that belongs to all of them."""
+        _need(self.file.read()[:-HEX] == _directory(self.rows), "its directory is not as lowdim writes it")
 
     def decode(self, node: Any, depth: int = 1) -> Any:
         if isinstance(node, list):
@@ -308,7 +337,11 @@ class _Reader:
             return np.array(body, dtype=object)
         if kind == "tuple":
             return tuple(self.decode(body, depth))
-        cls: Any = dict if kind == "dict" else _known(kind, RECORDS)
+        if self.exact and kind in ("float", "scalar"):
+            number = self.decode(body, depth)
+            _need(isinstance(number, np.ndarray) and number.ndim == 0, "a number in its manifest is malformed")
+            return number[()] if kind == "scalar" else float(number)
+        cls: Any = dict if kind == "dict" else _known(kind, self.records)
         _need(cls, f"values of kind {kind!r:.60} are not known")
         _need(cls is dict or tuple(body) == cls._fields, f"the fields of its {kind} are not the known ones")
         return cls(**dict(zip(body, self.decode(list(body.values()), depth), strict=True)))
@@ -323,9 +356,9 @@ class _Reader:
         _need(name == f"{len(self.rows) - 1}.npy", "its arrays are not in order", "LD301")
         head = _npy_head(dtype, tuple(shape), order)
         data = self.member(name, len(head) + math.prod(shape) * np.dtype(DTYPES[dtype]).itemsize)
-        _need(data.startswith(head) and _digest([data]) == body["blake2b"], f"{name} was changed", "LD301")
+        _need(data.startswith(head) and digest([data]) == body["blake2b"], f"{name} was changed", "LD301")
         flat = np.frombuffer(data, DTYPES[dtype], offset=len(head))
-        plain = flat.view(np.uint8).max(initial=0) < 2 if dtype == "bool" else np.isfinite(flat).all()
+        plain = flat.view(np.uint8).max(initial=0) < 2 if dtype == "bool" else self.exact or np.isfinite(flat).all()
         _need(plain, f"{name} holds values that are not finite", "LD301")
         return flat.reshape(shape, order=order).astype(dtype, order="K")
 
@@ -343,12 +376,12 @@ def _finite(text: str) -> float:
 
 def _build(reader: _Reader) -> LatentModel:
     """The model: constructed from its options, then given its fitted attributes."""
-    tree = reader.manifest()
+    tree = reader.manifest(**{"class": str}, options=dict, state=dict)
     name, cls = tree["class"], _known(tree["class"], MODELS)
     _need(cls, f"models of class {name!r:.60} are not known")
     options, state = ({key: reader.decode(node) for key, node in tree[part].items()}
                       for part in ("options", "state"))
-    _need(reader.file.read()[:-HEX] == _directory(reader.rows), "its directory is not as lowdim writes it")
+    reader.end()
     _need(options.keys() == cls().get_params(deep=False).keys(), f"its options are not those of {name}")
     _need(all(_settable(cls, key) for key in state), "it would set attributes that are not fitted ones")
     kinds = [type(state.get(key)).__name__ for key in ("frame_", "certificate_", "n_features_in_")]
@@ -360,14 +393,30 @@ def _build(reader: _Reader) -> LatentModel:
     return model
 
 
+def _values(reader: _Reader) -> dict[str, Any]:
+    tree = reader.manifest(values=dict)["values"]
+    found = {name: reader.decode(node) for name, node in tree.items()}
+    reader.end()
+    return found
+
+
 def load(path: str | os.PathLike[str]) -> LatentModel:
     """Read a model that `model.save(path)` wrote; anything else is refused, and no code is ever run."""
+    return _read(path, _build)
+
+
+def load_values(path: Path) -> dict[str, Any]:
+    """Read what `save_values` wrote; anything else is refused."""
+    return _read(path, _values, exact=True)
+
+
+def _read(path: str | os.PathLike[str], build: Callable[[_Reader], T], exact: bool = False) -> T:
     try:
         _need(stat.S_ISREG(os.stat(path).st_mode), "it is not a regular file")
         with open(path, "rb") as file:
-            reader = _Reader(file)
+            reader = _Reader(file, exact)
             reader.check()
-            return _build(reader)
+            return build(reader)
     except _Refusal as refusal:
         raise error(refusal.code, path=os.fspath(path), **refusal.facts) from None
     except (OSError, ValueError, RecursionError, struct.error) as cause:

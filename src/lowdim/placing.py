@@ -7,7 +7,11 @@ import numpy as np
 
 from lowdim.data.arrays import ArraySource
 from lowdim.data.block import Array
+from lowdim.data.collect import count
+from lowdim.data.like import like
 from lowdim.data.newrows import NewRows, read_rows
+from lowdim.judge.calibrate import MapCalibration, gauss
+from lowdim.judge.cards import card, clip
 from lowdim.judge.odd import OddRows, odd_rows
 from lowdim.judge.verdicts import because
 from lowdim.messages import Message, message
@@ -16,24 +20,65 @@ from lowdim.models.posterior import Posterior
 
 RESCALED = 30.0  # a column whose middle moved by more than this many times is called rescaled
 FEW = 5  # columns named in a message
+USUAL = 0.9  # level of the intervals where no calibration says another
+SHOWN, AXES = 20, 4  # rows and axes a notebook lists
 
 
 class Placed(NamedTuple):
-    """New rows as an old model sees them."""
+    """New rows as an old model sees them; what has a row for each of them is a frame if a frame came in."""
 
     row_names: tuple[str, ...]
     X: Array  # in the model's columns, gaps where the new table lacks one
     posterior: Posterior
     odd: OddRows
     larger: Array  # how much larger than a complete row's each row's ellipse is (geometric mean of the axes)
-    filled: Array  # X with its gaps filled
+    filled: Any  # X with its gaps filled
     sd: Array  # of the fills by the model, not calibrated; 0 where seen
     messages: tuple[Message, ...]
+    lower: Any  # of the fills' intervals, calibrated on the old table's cells; equals filled where seen
+    upper: Any
+    level: float  # of these intervals
+    calibrated: bool  # False: Gaussian intervals of the model alone
+    fill_dims: int | None  # of the model that filled the old table's own gaps, where it is known
+    came: NewRows  # the rows as they were read
 
     @property
-    def scores(self) -> Array:
+    def scores(self) -> Any:
         """Each row's position."""
-        return self.posterior.mean
+        return like(self.posterior.mean, tuple(f"axis{k + 1}" for k in range(self.posterior.mean.shape[1])), self.came)
+
+    @property
+    def gaps(self) -> int:
+        """How many cells were filled."""
+        return int(np.isnan(self.X).sum())
+
+    @property
+    def own_model(self) -> str:
+        """Which model the fills are from: the old table's own gaps may have been filled by another."""
+        q, k = self.posterior.mean.shape[1], self.fill_dims
+        other = "" if k is None else f" ({count(k, 'dimension')} for the run's table)"
+        return (f"These fills use the map's model ({count(q, 'dimension')}); lowdim fill uses its own, "
+                f"chosen for filling{other}.")
+
+    def __repr__(self) -> str:
+        """At most four lines: what, the fills, and the sentence."""
+        (n, d), q = self.X.shape, self.posterior.mean.shape[1]
+        claim = f"{100 * self.level:.3g}% intervals{'' if self.calibrated else ', not calibrated'}"
+        first = (f"{count(n, 'new row')} x {count(d, 'column')} on {count(q, 'axis', 'axes')}, "
+                 + (f"{count(self.gaps, 'gap')} filled ({claim})" if self.gaps else "no gaps"))
+        lines = [clip(line, 160) for line in self.sentence.split("\n")]
+        return "\n".join([first, *lines, ".scores, .filled, .lower, .upper, .odd, .larger, .messages"])
+
+    def _repr_html_(self) -> str:
+        """Where each row lies, as a small static table."""
+        mean, sd = self.posterior.mean[:, :AXES], self.posterior.std[:, :AXES]
+        listed = ((name, *(f"{m:.2f} +- {s:.2f}" for m, s in zip(mean[i], sd[i], strict=True)),
+                   f"{int(np.isnan(self.X[i]).sum())}", "outside" if self.odd.odd[i] else "")
+                  for i, name in enumerate(self.row_names[:SHOWN]))
+        more = f"and {len(self.X) - SHOWN:,} more rows: .scores. " if len(self.X) > SHOWN else ""
+        axes = (f"axis {k + 1}" for k in range(mean.shape[1]))
+        return card(self.sentence, ("row", *axes, "gaps", "experience"), listed,
+                    note=more + (self.own_model if self.gaps else ""))
 
     @property
     def sentence(self) -> str:
@@ -62,10 +107,13 @@ def _sizes(larger: Array) -> str:
     return f"{len(larger)} have gaps: their ellipses are {low}{'' if low == high else f' to {high}'} larger."
 
 
-def place(model: LinearGaussian, names: tuple[str, ...], new: Any, *, level: float = 0.95, **options: Any) -> Placed:
+def place(model: LinearGaussian, names: tuple[str, ...], new: Any, *, level: float = 0.95,
+          calibration: MapCalibration | None = None, **options: Any) -> Placed:
     """Place the rows of a new table (a path, frame, array or Table) on a fitted map; `names` are its columns.
 
-    A column the new table lacks is a gap in every row; one row is enough. `options` are those of `lowdim.read`.
+    A column the new table lacks is a gap in every row; one row is enough. `level` is that of odd rows;
+    `calibration` (`map_calibration` of the map's own table) makes the intervals of the fills hold what they
+    claim, without it they are the model's own. `options` are those of `lowdim.read`.
 
     >>> from lowdim.models.linear import ProbabilisticPCA
     >>> X = np.random.default_rng(0).standard_normal((50, 1)) * [1.0, 2.0, 3.0] + 0.1 * np.eye(50, 3)
@@ -78,8 +126,13 @@ def place(model: LinearGaussian, names: tuple[str, ...], new: Any, *, level: flo
     whole = model.posterior(ArraySource(np.asarray(model.mean_)[None, :], columns=names))
     filled, sd = model.impute(source, return_std=True)
     odd = odd_rows(model, source, level=level, row_names=rows.row_names)
-    notes = (*rows.messages, *said_of(rows), *rescaled(rows.X, np.asarray(model.mean_), names))
-    return Placed(rows.row_names, rows.X, found, odd, _size(found) / _size(whole), filled, sd, notes)
+    used = calibration or MapCalibration(USUAL, (gauss(USUAL),) * len(names))
+    half = sd * np.array(used.half)
+    plain = (message("LD223"),) if calibration is None and np.isnan(rows.X).any() else ()
+    notes = (*rows.messages, *said_of(rows), *rescaled(rows.X, np.asarray(model.mean_), names), *plain)
+    middle, low, high = (like(part, names, rows) for part in (filled, filled - half, filled + half))
+    return Placed(rows.row_names, rows.X, found, odd, _size(found) / _size(whole), middle, sd, notes, low, high,
+                  used.level, calibration is not None, used.fill_dims, rows)
 
 
 def said_of(rows: NewRows) -> tuple[Message, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,8 +16,10 @@ import numpy as np
 
 from lowdim import __version__
 from lowdim.analysis import Analysis, Partial, Settings
-from lowdim.data.safe import csv_text
+from lowdim.data.arrays import ArraySource
+from lowdim.data.safe import csv_cell
 from lowdim.data.table import Table, read
+from lowdim.judge.calibrate import MapCalibration, map_calibration
 from lowdim.judge.fills import Fills
 from lowdim.judge.odd import OddRows
 from lowdim.messages import Message, error
@@ -28,6 +30,7 @@ from lowdim.placing import Placed
 
 SCHEMA = 1
 TELLING = "run.json"
+OUTSIDE = {-1: "below", 0: "", 1: "above"}
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,11 @@ class SavedRun:
         assert isinstance(model, ProbabilisticPCA)
         return model
 
+    @property
+    def calibration(self) -> MapCalibration | None:
+        """The half widths of intervals for fills of new rows; None in a run of an older lowdim."""
+        return _calibration(self.told, len(self.names))
+
     @cached_property
     def table(self) -> Table:
         """The table, read as it was then."""
@@ -84,6 +92,19 @@ class SavedRun:
         if table.sha256 != self.told["table"]["sha256"]:
             raise error("LD307", path=self.path, folder=self.folder)
         return table
+
+
+def _calibration(told: dict[str, Any], d: int) -> MapCalibration | None:
+    """The intervals of fills on this map as run.json has them; None where it is older, or not as it should be."""
+    try:
+        facts = told["apply"]
+        half = tuple(float(c) for c in facts["half_widths"])
+        dims = None if facts["fill_dimensions"] is None else int(facts["fill_dimensions"])
+        made = MapCalibration(float(facts["level"]), half, dims)
+    except (KeyError, TypeError, ValueError):
+        return None
+    fine = 0.0 < made.level < 1.0 and len(half) == d and all(0.0 <= c < np.inf for c in half)
+    return made if fine else None
 
 
 def load_run(folder: str | PathLike[str]) -> SavedRun:
@@ -104,6 +125,8 @@ def load_run(folder: str | PathLike[str]) -> SavedRun:
 def replacing(path: str | PathLike[str]) -> Iterator[Path]:
     """A temporary file beside `path` that takes its place once it is whole; an older file stays otherwise."""
     path = Path(path)
+    if not path.parent.is_dir():
+        raise error("LD304", path=path, problem=f"there is no folder '{path.parent}'")
     temp = path.with_name(f".lowdim-{os.getpid()}-{path.name}")
     try:
         yield temp
@@ -111,13 +134,17 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
     except OSError as cause:
         raise error("LD304", path=path, problem=cause.strerror or str(cause)) from cause
     finally:
-        temp.unlink(missing_ok=True) if temp.parent.is_dir() else None
+        temp.unlink(missing_ok=True)
 
 
-def write(path: str | PathLike[str], text: str) -> Path:
-    """Write a text file whole, or not at all."""
-    with replacing(path) as temp, open(temp, "w", encoding="utf-8", newline="") as file:
-        file.write(text)
+def write(path: str | PathLike[str], text: str | bytes | Iterable[str], *, encoding: str = "utf-8") -> Path:
+    """Write a file whole, or not at all: text, its lines, or bytes as they are."""
+    with replacing(path) as temp:
+        if isinstance(text, bytes):
+            temp.write_bytes(text)
+        else:
+            with open(temp, "w", encoding=encoding, newline="") as file:
+                file.writelines([text] if isinstance(text, str) else text)
     return Path(path)
 
 
@@ -172,10 +199,21 @@ def describe(found: Analysis | Partial, options: dict[str, Any], command: str = 
         told["judges"] = found.jury.sentence
     if found.model is not None:
         told |= {"dims": int(found.model.n_components_), "objective": float(found.model.objective_),
-                 "converged": bool(found.model.converged_)}
+                 "converged": bool(found.model.converged_), "apply": _apply_facts(found, found.model)}
     if isinstance(found, Analysis):
         told |= {"sentences": list(found.sentences), "trust": [check._asdict() for check in found.trust]}
     return told
+
+
+def _apply_facts(found: Analysis | Partial, model: ProbabilisticPCA) -> dict[str, Any]:
+    """What fills of new rows need beside the model: half widths that hold what they claim, a column each."""
+    t = found.table
+    known = found.surprises if isinstance(found, Analysis) else None
+    dims = None if found.fills is None else found.fills.n_components
+    made = map_calibration(model, ArraySource(t.X, columns=t.names), level=found.settings.level, fill_dims=dims,
+                           surprises=known)
+    return {"level": made.level, "half_widths": [float(f"{c:.6g}") for c in made.half],
+            "fill_dimensions": made.fill_dims}
 
 
 def message_facts(m: Message) -> dict[str, str]:
@@ -192,15 +230,7 @@ def _plain(options: dict[str, Any]) -> dict[str, Any]:
 # tables -------------------------------------------------------------------------------------------------
 def csv(header: list[str], rows: list[list[Any]]) -> str:
     """A CSV file whose text cells cannot be read as formulas."""
-    return "".join(",".join(_cell(cell) for cell in row) + "\r\n" for row in [header, *rows])
-
-
-def _cell(cell: Any) -> str:
-    if isinstance(cell, float):  # NumPy's are
-        return repr(float(cell)) if -np.inf < cell < np.inf else ""
-    if isinstance(cell, str):
-        return csv_text(cell)
-    return "" if cell is None else str(cell)
+    return "".join(",".join(csv_cell(cell) for cell in row) + "\r\n" for row in [header, *rows])
 
 
 def placed_table(found: Placed) -> str:
@@ -209,10 +239,12 @@ def placed_table(found: Placed) -> str:
 
 
 def placed_fills(found: Placed, names: tuple[str, ...]) -> str:
-    """New rows: one line a filled cell; the standard deviation is the model's own."""
+    """New rows: one line a filled cell; its interval is calibrated, the standard deviation is the model's own."""
     gap = np.isnan(found.X)
-    where, cells = np.argwhere(gap).tolist(), np.column_stack([found.filled[gap], found.sd[gap]]).tolist()
-    return csv(["row", "column", "fill", "sd"],
+    where = np.argwhere(gap).tolist()
+    parts = (found.filled, found.lower, found.upper, found.sd)
+    cells = np.column_stack([np.asarray(part)[gap] for part in parts]).tolist()
+    return csv(["row", "column", "fill", "lower", "upper", "sd"],
                [[found.row_names[i], names[j], *line] for (i, j), line in zip(where, cells, strict=True)])
 
 
@@ -229,12 +261,13 @@ def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> st
 
 
 def fills_table(table: Table, f: Fills) -> str:
-    """One line a filled cell."""
+    """One line a filled cell; `outside` says where it lies beyond every value its column has."""
     where = np.argwhere(f.mask)
     numbers = np.column_stack([part[f.mask] for part in (f.filled, f.lower, f.upper, f.sd)]).tolist()
-    names, rows = table.names, table.row_names
-    return csv(["row", "column", "fill", "lower", "upper", "sd"],
-               [[rows[i], names[j], *line] for (i, j), line in zip(where.tolist(), numbers, strict=True)])
+    names, rows, beyond = table.names, table.row_names, f.outside[f.mask].tolist()
+    return csv(["row", "column", "fill", "lower", "upper", "sd", "outside"],
+               [[rows[i], names[j], *line, OUTSIDE[far]]
+                for (i, j), line, far in zip(where.tolist(), numbers, beyond, strict=True)])
 
 
 def odd_table(odd: OddRows) -> str:

@@ -29,7 +29,7 @@ def test_five_sentences_then_the_report_and_the_run(digester):
     # against kappa (1); row 1 because of bf_cm_ratio (3), 121.7 where the rest says 78 +- 6; a map of 42 %
     assert lines[0] == "  1. Your table behaves as if it had 5 dimensions (one judge says 4)."
     assert lines[1].startswith("  2. Axis 1 is c9 + c7 + c6 against c1 (23% of variation).")
-    assert re.match(r"  4. 1 odd row: row 1, because c3 is 121.7; the rest of the row says 78\.\d \+- 6\.\d "
+    assert re.match(r"  4. 1 odd row: row 1, because c3 is 121.7; the rest of the row says 78\.\d, sd 6\.\d "
                     r"\(6 rows have p < 0.05; about 5 expected by chance\)\.", lines[3])
     assert lines[4].startswith("  5. The 2-D map shows 42% of the variation")
     held = re.match(r"  3. 53 gaps filled; our 90% intervals held (\d+)% of (\d+) cells hidden on purpose", lines[2])

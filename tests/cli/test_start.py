@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 import time
 
 import pytest
 
-from lowdim.cli import HOMES, SHORT, commands
+from lowdim.cli import EXAMPLES, HOMES, SHORT, commands, run
+from lowdim.cli.helping import FAMILIES
 from tests.cli.calls import child
 from tests.cli.conftest import small_table, write_csv
+from tests.conftest import ROOT
 
 HEAVY = ("numpy", "scipy", "sklearn", "pandas", "pyarrow", "matplotlib", "jinja2")
 
@@ -65,7 +69,7 @@ def test_every_option_that_a_message_names_exists(lowdim):
     verbs = {verb for entry in CATALOGUE.values() for part in (entry.what, entry.why, entry.fix)
              for verb in re.findall(r"lowdim ([a-z]+)\b", part)}
     assert named <= known, named - known
-    assert verbs <= {*HOMES, "model", "can"}, verbs
+    assert verbs <= {*HOMES, "model", "can", "does"}, verbs
 
 
 @pytest.mark.parametrize(("arguments", "says"), [
@@ -91,7 +95,30 @@ def test_a_file_that_is_not_there(lowdim, made):
     assert lowdim("nowhere.csv").code == 3
     assert lowdim("explain", "nowhere.run", "--row", "1").code == 3
     assert lowdim("odd", made / "small.csv", "--budget").code == 2
-    assert "LD304" in lowdim("fill", made / "small.csv", "-o", "no/such/folder/out.csv").err
+
+
+def test_a_folder_that_is_not_there_is_said_before_any_work(lowdim, made, monkeypatch):
+    monkeypatch.setattr("lowdim.data.table.read", lambda *a, **k: pytest.fail("work was done first"))
+    for verb, more in (("fill", ()), ("odd", ()), ("report", ()), ("apply", (made / "small.csv",))):
+        said = lowdim(verb, made / ("small.run" if more else "small.csv"), *more, "-o", "no/such/out.csv")
+        assert said.code == 2 and "LD304" in said.err and "there is no folder 'no/such'" in said.err
+        assert "make the folder first" in said.err and "free some space" not in said.err
+
+
+def test_what_cannot_be_written_has_the_fix_of_its_cause(tmp_path):
+    from lowdim.messages import LowdimError, error
+    from lowdim.runs import write
+
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("")
+    for path, fix in ((tmp_path / "no" / "x.csv", "make the folder first"), (tmp_path / "folder", "name of a file"),
+                      (tmp_path / "file" / "x.csv", "save elsewhere")):
+        with pytest.raises(LowdimError) as raised:
+            write(path, "text")
+        assert raised.value.code == "LD304" and fix in raised.value.fix
+        assert "free some space" not in raised.value.fix
+    full = error("LD304", path="x", problem="No space left on device")
+    assert full.fix == "free some space, or save elsewhere"
 
 
 def test_an_unknown_error_is_one_message_and_a_traceback_only_when_asked_for(lowdim, monkeypatch):
@@ -100,9 +127,86 @@ def test_an_unknown_error_is_one_message_and_a_traceback_only_when_asked_for(low
 
     monkeypatch.setattr("lowdim.data.table.read", broken)
     said = lowdim("check", "x.csv")
-    assert said.code == 1 and "ZeroDivisionError: by nought" in said.err and "--debug" in said.err
-    with pytest.raises(ZeroDivisionError):
-        lowdim("check", "x.csv", "--debug")
+    assert said.code == 70 and said.out == "" and said.err.count("\n") == 1
+    assert "our fault" in said.err and "ZeroDivisionError: by nought" in said.err and "report it" in said.err
+    assert "Traceback" not in said.err and "--debug" in said.err
+    told = json.loads(lowdim("check", "x.csv", "--json").out)
+    assert told["error"] == "fault" and told["messages"][0]["text"] == "ZeroDivisionError: by nought"
+    assert run(["check", "x.csv", "--debug"]) == 70
+    assert "Traceback" in (err := lowdim.capsys.readouterr().err) and "in broken" in err
+
+
+def test_exit_70_and_debug_are_written_down(lowdim):
+    assert "70 a fault of lowdim" in lowdim("--help").out.replace("\n  ", " ")
+    assert "70" in (ROOT / "README.md").read_text().split("Exit codes")[1].split("\n\n")[0]
+    for name in HOMES:
+        assert "--debug" in lowdim(name, "--help").out
+
+
+def test_memory_that_runs_out_is_a_code_and_6(lowdim, monkeypatch):
+    def full(*arguments, **options):
+        raise MemoryError
+
+    monkeypatch.setattr("lowdim.data.table.read", full)
+    said = lowdim("check", "x.csv", "--json")
+    assert said.code == 6 and json.loads(said.out)["error"] == "LD173" and "--sample" in said.err
+
+
+@pytest.mark.parametrize(("arguments", "says"), [
+    (["reprot", "x.csv"], "Did you mean  lowdim report"), (["reprot"], "Did you mean  lowdim report"),
+    (["Check", "x.csv"], "Did you mean  lowdim check"), (["compare", "t.csv"], "The commands are: report, check"),
+    (["t.csv", "--drp", "a"], "Did you mean '--drop'?"), (["odd", "t.csv", "--lvel", "1"], "Did you mean '--level'?"),
+    (["--drp", "a", "t.csv"], "Did you mean '--drop'?"), (["help", "chek"], "Did you mean check?"),
+    (["help", "LD99"], "Did you mean LD")])
+def test_a_slip_is_answered_with_the_nearest(lowdim, arguments, says):
+    write_csv(lowdim.folder / "t.csv", small_table())
+    said = lowdim(*arguments)
+    assert said.code == 2 and says in said.err and said.out == ""
+
+
+def test_a_file_named_like_a_command_is_a_file(lowdim):
+    write_csv(lowdim.folder / "reprot", small_table())
+    assert lowdim("check", "reprot").code == 0
+    assert "no command" not in lowdim("reprot", "--budget", "soon").err
+
+
+def test_options_may_stand_before_the_command_or_the_file(lowdim, made):
+    plain = lowdim("check", made / "small.csv", "--json").out
+    assert lowdim("--json", "check", made / "small.csv").out == plain
+    assert lowdim("--quiet", "--json", "check", made / "small.csv").out == plain
+    said = lowdim("--drop", "x1", made / "small.csv", "--budget", "soon")
+    assert said.code == 2 and "LD210" in said.err
+
+
+@pytest.fixture(scope="module")
+def example_folder(tmp_path_factory):
+    """What the examples speak of: table.csv, table.run and new.csv."""
+    folder = tmp_path_factory.mktemp("examples")
+    write_csv(folder / "table.csv", small_table())
+    write_csv(folder / "new.csv", small_table(seed=9)[:3])
+    assert child("fit", "table.csv", "--budget", "1s", cwd=folder).code == 0
+    return folder
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.drill) if name == "demo" else name
+                                  for name in HOMES])  # test_demo.py runs the example of demo
+def test_the_example_of_every_command_works_when_pasted(lowdim, no_drawing, example_folder, monkeypatch, name):
+    line = re.search(r"^ *Example:  lowdim (.*)$", lowdim(name, "--help").out, re.M)
+    assert line and line[1] == EXAMPLES[name].removeprefix("lowdim ")
+    monkeypatch.chdir(example_folder)
+    said = lowdim(*shlex.split(line[1]))
+    assert said.code == 0 and said.out, said.err
+
+
+def test_help_alone_lists_commands_and_messages_by_family(lowdim):
+    from lowdim.messages import CATALOGUE
+
+    out = lowdim("help").out
+    assert all(re.search(rf"^  {name} ", out, re.M) for name in HOMES)
+    assert re.findall(r"^(\w.*)  \(lowdim help CODE\)", out, re.M) == [title for _, title in FAMILIES]
+    listed = re.findall(r"^  (LD\d{3})  (.*)$", out, re.M)
+    assert [code for code, _ in listed] == sorted({key[:5] for key in CATALOGUE})
+    assert all(len(re.findall(r"[A-Za-z]{2,}", text)) >= 2 for _, text in listed)  # not dots alone
 
 
 def test_a_terminal_without_utf8_is_no_reason_to_stop(tmp_path):

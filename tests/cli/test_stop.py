@@ -14,6 +14,7 @@ import pytest
 
 from lowdim.analysis import analyse
 from lowdim.cli.progress import STOPPING
+from lowdim.engine.fold import Run
 from lowdim.messages import LowdimError
 from lowdim.runs import load_run, replacing, write
 from tests.cli.calls import child, environment
@@ -34,8 +35,8 @@ setattr(a, home, stopped)
 from lowdim.cli import main
 main()
 """
-EXPECTED = {"dimensions": [], "fit": ["model.lowdim", "odd.csv", "scores.csv"],
-            "fills": ["fills.csv", "model.lowdim", "odd.csv", "scores.csv"]}
+FITTED = ["model.lowdim", "odd.csv", "scores.csv"]
+EXPECTED = {"dimensions": [], "fit": [], "fills": FITTED, "axes": ["fills.csv", *FITTED]}  # what was finished by then
 
 
 @pytest.mark.parametrize("stage", EXPECTED)
@@ -57,18 +58,43 @@ def test_once_saves_what_there_is_and_marks_it(tmp_path, stage):
     assert listed.code == 0 and "stopped before it was finished" in listed.out
 
 
-def test_at_the_last_stage_everything_is_there(tmp_path):
+# Ctrl-C inside the k-th refit of the resampling, once its first pass is over
+INSIDE = """
+import os, signal, sys
+import lowdim.engine.monitor as m, lowdim.judge.stability as s
+seen, fits = m.Monitor.see, [0]
+def fit(self, weight, old=s.Bench.fit):
+    fits[0] += 1
+    return old(self, weight)
+def see(self, *args):
+    found = seen(self, *args)
+    if fits[0] == 5 and len(self.history) == 1:
+        os.kill(os.getpid(), signal.SIGINT)
+    return found
+s.Bench.fit, m.Monitor.see = fit, see
+from lowdim.cli import main
+main()
+"""
+
+
+def test_inside_a_refit_it_stops_the_analysis_and_not_that_refit_alone(tmp_path):
     write_csv(tmp_path / "t.csv", small_table())
-    said = child("axes", "1", "fit", "t.csv", "--budget", "1s", cwd=tmp_path, code=CHILD)
-    assert said.code == 0 and json.loads((tmp_path / "t.run" / "run.json").read_text())["finished"] is True
+    said = child("fit", "t.csv", "--budget", "1s", cwd=tmp_path, code=INSIDE)
+    assert said.code == 130 and said.out == "" and "Traceback" not in said.err and "marked as not finished" in said.err
+    told = json.loads((tmp_path / "t.run" / "run.json").read_text())
+    assert told["finished"] is False and sorted(told["files"]) == EXPECTED["axes"]
+    assert load_run(tmp_path / "t.run").model.transform(small_table()).shape == (60, told["dims"])
 
 
 def test_twice_leaves_at_once(tmp_path):
     write_csv(tmp_path / "t.csv", small_table())
+    # a step that Ctrl-C does not end: it is deep inside a library
     code = CHILD.replace("    return real", "    import time; time.sleep(60)\n    return real")
+    deaf = ("try: os.kill(os.getpid(), signal.SIGINT); __import__('time').sleep(0.3)\n"
+            "        except KeyboardInterrupt: pass")
     begun = time.perf_counter()
     said = child("dimensions", "2", "fit", "t.csv", cwd=tmp_path, code=code.replace(
-        "os.kill(os.getpid(), signal.SIGINT)", "os.kill(os.getpid(), signal.SIGINT); __import__('time').sleep(0.3)"))
+        "os.kill(os.getpid(), signal.SIGINT)", deaf))
     assert said.code == 130 and time.perf_counter() - begun < 55 and not (tmp_path / "t.run").exists()
 
 
@@ -113,6 +139,41 @@ def test_python_hears_of_stages_and_may_stop():
         analyse(small_table(), dims=2, budget="1s", tell=tell)
     partial = stopped.value.partial
     assert heard == ["read", "dimensions", "fit"] and partial.model.n_components_ == 2 and partial.fills is None
+
+
+def test_python_gets_what_there_is_and_its_own_handler_back(monkeypatch):
+    """Ctrl-C inside one fit of the jury, as a notebook's stop button sends it."""
+    from lowdim.analysis import Stopped
+    from lowdim.engine.monitor import Monitor
+
+    real, times = Monitor.see, []
+
+    def see(self, *args):
+        found = real(self, *args)
+        times.append(1)
+        if len(times) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return found
+
+    monkeypatch.setattr(Monitor, "see", see)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(Stopped) as stopped:
+        analyse(small_table(), budget="1s")
+    assert len(times) == 3 and stopped.value.partial.jury is None and stopped.value.partial.table.n == 60
+    assert isinstance(stopped.value, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_fit_leaves_ctrl_c_to_whoever_has_taken_it():
+    from lowdim import PPCA
+
+    heard = []
+    old = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    try:
+        model = PPCA(2)
+        model.fit(small_table(), run=Run(callback=lambda step: signal.raise_signal(signal.SIGINT)))
+    finally:
+        signal.signal(signal.SIGINT, old)
+    assert model.converged_ and len(heard) >= 3 and model.certificate_.reason == "converged"
 
 
 def test_a_write_that_fails_leaves_the_older_file(tmp_path):

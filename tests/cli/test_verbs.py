@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 
 import numpy as np
+import pytest
 
+from lowdim.cli import HOMES
 from tests.cli.conftest import small_table, write_csv
 
 
@@ -111,8 +114,7 @@ def test_apply_does_not_need_the_old_table(lowdim, made, tmp_path):
     (tmp_path / "moved.run" / "run.json").write_text(json.dumps(told))
     write_csv(tmp_path / "new.csv", small_table(seed=3)[:4])
     assert lowdim("apply", "moved.run", "new.csv").code == 0
-    said = lowdim("odd", "moved.run")
-    assert said.code == 3 and "LD306" in said.err
+    assert "LD308" in lowdim("odd", "moved.run").err
 
 
 def test_monitor_draws_old_and_new_rows(lowdim, made):
@@ -154,6 +156,37 @@ def test_methods_and_help(lowdim):
     assert len(json.loads(lowdim("methods", "--json").out)["methods"]) == 4
     said = lowdim("help", "ld104")
     assert said.code == 0 and said.out.count("LD104  ") == 2 and "axes are built from numbers" in said.out
+
+
+CALLS = {"report": ["small.csv"], "check": ["small.csv"], "dims": ["small.csv"], "fit": ["small.csv"],
+         "fill": ["small.csv", "-o", "f.csv"], "odd": ["small.run"], "explain": ["small.run", "--axis", "1"],
+         "apply": ["small.run", "small.csv"], "monitor": ["small.run", "small.csv"],
+         "plot": ["gaps", "small.run", "-o", "p.csv"], "runs": ["."], "methods": [], "demo": ["gaussian"],
+         "help": ["LD104"]}
+
+
+@pytest.mark.parametrize("verb", [pytest.param(verb, marks=pytest.mark.drill) if verb == "demo" else verb
+                                  for verb in HOMES])
+def test_json_is_one_object_with_a_schema_and_messages(lowdim, made, no_drawing, verb):
+    shutil.copy(made / "small.csv", lowdim.folder)
+    shutil.copytree(made / "small.run", lowdim.folder / "small.run")
+    slow = ["--budget", "1s"] if verb in ("report", "dims", "fit", "plot") else []
+    said = lowdim(verb, *CALLS[verb], *slow, "--json", "--quiet")
+    told = json.loads(said.out)  # one object and nothing else
+    assert said.code == 0 and said.err == "" and told["schema"] == 1 and len(told) > 2, said.err
+    assert all({"code", "severity", "where", "text", "fix"} <= m.keys() for m in told["messages"])
+    wrong = lowdim(verb, *CALLS[verb], "--no-such-option", "--json")
+    told = json.loads(wrong.out)
+    assert wrong.code == 2 and told["error"] == "usage" and "No such option" in told["messages"][0]["text"]
+
+
+@pytest.mark.parametrize("verb", ["report", "check", "dims", "fit", "fill", "odd", "explain", "apply", "monitor",
+                                  "plot"])
+def test_json_of_what_stops_a_verb_has_its_code(lowdim, made, verb):
+    missing = [word if word not in ("small.csv", "small.run") else "nowhere.csv" for word in CALLS[verb]]
+    told = json.loads(lowdim(verb, *missing, "--json", "--quiet").out)
+    assert told["error"] in ("LD001", "LD305") and [m["code"] for m in told["messages"]] == [told["error"]]
+    assert all(told["messages"][0][part] for part in ("severity", "text", "fix"))
 
 
 def test_the_same_call_writes_the_same_bytes(lowdim, made):

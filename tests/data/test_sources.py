@@ -246,7 +246,7 @@ def test_sinks_take_rows_in_any_order(tmp_path):
     assert as_sink(own, 3) is own
 
 
-@pytest.mark.parametrize("name", ["out.csv", "out", "out.npz", "out.npy.gz"])
+@pytest.mark.parametrize("name", ["out.txt", "out", "out.npz", "out.npy.gz"])
 def test_other_files_are_refused(name, tmp_path):
     with pytest.raises(LowdimError, match="npy") as raised:
         lowdim.PCA(2).fit(CLEAN).transform(CLEAN, out=tmp_path / name)

@@ -345,7 +345,8 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(TableError, match=r"did you mean digester.csv \?") as found:
         read(tmp_path / "digster.csv")
     assert found.value.code == "LD001"
-    for path, code in ((tmp_path / "no" / "t.csv", "LD001"), (tmp_path, "LD002"), ("https://a.b/t.csv", "LD001"),
+    for path, code in ((tmp_path / "no" / "t.csv", "LD001"), (tmp_path, "LD002"),
+                       ("https://a.b/t.csv", "LD002"), ("-", "LD002"),
                        ("/dev/null", "LD002"), ("a\0b", "LD002")):
         with pytest.raises(TableError) as found:
             read(path)

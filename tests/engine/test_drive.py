@@ -251,7 +251,7 @@ def test_a_generous_allowance_changes_nothing():
 def test_peak_of_a_dual_model_counts_the_whole_table():
     """A streaming model's peak does not grow with the rows; a dual one holds the table."""
     few, many = (PPCA(2)._cost(n, 10).peak for n in (10**6, 10**8))
-    assert few == many
+    assert few <= many < 1.01 * few  # the tree of a hundred times as many tiles has seven more levels
     assert DualPPCA(2)._cost(10**8, 10).peak > 8 * 10**9
 
 

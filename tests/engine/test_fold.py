@@ -77,24 +77,27 @@ def test_tile_rows_is_a_power_of_two_within_bounds():
 
 # executors ------------------------------------------------------------------------------------------------
 def test_threads_keep_order():
-    def slow(i):
-        time.sleep(0.002 * (7 - i % 8))
-        return i
+    def slow(blocks):
+        (block,) = blocks
+        time.sleep(0.002 * (7 - block.start % 8))
+        return block.start
 
-    assert list(Threads(4).map(slow, range(40))) == list(range(40))
-    assert list(Serial().map(slow, range(3))) == [0, 1, 2]
+    source = as_source(np.zeros((40, 1)), tile=1)
+    assert list(Threads(4).map(slow, source)) == list(range(40))
+    assert list(Threads(4).map(slow, source, 38)) == list(Serial().map(slow, source, 38)) == [38, 39]
 
 
 def test_threads_never_hold_many_results():
     """No more than 2 workers + 1 results are started before the first is taken."""
     started, lock = [], threading.Lock()
 
-    def note(i):
+    def note(blocks):
+        (block,) = blocks
         with lock:
-            started.append(i)
-        return i
+            started.append(block.start)
+        return block.start
 
-    results = Threads(3).map(note, range(1000))
+    results = Threads(3).map(note, as_source(np.zeros((1000, 1)), tile=1))
     assert next(results) == 0
     time.sleep(0.05)
     assert len(started) <= 2 * 3 + 1
@@ -134,9 +137,9 @@ def test_a_row_verb_left_halfway_gives_the_blas_threads_back():
 
 def test_unknown_engines_are_refused():
     with pytest.raises(OptionError, match="LD210"):
-        executor(Run(engine="dask"))
+        executor(Run(engine="sparks"), as_source(np.zeros((2, 1))))
     mine = Serial()
-    assert executor(Run(engine=mine)) is mine
+    assert executor(Run(engine=mine), as_source(np.zeros((2, 1)))) is mine
 
 
 @pytest.mark.parametrize("model", [PCA(2), PPCA(2), FactorAnalysis(1)], ids=["pca", "ppca", "fa"])

@@ -23,3 +23,11 @@ def rank_two(n: int, seed: int = 0, d: int = 1000) -> np.ndarray:
 
 def with_gaps(X: np.ndarray, share: float, seed: int = 0) -> np.ndarray:
     return np.where(np.random.default_rng([seed, 3]).random(X.shape) < share, np.nan, X)
+
+
+def uneven(seed: int, n: int = 200, d: int = 8, q: int = 2) -> np.ndarray:
+    """q directions, and a noise for each column from 0.2 to 2: what factor analysis assumes."""
+    rng = np.random.default_rng([seed, 31])
+    W = rng.standard_normal((q, d))
+    sd = np.geomspace(0.2, 2.0, d)[rng.permutation(d)]
+    return rng.standard_normal((n, q)) @ W + rng.standard_normal((n, d)) * sd

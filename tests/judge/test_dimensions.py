@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from lowdim.judge.dimensions import Judge, Jury, choose_dimension, median_vote
+from lowdim.judge.dimensions import Judge, Jury, Row, choose_dimension, median_vote
 from lowdim.judge.heldout import Compared
 from lowdim.judge.words import sentence
 from tests.conftest import need
@@ -63,7 +63,7 @@ def test_digester():
     assert found.rows[5].bic_weight == pytest.approx(0.97, abs=0.01)
     assert found.rows[5].q2 == pytest.approx(0.45, abs=0.03)
     assert found.rows[5].variance == pytest.approx(0.72, abs=0.005)
-    assert [row.above_noise for row in found.rows[1:6]] == [True] * 4 + [False]
+    assert [row.above_noise for row in found.rows[:6]] == [None] + [True] * 4 + [False]
 
 
 def test_digester_in_words():
@@ -173,6 +173,23 @@ def test_large_tables_are_judged_on_drawn_rows():
     assert "judged on 131072 of 140000 rows" in found.notes[0]
 
 
+def steps(seed: int = 0) -> np.ndarray:
+    """Five columns whose directions have variances 16, 8, 4, 2, 1 by fours: no noise floor, no small summary."""
+    rng = np.random.default_rng(seed)
+    turn = np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    return (rng.standard_normal((2000, 5)) * np.array([16.0, 8.0, 4.0, 2.0, 1.0])) @ turn.T
+
+
+def test_as_many_dimensions_as_columns_allow_is_said():
+    found = choose_dimension(steps(), standardize=False)
+    assert found.q == 4 and found.saturated
+    assert "as many as 5 columns allow" in found.sentence
+    shown = np.sort(np.linalg.eigvalsh(np.cov(steps().T)))[::-1]
+    share = f"{shown[:2].sum() / shown.sum():.0%}"  # (256 + 64) / 341 = 94%
+    assert f"no low-dimensional summary; a map of 2 axes shows {share} of the variance" in found.text()
+    assert not choose_dimension(digester()).saturated
+
+
 def jury(votes, others=(), q=None) -> Jury:
     q = median_vote(list(votes)) if q is None else q
     paired = tuple(Compared(q, k, diff, 0.01, 100) for k, diff in others)
@@ -194,3 +211,14 @@ def jury(votes, others=(), q=None) -> Jury:
 ])
 def test_sentences(votes, others, weight, want):
     assert sentence(jury(votes, others), weight) == want
+
+
+@pytest.mark.parametrize(("votes", "want"), [
+    ((5, 5, 5, 5), "5 (as many as 6 columns allow)"),
+    ((5, 5, 5, 1), "5 (as many as 6 columns allow; one judge says 1)"),
+    ((5, 5, 5, 1, 2), "between 1 and 5 (5 is as many as 6 columns allow)"),
+    ((4, 4, 4, 4), "4"),
+])
+def test_sentences_of_saturated_tables(votes, want):
+    row = Row(0, 0.0, None, None, 1.0, None, None)
+    assert sentence(jury(votes)._replace(columns=6, rows=(row,)), 1.0) == want

@@ -6,8 +6,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
+import zarr
 
 import lowdim.data.source
 from lowdim import PCA, PPCA, DualPPCA, FactorAnalysis, Run, as_source, laws
@@ -64,6 +67,33 @@ def memmap(X: np.ndarray, folder):
 
 
 NAMES = [f"column {j}" for j in range(6)]
+
+
+def frame(X: np.ndarray) -> pa.Table:
+    return pa.table([pa.array(X[:, j], from_pandas=True) for j in range(6)], names=NAMES)
+
+
+def in_file(X: np.ndarray, ending: str, folder):
+    """The path of a file that holds the table; row groups, batches and chunks of 11 rows match no tile."""
+    path = folder / f"table{ending}"
+    if ending == ".parquet":
+        pq.write_table(frame(X), path, row_group_size=11)
+    elif ending == "":
+        path.mkdir(exist_ok=True)
+        for k in range(4):
+            pq.write_table(frame(X[10 * k: 10 * k + 10]), path / f"part.{k}.parquet")
+    elif ending == ".feather":
+        feather.write_feather(frame(X), path, chunksize=11)
+    elif ending == ".csv":
+        pd.DataFrame(X, columns=NAMES).to_csv(path, index=False)
+    elif ending == ".npy":
+        np.save(path, X)
+    else:
+        zarr.create_array(path, shape=X.shape, chunks=(11, 4), dtype="f8", overwrite=True)[:] = X
+    return path
+
+
+FILES = {"parquet": ".parquet", "folder": "", "feather": ".feather", "csv": ".csv", "npy": ".npy", "zarr": ".zarr"}
 SOURCES = {
     "array": lambda d: table(False), "array-gaps": lambda d: table(True),
     "fortran": lambda d: np.asfortranarray(table(False)), "fortran-gaps": lambda d: np.asfortranarray(table(True)),
@@ -83,6 +113,8 @@ SOURCES = {
     "wide-weights": lambda d: as_source(wide(False), weight=1.0 + np.arange(10) % 3),
     "weights": lambda d: as_source(table(False), weight=1.0 + np.arange(36) % 3),
     "weights-gaps": lambda d: as_source(table(True), weight=1.0 + np.arange(36) % 3),
+    **{f"{kind}-gaps": partial(in_file, table(True), ending) for kind, ending in FILES.items()},
+    **{kind: partial(in_file, table(False), FILES[kind]) for kind in ("parquet", "csv")},
 }
 
 
@@ -255,7 +287,7 @@ def test_check_lists_every_broken_law(monkeypatch):
 
 # the same table in any dress --------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("kind", ["fortran", "masked", "pandas", "polars", "arrow", "memmap"])
+@pytest.mark.parametrize("kind", ["fortran", "masked", "pandas", "polars", "arrow", "memmap", "parquet", "csv"])
 def test_every_source_of_one_table_gives_the_same_bits(name, kind, tmp_path):
     for gaps in ("", "-gaps"):
         if possible(name, kind + gaps):

@@ -109,7 +109,7 @@ def test_gap_rows_are_hollow_and_kinds_have_shapes():
     flow = oil_flow(290)
     model = ld.PPCA(2).fit(flow.X)
     gap = np.arange(290) % 5 == 0
-    plot = map_rows(model.posterior(flow.X), shares=[0.5, 0.2], labels=flow.regime, gap_rows=gap)
+    plot = map_rows(model.posterior(flow.X), shares=[0.5, 0.2], color=flow.regime, gap_rows=gap)
     ax = plot.figure.axes[0]
     points = [c for c in ax.collections if isinstance(c, PathCollection) and len(c.get_offsets())]
     assert len({c.get_paths()[0].vertices.tobytes() for c in points}) == 3  # a shape for every regime
@@ -122,9 +122,9 @@ def test_many_kinds_numbers_and_missing_labels():
     rng = np.random.default_rng(0)
     post = posterior_of(rng.normal(size=(60, 2)), np.tile(0.1 * np.eye(2), (60, 1, 1)))
     kinds = np.array([None, *[f"$kind {k % 20}<" for k in range(59)]], dtype=object)
-    assert "other (14 kinds)" in texts(map_rows(post, shares=[0.5, 0.2], labels=kinds))
+    assert "others (13 kinds)" in texts(map_rows(post, shares=[0.5, 0.2], color=kinds))
     numbers = np.where(np.arange(60) % 7 == 0, np.nan, np.arange(60.0))
-    plot = map_rows(post, shares=[0.5, 0.2], labels=numbers, label_name="$age$", gap_rows=np.arange(60) < 9)
+    plot = map_rows(post, shares=[0.5, 0.2], color=numbers, color_name="$age$", gap_rows=np.arange(60) < 9)
     assert "$age$" in texts(plot)
     inside(plot)
 
@@ -150,6 +150,90 @@ def test_few_rows(n):
     parsed(plot)
     assert plot.data["share"].tolist() == [0.0, 0.0, 1.0]
     apart(plot.figure.axes[0].texts)
+
+
+# colour ------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def coloured():
+    import pandas as pd
+
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(90, 3)) * [3, 2, 1] @ rng.normal(size=(3, 5)) + 0.2 * rng.normal(size=(90, 5))
+    X[rng.random(X.shape) < 0.08] = np.nan
+    X[4] = np.nan  # an empty row is left out
+    X[7, 2] += 9.0
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(site=[f"s{k % 12}" for k in range(90)])
+    frame["day"] = pd.date_range("2020-01-01", periods=90, freq="D")
+    return frame, ld.analyse(frame, dims=3, budget="1s")
+
+
+def marks_of(plot):
+    return [c for c in plot.figure.axes[0].collections if isinstance(c, PathCollection) and len(c.get_offsets())]
+
+
+def test_a_number_column_colours_the_map_and_its_gaps_are_hollow(coloured):
+    from matplotlib import colormaps
+
+    frame, found = coloured
+    plot = same_twice(lambda: found.plot.map(color="c", axes=(0, 2)))
+    value = frame["c"].drop(4).to_numpy()
+    np.testing.assert_array_equal(plot.data["color"], value)
+    hollow, filled = marks_of(plot)
+    assert len(hollow.get_offsets()) == np.isnan(value).sum() and (hollow.get_facecolor()[0][:3] == 1).all()
+    seen = value[np.isfinite(value)]
+    cut = colormaps["cividis"]((seen - seen.min()) / (seen.max() - seen.min()))
+    np.testing.assert_allclose(filled.get_facecolor(), cut, atol=1e-9)
+    np.testing.assert_allclose(filled.get_offsets(), found.posterior.mean[np.isfinite(value)][:, [0, 2]])
+    assert "c" in texts(plot) and "hollow: gap in c" in texts(plot) and "Colour is 'c'" in plot.sentence
+    assert found.odd.rows[0].name in texts(plot)  # odd rows are named
+
+
+def test_a_label_column_colours_eight_kinds_and_the_others(coloured):
+    frame, found = coloured
+    plot = found.plot.map(color="site")
+    assert "others (4 kinds)" in texts(plot) and "12 kinds, the 8 most common by name" in plot.sentence
+    shapes = {c.get_paths()[0].vertices.tobytes() for c in marks_of(plot)}
+    assert len(shapes) == 9
+    assert found.plot.map().data["color"].tolist() == plot.data["color"].tolist()  # the first label by itself
+    assert (plot.data["color"] == np.where(np.isin(frame["site"].drop(4), texts(plot)),
+                                           frame["site"].drop(4), "others (4 kinds)")).all()
+
+
+def test_dates_and_arrays_colour_too(coloured):
+    frame, found = coloured
+    day = found.plot.map(color="day")
+    assert day.data["color"][0] == pytest.approx(2020.0, abs=0.01) and "day (year)" in texts(day)
+    own = np.arange(90.0)
+    np.testing.assert_array_equal(found.plot.map(color=own).data["color"], np.delete(own, 4))
+    np.testing.assert_array_equal(found.plot.map(color=np.delete(own, 4)).data["color"], np.delete(own, 4))
+    assert "a" in texts(found.plot.map(color=frame["a"]))
+
+
+@pytest.mark.parametrize(("how", "words"), [
+    ({"color": "aa"}, r"LD103 .*no column 'aa'[\s\S]*did you mean 'a'\? choose one of: a, b, c, d, e, site, day"),
+    ({"color": [1, 2]}, r"LD210 .*shape \(2,\)[\s\S]*89 values, one a row"),
+    ({"axes": (0, 3)}, r"LD210 .*axes=\(0, 3\)[\s\S]*from 0 \(axis 1\) to 2 \(axis 3\)"),
+    ({"axes": (1, 1)}, "LD210"), ({"axes": 1}, "LD210"), ({"axes": (0, 1.5)}, "LD210"), ({"axes": (0, 1, 2)}, "LD210"),
+    ({"labels": "all"}, "'odd', 'none'"), ({"labels": ["nobody"]}, "nobody"), ({"labels": [900]}, "900")])
+def test_what_a_map_cannot_be_asked(coloured, how, words):
+    with pytest.raises(OptionError, match=words):
+        coloured[1].plot.map(**how)
+
+
+def test_rows_are_named_as_asked(coloured):
+    found = coloured[1]
+    named = {t.get_text() for t in found.plot.map(labels=["3", 10]).figure.axes[0].texts}
+    assert {"3", found.table.row_names[10]} <= named
+    assert not [t for t in found.plot.map(labels="none").figure.axes[0].texts if t.get_text()]
+
+
+def test_a_long_table_in_colour_is_sampled_and_says_so():
+    rng = np.random.default_rng(0)
+    post = posterior_of(rng.normal(size=(9000, 2)), np.tile(0.1 * np.eye(2), (9000, 1, 1)))
+    plot = map_rows(post, shares=[0.5, 0.2], color=np.arange(9000.0), odd_rows=[1, 8])
+    assert "3,002 of 9,000 rows are drawn; only 2 odd rows with an ellipse." in plot.sentence
+    assert sum(len(c.get_offsets()) for c in marks_of(plot)) == 3002
+    assert "drawn as a density" in map_rows(post, shares=[0.5, 0.2]).sentence
 
 
 # biplot ------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
+from lowdim.judge.gaps import gap_report
 from lowdim.messages import OptionError
 from lowdim.plot.gap_pairs import gap_pairs
 from lowdim.plot.table import BINS, columns, gaps
@@ -157,14 +158,19 @@ def test_independent_gaps_are_named_in_one_table_of_twenty_at_most():
     assert sum(named) <= 4  # 5 % of tables at most by Benjamini and Hochberg; P(more than 4 of 20) < 0.003
 
 
+def _with_report(seen, X):
+    names = ("c1", "c2", "c3")
+    return gap_pairs(seen, names, report=gap_report(np.where(seen, X, np.nan), names))
+
+
 def test_the_hint_sees_gaps_that_depend_on_a_value():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
     seen = np.ones_like(X, dtype=bool)
     seen[:, 0] = rng.random(300) > 1 / (1 + np.exp(-3 * X[:, 1]))
-    assert "'c1' have other values of 'c2'" in gap_pairs(seen, ["c1", "c2", "c3"], values=X).sentence
+    assert "'c1' have other values of 'c2'" in _with_report(seen, X).sentence
     seen[:, 0] = rng.random(300) > 0.5
-    assert "as gaps at random would" in gap_pairs(seen, ["c1", "c2", "c3"], values=X).sentence
+    assert "as gaps at random would" in _with_report(seen, X).sentence
 
 
 @pytest.mark.parametrize("hidden", [0, 1, 8])
@@ -173,7 +179,7 @@ def test_pairs_where_there_are_none(hidden):
     seen = np.isfinite(X) if hidden else np.ones_like(X, dtype=bool)
     if hidden == 8:
         seen[:] = False
-    parsed(gap_pairs(seen, HOSTILE, values=X))
+    parsed(gap_pairs(seen, HOSTILE, report=gap_report(np.where(seen, X, np.nan), tuple(HOSTILE))))
 
 
 def test_two_hundred_columns_of_fifty_thousand_rows_stay_small():

@@ -3,16 +3,21 @@ from __future__ import annotations
 
 import sys
 import warnings
+from copy import copy
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
 from lowdim import __version__
 
+if TYPE_CHECKING:
+    from lowdim.cli.common import Said
+
 HOMES = {  # name -> module that holds a click command of that name
     "report": "main_job", "check": "main_job", "dims": "main_job", "fit": "main_job", "fill": "filling",
     "odd": "rows", "explain": "rows", "apply": "rows", "monitor": "rows",
-    "plot": "tools", "runs": "tools", "methods": "tools", "demo": "tools", "help": "tools"}
+    "plot": "tools", "runs": "tools", "methods": "tools", "demo": "tools", "help": "helping"}
 SHORT = {
     "report": "The whole analysis: five sentences, an HTML report and a run folder (the default).",
     "check": "Is the table usable, and what would be changed? No model.",
@@ -21,10 +26,21 @@ SHORT = {
     "explain": "One row, one axis or a group of rows of a run.", "apply": "Place new rows on an old map.",
     "monitor": "Watch new rows beside the history of a run.", "plot": "Draw a named plot.",
     "runs": "List run folders, or compare two.", "methods": "Which method for which question.",
-    "demo": "The report on a table that ships with lowdim.", "help": "The long explanation of a message."}
+    "demo": "The report on a table that ships with lowdim.",
+    "help": "The long explanation of a message, or a list of all."}
+EXAMPLES = {  # one line for each, which works when pasted beside a table.csv, its run and new.csv
+    "report": "lowdim report table.csv --budget 30s", "check": "lowdim check table.csv --all",
+    "dims": "lowdim dims table.csv", "fit": "lowdim fit table.csv -o table.run",
+    "fill": "lowdim fill table.csv -o filled.csv --intervals", "odd": "lowdim odd table.csv",
+    "explain": "lowdim explain table.run --row 1", "apply": "lowdim apply table.run new.csv",
+    "monitor": "lowdim monitor table.run new.csv", "plot": "lowdim plot map table.run -o map.svg",
+    "runs": "lowdim runs .", "methods": "lowdim methods", "demo": "lowdim demo gaussian", "help": "lowdim help LD104"}
+ANYWHERE = ("--json", "--quiet", "--debug")  # these may also stand before the command
+OUR_FAULT = 70  # EX_SOFTWARE of sysexits.h
 EPILOG = """lowdim FILE is the same as lowdim report FILE. Results go to stdout, progress and messages to stderr.
 Exit codes: 0 done, 1 a --strict condition failed, 2 bad usage, 3 cannot read input, 4 table cannot be analysed,
-5 not converged (saved and marked), 6 over the memory limit, 130 interrupted (what there is is saved)."""
+5 not converged (saved and marked), 6 over the memory limit, 70 a fault of lowdim itself (please report it),
+130 interrupted (what there is is saved)."""
 
 
 class Lazy(click.Group):
@@ -38,7 +54,9 @@ class Lazy(click.Group):
             return None
         command = getattr(import_module(f"lowdim.cli.{HOMES[name]}"), f"{name}_command")
         assert isinstance(command, click.Command)
-        return command
+        shown = copy(command)
+        shown.epilog = f"\b\nExample:  {EXAMPLES[name]}" if name in EXAMPLES else None
+        return shown
 
     def resolve_command(self, ctx: click.Context, args: list[str]
                         ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -53,17 +71,34 @@ class Lazy(click.Group):
 
 
 def _mistyped(args: list[str]) -> None:
-    """A word that is no file, followed by another, is a command mistyped."""
+    """A bare word that is no file, or one followed by a file, is a command mistyped."""
     from difflib import get_close_matches
     from pathlib import Path
 
-    near = get_close_matches(args[0], HOMES, n=1, cutoff=0.7)
-    if near and args[1:] and not Path(args[0]).exists():
-        raise click.UsageError(f"There is no command '{args[0][:40]}'. Did you mean  lowdim {near[0]} ...?")
+    word, rest = args[0], [a for a in args[1:] if not a.startswith("-")]
+    if Path(word).exists() or word.startswith("-"):
+        return
+    near = get_close_matches(word.lower(), HOMES, n=1, cutoff=0.7)
+    if near and (rest or "." not in word):
+        raise click.UsageError(f"There is no command '{word[:40]}'. Did you mean  lowdim {near[0]} ...?")
+    if rest and "." not in word and Path(rest[0]).exists():
+        raise click.UsageError(f"There is no command '{word[:40]}'. The commands are: {', '.join(HOMES)}.")
+
+
+def in_order(arguments: list[str]) -> list[str]:
+    """The arguments with the command first: `lowdim --json check x.csv`, `lowdim --drop a x.csv`."""
+    first = next((k for k, a in enumerate(arguments) if a not in ANYWHERE), len(arguments))
+    rest = [*arguments[first:], *arguments[:first]]
+    if rest and rest[0].startswith("-") and rest[0] not in ("-", "-h", "--help", "--version"):
+        return ["report", *rest]
+    return rest
 
 
 @click.command(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
 @click.version_option(__version__, prog_name="lowdim")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
+@click.option("--json", is_flag=True, expose_value=False, help="Print one JSON object.")
+@click.option("--quiet", is_flag=True, expose_value=False, help="No progress and no notes on stderr.")
 def commands() -> None:
     """What is this table really made of?"""
 
@@ -83,11 +118,11 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """The exit code of the command with these arguments."""
-    from lowdim.cli.common import Done, Said, complain
-    from lowdim.messages import LowdimError, LowdimWarning
+    from lowdim.cli.common import Said
+    from lowdim.messages import LowdimWarning
 
     debug = "--debug" in arguments
-    arguments = [a for a in arguments if a != "--debug"]
+    arguments = in_order([a for a in arguments if a != "--debug"])
     said = Said(quiet="--quiet" in arguments, as_json="--json" in arguments)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -97,49 +132,52 @@ def run(arguments: list[str]) -> int:
             with commands.make_context("lowdim", list(arguments), obj=said) as context:
                 context.meta["lowdim.arguments"] = arguments
                 commands.invoke(context)
-        except Done as done:
-            return done.code
-        except click.exceptions.Exit as left:
-            return int(left.exit_code)
-        except click.ClickException as problem:
-            problem.show()
-            return 2
-        except (KeyboardInterrupt, click.Abort):
-            complain("Stopped.")
-            return 130
-        except BrokenPipeError:
-            return _closed()
-        except (LowdimError, MemoryError) as problem:
-            if debug:
-                raise
-            return refused(problem, said)
-        except Exception as problem:
-            if debug:
-                raise
-            complain(f"lowdim met an error it does not know: {type(problem).__name__}: {problem}\n"
-                     "  fix     run again with --debug and report what it prints")
-            return 1
+        except BaseException as problem:
+            if debug and isinstance(problem, Exception) and not isinstance(problem, click.ClickException):
+                import traceback
+
+                traceback.print_exception(problem)
+            return left_with(problem, said)
     return 0
 
 
-def refused(problem: Exception, said: object) -> int:
-    """Say what stopped the command, as text and, where asked for, as JSON; its exit code."""
-    import json
-
-    from lowdim.cli.common import Said, complain, facts_of
+def left_with(problem: BaseException, said: Said) -> int:
+    """What ended the command, said as text and, where asked for, as JSON; its exit code."""
+    from lowdim.cli.common import Done, complain
     from lowdim.data.flags import exit_code
-    from lowdim.messages import LowdimError
+    from lowdim.messages import LowdimError, error
 
-    if not isinstance(problem, LowdimError):
-        complain("Out of memory: nothing was written.\n  fix     use fewer rows with --sample, or fewer columns")
-        return 6
-    complain(str(problem))
-    assert isinstance(said, Said)
-    if said.as_json:
-        found = getattr(problem, "messages", None) or [problem]
-        facts = [*said.facts, *(facts_of(str(m)) for m in found)]
-        click.echo(json.dumps({"schema": 1, "error": problem.code, "messages": facts}, indent=1))
-    return exit_code(problem)
+    if isinstance(problem, Done):
+        return problem.code
+    if isinstance(problem, click.exceptions.Exit):
+        return int(problem.exit_code)
+    if isinstance(problem, click.ClickException):
+        if isinstance(problem, click.NoSuchOption) and problem.possibilities:
+            from difflib import get_close_matches
+
+            near = get_close_matches(problem.option_name, problem.possibilities, n=1, cutoff=0.0)
+            problem = click.NoSuchOption(problem.option_name, possibilities=near, ctx=problem.ctx)
+        problem.show()
+        said.end("usage", problem.format_message())
+        return 2
+    if isinstance(problem, KeyboardInterrupt | click.Abort):
+        complain("Stopped.")
+        return 130
+    if isinstance(problem, BrokenPipeError):
+        return _closed()
+    if isinstance(problem, MemoryError) and not isinstance(problem, LowdimError):
+        problem = error("LD173")
+    if isinstance(problem, LowdimError):
+        complain(str(problem))
+        said.end(problem.code, *map(str, getattr(problem, "messages", None) or [problem]))
+        return exit_code(problem)
+    if not isinstance(problem, Exception):
+        raise problem
+    what = f"{type(problem).__name__}: {problem}"
+    complain(f"lowdim broke down, which is our fault and not yours ({what}); please report it with what the same "
+             "command prints with --debug.")
+    said.end("fault", what)
+    return OUR_FAULT
 
 
 def _closed() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ SWITCH_HELP = {
     "header": "Line 1 holds the names.", "no_header": "Line 1 is data.", "transpose": "Swap rows and columns.",
     "keep_copies": "Keep columns that are copies of others.",
     "strict": "Any change to the table is an error, and a failed check leaves with 1."}
+CODED = re.compile(r"(LD\d{3}) (\w+)  (.*)")
 PARTS = re.compile(r"  (where|why|fix) +(.*)")
 
 
@@ -49,10 +51,19 @@ class Said:
         self.facts: list[dict[str, str]] = []
 
     def note(self, text: str) -> None:
-        """Keep a message that came as text, and show it unless told to be quiet."""
-        self.facts.append(facts_of(text))
+        """Keep a message that came as text, and show it unless told to be quiet; several fits may say the same."""
+        facts = facts_of(text)
+        if facts in self.facts:
+            return
+        self.facts.append(facts)
         if not self.quiet:
             complain(text)
+
+    def end(self, reason: str, *texts: str) -> None:
+        """Where JSON was asked for, the object of a command that did not finish: why, and every message."""
+        if self.as_json:
+            facts = [*self.facts, *map(facts_of, texts)]
+            click.echo(json.dumps({"schema": 1, "error": reason, "messages": facts}, indent=1))
 
 
 def said() -> Said:
@@ -68,9 +79,9 @@ def facts_of(text: str) -> dict[str, str]:
     'drop it\\nor not'
     """
     first, *rest = text.split("\n")
-    code, _, what = first.partition("  ")
-    words = code.split(" ")
-    found = {"code": words[0], "severity": words[-1], "where": "", "text": what, "why": "", "fix": ""}
+    head = CODED.match(first)
+    code, severity, what = head.groups() if head else ("", "error", first)
+    found = {"code": code, "severity": severity, "where": "", "text": what, "why": "", "fix": ""}
     part = ""
     for line in rest:
         match = PARTS.fullmatch(line)
@@ -104,9 +115,32 @@ def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--quiet and --json."""
+    """--quiet, --json and --debug; a file asked for in a folder that is not there is refused before any work."""
+    command = before(command, check_folder)
+    command = click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")(command)
     command = click.option("--quiet", is_flag=True, help="No progress and no notes on stderr.")(command)
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
+
+
+def before(command: Callable[..., Any], check: Callable[[Any], None]) -> Callable[..., Any]:
+    """The command, after a look at its --out."""
+    @wraps(command)
+    def checked(*words: Any, **given: Any) -> Any:
+        check(given.get("out"))
+        return command(*words, **given)
+
+    return checked
+
+
+def check_folder(out: str | None) -> None:
+    """Refuse a file in a folder that does not exist; `fit` and `demo` make theirs."""
+    from lowdim.messages import error
+
+    if out is None or click.get_current_context().info_name in ("fit", "demo"):
+        return
+    path, folder = protect_terminal(out), Path(out).parent
+    if not folder.is_dir():
+        raise error("LD304", path=path, problem=f"there is no folder '{protect_terminal(str(folder))}'")
 
 
 def reading(given: dict[str, Any]) -> dict[str, Any]:
@@ -121,6 +155,11 @@ def reading(given: dict[str, Any]) -> dict[str, Any]:
         if given.pop("read_" + flag.strip("-").replace("-", "_"), False):
             tokens.append(flag)
     return options_from_flags(tokens)
+
+
+def is_run(path: str) -> bool:
+    """Whether this is a run folder; any other folder is read as a table, which says what is in it."""
+    return (Path(path) / "run.json").is_file()
 
 
 def open_table(path: str, options: dict[str, Any]) -> Table:

@@ -1,22 +1,41 @@
-"""fill: the gaps of a table, with intervals."""
+"""fill: the gaps of a table, with intervals; everything else is written back as it came."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from lowdim.cli.common import open_table, print_json, reading, say, table_options
-from lowdim.cli.main_job import LEVEL, SEED
+from lowdim.cli.common import open_table, print_json, reading, say, stem, table_options
+from lowdim.cli.main_job import LEVEL, SEED, command_line
 
 if TYPE_CHECKING:
-    from lowdim.data.table import Table
+    from lowdim.data.rewrite import Sheet, Texts
+    from lowdim.data.table import Column, Table
     from lowdim.judge.fills import Fills
+
+# endings that promise something else than text
+OTHER = (".parquet", ".feather", ".arrow", ".npy", ".npz", ".xlsx", ".xlsm", ".xls", ".ods", ".json", ".html", ".xml",
+         ".h5", ".hdf5", ".db", ".sqlite", ".pkl", ".pickle", ".gz", ".zip", ".bz2", ".xz", ".zst", ".rds", ".rda",
+         ".sav", ".dta", ".mat", ".pdf")
+
+
+class Output(NamedTuple):
+    """Where fills go: the table they belong to, its cells as they came, and the first file."""
+
+    table: Table
+    sheet: Sheet
+    file: str
+    out: Path
+
+    def name(self, word: str) -> Path:
+        """The file beside OUT that holds this."""
+        return self.out.with_name(f"{self.out.stem}.{word}{self.out.suffix}") if word else self.out
 
 
 @click.command("fill")
 @click.argument("file")
-@click.option("-o", "--out", required=True, help="CSV file for the filled table.")
+@click.option("-o", "--out", required=True, help="File for the filled table: CSV, or as FILE is.")
 @click.option("--intervals", is_flag=True, help="Also write OUT.lower.csv, OUT.upper.csv and OUT.mask.csv.")
 @click.option("--multiple", type=click.IntRange(0, 1000), default=0, metavar="M",
               help="Write M tables drawn jointly, for statistics.")
@@ -25,56 +44,155 @@ if TYPE_CHECKING:
 @table_options
 def fill_command(file: str, out: str, intervals: bool, multiple: int, level: float, seed: int, quiet: bool,
                  as_json: bool, **given: Any) -> None:
-    """Fill the gaps of a table, with intervals checked on cells hidden on purpose."""
+    """Fill the gaps of a table, with intervals checked on cells hidden on purpose.
+
+    OUT has every column of FILE in its place, and every cell that was seen as it stood.
+    """
     from lowdim.data.arrays import ArraySource
-    from lowdim.judge.fills import fill
+    from lowdim.data.rewrite import original
+    from lowdim.judge.fills import NO_GAPS, fill
+    from lowdim.judge.odd import check_level
 
-    table = open_table(file, reading(given))
-    found = fill(ArraySource(table.X, columns=table.names), level=level, standardize=table.scale == "unit",
-                 random_state=seed)
-    wrote = write_fills(table, found, Path(out), intervals, multiple, seed)
+    check_ending(out)
+    check_level(level)
+    options = reading(given)
+    table = open_table(file, options)
+    to = Output(table, original(file, options), file, Path(out))
+    told: dict[str, Any] = {"sentence": NO_GAPS, "columns": []}
+    if not (table.X != table.X).any():
+        wrote, said = write_same(to, intervals, multiple), [NO_GAPS]
+        same = Path(out).read_bytes() == Path(file).read_bytes()
+        last = f"{out} is {file} as it came." if same else f"{out} has every cell of {file}, written anew."
+    else:
+        found = fill(ArraySource(table.X, columns=table.names), level=level, standardize=table.scale == "unit",
+                     random_state=seed)
+        wrote, said = write_fills(to, found, intervals, multiple, seed), words(to, found)
+        told = {"sentence": found.sentence, "columns": list(found.columns),
+                "fills_from": found.own_model(map_dims(table, file))}
+        last = "" if multiple else f"Do not analyse {out} as if it had been measured. For statistics use --multiple 20."
     if as_json:
-        print_json(sentence=found.sentence, wrote=[str(path) for path in wrote], level=level,
-                   columns=list(found.columns))
-        return
-    say(found.text())
-    say("Wrote " + ", ".join(str(path) for path in wrote))
-    if found.mask.any() and not multiple:
-        say(f"Do not analyse {wrote[0]} as if it had been measured. For statistics use --multiple 20.")
+        print_json(**told, wrote=[str(path) for path in wrote], level=level, left=left_words(table))
+    else:
+        say("\n".join(filter(None, [*said, *left_words(table), "Wrote " + ", ".join(map(str, wrote)), last])))
 
 
-def write_fills(table: Table, found: Fills, out: Path, intervals: bool, multiple: int, seed: int) -> list[Path]:
-    """The filled table and what goes with it; columns that are not numbers are kept as they came."""
+def check_ending(out: str) -> None:
+    """Refuse the name of a file that would not be text."""
+    from lowdim.data.safe import protect_terminal, shell_word
+    from lowdim.messages import error
+
+    if out.lower().endswith(OTHER):
+        csv = protect_terminal(str(Path(out).with_suffix(".csv")))
+        raise error("LD309", path=protect_terminal(out), csv=shell_word(csv))
+
+
+# writing ------------------------------------------------------------------------------------------------
+def write_same(to: Output, intervals: bool, multiple: int) -> list[Path]:
+    """A table without gaps: the same bytes again, unless something in it must not be written as it stands."""
+    from lowdim.data.rewrite import harmless
     from lowdim.runs import write
 
-    def put(word: str, values: Any) -> Path:
-        name = f"{out.stem}.{word}{out.suffix}" if word else out.name
-        return write(out.with_name(name), whole(table, values))
+    same = to.sheet.whole and harmless(to.sheet) and not _tabs(to)
+    files = ["", *(("lower", "upper") if intervals else ()), *(str(k + 1) for k in range(multiple))]
+    wrote = [write(to.name(word), Path(to.file).read_bytes()) if same else put(to, word, to.sheet, {})
+             for word in files]
+    return [*wrote[:3], put(to, "mask", to.sheet.constant("0"), {}), *wrote[3:]] if intervals else wrote
 
-    wrote = [put("", found.filled)]
+
+def write_fills(to: Output, found: Fills, intervals: bool, multiple: int, seed: int) -> list[Path]:
+    """The filled table and what goes with it, each of the same shape as FILE."""
+    from lowdim.data.rewrite import figures
+
+    where = [(k, c) for k, c in enumerate(c for c in to.table.columns if c.role == "number")
+             if found.mask[:, k].any() and not c.note.startswith("encoded")]
+    signs = {c.position: sign_of(to, c) for _, c in where}
+
+    def cells(values: Any) -> Texts:
+        new = {}
+        for k, c in where:
+            gap = found.mask[:, k]
+            ends = [own_unit(part[gap, k], c) for part in (values, found.lower, found.upper)]
+            texts = figures(ends[0], (ends[2] - ends[1]) / 2, signs[c.position])
+            new[c.position - 1] = dict(zip(to.table.rows[gap].tolist(), texts, strict=True))
+        return new
+
+    wrote = [put(to, "", to.sheet, cells(found.filled))]
     if intervals:
-        wrote += [put("lower", found.lower), put("upper", found.upper), put("mask", found.mask.astype(int))]
-    if multiple:
-        wrote += [put(str(k + 1), values) for k, values in enumerate(found.multiple(multiple, random_state=seed))]
+        ones = {j: dict.fromkeys(rows, "1") for j, rows in cells(found.filled).items()}
+        wrote += [put(to, "lower", to.sheet, cells(found.lower)), put(to, "upper", to.sheet, cells(found.upper)),
+                  put(to, "mask", to.sheet.constant("0"), ones)]
+    for k, values in enumerate(found.multiple(multiple, random_state=seed) if multiple else ()):
+        wrote.append(put(to, str(k + 1), to.sheet, cells(values)))
     return wrote
 
 
-def whole(table: Table, values: Any) -> str:
-    """The table with these numbers, its other columns in their places, and the rows' names in front if they have any.
+def put(to: Output, word: str, sheet: Sheet, new: Texts) -> Path:
+    """Write one of the files; a .tsv has tabs whatever FILE has."""
+    from lowdim.data.rewrite import lines
+    from lowdim.runs import write
 
-    Columns that were left out of the analysis are left out here too: nothing was filled in them.
-    """
-    from lowdim.runs import csv
-
-    kept = [c for c in table.columns if c.role != "out"]
-    named = any(c.role == "id" for c in kept)
-    numbers = dict(zip(table.names, values.T.tolist(), strict=True))
-    parts = [numbers[c.name] if c.role == "number" else [_text(v) for v in c.values.tolist()] for c in kept]
-    header = [c.name for c in kept]
-    if not named:
-        header, parts = ["row", *header], [list(table.row_names), *parts]
-    return csv(header, [list(row) for row in zip(*parts, strict=True)])
+    sheet = sheet._replace(sep="\t") if _tabs(to) else sheet
+    return write(to.name(word), lines(sheet, new), encoding=sheet.encoding)
 
 
-def _text(value: Any) -> str:
-    return "" if value is None or value != value else str(value)
+def _tabs(to: Output) -> bool:
+    return to.out.suffix.lower() in (".tsv", ".tab") and to.sheet.sep != "\t"
+
+
+def own_unit(values: Any, c: Column) -> Any:
+    """Fills in the column's own unit: a logarithm is taken back."""
+    import numpy as np
+
+    return np.exp(np.clip(values, -700.0, 700.0)) if c.note.startswith("logarithm") else values
+
+
+def sign_of(to: Output, c: Column) -> str:
+    """The decimal sign in which a column's fills are written: that of its own cells."""
+    from lowdim.data.rewrite import decimal_of
+
+    return decimal_of(to.sheet.cells[c.position - 1], to.table.guess.decimal)
+
+
+# words --------------------------------------------------------------------------------------------------
+def words(to: Output, found: Fills) -> list[str]:
+    """The table of fills, and what to paste where a logarithm may serve better."""
+    from lowdim.data.flags import join_names
+
+    logged = {c.name for c in to.table.columns if c.role == "number" and c.note.startswith("logarithm")}
+    lines = [found.text(map_dims=map_dims(to.table, to.file), logged=logged)]
+    if log := found.to_log(logged):
+        lines.append(f"As logarithms:  {command_line()} --log {join_names(log)}")
+    if logged:
+        lines.append(f"In {to.out} fills of {', '.join(sorted(logged))} are in the column's own unit (the median), "
+                     "above as logarithms.")
+    return lines
+
+
+def left_words(table: Table) -> list[str]:
+    """What OUT still has as gaps, or only a part of."""
+    from lowdim.data.collect import count, some
+    from lowdim.data.describe import gaps_of
+
+    still = [f"{c.name} ({gaps_of(c):,})" for c in table.columns if gaps_of(c) and
+             (c.role != "number" or c.note.startswith("encoded"))]
+    lines = [f"Left as they are, being no numbers of the analysis: gaps in {some(still)}."] if still else []
+    empty = table.shape[0] - table.n
+    if empty:
+        lines.append(f"{count(empty, 'row')} without any number {'is' if empty == 1 else 'are'} left as "
+                     f"{'it is' if empty == 1 else 'they are'}.")
+    if table.guess.skipped:
+        lines.append(f"Not written again: {count(table.guess.skipped, 'line')} before the table.")
+    return lines
+
+
+def map_dims(table: Table, file: str) -> int | None:
+    """The dimensions of the map of the same table, where its run stands beside us."""
+    from lowdim.messages import LowdimError
+    from lowdim.runs import load_run
+
+    try:
+        told = load_run(f"{stem(file)}.run").told
+    except LowdimError:
+        return None
+    dims = told.get("dims")
+    return int(dims) if told["table"].get("sha256") == table.sha256 and isinstance(dims, int) else None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from lowdim.cli.common import Done, complain, open_table, print_json, reading, said, say, stem, table_options
+from lowdim.cli.common import Done, complain, is_run, open_table, print_json, reading, said, say, stem, table_options
 from lowdim.cli.progress import Interrupts, Stages
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Asked(NamedTuple):
 
 def again(asked: Asked) -> Asked:
     """The same for a run folder: the table and the settings it was made from."""
-    if not Path(asked.file).is_dir():
+    if not is_run(asked.file):
         return asked
     from lowdim.runs import load_run
 
@@ -182,7 +182,7 @@ def report_command(file: str, out: str | None, no_rows: bool, dims: int | str, l
     asked = Asked(file, reading(given), dims, level, seed, budget)
     name = stem(file)
     found, path, folder = reported(again(asked), out or f"{name}.report.html",
-                                   file if Path(file).is_dir() else f"{name}.run", rows=not no_rows, quiet=as_json)
+                                   file if is_run(file) else f"{name}.run", rows=not no_rows, quiet=as_json)
     if as_json:
         print_found(found, asked, report=str(path), run=str(folder))
     finish(found, asked.strict)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.common import common_options, hear, open_table, print_json, reading, say, stem, table_options
+from lowdim.cli.common import common_options, hear, is_run, open_table, print_json, reading, say, stem, table_options
 from lowdim.cli.main_job import DIMS, SEED
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def model_of(target: str, options: dict[str, Any], dims: int | str, seed: int
     from lowdim.judge.dimensions import choose_dimension
     from lowdim.models.linear import ProbabilisticPCA
 
-    if Path(target).is_dir():
+    if is_run(target):
         from lowdim.runs import load_run
 
         run = load_run(target)
@@ -51,6 +51,8 @@ def odd_command(target: str, level: float, out: str | None, dims: int | str, see
     from lowdim.judge.odd import odd_rows
     from lowdim.runs import odd_table, write
 
+    if out is None and level == 0.95 and is_run(target) and told_again(target, as_json):
+        return
     model, table, X = model_of(target, reading(given), dims, seed)
     found = odd_rows(model, X, level=level, row_names=table.row_names)
     path = write(out or f"{stem(target)}.odd.csv", odd_table(found))
@@ -61,6 +63,33 @@ def odd_command(target: str, level: float, out: str | None, dims: int | str, see
     run = target.rstrip("/") if Path(target).is_dir() else f"{stem(target)}.run"
     made = "" if Path(run).is_dir() else f" (after lowdim report {target})"
     say(f"{found.text()}\nSaved {path}.   One row in full:  lowdim explain {run} --row {first}{made}")
+
+
+def told_again(folder: str, as_json: bool) -> bool:
+    """Say the odd rows as they were found, where the table of a run is gone; whether it is."""
+    import csv
+
+    from lowdim.messages import LowdimError, message
+    from lowdim.runs import digest, load_run
+
+    run, stored = load_run(folder), Path(folder) / "odd.csv"
+    try:
+        _ = run.path
+    except LowdimError as gone:
+        known = run.told["files"].get(stored.name)
+        if not stored.is_file() or digest(stored.read_bytes()) != known:
+            raise gone from None
+    else:
+        return False
+    with stored.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    hear([message("LD308", path=run.told["table"]["path"])])
+    sentence = next((text for text in run.sentences if "odd row" in text), "")
+    if as_json:
+        print_json(sentence=sentence, rows=rows, wrote=None)
+    else:
+        say("\n".join([sentence, *(f"  row {row['row']}: {row['reason']}" for row in rows), f"Kept in {stored}"]))
+    return True
 
 
 @click.command("explain")
@@ -149,7 +178,7 @@ def placed(run: str, new: str, given: dict[str, Any]) -> tuple[SavedRun, Placed]
     told = {key: value for key, value in opened.options.items() if key not in ("sample", "strict")}
     if opened.told["table"]["header"] is False:
         told.setdefault("header", False)
-    found = place(opened.model, opened.names, new, **{**told, **reading(given)})
+    found = place(opened.model, opened.names, new, calibration=opened.calibration, **{**told, **reading(given)})
     hear(found.messages)
     return opened, found
 
@@ -171,9 +200,11 @@ def apply_command(run: str, new: str, out: str | None, quiet: bool, as_json: boo
         wrote.append(write(path.with_name(f"{name}.fills.csv"), placed_fills(found, opened.names)))
     if as_json:
         print_json(sentence=found.sentence, rows=list(found.row_names), scores=found.scores, std=found.posterior.std,
-                   larger=found.larger, odd=list(found.odd.rows), wrote=[str(p) for p in wrote])
+                   larger=found.larger, odd=list(found.odd.rows), wrote=[str(p) for p in wrote], level=found.level,
+                   calibrated=found.calibrated, fills_from=found.own_model)
     else:
         say(f"{found.sentence} Scores in {wrote[0]}" + (f", fills in {wrote[1]}" if wrote[1:] else ""))
+        say(found.own_model) if wrote[1:] else None
 
 
 @click.command("monitor")

@@ -1,14 +1,16 @@
-"""plot, runs, methods, demo, help."""
+"""plot, runs, methods, demo."""
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.common import common_options, print_json, reading, say, table_options
-from lowdim.cli.main_job import BUDGET, DIMS, LEVEL, SEED, Asked, again, analysed, finish, reported
+from lowdim.cli.common import common_options, is_run, print_json, reading, said, say, table_options
+from lowdim.cli.main_job import BUDGET, DIMS, LEVEL, SEED, Asked, analysed, finish, reported
+
+if TYPE_CHECKING:
+    from lowdim.analysis import Analysis
 
 METHODS = (
     ("How many dimensions? A map with gaps and uncertainty?", "ProbabilisticPCA", "lowdim report FILE"),
@@ -21,14 +23,17 @@ METHODS = (
 @click.argument("name", required=False)
 @click.argument("target", required=False)
 @click.option("-o", "--out", help="File to write: .svg, .png, .pdf or .csv [default: NAME.svg].")
+@click.option("--color", metavar="COLUMN", help="map only: the column to colour by.")
+@click.option("--axes", metavar="K,K", help="map only: the two axes to draw, e.g. 1,3.")
 @click.option("--list", "listed", is_flag=True, help="List the plots.")
 @DIMS
 @LEVEL
 @SEED
 @BUDGET
 @table_options
-def plot_command(name: str | None, target: str | None, out: str | None, listed: bool, dims: int | str, level: float,
-                 seed: int, budget: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
+def plot_command(name: str | None, target: str | None, out: str | None, listed: bool, color: str | None,
+                 axes: str | None, dims: int | str, level: float, seed: int, budget: str | None, quiet: bool,
+                 as_json: bool, **given: Any) -> None:
     """Draw a named plot of a table or a run folder."""
     from lowdim.plot.gallery import GALLERY
 
@@ -38,11 +43,15 @@ def plot_command(name: str | None, target: str | None, out: str | None, listed: 
         raise click.UsageError("give a plot and a table or a run folder; lowdim plot --list names the plots")
     if name not in GALLERY:
         raise click.BadParameter(f"'{name}' is not a plot; lowdim plot --list names them", param_hint="NAME")
+    from lowdim.plot.base import check_picture
     from lowdim.runs import replacing
 
-    found = analysed(again(Asked(target, reading(given), dims, level, seed, budget)))
-    plot = found.plot.draw(name)
-    out = out or f"{name}.svg"
+    how, out = map_options(name, color, axes), out or f"{name}.svg"
+    check_picture(out)  # before the analysis, which takes a while
+    found = of_run(target) if is_run(target) else analysed(Asked(target, reading(given), dims, level, seed, budget))
+    if max(how.get("axes", (0,))) >= max(found.dims, 1):
+        raise click.BadParameter(f"'{axes}': there are axes 1 to {found.dims}", param_hint="--axes")
+    plot = found.plot.draw(name, **how)
     with replacing(out) as temp:
         plot.save(temp)
     if as_json:
@@ -50,6 +59,34 @@ def plot_command(name: str | None, target: str | None, out: str | None, listed: 
     else:
         say(f"{plot.sentence}\nWrote {out}")
     return None
+
+
+def map_options(name: str, color: str | None, axes: str | None) -> dict[str, Any]:
+    """--color and --axes as the map wants them; axes are counted from 1 here and from 0 in Python."""
+    how: dict[str, Any] = {} if color is None else {"color": color}
+    if axes is not None:
+        parts = axes.split(",")
+        if len(parts) != 2 or not all(part.strip().isdigit() and int(part) for part in parts):
+            raise click.BadParameter(f"'{axes}' is not two axes such as 1,3", param_hint="--axes")
+        how["axes"] = tuple(int(part) - 1 for part in parts)
+    if how and name != "map":
+        raise click.BadParameter(f"only the map takes it, not {name}", param_hint=f"--{next(iter(how))}")
+    return how
+
+
+def of_run(folder: str) -> Analysis:
+    """The analysis that a run folder tells of, made again; what was said of its table then is not said again."""
+    from lowdim.analysis import analyse
+    from lowdim.cli.progress import Interrupts, Stages
+    from lowdim.data.table import read
+    from lowdim.runs import load_run
+
+    run = load_run(folder)
+    s = run.settings
+    table = run.table if "model.lowdim" in run.told["files"] else read(run.path, **run.options)
+    with Interrupts() as interrupts, Stages(said().quiet, interrupts) as stages:
+        return analyse(table, dims=s.dims, scale=s.scale, level=s.level, random_state=s.seed, budget=s.budget,
+                       tell=stages)
 
 
 @click.command("runs")
@@ -136,27 +173,3 @@ def demo_command(name: str, out: str, seed: int, quiet: bool, as_json: bool) -> 
         say(f"  Report  {path.resolve()}   (opens offline)\n  Run     {folder}/")
         say(f"  Next    lowdim odd {folder}     lowdim fill {table} -o filled.csv --intervals")
     finish(found, False)
-
-
-@click.command("help")
-@click.argument("code")
-def help_command(code: str) -> None:
-    """The long explanation of a message, e.g. LD104; of a command, the same as lowdim COMMAND --help."""
-    from lowdim.messages import CATALOGUE
-
-    root = click.get_current_context().find_root()
-    assert isinstance(root.command, click.Group)
-    command = root.command.get_command(root, code)
-    if command is not None:
-        with click.Context(command, info_name=f"lowdim {code}") as context:
-            click.echo(command.get_help(context))
-        return
-    entries = [entry for key, entry in CATALOGUE.items() if key.split(".")[0] == code.upper()]
-    if not entries:
-        raise click.BadParameter(f"'{code}' is neither a message nor a command of lowdim", param_hint="CODE")
-    for entry in entries:
-        what, why, fix = (re.sub(r"\{[^}]*\}", "...", text) for text in (entry.what, entry.why, entry.fix))
-        say(f"{code.upper()}  {what}")
-        for word, text in (("why", why), ("fix", fix)):
-            if text.strip(". "):  # a line that is all facts says nothing without them
-                say(f"  {word:<7} {text}")

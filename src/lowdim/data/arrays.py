@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import sys
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from lowdim.data.block import Array, Mask
 from lowdim.data.source import Source
 from lowdim.messages import error
 
+FEW = 0.1  # up to this share of stored cells a sparse matrix is worked on as it is
 GAP_TYPES = ("NAType", "NaTType", "NoneType")
 
 
@@ -37,6 +39,9 @@ class SparseSource(Source):
             self.values = self.values.copy()
             self.values.sum_duplicates()
         self.gaps = zeros == "gaps"
+        data, often = self.values.data, np.bincount(self.values.indices, minlength=self.d).max(initial=0)
+        self._light = (not self.gaps and self.values.nnz <= FEW * self.n * self.d and 2 * often <= self.n
+                       and bool(np.isfinite(data).all()))
         if self.gaps:  # a stored zero is a seen zero
             self.pattern = sp.csr_array(
                 (np.ones(self.values.nnz, dtype=bool), self.values.indices, self.values.indptr), values.shape)
@@ -44,6 +49,18 @@ class SparseSource(Source):
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         values = self.values[rows].toarray().astype(np.float64)
         return values, self.pattern[rows].toarray() if self.gaps else None
+
+
+    @property
+    def light(self) -> bool:
+        return self._light
+
+    def stored(self, rows: slice | NDArray[np.intp]) -> Any:
+        return self.values[rows].astype(np.float64, copy=False)
+
+    @property
+    def per_row(self) -> float:
+        return self.values.nnz / max(self.n, 1)
 
 
 class ArrowSource(Source):
@@ -65,8 +82,8 @@ class ArrowSource(Source):
 
 
 def as_source(X: Any, *, weight: Any = None, zeros: str = "values", tile: int | None = None,
-              block_tiles: int = 1) -> Source:
-    """Any table as a Source.
+              block_tiles: int | None = None) -> Source:
+    """Any table as a Source; a path is a file that is read a block at a time (`lowdim.stream`).
 
     `zeros="gaps"` reads the cells a sparse matrix does not store as gaps (ratings); by default they
     are zeros. `tile` and `block_tiles` change how rows are walked, never the answer.
@@ -76,12 +93,14 @@ def as_source(X: Any, *, weight: Any = None, zeros: str = "values", tile: int | 
     """
     if isinstance(X, Source):
         return X if weight is None else X.weighted(check_weight(weight, X.n))
+    if isinstance(X, str | PathLike):
+        from lowdim.data.files import stream  # which imports this file
+
+        return stream(X, zeros=zeros, weight=weight, tile=tile, block_tiles=block_tiles)
     if zeros not in ("values", "gaps"):
         raise error("LD210", option="zeros", value=zeros, allowed="'values' or 'gaps'")
-    if (tile is not None and tile < 1) or block_tiles < 1 or block_tiles & (block_tiles - 1):
-        raise error("LD210", option="tile, block_tiles", value=(tile, block_tiles),
-                    allowed="tile >= 1 and block_tiles a power of two")
-    where: dict[str, Any] = {"tile": tile, "block_tiles": block_tiles}
+    check_tiles(tile, block_tiles)
+    where: dict[str, Any] = {"tile": tile, "block_tiles": block_tiles or 1}
     source = _open(X, zeros, where)
     if source.d == 0:
         raise error("LD105", shape=(source.n, 0))
@@ -89,7 +108,19 @@ def as_source(X: Any, *, weight: Any = None, zeros: str = "values", tile: int | 
     return source
 
 
+def check_tiles(tile: int | None, block_tiles: int | None) -> None:
+    """How rows are walked: any number of rows a tile, a power of two tiles a block."""
+    tiles = 1 if block_tiles is None else block_tiles
+    if (tile is not None and tile < 1) or tiles < 1 or tiles & (tiles - 1):
+        raise error("LD210", option="tile, block_tiles", value=(tile, block_tiles),
+                    allowed="tile >= 1 and block_tiles a power of two")
+
+
 def _open(X: Any, zeros: str, where: dict[str, Any]) -> Source:
+    if type(X).__module__.partition(".")[0] == "dask":
+        from lowdim.data.dasktable import open_dask
+
+        return open_dask(X, where)
     pandas = sys.modules.get("pandas")
     if sp.issparse(X):
         return SparseSource(_real(X, None), zeros, columns=None, **where)
@@ -102,7 +133,7 @@ def _open(X: Any, zeros: str, where: dict[str, Any]) -> Source:
         raise error("LD100", shape=X.shape)
     if not isinstance(X, np.ndarray) and callable(getattr(X, "__arrow_c_stream__", None)):
         return _arrow(X, where)
-    if isinstance(X, str | bytes | dict | set) or X is None:
+    if isinstance(X, bytes | dict | set) or X is None:
         raise error("LD101", type=type(X).__name__)
     return ArraySource(_real(_array(X), None), columns=None, **where)
 
@@ -159,11 +190,11 @@ def _real(X: Any, columns: tuple[str, ...] | None) -> Any:
     return X
 
 
-def _objects(column: NDArray[Any], name: str) -> Array:
+def _objects(column: NDArray[Any], name: str, first: int = 0) -> Array:
     """A column of Python objects as numbers; None, NA and NaT are gaps, text is refused."""
     values = np.empty(len(column))
     for i, cell in enumerate(column):
-        where = f"row {i + 1}: {str(cell)[:40]!r}"
+        where = f"row {first + i + 1}: {str(cell)[:40]!r}"
         if isinstance(cell, str | bytes):
             raise error("LD104", where, column=name, type="text", python="")
         if isinstance(cell, complex):

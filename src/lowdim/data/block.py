@@ -12,7 +12,10 @@ Mask = NDArray[np.bool_]
 
 
 class Block(NamedTuple):
-    """Rows `start`, `start + 1`, ... of a table; a gap holds 0.0 in `x` and False in `mask`."""
+    """Rows `start`, `start + 1`, ... of a table; a gap holds 0.0 in `x` and False in `mask`.
+
+    `x` is a CSR matrix only where `Stored` made the block: for the few statistics that work on stored cells.
+    """
 
     x: Array
     mask: Mask | None = None  # True = seen; None = complete, the cheap path
@@ -21,12 +24,12 @@ class Block(NamedTuple):
 
     @property
     def rows(self) -> int:
-        return len(self.x)
+        return int(self.x.shape[0])
 
     @property
     def size(self) -> float:
         """The number of rows, each counted by its weight."""
-        return float(len(self.x)) if self.weight is None else float(self.weight.sum())
+        return float(self.x.shape[0]) if self.weight is None else float(self.weight.sum())
 
     def part(self, begin: int, end: int) -> Block:
         """Rows begin to end of this block; a part that has no gaps is complete."""
@@ -38,8 +41,8 @@ class Block(NamedTuple):
 
     def tiles(self, tile: int) -> Iterator[Block]:
         """The block cut into tiles, the leaves of every fold."""
-        if len(self.x) <= tile:
+        if self.rows <= tile:
             yield self
             return
-        for begin in range(0, len(self.x), tile):
+        for begin in range(0, self.rows, tile):
             yield self.part(begin, begin + tile)

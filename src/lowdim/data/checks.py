@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.data.block import Array, Mask
-from lowdim.data.collect import Notes, count, some
+from lowdim.data.collect import Notes, count, figures, some
 from lowdim.data.flags import Options, join_names
 from lowdim.data.roles import MOST_LABELS, Column, Place
 from lowdim.messages import error
@@ -68,7 +68,7 @@ def infinite(work: Numbers, options: Options, place: Place, notes: Notes) -> Num
         return work._replace(X=X)
     parts = []
     for j in np.flatnonzero(wrong.any(axis=0))[:5]:
-        cells = [f"{place.unit} {place.lines[work.rows[i]]} ({work.X[i, j]:g})" for i in np.flatnonzero(wrong[:, j])]
+        cells = [f"{place.unit} {place.lines[work.rows[i]]} ({work.X[i, j]})" for i in np.flatnonzero(wrong[:, j])]
         parts.append(f"{work.names[j]}: {some(cells)}")
     total = int(wrong.sum())
     notes.add("LD150.table", "; ".join(parts), what=count(total, "infinite value"))
@@ -84,7 +84,7 @@ def logs(work: Numbers, options: Options, place: Place) -> Numbers:
             continue
         low = np.flatnonzero(X[:, j] <= 0)
         if len(low):
-            where = some([f"{place.unit} {place.lines[work.rows[i]]} ({X[i, j]:g})" for i in low])
+            where = some([f"{place.unit} {place.lines[work.rows[i]]} ({figures(X[i, j], 6)})" for i in low])
             raise error("LD116", where, column=column.name,
                         what=count(len(low), "cell") + (" is" if len(low) == 1 else " are"))
         X[:, j] = np.log(X[:, j])
@@ -136,7 +136,7 @@ def constant(work: Numbers, place: Place, notes: Notes) -> Numbers:
     if not gone:
         return work
     one = len(gone) == 1
-    words = [f"'{c.name}' (always {value:g})" for c, value in gone]
+    words = [f"'{c.name}' (always {figures(value, 6)})" for c, value in gone]
     listed = some(words) if len(words) > 5 else " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
     notes.add("LD130.table", _positions(place, [c for c, _ in gone]), what=f"Column{'s' * (not one)} {listed}",
               s="s" if one else "", was="was" if one else "were",
@@ -189,7 +189,8 @@ def remarks(work: Numbers, options: Options, place: Place, notes: Notes) -> Numb
 def _remarks(work: Numbers, options: Options, place: Place, notes: Notes) -> Numbers:
     n, d = work.X.shape
     if n <= d:
-        notes.add("LD161.table", place.name, n=n, d=d, most=n - 1)
+        swapped = "rows and columns swapped?  --transpose\n" if n < d else ""
+        notes.add("LD161.table", place.name, n=n, d=d, most=n - 1, fix=f"{swapped}more rows, or fewer columns")
     _disguised(work, place, notes)
     _gappy(work, place, notes)
     if options.scale != "none":
@@ -217,7 +218,7 @@ def _rare(work: Numbers, notes: Notes) -> None:
         middle = np.median(x)
         share = float((x == middle).mean())  # a value that most rows have is the median
         if RARE <= share < 1 and len(x) >= 20:
-            notes.add("LD132", f"column {c.position}", column=c.name, count=len(np.unique(x)), value=f"{middle:g}",
+            notes.add("LD132", f"column {c.position}", column=c.name, count=len(np.unique(x)), value=figures(middle, 6),
                       share=f"{np.floor(100 * share):.0f}%", rows=count(int((x != middle).sum()), "row"),
                       flag=join_names([c.name]))
 
@@ -247,7 +248,7 @@ def _huge(work: Numbers, place: Place, notes: Notes) -> None:
         c, x = work.columns[j], work.X[:, j]
         fix = f"take its logarithm:  --log {join_names([c.name])}\n" if (x[~np.isnan(x)] > 0).all() else ""
         row = int(np.nanargmax(np.abs(x)))
-        notes.add("LD152.table", f"{place.unit} {place.lines[work.rows[row]]}: {x[row]:g}", column=c.name,
+        notes.add("LD152.table", f"{place.unit} {place.lines[work.rows[row]]}: {figures(x[row])}", column=c.name,
                   fix=f"{fix}leave it out:        --drop {join_names([c.name])}")
 
 
@@ -266,12 +267,28 @@ def _near_copies(work: Numbers, options: Options, notes: Notes) -> None:
         S = seen.astype(float)
         r = (Z.T @ Z) / np.sqrt((Z * Z).T @ S) / np.sqrt(S.T @ (Z * Z))
         pairs = np.argwhere(np.triu(np.abs(r) > 0.99, 1))
-    for i, j in pairs[:1000]:
-        both = ~np.isnan(work.X[:, i]) & ~np.isnan(work.X[:, j])
-        r_ij = _correlation(work.X[both, i], work.X[both, j])
-        if both.sum() >= 5 and abs(r_ij) >= SAME:
-            notes.add("LD142", column=work.names[i], other=work.names[j], r=f"{r_ij:.4f}",
-                      flag=join_names([work.names[j]]))
+    for first, others in _families(work.X, pairs.tolist()).items():
+        names = [work.names[j] for j in (first, *others)]
+        listed = some([f"'{name}'" for name in names]) if names[5:] else (
+            ", ".join(f"'{name}'" for name in names[:-1]) + f" and '{names[-1]}'")
+        r = ", ".join(dict.fromkeys(f"{r_ij:.4f}" for r_ij in others.values()))
+        notes.add("LD142", what=listed, r=r, times="twice" if len(names) == 2 else f"{len(names)} times",
+                  flag=join_names(names[1:]))
+
+
+def _families(X: Array, pairs: list[list[int]]) -> dict[int, dict[int, float]]:
+    """Columns that are the same quantity: the first of each family, and the correlations of the others with it."""
+    found: dict[int, dict[int, float]] = {}
+    known = set[int]()
+    for i, j in pairs:
+        if i in known or j in known:  # a copy of a copy was found with the first
+            continue
+        both = ~np.isnan(X[:, i]) & ~np.isnan(X[:, j])
+        r = _correlation(X[both, i], X[both, j]) if both.sum() >= 5 else 0.0
+        if abs(r) >= SAME:
+            found.setdefault(i, {})[j] = r
+            known.add(j)
+    return found
 
 
 def _correlation(x: Array, y: Array) -> float:

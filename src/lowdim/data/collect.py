@@ -103,6 +103,19 @@ def some(items: Sequence[Any] | Iterable[Any], most: int = MOST, *, join: str = 
     return f"{words} and {len(items) - most} more" if len(items) > most else words
 
 
+def figures(value: float, most: int = 3) -> str:
+    """A number as a person writes it: so many figures, an exponent only for the very small and the very large.
+
+    >>> figures(112.3, 2), figures(53121), figures(0.00123456), figures(-1.5), figures(2.5e7), figures(0.0)
+    ('110', '53100', '0.00123', '-1.5', '2.5e+07', '0')
+    """
+    short = f"{value:.{most}g}"
+    if not 1e-3 <= abs(float(short)) < 1e6:
+        return "0" if value == 0 else short
+    plain = f"{float(short):.12f}"
+    return plain.rstrip("0").rstrip(".")
+
+
 def count(number: int, noun: str, plural: str = "") -> str:
     """A number with its noun: "1 row", "3 rows".
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lowdim.data.collect import Messages, count, some
+from lowdim.data.collect import Messages, count, figures, some
+from lowdim.data.flags import flags_from_options
 from lowdim.data.roles import Column
 from lowdim.data.safe import protect_terminal, shell_word
 
@@ -83,7 +84,7 @@ def span(c: Column) -> str:
     if len(c.values) == gaps_of(c):
         return ""
     if c.values.dtype.kind == "f":
-        return f"{np.nanmin(c.values):.4g} .. {np.nanmax(c.values):.4g}"
+        return f"{figures(np.nanmin(c.values), 4)} .. {figures(np.nanmax(c.values), 4)}"
     if c.values.dtype.kind == "M":
         days = c.values[~np.isnat(c.values)].astype("datetime64[D]")
         return f"{days.min()} .. {days.max()}"
@@ -119,7 +120,8 @@ def _last(table: Table) -> str:
     kinds = [f"{count(len(found), word)}" for found, word in
              ((table.messages.changed, "change"), (table.messages.notes, "note")) if found]
     codes = f"   {', '.join(kinds)}  (lowdim help {some(table.messages.codes, 8)})" if kinds else ""
-    file = f"\n  Next:  lowdim {shell_word(protect_terminal(table.path))}" if table.path else ""
+    again = " ".join(map(shell_word, [protect_terminal(table.path), *flags_from_options(table.options)]))
+    file = f"\n  Next:  lowdim {again}" if table.path else ""
     return f"  Nothing blocks the analysis.{codes}{file}"
 
 

@@ -120,8 +120,13 @@ def join_names(names: Iterable[str]) -> str:
     >>> join_names(["a", "b,c"])
     '\\'a,"b,c"\\''
     """
-    quoted = ['"{}"'.format(n.replace('"', '""')) if set(n) & set(',"') or n != n.strip() else n for n in names]
-    return shell_word(",".join(quoted))
+    return shell_word(listed(names))
+
+
+def listed(names: Any) -> str:
+    """Names or codes as one text with commas; one that holds a comma stands in quotes."""
+    texts = [str(name) for name in ([names] if isinstance(names, int | float) else names)]
+    return ",".join('"{}"'.format(n.replace('"', '""')) if set(n) & set(',"') or n != n.strip() else n for n in texts)
 
 
 def options_from_flags(tokens: Sequence[str]) -> dict[str, Any]:
@@ -151,6 +156,26 @@ def _keep(found: dict[str, Any], name: str, value: str) -> None:
         found[name] = (*found.get(name, ()), *_codes(value))
     else:
         found[name] = int(value) if name in ("sample", "sheet") and value.isdigit() else value
+
+
+def flags_from_options(options: dict[str, Any]) -> list[str]:
+    """The command-line words that give these options of `read`, each ready to be pasted into a shell.
+
+    >>> flags_from_options({"na": ("-999", "n d"), "header": False, "drop": ["a"], "sep": "\\t"})
+    ['--na=-999,n d', '--no-header', '--drop=a', '--sep=tab']
+    """
+    words = {sign: word for word, sign in SEPARATORS.items() if word.isalpha()}
+    found = []
+    for name, value in options.items():
+        switch = next((flag for flag, asked in SWITCHES.items() if asked == (name, value)), "")
+        if name == "no_header" and value:
+            switch = "--no-header"
+        if switch:
+            found.append(switch)
+        elif f"--{name.replace('_', '-')}" in VALUES and value is not None and value != ():
+            text = listed(value) if name in (*LISTS, "na", "names") and not isinstance(value, str) else str(value)
+            found.append(f"--{name.replace('_', '-')}={words.get(text, text) if name == 'sep' else text}")
+    return found
 
 
 def proposals(fix: str) -> list[list[str]]:

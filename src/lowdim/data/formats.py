@@ -83,7 +83,7 @@ def _excel(found: Found, name: str, options: Options, memory: int) -> Raw:
     try:
         import openpyxl
     except ImportError:
-        raise error("LD004", name=name) from None
+        raise error("LD004", name=name, package="openpyxl", extra="xlsx") from None
     _refuse_bomb(found, name, memory)
     try:
         book = openpyxl.load_workbook(found.path, read_only=True, data_only=True)

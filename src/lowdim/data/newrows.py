@@ -11,6 +11,7 @@ from lowdim.data.collect import Messages, Notes
 from lowdim.data.flags import LISTS, Options, settle
 from lowdim.data.roles import Column, Place, assign
 from lowdim.data.safe import protect_terminal
+from lowdim.data.sniff import Guess
 from lowdim.data.table import Table, _named, _take, tell_apart, turned
 from lowdim.messages import error
 
@@ -25,6 +26,8 @@ class NewRows(NamedTuple):
     absent: tuple[str, ...]  # columns of the model that the table lacks
     unknown: tuple[str, ...]  # columns of numbers that the model does not know
     messages: Messages
+    index: Any = None  # of a frame
+    guess: Guess = Guess("array")  # how the table was read
 
 
 def read_rows(table: Any, wanted: tuple[str, ...], **options: Any) -> NewRows:
@@ -35,7 +38,7 @@ def read_rows(table: Any, wanted: tuple[str, ...], **options: Any) -> NewRows:
     """
     if isinstance(table, Table):
         here = [c for c in table.columns if c.values.dtype.kind == "f"]
-        return _placed(here, wanted, table.row_names, table.messages)
+        return _placed(here, wanted, table.row_names, table.messages)._replace(index=table.index, guess=table.guess)
     how = settle(options)
     raw = _take(table, how)
     raw = turned(raw) if how.transpose else raw
@@ -56,7 +59,8 @@ def read_rows(table: Any, wanted: tuple[str, ...], **options: Any) -> NewRows:
     named = next((c.values for c in columns if c.role == "id"), raw.index)
     plain = named is None or type(named).__name__ == "RangeIndex"
     rows = tuple(str(k + 1) if plain or named[k] is None else str(named[k]) for k in range(len(raw.lines)))
-    return _placed([*numbers, *_levels(columns, encode, wanted)], wanted, rows, said)
+    return _placed([*numbers, *_levels(columns, encode, wanted)], wanted, rows, said)._replace(
+        index=raw.index, guess=raw.guess)
 
 
 def _here(how: Options, names: list[str], wanted: tuple[str, ...]) -> Options:

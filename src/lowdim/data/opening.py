@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.data.safe import protect_terminal, shown
+from lowdim.data.collect import some
+from lowdim.data.safe import protect_terminal, shell_word, shown
 from lowdim.data.sniff import Guess
 from lowdim.messages import LowdimError, Message, error
 
@@ -22,6 +23,7 @@ RATIO = 200  # text that shrank more than this is a bomb, not a table
 SMALL = 10**7  # bytes that are unpacked whatever their ratio
 TEXT_COST = 6  # bytes of memory a byte of CSV needs while it is read: text, cells, numbers (measured 5.5 on 187 MB)
 LEAST = 3  # rows worth sampling
+TEXTS = (".csv", ".tsv", ".txt", ".dat")
 SAVE = "save the table as CSV or Parquet"
 BINARY = {".parquet": "parquet", ".feather": "arrow", ".arrow": "arrow", ".npy": "npy", ".xlsx": "xlsx",
           ".xlsm": "xlsx", ".gz": "gzip"}
@@ -84,9 +86,12 @@ def find(given: str | os.PathLike[str], memory: int, sample: int | None) -> Foun
 def _size(path: Path, given: str) -> int:
     """The size of a regular file; anything else is refused."""
     name = protect_terminal(path.name or given)
-    if re.match(r"[a-z]+://", given):
-        raise error("LD001", name=protect_terminal(given), why="only files of this computer are read",
-                    fix="download it first")
+    if re.match(r"[a-z]{2,}:/", given):  # a Path has one slash left of two
+        raise error("LD002", name=protect_terminal(given), why="it is an address; only files of this computer are read",
+                    fix="download it, and give the file")
+    if given == "-":
+        raise error("LD002", name=given, why="a table is read more than once, so it cannot come through a pipe",
+                    fix="write it to a file, and give the file:  ... > table.csv && lowdim table.csv")
     try:
         found = path.stat()
         with path.open("rb") if stat.S_ISREG(found.st_mode) else open(os.devnull, "rb"):
@@ -96,12 +101,28 @@ def _size(path: Path, given: str) -> int:
     except (OSError, ValueError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else str(problem)
         raise error("LD002", name=name, why=f"the system says: {reason}", fix="check the path and its rights") from None
+    if stat.S_ISDIR(found.st_mode):
+        raise _folder(path, name)
     if not stat.S_ISREG(found.st_mode):
-        what = "a folder" if stat.S_ISDIR(found.st_mode) else "not a regular file"
-        raise error("LD002", name=name, why=f"it is {what}", fix="give the path of one file")
+        raise error("LD002", name=name, why="it is not a regular file", fix="give the path of one file")
     if found.st_size == 0:
         raise error("LD005", name=name, size="0 bytes")
     return found.st_size
+
+
+def _folder(path: Path, name: str) -> LowdimError:
+    """A folder is no table; the tables in it are named."""
+    if (path / "run.json").is_file():
+        told = "a run folder, made from a table"
+        return error("LD002", name=name, why=f"it is {told}", fix=f"show the run:  lowdim report {_word(path)}")
+    inside = sorted(one for one in path.iterdir() if one.suffix.lower() in (*TEXTS, *BINARY) and one.is_file())
+    where = "in it: " + some([protect_terminal(one.name) for one in inside]) if inside else ""
+    return error("LD002", where, name=name, why="it is a folder", fix="give one file:  lowdim " + _word(inside[0])
+                 if inside else "give the path of one file")
+
+
+def _word(path: Path) -> str:
+    return shell_word(protect_terminal(str(path)))
 
 
 def _missing(path: Path, name: str) -> LowdimError:

@@ -164,8 +164,8 @@ def guessed(c: Cells, blank: bool, free: set[str], place: Place, notes: Notes) -
     if not c.bad.any():
         if "id" in free and (why := _running(c, blank)):
             notes.add("LD180", f"{place.name}, column {c.position}", column=c.name, what=why,
-                      fix=f"it is one:           --id {join_names([c.name])}\n"
-                          f"use it as a number:  --number {join_names([c.name])}")
+                      fix=f"use it as a number:    --number {join_names([c.name])}\n"
+                          f"it is a name, say so:  --id {join_names([c.name])}")
             return Column(c.name, "id", label_values(c, place.codes), c.position)
         return Column(c.name, "number", c.values, c.position)
     if c.good >= ALMOST * c.seen and c.good:
@@ -174,8 +174,8 @@ def guessed(c: Cells, blank: bool, free: set[str], place: Place, notes: Notes) -
     values = label_values(c, place.codes)
     if "id" in free and len(values) >= 3 and None not in values and len(set(values)) == len(values):
         notes.add("LD180", f"{place.name}, column {c.position}, e.g. {c.example(0)}", column=c.name,
-                  what="is different in every row", fix=f"it is one:        --id {join_names([c.name])}\n"
-                  f"use it as label:  --label {join_names([c.name])}")
+                  what="is different in every row", fix=f"use it as a label:     --label {join_names([c.name])}\n"
+                  f"it is a name, say so:  --id {join_names([c.name])}")
         return Column(c.name, "id", values, c.position)
     return Column(c.name, "label", values, c.position)
 
@@ -208,10 +208,10 @@ def _whole_numbers(values: Array) -> bool:
 
 def _dated(c: Cells, when: NDArray[np.datetime64], free: bool, place: Place, notes: Notes) -> Column:
     flag = join_names([c.name])
-    keep = f"it is right:   --time {flag}" if free else f"it is right:   --label {flag}"
+    keep = f"it is, say so:  --time {flag}" if free else f"it is, say so:  --label {flag}"
     where = place.column(c, int(np.argmax(~c.gap))) if c.text is not None else f"{place.name}, column {c.position}"
     notes.add("LD181", where, column=c.name, role="the time of each row" if free else "a label",
-              fix=f"{keep}\nleave it out:  --drop {flag}")
+              fix=f"leave it out:   --drop {flag}\n{keep}")
     if free:
         return Column(c.name, "time", when, c.position)
     words = when.astype(str).astype(object)

@@ -1,8 +1,10 @@
 """Text from a table made harmless: for spreadsheets that run formulas, for terminals that obey escape codes."""
 from __future__ import annotations
 
+import math
 import re
 import shlex
+from numbers import Integral, Real
 
 # A spreadsheet runs a cell that begins with one of these, also in their full-width forms.
 FORMULA = "=+-@\t\r\n\0＝＋－＠"
@@ -38,6 +40,19 @@ def csv_text(text: str) -> str:
     """
     text = protect_cell(text)
     return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
+
+
+def csv_cell(value: object) -> str:
+    """Anything as one cell of a CSV file: all digits of a number, nothing where it is missing or not finite.
+
+    >>> [csv_cell(x) for x in (0.1, 3, float("nan"), None, True, "=1+1")]
+    ['0.1', '3', '', '', 'True', "'=1+1"]
+    """
+    if isinstance(value, str):
+        return csv_text(value)
+    if isinstance(value, Real) and not isinstance(value, Integral):  # NumPy's numbers are these too
+        return repr(float(value)) if math.isfinite(value) else ""
+    return "" if value is None else str(value)
 
 
 def protect_terminal(text: str, *, lines: bool = False) -> str:

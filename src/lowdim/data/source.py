@@ -4,13 +4,13 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from copy import copy
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.data.block import Array, Block, Mask
-from lowdim.messages import error
+from lowdim.messages import LowdimError, error
 
 TILE_CELLS = 2**20  # 8 MB of float64: a tile stays in the last-level cache while BLAS works on it
 TILE_ROWS = (256, 8192)  # fewer rows waste BLAS, more waste the cache in row-wise E-steps
@@ -34,6 +34,8 @@ class Header(NamedTuple):
 
 class Source(ABC):
     """A table as a stream of blocks, each of `block_tiles` (a power of two) whole tiles."""
+
+    local: ClassVar[bool] = True  # whether the rows live in this process; False = any machine can read them
 
     def __init__(self, shape: tuple[int, int], columns: tuple[str, ...] | None, weight: Array | None = None,
                  tile: int | None = None, block_tiles: int = 1) -> None:
@@ -76,13 +78,53 @@ class Source(ABC):
         other.weight, other._kept = weight, {}
         return other
 
+    @property
+    def leaf(self) -> Source:
+        """The source that holds the rows, under every view of it."""
+        return self
+
+    def planted(self, leaf: Source) -> Source:
+        """This view of another leaf: how an executor sends a few rows of a table without the rest."""
+        return leaf
+
+    @property
+    def light(self) -> bool:
+        """Whether `leaf.stored(rows)` gives the few cells that are not zero."""
+        return False
+
+    def stored(self, rows: slice | NDArray[np.intp]) -> Any:
+        """These rows as a CSR matrix, where the source is light."""
+        raise NotImplementedError
+
+    @property
+    def per_row(self) -> float:
+        """Stored cells a row."""
+        return float(self.d)
+
+    @property
+    def overhead(self) -> int:
+        """Bytes that reading takes beside the tiles themselves, all threads together."""
+        return 0
+
+    def executor(self) -> Any:
+        """What must walk these rows, where they lie with someone else; None = whoever asks."""
+        return None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kept": {}}  # what is sent to another machine is the way to the rows
+
     def block(self, i: int) -> Block:
         """Block i. Small tables keep their finished blocks from pass to pass."""
         if i in self._kept:
             return self._kept[i]
         step = self.tile * self.block_tiles
         begin, end = i * step, min((i + 1) * step, self.n)
-        block = self._finish(slice(begin, end), begin)
+        try:
+            block = self._finish(slice(begin, end), begin)
+        except Exception as problem:
+            if not isinstance(problem, LowdimError):  # ours name the row themselves
+                problem.add_note(f"lowdim: while reading block {i}, rows {begin + 1} to {end}")
+            raise
         if self.n * self.d <= KEEP_CELLS:
             self._kept[i] = block
         return block
@@ -96,8 +138,11 @@ class Source(ABC):
 
     def _finish(self, rows: slice | NDArray[np.intp], start: int) -> Block:
         values, mask = self.read(rows)
-        weight = None if self.weight is None else self.weight[rows]
-        return finish(values, mask, weight, start, rows, self.columns)
+        return finish(values, mask, self.weights(rows), start, rows, self.columns)
+
+    def weights(self, rows: slice | NDArray[np.intp]) -> Array | None:
+        """How often each of these rows counts."""
+        return None if self.weight is None else self.weight[rows]
 
     def fingerprint(self) -> str:
         """A short name for this table's shape and first and last rows."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lowdim.data import cells as cell
 from lowdim.data import checks
 from lowdim.data.block import Array
-from lowdim.data.collect import CheckError, Messages, Notes, count
+from lowdim.data.collect import CheckError, Messages, Notes, count, some
 from lowdim.data.flags import Options, join_names, settle, split_names
 from lowdim.data.formats import base_name, from_memory, read_binary
 from lowdim.data.opening import Raw, digest, find, free_memory, too_large
@@ -20,6 +20,7 @@ from lowdim.data.roles import Column, Place, asked_role, assign, check_names, se
 from lowdim.data.safe import protect_terminal, shown
 from lowdim.data.sniff import GAPS, Guess, beginning, other_separators
 from lowdim.data.textfile import read_text, separator_word
+from lowdim.data.units import without_units
 from lowdim.messages import Message, error
 
 __all__ = ["Column", "Guess", "Messages", "Table", "read"]
@@ -31,8 +32,9 @@ class Table:
     """A table that can be analysed: its numbers, its labels, and what was done to it."""
 
     def __init__(self, raw: Raw, columns: list[Column], work: checks.Numbers, messages: Messages, guess: Guess,
-                 scale: str) -> None:
+                 scale: str, options: dict[str, Any]) -> None:
         self.name, self.path, self.guess, self.messages, self.scale = raw.name, raw.path, guess, messages, scale
+        self.options = options  # of reading, as they were given: to read the same file again in the same way
         self.X: Array = work.X
         self.n: int = len(work.X)
         self.shape = (len(raw.lines), len(raw.cells))  # of the file
@@ -139,7 +141,8 @@ def read(table: Any, **options: Any) -> Table:
     work = _checked(columns, raw, how, place, notes)
     if how.strict:
         _refuse_changes(notes)
-    return Table(raw, columns, work, Messages(notes.found), raw.guess._replace(decimal=decimal, na=used), how.scale)
+    return Table(raw, columns, work, Messages(notes.found), raw.guess._replace(decimal=decimal, na=used), how.scale,
+                 dict(options))
 
 
 def _take(table: Any, how: Options) -> Raw:
@@ -233,13 +236,16 @@ def tell_apart(raw: Raw, names: list[str], how: Options, notes: Notes
                ) -> tuple[list[cell.Cells], str, tuple[str, ...]]:
     """Every column's cells as numbers, gaps, dates or text; the decimal sign; the codes for gaps that occurred."""
     codes = how.na
-    parsed, slow = list[cell.Cells](), dict[int, cell.Evidence]()
+    parsed, slow, units = list[cell.Cells](), dict[int, cell.Evidence](), dict[str, str]()
     for j, (name, column) in enumerate(zip(names, raw.cells, strict=True)):
         text = cell.is_textual(column)
         if text is None:
             parsed.append(cell.typed_cells(name, j + 1, column))
             continue
         found, enough = cell.text_cells(name, j + 1, cell.as_text(text), codes)
+        if not enough and asked_role(found, how) in ("", "number", "weight"):
+            bare, units[name] = without_units(found.text, found.gap)
+            found, enough = cell.text_cells(name, j + 1, bare, codes) if units[name] else (found, enough)
         parsed.append(found)
         if not enough and name not in how.drop:
             slow[j] = cell.weigh(found.text, found.gap)
@@ -250,7 +256,9 @@ def tell_apart(raw: Raw, names: list[str], how: Options, notes: Notes
     decimal = cell.decide_decimal({names[j]: slow[j] for j in sorted(slow)}, how.decimal)
     for j, evidence in slow.items():
         parsed[j] = _slowly(parsed[j], decimal, evidence, how)
-    _note_groups([c for c in parsed if asked_role(c, how) in ("", "number")], notes)
+    wanted = [c for c in parsed if asked_role(c, how) in ("", "number") and c.good >= 0.5 * c.seen]
+    _note_signs("LD118", {name: example for name, example in units.items() if example}, len(wanted), notes)
+    _note_signs("LD114", {c.name: c.grouped for c in wanted if c.grouped}, len(wanted), notes)
     return [_recoded(c, codes) for c in parsed], decimal, _codes_seen(parsed)
 
 
@@ -275,12 +283,13 @@ def _recoded(c: cell.Cells, codes: tuple[str, ...]) -> cell.Cells:
     return c._replace(values=np.where(hit, np.nan, c.values), gap=c.gap | hit)
 
 
-def _note_groups(parsed: list[cell.Cells], notes: Notes) -> None:
-    found = [c for c in parsed if c.grouped and c.good >= 0.5 * c.seen]
+def _note_signs(code: str, found: dict[str, str], numbers: int, notes: Notes) -> None:
+    """What was taken out of cells before they were numbers, with an example of each column."""
     if found:
-        names = ", ".join(f"{c.name} ({shown(c.grouped)})" for c in found[:5])
-        notes.add("LD114", names, what=count(len(found), "column"),
-                  fix=f"keep as label:  --label {join_names(c.name for c in found)}")
+        names = some([f"{name} ({shown(example)})" for name, example in found.items()])
+        spare = list(found)[:max(0, numbers - 2)]  # two columns of numbers have to be left
+        notes.add(code, names, what=count(len(found), "column"),
+                  fix=f"keep as label:  --label {join_names(spare)}" if spare else "")
 
 
 def _codes_seen(parsed: list[cell.Cells]) -> tuple[str, ...]:

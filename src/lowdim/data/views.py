@@ -1,9 +1,11 @@
 """A table seen through a change of origin and unit, or turned on its side."""
 from __future__ import annotations
 
-from typing import NamedTuple
+from copy import copy
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowdim.data.arrays import ArraySource
@@ -11,6 +13,7 @@ from lowdim.data.block import Array, Block, Mask
 from lowdim.data.source import Source
 
 LARGEST = float(np.finfo(float).max)
+STORED_CELLS = 2**19  # stored cells in a tile: two tiles a core on tables of a million
 HUGE = 2.0**-900  # the scale of tables whose cells lie so near the end of double precision that sums may pass it
 
 
@@ -58,7 +61,32 @@ class Frame(NamedTuple):
         return 1.0 / (self.scale * self.unit)
 
 
-class Framed(Source):
+class View(Source):
+    """A source seen some other way."""
+
+    source: Source
+
+    @property
+    def leaf(self) -> Source:
+        return self.source.leaf
+
+    def planted(self, leaf: Source) -> Source:
+        other = copy(self)
+        other.source, other.weight, other._kept = self.source.planted(leaf), None, {}
+        return other
+
+    def weights(self, rows: slice | NDArray[np.intp]) -> Array | None:
+        return self.source.weights(rows)
+
+    @property
+    def light(self) -> bool:
+        return self.source.light
+
+    def fingerprint(self) -> str:
+        return self.source.fingerprint()
+
+
+class Framed(View):
     """A source seen through a frame."""
 
     def __init__(self, source: Source, frame: Frame) -> None:
@@ -91,7 +119,7 @@ def transposed(source: Source) -> ArraySource:
                        columns=None)
 
 
-class Chosen(Source):
+class Chosen(View):
     """Some columns of a source, in the order asked for."""
 
     def __init__(self, source: Source, order: list[int]) -> None:
@@ -102,3 +130,53 @@ class Chosen(Source):
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         values, mask = self.source.read(rows)
         return np.ascontiguousarray(values[:, self.order]), None if mask is None else mask[:, self.order]
+
+    @property
+    def light(self) -> bool:
+        return False  # its leaf has the columns in another order
+
+
+class Stored(View):
+    """A light sparse source by its stored cells: blocks of CSR rows in a frame without origin, never made dense."""
+
+    def __init__(self, source: Source, frame: Frame) -> None:
+        rows = STORED_CELLS // max(int(source.leaf.per_row), 1)
+        super().__init__((source.n, source.d), source.columns, source.weight, 1 << max(rows.bit_length() - 1, 8))
+        self.named, self.source, self.frame = source.named, source, frame
+
+    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        return self.source.read(rows)
+
+    def block(self, i: int) -> Block:
+        if i not in self._kept:
+            self._kept[i] = super().block(i)  # a copy of the stored cells, for the many passes to come
+        return self._kept[i]
+
+    def _finish(self, rows: slice | NDArray[np.intp], start: int) -> Block:
+        found = self.leaf.stored(rows)
+        if (self.frame.scale != 1.0).any():
+            found = sp.csr_array(found.multiply(self.frame.scale))
+        return Block(found, None, self.weights(rows), start)
+
+
+class Rows(Source):
+    """Rows `first`, `first + 1`, ... of a larger table, all that an executor sends of it with one task."""
+
+    def __init__(self, of: Source, first: int, values: Array, seen: Mask | None) -> None:
+        super().__init__((of.n, of.d), of.columns, None, of.tile, of.block_tiles)
+        self.named, self.first, self.values, self.seen = of.named, first, values, seen
+        self.share = of.weights(slice(first, first + len(values)))
+
+    def stored(self, rows: slice | NDArray[np.intp]) -> Any:
+        return sp.csr_array(self.read(rows)[0])
+
+    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        here = self._here(rows)
+        values = np.ascontiguousarray(self.values[here], dtype=np.float64)
+        return values, None if self.seen is None else np.ascontiguousarray(self.seen[here])
+
+    def weights(self, rows: slice | NDArray[np.intp]) -> Array | None:
+        return None if self.share is None else self.share[self._here(rows)]
+
+    def _here(self, rows: slice | NDArray[np.intp]) -> slice | NDArray[np.intp]:
+        return slice(rows.start - self.first, rows.stop - self.first) if isinstance(rows, slice) else rows - self.first

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from functools import cache, partial, reduce
+from os import PathLike
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -33,20 +34,34 @@ T = TypeVar("T")
 
 
 class Executor(Protocol):
-    """Maps a function over block indices, results in index order."""
+    """Maps a function over the blocks of a source, results in order.
 
-    def map(self, f: Callable[[int], T], indices: Sequence[int]) -> Iterator[T]: ...
+    `f` takes a run of `span(source)` (a power of two) consecutive blocks: one node of the tree. `first` is the
+    block to begin with, a multiple of the span.
+    """
+
+    def span(self, source: Source) -> int: ...
+
+    def map(self, f: Callable[[Iterable[Block]], T], source: Source, first: int = 0) -> Iterator[T]: ...
+
+
+class Memory(Protocol):
+    """What remembers the folds of a fit, so that one that was killed goes on where it stopped."""
+
+    def fold(self, f: Callable[[Block], S], source: Source, engine: Executor) -> S: ...
 
 
 class Run(NamedTuple):
     """How to run, never what to compute.
 
-    `engine` is "threads", "serial" or an Executor; `memory` the bytes a fit may use; `callback(step)` is
-    called after each pass and stops the fit by returning True; `verbose=1` prints a line a pass.
+    `engine` is "threads", "serial", "dask" or an Executor; `memory` the bytes a fit may use; `checkpoint` a
+    folder that keeps what has been folded, from which the same fit goes on after a crash; `callback(step)`
+    is called after each pass and stops the fit by returning True; `verbose=1` prints a line a pass.
     """
 
     engine: str | Executor = "threads"
     memory: int | None = None
+    checkpoint: str | PathLike[str] | Memory | None = None
     callback: Callable[[Any], bool | None] | None = None
     verbose: int = 0
 
@@ -54,8 +69,11 @@ class Run(NamedTuple):
 class Serial:
     """One block after the other."""
 
-    def map(self, f: Callable[[int], T], indices: Sequence[int]) -> Iterator[T]:
-        return map(f, indices)
+    def span(self, source: Source) -> int:
+        return 1
+
+    def map(self, f: Callable[[Iterable[Block]], T], source: Source, first: int = 0) -> Iterator[T]:
+        return (f([source.block(i)]) for i in range(first, source.n_blocks))
 
 
 def cores() -> int:
@@ -64,21 +82,22 @@ def cores() -> int:
     return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
 
 
-class Threads:
+class Threads(Serial):
     """As many blocks at a time as there are cores, and never many more in memory."""
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or cores()
 
-    def map(self, f: Callable[[int], T], indices: Sequence[int]) -> Iterator[T]:
+    def map(self, f: Callable[[Iterable[Block]], T], source: Source, first: int = 0) -> Iterator[T]:
+        indices = range(first, source.n_blocks)
         if len(indices) < 2 or self.workers < 2:
-            yield from map(f, indices)
+            yield from super().map(f, source, first)
             return
         with ThreadPoolExecutor(self.workers) as pool:
             waiting: deque[Future[T]] = deque()
             try:
                 for i in indices:
-                    waiting.append(pool.submit(f, i))
+                    waiting.append(pool.submit(lambda i: f([source.block(i)]), i))
                     if len(waiting) > 2 * self.workers:
                         yield waiting.popleft().result()
                 while waiting:
@@ -88,24 +107,33 @@ class Threads:
                     future.cancel()
 
 
-def executor(run: Run) -> Executor:
-    """The executor a Run asks for."""
+def executor(run: Run, source: Source) -> Executor:
+    """The executor a Run asks for; a Dask table goes to its own cluster where there is one."""
     if run.engine == "serial":
         return Serial()
     if run.engine == "threads":
-        return Threads()
+        return source.leaf.executor() or Threads()
+    if run.engine == "dask":
+        from lowdim.data.dask import DaskExecutor
+
+        return DaskExecutor()
     if isinstance(run.engine, str):
-        raise error("LD210", option="engine", value=run.engine, allowed="'threads', 'serial' or an Executor")
+        raise error("LD210", option="engine", value=run.engine, allowed="'threads', 'serial', 'dask' or an Executor")
     return run.engine
 
 
 def fold(f: Callable[[Block], S], source: Source, run: Run) -> S:
     """The merged statistics of every tile of the source."""
-    def node(i: int) -> S:
-        return tree(map(f, source.block(i).tiles(source.tile)))
-
+    engine = executor(run, source)
     with one_blas_thread():
-        return tree(executor(run).map(node, range(source.n_blocks)))
+        if run.checkpoint is None or isinstance(run.checkpoint, str | PathLike):
+            return tree(engine.map(partial(node, f, source.tile), source))
+        return run.checkpoint.fold(f, source, engine)
+
+
+def node(f: Callable[[Block], S], tile: int, blocks: Iterable[Block]) -> S:
+    """The statistics of a run of blocks."""
+    return tree(f(part) for block in blocks for part in block.tiles(tile))
 
 
 def walk(f: Callable[[Block], T], source: Source, run: Run) -> Iterator[tuple[int, T]]:
@@ -113,27 +141,40 @@ def walk(f: Callable[[Block], T], source: Source, run: Run) -> Iterator[tuple[in
 
     Tiles again, not blocks: BLAS may round a row differently in a taller matrix.
     """
-    def one(i: int) -> list[tuple[int, T]]:
-        return [(tile.start, f(tile)) for tile in source.block(i).tiles(source.tile)]
-
     with one_blas_thread():
-        for parts in executor(run).map(one, range(source.n_blocks)):
+        for parts in executor(run, source).map(partial(_rows, f, source.tile), source):
             yield from parts
 
 
-def tree(leaves: Iterable[S]) -> S:
-    """Merge the leaves over the fixed tree, holding no more than one node a level."""
-    stack: list[tuple[int, S]] = []
-    for leaf in leaves:
-        level, node = 0, leaf
-        while stack and stack[-1][0] == level:
-            node = stack.pop()[1].merge(node)
+def _rows(f: Callable[[Block], T], tile: int, blocks: Iterable[Block]) -> list[tuple[int, T]]:
+    return [(part.start, f(part)) for block in blocks for part in block.tiles(tile)]
+
+
+class Tree(Generic[S]):
+    """The fixed tree as it grows: leaves come in order, and no more than one node a level is held."""
+
+    def __init__(self, stack: Iterable[tuple[int, S]] = ()) -> None:
+        self.stack = list(stack)
+
+    def add(self, leaf: S) -> None:
+        level, top = 0, leaf
+        while self.stack and self.stack[-1][0] == level:
+            top = self.stack.pop()[1].merge(top)
             level += 1
-        stack.append((level, node))
-    _, node = stack.pop()
-    while stack:
-        node = stack.pop()[1].merge(node)
-    return node
+        self.stack.append((level, top))
+
+    def root(self) -> S:
+        """All leaves merged."""
+        nodes = [found for _, found in self.stack]
+        return reduce(lambda right, left: left.merge(right), reversed(nodes))
+
+
+def tree(leaves: Iterable[S]) -> S:
+    """The leaves merged over the fixed tree."""
+    growing: Tree[S] = Tree()
+    for leaf in leaves:
+        growing.add(leaf)
+    return growing.root()
 
 
 @cache

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowdim.engine.checkpoint import Checkpoint
 from lowdim.engine.fold import Run
 from lowdim.messages import warn
 
@@ -39,7 +40,11 @@ class Fit(NamedTuple):
 
 
 class Monitor:
-    """Decides after each pass whether to go on; use it as a context so that Ctrl-C is caught."""
+    """Decides after each pass whether to go on; use it as a context so that Ctrl-C is caught.
+
+    Ctrl-C is taken only from Python itself: whoever has a handler of their own (an analysis, which is stopped as
+    a whole and not fit by fit) keeps it.
+    """
 
     def __init__(self, run: Run, name: str, tol: float, max_iter: int) -> None:
         self.run, self.name, self.tol, self.max_iter = run, name, tol, max_iter
@@ -50,7 +55,8 @@ class Monitor:
 
     def __enter__(self) -> Monitor:
         self.old: Any = None
-        if threading.current_thread() is threading.main_thread():
+        free = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if free and threading.current_thread() is threading.main_thread():
             self.old = signal.signal(signal.SIGINT, self._interrupt)
         return self
 
@@ -67,6 +73,8 @@ class Monitor:
     def see(self, params: Any, stats: Any, value: float, jumped: bool) -> bool:
         """Note a pass; True if the objective fell. `jumped` says the parameters were extrapolated."""
         self.history.append(value)
+        if isinstance(self.run.checkpoint, Checkpoint):
+            self.run.checkpoint.note(value)
         before = None if self.best is None else self.best[0]
         gain = float("inf") if before is None else value - before
         fell = before is not None and not gain >= -ROUNDING * abs(before)  # NaN counts as a fall

@@ -3,21 +3,43 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lowdim.engine.fold import Run
+from lowdim.data.source import Source, tile_rows
+from lowdim.engine.fold import Run, cores
 from lowdim.messages import error
 
 
 class Cost(NamedTuple):
-    """The forecast of a fit: passes over the table, bytes read, peak memory, and what else could be done."""
+    """The forecast of a fit: passes over the table, bytes read, peak memory, and what else could be done.
+
+    `passes` is the most that may be needed, `likely` what a table with gaps usually takes.
+    """
 
     passes: int
     bytes: int
     peak: int
     alternative: str
+    likely: int = 1
 
 
-def plan(job: str, cost: Cost, run: Run) -> Cost:
-    """Refuse what cannot fit into memory, naming the alternative; otherwise pass the forecast on."""
+def walking(n: int, d: int, work: int, node: int) -> int:
+    """Bytes a pass holds at its peak, where a tile takes `work` numbers and its statistics `node`.
+
+    As many tiles as there are cores are worked on, and a few finished ones wait for their turn; the tree holds
+    one node a level.
+    """
+    blocks = -(-n // tile_rows(d))
+    hands = min(cores(), blocks)
+    waiting = min(blocks, 2 * hands + 1) + blocks.bit_length()
+    return 8 * (hands * work + waiting * node)
+
+
+def plan(job: str, cost: Cost, run: Run, source: Source | None = None) -> Cost:
+    """Refuse what cannot fit into memory, naming the alternative; otherwise pass the forecast on.
+
+    A source adds what it takes itself to read a few blocks at a time.
+    """
+    if source is not None:
+        cost = cost._replace(peak=cost.peak + source.overhead)
     allowed = run.memory if run.memory is not None else available()
     if allowed is not None and cost.peak > allowed:
         raise error("LD170", job=job, need=size(cost.peak), have=size(allowed), alternative=cost.alternative)

@@ -8,6 +8,7 @@ import numpy as np
 
 from lowdim.data.block import Array, Block
 from lowdim.data.collect import count
+from lowdim.judge.cards import jury_card, jury_lines
 from lowdim.judge.distances import DistanceLaw, law_of
 from lowdim.judge.evidence import (
     Ready,
@@ -24,6 +25,7 @@ from lowdim.judge.evidence import (
 )
 from lowdim.judge.heldout import PARTS, Compared, Folds, Hidden
 from lowdim.judge.parallel import Noise, gavish_donoho, parallel_analysis
+from lowdim.judge.uneven import Factors, ask, hidden_cells
 from lowdim.judge.words import jury_text, sentence
 from lowdim.messages import error
 from lowdim.models.base import seed_of
@@ -53,7 +55,7 @@ class Row(NamedTuple):
     log_density: float | None  # mean log density of a hidden cell
     bic_weight: float
     minka_weight: float | None
-    above_noise: bool  # whether eigenvalue q rises above the shuffled tables' band
+    above_noise: bool | None  # whether eigenvalue q rises above the shuffled tables' band; None at q = 0
 
 
 class Jury(NamedTuple):
@@ -68,6 +70,12 @@ class Jury(NamedTuple):
     band: Array  # upper edge of the shuffled tables' eigenvalues
     distances: DistanceLaw | None
     notes: tuple[str, ...]
+    columns: int = 0  # columns that vary
+
+    @property
+    def saturated(self) -> bool:
+        """Whether the answer is as many dimensions as columns allow: any covariance at all could be written so."""
+        return 2 <= self.q == self.columns - 1 and bool(self.rows)
 
     @property
     def votes(self) -> tuple[int, ...]:
@@ -89,6 +97,12 @@ class Jury(NamedTuple):
         """The table that `lowdim dims` prints."""
         return jury_text(self)
 
+    def __repr__(self) -> str:
+        return jury_lines(self)
+
+    def _repr_html_(self) -> str:
+        return jury_card(self)
+
 
 def choose_dimension(X: Any, *, most: int | None = None, standardize: bool = True, level: float = 0.95,
                      folds: int | None = None, shuffles: int | None = None, random_state: Any = 0) -> Jury:
@@ -106,8 +120,13 @@ def choose_dimension(X: Any, *, most: int | None = None, standardize: bool = Tru
     48 simulated tables with 0, 10 and 30 % gaps, noise even and uneven (100 x 10 with a weak second dimension,
     300 x 15 with three) the median was never above the truth and 38 times equal to it; the others missed the weak one.
 
+    Where evidence finds more than parallel analysis, factor analysis is asked (`uneven.ask`): if a noise for each
+    column explains the table as well with fewer dimensions, evidence and held-out cells go by that, and Minka's
+    evidence is heard without a vote. Eight columns with noise from 0.2 to 2 and a truth of 2, 50 tables: never
+    right without it, DONE with it.
+
     With `standardize` every column counts alike; where the columns' own units make the noise more even
-    (`own_units`), the three likelihood judges work in those. `most` bounds q, `folds` (of 20 parts of the seen
+    (`own_units`), the likelihood judges work in those. `most` bounds q, `folds` (of 20 parts of the seen
     cells) and `shuffles` are set by the table's size unless given.
 
     Reference: Minka (2000); Horn (1965); Gavish and Donoho (2014); Lawrence and Zabaras seeds on choosing q.
@@ -124,14 +143,15 @@ def choose_dimension(X: Any, *, most: int | None = None, standardize: bool = Tru
     if unit.d < 2:
         return _without(0, (*notes, "fewer than two columns vary, so nothing can be shared"), unit)
     values = spectrum(unit.x) if unit.mask is None else None
-    rank = min(unit.n - 1, unit.d) if values is None else rank_of(values)
-    if 2 * rank <= min(unit.n - 1, unit.d) + 1 and rank < min(unit.n - 1, unit.d):
-        return _without(rank, (*notes, f"the table has exactly rank {rank}: nothing is left to call noise"), unit)
-    cap = most_possible(unit, rank)
+    full = min(unit.n - 1, unit.d)
+    if values is not None and 2 * (exact := exact_rank(values, unit.d)) <= full + 1 and exact < full:
+        return _without(exact, (*notes, _nothing_left(exact, values)), unit)
+    cap = most_possible(unit, full if values is None else rank_of(values))
     top = min(cap, MOST if most is None else most)
     noise = parallel_analysis(unit, shuffles=shuffles, level=level, seed=seed)
     t = own_units(unit, min(noise.q, top)) if standardize else unit
-    return _deliberate(t, noise, top, folds, seed, notes)._replace(distances=law_of(unit, seed, quick=True))
+    found = _deliberate(t, noise, top, folds, seed, notes, standardized=standardize and t is unit)
+    return found._replace(distances=law_of(unit, seed, quick=True))
 
 
 def _check(most: Any, standardize: Any, level: Any, folds: Any, shuffles: Any) -> None:
@@ -144,6 +164,25 @@ def _check(most: Any, standardize: Any, level: Any, folds: Any, shuffles: Any) -
         raise error("LD210", option="standardize", value=standardize, allowed="True or False")
     if not isinstance(level, float) or not 0.5 <= level < 1.0:
         raise error("LD210", option="level", value=level, allowed="a number from 0.5 to 1, e.g. 0.95")
+
+
+def exact_rank(values: Array, d: int) -> int:
+    """The fewest dimensions that leave nothing to call noise: less than a millionth of the mean variance.
+
+    Not the number of eigenvalues above a share of the largest: noise of nearly that size would be cut in two.
+
+    >>> exact_rank(np.array([3.0, 1.0, 1.1e-10, 0.9e-10]), 4)
+    2
+    """
+    left = np.append(np.cumsum(values[::-1])[::-1], 0.0)
+    small = left[:d] < EXACT * left[0] / d * (d - np.arange(len(left[:d])))
+    return int(np.argmax(small)) if small.any() else d
+
+
+def _nothing_left(q: int, values: Array) -> str:
+    if q >= rank_of(values):
+        return f"the table has exactly rank {q}: nothing is left to call noise"
+    return f"{count(q, 'dimension')} {'leaves' if q == 1 else 'leave'} nothing to call noise"
 
 
 def most_possible(t: Ready, rank: int) -> int:
@@ -160,28 +199,65 @@ class _Tried(NamedTuple):
     exact: int | None = None  # dimensions that leave nothing to call noise
 
 
-def _deliberate(t: Ready, noise: Noise, top: int, folds: int | None, seed: int, notes: tuple[str, ...]) -> Jury:
+class Heard(NamedTuple):
+    """The judges' answers on one table, and what they were made from."""
+
+    tried: _Tried
+    weights: Array  # BIC's
+    minka: Array | None  # Minka's posterior
+    judges: tuple[Judge, ...]  # held-out cells, evidence, Minka, parallel analysis, threshold
+    notes: tuple[str, ...]
+
+
+def _deliberate(t: Ready, noise: Noise, top: int, folds: int | None, seed: int, notes: tuple[str, ...], *,
+                standardized: bool) -> Jury:
     """All judges on one table."""
     whole = spectrum(t.complete) if len(t.complete) > 2 else np.zeros(0)
     evidence, minka_judge = _minka(t, whole, top)
-    heard = noise.q if minka_judge.q is None else max(noise.q, minka_judge.q)
-    tried = _try(t, top, min(heard, top) + 1, folds, seed, whole)
+    most = noise.q if minka_judge.q is None else max(noise.q, minka_judge.q)
+    tried = _try(t, top, min(most, top) + 1, folds, seed, whole)
     if tried.exact is not None and 2 * tried.exact <= min(t.n - 1, t.d) + 1:
-        leaves = "leaves" if tried.exact == 1 else "leave"
-        told = f"{count(tried.exact, 'dimension')} {leaves} nothing to call noise"
+        told = f"{count(tried.exact, 'dimension')} {'leaves' if tried.exact == 1 else 'leave'} nothing to call noise"
         return _without(tried.exact, (*notes, told), t)._replace(eigenvalues=noise.eigenvalues, band=noise.band)
-    bic_weights = weights(tried.bic)
-    judges = (_heldout_judge(tried.hidden), _bic_judge(t, bic_weights), minka_judge, _parallel_judge(noise, top),
-              _threshold_judge(t))
-    votes = [j.q for j in judges if j.votes and j.q is not None]
+    bic_judge = _bic_judge(t, weights(tried.bic))
+    heard = (_heldout_judge(tried.hidden), bic_judge, minka_judge, _parallel_judge(noise, top), _threshold_judge(t))
+    even = Heard(tried, weights(tried.bic), evidence, heard, notes)
+    factors = ask(t, bic_judge.q or 0, standardized=standardized) if (bic_judge.q or 0) > noise.q else None
+    return _verdict(t, noise, top, even if factors is None else _uneven(t, even, factors, folds, seed))
+
+
+def _verdict(t: Ready, noise: Noise, top: int, heard: Heard) -> Jury:
+    """The median vote and its sentence."""
+    tried, notes = heard.tried, heard.notes
+    votes = [j.q for j in heard.judges if j.votes and j.q is not None]
     q = min(median_vote(votes), len(tried.bic) - 1)
     others = [k for k in range(len(tried.bic)) if k != q]
     paired = () if tried.hidden is None else tuple(tried.hidden.compare(q, k) for k in others)
     if q == top and top < t.d - 1:
         notes = (*notes, f"{top} is the largest number tried; there may be more")
-    found = Jury(q, "", _rows(t, tried, bic_weights, evidence, noise), judges, paired, noise.eigenvalues,
-                 noise.band, None, notes)
-    return found._replace(sentence=sentence(found, float(bic_weights[q])))
+    found = Jury(q, "", _rows(tried, heard.weights, heard.minka, noise), heard.judges, paired, noise.eigenvalues,
+                 noise.band, None, notes, t.d)
+    return found._replace(sentence=sentence(found, float(heard.weights[q])))
+
+
+def _uneven(t: Ready, even: Heard, found: Factors, folds: int | None, seed: int) -> Heard:
+    """What the judges say once every column has a noise of its own; Minka's evidence does not know such."""
+    hidden = hidden_cells(t, even.tried.hidden, found, folds, seed)
+    same = hidden is even.tried.hidden
+    many = len(found.bic) if hidden is None else len(hidden.log_density)
+    logs = np.append(found.bic, np.full(max(many - len(found.bic), 0), -np.inf))[:many]
+    own = "a noise for each column"
+    held = even.judges[0] if same else _heldout_judge(hidden)
+    held = held if same else held._replace(detail=f"{held.detail}; {own}")
+    said = f"BIC weight {found.weights[found.q]:.0%} on {count(found.rows, 'row')}; {own}"
+    evidence = Judge("evidence", found.q, said)
+    minka = even.judges[2]
+    if minka.q is not None:
+        minka = minka._replace(detail=f"{minka.detail}; it takes the noise of all columns for equal", votes=False)
+    few = f"{count(found.q, 'dimension')} {'does' if found.q == 1 else 'do'}"
+    note = f"with a noise for each column (factor analysis) {few} what takes {found.even} with one noise for all"
+    return Heard(_Tried(logs, even.tried.noise[:many], hidden), weights(logs), even.minka,
+                 (held, evidence, minka, *even.judges[3:]), (*even.notes, note))
 
 
 def median_vote(votes: list[int]) -> int:
@@ -277,7 +353,7 @@ def _threshold_judge(t: Ready) -> Judge:
     return Judge("Gavish-Donoho", gavish_donoho(values, t.n, t.d), "worth keeping in a hard cut", False)
 
 
-def _rows(t: Ready, tried: _Tried, bic_weights: Array, evidence: Array | None, noise: Noise) -> tuple[Row, ...]:
+def _rows(tried: _Tried, bic_weights: Array, evidence: Array | None, noise: Noise) -> tuple[Row, ...]:
     shared = 1.0 - tried.noise / tried.noise[0]
     q2 = None if tried.hidden is None else tried.hidden.q2()
     density = None if tried.hidden is None else tried.hidden.means()
@@ -285,7 +361,7 @@ def _rows(t: Ready, tried: _Tried, bic_weights: Array, evidence: Array | None, n
     return tuple(
         Row(q, float(shared[q]), None if q2 is None else float(q2[q]), None if density is None else float(density[q]),
             float(bic_weights[q]), None if evidence is None or q >= len(evidence) else float(evidence[q]),
-            q == 0 or bool(above[:q].all()))
+            bool(above[:q].all()) if q else None)
         for q in range(len(tried.bic)))
 
 

@@ -14,7 +14,7 @@ from scipy.special import gammaln
 from lowdim.data.arrays import ArraySource, as_source
 from lowdim.data.block import Array, Block, Mask
 from lowdim.data.source import Source
-from lowdim.data.views import Frame, gather
+from lowdim.data.views import Frame, Framed, gather
 from lowdim.engine.drive import em
 from lowdim.engine.fold import Run
 from lowdim.engine.merge import columns, pairs
@@ -108,7 +108,7 @@ def quick_look(block: Block) -> Look:
     n, d = block.x.shape
     frame = Frame(np.zeros(d), np.ones(d), np.ones(d))
     source = ArraySource(block.x, block.mask, columns=None)
-    return Look(frame, source, columns(block), None, None if d > n else pairs(block))
+    return Look(frame, Framed(source, frame), columns(block), None, None if d > n else pairs(block))
 
 
 def quick_fit(seen: Look, q: int, tol: float = 0.01) -> Quick:

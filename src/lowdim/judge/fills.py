@@ -3,50 +3,50 @@
 A fill is the model's mean of the cell given the row's seen cells. Its standard deviation counts the noise
 (with the degrees of freedom its fitting cost), the row's position and the doubt about each column's
 parameters. What a model cannot know, how far the table is from the model, is measured: cells are hidden
-in folds, and the interval of column j is fill +- c_j sd, c_j being the ceil(level (m + 1))-th smallest |z|
-of the m hidden cells: all of them, with those of column j counted again so that a column with laws of its
-own gets a factor of its own as far as it has cells to show for it.
+in folds, and `judge/calibrate.py` turns how far off their fills were into the half width of every interval.
 
-Reference: spec algorithms.md, "Fills and intervals"; Rubin (1987) for multiple imputation; Vovk, Gammerman
-and Shafer (2005) for the rank of the quantile.
+Reference: spec algorithms.md, "Fills and intervals"; Rubin (1987) for multiple imputation.
 """
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, ndtri
 
 from lowdim.data.arrays import as_source
 from lowdim.data.block import Array, Mask
+from lowdim.data.collect import count
+from lowdim.data.flags import join_names
 from lowdim.data.views import gather
+from lowdim.judge.calibrate import ColumnFill, Hidden, beyond, calibrated, cross, gauss, skewed, width_word
+from lowdim.judge.calibrate import factors as factors  # the tests and other judges take it from here
+from lowdim.judge.cards import card
 from lowdim.judge.engines import TRIAL, Engine, by_model, candidates
+from lowdim.judge.heldout import dealt
 from lowdim.judge.odd import check_level
 from lowdim.messages import LowdimError, LowdimWarning, error
 from lowdim.models.base import seed_of
 from lowdim.models.linear import LinearGaussian, ProbabilisticPCA
 
-USELESS = 0.1  # skill below this: no better than the column mean (spec, product 4.8)
 ENOUGH = 20_000  # hidden cells beyond which another fold teaches nothing about a quantile
-SHARED = 12.0  # how many cells the pooled law is worth beside a column's own
 SMALL = 100_000  # cells up to which parameters are uncertain enough to count as random
 SAMPLE = 2_000  # rows from which a large table's number of dimensions is chosen
+LEVELS = (0.5, 0.8, 0.9, 0.95)  # at which a calibration is drawn
+NO_GAPS = "No gaps: nothing to fill."
+BEST = "chosen because it predicts hidden cells best"
+FEW = 10  # columns named one by one
+SHOWN = 20  # columns a notebook lists
 
 
-class ColumnFill(NamedTuple):
-    """What filling one column is worth, from its cells hidden on purpose."""
+class Bare(NamedTuple):
+    """The fills as the model made them, gap by gap in the order of the rows, in units of `unit`."""
 
-    column: str
-    gaps: int
-    seen: int
-    skill: float  # share of the column's variance predicted for hidden cells; 0 = no better than the mean
-    held: int  # hidden cells inside an interval calibrated on the other folds
-    tried: int
-    factor: float  # the interval's half width in model standard deviations, over the Gaussian quantile
-    advice: str
+    filled: Array
+    sd: Array  # not calibrated
+    unit: Array  # a power of two for each column
 
 
 class Fills(NamedTuple):
@@ -64,36 +64,108 @@ class Fills(NamedTuple):
     tried: int
     skill: float  # over all hidden cells, each column in units of its spread
     drawn: Callable[[int, int], Array]  # (seed, number) -> one table drawn by the model, not calibrated
+    hidden: Hidden  # the cells hidden on purpose, for intervals at another level
+    bare: Bare
+    how: str  # why so many dimensions
+
+    def at(self, level: float) -> Fills:
+        """The same fills with intervals of another level: the numbers that `fill(X, level=level)` gives."""
+        check_level(level)
+        columns, c = calibrated(self.columns, self.hidden, level)
+        where, (filled, sd, unit) = np.nonzero(self.mask)[1], self.bare
+        half, unit = sd * c[where], unit[where]
+        lower, upper, spread = self.filled.copy(), self.filled.copy(), np.zeros(self.filled.shape)
+        lower[self.mask], upper[self.mask] = (filled - half) / unit, (filled + half) / unit
+        spread[self.mask] = half / gauss(level) / unit
+        return self._replace(lower=lower, upper=upper, sd=spread, columns=columns, level=level,
+                             held=sum(c.held for c in columns))
+
+    def __call__(self, level: float | None = None) -> Fills:
+        """`found.fills()` is what was found, `found.fills(level=0.8)` the same with other intervals."""
+        return self if level is None else self.at(level)
+
+    def coverage(self, levels: Sequence[float] = LEVELS) -> Array:
+        """The share of hidden cells held by intervals of each level, every fold calibrated on the others."""
+        if not self.tried:
+            return np.zeros(len(levels))
+        return np.asarray(cross(self.hidden, len(self.columns), levels).mean(axis=1))
+
+    @property
+    def outside(self) -> NDArray[np.int8]:
+        """-1 where a fill is below every value its column has, 1 where above, 0 elsewhere."""
+        return beyond(self.filled, self.mask)
 
     @property
     def sentence(self) -> str:
         """One sentence: how many, and what the intervals held."""
         gaps = int(self.mask.sum())
+        if gaps == 0:
+            return NO_GAPS
         if self.tried == 0:
             return f"{gaps} gaps filled; too few cells are seen to check the intervals."
-        word = _width(self.held, self.tried, self.level)
+        word = width_word(self.held, self.tried, self.level)
         return (f"{gaps} gap{'' if gaps == 1 else 's'} filled; our {100 * self.level:.3g}% intervals held "
                 f"{100 * self.held / self.tried:.0f}% of {self.tried} cells hidden on purpose{word and ': ' + word}.")
 
-    def text(self) -> str:
-        """The table of `lowdim fill`."""
+    def own_model(self, map_dims: int | None = None) -> str:
+        """Which model the fills are from; a map of the same table has a model of its own."""
+        text = f"Fills use their own model ({count(self.n_components, 'dimension')}, {self.how})"
+        return f"{text}." if map_dims is None else f"{text}; the map uses {map_dims}."
+
+    def outside_words(self, logged: Collection[str] = ()) -> tuple[str, ...]:
+        """A line for every column with fills beyond the values it has; `logged` are logarithms already."""
+        lines = []
+        for j, c in enumerate(self.columns):
+            if c.outside:
+                seen = self.filled[~self.mask[:, j], j]
+                log = f": try --log {join_names([c.column])}" if c.skewed and c.column not in logged else ""
+                are = "is" if c.outside == 1 else "are"
+                lines.append(f"{count(c.outside, 'fill')} of {c.column} {are} outside the values seen "
+                             f"({seen.min():.3g} .. {seen.max():.3g}){log}")
+        return tuple(lines)
+
+    def to_log(self, logged: Collection[str] = ()) -> tuple[str, ...]:
+        """Columns with fills outside the values seen whose logarithm may serve better."""
+        return tuple(c.column for c in self.columns if c.outside and c.skewed and c.column not in logged)
+
+    def text(self, *, map_dims: int | None = None, logged: Collection[str] = ()) -> str:
+        """The table of `lowdim fill`; `map_dims` are those of a map of the same table."""
+        gaps = int(self.mask.sum())
+        if not gaps:
+            return NO_GAPS
         some = sorted((c for c in self.columns if c.gaps), key=lambda c: -c.skill)
         wide = max([6, *(len(c.column) for c in some)])
         held = f"{100 * self.level:.3g}% intervals held"
-        q = self.n_components
-        gaps = int(self.mask.sum())
-        lines = [f"{gaps} gap{'' if gaps == 1 else 's'} filled from {q} dimension{'' if q == 1 else 's'}.",
+        lines = [f"{count(gaps, 'gap')} filled from {count(self.n_components, 'dimension')}.",
                  f"  {'column':<{wide}}  gaps  skill*  {held}   advice"]
         for c in some:
             share = f"{c.held} of {c.tried}"
             lines.append(f"  {c.column:<{wide}} {c.gaps:>5}  {c.skill:>6.2f}  {share:>{len(held)}}   {c.advice}")
         lines.append("  * share of the column's variance predicted for cells hidden on purpose. "
                      "0 = no better than the mean.")
-        if gaps:
-            i, j = np.argwhere(self.mask)[0]
-            lines.append(f"e.g. row {i + 1} {self.columns[j].column} = {self.filled[i, j]:.3g}  "
-                         f"({self.lower[i, j]:.3g} .. {self.upper[i, j]:.3g})")
-        return "\n".join(lines)
+        beyond = self.outside_words(logged)
+        lines += [f"  {line}" for line in beyond[:FEW]]
+        lines += [f"  and {len(beyond) - FEW} more columns with fills outside their values"] if beyond[FEW:] else []
+        i, j = np.argwhere(self.mask)[0]
+        return "\n".join([*lines, self.own_model(map_dims), f"e.g. row {i + 1} {self.columns[j].column} = "
+                          f"{self.filled[i, j]:.3g}  ({self.lower[i, j]:.3g} .. {self.upper[i, j]:.3g})"])
+
+    def __repr__(self) -> str:
+        """At most four lines: what, what it held, which model, and where the rest is."""
+        n, d = self.filled.shape
+        first = f"Fills of {count(n, 'row')} x {count(d, 'column')}, {100 * self.level:.3g}% intervals"
+        own = [self.own_model()] if self.mask.any() else []
+        return "\n".join([first, self.sentence, *own, ".text(), .filled, .lower, .upper, .at(0.8), .multiple(20)"])
+
+    def _repr_html_(self) -> str:
+        """What each column's fills are worth, as a small static table."""
+        some = sorted((c for c in self.columns if c.gaps), key=lambda c: -c.skill)
+        listed = ((c.column, f"{c.gaps:,}", f"{c.skill:.2f}", f"{c.held} of {c.tried}", f"{c.outside:,}", c.advice)
+                  for c in some[:SHOWN])
+        more = f"and {len(some) - SHOWN:,} more columns: .text(). " if len(some) > SHOWN else ""
+        return card(self.sentence, ("column", "gaps", "skill", f"{100 * self.level:.3g}% intervals held",
+                                    "outside the values seen", "advice"), listed,
+                    note=f"{more}{self.own_model()}" if some else "")
 
     def multiple(self, m: int = 20, *, random_state: Any = 0) -> Array:
         """m tables drawn jointly, m x n x d, their spread calibrated as the intervals are."""
@@ -134,9 +206,7 @@ def assign(mask: Mask, folds: int, seed: int) -> NDArray[np.intp]:
     A column keeps at least two seen cells in every fold, so some of a rare column's are never hidden.
     """
     rng = np.random.default_rng([seed, 40])
-    order = np.argsort(np.argsort(np.where(mask, rng.random(mask.shape), 2.0), axis=1), axis=1)
-    fold = (order + rng.integers(folds, size=(len(mask), 1))) % folds
-    fold[~mask] = -1
+    fold = np.where(mask, dealt(mask, folds, rng), -1)
     for j in np.flatnonzero(mask.sum(axis=0) < 3 * folds):
         rows = rng.permutation(np.flatnonzero(mask[:, j]))
         fold[rows, j] = np.arange(len(rows)) % folds  # spread evenly, the first two never hidden
@@ -174,71 +244,6 @@ def trials(engine: Engine, X: Array, fold: NDArray[np.intp], fits: int) -> Trial
     return Trials(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
 
 
-# calibrating --------------------------------------------------------------------------------------------
-def factors(z: Array, column: NDArray[np.intp], d: int, level: float) -> Array:
-    """Half widths c_j in standard deviations for every column, from hidden cells' |z|."""
-    gauss = float(ndtri(0.5 + level / 2))
-    if len(z) == 0:
-        return np.full(d, gauss)
-    order = np.argsort(z, kind="stable")
-    z, column = z[order], column[order]
-    out = np.empty(d)
-    for j in range(d):
-        own = column == j
-        weight = own + SHARED / len(z)
-        # rank level (m + 1) of m, m being how many equally weighted cells these are worth (Kish)
-        total = float(weight.sum())
-        m = total**2 / float(weight @ weight)
-        reach = np.searchsorted(np.cumsum(weight), min(level * (1.0 + 1.0 / m), 1.0) * total * (1 - 1e-12))
-        out[j] = z[min(int(reach), len(z) - 1)]
-    return out if len(z) >= 20 else np.maximum(out, gauss)
-
-
-def _cross(found: Trials, d: int, level: float) -> NDArray[np.bool_]:
-    """Whether each hidden cell was inside an interval calibrated on the other folds."""
-    inside = np.zeros(len(found.z), dtype=bool)
-    for k in np.unique(found.fold):
-        own = found.fold == k
-        c = factors(found.z[~own], found.column[~own], d, level)
-        inside[own] = found.z[own] <= c[found.column[own]]
-    return inside
-
-
-def _table(mask: Mask, names: tuple[str, ...], found: Trials, c: Array, level: float) -> tuple[ColumnFill, ...]:
-    """Skill, calibration and advice of every column."""
-    d = mask.shape[1]
-    inside = _cross(found, d, level)
-    gauss = float(ndtri(0.5 + level / 2))
-    rows = []
-    for j in range(d):
-        own = found.column == j
-        base = float((found.plain[own] ** 2).sum())
-        skill = 1.0 - float((found.error[own] ** 2).sum()) / base if base > 0 else 0.0
-        gaps, tried, held = int((~mask[:, j]).sum()), int(own.sum()), int(inside[own].sum())
-        advice = _advice(skill, gaps / len(mask), held, tried, level)
-        rows.append(ColumnFill(names[j], gaps, len(mask) - gaps, skill, held, tried, float(c[j] / gauss), advice))
-    return tuple(rows)
-
-
-def _advice(skill: float, share: float, held: int, tried: int, level: float) -> str:
-    if tried == 0:
-        return "too few cells to check"
-    if skill < USELESS:
-        return "no better than the column mean; do not use"
-    words = ["good" if skill >= 0.5 else "fair" if skill >= 0.3 else "weak"]
-    if share >= 0.4:
-        words.append("half of this column is a guess" if share < 0.6 else "most of this column is a guess")
-    width = _width(held, tried, level)
-    return "; ".join([*words, f"intervals look {width}"] if width else words)
-
-
-def _width(held: int, tried: int, level: float) -> str:
-    """'a little narrow' or 'a little wide' where chance makes so few or so many one time in twenty."""
-    if bdtr(held, tried, level) < 0.05:
-        return "a little narrow" if held > (2 * level - 1) * tried else "too narrow"
-    return "a little wide" if held > 0 and 1.0 - bdtr(held - 1, tried, level) < 0.05 else ""
-
-
 # the public face ----------------------------------------------------------------------------------------
 def fill(X: Any, q: int | None = None, *, model: LinearGaussian | None = None, level: float = 0.9,
          folds: int | None = None, standardize: bool = True, random_state: int = 0) -> Fills:
@@ -268,19 +273,32 @@ def fill(X: Any, q: int | None = None, *, model: LinearGaussian | None = None, l
     table = table * unit
     count, fits = folds_for(mask) if folds is None else (folds, folds)
     fold = assign(mask, count, random_state)
-    tried = [(engine, trials(engine, table, fold, fits))
-             for engine in _engines(table, q, model, standardize, random_state)]
+    tries = _engines(table, q, model, standardize, random_state)
+    tried = [(engine, trials(engine, table, fold, fits)) for engine in tries]
     engine, found = max(tried, key=lambda pair: _skill(pair[1], table))
     made = engine(table)
-    c = factors(found.z, found.column, source.d, level)
-    columns = _table(mask, source.columns, found, c, level)
-    gauss = float(ndtri(0.5 + level / 2))
-    half = made.sd * c
     filled = np.where(mask, values, made.filled / unit)
-    return Fills(filled, np.where(mask, values, (made.filled - half) / unit),
-                 np.where(mask, values, (made.filled + half) / unit), half / gauss / unit, ~mask, columns, level,
-                 made.n_components, sum(r.held for r in columns), sum(r.tried for r in columns), _skill(found, table),
-                 lambda seed, number: made.drawn(seed, number) / unit)
+    bare = Bare(made.filled[~mask], made.sd[~mask], unit)
+    hidden = Hidden(found.z, found.column, found.fold)
+    best = len(tries) > 1 or mask.size > SMALL or not standardize
+    how = "as asked" if model is not None or q is not None else BEST if best else "as many as it finds use for"
+    rough = Fills(filled, filled, filled, filled, ~mask, _columns(filled, mask, source.columns, found, table), level,
+                  made.n_components, 0, len(found.z), _skill(found, table),
+                  lambda seed, number: made.drawn(seed, number) / unit, hidden, bare, how)
+    return rough.at(level)
+
+
+def _columns(filled: Array, mask: Mask, names: tuple[str, ...], found: Trials, table: Array) -> tuple[ColumnFill, ...]:
+    """Every column before its intervals are calibrated: gaps, skill, fills beyond the values it has."""
+    n, out, log = len(mask), (beyond(filled, ~mask) != 0).sum(axis=0), skewed(table)
+    rows = []
+    for j, name in enumerate(names):
+        own = found.column == j
+        base = float((found.plain[own] ** 2).sum())
+        skill = 1.0 - float((found.error[own] ** 2).sum()) / base if base > 0 else 0.0
+        gaps = int((~mask[:, j]).sum())
+        rows.append(ColumnFill(name, gaps, n - gaps, skill, 0, int(own.sum()), 1.0, "", int(out[j]), bool(log[j])))
+    return tuple(rows)
 
 
 def _engines(table: Array, q: int | None, model: LinearGaussian | None, standardize: bool, seed: int) -> list[Engine]:

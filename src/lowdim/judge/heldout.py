@@ -5,6 +5,7 @@ unpaired errors hide real differences (the digester table: 0.044 +- 0.017 paired
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 from lowdim.data.block import Array, Block, Mask
 from lowdim.judge.evidence import Ready, quick_fit, quick_look
 from lowdim.models.linear import ProbabilisticPCA
+from lowdim.models.look import Look
 from lowdim.models.start import Linear
 
-THIN = 5  # a column seen in fewer cells loses none
+THIN = 5  # a column seen in fewer cells, or with fewer that differ from the rest, loses none
 PARTS = 20  # parts the seen cells are dealt into; a fold hides one of them
 WORK = 2e5  # seen cells over all folds that are fitted; a large table needs fewer folds for the same certainty
 TOL = 0.05  # nats in all that a fold's fit may miss; votes turn on tenths of a nat and more
@@ -56,11 +58,20 @@ class Hidden(NamedTuple):
     def compare(self, q: int, other: int) -> Compared:
         """Two numbers of dimensions, cell by cell; the cells of a row count as one cluster."""
         diff = self.log_density[q] - self.log_density[other]
+        return Compared(q, other, *self.clustered(diff), len(diff))
+
+    def clustered(self, diff: Array) -> tuple[float, float]:
+        """The mean of a number for every hidden cell, and its standard error with rows as clusters."""
         mean = float(diff.mean())
         sums = np.bincount(self.row, weights=diff - mean)
         clusters = max(len(np.unique(self.row)), 2)
-        error = float(np.sqrt((sums**2).sum() * clusters / (clusters - 1.0))) / len(diff)
-        return Compared(q, other, mean, error, len(diff))
+        return mean, float(np.sqrt((sums**2).sum() * clusters / (clusters - 1.0))) / len(diff)
+
+    def clearly_better(self, other: Hidden) -> bool:
+        """Whether the best number here predicts the same cells better than the best one there, by a standard error."""
+        mean, error = self.clustered(self.log_density[int(np.argmax(self.means()))]
+                                     - other.log_density[int(np.argmax(other.means()))])
+        return mean > error
 
     def smallest(self) -> int:
         """The smallest q within one paired standard error of the best."""
@@ -72,16 +83,17 @@ class Hidden(NamedTuple):
         return best
 
 
-def deal(mask: Mask, seed: int, parts: int = PARTS) -> NDArray[np.intp]:
-    """The fold that hides each cell, -1 where none does: gaps, and columns too thin to lose any.
-
-    Every row deals its own cells round and round, so that no fold takes many cells of one row.
-    """
-    rng = np.random.default_rng([seed, 11])
+def dealt(mask: Mask, parts: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """A part for every cell: each row deals its seen cells round and round, so that no part takes many of one row."""
     order = np.argsort(rng.random(mask.shape) + ~mask, axis=1)  # seen cells first, shuffled
     place = np.empty_like(order)
     np.put_along_axis(place, order, np.broadcast_to(np.arange(mask.shape[1]), mask.shape), axis=1)
-    fold = (place + rng.integers(parts, size=(len(mask), 1))) % parts
+    return np.asarray((place + rng.integers(parts, size=(len(mask), 1))) % parts)
+
+
+def deal(mask: Mask, seed: int, parts: int = PARTS) -> NDArray[np.intp]:
+    """The fold that hides each cell, -1 where none does: gaps, and columns too thin to lose any."""
+    fold = dealt(mask, parts, np.random.default_rng([seed, 11]))
     return np.where(mask & (mask.sum(axis=0) >= THIN), fold, -1)
 
 
@@ -90,13 +102,19 @@ def fold_count(t: Ready) -> int:
     return int(np.clip(WORK // max(t.seen, 1), 1, PARTS))
 
 
+def even_fit(seen: Look, q: int) -> Linear:
+    """Principal axes of a table with hidden cells, one noise for all columns."""
+    return quick_fit(seen, q, TOL).params
+
+
 class Folds:
     """Fits a growing number of dimensions to the same folds."""
 
-    def __init__(self, t: Ready, folds: int | None, seed: int) -> None:
+    def __init__(self, t: Ready, folds: int | None, seed: int, *,
+                 fit: Callable[[Look, int], Linear] = even_fit) -> None:
         mask = np.ones((t.n, t.d), dtype=bool) if t.mask is None else t.mask
-        fold = deal(mask, seed)
-        self.x = t.x
+        fold = np.where(_varied(t.x, mask), deal(mask, seed), -1)
+        self.x, self.fit = t.x, fit
         self.hidden = [fold == f for f in range(fold_count(t) if folds is None else folds)]
         self.blocks = [Block(t.x * ~h, mask & ~h) for h in self.hidden]
         self.looks = [quick_look(b) for b in self.blocks]
@@ -117,9 +135,15 @@ class Folds:
 
     def _fold(self, q: int, k: int) -> tuple[Array, Array]:
         h = self.hidden[k]
-        mean, var = predict(quick_fit(self.looks[k], q, TOL).params, self.blocks[k])
+        mean, var = predict(self.fit(self.looks[k], q), self.blocks[k])
         off = (self.x - mean)[h] ** 2
         return -0.5 * (LOG_TWO_PI + np.log(var[h]) + off / var[h]), off
+
+
+def _varied(x: Array, mask: Mask) -> Mask:
+    """Columns with enough cells that are not the usual value: without these a fold would find them constant."""
+    usual = [np.median(x[mask[:, j], j]) if mask[:, j].any() else 0.0 for j in range(x.shape[1])]
+    return np.asarray(((x != usual) & mask).sum(axis=0) >= THIN)
 
 
 def predict(params: Linear, block: Block) -> tuple[Array, Array]:

@@ -24,16 +24,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
-from lowdim.data.block import Array, Block, Mask
+from lowdim.data.block import Array, Block
+from lowdim.data.collect import figures
 from lowdim.data.views import Frame
 from lowdim.engine.fold import Run, walk
-from lowdim.math.gaussian import Latent, posterior
-from lowdim.math.linalg import lower, unpack
+from lowdim.judge.cards import card, clip
+from lowdim.judge.surprise import distances, surprises
+from lowdim.judge.surprise import gaussian as gaussian  # the other judges take it from here
 from lowdim.messages import error
 from lowdim.models.linear import LinearGaussian
-from lowdim.models.pca import Principal
 
-RANK = 1e-10  # eigenvalues of W' Psi^-1 W below this share of the largest hold no information on z
+SHOWN, CELLS = 20, 30  # odd rows, and cells of one row, that a notebook lists
 
 
 class Law(NamedTuple):
@@ -65,6 +66,30 @@ class OddRow(NamedTuple):
     reason: str
 
 
+class Culprits(NamedTuple):
+    """Distances of every row of a block and its most surprising cell, in the model's units."""
+
+    D2: Array
+    T2: Array
+    Q: Array
+    rank: NDArray[np.intp]
+    seen: NDArray[np.intp]
+    culprit: NDArray[np.intp]
+    surprise: Array
+    shift: Array  # (P r)_j / P_jj of the culprit: value minus expected
+    sd: Array
+    value: Array  # of the culprit, in the table's units
+
+
+class Judged(NamedTuple):
+    """The most surprising cell of every row, in the model's units, and the names to speak of it."""
+
+    rows: Culprits
+    columns: tuple[str, ...]
+    scale: Array  # from the table's units to the model's
+    row_names: Any
+
+
 class OddRows(NamedTuple):
     """Every row's distances, and the rows that are odd at the stated false discovery rate."""
 
@@ -78,6 +103,29 @@ class OddRows(NamedTuple):
     rows: tuple[OddRow, ...]  # the odd ones, oddest first
     below: int  # rows with p < 1 - level
     expected: float  # how many of them chance alone makes
+    judged: Judged  # what the reasons are made of, for another level
+
+    def at(self, level: float) -> OddRows:
+        """The same rows judged at another level: 1 - level is the false discovery rate."""
+        return picked(self.D2, self.T2, self.Q, self.judged, level)
+
+    def __call__(self, level: float | None = None) -> OddRows:
+        """`found.odd()` is what was found, `found.odd(level=0.99)` the same at another level."""
+        return self if level is None else self.at(level)
+
+    def __repr__(self) -> str:
+        """At most four lines: how many, and the oddest two."""
+        lines = [f"{self.sentence}: .text(), .rows, .at(0.99)"]
+        lines += [f"  row {clip(r.name)}: {clip(r.reason, 110)}" for r in self.rows[:2]]
+        return "\n".join([*lines, f"  and {len(self.rows) - 2} more"] if len(self.rows) > 2 else lines)
+
+    def _repr_html_(self) -> str:
+        """The odd rows with their reasons as a small static table."""
+        listed = ((r.name, f"{r.seen} of {self.columns}", f"{r.D2:.1f}", _p(r.p), r.reason)
+                  for r in self.rows[:SHOWN])
+        more = len(self.rows) - SHOWN
+        return card(f"{self.sentence}.", ("row", "cells seen", "D2", "p", "why"), listed,
+                    note=f"and {more:,} more: .text(most={len(self.rows)})" if more > 0 else "")
 
     @property
     def sentence(self) -> str:
@@ -112,6 +160,12 @@ class Cell(NamedTuple):
     sd: float
     surprise: float | None
 
+    def words(self) -> tuple[str, str, str]:
+        """Value, what the rest says, and the surprise, as a person reads them."""
+        return ("gap" if self.value is None else figures(self.value, 4),
+                f"{figures(self.expected, 4)} +- {figures(self.sd, 2)}",
+                "" if self.surprise is None else f"{self.surprise:+.1f} sd")
+
 
 class RowCard(NamedTuple):
     """One row in full."""
@@ -131,89 +185,38 @@ class RowCard(NamedTuple):
     p_after: float
     sentence: str
 
-    def text(self) -> str:
-        """The table of `lowdim explain --row`."""
+    def __repr__(self) -> str:
+        """At most four lines: the sentence, the distances, and where the rest is."""
+        return f"{self.sentence}\n{self._laws}\n{len(self.cells)} cells, {self.seen} seen: .text(), .cells, .hide"
+
+    def _repr_html_(self) -> str:
+        """Every cell beside what the rest of its row says, the most surprising first."""
+        order = sorted(self.cells, key=lambda c: -abs(c.surprise or 0.0))
+        listed = ((("▶ " if c.column in self.hide else "") + c.column, *c.words()) for c in order[:CELLS])
+        left = len(order) - CELLS
+        more = f" {left:,} less surprising or missing cells: .text()" if left > 0 else ""
+        return card(self.sentence, ("column", "value", "the rest says", "surprise"), listed,
+                    note=f"{self._laws}.{more}" + (" ▶ hide these and the row is ordinary." if self.hide else ""))
+
+    @property
+    def _laws(self) -> str:
         off = ("Q is not defined: no more seen cells than dimensions" if self.Q is None or self.p_Q is None
                else f"off map Q {self.Q:.1f} on {self.seen - self.dof_T2}, p {_p(self.p_Q)}")
-        lines = [self.sentence, f"total D2 {self.D2:.1f} on {self.seen} cells, p {_p(self.p)};  "
-                 f"within map T2 {self.T2:.1f} on {self.dof_T2}, p {_p(self.p_T2)};  {off}", ""]
+        return (f"total D2 {self.D2:.1f} on {self.seen} cells, p {_p(self.p)};  "
+                f"within map T2 {self.T2:.1f} on {self.dof_T2}, p {_p(self.p_T2)};  {off}")
+
+    def text(self) -> str:
+        """The table of `lowdim explain --row`."""
+        lines = [self.sentence, self._laws, ""]
         wide = max(6, *(len(c.column) for c in self.cells))
         lines.append(f"  {'column':<{wide}} {'value':>10} {'the rest says':>22} {'surprise':>10}")
         for c in self.cells:
-            value = "gap" if c.value is None else f"{c.value:.4g}"
-            surprise = "" if c.surprise is None else f"{c.surprise:+.1f} sd"
-            lines.append(f"  {c.column:<{wide}} {value:>10} {f'{c.expected:.4g} +- {c.sd:.2g}':>22} {surprise:>10}")
+            value, says, surprise = c.words()
+            lines.append(f"  {c.column:<{wide}} {value:>10} {says:>22} {surprise:>10}")
         return "\n".join(lines)
 
 
-# the maths --------------------------------------------------------------------------------------------
-class _Rows(NamedTuple):
-    """What one block yields; cells in the model's units."""
-
-    D2: Array
-    T2: Array
-    Q: Array
-    rank: NDArray[np.intp]
-    seen: NDArray[np.intp]
-    culprit: NDArray[np.intp]
-    surprise: Array
-    shift: Array  # (P r)_j / P_jj of the culprit: value minus expected
-    sd: Array
-    value: Array  # of the culprit, in the table's units
-
-
-def gaussian(model: LinearGaussian) -> tuple[Array, Array, Array]:
-    """W, mu and psi of a fitted model whose latent prior is N(0, I), in the frame's units."""
-    p = model.params_
-    if isinstance(p, Principal):
-        return p.W * np.sqrt(np.maximum(p.variance - p.psi[0], 0.0)), p.mu, p.psi
-    return p.W, p.mu, p.psi
-
-
-def distances(block: Block, W: Array, mu: Array, psi: Array) -> tuple[Array, Array, Array, NDArray[np.intp], Latent]:
-    """D2, T2, Q and the rank of the map within the seen cells, for every row of a block.
-
-    With G = W_o' Psi_o^-1 W_o: S = (I + G)^-1, so T2 = |z|^2 + z' G^+ z, and Q is the weighted sum of
-    squares left by the least-squares position z + G^+ z: sums of squares that cannot cancel.
-    """
-    latent = posterior(block.x, block.mask, W, mu, psi)
-    z = latent.mean
-    i, j = lower(W.shape[1])
-    V = W / psi[:, None]
-    m = None if block.mask is None else block.mask.astype(np.float64)
-    packed = (V.T @ W)[i, j][:, None] if m is None else (V[:, i] * W[:, j]).T @ m.T
-    values, U = np.linalg.eigh(unpack(packed, W.shape[1]))
-    held = values > RANK * values.max(axis=1, initial=0.0, keepdims=True)
-    inverse = np.where(held, 1.0 / np.where(held, values, 1.0), 0.0)
-    across = np.matmul(np.swapaxes(U, 1, 2), z[:, :, None])[:, :, 0]
-    more = np.matmul(U, (inverse * across)[:, :, None])[:, :, 0]
-    left = latent.rest - more @ W.T
-    if m is not None:
-        left *= m
-    Q = (left * left) @ (1.0 / psi)
-    T2 = (z * z).sum(axis=1) + (z * more).sum(axis=1)
-    D2 = (latent.rest * latent.rest) @ (1.0 / psi) + (z * z).sum(axis=1)
-    rank = np.broadcast_to(held.sum(axis=1), len(z))
-    return D2, T2, Q, rank, latent
-
-
-def surprises(latent: Latent, mask: Mask | None, W: Array, psi: Array) -> tuple[Array, Array]:
-    """(P r)_j / P_jj and 1 / sqrt(P_jj) of every cell: its distance from what the others say, and the sd.
-
-    P = Psi^-1 - Psi^-1 W S W' Psi^-1, so P r = rest / psi and P_jj = (1 - w_j' S w_j / psi_j) / psi_j. At a
-    gap the same words mean the fill: shift 0, variance w_j' S w_j + psi_j.
-    """
-    i, j = lower(W.shape[1])
-    twice = np.where(i == j, 1.0, 2.0)
-    spread = (latent.cov.T * twice) @ (W[:, i] * W[:, j]).T  # w_j' S w_j
-    free = np.maximum(1.0 - spread / psi, np.finfo(float).eps)
-    variance = psi / free
-    if mask is not None:
-        variance = np.where(mask, variance, spread + psi)
-    return latent.rest / free, np.sqrt(np.broadcast_to(variance, latent.rest.shape))
-
-
-def _judge(raw: Block, frame: Frame, W: Array, mu: Array, psi: Array) -> _Rows:
+def _judge(raw: Block, frame: Frame, W: Array, mu: Array, psi: Array) -> Culprits:
     block = frame.inward(raw)
     D2, T2, Q, rank, latent = distances(block, W, mu, psi)
     shift, sd = surprises(latent, block.mask, W, psi)
@@ -224,7 +227,7 @@ def _judge(raw: Block, frame: Frame, W: Array, mu: Array, psi: Array) -> _Rows:
     worst = np.argmax(size, axis=1)
     at = np.arange(block.rows), worst
     rank = np.minimum(rank, seen)
-    return _Rows(D2, T2, np.where(seen > rank, Q, 0.0), rank, seen, worst, shift[at] / sd[at], shift[at], sd[at],
+    return Culprits(D2, T2, np.where(seen > rank, Q, 0.0), rank, seen, worst, shift[at] / sd[at], shift[at], sd[at],
                  raw.x[at])
 
 
@@ -268,31 +271,36 @@ def odd_rows(model: LinearGaussian, X: Any, *, level: float = 0.95, row_names: A
     parts = [part for _, part in walk(lambda b: _judge(b, frame, W, mu, psi), source, Run())]
     if not parts:
         raise error("LD160", n=0, least=1)
-    rows = _Rows(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
-    D2 = Law(rows.D2, rows.seen, p_value(rows.D2, rows.seen))
-    T2 = Law(rows.T2, rows.rank, p_value(rows.T2, rows.rank))
-    Q = Law(rows.Q, rows.seen - rows.rank, p_value(rows.Q, rows.seen - rows.rank))
-    odd = false_discovery(D2.p, 1.0 - level) & (rows.seen > 0)
-    order = [int(k) for k in np.lexsort((-rows.D2, D2.p)) if odd[k]]  # far rows may share p = 0
-    cards = tuple(_odd_row(k, rows, (D2, T2, Q), source.columns, frame.scale, 1.0 - level, row_names) for k in order)
-    speaks = rows.seen > 0
-    return OddRows(D2, T2, Q, rows.seen, source.d, level, odd, cards, int((D2.p < 1.0 - level).sum()),
-                   (1.0 - level) * float(speaks.sum()))
+    rows = Culprits(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
+    D2, T2, Q = (Law(value, dof, p_value(value, dof)) for value, dof in (
+        (rows.D2, rows.seen), (rows.T2, rows.rank), (rows.Q, rows.seen - rows.rank)))
+    return picked(D2, T2, Q, Judged(rows, source.columns, frame.scale, row_names), level)
 
 
-def _odd_row(k: int, rows: _Rows, laws: tuple[Law, Law, Law], columns: tuple[str, ...], scale: Array, rate: float,
-             row_names: Any) -> OddRow:
-    D2, T2, Q = laws
+def picked(D2: Law, T2: Law, Q: Law, judged: Judged, level: float) -> OddRows:
+    """The rows whose D2 Benjamini and Hochberg's rule picks at rate 1 - level, oddest first, each with its reason."""
+    check_level(level)
+    seen, rate = judged.rows.seen, 1.0 - level
+    odd = false_discovery(D2.p, rate) & (seen > 0)
+    order = [int(k) for k in np.lexsort((-D2.value, D2.p)) if odd[k]]  # far rows may share p = 0
+    cards = tuple(_odd_row(k, judged, (D2, T2, Q), rate) for k in order)
+    return OddRows(D2, T2, Q, seen, len(judged.columns), level, odd, cards, int((D2.p < rate).sum()),
+                   rate * float((seen > 0).sum()), judged)
+
+
+def _odd_row(k: int, judged: Judged, laws: tuple[Law, Law, Law], rate: float) -> OddRow:
+    (D2, T2, Q), rows, columns = laws, judged.rows, judged.columns
     value, j, seen = float(rows.value[k]), int(rows.culprit[k]), int(rows.seen[k])
-    shift, sd, surprise = float(rows.shift[k] / scale[j]), float(rows.sd[k] / scale[j]), float(rows.surprise[k])
+    unit = float(judged.scale[j])
+    shift, sd, surprise = float(rows.shift[k]) / unit, float(rows.sd[k]) / unit, float(rows.surprise[k])
     left = max(float(rows.D2[k]) - surprise**2, 0.0)
     p_hidden = float(p_value(np.array(left), np.array(seen - 1)))
     defined = bool(Q.dof[k] > 0)
-    reason = (f"{columns[j]} {value:.4g}, expected {value - shift:.3g} +- {sd:.2g} ({surprise:+.1f} sd); "
-              + _hidden(p_hidden, rate))
+    reason = (f"{columns[j]} {figures(value, 4)}, expected {figures(value - shift)} +- {figures(sd, 2)} "
+              f"({surprise:+.1f} sd); " + _hidden(p_hidden, rate))
     if not defined:
         reason += "; Q is not defined: no more seen cells than dimensions"
-    return OddRow(k, _row_name(k, row_names), seen, float(rows.D2[k]), float(D2.p[k]), float(rows.T2[k]),
+    return OddRow(k, _row_name(k, judged.row_names), seen, float(rows.D2[k]), float(D2.p[k]), float(rows.T2[k]),
                   float(T2.p[k]), float(rows.Q[k]) if defined else None, float(Q.p[k]) if defined else None,
                   columns[j], value, value - shift, sd, surprise, p_hidden, reason)
 
@@ -360,7 +368,9 @@ def _sentence(name: str, cells: tuple[Cell, ...], hide: tuple[str, ...], p: floa
     if not hide:
         return f"Row {name} is ordinary (p {_p(p)})."
     worst = next(c for c in cells if c.column == hide[0])
-    says = f"{worst.column} is {worst.value:.4g}; the rest of the row says {worst.expected:.3g} +- {worst.sd:.2g}"
+    assert worst.value is not None
+    says = (f"{worst.column} is {figures(worst.value, 4)}; the rest of the row says {figures(worst.expected)}, "
+            f"sd {figures(worst.sd, 2)}")
     which = "that cell" if len(hide) == 1 else f"these {len(hide)} cells: {', '.join(hide)}"
     then = f"Hide {which}, and the row is ordinary (p {_p(after)})"
     return f"Row {name} is unlike what the model expects (p {_p(p)}): {says}. {then}."

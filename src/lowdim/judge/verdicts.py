@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 
 from scipy.special import bdtr
 
+from lowdim.data.collect import count
 from lowdim.judge.stability import DECIDES
+from lowdim.judge.words import no_summary
 
 ENOUGH = 3.0  # rows a dimension needs to be useful
 BAND = 0.05  # a coverage further out than chance allows at this level is called out
@@ -29,13 +31,17 @@ def dimension_sentence(found: Any) -> str:
     q, words = found.dims, found.jury.sentence
     asked = found.settings.dims
     if asked != "auto":
-        return f"You asked for {q} dimension{'' if q == 1 else 's'}; the judges say {words}."
+        return f"You asked for {count(q, 'dimension')}; the judges say {words}."
     if q == 0:
-        return "No shared structure found: the columns vary each for itself."
+        doubt = words.removeprefix("no shared structure found")
+        return f"No shared structure found: the columns vary each for itself{doubt}."
+    told = no_summary(found.jury, sum(card.share for card in found.axes[:2]))
+    more = f": {told} of the variation" if told else ""
     if str(q) != words.split(" ")[0]:
-        return f"Your table behaves as if it had {words} dimensions; the map uses {q}."
-    rest = words[len(str(q)):]
-    return f"Your table behaves as if it had {q} dimension{'s' if q != 1 else ''}{rest}."
+        head, _, doubt = words.partition(" (")
+        doubt = f" ({doubt}" if doubt else ""
+        return f"Your table behaves as if it had {head} dimensions{doubt}; the map uses {q}{more}."
+    return f"Your table behaves as if it had {count(q, 'dimension')}{words.removeprefix(str(q))}{more}."
 
 
 def axis_sentence(found: Any) -> str:
@@ -48,20 +54,19 @@ def fill_sentence(fills: Any) -> str:
 
 def odd_sentence(odd: Any) -> str:
     rate = 100 * (1 - odd.level)
+    below = f"{count(odd.below, 'row')} {'has' if odd.below == 1 else 'have'} p < {1 - odd.level:.2g}"
+    chance = f"{below}; about {odd.expected:.0f} expected by chance"
     if not odd.rows:
-        return f"No odd rows at a {rate:.3g}% false discovery rate."
+        return f"No odd rows at a {rate:.3g}% false discovery rate ({chance})."
     first = odd.rows[0]
     many = len(odd.rows)
-    head = "1 odd row" if many == 1 else f"{many} odd rows"
     lead = f"row {first.name}" if many == 1 else f"the oddest is row {first.name}"
-    below = f"{odd.below} row{' has' if odd.below == 1 else 's have'} p < {1 - odd.level:.2g}"
-    chance = f"{below}; about {odd.expected:.0f} expected by chance"
-    return f"{head}: {lead}, because {because(first)} ({chance})."
+    return f"{count(many, 'odd row')}: {lead}, because {because(first)} ({chance})."
 
 
 def because(row: Any) -> str:
-    """'bf_cm_ratio is 121.7; the rest of the row says 78.3 +- 6.5'"""
-    return f"{row.column} is {row.value:.4g}; the rest of the row says {row.expected:.3g} +- {row.sd:.2g}"
+    """'bf_cm_ratio is 121.7; the rest of the row says 78.3, sd 6.5'"""
+    return f"{row.column} is {row.value:.4g}; the rest of the row says {row.expected:.3g}, sd {row.sd:.2g}"
 
 
 def map_sentence(found: Any) -> str:
@@ -84,10 +89,12 @@ def trust_strip(found: Any) -> tuple[Check, ...]:
     random = None if gaps.gaps == 0 else not gaps.depends
     covered = bdtr(fills.held, fills.tried, fills.level) >= BAND / 2 if fills.tried else None
     return (
-        Check("enough rows", bool(enough), f"{n} rows for {q} dimensions of {found.table.d} columns"),
+        Check("enough rows", bool(enough),
+              f"{count(n, 'row')} for {count(q, 'dimension')} of {count(found.table.d, 'column')}"),
         Check("gaps plausible at random", random, gaps.sentence),
         Check("predicts hidden cells", None if not fills.tried else bool(fills.skill > 0.0),
-              f"{100 * fills.skill:.0f}% of the squared error of column means is removed"),
+              f"fills remove {100 * fills.skill:.0f}% of the squared error of column means (the fills' own model; "
+              f"the map's share is Q2, under dimensions)"),
         Check("intervals hold what they claim", None if covered is None else bool(covered),
               f"{fills.held} of {fills.tried} hidden cells, {100 * fills.level:.0f}% claimed"),
         Check("map is stable", None if q == 0 else steady.verdict == "steady", steady.sentence),

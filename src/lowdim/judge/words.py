@@ -15,17 +15,39 @@ def sentence(jury: Jury, weight: float) -> str:
     """'5', '5 (one judge says 4)', 'between 3 and 6' or 'no shared structure found'.
 
     One dissenting judge, another q that predicts hidden cells no worse, or an evidence weight below 0.95 is
-    said beside the number; two dissenting judges make it a range.
+    said beside the number; two dissenting judges make it a range. As many dimensions as columns allow are said
+    to be so: '9 (as many as 10 columns allow; one judge says 4)'.
     """
     dissent = [v for v in jury.votes if v != jury.q]
     if len(dissent) > 1:
-        return f"between {min(jury.votes)} and {max(jury.votes)}"
-    head = "no shared structure found" if jury.q == 0 else str(jury.q)
+        head, doubt = f"between {min(jury.votes)} and {max(jury.votes)}", ""
+    else:
+        head = "no shared structure found" if jury.q == 0 else str(jury.q)
+        doubt = _doubt(jury, dissent, weight)
+    told = "; ".join(filter(None, (_saturated(jury), doubt)))
+    return f"{head} ({told})" if told else head
+
+
+def _doubt(jury: Jury, dissent: list[int], weight: float) -> str:
     if dissent:
-        return f"{head} (one judge says {dissent[0]})"
+        return f"one judge says {dissent[0]}"
     if jury.no_worse:
-        return f"{head} ({_no_worse(jury)})"
-    return head if weight >= SURE else f"{head} (evidence weight {weight:.0%})"
+        return _no_worse(jury)
+    return "" if weight >= SURE else f"evidence weight {weight:.0%}"
+
+
+def _saturated(jury: Jury) -> str:
+    if not jury.saturated:
+        return ""
+    which = f"{jury.q} is as" if len({v for v in jury.votes if v != jury.q}) > 1 else "as"
+    return f"{which} many as {jury.columns} columns allow"
+
+
+def no_summary(jury: Jury, shown: float) -> str:
+    """What as many dimensions as columns mean; `shown` is the share of variation on a map of two axes."""
+    if not jury.saturated or jury.q < 3:  # two axes show all of two dimensions
+        return ""
+    return f"the table has no low-dimensional summary; a map of 2 axes shows {shown:.0%}"
 
 
 def _no_worse(jury: Jury) -> str:
@@ -46,7 +68,7 @@ def headline(jury: Jury) -> str:
     total = NUMBERS[len(jury.votes)] if len(jury.votes) < len(NUMBERS) else str(len(jury.votes))
     doubts = [f"{NUMBERS[k]} judge{'s' if k > 1 else ''} of {total} say{'' if k > 1 else 's'} {v}"
               for v, k in sorted(dissent.items())]
-    doubts += [_no_worse(jury)] if jury.no_worse else []
+    doubts = [*filter(None, [_saturated(jury)]), *doubts, *([_no_worse(jury)] if jury.no_worse else [])]
     return f"Dimensions: {jury.sentence.split(' (')[0]}" + (f"   ({'; '.join(doubts)})" if doubts else "")
 
 
@@ -61,9 +83,17 @@ def jury_text(jury: Jury) -> str:
         share = next((row.variance for row in jury.rows if row.q == jury.q), 0.0)
         lines += [f"  {share:.0%} of the variation is shared structure, {1.0 - share:.0%} is column-by-column noise",
                   "  (variance shared = 1 - noise variance of the fit with q dimensions / mean variance)."]
+        told = no_summary(jury, _plane(jury))
+        lines += [f"  As many dimensions as columns allow: {told} of the variance."] if told else []
     if jury.distances is not None:
         lines.append(f"  Spread check: {jury.distances.sentence[0].lower()}{jury.distances.sentence[1:]}")
     return "\n".join([*lines, *(f"  Note: {note}." for note in jury.notes)])
+
+
+def _plane(jury: Jury) -> float:
+    """The share of variance along the two longest axes."""
+    values = jury.eigenvalues.clip(min=0.0)
+    return float(values[:2].sum() / values.sum()) if values.sum() > 0 else 0.0
 
 
 def _row(row: Row, chosen: int) -> str:
@@ -86,5 +116,5 @@ def _judges(jury: Jury) -> list[str]:
     lines += [f"          absent: {j.name} ({j.detail})" for j in jury.judges if j.q is None]
     near = [c for c in jury.paired if abs(c.other - jury.q) == 1]
     if near:
-        lines.append(f"  Hidden cells, paired: {'; '.join(map(str, near))} (nats a cell, one standard error).")
+        lines.append(f"  Hidden cells, paired: {'; '.join(map(str, near))} (nats a cell, +- standard error).")
     return lines

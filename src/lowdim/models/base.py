@@ -19,6 +19,7 @@ from lowdim.data.block import Array, Block
 from lowdim.data.sink import Sink, as_sink
 from lowdim.data.source import Header, Source
 from lowdim.data.views import Chosen, Frame
+from lowdim.engine.checkpoint import remembered
 from lowdim.engine.fold import Run, walk
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost, plan
@@ -99,14 +100,20 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     # fitting -------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
-        """Fit the model to a table; `y` is ignored, a weight of 2 counts a row twice."""
+        """Fit the model to a table; `y` is ignored, a weight of 2 counts a row twice.
+
+        With `run=lowdim.Run(checkpoint="fit.ckpt")` that folder keeps what each pass found: after a crash, a kill or
+        Ctrl-C the same call goes on where it stopped, to the same bits. It stays when the fit is done, and the
+        same fit then takes no pass at all; delete it when it is no longer needed.
+        """
         run = Run() if run is None else run
         self._check_options()
         source = as_source(X, weight=sample_weight)
         if source.n < 2:
             raise error("LD160", n=source.n, least=2)
-        plan(type(self).__name__, self._cost(source.n, source.d), run)
-        fit, frame = self._fit(source, run)
+        plan(type(self).__name__, self._cost(source.n, source.d), run, source.leaf)
+        with remembered(self, source, run) as run:
+            fit, frame = self._fit(source, run)
         return self._keep(fit, frame, source.header)
 
     def _check_options(self) -> None:
@@ -166,15 +173,19 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if source.d != self.n_features_in_:
             raise error("LD220", got=source.d, want=self.n_features_in_, model=type(self).__name__, missing="")
 
-    def _each(self, f: Callable[[Block], Array], X: Any, out: Out = None) -> Array:
-        """The one loop of the row verbs: block -> f -> sink."""
+    def _each(self, f: Callable[[Block], Array], X: Any, out: Out = None, run: Run | None = None,
+              names: Callable[[Source], tuple[str, ...]] | None = None) -> Any:
+        """The one loop of the row verbs: block -> f -> sink; `names` are the columns of what comes out."""
         source = self._source(X)
         if source.n == 0:
             raise error("LD160", n=0, least=1)
-        sink = as_sink(out, source.n)
-        for start, rows in walk(f, source, Run()):
-            sink.write(start, rows)
+        with as_sink(out, source.n, names and names(source)) as sink:
+            for start, rows in walk(f, source, run or Run()):
+                sink.write(start, rows)
         return sink.close()
+
+    def _axis_names(self, source: Source) -> tuple[str, ...]:
+        return tuple(self.get_feature_names_out())
 
     def _latent(self, block: Block) -> Posterior:
         """The posterior of a block given in the table's units, its density in those units too."""
@@ -185,11 +196,11 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """The block's cells as the model sees them, in the table's units."""
         return self.frame_.outward(self._decode(self.params_, self._latent(block)).mean)
 
-    def transform(self, X: Any, *, out: Out = None) -> Array:
-        """Posterior mean of each row's position, n x q; gaps are welcome."""
+    def transform(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
+        """Posterior mean of each row's position, n x q; gaps are welcome, and `out` may be a file."""
         check_is_fitted(self)
         T = self._axes(self.params_)
-        return self._each(lambda b: product(self._scores(self._latent(b)), T), X, out)
+        return self._each(lambda b: product(self._scores(self._latent(b)), T), X, out, run, self._axis_names)
 
     def _scores(self, found: Posterior) -> Array:
         """The point estimate of each row's position."""
@@ -199,18 +210,18 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """`fit` and then `transform` of the same rows."""
         return self.fit(X, y, **how).transform(X)
 
-    def posterior(self, X: Any) -> Posterior:
+    def posterior(self, X: Any, *, run: Run | None = None) -> Posterior:
         """Mean and covariance of each row's position given its seen cells, and its log density."""
         source = self._source(X)
         if source.n == 0:
             raise error("LD160", n=0, least=1)
         T = self._axes(self.params_)
-        parts = [part for _, part in walk(lambda b: self._latent(b).turned(T), source, Run())]
+        parts = [part for _, part in walk(lambda b: self._latent(b).turned(T), source, run or Run())]
         return Posterior(*(np.concatenate(rows) for rows in zip(*parts, strict=True)))
 
-    def reconstruct(self, X: Any, *, out: Out = None) -> Array:
+    def reconstruct(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
         """What the model says every cell should be, seen or not."""
-        return self._each(lambda b: self._cells(b), X, out)
+        return self._each(self._cells, X, out, run, lambda source: source.columns)
 
     def inverse_transform(self, Z: Any) -> Array:
         """The cells that positions decode to."""
@@ -224,7 +235,7 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return self.frame_.outward(self._decode(self.params_, point).mean)
 
     def impute(self, X: Any, *, return_std: bool = False, draws: int | None = None, random_state: Any = 0,
-               out: Out = None) -> Any:
+               out: Out = None, run: Run | None = None) -> Any:
         """The table with its gaps filled; what was seen is kept to the bit.
 
         `return_std=True` adds the standard deviation of each fill (0 where seen): noise, the row's
@@ -237,12 +248,12 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             seed = seed_of(random_state)
             return np.stack([self._impute_draw(X, m, seed) for m in range(draws)])
 
-        def fill(b: Block) -> Array:
-            return b.x if b.mask is None else np.where(b.mask, b.x, self._cells(b))
-
-        std = self._each(self._fill_std, X) if return_std else None  # first: `out` may be X itself
-        filled = self._each(fill, X, out)
+        std = self._each(self._fill_std, X, run=run) if return_std else None  # first: `out` may be X itself
+        filled = self._each(self._fill, X, out, run, lambda source: source.columns)
         return (filled, std) if return_std else filled
+
+    def _fill(self, b: Block) -> Array:
+        return b.x if b.mask is None else np.where(b.mask, b.x, self._cells(b))
 
     def _fill_std(self, b: Block) -> Array:
         if b.mask is None:
@@ -272,14 +283,14 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         rngs = [np.random.default_rng([seed, i]) for i in range(n)]
         return self.frame_.outward(self._draw(self.params_, self._prior(self.params_, n), rngs))
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Any, *, run: Run | None = None) -> Array:
         """Log density of each row's seen cells."""
-        return self._each(lambda b: self._latent(b).log_density, X)
+        return self._each(lambda b: self._latent(b).log_density, X, run=run)
 
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
         """Mean log density of the rows."""
-        weight = as_source(X, weight=sample_weight).weight
-        return float(np.average(self.score_samples(X), weights=weight))
+        source = as_source(X, weight=sample_weight)
+        return float(np.average(self.score_samples(source, run=run), weights=source.weight))
 
     # files and faces -----------------------------------------------------------------------------
     def save(self, path: str | PathLike[str]) -> None:
@@ -291,13 +302,13 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         head = super().__repr__(N_CHAR_MAX)
-        return f"{head}\n{self.certificate_.text()}" if hasattr_fitted(self) else head
+        return f"{head}\n{self.certificate_.text()}" if is_fitted(self) else head
 
     def _repr_html_(self) -> str:
         import html
 
         head = f"<b>{html.escape(super().__repr__())}</b>"
-        return head + (self.certificate_.html() if hasattr_fitted(self) else "<p>not fitted</p>")
+        return head + (self.certificate_.html() if is_fitted(self) else "<p>not fitted</p>")
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
@@ -307,7 +318,7 @@ class LatentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return int(self._axes(self.params_).shape[1])
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr_fitted(self)
+        return is_fitted(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -342,7 +353,7 @@ def is_seed(value: Any) -> bool:
 SEED_WORDS = "None, a whole number >= 0, a numpy Generator or RandomState"
 
 
-def hasattr_fitted(model: LatentModel) -> bool:
+def is_fitted(model: LatentModel) -> bool:
     """Whether the model has been fitted."""
     return "params_" in vars(model)
 

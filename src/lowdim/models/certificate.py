@@ -30,7 +30,7 @@ class Certificate(NamedTuple):
         """The certificate as (name, text) pairs."""
         passes = "1 pass" if self.passes == 1 else f"{self.passes} passes"
         rows = [("solver", f"{self.solver}, {passes} over the table"),
-                ("converged", f"{'yes' if self.converged else 'NO'} ({self.reason})")]
+                ("converged", ("yes" if self.converged else "NO") + f" ({self.reason})" * (self.reason != "converged"))]
         if self.objective is not None:
             rows.append((self.objective_name, f"{self.objective:.6f}"))
         rows.append(("accuracy", f"residual {self.residual:.2g}, orthogonality {self.orthogonality:.2g}, "

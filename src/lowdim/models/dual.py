@@ -1,6 +1,7 @@
 """Dual probabilistic PCA: the loadings are integrated out and the positions are fitted."""
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -22,7 +23,7 @@ from lowdim.models.linear import COUNT, POSITIVE, TRUTH, WHOLE, LinearGaussian
 from lowdim.models.look import Look
 from lowdim.models.posterior import Posterior
 from lowdim.models.principal import Spectrum, principal
-from lowdim.models.start import closed_noise, on_floor, ppca_start
+from lowdim.models.start import Linear, closed_noise, on_floor, ppca_start
 
 
 class Dual(NamedTuple):
@@ -121,8 +122,11 @@ class DualPPCA(LinearGaussian):
         return V
 
     def _placed(self, params: Dual, source: Source, run: Run) -> Dual:
-        rows = [self._posterior(params, block).mean for _, block in walk(lambda b: b, source, run)]
+        rows = [z for _, z in walk(partial(self._place, params), source, run)]
         return params._replace(X=np.concatenate(rows))
+
+    def _place(self, params: Dual, block: Block) -> Array:
+        return self._posterior(params, block).mean
 
     # gaps: columns become the rows of an EM ------------------------------------------------------------
     def _with_gaps(self, seen: Look, run: Run) -> Fit:
@@ -131,18 +135,17 @@ class DualPPCA(LinearGaussian):
             raise error("LD230", problem="a dual model with gaps has no weights for rows: they are parameters",
                         n=seen.source.n)
         side = transposed(seen.source)
-        fit = em(self, self._start(seen), side, run)
+        fit = em(self, self._start(seen, run), side, run)
         params = self._loadings_of(self._canonical(fit.params, fit.stats.sums), side, run)
         if on_floor(params).any():
             warn("LD202", floor=float(params.psi[0]), q=self.n_components, rank=self.n_components)
         return fit._replace(params=params, passes=fit.passes + 3)  # its start, its turning, its loadings
 
-    def _start(self, seen: Look) -> Dual:  # type: ignore[override]
+    def _start(self, seen: Look, run: Run) -> Dual:  # type: ignore[override]
         """Positions of the rows under a start for the primal model, in units where loadings have unit variance."""
         start = ppca_start(seen, self.n_components)
         d, q = start.W.shape
-        rows = [z for _, z in walk(lambda b: posterior(b.x, b.mask, start.W, start.mu, start.psi).mean,
-                                   seen.source, Run())]
+        rows = [z for _, z in walk(partial(_primal_place, start), seen.source, run)]
         X = np.concatenate(rows) @ root(start.W.T @ start.W / d)
         cells = float(seen.columns.seen.sum())  # each row's position was fitted with q numbers
         return Dual(start.W, start.mu, start.psi, start.T, np.zeros((d, q + 1, q + 1)), start.low,
@@ -201,16 +204,10 @@ class DualPPCA(LinearGaussian):
         q, d, s2 = params.X.shape[1], len(params.mu), float(params.psi[0])
         W, V = np.zeros((d, q)), np.zeros((d, q + 1, q + 1))
 
-        def one(block: Block) -> None:
-            rows = slice(block.start, block.start + block.rows)
-            seen = np.ones_like(block.x, dtype=bool) if block.mask is None else block.mask
-            x = (block.x - params.mu[rows, None]) * seen
-            latent = posterior(x, seen, params.X, np.zeros(len(params.X)), np.full(len(params.X), s2))
-            W[rows], V[rows, :q, :q] = latent.mean, unpack(latent.cov, q)
-            V[rows, q, q] = s2 / np.maximum(seen.sum(axis=1), 1)
-
-        for _ in walk(one, side, run):
-            pass
+        for start, (mean, cov, seen) in walk(partial(_loadings, params), side, run):
+            rows = slice(start, start + len(mean))
+            W[rows], V[rows, :q, :q] = mean, unpack(cov, q)
+            V[rows, q, q] = s2 / np.maximum(seen, 1)
         flip = sign_rule(W)
         turn = np.append(flip, 1.0)
         X = params.X * flip
@@ -256,3 +253,17 @@ class DualPPCA(LinearGaussian):
     def _cost(self, n: int, d: int) -> Cost:
         cost = super()._cost(n, d)
         return cost._replace(peak=cost.peak + 8 * 3 * n * d, alternative="ProbabilisticPCA, which streams")
+
+
+# what walks the table: functions of arrays, so that any engine can send them elsewhere
+def _primal_place(start: Linear, block: Block) -> Array:
+    return posterior(block.x, block.mask, start.W, start.mu, start.psi).mean
+
+
+def _loadings(params: Dual, block: Block) -> tuple[Array, Array, Array]:
+    """Mean and packed covariance of each column's loadings, and how many of its cells are seen."""
+    rows, n = slice(block.start, block.start + block.rows), len(params.X)
+    seen = np.ones_like(block.x, dtype=bool) if block.mask is None else block.mask
+    x = (block.x - params.mu[rows, None]) * seen
+    latent = posterior(x, seen, params.X, np.zeros(n), np.full(n, float(params.psi[0])))
+    return latent.mean, latent.cov, seen.sum(axis=1)

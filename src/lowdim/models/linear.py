@@ -7,14 +7,14 @@ import numpy as np
 
 from lowdim.data.arrays import as_source
 from lowdim.data.block import Array, Block
-from lowdim.data.source import TILE_CELLS, Header, Source
-from lowdim.data.views import Frame, Framed
+from lowdim.data.source import KEEP_CELLS, Header, Source, tile_rows
+from lowdim.data.views import Frame, Framed, Stored
 from lowdim.engine.drive import em, online
 from lowdim.engine.fold import Run
-from lowdim.engine.merge import Moments
+from lowdim.engine.merge import Moments, stored_moments
 from lowdim.engine.merge import moments as moments_of
 from lowdim.engine.monitor import Fit
-from lowdim.engine.plan import Cost
+from lowdim.engine.plan import Cost, walking
 from lowdim.math.eigen import PASSES
 from lowdim.math.gaussian import LIGHT, Sums, expand, parameter_covariance, posterior, regress, sums
 from lowdim.math.linalg import align, lower, orthogonality, sign_rule
@@ -32,6 +32,9 @@ WHOLE = Rule(lambda v: isinstance(v, int | np.integer) and not isinstance(v, boo
 TRUTH = Rule(lambda v: isinstance(v, bool | np.bool_), "True or False")
 POSITIVE = Rule(lambda v: isinstance(v, int | float | np.number) and bool(v > 0), "a number > 0")
 COUNT = Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 1), "a whole number >= 1")
+
+
+USUAL = 12  # passes a table with a third of its cells missing usually takes (spec, algorithms)
 
 
 class LinearGaussian(LatentModel):
@@ -175,18 +178,27 @@ class LinearGaussian(LatentModel):
         return params.W
 
     # rows that come a few at a time ------------------------------------------------------------------
-    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, decay: float = 1.0) -> Self:
         """Add complete rows to those of earlier calls; the answer is that of all of them at once.
 
-        A model that was fitted with `fit` starts anew: `fit` keeps no moments to add to.
+        With `decay` below 1 each call makes the rows of earlier ones count that much less, so that the model
+        follows a table that drifts. A model that was fitted with `fit` starts anew: `fit` keeps no moments to
+        add to.
         """
         self._check_options()
+        if not 0.0 < decay <= 1.0:
+            raise error("LD210", option="decay", value=decay, allowed="a share in (0, 1]")
         source = self._arranged(as_source(X, weight=sample_weight))
         if source.n == 0:
             return self  # an empty batch says nothing, least of all where the origin should be
         each = self._own_units or self.standardize
-        frame, moments = vars(self).get("_online") or (frame_of(source.sample(SAMPLE), each), None)
-        blocks = map(Framed(source, frame).block, range(source.n_blocks))
+        frame, moments = vars(self).get("_online") or (
+            frame_of(source.sample(SAMPLE), each, origin=not source.light), None)
+        if moments is not None:
+            moments = moments._replace(n=moments.n * decay)
+        light = source.light and not frame.shift.any()
+        rows = Stored(source, frame) if light else Framed(source, frame)
+        blocks = map(rows.block, range(rows.n_blocks))
         with np.errstate(over="ignore", invalid="ignore"):
             moments = online(moments, blocks, self._absorb)
         assert moments is not None
@@ -214,7 +226,8 @@ class LinearGaussian(LatentModel):
             row, column = np.argwhere(~block.mask)[0]
             raise error("LD163", f"row {block.start + row + 1}, column {column + 1} of this batch", job="partial_fit",
                         why="rows with gaps need several passes", fix="fit(X), which takes gaps")
-        return moments_of(block) if m is None else m.merge(moments_of(block))
+        found = moments_of(block) if isinstance(block.x, np.ndarray) else stored_moments(block)
+        return found if m is None else m.merge(found)
 
     def _from_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
         raise NotImplementedError
@@ -242,17 +255,27 @@ class LinearGaussian(LatentModel):
     def _cost(self, n: int, d: int) -> Cost:
         asked = self.n_components
         q = min(int(asked), d) if isinstance(asked, int | np.integer) else min(n, d)
-        table, tile = 8 * n * d, 8 * 6 * min(max(TILE_CELLS, 256 * d), n * d)
-        if self._wide(n, d):
-            small = min(n, d)
-            peak = (3 * table if n < d else 0) + tile + 8 * 4 * (n * n if n < d else d * min(40 * (q + 8), d))
-        else:
-            small, peak = d, 8 * 12 * d * d + tile
-        peak += 8 * 4 * min(d * (q + 1) * (q + 2) // 2, LIGHT + d * (q + 1))
+        wide = self._wide(n, d)
         # The look (three where its sample missed huge cells), a gathered start (two), EM or Krylov, a last density.
-        passes = 6 + max(self.max_iter, PASSES if self._wide(n, d) else 1)
-        return Cost(passes, table * passes, peak,
-                    f"fewer columns or n_components, or a sample of rows (order {small} now)")
+        passes = 6 + max(self.max_iter, PASSES if wide else 1)
+        words = f"fewer columns or n_components, or a sample of rows (order {min(n, d) if wide else d} now)"
+        return Cost(passes, 8 * n * d * passes, self._peak(n, d, q, wide), words, min(USUAL, self.max_iter) + 2)
+
+    def _peak(self, n: int, d: int, q: int, wide: bool) -> int:
+        """Bytes at the worst moment: of the look, of the solve, or of an EM pass (counted in numbers, by hand)."""
+        tile, p = min(tile_rows(d), n), q * (q + 1) // 2
+        cells = tile * d
+        look = walking(n, d, 6 * cells, 6 * d if wide else 3 * d * d)
+        if wide:
+            basis = d * min(PASSES * (q + 8), d)
+            solve = 8 * (4 * n * d + 4 * n * n if n < d else 3 * basis) + walking(n, d, 4 * cells, d * (q + 8))
+        else:
+            solve = 8 * 9 * d * d + walking(n, d, 4 * cells, 0)  # an eigenproblem; or QR of a tile's triangle
+        outer = min(d * p, LIGHT)
+        em = walking(n, d, 8 * cells + (11 * p + 6 * q) * tile + outer, min(d * (p + q + 1), LIGHT) + d * (q + 4))
+        em += 8 * (4 * min(d * (q + 1) ** 2, 2 * LIGHT) + (0 if wide else 3 * d * d))
+        kept = 9 * n * d if n * d <= KEEP_CELLS else 0
+        return max(look, solve, em) + kept
 
     def _certify_em(self, fit: Fit, W: Array, boundary: tuple[str, ...], n: float) -> Certificate:
         """The certificate of an EM fit to n rows whose axes are the orthogonal columns of W.

@@ -7,9 +7,9 @@ import numpy as np
 
 from lowdim.data.block import Array, Block
 from lowdim.data.source import Source
-from lowdim.data.views import Frame, Framed
+from lowdim.data.views import Frame, Framed, Stored
 from lowdim.engine.fold import Run, fold
-from lowdim.engine.merge import Columns, Moments, Pairs, Survey, columns, survey
+from lowdim.engine.merge import Columns, Moments, Pairs, Survey, columns, stored_columns, stored_moments, survey
 from lowdim.math.linalg import EPS
 from lowdim.messages import error, warn
 from lowdim.models.limits import LARGEST
@@ -39,6 +39,11 @@ class Look(NamedTuple):
     def names(self) -> tuple[str, ...]:
         return self.source.columns
 
+    @property
+    def stored(self) -> Source | None:
+        """The stored cells of a light sparse table, in the frame."""
+        return Stored(self.source.source, self.frame) if isinstance(self.source, Framed) and self.source.light else None
+
 
 def look(source: Source, run: Run, *, standardize: bool, wide: bool, each: bool = False, ddof: int = 1) -> Look:
     """Survey a table. A wide one is surveyed column by column, any other by pairs of columns.
@@ -46,7 +51,7 @@ def look(source: Source, run: Run, *, standardize: bool, wide: bool, each: bool 
     `each=True` lets every column have a scale of its own, for models that do not mind.
     """
     each = each or standardize
-    frame = frame_of(source.sample(SAMPLE), each)
+    frame = frame_of(source.sample(SAMPLE), each, origin=not source.light)
     found, cols = _survey(source, frame, run, wide)
     passes = 1
     if not np.isfinite(cols.scatter).all():  # the sample missed the largest cells
@@ -63,6 +68,10 @@ def look(source: Source, run: Run, *, standardize: bool, wide: bool, each: bool 
 def _survey(source: Source, frame: Frame, run: Run, wide: bool) -> tuple[Survey | None, Columns]:
     framed = Framed(source, frame)
     with np.errstate(over="ignore", invalid="ignore"):
+        if source.light:
+            stored = Stored(source, frame)
+            cols = fold(stored_columns, stored, run)  # by itself: the diagonal of the moments may have lost digits
+            return None if wide else Survey(None, fold(stored_moments, stored, run), None), cols
         if wide:
             return None, fold(columns, framed, run)
         found = fold(survey, framed, run)
@@ -83,14 +92,17 @@ def _largest(source: Source, run: Run) -> Array:
         return fold(columns, source, run).size
 
 
-def frame_of(sample: Block, each: bool = False) -> Frame:
-    """An origin among the rows, and a power of two that brings huge or tiny numbers into range."""
+def frame_of(sample: Block, each: bool = False, origin: bool = True) -> Frame:
+    """An origin among the rows, and a power of two that brings huge or tiny numbers into range.
+
+    `origin=False` leaves zero where it is, for tables of which only the cells that are not zero are stored.
+    """
     x, mask = sample.x, sample.mask
     count = max(len(x), 1) if mask is None else np.maximum(mask.sum(axis=0), 1)
     largest = np.abs(x).max(axis=0, initial=0.0)
     size = _powers(largest, True)
     shift = (x if (size == 1.0).all() else x * size).sum(axis=0) / count / size
-    shift[largest > FAR] = 0.0  # differences of such numbers overflow, and so large a spread hides no digits
+    shift[(largest > FAR) | (not origin)] = 0.0  # differences of such numbers overflow, and so large a spread hides no digits
     off = x - shift
     if mask is not None:
         off *= mask

@@ -1,6 +1,7 @@
 """Principal component analysis: the linear-Gaussian model as its noise goes to zero."""
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -169,10 +170,15 @@ class PCA(LinearGaussian):
         had = float(seen.columns.variance.sum())
         if seen.gaps and had > 0.0 and variance.sum() > RUNAWAY * had:
             warn("LD217", times=f"{variance.sum() / had:.3g}")
-        density = fold(lambda b: Sum(_log_density(self._posterior(params, b), b)), seen.source, run)
+        density = fold(partial(self._density, params), seen.source, run)
         # one pass for the density, and one where a wide table was gathered to count its axes
         more_passes = 1 + int(not WHOLE.holds(self.n_components) and seen.pairs is None and seen.moments is None)
         return fit._replace(params=params, objective=float(density.value), passes=fit.passes + more_passes)
+
+    def _density(self, params: Principal, block: Block) -> Sum:
+        """The block's log density."""
+        rows = self._posterior(params, block).log_density
+        return Sum(np.asarray(rows.sum() if block.weight is None else block.weight @ rows))
 
     # rows ------------------------------------------------------------------------------------------
     def _posterior(self, params: Principal, block: Block) -> Posterior:  # type: ignore[override]
@@ -195,9 +201,9 @@ class PCA(LinearGaussian):
         spread = np.maximum(params.variance - params.psi[0], 0.0)
         return Posterior(np.zeros((n, len(spread))), np.tile(np.where(i == j, spread[i], 0.0), (n, 1)), np.zeros(n))
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Any, *, run: Run | None = None) -> Array:
         """Log density of each row's seen cells under probabilistic PCA."""
-        scores = super().score_samples(X)
+        scores = super().score_samples(X, run=run)
         if self.params_.psi[0] <= self.params_.low[0]:
             q = self.n_components_
             floor = squared(self.params_.psi[:1], float(self.frame_.report[0]))[0]
@@ -239,11 +245,6 @@ class PCA(LinearGaussian):
 
     def _loadings(self, params: Linear, frame: Frame) -> Array:
         return params.W
-
-
-def _log_density(found: Posterior, block: Block) -> Array:
-    rows = found.log_density
-    return np.asarray(rows.sum() if block.weight is None else block.weight @ rows)
 
 
 def _least_squares(params: Principal, x: Array, mask: Any) -> Array:

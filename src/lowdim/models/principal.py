@@ -6,6 +6,7 @@ All answer alike; the Gram-like ones hand over to QR or SVD where squaring would
 """
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from lowdim.data.block import Array, Block
 from lowdim.data.views import gather
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.merge import Moments, Sum, triangle
-from lowdim.math.eigen import block_krylov, largest, residual
+from lowdim.math.eigen import block_krylov, lanczos, largest, residual
 from lowdim.math.linalg import EPS, orthogonality, sign_rule, svd
 from lowdim.messages import warn
 from lowdim.models.look import Look
@@ -74,6 +75,8 @@ def principal(look: Look, k: int, run: Run, *, solver: str = "auto", seed: int =
     """The k largest principal axes of a complete table."""
     n, d = look.source.n, look.source.d
     name = choose(n, d, k) if solver == "auto" else solver
+    if solver == "auto" and name == "dual" and look.stored is not None and k <= min(n, d) // 20:
+        name = "krylov"  # the dual would fill in every zero
     if name == "krylov":
         return _krylov(look, k, run, seed) if k else _no_axes(look)
     if name == "dual" or (name == "covariance" and look.moments is None):
@@ -156,21 +159,25 @@ def _dual(look: Look, k: int) -> Spectrum:
 def _krylov(look: Look, k: int, run: Run, seed: int) -> Spectrum:
     """Each product with the covariance is one pass; nothing of order d^2 or n^2 is ever held."""
     mean, n = look.columns.mean, look.source.total
+    source = look.stored or look.source
 
     def operate(Q: Array) -> Array:
-        def product(block: Block) -> Sum:
-            y = block.x @ Q - mean @ Q
-            y = y if block.weight is None else y * block.weight[:, None]
-            return Sum(block.x.T @ y - np.multiply.outer(mean, y.sum(axis=0)))
+        return fold(partial(covariance_times, mean, Q), source, run).value / n
 
-        return fold(product, look.source, run).value / n
-
-    values, V, off, passes = block_krylov(operate, look.source.d, k, np.random.default_rng(seed), tol=RESIDUAL)
+    solve = block_krylov if look.stored is None else lanczos  # stored cells: products are cheap, wide bases are not
+    values, V, off, passes = solve(operate, source.d, k, np.random.default_rng(seed), tol=RESIDUAL)
     if off > RESIDUAL:
-        warn("LD209", solver="block Krylov", residual=off, tol=RESIDUAL)
+        warn("LD209", solver="Krylov", residual=off, tol=RESIDUAL)
     total = float(look.columns.variance.sum())
     tail = max(total - float(values.sum()), 0.0)
     return settled(Spectrum(values, V, mean, total, tail, n, 0, "krylov", passes, off, True))
+
+
+def covariance_times(mean: Array, Q: Array, block: Block) -> Sum:
+    """A block's share of n C Q, centred as it goes; Q may be one vector, the block one of stored cells."""
+    y = block.x @ Q - mean @ Q
+    y = y if block.weight is None else (y.T * block.weight).T
+    return Sum(block.x.T @ y - np.multiply.outer(mean, y.sum(axis=0)))
 
 
 def _no_axes(look: Look) -> Spectrum:

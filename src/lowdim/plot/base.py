@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 
 from lowdim.data.collect import count as count  # every plot module takes its words from here
-from lowdim.data.safe import csv_text
+from lowdim.data.safe import csv_cell, csv_text
 from lowdim.messages import error
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#0
 SHAPES = ("o", "s", "^", "D", "v", "P", "X", "*")
 GREY, INK, PAPER = "#767676", "#1b1b1b", "#ffffff"
 SEQUENTIAL, DIVERGING = "cividis", "RdBu_r"
+ENDINGS = (".svg", ".csv", ".png", ".pdf")
 LONGEST = 24  # characters of a name on a chart; the numbers behind it keep the whole name
 STYLE: Any = {
     "svg.hashsalt": "lowdim", "svg.fonttype": "none", "font.size": 10.0, "font.family": "sans-serif",
@@ -64,18 +65,17 @@ class Plot:
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the plot; the ending of the path says how."""
-        path = Path(path)
-        if path.suffix not in (".svg", ".csv", ".png", ".pdf"):
-            raise error("LD210", option="path", value=str(path), allowed="a name that ends in .svg, .png, .pdf or .csv")
-        if path.suffix == ".svg":
-            path.write_text(self.svg(), encoding="utf-8")
-        elif path.suffix == ".csv":
-            path.write_text(self.csv(), encoding="utf-8")
-        else:
-            # a creation date would make the same plot differ from one day to the next
-            bare = {"CreationDate": None} if path.suffix in (".pdf", ".ps", ".eps") else {}
-            with style():
-                self.figure.savefig(path, dpi=150, metadata=bare)
+        path = check_picture(path)
+        try:
+            if path.suffix in (".svg", ".csv"):
+                path.write_text(self.svg() if path.suffix == ".svg" else self.csv(), encoding="utf-8")
+            else:
+                # a creation date would make the same plot differ from one day to the next
+                bare = {"CreationDate": None} if path.suffix == ".pdf" else {}
+                with style():
+                    self.figure.savefig(path, dpi=150, metadata=bare)
+        except OSError as cause:
+            raise error("LD304", path=path, problem=cause.strerror or str(cause)) from cause
         return path
 
     def columns(self) -> dict[str, np.ndarray]:
@@ -95,7 +95,7 @@ class Plot:
         length = max((len(value) for value in columns.values()), default=0)
         lines = [",".join(csv_text(str(key)) for key in columns)]
         for i in range(length):
-            lines.append(",".join(_cell(value[i]) if i < len(value) else "" for value in columns.values()))
+            lines.append(",".join(csv_cell(value[i]) if i < len(value) else "" for value in columns.values()))
         return "\n".join(lines) + "\n"
 
     def _repr_svg_(self) -> str:
@@ -105,12 +105,20 @@ class Plot:
         return f"Plot {self.name}: {self.sentence}"
 
 
-def _cell(value: Any) -> str:
-    if isinstance(value, str | np.str_):
-        return csv_text(str(value))
-    if isinstance(value, float | np.floating):
-        return "" if np.isnan(value) else repr(float(value))
-    return str(value)
+def check_picture(path: str | PathLike[str]) -> Path:
+    """A path that a plot can be written to: its ending is known and its folder exists."""
+    path = Path(path)
+    if path.suffix not in ENDINGS:
+        raise error("LD210", option="path", value=str(path), allowed="a name that ends in .svg, .png, .pdf or .csv")
+    return check_folder(path)
+
+
+def check_folder(path: str | PathLike[str]) -> Path:
+    """A path whose folder exists: to be asked before long work."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise error("LD304", path=path, problem=f"there is no folder '{path.parent}'")
+    return path
 
 
 @contextmanager
@@ -247,8 +255,9 @@ def label_axes(ax: Axes, x: str = "", y: str = "", title: str = "") -> None:
     ax.set_title(title)
 
 
-def place_labels(ax: Axes, points: np.ndarray, texts: Sequence[str], *, size: float = 8.0) -> None:
-    """Write texts beside their points (in data units) so that none lies on another.
+def place_labels(ax: Axes, points: np.ndarray, texts: Sequence[str], *, size: float = 8.0,
+                 avoid: np.ndarray | None = None) -> None:
+    """Write texts beside their points (in data units) so that none lies on another, nor on the points of `avoid`.
 
     Greedy and deterministic: each text tries the places around its point, near before far, and takes the
     first that is free; widths are estimated at 0.6 of the size a character, which is wide enough.
@@ -261,6 +270,8 @@ def place_labels(ax: Axes, points: np.ndarray, texts: Sequence[str], *, size: fl
     span = np.array([box.width * inches[0], box.height * inches[1]]) * 72.0  # the axes in points
     (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
     taken: list[tuple[float, float, float, float]] = []
+    for x, y in [] if avoid is None else (avoid - (x0, y0)) / (x1 - x0, y1 - y0) * span:
+        taken.append((x - 1.5, x + 1.5, y - 1.5, y + 1.5))
     for point, text in zip(points, texts, strict=True):
         at = (point - (x0, y0)) / (x1 - x0, y1 - y0) * span
         wide, high = 0.6 * size * len(text), 1.25 * size

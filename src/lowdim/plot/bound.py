@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lowdim.judge.fills import LEVELS
 from lowdim.messages import error
 from lowdim.plot.base import Plot
+from lowdim.plot.colour import chosen, rows_named
 from lowdim.plot.gallery import GALLERY
+from lowdim.plot.map import NAMED, POINTS
 
 if TYPE_CHECKING:
     from lowdim.analysis import Analysis
@@ -50,7 +53,7 @@ class Plots:
 
     def gap_pairs(self, **how: Any) -> Plot:
         t = self._found.table
-        return self._call("gap_pairs", ~np.isnan(t.X), t.names, values=t.X, **how)
+        return self._call("gap_pairs", ~np.isnan(t.X), t.names, report=self._found.gaps, **how)
 
     # how many dimensions ---------------------------------------------------------------------------
     def scree(self, **how: Any) -> Plot:
@@ -88,13 +91,21 @@ class Plots:
                           compared=law.compared, law=law.independent_variance / law.mean**2, **how)
 
     # the map and its axes --------------------------------------------------------------------------
-    def map(self, **how: Any) -> Plot:
+    def map(self, *, color: Any = None, labels: Any = "odd", axes: tuple[int, int] = (0, 1), **how: Any) -> Plot:
+        """Rows on two axes (positions from 0), coloured by a column's name or by one value a row.
+
+        Without `color` the first label column colours a table of up to 3,000 rows. `labels` says which rows are
+        named: "odd", "none", or a list of row names or positions.
+        """
         f, t = self._found, self._found.table
         self._axes(2, "map")
-        label = next(iter(t.labels.items()), (None, None))
-        how = {"labels": label[1], "label_name": label[0] or "", **how}
-        return self._call("map", f.posterior, shares=[card.share for card in f.axes], row_names=t.row_names,
-                          gap_rows=np.isnan(t.X).any(axis=1), odd_rows=[r.row for r in f.odd.rows], **how)
+        if color is None and t.n <= POINTS:
+            color = next(iter(t.labels), None)
+        values, name = (None, "") if color is None else chosen(t, color)
+        odd = [r.row for r in f.odd.rows]
+        return self._call("map", f.posterior, axes=axes, shares=[card.share for card in f.axes],
+                          row_names=t.row_names, gap_rows=np.isnan(t.X).any(axis=1), odd_rows=odd, color=values,
+                          color_name=name, named=rows_named(t.row_names, labels, odd, NAMED), **how)
 
     def biplot(self, **how: Any) -> Plot:
         self._axes(2, "biplot")
@@ -142,7 +153,8 @@ class Plots:
     def calibration(self, **how: Any) -> Plot:
         f = self._found.fills
         return self._call("calibration", [c.held for c in f.columns], [c.tried for c in f.columns],
-                          [c.column for c in f.columns], level=f.level, **how)
+                          [c.column for c in f.columns], level=f.level, levels=LEVELS,
+                          shares=f.coverage(LEVELS) if f.tried else None, **how)
 
     def control(self, **how: Any) -> Plot:
         o = self._found.odd

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lowdim.data.block import Array, Mask
+from lowdim.judge.gaps import GapReport
 from lowdim.judge.odd import false_discovery
 from lowdim.plot.base import DIVERGING, GREY, INK, PAPER, Plot, blank, count, drawn, headline, number, quoted, short
 from lowdim.plot.table import worst
@@ -20,13 +20,13 @@ MANY = 50.0  # rows expected to meet beyond which the middle of the law is as go
 
 
 @drawn
-def gap_pairs(mask: Mask, names: Sequence[str], *, values: Array | None = None, most: int = 20) -> Plot:
+def gap_pairs(mask: Mask, names: Sequence[str], *, report: GapReport | None = None, most: int = 20) -> Plot:
     """Which gaps come together: the correlation of every two columns' gaps, and what chance would give.
 
     With n rows, a and b gaps, the number of rows with both is hypergeometric if gaps fall independently; a
     pair is named where more of them meet than chance gives, false discoveries held at 5 % (Benjamini and
-    Hochberg 1995). With `values`, the hint also says whether rows with a gap differ in the other columns,
-    which gaps left completely at random do not (Little 1988). That they are not at random in a way that
+    Hochberg 1995). With `report` (judge/gaps.py) the sentence also says whether rows with a gap differ in the other
+    columns, which gaps left completely at random do not (Little 1988). That they are not at random in a way that
     depends on the missing number itself, no table can show.
 
     >>> seen = np.ones((40, 3), dtype=bool)
@@ -40,7 +40,7 @@ def gap_pairs(mask: Mask, names: Sequence[str], *, values: Array | None = None, 
     both, phi, p = _together(G)
     i, j = np.tril_indices(len(some), -1)
     found = false_discovery(p[i, j], FALSE_DISCOVERY)
-    hint, tied = _value_hint(hole, some, values, names)
+    hint, tied = _value_hint(report)
     title, sentence = _pair_words([names[int(k)] for k in some], both, G.sum(axis=0), len(G), (i, j, found), p)
     figure = blank(6.4, 4.0 if len(some) <= 10 else 5.6)
     ax = figure.subplots()
@@ -70,27 +70,15 @@ def _together(G: Array) -> tuple[Array, Array, Array]:
     return both, phi, p
 
 
-def _value_hint(hole: Mask, some: NDArray[np.int_], values: Array | None, names: Sequence[str]) -> tuple[str, int]:
-    """Whether rows with a gap in one column have other values elsewhere (Student's t, false discoveries at 5 %)."""
-    if values is None:
+def _value_hint(report: GapReport | None) -> tuple[str, int]:
+    """Whether rows with a gap in one column have other values elsewhere, as the report on the gaps found."""
+    if report is None or not report.tested:
         return "", 0
-    from scipy.stats import ttest_ind_from_stats
-
-    X = np.where(hole, np.nan, values)
-    p, pair = [], []
-    for j in some:
-        for k in range(X.shape[1]):
-            inside, outside = (x[np.isfinite(x)] for x in (X[hole[:, j], k], X[~hole[:, j], k]))
-            if k != j and min(len(inside), len(outside)) >= 5 and inside.std() > 0 and outside.std() > 0:
-                p.append(float(ttest_ind_from_stats(inside.mean(), inside.std(ddof=1), len(inside), outside.mean(),
-                                                    outside.std(ddof=1), len(outside)).pvalue))
-                pair.append((j, k))
-    found = false_discovery(np.array(p), FALSE_DISCOVERY)
-    if not found.any():
+    if not report.depends:
         return " Rows with and without gaps have similar values elsewhere, as gaps at random would.", 0
-    j, k = pair[int(np.argmin(p))]
-    return (f" Rows with a gap in {quoted(names[j])} have other values of {quoted(names[k])}: gaps are not "
-            "completely at random."), int(found.sum())
+    first = report.depends[0]
+    return (f" Rows with a gap in {quoted(first.column)} have other values of {quoted(first.on)}: gaps are not "
+            "completely at random."), len(report.depends)
 
 
 def _pair_words(names: list[str], both: Array, per: Array, n: int, pairs: tuple[Any, Any, Mask],

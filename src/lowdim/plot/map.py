@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from lowdim.plot.base import (
     INK,
     PAPER,
     SEQUENTIAL,
-    SHAPES,
     Plot,
     blank,
     count,
@@ -28,44 +27,40 @@ from lowdim.plot.base import (
     quoted,
     short,
 )
+from lowdim.plot.colour import Groups, draw_groups, edge, groups, legend_marks
+from lowdim.plot.marks import POINTS as POINTS  # rows drawn as points; of more, a density
+from lowdim.plot.marks import spread_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 ALL_ELLIPSES = 300  # rows; of more, only those with gaps or odd ones get an ellipse
-POINTS = 3000  # rows drawn as points; of more, a density
 CELLS = (80, 60)  # of the density image
 LEVEL = 0.90  # of every row's ellipse
-KINDS = len(SHAPES)
-
-
-class Groups(NamedTuple):
-    """How rows are told apart: a kind each (with its names), or a number each (with its name)."""
-
-    kind: NDArray[np.int_]
-    names: tuple[str, ...]
-    value: Array | None = None
+NAMED = 10  # odd rows named on a map
+CROWD = 60  # ellipses from which they are drawn lightly
 
 
 @drawn
 def map_rows(posterior: Posterior, *, axes: tuple[int, int] = (0, 1), shares: Sequence[float] | Array,
-             row_names: Sequence[str] | None = None, labels: Any = None, label_name: str = "",
-             gap_rows: Any = None, odd_rows: Sequence[int] | None = None, t2_level: float = 0.95,
+             row_names: Sequence[str] | None = None, color: Any = None, color_name: str = "", gap_rows: Any = None,
+             odd_rows: Sequence[int] | None = None, named: Sequence[int] | None = None, t2_level: float = 0.95,
              spread: Array | None = None) -> Plot:
     """Rows on two axes; each ellipse is where 90 % of that row's position lies, given its gaps.
 
     A row's ellipse has half-axes sqrt(chi2_2(0.9) v), v the eigenvalues of its 2 x 2 posterior covariance S.
     The dashed T2 limit is z' B^-1 z = chi2_2(t2_level): B is the covariance of complete rows' positions,
     I - S of the best known row unless `spread` gives it (for principal components: diag(explained_variance_)).
-    `shares` are the axes' shares of the variation; what is missing to 1 is noise. `odd_rows` (positions) are
-    named; `labels` are kinds or numbers; `gap_rows` is True for rows with gaps.
+    `shares` are the axes' shares of the variation; what is missing to 1 is noise. `color` are kinds or numbers,
+    one a row; `gap_rows` is True for rows with gaps; the rows at `named` (else the odd ones) are named. Of more
+    than 3,000 rows a density is drawn, or, where they are coloured, 3,000 of them spread over the table.
 
     >>> post = Posterior(np.zeros((3, 2)), np.tile([0.1, 0.0, 0.2], (3, 1)), np.zeros(3))
     >>> map_rows(post, shares=[0.5, 0.2]).data["half_axis"].round(2)[0].tolist()
     [0.96, 0.68]
     """
-    a, b = axes
+    a, b = check_axes(axes, posterior.mean.shape[1])
     share = np.asarray(shares, dtype=np.float64)
     xy = np.ascontiguousarray(posterior.mean[:, [a, b]])
     n = len(xy)
@@ -74,26 +69,52 @@ def map_rows(posterior: Posterior, *, axes: tuple[int, int] = (0, 1), shares: Se
     odd = np.array([] if odd_rows is None else odd_rows, dtype=int)
     half, angle = ellipses(cov)
     limit, turn = _limit(cov, spread, (a, b), t2_level)
-    groups = _groups(labels, n, label_name)
+    kinds = groups(color, n, color_name)
     figure, ax, strip = _frame()
-    drawn_rows = _with_ellipse(gap, odd, half, n)
-    _draw_rows(ax, xy, groups, gap)
-    _draw_ellipses(ax, xy, half, angle, drawn_rows, groups)
+    around, dots = _with_ellipse(gap, odd, half, n), _dots(n, odd, color is not None)
+    draw_groups(ax, xy, kinds, gap, dots) if len(dots) else _density(ax, xy)
+    _draw_ellipses(ax, xy, half, angle, around, odd, kinds, len(dots) == 0)
     _draw_limit(ax, limit, turn, t2_level)
-    named = odd[:10]
+    named_rows = odd[:NAMED] if named is None else np.asarray(named, dtype=int)
     inside = _t2(xy, limit, turn) <= 1.0
     _finish(ax, xy, half, limit, (a, b), share)
-    _legend(ax, groups, gap, len(drawn_rows), n)
+    _legend(ax, legend_marks(kinds, gap) if len(dots) else [], len(around), n, len(dots) == 0, len(odd) > 0)
     _draw_left_out(strip, share, (a, b))
-    place_labels(ax, xy[named], [short(i + 1 if row_names is None else row_names[i], 14) for i in named])
+    place_labels(ax, xy[named_rows], [short(i + 1 if row_names is None else row_names[i], 14) for i in named_rows])
     title, sentence = _map_words(share, (a, b), n, int(gap.sum()), half, gap, float(inside.mean()), t2_level)
     headline(figure, title)
-    names = np.array([str(i + 1) if row_names is None else str(row_names[i]) for i in range(n)])
-    data = {"row": names, "position": xy, "half_axis": half, "angle": np.degrees(angle), "has_gaps": gap,
-            "has_ellipse": np.isin(np.arange(n), drawn_rows), "inside_limit": inside,
-            "limit_half_axis": limit, "limit_angle": np.degrees(turn),
-            "share": _left_out(share, (a, b))}
-    return Plot("map", figure, title=title, sentence=sentence, data=data)
+    data = {"row": np.array([str(i + 1) if row_names is None else str(row_names[i]) for i in range(n)]),
+            "position": xy, "half_axis": half, "angle": np.degrees(angle), "has_gaps": gap,
+            "has_ellipse": np.isin(np.arange(n), around), "inside_limit": inside, "limit_half_axis": limit,
+            "limit_angle": np.degrees(turn), "share": _left_out(share, (a, b)),
+            **({} if color is None else {"color": kinds.shown()})}
+    return Plot("map", figure, title=title, sentence=sentence + _drawn_words(n, dots, around) + kinds.words, data=data)
+
+
+def check_axes(axes: tuple[int, int], q: int) -> tuple[int, int]:
+    """Two different axes by position, or the error that says which there are."""
+    pair = tuple(axes) if isinstance(axes, Sequence | np.ndarray) else ()
+    whole = all(isinstance(k, int | np.integer) and 0 <= k < q for k in pair)
+    if len(pair) != 2 or not whole or pair[0] == pair[1]:
+        raise error("LD210", option="axes", value=axes,
+                    allowed=f"two different positions from 0 (axis 1) to {q - 1} (axis {q})")
+    return int(pair[0]), int(pair[1])
+
+
+def _dots(n: int, odd: NDArray[np.int_], coloured: bool) -> NDArray[np.intp]:
+    """Positions of the rows drawn one by one: all where they are few, some where they are coloured, else none."""
+    if n <= POINTS:
+        return np.arange(n)
+    return np.union1d(spread_out(n, POINTS), odd).astype(np.intp) if coloured else np.array([], dtype=np.intp)
+
+
+def _drawn_words(n: int, dots: NDArray[np.intp], around: NDArray[np.int_]) -> str:
+    """What of a long table is drawn."""
+    if n <= POINTS:
+        least = f" Ellipses are drawn for {count(len(around), 'row')}: odd ones and the least certain."
+        return "" if len(around) in (0, n) else least
+    ringed = f"; only {count(len(around), 'odd row')} with an ellipse" if len(around) else ""
+    return f" {len(dots):,} of {n:,} rows are drawn{ringed}." if len(dots) else f" Rows are drawn as a density{ringed}."
 
 
 def ellipses(cov: Array, level: float = LEVEL) -> tuple[Array, Array]:
@@ -123,24 +144,6 @@ def _t2(xy: Array, half: Array, angle: float) -> Array:
     return ((xy @ turn / np.where(half > 0, half, np.inf)) ** 2).sum(axis=1)
 
 
-def _groups(labels: Any, n: int, name: str) -> Groups:
-    """Kinds by how common they are (beyond the shapes we have: 'other'), or numbers where there are many."""
-    if labels is None:
-        return Groups(np.zeros(n, dtype=int), ())
-    raw = np.asarray(labels)
-    if raw.dtype.kind in "fiu" and len(np.unique(raw[np.isfinite(raw.astype(float))])) > KINDS:
-        return Groups(np.zeros(n, dtype=int), (name,), raw.astype(np.float64))
-    text = np.array(["(gap)" if v is None or v != v else str(v) for v in raw.tolist()])
-    kinds, which, many = np.unique(text, return_inverse=True, return_counts=True)
-    order = np.argsort(-many, kind="stable")
-    rank = np.empty(len(kinds), dtype=int)
-    rank[order] = np.arange(len(kinds))
-    names = [str(kinds[k]) for k in order]
-    if len(kinds) > KINDS:
-        names = [*names[: KINDS - 1], f"other ({len(kinds) - KINDS + 1} kinds)"]
-    return Groups(np.minimum(rank[which.ravel()], KINDS - 1), tuple(names))
-
-
 def _with_ellipse(gap: Any, odd: NDArray[np.int_], half: Array, n: int) -> NDArray[np.int_]:
     """All rows where they are few; else odd rows and those with gaps, the least certain first."""
     if n < ALL_ELLIPSES:
@@ -158,51 +161,34 @@ def _frame() -> tuple[Figure, Axes, Axes]:
     return figure, ax, strip
 
 
-def _draw_rows(ax: Axes, xy: Array, groups: Groups, gap: Any) -> None:
-    n = len(xy)
+def _density(ax: Axes, xy: Array) -> None:
     figure = ax.get_figure(root=True)
     assert figure is not None
-    if n > POINTS:
-        counts, x, y = np.histogram2d(xy[:, 0], xy[:, 1], bins=CELLS)
-        shown = np.where(counts > 0, np.log10(np.maximum(counts, 1)), np.nan).T
-        image = ax.imshow(shown, origin="lower", extent=(x[0], x[-1], y[0], y[-1]), aspect="auto", cmap=SEQUENTIAL)
-        ticks = np.arange(int(np.ceil(np.nanmax(shown))) + 1)
-        figure.colorbar(image, ax=ax, ticks=ticks, label="rows a cell", shrink=0.8).set_ticklabels(
-            [f"{10**k:,}" for k in ticks])
-        return
-    size = 20.0 if n <= 300 else 9.0
-    if groups.value is not None:
-        colours = _shades(figure, ax, groups.value, groups.names[0])
-        for part, hollow in ((~gap, False), (gap, True)):
-            ax.scatter(xy[part, 0], xy[part, 1], s=size, facecolors=PAPER if hollow else colours[part],
-                       edgecolors=colours[part], linewidths=1.0, zorder=3)
-        return
-    for k in range(max(1, len(groups.names))):
-        for part, hollow in (((groups.kind == k) & ~gap, False), ((groups.kind == k) & gap, True)):
-            ax.scatter(xy[part, 0], xy[part, 1], s=size, marker=SHAPES[k], zorder=3, linewidths=1.0,
-                       facecolors=PAPER if hollow else COLOURS[k], edgecolors=COLOURS[k])
+    counts, x, y = np.histogram2d(xy[:, 0], xy[:, 1], bins=CELLS)
+    shown = np.where(counts > 0, np.log10(np.maximum(counts, 1)), np.nan).T
+    image = ax.imshow(shown, origin="lower", extent=(x[0], x[-1], y[0], y[-1]), aspect="auto", cmap=SEQUENTIAL)
+    ticks = np.arange(int(np.ceil(np.nanmax(shown))) + 1)
+    figure.colorbar(image, ax=ax, ticks=ticks, label="rows a cell", shrink=0.8).set_ticklabels(
+        [f"{10**k:,}" for k in ticks])
 
 
-def _shades(figure: Figure, ax: Axes, value: Array, name: str) -> Array:
-    """A colour for every number (grey for none), and the bar that explains them."""
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize, to_rgba
-
-    shade = ScalarMappable(Normalize(float(np.nanmin(value)), float(np.nanmax(value))), SEQUENTIAL)
-    figure.colorbar(shade, ax=ax, label=short(name), shrink=0.8)
-    return np.where(np.isfinite(value)[:, None], shade.to_rgba(value), to_rgba(GREY))
-
-
-def _draw_ellipses(ax: Axes, xy: Array, half: Array, angle: Array, rows: NDArray[np.int_], groups: Groups) -> None:
+def _draw_ellipses(ax: Axes, xy: Array, half: Array, angle: Array, rows: NDArray[np.int_], odd: NDArray[np.int_],
+                   kinds: Groups, density: bool) -> None:
     from matplotlib.collections import EllipseCollection
 
     if not len(rows):
         return
-    colours = [COLOURS[k] if groups.value is None else GREY for k in groups.kind[rows]]
-    ax.add_collection(EllipseCollection(
-        2 * half[rows, 0], 2 * half[rows, 1], np.degrees(angle[rows]), units="xy", offsets=xy[rows],
-        offset_transform=ax.transData, facecolors="none", edgecolors=colours, linewidths=0.6, alpha=0.55, zorder=2))
-    if len(xy) > POINTS:
+    many = len(rows) > CROWD  # a crowd of ellipses is shade, not lines; the odd ones stand out of it
+    for part, width, alpha in ((~np.isin(rows, odd), 0.4 if many else 0.6, 0.3 if many else 0.55),
+                               (np.isin(rows, odd), 1.0, 0.9)):
+        some = rows[part]
+        if not len(some):
+            continue
+        colours = [edge(kinds.look(k)[0]) if kinds.value is None else GREY for k in kinds.kind[some]]
+        ax.add_collection(EllipseCollection(
+            2 * half[some, 0], 2 * half[some, 1], np.degrees(angle[some]), units="xy", offsets=xy[some], zorder=2,
+            offset_transform=ax.transData, facecolors="none", edgecolors=colours, linewidths=width, alpha=alpha))
+    if density:
         ax.scatter(xy[rows, 0], xy[rows, 1], s=20, marker="D", facecolors=PAPER, edgecolors=COLOURS[3], zorder=4)
 
 
@@ -226,21 +212,16 @@ def _finish(ax: Axes, xy: Array, half: Array, limit: Array, axes: tuple[int, int
         ax.set(**{f"{which}label": f"axis {k + 1}{part}"})
 
 
-def _legend(ax: Axes, groups: Groups, gap: Any, with_ellipse: int, n: int) -> None:
+def _legend(ax: Axes, marks: list[Any], with_ellipse: int, n: int, density: bool, bold: bool) -> None:
     """What every mark is; ellipses say which kind they are."""
     from matplotlib.lines import Line2D
 
-    def mark(shape: str, colour: str, text: str, *, hollow: bool = False) -> Line2D:
-        return Line2D([], [], marker=shape, ls="", color=colour, mfc=PAPER if hollow else colour, label=text, ms=5)
-
-    marks = [] if groups.value is not None or n > POINTS else [
-        mark(SHAPES[k], COLOURS[k], short(text)) for k, text in enumerate(groups.names)]
-    if np.any(gap) and n <= POINTS:
-        marks.append(mark("o", GREY if groups.names else COLOURS[0], "hollow: row with gaps", hollow=True))
-    if n > POINTS and with_ellipse:
-        marks.append(mark("D", COLOURS[3], "odd row", hollow=True))
+    marks = list(marks)
+    if density and with_ellipse:
+        marks.append(Line2D([], [], marker="D", ls="", color=COLOURS[3], mfc=PAPER, label="odd row", ms=5))
     if with_ellipse:
         few = "" if with_ellipse == n else f" ({with_ellipse} rows)"
+        few += "; bold: odd row" if bold and not density else ""
         marks.append(Line2D([], [], marker="o", ls="", color=GREY, mfc="none", mew=0.6, ms=9,
                             label=f"90 %: this row's position given its gaps{few}"))
     marks += ax.get_lines()[:1]
@@ -330,7 +311,8 @@ def biplot(model: Any, scores: Array, names: Sequence[str], *, axes: tuple[int, 
     factor = _draw_biplot(ax, points, arrows, chosen, ends)
     title, sentence = _biplot_words(scaling, arrows, chosen, names, axes)
     ax.set(xlabel=f"axis {axes[0] + 1}", ylabel=f"axis {axes[1] + 1}")
-    place_labels(ax, arrows[chosen] * factor, [short(names[j]) for j in chosen])
+    along = np.linspace(0.08, 1.0, 40)[:, None, None] * (arrows[chosen] * factor)  # no name on an arrow
+    place_labels(ax, arrows[chosen] * factor, [short(names[j]) for j in chosen], avoid=along.reshape(-1, 2))
     ax.text(1.0, 1.0, f"arrows drawn × {number(factor)}", transform=ax.transAxes, ha="right", va="bottom", fontsize=8)
     headline(figure, title)
     data = {"point": points, "column": np.array([str(name) for name in names]), "arrow": arrows,

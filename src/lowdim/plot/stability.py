@@ -101,13 +101,15 @@ def _ellipses(ax: Any, B: Array, rows: NDArray[np.intp]) -> None:
 
     if len(B) < 3:
         return
-    turn = np.linspace(0, 2 * np.pi, 41)
+    turn = np.linspace(0, 2 * np.pi, 29)  # corners that no eye finds, and a smaller file
     circle = np.sqrt(CHI2) * np.column_stack([np.cos(turn), np.sin(turn)])
     lines = []
     for k in rows:
         values, U = np.linalg.eigh(np.cov(B[:, k].T))
         lines.append(B[:, k].mean(axis=0) + circle * np.sqrt(np.maximum(values, 0.0)) @ U.T)
-    ax.add_collection(LineCollection(lines, colors=COLOURS[0], linewidths=0.6, alpha=0.8, zorder=2))
+    many = len(rows) > 60  # a crowd of ellipses is shade, not lines
+    ax.add_collection(LineCollection(lines, colors=COLOURS[0], linewidths=0.4 if many else 0.6,
+                                     alpha=0.4 if many else 0.8, zorder=2))
 
 
 def _ridges(ax: Any, turns: Array, labels: Sequence[str]) -> None:

@@ -184,9 +184,9 @@ def gaps(mask: Mask, names: Sequence[str], row_names: Sequence[str] | None = Non
     _name_rows(body, rows, row_names, order)
     headline(figure, title)
     data = {"column": np.array([str(name) for name in names]), "gaps_in_column": per_column,
-            "gap_share": per_column / max(n, 1), "row": rows + 1, "gaps_in_row": per_row[rows]}
-    if pooled is not None:
-        data["share_in_band"] = pooled
+            "gap_share": per_column / max(n, 1)}
+    # the numbers of what is drawn: a line a row, or a line a band of rows
+    data |= {"row": rows + 1, "gaps_in_row": per_row[rows]} if pooled is None else {"share_in_band": pooled}
     return Plot("gaps", figure, title=title, sentence=sentence, data=data)
 
 

@@ -15,10 +15,11 @@ def write_report(found: Analysis, path: str | PathLike[str], *, rows: bool = Tru
 
     `rows=False` leaves out every row's values and names.
     """
-    path = Path(path)
-    path.write_text(report_html(found, rows=rows, when=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
-                    encoding="utf-8")
-    return path
+    from lowdim.plot.base import check_folder
+    from lowdim.runs import write
+
+    path = check_folder(path)  # before the drawing, which takes a while
+    return write(path, report_html(found, rows=rows, when=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")))
 
 
 def report_html(found: Analysis, *, rows: bool = True, when: str = "") -> str:

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lowdim.data.collect import figures, some
+from lowdim.data.flags import listed
 from lowdim.report.about_table import drawn
 from lowdim.report.parts import Bar, RowStory, Section, cell, grid
 from lowdim.report.private import few, sentences
@@ -19,17 +21,36 @@ REACH = 8.0  # surprises beyond so many standard deviations fill their track
 def fills(found: Analysis, rows: bool) -> Section:
     """What each gap holds, and how far to trust it."""
     f = found.fills
-    skill = grid("Skill and calibration by column", ("column", "gaps", "skill", "held", "tried", "advice"), (
-        (c.column, c.gaps if rows else few(c.gaps), c.skill, c.held, c.tried, c.advice) for c in f.columns), most=500)
+    header = ("column", "gaps", "skill", "held", "tried", "outside the values seen", "advice")
+    skill = grid("Skill and calibration by column", header, (
+        (c.column, *((c.gaps if rows else few(c.gaps)), c.skill, c.held, c.tried),
+         c.outside if rows else few(c.outside), c.advice) for c in f.columns), most=500)
     charts = (drawn(found, "fills", file="fills.csv") if rows else ()) + drawn(found, "calibration")
     return Section("fills", "Filling the gaps", found.sentences[2],
                    "Skill is the share of a column's variance predicted for cells hidden on purpose; 0 is no better "
                    f"than the column mean. The {100 * f.level:.3g}% intervals are checked on the same cells: a point "
-                   "inside its band holds what it claims.",
+                   f"inside its band holds what it claims. {f.own_model(found.dims) if f.mask.any() else ''}".rstrip(),
                    "Do not analyse filled cells as if they had been measured; use multiple imputation for statistics. "
-                   "Where gaps depend on the missing value itself, no check on seen cells can tell.",
+                   "Where gaps depend on the missing value itself, no check on seen cells can tell."
+                   f"{beyond(found, rows)}",
                    command_of(found, "fill", "-o", "filled.csv", "--multiple", "20"),
                    code_of(found, "tables = found.fills.multiple(20)"), charts=charts, grids=(skill,))
+
+
+def beyond(found: Analysis, rows: bool) -> str:
+    """How many fills lie outside the values seen, and the command that may help; nothing where none does."""
+    f = found.fills
+    where = [c for c in f.columns if c.outside]
+    if not where:
+        return ""
+    logged = {c.name for c in found.table.columns if c.role == "number" and c.note.startswith("logarithm")}
+    many = sum(c.outside for c in where)
+    told = f"{many:,}" if rows else few(many).capitalize()
+    text = (f" {told} fill{' is' if many == 1 else 's are'} outside the values seen in "
+            f"{some([c.column for c in where])}: a Gaussian model knows no bounds.")
+    log = f.to_log(logged)
+    again = command_of(found, "fill", "-o", "filled.csv", "--log", listed(log)) if log else ""
+    return f"{text} As logarithms: {again}" if log else text
 
 
 def odd(found: Analysis, rows: bool) -> Section:
@@ -62,5 +83,5 @@ def bar(c: Any) -> Bar:
     """A cell's surprise as a bar around the middle of its track."""
     size = max(-REACH, min(REACH, float(c.surprise)))
     width = 50.0 * abs(size) / REACH
-    return Bar(c.column, cell(c.value), f"{cell(c.expected)} ± {float(c.sd):.2g}", f"{c.surprise:+.1f}",
+    return Bar(c.column, cell(c.value), f"{cell(c.expected)} ± {figures(c.sd, 2)}", f"{c.surprise:+.1f}",
                round(50.0 if size >= 0 else 50.0 - width, 1), round(width, 1), abs(float(c.surprise)) > 3.0)

@@ -57,7 +57,7 @@ def spoken(found: Analysis) -> tuple[Array, list[str]]:
         told = f", {gaps} gap{'' if gaps == 1 else 's'}" if gaps else ""
         odd = ", odd" if found.odd.odd[i] else ""
         texts.append(f"row {found.table.row_names[i]}: axis 1 {xy[i, 0]:+.2f} ± {sd[i, 0]:.2f}, "
-                     f"axis 2 {xy[i, 1]:+.2f} ± {sd[i, 1]:.2f}{told}{odd}")
+                     f"axis 2 {xy[i, 1]:+.2f} ± {sd[i, 1]:.2f} (sd){told}{odd}")
     return xy[rows], texts
 
 
@@ -131,8 +131,9 @@ def lost(found: Analysis, rows: bool) -> Section:
     q = found.dims
     head = "The only axis keeps" if q == 1 else f"The {q} axes keep"
     most, least = order[0], order[-1]
-    sentence = (f"{head} {100 * np.mean(share):.0f}% of a column's variance on average: most of {names[most]} "
-                f"({100 * share[most]:.0f}%), least of {names[least]} ({100 * share[least]:.0f}%)." if q
+    sentence = (f"{head} {100 * np.mean(share):.0f}% of a column's variance on average (R2 of rebuilt cells): "
+                f"most of {names[most]} ({100 * share[most]:.0f}%), "
+                f"least of {names[least]} ({100 * share[least]:.0f}%)." if q
                 else "Without an axis everything is noise.")
     charts = drawn(found, *(("reconstruct", "traverse") if rows else ("traverse",)))
     return Section("lost", "What is lost", sentence,

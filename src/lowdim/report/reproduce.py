@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 import platform
-import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lowdim import __version__
+from lowdim.data.flags import flags_from_options
+from lowdim.data.safe import shell_word
 from lowdim.report.parts import Download, Section, csv_text, data_url, grid
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 MOST_ROWS, MOST_FILLS = 20_000, 8_000  # lines of a file inside the page
 LONG = 1000  # rows from which a file inside the page keeps fewer figures
+LIKE_REPORT = ("dims", "level", "seed", "budget")
+KNOWS = {  # the settings of a verb that has not all of them
+    "check": (), "dims": ("seed", "budget"), "fill": ("level", "seed"), "odd": ("dims", "seed")}
 SECOND = ("sd", "T2", "Q", "D2", "lower", "upper")  # columns that need no more than three
 
 
@@ -26,21 +30,24 @@ def file_of(found: Analysis) -> str:
 
 
 def command_of(found: Analysis, verb: str, *more: str, rows: bool = True) -> str:
-    """The command that does this again; settings are named where they differ from the usual ones."""
+    """The command that does this again: the file read in the same way, settings named where they are not the usual."""
     s = found.settings
+    usual = type(s)()._asdict()
     name = file_of(found)
-    parts = ["lowdim", *verb.split(), shlex.quote(f"./{name}" if name.startswith("-") else name), *more]
-    if verb not in ("check", "dims", "fill") and s.dims != "auto":
-        parts += ["--dims", str(s.dims)]
-    if verb not in ("check", "dims", "odd") and s.level != 0.9:
-        parts += ["--level", f"{s.level:g}"]
-    if verb not in ("check",) and s.seed != 0:
-        parts += ["--seed", str(s.seed)]
-    if verb != "check" and s.budget is not None:
-        parts += ["--budget", f"{s.budget:g}s"]
-    if s.scale != "unit":
+    parts = ["lowdim", *verb.split(), f"./{name}" if name.startswith("-") else name, *more]
+    for key in KNOWS.get(verb, LIKE_REPORT):
+        value = getattr(s, key)
+        if value != usual[key]:
+            parts += [f"--{key}", f"{value:g}s" if key == "budget" else str(value)]
+    if s.scale != usual["scale"]:
         parts += ["--scale", s.scale]
-    return " ".join(parts if rows else [*parts, "--no-rows"])
+    parts += flags_from_options(reading_of(found))
+    return " ".join(map(shell_word, parts if rows else [*parts, "--no-rows"]))
+
+
+def reading_of(found: Analysis) -> dict[str, Any]:
+    """The options of reading the table, as given; the scale is a setting of the analysis too."""
+    return {key: value for key, value in found.table.options.items() if key != "scale"}
 
 
 def code_of(found: Analysis, line: str = "") -> str:
@@ -49,7 +56,8 @@ def code_of(found: Analysis, line: str = "") -> str:
     usual = type(s)()._asdict()
     names = {"seed": "random_state"}
     given = "".join(f", {names.get(key, key)}={value!r}" for key, value in s._asdict().items() if value != usual[key])
-    first = f"import lowdim as ld\nfound = ld.analyse(ld.read({file_of(found)!r}){given})"
+    reading = "".join(f", {key}={value!r}" for key, value in reading_of(found).items())
+    first = f"import lowdim as ld\nfound = ld.analyse(ld.read({file_of(found)!r}{reading}){given})"
     return f"{first}\n{line}" if line else first
 
 
@@ -64,8 +72,8 @@ def reproduce(found: Analysis, rows: bool) -> Section:
     return Section("reproduce", "Reproduce", "The same table, version and settings give the same numbers.",
                    "The certificate says how the model was fitted and how far its numbers can be trusted. The SHA-256 "
                    "is that of the table's file: another one means another table.",
-                   "Other processors and other versions of NumPy may differ in the last digits. Options of reading the "
-                   "file (separator, codes for gaps, columns left out) have to be given again.",
+                   "Other processors and other versions of NumPy may differ in the last digits. Run the command in the "
+                   "folder of the table.",
                    command_of(found, "report", rows=rows), code_of(found), grids=(facts,),
                    downloads=downloads(found) if rows else ())
 

@@ -1,0 +1,77 @@
+"""help: the long explanation of a message, the help of a command, and the list of both."""
+from __future__ import annotations
+
+import re
+
+import click
+
+from lowdim.cli.common import common_options, print_json, say
+
+FAMILIES = (("LD0", "The file"), ("LD1", "The table"), ("LD2", "The model, its options and new rows"),
+            ("LD3", "Files that lowdim writes"))
+
+
+@click.command("help")
+@click.argument("code", required=False)
+@common_options
+def help_command(code: str | None, quiet: bool, as_json: bool) -> None:
+    """The long explanation of a message, e.g. LD104; of a command, its --help; of nothing, the list of both."""
+    root = click.get_current_context().find_root()
+    assert isinstance(root.command, click.Group)
+    command = root.command.get_command(root, code) if code else None
+    entries = explained(code or "")
+    if as_json:
+        print_json(commands=root.command.list_commands(root), explained=entries)
+    elif command is not None:
+        with click.Context(command, info_name=f"lowdim {code}", help_option_names=["-h", "--help"]) as context:
+            click.echo(command.get_help(context))
+    elif not entries:
+        near = nearest(code or "", [*root.command.list_commands(root), *(e["code"] for e in explained(""))])
+        raise click.BadParameter(f"'{(code or '')[:40]}' is neither a message nor a command of lowdim{near}",
+                                 param_hint="CODE")
+    elif code:
+        say("\n".join(map(one, entries)))
+    else:
+        say(everything(entries))
+
+
+def explained(code: str) -> list[dict[str, str]]:
+    """The entries of a code, or all of them, with dots where a message has its facts."""
+    from lowdim.messages import CATALOGUE
+
+    found = []
+    for key in sorted(CATALOGUE):
+        entry, short = CATALOGUE[key], key.partition(".")[0]
+        if not code or short == code.upper():
+            what, why, fix = (re.sub(r"\{[^}]*\}", "...", text) for text in (entry.what, entry.why, entry.fix))
+            found.append({"code": short, "text": entry.about or what, "why": why, "fix": fix})
+    return found
+
+
+def one(entry: dict[str, str]) -> str:
+    """An entry in full; a line that is all facts says nothing without them."""
+    lines = [f"{entry['code']}  {entry['text']}"]
+    for word in ("why", "fix"):
+        if entry[word].strip(". "):
+            lines.append(f"  {word:<7} " + entry[word].replace("\n", "\n" + " " * 10))
+    return "\n".join(lines)
+
+
+def everything(entries: list[dict[str, str]]) -> str:
+    """The commands, then every message in a line, by family."""
+    from lowdim.cli import SHORT
+
+    lines = ["Commands  (lowdim help COMMAND)", *(f"  {name:<9} {text}" for name, text in SHORT.items())]
+    for start, title in FAMILIES:
+        lines += ["", f"{title}  (lowdim help CODE)"]
+        last = {e["code"]: e["text"] for e in entries if e["code"].startswith(start)}  # of a file rather than an array
+        lines += [f"  {code}  {text}" for code, text in last.items()]
+    return "\n".join(lines)
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """A question that names the nearest word, or nothing."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word.upper(), known, n=1) or get_close_matches(word.lower(), known, n=1)
+    return f". Did you mean {near[0]}?" if near else ""

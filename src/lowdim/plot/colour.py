@@ -1,0 +1,203 @@
+"""What a map is coloured by: a column of the table or values of one's own, as kinds or as numbers."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.data.block import Array, Mask
+from lowdim.data.collect import some
+from lowdim.data.table import Column, Table
+from lowdim.messages import error
+from lowdim.plot.base import COLOURS, GREY, PAPER, SEQUENTIAL, SHAPES, count, number, quoted, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+KINDS = len(SHAPES)  # kinds with a colour and a shape of their own; the others share one
+LOOKS = (*zip(COLOURS, SHAPES, strict=True), (GREY, "h"))
+FAR = 3.0  # a range so many times that of 96 % of the rows is cut: one far row would take all the colours
+YEAR, IN_YEARS = 365.2425, " (year)"  # dates are coloured as years
+NO_LABEL = "(no label)"
+
+
+class Groups(NamedTuple):
+    """How rows are told apart: a kind each (with its names), or a number each (NaN where there is none)."""
+
+    kind: NDArray[np.int_]
+    names: tuple[str, ...]
+    title: str = ""
+    value: Array | None = None
+    total: int = 0  # kinds there are, also those that share a mark
+
+    @property
+    def words(self) -> str:
+        """What the colours mean, for the sentence of a plot."""
+        about = quoted(self.title) if self.title else "the values given"
+        if self.value is None:
+            some_named = f", the {KINDS} most common by name" if self.total > KINDS else ""
+            return f" Colour and shape are {about}: {count(self.total, 'kind')}{some_named}." if self.names else ""
+        seen = self.value[np.isfinite(self.value)]
+        gone = len(self.value) - len(seen)
+        hollow = f" {count(gone, 'row')} without a value {'is' if gone == 1 else 'are'} hollow." if gone else ""
+        low, high = (f"{x:.2f}" if self.title.endswith(IN_YEARS) else number(x) for x in (seen.min(), seen.max()))
+        return f" Colour is {about}, from {low} to {high}.{hollow}"
+
+    def look(self, k: int) -> tuple[str, str]:
+        """Colour and shape of a kind."""
+        return LOOKS[k]
+
+    def shown(self) -> NDArray[Any]:
+        """A value or the name of its kind for every row."""
+        return self.value if self.value is not None else np.array([*self.names, ""])[self.kind]
+
+
+def groups(color: Any, n: int, title: str = "") -> Groups:
+    """Kinds by how common they are, the first eight by name, or numbers where there are more of those than kinds.
+
+    >>> groups(["a", "b", "a"], 3).names
+    ('a', 'b')
+    """
+    if color is None:
+        return Groups(np.zeros(n, dtype=int), ())
+    raw = np.asarray(color)
+    if raw.ndim != 1 or len(raw) != n:
+        raise error("LD210", option="color", value=f"an array of shape {raw.shape}", allowed=f"{n} values, one a row")
+    if raw.dtype.kind in "fiu":
+        value = np.where(np.isfinite(raw.astype(float)), raw, np.nan).astype(float)
+        if len(np.unique(value[np.isfinite(value)])) > KINDS:
+            return Groups(np.zeros(n, dtype=int), (), title, value)
+    text = np.array([NO_LABEL if v is None or v != v else _name(v) for v in raw.tolist()])
+    kinds, which, many = np.unique(text, return_inverse=True, return_counts=True)
+    order = np.argsort(-many, kind="stable")
+    rank = np.empty(len(kinds), dtype=int)
+    rank[order] = np.arange(len(kinds))
+    names = [str(kinds[k]) for k in order]
+    if len(kinds) > KINDS:
+        names = [*names[:KINDS], f"others ({len(kinds) - KINDS} kinds)"]
+    return Groups(np.minimum(rank[which.ravel()], KINDS), tuple(names), title, total=len(kinds))
+
+
+def _name(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def chosen(table: Table, color: Any) -> tuple[Any, str]:
+    """The values of a column by its name, or values of one's own, and what they are called."""
+    if isinstance(color, str):
+        found = next((c for c in table.columns if c.name == color and _usable(c)), None)
+        if found is None:
+            raise _unknown(table, color)
+        if found.values.dtype.kind == "M":
+            return _values(found), color + IN_YEARS
+        return _values(found), f"log of {color}" if found.note.startswith("logarithm") else color
+    values = np.asarray(color)
+    if values.ndim == 1 and len(values) == table.shape[0]:  # rows as they came; some may have been left out
+        values = values[table.rows]
+    return values, str(getattr(color, "name", None) or "")
+
+
+def _usable(c: Column) -> bool:
+    return c.values.dtype.kind != "O" or any(v is not None for v in c.values)
+
+
+def _unknown(table: Table, color: str) -> Exception:
+    import difflib
+
+    names = [c.name for c in table.columns if _usable(c)]
+    near = difflib.get_close_matches(color.lower(), [name.lower() for name in names], 1)
+    meant = next((f"did you mean '{name}'? " for name in names if [name.lower()] == near), "")
+    return error("LD103", column=color, option="color", fix=f"{meant}choose one of: {some(names, 12)}")
+
+
+def _values(c: Column) -> NDArray[Any]:
+    """Numbers as they are, dates as years, a column that was left out as numbers where it is made of them."""
+    if c.values.dtype.kind == "M":
+        days = c.values.astype("datetime64[s]").astype(float) / 86400.0
+        return np.where(np.isnat(c.values), np.nan, 1970.0 + days / YEAR)
+    if c.role == "out" and c.values.dtype.kind == "O":
+        try:
+            return np.array([np.nan if v is None else float(v) for v in c.values])
+        except ValueError:
+            return c.values
+    return c.values
+
+
+def draw_groups(ax: Axes, xy: Array, found: Groups, gap: Mask, rows: NDArray[np.intp]) -> None:
+    """These rows as marks: a colour and a shape for each kind, or a shade for each number; gaps are hollow."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    size = 20.0 if len(rows) <= 300 else 9.0
+    if found.value is not None:
+        value = found.value[rows]
+        seen = np.isfinite(value)
+        colours = _shades(figure, ax, found.value, found.title)(value[seen])
+        for part, inner, width in ((~seen, PAPER, 0.8), (seen, colours, 0.3)):
+            x, y = xy[rows[part]].T
+            ax.scatter(x, y, s=size, facecolors=inner, edgecolors=GREY, linewidths=width, zorder=3)
+        return
+    for k in range(max(1, len(found.names))):
+        colour, shape = found.look(k)
+        for part, hollow in (((found.kind == k) & ~gap, False), ((found.kind == k) & gap, True)):
+            x, y = xy[rows[part[rows]]].T
+            ax.scatter(x, y, s=size, marker=shape, zorder=3, linewidths=1.0,
+                       facecolors=PAPER if hollow else colour, edgecolors=edge(colour))
+
+
+def edge(colour: str) -> str:
+    """A colour's outline: yellow alone cannot be seen on white."""
+    return "#857A00" if colour == COLOURS[7] else colour
+
+
+def _shades(figure: Figure, ax: Axes, value: Array, title: str) -> Any:
+    """The colour of each number, and the bar that explains them."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    seen = value[np.isfinite(value)]
+    low, high = float(seen.min()), float(seen.max())
+    inner = np.percentile(seen, [2, 98])
+    cut = high - low > FAR * (inner[1] - inner[0]) > 0
+    shade = ScalarMappable(Normalize(*(inner if cut else (low, high))), SEQUENTIAL)
+    ends = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
+    beyond = (bool(low < inner[0]), bool(high > inner[1])) if cut else (False, False)
+    figure.colorbar(shade, ax=ax, label=short(title or "value", 40), shrink=0.8, extend=ends[beyond])
+    return shade.to_rgba
+
+
+def legend_marks(found: Groups, gap: Mask) -> list[Any]:
+    """What colours, shapes and hollow marks mean."""
+    from matplotlib.lines import Line2D
+
+    def mark(shape: str, colour: str, text: str, *, hollow: bool = False) -> Line2D:
+        inner = PAPER if hollow else colour
+        return Line2D([], [], marker=shape, ls="", color=edge(colour), mfc=inner, label=text, ms=5)
+
+    if found.value is not None:
+        gone = ~np.isfinite(found.value)
+        what = f"gap in {short(found.title)}" if found.title else "no value"
+        return [mark("o", GREY, f"hollow: {what}", hollow=True)] if gone.any() else []
+    marks = [mark(found.look(k)[1], found.look(k)[0], short(text)) for k, text in enumerate(found.names)]
+    if np.any(gap):
+        marks.append(mark("o", GREY if found.names else COLOURS[0], "hollow: row with gaps", hollow=True))
+    return marks
+
+
+def rows_named(row_names: Sequence[str], labels: Any, odd: Sequence[int], most: int) -> list[int]:
+    """Positions of the rows that a map names: the odd ones, none, or those asked for by name or position."""
+    if isinstance(labels, str) and labels in ("odd", "none"):
+        return list(odd)[:most] if labels == "odd" else []
+    allowed = "'odd', 'none', or a list of row names or of positions from 0"
+    if isinstance(labels, str):
+        raise error("LD210", option="labels", value=labels, allowed=allowed)
+    places = {name: k for k, name in reversed(list(enumerate(row_names)))}
+    found = []
+    for wanted in labels:
+        place = places.get(wanted) if isinstance(wanted, str) else int(wanted)
+        if place is None or not 0 <= place < len(row_names):
+            raise error("LD210", option="labels", value=wanted, allowed=allowed)
+        found.append(place)
+    return found

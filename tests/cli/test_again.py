@@ -1,0 +1,147 @@
+"""Getting the same again: the command that the report prints, and a run whose table has moved."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+
+import numpy as np
+import pytest
+
+import lowdim as ld
+from lowdim.data.flags import flags_from_options, options_from_flags, settle
+from lowdim.report.reproduce import code_of, command_of
+from tests.cli.conftest import small_table, write_csv
+
+
+def german(path, header: bool = True) -> None:
+    """Semicolons, decimal commas, "k.A." and -999 for gaps, a label, a column to leave out, one to take the log of."""
+    X = np.exp(small_table() / 3)
+    X[5, 0] = -999
+    lines = [";".join(["Ort", "Nr x", "a", "b", "c", "d", "e", "f"])] if header else []
+    for i, row in enumerate(X):
+        cells = ["k.A." if np.isnan(v) else f"{v:.5f}".replace(".", ",") for v in row]
+        lines.append(";".join(["Bonn" if i % 2 else "Ulm", str(i * i), *cells]))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+FLAGS = ["--na", "k.A.,-999", "--decimal", ",", "--sep", ";", "--drop", "Nr x", "--log", "a,b", "--label", "Ort"]
+
+
+@pytest.mark.parametrize(("name", "flags"), [
+    ("my table.csv", FLAGS),
+    ("bare.csv", ["--no-header", "--na", "k.A.", "--na=-999", "--decimal=,", "--sep=semicolon", "--drop", "c2",
+                  "--log", "c3,c4", "--label", "c1", "--scale", "none", "--dims", "2", "--seed", "3"])])
+def test_the_printed_command_pasted_gives_the_same_numbers(lowdim, name, flags):
+    german(lowdim.folder / name, header=name != "bare.csv")
+    reading = [f for f in flags if f not in ("--dims", "2", "--seed", "3")]
+    options = {"dims": 2, "random_state": 3} if "--dims" in flags else {}
+    found = ld.analyse(ld.read(name, **options_from_flags(reading)), budget="1s", **options)
+    line = command_of(found, "fit")
+    assert "--budget 1s" in line and "--label" in line
+    said = lowdim(*shlex.split(line)[1:], "-o", "pasted.run", "--quiet")
+    assert said.code == 0, (line, said.err)
+    assert lowdim("fit", name, *flags, "--budget", "1s", "-o", "asked.run", "--quiet").code == 0
+    for file in ("scores.csv", "fills.csv", "odd.csv", "model.lowdim"):
+        a, b = ((lowdim.folder / run / file).read_bytes() for run in ("pasted.run", "asked.run"))
+        assert a == b, file
+    rows = (lowdim.folder / "pasted.run" / "scores.csv").read_text().splitlines()
+    assert float(rows[1].split(",")[1]) == found.posterior.mean[0, 0]
+
+
+def test_the_printed_code_gives_the_same_numbers(lowdim):
+    german(lowdim.folder / "t.csv")
+    found = ld.analyse(ld.read("t.csv", **options_from_flags(FLAGS)), dims=2, budget="1s")
+    space: dict[str, ld.Analysis] = {}
+    exec(code_of(found), space)  # the lines a person copies from the report
+    assert np.array_equal(space["found"].posterior.mean, found.posterior.mean)
+
+
+@pytest.fixture(scope="module")
+def analysed(tmp_path_factory):
+    path = tmp_path_factory.mktemp("german") / "t.csv"
+    german(path)
+    return ld.analyse(ld.read(path, **options_from_flags(FLAGS)), dims=2, level=0.8, random_state=4, budget="1s")
+
+
+@pytest.mark.parametrize("verb", ["check", "dims", "fit", "report", "fill", "odd", "plot scree"])
+def test_the_command_of_every_verb_has_only_options_it_knows(lowdim, no_drawing, analysed, verb):
+    found = analysed
+    german(lowdim.folder / "t.csv")
+    more = ["-o", "filled.csv"] if verb == "fill" else []
+    said = lowdim(*shlex.split(command_of(found, verb, *more))[1:], "--quiet")
+    assert said.code == 0, said.err
+
+
+def test_check_proposes_the_command_that_reads_the_same(lowdim):
+    german(lowdim.folder / "t.csv")
+    said = lowdim("check", "t.csv", *FLAGS)
+    (line,) = [part for part in said.out.split("\n") if "Next:" in part]
+    words = shlex.split(line.split("Next:  lowdim ")[1])
+    assert words[0] == "t.csv" and settle(options_from_flags(words[1:])) == settle(options_from_flags(FLAGS))
+
+
+@pytest.mark.parametrize("options", [
+    {"na": ("-999", "a,b", "n d")}, {"na": -999}, {"na": "x,y"}, {"header": True}, {"no_header": True},
+    {"sep": "\t"}, {"sep": "|"}, {"sep": " "}, {"drop": ["a", 'b "c"']}, {"columns": "a,b"}, {"transpose": True},
+    {"sample": 5, "memory": "2GB", "strict": True}, {"keep_copies": True, "below_limit": "half", "inf": "missing"},
+    {"id": "who is", "weight": "-w", "sheet": 2}, {"time": None, "label": ()}, {}], ids=str)
+def test_options_become_flags_and_come_back(options):
+    assert settle(options_from_flags(flags_from_options(options))) == settle(options)
+
+
+# --- a run whose table has moved
+
+
+@pytest.fixture
+def moved(lowdim, made):
+    """A run whose table is no longer where it was."""
+    folder = lowdim.folder / "moved.run"
+    shutil.copytree(made / "small.run", folder)
+    told = json.loads((folder / "run.json").read_text())
+    told["table"]["path"] = "/nowhere/small.csv"
+    (folder / "run.json").write_text(json.dumps(told))
+    return folder
+
+
+def test_odd_says_what_was_found_then(lowdim, moved, made):
+    said = lowdim("odd", "moved.run")
+    assert said.code == 0 and "LD308 note" in said.err and "/nowhere/small.csv" in said.err
+    assert "odd row" in said.out.split("\n")[0] and "row 8: x3 " in said.out and "Kept in moved.run/odd.csv" in said.out
+    told = json.loads(lowdim("odd", "moved.run", "--json", "--quiet").out)
+    fresh = json.loads(lowdim("odd", made / "small.run", "--json", "--quiet", "-o", "o.csv").out)
+    assert [r["row"] for r in told["rows"]] == [r["name"] for r in fresh["rows"]]
+    assert [m["code"] for m in told["messages"]] == ["LD308"] and told["wrote"] is None
+
+
+@pytest.mark.parametrize("more", [("odd", "--level", "0.5"), ("odd", "-o", "x.csv"), ("explain", "--row", "8"),
+                                  ("explain", "--axis", "1"), ("report",), ("plot",)])
+def test_what_needs_the_table_says_so_with_a_fix(lowdim, moved, more):
+    verb, *rest = more
+    said = lowdim(verb, *(["map"] if verb == "plot" else []), "moved.run", *rest)
+    assert said.code == 3 and "LD306 error" in said.err and "put the table back" in said.err and said.out == ""
+
+
+def test_the_fix_works(lowdim, moved, made):
+    """The table put back where the run looks for it."""
+    told = json.loads((moved / "run.json").read_text())
+    shutil.copy(made / "small.csv", lowdim.folder / "back.csv")
+    told["table"]["path"] = str(lowdim.folder / "back.csv")
+    (moved / "run.json").write_text(json.dumps(told))
+    assert lowdim("explain", "moved.run", "--row", "8").code == 0
+
+
+def test_an_odd_csv_that_was_touched_is_not_believed(lowdim, moved):
+    (moved / "odd.csv").write_text("row,reason\n1,because\n")
+    assert lowdim("odd", "moved.run").code == 3
+
+
+def test_a_folder_that_is_no_run_says_what_is_in_it(lowdim):
+    (lowdim.folder / "box").mkdir()
+    write_csv(lowdim.folder / "box" / "a b.csv", small_table())
+    for verb in ("report", "odd", "check", "dims"):
+        said = lowdim(verb, "box")
+        assert said.code == 3 and "it is a folder" in said.err and "in it: a b.csv" in said.err
+    assert 'lowdim "box/a b.csv"' in said.err
+    assert lowdim("check", "box/a b.csv").code == 0

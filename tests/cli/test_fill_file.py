@@ -1,0 +1,219 @@
+"""The file that `fill` writes: cell for cell the one that came, but for the gaps."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shlex
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import small_table, write_csv
+from tests.conftest import need
+
+
+def records(path, sep: str = ",", encoding: str = "utf-8") -> list[list[str]]:
+    with open(path, encoding=encoding, newline="") as file:
+        return list(csv.reader(file, delimiter=sep))
+
+
+def changed(old: list[list[str]], new: list[list[str]]) -> dict[tuple[int, int], tuple[str, str]]:
+    """The cells in which two tables of one shape differ."""
+    assert [len(row) for row in old] == [len(row) for row in new]
+    return {(i, j): (a, b) for i, (x, y) in enumerate(zip(old, new, strict=True))
+            for j, (a, b) in enumerate(zip(x, y, strict=True)) if a != b}
+
+
+def mixed(tmp_path, *, sep=",", decimal=".", header=True, newline="\n", encoding="utf-8", name="t.csv", gap=""):
+    """Ids, dates, a constant, an empty column, labels with gaps, numbers written in odd ways, an empty row."""
+    X = small_table()
+    rows = [["who", "when", "always", "x1", "nothing", "x2", "x3", "x4", "Größe"]] if header else []
+    for i, x in enumerate(X):
+        cells = [gap if np.isnan(v) else f"{v:.4f}".replace(".", decimal) for v in x[:4]]
+        label = "" if i % 9 == 0 else "ab "[i % 3] + "ü"
+        rows.append([f"r-{i:03}", f"2024-01-{i % 28 + 1:02}", f"5{decimal}00", cells[0], "", *cells[1:], label])
+    rows[12][3:4] = ["+0" + decimal + "250"]
+    rows.insert(20, ["r-x", "2024-02-01", "", gap, "", gap, gap, gap, "empty"])
+    with open(tmp_path / name, "w", encoding=encoding, newline="") as file:
+        csv.writer(file, delimiter=sep, lineterminator=newline).writerows(rows)
+    return rows
+
+
+@pytest.mark.parametrize(("sep", "decimal", "newline", "encoding"), [
+    (",", ".", "\n", "utf-8"), (";", ",", "\r\n", "cp1252"), ("\t", ",", "\n", "utf-16"),
+    (",", ",", "\n", "utf-8-sig")])
+def test_every_column_in_its_place_and_every_seen_cell_as_it_stood(lowdim, tmp_path, sep, decimal, newline, encoding):
+    rows = mixed(tmp_path, sep=sep, decimal=decimal, newline=newline, encoding=encoding, gap="NA")
+    said = lowdim("fill", "t.csv", "-o", "o.csv", "--intervals", "--id", "who", "--quiet")
+    assert said.code == 0, said.err
+    found = {word: records(tmp_path / f"o{word}.csv", sep, encoding) for word in ("", ".lower", ".upper", ".mask")}
+    numbers = (3, 5, 6, 7)
+    gaps = {(i, j) for i, row in enumerate(rows) for j in numbers if row[j] == "NA" and row[0] != "r-x"}
+    for word in ("", ".lower", ".upper"):
+        assert set(changed(rows, found[word])) == gaps, word
+    for i, j in gaps:
+        low, fill, high = (float(found[word][i][j].replace(",", ".")) for word in (".lower", "", ".upper"))
+        assert low < fill < high and len(found[""][i][j].strip("-0.,").replace(decimal, "")) <= 7
+        assert decimal in found[""][i][j]
+    assert found[".mask"][0] == rows[0]
+    assert {(i, j) for i, row in enumerate(found[".mask"]) for j, cell in enumerate(row) if i and cell == "1"} == gaps
+    assert {cell for row in found[".mask"][1:] for cell in row} == {"0", "1"}
+    assert "gaps in when" not in said.out and "nothing (" in said.out and "1 row without any number is left" in said.out
+    ends = (tmp_path / "o.csv").read_bytes().decode(encoding)
+    assert ends.count("\r\n") == (len(rows) if newline == "\r\n" else 0)
+
+
+def test_no_header_in_no_header_out(lowdim, tmp_path):
+    rows = mixed(tmp_path, header=False)
+    assert lowdim("fill", "t.csv", "-o", "o.csv", "--no-header", "--quiet").code == 0
+    out = records(tmp_path / "o.csv")
+    differ = changed(rows, out)
+    assert len(out) == len(rows) and differ and all(a == "" and float(b) for a, b in differ.values())
+
+
+def test_no_gaps_is_said_and_the_same_bytes_are_written(lowdim, tmp_path):
+    X = np.nan_to_num(small_table(), nan=0.125)
+    path = write_csv(tmp_path / "t.csv", X)
+    path.write_bytes(path.read_bytes().replace(b"x1", b'"x1"').rstrip(b"\n"))  # what a writer of our own would not keep
+    said = lowdim("fill", "t.csv", "-o", "o.csv", "--intervals", "--quiet")
+    assert said.code == 0 and said.out.startswith("No gaps: nothing to fill.\n")
+    assert "o.csv is t.csv as it came" in said.out
+    assert (tmp_path / "o.csv").read_bytes() == path.read_bytes() == (tmp_path / "o.upper.csv").read_bytes()
+    assert {c for row in records(tmp_path / "o.mask.csv")[1:] for c in row} == {"0"}
+    told = json.loads(lowdim("fill", "t.csv", "-o", "o.csv", "--json").out)
+    assert told["sentence"] == "No gaps: nothing to fill." and told["wrote"] == ["o.csv"]
+
+
+def test_formulas_are_still_made_harmless(lowdim, tmp_path):
+    rows = mixed(tmp_path, sep=";", decimal=",")
+    rows[3][8], rows[4][8], rows[5][8], rows[0][8] = "=cmd()", "-", "+1 (2)", "@x"
+    for gaps in (True, False):
+        if not gaps:
+            rows = [[cell or "0,5" if j in (3, 5, 6, 7) else cell for j, cell in enumerate(row)] for row in rows]
+        with open(tmp_path / "t.csv", "w", newline="") as file:
+            csv.writer(file, delimiter=";").writerows(rows)
+        assert lowdim("fill", "t.csv", "-o", "o.csv", "--id", "who", "--quiet").code == 0
+        out = records(tmp_path / "o.csv", ";")
+        assert [out[i][8] for i in (0, 3, 4, 5)] == ["'@x", "'=cmd()", "-", "'+1 (2)"]
+        assert all(out[i][j] == cell for i, row in enumerate(rows) for j, cell in enumerate(row)
+                   if cell.startswith("-") and j != 8)  # "-1,5" is a number, not a formula
+
+
+@pytest.mark.parametrize("name", ["o.parquet", "o.XLSX", "o.csv.gz", "o.npy"])
+def test_an_ending_that_is_not_text_is_refused_before_any_work(lowdim, made, name):
+    said = lowdim("fill", made / "small.csv", "-o", name)
+    assert said.code == 2 and "LD309" in said.err and "CSV" in said.err and not list(lowdim.folder.iterdir())
+    fix = said.err.split("  fix ")[1].split()
+    assert lowdim("fill", made / "small.csv", *fix, "--quiet").code == 0
+
+
+def test_a_folder_that_is_not_there_is_named(lowdim, made):
+    said = lowdim("fill", made / "small.csv", "-o", "no/such/o.csv")
+    assert said.code == 2 and "LD304" in said.err and "no/such" in said.err
+    assert "make the folder" in said.err and "space" not in said.err
+
+
+def test_other_kinds_of_file_come_out_as_csv(lowdim, tmp_path):
+    import pandas as pd
+
+    X = small_table()
+    frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(1, 7)])
+    frame.insert(0, "day", pd.date_range("2024-01-01", periods=len(X)).date)
+    frame["n"], frame["note"] = np.arange(len(X)) % 7, ["a,b", None] * (len(X) // 2)
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.drop(columns="day").to_excel(tmp_path / "t.xlsx", index=False)
+    np.save(tmp_path / "t.npy", X)
+    for name in ("t.parquet", "t.xlsx", "t.npy"):
+        assert lowdim("fill", name, "-o", "o.csv", "--quiet").code == 0, name
+        out = records(tmp_path / "o.csv")
+        first = 0 if name == "t.npy" else 1
+        if first:
+            assert out[0] == [c for c in frame.columns if c != "day" or name == "t.parquet"]
+        assert len(out) - first == len(X)
+        offset = 1 if name == "t.parquet" else 0
+        values = np.array([[float(cell) for cell in row[offset:offset + 6]] for row in out[first:]])
+        loss = 1e-14 if name == "t.xlsx" else 0.0  # of the sheet, which keeps fewer digits
+        assert np.allclose(values[~np.isnan(X)], X[~np.isnan(X)], rtol=loss, atol=0.0)
+        if name == "t.parquet":
+            assert out[1][0] == "2024-01-01" and [r[7] for r in out[1:4]] == ["0", "1", "2"] and out[1][8] == "a,b"
+
+
+def test_tabs_for_a_tsv_and_tables_on_their_side(lowdim, tmp_path):
+    X = small_table()
+    write_csv(tmp_path / "t.csv", X)
+    assert lowdim("fill", "t.csv", "-o", "o.tsv", "--quiet").code == 0
+    assert records(tmp_path / "o.tsv", "\t")[0] == [f"x{k}" for k in range(1, 7)]
+    old = records(tmp_path / "t.csv")
+    with open(tmp_path / "side.csv", "w", newline="") as file:
+        csv.writer(file).writerows(zip(*old, strict=True))
+    assert lowdim("fill", "side.csv", "-o", "o.csv", "--transpose", "--no-header", "--quiet").code == 0
+    assert all(a == "" for a, _ in changed(old, records(tmp_path / "o.csv")).values())
+
+
+def test_the_proposed_logarithm_works_when_pasted(lowdim, tmp_path):
+    import shutil
+
+    shutil.copy(need("missing_small/airquality.csv"), tmp_path / "air quality.csv")
+    said = lowdim("fill", "air quality.csv", "-o", "o.csv", "--intervals")
+    assert "of Ozone are outside the values seen (1 .. 168): try --log Ozone" in said.out
+    before = [float(row[0]) for row in records(tmp_path / "o.csv")[1:]]
+    line = next(line for line in said.out.split("\n") if line.startswith("As logarithms:"))
+    words = shlex.split(line.removeprefix("As logarithms:"))
+    assert words[0] == "lowdim"
+    again = lowdim(*words[1:])
+    assert again.code == 0 and "As logarithms:" not in again.out and "own unit" in again.out
+    old, low, new, high = (records(tmp_path / name) for name in
+                           ("air quality.csv", "o.lower.csv", "o.csv", "o.upper.csv"))
+    gaps = set(changed(old, new))
+    assert min(before) < 0 < min(float(low[i][0]) for i, j in gaps if j == 0)
+    assert all(float(low[i][j]) < float(new[i][j]) < float(high[i][j]) for i, j in gaps)
+
+
+def test_encoded_labels_stay_labels(lowdim, tmp_path):
+    rows = mixed(tmp_path)
+    said = lowdim("fill", "t.csv", "-o", "o.csv", "--id", "who", "--encode", "Größe", "--quiet")
+    assert said.code == 0
+    differ = changed(rows, records(tmp_path / "o.csv"))
+    assert differ and {j for _, j in differ} <= {3, 5, 6, 7} and "gaps in " in said.out
+
+
+def test_fills_name_the_map_they_are_not_of(lowdim, made, monkeypatch):
+    monkeypatch.chdir(made)
+    out = lowdim.folder / "o.csv"
+    assert "; the map uses 2." in lowdim("fill", "small.csv", "-o", out, "--quiet").out
+    monkeypatch.chdir(lowdim.folder)
+    alone = lowdim("fill", made / "small.csv", "-o", out, "--quiet").out
+    assert "Fills use their own model (" in alone and "the map uses" not in alone
+
+
+def test_applied_fills_have_calibrated_intervals(lowdim, made):
+    X = small_table(seed=3)[:20]
+    write_csv(lowdim.folder / "new.csv", X)
+    said = lowdim("apply", made / "small.run", "new.csv")
+    assert said.code == 0 and "These fills use the map's model (2 dimensions); lowdim fill uses its own" in said.out
+    fills = list(csv.DictReader((lowdim.folder / "new.fills.csv").read_text().splitlines()))
+    facts = json.loads((made / "small.run" / "run.json").read_text())["apply"]
+    assert len(fills) == np.isnan(X).sum() and len(facts["half_widths"]) == 6 and facts["level"] == 0.9
+    for row in fills:
+        low, fill, high, sd = (float(row[key]) for key in ("lower", "fill", "upper", "sd"))
+        half = facts["half_widths"][int(row["column"][1:]) - 1]
+        assert [high - fill, fill - low] == pytest.approx([half * sd] * 2, rel=1e-9)
+
+
+def test_a_run_of_an_older_version_says_so(lowdim, made, tmp_path):
+    import shutil
+
+    write_csv(tmp_path / "new.csv", small_table(seed=3)[:20])
+    for harm in ("absent", "short", "words"):
+        shutil.copytree(made / "small.run", tmp_path / f"{harm}.run")
+        path = tmp_path / f"{harm}.run" / "run.json"
+        told = json.loads(path.read_text())
+        if harm == "absent":
+            del told["apply"]
+        else:
+            told["apply"]["half_widths"] = [1.0, 2.0] if harm == "short" else ["a"] * 6
+        path.write_text(json.dumps(told))
+        said = lowdim("apply", f"{harm}.run", "new.csv", "--json")
+        found = json.loads(said.out)
+        assert found["calibrated"] is False and "LD223" in [m["code"] for m in found["messages"]]
