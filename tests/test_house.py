@@ -17,6 +17,8 @@ MAY = {
     "judge": {"models", "engine", "data", "math"}, "datasets": {"data", "math"},
     "analysis": {"judge", "models", "engine", "data", "math"},
 }
+MAY["streaming"] = MAY["analysis"] | {"analysis"}
+MAY["forecast"] = MAY["streaming"] | {"streaming"}
 HELPERS = {"messages", "persist"}  # anyone but math may use these
 # these may import what they need
 TOP = {"cli", "report", "explore", "plot", "runs", "placing", "laws", "persist", "", "messages"}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # so that editors and type checkers know what the lazy names 
     from lowdim.models.pca import PCA
     from lowdim.persist import load
     from lowdim.runs import load_run
+    from lowdim.streaming import analyse_stream
 
 __version__ = "0.1.0"
 
@@ -42,6 +43,7 @@ _HOMES = {
     "load": "persist",
     "read": "data.table",
     "analyse": "analysis",
+    "analyse_stream": "streaming",
     "choose_dimension": "judge.dimensions",
     "distance_law": "judge.distances",
     "load_run": "runs",
@@ -58,6 +60,7 @@ __all__ = [
     "ProbabilisticPCA",
     "Run",
     "analyse",
+    "analyse_stream",
     "as_source",
     "choose_dimension",
     "datasets",

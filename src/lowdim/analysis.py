@@ -89,6 +89,7 @@ class Analysis:
     odd: OddRows
     axes: tuple[AxisCard, ...]
     stability: Stability
+    of: int | None = None  # the rows the model was fitted to, where the table is a sample of them
 
     @property
     def dims(self) -> int:
@@ -189,7 +190,8 @@ class Analysis:
         elif words.startswith(f"{q}"):
             words = words.removeprefix(f"{q}").strip(" ()") or "the judges agree"
         words = words.replace(" (", ", ").rstrip(")")  # it stands in brackets itself
-        return (f"PPCA · {n} x {d}, {count(self.gaps.gaps, 'gap')}\n{count(q, 'dimension')} ({words})\n"
+        size = f"{n} x {d}" if self.of is None else f"{self.of:,} x {d}, of which {n:,} rows drawn"
+        return (f"PPCA · {size}, {count(self.gaps.gaps, 'gap')}\n{count(q, 'dimension')} ({words})\n"
                 f"{100 - noise:.0f}% shared / {noise:.0f}% noise\n"
                 f"{self.model.certificate_.reason} in {count(self.model.n_iter_, 'pass', 'passes')}")
 
@@ -242,26 +244,32 @@ def _in_python(m: Message, table: Any) -> Message:
     return m._replace(fix="\n".join(lines))
 
 
-def _analysed(t: Table, asked: Settings, tell: Tell | None) -> Analysis:
-    """The stages in their order; Ctrl-C ends them all, not the one fit that happens to run."""
+def _analysed(t: Table, asked: Settings, tell: Tell | None, fit: Callable[[int], ProbabilisticPCA] | None = None,
+              of: int | None = None) -> Analysis:
+    """The stages in their order; Ctrl-C ends them all, not the one fit that happens to run.
+
+    Of a table that is a sample, `fit` gives the model of all the `of` rows it was drawn from.
+    """
     so_far = _Teller(Partial(t, asked), tell)
     with one_blas_thread(), _ctrl_c():  # many small matrices: more threads wait for each other
         try:
-            return _stages(t, asked, so_far)
+            return _stages(t, asked, so_far, fit, of)
         except Stopped:
             raise
         except KeyboardInterrupt:
             raise Stopped(so_far.partial) from None
 
 
-def _stages(t: Table, asked: Settings, so_far: _Teller) -> Analysis:
+def _stages(t: Table, asked: Settings, so_far: _Teller, fit: Callable[[int], ProbabilisticPCA] | None,
+            of: int | None) -> Analysis:
     often, X, unit = counts(asked.budget, t.n, t.d), ArraySource(t.X, columns=t.names), asked.scale == "unit"
-    so_far.say("read", f"{t.n} x {t.d}, {int(np.isnan(t.X).sum())} gaps")
+    rows = f"{t.n}" if of is None else f"{t.n:,} of {of:,} rows"
+    so_far.say("read", f"{rows} x {t.d}, {int(np.isnan(t.X).sum())} gaps")
     jury = choose_dimension(X, standardize=unit, random_state=asked.seed, shuffles=often.shuffles, folds=often.folds)
     q = min(jury.q, t.d - 1) if asked.dims == "auto" else int(asked.dims)
     how = "chosen" if asked.dims == "auto" else "asked for"
     so_far.say("dimensions", f"0..{jury.rows[-1].q if jury.rows else 0} tried, {q} {how}", jury=jury)
-    model = ProbabilisticPCA(q, standardize=unit).fit(X, sample_weight=t.weight)
+    model = ProbabilisticPCA(q, standardize=unit).fit(X, sample_weight=t.weight) if fit is None else fit(q)
     where, odd = model.posterior(X), odd_rows(model, X, row_names=t.row_names)
     steps = f"{count(model.n_iter_, 'pass', 'passes')}, {model.certificate_.reason}"
     so_far.say("fit", f"PPCA, {count(q, 'dimension')}, {steps}", model=model, posterior=where, odd=odd)
@@ -271,7 +279,7 @@ def _stages(t: Table, asked: Settings, so_far: _Teller) -> Analysis:
     cards = axes(model, X, labels=t.labels, found=found, level=asked.level, random_state=asked.seed)
     steady = stability(model, X, found=found, random_state=asked.seed, row_names=t.row_names)
     so_far.say("axes", f"{len(cards)} axes, {len(found.W)} resamplings: {steady.verdict}", last=True)
-    return Analysis(t, asked, jury, model, where, gap_report(t.X, t.names), fills, odd, cards, steady)
+    return Analysis(t, asked, jury, model, where, gap_report(t.X, t.names), fills, odd, cards, steady, of)
 
 
 @contextmanager

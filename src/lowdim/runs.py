@@ -4,13 +4,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,11 +23,14 @@ from lowdim.data.table import Table, read
 from lowdim.judge.calibrate import MapCalibration, map_calibration
 from lowdim.judge.fills import Fills
 from lowdim.judge.odd import OddRows
-from lowdim.messages import Message, error
+from lowdim.messages import LowdimWarning, Message, error
 from lowdim.models.linear import ProbabilisticPCA
 from lowdim.models.posterior import Posterior
 from lowdim.persist import load
 from lowdim.placing import Placed
+
+if TYPE_CHECKING:
+    from lowdim.streaming import Drawn
 
 SCHEMA = 1
 TELLING = "run.json"
@@ -86,9 +90,19 @@ class SavedRun:
         return _calibration(self.told, len(self.names))
 
     @cached_property
+    def drawn(self) -> Drawn:
+        """The rows of a streamed table that were drawn then, drawn again."""
+        from lowdim.streaming import draw
+
+        known = {key: self.options[key] for key in ("sample", "columns", "drop", "weight") if key in self.options}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LowdimWarning)  # what was said of the file then is not said again
+            return draw(self.path, random_state=self.settings.seed, scale=self.settings.scale, **known)
+
+    @cached_property
     def table(self) -> Table:
-        """The table, read as it was then."""
-        table = read(self.path, **self.options)
+        """The table, read as it was then; of one that was streamed, the rows that were drawn."""
+        table = self.drawn.table if "stream" in self.options else read(self.path, **self.options)
         if table.sha256 != self.told["table"]["sha256"]:
             raise error("LD307", path=self.path, folder=self.folder)
         return table
@@ -201,6 +215,8 @@ def describe(found: Analysis | Partial, options: dict[str, Any], command: str = 
         told |= {"dims": int(found.model.n_components_), "objective": float(found.model.objective_),
                  "converged": bool(found.model.converged_), "apply": _apply_facts(found, found.model)}
     if isinstance(found, Analysis):
+        if found.of is not None:
+            told["table"] |= {"rows": found.of, "drawn": t.n}
         told |= {"sentences": list(found.sentences), "trust": [check._asdict() for check in found.trust]}
     return told
 

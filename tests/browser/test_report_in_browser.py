@@ -96,7 +96,7 @@ def test_everything_has_a_name(chrome, rows, script):
 
 @pytest.mark.parametrize("width", [320, 400, 768])
 def test_no_sideways_scroll_at_400_percent(chrome, width):
-    """1280 pixels at 400 % are 320 wide; wide tables and charts scroll inside their own boxes."""
+    """1280 pixels at 400% are 320 wide; wide tables and charts scroll inside their own boxes."""
     tab = Tab(chrome, width=width, height=800).open(made.file("small"))
     tab.js("document.querySelectorAll('details').forEach(d => d.open = true)")
     found = tab.js(WIDTHS)

@@ -26,7 +26,7 @@ def test_five_sentences_then_the_report_and_the_run(digester):
     lines = said.out.split("\n")
     assert [line[:5] for line in lines[:5]] == [f"  {k}. " for k in range(1, 6)]
     # product.md 4.1: 5 dimensions, one judge says 4; axis 1 is white_flow (9) + t_lower (7) + t_upper (6)
-    # against kappa (1); row 1 because of bf_cm_ratio (3), 121.7 where the rest says 78 +- 6; a map of 42 %
+    # against kappa (1); row 1 because of bf_cm_ratio (3), 121.7 where the rest says 78 +- 6; a map of 42%
     assert lines[0] == "  1. Your table behaves as if it had 5 dimensions (one judge says 4)."
     assert lines[1].startswith("  2. Axis 1 is c9 + c7 + c6 against c1 (23% of variation).")
     assert re.match(r"  4. 1 odd row: row 1, because c3 is 121.7; the rest of the row says 78\.\d, sd 6\.\d "

@@ -1,4 +1,4 @@
-"""10,000 rows x 50 columns with 5 % gaps: the report in under 60 s and 1 GB on two cores."""
+"""10,000 rows x 50 columns with 5% gaps: the report in under 60 s and 1 GB on two cores."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import numpy as np
 from lowdim.plot.base import Plot, style
 
 SVG = "{http://www.w3.org/2000/svg}"
-HOSTILE = ["a<b> & 'c'", "$x^2$ price $", "größe κ²", "100 %", "=SUM(A1) 温度", "_under\\score{", "line\nbreak",
+HOSTILE = ["a<b> & 'c'", "$x^2$ price $", "größe κ²", "100%", "=SUM(A1) 温度", "_under\\score{", "line\nbreak",
            "x" * 90]
 
 

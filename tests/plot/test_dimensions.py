@@ -14,10 +14,10 @@ def test_scree_counts_what_stands_above_shuffled_data() -> None:
     plot = same_twice(lambda: scree(values, band=band, interval=[values - 0.2, values + 0.3], noise=0.8, q=3))
     assert plot.data["above"].tolist() == [True, True, False, False, False]  # the first below ends the count
     assert plot.title == "2 eigenvalues stand above shuffled data; 3 kept"
-    assert "hold 72 % of the variance" in plot.sentence  # 5.7 / 7.9
+    assert "hold 72% of the variance" in plot.sentence  # 5.7 / 7.9
     assert "the last of them is 1.6 where shuffled data reach 1.3" in plot.sentence
     assert plot.data["noise"].tolist() == [0.8] and plot.data["kept"].tolist() == [3]
-    assert {"95 % limit of shuffled data", "noise level 0.8"} <= set(texts(plot))
+    assert {"95% limit of shuffled data", "noise level 0.8"} <= set(texts(plot))
 
 
 def test_scree_of_noise_and_of_edges() -> None:
@@ -35,7 +35,7 @@ def test_jury_counts_votes_not_advice() -> None:
     picks = {"held-out cells": 3, "BIC": 3, "Minka": 3, "parallel analysis": 2, "threshold": 1, "late": None}
     plot = same_twice(lambda: jury(range(4), weights, picks, 3, advisers=["threshold"]))
     assert plot.title == "3 dimensions: 3 of 4 judges agree"
-    assert "BIC 3 (weight 97 %)" in plot.sentence and "threshold 1 (no vote)" in plot.sentence
+    assert "BIC 3 (weight 97%)" in plot.sentence and "threshold 1 (no vote)" in plot.sentence
     assert plot.sentence.endswith("No answer from late.")
     assert plot.data["weight: Minka"].tolist() == [0, 0, 0.2, 0.8]
     assert np.isnan(plot.data["pick"][5]) and plot.data["pick"][:5].tolist() == [3, 3, 3, 2, 1]
@@ -54,7 +54,7 @@ def test_heldout_differences_are_paired() -> None:
     q2, density, errors = [0, 0.3, 0.45, 0.44], [-1.5, -1.2, -1.10, -1.109], [0.05, 0.03, 0.0, 0.014]
     plot = same_twice(lambda: heldout(range(4), q2, density, errors, 2, train=[0, 0.4, 0.6, 0.8], cells=450))
     assert plot.data["difference"] == pytest.approx([-0.4, -0.1, 0.0, -0.009])
-    assert plot.title == "2 dimensions predict 45 % of the variance of hidden cells"
+    assert plot.title == "2 dimensions predict 45% of the variance of hidden cells"
     assert "2 beats 1 (0.1 ± 0.03)" in plot.sentence
     assert "2 and 3 cannot be told apart (0.009 ± 0.014)" in plot.sentence and "450 hidden cells" in plot.sentence
     assert same_twice(lambda: heldout([0], [0.0], [-1.4], [0.0], 0)).title.startswith("No number of dimensions")

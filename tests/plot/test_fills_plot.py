@@ -25,7 +25,7 @@ def test_every_gap_is_in_the_numbers() -> None:
     assert plot.data["fill"].tolist() == X[i, j].tolist() and plot.data["row"].tolist() == [str(k + 1) for k in i]
     own = [np.diff(np.quantile(X[~gap[:, k], k], [0.05, 0.95]))[0] for k in range(5)]
     assert plot.data["share_of_spread"] == pytest.approx([(k + 1) / own[k] for k in j])
-    assert plot.title.startswith(f"{gap.sum()} gaps filled in 5 columns; 90 % intervals ")
+    assert plot.title.startswith(f"{gap.sum()} gaps filled in 5 columns; 90% intervals ")
     assert f"Most are in 'c{gap.sum(axis=0).argmax()}'" in plot.sentence
 
 
@@ -65,8 +65,8 @@ def test_calibration_marks_columns_outside_the_band() -> None:
     assert plot.data["outside"].tolist() == [True, False, False, False]
     assert plot.data["band_lower"][0] == stats.binom.ppf(0.025, 100, 0.9) / 100
     assert plot.data["claimed_upper"] == pytest.approx(stats.binom.ppf(0.975, 300, [0.5, 0.9, 0.95]) / 300)
-    assert plot.title == "90 % intervals held 85 % of 300 hidden cells: a little narrow"
-    assert "1 column of 4 outside" in plot.sentence and "farthest 'low' with 70 %" in plot.sentence
+    assert plot.title == "90% intervals held 85% of 300 hidden cells: a little narrow"
+    assert "1 column of 4 outside" in plot.sentence and "farthest 'low' with 70%" in plot.sentence
 
 
 def test_calibration_bars_are_clopper_pearson() -> None:

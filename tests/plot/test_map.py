@@ -41,7 +41,7 @@ def test_ellipses_are_the_rows_own():
         np.testing.assert_allclose(plot.data["half_axis"][i], np.sqrt(chi2.ppf(0.9, 2) * values[::-1]))
         along = np.deg2rad(plot.data["angle"][i])
         assert abs(vectors[:, 1] @ [np.cos(along), np.sin(along)]) == pytest.approx(1.0)
-        # a point on the drawn ellipse has the Mahalanobis distance of 90 %
+        # a point on the drawn ellipse has the Mahalanobis distance of 90%
         end = plot.data["half_axis"][i, 0] * np.array([np.cos(along), np.sin(along)])
         assert end @ np.linalg.solve(part, end) == pytest.approx(chi2.ppf(0.9, 2))
 
@@ -93,14 +93,14 @@ def test_the_digester_map():
     gap = np.isnan(X).any(axis=1)
     plot = same_twice(lambda: map_rows(model.posterior(X), shares=share, gap_rows=gap, odd_rows=[0, 27],
                                        row_names=[HOSTILE[0], *map(str, range(2, 97))]))
-    # product.md 3.9: axes 1-2 carry 42 % of the variation, axes 3-5 another 30 %, noise 28 %
+    # product.md 3.9: axes 1-2 carry 42% of the variation, axes 3-5 another 30%, noise 28%
     assert plot.data["share"].round(2).tolist() == [0.42, 0.30, 0.28]
-    assert plot.title == "Axes 1 and 2 carry 42 % of the variation; 58 % is not on this map"
-    assert "other axes carry 30 % and noise 28 %" in plot.sentence and "52 rows have gaps" in plot.sentence
+    assert plot.title == "Axes 1 and 2 carry 42% of the variation; 58% is not on this map"
+    assert "other axes carry 30% and noise 28%" in plot.sentence and "52 rows have gaps" in plot.sentence
     assert plot.data["has_ellipse"].all() and plot.data["has_gaps"].sum() == 52
     drawn = texts(plot)
     assert any("this row's position given its gaps" in text for text in drawn)
-    assert any("T² limit: 95 % of complete rows" in text for text in drawn)
+    assert any("T² limit: 95% of complete rows" in text for text in drawn)
     assert any("what the map leaves out" in text for text in drawn)
     assert HOSTILE[0] in drawn and "28" in drawn
 

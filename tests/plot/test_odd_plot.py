@@ -34,7 +34,7 @@ def test_control_follows_time_and_splits_history_from_new() -> None:
     plot = same_twice(lambda: control(T2, a, Q, b, order=when, new=np.arange(30) < 10, order_name="$day <1>"))
     assert plot.data["row"][0] == "30" and plot.data["new"].tolist() == [False] * 20 + [True] * 10
     assert plot.data["T2"][26] == 60.0 and plot.data["T2_beyond"][26]
-    assert " of 10 new rows beyond 99 % limits" in plot.title and "2024-01-01" in texts(plot)
+    assert " of 10 new rows beyond 99% limits" in plot.title and "2024-01-01" in texts(plot)
     assert {"← history", "new rows →"} <= set(texts(plot))
 
 

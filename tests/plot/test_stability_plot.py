@@ -26,8 +26,8 @@ def test_spread_and_angles() -> None:
     assert plot.data["angle_95"] == pytest.approx(np.quantile(angles, 0.95, axis=0))
     assert plot.title == "2 of 3 axes keep direction to within 15° (median) when the table is drawn again"
     share = 100 * np.median(want) / np.sqrt(R.var(axis=0).sum())
-    assert f"A row moves by {share:.0f} % of the map's spread" in plot.sentence
-    assert "axis 3 64°" in plot.sentence and "90 % of a row's cloud" in texts(plot)
+    assert f"A row moves by {share:.0f}% of the map's spread" in plot.sentence
+    assert "axis 3 64°" in plot.sentence and "90% of a row's cloud" in texts(plot)
 
 
 def test_ellipses_hold_nine_in_ten() -> None:

@@ -32,7 +32,7 @@ def hostile_table(n=40):
 # columns -----------------------------------------------------------------------------------------------
 def test_columns_of_the_digester(digester):
     plot = same_twice(lambda: columns(digester, NAMES))
-    assert plot.sentence == ("Of 10 columns, 4 have gaps ('aa_white' most, 46 %), 1 has far values ('bf_cm_ratio' "
+    assert plot.sentence == ("Of 10 columns, 4 have gaps ('aa_white' most, 46%), 1 has far values ('bf_cm_ratio' "
                              "most, 1) and 0 never change.")
     np.testing.assert_allclose(plot.data["quartile"], np.nanpercentile(digester, [25, 50, 75], axis=0).T)
     assert (plot.data["seen"] == np.isfinite(digester).sum(axis=0)).all()
@@ -71,8 +71,8 @@ def test_columns_of_nothing(X):
 def test_gaps_of_the_digester(digester, order):
     seen = np.isfinite(digester)
     plot = same_twice(lambda: gaps(seen, NAMES, order=order))
-    assert plot.sentence == ("53 of 960 cells (6 %) are gaps, in 4 of 10 columns; 44 of 96 rows are complete; "
-                             "'aa_white' has most gaps (46 %).")
+    assert plot.sentence == ("53 of 960 cells (6%) are gaps, in 4 of 10 columns; 44 of 96 rows are complete; "
+                             "'aa_white' has most gaps (46%).")
     assert (plot.data["gaps_in_column"] == (~seen).sum(axis=0)).all()
     rows = plot.data["row"] - 1
     assert sorted(rows) == list(range(96))
@@ -155,7 +155,7 @@ def test_many_rows_use_the_exact_law_where_it_matters():
 def test_independent_gaps_are_named_in_one_table_of_twenty_at_most():
     named = [gap_pairs(np.random.default_rng(s).random((200, 4)) > 0.2, list("abcd")).data["named"].any()
              for s in range(20)]
-    assert sum(named) <= 4  # 5 % of tables at most by Benjamini and Hochberg; P(more than 4 of 20) < 0.003
+    assert sum(named) <= 4  # 5% of tables at most by Benjamini and Hochberg; P(more than 4 of 20) < 0.003
 
 
 def _with_report(seen, X):

@@ -8,6 +8,7 @@ import click
 
 from lowdim.cli.common import open_table, print_json, reading, say, stem, table_options
 from lowdim.cli.main_job import LEVEL, SEED, command_line
+from lowdim.cli.streaming import CHECKPOINT, INSTEAD, STREAM, fill_file, or_stream, streamed
 
 if TYPE_CHECKING:
     from lowdim.data.rewrite import Sheet, Texts
@@ -41,22 +42,31 @@ class Output(NamedTuple):
               help="Write M tables drawn jointly, for statistics.")
 @LEVEL
 @SEED
+@STREAM
+@CHECKPOINT
 @table_options
-def fill_command(file: str, out: str, intervals: bool, multiple: int, level: float, seed: int, quiet: bool,
-                 as_json: bool, **given: Any) -> None:
+def fill_command(file: str, out: str, intervals: bool, multiple: int, level: float, seed: int, stream: bool,
+                 checkpoint: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
     """Fill the gaps of a table, with intervals checked on cells hidden on purpose.
 
-    OUT has every column of FILE in its place, and every cell that was seen as it stood.
+    OUT has every column of FILE in its place, and every cell that was seen as it stood. With --stream it has the
+    columns of numbers, as .parquet, .csv, .npy or .zarr.
     """
     from lowdim.data.arrays import ArraySource
     from lowdim.data.rewrite import original
     from lowdim.judge.fills import NO_GAPS, fill
     from lowdim.judge.odd import check_level
+    from lowdim.messages import error
 
+    options = streamed(reading(given), stream, checkpoint)
+    if stream:
+        if multiple:
+            raise error("LD175", flag="--multiple", instead=INSTEAD["multiple"])
+        return fill_file(file, out, options, intervals=intervals, level=level, seed=seed, as_json=as_json)
     check_ending(out)
     check_level(level)
-    options = reading(given)
-    table = open_table(file, options)
+    with or_stream(options):
+        table = open_table(file, options)
     to = Output(table, original(file, options), file, Path(out))
     told: dict[str, Any] = {"sentence": NO_GAPS, "columns": []}
     if not (table.X != table.X).any():

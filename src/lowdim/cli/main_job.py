@@ -1,6 +1,7 @@
 """check, dims, fit, report: the main job and its parts."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -8,6 +9,7 @@ import click
 
 from lowdim.cli.common import Done, complain, is_run, open_table, print_json, reading, said, say, stem, table_options
 from lowdim.cli.progress import Interrupts, Stages
+from lowdim.cli.streaming import CHECKPOINT, STREAM, analysis_of, or_stream, streamed
 
 if TYPE_CHECKING:
     from lowdim.analysis import Analysis
@@ -69,23 +71,39 @@ def command_line() -> str:
 
 def analysed(asked: Asked, folder: str | None = None) -> Analysis:
     """The analysis of a file, told stage by stage; Ctrl-C saves what there is in the run folder."""
-    from lowdim.analysis import Stopped, analyse
+    from lowdim.analysis import Stopped
 
-    table = open_table(asked.file, asked.options)
+    with or_stream(asked.options):
+        work = analysis_of(asked) if asked.options.get("stream") else whole_analysis(asked)
     with Interrupts() as interrupts, Stages(said().quiet, interrupts) as stages:
         try:
-            return analyse(table, dims=asked.dims, scale=table.scale, level=asked.level,
-                           random_state=asked.seed, budget=asked.budget, tell=stages)
+            return work(dims=asked.dims, level=asked.level, random_state=asked.seed, budget=asked.budget, tell=stages)
         except Stopped as stopped:
             if folder is None:
                 raise
             from lowdim.runs import save_run
 
-            save_run(stopped.partial, folder, options=asked.options, command=command_line())
+            save_run(stopped.partial, folder, options=kept(asked), command=command_line())
             had = [name for name in ("jury", "model", "fills", "odd") if getattr(stopped.partial, name) is not None]
             complain(f"Stopped. {folder}/ holds what there is ({', '.join(had) or 'the settings only'}) and is "
                      "marked as not finished.")
             raise Done(130) from None
+
+
+def whole_analysis(asked: Asked) -> Callable[..., Analysis]:
+    """The analysis of a file that is read whole."""
+    from functools import partial
+
+    from lowdim.analysis import analyse
+
+    table = open_table(asked.file, asked.options)
+    return partial(analyse, table, scale=table.scale)
+
+
+def kept(asked: Asked) -> dict[str, Any]:
+    """The options of reading that a run remembers: those that decide what was read."""
+    return {key: value for key, value in asked.options.items()
+            if not (asked.options.get("stream") and key in ("memory", "checkpoint"))}
 
 
 @click.command("check")
@@ -150,16 +168,18 @@ def dims_command(file: str, seed: int, budget: str | None, quiet: bool, as_json:
 @LEVEL
 @SEED
 @BUDGET
+@STREAM
+@CHECKPOINT
 @table_options
-def fit_command(file: str, out: str | None, dims: int | str, level: float, seed: int, budget: str | None, quiet: bool,
-                as_json: bool, **given: Any) -> None:
+def fit_command(file: str, out: str | None, dims: int | str, level: float, seed: int, budget: str | None, stream: bool,
+                checkpoint: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
     """Analyse a table and save a run folder, without a report."""
     from lowdim.runs import save_run
 
-    asked = Asked(file, reading(given), dims, level, seed, budget)
+    asked = Asked(file, streamed(reading(given), stream, checkpoint), dims, level, seed, budget)
     out = out or f"{stem(file)}.run"
     found = analysed(asked, out)
-    folder = save_run(found, out, options=asked.options, command=command_line())
+    folder = save_run(found, out, options=kept(asked), command=command_line())
     if as_json:
         print_found(found, asked, run=str(folder))
     else:
@@ -175,11 +195,14 @@ def fit_command(file: str, out: str | None, dims: int | str, level: float, seed:
 @LEVEL
 @SEED
 @BUDGET
+@STREAM
+@CHECKPOINT
 @table_options
 def report_command(file: str, out: str | None, no_rows: bool, dims: int | str, level: float, seed: int,
-                   budget: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
+                   budget: str | None, stream: bool, checkpoint: str | None, quiet: bool, as_json: bool,
+                   **given: Any) -> None:
     """The whole analysis: five sentences, an HTML report and a run folder. FILE may be a run folder."""
-    asked = Asked(file, reading(given), dims, level, seed, budget)
+    asked = Asked(file, streamed(reading(given), stream, checkpoint), dims, level, seed, budget)
     name = stem(file)
     found, path, folder = reported(again(asked), out or f"{name}.report.html",
                                    file if is_run(file) else f"{name}.run", rows=not no_rows, quiet=as_json)
@@ -193,7 +216,7 @@ def reported(asked: Asked, report: str, run: str, *, rows: bool, quiet: bool) ->
     from lowdim.runs import replacing, save_run
 
     found = analysed(asked, run)
-    folder = save_run(found, run, options=asked.options, command=command_line())
+    folder = save_run(found, run, options=kept(asked), command=command_line())
     if not quiet:
         say("".join(f"  {number}. {sentence}\n" for number, sentence in enumerate(found.sentences, 1)))
     try:
@@ -220,7 +243,7 @@ def print_found(found: Analysis, asked: Asked, **facts: Any) -> None:
     """An analysis as one JSON object."""
     from lowdim.runs import describe
 
-    told = describe(found, asked.options, command_line())
+    told = describe(found, kept(asked), command_line())
     print_json(**facts, **{key: value for key, value in told.items() if key not in ("schema", "messages")},
                axes=list(found.axes), odd=list(found.odd.rows), fills=list(found.fills.columns),
                dimensions=list(found.jury.rows))

@@ -8,6 +8,7 @@ import click
 
 from lowdim.cli.common import common_options, hear, is_run, open_table, print_json, reading, say, stem, table_options
 from lowdim.cli.main_job import DIMS, SEED
+from lowdim.cli.streaming import STREAM, or_stream, place_file, streamed
 
 if TYPE_CHECKING:
     from lowdim.data.arrays import ArraySource
@@ -175,7 +176,7 @@ def placed(run: str, new: str, given: dict[str, Any]) -> tuple[SavedRun, Placed]
     from lowdim.runs import load_run
 
     opened = load_run(run)
-    told = {key: value for key, value in opened.options.items() if key not in ("sample", "strict")}
+    told = {key: value for key, value in opened.options.items() if key not in ("sample", "strict", "stream")}
     if opened.told["table"]["header"] is False:
         told.setdefault("header", False)
     found = place(opened.model, opened.names, new, calibration=opened.calibration, **{**told, **reading(given)})
@@ -187,12 +188,19 @@ def placed(run: str, new: str, given: dict[str, Any]) -> tuple[SavedRun, Placed]
 @click.argument("run")
 @click.argument("new")
 @click.option("-o", "--out", help="CSV file for the positions [default: NAME.scores.csv].")
+@STREAM
 @table_options
-def apply_command(run: str, new: str, out: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
-    """Place the rows of NEW on the map of a run: positions, ellipses, distances, fills."""
+def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool, as_json: bool, **given: Any) -> None:
+    """Place the rows of NEW on the map of a run: positions, ellipses, distances, fills.
+
+    With --stream OUT may be .parquet (the default), .csv, .npy or .zarr, and gaps are not filled.
+    """
     from lowdim.runs import placed_fills, placed_table, write
 
-    opened, found = placed(run, new, given)
+    if stream:
+        return place_file(run, new, out, streamed(reading(given), stream), as_json=as_json)
+    with or_stream(reading(dict(given))):
+        opened, found = placed(run, new, given)
     path = write(out or f"{stem(new)}.scores.csv", placed_table(found))
     wrote = [path]
     if (found.X != found.X).any():

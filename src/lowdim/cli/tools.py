@@ -83,6 +83,11 @@ def of_run(folder: str) -> Analysis:
 
     run = load_run(folder)
     s = run.settings
+    if "stream" in run.options:
+        from lowdim.streaming import analyse_stream
+
+        return analyse_stream(run.drawn, dims=s.dims, scale=s.scale, level=s.level, random_state=s.seed,
+                              budget=s.budget, model=run.model)
     table = run.table if "model.lowdim" in run.told["files"] else read(run.path, **run.options)
     with Interrupts() as interrupts, Stages(said().quiet, interrupts) as stages:
         return analyse(table, dims=s.dims, scale=s.scale, level=s.level, random_state=s.seed, budget=s.budget,

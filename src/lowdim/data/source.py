@@ -35,6 +35,7 @@ class Header(NamedTuple):
 class Source(ABC):
     """A table as a stream of blocks, each of `block_tiles` (a power of two) whole tiles."""
 
+    fresh: ClassVar[bool] = False  # whether `read` gives arrays that nobody else holds
     local: ClassVar[bool] = True  # whether the rows live in this process; False = any machine can read them
 
     def __init__(self, shape: tuple[int, int], columns: tuple[str, ...] | None, weight: Array | None = None,

@@ -29,9 +29,9 @@ class Frame(NamedTuple):
     scale: Array
     unit: Array
 
-    def inward(self, block: Block) -> Block:
-        """The block in the model's units."""
-        z = block.x - self.shift
+    def inward(self, block: Block, own: bool = False) -> Block:
+        """The block in the model's units; in place where the block is nobody else's."""
+        z = np.subtract(block.x, self.shift, out=block.x if own else None)
         if (self.scale != 1.0).any():  # a second copy of the block costs as much as the first
             z *= self.scale
         if block.mask is not None:
@@ -97,7 +97,7 @@ class Framed(View):
         raise NotImplementedError("a framed source makes finished blocks")
 
     def _finish(self, rows: slice | NDArray[np.intp], start: int) -> Block:
-        return self.frame.inward(self.source._finish(rows, start))
+        return self.frame.inward(self.source._finish(rows, start), own=self.leaf.fresh)
 
 
 def gather(source: Source) -> tuple[Array, Mask | None]:

@@ -122,8 +122,8 @@ def choose_dimension(X: Any, *, most: int | None = None, standardize: bool = Tru
 
     Where evidence finds more than parallel analysis, factor analysis is asked (`uneven.ask`): if a noise for each
     column explains the table as well with fewer dimensions, evidence and held-out cells go by that, and Minka's
-    evidence is heard without a vote. Eight columns with noise from 0.2 to 2 and a truth of 2, 50 tables: never
-    right without it, DONE with it.
+    evidence is heard without a vote. Eight columns with noise from 0.2 to 2 and a truth of 2, 50 tables: 0 were
+    right without it, 50 with it.
 
     With `standardize` every column counts alike; where the columns' own units make the noise more even
     (`own_units`), the likelihood judges work in those. `most` bounds q, `folds` (of 20 parts of the seen
@@ -143,10 +143,10 @@ def choose_dimension(X: Any, *, most: int | None = None, standardize: bool = Tru
     if unit.d < 2:
         return _without(0, (*notes, "fewer than two columns vary, so nothing can be shared"), unit)
     values = spectrum(unit.x) if unit.mask is None else None
-    full = min(unit.n - 1, unit.d)
-    if values is not None and 2 * (exact := exact_rank(values, unit.d)) <= full + 1 and exact < full:
-        return _without(exact, (*notes, _nothing_left(exact, values)), unit)
-    cap = most_possible(unit, full if values is None else rank_of(values))
+    rank = min(unit.n - 1, unit.d) if values is None else rank_of(values)
+    if values is not None and (exact := _exact(unit, values, rank, notes)):
+        return exact
+    cap = most_possible(unit, rank)
     top = min(cap, MOST if most is None else most)
     noise = parallel_analysis(unit, shuffles=shuffles, level=level, seed=seed)
     t = own_units(unit, min(noise.q, top)) if standardize else unit
@@ -166,22 +166,35 @@ def _check(most: Any, standardize: Any, level: Any, folds: Any, shuffles: Any) -
         raise error("LD210", option="level", value=level, allowed="a number from 0.5 to 1, e.g. 0.95")
 
 
-def exact_rank(values: Array, d: int) -> int:
-    """The fewest dimensions that leave nothing to call noise: less than a millionth of the mean variance.
+def exact_rank(noise: Array) -> int | None:
+    """The fewest dimensions that leave nothing to call noise, from the noise variances of fits with 0, 1, ...
 
-    Not the number of eigenvalues above a share of the largest: noise of nearly that size would be cut in two.
+    That is less than a millionth of the variance. Small noise just there is not cut in two: while one dimension
+    fewer leaves no more than ten times as much, and hardly anything still, that one was noise too.
 
-    >>> exact_rank(np.array([3.0, 1.0, 1.1e-10, 0.9e-10]), 4)
-    2
+    >>> exact_rank(np.array([1.0, 0.4, 1.2e-6, 0.9e-6])), exact_rank(np.array([1.0, 0.4, 0.1]))
+    (2, None)
     """
-    left = np.append(np.cumsum(values[::-1])[::-1], 0.0)
-    small = left[:d] < EXACT * left[0] / d * (d - np.arange(len(left[:d])))
-    return int(np.argmax(small)) if small.any() else d
+    small = np.flatnonzero(noise < EXACT * noise[0])
+    if not len(small):
+        return None
+    q = int(small[0])
+    while q > 1 and noise[q - 1] < min(10.0 * noise[q], 100.0 * EXACT * noise[0]):
+        q -= 1
+    return q
 
 
-def _nothing_left(q: int, values: Array) -> str:
-    if q >= rank_of(values):
-        return f"the table has exactly rank {q}: nothing is left to call noise"
+def _exact(t: Ready, values: Array, rank: int, notes: tuple[str, ...]) -> Jury | None:
+    """The verdict on a complete table of low rank; that of a nearly full rank tells of columns that add up."""
+    full = min(t.n - 1, t.d)
+    q = exact_rank(log_likelihoods(values[:rank], t.d, t.n, rank - 1)[1]) or rank
+    if 2 * q > full + 1 or q == full:
+        return None
+    exactly = f"the table has exactly rank {rank}: nothing is left to call noise"
+    return _without(q, (*notes, exactly if q == rank else _nothing_left(q)), t)
+
+
+def _nothing_left(q: int) -> str:
     return f"{count(q, 'dimension')} {'leaves' if q == 1 else 'leave'} nothing to call noise"
 
 
@@ -217,8 +230,8 @@ def _deliberate(t: Ready, noise: Noise, top: int, folds: int | None, seed: int, 
     most = noise.q if minka_judge.q is None else max(noise.q, minka_judge.q)
     tried = _try(t, top, min(most, top) + 1, folds, seed, whole)
     if tried.exact is not None and 2 * tried.exact <= min(t.n - 1, t.d) + 1:
-        told = f"{count(tried.exact, 'dimension')} {'leaves' if tried.exact == 1 else 'leave'} nothing to call noise"
-        return _without(tried.exact, (*notes, told), t)._replace(eigenvalues=noise.eigenvalues, band=noise.band)
+        told = _without(tried.exact, (*notes, _nothing_left(tried.exact)), t)
+        return told._replace(eigenvalues=noise.eigenvalues, band=noise.band)
     bic_judge = _bic_judge(t, weights(tried.bic))
     heard = (_heldout_judge(tried.hidden), bic_judge, minka_judge, _parallel_judge(noise, top), _threshold_judge(t))
     even = Heard(tried, weights(tried.bic), evidence, heard, notes)
@@ -285,7 +298,7 @@ def _try(t: Ready, top: int, least: int, folds: int | None, seed: int, whole: Ar
             fit = quick_fit(look, q)
             log_likelihood, s2 = fit.log_likelihood, fit.noise
         if q and s2 < EXACT * noise[0]:  # its likelihood has no bound: evidence would run away with it
-            return _Tried(np.array(logs), np.array(noise), hidden, q)
+            return _Tried(np.array(logs), np.array(noise), hidden, exact_rank(np.array([*noise, s2])))
         logs.append(bic(log_likelihood, t.d, q, t.rows))
         noise.append(s2)
         hidden = cells.next() if cells.count else None

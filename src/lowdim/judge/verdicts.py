@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from scipy.special import bdtr
 
-from lowdim.data.collect import count
+from lowdim.data.collect import count, figures
 from lowdim.judge.stability import DECIDES
 from lowdim.judge.words import no_summary
 
@@ -22,9 +22,16 @@ class Check(NamedTuple):
 
 
 def five_sentences(found: Any) -> tuple[str, ...]:
-    """Dimensions, first axis, fills, odd rows, and what the map leaves out."""
-    return (dimension_sentence(found), axis_sentence(found), fill_sentence(found.fills), odd_sentence(found.odd),
+    """Dimensions, first axis, fills, odd rows, and what the map leaves out; of a sample, a sixth that says so."""
+    said = (dimension_sentence(found), axis_sentence(found), fill_sentence(found.fills), odd_sentence(found.odd),
             map_sentence(found))
+    return said if found.of is None else (*said, sample_sentence(found))
+
+
+def sample_sentence(found: Any) -> str:
+    """Which figures come from all rows, and which from those that were drawn."""
+    return (f"The model is fitted to all {found.of:,} rows; dimensions, fills, intervals, stability, odd rows "
+            f"and pictures come from {found.table.n:,} rows drawn at random.")
 
 
 def dimension_sentence(found: Any) -> str:
@@ -66,7 +73,8 @@ def odd_sentence(odd: Any) -> str:
 
 def because(row: Any) -> str:
     """'bf_cm_ratio is 121.7; the rest of the row says 78.3, sd 6.5'"""
-    return f"{row.column} is {row.value:.4g}; the rest of the row says {row.expected:.3g}, sd {row.sd:.2g}"
+    return (f"{row.column} is {figures(row.value, 4)}; the rest of the row says {figures(row.expected)}, "
+            f"sd {figures(row.sd, 2)}")
 
 
 def map_sentence(found: Any) -> str:
@@ -83,7 +91,7 @@ def map_sentence(found: Any) -> str:
 
 def trust_strip(found: Any) -> tuple[Check, ...]:
     """Six checks; each points to its evidence."""
-    n, q = found.table.n, found.dims
+    n, q = found.of or found.table.n, found.dims
     gaps, fills, steady = found.gaps, found.fills, found.stability
     enough = n >= ENOUGH * max(q, 1) and n >= 3 * found.table.d / 2
     random = None if gaps.gaps == 0 else not gaps.depends

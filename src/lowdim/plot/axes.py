@@ -219,7 +219,7 @@ def axis_cards(cards: Sequence[AxisCard], *, row_names: Sequence[str] | None = N
 
     >>> found = (Loading("a", 0.9, 0.8, 1.0), Loading("b", -0.3, -0.7, 0.1))
     >>> axis_cards([AxisCard(1, 0.4, found, found[:1], (), (), (6,), (1,), 0.9, 100, "")]).sentence
-    "Axis 1 (40 %): 'a' (+0.9); 1 of the loadings drawn has an interval that includes zero."
+    "Axis 1 (40%): 'a' (+0.9); 1 of the loadings drawn has an interval that includes zero."
     """
     shown = list(cards)[:CARDS]
     strongest = [sorted(card.loadings, key=lambda x: -abs(x.value))[:top] for card in cards]

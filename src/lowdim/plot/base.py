@@ -205,10 +205,10 @@ def percent(share: float) -> str:
     """A share as a percentage; the small stay visible.
 
     >>> percent(0.4217), percent(0.0031), percent(0.0)
-    ('42 %', '0.3 %', '0 %')
+    ('42%', '0.3%', '0%')
     """
     value = 100.0 * float(share)
-    return f"{value:.1f} %" if 0.05 <= abs(value) < 1.0 else "< 0.1 %" if 0 < value < 0.05 else f"{value:.0f} %"
+    return f"{value:.1f}%" if 0.05 <= abs(value) < 1.0 else "< 0.1%" if 0 < value < 0.05 else f"{value:.0f}%"
 
 
 def number(value: float) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 KINDS = len(SHAPES)  # kinds with a colour and a shape of their own; the others share one
 LOOKS = (*zip(COLOURS, SHAPES, strict=True), (GREY, "h"))
-FAR = 3.0  # a range so many times that of 96 % of the rows is cut: one far row would take all the colours
+FAR = 3.0  # a range so many times that of 96% of the rows is cut: one far row would take all the colours
 YEAR, IN_YEARS = 365.2425, " (year)"  # dates are coloured as years
 NO_LABEL = "(no label)"
 

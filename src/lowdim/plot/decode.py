@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 MOST = 20  # columns of a table row that can be named
 PANELS = 6  # columns drawn along an axis
-BAND = 1.6448536269514722  # standard deviations that hold 90 % of a Gaussian
+BAND = 1.6448536269514722  # standard deviations that hold 90% of a Gaussian
 Shape = tuple[int, ...] | None
 
 
@@ -181,13 +181,13 @@ def traverse(model: Any, axis: int, names: Sequence[str], steps: Sequence[float]
              shape: Shape = None) -> Plot:
     """What the model says a row looks like as it moves along one axis, in sd of that axis, others at 0.
 
-    Bands hold 90 % of new cells there: mean +- 1.645 sqrt(doubt about the parameters + noise). Columns that
+    Bands hold 90% of new cells there: mean +- 1.645 sqrt(doubt about the parameters + noise). Columns that
     move most against their band are drawn.
 
     >>> from lowdim.models.linear import PPCA
     >>> X = np.random.default_rng(0).normal(size=(50, 1)) @ [[2.0, 1.0, 0.5]] + np.arange(150).reshape(50, 3) % 2
     >>> traverse(PPCA(1).fit(X), 0, ["a", "b", "c"]).sentence
-    "From -2 to +2 sd along axis 1, 'a' moves most: from -3.11 to 4.63 (90 % of cells within ± 0.904)."
+    "From -2 to +2 sd along axis 1, 'a' moves most: from -3.11 to 4.63 (90% of cells within ± 0.904)."
     """
     along = np.asarray(steps, dtype=np.float64)
     z, mean, band = walk_axis(model, axis, along)
@@ -205,7 +205,7 @@ def traverse(model: Any, axis: int, names: Sequence[str], steps: Sequence[float]
     title = f"Along axis {axis + 1}, {quoted(names[j])} moves most ({number(mean[0, j])} to {number(mean[-1, j])})"
     if shape is not None:
         title = f"Along axis {axis + 1}, from {ends[0]} to {ends[1]} sd"
-    sentence = (f"From {ends[0]} to {ends[1]} sd along axis {axis + 1}, {what} (90 % of cells within ± "
+    sentence = (f"From {ends[0]} to {ends[1]} sd along axis {axis + 1}, {what} (90% of cells within ± "
                 f"{number(float(band[:, j].mean()))}).")
     headline(figure, title)
     data = {"column": np.array([str(name) for name in names]), "step": along, "position": z[:, axis],
@@ -214,7 +214,7 @@ def traverse(model: Any, axis: int, names: Sequence[str], steps: Sequence[float]
 
 
 def walk_axis(model: Any, axis: int, along: Array) -> tuple[Array, Array, Array]:
-    """Positions along an axis, the cells they decode to, and the half-width of the 90 % band of a new cell."""
+    """Positions along an axis, the cells they decode to, and the half-width of the 90% band of a new cell."""
     params, T = model.params_, model._axes(model.params_)
     q = T.shape[1]
     if not 0 <= axis < q:
@@ -241,7 +241,7 @@ def _walk_columns(along: Array, mean: Array, band: Array, chosen: NDArray[np.int
         ax.locator_params(axis="y", nbins=5)
     for ax in panels[len(chosen):]:
         ax.set_axis_off()
-    figure.supxlabel("sd along the axis (band: 90 % of new cells)", fontsize=9)
+    figure.supxlabel("sd along the axis (band: 90% of new cells)", fontsize=9)
     figure.supylabel("value, in the column's own units", fontsize=9)
     return figure
 
@@ -256,7 +256,7 @@ def _walk_curves(along: Array, mean: Array, band: Array) -> Figure:
         ax.plot(places, mean[k], color=colour, ls=line, lw=1.4, label=f"{_step(step)} sd")
         if k in looks:
             ax.fill_between(places, mean[k] - band[k], mean[k] + band[k], color=colour, alpha=0.15, lw=0)
-    ax.set(xlabel="place along the curve", ylabel="value (band: 90 % of new cells)")
+    ax.set(xlabel="place along the curve", ylabel="value (band: 90% of new cells)")
     figure.legend(*ax.get_legend_handles_labels(), loc="outside lower left", ncols=7)
     return figure
 

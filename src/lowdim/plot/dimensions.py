@@ -20,7 +20,7 @@ def scree(eigenvalues: Any, *, band: Any = None, interval: Any = None, noise: fl
           q: int | None = None) -> Plot:
     """Eigenvalues, largest first, beside those of shuffled data (`band`), their sampling interval and the noise.
 
-    `band` is the upper edge (k) or both edges (2 x k) of 95 % of the shuffled tables; `interval` is 2 x k.
+    `band` is the upper edge (k) or both edges (2 x k) of 95% of the shuffled tables; `interval` is 2 x k.
 
     Reference: spec product.md 4.7, plot 4; Horn (1965).
 
@@ -58,13 +58,13 @@ def _scree_marks(ax: Any, values: Array, low: Array | None, high: Array | None, 
     k = len(values)
     x = np.arange(1, k + 1)
     if high is not None and low is not None:
-        ax.fill_between(x, low[:k], high[:k], color=GREY, alpha=0.3, linewidth=0, label="95 % of shuffled data")
+        ax.fill_between(x, low[:k], high[:k], color=GREY, alpha=0.3, linewidth=0, label="95% of shuffled data")
     elif high is not None:
-        ax.plot(x, high[:k], "--", color=GREY, marker="s", ms=3.5, lw=1.2, label="95 % limit of shuffled data")
+        ax.plot(x, high[:k], "--", color=GREY, marker="s", ms=3.5, lw=1.2, label="95% limit of shuffled data")
     if limits is not None:
         off = np.maximum([values - limits[0][:k], limits[1][:k] - values], 0.0)
         ax.errorbar(x, values, yerr=off, fmt="none", ecolor=COLOURS[0], elinewidth=1.2, capsize=2.5,
-                    label="95 % sampling interval")
+                    label="95% sampling interval")
     ax.plot(x, values, "o-", color=COLOURS[0], ms=5, lw=1.2, label="this table")
     if noise is not None:
         ax.axhline(noise, color=COLOURS[3], ls=":", lw=1.6, label=f"noise level {number(noise)}")
@@ -90,7 +90,7 @@ def _scree_axes(ax: Any, values: Array, k: int, q: int | None) -> None:
 
 def _scree_words(values: Array, high: Array | None, noise: float | None, q: int | None) -> tuple[str, str]:
     total = float(values.sum())
-    share = percent(values[: q or 0].sum() / total) if total > 0 else "0 %"
+    share = percent(values[: q or 0].sum() / total) if total > 0 else "0%"
     which = "The dimension kept holds" if q == 1 else f"The {q} dimensions kept hold"
     kept = "" if not q else f" {which} {share} of the variance (with the noise along them)."
     floor = "" if noise is None else f" The noise level is {number(noise)}."
@@ -103,7 +103,7 @@ def _scree_words(values: Array, high: Array | None, noise: float | None, q: int 
         return title, f"{title}: the largest is {number(values[0])}, its limit {number(high[0])}.{kept}{floor}"
     verb = "stands" if above == 1 else "stand"
     title = f"{count(above, 'eigenvalue')} {verb} above shuffled data" + ("" if q in (None, above) else f"; {q} kept")
-    return title, (f"The first {above} of {len(values)} eigenvalues {verb} above the 95 % limit of shuffled data; "
+    return title, (f"The first {above} of {len(values)} eigenvalues {verb} above the 95% limit of shuffled data; "
                    f"the last of them is {number(values[above - 1])} where shuffled data reach "
                    f"{number(high[above - 1])}.{kept}{floor}")
 

@@ -78,7 +78,7 @@ def _fill_words(j: NDArray[np.intp], share: Array, names: Sequence[object], leve
     if not len(j):
         return "No gaps to fill", "Every cell was seen, so nothing was filled."
     columns, totals = np.unique(j, return_counts=True)
-    claim = f"{100 * level:.3g} %"
+    claim = f"{100 * level:.3g}%"
     half = float(np.median(share))
     where = f"in {quoted(names[columns[0]])}" if one or len(columns) == 1 else f"in {count(len(columns), 'column')}"
     title = f"{count(len(j), 'gap')} filled {where}; {claim} intervals {percent(half)} as wide as the column"
@@ -133,7 +133,7 @@ def _fill_keys(ax: Any, level: float, across: int) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    claim = f"{100 * level:.3g} %"
+    claim = f"{100 * level:.3g}%"
     marks = [Line2D([], [], color=COLOURS[0], marker="D", mfc=COLOURS[3], mec="white", ms=5, lw=1.1),
              Patch(color=GREY, alpha=0.25), Line2D([], [], color=GREY, lw=0.8)]
     legend_above(ax, marks, [f"fill and {claim} interval", f"{claim} of seen cells", "all seen cells"], ncols=across)
@@ -152,10 +152,10 @@ def _one(X: Array, gap: NDArray[np.bool_], low: Array, high: Array, rows: NDArra
     if len(seen):
         tail = (1.0 - level) / 2.0
         ax.axhspan(*np.quantile(seen, [tail, 1.0 - tail]), color=GREY, alpha=0.18, lw=0,
-                   label=f"{100 * level:.3g} % of seen cells")
+                   label=f"{100 * level:.3g}% of seen cells")
     mid, a, b = X[rows, j], low[rows, j], high[rows, j]
     x = np.arange(len(rows))
-    claim = f"fill and {100 * level:.3g} % interval"
+    claim = f"fill and {100 * level:.3g}% interval"
     if len(rows) <= BARS:
         ax.errorbar(x, mid, yerr=[np.maximum(mid - a, 0.0), np.maximum(b - mid, 0.0)], fmt="D", ms=3.5, lw=1.1,
                     color=COLOURS[3], ecolor=COLOURS[0], label=claim)
@@ -164,7 +164,7 @@ def _one(X: Array, gap: NDArray[np.bool_], low: Array, high: Array, rows: NDArra
         ax.set_xlabel("row of the filled cell", fontsize=9)
     else:
         order = np.argsort(mid, kind="stable")
-        ax.fill_between(x, a[order], b[order], color=COLOURS[0], alpha=0.3, lw=0, label=f"{100 * level:.3g} % interval")
+        ax.fill_between(x, a[order], b[order], color=COLOURS[0], alpha=0.3, lw=0, label=f"{100 * level:.3g}% interval")
         ax.plot(x, mid[order], color=COLOURS[3], lw=1.4, label="fill")
         ax.set_xlabel("filled cells, smallest first", fontsize=9)
     legend_above(ax, ncols=2)
@@ -179,7 +179,7 @@ def calibration(held: Any, tried: Any, names: Sequence[object], *, level: float 
     """How many cells hidden on purpose the intervals held, column by column, against what they claim.
 
     `held` of `tried` cells a column at `level`; `shares[k]` of all cells were held by intervals that claim
-    `levels[k]`. Bands hold 95 % of what exact intervals would give: Binomial(tried, level).
+    `levels[k]`. Bands hold 95% of what exact intervals would give: Binomial(tried, level).
 
     Reference: spec product.md 3.8 and 4.7, plot 17; Clopper and Pearson (1934) for the bars.
 
@@ -222,7 +222,7 @@ def _curve(ax: Any, levels: Array, shares: Array, cells: int) -> dict[str, Any]:
     """Claimed against actual coverage, with the band of exact intervals."""
     grid = np.linspace(0.01, 0.99, 99)
     low, high = (binomial(t, np.full(len(grid), float(cells)), grid) / max(cells, 1) for t in (0.025, 0.975))
-    ax.fill_between(100 * grid, 100 * low, 100 * high, color=GREY, alpha=0.3, lw=0, label="95 % band, exact")
+    ax.fill_between(100 * grid, 100 * low, 100 * high, color=GREY, alpha=0.3, lw=0, label="95% band, exact")
     ax.plot([0, 100], [0, 100], color=GREY, lw=0.8)
     ax.plot(100 * levels, 100 * shares, "o-", ms=4.5, lw=1.2, color=COLOURS[0], label="hidden cells")
     least = 10 * max(float(np.floor(10 * min(levels.min(), shares.min()))) - 1.0, 0.0)
@@ -236,7 +236,7 @@ def _curve(ax: Any, levels: Array, shares: Array, cells: int) -> dict[str, Any]:
 
 def _columns(ax: Any, held: Array, tried: Array, names: Sequence[object], level: float, band: Array,
              outside: NDArray[np.bool_]) -> None:
-    """Each column's share held, lowest first, with its 95 % interval over the band of exact intervals."""
+    """Each column's share held, lowest first, with its 95% interval over the band of exact intervals."""
     share = held / np.maximum(tried, 1.0)
     order = np.flatnonzero(tried > 0)
     order = order[np.argsort(share[order], kind="stable")]
@@ -254,14 +254,14 @@ def _columns(ax: Any, held: Array, tried: Array, names: Sequence[object], level:
     name_ticks(ax.yaxis, range(len(shown)), [f"{short(names[j], 18)} ({tried[j]:.0f})" for j in shown], most=30,
                fontsize=8)
     some = "" if len(shown) == len(order) else f"\n{len(shown)} of {len(order)} columns"
-    ax.set_xlabel(f"held by {100 * level:.3g} % intervals (%){some}", fontsize=9)
+    ax.set_xlabel(f"held by {100 * level:.3g}% intervals (%){some}", fontsize=9)
     if not len(shown):
         write(ax, 0.5, 0.5, "no cell could be hidden", transform=ax.transAxes, ha="center")
 
 
 def _calibration_words(inside: float, total: float, level: float, outside: NDArray[np.bool_], share: Array,
                        names: Sequence[object]) -> tuple[str, str]:
-    claim = f"{100 * level:.3g} %"
+    claim = f"{100 * level:.3g}%"
     if total == 0:
         return "Too few cells to check the intervals", "No cell could be hidden, so the intervals are not checked."
     low, high = (float(binomial(t, total, level)) for t in (0.025, 0.975))
@@ -269,8 +269,8 @@ def _calibration_words(inside: float, total: float, level: float, outside: NDArr
     title = f"{claim} intervals held {percent(inside / total)} of {total:,.0f} hidden cells: {word}"
     bad = np.flatnonzero(outside)
     if not len(bad):
-        return title, f"{title}. No column lies outside the 95 % band of exact intervals."
+        return title, f"{title}. No column lies outside the 95% band of exact intervals."
     worst = bad[int(np.argmax(np.abs(share[bad] - level)))]
-    return title, (f"{title}. {count(len(bad), 'column')} of {len(share)} outside the 95 % band of exact intervals "
+    return title, (f"{title}. {count(len(bad), 'column')} of {len(share)} outside the 95% band of exact intervals "
                    f"(about {about(0.05 * len(share))} expected by chance), farthest {quoted(names[worst])} with "
                    f"{percent(share[worst])}.")

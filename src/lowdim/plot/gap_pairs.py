@@ -24,7 +24,7 @@ def gap_pairs(mask: Mask, names: Sequence[str], *, report: GapReport | None = No
     """Which gaps come together: the correlation of every two columns' gaps, and what chance would give.
 
     With n rows, a and b gaps, the number of rows with both is hypergeometric if gaps fall independently; a
-    pair is named where more of them meet than chance gives, false discoveries held at 5 % (Benjamini and
+    pair is named where more of them meet than chance gives, false discoveries held at 5% (Benjamini and
     Hochberg 1995). With `report` (judge/gaps.py) the sentence also says whether rows with a gap differ in the other
     columns, which gaps left completely at random do not (Little 1988). That they are not at random in a way that
     depends on the missing number itself, no table can show.
@@ -32,7 +32,7 @@ def gap_pairs(mask: Mask, names: Sequence[str], *, report: GapReport | None = No
     >>> seen = np.ones((40, 3), dtype=bool)
     >>> seen[:8, :2] = False
     >>> gap_pairs(seen, ["a", "b", "c"]).sentence
-    "Gaps in 'a' and 'b' come together in 8 rows where chance would give 1.6; 1 of 1 pair does so (5 % false ..."
+    "Gaps in 'a' and 'b' come together in 8 rows where chance would give 1.6; 1 of 1 pair does so (5% false ..."
     """
     hole = ~np.asarray(mask, dtype=bool)
     some = np.flatnonzero(hole.any(axis=0) & ~hole.all(axis=0))
@@ -98,7 +98,7 @@ def _pair_words(names: list[str], both: Array, per: Array, n: int, pairs: tuple[
     verb = "do so" if found.sum() > 1 else "does so"
     return (f"Gaps in {quoted(names[a])} and {quoted(names[b])} come together: {int(both[a, b])} rows, "
             f"{number(chance)} by chance",
-            f"Gaps {together}; {int(found.sum())} of {count(len(found), 'pair')} {verb} (5 % false discovery rate).")
+            f"Gaps {together}; {int(found.sum())} of {count(len(found), 'pair')} {verb} (5% false discovery rate).")
 
 
 def _draw_pairs(ax: Axes, phi: Array, both: Array, names: list[str]) -> None:

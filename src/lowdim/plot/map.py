@@ -47,7 +47,7 @@ def map_rows(posterior: Posterior, *, axes: tuple[int, int] = (0, 1), shares: Se
              row_names: Sequence[str] | None = None, color: Any = None, color_name: str = "", gap_rows: Any = None,
              odd_rows: Sequence[int] | None = None, named: Sequence[int] | None = None, t2_level: float = 0.95,
              spread: Array | None = None) -> Plot:
-    """Rows on two axes; each ellipse is where 90 % of that row's position lies, given its gaps.
+    """Rows on two axes; each ellipse is where 90% of that row's position lies, given its gaps.
 
     A row's ellipse has half-axes sqrt(chi2_2(0.9) v), v the eigenvalues of its 2 x 2 posterior covariance S.
     The dashed T2 limit is z' B^-1 z = chi2_2(t2_level): B is the covariance of complete rows' positions,
@@ -223,7 +223,7 @@ def _legend(ax: Axes, marks: list[Any], with_ellipse: int, n: int, density: bool
         few = "" if with_ellipse == n else f" ({with_ellipse} rows)"
         few += "; bold: odd row" if bold and not density else ""
         marks.append(Line2D([], [], marker="o", ls="", color=GREY, mfc="none", mew=0.6, ms=9,
-                            label=f"90 %: this row's position given its gaps{few}"))
+                            label=f"90%: this row's position given its gaps{few}"))
     marks += ax.get_lines()[:1]
     figure = ax.get_figure(root=True)
     assert figure is not None
@@ -264,7 +264,7 @@ def _map_words(share: Array, axes: tuple[int, int], n: int, gaps: int, half: Arr
     if 0 < gaps < n and np.median(area[~gap]) > 0:
         times = float(np.sqrt(np.median(area[gap]) / np.median(area[~gap])))
         wide = f"{number(times)} times as wide as" if times > 1.05 else "about as wide as"
-        text += (f" {count(gaps, 'row')} {'has' if gaps == 1 else 'have'} gaps; the 90 % ellipses of their positions "
+        text += (f" {count(gaps, 'row')} {'has' if gaps == 1 else 'have'} gaps; the 90% ellipses of their positions "
                  f"are {wide} complete rows' (median).")
     return title, text
 

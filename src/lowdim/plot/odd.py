@@ -83,7 +83,7 @@ def control(T2: Any, T2_dof: Any, Q: Any, Q_dof: Any, *, order: Any = None, new:
         ax.set_ylabel(label + (", log scale" if ax.get_yscale() == "log" else ""), fontsize=9)
     _when(axes[1], None if order is None else np.asarray(order)[rows], n, order_name)
     _split(axes, fresh[rows])
-    share = f"{100 * level:.3g} %"
+    share = f"{100 * level:.3g}%"
     legend_above(axes[0], *_keys(share, n), ncols=3)
     title, sentence = _control_words(within, off, fresh[rows], level, n)
     headline(figure, title)
@@ -175,7 +175,7 @@ def _split(axes: Any, fresh: NDArray[np.bool_]) -> None:
 
 def _control_words(within: Chart, off: Chart, fresh: NDArray[np.bool_], level: float, n: int) -> tuple[str, str]:
     either = within.beyond | off.beyond
-    share = f"{100 * level:.3g} %"
+    share = f"{100 * level:.3g}%"
     title = f"{count(int(either.sum()), 'row')} of {n:,} beyond {share} limits"
     if fresh.any():
         title = (f"{int(either[fresh].sum())} of {count(int(fresh.sum()), 'new row')} beyond {share} limits "

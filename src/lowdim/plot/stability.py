@@ -26,7 +26,7 @@ from lowdim.plot.marks import POINTS, VECTOR, legend_above, name_ticks, spread_o
 ROWS = 150  # rows whose clouds are drawn
 DOTS = 2500  # bootstrap positions drawn
 AXES = 8  # axes whose angles are drawn
-CHI2 = 4.605170185988091  # the 90 % quantile of chi-square with 2 degrees of freedom: 2 log 10
+CHI2 = 4.605170185988091  # the 90% quantile of chi-square with 2 degrees of freedom: 2 log 10
 FIRM, LOOSE = 15.0, 35.0  # degrees: an axis that keeps its direction, and one that does not (as judge/stability)
 
 
@@ -36,7 +36,7 @@ def stability(clouds: Any, reference: Any, angles: Any, *, plane: Any = None,
     """Bootstrap clouds of the rows on the map, and the histogram of each axis's angle to its own direction.
 
     `clouds` is B x n x q, already turned onto `reference` (n x q) by Procrustes; `angles` is B x q in degrees,
-    `plane` (B) the largest principal angle between the planes of the map. Ellipses are the 90 % Gaussian of a
+    `plane` (B) the largest principal angle between the planes of the map. Ellipses are the 90% Gaussian of a
     row's own cloud. Angles are taken before the turn, so axes that swap show.
 
     Reference: spec product.md 4.7, plot 27.
@@ -70,7 +70,7 @@ def stability(clouds: Any, reference: Any, angles: Any, *, plane: Any = None,
 
 
 def _clouds(ax: Any, B: Array, R: Array, spread: Array, names: Sequence[str]) -> None:
-    """Rows as points, bootstrap positions as dots, a 90 % ellipse a row; one axis alone is drawn on a line."""
+    """Rows as points, bootstrap positions as dots, a 90% ellipse a row; one axis alone is drawn on a line."""
     if R.shape[1] == 1:
         B, R = np.concatenate([B, np.zeros_like(B)], axis=2), np.column_stack([R, np.zeros(len(R))])
         ax.set_yticks([])
@@ -91,12 +91,12 @@ def _clouds(ax: Any, B: Array, R: Array, spread: Array, names: Sequence[str]) ->
     worst = visible[np.argsort(-spread[visible], kind="stable")][:3]
     place_labels(ax, R[worst], [short(names[k], 12) for k in worst])
     some = "" if len(rows) == len(R) else f", {len(rows)} rows"
-    ax.plot([], [], "-", lw=0.9, color=COLOURS[0], label=f"90 % of a row's cloud{some}")
+    ax.plot([], [], "-", lw=0.9, color=COLOURS[0], label=f"90% of a row's cloud{some}")
     legend_above(ax, ncols=3, columnspacing=0.8, handletextpad=0.3, handlelength=1.0, fontsize=7.5)
 
 
 def _ellipses(ax: Any, B: Array, rows: NDArray[np.intp]) -> None:
-    """The 90 % Gaussian ellipse of every row's cloud, as one collection of lines."""
+    """The 90% Gaussian ellipse of every row's cloud, as one collection of lines."""
     from matplotlib.collections import LineCollection
 
     if len(B) < 3:

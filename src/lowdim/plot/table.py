@@ -59,7 +59,7 @@ def columns(X: Array, names: Sequence[str], *, most: int = 16) -> Plot:
     `data` holds all.
 
     >>> columns(np.array([[1.0, 5.0], [2.0, np.nan], [3.0, 5.0]]), ["a", "b"]).sentence
-    "Of 2 columns, 1 has gaps ('b' most, 33 %), none has far values and 1 never changes."
+    "Of 2 columns, 1 has gaps ('b' most, 33%), none has far values and 1 never changes."
     """
     X = np.asarray(X, dtype=np.float64)
     n = len(X)
@@ -165,7 +165,7 @@ def gaps(mask: Mask, names: Sequence[str], row_names: Sequence[str] | None = Non
     Where single gaps would be too small to see, rows are pooled and shades show the share of gaps.
 
     >>> gaps(np.array([[True, True], [True, False]]), ["a", "b"]).sentence
-    "1 of 4 cells (25 %) is a gap, in 1 of 2 columns; 1 of 2 rows is complete; 'b' has most gaps (50 %)."
+    "1 of 4 cells (25%) is a gap, in 1 of 2 columns; 1 of 2 rows is complete; 'b' has most gaps (50%)."
     """
     if order not in ("pattern", "time"):
         raise error("LD210", option="order", value=order, allowed="'pattern' or 'time'")

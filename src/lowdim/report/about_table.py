@@ -37,7 +37,8 @@ def table(found: Analysis, rows: bool) -> Section:
     aside = sum(c.role != "number" for c in t.columns)
     told = f", and {aside} set aside" if aside else ""
     return Section("table", "Your table",
-                   f"{t.name} has {t.n:,} rows and {t.d:,} columns of numbers{told} ({t.guess}).",
+                   f"{t.name} has {found.of or t.n:,} rows and {t.d:,} columns of numbers{told} ({t.guess})."
+                   + ("" if found.of is None else f" What follows is about {t.n:,} rows drawn at random."),
                    "Each strip is a histogram of one column, from its smallest to its largest value; the bar on the "
                    "right is its share of gaps. A triangle marks values far from the rest.",
                    "Columns set aside as labels, names or times shape no axis; the changes above list them.",

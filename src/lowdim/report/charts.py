@@ -76,7 +76,7 @@ def distance_law(found: Analysis) -> Plot:
     word = "follow" if gap <= limit else "do not follow"
     title = f"The rows' distances {word} the model's law"
     sentence = (f"The largest difference between the two distributions of p is {gap:.2f}; about {limit:.2f} would be "
-                f"rare by chance (5 % level) for {count(n, 'row')}. Points above the line are rows further out than "
+                f"rare by chance (5% level) for {count(n, 'row')}. Points above the line are rows further out than "
                 "the model expects" + (f"; the rarest has p {small(float(p[0]))}." if n else "."))
     headline(figure, title)
     return Plot("distance_law", figure, title=title, sentence=sentence, data={"due": due, "p": p})

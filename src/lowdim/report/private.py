@@ -29,7 +29,7 @@ def sentences(found: Analysis) -> tuple[str, ...]:
     if 0 < many < CELL:
         odd = f"Fewer than {CELL} odd rows"
     told = "" if many == 0 else "; this report was asked to name none"
-    return (*found.sentences[:3], f"{odd} found{told}.", found.sentences[4])
+    return (*found.sentences[:3], f"{odd} found{told}.", *found.sentences[4:])
 
 
 def trust(found: Analysis) -> tuple[Check, ...]:

@@ -20,6 +20,7 @@ LONG = 1000  # rows from which a file inside the page keeps fewer figures
 LIKE_REPORT = ("dims", "level", "seed", "budget")
 KNOWS = {  # the settings of a verb that has not all of them
     "check": (), "dims": ("seed", "budget"), "fill": ("level", "seed"), "odd": ("dims", "seed")}
+STREAMED = ("report", "fit")
 SECOND = ("sd", "T2", "Q", "D2", "lower", "upper")  # columns that need no more than three
 
 
@@ -34,6 +35,10 @@ def command_of(found: Analysis, verb: str, *more: str, rows: bool = True) -> str
     s = found.settings
     usual = type(s)()._asdict()
     name = file_of(found)
+    if "stream" in found.table.options:  # what no other verb streams is in the report, or drawn from the run
+        if verb.startswith("plot"):
+            return " ".join(map(shell_word, ["lowdim", *verb.split(), f"{name.split('.')[0]}.run"]))
+        verb, more = verb if verb in STREAMED else "report", (*more, "--stream")
     parts = ["lowdim", *verb.split(), f"./{name}" if name.startswith("-") else name, *more]
     for key in KNOWS.get(verb, LIKE_REPORT):
         value = getattr(s, key)
@@ -47,7 +52,7 @@ def command_of(found: Analysis, verb: str, *more: str, rows: bool = True) -> str
 
 def reading_of(found: Analysis) -> dict[str, Any]:
     """The options of reading the table, as given; the scale is a setting of the analysis too."""
-    return {key: value for key, value in found.table.options.items() if key != "scale"}
+    return {key: value for key, value in found.table.options.items() if key not in ("scale", "stream")}
 
 
 def code_of(found: Analysis, line: str = "") -> str:
@@ -57,21 +62,27 @@ def code_of(found: Analysis, line: str = "") -> str:
     names = {"seed": "random_state"}
     given = "".join(f", {names.get(key, key)}={value!r}" for key, value in s._asdict().items() if value != usual[key])
     reading = "".join(f", {key}={value!r}" for key, value in reading_of(found).items())
-    first = f"import lowdim as ld\nfound = ld.analyse(ld.read({file_of(found)!r}{reading}){given})"
+    file = repr(file_of(found))
+    call = f"analyse(ld.read({file}{reading}){given})"
+    if "stream" in found.table.options:
+        call = f"analyse_stream({file}{reading}{given})"
+    first = f"import lowdim as ld\nfound = ld.{call}"
     return f"{first}\n{line}" if line else first
 
 
 def reproduce(found: Analysis, rows: bool) -> Section:
     """Versions, settings, fingerprint, certificate; the files for download."""
     t, s = found.table, found.settings
+    of_drawn, whose = ("", "the table's file") if "stream" not in t.options else (" of the rows drawn",) * 2
     facts = grid("How this was made", ("what", "value"), (
         ("lowdim", __version__), ("Python", platform.python_version()), ("NumPy", np.__version__),
-        ("table", t.name), ("SHA-256", t.sha256), ("shape", f"{t.n} x {t.d}"), ("dimensions asked for", str(s.dims)),
+        ("table", t.name), (f"SHA-256{of_drawn}", t.sha256), ("shape", f"{found.of or t.n} x {t.d}"),
+        ("dimensions asked for", str(s.dims)),
         ("scale", s.scale), ("interval level", f"{s.level:g}"), ("seed", str(s.seed)),
         *((name, text) for name, text in found.model.certificate_.rows())))
     return Section("reproduce", "Reproduce", "The same table, version and settings give the same numbers.",
                    "The certificate says how the model was fitted and how far its numbers can be trusted. The SHA-256 "
-                   "is that of the table's file: another one means another table.",
+                   f"is that of {whose.removeprefix(' of ')}: another one means another table.",
                    "Other processors and other versions of NumPy may differ in the last digits. Run the command in the "
                    "folder of the table.",
                    command_of(found, "report", rows=rows), code_of(found), grids=(facts,),

@@ -69,7 +69,8 @@ def page(found: Analysis, rows: bool) -> Page:
     changes = tuple(t.messages) if rows else tuple(private.change(m) for m in t.messages)
     stamp = Markup(map_stamp(found, "stamp", rows=rows))  # noqa: S704 - our own SVG, its texts escaped
     many = found.gaps.gaps
-    size = f"{t.n:,} rows, {t.d:,} columns of numbers, {many:,} gap{'' if many == 1 else 's'}"
+    drawn = "" if found.of is None else f"; {t.n:,} rows drawn at random are shown"
+    size = f"{found.of or t.n:,} rows, {t.d:,} columns of numbers{drawn}, {many:,} gap{'' if many == 1 else 's'}"
     return Page(f"What {t.name} is made of", size, told, tuple(map(trusted, checks)), changes, stamp,
                 stamp_words(found, rows),
                 command_of(found, "report", rows=rows), code_of(found, "print(*found.sentences, sep='\\n')"),
