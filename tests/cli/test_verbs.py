@@ -159,7 +159,8 @@ def test_methods_and_help(lowdim):
 
 
 CALLS = {"report": ["small.csv"], "check": ["small.csv"], "dims": ["small.csv"], "fit": ["small.csv"],
-         "fill": ["small.csv", "-o", "f.csv"], "odd": ["small.run"], "explain": ["small.run", "--axis", "1"],
+         "fill": ["small.csv", "-o", "f.csv"], "plan": ["small.csv"], "odd": ["small.run"],
+         "explain": ["small.run", "--axis", "1"],
          "apply": ["small.run", "small.csv"], "monitor": ["small.run", "small.csv"],
          "plot": ["gaps", "small.run", "-o", "p.csv"], "runs": ["."], "methods": [], "demo": ["gaussian"],
          "help": ["LD104"]}

@@ -154,7 +154,7 @@ KINDS: dict[str, tuple[Any, Any]] = {
     "[28] inf in a sparse matrix": (sp.csr_array(put(INF, (7, 3))), "X LD150"),
     "[40] complex sparse": (CSR.astype(complex), "X LD102"),
     "a structured array": (np.zeros(3, dtype=[("a", float)]), "X LD100"),
-    "a dict": ({"a": [1, 2]}, "X LD101"), "None": (None, "X LD101"), "a path": ("x.csv", "X LD101"),
+    "a dict": ({"a": [1, 2]}, "X LD101"), "None": (None, "X LD101"), "a path": ("x.csv", "X LD001"),
     "a set": ({1, 2}, "X LD101"), "a generator": ((i for i in range(3)), "X LD101"), "a number": (3, "X LD100"),
     "1-D": (B[:, 0], "X LD100"), "3-D": (B[None], "X LD100"), "0-D": (np.float64(3), "X LD100"),
     "a series": (pd.Series([1.0, 2]), "X LD100"), "ragged rows": ([[1, 2], [3]], "X LD101"),

@@ -184,8 +184,9 @@ def test_a_chunk_that_is_not_as_announced():
 
 
 def test_engine_needs_a_client():
-    with pytest.raises(LowdimError, match="no Client is in force"):
+    with pytest.raises(LowdimError, match="no Client is in force") as raised:
         PCA(1).fit(table(20), run=Run(engine="dask"))
+    assert raised.value.code == "LD310"
 
 
 def test_dask_is_imported_by_nobody_who_does_not_use_it():
@@ -333,7 +334,7 @@ def test_any_number_of_workers(workers):
     with distributed.LocalCluster(processes=True, n_workers=workers, threads_per_worker=1,
                                   dashboard_address=":0") as made, distributed.Client(made):
         for model, gaps in MODELS:
-            X = table(20_000, gaps) if not isinstance(model, DualPPCA) else table(300, gaps)
+            X = table(700 if isinstance(model, DualPPCA) else 20_000, gaps)
             one = fitted(model, as_source(X, tile=256), SERIAL)
             for k in (1, 2, 8):
                 for given in (X, ragged(X)):

@@ -130,7 +130,7 @@ def test_what_a_worker_cannot_open_does_not_end_it(client):
     before = set(client.nthreads())
     with pytest.raises(ImportError, match="not here"):
         list(DaskExecutor(client).map(Foreign(os.getpid()), as_source(table(100), tile=10)))
-    assert set(client.nthreads()) == before
+    assert before <= set(client.nthreads())  # one killed earlier may have come back meanwhile
 
 
 def test_workers_with_another_lowdim_are_refused(client, monkeypatch):

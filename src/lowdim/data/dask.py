@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import pickle
 import sys
 import threading
 import warnings
@@ -54,7 +53,9 @@ class Job:
 
     def open(self) -> tuple[Callable[[Iterable[Block]], Any], Source]:
         if self.opened is None:
-            self.opened = pickle.loads(self.sealed)  # noqa: S301 - what this program sealed, as all that Dask sends
+            from distributed.protocol.pickle import loads
+
+            self.opened = loads(self.sealed)  # what this program sealed, as all that Dask sends
         return self.opened
 
 

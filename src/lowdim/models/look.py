@@ -102,7 +102,8 @@ def frame_of(sample: Block, each: bool = False, origin: bool = True) -> Frame:
     largest = np.abs(x).max(axis=0, initial=0.0)
     size = _powers(largest, True)
     shift = (x if (size == 1.0).all() else x * size).sum(axis=0) / count / size
-    shift[(largest > FAR) | (not origin)] = 0.0  # differences of such numbers overflow, and so large a spread hides no digits
+    # differences of such numbers overflow, and so large a spread hides no digits
+    shift[(largest > FAR) | (not origin)] = 0.0
     off = x - shift
     if mask is not None:
         off *= mask
