@@ -317,7 +317,8 @@ CATALOGUE: dict[str, Entry] = {
     "LD119": Entry(TableWarning, "{what} left out of '{name}': {columns}",
                    "axes are built from numbers; text, dates and running numbers are none, and a stream keeps nothing "
                    "else",
-                   "encode them as numbers first, or name the columns to use:  columns=[...]", "changed",
+                   "encode them as numbers first, or name the columns to use: columns=[...] in Python, --columns on "
+                   "the command line", "changed",
                    about="Columns of a file that are not numbers were left out"),
     "LD120.table": Entry(TableWarning, "{what} completely empty and {was} left out",
                          "nothing can be learnt about a column nobody filled in", "{fix}", "changed",

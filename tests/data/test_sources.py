@@ -312,3 +312,13 @@ def test_a_million_rows_with_gaps_from_a_memory_map(tmp_path):
     assert growth < n * d * 8 + n * 3 * 8 + 400e6
     X, Z = np.load(tmp_path / "x.npy", mmap_mode="r"), np.load(tmp_path / "z.npy", mmap_mode="r")
     assert Z.shape == (n, 3) and np.isfinite(Z).all() and np.isnan(X[:1000]).any()
+
+
+def test_weights_given_to_a_view_reach_the_rows():
+    """A view of a few columns, weighted, is the weighted table of those columns."""
+    source, w = as_source(CLEAN), 1.0 + np.arange(len(CLEAN)) % 3
+    view = Chosen(source, [2, 0, 1])
+    one, two = lowdim.PPCA(1).fit(view, sample_weight=w), lowdim.PPCA(1).fit(CLEAN[:, [2, 0, 1]], sample_weight=w)
+    assert np.array_equal(one.components_, two.components_) and one.objective_ == two.objective_
+    assert source.weight is None
+    assert np.array_equal(view.sample(5).x, source.sample(5).x[:, [2, 0, 1]])

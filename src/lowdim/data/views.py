@@ -75,6 +75,11 @@ class View(Source):
         other.source, other.weight, other._kept = self.source.planted(leaf), None, {}
         return other
 
+    def weighted(self, weight: Array | None) -> Source:
+        other = copy(self)
+        other.source, other.weight, other._kept = self.source.weighted(weight), weight, {}
+        return other
+
     def weights(self, rows: slice | NDArray[np.intp]) -> Array | None:
         return self.source.weights(rows)
 
@@ -130,6 +135,11 @@ class Chosen(View):
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         values, mask = self.source.read(rows)
         return np.ascontiguousarray(values[:, self.order]), None if mask is None else mask[:, self.order]
+
+    def sample(self, k: int, rng: np.random.Generator | None = None) -> Block:
+        block = self.source.sample(k, rng)  # which knows where reading is cheap
+        mask = None if block.mask is None else block.mask[:, self.order]
+        return block._replace(x=block.x[:, self.order], mask=None if mask is None or mask.all() else mask)
 
     @property
     def light(self) -> bool:
