@@ -13,8 +13,9 @@ import ppca  # noqa: E402
 import stream  # noqa: E402
 from clock import machine  # noqa: E402
 
-CASES = {"tall": pca.tall, "wide": pca.wide, "large": pca.large, "gaps": ppca.gaps, "passes": ppca.passes,
-         "factor": factor.ml, "heywood": factor.near_heywood, "oil": ppca.oil_map, "transform": stream.transform}
+CASES = {"tall": pca.tall, "wide": pca.wide, "large": pca.large, "sparse": pca.stored, "gaps": ppca.gaps,
+         "passes": ppca.passes, "factor": factor.ml, "heywood": factor.near_heywood, "oil": ppca.oil_map,
+         "transform": stream.transform}
 INTRO = """# Benchmarks
 
 Every contestant takes its turn on the same seeded table in one process, with a rest in between; the best of

@@ -217,3 +217,27 @@ def test_a_run_of_an_older_version_says_so(lowdim, made, tmp_path):
         said = lowdim("apply", f"{harm}.run", "new.csv", "--json")
         found = json.loads(said.out)
         assert found["calibrated"] is False and "LD223" in [m["code"] for m in found["messages"]]
+
+
+def test_the_table_itself_is_not_overwritten(lowdim):
+    """LD312: what was measured must not be lost; the name that the message proposes works."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 1)) + 0.3 * rng.standard_normal((60, 4))
+    X[5, 1] = np.nan
+    text = "a,b,c,d\n" + "\n".join(",".join("" if v != v else f"{v:.6f}" for v in row) for row in X) + "\n"
+    file = lowdim.folder / "t.csv"
+    file.write_text(text)
+    said = lowdim("fill", "t.csv", "-o", "t.csv")
+    assert said.code == 2 and "LD312" in said.err and file.read_text() == text
+    assert lowdim("fill", "t.csv", "-o", "t.filled.csv").code == 0
+
+
+def test_gaps_that_go_with_values_are_told(lowdim):
+    """LD124: where b is missing whenever a is high, its fills may be biased."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 1)) + 0.5 * rng.standard_normal((200, 4))
+    X[X[:, 0] > 0.8, 1] = np.nan
+    file = lowdim.folder / "t.csv"
+    file.write_text("a,b,c,d\n" + "\n".join(",".join("" if v != v else f"{v:.6f}" for v in r) for r in X) + "\n")
+    said = lowdim("fill", "t.csv", "-o", "f.csv")
+    assert said.code == 0 and "LD124 note  Gaps of 'b' are not at random" in said.err and "is high" in said.err

@@ -10,6 +10,7 @@ from scipy import stats
 from lowdim import PPCA
 from lowdim.judge.dimensions import choose_dimension
 from lowdim.judge.odd import explain_row, odd_rows
+from lowdim.judge.verdicts import because
 from lowdim.messages import OptionError
 
 NASTY = ["<script>x</script>", "a&b", "c\x1b[31m", *[f"c{j}" for j in range(5)]]
@@ -88,3 +89,28 @@ def test_prompts_are_four_lines_and_notebooks_get_tables(table):
 def test_no_odd_row_is_a_sentence(table):
     quiet = odd_rows(table[1], table[0][100:105])
     assert quiet.rows == () and "No odd rows" in repr(quiet) and "<table" not in quiet._repr_html_()
+
+
+def test_a_row_far_out_on_the_map_names_no_culprit():
+    """Cells that agree with each other are no culprits: the place is what is odd (T2), and the sentence says so."""
+    rng = np.random.default_rng(2)
+    W = rng.standard_normal((2, 8))
+    X = rng.standard_normal((300, 2)) @ W + 0.1 * rng.standard_normal((300, 8))
+    X[7] = np.array([9.0, -9.0]) @ W + 0.1 * rng.standard_normal(8)
+    model = PPCA(2).fit(X)
+    row = next(r for r in odd_rows(model, X).rows if r.row == 7)
+    assert row.p_T2 < 1e-6 < 0.05 < row.p_Q and row.p_hidden < 0.05
+    assert row.reason.startswith("far out on the map (T2 p ") and "no single cell explains it" in row.reason
+    assert because(row) == "it lies far out on the map; no single cell explains it"
+
+
+def test_values_are_told_to_the_digits_of_their_spread():
+    """1.518 beside an expected 1.516 must not be printed as 1.52 with a spread of 0.001."""
+    rng = np.random.default_rng(3)
+    z = rng.standard_normal(200)
+    X = np.column_stack([1.5164 + 0.001 * (z + 0.1 * rng.standard_normal(200)), z + 0.1 * rng.standard_normal(200),
+                         z + 0.1 * rng.standard_normal(200)])
+    X[4, 0] += 0.0021
+    row = next(r for r in odd_rows(PPCA(1, standardize=True).fit(X), X).rows if r.row == 4)
+    value, expected = (float(part) for part in (row.reason.split()[1].rstrip(","), row.reason.split()[3]))
+    assert row.column == "c1" and abs((value - expected) - (row.value - row.expected)) < 0.05 * row.sd

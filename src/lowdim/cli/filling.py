@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from lowdim.cli.common import open_table, print_json, reading, say, stem, table_options
+from lowdim.cli.common import hear, open_table, print_json, reading, say, stem, table_options
 from lowdim.cli.main_job import LEVEL, SEED, command_line
 from lowdim.cli.streaming import CHECKPOINT, INSTEAD, STREAM, fill_file, or_stream, streamed
 
@@ -55,6 +55,7 @@ def fill_command(file: str, out: str, intervals: bool, multiple: int, level: flo
     from lowdim.data.arrays import ArraySource
     from lowdim.data.rewrite import original
     from lowdim.judge.fills import NO_GAPS, fill
+    from lowdim.judge.gaps import gap_report
     from lowdim.judge.odd import check_level
     from lowdim.messages import error
 
@@ -62,8 +63,10 @@ def fill_command(file: str, out: str, intervals: bool, multiple: int, level: flo
     if stream:
         if multiple:
             raise error("LD175", flag="--multiple", instead=INSTEAD["multiple"])
+        check_other(file, out)
         return fill_file(file, out, options, intervals=intervals, level=level, seed=seed, as_json=as_json)
     check_ending(out)
+    check_other(file, out)
     check_level(level)
     with or_stream(options):
         table = open_table(file, options)
@@ -76,6 +79,7 @@ def fill_command(file: str, out: str, intervals: bool, multiple: int, level: flo
     else:
         found = fill(ArraySource(table.X, columns=table.names), level=level, standardize=table.scale == "unit",
                      random_state=seed)
+        hear(gap_report(table.X, table.names).notes())
         wrote, said = write_fills(to, found, intervals, multiple, seed), words(to, found)
         told = {"sentence": found.sentence, "columns": list(found.columns),
                 "fills_from": found.own_model(map_dims(table, file))}
@@ -94,6 +98,17 @@ def check_ending(out: str) -> None:
     if out.lower().endswith(OTHER):
         csv = protect_terminal(str(Path(out).with_suffix(".csv")))
         raise error("LD309", path=protect_terminal(out), csv=shell_word(csv))
+
+
+def check_other(file: str, out: str) -> None:
+    """Refuse to write over the table itself."""
+    from lowdim.data.safe import protect_terminal, shell_word
+    from lowdim.messages import error
+
+    here = Path(out)
+    if here.exists() and Path(file).exists() and here.samefile(file):
+        other = protect_terminal(str(here.with_name(f"{here.stem}.filled{here.suffix}")))
+        raise error("LD312", path=protect_terminal(out), other=shell_word(other))
 
 
 # writing ------------------------------------------------------------------------------------------------

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from lowdim.cli.common import Done, complain, is_run, open_table, print_json, reading, said, say, stem, table_options
+from lowdim.cli.common import (
+    Done,
+    complain,
+    hear,
+    is_run,
+    open_table,
+    print_json,
+    reading,
+    said,
+    say,
+    stem,
+    table_options,
+)
 from lowdim.cli.progress import Interrupts, Stages
 from lowdim.cli.streaming import CHECKPOINT, STREAM, analysis_of, or_stream, streamed
 
@@ -77,7 +89,9 @@ def analysed(asked: Asked, folder: str | None = None) -> Analysis:
         work = analysis_of(asked) if asked.options.get("stream") else whole_analysis(asked)
     with Interrupts() as interrupts, Stages(said().quiet, interrupts) as stages:
         try:
-            return work(dims=asked.dims, level=asked.level, random_state=asked.seed, budget=asked.budget, tell=stages)
+            found = work(dims=asked.dims, level=asked.level, random_state=asked.seed, budget=asked.budget, tell=stages)
+            hear(found.gaps.notes())
+            return found
         except Stopped as stopped:
             if folder is None:
                 raise

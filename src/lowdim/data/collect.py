@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -114,6 +115,17 @@ def figures(value: float, most: int = 3) -> str:
         return "0" if value == 0 else short
     plain = f"{float(short):.12f}"
     return plain.rstrip("0").rstrip(".")
+
+
+def beside(value: float, sd: float, least: int = 3) -> str:
+    """A number to the digits that its standard deviation leaves of it, and at least so many figures.
+
+    >>> beside(1.518312, 0.00098), beside(121.7, 6.5), beside(231.4, 110.0)
+    ('1.51831', '121.7', '231')
+    """
+    if value == 0.0 or not 0.0 < sd < math.inf:
+        return figures(value, 4)
+    return figures(value, min(max(math.floor(math.log10(abs(value))) - math.floor(math.log10(sd)) + 2, least), 12))
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

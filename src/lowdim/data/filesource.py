@@ -65,7 +65,8 @@ class FileSource(Source):
             raise error("LD171", d=f"{shape[1]:,}", most=f"{WIDEST:,}", fix="name the columns to use:  columns=[...]")
         how = {**where, "block_tiles": where.get("block_tiles") or block_tiles(shape[1], where.get("tile"))}
         super().__init__(shape, columns, None, **how)
-        self.paths, self.stamps = paths, [stamp(path) for path in paths]
+        self.paths = [path.absolute() for path in paths]  # a worker may stand in another folder
+        self.stamps = [stamp(path) for path in paths]
         self._sums: dict[tuple[int, int], float] = {}
         self._reader: Any = None
 

@@ -13,7 +13,7 @@ from lowdim.data.block import Array, Block, Mask
 from lowdim.data.source import Source
 
 LARGEST = float(np.finfo(float).max)
-STORED_CELLS = 2**19  # stored cells in a tile: two tiles a core on tables of a million
+STORED_CELLS = 2**21  # stored cells in a tile: a product takes ten milliseconds, and starting one a tenth of that
 HUGE = 2.0**-900  # the scale of tables whose cells lie so near the end of double precision that sums may pass it
 
 

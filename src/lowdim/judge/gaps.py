@@ -9,6 +9,7 @@ from scipy.special import stdtr
 
 from lowdim.data.block import Array, Mask
 from lowdim.judge.odd import false_discovery
+from lowdim.messages import Message, message
 
 RATE = 0.05  # share of false alarms allowed among the pairs reported
 FEW = 5  # a side with fewer cells is not tested
@@ -35,6 +36,15 @@ class GapReport(NamedTuple):
     depends: tuple[Depends, ...]  # strongest first
     tested: int
     sentence: str
+
+    def notes(self) -> tuple[Message, ...]:
+        """The message that gaps go with values, naming the strongest pair."""
+        if not self.depends:
+            return ()
+        first, n = self.depends[0], len(self.depends)
+        more = f"p {first.p:.1g}; {n} of {self.tested} pairs of columns tested, 5% false discovery rate"
+        return (message("LD124", column=first.column, on=first.on, way="high" if first.difference > 0 else "low",
+                        tested=more),)
 
 
 def gap_report(X: Array, names: tuple[str, ...]) -> GapReport:

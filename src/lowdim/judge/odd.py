@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from lowdim.data.block import Array, Block
-from lowdim.data.collect import figures
+from lowdim.data.collect import beside, figures
 from lowdim.data.views import Frame
 from lowdim.engine.fold import Run, walk
 from lowdim.judge.cards import card, clip
@@ -162,8 +162,8 @@ class Cell(NamedTuple):
 
     def words(self) -> tuple[str, str, str]:
         """Value, what the rest says, and the surprise, as a person reads them."""
-        return ("gap" if self.value is None else figures(self.value, 4),
-                f"{figures(self.expected, 4)} +- {figures(self.sd, 2)}",
+        return ("gap" if self.value is None else beside(self.value, self.sd, 4),
+                f"{beside(self.expected, self.sd)} +- {figures(self.sd, 2)}",
                 "" if self.surprise is None else f"{self.surprise:+.1f} sd")
 
 
@@ -296,13 +296,22 @@ def _odd_row(k: int, judged: Judged, laws: tuple[Law, Law, Law], rate: float) ->
     left = max(float(rows.D2[k]) - surprise**2, 0.0)
     p_hidden = float(p_value(np.array(left), np.array(seen - 1)))
     defined = bool(Q.dof[k] > 0)
-    reason = (f"{columns[j]} {figures(value, 4)}, expected {figures(value - shift)} +- {figures(sd, 2)} "
-              f"({surprise:+.1f} sd); " + _hidden(p_hidden, rate))
+    if far_out(p_hidden, float(Q.p[k]) if defined else None, rate):
+        reason = (f"far out on the map (T2 p {_p(float(T2.p[k]))}), where its cells agree with each other "
+                  f"(Q p {_p(float(Q.p[k]))}): no single cell explains it")
+    else:
+        reason = (f"{columns[j]} {beside(value, sd, 4)}, expected {beside(value - shift, sd)} +- {figures(sd, 2)} "
+                  f"({surprise:+.1f} sd); " + _hidden(p_hidden, rate))
     if not defined:
         reason += "; Q is not defined: no more seen cells than dimensions"
     return OddRow(k, _row_name(k, judged.row_names), seen, float(rows.D2[k]), float(D2.p[k]), float(rows.T2[k]),
                   float(T2.p[k]), float(rows.Q[k]) if defined else None, float(Q.p[k]) if defined else None,
                   columns[j], value, value - shift, sd, surprise, p_hidden, reason)
+
+
+def far_out(p_hidden: float, p_Q: float | None, rate: float = 0.05) -> bool:
+    """Whether a row is odd by its place on the map alone: its cells agree, and hiding one does not help."""
+    return p_hidden < rate and p_Q is not None and p_Q >= rate
 
 
 def _hidden(p: float, rate: float) -> str:
@@ -369,8 +378,8 @@ def _sentence(name: str, cells: tuple[Cell, ...], hide: tuple[str, ...], p: floa
         return f"Row {name} is ordinary (p {_p(p)})."
     worst = next(c for c in cells if c.column == hide[0])
     assert worst.value is not None
-    says = (f"{worst.column} is {figures(worst.value, 4)}; the rest of the row says {figures(worst.expected)}, "
-            f"sd {figures(worst.sd, 2)}")
+    says = (f"{worst.column} is {beside(worst.value, worst.sd, 4)}; the rest of the row says "
+            f"{beside(worst.expected, worst.sd)}, sd {figures(worst.sd, 2)}")
     which = "that cell" if len(hide) == 1 else f"these {len(hide)} cells: {', '.join(hide)}"
     then = f"Hide {which}, and the row is ordinary (p {_p(after)})"
     return f"Row {name} is unlike what the model expects (p {_p(p)}): {says}. {then}."

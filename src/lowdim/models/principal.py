@@ -13,7 +13,7 @@ import numpy as np
 
 from lowdim.data.block import Array, Block
 from lowdim.data.views import gather
-from lowdim.engine.fold import Run, fold
+from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.engine.merge import Moments, Sum, triangle
 from lowdim.math.eigen import block_krylov, lanczos, largest, residual
 from lowdim.math.linalg import EPS, orthogonality, sign_rule, svd
@@ -160,12 +160,15 @@ def _krylov(look: Look, k: int, run: Run, seed: int) -> Spectrum:
     """Each product with the covariance is one pass; nothing of order d^2 or n^2 is ever held."""
     mean, n = look.columns.mean, look.source.total
     source = look.stored or look.source
+    if look.stored is not None and run.engine == "threads":
+        run = run._replace(engine="serial")  # SciPy's sparse products hold Python's lock: threads would only wait
 
     def operate(Q: Array) -> Array:
         return fold(partial(covariance_times, mean, Q), source, run).value / n
 
     solve = block_krylov if look.stored is None else lanczos  # stored cells: products are cheap, wide bases are not
-    values, V, off, passes = solve(operate, source.d, k, np.random.default_rng(seed), tol=RESIDUAL)
+    with one_blas_thread():  # once, not for every product
+        values, V, off, passes = solve(operate, source.d, k, np.random.default_rng(seed), tol=RESIDUAL)
     if off > RESIDUAL:
         warn("LD209", solver="Krylov", residual=off, tol=RESIDUAL)
     total = float(look.columns.variance.sum())

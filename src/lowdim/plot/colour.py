@@ -78,7 +78,7 @@ def groups(color: Any, n: int, title: str = "") -> Groups:
     names = [str(kinds[k]) for k in order]
     if len(kinds) > KINDS:
         names = [*names[:KINDS], f"others ({len(kinds) - KINDS} kinds)"]
-    return Groups(np.minimum(rank[which.ravel()], KINDS), tuple(names), title, total=len(kinds))
+    return Groups(np.minimum(rank[which.ravel()], KINDS), tuple(names), title, total=int((kinds != NO_LABEL).sum()))
 
 
 def _name(value: Any) -> str:

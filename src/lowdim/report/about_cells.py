@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lowdim.data.collect import figures, some
+from lowdim.data.collect import beside, figures, some
 from lowdim.data.flags import listed
 from lowdim.report.about_table import drawn
-from lowdim.report.parts import Bar, RowStory, Section, cell, grid
+from lowdim.report.parts import Bar, RowStory, Section, grid
 from lowdim.report.private import few, sentences
 from lowdim.report.reproduce import code_of, command_of
 
@@ -83,5 +83,6 @@ def bar(c: Any) -> Bar:
     """A cell's surprise as a bar around the middle of its track."""
     size = max(-REACH, min(REACH, float(c.surprise)))
     width = 50.0 * abs(size) / REACH
-    return Bar(c.column, cell(c.value), f"{cell(c.expected)} ± {figures(c.sd, 2)}", f"{c.surprise:+.1f}",
+    says = f"{beside(c.expected, c.sd)} ± {figures(c.sd, 2)}"
+    return Bar(c.column, beside(c.value, c.sd, 4), says, f"{c.surprise:+.1f}",
                round(50.0 if size >= 0 else 50.0 - width, 1), round(width, 1), abs(float(c.surprise)) > 3.0)
