@@ -152,7 +152,7 @@ CATALOGUE: dict[str, Entry] = {
     "LD163": Entry(TableError, "{job} needs complete rows, and this table has gaps",
                    "{why}", "{fix}"),
     "LD170": Entry(BudgetError, "{job} needs about {need} of memory; {have} are allowed",
-                   "it would be refused or killed halfway", "{alternative}"),
+                   "a program that runs out of memory is ended by the system, with nothing to show", "{alternative}"),
     # options
     "LD200": Entry(OptionError, "n_components={asked} is not possible: at most {most}",
                    "{why}", "choose n_components (--dims) between 0 and {most}"),

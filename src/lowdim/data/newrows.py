@@ -7,7 +7,7 @@ import numpy as np
 
 from lowdim.data import checks
 from lowdim.data.block import Array
-from lowdim.data.collect import Messages, Notes
+from lowdim.data.collect import Messages, Notes, some
 from lowdim.data.flags import LISTS, Options, settle
 from lowdim.data.roles import Column, Place, assign
 from lowdim.data.safe import protect_terminal
@@ -88,8 +88,8 @@ def _placed(columns: list[Column], wanted: tuple[str, ...], rows: tuple[str, ...
     here = {c.name: c for c in columns}
     absent = tuple(name for name in wanted if name not in here)
     if len(absent) == len(wanted):
-        raise error("LD220", got=len(here), want=len(wanted), model="the model",
-                    missing="; no column has a known name")
+        raise error("LD220", got=len(here), want=len(wanted), model="the map",
+                    missing=f"; none of its columns is one of {some(wanted, 10)}")
     X = np.full((len(rows), len(wanted)), np.nan)
     for j, name in enumerate(wanted):
         if name in here:

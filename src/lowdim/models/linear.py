@@ -258,7 +258,7 @@ class LinearGaussian(LatentModel):
         wide = self._wide(n, d)
         # The look (three where its sample missed huge cells), a gathered start (two), EM or Krylov, a last density.
         passes = 6 + max(self.max_iter, PASSES if wide else 1)
-        words = f"fewer columns or n_components, or a sample of rows (order {min(n, d) if wide else d} now)"
+        words = "fewer columns, fewer dimensions (n_components, --dims), or a sample of rows (--sample)"
         return Cost(passes, 8 * n * d * passes, self._peak(n, d, q, wide), words, min(USUAL, self.max_iter) + 2)
 
     def _peak(self, n: int, d: int, q: int, wide: bool) -> int:
