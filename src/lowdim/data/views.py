@@ -139,7 +139,8 @@ class Chosen(View):
     def sample(self, k: int, rng: np.random.Generator | None = None) -> Block:
         block = self.source.sample(k, rng)  # which knows where reading is cheap
         mask = None if block.mask is None else block.mask[:, self.order]
-        return block._replace(x=block.x[:, self.order], mask=None if mask is None or mask.all() else mask)
+        x = np.ascontiguousarray(block.x[:, self.order])
+        return block._replace(x=x, mask=None if mask is None or mask.all() else mask)
 
     @property
     def light(self) -> bool:
