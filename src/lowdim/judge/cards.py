@@ -67,4 +67,4 @@ def jury_card(jury: Jury) -> str:
 def _tried(row: Row, q: int) -> tuple[str, ...]:
     hidden = "" if row.q2 is None else f"{row.q2:.2f}"
     return (f"{row.q} (chosen)" if row.q == q else str(row.q), f"{100 * row.variance:.0f}%", hidden,
-            f"{row.bic_weight:.2g}", "yes" if row.above_noise else "no")
+            f"{row.bic_weight:.2g}", "" if row.above_noise is None else "yes" if row.above_noise else "no")
