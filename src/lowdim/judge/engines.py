@@ -15,7 +15,7 @@ from lowdim.models.linear import LinearGaussian, ProbabilisticPCA
 
 TRIAL = 1e-2  # nats within which a trial fit has converged: far below what a fill can show
 MOST = 30  # dimensions offered to a small table; those it has no use for are dropped
-PASSES = 200  # of the whole Gaussian: stopped at 60 it lost to shrinkage on tables where, converged, it wins
+PASSES = 300  # of the whole Gaussian: stopped at 60 it lost to shrinkage on tables where, converged, it wins
 MANY = 10  # rows a column from which all directions together, shrunk by nothing, are worth a try
 
 
