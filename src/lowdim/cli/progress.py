@@ -14,7 +14,7 @@ from lowdim.data.safe import protect_terminal
 
 ORDER = ("read", "dimensions", "fit", "fills", "axes", "report")
 EVERY = 10.0  # seconds between signs of life where stderr is not a terminal
-STOPPING = "Stopping after this step; partial results will be saved and marked. Ctrl-C again to quit now."
+STOPPING = "Stopping; what is finished will be saved and marked. Ctrl-C again to quit now."
 
 
 class Stages:
