@@ -23,6 +23,7 @@ from lowdim.data.table import Messages, Table, read
 from lowdim.engine.fold import one_blas_thread
 from lowdim.judge.axes import AxisCard, axes
 from lowdim.judge.budget import counts, seconds
+from lowdim.judge.calibrate import MapCalibration, map_calibration
 from lowdim.judge.dimensions import Jury, choose_dimension
 from lowdim.judge.fills import Fills, fill
 from lowdim.judge.gaps import GapReport, gap_report
@@ -143,6 +144,12 @@ class Analysis:
         """How far each cell is from what the others of its row say, in standard deviations; 0 at gaps."""
         return all_surprises(self.model, self._source)
 
+    @cached_property
+    def calibration(self) -> MapCalibration:
+        """Half widths that make the intervals of fills in new rows hold what they claim."""
+        return map_calibration(self.model, self._source, level=self.settings.level, surprises=self.surprises,
+                               fill_dims=self.fills.n_components)
+
     @property
     def _source(self) -> ArraySource:
         return ArraySource(self.table.X, columns=self.table.names)
@@ -161,15 +168,13 @@ class Analysis:
 
         Columns whose logarithm was taken, and labels that were encoded, are treated as they were.
         """
-        from lowdim.judge.calibrate import map_calibration
         from lowdim.placing import place
 
-        held = map_calibration(self.model, self._source, level=self.settings.level, surprises=self.surprises,
-                               fill_dims=self.fills.n_components)
         numbers = [c for c in self.table.columns if c.role == "number"]
         done = {"log": tuple(c.name for c in numbers if c.note.startswith("logarithm")),
                 "encode": tuple(dict.fromkeys(c.name.split("=")[0] for c in numbers if c.note.startswith("encoded")))}
-        return place(self.model, self.table.names, new, level=level, calibration=held, **{**done, **options})
+        return place(self.model, self.table.names, new, level=level, calibration=self.calibration,
+                     **{**done, **options})
 
     def report(self, path: str | PathLike[str], *, rows: bool = True) -> Path:
         """Write the report; `rows=False` leaves out every row's values and names."""

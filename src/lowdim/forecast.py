@@ -9,21 +9,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.data.block import Array, Block
+from lowdim.data.block import Block
 from lowdim.data.collect import count
 from lowdim.data.files import stream
-from lowdim.data.source import Source
+from lowdim.data.source import Source, cores
 from lowdim.data.views import Framed
-from lowdim.engine.fold import Run, cores, fold, walk
+from lowdim.engine.fold import Run, fold, walk
 from lowdim.engine.merge import moments
 from lowdim.engine.plan import available, plan, size
-from lowdim.math.gaussian import Sums, posterior, sums
 from lowdim.messages import BudgetError, error
 from lowdim.models.factor_analysis import FactorAnalysis
 from lowdim.models.linear import LinearGaussian, ProbabilisticPCA
 from lowdim.models.look import SAMPLE, frame_of
 from lowdim.models.pca import PCA
-from lowdim.models.start import check_q
+from lowdim.models.start import Linear, check_q
 from lowdim.streaming import ASSUMED, thin
 
 METHODS: dict[str, type[LinearGaussian]] = {"ppca": ProbabilisticPCA, "pca": PCA, "fa": FactorAnalysis}
@@ -119,7 +118,7 @@ def forecast(file: str | PathLike[str], *, method: str = "ppca", dims: int | Non
     head = first(source)
     gaps, read = _gaps(head, run)
     scale = source.n / head.n
-    work = _work(head, q, gaps > 0.0, run)
+    work = _work(head, model, q, gaps > 0.0, run)
     if gaps == 0.0 and not model._wide(source.n, source.d):
         likely, most = ONCE, ONCE if head.n == source.n else most
     return Forecast(Path(file).name, str(getattr(source.leaf, "kind", "")) or "sparse matrix", source.n, source.d,
@@ -149,21 +148,18 @@ def _gaps(head: Source, run: Run) -> tuple[float, float]:
     return float(found[0] / max(found[1], 1)), time.perf_counter() - begun
 
 
-def _work(head: Source, q: int, gaps: bool, run: Run) -> float:
+def _work(head: Source, model: LinearGaussian, q: int, gaps: bool, run: Run) -> float:
     """The seconds of one pass of the kind that a table with or without gaps needs."""
     d = head.d
     framed = Framed(head, frame_of(head.sample(SAMPLE), True))
     W = np.random.default_rng([0, 71]).standard_normal((d, q)) / np.sqrt(max(q, 1))
     begun = time.perf_counter()
     if gaps or d > 5000:
-        fold(partial(_e_step, W, np.zeros(d), np.ones(d)), framed, run)
+        any_params = Linear(W, np.zeros(d), np.ones(d), np.eye(q), np.zeros((d, 1)), np.zeros(d), np.ones(d))
+        fold(partial(model._stats, any_params), framed, run)
     else:
         fold(moments, framed, run)
     return time.perf_counter() - begun
-
-
-def _e_step(W: Array, mu: Array, psi: Array, block: Block) -> Sums:
-    return sums(block.mask, block.weight, posterior(block.x, block.mask, W, mu, psi), W, psi)
 
 
 def stored(source: Source, file: str | PathLike[str]) -> int:

@@ -224,10 +224,11 @@ def describe(found: Analysis | Partial, options: dict[str, Any], command: str = 
 def _apply_facts(found: Analysis | Partial, model: ProbabilisticPCA) -> dict[str, Any]:
     """What fills of new rows need beside the model: half widths that hold what they claim, a column each."""
     t = found.table
-    known = found.surprises if isinstance(found, Analysis) else None
-    dims = None if found.fills is None else found.fills.n_components
-    made = map_calibration(model, ArraySource(t.X, columns=t.names), level=found.settings.level, fill_dims=dims,
-                           surprises=known)
+    if isinstance(found, Analysis):
+        made = found.calibration
+    else:
+        dims = None if found.fills is None else found.fills.n_components
+        made = map_calibration(model, ArraySource(t.X, columns=t.names), level=found.settings.level, fill_dims=dims)
     return {"level": made.level, "half_widths": [float(f"{c:.6g}") for c in made.half],
             "fill_dimensions": made.fill_dims}
 

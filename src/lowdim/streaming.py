@@ -33,7 +33,8 @@ from lowdim.judge.calibrate import gauss
 from lowdim.judge.engines import TRIAL
 from lowdim.judge.fills import SAMPLE as TRIED
 from lowdim.judge.fills import Fills, fill, fill_dimension
-from lowdim.judge.odd import Culprits, Judged, Law, OddRow, _judge, _odd_row, check_level, gaussian, p_value
+from lowdim.judge.odd import Culprits, Judged, OddRow, _judge, _odd_row, check_level, gaussian, laws
+from lowdim.judge.verdicts import because
 from lowdim.messages import BudgetError, OptionError, error
 from lowdim.models.linear import LinearGaussian, ProbabilisticPCA
 
@@ -288,8 +289,7 @@ class PlacedStream(NamedTuple):
             return f"{text}\nNone is outside the table's experience {rate}."
         first = self.odd[0]
         return (f"{text}\n{k:,} row{' is' if k == 1 else 's are'} outside the table's experience {rate}: first of all "
-                f"row {first.name}, because {first.column} is {first.value:.4g}; the rest of the row says "
-                f"{first.expected:.3g}, sd {first.sd:.2g}.")
+                f"row {first.name}, because {because(first)}.")
 
 
 def new_rows(file: File, model: LinearGaussian, names: Sequence[str]) -> Source:
@@ -345,12 +345,12 @@ class _Rows(NamedTuple):
 
 def _place(model: LinearGaussian, T: Array, law: tuple[Array, Array, Array], block: Block) -> tuple[Array, _Rows]:
     where, found = model._latent(block).turned(T), _judge(block, model.frame_, *law)
-    ps = [p_value(value, dof) for value, dof in (
-        (found.D2, found.seen), (found.T2, found.rank), (found.Q, found.seen - found.rank))]
-    table = np.column_stack([where.mean, where.std, found.seen, found.D2, ps[0], found.T2, ps[1], found.Q, ps[2]])
+    D2, T2, Q = laws(found)
+    table = np.column_stack([where.mean, where.std, found.seen, *(part for law in (D2, T2, Q)
+                                                                  for part in (law.value, law.p))])
     gaps = 0 if block.mask is None else int((~block.mask).any(axis=1).sum())
-    some = np.lexsort((-found.D2, ps[0]))[:SHOWN]
-    return table, _Rows(some, _some(found, some), ps[0], gaps)
+    some = np.lexsort((-found.D2, D2.p))[:SHOWN]
+    return table, _Rows(some, _some(found, some), D2.p, gaps)
 
 
 def _some(found: Culprits, rows: NDArray[np.intp]) -> Culprits:
@@ -376,11 +376,9 @@ class _Judging:
              out: str) -> PlacedStream:
         assert best is not None
         f, rate = best.found, 1.0 - level
-        laws = tuple(Law(value, dof, p_value(value, dof)) for value, dof in (
-            (f.D2, f.seen), (f.T2, f.rank), (f.Q, f.seen - f.rank)))
         judged = Judged(f, self.columns, self.model.frame_.scale, [str(row + 1) for row in best.at])
         picked = [k for k in range(len(f.D2)) if best.p[k] <= limit and f.seen[k] > 0]
-        odd = tuple(_odd_row(k, judged, (laws[0], laws[1], laws[2]), rate)._replace(row=int(best.at[k]))
+        odd = tuple(_odd_row(k, judged, laws(f), rate)._replace(row=int(best.at[k]))
                     for k in picked)
         edge = np.array(rate).view(np.int64) >> BITS
         below = sum(many for key, many in counts.items() if key < edge)

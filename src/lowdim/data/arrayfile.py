@@ -13,10 +13,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowdim.data.block import Array, Mask
-from lowdim.data.filesource import WIDEST, FileSource, damaged
+from lowdim.data.filesource import WIDEST, FileSource, damaged, runs_of
 from lowdim.data.opening import free_memory, too_large
 from lowdim.data.safe import protect_terminal
-from lowdim.data.sink import import_zarr
+from lowdim.data.sink import TOLD, import_zarr
 from lowdim.messages import LowdimError, error
 
 KEPT = 2  # bands of a Zarr array that stay unpacked
@@ -120,16 +120,15 @@ class ZarrSource(FileSource):
     def take(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         if isinstance(rows, slice):
             return np.ascontiguousarray(self.reader.rows(rows.start, rows.stop), dtype=np.float64), None
-        once, back = np.unique(rows, return_inverse=True)
-        runs = np.split(once, np.flatnonzero(np.diff(once) != 1) + 1)
-        parts = [self.reader.rows(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
+        runs, back = runs_of(rows)
+        parts = [self.reader.rows(*run) for run in runs]
         found = np.concatenate(parts) if parts else np.zeros((0, self.d))
         return np.ascontiguousarray(found[back], dtype=np.float64), None
 
 
 def is_zarr(path: Path) -> bool:
     """Whether a folder is a Zarr array or group."""
-    return path.suffix.lower() == ".zarr" or any((path / told).is_file() for told in ("zarr.json", ".zarray"))
+    return path.suffix.lower() == ".zarr" or any((path / told).is_file() for told in TOLD)
 
 
 def open_zarr(path: Path, where: dict[str, Any]) -> ZarrSource:
@@ -142,7 +141,7 @@ def open_zarr(path: Path, where: dict[str, Any]) -> ZarrSource:
             raise error("LD002", f"in it: {protect_terminal(inside)}", name=name, why="it is a group of Zarr arrays",
                         fix=f"give one of them:  {name}/NAME")
         shape, kind, chunks = found.shape, found.dtype, found.chunks
-        told = next(path / one for one in ("zarr.json", ".zarray") if (path / one).is_file())
+        told = next(path / one for one in TOLD if (path / one).is_file())
     except LowdimError:
         raise
     except Exception as problem:  # a damaged store may fail anywhere inside a foreign reader

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cached_property
 from os import PathLike
 from typing import Any
 
@@ -39,9 +40,6 @@ class SparseSource(Source):
             self.values = self.values.copy()
             self.values.sum_duplicates()
         self.gaps = zeros == "gaps"
-        data, often = self.values.data, np.bincount(self.values.indices, minlength=self.d).max(initial=0)
-        self._light = (not self.gaps and self.values.nnz <= FEW * self.n * self.d and 2 * often <= self.n
-                       and bool(np.isfinite(data).all()))
         if self.gaps:  # a stored zero is a seen zero
             self.pattern = sp.csr_array(
                 (np.ones(self.values.nnz, dtype=bool), self.values.indices, self.values.indptr), values.shape)
@@ -50,10 +48,13 @@ class SparseSource(Source):
         values = self.values[rows].toarray().astype(np.float64)
         return values, self.pattern[rows].toarray() if self.gaps else None
 
-
-    @property
+    @cached_property
     def light(self) -> bool:
-        return self._light
+        """Few cells are stored, in no column most of them, and all are numbers."""
+        if self.gaps or self.values.nnz > FEW * self.n * self.d:
+            return False
+        often = np.bincount(self.values.indices, minlength=self.d).max(initial=0)
+        return bool(2 * often <= self.n and np.isfinite(self.values.data).all())
 
     def stored(self, rows: slice | NDArray[np.intp]) -> Any:
         return self.values[rows].astype(np.float64, copy=False)

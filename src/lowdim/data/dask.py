@@ -213,13 +213,12 @@ class StoredRows(Rows):
 
 
 def _no_rows(of: Source) -> Rows:
-    return Rows(of, 0, np.zeros((0, of.d)), None)
+    return Rows(of, 0, np.zeros((0, of.d)), None, None)
 
 
 def _planted(source: Source, first: int, share: Array | None, values: Any, seen: Mask | None) -> Source:
-    rows = (StoredRows if sp.issparse(values) else Rows)(source.leaf, first, np.zeros((0, source.leaf.d)), seen)
-    rows.values, rows.share = values, share
-    return source.planted(rows)
+    kind = StoredRows if sp.issparse(values) else Rows
+    return source.planted(kind(source.leaf, first, values, seen, share))
 
 
 def _told(job: Job, make: Callable[..., Any]) -> Told:

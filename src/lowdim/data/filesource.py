@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lowdim.data.block import Array, Block, Mask
 from lowdim.data.safe import protect_terminal
-from lowdim.data.source import KEEP_CELLS, Source, finish, tile_rows
+from lowdim.data.source import KEEP_CELLS, Source, cores, finish, tile_rows
 from lowdim.messages import LowdimError, error
 
 BLOCK_CELLS = 2**22  # 32 MB of float64: few enough to hold several, enough to make a read worth its start
@@ -159,8 +159,7 @@ class FileSource(Source):
     @property
     def hands(self) -> int:
         """How many threads may read at once."""
-        allowed = getattr(os, "sched_getaffinity", None)  # not every system says which cores are ours
-        return min(len(allowed(0)) if allowed is not None else os.cpu_count() or 1, self.n_blocks)
+        return min(cores(), self.n_blocks)
 
     def decoding(self, rows: int) -> int:
         """Bytes that the format holds while all threads read blocks of so many rows."""
@@ -174,6 +173,17 @@ class FileSource(Source):
         block = self.sample(PIECES)
         digest.update(block.x.tobytes() + (b"" if block.mask is None else block.mask.tobytes()))
         return digest.hexdigest()
+
+
+def runs_of(rows: NDArray[np.intp]) -> tuple[list[tuple[int, int]], NDArray[np.intp]]:
+    """Rows of any order as runs (first, one after the last) of rising rows, and where each row is among those.
+
+    >>> runs_of(np.array([7, 3, 4, 7]))[0]
+    [(3, 5), (7, 8)]
+    """
+    once, back = np.unique(rows, return_inverse=True)
+    runs = np.split(once, np.flatnonzero(np.diff(once) != 1) + 1)
+    return [(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)], back
 
 
 def _rows(rows: slice | NDArray[np.intp]) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lowdim.data.block import Array, Mask
 from lowdim.data.columns import Picked, choose, is_number, turn
-from lowdim.data.filesource import FileSource, damaged
+from lowdim.data.filesource import FileSource, damaged, runs_of
 from lowdim.data.safe import protect_terminal
 from lowdim.messages import error
 
@@ -171,10 +171,9 @@ def take_rows(get: Callable[[int, int], list[list[Any]]], rows: slice | NDArray[
         return np.empty((0, d)), None
     if isinstance(rows, slice):
         return turn(get(rows.start, rows.stop), rows.stop - rows.start, d)
-    once, back = np.unique(rows, return_inverse=True)
-    cuts = np.flatnonzero(np.diff(once) != 1) + 1
-    parts = [get(int(run[0]), int(run[-1]) + 1) for run in np.split(once, cuts) if len(run)]
-    x, seen = turn([batch for part in parts for batch in part], len(once), d)
+    runs, back = runs_of(rows)
+    parts = [get(*run) for run in runs]
+    x, seen = turn([batch for part in parts for batch in part], sum(end - begin for begin, end in runs), d)
     return x[back], None if seen is None else seen[back]
 
 

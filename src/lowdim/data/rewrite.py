@@ -10,7 +10,7 @@ import numpy as np
 from lowdim.data import cells as cell
 from lowdim.data.block import Array
 from lowdim.data.flags import settle
-from lowdim.data.safe import protect_cell
+from lowdim.data.safe import in_quotes, protect_cell
 from lowdim.data.sniff import GAPS, NUMBER_GAPS
 from lowdim.data.table import _sampled, _take, turned
 
@@ -106,9 +106,7 @@ def quoted(text: str, sep: str) -> str:
     >>> quoted("-1,5", ";"), quoted("=1+1", ";"), quoted("a;b", ";")
     ('-1,5', "'=1+1", '"a;b"')
     """
-    text = safe(text)
-    must = set(text) & {sep, '"', "\r", "\n"} or (sep == " " and not text)
-    return '"' + text.replace('"', '""') + '"' if must else text
+    return '""' if sep == " " and not text else in_quotes(safe(text), sep)
 
 
 def safe(text: str) -> str:

@@ -38,8 +38,12 @@ def csv_text(text: str) -> str:
     >>> csv_text("=1+1"), csv_text("a,b")
     ("'=1+1", '"a,b"')
     """
-    text = protect_cell(text)
-    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
+    return in_quotes(protect_cell(text), ",")
+
+
+def in_quotes(text: str, sep: str) -> str:
+    """Text as one cell of a file with this separator, in quotes where it must be (RFC 4180)."""
+    return '"' + text.replace('"', '""') + '"' if set(text) & {sep, '"', "\r", "\n"} else text
 
 
 def csv_cell(value: object) -> str:

@@ -22,6 +22,7 @@ from lowdim.messages import error
 
 GROUP_CELLS = 2**22  # 32 MB of float64 in a row group
 CHUNK = 8192  # rows in a chunk of Zarr
+TOLD = ("zarr.json", ".zarray")  # what makes a folder a Zarr array, of version 3 or 2
 
 
 class Sink(Protocol):
@@ -238,7 +239,7 @@ class ZarrSink(FileSink):
         if not self.path.is_dir():
             super().put()
             return
-        if any(self.path.iterdir()) and not any((self.path / told).is_file() for told in ("zarr.json", ".zarray")):
+        if any(self.path.iterdir()) and not any((self.path / told).is_file() for told in TOLD):
             raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
         aside = self.part.with_suffix(".old")
         os.rename(self.path, aside)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from abc import ABC, abstractmethod
 from copy import copy
 from typing import Any, ClassVar, NamedTuple
@@ -15,6 +16,12 @@ from lowdim.messages import LowdimError, error
 TILE_CELLS = 2**20  # 8 MB of float64: a tile stays in the last-level cache while BLAS works on it
 TILE_ROWS = (256, 8192)  # fewer rows waste BLAS, more waste the cache in row-wise E-steps
 KEEP_CELLS = 2**22  # up to 32 MB of finished blocks are kept between passes
+
+
+def cores() -> int:
+    """Cores this process may use; not every system says which."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
 
 
 def tile_rows(d: int) -> int:

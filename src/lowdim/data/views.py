@@ -173,13 +173,9 @@ class Stored(View):
 class Rows(Source):
     """Rows `first`, `first + 1`, ... of a larger table, all that an executor sends of it with one task."""
 
-    def __init__(self, of: Source, first: int, values: Array, seen: Mask | None) -> None:
+    def __init__(self, of: Source, first: int, values: Any, seen: Mask | None, share: Array | None) -> None:
         super().__init__((of.n, of.d), of.columns, None, of.tile, of.block_tiles)
-        self.named, self.first, self.values, self.seen = of.named, first, values, seen
-        self.share = of.weights(slice(first, first + len(values)))
-
-    def stored(self, rows: slice | NDArray[np.intp]) -> Any:
-        return sp.csr_array(self.read(rows)[0])
+        self.named, self.first, self.values, self.seen, self.share = of.named, first, values, seen, share
 
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         here = self._here(rows)

@@ -6,7 +6,6 @@ node (L, j) merges (L-1, 2j) with (L-1, 2j+1), or is (L-1, 2j) where there is no
 """
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +18,7 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 from threadpoolctl import ThreadpoolController
 
 from lowdim.data.block import Block
-from lowdim.data.source import Source
+from lowdim.data.source import Source, cores
 from lowdim.messages import error
 
 
@@ -74,12 +73,6 @@ class Serial:
 
     def map(self, f: Callable[[Iterable[Block]], T], source: Source, first: int = 0) -> Iterator[T]:
         return (f([source.block(i)]) for i in range(first, source.n_blocks))
-
-
-def cores() -> int:
-    """Cores this process may use; not every system says which."""
-    allowed = getattr(os, "sched_getaffinity", None)
-    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
 
 
 class Threads(Serial):

@@ -198,6 +198,11 @@ def survey(block: Block) -> Survey:
     return Survey(columns(block), None, pairs(block))
 
 
+def stored_survey(block: Block) -> Survey:
+    """One block of stored cells surveyed: its columns by themselves, for the diagonal of moments may lose digits."""
+    return Survey(stored_columns(block), stored_moments(block), None)
+
+
 def upper(x: Array) -> Array:
     """The R factor of x."""
     return np.asarray(np.linalg.qr(x, mode="r"))

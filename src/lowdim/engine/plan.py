@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lowdim.data.source import Source, tile_rows
-from lowdim.engine.fold import Run, cores
+from lowdim.data.source import Source, cores, tile_rows
+from lowdim.engine.fold import Run
 from lowdim.messages import error
 
 

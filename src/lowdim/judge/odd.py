@@ -236,6 +236,13 @@ def p_value(value: Array, dof: NDArray[Any]) -> Array:
     return np.where(dof > 0, chdtrc(np.maximum(dof, 1), np.maximum(value, 0.0)), 1.0)
 
 
+def laws(rows: Culprits) -> tuple[Law, Law, Law]:
+    """D2, T2 and Q of these rows with their chi-square laws."""
+    D2, T2, Q = (Law(value, dof, p_value(value, dof)) for value, dof in (
+        (rows.D2, rows.seen), (rows.T2, rows.rank), (rows.Q, rows.seen - rows.rank)))
+    return D2, T2, Q
+
+
 def false_discovery(p: Array, rate: float) -> NDArray[np.bool_]:
     """Benjamini and Hochberg's step-up rule: at most `rate` of the rows it picks are false on average.
 
@@ -272,9 +279,7 @@ def odd_rows(model: LinearGaussian, X: Any, *, level: float = 0.95, row_names: A
     if not parts:
         raise error("LD160", n=0, least=1)
     rows = Culprits(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
-    D2, T2, Q = (Law(value, dof, p_value(value, dof)) for value, dof in (
-        (rows.D2, rows.seen), (rows.T2, rows.rank), (rows.Q, rows.seen - rows.rank)))
-    return picked(D2, T2, Q, Judged(rows, source.columns, frame.scale, row_names), level)
+    return picked(*laws(rows), Judged(rows, source.columns, frame.scale, row_names), level)
 
 
 def picked(D2: Law, T2: Law, Q: Law, judged: Judged, level: float) -> OddRows:
@@ -307,6 +312,11 @@ def _odd_row(k: int, judged: Judged, laws: tuple[Law, Law, Law], rate: float) ->
     return OddRow(k, _row_name(k, judged.row_names), seen, float(rows.D2[k]), float(D2.p[k]), float(rows.T2[k]),
                   float(T2.p[k]), float(rows.Q[k]) if defined else None, float(Q.p[k]) if defined else None,
                   columns[j], value, value - shift, sd, surprise, p_hidden, reason)
+
+
+def disagrees(column: str, value: float, expected: float, sd: float) -> str:
+    """'bf_cm_ratio is 121.7; the rest of the row says 78.3, sd 6.5'"""
+    return f"{column} is {beside(value, sd, 4)}; the rest of the row says {beside(expected, sd)}, sd {figures(sd, 2)}"
 
 
 def far_out(p_hidden: float, p_Q: float | None, rate: float = 0.05) -> bool:
@@ -378,8 +388,7 @@ def _sentence(name: str, cells: tuple[Cell, ...], hide: tuple[str, ...], p: floa
         return f"Row {name} is ordinary (p {_p(p)})."
     worst = next(c for c in cells if c.column == hide[0])
     assert worst.value is not None
-    says = (f"{worst.column} is {beside(worst.value, worst.sd, 4)}; the rest of the row says "
-            f"{beside(worst.expected, worst.sd)}, sd {figures(worst.sd, 2)}")
+    says = disagrees(worst.column, worst.value, worst.expected, worst.sd)
     which = "that cell" if len(hide) == 1 else f"these {len(hide)} cells: {', '.join(hide)}"
     then = f"Hide {which}, and the row is ordinary (p {_p(after)})"
     return f"Row {name} is unlike what the model expects (p {_p(p)}): {says}. {then}."

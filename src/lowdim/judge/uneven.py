@@ -12,7 +12,7 @@ from lowdim.engine.fold import Run
 from lowdim.engine.merge import Moments
 from lowdim.judge.evidence import Ready, bic, one_log_likelihood, quick_look, weights
 from lowdim.judge.heldout import TOL, Folds, Hidden
-from lowdim.math.factor import degrees_of_freedom, maximum_likelihood
+from lowdim.math.factor import maximum_likelihood, most_factors
 from lowdim.messages import LowdimWarning
 from lowdim.models.factor_analysis import LOWEST, FactorAnalysis, log_likelihood
 from lowdim.models.look import Look
@@ -76,15 +76,6 @@ def _falling(values: Array) -> bool:
 def numbers(d: int, q: int) -> int:
     """Loadings up to a rotation and d noises: the free numbers of a covariance with q factors."""
     return d * q - q * (q - 1) // 2 + d
-
-
-def most_factors(d: int) -> int:
-    """The most factors that leave no fewer correlations than numbers to explain them.
-
-    >>> [most_factors(d) for d in (2, 3, 6, 10)]
-    [0, 1, 3, 6]
-    """
-    return max((q for q in range(d) if degrees_of_freedom(d, q) >= 0), default=0)
 
 
 def thinned(t: Ready) -> Ready:

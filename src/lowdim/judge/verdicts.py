@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from scipy.special import bdtr
 
-from lowdim.data.collect import beside, count, figures
-from lowdim.judge.odd import far_out
+from lowdim.data.collect import count
+from lowdim.judge.odd import disagrees, far_out
 from lowdim.judge.stability import DECIDES
 from lowdim.judge.words import no_summary
 
@@ -73,11 +73,10 @@ def odd_sentence(odd: Any) -> str:
 
 
 def because(row: Any) -> str:
-    """'bf_cm_ratio is 121.7; the rest of the row says 78.3, sd 6.5'"""
+    """Why a row is odd, in half a sentence."""
     if far_out(row.p_hidden, row.p_Q):
         return "it lies far out on the map; no single cell explains it"
-    return (f"{row.column} is {beside(row.value, row.sd, 4)}; the rest of the row says {beside(row.expected, row.sd)}, "
-            f"sd {figures(row.sd, 2)}")
+    return disagrees(row.column, row.value, row.expected, row.sd)
 
 
 def map_sentence(found: Any) -> str:

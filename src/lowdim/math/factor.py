@@ -104,6 +104,15 @@ def degrees_of_freedom(d: int, q: int) -> int:
     return ((d - q) ** 2 - d - q) // 2
 
 
+def most_factors(d: int) -> int:
+    """The most factors that leave no fewer correlations than numbers to explain them.
+
+    >>> [most_factors(d) for d in (2, 3, 6, 10)]
+    [0, 1, 3, 6]
+    """
+    return max((q for q in range(d) if degrees_of_freedom(d, q) >= 0), default=0)
+
+
 def goodness_of_fit(criterion: float, n: int, d: int, q: int) -> GoodnessOfFit:
     """Likelihood-ratio test of q factors against any covariance, with Bartlett's correction.
 

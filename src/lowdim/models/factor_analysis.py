@@ -11,7 +11,7 @@ from lowdim.data.views import Frame
 from lowdim.engine.fold import Run
 from lowdim.engine.merge import Moments
 from lowdim.engine.monitor import Fit
-from lowdim.math.factor import FactorFit, degrees_of_freedom, goodness_of_fit, maximum_likelihood
+from lowdim.math.factor import FactorFit, degrees_of_freedom, goodness_of_fit, maximum_likelihood, most_factors
 from lowdim.math.gaussian import LOG_TWO_PI, Sums
 from lowdim.math.rotate import METHODS, rotate
 from lowdim.messages import error, warn
@@ -88,8 +88,7 @@ class FactorAnalysis(LinearGaussian):
             raise error("LD207", d=d)
         dof = degrees_of_freedom(d, self.n_components)
         if dof < 0 or self.n_components > d:
-            most = max(q for q in range(d) if degrees_of_freedom(d, q) >= 0)
-            raise error("LD206", q=self.n_components, d=d, dof=dof, most=most)
+            raise error("LD206", q=self.n_components, d=d, dof=dof, most=most_factors(d))
         flat = np.flatnonzero(variance <= 0.0)
         if len(flat):
             raise error("LD131", column=names[flat[0]])

@@ -9,7 +9,7 @@ from lowdim.data.block import Array, Block
 from lowdim.data.source import Source
 from lowdim.data.views import Frame, Framed, Stored
 from lowdim.engine.fold import Run, fold
-from lowdim.engine.merge import Columns, Moments, Pairs, Survey, columns, stored_columns, stored_moments, survey
+from lowdim.engine.merge import Columns, Moments, Pairs, Survey, columns, stored_columns, stored_survey, survey
 from lowdim.math.linalg import EPS
 from lowdim.messages import error, warn
 from lowdim.models.limits import LARGEST
@@ -70,8 +70,11 @@ def _survey(source: Source, frame: Frame, run: Run, wide: bool) -> tuple[Survey 
     with np.errstate(over="ignore", invalid="ignore"):
         if source.light:
             stored = Stored(source, frame)
-            cols = fold(stored_columns, stored, run)  # by itself: the diagonal of the moments may have lost digits
-            return None if wide else Survey(None, fold(stored_moments, stored, run), None), cols
+            if wide:
+                return None, fold(stored_columns, stored, run)
+            seen = fold(stored_survey, stored, run)
+            assert seen.columns is not None
+            return seen, seen.columns
         if wide:
             return None, fold(columns, framed, run)
         found = fold(survey, framed, run)

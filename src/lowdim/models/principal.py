@@ -64,9 +64,9 @@ class Spectrum(NamedTuple):
         return orthogonality(self.vectors)
 
 
-def choose(n: int, d: int, k: int) -> str:
-    """The solver for a table's shape."""
-    if min(n, d) > LARGE and k <= min(n, d) // 20:
+def choose(n: int, d: int, k: int, light: bool = False) -> str:
+    """The solver for a table's shape; of a light one the dual would fill in every zero."""
+    if (min(n, d) > LARGE or (light and n < d)) and k <= min(n, d) // 20:
         return "krylov"
     return "dual" if n < d else "covariance"
 
@@ -74,9 +74,7 @@ def choose(n: int, d: int, k: int) -> str:
 def principal(look: Look, k: int, run: Run, *, solver: str = "auto", seed: int = 0) -> Spectrum:
     """The k largest principal axes of a complete table."""
     n, d = look.source.n, look.source.d
-    name = choose(n, d, k) if solver == "auto" else solver
-    if solver == "auto" and name == "dual" and look.stored is not None and k <= min(n, d) // 20:
-        name = "krylov"  # the dual would fill in every zero
+    name = choose(n, d, k, look.source.light) if solver == "auto" else solver
     if name == "krylov":
         return _krylov(look, k, run, seed) if k else _no_axes(look)
     if name == "dual" or (name == "covariance" and look.moments is None):
@@ -159,14 +157,15 @@ def _dual(look: Look, k: int) -> Spectrum:
 def _krylov(look: Look, k: int, run: Run, seed: int) -> Spectrum:
     """Each product with the covariance is one pass; nothing of order d^2 or n^2 is ever held."""
     mean, n = look.columns.mean, look.source.total
-    source = look.stored or look.source
-    if look.stored is not None and run.engine == "threads":
+    stored = look.stored
+    source = look.source if stored is None else stored
+    if stored is not None and run.engine == "threads":
         run = run._replace(engine="serial")  # SciPy's sparse products hold Python's lock: threads would only wait
 
     def operate(Q: Array) -> Array:
         return fold(partial(covariance_times, mean, Q), source, run).value / n
 
-    solve = block_krylov if look.stored is None else lanczos  # stored cells: products are cheap, wide bases are not
+    solve = block_krylov if stored is None else lanczos  # stored cells: products are cheap, wide bases are not
     with one_blas_thread():  # once, not for every product
         values, V, off, passes = solve(operate, source.d, k, np.random.default_rng(seed), tol=RESIDUAL)
     if off > RESIDUAL:
