@@ -16,7 +16,7 @@ from lowdim import messages
 from lowdim.messages import CATALOGUE, LowdimError, LowdimWarning, Message, TableWarning
 
 SOURCE = Path(messages.__file__).parent
-USED = {code for path in SOURCE.rglob("*.py") if path.name != "messages.py"
+USED = {code for path in SOURCE.rglob("*.py") if not path.name.startswith(("messages", "catalogue"))
         for code in re.findall(r"\bLD\d{3}(?:\.\w+)?", path.read_text())}
 # notes that say what was done to a table: there is nothing to repair
 NO_FIX_NEEDED = {code for code, entry in CATALOGUE.items() if issubclass(entry.kind, TableWarning) and not entry.fix}

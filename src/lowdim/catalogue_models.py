@@ -1,0 +1,66 @@
+"""What is said about options, fits and new rows."""
+from __future__ import annotations
+
+from lowdim.kinds import Entry, FitError, ModelWarning, OptionError, TableError, TableWarning, VerbError
+
+MODELS: dict[str, Entry] = {
+    # options
+    "LD200": Entry(OptionError, "n_components={asked} is not possible: at most {most}",
+                   "{why}", "choose n_components (--dims) between 0 and {most}"),
+    "LD213": Entry(OptionError, "n_components={asked} is not possible where a table has gaps",
+                   "all directions together reproduce every seen cell and say nothing about the gaps",
+                   "choose n_components as a number, at most {most}, or a fraction of the variance"),
+    "LD210": Entry(OptionError, "{option}={value!r} is not allowed", "", "choose {allowed}",
+                   about="An option has a value that it cannot have"),
+    "LD206": Entry(OptionError, "{q} factors are too many for {d} columns: {dof} degrees of freedom",
+                   "more parameters than correlations: the factors cannot be told apart", "at most {most} factors"),
+    "LD207": Entry(TableError, "Factor analysis needs at least three columns, got {d} feature(s)",
+                   "with fewer, common and own variance cannot be told apart", "use ProbabilisticPCA"),
+    "LD230": Entry(TableError, "sample_weight is not usable: {problem}",
+                   "a weight says how many times a row counts", "pass {n} finite weights >= 0, one a row"),
+    "LD231": Entry(TableWarning, "Row weights are not used here: every row counts once",
+                   "judges of dimensions and distances compare rows and cells one by one",
+                   "repeat the rows instead, or leave the weights out"),
+    # what a fit says about itself
+    "LD201": Entry(ModelWarning, "{model} stopped after {passes} passes before it had converged: {reason}",
+                   "the result is the best seen and is marked converged_=False", "raise max_iter or tol"),
+    "LD202": Entry(ModelWarning, "The noise variance reached its floor, {floor:.3g}",
+                   "{q} dimensions reproduce the table exactly (rank {rank}), so nothing is left to call noise; "
+                   "densities are stated with this floor", "fewer n_components (--dims)"),
+    "LD203": Entry(ModelWarning, "Components {first} to {last} have equal variance",
+                   "their plane is determined, their directions in it are not", "read them together"),
+    "LD204": Entry(ModelWarning, "Heywood case: the uniqueness of '{column}' is on its bound, {bound}",
+                   "the factors explain this column (almost) completely, which is rarely believable",
+                   "fewer factors, or look for a near copy of this column"),
+    "LD205": Entry(ModelWarning, "The correlation matrix is singular; {ridge:.3g} was added to its diagonal",
+                   "{why}", "leave out copied or summed columns, or use more rows"),
+    "LD208": Entry(ModelWarning, "The objective fell from {before:.10g} to {after:.10g} at pass {number}",
+                   "it never should; the best parameters seen were kept", "please report this table's shape"),
+    "LD209": Entry(ModelWarning, "{solver} stopped with a residual of {residual:.1e} (asked: {tol:.0e})",
+                   "the spectrum is too flat to tell the last components apart",
+                   "solver='covariance', or fewer n_components"),
+    "LD211": Entry(ModelWarning, "Interrupted: {model} returns the best of {passes} passes, converged_=False",
+                   "", "call fit again to start anew; with Run(checkpoint=...) it goes on where it stopped"),
+    "LD212": Entry(ModelWarning, "{seen} cells are seen and {free} numbers are free",
+                   "the fit may follow the noise", "fewer n_components (--dims)"),
+    "LD214": Entry(FitError, "{model} came to a {name} that is not finite",
+                   "the model is as it was before this fit", "please report this table's shape and scale"),
+    "LD217": Entry(ModelWarning, "The axes hold {times} times the variance of the seen cells: they follow the noise",
+                   "least squares on few seen cells a row has no other limit", "use ProbabilisticPCA, or fewer "
+                   "n_components"),
+    "LD215": Entry(OptionError, "The plot '{name}' needs at least {least} dimension(s), and there are {q}",
+                   "the table has too little shared structure for it", "ask for more dims, or choose another plot"),
+    "LD216": Entry(OptionError, "The plot '{name}' does not apply to this table", "{why}", "choose another plot"),
+    # new rows
+    "LD220": Entry(TableError, "X has {got} features, but {model} is expecting {want} features as input{missing}",
+                   "the columns must be those the model was fitted on", "select or add the columns"),
+    "LD220.table": Entry(TableWarning, "The new table lacks {what}: a gap in every row",
+                         "the model was made with it", "add the column, or read the wider positions as what they are"),
+    "LD221": Entry(TableWarning, "Column '{column}' of the new rows looks rescaled: its middle is {times} the old one",
+                   "a change of unit moves every row off the map", "bring the column to its old unit"),
+    "LD222": Entry(TableWarning, "The new table has unknown columns, which were not used: {what}", "", ""),
+    "LD223": Entry(TableWarning, "The intervals of these fills are the model's own, not calibrated",
+                   "nothing tells how far the map's own table was from its model, as a run of an older lowdim does not",
+                   "make the run again:  lowdim fit TABLE"),
+    "LD240": Entry(VerbError, "{model} has no '{verb}'", "{why}", "{fix}", about="The model cannot have this verb"),
+}
