@@ -23,7 +23,7 @@ from tests.data.outcomes import base, outcome
 from tests.math.test_factor import many_starts
 
 MODELS = {"pca": lambda: lowdim.PCA(2), "ppca": lambda: lowdim.PPCA(2), "fa": lambda: lowdim.FactorAnalysis(1),
-          "dual": lambda: lowdim.DualPPCA(2)}
+          "dual": lambda: lowdim.DualPPCA(2), "bpca": lambda: lowdim.BayesianPCA(2)}
 B, NAN, INF = base(), np.nan, np.inf
 RNG = np.random.default_rng(1)
 NOISE, COIN, WIDE = RNG.standard_normal((60, 5)), RNG.random((60, 5)), RNG.standard_normal((10, 500))
@@ -63,12 +63,14 @@ def expected(spec: str | dict[str, str], model: str) -> tuple[str, tuple[str, ..
 # FactorAnalysis finds a Heywood case in the base table: its columns are independent, so a factor copies one of them.
 ALL = {"fa": "W LD204", "rest": "E"}
 FLOOR = {"fa": "W LD204 LD205", "rest": "W LD202"}
+PAIR = {**FLOOR, "bpca": "E"}  # Bayes calls one difference between two rows noise
 SINGULAR = {"fa": "W LD204 LD205", "rest": "E"}
 CONSTANT = {"fa": "X LD131", "rest": "E"}
 NOTHING = {"fa": "X LD131", "rest": "W LD133 LD202"}
-TWO = {"fa": "X LD207", "rest": "W LD202"}
+TWO = {"fa": "X LD207", "bpca": "E", "rest": "W LD202"}
 HUGE = {"fa": "W LD152 LD204", "rest": "W LD152"}
 SPREAD = {"fa": "W LD204", "rest": "W LD154 LD202"}
+FAR = {**SPREAD, "bpca": "W LD154"}  # two axes leave the third column, a millionth as wide, as noise
 OUTLIER = {"fa": "W LD152", "rest": "W LD152 LD202"}
 CSR = sp.csr_array(np.where(np.abs(B) < 1, 0, B))
 BIG = np.array([[2**53 + 1 + 2 * i + j * i * i for j in range(4)] for i in range(20)], dtype=np.uint64)
@@ -82,7 +84,7 @@ NUMBERS: dict[str, tuple[Any, Any]] = {
     "[5] scale 1e160": (B * 1e160, HUGE), "[5] scale 1e300": (B * 1e300, HUGE),
     "[5] scale 5e306": (B * 5e306, HUGE), "[5] the largest doubles": (np.where(B > 0, 1.7e308, -1.7e308), HUGE),
     "[5] the smallest doubles": (np.where(B > 0, 5e-324, 0), ALL),
-    "[7] columns from 1e-12 to 1e12": (B * np.logspace(-12, 12, 5), SPREAD),
+    "[7] columns from 1e-12 to 1e12": (B * np.logspace(-12, 12, 5), FAR),
     "[7] columns from 1e-150 to 1e150": (B * np.logspace(-150, 150, 5), SPREAD),
     "[8] Hilbert": (1 / (np.arange(12)[:, None] + np.arange(12) + 1.0), {"fa": "W LD204 LD205", "rest": "E"}),
     "[8] Laeuchli": (np.array([[1, 1], [1e-9, 0], [0, 1e-9]]), TWO),
@@ -105,7 +107,7 @@ NUMBERS: dict[str, tuple[Any, Any]] = {
     "[18] dependent column": (np.c_[B, B[:, 0] + B[:, 1]], SINGULAR),
     "[19] three rows, twenty times": (np.tile(B[:3], (20, 1)), FLOOR),
     "[19] one row, often": (np.tile(B[:1], (20, 1)), NOTHING),
-    "[20] no rows": (B[:0], "X LD160"), "[20] one row": (B[:1], "X LD160"), "[20] two rows": (B[:2], FLOOR),
+    "[20] no rows": (B[:0], "X LD160"), "[20] one row": (B[:1], "X LD160"), "[20] two rows": (B[:2], PAIR),
     "[20] no columns": (B[:, :0], "X LD105"), "[20] nothing": (np.zeros((0, 0)), "X LD105"),
     "[20] one column": (B[:, :1], {"fa": "X LD207", "rest": "X LD200"}), "[20] two columns": (B[:, :2], TWO),
     "[21] wide": (WIDE, SINGULAR), "[21] 5 x 60": (WIDE[:5, :60], SINGULAR),

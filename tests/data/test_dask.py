@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from lowdim import PCA, PPCA, FactorAnalysis, Run, as_source
+from lowdim import PCA, PPCA, BayesianPCA, FactorAnalysis, Run, as_source
 from lowdim.data.dask import DaskExecutor
 from lowdim.data.dasktable import DaskSource
 from lowdim.laws import _identical
@@ -204,7 +204,7 @@ def test_dask_is_imported_by_nobody_who_does_not_use_it():
 
 MODELS = [(PCA(2, solver="covariance"), 0.0), (PCA(2, solver="qr"), 0.0), (PCA(2, solver="krylov"), 0.0),
           (PPCA(2), 0.0), (PPCA(2, max_iter=3), 0.1), (FactorAnalysis(2), 0.0), (DualPPCA(2), 0.0),
-          (DualPPCA(2, max_iter=4), 0.1)]
+          (DualPPCA(2, max_iter=4), 0.1), (BayesianPCA(4), 0.1)]
 
 
 def fitted(model, X, run):

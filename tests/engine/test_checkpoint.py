@@ -33,7 +33,8 @@ FITS = {"PPCA": (lowdim.PPCA, {"n_components": 2}), "PCA": (lowdim.PCA, {"n_comp
         "krylov": (lowdim.PCA, {"n_components": 2, "solver": "krylov"}),
         "qr": (lowdim.PCA, {"n_components": 2, "solver": "qr"}),
         "FA": (lowdim.FactorAnalysis, {"n_components": 2, "rotation": "varimax"}),
-        "Dual": (lowdim.DualPPCA, {"n_components": 2})}
+        "Dual": (lowdim.DualPPCA, {"n_components": 2}),
+        "Bayes": (lowdim.BayesianPCA, {"n_components": 4})}
 
 
 def table(gaps: bool = True, n: int = 700, d: int = 7) -> Any:

@@ -34,7 +34,7 @@ import lowdim
 from lowdim.data.arrays import as_source
 warnings.simplefilter("ignore")
 kind, q, tiny, path = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
-make = {"pca": lowdim.PCA, "ppca": lowdim.PPCA, "fa": lowdim.FactorAnalysis, "dual": lowdim.DualPPCA,
+make = {"pca": lowdim.PCA, "ppca": lowdim.PPCA, "fa": lowdim.FactorAnalysis, "dual": lowdim.DualPPCA, "bpca": lowdim.BayesianPCA,
         "qr": lambda q: lowdim.PCA(q, solver="qr"), "krylov": lambda q: lowdim.PCA(q, solver="krylov")}[kind]
 def opened(path):
     return np.load(path, mmap_mode="r") if path.endswith(".map.npy") else path
@@ -50,7 +50,7 @@ def watch():
 watcher = threading.Thread(target=watch)
 watcher.start()
 model = make(q)
-if kind in ("ppca", "fa", "dual"):
+if kind in ("ppca", "fa", "dual", "bpca"):
     model.set_params(max_iter=3)
 source = as_source(opened(path))
 forecast = model._cost(source.n, source.d).peak + source.leaf.overhead

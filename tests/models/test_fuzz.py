@@ -51,6 +51,7 @@ MODELS = {
        for solver in ("covariance", "qr", "dual", "krylov", "em")},
     "ppca": lambda q, s: lowdim.PPCA(q, standardize=s, max_iter=30),
     "fa": lambda q, s: lowdim.FactorAnalysis(q, standardize=s, max_iter=30, rotation="varimax"),
+    "bayes": lambda q, s: lowdim.BayesianPCA(q, standardize=s, max_iter=30),
     "dual model": lambda q, s: lowdim.DualPPCA(q, standardize=s, max_iter=30),
 }
 

@@ -24,15 +24,18 @@ def one_pass(f: Callable[[Block], S], solve: Callable[[S], tuple[Any, float]], s
     return Fit(params, stats, objective, (objective,), 1, True, "closed form", solver)
 
 
-def em(model: Any, params: Any, source: Source, run: Run, *, solver: str = "em", mix: bool = True) -> Fit:
+def em(model: Any, params: Any, source: Source, run: Run, *, solver: str = "em", mix: bool = True,
+       limit: int | None = None, may_fall: bool = False, beat: float = -np.inf) -> Fit:
     """Expectation-maximisation with Anderson extrapolation; a fall goes back to the plain EM step.
 
     Each pass folds the statistics of the present parameters, so the objective it reports is exactly
-    theirs, and the best parameters seen are the ones returned.
+    theirs, and the best parameters seen are the ones returned; the last ones for a model whose steps `may_fall`.
+    `limit` lowers the model's own limit of passes; a fit that will not `beat` a value ends early.
     """
     mixer = Anderson(model._pack, model._unpack) if mix else None
     plain: Any = None  # the EM step to go back to, where the present parameters were extrapolated
-    with one_blas_thread(), Monitor(run, type(model).__name__, model.tol, model.max_iter) as watch:
+    most = model.max_iter if limit is None else limit
+    with one_blas_thread(), Monitor(run, type(model).__name__, model.tol, most, may_fall, beat) as watch:
         while True:
             stats = fold(partial(model._stats, params), source, run)
             fell = watch.see(params, stats, model._objective(params, stats), plain is not None)

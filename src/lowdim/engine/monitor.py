@@ -14,6 +14,7 @@ from lowdim.engine.fold import Run
 from lowdim.messages import warn
 
 ROUNDING = 64 * np.finfo(float).eps  # relative noise of an objective summed over many rows
+HOPE = 10.0  # gains may turn out this many times larger than they promise before a fit is given up
 
 
 class Step(NamedTuple):
@@ -46,8 +47,10 @@ class Monitor:
     a whole and not fit by fit) keeps it.
     """
 
-    def __init__(self, run: Run, name: str, tol: float, max_iter: int) -> None:
+    def __init__(self, run: Run, name: str, tol: float, max_iter: int, may_fall: bool = False,
+                 beat: float = -np.inf) -> None:
         self.run, self.name, self.tol, self.max_iter = run, name, tol, max_iter
+        self.may_fall, self.beat = may_fall, beat
         self.history: list[float] = []
         self.best: tuple[float, Any, Any] | None = None
         self.gains: list[float] = []
@@ -77,6 +80,8 @@ class Monitor:
             self.run.checkpoint.note(value)
         before = None if self.best is None else self.best[0]
         gain = float("inf") if before is None else value - before
+        if self.may_fall:  # what moves counts, whichever way
+            gain = abs(gain)
         fell = before is not None and not gain >= -ROUNDING * abs(before)  # NaN counts as a fall
         if not fell or self.best is None:
             if before is None or gain >= 0:
@@ -97,6 +102,8 @@ class Monitor:
             self.reason = "interrupted"
         elif not fell and self.left(value) <= self.tol:
             self.reason = "converged"
+        elif not fell and value + HOPE * self.left(value) < self.beat:
+            self.reason = "it will not do better"
         elif len(self.history) >= self.max_iter:
             self.reason = "the limit of passes was reached"
         if self.run.callback is not None and self.run.callback(step) and not self.reason:

@@ -1,0 +1,147 @@
+"""The masked linear-Gaussian model with random parameters: variational Bayes.
+
+    x_ij = w_j' z_i + mu_j + e_ij,  z_i ~ N(0, I),  e_ij ~ N(0, 1 / tau),  w_j ~ N(0, diag(alpha)^-1)
+
+with flat priors on mu, log tau and log alpha, and q(Z) prod_j q(w_j, mu_j) q(tau): Gaussian, Gaussian, gamma.
+The statistics are those of maximum likelihood (`gaussian.sums`): a bound is a sum over columns of what each
+leaves, and over rows of a determinant. With V_j = Cov(w_j, mu_j), A_j = sum over seen of E[(z,1)(z,1)'] and
+E[tau] = 1 / psi,
+
+    bound = -1/2 sum_j { n_j (log 2 pi - E log tau) + (rest_j + <V_j, A_j>) / psi } - 1/2 sum_i tr E[z_i z_i']
+            + 1/2 sum_i log |Cov z_i| + n q / 2 - KL(W, mu) - KL(tau).
+
+Reference: Bishop, "Variational principal components" (1999); Ilin and Raiko, JMLR 11 (2010); re-derived.
+"""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma, gammaln
+
+from lowdim.math.gaussian import LOG_TWO_PI, Latent, Mask, Sums, design
+from lowdim.math.linalg import Array, inverse_packed, lower, sign_rule, times_packed, unpack
+
+
+class Beliefs(NamedTuple):
+    """q(w_j, mu_j) = N((W_j, mu_j), V_j), q(tau) = gamma with mean 1 / psi, and 1 / alpha."""
+
+    W: Array  # d x q
+    mu: Array  # d
+    psi: float
+    V: Array  # d x (q+1) x (q+1), or 1 x ... where all columns have the same
+    spread: Array  # q
+    shape: float  # of the gamma: half the seen cells
+
+
+def rows(x: Array, mask: Mask | None, b: Beliefs) -> Latent:
+    """q(z) of every row; the parameters' own doubt adds to its precision. The log density is 1/2 log |Cov z|."""
+    d, q = b.W.shape
+    i, j = lower(q)
+    r = x - b.mu
+    doubt = b.V[:, i, j]
+    if mask is None:
+        times = d / len(b.V)
+        A = ((b.W.T @ b.W)[i, j] + times * doubt.sum(axis=0))[:, None] / b.psi
+        c = times * b.V[:, :q, q].sum(axis=0)
+    else:
+        m = mask.astype(np.float64)
+        r *= m
+        A = ((b.W[:, i] * b.W[:, j] + doubt) / b.psi).T @ m.T
+        c = m @ np.broadcast_to(b.V[:, :q, q], (d, q))
+    A[i == j] += 1.0
+    cov, logdet = inverse_packed(A, q)
+    mean = times_packed(cov, np.ascontiguousarray(((r @ b.W - c) / b.psi).T)).T
+    rest = r - mean @ b.W.T
+    if mask is not None:
+        rest *= m
+    return Latent(mean, cov, np.broadcast_to(-0.5 * logdet, len(x)), rest)
+
+
+def row_bounds(mask: Mask | None, b: Beliefs, latent: Latent) -> Array:
+    """A lower bound of each row's log predictive density."""
+    q, z = b.W.shape[1], latent.mean
+    i, j = lower(q)
+    second = z[:, i] * z[:, j] * np.where(i == j, 1.0, 2.0)
+    doubt = second @ b.V[:, i, j].T + 2.0 * z @ b.V[:, :q, q].T + b.V[:, q, q]
+    cells = (latent.rest**2 + doubt) / b.psi + LOG_TWO_PI - log_precision(b)
+    if mask is not None:
+        cells = cells * mask
+    return latent.log_density - 0.5 * (cells.sum(axis=1) + (z * z).sum(axis=1))
+
+
+def log_precision(b: Beliefs) -> float:
+    """E log tau."""
+    return float(digamma(b.shape) - np.log(b.shape * b.psi))
+
+
+def bound(s: Sums, b: Beliefs) -> float:
+    """The evidence lower bound, up to the constants of the flat priors."""
+    (d, q), a, log_tau = b.W.shape, b.shape, log_precision(b)
+    i, j = lower(q)
+    times = d / len(b.V)
+    left = s.rest.sum() + _inner(b.V, _regressors(s, q), d)
+    cells = -0.5 * (s.seen.sum() * (LOG_TWO_PI - log_tau) + left / b.psi)
+    places = s.log_density + 0.5 * (s.n * q - s.zz[i == j].sum())
+    size = (b.W**2).sum(axis=0) + times * np.diagonal(b.V, axis1=1, axis2=2)[:, :q].sum(axis=0)
+    prior = -0.5 * (d * np.log(b.spread).sum() + (size / b.spread).sum())
+    loadings = 0.5 * (times * np.linalg.slogdet(b.V)[1].sum() + d * (q + 1.0 + LOG_TWO_PI))
+    noise = gammaln(a) + a * (1.0 - digamma(a))  # entropy of log tau, whose prior is flat
+    return float(cells + places + prior + loadings + noise)
+def _inner(V: Array, A: Array, d: int) -> float:
+    """The sum over d columns of <V_j, A_j>, where one matrix may stand for all columns."""
+    return float((V * A).sum()) * d / max(len(V), len(A))
+
+
+def _regressors(s: Sums, q: int) -> Array:
+    """A_j of every column: one for all of them where no cell is missing."""
+    return design(s.A[:1] if (s.seen == s.n).all() else s.A, q)
+
+
+def update(s: Sums, b: Beliefs, *, floor: float, dead: float, sure: bool = False) -> Beliefs:
+    """The latent space turned to its principal basis, what is dead dropped; then alpha, (W, mu) and tau.
+
+    With `sure=True` the parameters count as known while V is still found: alpha_i = d / w_i'w_i, Bishop's ARD by
+    Laplace's approximation (Zabaras seed).
+    """
+    turn, spread, live = _basis(s, b, dead, sure)
+    A, B = turn @ _regressors(s, b.W.shape[1]) @ turn.T, s.B @ turn.T
+    w = np.column_stack([b.W, b.mu]) @ np.linalg.inv(turn)  # (w,mu)'(z,1) stays as it was
+    B, rest = _moved(A, B, s.rest, np.where(live, 0.0, -w))
+    A, B, w = A[:, live][:, :, live], B[:, live], w[:, live]
+    prior = np.append(b.psi / spread, 0.0)
+    inverse: Array = np.linalg.inv(A + np.diag(prior)).astype(np.float64, copy=False)
+    step = (inverse @ (B - prior * w)[:, :, None])[:, :, 0]
+    _, rest = _moved(A, B, rest, step)
+    V, w, q = b.psi * inverse, w + step, len(spread)
+    left = np.maximum(rest, 0.0).sum() + (0.0 if sure else _inner(V, A, len(w)))
+    psi = max(float(left / s.seen.sum()), floor)
+    return Beliefs(w[:, :q], w[:, q], psi, V, spread, 0.5 * float(s.seen.sum()))
+
+
+def _moved(A: Array, B: Array, rest: Array, step: Array) -> tuple[Array, Array]:
+    """What is left of the cross products and of the squares once (w_j, mu_j) has moved by a step."""
+    along = (A @ step[:, :, None])[:, :, 0]
+    return B - along, rest - (step * (B + B - along)).sum(axis=1)
+
+
+def _basis(s: Sums, b: Beliefs, dead: float, sure: bool) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """z with mean 0 and mean E[zz'] = I, along the axes of sum_j E[w_j w_j']: the turn of (z,1), 1 / alpha, the live.
+
+    Under a flat prior of log alpha this is the bound's exact maximum over all ways to write the same product Wz.
+    """
+    d, q = b.W.shape
+    turn = np.eye(q + 1)
+    if q == 0:
+        return turn, np.zeros(0), np.ones(1, dtype=bool)
+    nu = s.z / s.n
+    # Laplace's fixed point is EM's own: z is turned but not rescaled, for that would change the prior's price.
+    L = np.eye(q) if sure else np.linalg.cholesky(unpack(s.zz[:, None], q)[0] / s.n - np.outer(nu, nu))
+    known, doubt = L.T @ (b.W.T @ b.W) @ L, L.T @ b.V[:, :q, :q].sum(axis=0) @ L * (d / len(b.V))
+    values, R = np.linalg.eigh(known if sure else known + doubt)
+    values, R = values[::-1], R[:, ::-1]
+    live = ((R.T @ known) * R.T).sum(axis=1) > dead * ((R.T @ doubt) * R.T).sum(axis=1)
+    turn[:q, :q] = np.linalg.solve(L.T, R * sign_rule(b.W @ L @ R)).T
+    turn[:q, q] = -turn[:q, :q] @ nu
+    return turn, values[live] / d, np.append(live, True)
