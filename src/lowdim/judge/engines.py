@@ -41,7 +41,7 @@ def by_shrinkage(q: int) -> Engine:
         def drawn(seed: int, number: int) -> Array:
             return np.where(mask, X, fit.draw(np.random.default_rng([seed, 41, number])))
 
-        return Made(np.where(mask, X, mean), np.where(mask, 0.0, sd), fit.W.shape[1], drawn)
+        return Made(np.where(mask, X, mean), np.where(mask, 0.0, sd), fit.n_components, drawn)
 
     return engine
 

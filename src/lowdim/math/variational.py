@@ -99,18 +99,19 @@ def _regressors(s: Sums, q: int) -> Array:
     return design(s.A[:1] if (s.seen == s.n).all() else s.A, q)
 
 
-def update(s: Sums, b: Beliefs, *, floor: float, dead: float, sure: bool = False) -> Beliefs:
+def update(s: Sums, b: Beliefs, *, floor: float, dead: float, sure: bool = False, vague: float = 0.0) -> Beliefs:
     """The latent space turned to its principal basis, what is dead dropped; then alpha, (W, mu) and tau.
 
     With `sure=True` the parameters count as known while V is still found: alpha_i = d / w_i'w_i, Bishop's ARD by
-    Laplace's approximation (Zabaras seed).
+    Laplace's approximation (Zabaras seed). `vague` is mu's prior precision in units of tau: 0 needs a seen cell in
+    every column.
     """
     turn, spread, live = _basis(s, b, dead, sure)
     A, B = turn @ _regressors(s, b.W.shape[1]) @ turn.T, s.B @ turn.T
     w = np.column_stack([b.W, b.mu]) @ np.linalg.inv(turn)  # (w,mu)'(z,1) stays as it was
     B, rest = _moved(A, B, s.rest, np.where(live, 0.0, -w))
     A, B, w = A[:, live][:, :, live], B[:, live], w[:, live]
-    prior = np.append(b.psi / spread, 0.0)
+    prior = np.append(b.psi / spread, vague)
     inverse: Array = np.linalg.inv(A + np.diag(prior)).astype(np.float64, copy=False)
     step = (inverse @ (B - prior * w)[:, :, None])[:, :, 0]
     _, rest = _moved(A, B, rest, step)
