@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.messages import CATALOGUE, LowdimError, LowdimWarning
-from lowdim.models.base import LatentModel, all_finite
+from lowdim.models.base import LatentModel
+from lowdim.models.estimator import all_finite
 
 
 class Outcome(NamedTuple):

@@ -28,7 +28,7 @@ from lowdim.judge.parallel import Noise, gavish_donoho, parallel_analysis
 from lowdim.judge.uneven import Factors, ask, hidden_cells
 from lowdim.judge.words import jury_text, sentence
 from lowdim.messages import error
-from lowdim.models.base import seed_of
+from lowdim.models.estimator import seed_of
 
 MOST = 20  # dimensions tried unless asked for more: a person cannot read more, and EM slows down
 EXACT = 1e-6  # a fit that leaves a smaller share of the variance than this is exact, not evidence

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from lowdim.data.block import Array
 from lowdim.judge.evidence import Ready, ready
 from lowdim.messages import error
-from lowdim.models.base import seed_of
+from lowdim.models.estimator import seed_of
 
 PAIRS = 2_000_000  # all pairs of 2000 rows; beyond, this many are drawn
 BINS = 60

@@ -28,7 +28,7 @@ from lowdim.judge.engines import TRIAL, Engine, by_model, candidates
 from lowdim.judge.heldout import dealt
 from lowdim.judge.odd import check_level
 from lowdim.messages import LowdimError, LowdimWarning, error
-from lowdim.models.base import seed_of
+from lowdim.models.estimator import seed_of
 from lowdim.models.linear import LinearGaussian, ProbabilisticPCA
 
 ENOUGH = 20_000  # hidden cells beyond which another fold teaches nothing about a quantile

@@ -31,7 +31,7 @@ from lowdim.judge.odd import gaussian
 from lowdim.math.gaussian import posterior
 from lowdim.math.linalg import align
 from lowdim.messages import LowdimError, LowdimWarning
-from lowdim.models.base import seed_of
+from lowdim.models.estimator import seed_of
 from lowdim.models.linear import LinearGaussian, ProbabilisticPCA
 from lowdim.models.start import Linear
 

@@ -17,8 +17,8 @@ from lowdim.math import variational as vb
 from lowdim.math.gaussian import Sums, sums
 from lowdim.math.linalg import EPS, sign_rule
 from lowdim.messages import warn
-from lowdim.models.base import Rule
 from lowdim.models.certificate import Certificate
+from lowdim.models.estimator import Rule
 from lowdim.models.limits import squared
 from lowdim.models.linear import COUNT, POSITIVE, TRUTH, WHOLE, LinearGaussian, check_pairs
 from lowdim.models.look import Look, columns_of

@@ -16,8 +16,8 @@ from lowdim.engine.plan import Cost
 from lowdim.math.gaussian import Sums, design, posterior, sums
 from lowdim.math.linalg import align, inverse_packed, lower, root, sign_rule, times_packed, unpack
 from lowdim.messages import error, warn
-from lowdim.models.base import Absent, Rule
 from lowdim.models.certificate import Certificate
+from lowdim.models.estimator import Absent, Rule
 from lowdim.models.limits import in_range, product, squared
 from lowdim.models.linear import COUNT, POSITIVE, TRUTH, WHOLE, LinearGaussian
 from lowdim.models.look import Look

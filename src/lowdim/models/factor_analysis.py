@@ -15,8 +15,8 @@ from lowdim.math.factor import FactorFit, degrees_of_freedom, goodness_of_fit, m
 from lowdim.math.gaussian import LOG_TWO_PI, Sums
 from lowdim.math.rotate import METHODS, rotate
 from lowdim.messages import error, warn
-from lowdim.models.base import Rule
 from lowdim.models.certificate import Certificate
+from lowdim.models.estimator import Rule
 from lowdim.models.limits import squared
 from lowdim.models.linear import COUNT, POSITIVE, TRUTH, WHOLE, LinearGaussian
 from lowdim.models.look import Look

@@ -19,8 +19,9 @@ from lowdim.math.eigen import PASSES
 from lowdim.math.gaussian import LIGHT, Sums, expand, parameter_covariance, posterior, regress, sums
 from lowdim.math.linalg import align, lower, orthogonality, sign_rule
 from lowdim.messages import error, warn
-from lowdim.models.base import LatentModel, Rule
+from lowdim.models.base import LatentModel
 from lowdim.models.certificate import Certificate
+from lowdim.models.estimator import Rule
 from lowdim.models.limits import squared
 from lowdim.models.look import SAMPLE, Look, columns_of, frame_of, look, standardized, warn_spread
 from lowdim.models.posterior import Cells, Posterior

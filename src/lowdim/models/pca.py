@@ -15,8 +15,8 @@ from lowdim.engine.monitor import Fit
 from lowdim.math.gaussian import Sums, posterior
 from lowdim.math.linalg import lower
 from lowdim.messages import error, warn
-from lowdim.models.base import SEED_WORDS, Rule, is_seed, seed_of
 from lowdim.models.certificate import Certificate
+from lowdim.models.estimator import SEED_WORDS, Rule, is_seed, seed_of
 from lowdim.models.limits import in_range, squared
 from lowdim.models.linear import COUNT, POSITIVE, TRUTH, WHOLE, LinearGaussian, certify_spectrum, log_likelihood
 from lowdim.models.look import Look
