@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sl
+import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
 from lowdim.math.linalg import EPS, Array, sign_rule
@@ -94,3 +96,67 @@ def block_krylov(operate: Callable[[Array], Array], d: int, k: int, rng: np.rand
             Q = Q - basis @ (basis.T @ Q)
             Q = np.linalg.qr(Q)[0]
     return values, V * sign_rule(V), off, number
+
+
+class Problem(NamedTuple):
+    """An eigenproblem of a spectral method: M v = lambda v, or M v = lambda D v with scale = D^-1/2.
+
+    `end` is the end of the spectrum that is wanted, `skip` the number of known trivial vectors there (constants).
+    """
+
+    matrix: Any  # dense, or sparse
+    end: str = "largest"
+    skip: int = 0
+    scale: Array | None = None
+
+
+class Eigen(NamedTuple):
+    """Eigenpairs, the wanted end first; |Mv - lambda v| / |M| at worst; and who found them."""
+
+    values: Array
+    vectors: Array
+    residual: float
+    solver: str
+
+
+DENSE = 600  # rows up to which a dense solver is as fast as any
+SHIFT = 1e-10  # of the mean diagonal, added before a sparse matrix is factorised: its null space is wanted
+
+
+def solve(problem: Problem, k: int) -> Eigen:
+    """The k eigenpairs a spectral method asks for: the one place where spectra are found."""
+    M, s = problem.matrix, problem.scale
+    if s is not None:
+        M = sp.csr_array(sp.diags_array(s) @ M @ sp.diags_array(s)) if sp.issparse(M) else M * s[:, None] * s
+    count = min(k + problem.skip, M.shape[0])
+    if sp.issparse(M) and M.shape[0] > max(DENSE, 2 * count + 1):
+        values, V, solver = _sparse(M, count, problem.end)
+    else:
+        A = M.toarray() if sp.issparse(M) else M
+        values, V = largest(A if problem.end == "largest" else -A, count)
+        values, solver = (values if problem.end == "largest" else -values), "dense"
+    size = float(spl.norm(M)) if sp.issparse(M) else float(np.linalg.norm(M))
+    off = float(np.linalg.norm(M @ V - V * values, axis=0).max(initial=0.0)) / (size or 1.0)
+    if s is not None:
+        V = V * s[:, None]
+    values, V = values[problem.skip:], V[:, problem.skip:]
+    return Eigen(values, V * sign_rule(V), off, solver)
+
+
+def _sparse(M: Any, k: int, end: str) -> tuple[Array, Array, str]:
+    """Lanczos at the large end; at the small end, where it would crawl, of the shifted inverse."""
+    n = M.shape[0]
+    v0 = np.random.default_rng(0).standard_normal(n)
+    if end == "largest":
+        values, V = spl.eigsh(M, k, which="LA", v0=v0, tol=0, ncv=min(n - 1, max(4 * k, 20)))
+        order = np.argsort(-values, kind="stable")
+        return values[order], V[:, order], "Lanczos"
+    shift = SHIFT * float(M.diagonal().mean())
+    lu = spl.splu(sp.csc_array(M + shift * sp.eye_array(n)), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
+                  options={"SymmetricMode": True})
+    inverse = spl.LinearOperator((n, n), matvec=lu.solve, dtype=np.float64)
+    values, V = spl.eigsh(inverse, k, which="LA", v0=v0, tol=0, ncv=min(n - 1, max(4 * k, 20)))
+    order = np.argsort(-values, kind="stable")
+    V = np.linalg.qr(V[:, order])[0]
+    values = (V * (M @ V)).sum(axis=0)  # Rayleigh quotients: the inverse's own values carry the shift
+    return values, V, "Lanczos, shifted and inverted"
