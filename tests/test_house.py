@@ -20,6 +20,10 @@ MAY = {
 MAY |= {"kinds": set(), "catalogue_models": {"kinds"}, "catalogue_tables": {"kinds"},
         "messages": {"kinds", "catalogue_models", "catalogue_tables"}}
 MAY["streaming"] = MAY["analysis"] | {"analysis"}
+MAY["fitting"] = MAY["analysis"] | {"analysis", "methods", "placing", "runs"}
+MAY["methods"] = set()
+MAY["images"] = {"models", "data", "math"}
+MAY["judge"] |= {"methods"}
 MAY["forecast"] = MAY["streaming"] | {"streaming"}
 HELPERS = {"messages", "persist"}  # anyone but math may use these
 # these may import what they need

@@ -107,6 +107,9 @@ TABLES: dict[str, Entry] = {
                    "for another level, put the table back or analyse it where it is now:  lowdim report TABLE"),
     "LD309": Entry(OptionError, "'{path}' cannot be written: a filled table is written as text, as CSV is",
                    "its cells are kept as they stood in the file", "-o {csv}"),
+    "LD319": Entry(FileError, "The run '{path}' holds one model ({method}), not the analysis of a table",
+                   "odd rows, explanations and reports come from the main job",
+                   "lowdim report TABLE; or lowdim apply {path} NEW for new rows"),
     "LD312": Entry(OptionError, "'{path}' is the table itself: its gaps would be lost",
                    "what was measured and what was filled could not be told apart again", "-o {other}"),
     # engines

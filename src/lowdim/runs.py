@@ -72,15 +72,22 @@ class SavedRun:
             raise error("LD306", path=found or "(a table from Python)")
         return str(found)
 
-    @cached_property
-    def model(self) -> ProbabilisticPCA:
-        """The fitted model; it must be the one that run.json tells of."""
+    @property
+    def model_file(self) -> Path:
+        """The file of the fitted model; it must be the one that run.json tells of."""
         if "model.lowdim" not in self.told["files"]:
             raise error("LD305", path=self.folder, problem="the run was stopped before there was a model")
         path = self.folder / "model.lowdim"
         if not path.is_file() or digest(path.read_bytes()) != self.told["files"][path.name]:
             raise error("LD305", path=self.folder, problem="model.lowdim is not the one that run.json tells of")
-        model = load(path)
+        return path
+
+    @cached_property
+    def model(self) -> ProbabilisticPCA:
+        """The model of the main job."""
+        if "method" in self.told:
+            raise error("LD319", path=self.folder, method=self.told["method"])
+        model = load(self.model_file)
         assert isinstance(model, ProbabilisticPCA)
         return model
 
@@ -170,11 +177,7 @@ def digest(data: bytes) -> str:
 def save_run(found: Analysis | Partial, folder: str | PathLike[str], *, options: dict[str, Any] | None = None,
              command: str = "") -> Path:
     """Write model.lowdim, scores.csv, fills.csv and odd.csv as far as they exist, then run.json, which names them."""
-    folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as cause:
-        raise error("LD304", path=folder, problem=cause.strerror or str(cause)) from cause
+    folder = saving(folder)
     texts = tables(found)
     files = {name: digest(text.encode()) for name, text in texts.items()}
     for name, text in texts.items():
@@ -185,6 +188,15 @@ def save_run(found: Analysis | Partial, folder: str | PathLike[str], *, options:
     told = {**describe(found, options or {}, command), "files": dict(sorted(files.items()))}
     write(folder / TELLING, json.dumps(told, indent=1, allow_nan=False) + "\n")
     return folder
+
+
+def saving(folder: str | PathLike[str]) -> Path:
+    """The folder, made where it is not there."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise error("LD304", path=folder, problem=cause.strerror or str(cause)) from cause
+    return Path(folder)
 
 
 def tables(found: Analysis | Partial) -> dict[str, str]:
@@ -200,15 +212,7 @@ def tables(found: Analysis | Partial) -> dict[str, str]:
 
 def describe(found: Analysis | Partial, options: dict[str, Any], command: str = "") -> dict[str, Any]:
     """The run as one JSON object."""
-    t, settings = found.table, found.settings
-    finished = isinstance(found, Analysis)
-    told: dict[str, Any] = {
-        "schema": SCHEMA, "command": command, "finished": finished,
-        "versions": {"lowdim": __version__, "numpy": np.__version__},
-        "table": {"name": t.name, "path": str(Path(t.path).resolve()) if t.path else None, "sha256": t.sha256,
-                  "rows": t.n, "columns": list(t.names), "header": t.guess.header, "options": _plain(options)},
-        "settings": settings._asdict(), "dims": None, "judges": None, "sentences": [], "trust": [],
-        "messages": [message_facts(m) for m in t.messages]}
+    told = run_facts(found.table, found.settings, options, command) | {"finished": isinstance(found, Analysis)}
     if found.jury is not None:
         told["judges"] = found.jury.sentence
     if found.model is not None:
@@ -216,9 +220,19 @@ def describe(found: Analysis | Partial, options: dict[str, Any], command: str = 
                  "converged": bool(found.model.converged_), "apply": _apply_facts(found, found.model)}
     if isinstance(found, Analysis):
         if found.of is not None:
-            told["table"] |= {"rows": found.of, "drawn": t.n}
+            told["table"] |= {"rows": found.of, "drawn": found.table.n}
         told |= {"sentences": list(found.sentences), "trust": [check._asdict() for check in found.trust]}
     return told
+
+
+def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: str) -> dict[str, Any]:
+    """What every run.json begins with: the command, the table, what was asked and what was said of the table."""
+    return {"schema": SCHEMA, "command": command, "finished": False,
+            "versions": {"lowdim": __version__, "numpy": np.__version__},
+            "table": {"name": t.name, "path": str(Path(t.path).resolve()) if t.path else None, "sha256": t.sha256,
+                      "rows": t.n, "columns": list(t.names), "header": t.guess.header, "options": _plain(options)},
+            "settings": settings._asdict(), "dims": None, "judges": None, "sentences": [], "trust": [],
+            "messages": [message_facts(m) for m in t.messages]}
 
 
 def _apply_facts(found: Analysis | Partial, model: ProbabilisticPCA) -> dict[str, Any]:

@@ -178,6 +178,9 @@ def dims_command(file: str, seed: int, budget: str | None, quiet: bool, as_json:
 @click.command("fit")
 @click.argument("file")
 @click.option("-o", "--out", help="Run folder to write [default: NAME.run].")
+@click.option("-m", "--method", metavar="NAME", help="Fit this one model instead; lowdim methods lists them.")
+@click.option("--clusters", type=click.IntRange(1), metavar="K",
+              help="With --method: how many clusters [default: by evidence].")
 @DIMS
 @LEVEL
 @SEED
@@ -185,13 +188,18 @@ def dims_command(file: str, seed: int, budget: str | None, quiet: bool, as_json:
 @STREAM
 @CHECKPOINT
 @table_options
-def fit_command(file: str, out: str | None, dims: int | str, level: float, seed: int, budget: str | None, stream: bool,
-                checkpoint: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
-    """Analyse a table and save a run folder, without a report."""
+def fit_command(file: str, out: str | None, method: str | None, clusters: int | None, dims: int | str, level: float,
+                seed: int, budget: str | None, stream: bool, checkpoint: str | None, quiet: bool, as_json: bool,
+                **given: Any) -> None:
+    """Analyse a table and save a run folder, without a report; or fit one model by its name."""
     from lowdim.runs import save_run
 
     asked = Asked(file, streamed(reading(given), stream, checkpoint), dims, level, seed, budget)
     out = out or f"{stem(file)}.run"
+    if method is not None:
+        return fit_one(asked, method, clusters, out, as_json=as_json)
+    if clusters is not None:
+        raise click.UsageError("--clusters goes with --method; lowdim methods lists them")
     found = analysed(asked, out)
     folder = save_run(found, out, options=kept(asked), command=command_line())
     if as_json:
@@ -199,6 +207,25 @@ def fit_command(file: str, out: str | None, dims: int | str, level: float, seed:
     else:
         say(f"{found!r}\nRun     {_files(folder)}")
     finish(found, asked.strict)
+    return None
+
+
+def fit_one(asked: Asked, method: str, clusters: int | None, out: str, *, as_json: bool) -> None:
+    """Fit one model by its name and save it as a run folder."""
+    from lowdim.fitting import fit_method, save_fitted
+
+    if asked.options.get("stream"):
+        raise click.UsageError("--stream fits the main job's model; in Python every model takes a file: "
+                               "lowdim.PPCA(5).fit('cells.parquet')")
+    table = open_table(asked.file, asked.options)
+    found = fit_method(table, method, dims=asked.dims, clusters=clusters, random_state=asked.seed)
+    folder = save_fitted(found, out, options=asked.options, command=command_line())
+    if as_json:
+        p = found.places
+        print_json(method=method, sentence=found.text().split("\n")[0], scores=p.z, std=p.sd, cluster=p.cluster,
+                   log_density=p.density, certificate=found.model.certificate_, run=str(folder))
+    else:
+        say(f"{found.text()}\nRun     {_files(folder, 'scores.csv')}")
 
 
 @click.command("report")
@@ -249,8 +276,8 @@ def reported(asked: Asked, report: str, run: str, *, rows: bool, quiet: bool) ->
     return found, path, folder
 
 
-def _files(folder: Path) -> str:
-    return f"{folder}/   run.json model.lowdim scores.csv fills.csv odd.csv"
+def _files(folder: Path, *names: str) -> str:
+    return f"{folder}/   run.json model.lowdim {' '.join(names or ('scores.csv', 'fills.csv', 'odd.csv'))}"
 
 
 def print_found(found: Analysis, asked: Asked, **facts: Any) -> None:

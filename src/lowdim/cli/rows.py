@@ -176,10 +176,8 @@ def placed(run: str, new: str, given: dict[str, Any]) -> tuple[SavedRun, Placed]
     from lowdim.runs import load_run
 
     opened = load_run(run)
-    told = {key: value for key, value in opened.options.items() if key not in ("sample", "strict", "stream")}
-    if opened.told["table"]["header"] is False:
-        told.setdefault("header", False)
-    found = place(opened.model, opened.names, new, calibration=opened.calibration, **{**told, **reading(given)})
+    found = place(opened.model, opened.names, new, calibration=opened.calibration,
+                  **{**read_as(opened), **reading(given)})
     hear(found.messages)
     return opened, found
 
@@ -195,8 +193,11 @@ def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool
 
     With --stream OUT may be .parquet (the default), .csv, .npy or .zarr, and gaps are not filled.
     """
-    from lowdim.runs import placed_fills, placed_table, write
+    from lowdim.runs import load_run, placed_fills, placed_table, write
 
+    opened = load_run(run)
+    if "method" in opened.told:
+        return apply_one(opened, new, out, given, as_json=as_json)
     if stream:
         return place_file(run, new, out, streamed(reading(given), stream), as_json=as_json)
     with or_stream(reading(dict(given))):
@@ -213,6 +214,30 @@ def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool
     else:
         say(f"{found.sentence} Scores in {wrote[0]}" + (f", fills in {wrote[1]}" if wrote[1:] else ""))
         say(found.own_model) if wrote[1:] else None
+    return None
+
+
+def apply_one(run: SavedRun, new: str, out: str | None, given: dict[str, Any], *, as_json: bool) -> None:
+    """New rows as the one model of a run sees them."""
+    from lowdim.fitting import place_fitted
+    from lowdim.runs import write
+
+    names, places, notes = place_fitted(run, new, **{**read_as(run), **reading(given)})
+    hear(notes)
+    path = write(out or f"{stem(new)}.scores.csv", places.lines(names))
+    if as_json:
+        print_json(rows=list(names), scores=places.z, std=places.sd, cluster=places.cluster,
+                   log_density=places.density, wrote=[str(path)])
+    else:
+        say(f"{len(names)} row{'' if len(names) == 1 else 's'} placed: {places.words}. Scores in {path}")
+
+
+def read_as(run: SavedRun) -> dict[str, Any]:
+    """How the table of a run was read, as far as it holds for new rows."""
+    told = {key: value for key, value in run.options.items() if key not in ("sample", "strict", "stream")}
+    if run.told["table"]["header"] is False:
+        told.setdefault("header", False)
+    return told
 
 
 @click.command("monitor")

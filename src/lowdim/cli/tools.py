@@ -15,8 +15,17 @@ if TYPE_CHECKING:
 METHODS = (
     ("How many dimensions? A map with gaps and uncertainty?", "ProbabilisticPCA", "lowdim report FILE"),
     ("The same axes as other PCA software?", "PCA", "lowdim.PCA(k).fit(X)"),
-    ("Which hidden traits explain the correlations?", "FactorAnalysis", "lowdim.FactorAnalysis(k).fit(X)"),
-    ("Many more columns than rows?", "DualPPCA", "lowdim.DualPPCA(k).fit(X)"))
+    ("Which hidden traits explain the correlations?", "FactorAnalysis", "lowdim fit FILE -m fa"),
+    ("Many more columns than rows?", "DualPPCA", "lowdim fit FILE -m dual"),
+    ("How many axes does the table support, and how surely?", "BayesianPCA", "lowdim fit FILE -m bpca"),
+    ("Are there groups of rows?", "GaussianMixture, KMeans", "lowdim fit FILE -m gmm"),
+    ("Groups, each with axes of its own?", "MixtureOfPPCA, MixtureOfFA", "lowdim fit FILE -m mppca"),
+    ("Independent sources behind the columns?", "ICA", "lowdim fit FILE -m ica"),
+    ("What do two sets of columns share?", "CCA", "lowdim.CCA(k).fit(X, Y)"),
+    ("What tells known classes apart?", "LinearDiscriminant", "lowdim.LinearDiscriminant(k).fit(X, y)"),
+    ("Which columns vary most?", "VarianceSelector", "lowdim.VarianceSelector(k).fit(X)"),
+    ("Ratings of items by users?", "MatrixFactorization", "lowdim.MatrixFactorization(k).fit(triples)"),
+    ("Which of these, for this table?", "", "lowdim compare FILE"))
 
 
 @click.command("plot")
@@ -152,7 +161,7 @@ def methods_command(quiet: bool, as_json: bool) -> None:
         print_json(methods=[dict(zip(("question", "method", "how"), row, strict=True)) for row in METHODS])
         return
     for question, method, how in METHODS:
-        say(f"{question}\n    {method:<20} {how}")
+        say(f"{question}\n    {method:<27} {how}")
 
 
 @click.command("demo")

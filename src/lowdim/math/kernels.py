@@ -13,7 +13,7 @@ PAIRS = 1000  # rows whose distances set the width by the median heuristic
 
 
 class Kernel(NamedTuple):
-    """k(x, y): "linear" x'y, "gaussian" exp(-gamma |x-y|^2), "poly" (gamma x'y + c)^degree, "sigmoid" tanh of its base."""
+    """k(x, y): "linear" x'y, "gaussian" exp(-gamma |x-y|^2), "poly" (gamma x'y + c)^degree, "sigmoid" tanh."""
 
     name: str
     gamma: float = 1.0
@@ -49,7 +49,7 @@ class Kernel(NamedTuple):
 
 
 def median_width(X: Array) -> float:
-    """gamma = 1 / (2 m^2), m the median distance of unequal rows among at most 1000 strided ones; 1 if all are equal."""
+    """gamma = 1 / (2 m^2), m the median distance of unequal rows among up to 1000 strided ones; 1 if all are equal."""
     some = X[:: max(1, len(X) // PAIRS)][:PAIRS]
     D = exact_distances(some)[np.triu_indices(len(some), 1)]
     D = D[D > 0]

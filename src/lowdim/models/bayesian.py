@@ -110,7 +110,7 @@ class BayesianPCA(LinearGaussian):
 
     @property
     def _objective_name(self) -> str:  # type: ignore[override]
-        return "log-likelihood" if self._sure else "evidence lower bound"
+        return "log-likelihood" if self._sure else "evidence bound"
 
     @property
     def _laws_broken(self) -> dict[str, str]:  # type: ignore[override]

@@ -1,0 +1,168 @@
+"""One named model of a table: fitted, saved as a run folder, and asked about new rows."""
+from __future__ import annotations
+
+import json
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.analysis import Settings
+from lowdim.data.arrays import ArraySource
+from lowdim.data.block import Array
+from lowdim.data.collect import count
+from lowdim.data.newrows import read_rows
+from lowdim.data.table import Table
+from lowdim.judge.dimensions import choose_dimension
+from lowdim.messages import Message, error
+from lowdim.methods import METHODS, Method, available
+from lowdim.models.linear import LinearGaussian
+from lowdim.persist import load
+from lowdim.placing import said_of
+from lowdim.runs import SavedRun, csv, digest, run_facts, saving, write
+
+FITTED = tuple(name for name in available() if name != "random")  # a random projection is a floor, not a fit
+CLUSTERS = (1, 10)  # numbers of clusters that are tried where none is named
+
+
+class Fitted(NamedTuple):
+    """A model of a table in units of its columns' spread, and where it puts the rows."""
+
+    table: Table
+    method: Method
+    settings: Settings
+    clusters: int
+    model: Any
+    unit: Array  # what one unit of each column is worth: its spread, or 1
+    places: Places
+
+    def text(self) -> str:
+        """What was fitted, in a few lines."""
+        t, p = self.table, self.places
+        title = self.method.title[0].upper() + self.method.title[1:]
+        lines = [f"{title} of {count(t.n, 'row')} x {count(t.d, 'column')}: {p.words}."]
+        if p.density is not None:
+            lines.append(f"Mean log density {p.density.mean():.4g} a row (in units of each column's spread).")
+        return "\n".join([*lines, self.model.certificate_.text()])
+
+
+class Places(NamedTuple):
+    """Where rows are: positions (and how sure), or clusters (and how likely); log density where there is one."""
+
+    z: Array
+    sd: Array | None
+    cluster: NDArray[np.intp] | None
+    density: Array | None
+
+    @property
+    def words(self) -> str:
+        if self.cluster is None:
+            return count(self.z.shape[1], "axis", "axes")
+        sizes = ", ".join(str(int(n)) for n in np.bincount(self.cluster, minlength=self.z.shape[1]))
+        return f"{count(self.z.shape[1], 'cluster')} of {sizes} rows"
+
+    def lines(self, names: tuple[str, ...]) -> str:
+        """As CSV, one line a row; clusters are counted from 1."""
+        word = "axis" if self.cluster is None else "cluster"
+        head: list[str] = ["row"]
+        parts: list[NDArray[Any]] = []
+        if self.cluster is not None:
+            head, parts = [*head, "cluster"], [self.cluster + 1]
+        head += [f"{word}{k + 1}" for k in range(self.z.shape[1])]
+        parts += list(self.z.T)
+        if self.sd is not None:
+            head += [f"axis{k + 1}_sd" for k in range(self.z.shape[1])]
+            parts += list(self.sd.T)
+        if self.density is not None:
+            head, parts = [*head, "log_density"], [*parts, self.density]
+        return csv(head, [[name, *line] for name, line in zip(names, zip(*(p.tolist() for p in parts), strict=True),
+                                                              strict=True)])
+
+
+def fit_method(table: Table, name: str, *, dims: int | str = "auto", clusters: int | None = None,
+               random_state: int = 0) -> Fitted:
+    """Fit a method by its name (`lowdim methods` lists them) to a table that was read.
+
+    `dims="auto"` asks the jury, except for Bayesian PCA, which decides by itself; without `clusters` the evidence
+    of Gaussian mixtures decides. Columns count in units of their spread unless the table was read with scale="none".
+    """
+    if name not in FITTED:
+        raise error("LD210", option="method", value=name, allowed=f"one of {', '.join(FITTED)}")
+    method, unit = METHODS[name], _unit(table)
+    X = ArraySource(table.X / unit, columns=table.names)
+    if method.no_gaps and np.isnan(table.X).any():
+        raise error("LD163", f"{int(np.isnan(table.X).sum())} gaps", job=method.title, why="it needs every cell",
+                    fix="lowdim fill FILE -o FILLED, then fit FILLED")
+    q, k = _sizes(method, X, dims, clusters, random_state)
+    model = method.make(q, k, random_state)
+    if name == "bpca" and dims == "auto":
+        model.set_params(n_components=None)
+    weight = {} if table.weight is None else {"sample_weight": table.weight}
+    model.fit(X, **weight)
+    settings = Settings(dims, table.scale, seed=random_state)
+    return Fitted(table, method, settings, k, model, unit, places(model, method, X))
+
+
+def _unit(table: Table) -> Array:
+    if table.scale != "unit":
+        return np.ones(table.d)
+    sd = np.nanstd(table.X, axis=0, ddof=1)
+    return np.where(sd > 0, sd, 1.0)
+
+
+def _sizes(method: Method, X: ArraySource, dims: int | str, clusters: int | None, seed: int) -> tuple[int, int]:
+    """The numbers of dimensions and of clusters, each asked for only where the method has them."""
+    clustered = bool(method.no_map)
+    mapped = not clustered or {"n_clusters", "n_components"} <= method.options(2, 3, seed).keys()
+    q = 2 if dims == "auto" else int(dims)
+    if mapped and dims == "auto" and method.name != "bpca":
+        q = max(1, choose_dimension(X, standardize=False, random_state=seed).q)
+    k = clusters or 3
+    if clustered and clusters is None:
+        from lowdim.judge.clusters import choose_clusters
+
+        low, high = CLUSTERS
+        k = choose_clusters(X, ks=range(low, min(high, X.n // 2) + 1)).n_clusters
+    return q, k
+
+
+def places(model: Any, method: Method, X: ArraySource) -> Places:
+    """Where the model puts rows."""
+    density = None if method.no_density else model.score_samples(X)
+    if method.no_map:
+        z = model.transform(X)
+        return Places(z, None, model.predict(X), density)
+    if isinstance(model, LinearGaussian):
+        found = model.posterior(X)
+        return Places(found.mean, found.std, None, density)
+    return Places(model.transform(X), None, None, density)
+
+
+def save_fitted(found: Fitted, folder: str | PathLike[str], *, options: dict[str, Any] | None = None,
+                command: str = "") -> Path:
+    """Write model.lowdim and scores.csv, then run.json, which names them."""
+    t, folder = found.table, saving(folder)
+    text = found.places.lines(t.row_names)
+    write(folder / "scores.csv", text)
+    found.model.save(folder / "model.lowdim")
+    files = {"model.lowdim": digest((folder / "model.lowdim").read_bytes()), "scores.csv": digest(text.encode())}
+    told = {**run_facts(t, found.settings, options or {}, command), "finished": True, "method": found.method.name,
+            "clusters": found.clusters, "unit": found.unit.tolist(), "dims": int(found.places.z.shape[1]),
+            "sentences": [found.text().split("\n")[0]], "files": files}
+    write(folder / "run.json", json.dumps(told, indent=1, allow_nan=False) + "\n")
+    return folder
+
+
+def place_fitted(run: SavedRun, new: Any, **options: Any) -> tuple[tuple[str, ...], Places, tuple[Message, ...]]:
+    """New rows as the model of such a run sees them: their names, their places, and what is to be said of them."""
+    method = METHODS[run.told["method"]]
+    rows = read_rows(new, run.names, **options)
+    X = ArraySource(rows.X / np.asarray(run.told["unit"], dtype=np.float64), columns=run.names)
+    gaps = int(np.isnan(rows.X).sum())
+    if method.no_gaps and gaps:
+        raise error("LD163", f"{gaps} gaps", job=method.title, why="it needs every cell",
+                    fix="lowdim fill NEW -o FILLED, then apply to FILLED")
+    return rows.row_names, places(load(run.model_file), method, X), (*rows.messages, *said_of(rows))
+
