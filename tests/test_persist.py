@@ -28,7 +28,8 @@ from tests import hostile_models as hostile
 
 SOURCE = Path(lowdim.__file__).parent
 MODELS = {"PCA": {"n_components": 2}, "ProbabilisticPCA": {"n_components": 2, "standardize": True},
-          "FactorAnalysis": {"n_components": 2}, "DualPPCA": {"n_components": 2}}
+          "FactorAnalysis": {"n_components": 2}, "DualPPCA": {"n_components": 2},
+          "BayesianPCA": {"n_components": 4}}
 VERBS = ("transform", "reconstruct", "impute", "score", "score_samples", "get_covariance")
 CODE = ("exec", "compile", "import", "marshal.loads", "pickle.find_class", "os.system", "os.exec", "os.fork",
         "os.posix_spawn", "os.remove", "os.rename", "subprocess.Popen", "socket.", "ctypes.", "shutil.", "tempfile.")

@@ -12,14 +12,36 @@ if TYPE_CHECKING:  # so that editors and type checkers know what the lazy names 
     from lowdim.data.table import read
     from lowdim.engine.fold import Run
     from lowdim.engine.merge import Moments
+    from lowdim.images import quantize_image
+    from lowdim.judge.clusters import choose_clusters
+    from lowdim.judge.compare import compare
     from lowdim.judge.dimensions import choose_dimension
     from lowdim.judge.distances import distance_law
+    from lowdim.math.distances import to_similarities, to_squared_distances
     from lowdim.math.rotate import procrustes, rotate
+    from lowdim.models.bayesian import BayesianPCA
+    from lowdim.models.cca import CCA
+    from lowdim.models.discriminant import LinearDiscriminant
     from lowdim.models.dual import DualPPCA
     from lowdim.models.factor_analysis import FactorAnalysis
     from lowdim.models.functions import total_least_squares, whiten
+    from lowdim.models.gaussian_mixture import GaussianMixture
+    from lowdim.models.ica import ICA
+    from lowdim.models.isomap import Isomap
+    from lowdim.models.kernel_pca import KernelPCA
+    from lowdim.models.kmeans import KMeans
+    from lowdim.models.laplacian import LaplacianEigenmaps
+    from lowdim.models.gtm import GTM
     from lowdim.models.linear import PPCA, ProbabilisticPCA
+    from lowdim.models.lle import LocallyLinearEmbedding
+    from lowdim.models.mds import ClassicalMDS
+    from lowdim.models.medoids import KMedoids
+    from lowdim.models.mixture import Mixture
+    from lowdim.models.mixture_presets import MixtureOfFA, MixtureOfPPCA
     from lowdim.models.pca import PCA
+    from lowdim.models.ratings import MatrixFactorization
+    from lowdim.models.robust_mds import robust_map
+    from lowdim.models.select import VarianceSelector
     from lowdim.persist import load
     from lowdim.runs import load_run
     from lowdim.streaming import analyse_stream
@@ -31,7 +53,31 @@ _HOMES = {
     "ProbabilisticPCA": "models.linear",
     "PPCA": "models.linear",
     "FactorAnalysis": "models.factor_analysis",
+    "BayesianPCA": "models.bayesian",
     "DualPPCA": "models.dual",
+    "GTM": "models.gtm",
+    "CCA": "models.cca",
+    "ICA": "models.ica",
+    "LinearDiscriminant": "models.discriminant",
+    "VarianceSelector": "models.select",
+    "Isomap": "models.isomap",
+    "LaplacianEigenmaps": "models.laplacian",
+    "LocallyLinearEmbedding": "models.lle",
+    "KMeans": "models.kmeans",
+    "KMedoids": "models.medoids",
+    "quantize_image": "images",
+    "Mixture": "models.mixture",
+    "MixtureOfPPCA": "models.mixture_presets",
+    "MixtureOfFA": "models.mixture_presets",
+    "GaussianMixture": "models.gaussian_mixture",
+    "choose_clusters": "judge.clusters",
+    "compare": "judge.compare",
+    "MatrixFactorization": "models.ratings",
+    "ClassicalMDS": "models.mds",
+    "KernelPCA": "models.kernel_pca",
+    "robust_map": "models.robust_mds",
+    "to_similarities": "math.distances",
+    "to_squared_distances": "math.distances",
     "Moments": "engine.merge",
     "Run": "engine.fold",
     "as_source": "data.arrays",
@@ -52,16 +98,35 @@ _HOMES = {
     "messages": "",
 }
 __all__ = [
+    "CCA",
+    "GTM",
+    "ICA",
     "PCA",
     "PPCA",
+    "BayesianPCA",
+    "ClassicalMDS",
     "DualPPCA",
     "FactorAnalysis",
+    "GaussianMixture",
+    "Isomap",
+    "KMeans",
+    "KMedoids",
+    "LaplacianEigenmaps",
+    "LinearDiscriminant",
+    "LocallyLinearEmbedding",
+    "MatrixFactorization",
+    "Mixture",
+    "MixtureOfFA",
+    "MixtureOfPPCA",
     "Moments",
     "ProbabilisticPCA",
     "Run",
+    "VarianceSelector",
     "analyse",
     "analyse_stream",
     "as_source",
+    "choose_clusters",
+    "compare",
     "choose_dimension",
     "datasets",
     "distance_law",
@@ -70,9 +135,13 @@ __all__ = [
     "load_run",
     "messages",
     "procrustes",
+    "quantize_image",
     "read",
+    "robust_map",
     "rotate",
     "stream",
+    "to_similarities",
+    "to_squared_distances",
     "total_least_squares",
     "whiten",
 ]

@@ -154,7 +154,7 @@ def test_memory_that_runs_out_is_a_code_and_6(lowdim, monkeypatch):
 
 @pytest.mark.parametrize(("arguments", "says"), [
     (["reprot", "x.csv"], "Did you mean  lowdim report"), (["reprot"], "Did you mean  lowdim report"),
-    (["Check", "x.csv"], "Did you mean  lowdim check"), (["compare", "t.csv"], "The commands are: report, check"),
+    (["Check", "x.csv"], "Did you mean  lowdim check"), (["cluster", "t.csv"], "The commands are: report, check"),
     (["t.csv", "--drp", "a"], "Did you mean '--drop'?"), (["odd", "t.csv", "--lvel", "1"], "Did you mean '--level'?"),
     (["--drp", "a", "t.csv"], "Did you mean '--drop'?"), (["help", "chek"], "Did you mean check?"),
     (["help", "LD99"], "Did you mean LD")])

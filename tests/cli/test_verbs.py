@@ -159,7 +159,7 @@ def test_methods_and_help(lowdim):
 
 
 CALLS = {"report": ["small.csv"], "check": ["small.csv"], "dims": ["small.csv"], "fit": ["small.csv"],
-         "fill": ["small.csv", "-o", "f.csv"], "plan": ["small.csv"], "odd": ["small.run"],
+         "fill": ["small.csv", "-o", "f.csv"], "plan": ["small.csv"], "compare": ["small.csv"], "odd": ["small.run"],
          "explain": ["small.run", "--axis", "1"],
          "apply": ["small.run", "small.csv"], "monitor": ["small.run", "small.csv"],
          "plot": ["gaps", "small.run", "-o", "p.csv"], "runs": ["."], "methods": [], "demo": ["gaussian"],
@@ -171,7 +171,7 @@ CALLS = {"report": ["small.csv"], "check": ["small.csv"], "dims": ["small.csv"],
 def test_json_is_one_object_with_a_schema_and_messages(lowdim, made, no_drawing, verb):
     shutil.copy(made / "small.csv", lowdim.folder)
     shutil.copytree(made / "small.run", lowdim.folder / "small.run")
-    slow = ["--budget", "1s"] if verb in ("report", "dims", "fit", "plot") else []
+    slow = ["--budget", "1s"] if verb in ("report", "dims", "fit", "plot", "compare") else []
     said = lowdim(verb, *CALLS[verb], *slow, "--json", "--quiet")
     told = json.loads(said.out)  # one object and nothing else
     assert said.code == 0 and said.err == "" and told["schema"] == 1 and len(told) > 2, said.err

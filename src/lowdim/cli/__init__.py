@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 HOMES = {  # name -> module that holds a click command of that name
     "report": "main_job", "check": "main_job", "dims": "main_job", "fit": "main_job", "fill": "filling",
-    "plan": "streaming",
+    "plan": "streaming", "compare": "comparing",
     "odd": "rows", "explain": "rows", "apply": "rows", "monitor": "rows",
     "plot": "tools", "runs": "tools", "methods": "tools", "demo": "tools", "help": "helping"}
 SHORT = {
@@ -25,6 +25,7 @@ SHORT = {
     "dims": "How many dimensions the table has.", "fit": "Analyse and save a run folder, without a report.",
     "fill": "Fill the gaps, with intervals.",
     "plan": "What a fit to a large file will take: passes, seconds, memory.",
+    "compare": "Methods side by side on the same hidden cells.",
     "odd": "The odd rows, and why.",
     "explain": "One row, one axis or a group of rows of a run.", "apply": "Place new rows on an old map.",
     "monitor": "Watch new rows beside the history of a run.", "plot": "Draw a named plot.",
@@ -35,6 +36,7 @@ EXAMPLES = {  # one line for each, which works when pasted beside a table.csv, i
     "report": "lowdim report table.csv --budget 30s", "check": "lowdim check table.csv --all",
     "dims": "lowdim dims table.csv", "fit": "lowdim fit table.csv -o table.run",
     "fill": "lowdim fill table.csv -o filled.csv --intervals", "plan": "lowdim plan table.csv --memory 2GB",
+    "compare": "lowdim compare table.csv -m ppca,fa",
     "odd": "lowdim odd table.csv",
     "explain": "lowdim explain table.run --row 1", "apply": "lowdim apply table.run new.csv",
     "monitor": "lowdim monitor table.run new.csv", "plot": "lowdim plot map table.run -o map.svg",

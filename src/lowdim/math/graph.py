@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import scipy.sparse.linalg as spl
 from numpy.typing import NDArray
 from scipy.sparse import csgraph
 
-from lowdim.math.linalg import Array
-from lowdim.math.neighbors import Neighbours
+from lowdim.math.eigen import Eigen, Problem, solve
+from lowdim.math.linalg import Array, sign_rule
+from lowdim.math.neighbors import BLOCK, Neighbours, Pairs, apart, exact_distances, nearest
 
 TINY = 1e-300  # the length of an edge between equal rows: a stored zero would be no edge at all
 
@@ -34,21 +36,76 @@ def bridged(G: sp.csr_array, X: Array) -> sp.csr_array:
     count, label = components(G)
     if count == 1:
         return G
-    from scipy.spatial import cKDTree
-
-    parts = [np.flatnonzero(label == c) for c in range(count)]
-    best = np.full((count, count), np.inf)
-    ends = np.zeros((count, count, 2), dtype=np.intp)
-    for a in range(count):
-        tree = cKDTree(X[parts[a]])
-        for b in range(a + 1, count):
-            distance, index = tree.query(X[parts[b]])
-            at = int(np.argmin(distance))
-            best[a, b], ends[a, b] = max(distance[at], TINY), (parts[a][index[at]], parts[b][at])
-    joins = csgraph.minimum_spanning_tree(np.where(np.isfinite(best), best, 0.0)).tocoo()
-    i, j = ends[joins.row, joins.col].T
-    more = sp.csr_array((joins.data, (i, j)), shape=G.shape)
+    i, j, length = bridges(label, X)
+    more = sp.csr_array((np.maximum(length, TINY), (i, j)), shape=G.shape)
     return sp.csr_array(G.maximum(more.maximum(more.T)))
+
+
+def bridges(label: NDArray[np.intp], X: Array, *, known: bool = False) -> Pairs:
+    """The shortest edges that join all pieces (a minimum spanning tree of pieces), of rows X or `known` distances."""
+    count = int(label.max()) + 1
+    order = np.argsort(label, kind="stable")
+    begin = np.searchsorted(label[order], np.arange(count))
+    best = np.full((count, count), np.inf)
+    rows = max(1, BLOCK // len(label))
+    for start in range(0, len(label), rows):
+        part = order[start: start + rows]
+        D = X[np.ix_(part, order)] if known else exact_distances(X[part], X[order])
+        np.minimum.at(best, label[part], np.minimum.reduceat(D, begin, axis=1))
+    np.fill_diagonal(best, 0.0)
+    joins = csgraph.minimum_spanning_tree(np.maximum(np.minimum(best, best.T), TINY * (best > 0))).tocoo()
+    ends = np.array([_closest(order[label[order] == a], order[label[order] == b], X, known)
+                     for a, b in zip(joins.row, joins.col, strict=True)], dtype=np.intp).reshape(-1, 2)
+    i, j = ends.T
+    return Pairs(i, j, X[i, j] if known else apart(X, X, i, j))
+
+
+def _closest(a: NDArray[np.intp], b: NDArray[np.intp], X: Array, known: bool) -> tuple[int, int]:
+    """The pair of rows, one of each piece, that are closest."""
+    if known:
+        at = np.unravel_index(int(np.argmin(X[np.ix_(a, b)])), (len(a), len(b)))
+        return int(a[at[0]]), int(b[at[1]])
+    found = nearest(X[b], 1, X[a])
+    best = int(np.argmin(found.distance[:, 0]))
+    return int(a[found.row[best, 0]]), int(b[best])
+
+
+def by_size(label: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Pieces numbered from the largest down, equals by their first row; the new numbers and the sizes."""
+    size = np.bincount(label)
+    order = np.argsort(-size, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return rank[label], size[order]
+
+
+def closed_groups(W: Any) -> int:
+    """Groups of rows that no path leaves (along i -> j where w_ij is not zero): each has a constant of its own."""
+    count, label = csgraph.connected_components(W, directed=True, connection="strong")
+    C = sp.coo_array(W)
+    leaves = np.unique(label[C.row[label[C.row] != label[C.col]]])
+    return int(count - len(leaves))
+
+
+def smallest(M: Any, null: Array, q: int, root: Any = None) -> Eigen:
+    """The q smallest eigenpairs of M >= 0 apart from the direction `null`, of which M 'null' = 0 is known.
+
+    Where the next eigenvalue is almost zero too, a solver returns mixtures: the known direction is taken out of what
+    it found, and the rest is turned to eigenvectors again. M = R'R, R the `root`, gives small values more digits.
+    """
+    found = solve(Problem(M, "smallest"), q + 1)
+    t = null / np.linalg.norm(null)
+    U = found.vectors - np.outer(t, t @ found.vectors)
+    basis = np.linalg.svd(U, full_matrices=False)[0][:, :q]
+    basis -= np.outer(t, t @ basis)
+    image = M @ basis if root is None else root @ basis
+    H = basis.T @ image if root is None else image.T @ image
+    values, E = np.linalg.eigh((H + H.T) / 2)
+    V = basis @ E
+    V = V * sign_rule(V)
+    size = float(spl.norm(M)) if sp.issparse(M) else float(np.linalg.norm(M))
+    off = float(np.linalg.norm(M @ V - V * values, axis=0).max(initial=0.0)) / (size or 1.0)
+    return Eigen(np.maximum(values, 0.0), V, off, found.solver)
 
 
 def laplacian(W: Any) -> sp.csr_array:
@@ -64,3 +121,24 @@ def path_lengths(G: sp.csr_array, start: NDArray[np.intp] | None = None) -> Arra
     """Lengths of the shortest paths from the given rows (all by default) to every row; infinite across pieces."""
     found = csgraph.dijkstra(G, directed=True, indices=start)  # the graph goes both ways already: no copy is made
     return np.asarray(found, dtype=np.float64)
+
+
+def both_ways(pairs: Pairs, n: int) -> sp.csr_array:
+    """The graph of these pairs, each edge both ways, weighted by its length."""
+    G = sp.csr_array((np.maximum(pairs.d, TINY), (pairs.i, pairs.j)), shape=(n, n))
+    return sp.csr_array(G.maximum(G.T))
+
+
+def spread_rows(G: sp.csr_array, count: int) -> tuple[NDArray[np.intp], Array]:
+    """Rows far from each other, each the farthest from those before by way of the graph; and those path lengths.
+
+    The first is the row with the longest edges. Reference: de Silva and Tenenbaum (2004), "maxmin" landmarks.
+    """
+    n = G.shape[0]
+    chosen, lengths = np.empty(count, dtype=np.intp), np.empty((count, n))
+    closest = np.full(n, np.inf)
+    for c in range(count):
+        chosen[c] = np.argmax(degrees(G)) if c == 0 else np.argmax(closest)
+        lengths[c] = path_lengths(G, chosen[c: c + 1])[0]
+        closest = np.minimum(closest, lengths[c])
+    return chosen, lengths.T

@@ -1,7 +1,7 @@
 """Nearest neighbours, exactly: a tree in few dimensions, blocks of products in many."""
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from lowdim.math.linalg import Array
 TREE = 10  # dimensions up to which a k-d tree beats brute force (spec, stack)
 BLOCK = 2**22  # distances worked on at once, 32 MB
 SPARE = 8  # candidates beyond k whose distances are computed again from differences: products cancel
+TIE = 1e-10  # two distances closer than this share of them are equal: rounding must not choose between neighbours
 
 
 class Neighbours(NamedTuple):
@@ -34,6 +35,96 @@ def nearest(X: Array, k: int, among: Array | None = None) -> Neighbours:
     return _without_self(found, k) if own else found
 
 
+class Pairs(NamedTuple):
+    """Some pairs of rows: x_i and y_j at a distance d > 0."""
+
+    i: NDArray[np.intp]
+    j: NDArray[np.intp]
+    d: Array
+
+    def chosen(self, which: NDArray[Any]) -> Pairs:
+        return Pairs(self.i[which], self.j[which], self.d[which])
+
+
+def together(*parts: Pairs) -> Pairs:
+    """The pairs of several lists in one."""
+    return Pairs(np.concatenate([p.i for p in parts]), np.concatenate([p.j for p in parts]),
+                 np.concatenate([p.d for p in parts]))
+
+
+def joined(X: Array, k: int, among: Array | None = None) -> tuple[Pairs, Array]:
+    """Each row with every other at most as far as its k-th nearest, and how far that is.
+
+    Rows equally far are all taken, so that the order of rows decides nothing; a row at distance zero is the row
+    itself, and is not. The rows `among` which they are found must be different from each other.
+
+    >>> joined(np.array([[0.0], [1.0], [2.0]]), 1)[0].j.tolist()
+    [1, 0, 2, 1]
+    """
+    Y = X if among is None else among
+    found = nearest(X, k + 1 + int(among is not None), among)
+    distance, row = found.distance, found.row
+    if among is not None:  # the row itself stands first, if it is there
+        own = distance[:, 0] == 0.0
+        distance = np.where(own[:, None], np.roll(distance, -1, axis=1), distance)[:, : max(distance.shape[1] - 1, 1)]
+        row = np.where(own[:, None], np.roll(row, -1, axis=1), row)[:, : distance.shape[1]]
+    last = min(k, distance.shape[1])
+    radius = distance[:, last - 1]
+    more = np.zeros(len(X), dtype=bool) if distance.shape[1] == last else distance[:, last] <= radius * (1.0 + TIE)
+    few = np.flatnonzero(~more)
+    plain = Pairs(np.repeat(few, last), row[few, :last].ravel(), distance[few, :last].ravel())
+    if not more.any():
+        return plain, radius
+    many = np.flatnonzero(more)
+    tied = within(X[many], Y, radius[many])
+    both = together(plain, tied._replace(i=many[tied.i]))
+    return both.chosen(np.lexsort((both.j, both.i))), radius
+
+
+def within(X: Array, Y: Array, radius: Array) -> Pairs:
+    """Every pair with 0 < |x_i - y_j| <= radius_i, to rounding."""
+    rows = max(1, BLOCK // max(len(Y), 1))
+    centre = Y.mean(axis=0)
+    A, B = X - centre, Y - centre
+    size = (B**2).sum(axis=1).max(initial=0.0)
+    parts = []
+    for start in range(0, max(len(X), 1), rows):
+        part = slice(start, start + rows)
+        slack = 1e-12 * ((A[part] ** 2).sum(axis=1) + size)  # what a product may be wrong by, and more
+        most = radius[part] ** 2 * (1.0 + 4.0 * TIE) + slack
+        i, j = np.nonzero(squared_distances(A[part], B) <= most[:, None])
+        i += start
+        d = apart(X, Y, i, j)
+        keep = (d <= radius[i] * (1.0 + TIE)) & (d > 0.0)
+        parts.append(Pairs(i[keep], j[keep], d[keep]))
+    return together(*parts)
+
+
+def apart(X: Array, Y: Array, i: NDArray[np.intp], j: NDArray[np.intp]) -> Array:
+    """|x_i - y_j| of listed pairs, from differences."""
+    out = np.empty(len(i))
+    rows = max(1, BLOCK // max(X.shape[1], 1))
+    for start in range(0, len(i), rows):
+        part = slice(start, start + rows)
+        out[part] = np.sqrt(((X[i[part]] - Y[j[part]]) ** 2).sum(axis=1))
+    return out
+
+
+def nearest_known(D: Array, k: int) -> Neighbours:
+    """The k nearest by a matrix of distances, rows by columns; unknown ones are infinite and come last."""
+    order = np.argsort(D, axis=1, kind="stable")[:, :k]
+    return Neighbours(np.take_along_axis(D, order, 1), order)
+
+
+def joined_known(D: Array, k: int) -> tuple[Pairs, Array]:
+    """As `joined`, by a matrix of distances; infinite ones are unknown, zero ones are the row itself."""
+    D = np.where(D > 0.0, D, np.inf)
+    radius = np.partition(D, k - 1, axis=1)[:, k - 1] if k < D.shape[1] else D.max(axis=1, initial=0.0)
+    i, j = np.nonzero((radius[:, None] * (1.0 + TIE) >= D) & np.isfinite(D))
+    largest = np.where(np.isfinite(D), D, 0.0).max(axis=1, initial=0.0)
+    return Pairs(i, j, D[i, j]), np.where(np.isfinite(radius), radius, largest)
+
+
 def squared_distances(X: Array, Y: Array) -> Array:
     """|x - y|^2 of all pairs by one product, never negative; close pairs lose digits to cancellation."""
     D = (X**2).sum(axis=1)[:, None] + (Y**2).sum(axis=1)
@@ -49,9 +140,19 @@ def exact_distances(X: Array, Y: Array | None = None) -> Array:
 
 
 def _tree(X: Array, Y: Array, k: int) -> Neighbours:
-    more = min(k + SPARE, len(Y))
-    _, index = cKDTree(Y).query(X, more)
-    return _ordered(X, Y, np.asarray(index).reshape(len(X), more), k)
+    """A tree's distances are of differences; only rows equally far at the cut need a second look."""
+    tree = cKDTree(Y)
+    more = min(k + 1, len(Y))
+    distance, index = (np.asarray(part).reshape(len(X), more) for part in tree.query(X, more))
+    if more == k and not (distance[:, 1:] == distance[:, :-1]).any():
+        return Neighbours(distance, index)
+    found = Neighbours(np.ascontiguousarray(distance[:, :k]), np.ascontiguousarray(index[:, :k]))
+    tied = np.flatnonzero((distance[:, 1:] == distance[:, :-1]).any(axis=1))
+    if len(tied):
+        many = min(k + SPARE, len(Y))
+        again = _ordered(X[tied], Y, np.asarray(tree.query(X[tied], many)[1]).reshape(len(tied), many), k)
+        found.distance[tied], found.row[tied] = again
+    return found
 
 
 def _brute(X: Array, Y: Array, k: int) -> Neighbours:

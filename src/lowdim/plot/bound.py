@@ -122,6 +122,22 @@ class Plots:
         self._axes(1, "hinton")
         return self._call("hinton", self._found.model.components_.T, self._found.table.names, **how)
 
+    def relevance(self, **how: Any) -> Plot:
+        found = vars(self._found.model)
+        if "relevance_" not in found:
+            raise error("LD216", name="relevance", why="the model is not a Bayesian one that switches axes off")
+        return self._call("relevance", found["relevance_"], found.get("kept_"), **how)
+
+    def mixture(self, columns: tuple[int, int] = (0, 1), *, model: Any = None, **how: Any) -> Plot:
+        """Clusters over two columns; `model` is a mixture or K-means that was fitted to the table's columns."""
+        from lowdim.plot.mixture import parts_of
+
+        t, model = self._found.table, self._found.model if model is None else model
+        parts = parts_of(model, t.X)
+        if parts is None:
+            raise error("LD216", name="mixture", why="the model has no clusters; give one:  mixture(model=...)")
+        return self._call("mixture", t.X, columns=columns, names=t.names, **parts, **how)
+
     def axis_cards(self, **how: Any) -> Plot:
         self._axes(1, "axis_cards")
         return self._call("axis_cards", self._found.axes, row_names=self._found.table.row_names, **how)

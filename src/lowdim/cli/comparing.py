@@ -1,0 +1,49 @@
+"""compare: methods side by side on one table."""
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from lowdim.cli.common import open_table, print_json, reading, said, say, table_options
+from lowdim.cli.main_job import BUDGET, DIMS, SEED
+from lowdim.cli.progress import Interrupts, Stages
+
+
+@click.command("compare")
+@click.argument("file")
+@click.option("-m", "--methods", default="pca,ppca,fa", show_default=True, metavar="NAMES",
+              help="Methods, with commas between; PCA and a random projection are always there.")
+@DIMS
+@click.option("--clusters", default=3, show_default=True, type=click.IntRange(1), metavar="K",
+              help="Clusters of the methods that have any.")
+@click.option("--seeds", type=click.IntRange(5), metavar="N", help="How often cells are hidden [default: 5].")
+@SEED
+@BUDGET
+@table_options
+def compare_command(file: str, methods: str, dims: int | str, clusters: int, seeds: int | None, seed: int,
+                    budget: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
+    """Compare methods on the same hidden cells, with the spread beside every figure."""
+    from lowdim.judge.compare import compare, names_of
+
+    names_of(methods)  # before the table is read: a name mistyped costs nothing
+    table = open_table(file, reading(given))
+    with Interrupts() as interrupts, Stages(said().quiet, interrupts) as stages:
+        stages.now = "compare"
+        found = compare(table, methods, dims=dims, clusters=clusters, seeds=seeds, random_state=seed, budget=budget,
+                        tell=lambda name, title: bool(stages(name, title)))
+    if as_json:
+        rows = [{**row._asdict(), "measures": {key: {"mean": m.mean, "spread": m.spread, "values": m.values,
+                                                     "why": m.why, "best": m.best}
+                                               for key, m in row.measures.items()}} for row in found.rows]
+        facts = found._asdict()
+        print_json(**{**facts, "rows": rows, "sentences": list(found.sentences)})
+    else:
+        say(found.text(terminal_width()))
+
+
+def terminal_width() -> int:
+    """Characters in a line of the terminal, 80 where there is none."""
+    import shutil
+
+    return shutil.get_terminal_size((80, 24)).columns

@@ -1,0 +1,192 @@
+"""Maximum variance unfolding as a semidefinite program, solved by a primal-dual interior point in edge space.
+
+    maximise tr(HKH)  over K >= 0 (psd)  where  k_ii + k_jj - 2 k_ij <= d_e  for every edge e = (i, j)
+    minimise l'd      over l >= 0        where  S = L(l) - H >= 0 (psd) on differences
+
+One node is anchored at the origin, so K and S are (n-1) x (n-1) and definite inside. The Newton system (HKM direction)
+has one unknown an edge: M = (B'KB) o (B'S^-1 B) + diag(t / l), B the incidence matrix, t the slack.
+
+References: Weinberger and Saul (2006); Helmberg, Rendl, Vanderbei and Wolkowicz (1996); Mehrotra (1992).
+"""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg as sl
+from numpy.typing import NDArray
+
+from lowdim.math.linalg import Array
+
+STEPS = 60  # 17 to 30 are usual
+GOAL = 5e-9  # certificate at which nothing is left to gain; rounding stops most problems near 1e-8
+STALL = 2  # steps without a better certificate after which the best is taken
+
+
+class Unfolded(NamedTuple):
+    """The best feasible K (centred), its multipliers, how much larger tr K could be at most, and the steps taken."""
+
+    K: Array  # n x n, centred
+    multipliers: Array  # m, one an edge
+    gap: float  # l'd / min(1, lambda_2(L(l))) / tr K - 1
+    steps: int
+
+
+class _Point(NamedTuple):
+    K: Array  # (n-1) x (n-1)
+    S: Array
+    slack: Array  # m
+    dual: Array  # m
+
+
+def unfold(i: NDArray[np.intp], j: NDArray[np.intp], d: Array, n: int, goal: float = GOAL) -> Unfolded:
+    """Maximise the variance with no edge (i, j) longer than its squared length d; the graph must be in one piece."""
+    unit = float(np.mean(d))
+    edges = _Edges(i, j, d / unit, n)
+    point = edges.start()
+    best, since = edges.judged(point, 0), 0
+    for number in range(1, STEPS + 1):
+        try:
+            point = edges.step(point)
+        except np.linalg.LinAlgError:  # rounding has eaten the last pivots: the best seen is as good as it gets
+            break
+        if not all(np.isfinite(part).all() for part in point):
+            break
+        found = edges.judged(point, number)
+        better = found.gap < best.gap
+        since = 0 if found.gap < 0.9 * best.gap else since + 1
+        best = found if better else best
+        if best.gap <= goal or (since >= STALL and best.gap < 1e-4):
+            break
+    return best._replace(K=best.K * unit)
+
+
+class _Edges:
+    """The edges of one problem, with everything that depends on them alone."""
+
+    def __init__(self, i: NDArray[np.intp], j: NDArray[np.intp], d: Array, n: int) -> None:
+        self.i, self.j, self.d, self.n = i, j, d, n
+        self.C = np.eye(n - 1) - 1.0 / n
+
+    def start(self) -> _Point:
+        """Equal springs stiff enough for S > 0; K in proportion to S^-1, short enough for every edge."""
+        ones = np.ones(len(self.d))
+        soft = float(np.linalg.eigvalsh(self.laplacian(ones))[1])
+        dual = ones * (2.0 / max(soft, 1e-12))
+        S = self.laplacian(dual)[1:, 1:] - self.C
+        inverse = sl.cho_solve(sl.cho_factor(S), np.eye(self.n - 1))
+        K = inverse * (0.5 / float((self.lengths(inverse) / self.d).max()))
+        return _Point(K, S, self.d - self.lengths(K), dual)
+
+    def laplacian(self, weight: Array) -> Array:
+        """B diag(weight) B', n x n."""
+        L = np.zeros((self.n, self.n))
+        L[self.i, self.j] = L[self.j, self.i] = -weight
+        np.fill_diagonal(L, -L.sum(axis=1))
+        return L
+
+    def lengths(self, A: Array) -> Array:
+        """diag(B'AB): squared lengths of the edges under an anchored matrix."""
+        F = _padded(A)
+        diagonal = np.diagonal(F)
+        return diagonal[self.i] + diagonal[self.j] - 2.0 * F[self.i, self.j]
+
+    def pairs(self, A: Array) -> Array:
+        """B'AB, m x m."""
+        F = _padded(A)
+        half = F[self.i] - F[self.j]
+        whole = half[:, self.i]
+        whole -= half[:, self.j]
+        return whole
+
+    def step(self, at: _Point) -> _Point:
+        """One predictor and corrector."""
+        low = np.linalg.cholesky(at.S)
+        root = sl.solve_triangular(low, np.eye(self.n - 1), lower=True)
+        inverse = root.T @ root
+        M = self.pairs(at.K)
+        M *= self.pairs(inverse)
+        M[np.diag_indices_from(M)] += at.slack / at.dual
+        solver = sl.cho_factor(M, overwrite_a=True, check_finite=False)
+        if not np.isfinite(solver[0]).all():
+            raise np.linalg.LinAlgError("not finite")
+        mu = (float((at.K * at.S).sum()) + float(at.slack @ at.dual)) / (self.n - 1 + len(self.d))
+        roots = (np.linalg.cholesky(at.K), low)
+        aim = _Aim(solver, inverse, roots)
+        first = self.direction(at, aim, 0.0, None)
+        primal, dual = self.reach(at, first, roots)
+        ahead = self.moved(at, first, min(primal, 1.0), min(dual, 1.0))
+        left = float((ahead.K * ahead.S).sum()) + float(ahead.slack @ ahead.dual)
+        power = max(1.0, 3.0 * min(primal, dual) ** 2)  # a first step that is soon at the boundary asks for centring
+        share = (left / (mu * (self.n - 1 + len(self.d)))) ** power
+        second = self.direction(at, aim, min(max(share, 1e-10), 1.0) * mu, first)
+        near = 0.9 + 0.09 * min(primal, dual, 1.0)
+        return self.moved(at, second, *(min(1.0, near * way) for way in self.reach(at, second, roots)))
+
+    def direction(self, at: _Point, aim: _Aim, mu: float, first: _Point | None) -> _Point:
+        """HKM direction towards K S = mu I, with Mehrotra's second-order terms of a first direction."""
+        inverse = aim.inverse
+        bend_K = 0.0 if first is None else _even(first.K @ (first.S @ inverse))
+        bend = 0.0 if first is None else first.slack * first.dual / at.dual
+        right = mu * (self.lengths(inverse) + 1.0 / at.dual) - self.d - bend
+        if first is not None:
+            right -= self.lengths(np.asarray(bend_K))
+        dual = sl.cho_solve(aim.solver, right, check_finite=False)
+        S = self.laplacian(dual)[1:, 1:]
+        K = mu * inverse - at.K - _even(at.K @ (S @ inverse)) - bend_K
+        slack = mu / at.dual - at.slack - at.slack / at.dual * dual - bend
+        return _Point(np.asarray(K), S, slack, dual)
+
+    def reach(self, at: _Point, way: _Point, roots: tuple[Array, Array]) -> tuple[float, float]:
+        """How far K and slack, and how far S and multipliers, may go along a direction."""
+        primal = min(_until(roots[0], way.K), _ratio(at.slack, way.slack), 1e8)
+        dual = min(_until(roots[1], way.S), _ratio(at.dual, way.dual), 1e8)
+        return primal, dual
+
+    def moved(self, at: _Point, way: _Point, primal: float, dual: float) -> _Point:
+        dual_next = at.dual + dual * way.dual
+        return _Point(at.K + primal * way.K, at.S + dual * way.S, at.slack + primal * way.slack, dual_next)
+
+    def judged(self, at: _Point, number: int) -> Unfolded:
+        """K made exactly feasible by scaling, and what its variance could lack at most: the eigenvalue certificate."""
+        F = _padded(at.K)
+        over = max(1.0, float((self.lengths(at.K) / self.d).max()))
+        K = _centred(F) / over
+        second = float(np.linalg.eigvalsh(self.laplacian(at.dual))[1])
+        if second <= 0.0:
+            return Unfolded(K, at.dual, float("inf"), number)
+        return Unfolded(K, at.dual, float(at.dual @ self.d) / min(1.0, second) / float(np.trace(K)) - 1.0, number)
+
+
+class _Aim(NamedTuple):
+    solver: tuple[Array, bool]
+    inverse: Array
+    roots: tuple[Array, Array]
+
+
+def _padded(A: Array) -> Array:
+    """An anchored matrix with the anchor's row and column of zeros."""
+    return np.pad(A, ((1, 0), (1, 0)))
+
+
+def _centred(F: Array) -> Array:
+    F = F - F.mean(axis=0)
+    F = F - F.mean(axis=1)[:, None]
+    return np.asarray((F + F.T) / 2)
+
+
+def _even(A: Array) -> Array:
+    return np.asarray((A + A.T) / 2)
+
+
+def _until(root: Array, way: Array) -> float:
+    """The largest step that keeps root root' + step way positive definite."""
+    half = sl.solve_triangular(root, way, lower=True, check_finite=False)
+    inner = sl.solve_triangular(root, half.T, lower=True, check_finite=False)
+    least = float(np.linalg.eigvalsh((inner + inner.T) / 2)[0])
+    return np.inf if least >= 0.0 else -1.0 / least
+
+
+def _ratio(x: Array, way: Array) -> float:
+    down = way < 0.0
+    return float((-x[down] / way[down]).min()) if down.any() else np.inf

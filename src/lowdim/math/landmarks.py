@@ -1,0 +1,103 @@
+"""Few rows for many: farthest points, cliques of neighbours, and weights that carry places over to the other rows."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spl
+from numpy.typing import NDArray
+
+from lowdim.math.linalg import Array
+from lowdim.math.neighbors import Neighbours, exact_distances, nearest
+
+Rows = NDArray[np.intp]
+RIDGE = 1e-3  # of squared distances, as in LLE; distance-scaled, so a row on a neighbour is that neighbour
+BLOCK = 2**20  # numbers of differences held at once while weights are made
+
+
+def farthest(X: Array, count: int) -> Rows:
+    """Rows far from each other: from the one farthest from the mean, always the row farthest from those chosen.
+
+    >>> farthest(np.array([[0.0], [1.0], [2.0], [9.0]]), 3).tolist()
+    [3, 0, 2]
+    """
+    chosen = np.empty(min(count, len(X)), dtype=np.intp)
+    closest = exact_distances(X, X.mean(axis=0)[None])[:, 0]
+    for c in range(len(chosen)):
+        chosen[c] = np.argmax(closest)
+        new = exact_distances(X, X[chosen[c]][None])[:, 0]
+        closest = new if c == 0 else np.minimum(closest, new)
+    return chosen
+
+
+def cliques(i: Rows, j: Rows, n: int) -> tuple[Rows, Rows]:
+    """All pairs that meet in a neighbourhood, a row and the rows it points to: each pair once, i < j.
+
+    >>> [part.tolist() for part in cliques(np.array([0, 0]), np.array([1, 2]), 3)]
+    [[0, 0, 1], [1, 2, 2]]
+    """
+    A = sp.csr_array((np.ones(len(i)), (i, j)), shape=(n, n)) + sp.eye_array(n)
+    return unordered(A.T @ A)
+
+
+def unordered(A: Any) -> tuple[Rows, Rows]:
+    """The pairs i < j that a symmetric or one-sided graph joins, by row and column."""
+    both = sp.coo_array(sp.triu(sp.csr_array(A + A.T), 1))
+    both.sum_duplicates()
+    order = np.lexsort((both.col, both.row))
+    return both.row[order].astype(np.intp), both.col[order].astype(np.intp)
+
+
+def weights(X: Array, points: Array, found: Neighbours, ridge: float = RIDGE) -> Array:
+    """w of min |x - sum w_j p_j|^2 + ridge sum w_j^2 |x - p_j|^2 with sum w = 1, over the neighbours found; n x k.
+
+    In units of the distances the matrix has a unit diagonal; a neighbour at distance zero gets all the weight, and
+    near it the weights change continuously.
+    """
+    n, k = found.row.shape
+    W = np.empty((n, k))
+    rows = max(1, BLOCK // max(k * X.shape[1], k * k))
+    for start in range(0, n, rows):
+        part = slice(start, start + rows)
+        off = points[found.row[part]] - X[part, None, :]
+        length = np.sqrt((off**2).sum(axis=2))
+        near = length.min(axis=1, keepdims=True)
+        safe = np.where(length > 0.0, length, 1.0)
+        E = off / safe[:, :, None]
+        r = np.where(near > 0.0, near / safe, (length == 0.0).astype(float))
+        C = E @ E.transpose(0, 2, 1)
+        C[:, np.arange(k), np.arange(k)] = 1.0 + ridge
+        u = np.linalg.solve(C, r[:, :, None])[:, :, 0] * r
+        W[part] = u / u.sum(axis=1, keepdims=True)
+    return W
+
+
+def settled(X: Array, fixed: Rows, Z: Array, k: int) -> Array:
+    """Places of all rows: the fixed ones at Z, the rest where their neighbours' weights (LLE) put them.
+
+    Minimises sum_i |z_i - sum_j w_ij z_j|^2; the graph of neighbours must lead from every row to a fixed one.
+    """
+    n = len(X)
+    found = nearest(X, k)
+    W = weights(X, X, found)
+    A = sp.csr_array((W.ravel(), found.row.ravel(), np.arange(0, n * found.row.shape[1] + 1, found.row.shape[1])),
+                     shape=(n, n))
+    R = sp.csr_array(sp.eye_array(n) - A)
+    M = sp.csr_array(R.T @ R)
+    rest = np.setdiff1d(np.arange(n), fixed)
+    out = np.empty((n, Z.shape[1]))
+    out[fixed] = Z
+    if len(rest):
+        inner = sp.csc_array(M[rest][:, rest])
+        inner = inner + 1e-12 * float(inner.diagonal().mean()) * sp.eye_array(len(rest))  # a group tied to no fixed row
+        out[rest] = spl.splu(sp.csc_array(inner), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True},
+                             diag_pivot_thresh=0.0).solve(-(M[rest][:, fixed] @ Z))
+    return out
+
+
+def carried(X: Array, points: Array, Z: Array, k: int) -> Array:
+    """Places of rows X: their k nearest points' places, weighted as the points themselves make up the row."""
+    found = nearest(X, min(k, len(points)), points)
+    W = weights(X, points, found)
+    return np.asarray(np.einsum("nk,nkq->nq", W, Z[found.row]))

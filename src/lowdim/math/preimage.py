@@ -1,0 +1,143 @@
+"""Ways back from feature space: the point of the table whose image is nearest to a place on the map."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg as sl
+from numpy.typing import NDArray
+
+from lowdim.math.kernels import median_width
+from lowdim.math.linalg import Array
+from lowdim.math.neighbors import squared_distances
+
+CLOSE = 1e-9  # of the rows' spread: a fixed point has been reached
+FAINT = 1e-12  # beside the largest possible sum of weights: nothing is near, the fixed point has no say
+RIDGE = 1e-3  # of the learned map, beside a kernel of ones on its diagonal
+LEAST = 1e-12  # a similarity of Gaussians below this is not told from zero
+
+
+class Way(NamedTuple):
+    """Rows whose images span the map: P(z) = sum_i (origin_i + (weights z)_i) phi(x_i)."""
+
+    rows: Array  # m x d
+    places: Array  # m x q
+    weights: Array  # m x q
+    origin: Array  # m: the mean of all images
+    columns: Array  # m: the mean of all images times each row's
+
+    def coefficients(self, Z: Array) -> Array:
+        """How much of each row's image is in P(z), for every place: b x m."""
+        return self.origin + Z @ self.weights.T
+
+    def products(self, Z: Array) -> tuple[Array, Array]:
+        """P(z)'phi(x_i) for every place and row, and |P(z)|^2; no kernel is needed again."""
+        lean = self.columns @ self.weights  # the mean's own place
+        inner = self.columns + Z @ (self.places + lean).T
+        return inner, float(self.origin @ self.columns) + 2.0 * Z @ lean + (Z**2).sum(axis=1)
+
+
+def fixed_point(way: Way, gamma: float, Z: Array, start: Array, steps: int = 100) -> tuple[Array, NDArray[np.bool_]]:
+    """x <- sum_i g_i k(x, x_i) x_i / sum_i g_i k(x, x_i), and which rows never settled; Gaussian kernels only.
+
+    Reference: Mika, Schoelkopf, Smola, Mueller, Scholz and Raetsch (1999), eq. 10.
+    """
+    G, x = way.coefficients(Z), start.copy()
+    size = float(np.sqrt(((way.rows - way.rows.mean(axis=0)) ** 2).sum(axis=1).max(initial=0.0)))
+    bound = np.abs(G).sum(axis=1)
+    moving = np.ones(len(Z), dtype=bool)
+    lost = np.zeros(len(Z), dtype=bool)
+    for _ in range(steps):
+        at = np.flatnonzero(moving)
+        if not len(at):
+            break
+        W = G[at] * gaussian(squared_distances(x[at], way.rows), gamma)
+        total = W.sum(axis=1)
+        fine = np.abs(total) > FAINT * bound[at]
+        new = x[at].copy()
+        new[fine] = (W[fine] @ way.rows) / total[fine, None]
+        wild = np.linalg.norm(new - way.rows.mean(axis=0), axis=1) > 3.0 * size  # a sum of both signs near zero
+        new[wild] = x[at][wild]
+        far = np.linalg.norm(new - x[at], axis=1)
+        x[at] = new
+        lost[at] = ~fine | wild
+        moving[at] = (far > CLOSE * size) & fine & ~wild
+    return x, lost | moving
+
+
+def gaussian(D: Array, gamma: float) -> Array:
+    """exp(-gamma D) in place, for widths of any size."""
+    with np.errstate(over="ignore", under="ignore"):
+        D *= -gamma
+        return np.asarray(np.exp(D, out=D))
+
+
+def by_distances(way: Way, distance: Callable[[Array, Array], Array], Z: Array, k: int) -> Array:
+    """The point whose distances to its k nearest rows are nearest to those that feature space implies.
+
+    `distance(inner, square)` turns P'phi_i and |P|^2 into squared distances of the table. The neighbours are
+    centred, X = U S V', and the point is mean + V c with -2 S c = U'(d - d0), d0 their own squared lengths.
+
+    Reference: Kwok and Tsang (2004), IEEE Trans. Neural Networks 15, section IV (after Gower 1968).
+    """
+    inner, square = way.products(Z)
+    D = distance(inner, square)
+    k = min(k, len(way.rows))
+    near = np.argpartition(D, k - 1, axis=1)[:, :k] if k < len(way.rows) else np.tile(np.arange(k), (len(Z), 1))
+    out = np.empty((len(Z), way.rows.shape[1]))
+    for row, index in enumerate(near):
+        X = way.rows[index]
+        mean = X.mean(axis=0)
+        U, s, Vt = np.linalg.svd(X - mean, full_matrices=False)
+        d = D[row, index] - ((X - mean) ** 2).sum(axis=1)
+        d -= d.mean()
+        keep = s > 1e-8 * max(float(s[0]), 1e-300)
+        out[row] = mean - 0.5 * ((U.T @ d)[keep] / s[keep]) @ Vt[keep]
+    return out
+
+
+def gaussian_distance(gamma: float, inner: Array, square: Array) -> Array:
+    """Squared distance to x_i of a point with an image like P: |P - phi_i|^2 = 2 - 2 exp(-gamma d)."""
+    similar = 1.0 - 0.5 * (square[:, None] - 2.0 * inner + 1.0)
+    return np.asarray(-np.log(np.clip(similar, LEAST, 1.0)) / gamma)
+
+
+def linear_distance(rows: Array, inner: Array, square: Array) -> Array:
+    """Squared distance to x_i where images are the rows themselves."""
+    return np.maximum(square[:, None] - 2.0 * inner + (rows**2).sum(axis=1), 0.0)
+
+
+def learned(way: Way, Z: Array, *, ridge: float = RIDGE) -> Array:
+    """Ridge regression of the rows on their places, by a Gaussian kernel of median width.
+
+    Reference: Bakir, Weston and Schoelkopf (2004), NIPS 16.
+    """
+    mean = way.rows.mean(axis=0)
+    gamma = median_width(way.places)
+    K = gaussian(squared_distances(way.places, way.places), gamma)
+    K.flat[:: len(K) + 1] += ridge
+    A = sl.solve(K, way.rows - mean, assume_a="pos", overwrite_a=True, check_finite=False)
+    return gaussian(squared_distances(Z, way.places), gamma) @ A + mean
+
+
+class Quiet(NamedTuple):
+    """The half of all directions in which the rows of a table vary least."""
+
+    mean: Array
+    axes: Array  # d x h
+    variance: float  # the rows' own, a direction
+
+    def noise(self, X: Array) -> Array:
+        """Variance a cell that each row has beyond the table's own there: what noise was added to it."""
+        seen = (((X - self.mean) @ self.axes) ** 2).mean(axis=1)
+        return np.maximum(seen - self.variance, 0.0)
+
+
+def quiet_half(X: Array) -> Quiet:
+    """The directions from which noise in new rows can be estimated blindly."""
+    mean = X.mean(axis=0)
+    C = (X - mean).T @ (X - mean) / len(X)
+    values, V = np.linalg.eigh(C)
+    h = max(1, len(values) // 2)
+    return Quiet(mean, V[:, :h], float(np.maximum(values[:h], 0.0).mean()))

@@ -1,0 +1,414 @@
+"""Kernel PCA: principal components of images in a feature space that is never written down."""
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from lowdim.data.arrays import as_source
+from lowdim.data.block import Array, Block
+from lowdim.data.source import Source
+from lowdim.data.views import Frame, Framed
+from lowdim.engine.fold import Run, fold, walk
+from lowdim.engine.merge import Moments, moments
+from lowdim.engine.plan import Cost, plan, walking
+from lowdim.math.distances import centred_gram, fault, negative_mass, to_squared_distances
+from lowdim.math.eigen import Eigen, Problem, lanczos, largest, solve
+from lowdim.math.kernels import PAIRS, Kernel, median_width
+from lowdim.math.linalg import EPS
+from lowdim.math.neighbors import squared_distances
+from lowdim.math.preimage import (
+    Way,
+    by_distances,
+    fixed_point,
+    gaussian,
+    gaussian_distance,
+    learned,
+    linear_distance,
+    quiet_half,
+)
+from lowdim.messages import error, warn
+from lowdim.models.embedding import Embedded, SpectralModel
+from lowdim.models.estimator import SEED_WORDS, Out, Rule, is_seed, seed_of
+from lowdim.models.features import BLOCK, Features, Mapped, chunked, fourier, nystroem, similarities
+from lowdim.models.limits import LARGEST
+from lowdim.models.linear import COUNT
+from lowdim.models.mds import LARGE_SHARE
+
+KERNELS = ("linear", "gaussian", "poly", "sigmoid", "precomputed")
+METHODS = ("fixed_point", "distances", "learned")
+LANCZOS = 600  # rows from which few eigenpairs come cheaper by products than by a factorisation
+LOOK = 200  # rows whose similarities tell a degenerate kernel
+FLAT = 1e-12  # a similarity this near 0 or 1 says nothing
+
+
+class KernelMap(NamedTuple):
+    """z = (k(x, rows) - columns) weights, in the frame's units; Fourier: features in place of k."""
+
+    rows: Array  # training rows, landmarks or frequencies; n x 0 of a precomputed kernel
+    weights: Array
+    columns: Array
+    origin: Array  # the mean image as a sum of the rows' images
+    gamma: float
+
+
+class KernelPCA(SpectralModel):
+    """Principal components of the images phi(x), k(x, y) = phi(x)'phi(y).
+
+    The centred kernel H K H = U Lambda U' gives Z = U_q Lambda_q^(1/2); `eigenvalues_` are those of H K H, not divided
+    by n. A new row is placed by its centred similarities to the rows of the fit. `kernel`: "linear" (then it is PCA,
+    up to signs), "gaussian" exp(-gamma |x - y|^2), "poly" (gamma x'y + constant)^degree, "sigmoid"
+    tanh(gamma x'y + constant), "precomputed", or a function of two tables. gamma=None is 1 / (2 median distance^2) for
+    "gaussian" and 1 / columns otherwise. For many rows, approximation="nystroem" (n_landmarks rows stand for all) or
+    "fourier" (n_landmarks random features) walks the table twice and never holds n x n numbers.
+
+    Reference: Zabaras and Kipf seeds on kernel PCA; Schoelkopf, Smola and Mueller (1998); Lawrence seed, chapter 4.
+
+    >>> import numpy as np
+    >>> t = np.linspace(0, 6.28, 40)
+    >>> rings = np.vstack([np.column_stack([np.cos(t), np.sin(t)]) * r for r in (1.0, 5.0)])
+    >>> model = KernelPCA(2, gamma=0.1).fit(rings)
+    >>> model.transform(rings[:1]).shape, model.n_components_
+    ((1, 2), 2)
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_components": COUNT,
+        "kernel": Rule(lambda v: callable(v) or (isinstance(v, str) and v in KERNELS),
+                       f"one of {', '.join(KERNELS)}, or a function k(X, Y)"),
+        "gamma": Rule(lambda v: v is None or (isinstance(v, int | float | np.number) and 0 <= v < np.inf),
+                      "None or a number >= 0"),
+        "degree": Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 1), "a whole number >= 1"),
+        "constant": Rule(lambda v: isinstance(v, int | float | np.number) and bool(np.isfinite(v)), "a finite number"),
+        "approximation": Rule(lambda v: v in (None, "nystroem", "fourier"), "None, 'nystroem' or 'fourier'"),
+        "n_landmarks": Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 2), "a whole number >= 2"),
+        "random_state": Rule(is_seed, SEED_WORDS)}
+
+    def __init__(self, n_components: int = 2, *, kernel: Any = "gaussian", gamma: float | None = None, degree: int = 3,
+                 constant: float = 1.0, approximation: str | None = None, n_landmarks: int = 500,
+                 random_state: Any = 0) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.constant = constant
+        self.approximation = approximation
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+
+    # what was asked for ------------------------------------------------------------------------------
+    def _check_options(self) -> None:
+        super()._check_options()
+        if self.approximation == "fourier" and self.kernel != "gaussian":
+            raise error("LD418", value="fourier", why="random frequencies belong to the Gaussian kernel",
+                        fix="approximation='nystroem', or kernel='gaussian'")
+        if self.approximation and self._of_pairs():
+            raise error("LD418", value=self.approximation, why="the matrix of pairs is there already",
+                        fix="approximation=None, or the rows of a table and a kernel")
+
+    def _of_pairs(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _cost(self, n: int, d: int) -> Cost:
+        if self.approximation is None:
+            words = f"approximation='nystroem', n_landmarks={self.n_landmarks}"
+            return Cost(1, 8 * n * d, 8 * (3 * n * n + 4 * n * d), words)
+        m = min(self.n_landmarks, n)
+        cells = m * min(n, 4096)
+        return Cost(2, 16 * n * d, walking(n, m, 3 * cells, 3 * m * m) + 8 * n * self.n_components, "fewer n_landmarks")
+
+    def _frame(self, source: Source) -> Frame:
+        if self.kernel in ("linear", "gaussian"):
+            return super()._frame(source)
+        return Frame(np.zeros(source.d), np.ones(source.d), np.ones(source.d))  # these kernels see the origin
+
+    def _kernel(self, gamma: float) -> Kernel:
+        if callable(self.kernel):
+            return Kernel("callable", call=self.kernel)
+        return Kernel(self.kernel, gamma, self.degree, float(self.constant))
+
+    def _width(self, sample: Array, frame: Frame) -> float:
+        """gamma in the frame's units."""
+        if self.gamma is None:
+            return median_width(sample) if self.kernel == "gaussian" else 1.0 / max(sample.shape[1], 1)
+        with np.errstate(over="ignore", under="ignore"):
+            g = float(np.float64(self.gamma) / frame.scale[0] / frame.scale[0]) if self.kernel == "gaussian" \
+                else float(self.gamma)
+        return float(min(g, np.finfo(float).max))
+
+    def fit(self, X: Any, y: Any = None, *, run: Run | None = None) -> Self:
+        """Map the rows of a complete table, or of a matrix of similarities; `y` is ignored."""
+        run = Run() if run is None else run
+        self._check_options()
+        source = as_source(X)
+        if source.weight is not None:
+            raise error("LD283", model=type(self).__name__)
+        if source.n < 2:
+            raise error("LD160", n=source.n, least=2)
+        if self.n_components > source.n:
+            raise error("LD200", asked=self.n_components, most=source.n, why=f"the table has {source.n} rows")
+        plan(type(self).__name__, self._cost(source.n, source.d), run, source.leaf)
+        frame = self._frame(source)
+        framed = Framed(source, frame)
+        spread = self._complete(framed.sample(PAIRS), source)
+        gamma = 0.0 if self._of_pairs() else self._width(spread, frame)
+        if self.approximation is None:
+            found = self._embed_all(self._whole(source, frame), gamma)
+        else:
+            found = self._embed_features(framed, gamma, run)
+        units = float(np.clip(gamma * frame.scale[0], 0.0, LARGEST) * frame.scale[0])
+        made = {} if self.kernel == "precomputed" or callable(self.kernel) else {"gamma_": min(units, LARGEST)}
+        self._keep(found._replace(made=made, notes=self._said(units) + found.notes), frame, source)
+        if self.approximation is not None:
+            self.certificate_ = self.certificate_._replace(passes=2)
+        return self
+
+    def _complete(self, block: Block, source: Source) -> Array:
+        if block.mask is not None:
+            row, j = np.argwhere(~block.mask)[0]
+            self._refuse(int(row) * max(source.n // block.rows, 1), source.columns[j], int((~block.mask).sum()))
+        return block.x
+
+    def _said(self, gamma: float) -> tuple[str, ...]:
+        if self.gamma is not None or self.kernel not in ("gaussian", "poly", "sigmoid"):
+            return ()
+        rule = "1 / (2 median distance^2)" if self.kernel == "gaussian" else "1 / number of columns"
+        return (f"gamma = {gamma:.6g}, chosen as {rule}",)
+
+    # all pairs of rows ---------------------------------------------------------------------------------
+    def _embed_all(self, X: Array, gamma: float) -> Embedded:
+        n, q = len(X), self.n_components
+        K = self._matrix(X, gamma)
+        notes = self._check_kernel(K, X, gamma)
+        columns = K.mean(axis=0)
+        found = _solved(K, columns, q)
+        values, V = self._real(found, n)
+        root = np.sqrt(values)
+        weights = V * np.divide(1.0, root, out=np.zeros(q), where=root > 0.0)
+        weights -= weights.mean(axis=0)  # zero but for rounding: then rows need no centring
+        rows = np.zeros((n, 0)) if self._of_pairs() else X
+        params = KernelMap(rows, weights, columns, np.full(n, 1.0 / n), gamma)
+        return Embedded(params, V * root, values, found.solver, found.residual, {}, notes)
+
+    def _matrix(self, X: Array, gamma: float) -> Array:
+        if self.kernel == "gaussian":
+            return gaussian_matrix(X, gamma)
+        if self._of_pairs() and X.shape[0] != X.shape[1]:
+            problem = f"it has {X.shape[0]} rows and {X.shape[1]} columns, and is not square"
+            raise error("LD410", what="similarities", problem=problem)
+        K = X if self._of_pairs() else similarities(self._kernel(gamma), X, X)
+        if self._of_pairs() or callable(self.kernel):
+            wrong = fault(K, similar=True)
+            if wrong is not None:
+                where = f"row {wrong.i + 1}, column {wrong.j + 1}"
+                raise error("LD410", where, what="similarities", problem=wrong.problem)
+        return np.asarray((K + K.T) / 2.0)
+
+    def _check_kernel(self, K: Array, X: Array, gamma: float) -> tuple[str, ...]:
+        """Say where a kernel tells nothing, or belongs to no feature space."""
+        step = max(1, len(K) // LOOK)
+        S = K[::step, ::step]
+        between = np.minimum(S, 1.0 - S).max(initial=0.0) > FLAT if self.kernel == "gaussian" else \
+            float(np.ptp(S)) > FLAT * float(np.abs(S).max(initial=0.0))
+        if not between and not self._of_pairs():
+            alike = bool((S > 0.5).all()) or self.kernel != "gaussian"
+            how = "all rows look alike" if alike else "no two different rows look alike"
+            better = median_width(X) if self.kernel == "gaussian" else 1.0 / max(X.shape[1], 1)
+            warn("LD414", gamma=gamma, how=how, better=better)
+        safe = self.kernel in ("gaussian", "linear") or (self.kernel == "poly" and self.constant >= 0.0)
+        return () if safe else self._say_mass(K)
+
+    def _say_mass(self, K: Array) -> tuple[str, ...]:
+        mass = negative_mass(centred_gram(K.copy()))
+        if mass.share > LARGE_SHARE:
+            warn("LD412", share=mass.share, count=mass.count, what="similarities")
+        if not mass.count:
+            return ()
+        bound = "" if mass.exact else "at least "
+        return (f"indefinite kernel: {bound}{mass.count} negative eigenvalues, {bound}{mass.share:.1%} of the spread",)
+
+    def _real(self, found: Eigen, n: int) -> tuple[Array, Array]:
+        """The wanted eigenpairs, those that are rounding or negative set to zero and said."""
+        q = self.n_components
+        values, V = np.zeros(q), np.zeros((len(found.vectors), q))
+        k = min(q, len(found.values))
+        values[:k], V[:, :k] = found.values[:k], found.vectors[:, :k]
+        real = values > n * EPS * max(float(values[0]), 0.0)
+        if not real.all():
+            warn("LD413", found=int(real.sum()), asked=q, model=type(self).__name__)
+        return np.where(real, values, 0.0), V * real
+
+    # features through the fold ---------------------------------------------------------------------------
+    def _embed_features(self, framed: Framed, gamma: float, run: Run) -> Embedded:
+        rng = np.random.default_rng([seed_of(self.random_state), 6])
+        kernel, n, notes = self._kernel(gamma), framed.n, ()
+        if self.approximation == "fourier":
+            made = fourier(kernel, framed.d, self.n_landmarks, rng)
+        else:
+            m = min(self.n_landmarks, n)
+            rows = self._complete(framed.sample(m, rng if m < n else None), framed.source)
+            K = similarities(kernel, rows, rows)
+            notes = self._check_kernel((K + K.T) / 2.0, rows, gamma)
+            made = nystroem(kernel, rows)
+        table = Mapped(framed, made, made.width, self._refuse)
+        found = fold(moments, table, run)
+        values, W = largest(found.covariance, min(self.n_components, made.width))
+        off = float(np.linalg.norm(found.covariance @ W - W * values)) / max(float(values[0]), 1e-300)
+        values, W = self._real(Eigen(values * n, W, off, ""), n)
+        params = _linear_in(made, found, W, gamma)
+        Z = np.empty((n, self.n_components))
+        for start, part in walk(partial(self._places_of, params), framed, run):
+            Z[start: start + len(part)] = part
+        size = f"{made.width} features" if self.approximation == "fourier" else f"{len(made.rows)} landmarks"
+        return Embedded(params, Z, values, f"{self.approximation}, {size}", off, {}, notes)
+
+    def _places_of(self, params: KernelMap, block: Block) -> Array:
+        return self._extend(params, block.x)
+
+    def _extend(self, params: KernelMap, X: Array) -> Array:
+        if self._of_pairs():
+            return (X - params.columns) @ params.weights
+        return chunked(partial(self._projected, params), X, len(params.columns))
+
+    def _projected(self, params: KernelMap, X: Array) -> Array:
+        if self.approximation == "fourier":
+            k = Features("fourier", self._kernel(params.gamma), params.rows, np.zeros((0, 0)))(X)
+        else:
+            k = similarities(self._kernel(params.gamma), X, params.rows)
+        k -= params.columns
+        return k @ params.weights
+
+    # ways back -------------------------------------------------------------------------------------------
+    def inverse_transform(self, Z: Any, *, method: str | None = None, n_neighbors: int = 10) -> Array:
+        """Pre-images: rows of the table whose images lie nearest to these places.
+
+        "fixed_point" (Mika; Gaussian kernels), "distances" (Kwok and Tsang, from the n_neighbors nearest rows; Gaussian
+        and linear) or "learned" (Bakir: regression of rows on places; any kernel). A linear kernel has its exact
+        answer by "fixed_point". Default: "fixed_point" where it can be, else "learned".
+        """
+        check_is_fitted(self)
+        method = self._way_back(method)
+        Z = np.atleast_2d(np.asarray(Z, dtype=np.float64))
+        if Z.shape[1] != self.n_components_:
+            raise error("LD220", got=Z.shape[1], want=self.n_components_, model=type(self).__name__, missing="")
+        way = self._way()
+        start = way.rows[np.argmin(squared_distances(Z, way.places), axis=1)]
+        return self.frame_.outward(self._back(way, method, n_neighbors, Z, start))
+
+    def reconstruct(self, X: Any, *, method: str | None = None, n_neighbors: int = 10, noise: Any = None,
+                    out: Out = None, run: Run | None = None) -> Array:
+        """Each row's pre-image: what is left of it on the map. With few components noise is taken away.
+
+        `noise` (Gaussian kernels) is the variance a cell by which these rows are noisier than those of the fit: it adds
+        columns * noise to every squared distance and is taken off again. "estimate" finds it row by row, from the
+        half of all directions in which the rows of the fit vary least.
+        """
+        check_is_fitted(self)
+        method, way = self._way_back(method), self._way()
+        quiet = self._quiet(noise, way)
+
+        def back(block: Block) -> Array:
+            if block.mask is not None:
+                self._placed(block)  # refuses gaps
+            x = self.frame_.inward(block).x
+            Z = self._extend(self.params_, x) if quiet is None else self._denoised(x, quiet(x))
+            return self.frame_.outward(self._back(way, method, n_neighbors, Z, x))
+
+        return self._each(back, X, out, run, lambda source: source.columns)
+
+    def _way_back(self, method: str | None) -> str:
+        linear, gauss = self.kernel == "linear", self.kernel == "gaussian"
+        method = ("fixed_point" if linear or gauss else "learned") if method is None else method
+        if method not in METHODS:
+            raise error("LD210", option="method", value=method, allowed="'fixed_point', 'distances' or 'learned'")
+        if self.approximation == "fourier" or self._of_pairs():
+            why = "the rows of the fit are not kept" if self._of_pairs() else "random frequencies keep no rows"
+            fix = "a kernel of the rows themselves" if self._of_pairs() else "approximation='nystroem'"
+            raise error("LD416", method=method, why=why, fix=fix)
+        if method != "learned" and not (linear or gauss):
+            raise error("LD416", method=method, why="it needs a Gaussian or linear kernel", fix="method='learned'")
+        return method
+
+    def _way(self) -> Way:
+        p = self.params_
+        places = self.embedding_ if self.approximation is None else self._extend(p, p.rows)
+        return Way(p.rows, places, p.weights, p.origin, p.columns)
+
+    def _quiet(self, noise: Any, way: Way) -> Any:
+        if noise is None:
+            return None
+        if self.kernel != "gaussian":
+            raise error("LD210", option="noise", value=noise, allowed="None; it is for Gaussian kernels")
+        if isinstance(noise, str) and noise == "estimate":
+            return quiet_half(way.rows).noise
+        if isinstance(noise, int | float | np.number) and 0 <= noise < np.inf:
+            level = float(noise) * float(self.frame_.scale[0]) ** 2
+            return lambda x: np.full(len(x), level)
+        raise error("LD210", option="noise", value=noise, allowed="None, 'estimate' or a variance >= 0")
+
+    def _denoised(self, x: Array, noise: Array) -> Array:
+        """Places of rows whose squared distances are too long by columns * noise."""
+        p = self.params_
+        D = squared_distances(x, p.rows) - (x.shape[1] * noise)[:, None]
+        k = gaussian(np.maximum(D, 0.0), p.gamma) - p.columns
+        return k @ p.weights
+
+    def _back(self, way: Way, method: str, k: int, Z: Array, start: Array) -> Array:
+        if method == "learned":
+            return learned(way, Z)
+        if method == "distances":
+            gauss = partial(gaussian_distance, self.params_.gamma)
+            return by_distances(way, partial(linear_distance, way.rows) if self.kernel == "linear" else gauss, Z, k)
+        if self.kernel == "linear":
+            return way.coefficients(Z) @ way.rows
+        x, lost = fixed_point(way, self.params_.gamma, Z, start)
+        if lost.any():
+            warn("LD417", count=int(lost.sum()))
+        return x
+
+    def implied_distances(self) -> Array:
+        """Distances of the rows of the fit in feature space: for a Gaussian kernel never more than sqrt 2."""
+        check_is_fitted(self)
+        rows = self.params_.rows
+        if self.approximation == "fourier" or self._of_pairs():
+            raise error("LD416", method="implied_distances", why="the rows of the fit are not kept",
+                        fix="lowdim.to_squared_distances(K)")
+        K = self._matrix(rows, self.params_.gamma)
+        return np.sqrt(np.maximum(to_squared_distances(K), 0.0))
+
+
+def gaussian_matrix(X: Array, gamma: float) -> Array:
+    """exp(-gamma |x_i - x_j|^2), a strip of rows at a time; exactly one on the diagonal."""
+    n = len(X)
+    K, kernel = np.empty((n, n)), Kernel("gaussian", gamma)
+    step = max(64, BLOCK // (4 * max(n, 1)))
+    for i in range(0, n, step):
+        K[i: i + step, i:] = similarities(kernel, X[i: i + step], X[i:])
+        K[i + step:, i: i + step] = K[i: i + step, i + step:].T
+    np.fill_diagonal(K, 1.0)
+    return K
+
+
+def _solved(K: Array, columns: Array, q: int) -> Eigen:
+    """The q largest eigenpairs of H K H; where n is large the centring is done to vectors, never to K."""
+    n = len(K)
+    if n <= LANCZOS or q > n // 20:
+        return solve(Problem(centred_gram(K)), q)
+
+    def operate(v: Array) -> Array:
+        y = K @ (v - v.mean(axis=0))
+        return np.asarray(y - y.mean(axis=0))
+
+    values, V, off, products = lanczos(operate, n, q, np.random.default_rng(0))
+    return Eigen(values, V, off, f"Lanczos, {products} products")
+
+
+def _linear_in(made: Features, found: Moments, W: Array, gamma: float) -> KernelMap:
+    """The axes of the features as weights of the landmarks' similarities: root (U S^-1/2) is undone by U S^1/2."""
+    if made.kind == "fourier":
+        return KernelMap(made.rows, W, found.mean, np.zeros(0), gamma)
+    s = 1.0 / (made.root**2).sum(axis=0)
+    columns = (found.mean * s) @ made.root.T
+    return KernelMap(made.rows, made.root @ W, columns, made.root @ found.mean, gamma)
