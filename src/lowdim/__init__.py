@@ -17,12 +17,14 @@ if TYPE_CHECKING:  # so that editors and type checkers know what the lazy names 
     from lowdim.judge.compare import compare
     from lowdim.judge.dimensions import choose_dimension
     from lowdim.judge.distances import distance_law
+    from lowdim.judge.embedding_score import embedding_score
     from lowdim.math.distances import to_similarities, to_squared_distances
     from lowdim.math.rotate import procrustes, rotate
     from lowdim.models.bayesian import BayesianPCA
     from lowdim.models.cca import CCA
     from lowdim.models.discriminant import LinearDiscriminant
     from lowdim.models.dual import DualPPCA
+    from lowdim.models.entropy import MaximumEntropyUnfolding
     from lowdim.models.factor_analysis import FactorAnalysis
     from lowdim.models.functions import total_least_squares, whiten
     from lowdim.models.gaussian_mixture import GaussianMixture
@@ -42,6 +44,7 @@ if TYPE_CHECKING:  # so that editors and type checkers know what the lazy names 
     from lowdim.models.ratings import MatrixFactorization
     from lowdim.models.robust_mds import robust_map
     from lowdim.models.select import VarianceSelector
+    from lowdim.models.unfolding import MaximumVarianceUnfolding
     from lowdim.persist import load
     from lowdim.runs import load_run
     from lowdim.streaming import analyse_stream
@@ -75,6 +78,9 @@ _HOMES = {
     "MatrixFactorization": "models.ratings",
     "ClassicalMDS": "models.mds",
     "KernelPCA": "models.kernel_pca",
+    "MaximumVarianceUnfolding": "models.unfolding",
+    "MaximumEntropyUnfolding": "models.entropy",
+    "embedding_score": "judge.embedding_score",
     "robust_map": "models.robust_mds",
     "to_similarities": "math.distances",
     "to_squared_distances": "math.distances",
@@ -115,6 +121,8 @@ __all__ = [
     "LinearDiscriminant",
     "LocallyLinearEmbedding",
     "MatrixFactorization",
+    "MaximumEntropyUnfolding",
+    "MaximumVarianceUnfolding",
     "Mixture",
     "MixtureOfFA",
     "MixtureOfPPCA",
@@ -130,6 +138,7 @@ __all__ = [
     "choose_dimension",
     "datasets",
     "distance_law",
+    "embedding_score",
     "laws",
     "load",
     "load_run",

@@ -56,8 +56,11 @@ MODELS = {"PCA": "lowdim.models.pca", "ProbabilisticPCA": "lowdim.models.linear"
           "Isomap": "lowdim.models.isomap", "LaplacianEigenmaps": "lowdim.models.laplacian",
           "LocallyLinearEmbedding": "lowdim.models.lle",
           "ClassicalMDS": "lowdim.models.mds", "KernelPCA": "lowdim.models.kernel_pca",
+          "MaximumVarianceUnfolding": "lowdim.models.unfolding",
+          "MaximumEntropyUnfolding": "lowdim.models.entropy",
           "KMeans": "lowdim.models.kmeans"}
-RECORDS = {"Factors": "lowdim.models.rated",
+RECORDS = {"Unrolled": "lowdim.models.unfolding", "Springs": "lowdim.models.entropy",
+           "Factors": "lowdim.models.rated",
            "Coordinates": "lowdim.models.mds", "KernelMap": "lowdim.models.kernel_pca",
            "TwoViews": "lowdim.models.two_views", "CanonicalTest": "lowdim.math.canonical",
            "Geodesics": "lowdim.models.isomap", "Vibrations": "lowdim.models.laplacian", "Patches": "lowdim.models.lle",

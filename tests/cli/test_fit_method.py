@@ -55,7 +55,8 @@ def test_evidence_finds_the_groups(lowdim, tmp_path):
     path, _, group = made(tmp_path, gaps=0.1)
     assert lowdim("fit", path, "-m", "gmm", "-o", tmp_path / "g.run").code == 0
     cluster = np.array([int(row["cluster"]) for row in scores(tmp_path / "g.run" / "scores.csv")])
-    assert set(cluster) == {1, 2} and ((cluster == cluster[0]) == (group == 0)).all()
+    same = ((cluster == 1) == (group == group[0])).mean()
+    assert set(cluster) == {1, 2} and max(same, 1 - same) > 0.95  # a row whose telling cells are gaps may go astray
 
 
 def test_json_and_what_is_refused(lowdim, tmp_path):

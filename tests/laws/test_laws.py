@@ -22,7 +22,12 @@ from lowdim import (
     DualPPCA,
     FactorAnalysis,
     GaussianMixture,
+    Isomap,
     KMeans,
+    LaplacianEigenmaps,
+    LocallyLinearEmbedding,
+    MaximumEntropyUnfolding,
+    MaximumVarianceUnfolding,
     MixtureOfFA,
     MixtureOfPPCA,
     Run,
@@ -47,6 +52,10 @@ MODELS = {
     "mixture-ppca": MixtureOfPPCA(2, 1, n_init=2, **QUICK), "mixture-fa": MixtureOfFA(2, 1, n_init=2, **QUICK),
     "cca": CCA(1, views=3, **QUICK),
     "gtm": GTM(2, grid=5, basis=3, **QUICK),
+    "isomap": Isomap(2), "isomap-landmarks": Isomap(2, landmarks=9), "laplacian": LaplacianEigenmaps(2),
+    "laplacian-heat": LaplacianEigenmaps(2, weights="heat"), "lle": LocallyLinearEmbedding(2, n_neighbors=5),
+    "mvu": MaximumVarianceUnfolding(2), "mvu-landmarks": MaximumVarianceUnfolding(2, n_landmarks=15),
+    "meu": MaximumEntropyUnfolding(2),
     "dual": DualPPCA(2), "dual-standardize": DualPPCA(2, standardize=True, **QUICK),
 }
 # These rebuild the table as an array before they start, so the kind of source is nothing to them.
@@ -141,8 +150,13 @@ SOURCES = {
 }
 
 
+SPECTRAL = ("isomap", "laplacian", "lle", "mvu", "meu")  # maps over pairs of rows: gaps and weights are refused (LD163, LD283)
+
+
 def possible(model: str, source: str) -> bool:
     """PCA of all directions says nothing about gaps (LD213); rows of a dual model with gaps have no weights (LD230)."""
+    if model.startswith(SPECTRAL) and source.endswith(("gaps", "weights")):
+        return False
     if source.startswith("wide") and model.startswith(("fa", "cca")):
         return False  # 10 rows cannot tell the correlations of 25 columns apart
     if model == "kmeans" and source.startswith(("wide", "huge", "tiny")):
@@ -206,6 +220,8 @@ def test_impossible_combinations_say_so():
 def test_passes_are_counted_when_no_block_is_kept(name, shape, monkeypatch):
     """Small tables keep their blocks between passes, which hides reads; a large one is read each time."""
     monkeypatch.setattr(lowdim.data.source, "KEEP_CELLS", 0)
+    if shape.endswith("gaps") and name.startswith(SPECTRAL):
+        pytest.skip("gaps are refused")
     X = table(shape.endswith("gaps"))
     X = np.delete(X, 20, axis=0)  # the empty row would be an empty column
     if shape.startswith("wide"):
@@ -320,7 +336,7 @@ def test_every_source_of_one_table_gives_the_same_bits(name, kind, tmp_path):
         if possible(name, kind + gaps):
             one, two = (laws._fit(MODELS[name], SOURCES[k](tmp_path)) for k in (f"array{gaps}", kind + gaps))
             assert np.array_equal(one.params_[0], two.params_[0])
-            assert one.objective_ == two.objective_
+            assert name.startswith(SPECTRAL) or one.objective_ == two.objective_
             assert np.array_equal(one.transform(SOURCES[f"array{gaps}"](tmp_path)),
                                   two.transform(SOURCES[kind + gaps](tmp_path)))
 

@@ -234,7 +234,7 @@ def test_a_view_with_a_repeated_column():
         model = CCA(2).fit(np.column_stack([X, X[:, 0] + X[:, 1]]), Y)
     assert model.canonical_correlations_ == pytest.approx(CCA(2).fit(X, Y).canonical_correlations_, abs=1e-10)
     first = CCA(2).fit(X, Y).tests_[0]
-    assert first.F == pytest.approx(model.tests_[0].F)
+    assert abs(model.tests_[0].F - first.F) < 1e-6
     guess = model.predict(np.column_stack([X, X[:, 0] + X[:, 1]]))
     assert guess == pytest.approx(CCA(2).fit(X, Y).predict(X), abs=1e-6)
 

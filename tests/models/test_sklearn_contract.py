@@ -21,9 +21,14 @@ from lowdim import (
     DualPPCA,
     FactorAnalysis,
     GaussianMixture,
+    Isomap,
     KMeans,
     KMedoids,
+    LaplacianEigenmaps,
     LinearDiscriminant,
+    LocallyLinearEmbedding,
+    MaximumEntropyUnfolding,
+    MaximumVarianceUnfolding,
     Mixture,
     MixtureOfFA,
     MixtureOfPPCA,
@@ -39,6 +44,10 @@ MODELS = {"PCA()": PCA(), "PCA(2)": PCA(2), "PPCA(1)": PPCA(1), "PPCA()": PPCA()
           "GaussianMixture()": GaussianMixture(), "Mixture()": Mixture(n_init=2),
           "GaussianMixture(2)": GaussianMixture(2, covariance_type="tied", n_init=2),
           "MixtureOfPPCA()": MixtureOfPPCA(n_init=2), "MixtureOfFA()": MixtureOfFA(n_init=1, tol=1e-2),
+          "Isomap()": Isomap(), "Isomap(landmarks=10)": Isomap(landmarks=10), "LLE()": LocallyLinearEmbedding(),
+          "LaplacianEigenmaps()": LaplacianEigenmaps(), "LLE(acyclic)": LocallyLinearEmbedding(variant="acyclic"),
+          "MVU()": MaximumVarianceUnfolding(), "MVU(landmarks)": MaximumVarianceUnfolding(n_landmarks=15),
+          "MEU()": MaximumEntropyUnfolding(), "MEU(free)": MaximumEntropyUnfolding(multipliers="free"),
           "VarianceSelector(1)": VarianceSelector(1)}
 # check -> why it is expected to fail: each contradicts something lowdim promises
 ALL = "PCA() keeps every direction, and all of them together say nothing about the check's gaps (LD213); PCA(2) passes"

@@ -6,51 +6,8 @@ import pytest
 import lowdim as ld
 from lowdim.judge.axes import AxisCard, LabelTie, Loading
 from lowdim.judge.axes import axes as axis_cards_of
-from lowdim.messages import OptionError
-from lowdim.plot.axes import axis_cards, by_axis, hinton, loadings
+from lowdim.plot.axes import axis_cards, by_axis, loadings
 from tests.plot.look import HOSTILE, apart, parsed, same_twice, texts
-
-
-def squares(plot, which=0):
-    """Centre, side and colour of every square in a panel."""
-    found = []
-    for collection in plot.figure.axes[which].collections:
-        for path, fill in zip(collection.get_paths(), np.repeat(collection.get_facecolor(), len(collection.get_paths()),
-                                                               axis=0), strict=False):
-            low, high = path.get_extents().get_points()
-            found.append(((low + high) / 2, high - low, fill))
-    return found
-
-
-def test_areas_are_exactly_proportional():
-    W = np.array([[1.0, -0.25, 0.0], [0.04, 0.5, 0.0], [-0.81, 0.0, 0.0]])
-    plot = same_twice(lambda: hinton(W, ["a", "b", "c"]))
-    drawn = squares(plot)
-    assert len(drawn) == np.count_nonzero(W)
-    for centre, side, fill in drawn:
-        c, r = centre.round().astype(int)
-        np.testing.assert_allclose(side, 0.9 * np.sqrt(abs(W[r, c])))
-        assert (fill[:3] == 1).all() == (W[r, c] < 0)  # hollow is negative
-    np.testing.assert_allclose(plot.data["area"] / np.where(W == 0, 1, np.abs(W)), np.where(W == 0, 0, 0.81))
-    assert "3\noff".replace("\n", "") in "".join(texts(plot)).replace("\n", "")
-    assert plot.sentence == "The largest entry is 1 ('a' on axis 1); 1 of 3 axes is switched off."
-
-
-def test_two_matrices_share_one_scale():
-    W = np.array([[2.0, 1.0], [0.5, -1.0]])
-    other = np.array([[1.0, 0.0], [0.25, 0.0]])
-    plot = hinton(W, ["a", "b"], other=other, labels=("ML", "Bayes"))
-    sides = [sorted(float(side[0]) for _, side, _ in squares(plot, k)) for k in (0, 1)]
-    np.testing.assert_allclose(sides[1], 0.9 * np.sqrt([0.125, 0.5]))
-    assert plot.title == "ML uses 2 axes, Bayes 1"
-    with pytest.raises(OptionError):
-        hinton(W, ["a", "b"], other=np.ones((3, 2)))
-
-
-def test_hinton_of_nothing_and_of_much():
-    parsed(hinton(np.zeros((3, 2)), HOSTILE[:3]))
-    big = hinton(np.random.default_rng(0).normal(size=(200, 30)), [f"column {j}" for j in range(200)])
-    assert "24 of 200 columns drawn" in big.title and big.data["area"].max() == pytest.approx(0.81)
 
 
 def test_loadings_are_ordered_by_axis():

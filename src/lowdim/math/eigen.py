@@ -102,12 +102,15 @@ class Problem(NamedTuple):
     """An eigenproblem of a spectral method: M v = lambda v, or M v = lambda D v with scale = D^-1/2.
 
     `end` is the end of the spectrum that is wanted, `skip` the number of known trivial vectors there (constants).
+    `null` is one such vector at the small end, M null = 0, known exactly: it is put aside before, so that it mixes with
+    no other where the next eigenvalue is almost zero too.
     """
 
     matrix: Any  # dense, or sparse
     end: str = "largest"
     skip: int = 0
     scale: Array | None = None
+    null: Array | None = None
 
 
 class Eigen(NamedTuple):
@@ -129,10 +132,12 @@ def solve(problem: Problem, k: int) -> Eigen:
     if s is not None:
         M = sp.csr_array(sp.diags_array(s) @ M @ sp.diags_array(s)) if sp.issparse(M) else M * s[:, None] * s
     count = min(k + problem.skip, M.shape[0])
+    t = None if problem.null is None else problem.null / np.linalg.norm(problem.null)
     if sp.issparse(M) and M.shape[0] > max(DENSE, 2 * count + 1):
-        values, V, solver = _sparse(M, count, problem.end)
+        values, V, solver = _sparse(M, count, problem.end, t)
     else:
         A = M.toarray() if sp.issparse(M) else M
+        A = A if t is None else A + float(np.abs(A).sum(axis=0).max(initial=0.0)) * np.outer(t, t)  # beyond the others
         values, V = largest(A if problem.end == "largest" else -A, count)
         values, solver = (values if problem.end == "largest" else -values), "dense"
     size = float(spl.norm(M)) if sp.issparse(M) else float(np.linalg.norm(M))
@@ -143,7 +148,7 @@ def solve(problem: Problem, k: int) -> Eigen:
     return Eigen(values, V * sign_rule(V), off, solver)
 
 
-def _sparse(M: Any, k: int, end: str) -> tuple[Array, Array, str]:
+def _sparse(M: Any, k: int, end: str, null: Array | None = None) -> tuple[Array, Array, str]:
     """Lanczos at the large end; at the small end, where it would crawl, of the shifted inverse."""
     n = M.shape[0]
     v0 = np.random.default_rng(0).standard_normal(n)
@@ -154,8 +159,12 @@ def _sparse(M: Any, k: int, end: str) -> tuple[Array, Array, str]:
     shift = SHIFT * float(M.diagonal().mean())
     lu = spl.splu(sp.csc_array(M + shift * sp.eye_array(n)), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
                   options={"SymmetricMode": True})
-    inverse = spl.LinearOperator((n, n), matvec=lu.solve, dtype=np.float64)
-    values, V = spl.eigsh(inverse, k, which="LA", v0=v0, tol=0, ncv=min(n - 1, max(4 * k, 20)))
+
+    def apart(v: Array) -> Array:
+        return v if null is None else v - null * (null @ v)
+
+    inverse = spl.LinearOperator((n, n), matvec=lambda v: apart(lu.solve(apart(v.ravel()))), dtype=np.float64)
+    values, V = spl.eigsh(inverse, k, which="LA", v0=apart(v0), tol=0, ncv=min(n - 1, max(4 * k, 20)))
     order = np.argsort(-values, kind="stable")
     V = np.linalg.qr(V[:, order])[0]
     values = (V * (M @ V)).sum(axis=0)  # Rayleigh quotients: the inverse's own values carry the shift

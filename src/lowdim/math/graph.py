@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import scipy.sparse.linalg as spl
 from numpy.typing import NDArray
 from scipy.sparse import csgraph
 
@@ -88,29 +87,34 @@ def closed_groups(W: Any) -> int:
 
 
 def smallest(M: Any, null: Array, q: int, root: Any = None) -> Eigen:
-    """The q smallest eigenpairs of M >= 0 apart from the direction `null`, of which M 'null' = 0 is known.
+    """The q smallest eigenpairs of M >= 0 apart from the direction `null`, of which M null = 0 is known.
 
-    Where the next eigenvalue is almost zero too, a solver returns mixtures: the known direction is taken out of what
-    it found, and the rest is turned to eigenvectors again. M = R'R, R the `root`, gives small values more digits.
+    M = R'R, R the `root`, gives small eigenvalues more digits.
     """
-    found = solve(Problem(M, "smallest"), q + 1)
-    t = null / np.linalg.norm(null)
-    U = found.vectors - np.outer(t, t @ found.vectors)
-    basis = np.linalg.svd(U, full_matrices=False)[0][:, :q]
-    basis -= np.outer(t, t @ basis)
-    image = M @ basis if root is None else root @ basis
-    H = basis.T @ image if root is None else image.T @ image
-    values, E = np.linalg.eigh((H + H.T) / 2)
-    V = basis @ E
-    V = V * sign_rule(V)
-    size = float(spl.norm(M)) if sp.issparse(M) else float(np.linalg.norm(M))
-    off = float(np.linalg.norm(M @ V - V * values, axis=0).max(initial=0.0)) / (size or 1.0)
-    return Eigen(np.maximum(values, 0.0), V, off, found.solver)
+    found = solve(Problem(M, "smallest", null=null), q)
+    if root is None:
+        return found._replace(values=np.maximum(found.values, 0.0))
+    image = root @ found.vectors
+    values, E = np.linalg.eigh(image.T @ image)
+    V = found.vectors @ E
+    return found._replace(values=np.maximum(values, 0.0), vectors=V * sign_rule(V))
 
 
 def laplacian(W: Any) -> sp.csr_array:
     """D - W."""
     return sp.csr_array(sp.diags_array(degrees(W)) - W)
+
+
+def normalised(W: sp.csr_array, s: Array) -> sp.csr_array:
+    """I - S W S, s = diag S."""
+    A = W.copy()
+    A.data *= -s[rows_of(W)] * s[W.indices]
+    return sp.csr_array(A + sp.eye_array(len(s), format="csr"))
+
+
+def rows_of(W: sp.csr_array) -> NDArray[np.intp]:
+    """The row of each stored entry."""
+    return np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
 
 
 def degrees(W: Any) -> Array:

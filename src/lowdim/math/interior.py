@@ -101,7 +101,7 @@ class _Edges:
 
     def step(self, at: _Point) -> _Point:
         """One predictor and corrector."""
-        low = np.linalg.cholesky(at.S)
+        low = sl.cholesky(at.S, lower=True, check_finite=False)
         root = sl.solve_triangular(low, np.eye(self.n - 1), lower=True)
         inverse = root.T @ root
         M = self.pairs(at.K)
@@ -111,7 +111,7 @@ class _Edges:
         if not np.isfinite(solver[0]).all():
             raise np.linalg.LinAlgError("not finite")
         mu = (float((at.K * at.S).sum()) + float(at.slack @ at.dual)) / (self.n - 1 + len(self.d))
-        roots = (np.linalg.cholesky(at.K), low)
+        roots: tuple[Array, Array] = (sl.cholesky(at.K, lower=True, check_finite=False), low)
         aim = _Aim(solver, inverse, roots)
         first = self.direction(at, aim, 0.0, None)
         primal, dual = self.reach(at, first, roots)

@@ -12,7 +12,7 @@ from lowdim.math.kernels import median_width
 from lowdim.math.linalg import Array
 from lowdim.math.neighbors import squared_distances
 
-CLOSE = 1e-9  # of the rows' spread: a fixed point has been reached
+CLOSE = 1e-7  # of the rows' spread: a fixed point has been reached
 FAINT = 1e-12  # beside the largest possible sum of weights: nothing is near, the fixed point has no say
 RIDGE = 1e-3  # of the learned map, beside a kernel of ones on its diagonal
 LEAST = 1e-12  # a similarity of Gaussians below this is not told from zero

@@ -100,7 +100,7 @@ class SpectralModel(Estimator):
 
     def _refuse(self, row: int, column: str, count: int) -> None:
         raise error("LD163", f"row {row + 1}, column '{column}', and {count - 1} more", job=type(self).__name__,
-                    why="distances need every cell of a row", fix=FILL)
+                    why="distances need every cell of a row, and NaN is a gap", fix=FILL)
 
     def _keep(self, found: Embedded, frame: Frame, source: Source) -> Self:
         digits = float(np.clip(-np.log10(max(found.residual, 1e-16)), 0.0, 15.0))

@@ -24,9 +24,11 @@ from lowdim.models.unfolding import WHOLE
 
 STEPS = 200  # Newton steps; 9 to 15 are usual
 DONE = 1e-12  # optimality conditions below this are rounding
+SPAN = 1e-10  # of the mean variance: springs for shorter squared distances would leave the others no digits
 ASKED = 1e-8  # above this the fit says that it has not converged
 Rows = NDArray[np.intp]
-ABOVE_ZERO = Rule(lambda v: isinstance(v, int | float) and not isinstance(v, bool) and 0.0 < v < np.inf, "a number > 0")
+SMALL = Rule(lambda v: isinstance(v, int | float) and not isinstance(v, bool) and 1e-12 <= v <= 1.0,
+             "a number from 1e-12 to 1")  # more is stiffer than the table, less is rounding beside it
 
 
 class Springs(NamedTuple):
@@ -51,10 +53,10 @@ class Distances(NamedTuple):
 
 
 class Held(NamedTuple):
-    """Multipliers, the covariance with the constant direction put aside, and how far the optimum is."""
+    """Multipliers, R with R'R = K but for the constant direction, and how far the optimum is."""
 
     multipliers: Array
-    K: Array
+    R: Array
     kkt: float
     steps: int
 
@@ -66,8 +68,9 @@ class MaximumEntropyUnfolding(NeighbourhoodModel):
 
     At the optimum the field expects p (k_ii + k_jj - 2 k_ij) = |y_i - y_j|^2 for neighbours, K = (L + gamma I)^-1; with
     `multipliers="positive"`, at most that, and about half the springs are slack. With n_neighbors = n - 1 and free ones
-    it is PCA / sqrt p. `gamma` counts in units of 1 / the mean variance of a column; free multipliers of fewer than
-    n - 1 columns need 2 p `eps` (in the mean variance) more on every squared distance, taken off the map again.
+    it is PCA / sqrt p. `gamma` counts in units of 1 / the mean variance of a column. Free multipliers of fewer than
+    n - 1 columns (and rows that almost coincide) need 2 p `eps` (in the mean variance) more on every squared distance,
+    which is taken off the map again.
 
     Reference: seed 002 (Lawrence), section 5.3; Lawrence (2012), JMLR 13, 1609-1638.
 
@@ -81,10 +84,10 @@ class MaximumEntropyUnfolding(NeighbourhoodModel):
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": COUNT, "n_neighbors": COUNT, "pieces": WHOLE,
         "multipliers": Rule(lambda v: v in ("positive", "free"), "'positive' or 'free'"),
-        "gamma": ABOVE_ZERO, "eps": ABOVE_ZERO}
+        "gamma": SMALL, "eps": SMALL}
     _laws_broken: ClassVar[dict[str, str]] = {
         **NeighbourhoodModel._laws_broken,
-        "row_order_does_not_matter": "Newton's last steps are rounding, and springs of almost no force may go either way"}
+        "row_order_does_not_matter": "Newton's last steps are rounding, and idle springs may go either way"}
 
     def __init__(self, n_components: int = 2, *, n_neighbors: int = 7, multipliers: str = "positive",
                  gamma: float = 1e-4, eps: float = 1e-6, pieces: str = "bridge") -> None:
@@ -104,8 +107,12 @@ class MaximumEntropyUnfolding(NeighbourhoodModel):
         pairs = together(web.pairs, web.bridges) if len(web.bridges.i) else web.pairs
         i, j = unordered(sp.csr_array((np.ones(len(pairs.i)), (pairs.i, pairs.j)), shape=(n, n)))
         free = self.multipliers == "free"
-        eps = self.eps * mean if free and p < n - 1 else 0.0
-        want = Distances(i, j, apart(Y, Y, i, j) ** 2 / p + 2.0 * eps, n, self.gamma / mean)
+        square = apart(Y, Y, i, j) ** 2 / p
+        uneven = not free and float(square.min()) < SPAN * mean
+        if uneven:
+            warn("LD458", times=f"{mean / max(float(square.min()), 1e-300):.0e}", eps=self.eps)
+        eps = self.eps * mean if uneven or (free and p < n - 1) else 0.0
+        want = Distances(i, j, square + 2.0 * eps, n, self.gamma / mean)
         whole = free and len(i) == n * (n - 1) // 2
         held = _closed(want, Y, eps) if whole else free_springs(want) if free else positive_springs(want)
         if held.kkt > ASKED:
@@ -113,7 +120,7 @@ class MaximumEntropyUnfolding(NeighbourhoodModel):
         return self._embedded(web, rows, want, held, Y, eps)
 
     def _embedded(self, web: Web, rows: Rows, want: Distances, held: Held, Y: Array, eps: float) -> Embedded:
-        found = solve(Problem(_centred(held.K)), self.n_components)
+        found = solve(Problem(_centred(held.R.T @ held.R)), self.n_components)
         values = np.maximum(found.values - eps, 0.0)
         Z = found.vectors * np.sqrt(values)
         edges = np.column_stack([want.i, want.j]).astype(np.int64)
@@ -122,8 +129,8 @@ class MaximumEntropyUnfolding(NeighbourhoodModel):
         value = log_likelihood(want, held.multipliers, Y.shape[1], float((Y**2).sum()))
         made = {"multipliers_": held.multipliers, "edges_": rows[edges], "kkt_": held.kkt, "gamma_": want.gamma,
                 "eps_": eps, "objective_": value}
-        notes = (f"optimality conditions hold to {held.kkt:.1e}",
-                 f"{int((held.multipliers != 0).sum())} of {len(edges)} springs are in use")
+        notes: tuple[str, ...] = (f"optimality conditions hold to {held.kkt:.1e}",
+                                  f"{int((held.multipliers != 0).sum())} of {len(edges)} springs are in use")
         notes += (f"2 p {eps:.3g} was added to squared distances",) * (eps > 0.0)
         how = f"projected Newton, {held.steps} steps" if held.steps else "closed form (all pairs joined)"
         return Embedded(params, Z, values, how, max(found.residual, held.kkt), made, notes, value, "log-likelihood")
@@ -160,52 +167,54 @@ def log_likelihood(want: Distances, multipliers: Array, p: int, total: float) ->
     return 0.5 * (p * logdet - energy - want.n * p * float(np.log(2.0 * np.pi)))
 
 
-def slope(want: Distances, K: Array) -> Array:
-    """-2/p of the gradient of log p: wanted less expected squared distance of each edge, delta - (k_ii + k_jj - 2 k_ij)."""
-    diagonal = np.diagonal(K)
-    return want.delta - (diagonal[want.i] + diagonal[want.j] - 2.0 * K[want.i, want.j])
+def slope(want: Distances, R: Array) -> Array:
+    """-2/p of the gradient of log p: each edge's wanted squared distance less that expected, k_ii + k_jj - 2 k_ij.
+
+    From K = R'R it is |r_i - r_j|^2, which keeps the digits of short edges beside long ones.
+    """
+    return np.asarray(want.delta - ((R[:, want.i] - R[:, want.j]) ** 2).sum(axis=0))
 
 
 def positive_springs(want: Distances) -> Held:
     """Maximise over multipliers >= 0 by projected Newton (Bertsekas 1982)."""
-    l = (want.n - 1) / (len(want.i) * want.delta)
-    value, K = _value(want, l)
-    best = Held(l, K, np.inf, 0)
+    w = (want.n - 1) / (len(want.i) * want.delta)
+    value, R = _value(want, w)
+    best = Held(w, R, np.inf, 0)
     for number in range(1, STEPS + 1):
-        g = slope(want, K)
-        kkt = float(np.abs(np.minimum(l * want.delta, g / want.delta)).max())
-        best = Held(l, K, kkt, number - 1) if kkt < best.kkt else best
-        if kkt <= DONE or number - 1 - best.steps > 3:
+        g = slope(want, R)
+        kkt = float(np.abs(np.minimum(w * want.delta, g / want.delta)).max())
+        best = Held(w, R, kkt, number - 1) if kkt < best.kkt else best
+        if kkt <= DONE or (best.kkt <= ASKED and number - 1 - best.steps > 3):
             break
-        fixed = (l * want.delta <= min(1e-6, kkt)) & (g > 0.0)
-        step = np.where(fixed, -l, 0.0)
-        step[~fixed] = _newton(want, K, g, ~fixed)
-        found = _searched(want, l, step, g, value)
+        fixed = (w * want.delta <= min(1e-6, kkt)) & (g > 0.0)
+        step = np.where(fixed, -w, 0.0)
+        step[~fixed] = _newton(want, R, g, ~fixed)
+        found = _searched(want, w, step, g, value)
         if found is None:
             break
-        l, value, K = found
+        w, value, R = found
     return best
 
 
 def free_springs(want: Distances) -> Held:
     """Maximise over all multipliers with L + gamma I > 0 by damped Newton."""
     start = positive_springs(want)
-    l = np.maximum(start.multipliers, 0.0)
-    value, K = _value(want, l)
-    best = Held(l, K, np.inf, start.steps)
-    every = np.ones(len(l), dtype=bool)
+    w = np.maximum(start.multipliers, 0.0)
+    R = _value(want, w)[1]
+    best = Held(w, R, np.inf, start.steps)
+    every = np.ones(len(w), dtype=bool)
     for number in range(start.steps, start.steps + STEPS):
-        g = slope(want, K)
+        g = slope(want, R)
         kkt = float(np.abs(g / want.delta).max())
-        best = Held(l, K, kkt, number) if kkt < best.kkt else best
-        if kkt <= DONE or number - best.steps > 5:
+        best = Held(w, R, kkt, number) if kkt < best.kkt else best
+        if kkt <= DONE or (best.kkt <= ASKED and number - best.steps > 3):
             break
-        step = _newton(want, K, g, every)
-        decrement = float(np.sqrt(max(-(g @ step), 0.0)))
+        step = _newton(want, R, g, every)
+        decrement = max(-float(g @ step), 0.0) ** 0.5
         way = 1.0 if decrement < 0.25 else 1.0 / (1.0 + decrement)  # inside the cone: the objective is self-concordant
         try:
-            l = l + way * step
-            value, K = _value(want, l)
+            w = w + way * step
+            R = _value(want, w)[1]
         except np.linalg.LinAlgError:
             break
     return best
@@ -216,38 +225,35 @@ def _closed(want: Distances, Y: Array, eps: float) -> Held:
     n, p = Y.shape
     S = _centred(Y @ Y.T / p) + eps * (np.eye(n) - 1.0 / n)
     level = float(np.trace(S)) / n
-    P = np.linalg.inv(S + level / n)  # the constant direction has the precision 1 / level, and is taken out again
-    P -= 1.0 / (level * n)
+    R = sl.cholesky(S + level / n, check_finite=False)
+    P = sl.cho_solve((R, False), np.eye(n)) - 1.0 / (level * n)  # the constant direction is taken out again
     L = P - want.gamma * (np.eye(n) - 1.0 / n)
-    K = S + level / n
-    return Held(-L[want.i, want.j], K, float(np.abs(slope(want, K) / want.delta).max()), 0)
+    return Held(-L[want.i, want.j], R, float(np.abs(slope(want, R) / want.delta).max()), 0)
 
 
-def _stiffness(want: Distances, l: Array) -> tuple[Array, float]:
+def _stiffness(want: Distances, w: Array) -> tuple[Array, float]:
     """L + gamma I + c 11'/n: with c the constant direction, of which no distance depends, costs no digits."""
-    L = springs(want.i, want.j, l, want.n)
-    c = max(float(np.trace(L)) / want.n, want.gamma)
+    L = springs(want.i, want.j, w, want.n)
+    c = 1.0 / float(want.delta.max())
     return L + want.gamma * np.eye(want.n) + c / want.n, c
 
 
-def _value(want: Distances, l: Array) -> tuple[float, Array]:
-    """-2/p log p up to a constant, l'delta - log|L + gamma I|, and the covariance."""
-    P, c = _stiffness(want, l)
+def _value(want: Distances, w: Array) -> tuple[float, Array]:
+    """-2/p log p up to a constant, w'delta - log|L + gamma I|, and R with R'R = K."""
+    P, c = _stiffness(want, w)
     root = np.linalg.cholesky(P)
     logdet = 2.0 * float(np.log(np.diagonal(root)).sum()) - float(np.log(want.gamma + c))
     low = sl.solve_triangular(root, np.eye(want.n), lower=True, check_finite=False)
-    return float(l @ want.delta) - logdet, low.T @ low
+    return float(w @ want.delta) - logdet, np.asarray(low)
 
 
-def _newton(want: Distances, K: Array, g: Array, which: NDArray[np.bool_]) -> Array:
+def _newton(want: Distances, R: Array, g: Array, which: NDArray[np.bool_]) -> Array:
     """-(Hessian of some edges)^-1 gradient; the Hessian is (B'KB) squared cell by cell."""
-    i, j = want.i[which], want.j[which]
-    half = K[i] - K[j]
-    H = half[:, i] - half[:, j]
+    off = R[:, want.i[which]] - R[:, want.j[which]]
+    scale = (off**2).sum(axis=0)  # the root of the Hessian's diagonal
+    off /= np.sqrt(scale)
+    H = off.T @ off
     H *= H
-    scale = np.sqrt(np.diagonal(H)).copy()
-    H /= scale[:, None]
-    H /= scale
     for ridge in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
         try:
             factor = sl.cho_factor(H + ridge * np.eye(len(H)) if ridge else H, check_finite=False)
@@ -257,16 +263,16 @@ def _newton(want: Distances, K: Array, g: Array, which: NDArray[np.bool_]) -> Ar
     return np.asarray(-g[which] / scale**2)
 
 
-def _searched(want: Distances, l: Array, step: Array, g: Array, value: float) -> tuple[Array, float, Array] | None:
+def _searched(want: Distances, w: Array, step: Array, g: Array, value: float) -> tuple[Array, float, Array] | None:
     """Armijo's rule along the projected path."""
     way = 1.0
     rounding = 4.0 * EPS * want.n * max(1.0, abs(value))
     while way > 1e-10:
-        new = np.maximum(l + way * step, 0.0)
+        new = np.maximum(w + way * step, 0.0)
         try:
-            found, K = _value(want, new)
-            if found <= value + 1e-4 * float(g @ (new - l)) + rounding:
-                return new, found, K
+            found, R = _value(want, new)
+            if found <= value + 1e-4 * float(g @ (new - w)) + rounding:
+                return new, found, R
         except np.linalg.LinAlgError:
             pass
         way /= 2.0

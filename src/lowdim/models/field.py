@@ -17,6 +17,7 @@ from lowdim.data.block import Array
 from lowdim.data.source import Source
 from lowdim.data.views import Framed, gather
 from lowdim.math.eigen import largest
+from lowdim.math.linalg import EPS, svd
 from lowdim.messages import error
 from lowdim.models.estimator import seed_of
 
@@ -51,33 +52,38 @@ class FieldMixin:
 
     @property
     def precision_(self) -> Any:
-        """L: as the method made it (sparse where it is), else the pseudo-inverse of the centred K."""
+        """L of the mapped rows (`rows_` where equal ones are one): as it was made, else the inverse of the centred K."""
         check_is_fitted(self)
         L = self._precision()
         return _inverse(self._field()) if L is None else L
 
     @property
     def covariance_(self) -> Array:
-        """K: as the method made it, else the pseudo-inverse of L."""
+        """K of the mapped rows (`rows_` where equal ones are one): as it was made, else the pseudo-inverse of L."""
         check_is_fitted(self)
         K = self._covariance()
         return _product(self._field()) if K is None else np.asarray(K, dtype=np.float64)
 
-    def _field(self) -> Field:
+    def _nodes(self) -> Any:
+        """The row of L or K that each row of the table is, where equal rows are one; None where each is its own."""
+        return None
+
+    def _field(self, whole: bool = False) -> Field:
+        """The field over the rows of L or K, or over the `whole` table, in which equal rows move together."""
         check_is_fitted(self)
-        K = self._covariance()
-        return field_of_precision(self._precision()) if K is None else field_of_covariance(K)
+        K, nodes = self._covariance(), self._nodes() if whole else None
+        field = field_of_precision(self._precision()) if K is None else field_of_covariance(K)
+        return field if nodes is None else repeated(field, nodes)
 
     def implied_distances(self) -> Array:
-        """Squared distances k_ii + k_jj - 2 k_ij that the field expects of each column, n x n."""
-        field = self._field()
-        return distances_of(field)
+        """Squared distances k_ii + k_jj - 2 k_ij of the table's rows that the field expects of each column, n x n."""
+        return distances_of(self._field(whole=True))
 
     def sample_field(self, n_samples: int = 1, random_state: Any = None) -> Array:
         """Draws from the field, n x n_samples: the mattress in its heat bath, one column each."""
         if n_samples < 1:
             raise error("LD210", option="n_samples", value=n_samples, allowed="a whole number >= 1")
-        field = self._field()
+        field = self._field(whole=True)
         rng = np.random.default_rng([seed_of(random_state), 450])
         draws = rng.standard_normal((len(field.variances), n_samples))
         return np.asarray(field.vectors @ (np.sqrt(field.variances)[:, None] * draws))
@@ -88,7 +94,7 @@ class FieldMixin:
         The temperature s and the noise t are what a method leaves open; with them maximised, methods that were given
         the same rows can be compared. `X` must be the table the map was made of.
         """
-        field = self._field()
+        field = self._field(whole=True)
         source: Source = as_source(X)
         if source.n != len(field.vectors):
             raise error("LD450", got=source.n, want=len(field.vectors), model=type(self).__name__)
@@ -119,8 +125,16 @@ def field_of_covariance(K: Any) -> Field:
     n = len(K)
     _small(n)
     values, V = largest(centred(np.asarray(K, dtype=np.float64)), n)
-    keep = values > n * np.finfo(float).eps * max(float(values.max(initial=0.0)), 0.0)
+    keep = values > n * EPS * max(float(values.max(initial=0.0)), 0.0)
     return Field(V[:, keep], values[keep])
+
+
+def repeated(field: Field, nodes: Any) -> Field:
+    """The field over rows of which several may be the same node."""
+    A = (field.vectors * np.sqrt(field.variances))[nodes]
+    U, d, _ = svd(A - A.mean(axis=0))
+    keep = d > len(U) * EPS * float(d.max(initial=0.0))
+    return Field(U[:, keep], d[keep] ** 2)
 
 
 def centred(A: Array) -> Array:

@@ -11,12 +11,12 @@ from lowdim.data.source import Source
 from lowdim.data.views import Frame
 from lowdim.engine.plan import Cost
 from lowdim.math.distances import fault
-from lowdim.math.graph import degrees, laplacian, smallest
+from lowdim.math.graph import degrees, laplacian, normalised, rows_of, smallest
 from lowdim.math.neighbors import BLOCK, TIE, Pairs, joined, joined_known, together, within
 from lowdim.messages import error, warn
 from lowdim.models.embedding import Embedded
 from lowdim.models.estimator import Rule
-from lowdim.models.neighbourhood import NeighbourhoodModel, Rows, Web, equal_values, sparse_fault
+from lowdim.models.neighbourhood import NeighbourhoodModel, Rows, Web, asked, equal_values, sparse_fault
 
 FAINT = 1e-6  # the least weight of an edge between pieces under heat weights: theirs may be too small for a double
 LEAST = 1e-290  # the least weight of any edge: a row far from all is placed by its neighbours, not left alone
@@ -78,8 +78,9 @@ class LaplacianEigenmaps(NeighbourhoodModel):
 
     def _cost(self, n: int, d: int) -> Cost:
         edges = n * min(2 * self.n_neighbors, n)
-        peak = 8 * (3 * n * d + 60 * edges) + 16 * BLOCK + 24 * min(n, 600) ** 2
-        return Cost(1, 8 * n * d, peak, "a sample of the rows, and transform for the others")
+        cells = edges if self.metric == "graph" else n * d  # a graph is mostly not there, and kept so
+        peak = 8 * (3 * cells + 60 * edges) + 16 * BLOCK + 24 * min(n, 600) ** 2
+        return Cost(1, 8 * cells, peak, "a sample of the rows, and transform for the others")
 
     def _kind(self) -> str:
         return "weights" if self.metric == "graph" else "distances"
@@ -120,16 +121,16 @@ class LaplacianEigenmaps(NeighbourhoodModel):
             if q == 0:
                 continue
             s = 1.0 / np.sqrt(d[part])
-            S = sp.diags_array(s)
-            M = sp.csr_array(sp.eye_array(len(part)) - S @ (W if len(part) == web.m else W[part][:, part]) @ S)
-            found = smallest(M, 1.0 / s, min(q + 1, len(part) - 1))
+            M = normalised(W if len(part) == web.m else sp.csr_array(W[part][:, part]), s)
+            found = smallest(M, 1.0 / s, asked(q, len(part)))
             values[c, :q], V[part, :q] = found.values[:q], found.vectors[:, :q] * s[:, None]
             solver, off = solver or found.solver, max(off, found.residual)
             notes = equal_values(found.values, q) if c == 0 else notes
-        upper = sp.coo_array(sp.triu(W))
+        i = rows_of(W)
+        half = i <= W.indices
         params = Vibrations(web.points if self.metric == "euclidean" else np.zeros((web.m, 0)), rows, V, values,
-                            web.label, web.radius, reach, width, web.k, upper.row.astype(np.intp),
-                            upper.col.astype(np.intp), upper.data)
+                            web.label, web.radius, reach, width, web.k, i[half],
+                            W.indices[half].astype(np.intp), W.data[half])
         Z = V * np.sqrt(d)[:, None] if self.normalisation == "symmetric" else V
         made = {"width_": width} if self.weights == "heat" else {}
         if self.weights == "heat" and self.width is None and self.metric != "graph":
@@ -146,9 +147,10 @@ class LaplacianEigenmaps(NeighbourhoodModel):
         p, shape = web.pairs, (web.m, web.m)
         if self.metric == "graph":
             return sp.csr_array((p.d, (p.i, p.j)), shape=shape)
-        A = sp.csr_array((np.exp(_log_heat(p.d, width)), (p.i, p.j)), shape=shape)
-        B = sp.csr_array((np.exp(_log_heat(bridge.d, width, True)), (bridge.i, bridge.j)), shape=shape)
-        return sp.csr_array((A + A.T) / 2 + B)
+        w = 0.5 * np.exp(_log_heat(p.d, width))
+        cells = np.concatenate([w, w, np.exp(_log_heat(bridge.d, width, True))])
+        at = np.concatenate([p.i, p.j, bridge.i]), np.concatenate([p.j, p.i, bridge.j])
+        return sp.csr_array((cells, at), shape=shape)  # what is given twice is added
 
     def _bridges(self, web: Web) -> tuple[Pairs, Array]:
         """Edges between pieces, both ways, such that distances alone tell who is joined: each row reaches so far."""

@@ -14,7 +14,7 @@ from lowdim.messages import error, warn
 from lowdim.models.embedding import Embedded
 from lowdim.models.estimator import Rule
 from lowdim.models.limits import squared
-from lowdim.models.neighbourhood import NeighbourhoodModel, Rows, Web, equal_values
+from lowdim.models.neighbourhood import NeighbourhoodModel, Rows, Web, asked, equal_values
 
 FLOOR = 1e-6  # of the mean squared distance of the neighbours: what a row is missed by counts as at least so much
 NEW = 1e-3  # ridge of new rows, in units of each squared distance (spec: 2 to 12 times better than the usual one)
@@ -181,7 +181,7 @@ class LocallyLinearEmbedding(NeighbourhoodModel):
             if q == 0:
                 continue
             root = R if web.maps == 1 else sp.csr_array(R[part][:, part])
-            found = smallest(sp.csr_array(root.T @ root), np.ones(len(part)), min(q + 1, len(part) - 1), root)
+            found = smallest(sp.csr_array(root.T @ root), np.ones(len(part)), asked(q, len(part)), root)
             Z[part, :q] = found.vectors[:, :q]
             if c == 0:
                 values[:q], solver, notes = found.values[:q], found.solver, equal_values(found.values, q)

@@ -13,6 +13,7 @@ from lowdim.data.source import Source
 from lowdim.data.views import Frame, Framed, gather
 from lowdim.engine.fold import Run
 from lowdim.math.distances import SAME, Fault, fault
+from lowdim.math.eigen import DENSE
 from lowdim.math.graph import bridges, by_size, components
 from lowdim.math.neighbors import Neighbours, Pairs, joined, joined_known, nearest, nearest_known
 from lowdim.messages import error, warn
@@ -146,8 +147,8 @@ class NeighbourhoodModel(FieldMixin, SpectralModel):
     def _distinct(self, X: Any) -> tuple[Rows, Rows]:
         """The first of each set of equal rows, in their order, and which of them each row is."""
         n = X.shape[0]
-        if self.metric == "graph":
-            return np.arange(n), np.arange(n)
+        if self.metric == "graph" or (self.metric == "euclidean" and np.diff(np.sort(X[:, 0])).all()):
+            return np.arange(n), np.arange(n)  # no two rows begin alike
         if self.metric == "precomputed":
             label = components(sp.csr_array(X == 0.0))[1]
         else:
@@ -261,6 +262,11 @@ def sparse_fault(G: sp.csr_array, *, loops: bool = False) -> Fault | None:
         return None
     i, j, value = int(C.row[bad[0]]), int(C.col[bad[0]]), C.data[bad[0]]
     return Fault(f"{value:g} is no length or weight here", i, j)
+
+
+def asked(q: int, m: int) -> int:
+    """Eigenpairs to compute for q axes of m rows: one more where it costs nothing, to see whether it is equal."""
+    return min(q + (m <= DENSE), m - 1)
 
 
 def equal_values(values: Array, q: int, least: float = 1e-15) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ LANDMARKS = 200  # nodes beyond that; 150 unroll a roll with R2 0.99 (benchmarks
 GRAPH = 8  # neighbours, at least, along which geodesic lengths to landmarks are measured
 SMALL = 1e-9  # of the largest eigenvalue: what an interior point leaves where there is nothing
 POOR = 1e-5  # a certificate above this is worth a warning
-WHOLE = Rule(lambda v: v in ("bridge", "largest"), "'bridge' or 'largest': variance between separate pieces is unbounded")
+WHOLE = Rule(lambda v: v in ("bridge", "largest"), "'bridge' or 'largest'")  # nothing holds separate pieces together
 Rows = NDArray[np.intp]
 
 
@@ -104,11 +104,12 @@ class MaximumVarianceUnfolding(NeighbourhoodModel):
         places = settled(web.points, nodes, Y, web.k) if few else Y
         k = min(max(self.n_neighbors, 2 * self.n_components + 2), web.m)
         params = Unrolled(web.points, places, self.n_components, k)
-        made = {"landmarks_": rows[nodes], "edges_": rows[nodes][np.column_stack([edges.i, edges.j])], "gap_": found.gap,
-                "multipliers_": found.multipliers, "objective_": float(np.trace(found.K))}
-        return Embedded(params, places[:, : self.n_components], values[: self.n_components], _solver(found, few),
-                        max(found.gap, 0.0), made, (f"tr K is within {max(found.gap, 0.0):.1e} of the largest possible",),
-                        made["objective_"], "variance, tr K")
+        value, gap = float(np.trace(found.K)), max(found.gap, 0.0)
+        made = {"landmarks_": rows[nodes], "edges_": rows[nodes][np.column_stack([edges.i, edges.j])], "gap_": gap,
+                "multipliers_": found.multipliers, "objective_": value}
+        note = f"tr K is within {gap:.1e} of the largest possible (eigenvalue certificate)"
+        return Embedded(params, places[:, : self.n_components], values[: self.n_components], _solver(found, few), gap,
+                        made, (note,), value, "variance, tr K")
 
     def _joins(self, pairs: Pairs, bridges: Pairs, web: Web) -> Pairs:
         """Every pair that must not get farther apart, once."""

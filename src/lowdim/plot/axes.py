@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from lowdim.data.block import Array
 from lowdim.judge.axes import AxisCard, Loading
-from lowdim.messages import error
 from lowdim.plot.base import (
     COLOURS,
     DIVERGING,
@@ -133,81 +132,6 @@ def _loading_words(L: Array, names: Sequence[str], half: Array | None, shown: in
 def _signed(value: float) -> str:
     text = number(value)
     return text if value < 0 else f"+{text}"
-
-
-@drawn
-def hinton(W: Array, names: Sequence[str], *, other: Array | None = None,
-           labels: tuple[str, str] = ("this model", "the other"), most: int = MOST) -> Plot:
-    """A matrix as squares whose area is proportional to size: filled blue is positive, hollow orange negative.
-
-    With `other` (the same columns, say maximum likelihood beside a Bayesian fit), both are drawn on one scale;
-    an axis that was switched off (all zeros) stays empty.
-
-    Reference: Bishop (2006), figure 12.14; areas here are exactly proportional.
-
-    >>> plot = hinton(np.array([[1.0, 0.0], [-0.25, 0.0]]), ["a", "b"])
-    >>> plot.data["area"].round(4).tolist(), plot.sentence
-    ([[0.81, 0.0], [0.2025, 0.0]], "The largest entry is 1 ('a' on axis 1); 1 of 2 axes is switched off.")
-    """
-    both = [np.asarray(W, dtype=np.float64)] + ([] if other is None else [np.asarray(other, dtype=np.float64)])
-    if len({len(M) for M in both}) > 1:
-        raise error("LD210", option="other", value=both[1].shape, allowed=f"a matrix with {len(W)} rows, as W")
-    largest = max(float(np.abs(M).max(initial=0.0)) for M in both) or 1.0
-    rows = np.sort(np.argsort(-np.max([np.abs(M).max(axis=1, initial=0.0) for M in both], axis=0),
-                              kind="stable")[:most])
-    figure = blank(6.4, max(4.0, 1.1 + 0.2 * len(rows)))
-    panels = figure.subplots(1, len(both), sharey=True, squeeze=False)[0]
-    for ax, M, label in zip(panels, both, labels, strict=False):
-        _squares(ax, M[rows], largest)
-        if len(both) > 1:
-            ax.set_title(short(label, 30), fontsize=10)
-    panels[0].set_yticks(range(len(rows)), [short(names[j]) for j in rows], fontsize=8)
-    figure.supxlabel(f"axis    (area = size, largest square {number(largest)};  ■ positive, □ negative)", fontsize=9)
-    title, sentence = _hinton_words(both, names, labels, len(rows))
-    headline(figure, title)
-    data = {"column": np.array([str(name) for name in names]), "entry": both[0],
-            "area": 0.81 * np.abs(both[0]) / largest}
-    if other is not None:
-        data |= {"other_entry": both[1], "other_area": 0.81 * np.abs(both[1]) / largest}
-    return Plot("hinton", figure, title=title, sentence=sentence, data=data)
-
-
-def _squares(ax: Axes, M: Array, largest: float) -> None:
-    """Squares of side 0.9 sqrt(|entry| / largest), so that areas are exact; edges lie inside them."""
-    from matplotlib.collections import PatchCollection
-    from matplotlib.patches import Rectangle
-
-    side = 0.9 * np.sqrt(np.abs(M) / largest)
-    for sign, fill, edge in ((1, COLOURS[0], COLOURS[0]), (-1, PAPER, COLOURS[3])):
-        boxes = [Rectangle((c - side[r, c] / 2, r - side[r, c] / 2), side[r, c], side[r, c])
-                 for r, c in np.argwhere(np.sign(M) == sign)]
-        ax.add_collection(PatchCollection(boxes, facecolors=fill, edgecolors=edge, linewidths=0.2 if sign > 0 else 1.0))
-    q = M.shape[1]
-    ax.set_xlim(-0.6, max(q, 1) - 0.4)
-    ax.set_ylim(len(M) - 0.4, -0.6)
-    ax.set_aspect("equal" if q * 2 >= len(M) else "auto")
-    ax.set_facecolor("#f1f1f1")
-    off = ~np.any(M, axis=0)
-    places = range(0, q, -(-q // 16) if q else 1)
-    ax.set_xticks(list(places), [f"{k + 1}\noff" if off[k] else str(k + 1) for k in places], fontsize=8)
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-
-
-def _hinton_words(both: list[Array], names: Sequence[str], labels: tuple[str, str], shown: int) -> tuple[str, str]:
-    W = both[0]
-    if not W.size or not np.any(W):
-        return "All entries are zero", "All entries are zero: no axis is used."
-    r, c = np.unravel_index(int(np.argmax(np.abs(W))), W.shape)
-    used = [int(np.any(M, axis=0).sum()) for M in both]
-    off = W.shape[1] - used[0]
-    title = f"{used[0]} of {count(W.shape[1], 'axis', 'axes')} in use"
-    if len(both) > 1:
-        title = f"{short(labels[0])} uses {used[0]} axes, {short(labels[1])} {used[1]}"
-    if shown < len(W):
-        title += f" ({shown} of {len(W)} columns drawn)"
-    unused = f"{off} of {W.shape[1]} axes {'is' if off == 1 else 'are'} switched off" if off else "every axis is in use"
-    return title, f"The largest entry is {number(W[r, c])} ({quoted(names[int(r)])} on axis {c + 1}); {unused}."
 
 
 @drawn

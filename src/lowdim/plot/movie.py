@@ -32,7 +32,7 @@ from lowdim.plot.base import (
 )
 from lowdim.plot.marks import spread_out, whole_ticks
 from lowdim.plot.mixture import mixed
-from lowdim.plot.trace import SHOWN, SPRINGS, _draw_frame, across, run_em
+from lowdim.plot.trace import SHOWN, SPRINGS, across, draw_frame, run_em
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -120,7 +120,8 @@ def em_movie(X2: Any, steps: int = 6, *, model: str = "ppca", n_clusters: int = 
         moments, values = run_em(Block(X), start, steps, expanded=False)
         name = "log-likelihood"
         ends = {"axis": np.array([m.params.W[:, 0] for m in moments if m.half == "E"]),
-                "mean": np.array([m.params.mu for m in moments if m.half == "E"])}
+                "mean": np.array([m.params.mu for m in moments if m.half == "E"]),
+                "noise": np.array([m.params.psi[0] for m in moments if m.half == "E"])}
     else:
         path = (_kmeans if model == "kmeans" else _gaussians)(X, steps, n_clusters, random_state)
         moments, values = path  # type: ignore[assignment]
@@ -251,7 +252,7 @@ def _draw(ax: Axes, X: Array, moment: Any) -> None:
     if isinstance(moment, Moment):
         _draw_clusters(ax, X, moment)
     else:
-        _draw_frame(ax, X, moment)
+        draw_frame(ax, X, moment)
 
 
 def _draw_clusters(ax: Axes, X: Array, m: Moment) -> None:

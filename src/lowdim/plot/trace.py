@@ -11,7 +11,6 @@ from lowdim.data.block import Array, Block
 from lowdim.engine.monitor import ROUNDING
 from lowdim.math.gaussian import posterior, regress
 from lowdim.math.linalg import align
-from lowdim.messages import error
 from lowdim.models.linear import ProbabilisticPCA
 from lowdim.models.start import Linear, noise_floor
 from lowdim.plot.base import COLOURS, GREY, INK, PAPER, Plot, blank, count, drawn, headline, number, short
@@ -108,47 +107,6 @@ class Frame(NamedTuple):
     z: Array
 
 
-@drawn
-def em_movie(X2: Array, steps: int = 6, *, names: Sequence[str] = ("column 1", "column 2")) -> Plot:
-    """EM for probabilistic PCA with one axis on two columns, step by step.
-
-    The line is the axis; the E step attaches every row by a spring to its expected place on it, the M step lets
-    the springs pull the line. Movement is textbook EM (W = sum x E[z]' (sum E[zz'])^-1, no expansion), from a line
-    laid across the widest direction; the library's own step (parameter expansion) is run beside it, and both
-    log-likelihoods are in `data`. Columns are brought to unit spread first: lengths must be comparable. `frames`
-    holds every half-step, the figure shows the first five and the last.
-
-    Reference: Bishop (2006), figure 12.12; Tipping and Bishop (1999).
-
-    >>> X2 = np.array([[0.0, 0.0], [1.0, 1.2], [2.0, 1.9], [3.0, 3.1]])
-    >>> plot = em_movie(X2, 3)
-    >>> len(plot.frames), bool((np.diff(plot.data["log_likelihood"]) > 0).all())
-    (7, True)
-    """
-    X = np.asarray(X2, dtype=np.float64)
-    if X.ndim != 2 or X.shape[1] != 2 or steps < 1:
-        raise error("LD210", option="X2 or steps", value=(X.shape, steps), allowed="two columns and steps >= 1")
-    whole = X[np.isfinite(X).all(axis=1)]
-    if len(whole) < 3:
-        raise error("LD160", n=len(whole), least=3)
-    sd = whole.std(axis=0)
-    whole = (whole - whole.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
-    block = Block(whole)
-    start = across(whole)
-    frames, plain = run_em(block, start, steps, expanded=False)
-    _, fast = run_em(block, start, steps, expanded=True)
-    figures = [_frame_figure(whole, frame, names) for frame in frames]
-    chosen = sorted({*range(min(SHOWN - 1, len(frames))), len(frames) - 1})
-    title, sentence, angle = _movie_words(whole, frames, plain, fast, len(X) - len(whole))
-    figure = _still(whole, [frames[k] for k in chosen], names)
-    headline(figure, title)
-    data = {"step": np.arange(steps + 1), "log_likelihood": plain, "log_likelihood_expanded": fast,
-            "axis": np.array([f.params.W[:, 0] for f in frames if f.half == "E"]),
-            "mean": np.array([f.params.mu for f in frames if f.half == "E"]),
-            "noise": [f.params.psi[0] for f in frames if f.half == "E"], "angle_to_answer": angle}
-    return Plot("em_movie", figure, title=title, sentence=sentence, data=data, frames=figures)
-
-
 def across(X: Array) -> Linear:
     """A line through the mean, nearly across the widest direction: EM has far to go."""
     mu = X.mean(axis=0)
@@ -184,20 +142,12 @@ def run_em(block: Block, start: Linear, steps: int, *, expanded: bool) -> tuple[
     return frames, np.array(values)
 
 
-def _frame_figure(X: Array, frame: Frame, names: Sequence[str]) -> Figure:
-    figure = blank(4.8, 4.0)
-    _draw_frame(figure.subplots(), X, frame)
-    figure.supxlabel(f"{short(names[0])} (sd from its mean)", fontsize=9)
-    figure.supylabel(f"{short(names[1])} (sd from its mean)", fontsize=9)
-    return figure
-
-
 def _still(X: Array, frames: list[Frame], names: Sequence[str]) -> Figure:
     figure = blank(6.4, 4.4)
     wide = min(3, len(frames))
     panels = figure.subplots(-(-len(frames) // wide), wide, sharex=True, sharey=True, squeeze=False).ravel()
     for ax, frame in zip(panels, frames, strict=False):
-        _draw_frame(ax, X, frame)
+        draw_frame(ax, X, frame)
     for ax in panels[len(frames):]:
         ax.set_axis_off()
     figure.supxlabel(f"{short(names[0])} (sd from its mean)", fontsize=9)
@@ -205,7 +155,7 @@ def _still(X: Array, frames: list[Frame], names: Sequence[str]) -> Figure:
     return figure
 
 
-def _draw_frame(ax: Axes, X: Array, frame: Frame) -> None:
+def draw_frame(ax: Axes, X: Array, frame: Frame) -> None:
     """Rows, the line through the mean, and a spring from each row to its expected place."""
     from matplotlib.collections import LineCollection
 
@@ -227,18 +177,3 @@ def _draw_frame(ax: Axes, X: Array, frame: Frame) -> None:
     ax.tick_params(labelsize=8)
     what = "springs attached" if frame.half == "E" else "line pulled over"
     ax.set_title(f"{frame.half} step {frame.step + 1}: {what}", fontsize=8)
-
-
-def _movie_words(X: Array, frames: list[Frame], plain: Array, fast: Array, gaps: int) -> tuple[str, str, Array]:
-    """Title, sentence, and the angle between the line and the widest direction at each E step."""
-    _, U = np.linalg.eigh(np.cov(X.T, bias=True))
-    lines = np.array([f.params.W[:, 0] for f in frames if f.half == "E"])
-    sizes = np.maximum(np.linalg.norm(lines, axis=1), np.finfo(float).tiny)
-    angle = np.degrees(np.arccos(np.clip(np.abs(lines @ U[:, 1]) / sizes, 0.0, 1.0)))
-    steps = len(plain) - 1
-    end = f"{angle[-1]:.2g}°" if angle[-1] >= 0.1 else "less than 0.1°"
-    title = f"EM turns the line from {angle[0]:.0f}° off the widest direction to {end} in {count(steps, 'step')}"
-    text = (f"In {count(steps, 'step')} of textbook EM the line turns from {angle[0]:.0f}° to {end} off the widest "
-            f"direction and the log-likelihood rises from {_long(plain[0])} to {_long(plain[-1])}; with parameter "
-            f"expansion it stands at {_long(fast[-1])} after as many steps.")
-    return title, text + (f" {count(gaps, 'row')} with gaps left out." if gaps else ""), angle
