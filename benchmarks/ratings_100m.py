@@ -63,13 +63,14 @@ def main(sweeps: int, share: float) -> None:
     X = simulate(share)
     print(f"{X.nnz:,} ratings of {X.shape[0]:,} users and {X.shape[1]:,} items, simulated in "
           f"{time.perf_counter() - begin:.0f} s, peak {peak():.2f} GB", flush=True)
-    times = [time.perf_counter()]
+    times, cpu = [time.perf_counter()], [time.process_time()]
 
     def note(step: Step) -> bool:
         times.append(time.perf_counter())
+        cpu.append(time.process_time())
         load = os.getloadavg()[0]
-        print(f"sweep {step.passes}: {times[-1] - times[-2]:.1f} s, objective {step.objective:.0f}, "
-              f"peak {peak():.2f} GB, load {load:.1f}", flush=True)
+        print(f"sweep {step.passes}: {times[-1] - times[-2]:.1f} s ({cpu[-1] - cpu[-2]:.1f} s of CPU), "
+              f"objective {step.objective:.0f}, peak {peak():.2f} GB, load {load:.1f}", flush=True)
         return step.passes >= sweeps
 
     model = MatrixFactorization(RANK).fit(X, run=Run(callback=note))

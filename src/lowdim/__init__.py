@@ -117,6 +117,7 @@ __all__ = [
     "Isomap",
     "KMeans",
     "KMedoids",
+    "KernelPCA",
     "LaplacianEigenmaps",
     "LinearDiscriminant",
     "LocallyLinearEmbedding",

@@ -85,9 +85,6 @@ class MaximumEntropyUnfolding(NeighbourhoodModel):
         "n_components": COUNT, "n_neighbors": COUNT, "pieces": WHOLE,
         "multipliers": Rule(lambda v: v in ("positive", "free"), "'positive' or 'free'"),
         "gamma": SMALL, "eps": SMALL}
-    _laws_broken: ClassVar[dict[str, str]] = {
-        **NeighbourhoodModel._laws_broken,
-        "row_order_does_not_matter": "Newton's last steps are rounding, and idle springs may go either way"}
 
     def __init__(self, n_components: int = 2, *, n_neighbors: int = 7, multipliers: str = "positive",
                  gamma: float = 1e-4, eps: float = 1e-6, pieces: str = "bridge") -> None:

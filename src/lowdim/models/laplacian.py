@@ -227,11 +227,9 @@ class LaplacianEigenmaps(NeighbourhoodModel):
         return pairs, self._reached(params.points, params.reach, D, params.label, home), home
 
     # the random field --------------------------------------------------------------------------------
-    def _precision(self) -> Any:
-        """L = D - W over the rows mapped; None where some rows are equal, which no springs can say."""
+    def _springs(self) -> sp.csr_array:
+        """L = D - W."""
         p = self.params_
-        if self._nodes() is not None:
-            return None
         U = sp.csr_array((p.w, (p.i, p.j)), shape=(len(p.rows), len(p.rows)))
         return laplacian(U + U.T - sp.diags_array(U.diagonal()))
 

@@ -215,11 +215,9 @@ class LocallyLinearEmbedding(NeighbourhoodModel):
         return Z
 
     # the random field --------------------------------------------------------------------------------
-    def _precision(self) -> Any:
-        """L = (I-W)' P (I-W) over the rows mapped; None where some rows are equal, which no springs can say."""
+    def _springs(self) -> sp.csr_array:
+        """L = (I-W)' P (I-W)."""
         p = self.params_
-        if self._nodes() is not None:
-            return None
         m = len(p.rows)
         R = sp.diags_array(np.sqrt(p.precision)) @ (sp.eye_array(m) - sp.csr_array((p.w, (p.i, p.j)), shape=(m, m)))
         return sp.csr_array(R.T @ R)
