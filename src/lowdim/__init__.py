@@ -18,8 +18,10 @@ if TYPE_CHECKING:  # so that editors and type checkers know what the lazy names 
     from lowdim.judge.dimensions import choose_dimension
     from lowdim.judge.distances import distance_law
     from lowdim.judge.embedding_score import embedding_score
+    from lowdim.judge.maps import judge_map
     from lowdim.math.distances import to_similarities, to_squared_distances
     from lowdim.math.rotate import procrustes, rotate
+    from lowdim.models.autoencoder import Autoencoder
     from lowdim.models.bayesian import BayesianPCA
     from lowdim.models.cca import CCA
     from lowdim.models.discriminant import LinearDiscriminant
@@ -28,12 +30,13 @@ if TYPE_CHECKING:  # so that editors and type checkers know what the lazy names 
     from lowdim.models.factor_analysis import FactorAnalysis
     from lowdim.models.functions import total_least_squares, whiten
     from lowdim.models.gaussian_mixture import GaussianMixture
+    from lowdim.models.gplvm import GPLVM
+    from lowdim.models.gtm import GTM
     from lowdim.models.ica import ICA
     from lowdim.models.isomap import Isomap
     from lowdim.models.kernel_pca import KernelPCA
     from lowdim.models.kmeans import KMeans
     from lowdim.models.laplacian import LaplacianEigenmaps
-    from lowdim.models.gtm import GTM
     from lowdim.models.linear import PPCA, ProbabilisticPCA
     from lowdim.models.lle import LocallyLinearEmbedding
     from lowdim.models.mds import ClassicalMDS
@@ -58,7 +61,9 @@ _HOMES = {
     "FactorAnalysis": "models.factor_analysis",
     "BayesianPCA": "models.bayesian",
     "DualPPCA": "models.dual",
+    "GPLVM": "models.gplvm",
     "GTM": "models.gtm",
+    "Autoencoder": "models.autoencoder",
     "CCA": "models.cca",
     "ICA": "models.ica",
     "LinearDiscriminant": "models.discriminant",
@@ -81,6 +86,7 @@ _HOMES = {
     "MaximumVarianceUnfolding": "models.unfolding",
     "MaximumEntropyUnfolding": "models.entropy",
     "embedding_score": "judge.embedding_score",
+    "judge_map": "judge.maps",
     "robust_map": "models.robust_mds",
     "to_similarities": "math.distances",
     "to_squared_distances": "math.distances",
@@ -105,10 +111,12 @@ _HOMES = {
 }
 __all__ = [
     "CCA",
+    "GPLVM",
     "GTM",
     "ICA",
     "PCA",
     "PPCA",
+    "Autoencoder",
     "BayesianPCA",
     "ClassicalMDS",
     "DualPPCA",
@@ -135,11 +143,12 @@ __all__ = [
     "analyse_stream",
     "as_source",
     "choose_clusters",
-    "compare",
     "choose_dimension",
+    "compare",
     "datasets",
     "distance_law",
     "embedding_score",
+    "judge_map",
     "laws",
     "load",
     "load_run",

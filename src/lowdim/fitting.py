@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -99,10 +100,18 @@ def fit_method(table: Table, name: str, *, dims: int | str = "auto", clusters: i
     model = method.make(q, k, random_state)
     if name == "bpca" and dims == "auto":
         model.set_params(n_components=None)
-    weight = {} if table.weight is None else {"sample_weight": table.weight}
-    model.fit(X, **weight)
+    model.fit(X, **_weight(table, model))
     settings = Settings(dims, table.scale, seed=random_state)
     return Fitted(table, method, settings, k, model, unit, places(model, method, X))
+
+
+def _weight(table: Table, model: Any) -> dict[str, Any]:
+    """The table's weights, for a model that takes them."""
+    if table.weight is None:
+        return {}
+    if "sample_weight" not in signature(model.fit).parameters:
+        raise error("LD283", model=type(model).__name__)
+    return {"sample_weight": table.weight}
 
 
 def _unit(table: Table) -> Array:
@@ -119,6 +128,10 @@ def _sizes(method: Method, X: ArraySource, dims: int | str, clusters: int | None
     q = 2 if dims == "auto" else int(dims)
     if mapped and dims == "auto" and method.name != "bpca":
         q = max(1, choose_dimension(X, standardize=False, random_state=seed).q)
+    if method.most_axes and q > method.most_axes:
+        if dims != "auto":
+            raise error("LD210", option="dims", value=dims, allowed=f"at most {method.most_axes} for {method.title}")
+        q = method.most_axes
     k = clusters or 3
     if clustered and clusters is None:
         from lowdim.judge.clusters import choose_clusters
@@ -134,7 +147,7 @@ def places(model: Any, method: Method, X: ArraySource) -> Places:
     if method.no_map:
         z = model.transform(X)
         return Places(z, None, model.predict(X), density)
-    if isinstance(model, LinearGaussian):
+    if isinstance(model, LinearGaussian) or method.name == "gtm":
         found = model.posterior(X)
         return Places(found.mean, found.std, None, density)
     return Places(model.transform(X), None, None, density)

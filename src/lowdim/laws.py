@@ -251,13 +251,13 @@ def finite(model: Any, X: Any) -> None:
 
 
 def constructor_holds_options(model: Any, X: Any) -> None:
-    """The constructor stores its options, nothing else; at most eight, keyword-only after the first."""
+    """The constructor stores its options, nothing else; at most eight, keyword-only after the first two."""
     fresh = clone(model)
     options = fresh.get_params(deep=False)
     assert set(vars(fresh)) == set(options), f"the constructor also sets {set(vars(fresh)) - set(options)}"
     assert len(options) <= OPTIONS, f"{len(options)} options; at most {OPTIONS} are allowed"
     code = type(model).__init__.__code__
-    assert code.co_argcount <= 2, "options after the first must be keyword-only"
+    assert code.co_argcount <= 3, "options after the first two must be keyword-only"
 
 
 LAWS: dict[str, Callable[[Any, Any], None]] = {law.__name__: law for law in (

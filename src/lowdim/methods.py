@@ -26,6 +26,8 @@ class Method(NamedTuple):
     no_uncertainty: str = ""  # says how sure it is of a position or a fill
     no_map: str = ""  # gives each row a place; clusters do not
     axes: bool = False  # its axes have a length of their own: distances are those of the positions, not decoded
+    most_axes: int = 0  # axes it can have; 0 = as many as asked
+    most_rows: int = 0  # rows it is fitted to where it is fitted many times; 0 = all
 
     @property
     def here(self) -> bool:
@@ -36,6 +38,7 @@ class Method(NamedTuple):
     def make(self, q: int, k: int = 3, seed: int = 0) -> Any:
         """The estimator, not yet fitted."""
         module, _, name = self.home.rpartition(":")
+        q = min(q, self.most_axes) if self.most_axes else q
         return getattr(import_module(module or "lowdim"), name)(**self.options(q, k, seed))
 
 
@@ -59,6 +62,17 @@ def _seeded(q: int, k: int, seed: int) -> dict[str, Any]:
     return {"n_components": q, "random_state": seed}
 
 
+def _sheet(q: int, k: int, seed: int) -> dict[str, Any]:
+    return {"n_components": q, "grid": 20, "random_state": seed}  # 20 x 20 nodes
+
+
+def _spectral(name: str, title: str, home: str, most_rows: int, **lacks: Any) -> Method:
+    """A map over pairs of rows: it places rows, new ones too, and says no more."""
+    lacks = {"options": _q, "no_decoder": "no decoder", **lacks}
+    return Method(name, title, home, no_gaps="no gaps", no_density="no density", no_uncertainty="no noise", axes=True,
+                  most_rows=most_rows, **lacks)
+
+
 METHODS = {m.name: m for m in (
     Method("pca", "PCA", "PCA", _q),
     Method("ppca", "probabilistic PCA", "ProbabilisticPCA", _q),
@@ -67,6 +81,14 @@ METHODS = {m.name: m for m in (
     Method("dual", "dual PPCA", "DualPPCA", _q, no_density="no density"),
     Method("ica", "ICA", "ICA", _seeded, no_gaps="no gaps", no_density="no density",
            no_uncertainty="no noise", axes=True),
+    Method("gtm", "GTM", "GTM", _sheet, most_axes=2),
+    _spectral("mds", "classical MDS", "ClassicalMDS", 1000),
+    _spectral("kpca", "kernel PCA", "KernelPCA", 1000, options=_seeded, no_decoder=""),  # by pre-images
+    _spectral("isomap", "Isomap", "Isomap", 1000),
+    _spectral("le", "Laplacian eigenmaps", "LaplacianEigenmaps", 1000),
+    _spectral("lle", "locally linear embedding", "LocallyLinearEmbedding", 1000),
+    _spectral("mvu", "maximum variance unfolding", "MaximumVarianceUnfolding", 300),
+    _spectral("meu", "maximum entropy unfolding", "MaximumEntropyUnfolding", 300),
     Method("mppca", "mixture of PPCA", "MixtureOfPPCA", _local, no_map="no map"),
     Method("mfa", "mixture of FA", "MixtureOfFA", _local, no_map="no map"),
     Method("gmm", "Gaussian mixture", "GaussianMixture", _parts, no_map="no map"),

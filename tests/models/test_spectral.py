@@ -20,7 +20,8 @@ MODELS = {
     "laplacian": LaplacianEigenmaps(2, n_neighbors=5),
     "laplacian-symmetric": LaplacianEigenmaps(2, n_neighbors=5, normalisation="symmetric"),
     "laplacian-heat": LaplacianEigenmaps(2, n_neighbors=5, weights="heat", normalisation="symmetric"),
-    "lle": LocallyLinearEmbedding(2, n_neighbors=5), "lle-free": LocallyLinearEmbedding(2, n_neighbors=5, variant="free"),
+    "lle": LocallyLinearEmbedding(2, n_neighbors=5),
+    "lle-free": LocallyLinearEmbedding(2, n_neighbors=5, variant="free"),
     "lle-acyclic": LocallyLinearEmbedding(2, n_neighbors=5, variant="acyclic")}
 each = pytest.mark.parametrize("name", MODELS)
 rng = np.random.default_rng
@@ -33,7 +34,8 @@ def model(name, **options):
 def roll(n, seed=0):
     r = rng(seed)
     t, h = 1.5 * np.pi * (1 + 2 * r.random(n)), 21 * r.random(n)
-    return np.c_[t * np.cos(t), h, t * np.sin(t)], np.c_[t, h]
+    along = (t * np.sqrt(1 + t**2) + np.arcsinh(t)) / 2  # the length of the spiral
+    return np.c_[t * np.cos(t), h, t * np.sin(t)], np.c_[along, h]
 
 
 def blobs(count, rows=20, seed=0):
@@ -79,8 +81,7 @@ def oracle_laplacian(X, k, q, width=None):
     A, D = adjacency(X, k)
     W = A if width is None else A * np.exp(-(D**2) / (2 * width**2))
     W = (W + W.T) / 2
-    values, V = sl.eigh(np.diag(W.sum(axis=1)) - W, np.diag(W.sum(axis=1)))
-    return V[:, 1: q + 1]
+    return sl.eigh(np.diag(W.sum(axis=1)) - W, np.diag(W.sum(axis=1)))[1][:, 1: q + 1]
 
 
 def oracle_weights(X, neighbours, reg):
@@ -97,11 +98,12 @@ def oracle_weights(X, neighbours, reg):
 
 
 def oracle_lle(X, k, q, reg=1e-3, free=False):
-    A, _ = adjacency(X, k)
+    A, D = adjacency(X, k)
     W = oracle_weights(X, [np.flatnonzero(row) for row in A], reg)
     M = np.eye(len(X)) - W
-    p = X.shape[1] / ((X - W @ X) ** 2).sum(axis=1) if free else np.ones(len(X))
-    return np.linalg.eigh(M.T @ (p[:, None] * M))[1][:, 1: q + 1]
+    least = 1e-6 * np.array([(D[i, row > 0] ** 2).mean() for i, row in enumerate(A)])  # as stated
+    p = X.shape[1] / np.maximum(((X - W @ X) ** 2).sum(axis=1), least) if free else np.ones(len(X))
+    return np.linalg.svd(np.sqrt(p)[:, None] * M)[2][::-1][1: q + 1].T
 
 
 def test_against_slow_oracles():
@@ -224,7 +226,7 @@ def test_distances_instead_of_data(name, pieces):
 
 @each
 def test_new_rows_lie_between_their_neighbours(name):
-    X, truth = roll(400, seed=3)
+    X, _ = roll(400, seed=3)
     fitted = model(name, n_neighbors=8).fit(X[:300])
     found = explained(np.r_[fitted.embedding_, fitted.transform(X[300:])], np.r_[fitted.embedding_, fitted.embedding_[
         nearest(X[300:], 1, X[:300]).row[:, 0]]])
@@ -262,21 +264,21 @@ def test_a_graph_instead_of_data():
 def test_pieces_are_counted_and_said(name):
     X = blobs(3)[rng(0).permutation(69)]
     how = {"width": 0.5} if name == "laplacian-heat" else {}  # else each piece alone has its own
-    with pytest.warns(ModelWarning, match="LD430.*3 pieces, of 26, 23, 20 rows[\\s\\S]*joined by the shortest"):
+    with pytest.warns(ModelWarning, match=r"LD430.*3 pieces, of 26, 23, 20 rows[\s\S]*joined by the shortest"):
         joint = model(name).fit(X)
     assert joint.n_pieces_ == 3
     assert joint.piece_sizes_.tolist() == [26, 23, 20]
     assert np.bincount(joint.pieces_).tolist() == [26, 23, 20]
     assert len(joint.left_out_) == 0
     assert any("3 pieces (bridge)" in note for note in joint.certificate_.notes)
-    with pytest.warns(ModelWarning, match="LD430.*3 pieces[\\s\\S]*left_out_"):
+    with pytest.warns(ModelWarning, match=r"LD430.*3 pieces[\s\S]*left_out_"):
         part = model(name, pieces="largest").fit(X)
     assert len(part.left_out_) == 43
     assert np.array_equal(np.sort(np.r_[part.left_out_, part.rows_]), np.arange(69))
     alone = model(name).fit(X[part.rows_])
     assert apart(part.embedding_[part.rows_], alone.embedding_) <= 1e-8
     assert apart(part.embedding_, alone.transform(X)) <= 1e-8
-    with pytest.warns(ModelWarning, match="LD430.*3 pieces[\\s\\S]*a map of its own"):
+    with pytest.warns(ModelWarning, match=r"LD430.*3 pieces[\s\S]*a map of its own"):
         own = model(name, pieces="each", **how).fit(X)
     for c in range(3):
         rows = np.flatnonzero(own.pieces_ == c)
@@ -303,10 +305,11 @@ def test_a_graph_in_pieces_has_no_bridges():
     G = sl.block_diag(np.ones((4, 4)), np.ones((5, 5)), np.ones((1, 1)), np.zeros((1, 1))) - np.diag([1.0] * 10 + [0.0])
     for pieces in ("bridge", "largest"):
         for one in (Isomap(2, metric="graph", pieces=pieces), LaplacianEigenmaps(2, metric="graph", pieces=pieces)):
-            with pytest.raises(LowdimError, match=f"LD433.*pieces='{pieces}'"), pytest.warns(ModelWarning, match="LD430"):
+            says = pytest.raises(LowdimError, match=rf"LD433.*pieces='{pieces}'")
+            with says, pytest.warns(ModelWarning, match="LD430"):
                 one.fit(G)
     for one in (Isomap(2, metric="graph", pieces="each"), LaplacianEigenmaps(2, metric="graph", pieces="each")):
-        with pytest.warns(ModelWarning, match="LD430.*4 pieces, of 5, 4, 1, 1"):
+        with pytest.warns(ModelWarning, match=r"LD430.*4 pieces, of 5, 4, 1, 1"):
             Z = one.fit_transform(G)
         assert np.isfinite(Z).all()
         assert (Z[9:] == 0.0).all()  # a row alone is its own map
@@ -319,7 +322,7 @@ def test_a_graph_in_pieces_has_no_bridges():
 @each
 def test_as_many_neighbours_as_rows(name):
     X = rng(0).standard_normal((6, 3))
-    with pytest.warns(ModelWarning, match="LD432.*n_neighbors=6 of 6 different rows: 5 are used"):
+    with pytest.warns(ModelWarning, match=r"LD432.*n_neighbors=6 of 6 different rows: 5 are used"):
         many = model(name, n_neighbors=6).fit(X)
     assert many.n_neighbors_ == 5
     assert np.array_equal(many.embedding_, model(name, n_neighbors=5).fit_transform(X))
@@ -340,7 +343,7 @@ def test_equal_rows_share_a_place(name):
     assert np.array_equal(fitted.embedding_[20:], fitted.embedding_[[3, 4, 5, 6, 7, 8, 3]])
     assert apart(fitted.embedding_[:20], model(name).fit_transform(X)) <= 1e-10
     assert any("7 rows equal others" in note for note in fitted.certificate_.notes)
-    with pytest.raises(LowdimError, match="LD431.*All 8 rows are equal"):
+    with pytest.raises(LowdimError, match=r"LD431.*All 8 rows are equal"):
         model(name).fit(np.ones((8, 3)))
     with pytest.raises(LowdimError, match="LD431"):
         model(name, metric="precomputed").fit(np.zeros((8, 8)))
@@ -348,14 +351,15 @@ def test_equal_rows_share_a_place(name):
 
 @each
 @pytest.mark.parametrize(("change", "says"), [
-    (lambda D: D.__setitem__((1, 2), 9.0), "not symmetric.*"), (lambda D: D.__setitem__(([1, 2], [2, 1]), -1.0), "negative"),
+    (lambda D: D.__setitem__((1, 2), 9.0), "not symmetric"),
+    (lambda D: D.__setitem__(([1, 2], [2, 1]), -1.0), "negative"),
     (lambda D: D.__setitem__((3, 3), 1.0), "distance to itself")])
 def test_bad_distances(name, change, says):
     D = cdist(TABLES["plain"], TABLES["plain"])
     change(D)
-    with pytest.raises(LowdimError, match=f"LD410[\\s\\S]*{says}[\\s\\S]*row "):
+    with pytest.raises(LowdimError, match=rf"LD410[\s\S]*{says}[\s\S]*row "):
         model(name, metric="precomputed").fit(D)
-    with pytest.raises(LowdimError, match="LD410[\\s\\S]*not square"):
+    with pytest.raises(LowdimError, match=r"LD410[\s\S]*not square"):
         model(name, metric="precomputed").fit(D[:7])
 
 
@@ -363,7 +367,7 @@ def test_bad_distances(name, change, says):
 def test_bad_new_distances(name):
     D = cdist(TABLES["plain"], TABLES["plain"])
     fitted = model(name, metric="precomputed").fit(D)
-    with pytest.raises(LowdimError, match="LD410.*[\\s\\S]*negative"):
+    with pytest.raises(LowdimError, match=r"LD410.*[\s\S]*negative"):
         fitted.transform(-D[:2])
     if not name.startswith("lle"):
         with pytest.raises(LowdimError, match="LD434"):
@@ -374,19 +378,19 @@ def test_bad_new_distances(name):
 
 
 def test_bad_graphs():
-    with pytest.raises(LowdimError, match="LD410[\\s\\S]*not symmetric[\\s\\S]*row 1, column 2"):
+    with pytest.raises(LowdimError, match=r"LD410[\s\S]*not symmetric[\s\S]*row 1, column 2"):
         LaplacianEigenmaps(1, metric="graph").fit(np.array([[0, 1.0, 0], [0.5, 0, 1], [0, 1, 0]]))
-    with pytest.raises(LowdimError, match="LD410[\\s\\S]*-1 is no length or weight"):
+    with pytest.raises(LowdimError, match=r"LD410[\s\S]*-1 is no length or weight"):
         LaplacianEigenmaps(1, metric="graph").fit(np.array([[0, -1.0, 1], [-1.0, 0, 1], [1, 1, 0]]))
-    with pytest.raises(LowdimError, match="LD410[\\s\\S]*not symmetric"):
+    with pytest.raises(LowdimError, match=r"LD410[\s\S]*not symmetric"):
         Isomap(1, metric="graph").fit(sp.csr_array(np.array([[0, 1.0, 0], [0.5, 0, 1], [0, 1, 0]])))
-    with pytest.raises(LowdimError, match="LD210.*metric='graph'"):
+    with pytest.raises(LowdimError, match=r"LD210.*metric='graph'"):
         LocallyLinearEmbedding(1, metric="graph").fit(np.ones((4, 4)))
 
 
 @each
 def test_too_many_dimensions(name):
-    with pytest.raises(LowdimError, match="LD200.*at most 4"), pytest.warns(LowdimWarning, match="LD432"):
+    with pytest.raises(LowdimError, match=r"LD200.*at most 4"), pytest.warns(LowdimWarning, match="LD432"):
         model(name, n_components=5).fit(rng(0).standard_normal((5, 3)))
 
 
@@ -394,7 +398,7 @@ def test_too_many_dimensions(name):
 def test_gaps_and_weights_are_refused(name):
     X = TABLES["plain"].copy()
     X[4, 1] = np.nan
-    with pytest.raises(LowdimError, match="LD163[\\s\\S]*row 5, column 'c2'"):
+    with pytest.raises(LowdimError, match=r"LD163[\s\S]*row 5, column 'c2'"):
         model(name).fit(X)
     with pytest.raises(LowdimError, match="LD283"):
         model(name).fit(lowdim.as_source(TABLES["plain"], weight=np.ones(40)))
@@ -402,9 +406,9 @@ def test_gaps_and_weights_are_refused(name):
 
 def test_few_neighbours_for_many_dimensions():
     X = rng(0).standard_normal((40, 6))
-    with pytest.warns(ModelWarning, match="LD436.*3 neighbours cannot span 3 dimensions"):
+    with pytest.warns(ModelWarning, match=r"LD436.*3 neighbours cannot span 3 dimensions"):
         LocallyLinearEmbedding(3, n_neighbors=3).fit(X)
-    with pytest.raises(LowdimError, match="LD437.*7 neighbours in 6 dimensions"):
+    with pytest.raises(LowdimError, match=r"LD437.*7 neighbours in 6 dimensions"):
         LocallyLinearEmbedding(2, n_neighbors=7, reg=0.0).fit(X)
     note = LocallyLinearEmbedding(2, n_neighbors=7).fit(X).certificate_.notes
     assert any("ridge of 0.001" in text for text in note)
@@ -414,13 +418,13 @@ def test_groups_that_are_averages_of_themselves():
     """A far group of k+1 rows is closed: none of its neighbours leads out, though others lead in."""
     X = np.c_[np.r_[np.linspace(0, 1, 12), [2.0, 3.0], np.linspace(4, 4.3, 4)], np.zeros(18)]
     X[:, 1] = 0.01 * rng(0).standard_normal(18)
-    with pytest.warns(ModelWarning, match="LD439.*2 groups"):
+    with pytest.warns(ModelWarning, match=r"LD439.*2 groups"):
         LocallyLinearEmbedding(1, n_neighbors=3).fit(X)
 
 
 def test_heat_that_reaches_nobody():
     X = TABLES["far"]
-    with pytest.warns(ModelWarning, match="LD438[\\s\\S]*row 31"):
+    with pytest.warns(ModelWarning, match=r"LD438[\s\S]*row 31"):
         fitted = LaplacianEigenmaps(2, n_neighbors=5, weights="heat").fit(X)
     assert fitted.width_ == pytest.approx(np.median(joined(X, 5)[0].d))
     assert any("heat weights of width" in note for note in fitted.certificate_.notes)
@@ -429,7 +433,7 @@ def test_heat_that_reaches_nobody():
 
 def test_an_axis_without_spread_is_zero():
     X = np.c_[np.arange(20.0), np.zeros(20)]
-    with pytest.warns(ModelWarning, match="LD413.*only 1 of 2"):
+    with pytest.warns(ModelWarning, match=r"LD413.*only 1 of 2"):
         fitted = Isomap(2, n_neighbors=3).fit(X)
     assert np.abs(fitted.embedding_[:, 0]) == pytest.approx(np.abs(X[:, 0] - 9.5), abs=1e-9)
     assert (fitted.embedding_[:, 1] == 0.0).all()
@@ -470,9 +474,22 @@ def lengths(X, k):
 @pytest.mark.parametrize("name", ["isomap", "laplacian", "lle"])
 def test_the_field_of_equal_rows(name):
     X = np.r_[TABLES["plain"], TABLES["plain"][:5]]
-    K = model(name).fit(X).covariance_
-    assert K.shape == (45, 45)
-    assert K[40:] == pytest.approx(K[:5], abs=1e-12)
+    fitted = model(name).fit(X)
+    assert fitted.covariance_.shape == (40, 40)
+    D = fitted.implied_distances()
+    assert D.shape == (45, 45)
+    assert np.abs(D[40:] - D[:5]).max() <= 1e-9 * D.max()
+    assert fitted.sample_field(3).shape == (45, 3)
+
+
+def test_looking_at_a_model_computes_no_field(monkeypatch):
+    """scikit-learn's `dir` tries every attribute; a field of thousands of rows takes minutes."""
+    fitted = Isomap(2).fit(TABLES["plain"])
+    monkeypatch.setattr(Isomap, "_covariance", lambda self: pytest.fail("computed"))
+    names = dir(fitted)
+    assert "covariance_" in names
+    assert "embedding_" in names
+    assert "impute" not in names
 
 
 # neighbours ---------------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def test_oil_locally_linear_embedding(flow):
 def test_oil_isomap_of_the_largest_piece(flow):
     """He left the rows of other pieces at zero; ours are placed by their neighbours."""
     X, _ = flow
-    with pytest.warns(ModelWarning, match="LD430.*8 pieces, of 673, 137, 51"):
+    with pytest.warns(ModelWarning, match=r"LD430.*8 pieces, of 673, 137, 51"):
         model = Isomap(2, n_neighbors=7, pieces="largest").fit(X)
     his = saved("oil_isomap_k7")
     assert len(model.left_out_) == 327

@@ -18,20 +18,25 @@ from lowdim.cli.progress import Interrupts, Stages
 @click.option("--clusters", default=3, show_default=True, type=click.IntRange(1), metavar="K",
               help="Clusters of the methods that have any.")
 @click.option("--seeds", type=click.IntRange(5), metavar="N", help="How often cells are hidden [default: 5].")
+@click.option("--map", "maps", multiple=True, metavar="FILE",
+              help="Coordinates made elsewhere, a line a row, to be judged beside them; may be given again.")
 @SEED
 @BUDGET
 @table_options
-def compare_command(file: str, methods: str, dims: int | str, clusters: int, seeds: int | None, seed: int,
-                    budget: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
+def compare_command(file: str, methods: str, dims: int | str, clusters: int, seeds: int | None,
+                    maps: tuple[str, ...], seed: int, budget: str | None, quiet: bool, as_json: bool,
+                    **given: Any) -> None:
     """Compare methods on the same hidden cells, with the spread beside every figure."""
     from lowdim.judge.compare import compare, names_of
+    from lowdim.judge.coordinates import read_map
 
     names_of(methods)  # before the table is read: a name mistyped costs nothing
     table = open_table(file, reading(given))
+    places = {name: read_map(path, table) for name, path in zip(map_names(maps), maps, strict=True)}
     with Interrupts() as interrupts, Stages(said().quiet, interrupts) as stages:
         stages.now = "compare"
         found = compare(table, methods, dims=dims, clusters=clusters, seeds=seeds, random_state=seed, budget=budget,
-                        tell=lambda name, title: bool(stages(name, title)))
+                        maps=places, tell=lambda name, title: bool(stages(name, title)))
     if as_json:
         rows = [{**row._asdict(), "measures": {key: {"mean": m.mean, "spread": m.spread, "values": m.values,
                                                      "why": m.why, "best": m.best}
@@ -40,6 +45,14 @@ def compare_command(file: str, methods: str, dims: int | str, clusters: int, see
         print_json(**{**facts, "rows": rows, "sentences": list(found.sentences)})
     else:
         say(found.text(terminal_width()))
+
+
+def map_names(paths: tuple[str, ...]) -> list[str]:
+    """Files by their names, or by their whole paths where two are called the same."""
+    from pathlib import PurePath
+
+    names = [PurePath(path).name for path in paths]
+    return [path if names.count(name) > 1 else name for name, path in zip(names, paths, strict=True)]
 
 
 def terminal_width() -> int:

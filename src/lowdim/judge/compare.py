@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import tracemalloc
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +21,10 @@ from lowdim.data.block import Array
 from lowdim.data.table import Table, read
 from lowdim.engine.fold import one_blas_thread
 from lowdim.judge.budget import counts, seconds
+from lowdim.judge.coordinates import read_map
 from lowdim.judge.dimensions import choose_dimension
 from lowdim.judge.heldout import deal
+from lowdim.judge.maps import floors, shares_true
 from lowdim.judge.neighbours import NEAR, distances, kept, order, rank_agreement
 from lowdim.messages import LowdimError, LowdimWarning, error, warn
 from lowdim.methods import ALWAYS, METHODS, Method, available
@@ -48,7 +50,10 @@ class Figure(NamedTuple):
 
 FIGURES = (Figure("density", "log density", 3, True), Figure("rmse", "error", 3, False),
            Figure("neighbours", "neighbours", 2, True), Figure("area", "area", 2, True),
-           Figure("ranks", "distances", 2, True), Figure("stability", "stability", 2, True))
+           Figure("ranks", "distances", 2, True), Figure("trust", "trust", 3, True),
+           Figure("stability", "stability", 2, True))
+FROM_MAP = ("neighbours", "area", "ranks", "trust")  # what coordinates alone tell
+ALONE = "coordinates only"
 
 
 class Measure(NamedTuple):
@@ -114,15 +119,19 @@ class Comparison(NamedTuple):
 
 def compare(table: Any, methods: str | Iterable[str] = USUAL, *, dims: int | str = "auto", clusters: int = 3,
             seeds: int | None = None, scale: str | None = None, random_state: Any = 0,
-            budget: float | str | None = None, tell: Callable[[str, str], object] | None = None) -> Comparison:
+            budget: float | str | None = None, maps: Mapping[str, Any] | None = None,
+            tell: Callable[[str, str], object] | None = None) -> Comparison:
     """Compare methods on a table, a path, a frame or an array; names are those of `lowdim.methods.METHODS`.
 
     Columns of the result: hidden cells, log density a cell (density models; nats, columns of unit variance) and root
     mean squared error in standard deviations; neighbours, the share of each row's 10 nearest that stay so on the
     map, and the area under that curve (0 = chance, 1 = all); distances, Spearman's correlation of all distances;
+    trust, the trustworthiness of those 10 (Venna and Kaski);
     stability, the share of the 10 nearest that stay when other cells are hidden and another seed is drawn. Distances
     on a map are those of the decoded positions, so that the length of an axis is what it moves in the table (ICA: of
-    the sources themselves, which are what it is for); those of rows with gaps are over the cells both have.
+    the sources themselves, which are what it is for; spectral methods: of the places); those of rows with gaps are
+    over the cells both have. A method that needs every cell gets those that are not there from probabilistic PCA.
+    `maps` are coordinates made elsewhere, by name: an array or a file with a line for each row.
 
     >>> from lowdim.datasets import load_demo
     >>> found = compare(load_demo("gaussian").X, "ppca", dims=3)
@@ -134,6 +143,8 @@ def compare(table: Any, methods: str | Iterable[str] = USUAL, *, dims: int | str
     seed, often = seed_of(random_state), repeats(seeds, budget, table)
     if table.weight is not None:
         warn("LD231")
+    rows = spread(table.n, ROWS)
+    places = {name: read_map(place, table)[rows] for name, place in (maps or {}).items()}
     X = ready(table, scale or table.scale)
     q = dimensions(X, dims, seed, budget, (scale or table.scale) == "unit")
     bench = Bench(X, q, int(clusters), seed, often)
@@ -143,12 +154,14 @@ def compare(table: Any, methods: str | Iterable[str] = USUAL, *, dims: int | str
             tried.append(bench.try_method(METHODS[name]))
             if tell is not None and tell(name, METHODS[name].title):
                 raise KeyboardInterrupt
-    rows = mark_best([t.row for t in tried])
+        given = [bench.try_map(name, place) for name, place in places.items()]
+    compared = (*mark_best([t.row for t in tried]), *(t.row for t in given))  # a map that saw all cells has no star
+    tried += given
     agreement = {f"{a.row.method} {b.row.method}": common(a, b) for i, a in enumerate(tried) for b in tried[i + 1:]
                  if a.near and b.near}
     from lowdim.judge.compare_text import sentences
 
-    found = Comparison(table.name, rows, q, int(clusters), often, bench.hidden, len(bench.X), len(bench.at),
+    found = Comparison(table.name, compared, q, int(clusters), often, bench.hidden, len(bench.X), len(bench.at),
                        int(np.isnan(X).sum()), agreement, ())
     return found._replace(sentences=sentences(found))
 
@@ -175,12 +188,18 @@ def repeats(seeds: int | None, budget: float | str | None, table: Table) -> int:
     return int(np.clip(counts(seconds(budget), table.n, table.d).refits // 10, *SEEDS))
 
 
+def spread(n: int, most: int) -> NDArray[np.intp]:
+    """At most so many of n rows, evenly spread."""
+    count = min(n, most)
+    return (np.arange(count) * n) // max(count, 1)
+
+
 def ready(table: Table, scale: str) -> Array:
     """The numbers that every method gets: a sample of a long table, columns of unit variance unless told otherwise."""
     X = table.X
     if len(X) > ROWS:
         warn("LD291", rows=ROWS, n=len(X))
-        X = X[(np.arange(ROWS) * len(X)) // ROWS]
+        X = X[spread(len(X), ROWS)]
     mean = np.nanmean(X, axis=0)
     sd = np.nanstd(X, axis=0, ddof=1) if scale == "unit" else np.ones(X.shape[1])
     sd = np.where(sd > 0.0, sd, 1.0)
@@ -219,12 +238,12 @@ class Bench:
         self.hidden = int(sum(mask.sum() for mask in self.masks))
         if min(mask.sum() for mask in self.masks) == 0:
             raise error("LD293", n=len(X), d=X.shape[1])
-        count = min(JUDGED, len(X))
-        self.at = (np.arange(count) * len(X)) // count
+        self.at = spread(len(X), JUDGED)
         self.D = distances(X[self.at])
         self.order = order(self.D)
-        few = np.arange(0, count, -(-count // RANKED))
+        few = np.arange(0, len(self.at), -(-len(self.at) // RANKED))
         self.some = np.ix_(few, few)
+        self.fillers: dict[int, Any] = {}  # a model for each repeat, for methods that need every cell
 
     def try_method(self, method: Method) -> Tried:
         """Everything that is measured of one method; one that fails says why."""
@@ -248,18 +267,48 @@ class Bench:
         found["stability"] = steadiness(near)
         measures = {key: Measure(tuple(values)) if values else Measure(why=missing(method, key))
                     for key, values in found.items()}
-        note = f"{method.name} had not converged in {late} of {self.often} fits" if late else ""
+        note = "; ".join(self._limits(method, late))
         return Tried(Compared(method.name, method.title, measures, *abilities(method), float(np.median(spent)), peak,
                               note), tuple(near))
+
+    def _limits(self, method: Method, late: int) -> list[str]:
+        """What a reader must know of how a method was fitted."""
+        said = [f"{method.name} had not converged in {late} of {self.often} fits"] if late else []
+        if 0 < method.most_rows < len(self.X):
+            said.append(f"{method.name} was fitted to {method.most_rows} rows, evenly spread, and the others placed")
+        if 0 < method.most_axes < self.q:
+            said.append(f"{method.name} has {method.most_axes} dimensions, not {self.q}: its nodes would be too many")
+        return said
+
+    def try_map(self, name: str, Z: Array) -> Tried:
+        """What coordinates made elsewhere tell; they saw every cell and have no repeats, and that is said."""
+        seen, near = self._figures(Z[self.at])
+        measures = {f.key: Measure((seen[f.key],)) if f.key in FROM_MAP else Measure(why=ALONE) for f in FIGURES}
+        with one_blas_thread():
+            beside = {title: kept(self.order, order(distances(place))).at(NEAR)
+                      for title, place in floors(self.X[self.at], Z.shape[1]).items()}
+        words = ", ".join(f"{title} {share:.0%}" for title, share in beside.items())
+        note = (f"{name} ({Z.shape[1]} {'axis' if Z.shape[1] == 1 else 'axes'}, made elsewhere) keeps "
+                f"{seen['neighbours']:.0%} of the {NEAR} nearest rows; with as many axes and no cell hidden, {words}")
+        row = Compared(name, name, measures, "–", "–", "–", "–", None, None, note)
+        return Tried(row, (near,) * self.often)
+
+    def _filler(self, s: int) -> Any:
+        """Probabilistic PCA of the cells that a repeat shows."""
+        if s not in self.fillers:
+            self.fillers[s] = METHODS["ppca"].make(self.q).fit(np.where(self.masks[s], np.nan, self.X))
+        return self.fillers[s]
 
     def _fitted(self, method: Method, s: int) -> tuple[Any, float, int | None]:
         """A fit to the table without the hidden cells: the model, its seconds and, once, its peak."""
         G = np.where(self.masks[s], np.nan, self.X)
-        G = np.where(np.isnan(G), 0.0, G) if method.no_gaps else G  # columns have mean zero
+        if method.most_rows:
+            G = G[spread(len(G), method.most_rows)]
         model = method.make(self.q, self.clusters, self.seed + s)
         measure = s == WATCHED and not tracemalloc.is_tracing()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            G = self._filler(s).impute(G) if method.no_gaps else G
             if measure:
                 tracemalloc.start()
             begin = time.perf_counter()
@@ -286,15 +335,22 @@ class Bench:
             if method.no_map:
                 return
             judged = self.X[self.at]
-            judged = np.where(np.isnan(judged), 0.0, judged) if method.no_gaps else judged
+            judged = self._filler(s).impute(judged) if method.no_gaps and np.isnan(judged).any() else judged
             place = model.transform(judged) if method.axes or method.no_decoder else model.reconstruct(judged)
-        E = distances(np.asarray(place))
+        figures, nearest = self._figures(np.asarray(place))
+        for key, value in figures.items():
+            found[key].append(value)
+        near.append(nearest)
+
+    def _figures(self, place: Array) -> tuple[dict[str, float], NDArray[np.intp]]:
+        """What a map of the judged rows keeps, and its nearest rows."""
+        E = distances(place)
         other = order(E)
         same = kept(self.order, other)
-        found["neighbours"].append(same.at(NEAR))
-        found["area"].append(same.area)
-        found["ranks"].append(rank_agreement(self.D[self.some], E[self.some]))
-        near.append(other[:, :NEAR])
+        trust = shares_true(self.order, other, min(NEAR, max(len(E) - 2, 1)))
+        figures = {"neighbours": same.at(NEAR), "area": same.area, "trust": float(trust.mean()),
+                   "ranks": rank_agreement(self.D[self.some], E[self.some])}
+        return figures, other[:, :NEAR]
 
 
 def abilities(method: Method) -> tuple[str, str, str, str]:

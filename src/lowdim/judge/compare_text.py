@@ -62,33 +62,54 @@ def parts(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
 
 def heading(found: Comparison) -> str:
     clusters = f", {found.clusters} clusters" if has_clusters(found) else ""
-    return (f"{len(found.rows)} methods on {found.name}: {found.dims} dimension{'s' * (found.dims != 1)}{clusters}, "
-            f"{found.fitted:,} rows, {found.gaps:,} gaps, {found.seeds} repeats "
+    maps = len(elsewhere(found))
+    given = f" and {maps} map{'s' * (maps != 1)} made elsewhere" if maps else ""
+    return (f"{len(found.rows) - maps} methods{given} on {found.name}: {found.dims} dimension"
+            f"{'s' * (found.dims != 1)}{clusters}, {found.fitted:,} rows, {found.gaps:,} gaps, {found.seeds} repeats "
             f"with a tenth of the cells hidden ({found.hidden:,} in all)")
 
 
 def has_clusters(found: Comparison) -> bool:
-    return any(METHODS[row.method].no_map for row in found.rows)
+    return any(METHODS[row.method].no_map for row in found.rows if row.method in METHODS)
+
+
+def elsewhere(found: Comparison) -> list[Compared]:
+    """The maps that were made elsewhere."""
+    return [row for row in found.rows if row.method not in METHODS]
 
 
 def legend(found: Comparison) -> list[str]:
     """What the columns are."""
     said = ["Hidden cells: log density in nats a cell, error in standard deviations of the column (1 = its mean). "
             "Neighbours: share of each row's 10 nearest that are so on the map; area: the same over all sizes, 0 = "
-            "chance. Distances: rank correlation of all of them. Stability: share of the 10 nearest that stay from "
+            "chance. Distances: rank correlation of all of them. Trust: 1 where all 10 nearest on the map are near in "
+            "the table, about 0.5 by chance. Stability: share of the 10 nearest that stay from "
             "repeat to repeat. ± is the spread over repeats; * is better than the next by more than twice that of "
             "their difference."]
     if found.gaps:
-        said.append("Rows with gaps are compared over the cells both have; a method without gaps got column means.")
-    return said + [f"Note: {row.note}." for row in found.rows if row.note]
+        said.append("Rows with gaps are compared over the cells both have.")
+    if any(METHODS[row.method].no_gaps for row in found.rows if row.method in METHODS):
+        said.append("A method without gaps got the hidden and missing cells from probabilistic PCA.")
+    if elsewhere(found):
+        said.append("Coordinates made elsewhere had every cell and no repeats: they have no ± and no *.")
+    return said + [f"Note: {row.note}." for row in found.rows if row.note and row.method in METHODS]
 
 
 # a sentence for every question ----------------------------------------------------------------------------------
 def sentences(found: Comparison) -> tuple[str, ...]:
     """What to use for what, and how far the answers agree."""
-    fill, groups = (pick(found.rows, BY_KEY[key]) for key in ("rmse", "neighbours"))
-    said = [filling(found.rows, fill), seeing(found.rows, groups), density(found.rows)]
-    return (*(words for words in said if words), *agreeing(found, fill, groups))
+    rows = [row for row in found.rows if row.method in METHODS]
+    fill, groups = (pick(rows, BY_KEY[key]) for key in ("rmse", "neighbours"))
+    said = [filling(rows, fill), seeing(rows, groups), density(rows)]
+    return (*(words for words in said if words), *agreeing(found, fill, groups),
+            *(f"{row.note}; {agrees(found, row, groups)}." for row in elsewhere(found)))
+
+
+def agrees(found: Comparison, given: Compared, groups: list[Compared]) -> str:
+    """What a map made elsewhere has in common with the best map here, or with PCA's."""
+    best = groups[0] if groups else found.rows[0]
+    share = found.agreement.get(f"{best.method} {given.method}", 0.0)
+    return f"it shares {share:.0%} of neighbours with {best.title}"
 
 
 def pick(rows: Sequence[Compared], figure: Figure) -> list[Compared]:

@@ -53,6 +53,14 @@ def order(D: Array) -> NDArray[np.intp]:
     return np.argsort(D, axis=1, kind="stable")[:, 1:]
 
 
+def ranks(found: NDArray[np.intp]) -> NDArray[np.intp]:
+    """From the order of the other rows, the place of each in it, counted from 0, n x n; a row's own is the last."""
+    n = len(found)
+    place = np.full((n, n), n - 1, dtype=np.intp)
+    np.put_along_axis(place, found, np.broadcast_to(np.arange(n - 1), (n, n - 1)), axis=1)
+    return place
+
+
 def kept(first: NDArray[np.intp], second: NDArray[np.intp]) -> Kept:
     """Neighbourhoods of every size compared, from two orders of the other rows.
 
@@ -63,9 +71,7 @@ def kept(first: NDArray[np.intp], second: NDArray[np.intp]) -> Kept:
     n = len(first)
     if n < 3:
         return Kept(np.ones(0), 1.0)
-    place = np.empty((n, n), dtype=np.intp)
-    np.put_along_axis(place, second, np.broadcast_to(np.arange(n - 1), (n, n - 1)), axis=1)
-    there = np.take_along_axis(place, first, axis=1)
+    there = np.take_along_axis(ranks(second), first, axis=1)
     largest = np.maximum(there, np.arange(n - 1))
     common = np.cumsum(np.bincount(largest.ravel(), minlength=n - 1))[: n - 2]
     k = np.arange(1, n - 1)

@@ -112,7 +112,7 @@ class Mass(NamedTuple):
     """Where the eigenvalues of a matrix of pairs lie: one that comes from real positions has none below zero."""
 
     share: float  # |negative| / |all|; beyond WHOLE rows a lower bound
-    count: int  # how many are negative beyond rounding; beyond WHOLE rows at least so many
+    below: int  # how many are negative beyond rounding; beyond WHOLE rows at least so many
     lowest: float
     exact: bool
 

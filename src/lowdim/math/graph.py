@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import scipy.sparse.linalg as spl
 from numpy.typing import NDArray
 from scipy.sparse import csgraph
 
-from lowdim.math.eigen import Eigen, Problem, solve
-from lowdim.math.linalg import Array, sign_rule
+from lowdim.math.eigen import DENSE, Eigen, Problem, solve
+from lowdim.math.linalg import Array, sign_rule, svd
 from lowdim.math.neighbors import BLOCK, Neighbours, Pairs, apart, exact_distances, nearest
 
 TINY = 1e-300  # the length of an edge between equal rows: a stored zero would be no edge at all
@@ -89,15 +90,23 @@ def closed_groups(W: Any) -> int:
 def smallest(M: Any, null: Array, q: int, root: Any = None) -> Eigen:
     """The q smallest eigenpairs of M >= 0 apart from the direction `null`, of which M null = 0 is known.
 
-    M = R'R, R the `root`, gives small eigenvalues more digits.
+    M = R'R, R the `root`, gives small ones more digits: where R is small enough, as its singular vectors.
     """
-    found = solve(Problem(M, "smallest", null=null), q)
     if root is None:
+        found = solve(Problem(M, "smallest", null=null), q)
         return found._replace(values=np.maximum(found.values, 0.0))
+    if M.shape[0] <= DENSE:
+        R = root.toarray()
+        t = null / np.linalg.norm(null)
+        V = svd(np.vstack([R, (float(np.linalg.norm(R)) + 1e-300) * t]))[2][::-1][:q].T
+        found = Eigen(np.zeros(q), V - np.outer(t, t @ V), 0.0, "dense, of the root")
+    else:
+        found = solve(Problem(M, "smallest", null=null), q)
     image = root @ found.vectors
     values, E = np.linalg.eigh(image.T @ image)
     V = found.vectors @ E
-    return found._replace(values=np.maximum(values, 0.0), vectors=V * sign_rule(V))
+    off = float(np.linalg.norm(M @ V - V * values, axis=0).max(initial=0.0)) / (float(spl.norm(M)) or 1.0)
+    return Eigen(np.maximum(values, 0.0), V * sign_rule(V), off, found.solver)
 
 
 def laplacian(W: Any) -> sp.csr_array:

@@ -58,7 +58,7 @@ def inverse_packed(A: Array, q: int) -> tuple[Array, Array]:
     """Inverses, packed alike, and log determinants of n positive definite matrices, (p, n)."""
     if q == 0:
         return A, np.zeros(A.shape[1])
-    if q > VECTORISED:
+    if q > VECTORISED or A.shape[1] == 1:
         return _inverse_batched(A, q)
     at = {(int(i), int(j)): k for k, (i, j) in enumerate(zip(*lower(q), strict=True))}
     L: dict[tuple[int, int], Array] = {}

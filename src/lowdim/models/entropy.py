@@ -13,18 +13,18 @@ from lowdim.data.block import Array
 from lowdim.engine.plan import Cost
 from lowdim.math.eigen import Problem, solve
 from lowdim.math.landmarks import carried, unordered
-from lowdim.math.linalg import EPS
 from lowdim.math.neighbors import apart, together
 from lowdim.messages import warn
 from lowdim.models.embedding import Embedded
 from lowdim.models.estimator import Rule
 from lowdim.models.linear import COUNT
 from lowdim.models.neighbourhood import NeighbourhoodModel, Web
-from lowdim.models.unfolding import WHOLE
+from lowdim.models.unfolding import WHOLE, few_threads
 
 STEPS = 200  # Newton steps; 9 to 15 are usual
 DONE = 1e-12  # optimality conditions below this are rounding
 SPAN = 1e-10  # of the mean variance: springs for shorter squared distances would leave the others no digits
+SURE = 1e-6  # a whole step of so small a promise is safe (the objective is self-concordant), and lost in its rounding
 ASKED = 1e-8  # above this the fit says that it has not converged
 Rows = NDArray[np.intp]
 SMALL = Rule(lambda v: isinstance(v, int | float) and not isinstance(v, bool) and 1e-12 <= v <= 1.0,
@@ -111,7 +111,8 @@ class MaximumEntropyUnfolding(NeighbourhoodModel):
         eps = self.eps * mean if uneven or (free and p < n - 1) else 0.0
         want = Distances(i, j, square + 2.0 * eps, n, self.gamma / mean)
         whole = free and len(i) == n * (n - 1) // 2
-        held = _closed(want, Y, eps) if whole else free_springs(want) if free else positive_springs(want)
+        with few_threads(len(i)):
+            held = _closed(want, Y, eps) if whole else free_springs(want) if free else positive_springs(want)
         if held.kkt > ASKED:
             warn("LD454", kkt=held.kkt, steps=held.steps)
         return self._embedded(web, rows, want, held, Y, eps)
@@ -263,12 +264,12 @@ def _newton(want: Distances, R: Array, g: Array, which: NDArray[np.bool_]) -> Ar
 def _searched(want: Distances, w: Array, step: Array, g: Array, value: float) -> tuple[Array, float, Array] | None:
     """Armijo's rule along the projected path."""
     way = 1.0
-    rounding = 4.0 * EPS * want.n * max(1.0, abs(value))
     while way > 1e-10:
         new = np.maximum(w + way * step, 0.0)
         try:
             found, R = _value(want, new)
-            if found <= value + 1e-4 * float(g @ (new - w)) + rounding:
+            gain = float(g @ (new - w))
+            if found <= value + 1e-4 * gain or abs(gain) < SURE:
                 return new, found, R
         except np.linalg.LinAlgError:
             pass

@@ -5,6 +5,7 @@ Only `fit` and `partial_fit` assign to self.
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import getattr_static
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -136,6 +137,10 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def __dir__(self) -> list[str]:
+        """Names without the absent verbs; none is computed to see whether it is there, as scikit-learn would."""
+        return [name for name in object.__dir__(self) if not isinstance(getattr_static(type(self), name, None), Absent)]
 
     def __sklearn_is_fitted__(self) -> bool:
         return is_fitted(self)

@@ -1,4 +1,4 @@
-"""Kernels by finite features: landmarks (Nystroem) and random frequencies (Fourier), as a table through the fold."""
+"""Kernel matrices and their eigenpairs; finite features in their place: landmarks and frequencies, through the fold."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -6,10 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import dsymv
 
 from lowdim.data.block import Array, Block, Mask
 from lowdim.data.source import Source
 from lowdim.data.views import View
+from lowdim.math.distances import centred_gram
+from lowdim.math.eigen import Eigen, Problem, lanczos, solve
 from lowdim.math.kernels import Kernel
 from lowdim.math.linalg import EPS
 from lowdim.math.neighbors import exact_distances, squared_distances
@@ -18,6 +21,8 @@ from lowdim.messages import error
 
 PRODUCTS = 1e6  # gamma |x|^2 up to which distances by products leave a Gaussian kernel ten digits
 BLOCK = 2**21  # similarities worked on at once, 16 MB
+KRYLOV = 600  # rows from which few eigenpairs come cheaper by products than by a factorisation
+STRIP = 256  # rows of a kernel matrix made at once: they stay in the cache between product and exponential
 
 
 def similarities(kernel: Kernel, X: Array, Y: Array) -> Array:
@@ -37,6 +42,58 @@ def similarities(kernel: Kernel, X: Array, Y: Array) -> Array:
     return K
 
 
+def gaussian_matrix(X: Array, gamma: float, *, half: bool = False) -> Array:
+    """exp(-gamma |x_i - x_j|^2), a strip of rows at a time and in place; exactly one on the diagonal.
+
+    With a = gamma |x|^2 the exponent is one product, (s x, -a, 1)'(s y, 1, -a), s = sqrt(2 gamma). `half` leaves out
+    what lies above the diagonal, apart from the strips: `times` needs no more, and exponentials cost most.
+    """
+    n = len(X)
+    K, kernel = np.zeros((n, n)), Kernel("gaussian", gamma)
+    with np.errstate(over="ignore", invalid="ignore"):
+        a = gamma * (X**2).sum(axis=1)
+    narrow = not float(a.max(initial=0.0)) <= PRODUCTS
+    one, root = np.ones(n), np.sqrt(2.0) * np.sqrt(gamma)
+    left, right = np.column_stack([root * X, -a, one]), np.column_stack([root * X, one, -a])
+    for i in range(0, n, STRIP):
+        end = min(i + STRIP, n) if half else n
+        part = K[i: i + STRIP, :end]
+        if narrow:
+            part[...] = similarities(kernel, X[i: i + STRIP], X[:end])
+            continue
+        np.matmul(left[i: i + STRIP], right[:end].T, out=part)
+        np.minimum(part, 0.0, out=part)
+        np.exp(part, out=part)
+    np.fill_diagonal(K, 1.0)
+    return K
+
+
+def by_products(n: int, q: int) -> bool:
+    """Whether q eigenpairs of n x n numbers come cheaper by products with vectors than by a factorisation."""
+    return n > KRYLOV and q <= n // 20
+
+
+def times(K: Array, v: Array, half: bool) -> Array:
+    """K v of a symmetric matrix of which perhaps only the half below the diagonal is there."""
+    return np.asarray(dsymv(1.0, K.T, v, lower=0) if half else K @ v)
+
+
+def solved(K: Array, q: int, *, half: bool, definite: bool) -> Eigen:
+    """The q largest eigenpairs of H K H; where n is large the centring is done to vectors, never to K."""
+    n = len(K)
+    if not half and not (definite and by_products(n, q)):  # products would find the largest of either sign
+        return solve(Problem(centred_gram(K)), q)
+
+    def operate(v: Array) -> Array:
+        if v.ndim == 2:
+            return np.column_stack([operate(column) for column in v.T])
+        y = times(K, v - v.mean(), half)
+        return np.asarray(y - y.mean())
+
+    values, V, off, products = lanczos(operate, n, q, np.random.default_rng(0))
+    return Eigen(values, V, off, f"Lanczos, {products} products")
+
+
 class Features(NamedTuple):
     """A finite feature map: "nystroem" k(x, rows) root, "fourier" cosines and sines of x rows'."""
 
@@ -49,7 +106,8 @@ class Features(NamedTuple):
     def width(self) -> int:
         return self.root.shape[1] if self.kind == "nystroem" else 2 * len(self.rows)
 
-    def __call__(self, X: Array) -> Array:
+    def of(self, X: Array) -> Array:
+        """The features of these rows, one a column."""
         if self.kind == "nystroem":
             return similarities(self.kernel, X, self.rows) @ self.root
         angle = X @ self.rows.T
@@ -74,7 +132,7 @@ def fourier(kernel: Kernel, d: int, m: int, rng: np.random.Generator) -> Feature
 
     Reference: Rahimi and Recht (2007), NIPS 20.
     """
-    W = rng.standard_normal((max(m // 2, 1), d)) * np.sqrt(2.0 * kernel.gamma)
+    W = rng.standard_normal((max(m // 2, 1), d)) * (np.sqrt(2.0) * np.sqrt(kernel.gamma))
     return Features("fourier", kernel, W, np.zeros((0, 0)))
 
 
@@ -83,7 +141,7 @@ class Mapped(View):
 
     def __init__(self, source: Source, f: Callable[[Array], Array], width: int,
                  refuse: Callable[[int, str, int], None]) -> None:
-        super().__init__((source.n, width), None, source.weight)  # tiles by its own width: they are wider than the table's
+        super().__init__((source.n, width), None, source.weight)  # tiles by its own width, not the table's
         self.source, self.f, self.refuse = source, f, refuse
 
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:

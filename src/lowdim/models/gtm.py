@@ -1,6 +1,7 @@
 """The generative topographic mapping: a grid of latent points, bent through the table."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -223,7 +224,7 @@ class GTM(LatentModel):
         values = np.maximum(values, 0.0)
         sd = nodes.std(axis=0)
         target = seen.columns.mean + (nodes / np.where(sd > 0, sd, 1.0) * np.sqrt(values)) @ U.T
-        W = np.linalg.lstsq(basis.at(nodes), target, rcond=None)[0]
+        W = np.asarray(np.linalg.lstsq(basis.at(nodes), target, rcond=None)[0], dtype=np.float64)
         if self.random_state is not None:
             rng = np.random.default_rng([seed_of(self.random_state), 71])
             W = W + JITTER * np.sqrt(total / d) * rng.standard_normal(W.shape)
@@ -270,12 +271,17 @@ class GTM(LatentModel):
 
     def responsibilities(self, X: Any, *, run: Run | None = None) -> Array:
         """The share of each node in each row, n x K; the nodes are `nodes_`, at `grid_` on the map."""
-        found: Array = self._each(lambda b: self._latent(b).share, X, run=run)
-        return found
+        return self._nodes(lambda share: share, X, run)
 
     def mode(self, X: Any, *, run: Run | None = None) -> Array:
         """The place of the likeliest node of each row."""
-        found: Array = self._each(lambda b: self.params_.grid[self._latent(b).share.argmax(axis=1)], X, run=run)
+        return self._nodes(lambda share: self.params_.grid[share.argmax(axis=1)], X, run)
+
+    def _nodes(self, f: Callable[[Array], Array], X: Any, run: Run | None) -> Array:
+        """A function of the nodes' shares in each row."""
+        check_is_fitted(self)
+        p, frame = self.params_, self.frame_
+        found: Array = self._each(lambda b: f(self._posterior(p, frame.inward(b)).share), X, run=run)
         return found
 
     def magnification(self, Z: Any = None) -> Array:
@@ -323,7 +329,7 @@ class GTM(LatentModel):
 def _solved(A: Array, B: Array) -> Array:
     """A_j w_j = b_j of every column; one A may serve all. Nearly singular ones by least squares."""
     try:
-        return np.linalg.solve(A[0], B) if len(A) == 1 else np.linalg.solve(A, B.T[:, :, None])[:, :, 0].T
+        return np.asarray(np.linalg.solve(A[0], B) if len(A) == 1 else np.linalg.solve(A, B.T[:, :, None])[:, :, 0].T)
     except np.linalg.LinAlgError:
         each = [np.linalg.lstsq(A[0 if len(A) == 1 else j], b, rcond=None)[0] for j, b in enumerate(B.T)]
         return np.array(each).T

@@ -189,9 +189,8 @@ class Isomap(NeighbourhoodModel):
                 real = values > SPREAD * values[-1]
                 F = E @ (V[:, real] / np.sqrt(values[real]))
                 E = F @ F.T
-            K[np.ix_(part, part)] = (E + E.T) / 2 * unit**2
-        node = self._nodes()
-        return K if node is None else K[np.ix_(node, node)]
+            K[np.ix_(part, part)] = squared((E + E.T) / 2, unit)
+        return K
 
 
 class _Scaled(NamedTuple):

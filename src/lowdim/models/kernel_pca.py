@@ -15,7 +15,7 @@ from lowdim.engine.fold import Run, fold, walk
 from lowdim.engine.merge import Moments, moments
 from lowdim.engine.plan import Cost, plan, walking
 from lowdim.math.distances import centred_gram, fault, negative_mass, to_squared_distances
-from lowdim.math.eigen import Eigen, Problem, lanczos, largest, solve
+from lowdim.math.eigen import Eigen, largest
 from lowdim.math.kernels import PAIRS, Kernel, median_width
 from lowdim.math.linalg import EPS
 from lowdim.math.neighbors import squared_distances
@@ -32,14 +32,24 @@ from lowdim.math.preimage import (
 from lowdim.messages import error, warn
 from lowdim.models.embedding import Embedded, SpectralModel
 from lowdim.models.estimator import SEED_WORDS, Out, Rule, is_seed, seed_of
-from lowdim.models.features import BLOCK, Features, Mapped, chunked, fourier, nystroem, similarities
+from lowdim.models.features import (
+    Features,
+    Mapped,
+    by_products,
+    chunked,
+    fourier,
+    gaussian_matrix,
+    nystroem,
+    similarities,
+    solved,
+    times,
+)
 from lowdim.models.limits import LARGEST
 from lowdim.models.linear import COUNT
 from lowdim.models.mds import LARGE_SHARE
 
 KERNELS = ("linear", "gaussian", "poly", "sigmoid", "precomputed")
 METHODS = ("fixed_point", "distances", "learned")
-LANCZOS = 600  # rows from which few eigenpairs come cheaper by products than by a factorisation
 LOOK = 200  # rows whose similarities tell a degenerate kernel
 FLAT = 1e-12  # a similarity this near 0 or 1 says nothing
 
@@ -78,7 +88,7 @@ class KernelPCA(SpectralModel):
         "n_components": COUNT,
         "kernel": Rule(lambda v: callable(v) or (isinstance(v, str) and v in KERNELS),
                        f"one of {', '.join(KERNELS)}, or a function k(X, Y)"),
-        "gamma": Rule(lambda v: v is None or (isinstance(v, int | float | np.number) and 0 <= v < np.inf),
+        "gamma": Rule(lambda v: v is None or (isinstance(v, int | float | np.number) and bool(0 <= v < np.inf)),
                       "None or a number >= 0"),
         "degree": Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 1), "a whole number >= 1"),
         "constant": Rule(lambda v: isinstance(v, int | float | np.number) and bool(np.isfinite(v)), "a finite number"),
@@ -157,9 +167,10 @@ class KernelPCA(SpectralModel):
         if self.approximation is None:
             found = self._embed_all(self._whole(source, frame), gamma)
         else:
-            found = self._embed_features(framed, gamma, run)
-        units = float(np.clip(gamma * frame.scale[0], 0.0, LARGEST) * frame.scale[0])
-        made = {} if self.kernel == "precomputed" or callable(self.kernel) else {"gamma_": min(units, LARGEST)}
+            found = self._embed_features(framed, gamma, spread[:: max(1, len(spread) // LOOK)], run)
+        with np.errstate(over="ignore"):
+            units = min(float(gamma * frame.scale[0] * frame.scale[0]), LARGEST)
+        made = {} if self._of_pairs() or callable(self.kernel) else {"gamma_": units}
         self._keep(found._replace(made=made, notes=self._said(units) + found.notes), frame, source)
         if self.approximation is not None:
             self.certificate_ = self.certificate_._replace(passes=2)
@@ -180,11 +191,15 @@ class KernelPCA(SpectralModel):
     # all pairs of rows ---------------------------------------------------------------------------------
     def _embed_all(self, X: Array, gamma: float) -> Embedded:
         n, q = len(X), self.n_components
-        K = self._matrix(X, gamma)
-        notes = self._check_kernel(K, X, gamma)
-        columns = K.mean(axis=0)
-        found = _solved(K, columns, q)
-        values, V = self._real(found, n)
+        half = self.kernel == "gaussian" and by_products(n, q)
+        K = gaussian_matrix(X, gamma, half=half) if half else self._matrix(X, gamma)
+        step = max(1, n // LOOK)
+        some = K[::step, ::step] if not half else similarities(self._kernel(gamma), X[::step], X[::step])
+        self._check_kernel(some, X, gamma)
+        notes = () if self._definite() else self._say_mass(K)
+        columns, size = times(K, np.full(n, 1.0 / n), half), float(np.abs(np.diag(K)).mean())
+        found = solved(K, q, half=half, definite=self._definite())  # which may centre K in place
+        values, V = self._real(found, n, size)
         root = np.sqrt(values)
         weights = V * np.divide(1.0, root, out=np.zeros(q), where=root > 0.0)
         weights -= weights.mean(axis=0)  # zero but for rounding: then rows need no centring
@@ -206,10 +221,8 @@ class KernelPCA(SpectralModel):
                 raise error("LD410", where, what="similarities", problem=wrong.problem)
         return np.asarray((K + K.T) / 2.0)
 
-    def _check_kernel(self, K: Array, X: Array, gamma: float) -> tuple[str, ...]:
-        """Say where a kernel tells nothing, or belongs to no feature space."""
-        step = max(1, len(K) // LOOK)
-        S = K[::step, ::step]
+    def _check_kernel(self, S: Array, X: Array, gamma: float) -> None:
+        """Say where a kernel, of which S shows a part, tells nothing."""
         between = np.minimum(S, 1.0 - S).max(initial=0.0) > FLAT if self.kernel == "gaussian" else \
             float(np.ptp(S)) > FLAT * float(np.abs(S).max(initial=0.0))
         if not between and not self._of_pairs():
@@ -217,46 +230,50 @@ class KernelPCA(SpectralModel):
             how = "all rows look alike" if alike else "no two different rows look alike"
             better = median_width(X) if self.kernel == "gaussian" else 1.0 / max(X.shape[1], 1)
             warn("LD414", gamma=gamma, how=how, better=better)
-        safe = self.kernel in ("gaussian", "linear") or (self.kernel == "poly" and self.constant >= 0.0)
-        return () if safe else self._say_mass(K)
+
+    def _definite(self) -> bool:
+        """Whether the kernel is known to belong to a feature space."""
+        return self.kernel in ("gaussian", "linear") or bool(self.kernel == "poly" and self.constant >= 0.0)
 
     def _say_mass(self, K: Array) -> tuple[str, ...]:
         mass = negative_mass(centred_gram(K.copy()))
         if mass.share > LARGE_SHARE:
-            warn("LD412", share=mass.share, count=mass.count, what="similarities")
-        if not mass.count:
+            warn("LD412", share=mass.share, count=mass.below, what="similarities", problem="kernel")
+        if not mass.below:
             return ()
         bound = "" if mass.exact else "at least "
-        return (f"indefinite kernel: {bound}{mass.count} negative eigenvalues, {bound}{mass.share:.1%} of the spread",)
+        return (f"indefinite kernel: {bound}{mass.below} negative eigenvalues, {bound}{mass.share:.1%} of the spread",)
 
-    def _real(self, found: Eigen, n: int) -> tuple[Array, Array]:
-        """The wanted eigenpairs, those that are rounding or negative set to zero and said."""
+    def _real(self, found: Eigen, n: int, size: float) -> tuple[Array, Array]:
+        """The wanted eigenpairs, those that are rounding (beside k(x, x)) or negative set to zero and said."""
         q = self.n_components
         values, V = np.zeros(q), np.zeros((len(found.vectors), q))
         k = min(q, len(found.values))
         values[:k], V[:, :k] = found.values[:k], found.vectors[:, :k]
-        real = values > n * EPS * max(float(values[0]), 0.0)
-        if not real.all():
+        real = values > n * EPS * max(float(values[0]), size)
+        flat = not real.any() and not self._of_pairs() and self.kernel != "linear"  # said already: LD414
+        if not real.all() and not flat:
             warn("LD413", found=int(real.sum()), asked=q, model=type(self).__name__)
         return np.where(real, values, 0.0), V * real
 
     # features through the fold ---------------------------------------------------------------------------
-    def _embed_features(self, framed: Framed, gamma: float, run: Run) -> Embedded:
+    def _embed_features(self, framed: Framed, gamma: float, some: Array, run: Run) -> Embedded:
         rng = np.random.default_rng([seed_of(self.random_state), 6])
-        kernel, n, notes = self._kernel(gamma), framed.n, ()
+        kernel, n = self._kernel(gamma), framed.n
+        K = similarities(kernel, some, some)
+        self._check_kernel(K, some, gamma)
+        notes = () if self._definite() else self._say_mass((K + K.T) / 2.0)
         if self.approximation == "fourier":
             made = fourier(kernel, framed.d, self.n_landmarks, rng)
         else:
             m = min(self.n_landmarks, n)
             rows = self._complete(framed.sample(m, rng if m < n else None), framed.source)
-            K = similarities(kernel, rows, rows)
-            notes = self._check_kernel((K + K.T) / 2.0, rows, gamma)
             made = nystroem(kernel, rows)
-        table = Mapped(framed, made, made.width, self._refuse)
+        table = Mapped(framed, made.of, made.width, self._refuse)
         found = fold(moments, table, run)
         values, W = largest(found.covariance, min(self.n_components, made.width))
         off = float(np.linalg.norm(found.covariance @ W - W * values)) / max(float(values[0]), 1e-300)
-        values, W = self._real(Eigen(values * n, W, off, ""), n)
+        values, W = self._real(Eigen(values * n, W, off, ""), n, float(np.abs(np.diag(K)).mean()))
         params = _linear_in(made, found, W, gamma)
         Z = np.empty((n, self.n_components))
         for start, part in walk(partial(self._places_of, params), framed, run):
@@ -274,7 +291,7 @@ class KernelPCA(SpectralModel):
 
     def _projected(self, params: KernelMap, X: Array) -> Array:
         if self.approximation == "fourier":
-            k = Features("fourier", self._kernel(params.gamma), params.rows, np.zeros((0, 0)))(X)
+            k = Features("fourier", self._kernel(params.gamma), params.rows, np.zeros((0, 0))).of(X)
         else:
             k = similarities(self._kernel(params.gamma), X, params.rows)
         k -= params.columns
@@ -377,32 +394,6 @@ class KernelPCA(SpectralModel):
                         fix="lowdim.to_squared_distances(K)")
         K = self._matrix(rows, self.params_.gamma)
         return np.sqrt(np.maximum(to_squared_distances(K), 0.0))
-
-
-def gaussian_matrix(X: Array, gamma: float) -> Array:
-    """exp(-gamma |x_i - x_j|^2), a strip of rows at a time; exactly one on the diagonal."""
-    n = len(X)
-    K, kernel = np.empty((n, n)), Kernel("gaussian", gamma)
-    step = max(64, BLOCK // (4 * max(n, 1)))
-    for i in range(0, n, step):
-        K[i: i + step, i:] = similarities(kernel, X[i: i + step], X[i:])
-        K[i + step:, i: i + step] = K[i: i + step, i + step:].T
-    np.fill_diagonal(K, 1.0)
-    return K
-
-
-def _solved(K: Array, columns: Array, q: int) -> Eigen:
-    """The q largest eigenpairs of H K H; where n is large the centring is done to vectors, never to K."""
-    n = len(K)
-    if n <= LANCZOS or q > n // 20:
-        return solve(Problem(centred_gram(K)), q)
-
-    def operate(v: Array) -> Array:
-        y = K @ (v - v.mean(axis=0))
-        return np.asarray(y - y.mean(axis=0))
-
-    values, V, off, products = lanczos(operate, n, q, np.random.default_rng(0))
-    return Eigen(values, V, off, f"Lanczos, {products} products")
 
 
 def _linear_in(made: Features, found: Moments, W: Array, gamma: float) -> KernelMap:

@@ -227,8 +227,8 @@ class LaplacianEigenmaps(NeighbourhoodModel):
         return pairs, self._reached(params.points, params.reach, D, params.label, home), home
 
     # the random field --------------------------------------------------------------------------------
-    def _springs(self) -> sp.csr_array:
-        """L = D - W."""
+    def _precision(self) -> sp.csr_array:
+        """L = D - W over the rows mapped."""
         p = self.params_
         U = sp.csr_array((p.w, (p.i, p.j)), shape=(len(p.rows), len(p.rows)))
         return laplacian(U + U.T - sp.diags_array(U.diagonal()))

@@ -71,8 +71,8 @@ class LocallyLinearEmbedding(NeighbourhoodModel):
 
     def _cost(self, n: int, d: int) -> Cost:
         k = min(self.n_neighbors, n)
-        pairs = n * min(4 * k * k, n) + (n * n if self.variant == "acyclic" or self._of_pairs() else 0)
-        peak = 8 * (3 * n * d + 8 * pairs + 24 * min(n, 600) ** 2) + 40 * BLOCK
+        pairs = 3 * n * min(4 * k * k, n) + (5 * n * n if self.variant == "acyclic" or self._of_pairs() else 0)
+        peak = 8 * (3 * n * d + pairs + 6 * min(n, 600) ** 2) + 40 * BLOCK
         return Cost(1, 8 * n * d, peak, "a sample of the rows and transform for the others, or fewer n_neighbors")
 
     def _unknown(self, x: Array, mask: Any) -> Array:
@@ -106,6 +106,9 @@ class LocallyLinearEmbedding(NeighbourhoodModel):
         made = {} if self._of_pairs() else {"log_pseudolikelihood_": fit}
         if web.k > d and not self._of_pairs():
             notes += (f"ridge of {self.reg:g} times the spread of the neighbours",)
+        floor = int((missed[known] < gap[known]).sum()) if self.variant != "standard" else 0
+        if floor:
+            notes += (f"{floor} rows are met almost exactly: their precision is held at its limit",)
         name = "log likelihood given the first row" if self.variant == "acyclic" else "log pseudolikelihood"
         return Embedded(params, Z, values, solver, off, made, notes, made.get("log_pseudolikelihood_"), name)
 
@@ -215,8 +218,8 @@ class LocallyLinearEmbedding(NeighbourhoodModel):
         return Z
 
     # the random field --------------------------------------------------------------------------------
-    def _springs(self) -> sp.csr_array:
-        """L = (I-W)' P (I-W)."""
+    def _precision(self) -> sp.csr_array:
+        """L = (I-W)' P (I-W) over the rows mapped."""
         p = self.params_
         m = len(p.rows)
         R = sp.diags_array(np.sqrt(p.precision)) @ (sp.eye_array(m) - sp.csr_array((p.w, (p.i, p.j)), shape=(m, m)))

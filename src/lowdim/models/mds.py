@@ -155,7 +155,7 @@ class ClassicalMDS(SpectralModel):
         V[:, : len(found.values)] = found.vectors[:, :q]
         axes = V * np.divide(length, root, out=np.zeros(q), where=root > 0.0)
         params = Coordinates(axes, centre.columns, centre.whole, unit, constant)
-        made = {"negative_share_": mass.share, "n_negative_": mass.count, "constant_": added}
+        made = {"negative_share_": mass.share, "n_negative_": mass.below, "constant_": added}
         return Embedded(params, V * root * length, squared(values, length), found.solver, found.residual, made, notes)
 
     def _constant(self, S: Array) -> float:
@@ -189,7 +189,7 @@ class ClassicalMDS(SpectralModel):
 
     # what it says ----------------------------------------------------------------------------------
     def _say_axes(self, values: Array, size: int) -> tuple[str, ...]:
-        """A warning where axes are missing, a note where the last axis is any of several; values are one more than q."""
+        """A warning where axes are missing, a note where the last is any of several; of q + 1 values."""
         first = float(max(values[0], 0.0))
         q = len(values) - 1
         real = int((values[:q] > size * EPS * first).sum()) if first > 0.0 else 0
@@ -201,11 +201,11 @@ class ClassicalMDS(SpectralModel):
 
     def _say_mass(self, mass: Mass, constant: float) -> tuple[str, ...]:
         notes = [] if self.correction is None else [f"{self.correction} constant {constant:.6g}"]
-        if mass.count:
+        if mass.below:
             bound = "" if mass.exact else "at least "
-            notes.append(f"negative eigenvalues: {bound}{mass.count}, {bound}{mass.share:.1%} of the spread")
+            notes.append(f"negative eigenvalues: {bound}{mass.below}, {bound}{mass.share:.1%} of the spread")
         if mass.share > LARGE_SHARE:
-            warn("LD412", share=mass.share, count=mass.count, what=WORDS[self.metric])
+            warn("LD412", share=mass.share, count=mass.below, what=WORDS[self.metric], problem="")
         return tuple(notes)
 
 

@@ -92,8 +92,6 @@ class Mixture(LatentModel):
 
     _rules: ClassVar[dict[str, Rule]] = {"n_clusters": COUNT, "tol": POSITIVE, "max_iter": COUNT, "n_init": COUNT,
                                          "init": INIT, "floor": FLOOR, "random_state": SEED}
-    _laws_broken: ClassVar[dict[str, str]] = {
-        "constructor_holds_options": "the two parts of its name come first: Mixture(component, n_clusters)"}
 
     def __init__(self, component: Any = "full", n_clusters: int = 2, *, tol: float = 1e-5, max_iter: int = 1000,
                  n_init: int = 10, init: Any = "k-means++", floor: float = 1e-6, random_state: Any = None) -> None:

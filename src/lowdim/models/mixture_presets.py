@@ -25,8 +25,6 @@ class MixtureOfPPCA(Mixture):
     """
 
     _rules: ClassVar[dict[str, Rule]] = {**Mixture._rules, "n_components": WHOLE}
-    _laws_broken: ClassVar[dict[str, str]] = {
-        "constructor_holds_options": "the two numbers of its name come first: MixtureOfPPCA(n_clusters, n_components)"}
 
     def __init__(self, n_clusters: int = 2, n_components: int = 1, *, tol: float = 1e-5, max_iter: int = 1000,
                  n_init: int = 10, init: Any = "k-means++", floor: float = 1e-6, random_state: Any = None) -> None:
@@ -61,9 +59,6 @@ class MixtureOfFA(MixtureOfPPCA):
     >>> MixtureOfFA(2, 1).fit(X).weights_.round(2).tolist()
     [0.5, 0.5]
     """
-
-    _laws_broken: ClassVar[dict[str, str]] = {
-        "constructor_holds_options": "the two numbers of its name come first: MixtureOfFA(n_clusters, n_components)"}
 
     def __init__(self, n_clusters: int = 2, n_components: int = 1, *, tol: float = 1e-5, max_iter: int = 1000,
                  n_init: int = 10, init: Any = "k-means++", floor: float = 1e-4, random_state: Any = None) -> None:

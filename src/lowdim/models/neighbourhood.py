@@ -19,7 +19,7 @@ from lowdim.math.neighbors import Neighbours, Pairs, joined, joined_known, neare
 from lowdim.messages import error, warn
 from lowdim.models.embedding import Embedded, SpectralModel
 from lowdim.models.estimator import Out, Rule
-from lowdim.models.field import FieldMixin, field_of_precision
+from lowdim.models.field import FieldMixin
 from lowdim.models.linear import COUNT
 from lowdim.models.look import SAMPLE, frame_of
 
@@ -221,22 +221,6 @@ class NeighbourhoodModel(FieldMixin, SpectralModel):
         if len(self.rows_) == n or len(self.left_out_):
             return None
         return np.asarray(self.node_, dtype=np.intp)
-
-    def _springs(self) -> Any:
-        """L over the rows mapped; None where the method makes K."""
-        return None
-
-    def _precision(self) -> Any:
-        """L; None where some rows are equal, which no springs can say."""
-        return self._springs() if self._nodes() is None else None
-
-    def _covariance(self) -> Any:
-        """None where L says it all; where rows are equal, K of those mapped, repeated."""
-        node = self._nodes()
-        if node is None:
-            return None
-        field = field_of_precision(self._springs())
-        return ((field.vectors * field.variances) @ field.vectors.T)[np.ix_(node, node)]
 
     # new rows --------------------------------------------------------------------------------------
     def _near(self, points: Array, rows: Rows, X: Array, k: int) -> Neighbours:

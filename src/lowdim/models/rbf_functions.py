@@ -56,7 +56,7 @@ def random_functions(Y: Any, centres: Any, n: int = 1, *, width: float = 1.0, va
 def even_centres(low: float, high: float, n: int) -> tuple[Array, float]:
     """mu_k = low + k step, k = 1 .. n, and the step: a basis spread evenly over an interval (seed 4.2.1)."""
     step = (high - low) / n
-    return low + step * np.arange(1, n + 1), step
+    return np.asarray(low + step * np.arange(1, n + 1), dtype=np.float64), step
 
 
 def limit_kernel(Y: Any, *, width: float = 1.0, alpha: float = 1.0, low: float = -np.inf,

@@ -14,7 +14,7 @@ from lowdim.math.graph import components, path_lengths
 from lowdim.math.neighbors import exact_distances
 from lowdim.messages import error, warn
 
-SMOOTH = 0.01  # logarithms of ratios below this weigh as least squares: roads are not known to one per cent
+SMOOTH = 1e-3  # logarithms of ratios below this weigh as in least squares; it starts at 1 and halves each time
 STEPS = 20  # majorisation steps between two changes of the weights
 
 
@@ -70,9 +70,10 @@ def robust_map(D: Any, n_components: int = 2, *, tol: float = 1e-6, max_iter: in
     best, still, passes = np.inf, False, 0
     while passes < max_iter and not still:
         passes += 1
-        Z = _reweighted(Z, S, known)
+        smooth = max(SMOOTH, 0.5**passes)  # from least squares on: else a pair of neighbours may stay swapped
+        Z = _reweighted(Z, S, known, smooth)
         value = _objective(Z, S, known)
-        still = best - value <= tol * max(best, 1e-12) and passes > 5
+        still = best - value <= tol * max(best, 1e-12) and smooth == SMOOTH
         best = min(best, value)
     if not still:
         warn("LD201", model="robust_map", passes=passes, reason="max_iter was reached")
@@ -120,12 +121,12 @@ def _objective(Z: Array, S: Array, known: Mask) -> float:
     return float(np.abs(off).mean())
 
 
-def _reweighted(Z: Array, S: Array, known: Mask) -> Array:
+def _reweighted(Z: Array, S: Array, known: Mask, smooth: float) -> Array:
     """A few steps of majorisation with the weights of this map: Z <- V^+ B(Z) Z, Guttman's transform."""
     delta = exact_distances(Z)
     safe = np.where(known, S, 1.0)
     off = np.abs(np.log(np.maximum(delta, 1e-12) / safe))
-    W = np.where(known, 1.0 / (safe**2 * np.maximum(off, SMOOTH)), 0.0)
+    W = np.where(known, 1.0 / (safe**2 * np.maximum(off, smooth)), 0.0)
     n = len(S)
     V = np.diag(W.sum(axis=1)) - W
     inverse = np.linalg.inv(V + W.mean()) - 1.0 / (n * n * W.mean())  # 11'/n spans V's null space

@@ -1,6 +1,7 @@
 """Maximum variance unfolding: the rows drawn apart as far as their neighbours let them go."""
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowdim.data.block import Array
+from lowdim.engine.fold import one_blas_thread
 from lowdim.engine.plan import Cost
 from lowdim.math.eigen import Problem, solve
 from lowdim.math.graph import both_ways, by_size, components, path_lengths, spread_rows
@@ -24,6 +26,7 @@ ALL = 600  # rows up to which each is a node of the program: its Schur matrix co
 LANDMARKS = 200  # nodes beyond that; 150 unroll a roll with R2 0.99 (benchmarks/unfolding.py)
 GRAPH = 8  # neighbours, at least, along which geodesic lengths to landmarks are measured
 SMALL = 1e-9  # of the largest eigenvalue: what an interior point leaves where there is nothing
+CROWD = 1500  # edges: from here on a second BLAS thread is worth having
 POOR = 1e-5  # a certificate above this is worth a warning
 WHOLE = Rule(lambda v: v in ("bridge", "largest"), "'bridge' or 'largest'")  # nothing holds separate pieces together
 Rows = NDArray[np.intp]
@@ -94,7 +97,8 @@ class MaximumVarianceUnfolding(NeighbourhoodModel):
     def _map(self, web: Web, rows: Rows) -> Embedded:
         few = self._count(web.m) < web.m
         nodes, edges = self._landmarks(web) if few else (np.arange(web.m), self._joins(web.pairs, web.bridges, web))
-        found = _unfolded(edges, web.points[nodes], len(nodes))
+        with few_threads(len(edges.i)):
+            found = _unfolded(edges, web.points[nodes], len(nodes))
         if found.gap > POOR:
             warn("LD453", gap=found.gap, steps=found.steps)
         eigen = solve(Problem(found.K), len(nodes))
@@ -146,6 +150,11 @@ class MaximumVarianceUnfolding(NeighbourhoodModel):
 
     def _covariance(self) -> Any:
         return self.params_.places @ self.params_.places.T
+
+
+def few_threads(edges: int) -> Any:
+    """One BLAS thread for matrices so small that several only wait for each other."""
+    return one_blas_thread() if edges < CROWD else nullcontext()
 
 
 def _unfolded(edges: Pairs, points: Array, n: int) -> Unfolded:

@@ -12,6 +12,7 @@ from lowdim.plot.base import Plot
 from lowdim.plot.colour import chosen, rows_named
 from lowdim.plot.gallery import GALLERY
 from lowdim.plot.map import NAMED, POINTS
+from lowdim.plot.marks import spread_out
 
 if TYPE_CHECKING:
     from lowdim.analysis import Analysis
@@ -205,6 +206,80 @@ class Plots:
         names = np.array(self._found.table.row_names, dtype=object)[s.shown]
         return self._call("stability", s.cloud, self._found.posterior.mean[s.shown][:, :2], s.axes, plane=s.plane,
                           row_names=names, **how)
+
+    # judging the map, or another one -----------------------------------------------------------------
+    def _unit(self) -> Any:
+        """What one unit of each column is worth on the map."""
+        if self._found.settings.scale != "unit":
+            return np.ones(self._found.table.d)
+        sd = np.nanstd(self._found.table.X, axis=0, ddof=1)
+        return np.where(sd > 0.0, sd, 1.0)
+
+    def _places(self, name: str) -> Any:
+        """Positions whose axes are as long as what they move in the table."""
+        self._axes(1, name)
+        W = self._found.model.components_ / self._unit()
+        return self._found.posterior.mean * np.sqrt((W**2).sum(axis=1))
+
+    def _judge(self, name: str, Z: Any, **how: Any) -> Plot:
+        X = self._found.table.X / self._unit()
+        return self._call(name, X, self._places(name) if Z is None else Z, **how)
+
+    def shepard(self, Z: Any = None, **how: Any) -> Plot:
+        """Distances on this map, or on another one `Z`, over those in the table."""
+        return self._judge("shepard", Z, **how)
+
+    def neighbours(self, Z: Any = None, **how: Any) -> Plot:
+        """Neighbours that this map, or another one `Z`, keeps."""
+        return self._judge("neighbours", Z, **how)
+
+    def trust(self, Z: Any = None, **how: Any) -> Plot:
+        """Each row's own trustworthiness on this map, or on another one `Z`."""
+        return self._judge("trust", Z, row_names=self._found.table.row_names, **how)
+
+    def dist_matrix(self, Z: Any = None, **how: Any) -> Plot:
+        """Distances in the table and on this map, or on another one `Z`, by its first axis."""
+        return self._judge("dist_matrix", Z, row_names=self._found.table.row_names, **how)
+
+    def versus(self, other: Any = None, **how: Any) -> Plot:
+        """This map and another one of the same rows; Isomap of the filled table where none is given."""
+        Z, names = self._places("versus"), self._found.table.row_names
+        if other is not None:
+            return self._call("versus", Z, other, row_names=names, **{"names": ("this map", "the other"), **how})
+        from lowdim.models.isomap import Isomap
+
+        rows = spread_out(len(Z), 1000)
+        other = Isomap(Z.shape[1]).fit_transform(self._found.fills.filled[rows] / self._unit())
+        return self._call("versus", Z[rows], other, row_names=[names[i] for i in rows], names=("this map", "Isomap"),
+                          **how)
+
+    def springs(self, model: Any = None, **how: Any) -> Plot:
+        """The springs of a fitted spectral model with a `precision_`; Laplacian eigenmaps where none is given."""
+        names = self._found.table.row_names
+        if model is None:
+            from lowdim.models.laplacian import LaplacianEigenmaps
+
+            cells = self._found.fills.filled / self._unit()
+            rows = np.sort(np.unique(cells, axis=0, return_index=True)[1])  # equal rows have no spring between them
+            rows = rows[spread_out(len(rows), 500)]
+            model = LaplacianEigenmaps(2).fit(cells[rows])
+            names = tuple(names[i] for i in rows)
+        how = {"row_names": names, "draw": model.sample_field(1, 0)[:, 0], **how}
+        return self._call("springs", model.embedding_, model.precision_, **how)
+
+    def kpca_contours(self, columns: tuple[int, int] = (0, 1), *, model: Any = None, **how: Any) -> Plot:
+        """Kernel PCA of two columns; a fitted `model` of theirs, or one with the width of the median distance."""
+        t, pair = self._found.table, list(columns)
+        if len({*pair}) != 2 or not all(0 <= j < t.d for j in pair):
+            raise error("LD210", option="columns", value=columns, allowed=f"two different columns from 0 to {t.d - 1}")
+        X = t.X[:, pair] if model is not None else t.X[:, pair] / self._unit()[pair]
+        X = X[np.isfinite(X).all(axis=1)]
+        X = X[spread_out(len(X), 1000)]
+        if model is None:
+            from lowdim.models.kernel_pca import KernelPCA
+
+            model = KernelPCA(min(8, len(X) - 1)).fit(X)
+        return self._call("kpca_contours", model, X, names=[t.names[j] for j in pair], **how)
 
     def trace(self, **how: Any) -> Plot:
         return self._call("trace", self._found.model.history_, self._found.model.certificate_.objective_name, **how)

@@ -28,4 +28,11 @@ GALLERY: dict[str, str] = {
     "why_row": "lowdim.plot.why:why_row",
     "why_all": "lowdim.plot.why:why_all",
     "stability": "lowdim.plot.stability:stability",
+    "shepard": "lowdim.plot.maps:shepard",
+    "neighbours": "lowdim.plot.maps:neighbours",
+    "trust": "lowdim.plot.maps:trust",
+    "versus": "lowdim.plot.maps:versus",
+    "dist_matrix": "lowdim.plot.maps:dist_matrix",
+    "kpca_contours": "lowdim.plot.kpca_contours:kpca_contours",
+    "springs": "lowdim.plot.springs:springs",
 }

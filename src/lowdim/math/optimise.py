@@ -1,0 +1,151 @@
+"""L-BFGS for functions with gradients: the best place seen is kept, and anyone may stop it; little ones in batches."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from lowdim.math.linalg import Array
+
+MEMORY = 20  # pairs of steps L-BFGS remembers
+WINDOW = 10  # iterations over which a gain is averaged: single ones are irregular
+AGAIN = 2  # fresh starts from the best place after a line search that found nothing
+ARMIJO = 1e-4  # of the promised gain, the least that is taken (Nocedal and Wright, 3.1)
+HALVINGS = 30
+SLOPE = 1e-24  # squared distance from the peak, in units of its width, that is rounding
+FLAT = 1e-12  # relative difference of two values that is rounding
+
+Index, Moved = NDArray[np.intp], NDArray[np.bool_]
+Smooth = Callable[[Array], tuple[float, Array]]
+
+
+class Peak(NamedTuple):
+    """Where a climb ended: the best place, its value, and what it may still gain."""
+
+    x: Array
+    value: float
+    left: float
+    reason: str
+
+
+def climb(f: Smooth, x: Array, see: Callable[[Array, float], bool], *, bounds: tuple[Array, Array], max_iter: int,
+          tol: float) -> Peak:
+    """Maximise f(x) -> (value, gradient) within bounds; `see(x, value)` hears of each iteration, True stops it.
+
+    It has converged where the last ten iterations gained less than `tol` each on average, or where nothing along
+    the gradient is any better, from a fresh start too.
+    """
+    watch = _Watch(f, see, max_iter, tol)
+    for attempt in range(1 + AGAIN):
+        before = watch.value
+        with suppress(StopIteration):
+            minimize(watch.down, x, jac=True, method="L-BFGS-B", bounds=np.column_stack(bounds), callback=watch.after,
+                     options={"maxcor": MEMORY, "maxiter": max_iter + 1, "maxfun": 100 * max_iter, "ftol": 0.0,
+                              "gtol": 0.0, "maxls": 40})
+        if watch.reason or (attempt and watch.value - before <= tol):
+            break
+        x = watch.x
+    return Peak(watch.x, watch.value, watch.left(), watch.reason or "converged")
+
+
+class _Watch:
+    """Counts iterations and remembers the best place."""
+
+    def __init__(self, f: Smooth, see: Callable[[Array, float], bool], max_iter: int, tol: float) -> None:
+        self.f, self.see, self.max_iter, self.tol = f, see, max_iter, tol
+        self.x, self.value, self.reason = np.empty(0), -np.inf, ""
+        self.values: list[float] = []
+
+    def down(self, x: Array) -> tuple[float, Array]:
+        value, gradient = self.f(x)
+        if value > self.value:
+            self.x, self.value = x.copy(), value
+        if not self.values:  # where it starts from
+            self.values.append(value)
+            self._decide(x, value)
+        return -value, -gradient
+
+    def after(self, intermediate_result: Any) -> None:
+        value = -float(intermediate_result.fun)
+        self.values.append(value)
+        self._decide(np.asarray(intermediate_result.x), value)
+        if self.reason:
+            raise StopIteration
+
+    def left(self) -> float:
+        """The mean gain of the last iterations."""
+        if len(self.values) < 2:
+            return abs(self.values[0]) + 1.0
+        k = min(WINDOW, len(self.values) - 1)
+        return max(self.values[-1] - self.values[-1 - k], 0.0) / k
+
+    def _decide(self, x: Array, value: float) -> None:
+        if self.see(x, value):
+            self.reason = "stopped"
+        elif len(self.values) > WINDOW and self.left() <= self.tol:
+            self.reason = "converged"
+        elif len(self.values) >= self.max_iter:
+            self.reason = "the limit of passes was reached"
+        if self.reason and len(self.values) == 1:
+            raise StopIteration
+
+
+Rows = Callable[[Index, Array], tuple[Array, Array]]
+
+
+def climb_rows(f: Rows, Z: Array, H: Array, *, max_iter: int = 100) -> Array:
+    """Maximise many little functions at once: f(rows, Z[rows]) -> (values, gradients); BFGS with halved steps.
+
+    H are the first inverse curvatures, m x q x q. Each row goes its own way, whoever is beside it, until its slope is
+    rounding: values alone would leave half of the digits of its place open.
+    """
+    Z, H, first = Z.copy(), H.copy(), H
+    live = np.arange(len(Z))
+    value, slope = f(live, Z)
+    for _ in range(max_iter):
+        promise = np.einsum("mi,mij,mj->m", slope[live], H[live], slope[live])
+        live = live[promise > SLOPE]
+        if not len(live):
+            break
+        old, before = Z[live], slope[live]
+        moved, Z[live], value[live], slope[live] = _stepped(f, live, old, H[live], value[live], before)
+        H[live] = _bfgs(H[live], Z[live] - old, before - slope[live], first[live])
+        live = live[moved]
+    return Z
+
+
+def _stepped(f: Rows, live: Index, z: Array, H: Array, value: Array, slope: Array) -> tuple[Moved, Array, Array, Array]:
+    """One step of each row, halved until it gains, or where gains are rounding until its slope falls; or none."""
+    way = (H @ slope[:, :, None])[:, :, 0]
+    promise = (way * slope).sum(axis=1)
+    moved, at, best, new = np.zeros(len(live), dtype=bool), z.copy(), value.copy(), slope.copy()
+    todo, step = np.arange(len(live)), 1.0
+    for _ in range(HALVINGS):
+        there = z[todo] + step * way[todo]
+        found, turned = f(live[todo], there)
+        flat = np.abs(found - value[todo]) <= FLAT * (1.0 + np.abs(value[todo]))
+        falls = np.einsum("mi,mij,mj->m", turned, H[todo], turned) < 0.5 * promise[todo]
+        good = (found >= value[todo] + ARMIJO * step * promise[todo]) & ~flat | (flat & falls)
+        took = todo[good]
+        moved[took], at[took], best[took], new[took] = True, there[good], found[good], turned[good]
+        todo, step = todo[~good], 0.5 * step
+        if not len(todo):
+            break
+    return moved, at, best, new
+
+
+def _bfgs(H: Array, s: Array, y: Array, first: Array) -> Array:
+    """The inverse curvatures after steps s that changed the (downhill) slopes by y; reset where they make no sense."""
+    sy = (s * y).sum(axis=1)
+    good = sy > 1e-12 * np.sqrt((s * s).sum(axis=1) * (y * y).sum(axis=1))
+    rho = 1.0 / np.where(good, sy, 1.0)
+    Hy = (H @ y[:, :, None])[:, :, 0]
+    scale = (1.0 + rho * (y * Hy).sum(axis=1)) * rho
+    out = H + scale[:, None, None] * s[:, :, None] * s[:, None, :]
+    cross = Hy[:, :, None] * s[:, None, :]
+    out -= rho[:, None, None] * (cross + cross.transpose(0, 2, 1))
+    return np.where(good[:, None, None], out, first)

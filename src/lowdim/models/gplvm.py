@@ -1,0 +1,385 @@
+"""The Gaussian process latent variable model: places of rows, and smooth functions from places to cells."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from lowdim.data.block import Array, Block, Mask
+from lowdim.data.source import Header, Source
+from lowdim.data.views import Frame, gather
+from lowdim.engine.fold import Run, one_blas_thread
+from lowdim.engine.monitor import Fit, Monitor
+from lowdim.engine.plan import Cost
+from lowdim.math.gp import KINDS, LADDER, Decoder, Kernel, column_groups, decoder
+from lowdim.math.kernels import median_width
+from lowdim.math.linalg import lower, sign_rule, svd
+from lowdim.math.neighbors import squared_distances
+from lowdim.math.optimise import climb, climb_rows
+from lowdim.messages import error, warn
+from lowdim.models.base import LatentModel
+from lowdim.models.certificate import Certificate
+from lowdim.models.estimator import SEED_WORDS, Absent, Rule, is_seed, seed_of
+from lowdim.models.limits import squared
+from lowdim.models.linear import COUNT, POSITIVE, TRUTH, check_pairs
+from lowdim.models.look import look
+from lowdim.models.places import (
+    BOUNDS,
+    STARTS,
+    Problem,
+    Start,
+    Surface,
+    kernel_names,
+    mean_variance,
+    places,
+)
+from lowdim.models.posterior import Cells, Posterior
+from lowdim.models.principal import LARGE
+from lowdim.models.start import check_q
+
+HELD = 0.05  # of the seen cells, held back to see how wide the intervals must be (spec, algorithms)
+NORMAL_90 = 1.6448536269514722  # half the width of a 90 % interval, in standard deviations
+NEAREST = 5  # rows of the fit whose places a new row tries first
+NOISE_START = 0.5  # of the mean variance
+JITTER = 0.3  # of the places' spread, where a further start is drawn
+BACK_RIDGE = 1e-3  # of the back constraint's own kernel, for its start only
+
+
+class Places(NamedTuple):
+    """Parameters, in the frame's units."""
+
+    X: Array  # n x q, where the rows lie
+    Y: Array  # n x d, cells less their columns' means; zero at gaps
+    seen: Mask  # n x d; 0 x d where no cell is missing
+    mu: Array  # d
+    names: str  # of the kernel's parts
+    theta: Array  # logarithms of its numbers
+    rung: int  # of the jitter ladder
+    widen: float  # what standard deviations are multiplied by
+    centre: Array  # q, of the places: the prior of a new row is N(centre, spread)
+    spread: Array  # q x q
+    back: Array  # n x q weights of the back constraints, or 0 x q
+    gamma: float  # their kernel's
+
+    @property
+    def kernel(self) -> Kernel:
+        return Kernel(self.names, self.theta)
+
+    def decoder(self) -> Decoder:
+        return decoder(self.kernel, self.X, self.Y, self.seen if len(self.seen) else None, self.rung)
+
+
+def _is_kernel(value: Any) -> bool:
+    if not isinstance(value, str):
+        return False
+    names = kernel_names(value).split("+")
+    return all(name in KINDS for name in names) and set(names) != {"bias"} and len(set(names)) == len(names)
+
+
+class GPLVM(LatentModel):
+    """The Gaussian process latent variable model: smooth functions of the rows' places; gaps welcome.
+
+    y_j = mu_j + f_j(X) + e_j of each column j, f_j a Gaussian process with covariance k, e ~ N(0, s2 I). Places X and
+    the kernel's numbers maximise p(Y | X) by L-BFGS; there is no prior on X (with a free length scale it would say
+    nothing), and places are reported with unit mean square. `kernel` is "rbf", "linear" (then it is dual PPCA), "mlp"
+    (arcsine) or a sum, e.g. "rbf+linear+bias"; white noise is always in it. `init`: "auto" (principal axes, or with
+    gaps the posterior mean of a GTM), "pca", "gtm", "isomap", or places. `back_constraints=True` makes places a smooth
+    function of rows. Columns seen in the same rows share one factorisation.
+
+    A new row goes to the peak of p(cells | place) N(place | those of the fit), `posterior` is Laplace's Gaussian there
+    and `score_samples` Laplace's estimate. With gaps 5 % of the seen cells are held back first, and the intervals
+    widened until they hold (`calibration_`).
+
+    Reference: Lawrence, JMLR 6 (2005); Lawrence and Quinonero-Candela (2006), back constraints; Lawrence seed 6.
+
+    >>> t = np.linspace(0, 3, 30)
+    >>> model = GPLVM(1).fit(np.column_stack([np.cos(t), np.sin(t), t]))
+    >>> bool(abs(np.corrcoef(model.embedding_[:, 0], t)[0, 1]) > 0.99)
+    True
+    """
+
+    _objective_name: ClassVar[str] = "log-likelihood given the places"
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_components": COUNT,
+        "kernel": Rule(_is_kernel, f"{', '.join(KINDS)}, or several joined by '+', none twice, not bias alone"),
+        "init": Rule(lambda v: not isinstance(v, str) or v in STARTS, f"one of {', '.join(STARTS)}, or n x q places"),
+        "back_constraints": TRUTH, "tol": POSITIVE, "max_iter": COUNT, "random_state": Rule(is_seed, SEED_WORDS),
+        "n_init": COUNT}
+    _pairs = "every row's place is a parameter, and the likelihood is one of all rows at once"
+    _laws_broken: ClassVar[dict[str, str]] = {
+        "merge_any_order": _pairs, "weights_repeat_rows": _pairs,
+        "score_is_objective": "the objective is given the places, the score integrates over them",
+        "sample_then_fit": "its free parameters grow with the rows",
+        "row_order_does_not_matter": "the cells held back for the intervals go by row number"}
+    partial_fit = Absent(_pairs, "fit; GTM streams")
+
+    def __init__(self, n_components: int = 2, *, kernel: str = "rbf", init: Any = "auto",
+                 back_constraints: bool = False, tol: float = 0.05, max_iter: int = 1000, random_state: Any = None,
+                 n_init: int = 1) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.init = init
+        self.back_constraints = back_constraints
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_init = n_init
+
+    def fit(self, X: Any, y: Any = None, *, run: Run | None = None) -> Self:  # type: ignore[override]
+        """Fit the model to a table; `y` is ignored. Time grows as rows cubed, memory as rows squared."""
+        return super().fit(X, y, run=run)
+
+    # fitting ------------------------------------------------------------------------------------------
+    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
+        if source.weight is not None:
+            raise error("LD283", model=type(self).__name__)
+        check_q(int(self.n_components), source.d)
+        wide = source.d > source.n or min(source.n, source.d) > LARGE
+        seen = look(source, run, standardize=False, wide=wide)
+        if seen.gaps:
+            check_pairs(seen)
+        x, mask = gather(seen.source)
+        Y = x - seen.columns.mean
+        Y = Y if mask is None else np.where(mask, Y, 0.0)
+        with one_blas_thread():
+            first = places(self.init, Y, mask, int(self.n_components))
+            fit = self._search(Y, mask, seen.columns.mean, first, run)
+        self._say(fit.params, fit.stats)
+        stretch = float(seen.columns.seen @ np.log(seen.frame.scale))
+        return fit._replace(objective=fit.objective + stretch, history=tuple(v + stretch for v in fit.history),
+                            passes=fit.passes + seen.passes + 1), seen.frame
+
+    def _search(self, Y: Array, mask: Mask | None, mu: Array, first: Start, run: Run) -> Fit:
+        """The best of several climbs; with gaps after one that shows how wide intervals must be."""
+        widen, begin = 1.0, self._begin(first.X, Y, mask)
+        if self.back_constraints and mask is not None:
+            raise error("LD475", count=int((~mask).sum()))
+        if kernel_names(self.kernel) == "linear" and mask is None and not self.back_constraints:
+            return self._closed(Y, mu)
+        if mask is not None:
+            held = mask & (np.random.default_rng([seed_of(self.random_state), 72]).random(mask.shape) < HELD)
+            less, hidden = mask & ~held, np.argwhere(held)
+            if less.any(axis=0).all() and len(hidden):
+                fit = self._climb(np.where(less, Y, 0.0), less, mu, begin, run)
+                widen, begin = self._needed(fit.params, Y, held), fit.stats[0]
+        best: Fit | None = None
+        for i in range(int(self.n_init)):
+            fit = self._climb(Y, mask, mu, begin if i == 0 else self._shaken(begin, Y.shape[0], i), run)
+            best = fit if best is None or fit.objective > best.objective else best
+            if fit.reason in ("interrupted", "stopped by the callback"):
+                break
+        assert best is not None
+        return best._replace(params=best.params._replace(widen=widen))
+
+    def _begin(self, X: Array, Y: Array, mask: Mask | None) -> Array:
+        """Where a climb starts: places (or their weights), and the kernel's numbers."""
+        size = np.log(mean_variance(Y, mask))
+        numbers = {"rbf": (size, 0.0), "linear": (size - 1.0,), "mlp": (size, 0.0, 0.0), "bias": (size - 4.0,)}
+        theta = [v for name in kernel_names(self.kernel).split("+") for v in numbers[name]]
+        return np.concatenate([X.ravel(), theta, [size + np.log(NOISE_START)]])
+
+    def _shaken(self, begin: Array, n: int, i: int) -> Array:
+        rng = np.random.default_rng([seed_of(self.random_state), 73, i])
+        cells, out = n * int(self.n_components), begin.copy()
+        out[:cells] += JITTER * max(float(out[:cells].std()), 1e-3) * rng.standard_normal(cells)
+        return out
+
+    def _climb(self, Y: Array, mask: Mask | None, mu: Array, begin: Array, run: Run) -> Fit:
+        """One climb; the statistics are its vector, its problem, and its rung."""
+        n, q, names = len(Y), int(self.n_components), kernel_names(self.kernel)
+        gamma = median_width(Y) if self.back_constraints else 0.0
+        back = np.exp(-gamma * squared_distances(Y, Y)) if self.back_constraints else None
+        problem = Problem(column_groups(Y, mask), names, (n, q), back, mean_variance(Y, mask))
+        low, high = problem.bounds()
+        start = begin.copy()
+        if back is not None:
+            start[: n * q] = np.linalg.solve(back + BACK_RIDGE * np.eye(n), problem.split(begin)[0]).ravel()
+        surface = Surface(problem)
+        with Monitor(run, type(self).__name__, -1.0, self.max_iter) as monitor:
+            peak = climb(surface, np.clip(start, low, high), partial(_heard, monitor), bounds=(low, high),
+                         max_iter=self.max_iter, tol=self.tol)
+        stopped = monitor.reason in ("interrupted", "stopped by the callback")
+        reason = monitor.reason if stopped else peak.reason
+        params = self._settled(problem, peak.x, Y, mask, mu, surface.rung, gamma)
+        return Fit(params, (np.append(problem.places(peak.x).ravel(), problem.split(peak.x)[1]), problem), peak.value,
+                   tuple(monitor.history), len(monitor.history), reason == "converged", reason, "L-BFGS", peak.left)
+
+    def _settled(self, problem: Problem, vector: Array, Y: Array, mask: Mask | None, mu: Array, rung: int,
+                 gamma: float) -> Places:
+        """Places on their principal axes, with unit mean square; the likelihood is the same."""
+        X, (W, theta) = problem.places(vector), problem.split(vector)
+        if problem.back is None and not set(problem.names.split("+")) & {"linear", "mlp"}:
+            X = X - X.mean(axis=0)  # these kernels see differences only
+        _, _, Vt = svd(X - X.mean(axis=0))
+        turn = Vt.T * sign_rule(X @ Vt.T)
+        size = float(np.sqrt(np.maximum((X - X.mean(axis=0)) ** 2, 0.0).mean()))
+        size = size if size > 0 else 1.0
+        X, back = X @ turn / size, np.zeros((0, X.shape[1])) if problem.back is None else W @ turn / size
+        kernel = Kernel(problem.names, theta).scaled(size)
+        q = X.shape[1]
+        spread = np.atleast_2d(np.cov(X.T, bias=True)) + 1e-12 * np.eye(q)
+        seen = np.zeros((0, Y.shape[1]), dtype=bool) if mask is None else mask
+        return Places(X, Y, seen, mu, problem.names, kernel.theta, rung, 1.0, X.mean(axis=0), spread, back, gamma)
+
+    def _closed(self, Y: Array, mu: Array) -> Fit:
+        """The linear kernel of a complete table: eigenvectors of Y Y'/d, noise the discarded values over n - q."""
+        n, d, q = *Y.shape, int(self.n_components)
+        U, s, _ = svd(Y)
+        values, size = s**2 / d, mean_variance(Y, None)
+        noise = max(float(values[q:].sum()) / max(n - q, 1), BOUNDS["noise"][0] * size)
+        X = np.zeros((n, q))
+        X[:, : len(values)] = U[:, :q] * np.sqrt(np.maximum(values[:q] - noise, 0.0))
+        problem = Problem(column_groups(Y, None), "linear", (n, q), None, size)
+        vector = np.append(X.ravel(), [0.0, np.log(noise)])
+        surface = Surface(problem)
+        value = surface(vector)[0]
+        params = self._settled(problem, vector, Y, None, mu, surface.rung, 0.0)
+        return Fit(params, (vector, problem), value, (value,), 1, True, "closed form", "SVD")
+
+    def _needed(self, params: Places, Y: Array, held: Mask) -> float:
+        """What the standard deviations of cells held back must be multiplied by, so that 90 % intervals hold 90 %."""
+        rows = np.flatnonzero(held.any(axis=1))
+        block = Block(np.where(params.seen[rows], Y[rows] + params.mu, 0.0), params.seen[rows])
+        cells = self._decode(params, self._posterior(params, block))
+        off = np.abs(Y[rows] + params.mu - cells.mean) / np.sqrt(cells.var + cells.noise)
+        return float(np.clip(np.quantile(off[held[rows]], 0.9) / NORMAL_90, 0.2, 5.0))
+
+    def _say(self, params: Places, stats: Any) -> None:
+        if params.rung:
+            warn("LD472", jitter=LADDER[params.rung])
+        for name in self._on_bound(stats):
+            warn("LD471", name=name)
+
+    def _on_bound(self, stats: Any) -> list[str]:
+        vector, problem = stats
+        low, high = (edge[-(len(vector) - problem.shape[0] * problem.shape[1]):] for edge in problem.bounds())
+        theta = vector[problem.shape[0] * problem.shape[1]:]
+        labels = Kernel(problem.names, theta).labels
+        return [name for name, t, a, b in zip(labels, theta, low, high, strict=True) if t <= a + 1e-9 or t >= b - 1e-9]
+
+    # rows ---------------------------------------------------------------------------------------------
+    def _posterior(self, params: Places, block: Block) -> Posterior:
+        """The peak of each row's density over places, and Laplace's covariance and evidence there."""
+        D, P = params.decoder(), _inverse(params.spread)
+        seen = np.ones(block.x.shape, dtype=bool) if block.mask is None else block.mask
+        y = np.where(seen, block.x - params.mu, 0.0)
+        f = partial(_height, D, P, params.centre, y, seen)
+        Z = self._nearest(params, D, f, y, seen)
+        H = _inverse(_curvature(D, P, Z, seen))
+        fixed = seen.all(axis=1) & (len(params.back) > 0)
+        go = np.flatnonzero(~fixed)
+        Z[go] = climb_rows(lambda rows, z: f(go[rows], z), Z[go], H[go])
+        if fixed.any():
+            Z[fixed] = np.exp(-params.gamma * squared_distances(y[fixed], params.Y)) @ params.back
+        curve = _curvature(D, P, Z, seen)
+        value = f(np.arange(len(Z)), Z)[0]
+        value -= 0.5 * (np.linalg.slogdet(curve)[1] + np.linalg.slogdet(params.spread)[1])
+        i, j = lower(Z.shape[1])
+        packed = _inverse(curve)[:, i, j]
+        empty = ~seen.any(axis=1)
+        Z[empty], packed[empty], value[empty] = params.centre, params.spread[i, j], 0.0
+        return Posterior(Z, packed, value)
+
+    def _nearest(self, params: Places, D: Decoder, f: Callable[..., Any], y: Array, seen: Mask) -> Array:
+        """The best of the places of the rows of the fit whose fitted cells are nearest."""
+        M = D.at(params.X)[0]
+        near = seen.astype(np.float64) @ (M**2).T - 2.0 * y @ M.T
+        k = min(NEAREST, len(M))
+        tried = np.argpartition(near, k - 1, axis=1)[:, :k]
+        rows = np.arange(len(y))
+        values = np.column_stack([f(rows, params.X[tried[:, c]])[0] for c in range(k)])
+        return np.asarray(params.X[tried[rows, values.argmax(axis=1)]])
+
+    def _decode(self, params: Places, found: Posterior) -> Cells:
+        D = params.decoder()
+        mean, var, parts = D.at(found.mean)
+        if found.packed.any():
+            J = D.slopes(found.mean, parts)
+            var = var + np.einsum("mad,mab,mbd->md", J, found.cov, J)
+        w = params.widen**2
+        return Cells(mean + params.mu, w * var, np.full_like(mean, w * params.kernel.noise))
+
+    def _draw(self, params: Places, found: Posterior, rng: list[np.random.Generator]) -> Array:
+        d, q = len(params.mu), found.mean.shape[1]
+        normal = np.array([r.standard_normal(q + d) for r in rng]).reshape(len(rng), q + d)
+        root = np.linalg.cholesky(found.cov)
+        Z = found.mean + (root @ normal[:, :q, None])[:, :, 0]
+        cells = self._decode(params, Posterior(Z, np.zeros_like(found.packed), found.log_density))
+        return cells.mean + np.sqrt(cells.var + cells.noise) * normal[:, q:]
+
+    def _redraw(self, params: Places, rng: np.random.Generator) -> Places:
+        return params  # the functions are integrated out already
+
+    def _prior(self, params: Places, n: int) -> Posterior:
+        i, j = lower(len(params.centre))
+        return Posterior(np.tile(params.centre, (n, 1)), np.tile(params.spread[i, j], (n, 1)), np.zeros(n))
+
+    def _axes(self, params: Places) -> Array:
+        return np.eye(params.X.shape[1])
+
+    def inverse_transform(self, Z: Any, *, return_std: bool = False) -> Any:
+        """The cells that places decode to; with `return_std` also the standard deviation of new cells there."""
+        mean = super().inverse_transform(Z)
+        return (mean, np.sqrt(self.predictive_variance(Z))) if return_std else mean
+
+    def predictive_variance(self, Z: Any) -> Array:
+        """How uncertain a new cell would be at places on the map, noise and all; small near the rows of the fit."""
+        check_is_fitted(self)
+        Z = np.atleast_2d(np.asarray(Z, dtype=np.float64))
+        q = self.params_.X.shape[1]
+        if Z.shape[1] != q:
+            raise error("LD220", got=Z.shape[1], want=q, model=type(self).__name__, missing="")
+        cells = self._decode(self.params_, Posterior(Z, np.zeros((len(Z), q * (q + 1) // 2)), np.zeros(len(Z))))
+        return self.frame_.lengths(np.sqrt(cells.var + cells.noise)) ** 2
+
+    # what it says ---------------------------------------------------------------------------------------
+    def _attributes(self, params: Places, frame: Frame, fit: Fit) -> dict[str, Any]:
+        numbers = dict(zip(params.kernel.labels, np.exp(params.theta).tolist(), strict=True))
+        unit = float(frame.report[0])
+        for name in numbers:
+            if name.split()[-1] in ("variance", "noise"):
+                numbers[name] = float(squared(np.array([numbers[name]]), unit)[0])
+        return {"embedding_": params.X, "kernel_": numbers, "noise_variance_": numbers["noise"],
+                "jitter_": LADDER[params.rung], "calibration_": params.widen, "n_components_": params.X.shape[1]}
+
+    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
+        p = fit.params
+        notes = ["places are points without a prior; the posterior of a row is Laplace's"]
+        if p.rung:
+            notes.append(f"{LADDER[p.rung]:.0e} of the mean variance was added to the kernel's diagonal")
+        notes.append(f"intervals widened {p.widen:.2f} times, by cells held back" if len(p.seen)
+                     else "intervals are not calibrated: no cell was missing")
+        digits = float(np.clip(-0.5 * np.log10(2.0 * max(fit.left, 1e-30) / max(len(p.X), 1)), 0.0, 15.0))
+        return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
+                           fit.left, 0.0, 1.0, digits, tuple(self._on_bound(fit.stats)), tuple(notes))
+
+    def _cost(self, n: int, d: int) -> Cost:
+        passes = 6 + int(self.max_iter)
+        return Cost(passes, 8 * n * d * 3, 8 * (10 * n * n + 6 * n * d), "GTM, which streams, or a sample of the rows",
+                    min(150, passes))
+
+
+def _heard(monitor: Monitor, x: Array, value: float) -> bool:
+    monitor.see(None, None, value, True)
+    return monitor.reason in ("interrupted", "stopped by the callback")
+
+
+def _height(D: Decoder, P: Array, centre: Array, y: Array, seen: Mask, rows: Any, Z: Array) -> tuple[Array, Array]:
+    """log p(cells | place) and the logarithm of the prior (its constant left out) of some rows, and the slopes."""
+    value, slope = D.density(Z, y[rows], seen[rows])
+    off = (Z - centre) @ P
+    return value - 0.5 * ((Z - centre) * off).sum(axis=1), slope - off
+
+
+def _curvature(D: Decoder, P: Array, Z: Array, seen: Mask) -> Array:
+    """Gauss and Newton's: how sharply the cells tell each row's place, and the prior."""
+    _, var, parts = D.at(Z)
+    J = D.slopes(Z, parts)
+    return np.asarray(np.einsum("mad,mbd->mab", J * (seen / (var + D.kernel.noise))[:, None, :], J) + P)
+
+
+def _inverse(A: Array) -> Array:
+    return np.asarray(np.linalg.inv(A), dtype=np.float64)

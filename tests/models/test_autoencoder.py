@@ -1,0 +1,185 @@
+"""Autoencoders: slopes by finite differences, the linear limit, and training that must not run away."""
+
+import numpy as np
+import pytest
+
+from lowdim import PCA, Autoencoder, Run, laws, load
+from lowdim.math.mlp import Adam, backward, drawn, forward, lbfgs, output, pack, slopes, unpack
+from lowdim.messages import LowdimError, ModelWarning, TableWarning, VerbError
+from lowdim.models.autoencoder import Task, _held, _loss
+
+
+def arc(n=200, noise=0.02, seed=0):
+    rng = np.random.default_rng(seed)
+    t = rng.uniform(0, 3, n)
+    return np.column_stack([np.cos(t), np.sin(t), t / 2]) + noise * rng.standard_normal((n, 3)) + [5.0, 0.0, 1.0]
+
+
+def by_differences(f, v, h=1e-5):
+    """The gradient from five points on each axis."""
+    def along(e):
+        return (8 * (f(v + h * e) - f(v - h * e)) - (f(v + 2 * h * e) - f(v - 2 * h * e))) / (12 * h)
+    return np.array([along(e) for e in np.eye(len(v))])
+
+
+# the network ----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("sizes", [(3, 2), (3, 5, 2), (2, 4, 6, 3)])
+def test_gradients_by_finite_differences(sizes):
+    rng = np.random.default_rng(1)
+    layers = drawn(sizes, rng)
+    X, A = rng.standard_normal((7, sizes[0])), rng.standard_normal((7, sizes[-1]))
+    v = pack(layers) + 0.1 * rng.standard_normal(pack(layers).shape)
+    layers = unpack(v, layers)
+    told, dX = backward(layers, forward(layers, X), A)
+    assert pack(told) == pytest.approx(by_differences(lambda u: (A * output(unpack(u, layers), X)).sum(), v), abs=1e-6)
+    by_x = by_differences(lambda x: (A * output(layers, x.reshape(X.shape))).sum(), X.ravel())
+    assert dX.ravel() == pytest.approx(by_x, abs=1e-6)
+    assert np.einsum("nkd,nd->nk", slopes(layers, X), A) == pytest.approx(dX, abs=1e-12)
+
+
+@pytest.mark.parametrize("variational", [False, True])
+def test_loss_gradient_by_finite_differences(variational):
+    rng = np.random.default_rng(2)
+    coder = (drawn((4, 5, 4 if variational else 2), rng), drawn((2, 5, 4), rng))
+    task = Task(rng.standard_normal((9, 4)), rng.uniform(0.5, 2, 4), rng.uniform(0.5, 2, 9))
+    v = pack(coder[0] + coder[1])
+    v = (np.append(v, -0.3) if variational else v) + 0.1
+
+    def loss(u):
+        return _loss(coder, task, u, np.random.default_rng(3) if variational else None)
+
+    assert loss(v)[1] == pytest.approx(by_differences(lambda u: loss(u)[0], v), abs=1e-6)
+
+
+def test_both_ways_go_down():
+    def bowl(v):
+        return float(((v - 3.0) ** 2 * [1.0, 10.0]).sum()), 2 * (v - 3.0) * [1.0, 10.0]
+
+    assert lbfgs(bowl, np.zeros(2), 50).x == pytest.approx([3.0, 3.0], abs=1e-6)
+    adam = Adam(np.zeros(2), 0.1)
+    for _ in range(2000):
+        adam.step(bowl(adam.x)[1])
+    assert adam.x == pytest.approx([3.0, 3.0], abs=1e-2)
+
+
+def test_a_wall_of_infinity_is_survived():
+    found = lbfgs(lambda v: (float(np.log(v).sum()), 1 / v), np.ones(2), 30)
+    assert np.isfinite(found.x).all() and np.isfinite(found.value)
+
+
+# the linear case --------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_linear_is_pca(scale, standardize):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 4)) @ rng.standard_normal((4, 7)) + 0.3 * rng.standard_normal((100, 7)) + 10
+    X[:, 2] *= scale
+    fit, peer = Autoencoder(3, hidden=(), standardize=standardize).fit(X), PCA(3, standardize=standardize).fit(X)
+    Y = (X - X.mean(axis=0)) / (X.std(axis=0, ddof=1) if standardize else 1.0)
+    V = np.linalg.svd(Y, full_matrices=False)[2][:3]  # not ours
+    B = fit.components_
+    assert np.linalg.norm(B.T @ B - V.T @ V, 2) < 1e-8
+    assert fit.transform(X) == pytest.approx(peer.transform(X), abs=1e-8 * np.abs(X).max())
+    assert fit.reconstruct(X) == pytest.approx(peer.reconstruct(X), rel=1e-9)
+    assert fit.objective_ == pytest.approx(peer.explained_variance_ratio_.sum(), abs=1e-10)
+
+
+# networks -----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("how", [{}, {"batch_size": 16, "learning_rate": 1e-2, "max_iter": 300}])
+def test_a_bent_line_needs_one_number(how):
+    X, fresh = arc(), arc(seed=1)
+    fit, flat = Autoencoder(1, hidden=(10,), **how).fit(X), PCA(1).fit(X)
+    bent, straight = (((model.reconstruct(fresh) - fresh) ** 2).mean() for model in (fit, flat))
+    assert bent < 0.1 * straight and bent < 4 * 0.02**2
+    z = fit.transform(fresh)
+    assert fit.inverse_transform(z) == pytest.approx(fit.reconstruct(fresh))
+    assert fit.held_out_ >= 10 and "held-out" in fit.certificate_.text()
+
+
+def test_the_variational_form_samples():
+    X = arc(300)
+    with pytest.warns(ModelWarning, match="LD201"):
+        fit = Autoencoder(1, hidden=(10,), variational=True, learning_rate=5e-3, max_iter=120).fit(X)
+    drawn_rows = fit.sample(2000)
+    assert drawn_rows.mean(axis=0) == pytest.approx(X.mean(axis=0), abs=0.25)
+    assert np.cov(drawn_rows.T) == pytest.approx(np.cov(X.T), abs=0.35)
+    post = fit.posterior(X)
+    assert (post.std > 0).all() and (post.std < 1).mean() > 0.9 and fit.noise_variance_ < 0.1
+    assert post.mean == pytest.approx(fit.transform(X))
+
+
+def test_units_do_not_matter_to_the_network():
+    """The same cells in another unit of the whole table: the same codes."""
+    X = arc(30)  # too few rows to hold any out: who is, hangs on the bits of the cells
+    with pytest.warns(ModelWarning, match="LD201"):
+        a, b = (Autoencoder(1, hidden=(6,), max_iter=20).fit_transform(X * unit) for unit in (1.0, 2.0**40))
+    assert a == pytest.approx(b, abs=1e-9)
+
+
+@pytest.mark.parametrize("variational", [False, True])
+def test_a_learning_rate_of_ten_keeps_the_best_epoch(variational):
+    X = arc(120)
+    X[:, 0] *= 1e6
+    model = Autoencoder(1, hidden=(5,), batch_size=1, learning_rate=10.0, max_iter=4, variational=variational)
+    with pytest.warns(ModelWarning) as given:
+        model.fit(X)
+    assert any("LD480" in str(w.message) for w in given)
+    assert model.objective_ == model.history_.max() and np.isfinite(model.reconstruct(X)).all()
+    laws.finite(model, X)
+
+
+@pytest.mark.parametrize("scale", [1e6, 1e-6])
+def test_unscaled_columns_train(scale):
+    X = arc()
+    X[:, 1] *= scale
+    fit = Autoencoder(1, hidden=(8,), standardize=True).fit(X)
+    assert fit.objective_ > 0.95
+
+
+def test_who_is_held_out_depends_on_cells_alone():
+    X = arc(400)
+    held = _held(X, 0)
+    order = np.random.default_rng(5).permutation(400)
+    assert (_held(X[order], 0) == held[order]).all() and 20 <= held.sum() <= 60
+    assert (_held(np.repeat(X, 2, axis=0), 0) == np.repeat(held, 2)).all()
+    assert not _held(X[:20], 0).any() and (_held(X, 1) != held).any()
+
+
+def test_a_callback_stops_and_ctrl_c_keeps_the_best():
+    seen = []
+    fit = Autoencoder(1).fit(arc(), run=Run(callback=lambda step: seen.append(step) or len(seen) == 5))
+    assert len(seen) == 5 and not fit.converged_ and fit.certificate_.reason == "stopped by the callback"
+
+
+def test_files(tmp_path):
+    X = arc()
+    fit = Autoencoder(1, hidden=(5, 4)).fit(X)
+    fit.save(tmp_path / "a.lowdim")
+    assert np.array_equal(load(tmp_path / "a.lowdim").transform(X), fit.transform(X))
+
+
+def test_constant_columns_come_back_as_they_are():
+    X = arc(60)
+    X[:, 1] = 7.0
+    assert Autoencoder(1).fit(X).reconstruct(X)[:, 1] == pytest.approx(7.0, abs=1e-12)
+    with pytest.warns(TableWarning, match="LD133"):
+        fit = Autoencoder(1).fit(np.ones((20, 3)))
+    assert (fit.reconstruct(np.ones((4, 3))) == 1.0).all()
+
+
+def test_words():
+    X = arc(50)
+    X[4, 1] = np.nan
+    with pytest.raises(LowdimError, match=r"LD163[\s\S]*fill the gaps first"):
+        Autoencoder(1).fit(X)
+    fit = Autoencoder(1, max_iter=500).fit(arc(50))
+    with pytest.raises(LowdimError, match="row 5, column 2"):
+        fit.transform(X)
+    with pytest.raises(LowdimError, match="LD200"):
+        Autoencoder(4).fit(arc(50))
+    with pytest.raises(LowdimError, match="LD210"):
+        Autoencoder(1, hidden=20).fit(arc(50))
+    for verb in ("sample", "score", "score_samples", "impute", "posterior"):
+        with pytest.raises(VerbError, match="LD240"):
+            getattr(fit, verb)
+    assert not hasattr(fit, "sample") and hasattr(Autoencoder(1, variational=True), "sample")
