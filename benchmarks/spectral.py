@@ -1,4 +1,4 @@
-"""Isomap, landmark Isomap, locally linear embedding and Laplacian eigenmaps beside scikit-learn's, on one swiss roll."""
+"""Isomap, landmark Isomap, locally linear embedding and Laplacian eigenmaps beside scikit-learn's on a swiss roll."""
 from __future__ import annotations
 
 import sys
@@ -10,8 +10,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from clock import contest, machine, times  # noqa: E402
-from peers import quiet  # noqa: E402
+from clock import contest, machine, times
+from peers import quiet
 
 N, K = 2000, 10
 
@@ -51,7 +51,7 @@ def lle(threads: int = 1) -> str:
     mine = LocallyLinearEmbedding(2, n_neighbors=K)
     exact = mine.fit_transform(X)
     theirs = quiet(lambda: Theirs(n_components=2, n_neighbors=K, random_state=0).fit_transform(X))
-    runs = contest({"lowdim": lambda: mine.fit_transform(X), "scikit-learn": theirs}, threads)
+    runs = contest({"lowdim": lambda: mine.fit_transform(X), "scikit-learn": theirs}, threads, 15)
     return _section(f"Locally linear embedding, {N} x 3, {K} neighbours", threads, runs, exact)
 
 
@@ -65,7 +65,7 @@ def laplacian(threads: int = 1) -> str:
     exact = mine.fit_transform(X)
     theirs = quiet(lambda: Theirs(n_components=2, affinity="nearest_neighbors", n_neighbors=K,
                                   random_state=0).fit_transform(X))
-    runs = contest({"lowdim": lambda: mine.fit_transform(X), "scikit-learn": theirs}, threads)
+    runs = contest({"lowdim": lambda: mine.fit_transform(X), "scikit-learn": theirs}, threads, 25)
     return _section(f"Laplacian eigenmaps, {N} x 3, {K - 1} neighbours", threads, runs, exact)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # so that editors and type checkers know what the lazy names 
     from lowdim.models.autoencoder import Autoencoder
     from lowdim.models.bayesian import BayesianPCA
     from lowdim.models.cca import CCA
+    from lowdim.models.density_network import DensityNetwork
     from lowdim.models.discriminant import LinearDiscriminant
     from lowdim.models.dual import DualPPCA
     from lowdim.models.entropy import MaximumEntropyUnfolding
@@ -63,6 +64,7 @@ _HOMES = {
     "DualPPCA": "models.dual",
     "GPLVM": "models.gplvm",
     "GTM": "models.gtm",
+    "DensityNetwork": "models.density_network",
     "Autoencoder": "models.autoencoder",
     "CCA": "models.cca",
     "ICA": "models.ica",
@@ -119,6 +121,7 @@ __all__ = [
     "Autoencoder",
     "BayesianPCA",
     "ClassicalMDS",
+    "DensityNetwork",
     "DualPPCA",
     "FactorAnalysis",
     "GaussianMixture",

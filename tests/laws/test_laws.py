@@ -20,10 +20,13 @@ from lowdim import (
     PPCA,
     Autoencoder,
     BayesianPCA,
+    ClassicalMDS,
+    DensityNetwork,
     DualPPCA,
     FactorAnalysis,
     GaussianMixture,
     Isomap,
+    KernelPCA,
     KMeans,
     LaplacianEigenmaps,
     LocallyLinearEmbedding,
@@ -53,7 +56,11 @@ MODELS = {
     "mixture-ppca": MixtureOfPPCA(2, 1, n_init=2, **QUICK), "mixture-fa": MixtureOfFA(2, 1, n_init=2, **QUICK),
     "cca": CCA(1, views=3, **QUICK),
     "gtm": GTM(2, grid=5, basis=3, **QUICK),
+    "density": DensityNetwork(2, n_samples=12, hidden=3, max_iter=8),
+    "density-rbf": DensityNetwork(2, n_samples=12, hidden=("rbf", 3, 1.0), max_iter=20),
     "autoencoder": Autoencoder(2, hidden=(5,), max_iter=30), "autoencoder-linear": Autoencoder(2, hidden=()),
+    "mds": ClassicalMDS(2), "kpca": KernelPCA(2),
+    "kpca-nystroem": KernelPCA(2, kernel="linear", approximation="nystroem", n_landmarks=36),
     "isomap": Isomap(2), "isomap-landmarks": Isomap(2, landmarks=9), "laplacian": LaplacianEigenmaps(2),
     "laplacian-heat": LaplacianEigenmaps(2, weights="heat"), "lle": LocallyLinearEmbedding(2, n_neighbors=5),
     "mvu": MaximumVarianceUnfolding(2), "mvu-landmarks": MaximumVarianceUnfolding(2, n_landmarks=15),
@@ -152,7 +159,8 @@ SOURCES = {
 }
 
 
-SPECTRAL = ("isomap", "laplacian", "lle", "mvu", "meu")  # maps over pairs of rows: gaps and weights are refused (LD163, LD283)
+# maps over pairs of rows: gaps and weights are refused (LD163, LD283)
+SPECTRAL = ("mds", "kpca", "isomap", "laplacian", "lle", "mvu", "meu")
 
 
 COMPLETE = (*SPECTRAL, "autoencoder")  # gaps are refused

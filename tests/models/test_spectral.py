@@ -318,6 +318,23 @@ def test_a_graph_in_pieces_has_no_bridges():
         one.transform(np.zeros((1, 11)))
 
 
+@pytest.mark.parametrize("name", ["isomap", "laplacian"])
+def test_distances_that_nobody_knows(name):
+    X = blobs(3)
+    D = cdist(X, X)
+    label = np.repeat(np.arange(3), [20, 23, 26])
+    unknown = np.where(label[:, None] == label, D, np.nan)
+    half = np.where((label[:, None] < 2) & (label < 2), D, unknown)  # the third piece is out of reach
+    for table in (unknown, half):
+        with pytest.raises(LowdimError, match="LD433"), pytest.warns(ModelWarning, match="LD430"):
+            model(name, metric="precomputed").fit(table)
+        with pytest.warns(ModelWarning, match=r"LD430.*3 pieces"):
+            Z = model(name, metric="precomputed", pieces="each").fit_transform(table)
+        assert np.isfinite(Z).all()
+        with pytest.raises(LowdimError, match="LD434"), pytest.warns(ModelWarning, match="LD430"):
+            model(name, metric="precomputed", pieces="largest").fit(table)
+
+
 # bad input ----------------------------------------------------------------------------------------------------
 @each
 def test_as_many_neighbours_as_rows(name):
@@ -514,12 +531,15 @@ def test_joined_takes_all_that_are_equally_far(d):
 
 
 def test_spread_rows_are_far_from_each_other():
-    """Along a path: the ends, the middle, the quarters."""
-    G = sp.csr_array(np.diag(np.ones(16), 1) + np.diag(np.ones(16), -1) + 0.5 * np.diag([1.0] + [0.0] * 16)
-                     - 0.5 * np.diag([1.0] + [0.0] * 16))
-    chosen, length = spread_rows(G, 5)
-    assert chosen[1:3].tolist() == [16, 0] or set(chosen[:3].tolist()) == {1, 16, 8} or 16 in chosen[:3]
-    assert length == pytest.approx(np.abs(np.arange(17)[:, None] - chosen))
+    """Each is the farthest from all before, along the graph; lengths by Floyd and Warshall."""
+    X, _ = roll(80)
+    known = lengths(X, 7)
+    A, D = adjacency(X, 7)
+    chosen, length = spread_rows(sp.csr_array(np.where(A + A.T > 0, D, 0.0)), 9)
+    assert np.abs(length - known[:, chosen]).max() <= 1e-9
+    for c in range(1, 9):
+        left = known[:, chosen[:c]].min(axis=1)
+        assert left[chosen[c]] == pytest.approx(left.max(), rel=1e-12)
 
 
 @pytest.mark.drill
@@ -530,3 +550,16 @@ def test_a_large_table():
         assert fitted.certificate_.residual < 1e-12
         assert apart(fitted.transform(X[:200]), fitted.embedding_[:200]) <= 1e-8 * np.abs(fitted.embedding_).max() \
             / np.abs(fitted.embedding_[:200]).max()
+
+
+@pytest.mark.drill
+def test_rows_that_fill_many_dimensions():
+    """Their graph has no small separators: without factors, the same vectors as from a dense solver."""
+    X = rng(0).standard_normal((3100, 20))
+    fitted = LaplacianEigenmaps(2, n_neighbors=10).fit(X)
+    assert fitted.certificate_.solver == "Lanczos"
+    assert fitted.certificate_.residual < 1e-14
+    L = fitted.precision_.toarray()
+    known = sl.eigh(L, np.diag(np.diag(L)), subset_by_index=(1, 2))
+    assert fitted.eigenvalues_ == pytest.approx(known[0], rel=1e-9)
+    assert apart(fitted.embedding_, known[1]) <= 1e-6

@@ -47,7 +47,7 @@ def unfolding_bounds(pairs: np.ndarray, d: np.ndarray, K: np.ndarray, weight: np
 
 def field_score(K: np.ndarray, Y: np.ndarray) -> float:
     """max over s, t of the density of Q'Y under N(0, Q'(sK + tI)Q), Q a basis of differences; t >= 1e-6 of the mean."""
-    n, p = Y.shape
+    n = len(Y)
     Q = np.linalg.svd(np.eye(n) - 1.0 / n)[0][:, : n - 1]
     A, B = Q.T @ K @ Q, Q.T @ Y
     mean = (B**2).mean()

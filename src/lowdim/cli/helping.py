@@ -8,7 +8,7 @@ import click
 from lowdim.cli.common import common_options, print_json, say
 
 FAMILIES = (("LD0", "The file"), ("LD1", "The table"), ("LD2", "The model, its options and new rows"),
-            ("LD3", "Files that lowdim writes"))
+            ("LD3", "Files that lowdim writes"), ("LD4", "Maps, kernels and nonlinear models"))
 
 
 @click.command("help")

@@ -24,7 +24,7 @@ from lowdim.judge.budget import counts, seconds
 from lowdim.judge.coordinates import read_map
 from lowdim.judge.dimensions import choose_dimension
 from lowdim.judge.heldout import deal
-from lowdim.judge.maps import floors, shares_true
+from lowdim.judge.maps import floors, shares_true, typical
 from lowdim.judge.neighbours import NEAR, distances, kept, order, rank_agreement
 from lowdim.messages import LowdimError, LowdimWarning, error, warn
 from lowdim.methods import ALWAYS, METHODS, Method, available
@@ -285,8 +285,8 @@ class Bench:
         seen, near = self._figures(Z[self.at])
         measures = {f.key: Measure((seen[f.key],)) if f.key in FROM_MAP else Measure(why=ALONE) for f in FIGURES}
         with one_blas_thread():
-            beside = {title: kept(self.order, order(distances(place))).at(NEAR)
-                      for title, place in floors(self.X[self.at], Z.shape[1]).items()}
+            beside = {title: typical(some).at(NEAR)
+                      for title, some in floors(self.X[self.at], Z.shape[1], self.order).items()}
         words = ", ".join(f"{title} {share:.0%}" for title, share in beside.items())
         note = (f"{name} ({Z.shape[1]} {'axis' if Z.shape[1] == 1 else 'axes'}, made elsewhere) keeps "
                 f"{seen['neighbours']:.0%} of the {NEAR} nearest rows; with as many axes and no cell hidden, {words}")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lowdim.data.block import Array
 from lowdim.data.cells import as_text, is_textual
 from lowdim.data.flags import settle
-from lowdim.data.safe import shown
+from lowdim.data.safe import protect_terminal as shown
 from lowdim.data.table import Table, _take
 from lowdim.judge.maps import coordinates
 from lowdim.messages import error

@@ -21,6 +21,7 @@ from lowdim.methods import METHODS
 Order = NDArray[np.intp]
 MOST = 2000  # rows that are judged: all pairs of them are held, some 200 MB
 KRUSKAL = ((0.025, "excellent"), (0.05, "good"), (0.1, "fair"))  # Kruskal (1964), table of verbal evaluations
+DRAWS = 5  # random projections behind the floor
 HIGH, MIDDLE = 0.95, 0.85  # shares of the worst case from which "little" and "some" is said; chance is near 0.5
 
 
@@ -58,7 +59,7 @@ class MapJudged(NamedTuple):
     coranking: NDArray[np.int32]
     row_trust: Array
     row_continuity: Array
-    floors: dict[str, Kept]  # PCA and a random projection with as many axes
+    floors: dict[str, Kept]  # PCA and random projections (the mean of five) with as many axes
     errors: LabelErrors | None
     table_errors: LabelErrors | None
     rows: NDArray[np.intp]  # rows that were judged
@@ -106,7 +107,7 @@ def judge_map(table: Any, Z: Any, labels: Any = None, k: int = NEAR) -> MapJudge
     given = None if given is None else given[rows]
     D, E = distances(X), distances(Y)
     here = order(D)
-    beside = {name: kept(here, order(distances(place))) for name, place in floors(X, Y.shape[1]).items()}
+    beside = {name: typical(some) for name, some in floors(X, Y.shape[1], here).items()}
     found = _judged(D, E, here, min(int(k), len(X) - 2), given)._replace(rows=rows, axes=Y.shape[1], floors=beside)
     return found._replace(sentences=sentences(found, int(np.isnan(X).any(axis=1).sum())))
 
@@ -213,16 +214,23 @@ def label_errors(D: Array, labels: NDArray[Any]) -> LabelErrors:
     return LabelErrors(known[wrong], len(known))
 
 
-def floors(X: Array, q: int) -> dict[str, Array]:
-    """Where PCA and a random projection put the rows, with as many axes as the map, decoded as compare does."""
+def floors(X: Array, q: int, here: Order) -> dict[str, list[Kept]]:
+    """What PCA and random projections (one draw proves nothing) keep with as many axes, decoded as compare does."""
     q = max(1, min(q, X.shape[1] - 1, len(X) - 2))
-    found = {}
-    for name in ("pca", "random"):
-        model = METHODS[name].make(q)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LowdimWarning)
-            found[METHODS[name].title] = np.asarray(model.fit(X).reconstruct(X))
+    found: dict[str, list[Kept]] = {}
+    for name, draws in (("pca", 1), ("random", DRAWS)):
+        for seed in range(draws):
+            model = METHODS[name].make(q, seed=seed)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", LowdimWarning)
+                place = np.asarray(model.fit(X).reconstruct(X))
+            found.setdefault(METHODS[name].title, []).append(kept(here, order(distances(place))))
     return found
+
+
+def typical(some: list[Kept]) -> Kept:
+    """The mean of several maps."""
+    return Kept(np.mean([one.share for one in some], axis=0), float(np.mean([one.area for one in some])))
 
 
 # in words ---------------------------------------------------------------------------------------------------------

@@ -222,19 +222,19 @@ class Factor(NamedTuple):
 
     def inverse(self) -> Array:
         """K^-1, both triangles."""
-        low = lapack.dpotri(self.L, lower=1)[0]
-        half = np.tril(low, -1)
-        return np.asarray(half + half.T + np.diag(np.diag(low)))
+        low = lapack.dpotri(self.L, lower=1)[0]  # above its diagonal are the factor's zeros
+        low.flat[:: len(low) + 1] *= 0.5
+        return np.asarray(low.T + low)
 
 
-def factor(K: Array, rung: int = 0) -> Factor:
-    """Cholesky, with more and more added to the diagonal until it goes; a LinAlgError where the ladder ends."""
-    mean = float(np.trace(K)) / max(len(K), 1)
+def factor(K: Array, noise: float = 0.0, rung: int = 0) -> Factor:
+    """Cholesky of K + noise I, with more and more added until it goes; a LinAlgError where the ladder ends."""
+    mean = float(np.trace(K)) / max(len(K), 1) + noise
     if np.isfinite(mean):
         for k in range(rung, len(LADDER)):
-            A = np.array(K, order="F")
-            A.flat[:: len(K) + 1] += LADDER[k] * mean
-            L, info = lapack.dpotrf(A, lower=1, clean=1, overwrite_a=1)
+            A = K.copy()
+            A.flat[:: len(K) + 1] += noise + LADDER[k] * mean
+            L, info = lapack.dpotrf(A.T, lower=1, clean=1, overwrite_a=1)  # A is symmetric, and A.T in LAPACK's order
             if info == 0 and np.isfinite(L[-1:, -1:]).all():
                 return Factor(L, LADDER[k] * mean, k)
     raise np.linalg.LinAlgError("the kernel's matrix is not positive definite, even with the largest jitter")
@@ -251,15 +251,14 @@ class Fitted(NamedTuple):
 def likelihood(K: Array, noise: float, groups: list[Columns], rung: int = 0) -> Fitted:
     """sum_j log N(y_j | 0, K + noise I) over the seen rows of each column, and dL/dK."""
     n = len(K)
-    total = np.zeros((n, n))
+    total = np.zeros((n, n)) if groups[0].rows is not None else np.empty(0)
     value = 0.0
     for rows, _, Y, count in groups:
-        A = K.copy() if rows is None else K[np.ix_(rows, rows)]
+        A = K if rows is None else K[np.ix_(rows, rows)]
         m = len(A)
         if m == 0:
             continue
-        A.flat[:: m + 1] += noise
-        found = factor(A, rung)
+        found = factor(A, noise, rung)
         rung = found.rung
         alpha = found.solve(Y)
         value -= 0.5 * (count * (m * LOG_TWO_PI + found.logdet) + float((Y * alpha).sum()))
@@ -320,9 +319,7 @@ def decoder(kernel: Kernel, X: Array, Y: Array, seen: NDArray[np.bool_] | None, 
     found: list[tuple[Index | None, Index, Array]] = []
     for rows, columns, _, _ in column_groups(Y, seen):
         at = np.arange(len(X)) if rows is None else rows
-        A = K[np.ix_(at, at)]
-        A.flat[:: len(at) + 1] += kernel.noise
-        made = factor(A, rung)
+        made = factor(K[np.ix_(at, at)], kernel.noise, rung)
         alpha[np.ix_(at, columns)] = made.solve(Y[np.ix_(at, columns)])
         found.append((rows, columns, made.inverse()))
     return Decoder(kernel, X, alpha, found)

@@ -132,7 +132,7 @@ def _stepped(f: Rows, live: Index, z: Array, H: Array, value: Array, slope: Arra
         good = (found >= value[todo] + ARMIJO * step * promise[todo]) & ~flat | (flat & falls)
         took = todo[good]
         moved[took], at[took], best[took], new[took] = True, there[good], found[good], turned[good]
-        todo, step = todo[~good], 0.5 * step
+        todo, step = todo[~good & ~flat], 0.5 * step  # flat, and the slope does not fall: this is as good as it gets
         if not len(todo):
             break
     return moved, at, best, new

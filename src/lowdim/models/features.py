@@ -5,16 +5,18 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse.linalg as spl
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsymv
 
 from lowdim.data.block import Array, Block, Mask
 from lowdim.data.source import Source
 from lowdim.data.views import View
+from lowdim.engine.fold import one_blas_thread
 from lowdim.math.distances import centred_gram
-from lowdim.math.eigen import Eigen, Problem, lanczos, solve
+from lowdim.math.eigen import Eigen, Problem, solve
 from lowdim.math.kernels import Kernel
-from lowdim.math.linalg import EPS
+from lowdim.math.linalg import EPS, sign_rule
 from lowdim.math.neighbors import exact_distances, squared_distances
 from lowdim.math.preimage import gaussian
 from lowdim.messages import error
@@ -22,6 +24,7 @@ from lowdim.messages import error
 PRODUCTS = 1e6  # gamma |x|^2 up to which distances by products leave a Gaussian kernel ten digits
 BLOCK = 2**21  # similarities worked on at once, 16 MB
 KRYLOV = 600  # rows from which few eigenpairs come cheaper by products than by a factorisation
+SPACE = 32  # vectors Lanczos keeps at least: a third fewer products than with 20, and they cost most
 STRIP = 256  # rows of a kernel matrix made at once: they stay in the cache between product and exponential
 
 
@@ -78,20 +81,23 @@ def times(K: Array, v: Array, half: bool) -> Array:
     return np.asarray(dsymv(1.0, K.T, v, lower=0) if half else K @ v)
 
 
-def solved(K: Array, q: int, *, half: bool, definite: bool) -> Eigen:
+def solved(K: Array, q: int, *, half: bool) -> Eigen:
     """The q largest eigenpairs of H K H; where n is large the centring is done to vectors, never to K."""
     n = len(K)
-    if not half and not (definite and by_products(n, q)):  # products would find the largest of either sign
+    if not half and not by_products(n, q):
         return solve(Problem(centred_gram(K)), q)
 
     def operate(v: Array) -> Array:
-        if v.ndim == 2:
-            return np.column_stack([operate(column) for column in v.T])
-        y = times(K, v - v.mean(), half)
+        y = times(K, v.ravel() - v.mean(), half)
         return np.asarray(y - y.mean())
 
-    values, V, off, products = lanczos(operate, n, q, np.random.default_rng(0))
-    return Eigen(values, V, off, f"Lanczos, {products} products")
+    H = spl.LinearOperator((n, n), matvec=operate, dtype=np.float64)
+    start = np.random.default_rng(0).standard_normal(n)
+    with one_blas_thread():  # memory is the limit, not arithmetic
+        values, V = spl.eigsh(H, q, which="LA", ncv=min(n - 1, max(4 * q, SPACE)), v0=start, tol=0)
+        values, V = values[::-1].copy(), V[:, ::-1] * sign_rule(V[:, ::-1])
+        off = max(float(np.linalg.norm(operate(v) - value * v)) for value, v in zip(values, V.T, strict=True))
+    return Eigen(values, V, off / max(float(np.abs(values).max()), 1e-300), "Lanczos")
 
 
 class Features(NamedTuple):
@@ -112,6 +118,18 @@ class Features(NamedTuple):
             return similarities(self.kernel, X, self.rows) @ self.root
         angle = X @ self.rows.T
         return np.hstack([np.cos(angle), np.sin(angle)]) / np.sqrt(len(self.rows))
+
+
+    def axes(self, W: Array, mean: Array) -> tuple[Array, Array, Array]:
+        """Weights, columns and origin of z = (k - columns) weights = (features - mean) W; Fourier: k are the features.
+
+        root = U S^-1/2 is undone by U S^1/2; the origin is the mean image as a sum of the landmarks' images.
+        """
+        if self.kind == "fourier":
+            return W, mean, np.zeros(0)
+        s = 1.0 / (self.root**2).sum(axis=0)
+        weights = self.root @ W
+        return weights * sign_rule(weights), (mean * s) @ self.root.T, self.root @ mean
 
 
 def nystroem(kernel: Kernel, rows: Array) -> Features:

@@ -36,11 +36,14 @@ class Field(NamedTuple):
 class FieldMixin:
     """Gives a spectral method its random field; it defines `_precision` (L) or `_covariance` (K), from `params_`.
 
+    A method that keeps neither has the field of its map, K = ZZ': with noise, probabilistic PCA seen from the rows.
+
     Reference: seed 002 (Lawrence), sections 5.3 and 5.7; Lawrence (2012), JMLR 13.
     """
 
     params_: Any
     frame_: Any
+    embedding_: Array
 
     def _precision(self) -> Any:
         """L over the training rows, dense or sparse, symmetric, L1 = 0 or nearly; None where the method makes K."""
@@ -52,17 +55,23 @@ class FieldMixin:
 
     @property
     def precision_(self) -> Any:
-        """L of the mapped rows (`rows_` where equal ones are one): as it was made, else the inverse of the centred K."""
+        """L of the mapped rows (`rows_`, where equal ones are one): as it was made, else the centred K inverted."""
         check_is_fitted(self)
         L = self._precision()
-        return _inverse(self._field()) if L is None else L
+        if L is None:
+            _small(len(self.embedding_))
+            L = _inverse(self._field())
+        return L
 
     @property
     def covariance_(self) -> Array:
         """K of the mapped rows (`rows_` where equal ones are one): as it was made, else the pseudo-inverse of L."""
         check_is_fitted(self)
         K = self._covariance()
-        return _product(self._field()) if K is None else np.asarray(K, dtype=np.float64)
+        if K is None:
+            _small(len(self.embedding_))
+            K = _product(self._field())
+        return np.asarray(K, dtype=np.float64)
 
     def _nodes(self) -> Any:
         """The row of L or K that each row of the table is, where equal rows are one; None where each is its own."""
@@ -71,9 +80,12 @@ class FieldMixin:
     def _field(self, whole: bool = False) -> Field:
         """The field over the rows of L or K, or over the `whole` table, in which equal rows move together."""
         check_is_fitted(self)
-        K, nodes = self._covariance(), self._nodes() if whole else None
-        field = field_of_precision(self._precision()) if K is None else field_of_covariance(K)
-        return field if nodes is None else repeated(field, nodes)
+        K, L = self._covariance(), self._precision()
+        if K is None and L is None:
+            return field_of_map(self.embedding_)
+        field = field_of_precision(L) if K is None else field_of_covariance(K)
+        nodes = self._nodes() if whole else None
+        return field if nodes is None else field_of_map((field.vectors * np.sqrt(field.variances))[nodes])
 
     def implied_distances(self) -> Array:
         """Squared distances k_ii + k_jj - 2 k_ij of the table's rows that the field expects of each column, n x n."""
@@ -129,10 +141,9 @@ def field_of_covariance(K: Any) -> Field:
     return Field(V[:, keep], values[keep])
 
 
-def repeated(field: Field, nodes: Any) -> Field:
-    """The field over rows of which several may be the same node."""
-    A = (field.vectors * np.sqrt(field.variances))[nodes]
-    U, d, _ = svd(A - A.mean(axis=0))
+def field_of_map(Z: Array) -> Field:
+    """The field of covariance ZZ', centred."""
+    U, d, _ = svd(Z - Z.mean(axis=0))
     keep = d > len(U) * EPS * float(d.max(initial=0.0))
     return Field(U[:, keep], d[keep] ** 2)
 

@@ -107,7 +107,7 @@ class Isomap(NeighbourhoodModel):
             landmark, lengths = np.arange(m), path_lengths(G)
         else:
             landmark, lengths = spread_rows(G, count)
-        B = lengths[landmark] ** 2
+        B = np.square(lengths if count == m else lengths[landmark])
         B *= -0.5
         mean = -2.0 * B.mean(axis=0)
         found = _leading(centred_gram(B), min(self.n_components + 1, count))

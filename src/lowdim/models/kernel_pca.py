@@ -12,7 +12,7 @@ from lowdim.data.block import Array, Block
 from lowdim.data.source import Source
 from lowdim.data.views import Frame, Framed
 from lowdim.engine.fold import Run, fold, walk
-from lowdim.engine.merge import Moments, moments
+from lowdim.engine.merge import moments
 from lowdim.engine.plan import Cost, plan, walking
 from lowdim.math.distances import centred_gram, fault, negative_mass, to_squared_distances
 from lowdim.math.eigen import Eigen, largest
@@ -198,7 +198,7 @@ class KernelPCA(SpectralModel):
         self._check_kernel(some, X, gamma)
         notes = () if self._definite() else self._say_mass(K)
         columns, size = times(K, np.full(n, 1.0 / n), half), float(np.abs(np.diag(K)).mean())
-        found = solved(K, q, half=half, definite=self._definite())  # which may centre K in place
+        found = solved(K, q, half=half)  # which may centre K in place
         values, V = self._real(found, n, size)
         root = np.sqrt(values)
         weights = V * np.divide(1.0, root, out=np.zeros(q), where=root > 0.0)
@@ -274,7 +274,7 @@ class KernelPCA(SpectralModel):
         values, W = largest(found.covariance, min(self.n_components, made.width))
         off = float(np.linalg.norm(found.covariance @ W - W * values)) / max(float(values[0]), 1e-300)
         values, W = self._real(Eigen(values * n, W, off, ""), n, float(np.abs(np.diag(K)).mean()))
-        params = _linear_in(made, found, W, gamma)
+        params = KernelMap(made.rows, *made.axes(W, found.mean), gamma)
         Z = np.empty((n, self.n_components))
         for start, part in walk(partial(self._places_of, params), framed, run):
             Z[start: start + len(part)] = part
@@ -394,12 +394,3 @@ class KernelPCA(SpectralModel):
                         fix="lowdim.to_squared_distances(K)")
         K = self._matrix(rows, self.params_.gamma)
         return np.sqrt(np.maximum(to_squared_distances(K), 0.0))
-
-
-def _linear_in(made: Features, found: Moments, W: Array, gamma: float) -> KernelMap:
-    """The axes of the features as weights of the landmarks' similarities: root (U S^-1/2) is undone by U S^1/2."""
-    if made.kind == "fourier":
-        return KernelMap(made.rows, W, found.mean, np.zeros(0), gamma)
-    s = 1.0 / (made.root**2).sum(axis=0)
-    columns = (found.mean * s) @ made.root.T
-    return KernelMap(made.rows, made.root @ W, columns, made.root @ found.mean, gamma)

@@ -192,7 +192,7 @@ class NeighbourhoodModel(FieldMixin, SpectralModel):
             return web, every
         if self.pieces == "bridge":
             pairs = None if self.metric == "graph" else bridges(web.label, web.points, known=self._of_pairs())
-            if pairs is None or not np.isfinite(pairs.d).all():
+            if pairs is None or len(pairs.i) < len(sizes) - 1 or not np.isfinite(pairs.d).all():
                 raise error("LD433", count=len(sizes), pieces=self.pieces)
             return web._replace(bridges=pairs), every
         if self.metric == "graph":

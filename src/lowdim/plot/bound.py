@@ -218,7 +218,7 @@ class Plots:
     def _places(self, name: str) -> Any:
         """Positions whose axes are as long as what they move in the table."""
         self._axes(1, name)
-        W = self._found.model.components_ / self._unit()
+        W = self._found.model.components_  # in the units the model was fitted in; its axes are orthogonal there
         return self._found.posterior.mean * np.sqrt((W**2).sum(axis=1))
 
     def _judge(self, name: str, Z: Any, **how: Any) -> Plot:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.data.block import Array
-from lowdim.judge.maps import Shepard, cells_of, coordinates, floors, shares_true
+from lowdim.judge.maps import Shepard, cells_of, coordinates, floors, shares_true, typical
 from lowdim.judge.maps import shepard as shepard_of
 from lowdim.judge.neighbours import NEAR, distances, kept, order, rank_agreement
 from lowdim.math.rotate import procrustes
@@ -115,7 +115,7 @@ def neighbours(table: Any, Z: Any, *, beside: Mapping[str, Any] | None = None, k
     """The share of each row's k nearest rows that are so on the map, for every k.
 
     PCA and a random projection with as many axes are drawn beside it, and chance, k / (n - 1); `beside` are further
-    maps by name. What lies below the random projection's curve is not worth looking at.
+    maps by name. The random projection's curve is the mean of five, its band reaches from the lowest to the highest.
 
     Reference: Lee and Verleysen (2009); spec product.md, plot 23.
 
@@ -126,8 +126,10 @@ def neighbours(table: Any, Z: Any, *, beside: Mapping[str, Any] | None = None, k
     X, Y, rows = _rows(table, Z)
     here, n = order(distances(X)), len(X)
     maps = {"this map": Y, **{name: coordinates(place, len(cells_of(table)[0]))[rows]
-                              for name, place in (beside or {}).items()}, **floors(X, Y.shape[1])}
-    found = {name: kept(here, order(distances(place))) for name, place in maps.items()}
+                              for name, place in (beside or {}).items()}}
+    floor = floors(X, Y.shape[1], here)
+    found = {**{name: kept(here, order(distances(place))) for name, place in maps.items()},
+             **{name: typical(some) for name, some in floor.items()}}
     size = np.arange(1, n - 1)
     chance = size / (n - 1)
     figure, ax = canvas(6.4, 4.2)
@@ -135,6 +137,8 @@ def neighbours(table: Any, Z: Any, *, beside: Mapping[str, Any] | None = None, k
     for i, (name, same) in enumerate(found.items()):
         ax.plot(size, same.share, ls=looks[i % len(looks)], lw=2.4 if i == 0 else 1.4, color=COLOURS[i % 6],
                 label=f"{short(name)} ({same.at(k):.0%} of {k})")
+    low, *_, high = np.sort([one.share for one in floor["random projection"]], axis=0)
+    ax.fill_between(size, low, high, color=COLOURS[(len(found) - 1) % 6], alpha=0.15, lw=0)
     ax.plot(size, chance, ":", color=GREY, lw=1.2, label=f"chance ({min(k / (n - 1), 1.0):.0%})")
     ax.axvline(min(k, n - 2), color=GREY, lw=0.6)
     ax.set(xscale="log", ylim=(0, 1.02), xlim=(1, max(n - 2, 2)), xlabel="k, nearest rows that are looked at",
@@ -173,8 +177,8 @@ def trust(table: Any, Z: Any, *, k: int = NEAR, row_names: Sequence[object] | No
     ax = figure.subplots()
     low = float(min(own.min(), 0.9))
     first = np.argsort(-own, kind="stable")  # the doubtful on top
-    dots = ax.scatter(*xy[first].T, c=own[first], cmap=SEQUENTIAL, vmin=low, vmax=1.0, s=26 if len(X) <= 300 else 11,
-                      edgecolors=GREY, linewidths=0.3, rasterized=len(X) > VECTOR)
+    dots = ax.scatter(xy[first, 0], xy[first, 1], c=own[first], cmap=SEQUENTIAL, vmin=low, vmax=1.0,
+                      s=26 if len(X) <= 300 else 11, edgecolors=GREY, linewidths=0.3, rasterized=len(X) > VECTOR)
     figure.colorbar(dots, ax=ax, label="trustworthiness of a row (1: all neighbours true)", shrink=0.9)
     _plain_axes(ax, Y.shape[1])
     mean, bad = float(own.mean()), int((own < 0.9).sum())
@@ -248,14 +252,14 @@ def _moves(ax: Axes, A: Array, B: Array, names: tuple[str, str], color: Any) -> 
     from lowdim.plot.colour import groups
 
     many = len(A) > 300
-    ax.add_collection(LineCollection(np.stack([A, B], axis=1), colors=GREY, linewidths=0.4 if many else 0.8,
+    ax.add_collection(LineCollection(list(np.stack([A, B], axis=1)), colors=GREY, linewidths=0.4 if many else 0.8,
                                      alpha=0.5, zorder=1, rasterized=many))
     found = groups(color, len(A))
     shade: Any = [found.look(k)[0] for k in found.kind] if found.names else None
-    size = 7 if many else 20
-    ax.scatter(*A.T, s=size, marker="o", facecolors=shade or COLOURS[0], linewidths=0, zorder=3, rasterized=many)
-    ax.scatter(*B.T, s=size, marker="s", facecolors=PAPER, edgecolors=shade or COLOURS[3], linewidths=0.8, zorder=2,
-               rasterized=many)
+    how: dict[str, Any] = {"s": 7 if many else 20, "rasterized": many}
+    ax.scatter(A[:, 0], A[:, 1], marker="o", facecolors=shade or COLOURS[0], linewidths=0, zorder=3, **how)
+    ax.scatter(B[:, 0], B[:, 1], marker="s", facecolors=PAPER, edgecolors=shade or COLOURS[3], linewidths=0.8,
+               zorder=2, **how)
     ink = INK if shade else ""
     marks = [Line2D([], [], marker="o", ls="", color=ink or COLOURS[0], label=short(names[0]), ms=5),
              Line2D([], [], marker="s", ls="", mfc=PAPER, color=ink or COLOURS[3], label=short(names[1]), ms=5)]

@@ -41,13 +41,14 @@ def springs(Z: Any, L: Any, *, draw: Any = None, row_names: Sequence[object] | N
     xy = Y[:, :2] if Y.shape[1] > 1 else np.column_stack([Y[:, 0], np.zeros(len(Y))])
     tension = w * ((Y[i] - Y[j]) ** 2).sum(axis=1)
     figure = blank(6.4, 4.6) if draw is None else blank(9.0, 4.4)
-    panels = np.atleast_1d(figure.subplots(1, 1 if draw is None else 2, sharex=True, sharey=True))
+    panels = figure.subplots(1, 1 if draw is None else 2, sharex=True, sharey=True, squeeze=False)[0]
     _draw_springs(panels[0], xy, i, j, w, tension)
     if draw is not None:
         _draw_heights(panels[1], xy, np.asarray(draw, dtype=np.float64).ravel(), i, j)
     for ax in panels:
         ax.set(xlabel="axis 1", ylabel="axis 2" if Y.shape[1] > 1 else "")
-    panels[-1].set_ylabel("") if draw is not None else None
+    if draw is not None:
+        panels[-1].set_ylabel("")
     title, sentence = _words(len(Y), i, w, tension)
     headline(figure, title)
     names = [str(k + 1) if row_names is None else str(row_names[k]) for k in range(len(Y))]
@@ -83,9 +84,10 @@ def _draw_springs(ax: Axes, xy: Array, i: NDArray[np.intp], j: NDArray[np.intp],
     for part, colour, words, line in kinds:
         at = seen[part[seen]]
         if len(at):
-            ax.add_collection(LineCollection(np.stack([xy[i[at]], xy[j[at]]], axis=1), colors=colour, linestyles=line,
+            ends = list(np.stack([xy[i[at]], xy[j[at]]], axis=1))
+            ax.add_collection(LineCollection(ends, colors=colour, linestyles=line, alpha=0.7,
                                              linewidths=np.minimum(wide[at], 2.2), zorder=1 if colour == GREY else 2,
-                                             alpha=0.7, rasterized=len(at) > VECTOR))
+                                             rasterized=len(at) > VECTOR))
             marks.append(Line2D([], [], color=colour, ls=line, lw=1.6, label=words))
     marks += ax.plot(*xy.T, "o", ms=3.0 if len(xy) <= 300 else 1.6, color=INK, zorder=3, label="row", ls="",
                      rasterized=len(xy) > VECTOR)
@@ -99,10 +101,10 @@ def _draw_heights(ax: Axes, xy: Array, height: Array, i: NDArray[np.intp], j: ND
     if len(height) != len(xy):
         raise error("LD210", option="draw", value=f"{len(height)} numbers", allowed=f"{len(xy)}, one a row")
     some = spread_out(len(i), EDGES)
-    ax.add_collection(LineCollection(np.stack([xy[i[some]], xy[j[some]]], axis=1), colors=GREY, linewidths=0.3,
+    ax.add_collection(LineCollection(list(np.stack([xy[i[some]], xy[j[some]]], axis=1)), colors=GREY, linewidths=0.3,
                                      alpha=0.4, zorder=1, rasterized=len(some) > VECTOR))
     top = float(np.abs(height).max(initial=0.0)) or 1.0
-    dots = ax.scatter(*xy.T, c=height, cmap=DIVERGING, vmin=-top, vmax=top, s=26 if len(xy) <= 300 else 12,
+    dots = ax.scatter(xy[:, 0], xy[:, 1], c=height, cmap=DIVERGING, vmin=-top, vmax=top, s=26 if len(xy) <= 300 else 12,
                       edgecolors=GREY, linewidths=0.4, zorder=3, rasterized=len(xy) > VECTOR)
     figure = ax.get_figure(root=True)
     assert figure is not None
