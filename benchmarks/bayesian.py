@@ -44,7 +44,7 @@ def gaps() -> str:
     runs = contest(entries, CORES)
     ratio = runs.get("vbpca-py, defaults", runs["lowdim"]).seconds / runs["lowdim"].seconds
     return "\n\n".join([
-        f"### Bayesian PCA, at most {ASKED} axes of which {TRUE} are true, {len(t.seen)} x 50, 20% gaps ({CORES} threads)",
+        f"### Bayesian PCA, at most {ASKED} axes ({TRUE} true), {len(t.seen)} x 50, 20% gaps ({CORES} threads)",
         f"vbpca-py takes **{ratio:.0f}x** lowdim's time (target 10x).",
         times(runs, hidden_cells_rmse=t.error, log_likelihood=lambda a: log_likelihood(t.seen, a))])
 

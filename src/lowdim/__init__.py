@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # so that editors and type checkers know what the lazy names 
     from lowdim.math.rotate import procrustes, rotate
     from lowdim.models.autoencoder import Autoencoder
     from lowdim.models.bayesian import BayesianPCA
+    from lowdim.models.bayesian_gplvm import BayesianGPLVM
     from lowdim.models.cca import CCA
     from lowdim.models.density_network import DensityNetwork
     from lowdim.models.discriminant import LinearDiscriminant
@@ -44,6 +45,7 @@ if TYPE_CHECKING:  # so that editors and type checkers know what the lazy names 
     from lowdim.models.medoids import KMedoids
     from lowdim.models.mixture import Mixture
     from lowdim.models.mixture_presets import MixtureOfFA, MixtureOfPPCA
+    from lowdim.models.nonlinear_fa import NonlinearFactorAnalysis
     from lowdim.models.pca import PCA
     from lowdim.models.ratings import MatrixFactorization
     from lowdim.models.robust_mds import robust_map
@@ -62,8 +64,10 @@ _HOMES = {
     "FactorAnalysis": "models.factor_analysis",
     "BayesianPCA": "models.bayesian",
     "DualPPCA": "models.dual",
+    "BayesianGPLVM": "models.bayesian_gplvm",
     "GPLVM": "models.gplvm",
     "GTM": "models.gtm",
+    "NonlinearFactorAnalysis": "models.nonlinear_fa",
     "DensityNetwork": "models.density_network",
     "Autoencoder": "models.autoencoder",
     "CCA": "models.cca",
@@ -119,6 +123,7 @@ __all__ = [
     "PCA",
     "PPCA",
     "Autoencoder",
+    "BayesianGPLVM",
     "BayesianPCA",
     "ClassicalMDS",
     "DensityNetwork",
@@ -139,6 +144,7 @@ __all__ = [
     "MixtureOfFA",
     "MixtureOfPPCA",
     "Moments",
+    "NonlinearFactorAnalysis",
     "ProbabilisticPCA",
     "Run",
     "VarianceSelector",

@@ -80,8 +80,9 @@ MODELS: dict[str, Entry] = {
                    "a part must be a density that takes weighted rows with gaps",
                    "ProbabilisticPCA(q), FactorAnalysis(q), 'full', 'tied', 'diag' or 'spherical'"),
     "LD251": Entry(ModelWarning, "{model}: component {which} is held up by the covariance floor, {floor:g} of the "
-                   "variances about the starting centres; it has about {rows} rows", "it collapsed on few or equal rows, or its columns "
-                   "depend on each other; densities are stated with this floor",
+                   "variances about the starting centres; it has about {rows} rows",
+                   "it collapsed on few or equal rows, or its columns depend on each other; densities are stated with "
+                   "this floor",
                    "fewer components, a simpler covariance, or a higher floor"),
     "LD252": Entry(ModelWarning, "{model}: component {which} is empty ({count} of them hold less than half a row)",
                    "there are more components than groups of rows", "fewer components"),
@@ -154,7 +155,8 @@ MODELS: dict[str, Entry] = {
     "LD292": Entry(TableWarning, "No shared structure was found; the methods are compared with 1 dimension",
                    "a map of noise keeps nothing that can be relied on", "choose a number yourself: dims=2 (--dims 2)"),
     "LD293": Entry(TableError, "{n} rows and {d} columns are too few to hide cells and compare what fills them",
-                   "every repeat hides a tenth of the cells, of columns with at least 5", "add rows, or compare by eye"),
+                   "every repeat hides a tenth of the cells, of columns with at least 5",
+                   "add rows, or compare by eye"),
     "LD295": Entry(TableWarning, "The map is judged on {rows} of {n} rows, evenly spread",
                    "all pairs of rows are compared", ""),
     "LD296": Entry(TableError, "There are {got} {what}, but {want} rows in the table",
@@ -274,4 +276,7 @@ MODELS: dict[str, Entry] = {
     "LD480": Entry(ModelWarning, "Training ran away to a value of {value} after {epochs} epochs; epoch {best} is kept",
                    "the weights found later do worse on the rows that are watched",
                    "a smaller learning_rate, a larger batch_size, or batch_size=None (L-BFGS)"),
+    "LD481": Entry(ModelWarning, "The noise variance reached its floor, {floor:.3g}",
+                   "the network passes through the rows: it has as many units as there are rows, or rows are equal",
+                   "fewer hidden units, or a larger weight_prior"),
 }

@@ -34,7 +34,8 @@ import lowdim
 from lowdim.data.arrays import as_source
 warnings.simplefilter("ignore")
 kind, q, tiny, path = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
-make = {"pca": lowdim.PCA, "ppca": lowdim.PPCA, "fa": lowdim.FactorAnalysis, "dual": lowdim.DualPPCA, "bpca": lowdim.BayesianPCA,
+make = {"pca": lowdim.PCA, "ppca": lowdim.PPCA, "fa": lowdim.FactorAnalysis, "dual": lowdim.DualPPCA,
+        "bpca": lowdim.BayesianPCA,
         "qr": lambda q: lowdim.PCA(q, solver="qr"), "krylov": lambda q: lowdim.PCA(q, solver="krylov")}[kind]
 def opened(path):
     return np.load(path, mmap_mode="r") if path.endswith(".map.npy") else path
@@ -73,7 +74,8 @@ class Trial(NamedTuple):
 
 
 SMALL = (Trial("ppca", 5, 40_000, 50, 0.1, "parquet"), Trial("pca", 5, 40_000, 50, 0.0, "map.npy"),
-         Trial("fa", 3, 40_000, 50, 0.1, "csv"), Trial("krylov", 5, 3_000, 1_500, 0.0, "map.npy"))
+         Trial("fa", 3, 40_000, 50, 0.1, "csv"), Trial("bpca", 10, 40_000, 50, 0.1, "parquet"),
+         Trial("krylov", 5, 3_000, 1_500, 0.0, "map.npy"))
 LARGE = (
     *(Trial(model, 5, 400_000, 20, gaps, ending) for ending in ("map.npy", "parquet", "csv", "npy")
       for model, gaps in (("pca", 0.0), ("ppca", 0.0), ("ppca", 0.1))),

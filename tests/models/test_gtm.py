@@ -49,7 +49,8 @@ def test_slopes_by_finite_differences():
 def test_magnification_and_stretch_by_finite_differences():
     fit, h = GTM(2, grid=8, basis=4).fit(arc()), 1e-6
     Z = np.random.default_rng(0).uniform(-0.9, 0.9, (6, 2))
-    J = np.stack([(fit.inverse_transform(Z + h * e) - fit.inverse_transform(Z - h * e)) / (2 * h) for e in np.eye(2)], 1)
+    ends = [(fit.inverse_transform(Z + h * e), fit.inverse_transform(Z - h * e)) for e in np.eye(2)]
+    J = np.stack([(one - other) / (2 * h) for one, other in ends], axis=1)
     values = np.linalg.svd(J, compute_uv=False)
     assert fit.magnification(Z) == pytest.approx(values.prod(axis=1), rel=1e-6)
     assert fit.stretch(Z) == pytest.approx(values[:, 0] / values[:, 1], rel=1e-6)

@@ -160,11 +160,10 @@ class GPLVM(LatentModel):
         if kernel_names(self.kernel) == "linear" and mask is None and not self.back_constraints:
             return self._closed(Y, mu)
         if mask is not None:
-            held = mask & (np.random.default_rng([seed_of(self.random_state), 72]).random(mask.shape) < HELD)
-            less, hidden = mask & ~held, np.argwhere(held)
-            if less.any(axis=0).all() and len(hidden):
+            less, held = self._held(mask)
+            if held.any():
                 fit = self._climb(np.where(less, Y, 0.0), less, mu, begin, run)
-                widen, begin = self._needed(fit.params, Y, held), fit.stats[0]
+                widen, begin = self._needed(fit.params, Y, less, held), fit.stats[0]
         best: Fit | None = None
         for i in range(int(self.n_init)):
             fit = self._climb(Y, mask, mu, begin if i == 0 else self._shaken(begin, Y.shape[0], i), run)
@@ -173,6 +172,12 @@ class GPLVM(LatentModel):
                 break
         assert best is not None
         return best._replace(params=best.params._replace(widen=widen))
+
+    def _held(self, mask: Mask) -> tuple[Mask, Mask]:
+        """The seen cells without those held back, and these; none where a column would be left empty."""
+        held = mask & (np.random.default_rng([seed_of(self.random_state), 72]).random(mask.shape) < HELD)
+        less = mask & ~held
+        return (less, held) if less.any(axis=0).all() else (mask, np.zeros_like(mask))
 
     def _begin(self, X: Array, Y: Array, mask: Mask | None) -> Array:
         """Where a climb starts: places (or their weights), and the kernel's numbers."""
@@ -199,7 +204,7 @@ class GPLVM(LatentModel):
             start[: n * q] = np.linalg.solve(back + BACK_RIDGE * np.eye(n), problem.split(begin)[0]).ravel()
         surface = Surface(problem)
         with Monitor(run, type(self).__name__, -1.0, self.max_iter) as monitor:
-            peak = climb(surface, np.clip(start, low, high), partial(_heard, monitor), bounds=(low, high),
+            peak = climb(surface, np.clip(start, low, high), partial(heard, monitor), bounds=(low, high),
                          max_iter=self.max_iter, tol=self.tol)
         stopped = monitor.reason in ("interrupted", "stopped by the callback")
         reason = monitor.reason if stopped else peak.reason
@@ -239,10 +244,10 @@ class GPLVM(LatentModel):
         params = self._settled(problem, vector, Y, None, mu, surface.rung, 0.0)
         return Fit(params, (vector, problem), value, (value,), 1, True, "closed form", "SVD")
 
-    def _needed(self, params: Places, Y: Array, held: Mask) -> float:
+    def _needed(self, params: Any, Y: Array, less: Mask, held: Mask) -> float:
         """What the standard deviations of cells held back must be multiplied by, so that 90 % intervals hold 90 %."""
         rows = np.flatnonzero(held.any(axis=1))
-        block = Block(np.where(params.seen[rows], Y[rows] + params.mu, 0.0), params.seen[rows])
+        block = Block(np.where(less[rows], Y[rows] + params.mu, 0.0), less[rows])
         cells = self._decode(params, self._posterior(params, block))
         off = np.abs(Y[rows] + params.mu - cells.mean) / np.sqrt(cells.var + cells.noise)
         return float(np.clip(np.quantile(off[held[rows]], 0.9) / NORMAL_90, 0.2, 5.0))
@@ -362,7 +367,7 @@ class GPLVM(LatentModel):
                     min(150, passes))
 
 
-def _heard(monitor: Monitor, x: Array, value: float) -> bool:
+def heard(monitor: Monitor, x: Array, value: float) -> bool:
     monitor.see(None, None, value, True)
     return monitor.reason in ("interrupted", "stopped by the callback")
 
