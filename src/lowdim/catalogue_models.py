@@ -36,7 +36,7 @@ MODELS: dict[str, Entry] = {
     "LD202": Entry(ModelWarning, "The noise variance reached its floor, {floor:.3g}",
                    "{q} dimensions reproduce the table exactly (rank {rank}), so nothing is left to call noise; "
                    "densities are stated with this floor", "fewer n_components (--dims)"),
-    "LD203": Entry(ModelWarning, "Components {first} to {last} have equal variance",
+    "LD203": Entry(ModelWarning, "Components {first} to {last} have equal variance{more}",
                    "their plane is determined, their directions in it are not", "read them together"),
     "LD204": Entry(ModelWarning, "Heywood case: the uniqueness of '{column}' is on its bound, {bound}",
                    "the factors explain this column (almost) completely, which is rarely believable",

@@ -81,7 +81,7 @@ METHODS = {m.name: m for m in (
     Method("dual", "dual PPCA", "DualPPCA", _q, no_density="no density"),
     Method("ica", "ICA", "ICA", _seeded, no_gaps="no gaps", no_density="no density",
            no_uncertainty="no noise", axes=True),
-    Method("gtm", "GTM", "GTM", _sheet, most_axes=2),
+    Method("gtm", "GTM", "GTM", _sheet, axes=True, most_axes=2),  # its sheet is bent: decoded, it is no map
     _spectral("mds", "classical MDS", "ClassicalMDS", 1000),
     _spectral("kpca", "kernel PCA", "KernelPCA", 1000, options=_seeded, no_decoder=""),  # by pre-images
     _spectral("isomap", "Isomap", "Isomap", 1000),

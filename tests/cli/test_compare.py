@@ -28,6 +28,20 @@ def test_compare_tells_each_method_as_it_ends(lowdim, made):
     assert "[ok] ppca" in said.err and "[ok] random" in said.err
 
 
+def test_compare_judges_coordinates_made_elsewhere(lowdim, made, tmp_path):
+    rows = (made / "small.csv").read_text().splitlines()[1:]
+    (tmp_path / "xy.csv").write_text("x,y\n" + "\n".join(f"{i % 7},{i * 0.1}" for i in range(len(rows))) + "\n")
+    asked = ("compare", made / "small.csv", "-m", "mds", "--dims", "2", "--quiet", "--map", tmp_path / "xy.csv")
+    said = lowdim(*asked)
+    assert said.code == 0 and "3 methods and 1 map made elsewhere" in said.out and "\nxy.csv " in said.out
+    assert "– (coordinates only)" in said.out and "\nxy.csv (2 axes, made elsewhere) keeps " in said.out
+    told = json.loads(lowdim(*asked, "--json").out)["rows"][-1]
+    assert told["measures"]["trust"]["values"] and told["measures"]["rmse"]["why"] == "coordinates only"
+    (tmp_path / "xy.csv").write_text("x,y\n1,2\n")
+    said = lowdim(*asked)
+    assert said.code == 4 and f"1 lines in xy.csv, but {len(rows)} rows" in said.err
+
+
 def test_compare_refuses_before_it_works(lowdim, made):
     said = lowdim("compare", made / "small.csv", "-m", "ppca,tsne")
     assert said.code == 2 and "LD290" in said.err and "use one of pca, ppca, fa" in said.err

@@ -43,12 +43,23 @@ def test_scores_are_those_of_the_estimator_in_units_of_each_spread(lowdim, tmp_p
 
 def test_new_rows_land_where_the_old_ones_did(lowdim, tmp_path):
     path, _, _ = made(tmp_path, gaps=0.1)
-    for name in ("bpca", "gmm"):
+    for name in ("bpca", "gmm", "gtm"):
         folder = tmp_path / f"{name}.run"
         assert lowdim("fit", path, "--method", name, "-o", folder).code == 0
         said = lowdim("apply", folder, path, "-o", tmp_path / "new.csv")
         assert said.code == 0 and "80 rows placed" in said.out
         assert (tmp_path / "new.csv").read_bytes() == (folder / "scores.csv").read_bytes()
+
+
+def test_a_spectral_map_is_fitted_saved_and_takes_new_rows(lowdim, tmp_path):
+    path, _, _ = made(tmp_path)
+    folder = tmp_path / "i.run"
+    said = lowdim("fit", path, "-m", "isomap", "--dims", 2, "-o", folder)
+    assert said.code == 0 and "Isomap of 80 rows x 5 columns: 2 axes." in said.out
+    assert lowdim("apply", folder, path, "-o", tmp_path / "new.csv").code == 0
+    old, new = (np.loadtxt(p, delimiter=",", skiprows=1)[:, 1:] for p in (folder / "scores.csv", tmp_path / "new.csv"))
+    assert new == pytest.approx(old, abs=1e-8)
+    assert lowdim("compare", path, "-m", "mds", "--dims", 2, "--quiet", "--map", folder / "scores.csv").code == 0
 
 
 def test_evidence_finds_the_groups(lowdim, tmp_path):

@@ -69,7 +69,7 @@ def test_precision_and_covariance_belong_together(name):
     LK = H @ L @ H @ K @ H
     assert np.abs(LK @ LK - LK).max() < 1e-5  # a projection on the directions that have variance
     assert LK.trace() == pytest.approx(round(LK.trace()), abs=1e-6)
-    D = model.implied_distances()
+    D = model.implied_squared_distances()
     full = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     if np.linalg.eigvalsh(full)[0] > -1e-9 * full.trace():
         assert np.abs(np.add.outer(np.diag(K), np.diag(K)) - 2 * K - D).max() < 1e-7 * D.max()
@@ -82,7 +82,7 @@ def test_draws_have_the_covariance_of_the_field(name):
     model = clone(MODELS[name]).fit(bent())
     draws = model.sample_field(4000, random_state=0)
     D = ((draws[:, None, :] - draws[None, :, :]) ** 2).mean(axis=2)
-    want = model.implied_distances()
+    want = model.implied_squared_distances()
     seen = want > 1e-6 * want.max()
     ratio = D[seen] / want[seen]
     assert abs(ratio.mean() - 1) < 0.02
@@ -115,7 +115,7 @@ def test_repeated_rows_move_together():
     draws = model.sample_field(5, random_state=0)
     assert draws.shape == (34, 5)
     assert draws[30:] == pytest.approx(draws[:4], abs=1e-9)
-    assert model.implied_distances()[0, 30] == pytest.approx(0.0, abs=1e-12)
+    assert model.implied_squared_distances()[0, 30] == pytest.approx(0.0, abs=1e-12)
     assert np.isfinite(model.field_score(X))
     assert model.covariance_.shape == (30, 30)
 
@@ -130,7 +130,7 @@ def test_implied_distances_are_resistances(graph, want):
     W = W + W.T
     apart = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
     model = LaplacianEigenmaps(2, metric="graph").fit(W)
-    assert model.implied_distances() == pytest.approx(want(apart, n), abs=1e-9)
+    assert model.implied_squared_distances() == pytest.approx(want(apart, n), abs=1e-9)
 
 
 def test_a_field_of_loose_pieces_is_finite():

@@ -35,6 +35,7 @@ from lowdim import (
     MaximumVarianceUnfolding,
     Mixture,
     MixtureOfPPCA,
+    NonlinearFactorAnalysis,
     ProbabilisticPCA,
     VarianceSelector,
 )
@@ -54,6 +55,7 @@ MODELS = {"PCA()": PCA(), "PCA(2)": PCA(2), "PPCA(1)": PPCA(1), "PPCA()": PPCA()
           "MVU()": MaximumVarianceUnfolding(), "MVU(landmarks)": MaximumVarianceUnfolding(n_landmarks=15),
           "MEU()": MaximumEntropyUnfolding(), "MEU(free)": MaximumEntropyUnfolding(multipliers="free"),
           "DensityNetwork(1)": DensityNetwork(1, n_samples=12, hidden=3, max_iter=5),
+          "NonlinearFactorAnalysis(1)": NonlinearFactorAnalysis(1, hidden=3, max_iter=4),
           "Autoencoder(1)": Autoencoder(1, hidden=(4,), max_iter=30), "Autoencoder(())": Autoencoder(1, hidden=()),
           "VarianceSelector(1)": VarianceSelector(1)}
 # check -> why it is expected to fail: each contradicts something lowdim promises

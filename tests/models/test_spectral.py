@@ -473,7 +473,7 @@ def test_every_map_is_a_random_field(name):
         assert np.abs(H @ K @ L @ K @ H - H @ K @ H).max() <= 1e-6 * np.abs(K).max()
     draws = fitted.sample_field(4000, random_state=0)
     assert draws.shape == (40, 4000)
-    implied = fitted.implied_distances()
+    implied = fitted.implied_squared_distances()
     seen = ((draws[0] - draws[7]) ** 2).mean()
     assert seen == pytest.approx(implied[0, 7], rel=6 * np.sqrt(2 / 4000))
     assert np.isfinite(fitted.field_score(X))
@@ -493,7 +493,7 @@ def test_the_field_of_equal_rows(name):
     X = np.r_[TABLES["plain"], TABLES["plain"][:5]]
     fitted = model(name).fit(X)
     assert fitted.covariance_.shape == (40, 40)
-    D = fitted.implied_distances()
+    D = fitted.implied_squared_distances()
     assert D.shape == (45, 45)
     assert np.abs(D[40:] - D[:5]).max() <= 1e-9 * D.max()
     assert fitted.sample_field(3).shape == (45, 3)

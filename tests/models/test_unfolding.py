@@ -116,7 +116,7 @@ def test_positive_springs_are_the_best():
     assert model.objective_ > best - 1e-6
     assert model.kkt_ <= 1e-8
     i, j = model.edges_.T
-    d, expected = ((Y[i] - Y[j]) ** 2).mean(axis=1), model.implied_distances()[i, j]
+    d, expected = ((Y[i] - Y[j]) ** 2).mean(axis=1), model.implied_squared_distances()[i, j]
     used = model.multipliers_ > 0
     assert expected[used] == pytest.approx(d[used], rel=1e-7)
     assert (expected[~used] <= d[~used] * (1 + 1e-9)).all()
@@ -128,7 +128,7 @@ def test_free_springs_meet_every_distance():
     model = MaximumEntropyUnfolding(2, n_neighbors=5, multipliers="free").fit(Y)
     i, j = model.edges_.T
     d = ((Y[i] - Y[j]) ** 2).mean(axis=1)
-    assert model.implied_distances()[i, j] == pytest.approx(d + 2 * model.eps_, rel=1e-7)
+    assert model.implied_squared_distances()[i, j] == pytest.approx(d + 2 * model.eps_, rel=1e-7)
     assert model.objective_ > MaximumEntropyUnfolding(2, n_neighbors=5).fit(Y).objective_
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowdim import GPLVM, PCA, PPCA
+from lowdim import GPLVM, PCA, PPCA, BayesianGPLVM
 from tests.conftest import need
 from tests.references.tables import neighbour_errors, oil
 
@@ -21,7 +21,8 @@ def gains(seeds):
     found = []
     for seed in seeds:
         X, label = subset(seed)
-        found.append((neighbour_errors(PCA(2).fit_transform(X), label), neighbour_errors(GPLVM(2).fit(X).embedding_, label)))
+        maps = PCA(2).fit_transform(X), GPLVM(2).fit(X).embedding_
+        found.append([neighbour_errors(Z, label) for Z in maps])
     return np.array(found)
 
 
@@ -52,11 +53,11 @@ def filled(X, hidden, tol):
     return np.sqrt(np.mean(off**2)), linear, (off <= HALF * std[hidden]).mean()
 
 
-def test_gaps_in_150_rows_of_oil():
-    X, _ = subset(0, 150)
-    ours, linear, held = filled(X, np.random.default_rng(0).random(X.shape) < 0.2, 0.2)
-    assert ours < linear
-    assert 0.8 <= held <= 0.98  # of 360 cells, calibrated on 70
+def test_gaps_in_250_rows_of_oil():
+    X, _ = subset(0, 250)
+    ours, linear, held = filled(X, np.random.default_rng(0).random(X.shape) < 0.3, 2.0)
+    assert ours < linear  # places fitted to few rows follow their noise: the margin comes with a thousand
+    assert 0.83 <= held <= 0.96  # of 900 cells, calibrated on 315: either share is known to 1 or 2 %
 
 
 @pytest.mark.drill
@@ -66,3 +67,13 @@ def test_gaps_in_oil(seed):
     ours, linear, held = filled(X, np.random.default_rng(seed).random(X.shape) < 0.3, 1.0)
     assert ours <= 0.85 * linear
     assert 0.88 <= held <= 0.93
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("seed", range(2))
+def test_bayesian_on_oil(seed):
+    X, label = oil(need("oil_flow"))
+    model = BayesianGPLVM(10, random_state=seed, tol=0.2).fit(X)
+    assert 2 <= model.kept_ <= 4
+    assert neighbour_errors(model.embedding_[:, :2], label) <= 6
+    assert neighbour_errors(model.embedding_[:, : model.kept_], label) <= 2

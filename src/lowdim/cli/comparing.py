@@ -30,13 +30,19 @@ def compare_command(file: str, methods: str, dims: int | str, clusters: int, see
     from lowdim.judge.compare import compare, names_of
     from lowdim.judge.coordinates import read_map
 
-    names_of(methods)  # before the table is read: a name mistyped costs nothing
+    names = names_of(methods)  # before the table is read: a name mistyped costs nothing
     table = open_table(file, reading(given))
     places = {name: read_map(path, table) for name, path in zip(map_names(maps), maps, strict=True)}
     with Interrupts() as interrupts, Stages(said().quiet, interrupts) as stages:
-        stages.now = "compare"
+        stages.now = names[0]
+
+        def told(name: str, title: str) -> bool:
+            stop = bool(stages(name, title))
+            stages.now = names[min(names.index(name) + 1, len(names) - 1)]  # what is under way
+            return stop
+
         found = compare(table, methods, dims=dims, clusters=clusters, seeds=seeds, random_state=seed, budget=budget,
-                        maps=places, tell=lambda name, title: bool(stages(name, title)))
+                        maps=places, tell=told)
     if as_json:
         rows = [{**row._asdict(), "measures": {key: {"mean": m.mean, "spread": m.spread, "values": m.values,
                                                      "why": m.why, "best": m.best}
@@ -48,10 +54,10 @@ def compare_command(file: str, methods: str, dims: int | str, clusters: int, see
 
 
 def map_names(paths: tuple[str, ...]) -> list[str]:
-    """Files by their names, or by their whole paths where two are called the same."""
+    """Files by their names, a run's scores with the run's, or whole paths where two are called the same."""
     from pathlib import PurePath
 
-    names = [PurePath(path).name for path in paths]
+    names = ["/".join(PurePath(path).parts[-2 if PurePath(path).name == "scores.csv" else -1:]) for path in paths]
     return [path if names.count(name) > 1 else name for name, path in zip(names, paths, strict=True)]
 
 

@@ -25,6 +25,9 @@ METHODS = (
     ("What tells known classes apart?", "LinearDiscriminant", "lowdim.LinearDiscriminant(k).fit(X, y)"),
     ("Which columns vary most?", "VarianceSelector", "lowdim.VarianceSelector(k).fit(X)"),
     ("Ratings of items by users?", "MatrixFactorization", "lowdim.MatrixFactorization(k).fit(triples)"),
+    ("A bent surface behind the columns?", "GTM", "lowdim fit FILE -m gtm"),
+    ("A map that keeps neighbours?", "Isomap, KernelPCA, ...", "lowdim fit FILE -m isomap"),
+    ("How good is a map made elsewhere?", "", "lowdim compare FILE --map xy.csv"),
     ("Which of these, for this table?", "", "lowdim compare FILE"))
 
 

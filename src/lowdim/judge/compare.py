@@ -25,7 +25,7 @@ from lowdim.judge.coordinates import read_map
 from lowdim.judge.dimensions import choose_dimension
 from lowdim.judge.heldout import deal
 from lowdim.judge.maps import floors, shares_true, typical
-from lowdim.judge.neighbours import NEAR, distances, kept, order, rank_agreement
+from lowdim.judge.neighbours import NEAR, distances, kept, order, overlap, rank_agreement, steadiness
 from lowdim.messages import LowdimError, LowdimWarning, error, warn
 from lowdim.methods import ALWAYS, METHODS, Method, available
 from lowdim.models.base import seed_of
@@ -126,12 +126,13 @@ def compare(table: Any, methods: str | Iterable[str] = USUAL, *, dims: int | str
     Columns of the result: hidden cells, log density a cell (density models; nats, columns of unit variance) and root
     mean squared error in standard deviations; neighbours, the share of each row's 10 nearest that stay so on the
     map, and the area under that curve (0 = chance, 1 = all); distances, Spearman's correlation of all distances;
-    trust, the trustworthiness of those 10 (Venna and Kaski);
-    stability, the share of the 10 nearest that stay when other cells are hidden and another seed is drawn. Distances
+    trust, the trustworthiness of those 10 (Venna and Kaski); stability, the share of the 10 nearest that stay when
+    other cells are hidden and another seed is drawn. Distances
     on a map are those of the decoded positions, so that the length of an axis is what it moves in the table (ICA: of
-    the sources themselves, which are what it is for; spectral methods: of the places); those of rows with gaps are
-    over the cells both have. A method that needs every cell gets those that are not there from probabilistic PCA.
-    `maps` are coordinates made elsewhere, by name: an array or a file with a line for each row.
+    the sources themselves, which are what it is for; GTM and spectral methods: of the places, as what one sees is no
+    flat piece of the table); those of rows with gaps are over the cells both have. A method that needs every cell gets
+    those that are not there from probabilistic PCA. `maps` are coordinates made elsewhere, by name: an array or a file
+    with a line for each row.
 
     >>> from lowdim.datasets import load_demo
     >>> found = compare(load_demo("gaussian").X, "ppca", dims=3)
@@ -364,19 +365,6 @@ def missing(method: Method, key: str) -> str:
     if key in ("density", "rmse"):
         return method.no_gaps or method.no_density or "not measured"
     return method.no_map or "not measured"
-
-
-def overlap(a: NDArray[np.intp], b: NDArray[np.intp]) -> float:
-    """The mean share of each row's nearest rows that two maps have in common."""
-    return float((a[:, :, None] == b[:, None, :]).any(axis=2).mean()) if a.size else 1.0
-
-
-def steadiness(near: list[NDArray[np.intp]]) -> list[float]:
-    """For each repeat, what its map has in common with those of the others."""
-    if len(near) < 2:
-        return []
-    shared = np.array([[overlap(a, b) for b in near] for a in near])
-    return [float((row.sum() - row[i]) / (len(row) - 1)) for i, row in enumerate(shared)]
 
 
 def common(a: Tried, b: Tried) -> float:

@@ -164,7 +164,8 @@ def density(rows: Sequence[Compared]) -> str:
 
 def agreeing(found: Comparison, fill: list[Compared], groups: list[Compared]) -> list[str]:
     """How much the maps of the first choices have in common, or of the first and PCA."""
-    maps = (*fill[:1], *groups[:1], *fill, *groups, *ranking(found.rows, BY_KEY["neighbours"]))
+    rows = [row for row in found.rows if row.method in METHODS]
+    maps = (*fill[:1], *groups[:1], *fill, *groups, *ranking(rows, BY_KEY["neighbours"]))
     shown = list(dict.fromkeys(row.method for row in maps if row.measures["neighbours"].values))[:2]
     share = found.agreement.get(" ".join(shown), found.agreement.get(" ".join(reversed(shown))))
     if share is None or len(shown) < 2:

@@ -93,3 +93,16 @@ def rank_agreement(D: Array, E: Array) -> float:
     a, b = a - a.mean(), b - b.mean()
     size = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / size if size > 0.0 else 0.0
+
+
+def overlap(a: NDArray[np.intp], b: NDArray[np.intp]) -> float:
+    """The mean share of each row's nearest rows that two maps have in common."""
+    return float((a[:, :, None] == b[:, None, :]).any(axis=2).mean()) if a.size else 1.0
+
+
+def steadiness(near: list[NDArray[np.intp]]) -> list[float]:
+    """For each repeat, what its map has in common with those of the others."""
+    if len(near) < 2:
+        return []
+    shared = np.array([[overlap(a, b) for b in near] for a in near])
+    return [float((row.sum() - row[i]) / (len(row) - 1)) for i, row in enumerate(shared)]

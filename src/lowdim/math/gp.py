@@ -284,11 +284,16 @@ class Decoder(NamedTuple):
         """Mean and variance (without noise) of every cell at places Z, m x d each, and the kernel's parts there."""
         mats = self.kernel.cross(Z, self.X)
         K = np.asarray(sum(mats))
-        own, var = self.kernel.diagonal(Z), np.empty((len(Z), self.alpha.shape[1]))
+        return K @ self.alpha, self._variance(Z, K)[0], mats
+
+    def _variance(self, Z: Array, K: Array) -> tuple[Array, list[Array]]:
+        """Of every cell, and k K^-1 of each group of columns."""
+        own, var, solved = self.kernel.diagonal(Z), np.empty((len(Z), self.alpha.shape[1])), []
         for rows, columns, inverse in self.groups:
             k = K if rows is None else K[:, rows]
-            var[:, columns] = (own - np.einsum("mn,mn->m", k @ inverse, k))[:, None]
-        return K @ self.alpha, np.maximum(var, 1e-12 * own[:, None]), mats
+            solved.append(k @ inverse)
+            var[:, columns] = (own - np.einsum("mn,mn->m", solved[-1], k))[:, None]
+        return np.maximum(var, 1e-12 * own[:, None]), solved
 
     def slopes(self, Z: Array, mats: list[Array]) -> Array:
         """d mean / d z, m x q x d."""
@@ -297,16 +302,16 @@ class Decoder(NamedTuple):
 
     def density(self, Z: Array, y: Array, seen: NDArray[np.bool_]) -> tuple[Array, Array]:
         """log p(y | z) of the seen cells of each row at its own place, and its slope."""
-        mean, var, mats = self.at(Z)
-        v = var + self.kernel.noise
+        mats = self.kernel.cross(Z, self.X)
+        K = np.asarray(sum(mats))
+        var, solved = self._variance(Z, K)
+        mean, v = K @ self.alpha, var + self.kernel.noise
         rest = np.where(seen, y - mean, 0.0)
         value = -0.5 * np.where(seen, rest**2 / v + np.log(v) + LOG_TWO_PI, 0.0).sum(axis=1)
         dv = 0.5 * np.where(seen, rest**2 / v**2 - 1.0 / v, 0.0)
         R = (rest / v) @ self.alpha.T
-        K = np.asarray(sum(mats))
-        for rows, columns, inverse in self.groups:
-            at = slice(None) if rows is None else rows
-            R[:, at] -= 2.0 * dv[:, columns].sum(axis=1)[:, None] * (K[:, at] @ inverse)
+        for (rows, columns, _), kept in zip(self.groups, solved, strict=True):
+            R[:, slice(None) if rows is None else rows] -= 2.0 * dv[:, columns].sum(axis=1)[:, None] * kept
         slope = np.stack([np.einsum("mn,mn->m", R, self.kernel.slopes(Z, self.X, mats, a))
                           for a in range(Z.shape[1])], axis=1)
         return value, slope + dv.sum(axis=1)[:, None] * self.kernel.own_slopes(Z)

@@ -167,7 +167,8 @@ def _group(p: Blurred, K: Array, logdet: float, Ki: Array, packed: Array, P: Arr
     value = 0.5 * d * (n * (np.log(b) - LOG_TWO_PI) + logdet - made.logdet - b * (n * p.v - over)) + 0.5 * b**2 * fit
     dpsi2 = 0.5 * b * d * (Ki - A) - 0.5 * b**3 * CC
     dK = 0.5 * d * (Ki - A - b * KP @ Ki) - 0.5 * b**2 * CC
-    dbeta = 0.5 * d * (n / b - float((A * psi2).sum()) - n * p.v + over) + b * fit - 0.5 * b**2 * float((CC * psi2).sum())
+    dbeta = 0.5 * d * (n / b - float((A * psi2).sum()) - n * p.v + over) + b * fit
+    dbeta -= 0.5 * b**2 * float((CC * psi2).sum())
     return _Part(value, dK, b**2 * C, dpsi2, dbeta), Given(A, C)
 
 

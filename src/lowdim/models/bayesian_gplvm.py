@@ -101,8 +101,7 @@ class BayesianGPLVM(GPLVM):
         "n_components": COUNT, "n_inducing": COUNT, "tol": POSITIVE, "max_iter": COUNT,
         "random_state": Rule(is_seed, SEED_WORDS), "n_init": COUNT}
     _laws_broken: ClassVar[dict[str, str]] = {
-        **GPLVM._laws_broken, "any_tile": "its start is a singular decomposition of the whole table",
-        "score_is_objective": "the objective is a bound for all rows together"}
+        **GPLVM._laws_broken, "score_is_objective": "the objective is a bound for all rows together"}
     init: Any = "pca"
     back_constraints = False
 

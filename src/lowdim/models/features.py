@@ -58,15 +58,16 @@ def gaussian_matrix(X: Array, gamma: float, *, half: bool = False) -> Array:
     narrow = not float(a.max(initial=0.0)) <= PRODUCTS
     one, root = np.ones(n), np.sqrt(2.0) * np.sqrt(gamma)
     left, right = np.column_stack([root * X, -a, one]), np.column_stack([root * X, one, -a])
-    for i in range(0, n, STRIP):
-        end = min(i + STRIP, n) if half else n
-        part = K[i: i + STRIP, :end]
-        if narrow:
-            part[...] = similarities(kernel, X[i: i + STRIP], X[:end])
-            continue
-        np.matmul(left[i: i + STRIP], right[:end].T, out=part)
-        np.minimum(part, 0.0, out=part)
-        np.exp(part, out=part)
+    with one_blas_thread():  # strips are thin: threads would wait for each other more than they work
+        for i in range(0, n, STRIP):
+            end = min(i + STRIP, n) if half else n
+            part = K[i: i + STRIP, :end]
+            if narrow:
+                part[...] = similarities(kernel, X[i: i + STRIP], X[:end])
+                continue
+            np.matmul(left[i: i + STRIP], right[:end].T, out=part)
+            np.minimum(part, 0.0, out=part)
+            np.exp(part, out=part)
     np.fill_diagonal(K, 1.0)
     return K
 

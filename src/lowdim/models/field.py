@@ -87,7 +87,7 @@ class FieldMixin:
         nodes = self._nodes() if whole else None
         return field if nodes is None else field_of_map((field.vectors * np.sqrt(field.variances))[nodes])
 
-    def implied_distances(self) -> Array:
+    def implied_squared_distances(self) -> Array:
         """Squared distances k_ii + k_jj - 2 k_ij of the table's rows that the field expects of each column, n x n."""
         return distances_of(self._field(whole=True))
 

@@ -14,7 +14,7 @@ from lowdim.data.views import Frame, Framed
 from lowdim.engine.fold import Run, fold, walk
 from lowdim.engine.merge import moments
 from lowdim.engine.plan import Cost, plan, walking
-from lowdim.math.distances import centred_gram, fault, negative_mass, to_squared_distances
+from lowdim.math.distances import centred_gram, fault, negative_mass
 from lowdim.math.eigen import Eigen, largest
 from lowdim.math.kernels import PAIRS, Kernel, median_width
 from lowdim.math.linalg import EPS
@@ -44,6 +44,7 @@ from lowdim.models.features import (
     solved,
     times,
 )
+from lowdim.models.field import FieldMixin
 from lowdim.models.limits import LARGEST
 from lowdim.models.linear import COUNT
 from lowdim.models.mds import LARGE_SHARE
@@ -64,7 +65,7 @@ class KernelMap(NamedTuple):
     gamma: float
 
 
-class KernelPCA(SpectralModel):
+class KernelPCA(FieldMixin, SpectralModel):
     """Principal components of the images phi(x), k(x, y) = phi(x)'phi(y).
 
     The centred kernel H K H = U Lambda U' gives Z = U_q Lambda_q^(1/2); `eigenvalues_` are those of H K H, not divided
@@ -133,6 +134,12 @@ class KernelPCA(SpectralModel):
         if self.kernel in ("linear", "gaussian"):
             return super()._frame(source)
         return Frame(np.zeros(source.d), np.ones(source.d), np.ones(source.d))  # these kernels see the origin
+
+    def _covariance(self) -> Any:
+        p = self.params_
+        if self._of_pairs() or self.approximation is not None:
+            return None
+        return similarities(self._kernel(p.gamma), p.rows, p.rows)
 
     def _kernel(self, gamma: float) -> Kernel:
         if callable(self.kernel):
@@ -384,13 +391,3 @@ class KernelPCA(SpectralModel):
         if lost.any():
             warn("LD417", count=int(lost.sum()))
         return x
-
-    def implied_distances(self) -> Array:
-        """Distances of the rows of the fit in feature space: for a Gaussian kernel never more than sqrt 2."""
-        check_is_fitted(self)
-        rows = self.params_.rows
-        if self.approximation == "fourier" or self._of_pairs():
-            raise error("LD416", method="implied_distances", why="the rows of the fit are not kept",
-                        fix="lowdim.to_squared_distances(K)")
-        K = self._matrix(rows, self.params_.gamma)
-        return np.sqrt(np.maximum(to_squared_distances(K), 0.0))

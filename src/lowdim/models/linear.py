@@ -396,9 +396,11 @@ def certify_spectrum(fit: Fit, found: Spectrum, name: str, boundary: tuple[str, 
     ties = ties[found.values[ties] > 1e-12 * found.values[0]] if len(ties) else ties
     notes: tuple[str, ...] = ()
     if len(ties):
-        first, last = int(ties[0]) + 1, int(ties[-1]) + 2
-        warn("LD203", first=first, last=last)
-        notes = (f"components {first} to {last} have equal variance: read them together",)
+        groups = np.split(ties, np.flatnonzero(np.diff(ties) > 1) + 1)  # pairs beside pairs are not all equal
+        first, last = int(groups[0][0]) + 1, int(groups[0][-1]) + 2
+        more = f", and so have others ({len(groups) - 1} more groups)" if len(groups) > 1 else ""
+        warn("LD203", first=first, last=last, more=more)
+        notes = (f"components {first} to {last} have equal variance{more}: read them together",)
     return Certificate(fit.solver, fit.passes, fit.objective, name, fit.converged, fit.reason, found.residual,
                        found.orthogonality, found.condition, found.digits, boundary, notes)
 

@@ -24,6 +24,7 @@ from lowdim.math.linalg import EPS, sign_rule
 from lowdim.messages import error, warn
 from lowdim.models.embedding import Embedded, SpectralModel
 from lowdim.models.estimator import Rule
+from lowdim.models.field import FieldMixin
 from lowdim.models.limits import in_range, squared
 from lowdim.models.linear import COUNT
 
@@ -42,7 +43,7 @@ class Coordinates(NamedTuple):
     constant: float
 
 
-class ClassicalMDS(SpectralModel):
+class ClassicalMDS(FieldMixin, SpectralModel):
     """Positions whose distances are those given, as nearly as q dimensions allow; principal coordinates.
 
     With D the squared distances and H = I - 11'/n, B = -1/2 H D H = U Lambda U' and Z = U_q Lambda_q^(1/2). B has

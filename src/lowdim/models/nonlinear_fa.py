@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,7 +17,7 @@ from lowdim.engine.plan import Cost
 from lowdim.math.basis import grid
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import lower
-from lowdim.math.mlp import Layers, backward, drawn, forward, lbfgs, output, pack, slopes, unpack
+from lowdim.math.mlp import Layers, Loss, backward, drawn, forward, lbfgs, output, pack, slopes, unpack
 from lowdim.messages import LowdimWarning, error, warn
 from lowdim.models.base import LatentModel
 from lowdim.models.certificate import Certificate
@@ -32,7 +31,7 @@ from lowdim.models.principal import LARGE
 
 POINTS = np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0])  # Gauss-Hermite, three points: exact to the fifth power
 SHARES = np.array([1.0, 4.0, 1.0]) / 6.0
-PIECE = 512  # rows at a time: their nine points each stay near the cache
+PIECE = 64  # rows at a time: their nine points each stay near the cache
 SIDE = {1: 61, 2: 21, 3: 9}  # places a side tried first for a new row, over +- REACH
 REACH = 3.0
 SHEET = {1: 40, 2: 15, 3: 7}  # nodes a side of the sheet it starts from
@@ -92,7 +91,7 @@ class NonlinearFactorAnalysis(LatentModel):
         "mask_of_ones_is_no_mask": "a row's search may end a rounding error elsewhere"}
 
     def __init__(self, n_components: int = 2, *, hidden: int = 30, weight_prior: float = 1e-2,
-                 standardize: bool = False, tol: float = 1.0, max_iter: int = 2000, random_state: Any = 0) -> None:
+                 standardize: bool = False, tol: float = 1.0, max_iter: int = 1000, random_state: Any = 0) -> None:
         self.n_components = n_components
         self.hidden = hidden
         self.weight_prior = weight_prior
@@ -133,10 +132,11 @@ class NonlinearFactorAnalysis(LatentModel):
         rows = _rows(params, block)
         theta, bound = placed(params.layers, params.psi, rows)
         q = theta.shape[1] // 2
-        u = np.random.default_rng([seed, 85, block.start]).standard_normal((FRESH, q))
-        fresh = np.concatenate([
-            _value(params.layers, params.psi, rows.part(slice(i, i + 64)), theta[i: i + 64], u, np.full(FRESH, 1 / FRESH))
-            for i in range(0, block.rows, 64)])
+        u = np.random.default_rng([seed, 85, block.start]).standard_normal((block.rows, FRESH, q))
+        parts = (slice(i, i + PIECE) for i in range(0, block.rows, PIECE))
+        share = np.full(FRESH, 1.0 / FRESH)
+        fresh = np.concatenate([_value(params.layers, params.psi, rows.part(p), theta[p], u[p], share)
+                                for p in parts])
         w = np.ones(block.rows) if block.weight is None else block.weight
         units = _count(rows) * np.log(params.size)
         return Sum(np.array([w @ (bound - units), w @ (fresh - units)]))
@@ -147,7 +147,7 @@ class NonlinearFactorAnalysis(LatentModel):
         sheet = GTM(q, grid=SHEET[q], basis=6 if q < 3 else 4, tol=1.0, max_iter=min(100, int(self.max_iter)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LowdimWarning)  # its own notes: the table's were given, the rest is a start
-            found = sheet.fit(seen.source, run=run._replace(callback=None, verbose=0, checkpoint=None)).posterior(seen.source)
+            found = sheet.fit(seen.source, run=Run(run.engine, run.memory)).posterior(seen.source)
         w = seen.source.weight
         middle = np.average(found.mean, axis=0, weights=w)
         spread = np.sqrt(np.average((found.mean - middle) ** 2, axis=0, weights=w))
@@ -156,26 +156,24 @@ class NonlinearFactorAnalysis(LatentModel):
 
     def _down(self, rows: Rows, w: Array, m: Array, s: Array, run: Run) -> Fit:
         """The network to the sheet's places, then everything together."""
-        n, q = m.shape
-        d = rows.x.shape[1]
+        q, d = m.shape[1], rows.x.shape[1]
         rng = np.random.default_rng([seed_of(self.random_state), 86])
         layers = drawn((q, int(self.hidden), d), rng, 2.0)
         layers = ((layers[0][0], layers[0][1] + rng.standard_normal(int(self.hidden))), layers[1])
         prior = max(float(self.weight_prior), 1e-9)
-        first = lbfgs(lambda v: regression(unpack(v, layers), rows, w, m, prior), pack(layers), min(200, int(self.max_iter)))
+        fit_net = partial(regression, layers, rows, w, m, prior)
+        first = lbfgs(fit_net, pack(layers), min(200, int(self.max_iter)))
         layers = unpack(first.x, layers)
         count = len(first.x)
         seen = float(w @ _count(rows))
         psi = max(2.0 * first.value / max(seen, 1.0), 1e-3)
         start = np.concatenate([first.x, [np.log(psi)], m.ravel(), np.log(s).ravel()])
 
-        def loss(v: Array) -> tuple[float, Array]:
-            return joint(v, layers, rows, w, prior)
-
         with Monitor(run, "NonlinearFactorAnalysis", -1.0, int(self.max_iter)) as watch:
-            told = _Watch(watch, lambda v: -loss(v)[0], float(self.tol))
+            told = _Watch(watch, lambda v: joint(v, layers, rows, w, prior), float(self.tol))
+            told.loss(start)
             if not told.stop(start):
-                down = lbfgs(loss, start, int(self.max_iter), told.stop, tol=1e-12)
+                down = lbfgs(told.loss, start, int(self.max_iter), told.stop, tol=1e-12)
                 told.reason = told.reason or ("converged" if down.settled else "the limit of passes was reached")
             fit = watch.fit("L-BFGS on network and rows together")
         best = fit.params
@@ -245,11 +243,16 @@ class NonlinearFactorAnalysis(LatentModel):
 class _Watch:
     """Tells the monitor of each step; enough is when the last WATCHED steps gained less than `tol` nats."""
 
-    def __init__(self, watch: Monitor, worth: Callable[[Array], float], tol: float) -> None:
-        self.watch, self.worth, self.tol, self.reason, self.left = watch, worth, tol, "", 0.0
+    def __init__(self, watch: Monitor, f: Loss, tol: float) -> None:
+        self.watch, self.f, self.tol, self.reason, self.left, self.best = watch, f, tol, "", 0.0, np.inf
+
+    def loss(self, v: Array) -> tuple[float, Array]:
+        value, slope = self.f(v)
+        self.best = min(self.best, value)
+        return value, slope
 
     def stop(self, v: Array) -> bool:
-        self.watch.see(v.copy(), None, self.worth(v), True)
+        self.watch.see(v.copy(), None, -self.best, True)  # `v` is the best so far
         seen = self.watch.history
         self.left = seen[-1] - seen[-WATCHED - 1] if len(seen) > WATCHED else abs(seen[-1])
         self.reason = self.watch.reason or ("converged" if len(seen) > WATCHED and self.left < self.tol else "")
@@ -278,7 +281,7 @@ def _value(layers: Layers, psi: float, rows: Rows, theta: Array, u: Array, share
     n, q = len(theta), theta.shape[1] // 2
     m, logs = theta[:, :q], theta[:, q:]
     z = m[:, None] + np.exp(logs)[:, None] * u
-    R = output(layers, z.reshape(-1, q)).reshape(n, len(u), -1) - rows.x[:, None]
+    R = output(layers, z.reshape(-1, q)).reshape(n, len(share), -1) - rows.x[:, None]
     if rows.mask is not None:
         R *= rows.mask[:, None]
     return np.asarray(-0.5 / psi * ((R**2).sum(axis=2) @ share) + _rest(rows, psi, m, logs))
@@ -337,11 +340,13 @@ def joint(v: Array, like: Layers, rows: Rows, w: Array, prior: float) -> tuple[f
         by[0, some], by[1, some] = f.theta[:, :q], f.theta[:, q:]
     by_psi = by_psi if log_psi == v[count] else 0.0
     weights = pack(tuple((W, 0.0 * b) for W, b in layers))
-    return 0.5 * prior * float(weights @ weights) - total, np.concatenate([prior * weights - by_net, [-by_psi], -by.ravel()])
+    slope = np.concatenate([prior * weights - by_net, [-by_psi], -by.ravel()])
+    return 0.5 * prior * float(weights @ weights) - total, slope
 
 
-def regression(layers: Layers, rows: Rows, w: Array, m: Array, prior: float) -> tuple[float, Array]:
+def regression(like: Layers, rows: Rows, w: Array, m: Array, prior: float, v: Array) -> tuple[float, Array]:
     """Half the squared error of the network at given places, with the weights' prior; and its gradient."""
+    layers = unpack(v, like)
     said = forward(layers, m)
     R = said[-1] - rows.x
     if rows.mask is not None:
@@ -390,7 +395,7 @@ def _search(layers: Layers, psi: float, rows: Rows) -> tuple[Array, Array]:
             break
         move = np.clip(t[some, None] * step[some], -1.0, 1.0)
         f = slopes_of(layers, psi, rows.part(some), theta[some] + move, ones[some])
-        near = f.value > value[some] - 1e-9 * (1.0 + np.abs(value[some]))  # where values are only rounding, slopes decide
+        near = f.value > value[some] - 1e-9 * (1.0 + np.abs(value[some]))  # only rounding apart: slopes decide
         better = (f.value > value[some]) | (near & ((f.theta**2).sum(axis=1) < (slope[some] ** 2).sum(axis=1)))
         went, drop = some[better], slope[some] - f.theta
         t[some] = np.where(better, 1.0, 0.5 * t[some])

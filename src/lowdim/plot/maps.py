@@ -120,7 +120,7 @@ def neighbours(table: Any, Z: Any, *, beside: Mapping[str, Any] | None = None, k
     Reference: Lee and Verleysen (2009); spec product.md, plot 23.
 
     >>> X = np.random.default_rng(0).standard_normal((40, 3))
-    >>> neighbours(X, X).data["this map"].min()
+    >>> float(neighbours(X, X).data["this map"].min())
     1.0
     """
     X, Y, rows = _rows(table, Z)
@@ -164,7 +164,7 @@ def trust(table: Any, Z: Any, *, k: int = NEAR, row_names: Sequence[object] | No
     Reference: Venna and Kaski (2001); spec product.md, plot 24.
 
     >>> X = np.random.default_rng(0).standard_normal((40, 3))
-    >>> trust(X, X).data["trust"].min()
+    >>> float(trust(X, X).data["trust"].min())
     1.0
     """
     X, Y, rows = _rows(table, Z)
