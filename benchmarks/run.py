@@ -7,6 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the oil map is the tests' own
 
+import bayesian  # noqa: E402
 import factor  # noqa: E402
 import pca  # noqa: E402
 import ppca  # noqa: E402
@@ -15,7 +16,7 @@ from clock import machine  # noqa: E402
 
 CASES = {"tall": pca.tall, "wide": pca.wide, "large": pca.large, "sparse": pca.stored, "gaps": ppca.gaps,
          "passes": ppca.passes, "factor": factor.ml, "heywood": factor.near_heywood, "oil": ppca.oil_map,
-         "transform": stream.transform}
+         "transform": stream.transform, "bayesian": bayesian.gaps, "intervals": bayesian.intervals}
 INTRO = """# Benchmarks
 
 Every contestant takes its turn on the same seeded table in one process, with a rest in between; the best of

@@ -27,7 +27,7 @@ MAY["judge"] |= {"methods"}
 MAY["forecast"] = MAY["streaming"] | {"streaming"}
 HELPERS = {"messages", "persist"}  # anyone but math may use these
 # these may import what they need
-TOP = {"cli", "report", "explore", "plot", "runs", "placing", "laws", "persist", ""}
+TOP = {"registry", "cli", "report", "explore", "plot", "runs", "placing", "laws", "persist", ""}
 # what is imported only when asked for, inside a function: `found.plot`, and a result in the caller's own frame
 LAZY = {"analysis": {"plot", "report", "placing", "pandas", "polars"}}
 LONGEST = 40  # lines of code in a function, its docstring not counted

@@ -25,7 +25,7 @@ from lowdim.data.views import gather
 from lowdim.engine.fold import Run, Serial
 from lowdim.engine.merge import Triangle
 from lowdim.messages import LowdimWarning
-from lowdim.persist import MODELS
+from lowdim.registry import MODELS
 
 EXACT = 1e-12  # what another order of the same sums may change, relative to their size
 STEP = 1e-11  # the same after one update: its solves may cost a digit (PCA with gaps: noise of 1e-8)

@@ -33,6 +33,7 @@ import numpy as np
 
 from lowdim import __version__
 from lowdim.messages import LowdimError, error
+from lowdim.registry import MODELS, RECORDS, STATISTICS
 
 if TYPE_CHECKING:
     from lowdim.models.base import LatentModel
@@ -44,43 +45,6 @@ HEX = 64  # digits of a digest
 LIMITS = {"manifest": 4 << 20, "file": (4 << 30) - 1, "arrays": 65_534, "depth": 32}
 LOCAL, CENTRAL, END = (struct.Struct(form) for form in ("<4s5H3L2H", "<4s6H3L5H2L", "<4s4H2LH"))
 DTYPES = {"float64": "<f8", "int64": "<i8", "bool": "|b1"}
-MODELS = {"PCA": "lowdim.models.pca", "ProbabilisticPCA": "lowdim.models.linear",
-          "FactorAnalysis": "lowdim.models.factor_analysis", "DualPPCA": "lowdim.models.dual",
-          "MatrixFactorization": "lowdim.models.ratings",
-          "BayesianPCA": "lowdim.models.bayesian", "NonlinearFactorAnalysis": "lowdim.models.nonlinear_fa",
-          "GTM": "lowdim.models.gtm", "DensityNetwork": "lowdim.models.density_network",
-          "GPLVM": "lowdim.models.gplvm",
-          "BayesianGPLVM": "lowdim.models.bayesian_gplvm",
-          "Autoencoder": "lowdim.models.autoencoder", "CCA": "lowdim.models.cca",
-          "ICA": "lowdim.models.ica", "LinearDiscriminant": "lowdim.models.discriminant",
-          "VarianceSelector": "lowdim.models.select",
-          "Mixture": "lowdim.models.mixture",
-          **dict.fromkeys(("MixtureOfPPCA", "MixtureOfFA"), "lowdim.models.mixture_presets"),
-          "GaussianMixture": "lowdim.models.gaussian_mixture",
-          "Isomap": "lowdim.models.isomap", "LaplacianEigenmaps": "lowdim.models.laplacian",
-          "LocallyLinearEmbedding": "lowdim.models.lle",
-          "ClassicalMDS": "lowdim.models.mds", "KernelPCA": "lowdim.models.kernel_pca",
-          "MaximumVarianceUnfolding": "lowdim.models.unfolding",
-          "MaximumEntropyUnfolding": "lowdim.models.entropy",
-          "KMeans": "lowdim.models.kmeans"}
-RECORDS = {"Unrolled": "lowdim.models.unfolding", "Springs": "lowdim.models.entropy",
-           "Places": "lowdim.models.gplvm", "Doubtful": "lowdim.models.bayesian_gplvm",
-           "Factors": "lowdim.models.rated",
-           "Coordinates": "lowdim.models.mds", "KernelMap": "lowdim.models.kernel_pca",
-           "TwoViews": "lowdim.models.two_views", "CanonicalTest": "lowdim.math.canonical",
-           "Geodesics": "lowdim.models.isomap", "Vibrations": "lowdim.models.laplacian", "Patches": "lowdim.models.lle",
-           "Mixed": "lowdim.models.ica", "Classes": "lowdim.models.discriminant", "Kept": "lowdim.models.select",
-           "Linear": "lowdim.models.start", "Principal": "lowdim.models.pca", "Dual": "lowdim.models.dual",
-           "Bayes": "lowdim.models.bayesian", "Sheet": "lowdim.models.gtm", "Curved": "lowdim.models.nonlinear_fa", "Net": "lowdim.models.density_network",
-           "Coder": "lowdim.models.autoencoder", "Weighted": "lowdim.models.mixture", "Full": "lowdim.models.gaussian",
-           "Frame": "lowdim.data.views", "Certificate": "lowdim.models.certificate",
-           "Moments": "lowdim.engine.merge", "GoodnessOfFit": "lowdim.math.factor", "Centres": "lowdim.models.kmeans"}
-STATISTICS = {**dict.fromkeys(("Pairs", "Columns", "Survey", "Triangle", "Sum"), "lowdim.engine.merge"),
-              "MixtureSums": "lowdim.models.mixture", "Scatter": "lowdim.models.gaussian",
-              "Within": "lowdim.models.centres",
-              "Sums": "lowdim.math.gaussian", "DualSums": "lowdim.models.dual", "Seen": "lowdim.math.canonical",
-              "ClassSums": "lowdim.models.discriminant",
-              "ClusterSums": "lowdim.math.clusters", "SheetSums": "lowdim.models.gtm"}
 ALWAYS = {"params_", "frame_", "certificate_", "n_features_in_"}  # in every fitted model
 Row = tuple[str, int, int]  # a member's name, size and checksum
 Member = tuple[str, bytes, Any]  # its name, head and body

@@ -133,6 +133,9 @@ def test_few_rows_one_place_one_axis_and_large_k():
     assert judge_map(X, Z, k=500).k == 10 and judge_map(X[:3], Z[:3]).k == 1
     flat = judge_map(X, np.zeros((12, 2)))
     assert flat.stress == 1.0 and flat.ranks == 0.0 and np.isfinite(flat.trust)
+    for size in (1e300, 1e-300):  # units do not matter, whatever they are
+        far = judge_map(X * size, Z * size)
+        assert far.trust == pytest.approx(judge_map(X, Z).trust) and far.stress == pytest.approx(judge_map(X, Z).stress)
     assert judge_map(X, Z[:, 0]).axes == 1 and "1 axis" in judge_map(X, Z[:, 0]).text()
     assert repr(judge_map(X, Z)) == judge_map(X, Z).text()
 
@@ -143,7 +146,8 @@ def test_bad_maps_are_refused():
     bad[4, 1] = np.nan
     for args, says in (((X, Z[:19]), "LD296.*19 lines of coordinates, but 20"), ((X, bad), "LD297[\\s\\S]*row 5"),
                        ((X, Z, ["a"] * 3), "LD296.*3 labels"), ((X, Z, None, 0), "LD210.*k"),
-                       ((X[:2], Z[:2]), "LD160"), ((X, np.zeros((20, 0))), "LD297")):
+                       ((X[:2], Z[:2]), "LD160"), ((X, np.zeros((20, 0))), "LD297"),
+                       ((X, [["a", "b"]] * 20), "LD297")):
         with pytest.raises(LowdimError, match=says):
             judge_map(*args)
     with pytest.raises(LowdimError, match=r"LD210.*labels"):

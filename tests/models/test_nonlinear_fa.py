@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from lowdim import FactorAnalysis, NonlinearFactorAnalysis, load
+from lowdim.math.curved import Rows, joint, placed, points, regression
 from lowdim.math.mlp import drawn, pack
 from lowdim.messages import LowdimError, ModelWarning
-from lowdim.models.nonlinear_fa import Rows, _points, joint, placed, regression
 from tests.models.test_autoencoder import by_differences
 
 
@@ -39,7 +39,7 @@ def test_gradients_by_finite_differences(q, gaps):
 
 
 def test_points_have_the_moments_of_a_normal():
-    u, share = _points(2)
+    u, share = points(2)
     assert len(u) == 9 and share.sum() == pytest.approx(1.0)
     for power, moment in ((1, 0.0), (2, 1.0), (3, 0.0), (4, 3.0), (5, 0.0)):
         assert share @ u**power == pytest.approx([moment, moment], abs=1e-12)

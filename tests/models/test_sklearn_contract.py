@@ -14,10 +14,12 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from lowdim import (
     CCA,
+    GPLVM,
     ICA,
     PCA,
     PPCA,
     Autoencoder,
+    BayesianGPLVM,
     BayesianPCA,
     ClassicalMDS,
     DensityNetwork,
@@ -57,6 +59,7 @@ MODELS = {"PCA()": PCA(), "PCA(2)": PCA(2), "PPCA(1)": PPCA(1), "PPCA()": PPCA()
           "DensityNetwork(1)": DensityNetwork(1, n_samples=12, hidden=3, max_iter=5),
           "NonlinearFactorAnalysis(1)": NonlinearFactorAnalysis(1, hidden=3, max_iter=4),
           "Autoencoder(1)": Autoencoder(1, hidden=(4,), max_iter=30), "Autoencoder(())": Autoencoder(1, hidden=()),
+          "GPLVM(1)": GPLVM(1, tol=1.0), "BayesianGPLVM(1)": BayesianGPLVM(1, n_inducing=5, tol=1.0),
           "VarianceSelector(1)": VarianceSelector(1)}
 # check -> why it is expected to fail: each contradicts something lowdim promises
 ALL = "PCA() keeps every direction, and all of them together say nothing about the check's gaps (LD213); PCA(2) passes"

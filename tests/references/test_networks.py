@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from lowdim import PCA, Autoencoder, DensityNetwork
+from lowdim import PCA, Autoencoder, DensityNetwork, FactorAnalysis, NonlinearFactorAnalysis
+from lowdim.messages import ModelWarning
 from tests.conftest import need
 from tests.references.tables import neighbour_errors, oil
 
@@ -33,3 +34,28 @@ def test_a_bottleneck_of_two_holds_more_than_a_plane():
     fit, plane = Autoencoder(2, hidden=(20,), max_iter=600).fit(X), PCA(2).fit(X)
     left, flat = (((model.reconstruct(X) - X) ** 2).sum() for model in (fit, plane))
     assert left < 0.25 * flat  # 5 % of the variance against 34 %
+
+
+def test_nonlinear_factors_on_oil():
+    X, label = oil(need("oil_flow"))
+    with pytest.warns(ModelWarning, match="LD201"):  # it would go on gaining
+        fit = NonlinearFactorAnalysis(2, max_iter=130).fit(X)
+    assert neighbour_errors(fit.transform(X), label) <= 30 and fit.fresh_bound_ >= 5500
+
+
+@pytest.mark.drill
+@pytest.mark.filterwarnings("ignore::lowdim.messages.ModelWarning")  # LD201: three hundred steps are enough here
+def test_ten_nonlinear_factor_analyses_on_oil():
+    X, label = oil(need("oil_flow"))
+    fits = [NonlinearFactorAnalysis(2, max_iter=300, random_state=seed).fit(X) for seed in range(10)]
+    assert np.median([neighbour_errors(fit.transform(X), label) for fit in fits]) <= 20
+    assert np.median([fit.fresh_bound_ for fit in fits]) >= 5500
+
+
+@pytest.mark.filterwarnings("ignore::lowdim.messages.ModelWarning")
+def test_nonlinear_factors_beat_a_plane_on_rows_held_out_with_gaps():
+    """Line 6: the bound of rows never seen, 30 % of all cells gone, above factor analysis at the same q."""
+    X, _ = oil(need("oil_flow"))
+    Y = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
+    fit, plane = (model.fit(Y[:600]) for model in (NonlinearFactorAnalysis(2, max_iter=100), FactorAnalysis(2)))
+    assert fit.score(Y[600:]) > plane.score(Y[600:]) + 1.0

@@ -21,6 +21,7 @@ from lowdim.methods import METHODS
 Order = NDArray[np.intp]
 MOST = 2000  # rows that are judged: all pairs of them are held, some 200 MB
 KRUSKAL = ((0.025, "excellent"), (0.05, "good"), (0.1, "fair"))  # Kruskal (1964), table of verbal evaluations
+TINY = 1e-140  # and its inverse: squares of numbers between them are far from the ends of doubles
 DRAWS = 5  # random projections behind the floor
 HIGH, MIDDLE = 0.95, 0.85  # shares of the worst case from which "little" and "some" is said; chance is near 0.5
 
@@ -137,6 +138,7 @@ def cells_of(table: Any, labels: Any = None) -> tuple[Array, NDArray[Any] | None
         source: Source = as_source(table)
         x, mask = gather(source)
         X = x if mask is None else np.where(mask, x, np.nan)
+    X = tame(X)
     if labels is None:
         return X, None
     given = np.array([None if v is None or v != v else v for v in np.asarray(labels, dtype=object).ravel().tolist()],
@@ -148,14 +150,23 @@ def cells_of(table: Any, labels: Any = None) -> tuple[Array, NDArray[Any] | None
 
 def coordinates(Z: Any, n: int) -> Array:
     """A map as n lines of finite numbers."""
-    Y = np.asarray(Z, dtype=np.float64)
+    try:
+        Y = np.asarray(Z, dtype=np.float64)
+    except (TypeError, ValueError) as cause:
+        raise error("LD297", count=n) from cause
     Y = Y[:, None] if Y.ndim == 1 else Y
     if Y.ndim != 2 or len(Y) != n:
         raise error("LD296", what="lines of coordinates", got=len(Y) if Y.ndim else 0, want=n)
     bad = ~np.isfinite(Y).all(axis=1) if Y.shape[1] else np.ones(n, dtype=bool)
     if bad.any():
         raise error("LD297", f"row {int(np.argmax(bad)) + 1}", count=int(bad.sum()))
-    return Y
+    return tame(Y)
+
+
+def tame(A: Array) -> Array:
+    """The same numbers, in another unit where squares of their distances would not fit a double."""
+    size = float(np.nanmax(np.abs(A), initial=0.0))
+    return A if TINY < size < 1.0 / TINY or size == 0.0 else A / size
 
 
 def shares_true(table: Order, place: Order, k: int) -> Array:

@@ -7,39 +7,31 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from lowdim.data.block import Array, Block, Mask
+from lowdim.data.block import Array, Block
 from lowdim.data.source import Header, Source
 from lowdim.data.views import Frame, gather
 from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.engine.merge import Sum
 from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.plan import Cost
-from lowdim.math.basis import grid
-from lowdim.math.gaussian import LOG_TWO_PI
+from lowdim.math.curved import NOISE_FLOOR, PIECE, SIDE, Rows, cells, joint, placed, points, regression, value_of
 from lowdim.math.linalg import lower
-from lowdim.math.mlp import Layers, Loss, backward, drawn, forward, lbfgs, output, pack, slopes, unpack
+from lowdim.math.mlp import Layers, Loss, drawn, lbfgs, output, pack, unpack
 from lowdim.messages import LowdimWarning, error, warn
 from lowdim.models.base import LatentModel
 from lowdim.models.certificate import Certificate
 from lowdim.models.estimator import SEED_WORDS, Rule, is_seed, seed_of
-from lowdim.models.gtm import GTM, NOISE_FLOOR
+from lowdim.models.gtm import GTM
 from lowdim.models.limits import squared
 from lowdim.models.linear import COUNT, POSITIVE, TRUTH, check_pairs
 from lowdim.models.look import Look, look
 from lowdim.models.posterior import Cells, Posterior
 from lowdim.models.principal import LARGE
 
-POINTS = np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0])  # Gauss-Hermite, three points: exact to the fifth power
-SHARES = np.array([1.0, 4.0, 1.0]) / 6.0
-PIECE = 64  # rows at a time: their nine points each stay near the cache
-SIDE = {1: 61, 2: 21, 3: 9}  # places a side tried first for a new row, over +- REACH
-REACH = 3.0
 SHEET = {1: 40, 2: 15, 3: 7}  # nodes a side of the sheet it starts from
-PLACING = 100  # steps of a row's own search
-SETTLED = 1e-11  # slope, in units of the row's own curvature, at which that ends
 WATCHED = 20  # steps over which the bound must gain `tol`
 FRESH = 20  # draws a row for the bound on fresh samples
-SMALL = 1e-3  # least standard deviation of a place at the start
+LEAST = 0.03  # standard deviation of a place at the start: a sheet's node may be certain of a row
 
 
 class Curved(NamedTuple):
@@ -50,16 +42,6 @@ class Curved(NamedTuple):
     size: float  # one unit of the network's output, in the frame's
     psi: float  # noise variance in the network's units
     low: float
-
-
-class Rows(NamedTuple):
-    """Cells less the mean, in the network's units; 0 and False at gaps."""
-
-    x: Array
-    mask: Mask | None
-
-    def part(self, some: Any) -> Rows:
-        return Rows(self.x[some], None if self.mask is None else self.mask[some])
 
 
 class NonlinearFactorAnalysis(LatentModel):
@@ -115,8 +97,9 @@ class NonlinearFactorAnalysis(LatentModel):
         x = (x - seen.columns.mean) / size
         rows = Rows(x if mask is None else np.where(mask, x, 0.0), mask)
         with one_blas_thread():
-            m, s = self._places(seen, run)
-            fit = self._down(rows, w, m, s, run)
+            m, s, before = self._places(seen, run)
+            counts = w > 0.0
+            fit = self._down(rows.part(counts), w[counts], m[counts], s[counts], run)
         layers, psi = fit.params
         params = Curved(seen.columns.mean, layers, size, psi, NOISE_FLOOR)
         if psi <= NOISE_FLOOR * (1 + 1e-6):
@@ -125,7 +108,7 @@ class NonlinearFactorAnalysis(LatentModel):
         stretch = float(seen.columns.seen @ np.log(seen.frame.scale))
         history = tuple(v + stretch - float(seen.columns.seen.sum()) * np.log(size) for v in fit.history)
         return fit._replace(params=params, stats=float(told[1]) + stretch, objective=float(told[0]) + stretch,
-                            history=history, passes=fit.passes + seen.passes + 60), seen.frame
+                            history=history, passes=fit.passes + seen.passes + before + 2), seen.frame
 
     def _told(self, params: Curved, seed: int, block: Block) -> Sum:
         """The bound of the rows placed anew, and the same on fresh draws."""
@@ -135,14 +118,14 @@ class NonlinearFactorAnalysis(LatentModel):
         u = np.random.default_rng([seed, 85, block.start]).standard_normal((block.rows, FRESH, q))
         parts = (slice(i, i + PIECE) for i in range(0, block.rows, PIECE))
         share = np.full(FRESH, 1.0 / FRESH)
-        fresh = np.concatenate([_value(params.layers, params.psi, rows.part(p), theta[p], u[p], share)
+        fresh = np.concatenate([value_of(params.layers, params.psi, rows.part(p), theta[p], u[p], share)
                                 for p in parts])
         w = np.ones(block.rows) if block.weight is None else block.weight
-        units = _count(rows) * np.log(params.size)
+        units = cells(rows) * np.log(params.size)
         return Sum(np.array([w @ (bound - units), w @ (fresh - units)]))
 
-    def _places(self, seen: Look, run: Run) -> tuple[Array, Array]:
-        """Where a sheet puts the rows, and how surely; in units of their spread."""
+    def _places(self, seen: Look, run: Run) -> tuple[Array, Array, int]:
+        """Where a sheet puts the rows, and how surely, in units of their spread; and the passes that took."""
         q = int(self.n_components)
         sheet = GTM(q, grid=SHEET[q], basis=6 if q < 3 else 4, tol=1.0, max_iter=min(100, int(self.max_iter)))
         with warnings.catch_warnings():
@@ -152,7 +135,7 @@ class NonlinearFactorAnalysis(LatentModel):
         middle = np.average(found.mean, axis=0, weights=w)
         spread = np.sqrt(np.average((found.mean - middle) ** 2, axis=0, weights=w))
         spread = np.where(spread > 0, spread, 1.0)
-        return (found.mean - middle) / spread, np.clip(found.std / spread, SMALL ** 0.5, 1.0)
+        return (found.mean - middle) / spread, np.clip(found.std / spread, LEAST, 1.0), int(sheet.n_iter_) + 1
 
     def _down(self, rows: Rows, w: Array, m: Array, s: Array, run: Run) -> Fit:
         """The network to the sheet's places, then everything together."""
@@ -165,9 +148,10 @@ class NonlinearFactorAnalysis(LatentModel):
         first = lbfgs(fit_net, pack(layers), min(200, int(self.max_iter)))
         layers = unpack(first.x, layers)
         count = len(first.x)
-        seen = float(w @ _count(rows))
+        seen = float(w @ cells(rows))
         psi = max(2.0 * first.value / max(seen, 1.0), 1e-3)
-        start = np.concatenate([first.x, [np.log(psi)], m.ravel(), np.log(s).ravel()])
+        unit = np.sqrt(w)[:, None]
+        start = np.concatenate([first.x, [np.log(psi)], (m * unit).ravel(), (np.log(s) * unit).ravel()])
 
         with Monitor(run, "NonlinearFactorAnalysis", -1.0, int(self.max_iter)) as watch:
             told = _Watch(watch, lambda v: joint(v, layers, rows, w, prior), float(self.tol))
@@ -189,11 +173,11 @@ class NonlinearFactorAnalysis(LatentModel):
         i, j = lower(q)
         packed = np.zeros((block.rows, len(i)))
         packed[:, i == j] = np.exp(2.0 * theta[:, q:])
-        return Posterior(theta[:, :q], packed, bound - _count(rows) * np.log(params.size))
+        return Posterior(theta[:, :q], packed, bound - cells(rows) * np.log(params.size))
 
     def _decode(self, params: Curved, found: Posterior) -> Cells:
         n, q = found.mean.shape
-        u, share = _points(q)
+        u, share = points(q)
         z = found.mean[:, None] + found.std[:, None] * u
         Y = output(params.layers, z.reshape(-1, q)).reshape(n, len(u), -1)
         mean = np.einsum("j,njd->nd", share, Y)
@@ -259,157 +243,7 @@ class _Watch:
         return bool(self.reason)
 
 
-# the bound ------------------------------------------------------------------------------------------------
 def _rows(params: Curved, block: Block) -> Rows:
     x = (block.x - params.mean) / params.size
     mask = None if block.mask is None or block.mask.all() else block.mask
     return Rows(x if mask is None else np.where(mask, x, 0.0), mask)
-
-
-def _count(rows: Rows) -> Array:
-    return np.full(len(rows.x), float(rows.x.shape[1])) if rows.mask is None else rows.mask.sum(axis=1).astype(float)
-
-
-def _points(q: int) -> tuple[Array, Array]:
-    """Gauss-Hermite points of a standard normal in q dimensions, and their shares."""
-    each = np.stack(np.meshgrid(*[np.arange(3)] * q, indexing="ij"), axis=-1).reshape(-1, q)
-    return POINTS[each], SHARES[each].prod(axis=1)
-
-
-def _value(layers: Layers, psi: float, rows: Rows, theta: Array, u: Array, share: Array) -> Array:
-    """The bound of each row by the given points."""
-    n, q = len(theta), theta.shape[1] // 2
-    m, logs = theta[:, :q], theta[:, q:]
-    z = m[:, None] + np.exp(logs)[:, None] * u
-    R = output(layers, z.reshape(-1, q)).reshape(n, len(share), -1) - rows.x[:, None]
-    if rows.mask is not None:
-        R *= rows.mask[:, None]
-    return np.asarray(-0.5 / psi * ((R**2).sum(axis=2) @ share) + _rest(rows, psi, m, logs))
-
-
-def _rest(rows: Rows, psi: float, m: Array, logs: Array) -> Array:
-    """What the bound has beside the squares: the noise's size, less the divergence from the prior."""
-    return np.asarray(-0.5 * _count(rows) * (LOG_TWO_PI + np.log(psi))
-                      - 0.5 * (m**2 + np.exp(2.0 * logs) - 2.0 * logs - 1.0).sum(axis=1))
-
-
-class Slopes(NamedTuple):
-    """The bound of each row, and its slopes: by m and log s of the row, by the network, by log psi."""
-
-    value: Array
-    theta: Array
-    layers: Layers
-    log_psi: float
-
-
-def slopes_of(layers: Layers, psi: float, rows: Rows, theta: Array, w: Array) -> Slopes:
-    """The bound by Gauss-Hermite points, and every slope; those of what rows share are summed with weights w."""
-    n, q = len(theta), theta.shape[1] // 2
-    u, share = _points(q)
-    m, logs = theta[:, :q], theta[:, q:]
-    s = np.exp(logs)
-    said = forward(layers, (m[:, None] + s[:, None] * u).reshape(-1, q))
-    R = rows.x[:, None] - said[-1].reshape(n, len(u), -1)
-    if rows.mask is not None:
-        R *= rows.mask[:, None]
-    square = (R**2).sum(axis=2) @ share
-    pull = (R * (share[:, None] / psi)).reshape(len(said[-1]), -1)
-    if (w != 1.0).any():
-        pull *= np.repeat(w, len(u))[:, None]
-    found, dZ = backward(layers, said, pull)
-    dZ = dZ.reshape(n, len(u), q)
-    by = np.hstack([dZ.sum(axis=1) - w[:, None] * m,
-                    s * np.einsum("njq,jq->nq", dZ, u) - w[:, None] * (s**2 - 1.0)])
-    return Slopes(-0.5 / psi * square + _rest(rows, psi, m, logs), by, found,
-                  float(w @ (0.5 * square / psi - 0.5 * _count(rows))))
-
-
-def joint(v: Array, like: Layers, rows: Rows, w: Array, prior: float) -> tuple[float, Array]:
-    """Minus the bound with the weights' prior, and its gradient by network, log psi and every row's m and log s."""
-    layers, count = unpack(v, like), len(pack(like))
-    n, q = len(rows.x), like[0][0].shape[0]
-    log_psi = float(np.clip(v[count], np.log(NOISE_FLOOR), 10.0))
-    m, logs = v[count + 1:].reshape(2, n, q)
-    total, by_net, by_psi, by = 0.0, np.zeros(count), 0.0, np.empty((2, n, q))
-    for i in range(0, n, PIECE):
-        some = slice(i, i + PIECE)
-        f = slopes_of(layers, float(np.exp(log_psi)), rows.part(some), np.hstack([m[some], logs[some]]), w[some])
-        total += float(w[some] @ f.value)
-        by_net += pack(f.layers)
-        by_psi += f.log_psi
-        by[0, some], by[1, some] = f.theta[:, :q], f.theta[:, q:]
-    by_psi = by_psi if log_psi == v[count] else 0.0
-    weights = pack(tuple((W, 0.0 * b) for W, b in layers))
-    slope = np.concatenate([prior * weights - by_net, [-by_psi], -by.ravel()])
-    return 0.5 * prior * float(weights @ weights) - total, slope
-
-
-def regression(like: Layers, rows: Rows, w: Array, m: Array, prior: float, v: Array) -> tuple[float, Array]:
-    """Half the squared error of the network at given places, with the weights' prior; and its gradient."""
-    layers = unpack(v, like)
-    said = forward(layers, m)
-    R = said[-1] - rows.x
-    if rows.mask is not None:
-        R *= rows.mask
-    found, _ = backward(layers, said, R * w[:, None])
-    weights = pack(tuple((W, 0.0 * b) for W, b in layers))
-    return 0.5 * float(w @ (R**2).sum(axis=1)) + 0.5e-2 * prior * float(weights @ weights), \
-        pack(found) + 1e-2 * prior * weights
-
-
-# new rows -------------------------------------------------------------------------------------------------
-def placed(layers: Layers, psi: float, rows: Rows) -> tuple[Array, Array]:
-    """(m, log s) and the bound of each row, each by a BFGS of its own from the best of many places."""
-    parts = [_search(layers, psi, rows.part(slice(i, i + PIECE))) for i in range(0, len(rows.x), PIECE)]
-    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
-
-
-def _first(layers: Layers, psi: float, rows: Rows) -> tuple[Array, Array]:
-    """The likeliest of a grid of places, and the spread that the slopes there leave."""
-    q = layers[0][0].shape[0]
-    Z = REACH * grid(SIDE[q], q)
-    Y = output(layers, Z)
-    seen = np.ones_like(rows.x) if rows.mask is None else rows.mask.astype(np.float64)
-    worth = (rows.x @ Y.T - 0.5 * seen @ (Y**2).T) / psi - 0.5 * (Z**2).sum(axis=1)
-    m = Z[worth.argmax(axis=1)]
-    J = slopes(layers, m)
-    s2 = 1.0 / (1.0 + np.einsum("nqd,nd->nq", J**2, seen) / psi)
-    return np.hstack([m, 0.5 * np.log(s2)]), np.hstack([s2, np.full_like(s2, 0.5)])
-
-
-def _search(layers: Layers, psi: float, rows: Rows) -> tuple[Array, Array]:
-    """BFGS for all rows side by side, every row with a step and a curvature of its own."""
-    theta, scale = _first(layers, psi, rows)
-    q, ones = theta.shape[1] // 2, np.ones(len(theta))
-    empty = _count(rows) == 0.0
-    theta[empty] = 0.0  # the prior
-    B = scale[:, :, None] * np.eye(2 * q)
-    f = slopes_of(layers, psi, rows, theta, ones)
-    value, slope = f.value, f.theta
-    t, live = ones.copy(), ~empty
-    for _ in range(PLACING):
-        step = np.einsum("nij,nj->ni", B, slope)
-        live &= (np.einsum("ni,ni->n", step, slope) > SETTLED**2) & (t > 1e-6)
-        some = np.flatnonzero(live)
-        if not len(some):
-            break
-        move = np.clip(t[some, None] * step[some], -1.0, 1.0)
-        f = slopes_of(layers, psi, rows.part(some), theta[some] + move, ones[some])
-        near = f.value > value[some] - 1e-9 * (1.0 + np.abs(value[some]))  # only rounding apart: slopes decide
-        better = (f.value > value[some]) | (near & ((f.theta**2).sum(axis=1) < (slope[some] ** 2).sum(axis=1)))
-        went, drop = some[better], slope[some] - f.theta
-        t[some] = np.where(better, 1.0, 0.5 * t[some])
-        B[went] = _curved(B[went], move[better], drop[better])
-        theta[went] += move[better]
-        value[went], slope[went] = f.value[better], f.theta[better]
-    value[empty] = 0.0
-    return theta, value
-
-
-def _curved(B: Array, s: Array, y: Array) -> Array:
-    """The BFGS update of inverse curvatures, left alone where the slope did not fall along the step."""
-    sy = np.einsum("ni,ni->n", s, y)
-    good = sy > 1e-10 * np.sqrt((s**2).sum(axis=1) * (y**2).sum(axis=1))
-    r = np.where(good, 1.0 / np.where(good, sy, 1.0), 0.0)[:, None, None]
-    A = np.eye(s.shape[1]) - r * s[:, :, None] * y[:, None]
-    return np.asarray(A @ B @ A.transpose(0, 2, 1) + r * s[:, :, None] * s[:, None])
