@@ -174,6 +174,8 @@ def possible(model: str, source: str) -> bool:
         return False
     if model.startswith(COMPLETE) and source.endswith("gaps"):
         return False
+    if model == "density" and source == "wide-gaps":
+        return False  # ten inner steps of L-BFGS make 1e-10 of a rounding error of ten rows
     if source.startswith("wide") and model.startswith(("fa", "cca")):
         return False  # 10 rows cannot tell the correlations of 25 columns apart
     if model == "kmeans" and source.startswith(("wide", "huge", "tiny")):
@@ -191,13 +193,26 @@ def cases(kinds, *, drill):
             for m in MODELS for s in kinds if possible(m, s)]
 
 
-@pytest.mark.parametrize("law", laws.LAWS)
-@pytest.mark.parametrize(("name", "kind"), cases(["array", "array-gaps"], drill=False))
+# the same class with another option: the whole list of laws in the drill
+VARIANTS = ("bpca-standardize", "mixture-tied", "density-rbf", "kpca-nystroem", "isomap-landmarks", "laplacian-heat",
+            "mvu-landmarks", "autoencoder-linear")
+
+
+def obeyed():
+    """Every law that a model obeys; those it does not are listed in its class, each with a reason."""
+    return [pytest.param(law, m, s, id=f"{m}-on-{s}-{law}", marks=[pytest.mark.drill] if m in VARIANTS else [])
+            for m in MODELS for s in ("array", "array-gaps") if possible(m, s)
+            for law in laws.LAWS if law not in MODELS[m]._laws_broken]
+
+
+@pytest.mark.parametrize(("law", "name", "kind"), obeyed())
 def test_law(law, name, kind, tmp_path):
-    model = MODELS[name]
-    if law in model._laws_broken:
-        pytest.skip(f"{type(model).__name__} does not obey {law}: {model._laws_broken[law]}")
-    laws.LAWS[law](model, SOURCES[kind](tmp_path))
+    laws.LAWS[law](MODELS[name], SOURCES[kind](tmp_path))
+
+
+def test_every_broken_law_has_a_reason():
+    for model in MODELS.values():
+        assert all(law in laws.LAWS and len(why) > 10 for law, why in model._laws_broken.items()), model
 
 
 @pytest.mark.parametrize(("name", "kind"), cases([k for k in SOURCES if not k.startswith("array")], drill=True))

@@ -43,10 +43,10 @@ def test_all_of_oil():
     assert neighbour_errors(GPLVM(2).fit(X).embedding_, label) <= 4
 
 
-def filled(X, hidden, tol):
+def filled(X, hidden, model):
     """Error on the hidden cells of our fills and of PPCA's at its best q, and the share 90 % intervals hold."""
     Z = np.where(hidden, np.nan, X)
-    model = GPLVM(2, tol=tol).fit(Z)
+    model = model.fit(Z)
     fill, std = model.impute(Z, return_std=True)
     off = np.abs(fill - X)[hidden]
     linear = min(np.sqrt(np.mean((PPCA(q).fit(Z).impute(Z) - X)[hidden] ** 2)) for q in range(1, 6))
@@ -55,25 +55,25 @@ def filled(X, hidden, tol):
 
 def test_gaps_in_250_rows_of_oil():
     X, _ = subset(0, 250)
-    ours, linear, held = filled(X, np.random.default_rng(0).random(X.shape) < 0.3, 2.0)
+    ours, linear, held = filled(X, np.random.default_rng(0).random(X.shape) < 0.3, GPLVM(2, tol=0.8))
     assert ours < linear  # places fitted to few rows follow their noise: the margin comes with a thousand
     assert 0.83 <= held <= 0.96  # of 900 cells, calibrated on 315: either share is known to 1 or 2 %
 
 
 @pytest.mark.drill
+@pytest.mark.parametrize("model", [GPLVM(2, tol=0.2), BayesianGPLVM(6, tol=0.3, max_iter=150)], ids=["map", "bayes"])
 @pytest.mark.parametrize("seed", range(4))
-def test_gaps_in_oil(seed):
+def test_gaps_in_oil(seed, model):
     X, _ = oil(need("oil_flow"))
-    ours, linear, held = filled(X, np.random.default_rng(seed).random(X.shape) < 0.3, 1.0)
+    ours, linear, held = filled(X, np.random.default_rng(seed).random(X.shape) < 0.3, model)
     assert ours <= 0.85 * linear
     assert 0.88 <= held <= 0.93
 
 
 @pytest.mark.drill
-@pytest.mark.parametrize("seed", range(2))
-def test_bayesian_on_oil(seed):
+def test_bayesian_on_oil():
     X, label = oil(need("oil_flow"))
-    model = BayesianGPLVM(10, random_state=seed, tol=0.2).fit(X)
-    assert 2 <= model.kept_ <= 4
-    assert neighbour_errors(model.embedding_[:, :2], label) <= 6
-    assert neighbour_errors(model.embedding_[:, : model.kept_], label) <= 2
+    models = [BayesianGPLVM(10, random_state=seed).fit(X) for seed in range(3)]
+    assert all(2 <= model.kept_ <= 4 for model in models)
+    assert np.median([neighbour_errors(model.embedding_[:, :2], label) for model in models]) <= 6
+    assert all(neighbour_errors(model.embedding_[:, : model.kept_], label) <= 2 for model in models)

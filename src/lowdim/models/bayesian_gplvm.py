@@ -155,7 +155,7 @@ class BayesianGPLVM(GPLVM):
     def _rise(self, Y: Array, mask: Mask | None, mu: Array, start: Blurred, run: Run, frozen: int) -> Fit:
         """Raise the bound, at first with signal and noise as they are."""
         surface, x = Evidence(start, Y, mask), start.pack()
-        size = mean_variance(Y, mask)
+        size, tol = mean_variance(Y, mask), self.tol * len(Y) / 100
         wide = np.log(1e8)
         low, high = np.full(len(x), -np.inf), np.full(len(x), np.inf)
         n, q = start.mu.size, len(start.w)
@@ -168,9 +168,9 @@ class BayesianGPLVM(GPLVM):
                 held = low.copy(), high.copy()
                 held[0][-2:] = held[1][-2:] = x[-2:]
                 x = climb(surface, x, partial(heard, monitor), bounds=held, max_iter=min(frozen, self.max_iter),
-                          tol=self.tol).x
+                          tol=tol).x
             peak = climb(surface, np.clip(x, low, high), partial(heard, monitor), bounds=(low, high),
-                         max_iter=self.max_iter, tol=self.tol)
+                         max_iter=self.max_iter, tol=tol)
         stopped = monitor.reason in ("interrupted", "stopped by the callback")
         reason = monitor.reason if stopped else peak.reason
         params = self._doubtful(surface, peak.x, mu)

@@ -96,10 +96,10 @@ class NonlinearFactorAnalysis(LatentModel):
         size = float(np.sqrt(variance)) or 1.0
         x = (x - seen.columns.mean) / size
         rows = Rows(x if mask is None else np.where(mask, x, 0.0), mask)
-        with one_blas_thread():
-            m, s, before = self._places(seen, run)
+        with one_blas_thread(), Monitor(run, "NonlinearFactorAnalysis", -1.0, int(self.max_iter)) as watch:
+            m, s, before = self._places(seen, run, watch)
             counts = w > 0.0
-            fit = self._down(rows.part(counts), w[counts], m[counts], s[counts], run)
+            fit = self._down(rows.part(counts), w[counts], m[counts], s[counts], watch)
         layers, psi = fit.params
         params = Curved(seen.columns.mean, layers, size, psi, NOISE_FLOOR)
         if psi <= NOISE_FLOOR * (1 + 1e-6):
@@ -124,20 +124,21 @@ class NonlinearFactorAnalysis(LatentModel):
         units = cells(rows) * np.log(params.size)
         return Sum(np.array([w @ (bound - units), w @ (fresh - units)]))
 
-    def _places(self, seen: Look, run: Run) -> tuple[Array, Array, int]:
+    def _places(self, seen: Look, run: Run, watch: Monitor) -> tuple[Array, Array, int]:
         """Where a sheet puts the rows, and how surely, in units of their spread; and the passes that took."""
         q = int(self.n_components)
         sheet = GTM(q, grid=SHEET[q], basis=6 if q < 3 else 4, tol=1.0, max_iter=min(100, int(self.max_iter)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LowdimWarning)  # its own notes: the table's were given, the rest is a start
-            found = sheet.fit(seen.source, run=Run(run.engine, run.memory)).posterior(seen.source)
+            halt = Run(run.engine, run.memory, callback=lambda step: watch.interrupted)
+            found = sheet.fit(seen.source, run=halt).posterior(seen.source)
         w = seen.source.weight
         middle = np.average(found.mean, axis=0, weights=w)
         spread = np.sqrt(np.average((found.mean - middle) ** 2, axis=0, weights=w))
         spread = np.where(spread > 0, spread, 1.0)
         return (found.mean - middle) / spread, np.clip(found.std / spread, LEAST, 1.0), int(sheet.n_iter_) + 1
 
-    def _down(self, rows: Rows, w: Array, m: Array, s: Array, run: Run) -> Fit:
+    def _down(self, rows: Rows, w: Array, m: Array, s: Array, watch: Monitor) -> Fit:
         """The network to the sheet's places, then everything together."""
         q, d = m.shape[1], rows.x.shape[1]
         rng = np.random.default_rng([seed_of(self.random_state), 86])
@@ -145,7 +146,7 @@ class NonlinearFactorAnalysis(LatentModel):
         layers = ((layers[0][0], layers[0][1] + rng.standard_normal(int(self.hidden))), layers[1])
         prior = max(float(self.weight_prior), 1e-9)
         fit_net = partial(regression, layers, rows, w, m, prior)
-        first = lbfgs(fit_net, pack(layers), min(200, int(self.max_iter)))
+        first = lbfgs(fit_net, pack(layers), min(200, int(self.max_iter)), lambda v: watch.interrupted)
         layers = unpack(first.x, layers)
         count = len(first.x)
         seen = float(w @ cells(rows))
@@ -153,13 +154,12 @@ class NonlinearFactorAnalysis(LatentModel):
         unit = np.sqrt(w)[:, None]
         start = np.concatenate([first.x, [np.log(psi)], (m * unit).ravel(), (np.log(s) * unit).ravel()])
 
-        with Monitor(run, "NonlinearFactorAnalysis", -1.0, int(self.max_iter)) as watch:
-            told = _Watch(watch, lambda v: joint(v, layers, rows, w, prior), float(self.tol))
-            told.loss(start)
-            if not told.stop(start):
-                down = lbfgs(told.loss, start, int(self.max_iter), told.stop, tol=1e-12)
-                told.reason = told.reason or ("converged" if down.settled else "the limit of passes was reached")
-            fit = watch.fit("L-BFGS on network and rows together")
+        told = _Watch(watch, lambda v: joint(v, layers, rows, w, prior), float(self.tol))
+        told.loss(start)
+        if not told.stop(start):
+            down = lbfgs(told.loss, start, int(self.max_iter), told.stop, tol=1e-12)
+            told.reason = told.reason or ("converged" if down.settled else "the limit of passes was reached")
+        fit = watch.fit("L-BFGS on network and rows together")
         best = fit.params
         psi = max(float(np.exp(best[count])), NOISE_FLOOR)
         return fit._replace(params=(unpack(best[:count], layers), psi), converged=told.reason == "converged",
