@@ -184,7 +184,7 @@ class Columns(NamedTuple):
     rows: Index | None  # None: all of them
     columns: Index
     Y: Array
-    count: int
+    width: int  # how many columns
 
 
 def column_groups(Y: Array, seen: NDArray[np.bool_] | None) -> list[Columns]:
@@ -203,7 +203,7 @@ def column_groups(Y: Array, seen: NDArray[np.bool_] | None) -> list[Columns]:
 
 def _narrow(Y: Array) -> Array:
     """Y, or a square matrix with the same Y Y' where there are more columns than rows."""
-    return Y if Y.shape[1] <= len(Y) else np.ascontiguousarray(np.linalg.qr(Y.T, mode="r").T)
+    return Y if Y.shape[1] <= len(Y) else np.ascontiguousarray(np.asarray(np.linalg.qr(Y.T, mode="r")).T)
 
 
 class Factor(NamedTuple):

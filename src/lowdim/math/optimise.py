@@ -19,7 +19,8 @@ HALVINGS = 30
 SLOPE = 1e-24  # squared distance from the peak, in units of its width, that is rounding
 FLAT = 1e-12  # relative difference of two values that is rounding
 
-Index, Moved = NDArray[np.intp], NDArray[np.bool_]
+Index = NDArray[np.intp]
+Moved = NDArray[np.bool_]
 Smooth = Callable[[Array], tuple[float, Array]]
 
 
