@@ -17,6 +17,7 @@ from lowdim.data.collect import count
 from lowdim.data.newrows import read_rows
 from lowdim.data.table import Table
 from lowdim.judge.dimensions import choose_dimension
+from lowdim.math.factor import most_factors
 from lowdim.messages import Message, error
 from lowdim.methods import METHODS, Method, available
 from lowdim.models.linear import LinearGaussian
@@ -38,12 +39,15 @@ class Fitted(NamedTuple):
     model: Any
     unit: Array  # what one unit of each column is worth: its spread, or 1
     places: Places
+    why: str = ""  # how sure the number of clusters is
 
     def text(self) -> str:
         """What was fitted, in a few lines."""
         t, p = self.table, self.places
         title = self.method.title[0].upper() + self.method.title[1:]
         lines = [f"{title} of {count(t.n, 'row')} x {count(t.d, 'column')}: {p.words}."]
+        if self.why:
+            lines.append(f"By evidence: {self.why}")
         if p.density is not None:
             lines.append(f"Mean log density {p.density.mean():.4g} a row (in units of each column's spread).")
         return "\n".join([*lines, self.model.certificate_.text()])
@@ -96,13 +100,13 @@ def fit_method(table: Table, name: str, *, dims: int | str = "auto", clusters: i
     if method.no_gaps and np.isnan(table.X).any():
         raise error("LD163", f"{int(np.isnan(table.X).sum())} gaps", job=method.title, why="it needs every cell",
                     fix="lowdim fill FILE -o FILLED, then fit FILLED")
-    q, k = _sizes(method, X, dims, clusters, random_state)
+    q, k, why = _sizes(method, X, table.weight, dims, clusters, random_state)
     model = method.make(q, k, random_state)
     if name == "bpca" and dims == "auto":
         model.set_params(n_components=None)
     model.fit(X, **_weight(table, model))
     settings = Settings(dims, table.scale, seed=random_state)
-    return Fitted(table, method, settings, k, model, unit, places(model, method, X))
+    return Fitted(table, method, settings, k, model, unit, places(model, method, X), why)
 
 
 def _weight(table: Table, model: Any) -> dict[str, Any]:
@@ -121,24 +125,28 @@ def _unit(table: Table) -> Array:
     return np.where(sd > 0, sd, 1.0)
 
 
-def _sizes(method: Method, X: ArraySource, dims: int | str, clusters: int | None, seed: int) -> tuple[int, int]:
+def _sizes(method: Method, X: ArraySource, weight: Array | None, dims: int | str, clusters: int | None,
+           seed: int) -> tuple[int, int, str]:
     """The numbers of dimensions and of clusters, each asked for only where the method has them."""
     clustered = bool(method.no_map)
-    mapped = not clustered or {"n_clusters", "n_components"} <= method.options(2, 3, seed).keys()
+    mapped = not clustered or method.local
     q = 2 if dims == "auto" else int(dims)
     if mapped and dims == "auto" and method.name != "bpca":
         q = max(1, choose_dimension(X, standardize=False, random_state=seed).q)
+        q = min(q, max(1, most_factors(X.d))) if method.factors else q
     if method.most_axes and q > method.most_axes:
         if dims != "auto":
             raise error("LD210", option="dims", value=dims, allowed=f"at most {method.most_axes} for {method.title}")
         q = method.most_axes
-    k = clusters or 3
+    k, why = clusters or 3, ""
     if clustered and clusters is None:
         from lowdim.judge.clusters import choose_clusters
 
         low, high = CLUSTERS
-        k = choose_clusters(X, ks=range(low, min(high, X.n // 2) + 1)).n_clusters
-    return q, k
+        ks = range(low, max(low, min(high, X.n // 2)) + 1)
+        chosen = choose_clusters(X, ks=ks, sample_weight=weight, random_state=seed)
+        k, why = chosen.n_clusters, chosen.sentence
+    return q, k, why
 
 
 def places(model: Any, method: Method, X: ArraySource) -> Places:

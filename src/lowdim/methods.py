@@ -27,6 +27,8 @@ class Method(NamedTuple):
     no_map: str = ""  # gives each row a place; clusters do not
     axes: bool = False  # its axes have a length of their own: distances are those of the positions, not decoded
     most_axes: int = 0  # axes it can have; 0 = as many as asked
+    local: bool = False  # clusters with axes of their own
+    factors: bool = False  # no more axes than factor analysis can tell apart
     most_rows: int = 0  # rows it is fitted to where it is fitted many times; 0 = all
 
     @property
@@ -63,7 +65,7 @@ def _seeded(q: int, k: int, seed: int) -> dict[str, Any]:
 
 
 def _sheet(q: int, k: int, seed: int) -> dict[str, Any]:
-    return {"n_components": q, "grid": 20, "random_state": seed}  # 20 x 20 nodes
+    return {"n_components": q, "grid": 20}  # 20 x 20 nodes, from the principal axes
 
 
 def _spectral(name: str, title: str, home: str, most_rows: int, **lacks: Any) -> Method:
@@ -76,7 +78,7 @@ def _spectral(name: str, title: str, home: str, most_rows: int, **lacks: Any) ->
 METHODS = {m.name: m for m in (
     Method("pca", "PCA", "PCA", _q),
     Method("ppca", "probabilistic PCA", "ProbabilisticPCA", _q),
-    Method("fa", "factor analysis", "FactorAnalysis", _q),
+    Method("fa", "factor analysis", "FactorAnalysis", _q, factors=True),
     Method("bpca", "Bayesian PCA", "BayesianPCA", _q),
     Method("dual", "dual PPCA", "DualPPCA", _q, no_density="no density"),
     Method("ica", "ICA", "ICA", _seeded, no_gaps="no gaps", no_density="no density",
@@ -89,8 +91,8 @@ METHODS = {m.name: m for m in (
     _spectral("lle", "locally linear embedding", "LocallyLinearEmbedding", 1000),
     _spectral("mvu", "maximum variance unfolding", "MaximumVarianceUnfolding", 300),
     _spectral("meu", "maximum entropy unfolding", "MaximumEntropyUnfolding", 300),
-    Method("mppca", "mixture of PPCA", "MixtureOfPPCA", _local, no_map="no map"),
-    Method("mfa", "mixture of FA", "MixtureOfFA", _local, no_map="no map"),
+    Method("mppca", "mixture of PPCA", "MixtureOfPPCA", _local, no_map="no map", local=True),
+    Method("mfa", "mixture of FA", "MixtureOfFA", _local, no_map="no map", local=True, factors=True),
     Method("gmm", "Gaussian mixture", "GaussianMixture", _parts, no_map="no map"),
     Method("kmeans", "K-means", "KMeans", _clusters, no_density="no density", no_map="no map"),
     Method("random", "random projection", "lowdim.judge.floor:RandomProjection", _seeded, no_density="no density",

@@ -20,7 +20,8 @@ def test_each_line_works(lowdim, no_drawing):
     write_csv(lowdim.folder / "table.csv", small_table())
     write_csv(lowdim.folder / "new.csv", small_table(seed=9)[:3])
     found = lines()
-    assert [line.split()[1] for line in found] == ["check", "table.csv", "fill", "odd", "explain", "apply"]
+    assert [line.split()[1] for line in found] == [
+        "check", "table.csv", "fill", "odd", "explain", "apply", "fit", "compare"]
     for line in found:
         said = lowdim(*shlex.split(line)[1:])
         assert said.code == 0 and said.out, (line, said.err)

@@ -147,7 +147,7 @@ def test_what_a_fit_says():
     assert fit.kept_.tolist() == [True] * 3 + [False] * 6 and (fit.relevance_[3:] == 0.0).all()
     assert (np.diff(fit.relevance_[:3]) < 0).all() and fit.components_.shape == fit.components_std_.shape == (3, 10)
     assert fit.noise_variance_ == pytest.approx(0.25, abs=0.03)
-    assert "evidence bound" in fit.certificate_.text() and "3 of 9 columns kept" in fit.certificate_.text()
+    assert "evidence bound" in fit.certificate_.text() and "3 of 9 axes kept" in fit.certificate_.text()
     ml = lowdim.PPCA(3).fit(X)
     angles = np.linalg.svd(np.linalg.qr(fit.components_.T)[0].T @ np.linalg.qr(ml.components_.T)[0])[1]
     assert angles.min() > 1 - 1e-10  # a complete table: the same plane, shorter axes

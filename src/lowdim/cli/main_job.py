@@ -64,6 +64,8 @@ def again(asked: Asked) -> Asked:
     from lowdim.runs import load_run
 
     run = load_run(asked.file)
+    if "method" in run.told:
+        _ = run.model  # an error that says what the run is
     if "model.lowdim" in run.told["files"]:
         _ = run.table  # unchanged since then, or an error
     s = run.settings
@@ -214,9 +216,14 @@ def fit_one(asked: Asked, method: str, clusters: int | None, out: str, *, as_jso
     """Fit one model by its name and save it as a run folder."""
     from lowdim.fitting import fit_method, save_fitted
 
+    where = click.get_current_context().get_parameter_source
+    for name in ("level", "budget"):
+        if where(name) not in (None, click.core.ParameterSource.DEFAULT):
+            raise click.UsageError(f"--{name} is the main job's; a single model has no use for it")
     if asked.options.get("stream"):
         raise click.UsageError("--stream fits the main job's model; in Python every model takes a file: "
                                "lowdim.PPCA(5).fit('cells.parquet')")
+    _check_sizes(method, asked.dims, clusters)
     table = open_table(asked.file, asked.options)
     found = fit_method(table, method, dims=asked.dims, clusters=clusters, random_state=asked.seed)
     folder = save_fitted(found, out, options=asked.options, command=command_line())
@@ -226,6 +233,19 @@ def fit_one(asked: Asked, method: str, clusters: int | None, out: str, *, as_jso
                    log_density=p.density, certificate=found.model.certificate_, run=str(folder))
     else:
         say(f"{found.text()}\nRun     {_files(folder, 'scores.csv')}")
+
+
+def _check_sizes(name: str, dims: int | str, clusters: int | None) -> None:
+    """An option that the method has no use for is not passed over in silence."""
+    from lowdim.methods import METHODS
+
+    method = METHODS.get(name)
+    if method is None:
+        return  # refused by its own message
+    if clusters is not None and not method.no_map:
+        raise click.UsageError(f"--clusters does nothing for {name}: it has no clusters")
+    if dims != "auto" and method.no_map and not method.local:
+        raise click.UsageError(f"--dims does nothing for {name}: its clusters have no axes of their own")
 
 
 @click.command("report")

@@ -11,6 +11,9 @@ from lowdim.cli.main_job import BUDGET, DIMS, LEVEL, SEED, Asked, analysed, fini
 
 if TYPE_CHECKING:
     from lowdim.analysis import Analysis
+    from lowdim.plot.base import Plot
+
+OF_A_MODEL = ("relevance", "hinton", "mixture")  # plots that a run of one model can have
 
 METHODS = (
     ("How many dimensions? A map with gaps and uncertainty?", "ProbabilisticPCA", "lowdim report FILE"),
@@ -56,21 +59,50 @@ def plot_command(name: str | None, target: str | None, out: str | None, listed: 
     if name not in GALLERY:
         raise click.BadParameter(f"'{name}' is not a plot; lowdim plot --list names them", param_hint="NAME")
     from lowdim.plot.base import check_picture
-    from lowdim.runs import replacing
 
     how, out = map_options(name, color, axes), out or f"{name}.svg"
     check_picture(out)  # before the analysis, which takes a while
+    if is_run(target) and name in OF_A_MODEL and (plot := plot_of_model(name, target)) is not None:
+        return drawn_to(plot, name, out, as_json=as_json)
     found = of_run(target) if is_run(target) else analysed(Asked(target, reading(given), dims, level, seed, budget))
     if max(how.get("axes", (0,))) >= max(found.dims, 1):
         raise click.BadParameter(f"'{axes}': there are axes 1 to {found.dims}", param_hint="--axes")
-    plot = found.plot.draw(name, **how)
+    return drawn_to(found.plot.draw(name, **how), name, out, as_json=as_json)
+
+
+def drawn_to(plot: Plot, name: str, out: str, *, as_json: bool) -> None:
+    """Write a plot and say what it shows."""
+    from lowdim.runs import replacing
+
     with replacing(out) as temp:
         plot.save(temp)
     if as_json:
         print_json(plot=name, wrote=out, title=plot.title, sentence=plot.sentence, data=plot.data)
     else:
         say(f"{plot.sentence}\nWrote {out}")
-    return None
+
+
+def plot_of_model(name: str, folder: str) -> Plot | None:
+    """A plot of the one model that a run holds; None where the run is an analysis, or has no such thing to show."""
+    from lowdim.plot.hinton import hinton
+    from lowdim.plot.mixture import mixture, parts_of
+    from lowdim.plot.relevance import relevance
+    from lowdim.runs import load_run
+
+    run = load_run(folder)
+    if "method" not in run.told:
+        return None
+    from lowdim.persist import load
+
+    model, found = load(run.model_file), run.table
+    kept = vars(model)
+    if name == "relevance" and "relevance_" in kept:
+        return relevance(kept["relevance_"], kept["kept_"])
+    if name == "hinton" and "components_" in kept and kept["components_"].ndim == 2:
+        return hinton(kept["components_"].T, found.names)
+    X = found.X / run.told["unit"]
+    parts = parts_of(model, X) if name == "mixture" else None
+    return None if parts is None else mixture(X, names=found.names, **parts)
 
 
 def map_options(name: str, color: str | None, axes: str | None) -> dict[str, Any]:
@@ -91,10 +123,13 @@ def of_run(folder: str) -> Analysis:
     from lowdim.analysis import analyse
     from lowdim.cli.progress import Interrupts, Stages
     from lowdim.data.table import read
+    from lowdim.messages import error
     from lowdim.runs import load_run
 
     run = load_run(folder)
     s = run.settings
+    if "method" in run.told:
+        raise error("LD319", path=run.folder, method=run.told["method"])
     if "stream" in run.options:
         from lowdim.streaming import analyse_stream
 
@@ -165,6 +200,9 @@ def methods_command(quiet: bool, as_json: bool) -> None:
         return
     for question, method, how in METHODS:
         say(f"{question}\n    {method:<27} {how}")
+    from lowdim.fitting import FITTED
+
+    say(f"\nNames for -m: {', '.join(FITTED)}")
 
 
 @click.command("demo")

@@ -47,7 +47,9 @@ def choose_clusters(X: Any, component: Any = "full", ks: Iterable[int] = range(1
     if not numbers or not all(isinstance(k, int | np.integer) and k >= 1 for k in numbers):
         raise error("LD210", option="ks", value=numbers, allowed="whole numbers >= 1, e.g. range(1, 11)")
     source = as_source(X, weight=sample_weight)
-    numbers = tuple(int(k) for k in numbers if k <= source.n) or (1,)
+    if min(numbers) > source.n:
+        raise error("LD253", asked=min(numbers), n=source.n)
+    numbers = tuple(int(k) for k in numbers if k <= source.n)
     values, free, held = [], [], []
     for k in numbers:
         with warnings.catch_warnings():

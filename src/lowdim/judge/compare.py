@@ -26,6 +26,7 @@ from lowdim.judge.dimensions import choose_dimension
 from lowdim.judge.heldout import deal
 from lowdim.judge.maps import floors, shares_true, typical
 from lowdim.judge.neighbours import NEAR, distances, kept, order, overlap, rank_agreement, steadiness
+from lowdim.math.factor import most_factors
 from lowdim.messages import LowdimError, LowdimWarning, error, warn
 from lowdim.methods import ALWAYS, METHODS, Method, available
 from lowdim.models.base import seed_of
@@ -148,6 +149,8 @@ def compare(table: Any, methods: str | Iterable[str] = USUAL, *, dims: int | str
     places = {name: read_map(place, table)[rows] for name, place in (maps or {}).items()}
     X = ready(table, scale or table.scale)
     q = dimensions(X, dims, seed, budget, (scale or table.scale) == "unit")
+    if dims == "auto" and any(METHODS[name].factors for name in chosen):
+        q = min(q, max(1, most_factors(X.shape[1])))  # the same q for all, and factors have the lowest limit
     bench = Bench(X, q, int(clusters), seed, often)
     tried = []
     with one_blas_thread():

@@ -112,7 +112,7 @@ class _Edges:
             raise np.linalg.LinAlgError("not finite")
         mu = (float((at.K * at.S).sum()) + float(at.slack @ at.dual)) / (self.n - 1 + len(self.d))
         roots: tuple[Array, Array] = (sl.cholesky(at.K, lower=True, check_finite=False), low)
-        aim = _Aim(solver, inverse, roots)
+        aim = _Aim(solver, inverse)
         first = self.direction(at, aim, 0.0, None)
         primal, dual = self.reach(at, first, roots)
         ahead = self.moved(at, first, min(primal, 1.0), min(dual, 1.0))
@@ -161,7 +161,6 @@ class _Edges:
 class _Aim(NamedTuple):
     solver: tuple[Array, bool]
     inverse: Array
-    roots: tuple[Array, Array]
 
 
 def _padded(A: Array) -> Array:

@@ -75,10 +75,10 @@ class BayesianPCA(LinearGaussian):
 
     x = mu + W z + e,  z ~ N(0, I),  e ~ N(0, I / tau),  column i of W ~ N(0, I / alpha_i), flat priors on mu,
     log tau and log alpha (automatic relevance determination). `method="variational"` keeps Gaussian posteriors of
-    W, mu and z and gamma ones of the precisions: `objective_` is the evidence lower bound (up to the flat priors'
-    constants), intervals include the doubt about W, mu and tau, and a column is kept only if the bound is higher
-    with it than without (the death test). `method="laplace"` is Bishop's first treatment, alpha_i = d / w_i'w_i;
-    its `objective_` is the log-likelihood, which pruning may lower.
+    W, mu and z and a gamma one of tau, alpha at its best value: `objective_` is the evidence lower bound (up to the
+    flat priors' constants), intervals include the doubt about W, mu and tau, and a column is kept only if the bound
+    is higher with it than without (the death test). `method="laplace"` is Bishop's first treatment,
+    alpha_i = d / w_i'w_i; its `objective_` is the log-likelihood, which pruning may lower.
 
     `n_components` is the most axes to consider: by default one fewer than rows and than columns, and at most 50.
 
@@ -221,7 +221,7 @@ class BayesianPCA(LinearGaussian):
         # the axes are orthogonal in the expected sense: sum_j E[w_j w_j'] is diagonal
         second = p.W.T @ p.W + p.V[:, :q, :q].sum(axis=0) * (len(p.W) / len(p.V))
         found = self._certify_em(fit, np.linalg.cholesky(second).T, boundary, fit.stats.n)
-        return found._replace(notes=(*found.notes, f"{q} of {asked} columns kept, {asked - q} switched off"))
+        return found._replace(notes=(*found.notes, f"{q} of {asked} axes kept, {asked - q} switched off"))
 
 
 def stand_in(m: Moments) -> ArraySource:

@@ -12,7 +12,7 @@ from lowdim.math.basis import Basis, grid, spread_basis
 from lowdim.math.mlp import Layers, backward, drawn, forward, lbfgs, output, pack, slopes, unpack
 from lowdim.messages import error
 from lowdim.models.estimator import SEED_WORDS, Rule, is_seed, seed_of
-from lowdim.models.gtm import GTM, NOISE_FLOOR, PIECE, SheetSums, _solved, _strength
+from lowdim.models.gtm import GTM, NOISE_FLOOR, PIECE, SheetSums, solved, strength
 from lowdim.models.linear import COUNT, POSITIVE
 from lowdim.models.look import Look
 from lowdim.models.start import FLOOR, first_axes
@@ -126,7 +126,7 @@ class DensityNetwork(GTM):
             layers, f = params.layers, fitted(params.layers, params, stats)._replace(W=params.W, Y=params.nodes)
         left = stats.xx - 2.0 * float((f.Y * stats.RX).sum()) + float((stats.G * f.Y**2).sum())
         psi = max(left / max(stats.cells, 1.0), params.low)
-        prior = params.prior if self.weight_prior != "auto" else _strength(f.A / psi, f.W, params.prior)
+        prior = params.prior if self.weight_prior != "auto" else strength(f.A / psi, f.W, params.prior)
         return params._replace(layers=layers, W=f.W, psi=psi, prior=prior)
 
     def _pack(self, params: Any) -> Array:
@@ -203,7 +203,7 @@ def fitted(layers: Layers, like: Net, stats: SheetSums) -> Fitted:
     size = float(np.trace(A, axis1=1, axis2=2).mean()) / Phi.shape[1]
     ridge = np.full(Phi.shape[1], max(like.psi * like.prior, RIDGE * size))
     ridge[-1] = 0.0
-    W = _solved(A + np.diag(ridge), Phi.T @ stats.RX)
+    W = solved(A + np.diag(ridge), Phi.T @ stats.RX)
     return Fitted(said, units, A, W, Phi @ W)
 
 

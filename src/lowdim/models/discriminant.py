@@ -346,4 +346,5 @@ def classes_of(y: Any, source: Source) -> tuple[Any, Any]:
         raise error("LD286", problem=f"the number of classes has to be greater than one; got {len(used)} class")
     kind = {"i": np.int64, "u": np.int64, "f": np.float64, "U": object}.get(classes.dtype.kind)  # what a file can hold
     classes = classes if kind is None else classes.astype(kind)
-    return classes[used] if len(used) < len(classes) else classes, np.searchsorted(used, codes)
+    at = np.minimum(np.searchsorted(used, codes), len(used) - 1)  # rows of a class that counts for nothing: anywhere
+    return classes[used] if len(used) < len(classes) else classes, at

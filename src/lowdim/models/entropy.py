@@ -124,7 +124,7 @@ class MaximumEntropyUnfolding(NeighbourhoodModel):
         edges = np.column_stack([want.i, want.j]).astype(np.int64)
         k = min(max(self.n_neighbors, 2 * self.n_components + 2), web.m)
         params = Springs(web.points, Z, edges, held.multipliers, want.gamma, k)
-        value = log_likelihood(want, held.multipliers, Y.shape[1], float((Y**2).sum()))
+        value = log_likelihood(want, held.multipliers, Y.shape[1], float((Y**2).sum()), eps)
         made = {"multipliers_": held.multipliers, "edges_": rows[edges], "kkt_": held.kkt, "gamma_": want.gamma,
                 "eps_": eps, "objective_": value}
         notes: tuple[str, ...] = (f"optimality conditions hold to {held.kkt:.1e}",
@@ -156,12 +156,12 @@ def springs(i: Rows, j: Rows, multipliers: Array, n: int) -> Array:
     return L
 
 
-def log_likelihood(want: Distances, multipliers: Array, p: int, total: float) -> float:
-    """p/2 log|L + gamma I| - 1/2 tr((L + gamma I) YY') - np/2 log 2 pi; `total` is tr(YY'), Y centred."""
+def log_likelihood(want: Distances, multipliers: Array, p: int, total: float, eps: float = 0.0) -> float:
+    """p/2 log|L + gamma I| - 1/2 tr((L + gamma I) YY') - np/2 log 2 pi; `total` = tr(YY'), delta padded by 2 eps."""
     P, c = _stiffness(want, multipliers)
     logdet = 2.0 * float(np.log(np.diagonal(np.linalg.cholesky(P))).sum())
     logdet += np.log(want.gamma) - np.log(want.gamma + c)  # the constant direction, put back
-    energy = p * float(multipliers @ want.delta) + want.gamma * total
+    energy = p * float(multipliers @ (want.delta - 2.0 * eps)) + want.gamma * total  # of the table, not padded
     return 0.5 * (p * logdet - energy - want.n * p * float(np.log(2.0 * np.pi)))
 
 

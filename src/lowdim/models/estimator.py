@@ -59,7 +59,11 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _check_options(self) -> None:
         for name, rule in self._rules.items():
             value = getattr(self, name)
-            if not rule.holds(value):
+            try:
+                holds = rule.holds(value)
+            except (TypeError, ValueError):  # not even of a kind that can be compared
+                holds = False
+            if not holds:
                 raise error("LD210", option=name, value=value, allowed=rule.words)
 
     def _assign(self, found: dict[str, Any]) -> None:

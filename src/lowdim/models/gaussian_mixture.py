@@ -27,7 +27,6 @@ class GaussianMixture(Mixture):
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": COUNT, "covariance_type": Rule(lambda v: isinstance(v, str) and v in NAMES, f"one of {NAMES}"),
         "tol": POSITIVE, "reg_covar": FLOOR, "max_iter": COUNT, "n_init": COUNT, "init": INIT, "random_state": SEED}
-    _laws_broken: ClassVar[dict[str, str]] = {}
 
     def __init__(self, n_components: int = 1, *, covariance_type: str = "full", tol: float = 1e-5,
                  reg_covar: float = 1e-6, max_iter: int = 1000, n_init: int = 10, init: Any = "k-means++",

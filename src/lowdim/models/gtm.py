@@ -181,11 +181,11 @@ class GTM(LatentModel):
         ridge[-1] = 0.0
         A = np.array([Phi.T @ (Phi * g[:, None]) for g in stats.G.T])
         B = Phi.T @ stats.RX
-        W = _solved(A + np.diag(ridge), B)
+        W = solved(A + np.diag(ridge), B)
         fitted = np.einsum("md,jmk,kd->", W, A, W) if len(A) == 1 else np.einsum("md,dmk,kd->", W, A, W)
         left = stats.xx - 2.0 * float((W * B).sum()) + float(fitted)
         psi = max(left / max(stats.cells, 1.0), params.low)
-        prior = params.prior if self.weight_prior != "auto" else _strength(A / psi, W, params.prior)
+        prior = params.prior if self.weight_prior != "auto" else strength(A / psi, W, params.prior)
         return params._replace(W=W, psi=psi, prior=prior)
 
     def _pack(self, params: Sheet) -> Array:
@@ -312,7 +312,7 @@ class GTM(LatentModel):
         held = ("noise_variance_",) if p.psi <= p.low * (1 + 1e-9) else ()
         return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
                            fit.left, 0.0, 1.0, float(np.clip(reached, 0.0, 15.0)), held,
-                           (f"{alone:.0%} of the rows are held by a single node of {len(p.grid)}",))
+                           (f"{alone:.0%} of the rows lie on one of the {len(p.grid)} nodes alone",))
 
     def _cost(self, n: int, d: int) -> Cost:
         K, bells = int(self.grid) ** self.n_components, self.basis[0] if isinstance(self.basis, tuple) else self.basis
@@ -326,7 +326,7 @@ class GTM(LatentModel):
         return Cost(passes, 8 * n * d * passes, peak + kept + wide, words, min(60, self.max_iter))
 
 
-def _solved(A: Array, B: Array) -> Array:
+def solved(A: Array, B: Array) -> Array:
     """A_j w_j = b_j of every column; one A may serve all. Nearly singular ones by least squares."""
     try:
         return np.asarray(np.linalg.solve(A[0], B) if len(A) == 1 else np.linalg.solve(A, B.T[:, :, None])[:, :, 0].T)
@@ -335,7 +335,7 @@ def _solved(A: Array, B: Array) -> Array:
         return np.array(each).T
 
 
-def _strength(A: Array, W: Array, prior: float) -> float:
+def strength(A: Array, W: Array, prior: float) -> float:
     """The prior's precision by the evidence: well determined weights over their squares (MacKay)."""
     values = np.maximum(np.linalg.eigvalsh(A[:, :-1, :-1]), 0.0)
     known = float((values / (values + prior)).sum()) * (W.shape[1] / len(A))

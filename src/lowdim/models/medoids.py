@@ -2,30 +2,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.data.arrays import as_source
 from lowdim.data.block import Array
 from lowdim.data.source import Header, Source
-from lowdim.data.views import gather
+from lowdim.data.views import Frame, gather
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost, plan
 from lowdim.messages import error, warn
-from lowdim.models.estimator import Rule
+from lowdim.models.certificate import Certificate
+from lowdim.models.estimator import Absent, Estimator, Rule
 from lowdim.models.linear import COUNT
 
 ROUNDING = 1e-12  # a swap must gain more than this share of the cost, or rounding could swap for ever
+NO_DENSITY, NO_MEAN = "clusters around rows have no density", "a medoid is a row, not a mean"
 METRIC = Rule(lambda v: isinstance(v, str) or callable(v),
               "'precomputed', the name of a scipy.spatial.distance metric, or a function of two rows")
 
 
-class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class Medoids(NamedTuple):
+    """The rows that are medoids: where they were, and what was in them."""
+
+    row: NDArray[np.int64]
+    cells: Array
+
+
+class KMedoids(ClusterMixin, Estimator):
     """K-medoids: K rows m_k that make sum_i min_k V(x_i, m_k) small, for any dissimilarity V.
 
     Partitioning around medoids: greedy build, then swaps of a medoid with any other row while one lowers the
@@ -39,6 +48,12 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     ([1, 4], 5.0)
     """
 
+    posterior = Absent(NO_DENSITY, "GaussianMixture")
+    score_samples = Absent(NO_DENSITY, "GaussianMixture")
+    sample = Absent(NO_DENSITY, "GaussianMixture")
+    impute = Absent("a dissimilarity of one's choice needs every cell", "KMeans, which takes gaps")
+    reconstruct = Absent(NO_MEAN, "cluster_centers_, or KMeans")
+    inverse_transform = Absent(NO_MEAN, "cluster_centers_, or KMeans")
     _rules: ClassVar[dict[str, Rule]] = {"n_clusters": COUNT, "metric": METRIC, "max_iter": COUNT}
 
     def __init__(self, n_clusters: int = 8, *, metric: str | Callable[..., float] = "euclidean",
@@ -49,9 +64,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
         """Find the medoids; a weight of 2 counts a row twice."""
-        for name, rule in self._rules.items():
-            if not rule.holds(getattr(self, name)):
-                raise error("LD210", option=name, value=getattr(self, name), allowed=rule.words)
+        self._check_options()
         source = as_source(X, weight=sample_weight)
         n, w = source.n, source.weight
         live = n if w is None else int((w > 0).sum())
@@ -72,21 +85,28 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     def _keep(self, medoids: NDArray[np.intp], swaps: int, settled: bool, D: Array, w: Array, rows: Array,
               header: Header) -> Self:
-        for old in [key for key in vars(self) if key.endswith("_")]:
-            delattr(self, old)  # nothing of an earlier fit may linger
-        self.medoid_indices_ = medoids.astype(np.int64)
-        self.labels_ = D[:, medoids].argmin(axis=1)
-        self.inertia_ = float(w @ D[:, medoids].min(axis=1))
-        self.n_iter_, self.converged_ = swaps, settled
-        self.n_features_in_ = header.d
-        if self.metric != "precomputed":
-            self.cluster_centers_ = rows[medoids]
+        near = D[:, medoids]
+        cost, d = float(w @ near.min(axis=1)), header.d
+        told = Certificate(f"partitioning around medoids, {swaps} swaps", 1, cost, "inertia", settled,
+                           "no swap is left that gains" if settled else "the limit of swaps was reached", 0.0, 0.0, 1.0,
+                           15.0)
+        found: dict[str, Any] = {
+            "params_": Medoids(medoids.astype(np.int64), rows[medoids]), "certificate_": told,
+            "frame_": Frame(np.zeros(d), np.ones(d), np.ones(d)),
+            "medoid_indices_": medoids.astype(np.int64), "labels_": near.argmin(axis=1),
+            "inertia_": cost, "n_iter_": swaps, "converged_": settled, "n_features_in_": header.d}
+        if not self._of_pairs():
+            found["cluster_centers_"] = rows[medoids]
         if header.named:
-            self.feature_names_in_ = np.array(header.columns, dtype=object)
+            found["feature_names_in_"] = np.array(header.columns, dtype=object)
+        self._assign(found)
         return self
 
+    def _of_pairs(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
     def _dissimilarity(self, rows: Array, others: Array) -> Array:
-        if isinstance(self.metric, str) and self.metric == "precomputed":
+        if self._of_pairs():
             D = rows
         else:
             try:
@@ -100,13 +120,11 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     def transform(self, X: Any) -> Array:
         """Dissimilarity of each row from each medoid; with "precomputed", rows hold those from all fitted rows."""
         check_is_fitted(self)
-        source = as_source(X)
-        if source.d != self.n_features_in_:
-            raise error("LD220", got=source.d, want=self.n_features_in_, model=type(self).__name__, missing="")
+        source = self._arranged(as_source(X))
         if source.n == 0:
             raise error("LD160", n=0, least=1)
         rows = _complete(source)
-        if isinstance(self.metric, str) and self.metric == "precomputed":
+        if self._of_pairs():
             return self._dissimilarity(rows, rows)[:, self.medoid_indices_]
         return self._dissimilarity(rows, self.cluster_centers_)
 
@@ -124,8 +142,8 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
+        tags.input_tags.allow_nan = False
+        tags.input_tags.pairwise = self._of_pairs()
         return tags
 
 

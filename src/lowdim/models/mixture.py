@@ -79,7 +79,7 @@ class Mixture(LatentModel):
     the likeliest component; `impute` mixes the components' conditional means, its spread is within plus between.
     `component` is PPCA, FactorAnalysis, or one of "full", "tied", "diag", "spherical" for Gaussians. `n_init` starts
     are compared on a sample, the best goes on with all rows. No covariance falls below `floor` times the variances
-    about the starting centres: the likelihood then has a maximum, and a component on the floor is named (LD251).
+    about the first start's centres: the likelihood then has a maximum, and a component on the floor is named (LD251).
 
     Reference: Tipping and Bishop (1999b), "Mixtures of probabilistic principal component analysers"; Lawrence
     seed 2.14, Zabaras seed on mixtures; Anderson extrapolation of EM as for PPCA.

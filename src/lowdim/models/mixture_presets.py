@@ -55,7 +55,9 @@ class MixtureOfFA(MixtureOfPPCA):
     Reference: Ghahramani and Hinton (1996), with a covariance of their own for every cluster.
 
     >>> import numpy as np
-    >>> X = np.random.default_rng(0).standard_normal((60, 4)) + np.repeat([[0.0], [9.0]], 30, axis=0)
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 1)) * [1.0, 2.0, 1.0, 2.0] + rng.standard_normal((200, 4))
+    >>> X[:100] += 9.0
     >>> MixtureOfFA(2, 1).fit(X).weights_.round(2).tolist()
     [0.5, 0.5]
     """

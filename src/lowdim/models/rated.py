@@ -37,7 +37,7 @@ class Factors(NamedTuple):
     user_prior: tuple[Array, Array]
     item_prior: tuple[Array, Array]
     noise: tuple[float, float]
-    known: Array  # k, how many items a dimension tells from the prior
+    known: Array  # k, the share of items that a dimension tells from the prior
     point: bool
     shared: bool
     user_ids: Any
@@ -188,7 +188,8 @@ class RatingModel(LatentModel):
             shape, rate = np.full(len(u), user.shape), np.full(len(u), user.rate)
         mean, var = pair_means(users, chosen(p.item_mean, p.item_cov, p.item_prior, i))
         unit = 1.0 / float(self.frame_.scale[0])
-        return mean * unit + float(self.frame_.shift[0]), np.sqrt(var + rate / shape) * unit, shape
+        scale = np.sqrt((var * (shape - 1.0) + rate) / shape)  # its variance is then the exact one, var + E[1 / tau]
+        return mean * unit + float(self.frame_.shift[0]), scale * unit, shape
 
     # held-out ratings ----------------------------------------------------------------------------
     def _listed(self, X: Any, rated: bool) -> tuple[Array, Array, Array, Array]:

@@ -62,7 +62,8 @@ class MatrixFactorization(RatingModel):
     Users (z_u, b_u) and items (w_i, b_i) are Gaussian with full covariances a priori, learnt from all; each user has
     a noise precision t_u of their own, gamma distributed (`noise="shared"`: one for all). `method="variational"`
     keeps Gaussian beliefs about every user and item and switches off dimensions that the ratings do not need
-    (`kept_`); `objective_` is its lower bound on the evidence. `method="map"` fits points, with one noise precision
+    (`kept_`); `objective_` is its lower bound on the evidence, up to a constant that grows with
+    `n_components`: compare fits with as many. `method="map"` fits points, with one noise precision
     for all: the best points for a user's own precision follow that user's noise. In the answer z is white, w has
     uncorrelated dimensions by falling variance, and a new user or item is at the prior.
 

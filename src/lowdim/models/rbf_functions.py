@@ -36,7 +36,7 @@ def feature_distances(Y: Any, centres: Any, *, width: float = 1.0, variance: flo
     Reference: Lawrence seed 4.1.
 
     >>> feature_distances([-1.0, 1.0, 9.0, 20.0], [-1.0, 0.0, 1.0])[[0, 2], [1, 3]].round(6).tolist()
-    [1.927405, 0.0]
+    [1.927408, 0.0]
     """
     phi = rbf_basis(Y, centres, width=width)
     return np.maximum(variance * to_squared_distances(phi @ phi.T), 0.0)

@@ -194,7 +194,8 @@ class TwoViewGaussian(LatentModel):
         C, r = params.covariance, off(params, inner)
         every = np.arange(len(C))
         found = given_seen(r, inner.mask, C, C, C, (every, every))
-        cells = (b.rows, len(C)) if b.mask is None else b.mask.sum(axis=1)[:, None]
+        assert b.mask is not None  # a complete block has nothing to fill
+        cells = b.mask.sum(axis=1)[:, None]
         leverage = 1.0 + (found.y * r).sum(axis=1)[:, None]
         # as a regression on the seen cells has it: n / (n - 1 - cells), at most 4, and 1 + leverage / n
         wider = params.seen / np.maximum(params.seen - 1.0 - cells, params.seen / 4.0) * (1.0 + leverage / params.seen)

@@ -145,11 +145,11 @@ def _words(part: Array, shares: Array, gaps: int, drawn_rows: int, n: int, soft:
 def as_full(kind: str, covariances: Any, K: int, d: int) -> NDArray[np.float64]:
     """K x d x d covariances from the shapes scikit-learn gives them: full, tied, diag or spherical."""
     C = np.asarray(covariances, dtype=np.float64)
-    if kind == "full":
+    if C.ndim == 3:
         return C
     if kind == "tied":
         return np.broadcast_to(C, (K, d, d))
-    width = C[:, None] * np.ones(d) if kind == "spherical" else C
+    width = C[:, None] * np.ones(d) if C.ndim == 1 else C
     return width[:, :, None] * np.eye(d)
 
 
@@ -164,7 +164,8 @@ def parts_of(model: Any, X: Any) -> dict[str, Any] | None:
     mu = np.asarray(found["means_"])
     parts = {"means": mu, "shares": model.predict_proba(X), "weights": found["weights_"]}
     if "covariances_" in found:
-        kind = model.get_params().get("covariance_type", "full")
+        options = model.get_params(deep=False)
+        kind = options.get("covariance_type", options.get("component", "full"))
         parts["covariances"] = as_full(str(kind), found["covariances_"], *mu.shape)
     axes = found.get("components_")
     if axes is None:
