@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from lowdim.analysis import analyse
-from lowdim.cli.progress import STOPPING
 from lowdim.engine.fold import Run
 from lowdim.messages import LowdimError
 from lowdim.runs import load_run, replacing, write
@@ -122,7 +121,8 @@ def test_a_real_one_from_outside(tmp_path):
         line = process.stderr.readline()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
-    assert process.returncode == 130 and "Stopped." in err and out == ""  # a stop that is over at once is not announced first
+    # a stop that is over at once is not announced first
+    assert process.returncode == 130 and "Stopped." in err and out == ""
     assert json.loads((tmp_path / "t.run" / "run.json").read_text())["finished"] is False
 
 
