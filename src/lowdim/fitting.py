@@ -19,13 +19,12 @@ from lowdim.data.table import Table
 from lowdim.judge.dimensions import choose_dimension
 from lowdim.math.factor import most_factors
 from lowdim.messages import Message, error
-from lowdim.methods import METHODS, Method, available
+from lowdim.methods import FITTED, METHODS, Method
 from lowdim.models.linear import LinearGaussian
 from lowdim.persist import load
 from lowdim.placing import said_of
 from lowdim.runs import SavedRun, csv, digest, run_facts, saving, write
 
-FITTED = tuple(name for name in available() if name != "random")  # a random projection is a floor, not a fit
 CLUSTERS = (1, 10)  # numbers of clusters that are tried where none is named
 
 

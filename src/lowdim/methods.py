@@ -98,6 +98,7 @@ METHODS = {m.name: m for m in (
     Method("random", "random projection", "lowdim.judge.floor:RandomProjection", _seeded, no_density="no density",
            no_uncertainty="no noise"),
 )}
+FITTED = tuple(name for name in METHODS if name != "random")  # a random projection is a floor, not a fit
 ALWAYS = ("pca", "random")  # what everyone knows, and the floor
 
 

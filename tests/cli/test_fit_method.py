@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from lowdim import PPCA, read
-from lowdim.fitting import FITTED, fit_method
+from lowdim.fitting import fit_method
 from lowdim.messages import OptionError, TableError
+from lowdim.methods import FITTED
 
 
 def made(folder, gaps=0.0, seed=0):

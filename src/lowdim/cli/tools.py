@@ -200,7 +200,7 @@ def methods_command(quiet: bool, as_json: bool) -> None:
         return
     for question, method, how in METHODS:
         say(f"{question}\n    {method:<27} {how}")
-    from lowdim.fitting import FITTED
+    from lowdim.methods import FITTED
 
     say(f"\nNames for -m: {', '.join(FITTED)}")
 
