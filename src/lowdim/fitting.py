@@ -15,7 +15,7 @@ from lowdim.data.arrays import ArraySource
 from lowdim.data.block import Array
 from lowdim.data.collect import count
 from lowdim.data.newrows import read_rows
-from lowdim.data.table import Table
+from lowdim.data.table import Table, column_units
 from lowdim.judge.dimensions import choose_dimension
 from lowdim.math.factor import most_factors
 from lowdim.messages import Message, error
@@ -94,11 +94,9 @@ def fit_method(table: Table, name: str, *, dims: int | str = "auto", clusters: i
     """
     if name not in FITTED:
         raise error("LD210", option="method", value=name, allowed=f"one of {', '.join(FITTED)}")
-    method, unit = METHODS[name], _unit(table)
+    method, unit = METHODS[name], column_units(table.X, table.scale)
     X = ArraySource(table.X / unit, columns=table.names)
-    if method.no_gaps and np.isnan(table.X).any():
-        raise error("LD163", f"{int(np.isnan(table.X).sum())} gaps", job=method.title, why="it needs every cell",
-                    fix="lowdim fill FILE -o FILLED, then fit FILLED")
+    _check_gaps(method, table.X, "lowdim fill FILE -o FILLED, then fit FILLED")
     q, k, why = _sizes(method, X, table.weight, dims, clusters, random_state)
     model = method.make(q, k, random_state)
     if name == "bpca" and dims == "auto":
@@ -108,6 +106,12 @@ def fit_method(table: Table, name: str, *, dims: int | str = "auto", clusters: i
     return Fitted(table, method, settings, k, model, unit, places(model, method, X), why)
 
 
+def _check_gaps(method: Method, X: Array, fix: str) -> None:
+    gaps = int(np.isnan(X).sum())
+    if method.no_gaps and gaps:
+        raise error("LD163", f"{gaps} gaps", job=method.title, why="it needs every cell", fix=fix)
+
+
 def _weight(table: Table, model: Any) -> dict[str, Any]:
     """The table's weights, for a model that takes them."""
     if table.weight is None:
@@ -115,13 +119,6 @@ def _weight(table: Table, model: Any) -> dict[str, Any]:
     if "sample_weight" not in signature(model.fit).parameters:
         raise error("LD283", model=type(model).__name__)
     return {"sample_weight": table.weight}
-
-
-def _unit(table: Table) -> Array:
-    if table.scale != "unit":
-        return np.ones(table.d)
-    sd = np.nanstd(table.X, axis=0, ddof=1)
-    return np.where(sd > 0, sd, 1.0)
 
 
 def _sizes(method: Method, X: ArraySource, weight: Array | None, dims: int | str, clusters: int | None,
@@ -180,9 +177,6 @@ def place_fitted(run: SavedRun, new: Any, **options: Any) -> tuple[tuple[str, ..
     method = METHODS[run.told["method"]]
     rows = read_rows(new, run.names, **options)
     X = ArraySource(rows.X / np.asarray(run.told["unit"], dtype=np.float64), columns=run.names)
-    gaps = int(np.isnan(rows.X).sum())
-    if method.no_gaps and gaps:
-        raise error("LD163", f"{gaps} gaps", job=method.title, why="it needs every cell",
-                    fix="lowdim fill NEW -o FILLED, then apply to FILLED")
+    _check_gaps(method, rows.X, "lowdim fill NEW -o FILLED, then apply to FILLED")
     return rows.row_names, places(load(run.model_file), method, X), (*rows.messages, *said_of(rows))
 

@@ -28,6 +28,12 @@ SHARE = 0.8  # of the free memory that one table may use
 ASIDE = {"out": "left out", "label": "label", "id": "id", "time": "time", "weight": "weight"}
 
 
+def column_units(X: Array, scale: str) -> Array:
+    """What one unit of each column is worth: its spread (divisor n - 1, gaps left out), or 1 where units are kept."""
+    sd = np.nanstd(X, axis=0, ddof=1) if scale == "unit" else np.ones(X.shape[1])
+    return np.where(sd > 0.0, sd, 1.0)
+
+
 class Table:
     """A table that can be analysed: its numbers, its labels, and what was done to it."""
 

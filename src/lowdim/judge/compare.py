@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from lowdim.data.arrays import ArraySource
 from lowdim.data.block import Array
-from lowdim.data.table import Table, read
+from lowdim.data.table import Table, column_units, read
 from lowdim.engine.fold import one_blas_thread
 from lowdim.judge.budget import counts, seconds
 from lowdim.judge.coordinates import read_map
@@ -205,9 +205,7 @@ def ready(table: Table, scale: str) -> Array:
         warn("LD291", rows=ROWS, n=len(X))
         X = X[spread(len(X), ROWS)]
     mean = np.nanmean(X, axis=0)
-    sd = np.nanstd(X, axis=0, ddof=1) if scale == "unit" else np.ones(X.shape[1])
-    sd = np.where(sd > 0.0, sd, 1.0)
-    return np.asarray((X - mean) / sd)
+    return np.asarray((X - mean) / column_units(X, scale))
 
 
 def dimensions(X: Array, dims: int | str, seed: int, budget: float | str | None, unit: bool) -> int:

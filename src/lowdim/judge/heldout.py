@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from lowdim.data.block import Array, Block, Mask
 from lowdim.judge.evidence import Ready, quick_fit, quick_look
+from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.models.linear import ProbabilisticPCA
 from lowdim.models.look import Look
 from lowdim.models.start import Linear
@@ -21,7 +22,6 @@ THIN = 5  # a column seen in fewer cells, or with fewer that differ from the res
 PARTS = 20  # parts the seen cells are dealt into; a fold hides one of them
 WORK = 2e5  # seen cells over all folds that are fitted; a large table needs fewer folds for the same certainty
 TOL = 0.05  # nats in all that a fold's fit may miss; votes turn on tenths of a nat and more
-LOG_TWO_PI = float(np.log(2 * np.pi))
 
 
 class Compared(NamedTuple):

@@ -12,7 +12,7 @@ from lowdim.data.arrays import as_source
 from lowdim.data.block import Array
 from lowdim.data.collect import count
 from lowdim.data.source import Source
-from lowdim.data.table import Table, read
+from lowdim.data.table import Table, column_units, read
 from lowdim.data.views import gather
 from lowdim.judge.neighbours import NEAR, Kept, distances, kept, order, rank_agreement, ranks
 from lowdim.messages import LowdimWarning, error, warn
@@ -127,8 +127,7 @@ def cells_of(table: Any, labels: Any = None) -> tuple[Array, NDArray[Any] | None
     """The numbers that distances are taken of, NaN at gaps, and the labels as an array."""
     table = read(table) if isinstance(table, str | PathLike) else table
     if isinstance(table, Table):
-        sd = np.nanstd(table.X, axis=0, ddof=1) if table.scale == "unit" else np.ones(table.d)
-        X = table.X / np.where(sd > 0.0, sd, 1.0)
+        X = table.X / column_units(table.X, table.scale)
         if isinstance(labels, str):
             if labels not in table.labels:
                 raise error("LD210", option="labels", value=labels,

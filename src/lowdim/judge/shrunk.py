@@ -19,7 +19,7 @@ import numpy as np
 from lowdim.data.block import Array, Mask
 from lowdim.math import variational as vb
 from lowdim.math.gaussian import Latent, sums
-from lowdim.math.linalg import lower, unpack
+from lowdim.math.linalg import lower, root_times, unpack
 
 FLOOR = 1e-6  # the least noise variance, as a share of the columns' variance
 DEAD = 0.1  # a dimension whose loadings are smaller than this share of their own doubt is dropped
@@ -58,8 +58,8 @@ class Shrunk(NamedTuple):
     def draw(self, rng: np.random.Generator) -> Array:
         """One table drawn from the posterior, noise included, in the table's units."""
         b, (n, q), d = self.beliefs, self.latent.mean.shape, len(self.mean)
-        step = _root_times(b.V, rng.standard_normal((d, q + 1)))
-        z = self.latent.mean + _root_times(unpack(self._packed, q), rng.standard_normal((n, q)))
+        step = root_times(b.V, rng.standard_normal((d, q + 1)))
+        z = self.latent.mean + root_times(unpack(self._packed, q), rng.standard_normal((n, q)))
         x = z @ (b.W + step[:, :q]).T + b.mu + step[:, q] + rng.standard_normal((n, d)) * np.sqrt(b.psi)
         return self.mean + self.sd * x
 
@@ -67,12 +67,6 @@ class Shrunk(NamedTuple):
 def centre(b: vb.Beliefs, z: Array) -> Array:
     """The mean of every cell, in units of the columns' spread."""
     return z @ b.W.T + b.mu
-
-
-def _root_times(C: Array, normal: Array) -> Array:
-    """Vectors with these covariances from standard normal ones."""
-    values, U = np.linalg.eigh(C)
-    return (U @ (np.sqrt(np.maximum(values, 0.0)) * normal)[:, :, None])[:, :, 0]
 
 
 def shrunk(X: Array, mask: Mask, q: int, *, passes: int = 200, tol: float = TOL) -> Shrunk:

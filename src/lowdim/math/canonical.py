@@ -17,11 +17,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import EPS, Array, align, sign_rule, svd
+from lowdim.math.patterns import distinct
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
-LOG_TWO_PI = float(np.log(2 * np.pi))
 RANK = 1e-12  # singular values below this share of the largest are rounding: a dozen digits survive a long QR
 NULL = 1e-6  # variance of a direction a view does not have: far below any that matters, and no digits are lost to it
 FLOOR = 1e-10  # least variance of a direction in the density, where columns have unit variance
@@ -131,9 +132,8 @@ def patterns(mask: Mask | None, rows: int, C: Array) -> Iterator[Pattern]:
     if mask is None:
         yield Pattern(np.arange(rows), np.zeros(rows, dtype=np.intp), *_factors(C, np.ones((1, d), dtype=bool)))
         return
-    kinds, which, count = np.unique(np.packbits(mask, axis=1), axis=0, return_inverse=True, return_counts=True)
-    which, order = which.ravel(), np.argsort(which.ravel(), kind="stable")
-    seen = np.unpackbits(kinds, axis=1, count=d).astype(bool)
+    first, which = distinct(mask)
+    seen, count, order = mask[first], np.bincount(which), np.argsort(which, kind="stable")
     step = max(CHUNK // (d * d), 1)
     for k in np.flatnonzero(count >= MANY):
         at = order[np.searchsorted(which[order], k):][: count[k]]

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import lower, unpack
 from lowdim.math.ratings import (
-    LOG_2PI,
     Array,
     Beliefs,
     Gamma,
@@ -111,7 +111,7 @@ def user_half(sums: RowSums, state: State, tau: Array, how: How) -> Users:
         made = precision(sums, error, state.noise)
         tau, log_tau, own = made.mean, made.mean_log, log_gamma_prior(made, state.noise)
     own = own + log_prior(found, state.user_prior, how.point)
-    bound = 0.5 * sums.cells * (log_tau - LOG_2PI) - 0.5 * tau * error + own
+    bound = 0.5 * sums.cells * (log_tau - LOG_TWO_PI) - 0.5 * tau * error + own
     return Users(found, tau, log_tau, error, bound)
 
 

@@ -15,6 +15,7 @@ from scipy.linalg import lapack
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array
 from lowdim.math.neighbors import squared_distances
+from lowdim.math.patterns import distinct
 
 LADDER = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # of the mean diagonal (spec, numerics 57)
 Index = NDArray[np.intp]
@@ -192,7 +193,7 @@ def column_groups(Y: Array, seen: NDArray[np.bool_] | None) -> list[Columns]:
     d = Y.shape[1]
     if seen is None or seen.all():
         return [Columns(None, np.arange(d), _narrow(Y), d)]
-    _, which = np.unique(seen, axis=1, return_inverse=True)
+    _, which = distinct(seen.T)
     found = []
     for k in range(int(which.max()) + 1):
         columns = np.flatnonzero(which == k)

@@ -155,3 +155,11 @@ def spread_rows(G: sp.csr_array, count: int) -> tuple[NDArray[np.intp], Array]:
         lengths[c] = path_lengths(G, chosen[c: c + 1])[0]
         closest = np.minimum(closest, lengths[c])
     return chosen, lengths.T
+
+
+def springs(i: NDArray[np.intp], j: NDArray[np.intp], multipliers: Array, n: int) -> Array:
+    """The Laplacian of these springs, n x n."""
+    L = np.zeros((n, n))
+    L[i, j] = L[j, i] = -multipliers
+    np.fill_diagonal(L, -L.sum(axis=1))
+    return L

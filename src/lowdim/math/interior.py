@@ -16,7 +16,8 @@ import numpy as np
 import scipy.linalg as sl
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array
+from lowdim.math.graph import springs
+from lowdim.math.linalg import Array, centred
 
 STEPS = 60  # 17 to 30 are usual
 GOAL = 5e-9  # certificate at which nothing is left to gain; rounding stops most problems near 1e-8
@@ -80,10 +81,7 @@ class _Edges:
 
     def laplacian(self, weight: Array) -> Array:
         """B diag(weight) B', n x n."""
-        L = np.zeros((self.n, self.n))
-        L[self.i, self.j] = L[self.j, self.i] = -weight
-        np.fill_diagonal(L, -L.sum(axis=1))
-        return L
+        return springs(self.i, self.j, weight, self.n)
 
     def lengths(self, A: Array) -> Array:
         """diag(B'AB): squared lengths of the edges under an anchored matrix."""
@@ -151,7 +149,7 @@ class _Edges:
         """K made exactly feasible by scaling, and what its variance could lack at most: the eigenvalue certificate."""
         F = _padded(at.K)
         over = max(1.0, float((self.lengths(at.K) / self.d).max()))
-        K = _centred(F) / over
+        K = centred(F) / over
         second = float(np.linalg.eigvalsh(self.laplacian(at.dual))[1])
         if second <= 0.0:
             return Unfolded(K, at.dual, float("inf"), number)
@@ -166,12 +164,6 @@ class _Aim(NamedTuple):
 def _padded(A: Array) -> Array:
     """An anchored matrix with the anchor's row and column of zeros."""
     return np.pad(A, ((1, 0), (1, 0)))
-
-
-def _centred(F: Array) -> Array:
-    F = F - F.mean(axis=0)
-    F = F - F.mean(axis=1)[:, None]
-    return np.asarray((F + F.T) / 2)
 
 
 def _even(A: Array) -> Array:

@@ -105,3 +105,18 @@ def align(W: Array, target: Array) -> Array:
     """W turned (rotation or reflection) to lie as close to the target as it can."""
     U, _, Vt = np.linalg.svd(W.T @ target)
     return W @ (U @ Vt)
+
+
+def centred(A: Array) -> Array:
+    """HAH, symmetric to the bit."""
+    A = A - A.mean(axis=0)
+    A -= A.mean(axis=1)[:, None]
+    return np.asarray((A + A.T) / 2)
+
+
+def root_times(C: Array, normal: Array) -> Array:
+    """Vectors with these covariances from standard normal ones."""
+    if C.shape[-1] == 0:
+        return normal
+    values, U = np.linalg.eigh(C)
+    return (U @ (np.sqrt(np.maximum(values, 0.0)) * normal)[:, :, None])[:, :, 0]

@@ -34,11 +34,17 @@ class Filled(NamedTuple):
     covs: list[Array]  # P x m x m of each group
 
 
-def groups(mask: NDArray[np.bool_]) -> list[Group]:
-    """The rows of a mask grouped by the number of their gaps and then by pattern."""
+def distinct(mask: NDArray[np.bool_]) -> tuple[Index, Index]:
+    """The first row of each pattern, patterns in order, and the pattern of every row."""
     bits = np.packbits(mask, axis=1)
     keys = np.ascontiguousarray(bits).view(np.dtype((np.void, bits.shape[1]))).ravel()
     _, first, of = np.unique(keys, return_index=True, return_inverse=True)
+    return first, of
+
+
+def groups(mask: NDArray[np.bool_]) -> list[Group]:
+    """The rows of a mask grouped by the number of their gaps and then by pattern."""
+    first, of = distinct(mask)
     absent = ~mask[first]
     count = absent.sum(axis=1)
     found = []

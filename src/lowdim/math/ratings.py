@@ -13,10 +13,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln, polygamma
 
+from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import VECTORISED, inverse_packed, lower, times_packed, unpack
 
 Array = NDArray[np.float64]
-LOG_2PI = float(np.log(2 * np.pi))
 FEW = 100  # matrices up to which LAPACK, one by one, beats arithmetic over all of them (measured at order 11)
 SHAPES = (1.5, 1e4)  # of the noise: below, a new user's ratings have no variance; above, all users are alike
 
@@ -164,7 +164,7 @@ def log_prior(found: Beliefs, prior: Prior, point: bool) -> Array:
     logdet = np.linalg.slogdet(P)[1]
     d = found.mean - prior.mean
     quadratic = found.cov @ (np.where(i == j, 1.0, 2.0) * P[i, j]) + ((d @ P) * d).sum(axis=1)
-    own = -q * LOG_2PI if point else found.logdet + q
+    own = -q * LOG_TWO_PI if point else found.logdet + q
     return np.asarray(0.5 * (logdet - quadratic + own))
 
 

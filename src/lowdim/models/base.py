@@ -92,11 +92,8 @@ class LatentModel(Estimator):
         certificate = self._certify(fit, frame, header)
         found = {"params_": fit.params, "frame_": frame, "objective_": fit.objective,
                  "history_": np.array(fit.history), "n_iter_": fit.passes, "converged_": fit.converged,
-                 "certificate_": certificate, "n_features_in_": header.d,
-                 **self._attributes(fit.params, frame, fit)}
-        if header.named:
-            found["feature_names_in_"] = np.array(header.columns, dtype=object)
-        self._assign(found)
+                 "certificate_": certificate, **self._attributes(fit.params, frame, fit)}
+        self._assign(found, header)
         if not fit.converged:
             self._say_why(fit)
         return self

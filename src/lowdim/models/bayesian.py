@@ -164,8 +164,7 @@ class BayesianPCA(LinearGaussian):
     def _with_gaps(self, seen: Look, run: Run) -> Fit:
         check_pairs(seen)
         fit = self._pruned(self._start(seen), seen.source, run)
-        read = int(seen.pairs is None and seen.moments is None)  # a wide table was gathered for its start
-        return fit._replace(passes=fit.passes + read)
+        return fit._replace(passes=fit.passes + seen.gathered)
 
     def _complete(self, seen: Look, run: Run) -> Fit:
         if seen.moments is None:

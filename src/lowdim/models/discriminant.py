@@ -153,12 +153,9 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
             fit = Fit(params, sums, value, (value,), 1, True, "closed form", "class moments")
             value = closed_objective(params, float(sums.n.sum()))
             fit = fit._replace(objective=value, history=(value,))
-        stretch = float(seen.columns.seen @ np.log(seen.frame.scale))
         params = self._between(fit.params._replace(rows=sums.n), K)
         frame = seen.frame._replace(unit=np.ones(d))
-        history = tuple(value + stretch for value in fit.history)
-        return fit._replace(params=params, objective=fit.objective + stretch, history=history,
-                            passes=fit.passes + seen.passes), frame
+        return seen.outward(fit._replace(params=params)), frame
 
     def _stats(self, params: Classes, block: Block) -> ClassSums:
         return class_sums(params, block)

@@ -34,6 +34,7 @@ class Embedded(NamedTuple):
     notes: tuple[str, ...] = ()
     objective: float | None = None
     name: str = ""  # of the objective
+    passes: int = 1  # over the table
 
 
 class SpectralModel(Estimator):
@@ -67,6 +68,9 @@ class SpectralModel(Estimator):
     def _cost(self, n: int, d: int) -> Cost:
         raise NotImplementedError
 
+    def _check_size(self, source: Source) -> None:
+        """Refuse what the table is too small for."""
+
     def _of_pairs(self) -> bool:
         """Whether the table is a matrix of pairs (distances, similarities, a graph) and not of cells."""
         return False
@@ -75,16 +79,24 @@ class SpectralModel(Estimator):
     def fit(self, X: Any, y: Any = None, *, run: Run | None = None) -> Self:
         """Map the rows of a complete table (or of a matrix of pairs); `y` is ignored."""
         run = Run() if run is None else run
+        source = self._admitted(X, run)
+        frame = self._frame(source)
+        return self._keep(self._found(source, frame, run), frame, source)
+
+    def _admitted(self, X: Any, run: Run) -> Source:
+        """The table as a source, once options, weights, size and memory are known to be fine."""
         self._check_options()
         source = as_source(X)
         if source.weight is not None:
             raise error("LD283", model=type(self).__name__)
         if source.n < 2:
             raise error("LD160", n=source.n, least=2)
+        self._check_size(source)
         plan(type(self).__name__, self._cost(source.n, source.d), run, source.leaf)
-        frame = self._frame(source)
-        found = self._embed(self._whole(source, frame), run)
-        return self._keep(found, frame, source)
+        return source
+
+    def _found(self, source: Source, frame: Frame, run: Run) -> Embedded:
+        return self._embed(self._whole(source, frame), run)
 
     def _frame(self, source: Source) -> Frame:
         if self._of_pairs():
@@ -104,14 +116,12 @@ class SpectralModel(Estimator):
 
     def _keep(self, found: Embedded, frame: Frame, source: Source) -> Self:
         digits = float(np.clip(-np.log10(max(found.residual, 1e-16)), 0.0, 15.0))
-        certificate = Certificate(found.solver, 1, found.objective, found.name, True, "solved", found.residual, 0.0,
-                                  1.0, digits, (), found.notes)
+        certificate = Certificate(found.solver, found.passes, found.objective, found.name, True, "solved",
+                                  found.residual, 0.0, 1.0, digits, (), found.notes)
         attributes = {"params_": found.params, "frame_": frame, "embedding_": found.Z,
-                      "eigenvalues_": found.values, "certificate_": certificate, "n_features_in_": source.d,
+                      "eigenvalues_": found.values, "certificate_": certificate,
                       "n_components_": found.Z.shape[1], **found.made}
-        if source.named:
-            attributes["feature_names_in_"] = np.array(source.columns, dtype=object)
-        self._assign(attributes)
+        self._assign(attributes, source.header)
         return self
 
     def transform(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:

@@ -12,7 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.data.block import Array
 from lowdim.engine.plan import Cost
 from lowdim.math.eigen import Problem, solve
+from lowdim.math.graph import springs
 from lowdim.math.landmarks import carried, unordered
+from lowdim.math.linalg import centred
 from lowdim.math.neighbors import apart, together
 from lowdim.messages import warn
 from lowdim.models.embedding import Embedded
@@ -118,7 +120,7 @@ class MaximumEntropyUnfolding(NeighbourhoodModel):
         return self._embedded(web, rows, want, held, Y, eps)
 
     def _embedded(self, web: Web, rows: Rows, want: Distances, held: Held, Y: Array, eps: float) -> Embedded:
-        found = solve(Problem(_centred(held.R.T @ held.R)), self.n_components)
+        found = solve(Problem(centred(held.R.T @ held.R)), self.n_components)
         values = np.maximum(found.values - eps, 0.0)
         Z = found.vectors * np.sqrt(values)
         edges = np.column_stack([want.i, want.j]).astype(np.int64)
@@ -146,14 +148,6 @@ class MaximumEntropyUnfolding(NeighbourhoodModel):
         check_is_fitted(self)
         n = len(self.params_.points)
         return super().covariance_ + 1.0 / (self.params_.gamma * n)
-
-
-def springs(i: Rows, j: Rows, multipliers: Array, n: int) -> Array:
-    """The Laplacian of these springs, n x n."""
-    L = np.zeros((n, n))
-    L[i, j] = L[j, i] = -multipliers
-    np.fill_diagonal(L, -L.sum(axis=1))
-    return L
 
 
 def log_likelihood(want: Distances, multipliers: Array, p: int, total: float, eps: float = 0.0) -> float:
@@ -221,7 +215,7 @@ def free_springs(want: Distances) -> Held:
 def _closed(want: Distances, Y: Array, eps: float) -> Held:
     """All pairs joined, multipliers free: HKH = HYY'H / p + eps H, and the multipliers are the cells of its inverse."""
     n, p = Y.shape
-    S = _centred(Y @ Y.T / p) + eps * (np.eye(n) - 1.0 / n)
+    S = centred(Y @ Y.T / p) + eps * (np.eye(n) - 1.0 / n)
     level = float(np.trace(S)) / n
     R = sl.cholesky(S + level / n, check_finite=False)
     P = sl.cho_solve((R, False), np.eye(n)) - 1.0 / (level * n)  # the constant direction is taken out again
@@ -275,9 +269,3 @@ def _searched(want: Distances, w: Array, step: Array, g: Array, value: float) ->
             pass
         way /= 2.0
     return None
-
-
-def _centred(K: Array) -> Array:
-    K = K - K.mean(axis=0)
-    K = K - K.mean(axis=1)[:, None]
-    return np.asarray((K + K.T) / 2)

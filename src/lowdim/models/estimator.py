@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.data.arrays import as_source
 from lowdim.data.block import Array, Block
 from lowdim.data.sink import Sink, as_sink
-from lowdim.data.source import Source
+from lowdim.data.source import Header, Source
 from lowdim.data.views import Chosen, Frame
 from lowdim.engine.fold import Run, walk
 from lowdim.engine.monitor import Fit
@@ -66,8 +66,11 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             if not holds:
                 raise error("LD210", option=name, value=value, allowed=rule.words)
 
-    def _assign(self, found: dict[str, Any]) -> None:
+    def _assign(self, found: dict[str, Any], header: Header) -> None:
         """The one place that assigns fitted attributes; refuses anything that is not finite."""
+        found = {"n_features_in_": header.d, **found}
+        if header.named:
+            found["feature_names_in_"] = np.array(header.columns, dtype=object)
         for name, value in found.items():
             if not all_finite(value):
                 raise error("LD214", model=type(self).__name__, name=name)

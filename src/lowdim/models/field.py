@@ -17,7 +17,7 @@ from lowdim.data.block import Array
 from lowdim.data.source import Source
 from lowdim.data.views import Framed, gather
 from lowdim.math.eigen import largest
-from lowdim.math.linalg import EPS, svd
+from lowdim.math.linalg import EPS, centred, svd
 from lowdim.messages import error
 from lowdim.models.estimator import seed_of
 
@@ -146,13 +146,6 @@ def field_of_map(Z: Array) -> Field:
     U, d, _ = svd(Z - Z.mean(axis=0))
     keep = d > len(U) * EPS * float(d.max(initial=0.0))
     return Field(U[:, keep], d[keep] ** 2)
-
-
-def centred(A: Array) -> Array:
-    """HAH, symmetric to the bit."""
-    A = A - A.mean(axis=0)
-    A -= A.mean(axis=1)[:, None]
-    return np.asarray((A + A.T) / 2)
 
 
 def distances_of(field: Field) -> Array:

@@ -151,9 +151,7 @@ class GPLVM(LatentModel):
             first = places(self.init, Y, mask, int(self.n_components))
             fit = self._search(Y, mask, mu, first, run)
         self._say(fit.params, fit.stats)
-        stretch = float(seen.columns.seen @ np.log(seen.frame.scale))
-        return fit._replace(objective=fit.objective + stretch, history=tuple(v + stretch for v in fit.history),
-                            passes=fit.passes + seen.passes + 1), seen.frame
+        return seen.outward(fit, 1), seen.frame
 
     def _search(self, Y: Array, mask: Mask | None, mu: Array, first: Start, run: Run) -> Fit:
         """The best of several climbs; with gaps after one that shows how wide intervals must be."""

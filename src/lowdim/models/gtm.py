@@ -26,6 +26,7 @@ from lowdim.models.linear import COUNT, POSITIVE, TRUTH, check_pairs
 from lowdim.models.look import Look, look
 from lowdim.models.posterior import Cells, Posterior
 from lowdim.models.principal import LARGE
+from lowdim.models.shares import picked
 from lowdim.models.start import FLOOR, first_axes
 
 PIECE = 128  # rows worked on at a time: their responsibilities stay in the cache (spec, algorithms)
@@ -206,10 +207,7 @@ class GTM(LatentModel):
         fit = em(self, self._start(seen), seen.source, run, mix=not auto, may_fall=auto)
         if fit.params.psi <= fit.params.low * (1 + 1e-9):
             warn("LD470", floor=fit.params.psi)
-        stretch_ = float(seen.columns.seen @ np.log(seen.frame.scale))
-        read = int(seen.pairs is None and seen.moments is None)
-        return fit._replace(objective=fit.objective + stretch_, history=tuple(v + stretch_ for v in fit.history),
-                            passes=fit.passes + seen.passes + read), seen.frame
+        return seen.outward(fit, seen.gathered), seen.frame
 
     def _start(self, seen: Look) -> Sheet:
         """The principal axes as a flat sheet, as wide as the table is; its noise what the sheet leaves out."""
@@ -254,10 +252,9 @@ class GTM(LatentModel):
 
     def _draw(self, params: Sheet, found: Any, rng: list[np.random.Generator]) -> Array:
         d = params.W.shape[1]
-        edges = np.cumsum(found.share, axis=1)
-        picked = (np.array([r.random() for r in rng])[:, None] * edges[:, -1:] >= edges[:, :-1]).sum(axis=1)
+        own = picked(found.share, rng)
         normal = np.array([r.standard_normal(d) for r in rng]).reshape(len(rng), d)
-        return params.nodes[picked] + np.sqrt(params.psi) * normal
+        return params.nodes[own] + np.sqrt(params.psi) * normal
 
     def _redraw(self, params: Sheet, rng: np.random.Generator) -> Sheet:
         return params

@@ -2,18 +2,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.data.arrays import as_source
 from lowdim.data.block import Array, Block
 from lowdim.data.source import Source
 from lowdim.data.views import Frame, Framed
 from lowdim.engine.fold import Run, fold, walk
 from lowdim.engine.merge import moments
-from lowdim.engine.plan import Cost, plan, walking
+from lowdim.engine.plan import Cost, walking
 from lowdim.math.distances import centred_gram, fault, negative_mass
 from lowdim.math.eigen import Eigen, largest
 from lowdim.math.kernels import PAIRS, Kernel, median_width
@@ -155,19 +154,11 @@ class KernelPCA(FieldMixin, SpectralModel):
                 else float(self.gamma)
         return float(min(g, np.finfo(float).max))
 
-    def fit(self, X: Any, y: Any = None, *, run: Run | None = None) -> Self:
-        """Map the rows of a complete table, or of a matrix of similarities; `y` is ignored."""
-        run = Run() if run is None else run
-        self._check_options()
-        source = as_source(X)
-        if source.weight is not None:
-            raise error("LD283", model=type(self).__name__)
-        if source.n < 2:
-            raise error("LD160", n=source.n, least=2)
+    def _check_size(self, source: Source) -> None:
         if self.n_components > source.n:
             raise error("LD200", asked=self.n_components, most=source.n, why=f"the table has {source.n} rows")
-        plan(type(self).__name__, self._cost(source.n, source.d), run, source.leaf)
-        frame = self._frame(source)
+
+    def _found(self, source: Source, frame: Frame, run: Run) -> Embedded:
         framed = Framed(source, frame)
         spread = self._complete(framed.sample(PAIRS), source)
         gamma = 0.0 if self._of_pairs() else self._width(spread, frame)
@@ -178,10 +169,8 @@ class KernelPCA(FieldMixin, SpectralModel):
         with np.errstate(over="ignore"):
             units = min(float(gamma * frame.scale[0] * frame.scale[0]), LARGEST)
         made = {} if self._of_pairs() or callable(self.kernel) else {"gamma_": units}
-        self._keep(found._replace(made=made, notes=self._said(units) + found.notes), frame, source)
-        if self.approximation is not None:
-            self.certificate_ = self.certificate_._replace(passes=2)
-        return self
+        return found._replace(made=made, notes=self._said(units) + found.notes,
+                              passes=1 if self.approximation is None else 2)
 
     def _complete(self, block: Block, source: Source) -> Array:
         if block.mask is not None:

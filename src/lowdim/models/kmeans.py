@@ -25,6 +25,7 @@ from lowdim.models.limits import LARGEST, squared
 from lowdim.models.linear import COUNT
 from lowdim.models.look import MODERATE, SAMPLE, Look, frame_of, look
 from lowdim.models.posterior import Cells, Posterior
+from lowdim.models.shares import picked
 
 WIDE = 256  # columns up to which products of all of them are the quickest way to their variances
 START = 2**14  # rows that k-means++ draws its centres from
@@ -267,10 +268,9 @@ class KMeans(ClusterMixin, LatentModel):
     def _draw(self, params: Centres, found: Posterior, rng: list[np.random.Generator]) -> Array:
         """Around the centre with the spread of the rows: the mixture with a width, for fills only."""
         d = params.mu.shape[1]
-        edges = np.cumsum(found.mean, axis=1)
-        k = [int(np.searchsorted(e, r.random() * e[-1], side="right")) for e, r in zip(edges, rng, strict=True)]
+        own = picked(found.mean, rng)
         normal = np.array([r.standard_normal(d) for r in rng]).reshape(len(rng), d)
-        return params.mu[np.minimum(k, len(params.mu) - 1)] + normal * np.sqrt(params.psi)
+        return params.mu[own] + normal * np.sqrt(params.psi)
 
     def _redraw(self, params: Centres, rng: np.random.Generator) -> Centres:
         normal = rng.standard_normal(params.mu.shape)

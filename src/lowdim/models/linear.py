@@ -17,7 +17,7 @@ from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost, walking
 from lowdim.math.eigen import PASSES
 from lowdim.math.gaussian import LIGHT, Sums, expand, parameter_covariance, posterior, regress, sums
-from lowdim.math.linalg import align, lower, orthogonality, sign_rule
+from lowdim.math.linalg import align, lower, orthogonality, root_times, sign_rule
 from lowdim.messages import error, warn
 from lowdim.models.base import LatentModel
 from lowdim.models.certificate import Certificate
@@ -109,18 +109,13 @@ class LinearGaussian(LatentModel):
     def _draw(self, params: Linear, found: Posterior, rng: list[np.random.Generator]) -> Array:
         d, q = params.W.shape
         normal = np.array([r.standard_normal(q + d) for r in rng]).reshape(len(rng), q + d)
-        values, U = np.linalg.eigh(found.cov) if q else (np.zeros((len(rng), 0)), np.zeros((len(rng), 0, 0)))
-        z = found.mean + (U @ (np.sqrt(np.maximum(values, 0)) * normal[:, :q])[:, :, None])[:, :, 0]
+        z = found.mean + root_times(found.cov, normal[:, :q])
         return z @ params.W.T + params.mu + normal[:, q:] * np.sqrt(params.psi)
 
     def _redraw(self, params: Linear, rng: np.random.Generator) -> Linear:
         d, q = params.W.shape
         normal = rng.standard_normal((d, q + 1))
-        if params.V.ndim == 2:
-            step = normal * np.sqrt(params.V)
-        else:
-            values, U = np.linalg.eigh(params.V)
-            step = (U @ (np.sqrt(np.maximum(values, 0)) * normal)[:, :, None])[:, :, 0]
+        step = normal * np.sqrt(params.V) if params.V.ndim == 2 else root_times(params.V, normal)
         return params._replace(W=params.W + step[:, :q], mu=params.mu + step[:, q], psi=params.psi * params.excess)
 
     def _prior(self, params: Linear, n: int) -> Posterior:
@@ -142,10 +137,7 @@ class LinearGaussian(LatentModel):
         if not self.standardize:
             self._say_spread(seen)
         fit = self._with_gaps(seen, run) if seen.gaps else self._complete(seen, run)
-        stretch = float(seen.columns.seen @ np.log(seen.frame.scale))
-        history = tuple(value + stretch for value in fit.history)
-        return fit._replace(objective=fit.objective + stretch, history=history,
-                            passes=fit.passes + seen.passes), seen.frame
+        return seen.outward(fit), seen.frame
 
     def _say_spread(self, seen: Look) -> None:
         warn_spread(seen)
@@ -159,8 +151,7 @@ class LinearGaussian(LatentModel):
     def _with_gaps(self, seen: Look, run: Run) -> Fit:
         check_pairs(seen)
         fit = em(self, self._start(seen), seen.source, run)
-        read = int(seen.pairs is None and seen.moments is None)  # a wide table was gathered for its start
-        return fit._replace(params=self._canonical(fit.params, fit.stats), passes=fit.passes + read)
+        return fit._replace(params=self._canonical(fit.params, fit.stats), passes=fit.passes + seen.gathered)
 
     def _canonical(self, params: Linear, stats: Sums) -> Linear:
         """Columns of W orthogonal, falling, signs fixed; the parameters' covariance turned along."""

@@ -10,6 +10,7 @@ from lowdim.data.source import Source
 from lowdim.data.views import Frame, Framed, Stored
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.merge import Columns, Moments, Pairs, Survey, columns, stored_columns, stored_survey, survey
+from lowdim.engine.monitor import Fit
 from lowdim.math.linalg import EPS
 from lowdim.messages import error, warn
 from lowdim.models.limits import LARGEST
@@ -38,6 +39,22 @@ class Look(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         return self.source.columns
+
+    @property
+    def gathered(self) -> int:
+        """1 where the table is wide and has to be gathered for a start: a pass more."""
+        return int(self.pairs is None and self.moments is None)
+
+    @property
+    def stretch(self) -> float:
+        """What the log density of all seen cells gains when it is stated in the table's units."""
+        return float(self.columns.seen @ np.log(self.frame.scale))
+
+    def outward(self, fit: Fit, more: int = 0) -> Fit:
+        """A fit to what was looked at, told in the table's units; the look's own passes count, and so many more."""
+        s = self.stretch
+        return fit._replace(objective=fit.objective + s, history=tuple(value + s for value in fit.history),
+                            passes=fit.passes + self.passes + more)
 
     @property
     def stored(self) -> Source | None:

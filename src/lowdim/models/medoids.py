@@ -94,12 +94,10 @@ class KMedoids(ClusterMixin, Estimator):
             "params_": Medoids(medoids.astype(np.int64), rows[medoids]), "certificate_": told,
             "frame_": Frame(np.zeros(d), np.ones(d), np.ones(d)),
             "medoid_indices_": medoids.astype(np.int64), "labels_": near.argmin(axis=1),
-            "inertia_": cost, "n_iter_": swaps, "converged_": settled, "n_features_in_": header.d}
+            "inertia_": cost, "n_iter_": swaps, "converged_": settled}
         if not self._of_pairs():
             found["cluster_centers_"] = rows[medoids]
-        if header.named:
-            found["feature_names_in_"] = np.array(header.columns, dtype=object)
-        self._assign(found)
+        self._assign(found, header)
         return self
 
     def _of_pairs(self) -> bool:

@@ -25,7 +25,7 @@ from lowdim.models.linear import COUNT, POSITIVE
 from lowdim.models.look import Look, look
 from lowdim.models.parts import Part, part_of
 from lowdim.models.posterior import Cells, Posterior
-from lowdim.models.shares import named, one_of, responsibilities
+from lowdim.models.shares import named, one_of, picked, responsibilities
 
 SAMPLE = 2048  # rows on which starts are compared; or SHARE a component where that is more
 SHARE = 32
@@ -184,10 +184,7 @@ class Mixture(LatentModel):
         parts = tuple(map(part.finish, fit.params.parts, fit.stats.parts))
         params = fit.params._replace(parts=parts)
         self._say(params, part, float(fit.stats.n), floor)
-        stretch = float(seen.columns.seen @ np.log(seen.frame.scale))
-        return fit._replace(params=params, objective=fit.objective + stretch,
-                            history=tuple(value + stretch for value in fit.history),
-                            passes=fit.passes + seen.passes + passes), seen.frame
+        return seen.outward(fit._replace(params=params), passes), seen.frame
 
     def _unit(self, seen: Look, part: Part) -> Array:
         """The columns' own spreads, or their typical one where units are shared."""
@@ -290,11 +287,10 @@ class Mixture(LatentModel):
     def _draw(self, params: Weighted, found: Any, rng: list[np.random.Generator]) -> Array:
         """A component by responsibility for each row, then its cells jointly."""
         part, rows = self._part(), _rows(params, found)
-        edges = np.cumsum(found.mean, axis=1)
-        picked = (np.array([r.random() for r in rng])[:, None] * edges[:, -1:] >= edges[:, :-1]).sum(axis=1)
+        own = picked(found.mean, rng)
         out = np.empty_like(rows.x)
-        for k in np.unique(picked):
-            at = np.flatnonzero(picked == k)
+        for k in np.unique(own):
+            at = np.flatnonzero(own == k)
             some = Block(rows.x[at], None if rows.mask is None else rows.mask[at])
             out[at] = part.draw(params.parts[k], some, [rng[i] for i in at])
         return out

@@ -105,7 +105,7 @@ class NonlinearFactorAnalysis(LatentModel):
         if psi <= NOISE_FLOOR * (1 + 1e-6):
             warn("LD481", floor=psi * size**2)
         told = fold(partial(self._told, params, seed_of(self.random_state)), seen.source, run).value
-        stretch = float(seen.columns.seen @ np.log(seen.frame.scale))
+        stretch = seen.stretch
         history = tuple(v + stretch - float(seen.columns.seen.sum()) * np.log(size) for v in fit.history)
         return fit._replace(params=params, stats=float(told[1]) + stretch, objective=float(told[0]) + stretch,
                             history=history, passes=fit.passes + seen.passes + before + 2), seen.frame

@@ -172,7 +172,7 @@ class PCA(LinearGaussian):
             warn("LD217", times=f"{variance.sum() / had:.3g}")
         density = fold(partial(self._density, params), seen.source, run)
         # one pass for the density, and one where a wide table was gathered to count its axes
-        more_passes = 1 + int(not WHOLE.holds(self.n_components) and seen.pairs is None and seen.moments is None)
+        more_passes = 1 + seen.gathered * (not WHOLE.holds(self.n_components))
         return fit._replace(params=params, objective=float(density.value), passes=fit.passes + more_passes)
 
     def _density(self, params: Principal, block: Block) -> Sum:

@@ -17,7 +17,6 @@ from lowdim.engine.plan import Cost, walking
 from lowdim.math.canonical import (
     CHUNK,
     CLOSE,
-    LOG_TWO_PI,
     LOW,
     Canonical,
     Seen,
@@ -32,6 +31,7 @@ from lowdim.math.canonical import (
     seen_sums,
     shared,
 )
+from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import lower, orthogonality
 from lowdim.messages import error, warn
 from lowdim.models.base import LatentModel
@@ -85,10 +85,8 @@ class TwoViewGaussian(LatentModel):
                         why=f"the views have {k} and {source.d - k} columns (n_features = {k})")
         seen = look(source, run, standardize=True, wide=False)
         fit = self._with_gaps(seen, k, run) if seen.gaps else self._complete(seen, k, run)
-        stretch = float(seen.columns.seen @ np.log(seen.frame.scale))
-        history = tuple(value + stretch for value in fit.history)
         frame = seen.frame._replace(unit=np.ones(source.d))  # everything is told in the table's units
-        return fit._replace(objective=fit.objective + stretch, history=history, passes=fit.passes + seen.passes), frame
+        return seen.outward(fit), frame
 
     def _complete(self, seen: Look, k: int, run: Run) -> Fit:
         m = seen.moments

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lowdim.data.table import column_units
 from lowdim.judge.fills import LEVELS
 from lowdim.messages import error
 from lowdim.plot.base import Plot
@@ -210,10 +211,7 @@ class Plots:
     # judging the map, or another one -----------------------------------------------------------------
     def _unit(self) -> Any:
         """What one unit of each column is worth on the map."""
-        if self._found.settings.scale != "unit":
-            return np.ones(self._found.table.d)
-        sd = np.nanstd(self._found.table.X, axis=0, ddof=1)
-        return np.where(sd > 0.0, sd, 1.0)
+        return column_units(self._found.table.X, self._found.settings.scale)
 
     def _places(self, name: str) -> Any:
         """Positions whose axes are as long as what they move in the table."""
