@@ -22,10 +22,11 @@ MAY |= {"kinds": set(), "catalogue_models": {"kinds"}, "catalogue_tables": {"kin
 MAY["streaming"] = MAY["analysis"] | {"analysis"}
 MAY["fitting"] = MAY["analysis"] | {"analysis", "methods", "placing", "runs"}
 MAY["methods"] = set()
+MAY["whole"] = set()
 MAY["images"] = {"models", "data", "math"}
 MAY["judge"] |= {"methods"}
 MAY["forecast"] = MAY["streaming"] | {"streaming"}
-HELPERS = {"messages", "persist"}  # anyone but math may use these
+HELPERS = {"messages", "persist", "whole"}  # anyone but math may use these
 # these may import what they need
 TOP = {"registry", "cli", "report", "explore", "plot", "runs", "placing", "laws", "persist", ""}
 # what is imported only when asked for, inside a function: `found.plot`, and a result in the caller's own frame

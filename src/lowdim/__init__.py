@@ -48,6 +48,7 @@ if TYPE_CHECKING:  # so that editors and type checkers know what the lazy names 
     from lowdim.models.nonlinear_fa import NonlinearFactorAnalysis
     from lowdim.models.pca import PCA
     from lowdim.models.ratings import MatrixFactorization
+    from lowdim.models.restarts import best_of
     from lowdim.models.robust_mds import robust_map
     from lowdim.models.select import VarianceSelector
     from lowdim.models.unfolding import MaximumVarianceUnfolding
@@ -96,6 +97,7 @@ _HOMES = {
     "robust_map": "models.robust_mds",
     "to_similarities": "math.distances",
     "to_squared_distances": "math.distances",
+    "best_of": "models.restarts",
     "Moments": "engine.merge",
     "Run": "engine.fold",
     "as_source": "data.arrays",
@@ -151,6 +153,7 @@ __all__ = [
     "analyse",
     "analyse_stream",
     "as_source",
+    "best_of",
     "choose_clusters",
     "choose_dimension",
     "compare",

@@ -16,11 +16,11 @@ from lowdim.data.block import Array
 from lowdim.data.collect import count
 from lowdim.data.newrows import read_rows
 from lowdim.data.table import Table, column_units
+from lowdim.engine.fold import Run
 from lowdim.judge.dimensions import choose_dimension
 from lowdim.math.factor import most_factors
-from lowdim.messages import Message, error
-from lowdim.methods import FITTED, METHODS, Method
-from lowdim.models.linear import LinearGaussian
+from lowdim.messages import Message, error, warn
+from lowdim.methods import FITTED, METHODS, Method, named
 from lowdim.persist import load
 from lowdim.placing import said_of
 from lowdim.runs import SavedRun, csv, digest, run_facts, saving, write
@@ -48,7 +48,8 @@ class Fitted(NamedTuple):
         if self.why:
             lines.append(f"By evidence: {self.why}")
         if p.density is not None:
-            lines.append(f"Mean log density {p.density.mean():.4g} a row (in units of each column's spread).")
+            kind = f", {self.method.estimate}" if self.method.estimate else ""
+            lines.append(f"Mean log density {p.density.mean():.4g} a row{kind} (in units of each column's spread).")
         return "\n".join([*lines, self.model.certificate_.text()])
 
 
@@ -66,6 +67,12 @@ class Places(NamedTuple):
             return count(self.z.shape[1], "axis", "axes")
         sizes = ", ".join(str(int(n)) for n in np.bincount(self.cluster, minlength=self.z.shape[1]))
         return f"{count(self.z.shape[1], 'cluster')} of {sizes} rows"
+
+    def first(self, q: int) -> Places:
+        """The first axes only; clusters are all kept."""
+        if self.cluster is not None:
+            return self
+        return self._replace(z=self.z[:, :q], sd=None if self.sd is None else self.sd[:, :q])
 
     def lines(self, names: tuple[str, ...]) -> str:
         """As CSV, one line a row; clusters are counted from 1."""
@@ -86,30 +93,33 @@ class Places(NamedTuple):
 
 
 def fit_method(table: Table, name: str, *, dims: int | str = "auto", clusters: int | None = None,
-               random_state: int = 0) -> Fitted:
+               random_state: int = 0, run: Run | None = None) -> Fitted:
     """Fit a method by its name (`lowdim methods` lists them) to a table that was read.
 
-    `dims="auto"` asks the jury, except for Bayesian PCA, which decides by itself; without `clusters` the evidence
-    of Gaussian mixtures decides. Columns count in units of their spread unless the table was read with scale="none".
+    `dims="auto"` asks the jury, except for Bayesian PCA and the Bayesian GP-LVM, which decide by themselves; a bent map
+    gets two axes at most, as the jury counts straight ones. Without `clusters` the evidence of Gaussian mixtures
+    decides. Columns count in units of their spread unless the table was read with scale="none". Ctrl-C, or a callback
+    of `run`, keeps the best there is.
     """
-    if name not in FITTED:
-        raise error("LD210", option="method", value=name, allowed=f"one of {', '.join(FITTED)}")
-    method, unit = METHODS[name], column_units(table.X, table.scale)
+    method, unit = named(name, FITTED), column_units(table.X, table.scale)
     X = ArraySource(table.X / unit, columns=table.names)
     _check_gaps(method, table.X, "lowdim fill FILE -o FILLED, then fit FILLED")
+    if method.slow and table.n > method.most_rows:
+        warn("LD492", model=method.title, n=f"{table.n:,}", why=method.slow, most=method.most_rows)
     q, k, why = _sizes(method, X, table.weight, dims, clusters, random_state)
     model = method.make(q, k, random_state)
-    if name == "bpca" and dims == "auto":
-        model.set_params(n_components=None)
-    model.fit(X, **_weight(table, model))
-    settings = Settings(dims, table.scale, seed=random_state)
-    return Fitted(table, method, settings, k, model, unit, places(model, method, X), why)
+    model.fit(X, **_weight(table, model), **({} if run is None else {"run": run}))
+    found = places(model, method, X)
+    if method.needs and dims == "auto":
+        found = found.first(max(1, int(getattr(model, method.needs))))
+    return Fitted(table, method, Settings(dims, table.scale, seed=random_state), k, model, unit, found, why)
 
 
 def _check_gaps(method: Method, X: Array, fix: str) -> None:
     gaps = int(np.isnan(X).sum())
     if method.no_gaps and gaps:
-        raise error("LD163", f"{gaps} gaps", job=method.title, why="it needs every cell", fix=fix)
+        title = method.title[0].upper() + method.title[1:]
+        raise error("LD163", count(gaps, "gap"), job=title, why="it needs every cell", fix=fix)
 
 
 def _weight(table: Table, model: Any) -> dict[str, Any]:
@@ -122,18 +132,19 @@ def _weight(table: Table, model: Any) -> dict[str, Any]:
 
 
 def _sizes(method: Method, X: ArraySource, weight: Array | None, dims: int | str, clusters: int | None,
-           seed: int) -> tuple[int, int, str]:
-    """The numbers of dimensions and of clusters, each asked for only where the method has them."""
+           seed: int) -> tuple[int | None, int, str]:
+    """The numbers of dimensions and of clusters, each asked for only where the method has them; None = all axes."""
     clustered = bool(method.no_map)
     mapped = not clustered or method.local
+    if dims == "auto" and method.begins != 0:
+        return None if method.begins is None else min(method.begins, X.d), clusters or 3, ""
     q = 2 if dims == "auto" else int(dims)
-    if mapped and dims == "auto" and method.name != "bpca":
+    if mapped and dims == "auto":
         q = max(1, choose_dimension(X, standardize=False, random_state=seed).q)
         q = min(q, max(1, most_factors(X.d))) if method.factors else q
-    if method.most_axes and q > method.most_axes:
-        if dims != "auto":
-            raise error("LD210", option="dims", value=dims, allowed=f"at most {method.most_axes} for {method.title}")
-        q = method.most_axes
+    if dims != "auto" and method.most(q, False) < q:
+        raise error("LD210", option="dims", value=dims, allowed=f"at most {method.most_axes} for {method.title}")
+    q = method.most(q, dims == "auto")
     k, why = clusters or 3, ""
     if clustered and clusters is None:
         from lowdim.judge.clusters import choose_clusters
@@ -151,10 +162,10 @@ def places(model: Any, method: Method, X: ArraySource) -> Places:
     if method.no_map:
         z = model.transform(X)
         return Places(z, None, model.predict(X), density)
-    if isinstance(model, LinearGaussian) or method.name == "gtm":
-        found = model.posterior(X)
-        return Places(found.mean, found.std, None, density)
-    return Places(model.transform(X), None, None, density)
+    if method.no_uncertainty:
+        return Places(model.transform(X), None, None, density)
+    found = model.posterior(X)
+    return Places(found.mean, found.std, None, density)
 
 
 def save_fitted(found: Fitted, folder: str | PathLike[str], *, options: dict[str, Any] | None = None,
@@ -165,8 +176,10 @@ def save_fitted(found: Fitted, folder: str | PathLike[str], *, options: dict[str
     write(folder / "scores.csv", text)
     found.model.save(folder / "model.lowdim")
     files = {"model.lowdim": digest((folder / "model.lowdim").read_bytes()), "scores.csv": digest(text.encode())}
+    mapped, certificate = found.places.cluster is None, found.model.certificate_
     told = {**run_facts(t, found.settings, options or {}, command), "finished": True, "method": found.method.name,
-            "clusters": found.clusters, "unit": found.unit.tolist(), "dims": int(found.places.z.shape[1]),
+            "clusters": None if mapped else int(found.places.z.shape[1]), "unit": found.unit.tolist(),
+            "dims": int(found.places.z.shape[1]) if mapped else None, "converged": bool(certificate.converged),
             "sentences": [found.text().split("\n")[0]], "files": files}
     write(folder / "run.json", json.dumps(told, indent=1, allow_nan=False) + "\n")
     return folder
@@ -178,5 +191,6 @@ def place_fitted(run: SavedRun, new: Any, **options: Any) -> tuple[tuple[str, ..
     rows = read_rows(new, run.names, **options)
     X = ArraySource(rows.X / np.asarray(run.told["unit"], dtype=np.float64), columns=run.names)
     _check_gaps(method, rows.X, "lowdim fill NEW -o FILLED, then apply to FILLED")
-    return rows.row_names, places(load(run.model_file), method, X), (*rows.messages, *said_of(rows))
+    found = places(load(run.model_file), method, X)
+    return rows.row_names, found.first(run.told["dims"] or found.z.shape[1]), (*rows.messages, *said_of(rows))
 

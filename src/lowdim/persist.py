@@ -17,11 +17,9 @@ from __future__ import annotations
 import json
 import math
 import os
-import secrets
 import stat
 import struct
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from hashlib import blake2b
 from importlib import import_module
 from inspect import getattr_static
@@ -34,6 +32,7 @@ import numpy as np
 from lowdim import __version__
 from lowdim.messages import LowdimError, error
 from lowdim.registry import MODELS, RECORDS, STATISTICS
+from lowdim.whole import replace
 
 if TYPE_CHECKING:
     from lowdim.models.base import LatentModel
@@ -196,57 +195,6 @@ def _parts(members: list[Member]) -> list[Any]:
     parts = [part for row, (_, *data) in zip(rows, members, strict=True) for part in (_local(*row), *data)]
     parts.append(_directory(rows))
     return [*parts, digest(parts).encode()]
-
-
-def lock(file: IO[bytes], wait: bool) -> None:
-    """Mark a file as in use until it is closed or its process dies; OSError if another did."""
-    if os.name == "posix":  # elsewhere a file that is open cannot be removed anyway
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-
-
-def _temporary(target: Path) -> tuple[Path, IO[bytes]]:
-    """A new file beside the target; those that a killed process left behind are swept."""
-    stem = f".lowdim-{digest([os.fsencode(target.name)])[:16]}-"
-    for old in target.parent.glob(stem + "*.tmp"):
-        with suppress(OSError), open(old, "rb") as stale:
-            lock(stale, wait=False)
-            old.unlink()
-    while True:
-        path = target.parent / f"{stem}{secrets.token_hex(8)}.tmp"
-        file = open(path, "xb")  # noqa: SIM115 - it outlives this function
-        with suppress(OSError):  # a network disk without locks: then nobody sweeps either
-            lock(file, wait=True)
-        if os.fstat(file.fileno()).st_nlink:  # else it was swept before it was locked
-            return path, file
-        file.close()
-
-
-def replace(target: Path, parts: Iterable[Any]) -> None:
-    """Write beside the target, then take its place in one step: readers see the old file or the new."""
-    old = target.stat() if target.exists() else None
-    if old and not stat.S_ISREG(old.st_mode):
-        raise OSError(0, "what is there is not a file")
-    temp, file = _temporary(target)
-    try:
-        with file:
-            file.writelines(parts)
-            file.flush()
-            os.fsync(file.fileno())
-            if old:
-                temp.chmod(stat.S_IMODE(old.st_mode))
-            if os.name == "nt":
-                file.close()
-            os.replace(temp, target)
-    except BaseException:
-        temp.unlink(missing_ok=True)
-        raise
-    if os.name == "posix":
-        folder = os.open(target.parent, os.O_RDONLY)
-        with suppress(OSError):  # some file systems cannot; the new file is whole either way
-            os.fsync(folder)
-        os.close(folder)
 
 
 def save(model: LatentModel, path: str | os.PathLike[str]) -> None:

@@ -25,16 +25,18 @@ RECORDS = {  # their parameters and what else they keep
     "GoodnessOfFit": "lowdim.math.factor", "Kept": "lowdim.models.select", "KernelMap": "lowdim.models.kernel_pca",
     "Linear": "lowdim.models.start", "Medoids": "lowdim.models.medoids",
     "Mixed": "lowdim.models.ica", "Moments": "lowdim.engine.merge",
-    "Net": "lowdim.models.density_network", "Patches": "lowdim.models.lle", "Places": "lowdim.models.gplvm",
-    "Principal": "lowdim.models.pca", "Sheet": "lowdim.models.gtm", "Springs": "lowdim.models.entropy",
+    "Net": "lowdim.models.net", "Patches": "lowdim.models.lle", "Places": "lowdim.models.gplvm",
+    "Principal": "lowdim.models.pca", "Sheet": "lowdim.models.sheet", "Springs": "lowdim.models.entropy",
     "TwoViews": "lowdim.models.two_views", "Unrolled": "lowdim.models.unfolding",
     "Vibrations": "lowdim.models.laplacian", "Weighted": "lowdim.models.mixture",
 }
 STATISTICS = {  # what a fold leaves, in checkpoints only
     "ClassSums": "lowdim.models.discriminant", "ClusterSums": "lowdim.math.clusters",
-    "Columns": "lowdim.engine.merge", "DualSums": "lowdim.models.dual", "MixtureSums": "lowdim.models.mixture",
-    "Pairs": "lowdim.engine.merge", "Scatter": "lowdim.models.gaussian", "Seen": "lowdim.math.canonical",
-    "SheetSums": "lowdim.models.gtm", "Sum": "lowdim.engine.merge", "Sums": "lowdim.math.gaussian",
+    "Columns": "lowdim.engine.merge", "DualSums": "lowdim.models.dual", "Held": "lowdim.models.widen",
+    "MixtureSums": "lowdim.models.mixture",
+    "Pairs": "lowdim.engine.merge", "PsiSums": "lowdim.math.psi",
+    "Scatter": "lowdim.models.gaussian", "Seen": "lowdim.math.canonical",
+    "SheetSums": "lowdim.models.sheet", "Sum": "lowdim.engine.merge", "Sums": "lowdim.math.gaussian",
     "Survey": "lowdim.engine.merge", "Sweep": "lowdim.math.ratings",
     "Triangle": "lowdim.engine.merge", "Within": "lowdim.models.centres",
 }

@@ -3,10 +3,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -18,16 +16,18 @@ import numpy as np
 from lowdim import __version__
 from lowdim.analysis import Analysis, Partial, Settings
 from lowdim.data.arrays import ArraySource
+from lowdim.data.opening import digest as sha256
 from lowdim.data.safe import csv_cell
 from lowdim.data.table import Table, read
 from lowdim.judge.calibrate import MapCalibration, map_calibration
 from lowdim.judge.fills import Fills
 from lowdim.judge.odd import OddRows
-from lowdim.messages import LowdimWarning, Message, error
+from lowdim.messages import LowdimError, LowdimWarning, Message, error
 from lowdim.models.linear import ProbabilisticPCA
 from lowdim.models.posterior import Posterior
 from lowdim.persist import load
 from lowdim.placing import Placed
+from lowdim.whole import replacing
 
 if TYPE_CHECKING:
     from lowdim.streaming import Drawn
@@ -142,22 +142,6 @@ def load_run(folder: str | PathLike[str]) -> SavedRun:
 
 
 # writing ------------------------------------------------------------------------------------------------
-@contextmanager
-def replacing(path: str | PathLike[str]) -> Iterator[Path]:
-    """A temporary file beside `path` that takes its place once it is whole; an older file stays otherwise."""
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise error("LD304", path=path, problem=f"there is no folder '{path.parent}'")
-    temp = path.with_name(f".lowdim-{os.getpid()}-{path.name}")
-    try:
-        yield temp
-        os.replace(temp, path)
-    except OSError as cause:
-        raise error("LD304", path=path, problem=cause.strerror or str(cause)) from cause
-    finally:
-        temp.unlink(missing_ok=True)
-
-
 def write(path: str | PathLike[str], text: str | bytes | Iterable[str], *, encoding: str = "utf-8") -> Path:
     """Write a file whole, or not at all: text, its lines, or bytes as they are."""
     with replacing(path) as temp:
@@ -188,6 +172,22 @@ def save_run(found: Analysis | Partial, folder: str | PathLike[str], *, options:
     told = {**describe(found, options or {}, command), "files": dict(sorted(files.items()))}
     write(folder / TELLING, json.dumps(told, indent=1, allow_nan=False) + "\n")
     return folder
+
+
+def check_free(folder: str | PathLike[str], table: str | PathLike[str], method: str | None = None) -> None:
+    """Refuse a folder that holds the run of another table or of another method: it would be lost."""
+    folder = Path(folder)
+    if not (folder / TELLING).is_file():
+        return
+    try:
+        told = load_run(folder).told
+    except LowdimError:
+        return  # torn: there is nothing to lose
+    other, here = told["table"]["path"], Path(table)
+    same = other == str(here.resolve()) or (here.is_file() and sha256(here) == told["table"]["sha256"])  # a copy, moved
+    if not same or told.get("method") != method:
+        what = f"of {other or 'a table from Python'} by {told.get('method') or 'the main job'}"
+        raise error("LD493", path=folder, what=what)
 
 
 def saving(folder: str | PathLike[str]) -> Path:
@@ -332,7 +332,8 @@ def _facts(told: dict[str, Any]) -> dict[str, str]:
              "columns": ", ".join(table["columns"])}
     found |= {f"reading: {key}": str(value) for key, value in table["options"].items()}
     found |= {key: str(value) for key, value in told["settings"].items()}
-    found |= {"finished": str(told.get("finished")), "found dimensions": str(told.get("dims")),
+    found |= {"finished": str(told.get("finished")), "method": str(told.get("method", "the main job")),
+              "found dimensions": str(told.get("dims")), "found clusters": str(told.get("clusters")),
               "judges": str(told.get("judges"))}
     found |= {f"sentence {k}": text for k, text in enumerate(told["sentences"], 1)}
     found |= {f"trust: {c['name']}": str(c["holds"]) for c in told["trust"]}

@@ -46,7 +46,7 @@ def test_notes_on_the_table_were_said_when_the_run_was_made(lowdim, labelled):
 @pytest.mark.parametrize(("words", "says"), [
     (("map", "--color", "X3"), "did you mean 'x3'?"), (("map", "--axes", "1,4"), "there are axes 1 to 3"),
     (("map", "--axes", "one"), "not two axes such as 1,3"), (("map", "--axes", "1,1"), "two different"),
-    (("map", "--axes", "0,1"), "not two axes"), (("scree", "--color", "x1"), "only the map takes it"),
+    (("map", "--axes", "0,1"), "not two axes"), (("scree", "--color", "x1"), "latent_variance take it, not scree"),
     (("map", "-o", "no/such/m.svg"), "make the folder"), (("map", "-o", "m.xyz"), "ends in .svg")])
 def test_what_cannot_be_is_refused(lowdim, labelled, words, says):
     said = lowdim("plot", words[0], labelled / "t.run", *words[1:], "--quiet")

@@ -15,7 +15,8 @@ import pytest
 from lowdim.analysis import analyse
 from lowdim.engine.fold import Run
 from lowdim.messages import LowdimError
-from lowdim.runs import load_run, replacing, write
+from lowdim.runs import load_run, write
+from lowdim.whole import replacing
 from tests.cli.calls import child, environment
 from tests.cli.conftest import small_table, write_csv
 

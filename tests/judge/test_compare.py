@@ -10,7 +10,7 @@ from sklearn.manifold import trustworthiness
 
 import lowdim
 from lowdim import compare
-from lowdim.judge.compare import FIGURES, Bench, Measure, clearly, mark_best, names_of, overlap
+from lowdim.judge.compare import FIGURES, Bench, Compared, Measure, clearly, mark_best, names_of, overlap
 from lowdim.judge.compare_text import pick
 from lowdim.judge.neighbours import distances, kept, order, rank_agreement
 from lowdim.messages import LowdimError, LowdimWarning
@@ -144,6 +144,33 @@ def test_equal_methods_have_no_star_and_are_named_together():
     marked = mark_best(rows)
     assert not any(m.best for row in marked for m in row.measures.values())
     assert len(pick(marked, FIGURES[1])) == 2
+
+
+def test_behind_a_method_that_is_clearly_worse_none_is_named():
+    """A is best; B is a little worse every time; C, worse than B, swings so that it cannot be told from A."""
+    some = {"A": (0.70, 0.80, 0.60), "B": (0.75, 0.84, 0.66), "C": (0.80, 0.72, 0.86)}
+    blank = Compared("", "", {}, "yes", "yes", "yes", "yes", 1.0, 1)
+    rows = [blank._replace(method=name, title=name, measures={"rmse": Measure(v)}) for name, v in some.items()]
+    assert clearly(rows[0].measures["rmse"], rows[1].measures["rmse"], FIGURES[1])
+    assert not clearly(rows[0].measures["rmse"], rows[2].measures["rmse"], FIGURES[1])
+    assert [row.method for row in pick(rows, FIGURES[1])] == ["A"]
+    assert [row.method for row in pick([rows[0], rows[2]], FIGURES[1])] == ["A", "C"]
+
+
+@pytest.mark.filterwarnings("ignore::lowdim.messages.LowdimWarning")
+def test_nonlinear_methods_beside_the_others(monkeypatch):
+    """A bent sheet: the GTM fills better than a straight one; what limits a method is said beside the table."""
+    rng = np.random.default_rng(0)
+    t = rng.uniform(0.0, 3.0, 100)
+    X = np.column_stack([np.cos(t), np.sin(t), np.cos(2 * t), t]) + 0.05 * rng.standard_normal((100, 4))
+    monkeypatch.setitem(METHODS, "gplvm", METHODS["gplvm"]._replace(most_rows=40))
+    found = compare(X, "gtm,gplvm,autoencoder", dims=1)
+    by = {row.method: row for row in found.rows}
+    assert list(by) == ["pca", "gtm", "gplvm", "autoencoder", "random"]
+    assert by["gtm"].measures["rmse"].mean < 0.6 * by["pca"].measures["rmse"].mean
+    assert by["autoencoder"].measures["rmse"].why == "no gaps" and by["autoencoder"].uncertainty == "no"
+    assert all(len(by["gplvm"].measures[f.key].values) == 5 for f in FIGURES)
+    assert "gplvm was fitted to 40 rows" in by["gplvm"].note and "log density is Laplace's estimate" in by["gplvm"].note
 
 
 def test_identical_maps_agree_completely():

@@ -19,6 +19,7 @@ from lowdim import (
     PCA,
     PPCA,
     Autoencoder,
+    BayesianGPLVM,
     BayesianPCA,
     ClassicalMDS,
     DensityNetwork,
@@ -67,6 +68,8 @@ MODELS = {
     "laplacian-heat": LaplacianEigenmaps(2, weights="heat"), "lle": LocallyLinearEmbedding(2, n_neighbors=5),
     "mvu": MaximumVarianceUnfolding(2), "mvu-landmarks": MaximumVarianceUnfolding(2, n_landmarks=15),
     "meu": MaximumEntropyUnfolding(2),
+    "bayesian-gplvm": BayesianGPLVM(2, n_inducing=5, max_iter=2),
+    "bayesian-gplvm-linear": BayesianGPLVM(2, kernel="linear", max_iter=2),
     "dual": DualPPCA(2), "dual-standardize": DualPPCA(2, standardize=True, **QUICK),
 }
 # These rebuild the table as an array before they start, so the kind of source is nothing to them.
@@ -174,6 +177,8 @@ def possible(model: str, source: str) -> bool:
         return False
     if model.startswith(COMPLETE) and source.endswith("gaps"):
         return False
+    if model.startswith("bayesian-gplvm") and "weights" in source:
+        return False  # refused (LD283)
     if model == "density" and source == "wide-gaps":
         return False  # ten inner steps of L-BFGS make 1e-10 of a rounding error of ten rows
     if source.startswith("wide") and model.startswith(("fa", "cca")):
@@ -195,7 +200,7 @@ def cases(kinds, *, drill):
 
 # the same class with another option: the whole list of laws in the drill
 VARIANTS = ("bpca-standardize", "mixture-tied", "density-rbf", "kpca-nystroem", "isomap-landmarks", "laplacian-heat",
-            "mvu-landmarks", "autoencoder-linear")
+            "mvu-landmarks", "autoencoder-linear", "bayesian-gplvm-linear")
 
 
 def obeyed():

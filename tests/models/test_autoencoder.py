@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from lowdim import PCA, Autoencoder, Run, laws, load
-from lowdim.math.mlp import Adam, backward, drawn, forward, lbfgs, output, pack, slopes, unpack
+from lowdim.math.mlp import UNITS, Adam, backward, drawn, forward, output, pack, slopes, unpack
+from lowdim.math.optimise import climb, joined, minus, parted
 from lowdim.messages import LowdimError, ModelWarning, TableWarning, VerbError
 from lowdim.models.autoencoder import Task, _held, _loss
 
@@ -23,18 +25,26 @@ def by_differences(f, v, h=1e-5):
 
 
 # the network ----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("sizes", [(3, 2), (3, 5, 2), (2, 4, 6, 3)])
-def test_gradients_by_finite_differences(sizes):
+def test_gradients_by_finite_differences(sizes, unit):
     rng = np.random.default_rng(1)
     layers = drawn(sizes, rng)
     X, A = rng.standard_normal((7, sizes[0])), rng.standard_normal((7, sizes[-1]))
     v = pack(layers) + 0.1 * rng.standard_normal(pack(layers).shape)
     layers = unpack(v, layers)
-    told, dX = backward(layers, forward(layers, X), A)
-    assert pack(told) == pytest.approx(by_differences(lambda u: (A * output(unpack(u, layers), X)).sum(), v), abs=1e-6)
-    by_x = by_differences(lambda x: (A * output(layers, x.reshape(X.shape))).sum(), X.ravel())
+    told, dX = backward(layers, forward(layers, X, unit), A, unit)
+    by_v = by_differences(lambda u: (A * output(unpack(u, layers), X, unit)).sum(), v)
+    assert pack(told) == pytest.approx(by_v, abs=1e-6)
+    by_x = by_differences(lambda x: (A * output(layers, x.reshape(X.shape), unit)).sum(), X.ravel())
     assert dX.ravel() == pytest.approx(by_x, abs=1e-6)
-    assert np.einsum("nkd,nd->nk", slopes(layers, X), A) == pytest.approx(dX, abs=1e-12)
+    assert np.einsum("nkd,nd->nk", slopes(layers, X, unit), A) == pytest.approx(dX, abs=1e-12)
+
+
+def test_sigmoid_units_are_what_they_are_called():
+    layers = drawn((2, 3, 1), np.random.default_rng(0))
+    X = np.random.default_rng(1).standard_normal((4, 2))
+    assert forward(layers, X, "sigmoid")[1] == pytest.approx(1 / (1 + np.exp(-(X @ layers[0][0] + layers[0][1]))))
 
 
 @pytest.mark.parametrize("variational", [False, True])
@@ -55,16 +65,20 @@ def test_both_ways_go_down():
     def bowl(v):
         return float(((v - 3.0) ** 2 * [1.0, 10.0]).sum()), 2 * (v - 3.0) * [1.0, 10.0]
 
-    assert lbfgs(bowl, np.zeros(2), 50).x == pytest.approx([3.0, 3.0], abs=1e-6)
-    adam = Adam(np.zeros(2), 0.1)
+    f = parted(joined(minus(bowl)))
+    assert climb(f, np.zeros(2), max_iter=50, tol=1e-12).x == pytest.approx([3.0, 3.0], abs=1e-6)
+    adam = Adam.start(np.zeros(2))
     for _ in range(2000):
-        adam.step(bowl(adam.x)[1])
-    assert adam.x == pytest.approx([3.0, 3.0], abs=1e-2)
+        adam = Adam.unpack(adam.step(bowl(adam.x)[1], 0.1).pack())
+    assert adam.x == pytest.approx([3.0, 3.0], abs=1e-2) and adam.steps == 2000
 
 
 def test_a_wall_of_infinity_is_survived():
-    found = lbfgs(lambda v: (float(np.log(v).sum()), 1 / v), np.ones(2), 30)
-    assert np.isfinite(found.x).all() and np.isfinite(found.value)
+    """log v to the left of its pole is no number; the peak of log v - v lies at 1, the first steps beyond 0."""
+    found = climb(lambda v: (float((np.log(v) - v).sum()), 1 / v - 1), np.array([30.0, 0.5]), max_iter=90, tol=1e-12)
+    assert found.x == pytest.approx([1.0, 1.0], abs=1e-4) and found.reason == "converged"
+    nowhere = climb(lambda v: (np.nan, v), np.ones(2), max_iter=9, tol=1e-12)
+    assert (nowhere.x == 1.0).all() and np.isfinite(nowhere.value)
 
 
 # the linear case --------------------------------------------------------------------------------------------
@@ -108,6 +122,23 @@ def test_the_variational_form_samples():
     assert post.mean == pytest.approx(fit.transform(X))
 
 
+@pytest.mark.filterwarnings("ignore::lowdim.messages.ModelWarning")  # LD201: forty epochs are enough here
+def test_the_variational_score_is_a_bound_on_the_log_density():
+    """By brute force: with one code the density of a row is an integral; in any unit, and with a constant column."""
+    X = np.column_stack([arc(300), np.full(300, 2.0)])
+    fit = Autoencoder(1, hidden=(8,), variational=True, learning_rate=5e-3, max_iter=40).fit(X)
+    z = np.linspace(-9, 9, 6001)[:, None]
+    s2 = fit.noise_variance_
+    square = ((X[:40, None] - fit.inverse_transform(z)) ** 2).sum(axis=2)
+    each = -0.5 * square / s2 - 2 * np.log(2 * np.pi * s2) - 0.5 * z[:, 0] ** 2 - 0.5 * np.log(2 * np.pi)
+    exact = np.logaddexp.reduce(each, axis=1) + np.log(z[1, 0] - z[0, 0])
+    gap = exact - fit.score_samples(X[:40])
+    assert (gap > -0.1).all() and np.median(gap) < 0.3  # sixteen draws are not the whole expectation
+    assert fit.score(X[:40]) == pytest.approx(fit.score_samples(X[:40]).mean())
+    assert fit.posterior(X[:40]).log_density == pytest.approx(fit.score_samples(X[:40]))
+    laws.finite(fit, X)
+
+
 def test_units_do_not_matter_to_the_network():
     """The same cells in another unit of the whole table: the same codes."""
     X = arc(30)  # too few rows to hold any out: who is, hangs on the bits of the cells
@@ -149,6 +180,37 @@ def test_a_callback_stops_and_ctrl_c_keeps_the_best():
     seen = []
     fit = Autoencoder(1).fit(arc(), run=Run(callback=lambda step: seen.append(step) or len(seen) == 5))
     assert len(seen) == 5 and not fit.converged_ and fit.certificate_.reason == "stopped by the callback"
+
+
+@pytest.mark.parametrize("how", [{}, {"batch_size": 16}, {"variational": True}])
+@pytest.mark.filterwarnings("ignore::lowdim.messages.ModelWarning")  # LD201: thirty steps
+def test_a_fit_that_died_goes_on_to_the_same_bits(how, tmp_path):
+    X, model = arc(120), Autoencoder(1, hidden=(5,), max_iter=30, **how)
+    whole, died = clone(model).fit(X), []
+
+    def die(step):
+        died.append(step)
+        if len(died) == 12:
+            raise RuntimeError("power cut")
+
+    with pytest.raises(RuntimeError, match="power cut"):
+        clone(model).fit(X, run=Run(checkpoint=tmp_path / "c", callback=die))
+    again = clone(model).fit(X, run=Run(checkpoint=tmp_path / "c"))
+    assert np.array_equal(again.transform(X), whole.transform(X)) and np.array_equal(again.history_, whole.history_)
+
+
+@pytest.mark.parametrize("variational", [False, True])
+@pytest.mark.filterwarnings("ignore::lowdim.messages.ModelWarning")
+def test_odd_tables_train(variational):
+    """Rows that are copies, fewer rows than units, columns of a million and of nothing."""
+    wide = arc(60) * [1e6, 1.0, 1e-6]
+    wide[:, 2] = 3.0
+    how = {"hidden": (40,), "variational": variational, "max_iter": 30, "learning_rate": 1e-2}
+    for X in (np.repeat(arc(5), 30, axis=0), arc(6), wide, np.repeat(np.eye(3), 4, axis=0)):
+        fit = Autoencoder(1, **how).fit(X)
+        assert np.isfinite(fit.reconstruct(X)).all() and fit.objective_ == fit.history_.max()
+        assert not variational or np.isfinite(fit.score_samples(X)).all()
+        laws.finite(fit, X)
 
 
 def test_files(tmp_path):

@@ -5,8 +5,9 @@ import pytest
 
 from lowdim import GTM
 from lowdim.math.basis import grid, spread_basis
-from lowdim.messages import ModelWarning, OptionError
+from lowdim.messages import OptionError, TableError
 from lowdim.models.gtm import shares
+from lowdim.persist import load
 
 
 def arc(n=80, noise=0.05, gaps=0.0, seed=0):
@@ -16,15 +17,16 @@ def arc(n=80, noise=0.05, gaps=0.0, seed=0):
     return np.where(rng.random(X.shape) < gaps, np.nan, X)
 
 
+@pytest.mark.parametrize("psi", [0.3, 1e-6])
 @pytest.mark.parametrize("gaps", [0.0, 0.4])
-def test_shares_a_row_at_a_time(gaps):
-    X, Y, psi = arc(12, gaps=gaps), arc(9, seed=1), 0.3
+def test_shares_a_row_at_a_time(gaps, psi):
+    X, Y = arc(12, gaps=gaps), arc(9, seed=1)
     mask = ~np.isnan(X)
     R, log_density = shares(np.nan_to_num(X), mask if gaps else None, Y, psi)
     for i, x in enumerate(X):
         seen = mask[i]
         each = [-0.5 * ((x[seen] - y[seen]) ** 2).sum() / psi - 0.5 * seen.sum() * np.log(2 * np.pi * psi) for y in Y]
-        assert log_density[i] == pytest.approx(np.logaddexp.reduce(each) - np.log(len(Y)), abs=1e-12)
+        assert log_density[i] == pytest.approx(np.logaddexp.reduce(each) - np.log(len(Y)), abs=1e-12, rel=1e-14)
         assert R[i] == pytest.approx(np.exp(each - np.logaddexp.reduce(each)), abs=1e-12)
 
 
@@ -78,16 +80,63 @@ def test_the_prior_is_re_estimated():
     assert auto.score(fresh) > weak.score(fresh) - 0.05 and auto.weight_prior_ > 0
 
 
-def test_more_nodes_than_rows_and_equal_rows():
-    assert np.isfinite(GTM(2, grid=20).fit(arc(12)).transform(arc(12))).all()
-    with pytest.warns(ModelWarning, match="LD470"):
-        GTM(1, grid=2, basis=2, weight_prior=0.0).fit(np.repeat(np.eye(2), 4, axis=0))
+def test_labels_on_the_map():
+    X = arc(150)
+    label = np.where(X[:, 2] < 2.0, "low", np.where(X[:, 2] < 3.0, "mid", "top"))
+    fit = GTM(1, grid=15).fit(X)
+    found = fit.label_map(X, label)
+    R = fit.responsibilities(X)
+    sums = np.column_stack([R[label == name].sum(axis=0) for name in ("low", "mid", "top")])
+    assert found.labels.tolist() == ["low", "mid", "top"] and found.rows == pytest.approx(R.sum(axis=0))
+    assert found.share == pytest.approx(sums / sums.sum(axis=1, keepdims=True), abs=1e-12)
+    assert np.array_equal(found.likeliest, np.array(["low", "mid", "top"])[sums.argmax(axis=1)])
+    assert (found.likeliest[R.argmax(axis=1)] == label).mean() > 0.9
+    some = fit.label_map(X, [None if i % 2 else name for i, name in enumerate(label)])
+    assert some.rows.sum() == pytest.approx(75) and fit.label_map(X, np.ones(150)).share == pytest.approx(1.0)
+    for wrong in (label[:-1], [None] * 150):
+        with pytest.raises(TableError, match="LD296"):
+            fit.label_map(X, wrong)
 
 
-def test_far_scales_do_not_underflow():
-    X = arc() * 1e3
-    X[0] = [1e6, -1e6, 1e6]
-    assert np.isfinite(GTM(1, grid=10).fit(X).score_samples(X)).all()
+def test_a_saved_sheet_says_the_same(tmp_path):
+    X = arc(gaps=0.2)
+    fit = GTM(2, grid=6, basis=3).fit(X[~np.isnan(X).all(axis=1)])
+    fit.save(tmp_path / "sheet.lowdim")
+    back = load(tmp_path / "sheet.lowdim")
+    assert back.calibration_ == fit.calibration_ != 1.0
+    for verb in ("responsibilities", "mode", "transform", "score_samples"):
+        assert np.array_equal(getattr(back, verb)(X), getattr(fit, verb)(X)), verb
+    assert np.array_equal(back.magnification(), fit.magnification())
+    assert np.array_equal(back.stretch(), fit.stretch())
+    assert np.array_equal(back.impute(X, return_std=True)[1], fit.impute(X, return_std=True)[1])
+
+
+def test_magnification_is_the_area_of_small_squares():
+    """By corners of squares around places, not by slopes; on a sheet in three dimensions."""
+    rng = np.random.default_rng(3)
+    U = rng.uniform(-1, 1, (300, 2))
+    X = np.column_stack([U, 0.5 * (U**2).sum(axis=1)]) + 0.02 * rng.standard_normal((300, 3))
+    fit, h = GTM(2, grid=10, basis=4).fit(X), 1e-4
+    Z = rng.uniform(-0.8, 0.8, (8, 2))
+    corner = {(i, j): fit.inverse_transform(Z + h * np.array([i, j])) for i in (-1, 1) for j in (-1, 1)}
+    diagonals = corner[1, 1] - corner[-1, -1], corner[1, -1] - corner[-1, 1]
+    area = 0.5 * np.linalg.norm(np.cross(*diagonals), axis=1)
+    assert fit.magnification(Z) == pytest.approx(area / (2 * h) ** 2, rel=1e-5)
+    whole = fit.magnification(grid(60, 2)).mean() * 4.0
+    nodes = fit.inverse_transform(grid(60, 2)).reshape(60, 60, 3)
+    sides = [np.diff(nodes, axis=0)[:, :-1], np.diff(nodes, axis=1)[:-1]]
+    assert whole == pytest.approx(np.linalg.norm(np.cross(*sides), axis=2).sum(), rel=0.05)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+def test_units_do_not_matter(size):
+    """The weights' prior is in units of the table."""
+    X = arc(60)
+    one, two = GTM(1, grid=10).fit(X), GTM(1, grid=10).fit(X * size)
+    assert two.nodes_ / size == pytest.approx(one.nodes_, rel=1e-6) and two.weight_prior_ == pytest.approx(0.1)
+    assert two.noise_variance_ / size**2 == pytest.approx(one.noise_variance_, rel=1e-6)
+    auto = [GTM(1, grid=10, weight_prior="auto").fit(X * s).weight_prior_ for s in (1.0, size)]
+    assert auto[1] == pytest.approx(auto[0], rel=1e-4)
 
 
 def test_words():

@@ -5,9 +5,11 @@ import signal
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from lowdim import FactorAnalysis, NonlinearFactorAnalysis, Run, load
-from lowdim.math.curved import Rows, joint, placed, points, regression
+from lowdim import FactorAnalysis, NonlinearFactorAnalysis, Run, laws, load
+from lowdim.data.arrays import as_source
+from lowdim.math.curved import Bound, Rows, placed, points, regression
 from lowdim.math.mlp import drawn, pack
 from lowdim.messages import LowdimError, ModelWarning
 from tests.models.test_autoencoder import by_differences
@@ -28,14 +30,17 @@ def rows_of(n, d, gaps, seed=0):
     return Rows(x if mask is None else np.where(mask, x, 0.0), mask)
 
 
+@pytest.mark.parametrize("amortised", [False, True])
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("q", [1, 2])
-def test_gradients_by_finite_differences(q, gaps):
+def test_gradients_by_finite_differences(q, gaps, amortised):
     rng = np.random.default_rng(1)
     layers, rows, w = drawn((q, 4, 3), rng), rows_of(5, 3, gaps), rng.uniform(0.5, 2.0, 5)
-    v = np.concatenate([pack(layers), [-0.7], rng.standard_normal(5 * q), -1 + 0.3 * rng.standard_normal(5 * q)])
-    told = by_differences(lambda u: joint(u, layers, rows, w, 0.1)[0], v, 1e-4)
-    assert joint(v, layers, rows, w, 0.1)[1] == pytest.approx(told, abs=1e-6)
+    bound = Bound(layers, drawn((6 if gaps else 3, 4, 2 * q), rng) if amortised else (), rows, w, 0.1)
+    own = bound.own(np.hstack([rng.standard_normal((5, q)), -1 + 0.3 * rng.standard_normal((5, q))]))
+    v = np.concatenate([pack(layers), [-0.7], pack(bound.coder) if amortised else own])
+    told = by_differences(lambda u: bound.at(u)[0], v, 1e-4)
+    assert bound.at(v)[1] == pytest.approx(told, abs=1e-6)
     m, p = rng.standard_normal((5, q)), pack(layers)
     told = by_differences(lambda u: regression(layers, rows, w, m, 0.1, u)[0], p, 1e-4)
     assert regression(layers, rows, w, m, 0.1, p)[1] == pytest.approx(told, abs=1e-6)
@@ -112,7 +117,7 @@ def test_samples_and_files(tmp_path):
 def test_bad_tables_and_words():
     equal = np.repeat(np.eye(2), 4, axis=0)
     with pytest.warns(ModelWarning, match="LD481"):
-        fit = NonlinearFactorAnalysis(1, hidden=8, weight_prior=0.0, tol=1e-3).fit(equal)
+        fit = NonlinearFactorAnalysis(1, hidden=8, weight_prior=0.0, tol=1e-2).fit(equal)
     assert np.isfinite(fit.transform(equal)).all()
     X = bow()[0]
     X[:, 0] *= 1e6
@@ -121,6 +126,57 @@ def test_bad_tables_and_words():
         NonlinearFactorAnalysis(4).fit(X)
     with pytest.raises(LowdimError, match="LD200"):
         NonlinearFactorAnalysis(2).fit(X[:, :1])
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_an_encoder_tells_the_places(gaps):
+    X, t = bow(gaps=gaps)
+    fit = NonlinearFactorAnalysis(1, hidden=8, tol=2.0, amortised=True).fit(X)
+    assert abs(np.corrcoef(fit.transform(X)[:, 0], t)[0, 1]) > 0.97
+    free = fit.params_._replace(coder=())
+    block = fit.frame_.inward(as_source(X).sample(len(X)))
+    searched = fit._posterior(free, block).log_density.sum()
+    told = fit._posterior(fit.params_, block).log_density.sum()
+    assert searched - 0.5 * len(X) < told <= searched + 0.05 * len(X)  # the search has the better bound of each row
+    holed = np.where(np.arange(4) == 1, np.nan, X[:5])
+    assert np.isfinite(fit.transform(holed)).all()
+    post = fit.posterior(np.full((1, 4), np.nan))
+    assert post.mean[0, 0] == 0.0 and post.std[0, 0] == 1.0 and post.log_density[0] == 0.0
+
+
+@pytest.mark.parametrize("amortised", [False, True])
+@pytest.mark.filterwarnings("ignore::lowdim.messages.ModelWarning")  # LD201: thirty steps
+def test_a_fit_that_died_goes_on_to_the_same_bits(amortised, tmp_path):
+    X = bow(60, gaps=0.2)[0]
+    model = NonlinearFactorAnalysis(1, hidden=5, max_iter=30, tol=1e-3, amortised=amortised)
+    whole, died = clone(model).fit(X), []
+
+    def die(step):
+        died.append(step)
+        if len(died) == 12:
+            raise RuntimeError("power cut")
+
+    with pytest.raises(RuntimeError, match="power cut"):
+        clone(model).fit(X, run=Run(checkpoint=tmp_path / "c", callback=die))
+    again = clone(model).fit(X, run=Run(checkpoint=tmp_path / "c"))
+    assert np.array_equal(again.transform(X), whole.transform(X)) and np.array_equal(again.history_, whole.history_)
+    assert again.calibration_ == whole.calibration_ != 1.0
+
+
+def test_a_callback_keeps_the_best_so_far():
+    seen = []
+    fit = NonlinearFactorAnalysis(1, hidden=5).fit(
+        bow()[0], run=Run(callback=lambda step: seen.append(step.objective) or len(seen) == 9))
+    assert fit.certificate_.reason == "stopped by the callback" and len(seen) == 9
+    assert fit.history_.max() == fit.history_[-1] and not fit.converged_
+
+
+@pytest.mark.filterwarnings("ignore::lowdim.messages.ModelWarning")
+def test_duplicate_rows_and_fewer_rows_than_units():
+    for X in (np.repeat(bow(4)[0], 20, axis=0), bow(6)[0], bow()[0] * [1e6, 1.0, 1.0, 1.0]):
+        fit = NonlinearFactorAnalysis(1, hidden=30, max_iter=60).fit(X)
+        assert np.isfinite(fit.score_samples(X)).all()
+        laws.finite(fit, X)
 
 
 def test_ctrl_c_keeps_the_best():

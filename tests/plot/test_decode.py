@@ -5,7 +5,8 @@ import pytest
 
 import lowdim as ld
 from lowdim.messages import OptionError
-from lowdim.plot.decode import BAND, component_images, reconstruct, traverse
+from lowdim.plot.decode import component_images, reconstruct
+from lowdim.plot.traverse import BAND, traverse
 from tests.conftest import need
 from tests.plot.look import HOSTILE, inside, parsed, same_twice, texts
 

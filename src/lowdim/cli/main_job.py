@@ -25,6 +25,7 @@ from lowdim.cli.streaming import CHECKPOINT, STREAM, analysis_of, or_stream, str
 
 if TYPE_CHECKING:
     from lowdim.analysis import Analysis
+    from lowdim.methods import Method
 
 def asked_dims(context: click.Context, option: click.Parameter, dims: str) -> int | str:
     """The --dims option as `analyse` wants it."""
@@ -179,7 +180,7 @@ def dims_command(file: str, seed: int, budget: str | None, quiet: bool, as_json:
 
 @click.command("fit")
 @click.argument("file")
-@click.option("-o", "--out", help="Run folder to write [default: NAME.run].")
+@click.option("-o", "--out", help="Run folder to write [default: NAME.run, or NAME.METHOD.run].")
 @click.option("-m", "--method", metavar="NAME", help="Fit this one model instead; lowdim methods lists them.")
 @click.option("--clusters", type=click.IntRange(1), metavar="K",
               help="With --method: how many clusters [default: by evidence].")
@@ -194,12 +195,13 @@ def fit_command(file: str, out: str | None, method: str | None, clusters: int | 
                 seed: int, budget: str | None, stream: bool, checkpoint: str | None, quiet: bool, as_json: bool,
                 **given: Any) -> None:
     """Analyse a table and save a run folder, without a report; or fit one model by its name."""
-    from lowdim.runs import save_run
+    from lowdim.runs import check_free, save_run
 
     asked = Asked(file, streamed(reading(given), stream, checkpoint), dims, level, seed, budget)
-    out = out or f"{stem(file)}.run"
     if method is not None:
         return fit_one(asked, method, clusters, out, as_json=as_json)
+    out = out or f"{stem(file)}.run"
+    check_free(out, file)
     if clusters is not None:
         raise click.UsageError("--clusters goes with --method; lowdim methods lists them")
     found = analysed(asked, out)
@@ -212,40 +214,45 @@ def fit_command(file: str, out: str | None, method: str | None, clusters: int | 
     return None
 
 
-def fit_one(asked: Asked, method: str, clusters: int | None, out: str, *, as_json: bool) -> None:
+def fit_one(asked: Asked, name: str, clusters: int | None, out: str | None, *, as_json: bool) -> None:
     """Fit one model by its name and save it as a run folder."""
     from lowdim.fitting import fit_method, save_fitted
+    from lowdim.methods import FITTED, named
+    from lowdim.runs import check_free
 
     where = click.get_current_context().get_parameter_source
-    for name in ("level", "budget"):
-        if where(name) not in (None, click.core.ParameterSource.DEFAULT):
-            raise click.UsageError(f"--{name} is the main job's; a single model has no use for it")
+    for option in ("level", "budget"):
+        if where(option) not in (None, click.core.ParameterSource.DEFAULT):
+            raise click.UsageError(f"--{option} is the main job's; a single model has no use for it")
     if asked.options.get("stream"):
         raise click.UsageError("--stream fits the main job's model; in Python every model takes a file: "
                                "lowdim.PPCA(5).fit('cells.parquet')")
+    method = named(name, FITTED)
     _check_sizes(method, asked.dims, clusters)
+    out = out or f"{stem(asked.file)}.{method.name}.run"
+    check_free(out, asked.file, method.name)
     table = open_table(asked.file, asked.options)
-    found = fit_method(table, method, dims=asked.dims, clusters=clusters, random_state=asked.seed)
+    with Stages(said().quiet) as stages:
+        stages.now = method.name
+        found = fit_method(table, method.name, dims=asked.dims, clusters=clusters, random_state=asked.seed)
     folder = save_fitted(found, out, options=asked.options, command=command_line())
     if as_json:
         p = found.places
-        print_json(method=method, sentence=found.text().split("\n")[0], scores=p.z, std=p.sd, cluster=p.cluster,
+        print_json(method=method.name, sentence=found.text().split("\n")[0], scores=p.z, std=p.sd, cluster=p.cluster,
                    log_density=p.density, certificate=found.model.certificate_, run=str(folder))
     else:
         say(f"{found.text()}\nRun     {_files(folder, 'scores.csv')}")
+    if not found.model.certificate_.converged:
+        complain("The fit did not converge; the results are saved and marked so.")
+        raise Done(130 if found.model.certificate_.reason.startswith("interrupted") else 5)
 
 
-def _check_sizes(name: str, dims: int | str, clusters: int | None) -> None:
+def _check_sizes(method: Method, dims: int | str, clusters: int | None) -> None:
     """An option that the method has no use for is not passed over in silence."""
-    from lowdim.methods import METHODS
-
-    method = METHODS.get(name)
-    if method is None:
-        return  # refused by its own message
     if clusters is not None and not method.no_map:
-        raise click.UsageError(f"--clusters does nothing for {name}: it has no clusters")
+        raise click.UsageError(f"--clusters does nothing for {method.name}: it has no clusters")
     if dims != "auto" and method.no_map and not method.local:
-        raise click.UsageError(f"--dims does nothing for {name}: its clusters have no axes of their own")
+        raise click.UsageError(f"--dims does nothing for {method.name}: its clusters have no axes of their own")
 
 
 @click.command("report")
@@ -274,8 +281,10 @@ def report_command(file: str, out: str | None, no_rows: bool, dims: int | str, l
 
 def reported(asked: Asked, report: str, run: str, *, rows: bool, quiet: bool) -> tuple[Analysis, Path, Path]:
     """Analyse, save the run, say the sentences, then draw: whoever stops early has the numbers."""
-    from lowdim.runs import replacing, save_run
+    from lowdim.runs import check_free, save_run
+    from lowdim.whole import replacing
 
+    check_free(run, asked.file)
     found = analysed(asked, run)
     folder = save_run(found, run, options=kept(asked), command=command_line())
     if not quiet:

@@ -251,7 +251,7 @@ def monitor_command(run: str, new: str, out: str | None, quiet: bool, as_json: b
 
     from lowdim.judge.odd import odd_rows
     from lowdim.plot.odd import control
-    from lowdim.runs import replacing
+    from lowdim.whole import replacing
 
     opened, found = placed(run, new, given)
     old = odd_rows(opened.model, source_of(opened))

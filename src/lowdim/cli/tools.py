@@ -11,35 +11,26 @@ from lowdim.cli.main_job import BUDGET, DIMS, LEVEL, SEED, Asked, analysed, fini
 
 if TYPE_CHECKING:
     from lowdim.analysis import Analysis
+    from lowdim.data.table import Table
     from lowdim.plot.base import Plot
 
-OF_A_MODEL = ("relevance", "hinton", "mixture")  # plots that a run of one model can have
-
-METHODS = (
-    ("How many dimensions? A map with gaps and uncertainty?", "ProbabilisticPCA", "lowdim report FILE"),
-    ("The same axes as other PCA software?", "PCA", "lowdim.PCA(k).fit(X)"),
-    ("Which hidden traits explain the correlations?", "FactorAnalysis", "lowdim fit FILE -m fa"),
-    ("Many more columns than rows?", "DualPPCA", "lowdim fit FILE -m dual"),
-    ("How many axes does the table support, and how surely?", "BayesianPCA", "lowdim fit FILE -m bpca"),
-    ("Are there groups of rows?", "GaussianMixture, KMeans", "lowdim fit FILE -m gmm"),
-    ("Groups, each with axes of its own?", "MixtureOfPPCA, MixtureOfFA", "lowdim fit FILE -m mppca"),
-    ("Independent sources behind the columns?", "ICA", "lowdim fit FILE -m ica"),
-    ("What do two sets of columns share?", "CCA", "lowdim.CCA(k).fit(X, Y)"),
-    ("What tells known classes apart?", "LinearDiscriminant", "lowdim.LinearDiscriminant(k).fit(X, y)"),
-    ("Which columns vary most?", "VarianceSelector", "lowdim.VarianceSelector(k).fit(X)"),
-    ("Ratings of items by users?", "MatrixFactorization", "lowdim.MatrixFactorization(k).fit(triples)"),
-    ("A bent surface behind the columns?", "GTM", "lowdim fit FILE -m gtm"),
-    ("A map that keeps neighbours?", "Isomap, KernelPCA, ...", "lowdim fit FILE -m isomap"),
-    ("How good is a map made elsewhere?", "", "lowdim compare FILE --map xy.csv"),
-    ("Which of these, for this table?", "", "lowdim compare FILE"))
+FOR = {  # options of some plots, and those that take them
+    "color": ("map", "gtm_sheet", "magnification", "latent_variance"), "axes": ("map", "latent_variance"),
+    "row": ("responsibility", "why_row", "reconstruct"), "axis": ("traverse",), "join": ("latent_variance",),
+    "plane": ("gtm_sheet",)}
 
 
 @click.command("plot")
 @click.argument("name", required=False)
 @click.argument("target", required=False)
 @click.option("-o", "--out", help="File to write: .svg, .png, .pdf or .csv [default: NAME.svg].")
-@click.option("--color", metavar="COLUMN", help="map only: the column to colour by.")
-@click.option("--axes", metavar="K,K", help="map only: the two axes to draw, e.g. 1,3.")
+@click.option("--color", metavar="COLUMN", help="The column to colour rows by: map, gtm_sheet, magnification, "
+              "latent_variance.")
+@click.option("--axes", metavar="K,K", help="The two axes to draw, e.g. 1,3: map, latent_variance.")
+@click.option("--row", help="The row, by its name or counted from 1: responsibility, why_row, reconstruct.")
+@click.option("--axis", type=click.IntRange(1), metavar="K", help="The axis to walk along, counted from 1: traverse.")
+@click.option("--plane", metavar="COLUMN,COLUMN", help="The two columns to draw in: gtm_sheet.")
+@click.option("--join", is_flag=True, help="Join the rows in their order: latent_variance.")
 @click.option("--list", "listed", is_flag=True, help="List the plots.")
 @DIMS
 @LEVEL
@@ -47,8 +38,8 @@ METHODS = (
 @BUDGET
 @table_options
 def plot_command(name: str | None, target: str | None, out: str | None, listed: bool, color: str | None,
-                 axes: str | None, dims: int | str, level: float, seed: int, budget: str | None, quiet: bool,
-                 as_json: bool, **given: Any) -> None:
+                 axes: str | None, row: str | None, axis: int | None, plane: str | None, join: bool, dims: int | str,
+                 level: float, seed: int, budget: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
     """Draw a named plot of a table or a run folder."""
     from lowdim.plot.gallery import GALLERY
 
@@ -60,19 +51,21 @@ def plot_command(name: str | None, target: str | None, out: str | None, listed: 
         raise click.BadParameter(f"'{name}' is not a plot; lowdim plot --list names them", param_hint="NAME")
     from lowdim.plot.base import check_picture
 
-    how, out = map_options(name, color, axes), out or f"{name}.svg"
+    how = options_of(name, color=color, axes=axes, row=row, axis=axis, plane=plane, join=join or None)
+    out = out or f"{name}.svg"
     check_picture(out)  # before the analysis, which takes a while
-    if is_run(target) and name in OF_A_MODEL and (plot := plot_of_model(name, target)) is not None:
+    if is_run(target) and (plot := plot_of_model(name, target, how)) is not None:
         return drawn_to(plot, name, out, as_json=as_json)
     found = of_run(target) if is_run(target) else analysed(Asked(target, reading(given), dims, level, seed, budget))
-    if max(how.get("axes", (0,))) >= max(found.dims, 1):
+    how = placed_options(how, found.table)
+    if name == "map" and max(how.get("axes", (0,))) >= max(found.dims, 1):
         raise click.BadParameter(f"'{axes}': there are axes 1 to {found.dims}", param_hint="--axes")
     return drawn_to(found.plot.draw(name, **how), name, out, as_json=as_json)
 
 
 def drawn_to(plot: Plot, name: str, out: str, *, as_json: bool) -> None:
     """Write a plot and say what it shows."""
-    from lowdim.runs import replacing
+    from lowdim.whole import replacing
 
     with replacing(out) as temp:
         plot.save(temp)
@@ -82,39 +75,51 @@ def drawn_to(plot: Plot, name: str, out: str, *, as_json: bool) -> None:
         say(f"{plot.sentence}\nWrote {out}")
 
 
-def plot_of_model(name: str, folder: str) -> Plot | None:
-    """A plot of the one model that a run holds; None where the run is an analysis, or has no such thing to show."""
-    from lowdim.plot.hinton import hinton
-    from lowdim.plot.mixture import mixture, parts_of
-    from lowdim.plot.relevance import relevance
+def plot_of_model(name: str, folder: str, how: dict[str, Any]) -> Plot | None:
+    """A plot of the one model that a run holds; None where the run is an analysis."""
     from lowdim.runs import load_run
 
     run = load_run(folder)
     if "method" not in run.told:
         return None
+    import numpy as np
+
     from lowdim.persist import load
+    from lowdim.plot.of_model import plot_model
 
-    model, found = load(run.model_file), run.table
-    kept = vars(model)
-    if name == "relevance" and "relevance_" in kept:
-        return relevance(kept["relevance_"], kept["kept_"])
-    if name == "hinton" and "components_" in kept and kept["components_"].ndim == 2:
-        return hinton(kept["components_"].T, found.names)
-    X = found.X / run.told["unit"]
-    parts = parts_of(model, X) if name == "mixture" else None
-    return None if parts is None else mixture(X, names=found.names, **parts)
+    model, table = load(run.model_file), run.table
+    return plot_model(name, model, table, unit=np.asarray(run.told["unit"]), **placed_options(how, table))
 
 
-def map_options(name: str, color: str | None, axes: str | None) -> dict[str, Any]:
-    """--color and --axes as the map wants them; axes are counted from 1 here and from 0 in Python."""
-    how: dict[str, Any] = {} if color is None else {"color": color}
-    if axes is not None:
-        parts = axes.split(",")
+def options_of(name: str, **given: Any) -> dict[str, Any]:
+    """The options that were given; one that the plot has no use for is not passed over in silence."""
+    how = {key: value for key, value in given.items() if value is not None}
+    for key in how:
+        if name not in FOR[key]:
+            take = "takes" if len(FOR[key]) == 1 else "take"
+            raise click.BadParameter(f"only {', '.join(FOR[key])} {take} it, not {name}", param_hint=f"--{key}")
+    if "axes" in how:
+        parts = how["axes"].split(",")
         if len(parts) != 2 or not all(part.strip().isdigit() and int(part) for part in parts):
-            raise click.BadParameter(f"'{axes}' is not two axes such as 1,3", param_hint="--axes")
-        how["axes"] = tuple(int(part) - 1 for part in parts)
-    if how and name != "map":
-        raise click.BadParameter(f"only the map takes it, not {name}", param_hint=f"--{next(iter(how))}")
+            raise click.BadParameter(f"'{how['axes']}' is not two axes such as 1,3", param_hint="--axes")
+        how["axes"] = tuple(int(part) - 1 for part in parts)  # counted from 1 here and from 0 in Python
+    return {**how, "axis": how["axis"] - 1} if "axis" in how else how
+
+
+def placed_options(how: dict[str, Any], table: Table) -> dict[str, Any]:
+    """Rows and columns by their names as positions."""
+    from lowdim.cli.rows import positions
+
+    how = dict(how)
+    if "row" in how:
+        how["row"] = positions(table, [how["row"]], "--row")[0]
+    if "plane" in how:
+        words = [word.strip() for word in how.pop("plane").split(",")]
+        unknown = [word for word in words if word not in table.names]
+        if len(words) != 2 or unknown:
+            raise click.BadParameter(f"'{(unknown or words)[0][:40]}' is not one of two columns of numbers; they are "
+                                     f"{', '.join(table.names[:12])}", param_hint="--plane")
+        how["columns"] = tuple(table.names.index(word) for word in words)
     return how
 
 
@@ -195,14 +200,19 @@ def compare(first: str, second: str, *, as_json: bool) -> None:
 @common_options
 def methods_command(quiet: bool, as_json: bool) -> None:
     """Which method for which question."""
-    if as_json:
-        print_json(methods=[dict(zip(("question", "method", "how"), row, strict=True)) for row in METHODS])
-        return
-    for question, method, how in METHODS:
-        say(f"{question}\n    {method:<27} {how}")
-    from lowdim.methods import FITTED
+    from lowdim.methods import FITTED, METHODS, QUESTIONS
 
-    say(f"\nNames for -m: {', '.join(FITTED)}")
+    if as_json:
+        print_json(methods=[{"question": q.text, "method": q.answer, "how": q.how} for q in QUESTIONS],
+                   names=[{"name": name, "method": METHODS[name].title, "lacks": METHODS[name].lacks}
+                          for name in FITTED])
+        return
+    for question in QUESTIONS:
+        say(f"{question.text}\n    {question.answer:<27} {question.how}")
+    wide = max(len(METHODS[name].title) for name in FITTED)
+    lines = [f"  {name:<12} {METHODS[name].title:<{wide}}   {', '.join(METHODS[name].lacks)}".rstrip()
+             for name in FITTED]
+    say("\n".join(["", "Names for -m, and what each does not have:", *lines]))
 
 
 @click.command("demo")

@@ -5,7 +5,8 @@ the function, of every number it was given, and of the table. The same fit, run 
 and each stored fold is answered from disk without a look at the rows: bitwise the same by construction.
 
     manifest.json     whose fit this is: model, options, table, seeds; and the objective pass by pass
-    000012.fold       the statistics and parameters of one fold; each is whole before the next begins
+    000012.fold       the statistics and parameters of one fold; each is whole before the next begins. Or a stretch of
+                      a climb that needs no rows (recall): what a function said, one call after the other
     partial.fold      a fold under way: its tree so far, and how many leaves are in it (.old: the one before)
     lock              held while a fit works here
 
@@ -19,105 +20,27 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
 from time import monotonic
-from types import FunctionType, MethodType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from lowdim.data.arrays import ArraySource, SparseSource
-from lowdim.data.block import Block
-from lowdim.data.filesource import stamp
+from lowdim.data.block import Array, Block
 from lowdim.data.source import Source
 from lowdim.data.views import Frame, Framed, View
 from lowdim.engine.fold import Executor, Run, S, Tree, node, tree
+from lowdim.engine.identity import WHEN, identity, mapped, name_of, spoken, state
+from lowdim.engine.recall import Tape
 from lowdim.messages import LowdimError, error, warn
-from lowdim.persist import VERSION, digest, load_values, lock, replace, save_values
+from lowdim.persist import VERSION, digest, load_values, save_values
+from lowdim.whole import lock, replace
 
 SCHEMA = 1
 INTERVAL = 30.0  # seconds of a fold that may be lost
 MANIFEST, LOCK, PART, OLD = "manifest.json", "lock", "partial.fold", "partial.old.fold"
-WHEN = ("tol", "max_iter")  # options that say when to stop: a fit may go on with others
 WORDS = {"model": "the model", "n": "the number of rows", "d": "the number of columns", "tile": "rows in a tile",
          "columns": "the columns", "lowdim": "lowdim's version", "schema": "the checkpoint's format"}
-
-
-# what a fold is known by ---------------------------------------------------------------------------
-def absorb(made: Any, value: Any) -> None:
-    """Hash a value of any depth: arrays by their bits, NamedTuples by name and fields, models by their options."""
-    value = value.item() if isinstance(value, np.generic) else value
-    name = type(value).__name__
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biufSU":
-        made.update(f"{name} {value.dtype.str} {value.shape}".encode())
-        made.update(np.ascontiguousarray(value).view(np.uint8).data if value.size else b"")
-    elif isinstance(value, tuple | list | dict):
-        made.update(f"{name} {len(value)}".encode())
-        for part in value.items() if isinstance(value, dict) else value:
-            absorb(made, part)
-    elif value is None or isinstance(value, bool | int | float | str):
-        made.update(f"{name} {value!r};".encode())
-    elif isinstance(value, np.random.Generator):
-        absorb(made, dict(value.bit_generator.state))
-    elif isinstance(value, np.random.RandomState):
-        absorb(made, value.get_state(legacy=False))
-    else:
-        raise error("LD303", what=f"a fold that was given a {name}", fix="give it numbers, text and arrays only")
-
-
-def name_of(value: Any) -> str:
-    """The hash of a value in 64 digits."""
-    made = blake2b(digest_size=32)
-    absorb(made, value)
-    return made.hexdigest()
-
-
-def spoken(f: Callable[..., Any]) -> tuple[str, list[Any], dict[str, Any], dict[str, Any]]:
-    """What f is: its name, its arguments so far, and the options of the model it is a method of."""
-    inner, args, words = (f.func, list(f.args), f.keywords) if isinstance(f, partial) else (f, [], {})
-    options: dict[str, Any] = {}
-    if isinstance(inner, MethodType):
-        model: Any = inner.__self__
-        options = {"class": type(model).__name__, **model.get_params(deep=False)}
-        options = {name: value for name, value in options.items() if name not in WHEN}
-        inner = inner.__func__
-    if not isinstance(inner, FunctionType) or "<" in inner.__qualname__:
-        name = getattr(inner, "__qualname__", repr(inner))
-        raise error("LD303", what=f"a fold of {name}",
-                    fix="fold a function of a module, or a functools.partial of one")
-    return f"{inner.__module__}.{inner.__qualname__}", args, words, options
-
-
-def mapped(leaf: Source) -> Path | None:
-    """The file that a memory map shows; None for other tables: a file's own source looks after itself."""
-    base: Any = leaf.values if isinstance(leaf, ArraySource) else None
-    while base is not None and not isinstance(base, np.memmap):
-        base = getattr(base, "base", None)
-    return None if base is None or base.filename is None else Path(base.filename)
-
-
-def state(leaf: Source) -> str:
-    """Size, time and place of a memory map's file, and its first and last rows; nothing for other tables."""
-    path = mapped(leaf)
-    if path is None:
-        return ""
-    try:
-        return f"{tuple(stamp(path))} {leaf.fingerprint()}"
-    except OSError:
-        return f"gone {leaf.fingerprint()}"
-
-
-def identity(leaf: Source) -> str:
-    """The hash of a table: of what its kind says of it, else of every cell; and of the weights."""
-    made = blake2b(leaf.fingerprint().encode() + state(leaf).encode(), digest_size=32)
-    absorb(made, leaf.weight)
-    if isinstance(leaf, SparseSource):
-        absorb(made, [leaf.values.data, leaf.values.indices, leaf.values.indptr, leaf.gaps])
-    elif type(leaf).fingerprint is Source.fingerprint and mapped(leaf) is None:  # first and last rows are not enough
-        for begin in range(0, leaf.n, leaf.tile):
-            absorb(made, leaf.read(slice(begin, min(begin + leaf.tile, leaf.n))))
-    return made.hexdigest()
 
 
 # memories ------------------------------------------------------------------------------------------
@@ -136,6 +59,9 @@ class Watch:
         self.check()
         return tree(engine.map(partial(node, f, source.tile), source))
 
+    def recall(self, name: str, f: Callable[[Array], Array], x: Array) -> Array:
+        return f(x)
+
 
 class Checkpoint(Watch):
     """The memory of one fit in a folder; use it as a context, which holds the folder's lock."""
@@ -144,6 +70,7 @@ class Checkpoint(Watch):
         super().__init__(source)
         self.folder, self.number, self.sure, self.warned, self.noted = Path(path), 0, True, False, 0.0
         self.history: list[tuple[int, float]] = []
+        self.tape = Tape(self)
         options = {name: _text(value) for name, value in model.get_params(deep=False).items()}
         self.table = identity(self.leaf)
         self.facts: dict[str, Any] = {
@@ -179,6 +106,7 @@ class Checkpoint(Watch):
 
     def __exit__(self, *problem: object) -> None:
         try:
+            self.tape.flush()
             self._write_manifest()
         finally:
             self.lock.close()
@@ -228,13 +156,14 @@ class Checkpoint(Watch):
 
     def note(self, value: float) -> None:
         """The objective of the last fold's parameters."""
-        self.history.append((self.number - 1, value))
+        self.history.append((self.number - (not self.tape.open), value))
         if monotonic() - self.noted >= INTERVAL:
             self._write_manifest()
 
     # folds -----------------------------------------------------------------------------------------
     def fold(self, f: Callable[[Block], S], source: Source, engine: Executor) -> S:
         self.check()
+        self.tape.flush()
         name, args, words, options = spoken(f)
         key = name_of((name, args, words, options, source.tile, list(self._seen(source))))
         file, self.number = self.folder / _numbered(self.number), self.number + 1
@@ -266,9 +195,7 @@ class Checkpoint(Watch):
             if not self.sure:
                 raise error("LD320", path=str(self.folder), differs=f"{MANIFEST} is damaged, and {file.name} is not of "
                             "this model and table")
-            for old in sorted(self.folder.glob("*.fold")):
-                if old.name >= file.name and old.name not in (PART, OLD):
-                    self._drop(old.name)
+            self.forget(self.number - 1)
             return None
         self.sure = self.sure or found is not None
         return None if found is None else found["stats"]
@@ -317,6 +244,21 @@ class Checkpoint(Watch):
         with suppress(OSError):
             os.replace(self.folder / PART, self.folder / OLD)
         self._try(save_values, self.folder / PART, {**part, "done": done, "stack": stack})
+
+
+    # climbs ----------------------------------------------------------------------------------------
+    def recall(self, name: str, f: Callable[[Array], Array], x: Array) -> Array:
+        return self.tape.say(name, f, x)
+
+    def load(self, k: int) -> dict[str, Any] | None:
+        return self._load(self.folder / _numbered(k))
+
+    def save(self, k: int, values: dict[str, Any]) -> None:
+        self._try(save_values, self.folder / _numbered(k), values)
+
+    def forget(self, k: int) -> None:
+        """This numbered file and all after it."""
+        self._drop(*(old.name for old in self.folder.glob("[0-9]*.fold") if old.name >= _numbered(k)))
 
 
 def _numbered(k: int) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-from lowdim.data.block import Block
+from lowdim.data.block import Array, Block
 from lowdim.data.source import Source, cores
 from lowdim.messages import error
 
@@ -48,6 +48,8 @@ class Memory(Protocol):
     """What remembers the folds of a fit, so that one that was killed goes on where it stopped."""
 
     def fold(self, f: Callable[[Block], S], source: Source, engine: Executor) -> S: ...
+
+    def recall(self, name: str, f: Callable[[Array], Array], x: Array) -> Array: ...
 
 
 class Run(NamedTuple):

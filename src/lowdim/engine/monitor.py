@@ -14,6 +14,7 @@ from lowdim.engine.fold import Run
 from lowdim.messages import warn
 
 ROUNDING = 64 * np.finfo(float).eps  # relative noise of an objective summed over many rows
+STOPPED = ("interrupted", "stopped by the callback")  # by someone: nothing else should begin
 HOPE = 10.0  # gains may turn out this many times larger than they promise before a fit is given up
 
 

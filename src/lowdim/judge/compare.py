@@ -28,7 +28,7 @@ from lowdim.judge.maps import floors, shares_true, typical
 from lowdim.judge.neighbours import NEAR, distances, kept, order, overlap, rank_agreement, steadiness
 from lowdim.math.factor import most_factors
 from lowdim.messages import LowdimError, LowdimWarning, error, warn
-from lowdim.methods import ALWAYS, METHODS, Method, available
+from lowdim.methods import ALWAYS, METHODS, Method, named
 from lowdim.models.base import seed_of
 
 PARTS = 10  # a repeat hides one cell in ten
@@ -130,10 +130,10 @@ def compare(table: Any, methods: str | Iterable[str] = USUAL, *, dims: int | str
     trust, the trustworthiness of those 10 (Venna and Kaski); stability, the share of the 10 nearest that stay when
     other cells are hidden and another seed is drawn. Distances
     on a map are those of the decoded positions, so that the length of an axis is what it moves in the table (ICA: of
-    the sources themselves, which are what it is for; GTM and spectral methods: of the places, as what one sees is no
-    flat piece of the table); those of rows with gaps are over the cells both have. A method that needs every cell gets
-    those that are not there from probabilistic PCA. `maps` are coordinates made elsewhere, by name: an array or a file
-    with a line for each row.
+    the sources themselves, which are what it is for; spectral and nonlinear methods: of the places, as what one sees
+    is no flat piece of the table); those of rows with gaps are over the cells both have. A method that needs every cell
+    gets those that are not there from probabilistic PCA. `maps` are coordinates made elsewhere, by name: an array or a
+    file with a line for each row.
 
     >>> from lowdim.datasets import load_demo
     >>> found = compare(load_demo("gaussian").X, "ppca", dims=3)
@@ -151,7 +151,7 @@ def compare(table: Any, methods: str | Iterable[str] = USUAL, *, dims: int | str
     q = dimensions(X, dims, seed, budget, (scale or table.scale) == "unit")
     if dims == "auto" and any(METHODS[name].factors for name in chosen):
         q = min(q, max(1, most_factors(X.shape[1])))  # the same q for all, and factors have the lowest limit
-    bench = Bench(X, q, int(clusters), seed, often)
+    bench = Bench(X, q, int(clusters), seed, often, dims == "auto")
     tried = []
     with one_blas_thread():
         for name in chosen:
@@ -175,8 +175,7 @@ def names_of(methods: str | Iterable[str]) -> list[str]:
     given = methods.split(",") if isinstance(methods, str) else list(methods)
     asked = [str(name).strip().lower() for name in given if str(name).strip()]
     for name in asked:
-        if name not in METHODS or not METHODS[name].here:
-            raise error("LD290", name=name, known=", ".join(available()))
+        named(name)
     rest = [name for name in dict.fromkeys(asked) if name not in ALWAYS]
     return [ALWAYS[0], *rest, ALWAYS[1]]
 
@@ -233,8 +232,8 @@ class Tried(NamedTuple):
 class Bench:
     """One table with its hidden cells; every method meets the same ones."""
 
-    def __init__(self, X: Array, q: int, clusters: int, seed: int, often: int) -> None:
-        self.X, self.q, self.clusters, self.seed, self.often = X, q, clusters, seed, often
+    def __init__(self, X: Array, q: int, clusters: int, seed: int, often: int, auto: bool = False) -> None:
+        self.X, self.q, self.clusters, self.seed, self.often, self.auto = X, q, clusters, seed, often, auto
         seen = ~np.isnan(X)
         self.masks = [deal(seen, seed + s // PARTS, PARTS) == s % PARTS for s in range(often)]
         self.hidden = int(sum(mask.sum() for mask in self.masks))
@@ -278,8 +277,10 @@ class Bench:
         said = [f"{method.name} had not converged in {late} of {self.often} fits"] if late else []
         if 0 < method.most_rows < len(self.X):
             said.append(f"{method.name} was fitted to {method.most_rows} rows, evenly spread, and the others placed")
-        if 0 < method.most_axes < self.q:
-            said.append(f"{method.name} has {method.most_axes} dimensions, not {self.q}: its nodes would be too many")
+        if method.estimate:
+            said.append(f"{method.name}'s log density is {method.estimate.partition(',')[0]}")
+        if (q := method.most(self.q, self.auto)) < self.q:
+            said.append(f"{method.name} has {q} dimensions, not {self.q}: bent, it needs fewer")
         return said
 
     def try_map(self, name: str, Z: Array) -> Tried:
@@ -306,7 +307,7 @@ class Bench:
         G = np.where(self.masks[s], np.nan, self.X)
         if method.most_rows:
             G = G[spread(len(G), method.most_rows)]
-        model = method.make(self.q, self.clusters, self.seed + s)
+        model = method.make(method.most(self.q, self.auto), self.clusters, self.seed + s)
         measure = s == WATCHED and not tracemalloc.is_tracing()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

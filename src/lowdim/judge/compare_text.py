@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import html as markup
 import textwrap
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from lowdim.engine.plan import size
@@ -113,13 +114,17 @@ def agrees(found: Comparison, given: Compared, groups: list[Compared]) -> str:
 
 
 def pick(rows: Sequence[Compared], figure: Figure) -> list[Compared]:
-    """The best method and those that cannot be told from it; the floor only where it is the best itself."""
+    """The best method and those that cannot be told from it; the floor only where it is the best itself.
+
+    Behind one that is clearly worse there are no more: a method whose repeats differ much cannot be told from anything.
+    """
     ranked = ranking(rows, figure)
     if not ranked:
         return []
     first = ranked[0].measures[figure.key]
-    return [ranked[0], *(row for row in ranked[1:] if row.method != FLOOR
-                         and not clearly(first, row.measures[figure.key], figure)
+    near = takewhile(lambda row: row.method == FLOOR or not clearly(first, row.measures[figure.key], figure),
+                     ranked[1:])
+    return [ranked[0], *(row for row in near if row.method != FLOOR
                          and not swings(first, row.measures[figure.key]))]
 
 

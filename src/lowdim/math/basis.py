@@ -8,6 +8,8 @@ import numpy as np
 from lowdim.math.linalg import Array
 from lowdim.math.neighbors import squared_distances
 
+LARGEST = float(np.finfo(float).max)
+
 
 def grid(per_side: int, L: int) -> Array:
     """per_side^L points evenly spread over [-1, 1]^L, the last coordinate running fastest.
@@ -45,15 +47,17 @@ def spread_basis(per_side: int, L: int, width: float) -> Basis:
 
 def magnification(basis: Basis, W: Array, Z: Array) -> Array:
     """sqrt det(J J'), J the slopes of the sheet at each point: area on the sheet for area on the map."""
-    return np.sqrt(np.maximum(np.linalg.det(_metric(basis, W, Z)), 0.0))
+    with np.errstate(over="ignore"):  # an area may leave double precision where lengths do not
+        return np.asarray(np.minimum(_singular(basis, W, Z).prod(axis=1), LARGEST))
 
 
 def stretch(basis: Basis, W: Array, Z: Array) -> Array:
     """The largest over the smallest singular value of the sheet's slopes at each point; 1 = the same every way."""
-    values = np.sqrt(np.maximum(np.linalg.eigvalsh(_metric(basis, W, Z)), 0.0))
-    return np.asarray(values[:, -1] / np.maximum(values[:, 0], 1e-300 + 1e-12 * values[:, -1]))
+    values = _singular(basis, W, Z)
+    top = np.where(values[:, 0] > 0.0, values[:, 0], 1.0)  # a sheet that is a point is stretched no way
+    return np.asarray(np.where(values[:, 0] > 0.0, 1.0 / np.maximum(values[:, -1] / top, 1e-12), 1.0))
 
 
-def _metric(basis: Basis, W: Array, Z: Array) -> Array:
-    J = np.einsum("nml,md->nld", basis.slopes(Z), W)
-    return np.asarray(J @ J.transpose(0, 2, 1))
+def _singular(basis: Basis, W: Array, Z: Array) -> Array:
+    """Singular values of the sheet's slopes, n x L; squares of them would lose digits."""
+    return np.asarray(np.linalg.svd(np.einsum("nml,md->nld", basis.slopes(Z), W), compute_uv=False))

@@ -90,28 +90,73 @@ def slopes_of(layers: Layers, psi: float, rows: Rows, theta: Array, w: Array) ->
                   float(w @ (0.5 * square / psi - 0.5 * cells(rows))))
 
 
-def joint(v: Array, like: Layers, rows: Rows, w: Array, prior: float) -> tuple[float, Array]:
-    """Minus the bound with the weights' prior, and its gradient by network, log psi and every row's m and log s.
+class Bound(NamedTuple):
+    """The bound of a table with the weights' prior, as a function of one vector: network, log psi, and the posteriors.
 
-    Those of a row stand times the root of its weight: descent then goes as if the row were there so many times.
+    These are every row's m and log s, or the weights of an encoder that tells them from a row's cells (and, where
+    any are missing, which are there).
     """
-    layers, count = unpack(v, like), len(pack(like))
-    n, q = len(rows.x), like[0][0].shape[0]
-    log_psi = float(np.clip(v[count], np.log(NOISE_FLOOR), 10.0))
-    unit = np.sqrt(w)[:, None]
-    m, logs = v[count + 1:].reshape(2, n, q) / unit
-    total, by_net, by_psi, by = 0.0, np.zeros(count), 0.0, np.empty((2, n, q))
-    for i in range(0, n, PIECE):
-        some = slice(i, i + PIECE)
-        f = slopes_of(layers, float(np.exp(log_psi)), rows.part(some), np.hstack([m[some], logs[some]]), w[some])
-        total += float(w[some] @ f.value)
-        by_net += pack(f.layers)
-        by_psi += f.log_psi
-        by[0, some], by[1, some] = f.theta[:, :q], f.theta[:, q:]
-    by_psi = by_psi if log_psi == v[count] else 0.0
-    weights = pack(tuple((W, 0.0 * b) for W, b in layers))
-    slope = np.concatenate([prior * weights - by_net, [-by_psi], -(by / unit).ravel()])
-    return 0.5 * prior * float(weights @ weights) - total, slope
+
+    like: Layers
+    coder: Layers  # empty where rows have posteriors of their own
+    rows: Rows
+    w: Array
+    prior: float
+
+    @property
+    def weights(self) -> int:
+        return len(pack(self.like))
+
+    def psi(self, v: Array) -> float:
+        return float(np.exp(np.clip(v[self.weights], np.log(NOISE_FLOOR), 10.0)))
+
+    def theta(self, v: Array) -> Array:
+        """(m, log s) of each row."""
+        rest, n = v[self.weights + 1:], len(self.rows.x)
+        if self.coder:
+            return output(unpack(rest, self.coder), spoken(self.rows, self.coder))
+        return np.hstack(tuple(rest.reshape(2, n, -1) / np.sqrt(self.w)[:, None]))
+
+    def own(self, theta: Array) -> Array:
+        """The vector's part for rows with posteriors of their own.
+
+        They stand there times the root of a row's weight: descent then goes as if the row were there so many times.
+        """
+        unit, q = np.sqrt(self.w)[:, None], theta.shape[1] // 2
+        return np.append((theta[:, :q] * unit).ravel(), (theta[:, q:] * unit).ravel())
+
+    def at(self, v: Array) -> tuple[float, Array]:
+        """Its value and gradient."""
+        layers, rest, psi = unpack(v, self.like), v[self.weights + 1:], self.psi(v)
+        by = [np.zeros(self.weights), np.zeros(1), np.zeros_like(rest)]
+        coder, total, theta = unpack(rest, self.coder), 0.0, np.empty(0) if self.coder else self.theta(v)
+        for i in range(0, len(self.rows.x), PIECE):
+            some = slice(i, i + PIECE)
+            part, w = self.rows.part(some), self.w[some]
+            said = forward(coder, spoken(part, coder)) if coder else [theta[some]]
+            f = slopes_of(layers, psi, part, said[-1], w)
+            total += float(w @ f.value)
+            by[0] += pack(f.layers)
+            by[1] += f.log_psi
+            if coder:
+                by[2] += pack(backward(coder, said, f.theta)[0])
+            else:
+                q, unit = f.theta.shape[1] // 2, np.sqrt(w)[:, None]
+                by[2].reshape(2, -1, q)[:, some] = f.theta[:, :q] / unit, f.theta[:, q:] / unit
+        if not np.log(NOISE_FLOOR) <= v[self.weights] <= 10.0:
+            by[1][:] = 0.0
+        W, V = (pack(tuple((W, 0.0 * b) for W, b in each)) for each in (layers, coder))
+        by[0] -= self.prior * W
+        if coder:
+            by[2] -= self.prior * V
+        return total - 0.5 * self.prior * float(W @ W + V @ V), np.concatenate(by)
+
+
+def spoken(rows: Rows, coder: Layers) -> Array:
+    """What an encoder hears of rows."""
+    if coder[0][0].shape[0] == rows.x.shape[1]:
+        return rows.x
+    return np.hstack([rows.x, np.ones_like(rows.x) if rows.mask is None else rows.mask])
 
 
 def regression(like: Layers, rows: Rows, w: Array, m: Array, prior: float, v: Array) -> tuple[float, Array]:
@@ -128,6 +173,15 @@ def regression(like: Layers, rows: Rows, w: Array, m: Array, prior: float, v: Ar
 
 
 # new rows -------------------------------------------------------------------------------------------------
+def encoded(layers: Layers, coder: Layers, psi: float, rows: Rows) -> tuple[Array, Array]:
+    """(m, log s) and the bound of each row by an encoder; a row without cells has the prior."""
+    theta = output(coder, spoken(rows, coder))
+    theta[cells(rows) == 0.0] = 0.0
+    u, share = points(theta.shape[1] // 2)
+    parts = (slice(i, i + PIECE) for i in range(0, len(theta), PIECE))
+    return theta, np.concatenate([value_of(layers, psi, rows.part(p), theta[p], u, share) for p in parts])
+
+
 def placed(layers: Layers, psi: float, rows: Rows) -> tuple[Array, Array]:
     """(m, log s) and the bound of each row, each by a BFGS of its own from the best of many places."""
     parts = [_search(layers, psi, rows.part(slice(i, i + PIECE))) for i in range(0, len(rows.x), PIECE)]

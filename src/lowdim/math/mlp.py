@@ -1,9 +1,9 @@
-"""A multilayer perceptron: tanh layers, a linear one at the end; slopes by hand, and two ways down a loss."""
+"""A multilayer perceptron: tanh or sigmoid layers, a linear one at the end; slopes by hand, and Adam's way down."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from lowdim.math.linalg import Array
 
 Layer = tuple[Array, Array]  # weights, inputs x units, and biases
 Layers = tuple[Layer, ...]
-Loss = Callable[[Array], tuple[float, Array]]  # parameters -> value and gradient
+UNITS = ("tanh", "sigmoid")
 BETA1, BETA2, TINY = 0.9, 0.999, 1e-8  # Kingma and Ba, Adam (2015), section 2
 
 
@@ -29,37 +29,53 @@ def drawn(sizes: tuple[int, ...], rng: np.random.Generator, gain: float = 1.0) -
     return tuple(layer(a, b) for a, b in pairwise(sizes))
 
 
-def forward(layers: Layers, X: Array) -> list[Array]:
+def squashed(Y: Array, unit: str) -> Array:
+    """What units say of their sums, in place; 1 / (1 + exp(-y)) is a tanh of half the sum, half as high."""
+    if unit == "tanh":
+        return np.tanh(Y, out=Y)
+    Y *= 0.5
+    np.tanh(Y, out=Y)
+    Y += 1.0
+    Y *= 0.5
+    return Y
+
+
+def steepness(said: Array, unit: str) -> Array:
+    """How steep units are where they say so."""
+    return 1.0 - said**2 if unit == "tanh" else said * (1.0 - said)
+
+
+def forward(layers: Layers, X: Array, unit: str = "tanh") -> list[Array]:
     """What every layer says of the rows: the input first, the output last."""
     found = [X]
     for k, (W, b) in enumerate(layers):
         Y = found[-1] @ W
         Y += b
-        found.append(np.tanh(Y, out=Y) if k + 1 < len(layers) else Y)
+        found.append(squashed(Y, unit) if k + 1 < len(layers) else Y)
     return found
 
 
-def output(layers: Layers, X: Array) -> Array:
+def output(layers: Layers, X: Array, unit: str = "tanh") -> Array:
     """The last layer's word alone."""
-    return forward(layers, X)[-1]
+    return forward(layers, X, unit)[-1]
 
 
-def backward(layers: Layers, said: list[Array], dY: Array) -> tuple[Layers, Array]:
+def backward(layers: Layers, said: list[Array], dY: Array, unit: str = "tanh") -> tuple[Layers, Array]:
     """The gradient by every weight and bias, and by the input, given that by the output."""
     found: list[Layer] = []
     for k in range(len(layers) - 1, -1, -1):
         found.append((said[k].T @ dY, dY.sum(axis=0)))
         dY = dY @ layers[k][0].T
         if k:
-            dY *= 1.0 - said[k] ** 2
+            dY *= steepness(said[k], unit)
     return tuple(reversed(found)), dY
 
 
-def slopes(layers: Layers, X: Array) -> Array:
+def slopes(layers: Layers, X: Array, unit: str = "tanh") -> Array:
     """d output / d input of each row, n x inputs x outputs."""
     J = np.broadcast_to(np.eye(X.shape[1]), (len(X), X.shape[1], X.shape[1]))
-    for (W, _), said in zip(layers[:-1], forward(layers, X)[1:-1], strict=True):
-        J = (J @ W) * (1.0 - said**2)[:, None]
+    for (W, _), said in zip(layers[:-1], forward(layers, X, unit)[1:-1], strict=True):
+        J = (J @ W) * steepness(said, unit)[:, None]
     return np.asarray(J @ layers[-1][0])
 
 
@@ -77,54 +93,34 @@ def unpack(vector: Array, like: Layers) -> Layers:
     return tuple(found)
 
 
-class Down(NamedTuple):
-    """Where a descent ended."""
+class Adam(NamedTuple):
+    """Where Adam is: the parameters, and running means of slopes and their squares."""
 
     x: Array
-    value: float
+    mean: Array
+    square: Array
     steps: int
-    settled: bool  # nothing was left to gain, or `stop` said so
 
+    @classmethod
+    def start(cls, x: Array) -> Self:
+        return cls(x, np.zeros_like(x), np.zeros_like(x), 0)
 
-def lbfgs(f: Loss, x: Array, most: int, stop: Callable[[Array], bool] | None = None, tol: float = 1e-10,
-          memory: int = 20) -> Down:
-    """L-BFGS to the best point seen; `stop` is asked after every step. A value that is not finite counts as a wall."""
-    from scipy.optimize import minimize
+    def step(self, slope: Array, rate: float) -> Self:
+        """A step of about `rate` in every parameter."""
+        steps = self.steps + 1
+        mean = self.mean + (1 - BETA1) * (slope - self.mean)
+        square = self.square + (1 - BETA2) * (slope * slope - self.square)
+        size = np.sqrt(square / (1 - BETA2**steps)) + TINY
+        return type(self)(self.x - rate * (mean / (1 - BETA1**steps)) / size, mean, square, steps)
 
-    best: tuple[float, Array] = (np.inf, x)
+    def pack(self) -> Array:
+        """All of it in one vector."""
+        return np.concatenate([self.x, self.mean, self.square, [float(self.steps)]])
 
-    def walled(v: Array) -> tuple[float, Array]:
-        nonlocal best
-        with np.errstate(over="ignore", invalid="ignore"):
-            value, slope = f(v)
-        if not (np.isfinite(value) and np.isfinite(slope).all()):
-            return 1e300, np.zeros_like(v)
-        if value < best[0]:
-            best = (value, v.copy())
-        return value, slope
-
-    def after(intermediate_result: object) -> None:
-        if stop is not None and stop(best[1]):
-            raise StopIteration
-
-    found = minimize(walled, x, jac=True, method="L-BFGS-B", callback=after,
-                     options={"maxiter": most, "maxfun": 20 * most + 20, "maxcor": memory, "ftol": tol, "gtol": 1e-9})
-    return Down(best[1], best[0], int(found.nit), found.status != 1)
-
-
-class Adam:
-    """Steps of about `rate` in every parameter, by running means of slopes and their squares."""
-
-    def __init__(self, x: Array, rate: float) -> None:
-        self.x, self.rate, self.steps = x.copy(), rate, 0
-        self.mean, self.square = np.zeros_like(x), np.zeros_like(x)
-
-    def step(self, slope: Array) -> None:
-        self.steps += 1
-        self.mean += (1 - BETA1) * (slope - self.mean)
-        self.square += (1 - BETA2) * (slope * slope - self.square)
-        size = np.sqrt(self.square / (1 - BETA2**self.steps)) + TINY
-        self.x = self.x - self.rate * (self.mean / (1 - BETA1**self.steps)) / size
+    @classmethod
+    def unpack(cls, v: Array) -> Self:
+        x, mean, square = v[:-1].reshape(3, -1)
+        return cls(x, mean, square, int(v[-1]))
 
 
 def batches(n: int, size: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from lowdim.math.linalg import Array
+from lowdim.math.linalg import EPS, Array
 
 MEMORY = 20  # pairs of steps L-BFGS remembers
 WINDOW = 10  # iterations over which a gain is averaged: single ones are irregular
@@ -17,11 +17,13 @@ AGAIN = 2  # fresh starts from the best place after a line search that found not
 ARMIJO = 1e-4  # of the promised gain, the least that is taken (Nocedal and Wright, 3.1)
 HALVINGS = 30
 SLOPE = 1e-24  # squared distance from the peak, in units of its width, that is rounding
+WALL = 1e300  # less than this is no value; what a start that is not finite counts as
 FLAT = 1e-12  # relative difference of two values that is rounding
 
 Index = NDArray[np.intp]
 Moved = NDArray[np.bool_]
 Smooth = Callable[[Array], tuple[float, Array]]
+See = Callable[[Array, float], bool]
 
 
 class Peak(NamedTuple):
@@ -31,48 +33,98 @@ class Peak(NamedTuple):
     value: float
     left: float
     reason: str
+    calls: int = 0  # of the function
 
 
-def climb(f: Smooth, x: Array, see: Callable[[Array, float], bool], *, bounds: tuple[Array, Array], max_iter: int,
-          tol: float) -> Peak:
-    """Maximise f(x) -> (value, gradient) within bounds; `see(x, value)` hears of each iteration, True stops it.
+def minus(f: Smooth) -> Smooth:
+    """The function upside down: losses fall where their negatives climb."""
+    def down(x: Array) -> tuple[float, Array]:
+        value, gradient = f(x)
+        return -value, -gradient
 
-    It has converged where the last ten iterations gained less than `tol` each on average, or where nothing along
-    the gradient is any better, from a fresh start too.
+    return down
+
+
+def joined(f: Smooth) -> Callable[[Array], Array]:
+    """Value and gradient as one vector, the value first."""
+    def whole(x: Array) -> Array:
+        value, gradient = f(x)
+        return np.append(value, gradient)
+
+    return whole
+
+
+def parted(f: Callable[[Array], Array]) -> Smooth:
+    """What `joined` put together."""
+    def pair(x: Array) -> tuple[float, Array]:
+        found = f(x)
+        return float(found[0]), found[1:]
+
+    return pair
+
+
+def climb(f: Smooth, x: Array, see: See | None = None, *, bounds: tuple[Array, Array] | None = None, max_iter: int,
+          tol: float, window: int = WINDOW) -> Peak:
+    """Maximise f(x) -> (value, gradient), within bounds; `see(x, value)` hears of each iteration, True stops it.
+
+    It has converged where the last `window` iterations gained less than `tol` each on average, or where nothing along
+    the gradient is any better, from a fresh start too. Values that are not finite are a wall: steps are shortened
+    until they stay on this side of it.
     """
-    watch = _Watch(f, see, max_iter, tol)
+    watch = _Watch(f, see, max_iter, tol, window)
+    box = None if bounds is None else np.column_stack(bounds)
     for attempt in range(1 + AGAIN):
         before = watch.value
         with suppress(StopIteration):
-            minimize(watch.down, x, jac=True, method="L-BFGS-B", bounds=np.column_stack(bounds), callback=watch.after,
+            minimize(watch.down, x, jac=True, method="L-BFGS-B", bounds=box, callback=watch.after,
                      options={"maxcor": MEMORY, "maxiter": max_iter + 1, "maxfun": 100 * max_iter, "ftol": 0.0,
                               "gtol": 0.0, "maxls": 40})
         if watch.reason or (attempt and watch.value - before <= tol):
             break
         x = watch.x
-    return Peak(watch.x, watch.value, watch.left(), watch.reason or "converged")
+    return Peak(watch.x, watch.value, watch.left(), watch.reason or "converged", watch.calls)
 
 
 class _Watch:
     """Counts iterations and remembers the best place."""
 
-    def __init__(self, f: Smooth, see: Callable[[Array, float], bool], max_iter: int, tol: float) -> None:
-        self.f, self.see, self.max_iter, self.tol = f, see, max_iter, tol
+    def __init__(self, f: Smooth, see: See | None, max_iter: int, tol: float, window: int) -> None:
+        self.f, self.see, self.max_iter, self.tol, self.window = f, see, max_iter, tol, window
         self.x, self.value, self.reason = np.empty(0), -np.inf, ""
+        self.base: tuple[Array, float, Array] = (np.empty(0), 0.0, np.empty(0))
+        self.last = self.base
         self.values: list[float] = []
+        self.calls = 0
 
     def down(self, x: Array) -> tuple[float, Array]:
-        value, gradient = self.f(x)
+        self.calls += 1
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            value, gradient = self.f(x)
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+            value, gradient = self._wall(x), np.zeros_like(x)
         if value > self.value:
             self.x, self.value = x.copy(), value
+        self.last = x.copy(), value, gradient
         if not self.values:  # where it starts from
             self.values.append(value)
+            self.base = self.last
             self._decide(x, value)
         return -value, -gradient
+
+    def _wall(self, x: Array) -> float:
+        """As much lower than where the step began as it had promised to be higher: the next is a fifth as long.
+
+        Something huge would shorten it to nothing, by the cubic that a line search lays through values and slopes.
+        """
+        if not self.values:
+            return -WALL
+        there, value, slope = self.base
+        return value - abs(float(slope @ (x - there))) - EPS * abs(value)
 
     def after(self, intermediate_result: Any) -> None:
         value = -float(intermediate_result.fun)
         self.values.append(value)
+        self.base = self.last  # a step ends at the last place asked for
         self._decide(np.asarray(intermediate_result.x), value)
         if self.reason:
             raise StopIteration
@@ -81,13 +133,13 @@ class _Watch:
         """The mean gain of the last iterations."""
         if len(self.values) < 2:
             return abs(self.values[0]) + 1.0
-        k = min(WINDOW, len(self.values) - 1)
+        k = min(self.window, len(self.values) - 1)
         return max(self.values[-1] - self.values[-1 - k], 0.0) / k
 
     def _decide(self, x: Array, value: float) -> None:
-        if self.see(x, value):
+        if self.see is not None and self.see(x, value):
             self.reason = "stopped"
-        elif len(self.values) > WINDOW and self.left() <= self.tol:
+        elif len(self.values) > self.window and self.left() <= self.tol:
             self.reason = "converged"
         elif len(self.values) >= self.max_iter:
             self.reason = "the limit of passes was reached"

@@ -14,9 +14,11 @@ from lowdim.data.views import Frame, gather
 from lowdim.engine.fold import Run, one_blas_thread
 from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.plan import Cost, walking
+from lowdim.engine.recall import recalled
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import lower
-from lowdim.math.mlp import Adam, Layers, backward, batches, drawn, forward, lbfgs, output, pack, unpack
+from lowdim.math.mlp import Adam, Layers, backward, batches, drawn, forward, output, pack, unpack
+from lowdim.math.optimise import climb, joined, minus, parted
 from lowdim.messages import error, warn
 from lowdim.models.base import LatentModel
 from lowdim.models.certificate import Certificate
@@ -32,9 +34,12 @@ HELD = 10  # one row in so many is held out,
 FEW = 10  # unless fewer than these would be: then the training rows themselves are watched
 PATIENCE = {"L-BFGS": 50, "Adam": 20}  # steps or epochs without a better value on the held-out rows
 BATCH = 32  # of the variational form: its noise is drawn anew, frozen noise would inflate the bound (spec, algorithms)
+SETTLED = 1e-10  # of the variance: a step of L-BFGS that gains less is the last
 RANGE = 20.0  # logarithms of posterior variances stay within +- this
 GAPS = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
 WHY_NOT = "an autoencoder without the variational form has no density"
+INSTEAD = "variational=True (a lower bound), NonlinearFactorAnalysis, or compare reconstruct(X) with X"
+PAIRS = 8  # draws a row, and their opposites, that say what its bound is; the same for every row
 
 
 class Coder(NamedTuple):
@@ -76,7 +81,8 @@ class Autoencoder(LatentModel):
     Without hidden layers the answer is PCA's, and solved as such. Otherwise L-BFGS on all rows, or Adam on
     minibatches of `batch_size`; a tenth of the rows (by a hash of their cells, so equal rows stay together) is held
     out, and the weights that do best on it are kept. `variational=True`: z ~ N(0, I), f gives mean and variance,
-    and the evidence bound is maximised; such a model can `sample`. Tables with gaps are refused.
+    and the evidence bound is maximised; such a model can `sample`, and its `score_samples` is the bound of each row, a
+    lower limit of its log density (by 16 draws, the same for every row). Tables with gaps are refused.
 
     Reference: Kipf seed on autoencoders; Baldi and Hornik (1989) for the linear case; Kingma and Welling (2014).
 
@@ -93,8 +99,8 @@ class Autoencoder(LatentModel):
         "batch_size": Rule(lambda v: v is None or COUNT.holds(v), "None (L-BFGS on all rows), or a whole number >= 1"),
         "learning_rate": POSITIVE, "variational": TRUTH, "standardize": TRUTH, "max_iter": COUNT,
         "random_state": Rule(is_seed, SEED_WORDS)}
-    score = Absent(WHY_NOT, "NonlinearFactorAnalysis or ProbabilisticPCA, or compare reconstruct(X) with X")
-    score_samples = Absent(WHY_NOT, "NonlinearFactorAnalysis or ProbabilisticPCA, or compare reconstruct(X) with X")
+    score = VariationalOnly(WHY_NOT, INSTEAD)
+    score_samples = VariationalOnly(WHY_NOT, INSTEAD)
     sample = VariationalOnly(WHY_NOT, "variational=True")
     posterior = VariationalOnly("it places a row at one point", "transform, or variational=True")
     impute = Absent("gaps are refused", GAPS)
@@ -150,14 +156,14 @@ class Autoencoder(LatentModel):
         with one_blas_thread(), Monitor(run, "Autoencoder", -1.0, int(self.max_iter)) as watch:
             progress = _Progress(watch, partial(self._worth, coder, watched), PATIENCE[solver] if held.any() else 10**9)
             way = self._down if solver == "L-BFGS" else self._minibatches
-            way(coder, learnt, progress, rng)
+            way(coder, learnt, progress, run)
             fit = watch.fit(solver)
         last = watch.history[-1]
         if not fit.objective - last <= (d if self.variational else 1.0) or watch.history[0] == fit.objective > last:
             warn("LD480", best=int(np.argmax(watch.history)) + 1, epochs=len(watch.history), value=f"{last:.3g}")
         encoder, decoder = _layers(fit.params, coder)
         size = float(np.sqrt(seen.columns.variance.mean())) or 1.0
-        psi = float(np.exp(fit.params[-1])) if self.variational else 0.0
+        psi = float(np.exp(np.clip(fit.params[-1], -RANGE, RANGE))) if self.variational else 0.0
         params = Coder(seen.columns.mean, encoder, decoder, np.sqrt(seen.columns.variance), size, psi)
         calm = progress.reason in ("converged", EARLY)
         return fit._replace(params=params, stats=int(held.sum()), converged=calm, reason=progress.reason, left=0.0)
@@ -169,27 +175,33 @@ class Autoencoder(LatentModel):
             value, _ = _loss(coder, task, v, rng)
         return -value if self.variational else 1.0 - value
 
-    def _down(self, coder: tuple[Layers, Layers], task: Task, progress: _Progress, rng: np.random.Generator) -> None:
-        start = pack(coder[0] + coder[1])
-        if progress.stop(start):
-            return
-        found = lbfgs(lambda v: _loss(coder, task, v, None), start, int(self.max_iter), progress.stop)
-        progress.end(found.settled)
+    def _down(self, coder: tuple[Layers, Layers], task: Task, progress: _Progress, run: Run) -> None:
+        f = parted(recalled(run, "loss", joined(minus(lambda v: _loss(coder, task, v, None)))))
+        peak = climb(f, pack(coder[0] + coder[1]), lambda v, value: progress.stop(v, progress.worth(v)),
+                     max_iter=int(self.max_iter), tol=SETTLED, window=1)
+        progress.end(peak.reason == "converged")
 
-    def _minibatches(self, coder: tuple[Layers, Layers], task: Task, progress: _Progress,
-                     rng: np.random.Generator) -> None:
+    def _minibatches(self, coder: tuple[Layers, Layers], task: Task, progress: _Progress, run: Run) -> None:
         start = pack(coder[0] + coder[1])
-        adam = Adam(np.append(start, 0.0) if self.variational else start, float(self.learning_rate))
-        size = BATCH if self.batch_size is None else int(self.batch_size)
-        while not progress.stop(adam.x):
-            for some in batches(len(task.S), size, rng):
-                with np.errstate(over="ignore", invalid="ignore"):
-                    _, slope = _loss(coder, task.rows(some), adam.x, rng if self.variational else None)
-                    adam.step(slope)
-            if not np.isfinite(adam.x).all():
-                progress.stop(adam.x)
-                break
+        adam = Adam.start(np.append(start, 0.0) if self.variational else start)
+        value, epoch = progress.worth(adam.x), 0
+        while not progress.stop(adam.x, value) and np.isfinite(adam.x).all():
+            epoch += 1
+            f = recalled(run, f"epoch {epoch}", partial(self._epoch, coder, task, epoch, progress.worth))
+            value, *state = f(adam.pack())
+            adam = Adam.unpack(np.array(state))
         progress.end(False)
+
+    def _epoch(self, coder: tuple[Layers, Layers], task: Task, number: int, worth: Any, v: Array) -> Array:
+        """Every row once; batches and noise are drawn by the epoch's number alone. What it is worth comes first."""
+        adam = Adam.unpack(v)
+        rng = np.random.default_rng([seed_of(self.random_state), 81, number])
+        size = BATCH if self.batch_size is None else int(self.batch_size)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for some in batches(len(task.S), size, rng):
+                _, slope = _loss(coder, task.rows(some), adam.x, rng if self.variational else None)
+                adam = adam.step(slope, float(self.learning_rate))
+        return np.append(worth(adam.x), adam.pack())
 
     # rows ---------------------------------------------------------------------------------------------
     def _posterior(self, params: Coder, block: Block) -> Posterior:
@@ -201,12 +213,13 @@ class Autoencoder(LatentModel):
         found = output(params.encoder, (block.x - params.mean) / _divisor(params.spread))
         i, j = lower(q)
         packed = np.zeros((block.rows, len(i)))
-        if found.shape[1] > q:
-            packed[:, i == j] = np.exp(np.clip(found[:, q:], -RANGE, RANGE))
-        return Posterior(found[:, :q], packed, np.zeros(block.rows))
+        if found.shape[1] == q:
+            return Posterior(found, packed, np.zeros(block.rows))
+        packed[:, i == j] = np.exp(np.clip(found[:, q:], -RANGE, RANGE))
+        return _evidence(params, block.x, Posterior(found[:, :q], packed, np.zeros(block.rows)))
 
     def _decode(self, params: Coder, found: Posterior) -> Cells:
-        mean = output(params.decoder, found.mean) * params.spread + params.mean
+        mean = _cells(params, found.mean)
         return Cells(mean, np.zeros_like(mean), np.full_like(mean, params.psi * params.size**2))
 
     def _draw(self, params: Coder, found: Posterior, rng: list[np.random.Generator]) -> Array:
@@ -269,8 +282,7 @@ class _Progress:
         self.watch, self.worth, self.patience = watch, worth, patience
         self.reason, self.since, self.best = "", 0, -np.inf
 
-    def stop(self, v: Array) -> bool:
-        value = self.worth(v)
+    def stop(self, v: Array, value: float) -> bool:
         self.watch.see(v.copy(), None, value if np.isfinite(value) else -1e300, True)
         self.since = 0 if value > self.best + 1e-6 * abs(self.best) else self.since + 1
         self.best = max(self.best, value) if np.isfinite(value) else self.best
@@ -289,6 +301,20 @@ def _closed(found: Spectrum, passes: int) -> Fit:
     coder = Coder(found.mean, there, back, np.ones(d), 1.0, 0.0)
     value = 1.0 - found.tail / found.total if found.total > 0 else 1.0
     return Fit(coder, found, value, (value,), found.passes + passes, True, "closed form", found.solver)
+
+
+def _cells(params: Coder, z: Array) -> Array:
+    """What places decode to."""
+    return np.asarray(output(params.decoder, z) * params.spread + params.mean)
+
+
+def _evidence(params: Coder, x: Array, found: Posterior) -> Posterior:
+    """With the bound of each row as its log density."""
+    half = np.random.default_rng(82).standard_normal((PAIRS, found.mean.shape[1]))
+    m, s, unit = found.mean, found.std, params.psi * params.size**2
+    square = np.mean([((x - _cells(params, m + s * e)) ** 2).sum(axis=1) for e in (*half, *-half)], axis=0)
+    apart = 0.5 * (m**2 + s**2 - 2.0 * np.log(s) - 1.0).sum(axis=1)
+    return found._replace(log_density=-0.5 * square / unit - 0.5 * x.shape[1] * (LOG_TWO_PI + np.log(unit)) - apart)
 
 
 def _divisor(sd: Array) -> Array:

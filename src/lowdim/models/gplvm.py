@@ -1,7 +1,6 @@
 """The Gaussian process latent variable model: places of rows, and smooth functions from places to cells."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -12,14 +11,16 @@ from lowdim.data.block import Array, Block, Mask
 from lowdim.data.source import Header, Source
 from lowdim.data.views import Frame, gather
 from lowdim.engine.fold import Run, one_blas_thread
-from lowdim.engine.monitor import Fit, Monitor
-from lowdim.engine.plan import Cost
+from lowdim.engine.monitor import Fit
+from lowdim.engine.plan import Cost, plan
 from lowdim.math.gp import KINDS, LADDER, Decoder, Kernel, column_groups, decoder
 from lowdim.math.kernels import median_width
 from lowdim.math.linalg import lower, sign_rule, svd
 from lowdim.math.neighbors import squared_distances
-from lowdim.math.optimise import climb, climb_rows
+from lowdim.math.optimise import climb_rows
 from lowdim.messages import error, warn
+from lowdim.models.ascent import ENOUGH, RACE, STOPS, race
+from lowdim.models.ascent import heard as heard  # the Bayesian one hears its climbs alike
 from lowdim.models.base import LatentModel
 from lowdim.models.certificate import Certificate
 from lowdim.models.estimator import SEED_WORDS, Absent, Rule, is_seed, seed_of
@@ -27,25 +28,25 @@ from lowdim.models.limits import squared
 from lowdim.models.linear import COUNT, POSITIVE, TRUTH, check_pairs
 from lowdim.models.look import look
 from lowdim.models.places import (
-    BOUNDS,
     STARTS,
     Problem,
     Start,
     Surface,
     kernel_names,
     mean_variance,
+    noise_floor,
     places,
 )
 from lowdim.models.posterior import Cells, Posterior
 from lowdim.models.principal import LARGE
 from lowdim.models.start import check_q
+from lowdim.models.widen import hold_back, needed
 
-HELD, HELD_MOST = 0.05, 0.15  # of the seen cells, held back to see how wide intervals must be (spec, algorithms)
-HELD_CELLS = 400  # or so many: their coverage is then known to 1.5 %
-NORMAL_90 = 1.6448536269514722  # half the width of a 90 % interval, in standard deviations
-NEAREST = 5  # rows of the fit whose places a new row tries first
-NOISE_START = 0.5  # of the mean variance
-JITTER = 0.3  # of the places' spread, where a further start is drawn
+NOISE_START, LARGEST_FLOOR = 0.5, 0.5  # of the mean variance
+JITTER = 0.2  # of the places' spread, by which further starts are shaken
+PRINCIPAL = 4  # starts near principal scores: optima differ by 50 nats a hundred rows, and GPy's mean is passed with 3
+SETTLE = 10  # iterations with all cells after a climb that cells held back ended
+EXACT = 1e-8  # of the mean variance, the noise of a closed form
 BACK_RIDGE = 1e-3  # of the back constraint's own kernel, for its start only
 
 
@@ -76,8 +77,9 @@ class Places(NamedTuple):
 def _is_kernel(value: Any) -> bool:
     if not isinstance(value, str):
         return False
-    names = kernel_names(value).split("+")
-    return all(name in KINDS for name in names) and set(names) != {"bias"} and len(set(names)) == len(names)
+    names, floor = kernel_names(value).split("+"), noise_floor(value)
+    known = all(name in KINDS for name in names) and set(names) != {"bias"} and len(set(names)) == len(names)
+    return known and value.count("white") <= 1 and (floor is None or 0.0 < floor <= LARGEST_FLOOR)
 
 
 class GPLVM(LatentModel):
@@ -86,10 +88,12 @@ class GPLVM(LatentModel):
     y_j = mu_j + f_j(X) + e_j of each column j, f_j a Gaussian process with covariance k, e ~ N(0, s2 I). Places X and
     the kernel's numbers maximise p(Y | X) by L-BFGS; there is no prior on X (with a free length scale it would say
     nothing), and places are reported with unit mean square. `kernel` is "rbf", "linear" (then it is dual PPCA), "mlp"
-    (arcsine) or a sum, e.g. "rbf+linear+bias"; white noise is always in it. `init`: "auto" (principal axes, or with
+    (arcsine) or a sum, e.g. "rbf+linear+bias"; white noise is always in it, at least 1e-6 of the mean variance, or
+    what "rbf+white(1e-3)" states: a table without noise needs it. `init`: "auto" (principal axes, or with
     gaps the posterior mean of a GTM), "pca", "gtm", "isomap", or places. `back_constraints=True` makes places a smooth
-    function of rows. Columns seen in the same rows share one factorisation. A climb ends where ten iterations gain less
-    than `tol` nats a hundred rows each, on average.
+    function of rows. A climb ends where ten iterations gain less than `tol` nats a hundred rows each, on average. Of
+    `n_init` starts, shaken ones of the first, the one that is best after 60 iterations goes on; None is 4 from
+    principal axes, and 1 from any other start.
 
     A new row goes to the peak of p(cells | place) N(place | those of the fit), `posterior` is Laplace's Gaussian there
     and `score_samples` Laplace's estimate. With gaps 5 to 15 % of the seen cells are held back first, and the intervals
@@ -107,10 +111,11 @@ class GPLVM(LatentModel):
     _objective_name: ClassVar[str] = "log-likelihood given the places"
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": COUNT,
-        "kernel": Rule(_is_kernel, f"{', '.join(KINDS)}, or several joined by '+', none twice, not bias alone"),
+        "kernel": Rule(_is_kernel, f"{', '.join(KINDS)}, or several joined by '+', none twice, not bias alone; "
+                       "white(1e-3) among them states the least noise, at most 0.5"),
         "init": Rule(lambda v: not isinstance(v, str) or v in STARTS, f"one of {', '.join(STARTS)}, or n x q places"),
         "back_constraints": TRUTH, "tol": POSITIVE, "max_iter": COUNT, "random_state": Rule(is_seed, SEED_WORDS),
-        "n_init": COUNT}
+        "n_init": Rule(lambda v: v is None or COUNT.holds(v), "None, or a whole number >= 1")}
     _pairs = "every row's place is a parameter, and the likelihood is one of all rows at once"
     _laws_broken: ClassVar[dict[str, str]] = {
         "merge_any_order": _pairs, "weights_repeat_rows": _pairs,
@@ -121,7 +126,7 @@ class GPLVM(LatentModel):
 
     def __init__(self, n_components: int = 2, *, kernel: str = "rbf", init: Any = "auto",
                  back_constraints: bool = False, tol: float = 0.05, max_iter: int = 1000, random_state: Any = None,
-                 n_init: int = 1) -> None:
+                 n_init: int | None = None) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.init = init
@@ -155,31 +160,25 @@ class GPLVM(LatentModel):
 
     def _search(self, Y: Array, mask: Mask | None, mu: Array, first: Start, run: Run) -> Fit:
         """The best of several climbs; with gaps after one that shows how wide intervals must be."""
-        widen, begin = 1.0, self._begin(first.X, Y, mask)
+        begin = self._begin(first.X, Y, mask)
         if self.back_constraints and mask is not None:
             raise error("LD475", count=int((~mask).sum()))
         if kernel_names(self.kernel) == "linear" and mask is None and not self.back_constraints:
             return self._closed(Y, mu)
         if mask is not None:
-            less, held = self._held(mask)
+            need, seen = self._cost(*Y.shape), [len(g.rows) for g in column_groups(Y, mask) if g.rows is not None]
+            plan(type(self).__name__, need._replace(peak=need.peak + 8 * sum(m * (m + len(Y)) for m in seen)), run)
+            less, held = hold_back(mask, seed_of(self.random_state))
             if held.any():
-                fit = self._climb(np.where(less, Y, 0.0), less, mu, begin, run)
-                widen, begin = self._needed(fit.params, Y, less, held), fit.stats[0]
-        best: Fit | None = None
-        for i in range(int(self.n_init)):
-            fit = self._climb(Y, mask, mu, begin if i == 0 else self._shaken(begin, Y.shape[0], i), run)
-            best = fit if best is None or fit.objective > best.objective else best
-            if fit.reason in ("interrupted", "stopped by the callback"):
-                break
-        assert best is not None
-        return best._replace(params=best.params._replace(widen=widen))
-
-    def _held(self, mask: Mask) -> tuple[Mask, Mask]:
-        """The seen cells without those held back, and these; none where a column would be left empty."""
-        share = np.clip(HELD_CELLS / max(int(mask.sum()), 1), HELD, HELD_MOST)
-        held = mask & (np.random.default_rng([seed_of(self.random_state), 72]).random(mask.shape) < share)
-        less = mask & ~held
-        return (less, held) if less.any(axis=0).all() else (mask, np.zeros_like(mask))
+                fit = self._climb(np.where(less, Y, 0.0), less, mu, self._starts(begin, first), run, held=(Y, held))
+                widen = self._needed(fit.params, Y, less, held)
+                if fit.reason not in STOPS:  # with all cells; free places would go on to follow their noise
+                    most = SETTLE if fit.reason == ENOUGH else int(self.max_iter)
+                    fit = self._climb(Y, mask, mu, [fit.stats[0]], run, most=min(most, int(self.max_iter)))
+                    if most == SETTLE and fit.reason not in STOPS:
+                        fit = fit._replace(reason=ENOUGH, converged=True)
+                return fit._replace(params=fit.params._replace(widen=widen))
+        return self._climb(Y, mask, mu, self._starts(begin, first), run)
 
     def _begin(self, X: Array, Y: Array, mask: Mask | None) -> Array:
         """Where a climb starts: places (or their weights), and the kernel's numbers."""
@@ -188,31 +187,32 @@ class GPLVM(LatentModel):
         theta = [v for name in kernel_names(self.kernel).split("+") for v in numbers[name]]
         return np.concatenate([X.ravel(), theta, [size + np.log(NOISE_START)]])
 
-    def _shaken(self, begin: Array, n: int, i: int) -> Array:
-        rng = np.random.default_rng([seed_of(self.random_state), 73, i])
-        cells, out = n * int(self.n_components), begin.copy()
-        out[:cells] += JITTER * max(float(out[:cells].std()), 1e-3) * rng.standard_normal(cells)
-        return out
+    def _starts(self, begin: Array, first: Start) -> list[Array]:
+        """The first start, and others near it; many places would do to begin with where they are principal scores."""
+        cells, found = first.X.size, [begin]
+        for i in range(1, (PRINCIPAL if first.how == "pca" else 1) if self.n_init is None else int(self.n_init)):
+            rng = np.random.default_rng([seed_of(self.random_state), 73, i])
+            found.append(begin.copy())
+            found[-1][:cells] += JITTER * max(float(begin[:cells].std()), 1e-3) * rng.standard_normal(cells)
+        return found
 
-    def _climb(self, Y: Array, mask: Mask | None, mu: Array, begin: Array, run: Run) -> Fit:
-        """One climb; the statistics are its vector, its problem, and its rung."""
+    def _climb(self, Y: Array, mask: Mask | None, mu: Array, starts: list[Array], run: Run, *,
+               most: int | None = None, held: tuple[Array, Mask] | None = None) -> Fit:
+        """The best of several climbs; the statistics are its vector and its problem."""
         n, q, names = len(Y), int(self.n_components), kernel_names(self.kernel)
         gamma = median_width(Y) if self.back_constraints else 0.0
         back = np.exp(-gamma * squared_distances(Y, Y)) if self.back_constraints else None
-        problem = Problem(column_groups(Y, mask), names, (n, q), back, mean_variance(Y, mask))
-        low, high = problem.bounds()
-        start = begin.copy()
+        problem = Problem(column_groups(Y, mask), names, (n, q), back, mean_variance(Y, mask), noise_floor(self.kernel))
         if back is not None:
-            start[: n * q] = np.linalg.solve(back + BACK_RIDGE * np.eye(n), problem.split(begin)[0]).ravel()
-        surface = Surface(problem)
-        with Monitor(run, type(self).__name__, -1.0, self.max_iter) as monitor:
-            peak = climb(surface, np.clip(start, low, high), partial(heard, monitor), bounds=(low, high),
-                         max_iter=self.max_iter, tol=self.tol * len(Y) / 100)
-        stopped = monitor.reason in ("interrupted", "stopped by the callback")
-        reason = monitor.reason if stopped else peak.reason
-        params = self._settled(problem, peak.x, Y, mask, mu, surface.rung, gamma)
-        return Fit(params, (np.append(problem.places(peak.x).ravel(), problem.split(peak.x)[1]), problem), peak.value,
-                   tuple(monitor.history), len(monitor.history), reason == "converged", reason, "L-BFGS", peak.left)
+            ridged = back + BACK_RIDGE * np.eye(n)
+            starts = [np.append(np.linalg.solve(ridged, problem.split(x)[0]), problem.split(x)[1]) for x in starts]
+        stage = f"{len(starts)} starts, {0 if mask is None else int(mask.sum())} cells"
+        top = race(problem, starts, run, (type(self).__name__, stage), most or int(self.max_iter), self.tol * n / 100,
+                   held)
+        params = self._settled(problem, top.x, Y, mask, mu, top.rung, gamma)
+        vector = np.append(problem.places(top.x).ravel(), problem.split(top.x)[1])
+        return Fit(params, (vector, problem), top.value, top.history, len(top.history), top.reason == "converged",
+                   top.reason, "L-BFGS", top.left)
 
     def _settled(self, problem: Problem, vector: Array, Y: Array, mask: Mask | None, mu: Array, rung: int,
                  gamma: float) -> Places:
@@ -235,11 +235,11 @@ class GPLVM(LatentModel):
         """The linear kernel of a complete table: eigenvectors of Y Y'/d, noise the discarded values over n - q."""
         n, d, q = *Y.shape, int(self.n_components)
         U, s, _ = svd(Y)
-        values, size = s**2 / d, mean_variance(Y, None)
-        noise = max(float(values[q:].sum()) / max(n - q, 1), BOUNDS["noise"][0] * size)
+        values, size, floor = s**2 / d, mean_variance(Y, None), noise_floor(self.kernel) or EXACT
+        noise = max(float(values[q:].sum()) / max(n - q, 1), floor * size)
         X = np.zeros((n, q))
         X[:, : len(values)] = U[:, :q] * np.sqrt(np.maximum(values[:q] - noise, 0.0))
-        problem = Problem(column_groups(Y, None), "linear", (n, q), None, size)
+        problem = Problem(column_groups(Y, None), "linear", (n, q), None, size, floor)
         vector = np.append(X.ravel(), [0.0, np.log(noise)])
         surface = Surface(problem)
         value = surface(vector)[0]
@@ -252,13 +252,14 @@ class GPLVM(LatentModel):
         block = Block(np.where(less[rows], Y[rows] + params.mu, 0.0), less[rows])
         cells = self._decode(params, self._posterior(params, block))
         off = np.abs(Y[rows] + params.mu - cells.mean) / np.sqrt(cells.var + cells.noise)
-        return float(np.clip(np.quantile(off[held[rows]], 0.9) / NORMAL_90, 0.2, 5.0))
+        return needed(off[held[rows]])
 
     def _say(self, params: Places, stats: Any) -> None:
         if params.rung:
             warn("LD472", jitter=LADDER[params.rung])
         for name in self._on_bound(stats):
-            warn("LD471", name=name)
+            if name != "noise" or noise_floor(self.kernel) is None:  # a floor that was asked for is no surprise
+                warn("LD471", name=name)
 
     def _on_bound(self, stats: Any) -> list[str]:
         vector, problem = stats
@@ -274,7 +275,7 @@ class GPLVM(LatentModel):
         seen = np.ones(block.x.shape, dtype=bool) if block.mask is None else block.mask
         y = np.where(seen, block.x - params.mu, 0.0)
         f = partial(_height, D, P, params.centre, y, seen)
-        Z = self._nearest(params, D, f, y, seen)
+        Z = self._nearest(params, D, P, y, seen)
         H = _inverse(_curvature(D, P, Z, seen))
         fixed = seen.all(axis=1) & (len(params.back) > 0)
         go = np.flatnonzero(~fixed)
@@ -290,15 +291,12 @@ class GPLVM(LatentModel):
         Z[empty], packed[empty], value[empty] = params.centre, params.spread[i, j], 0.0
         return Posterior(Z, packed, value)
 
-    def _nearest(self, params: Places, D: Decoder, f: Callable[..., Any], y: Array, seen: Mask) -> Array:
-        """The best of the places of the rows of the fit whose fitted cells are nearest."""
-        M = D.at(params.X)[0]
-        near = seen.astype(np.float64) @ (M**2).T - 2.0 * y @ M.T
-        k = min(NEAREST, len(M))
-        tried = np.argpartition(near, k - 1, axis=1)[:, :k]
-        rows = np.arange(len(y))
-        values = np.column_stack([f(rows, params.X[tried[:, c]])[0] for c in range(k)])
-        return np.asarray(params.X[tried[rows, values.argmax(axis=1)]])
+    def _nearest(self, params: Places, D: Decoder, P: Any, y: Array, seen: Mask) -> Array:
+        """The best of the places of the rows of the fit."""
+        mean, var, _ = D.at(params.X)
+        w, off = 1.0 / (var + D.kernel.noise), params.X - params.centre
+        value = seen @ (np.log(w) - w * mean**2).T + 2.0 * y @ (w * mean).T - y**2 @ w.T - ((off @ P) * off).sum(axis=1)
+        return np.asarray(params.X[value.argmax(axis=1)])
 
     def _decode(self, params: Places, found: Posterior) -> Cells:
         D = params.decoder()
@@ -364,14 +362,12 @@ class GPLVM(LatentModel):
                            fit.left, 0.0, 1.0, digits, tuple(self._on_bound(fit.stats)), tuple(notes))
 
     def _cost(self, n: int, d: int) -> Cost:
-        passes = 6 + int(self.max_iter)
-        return Cost(passes, 8 * n * d * 3, 8 * (10 * n * n + 6 * n * d), "GTM, which streams, or a sample of the rows",
-                    min(150, passes))
-
-
-def heard(monitor: Monitor, x: Array, value: float) -> bool:
-    monitor.see(None, None, value, True)
-    return monitor.reason in ("interrupted", "stopped by the callback")
+        """Of a complete table; what gaps add is known when they are."""
+        starts = PRINCIPAL if self.n_init is None else int(self.n_init)
+        passes, parts = 6 + int(self.max_iter) + RACE * (starts - 1), 1 + kernel_names(self.kernel).count("+")
+        squares = 6.0 + 1.5 * parts + (2.5 if self.back_constraints else 0.0)  # measured: 5.2 to 10.6, by kernel
+        return Cost(passes, 8 * n * d * 3, int(8 * (squares * n * n + 6 * n * d)),
+                    "GTM, which streams, or a sample of the rows", min(150 + RACE * (starts - 1), passes))
 
 
 def _height(D: Decoder, P: Array, centre: Array, y: Array, seen: Mask, rows: Any, Z: Array) -> tuple[Array, Array]:

@@ -2,21 +2,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.data.block import Array, Block, Mask
+from lowdim.data.block import Array, Block
 from lowdim.data.source import KEEP_CELLS, Header, Source, tile_rows
 from lowdim.data.views import Frame
 from lowdim.engine.drive import em
-from lowdim.engine.fold import Run
+from lowdim.engine.fold import Run, fold, walk
+from lowdim.engine.merge import Sum
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost, walking
-from lowdim.math.basis import Basis, grid, magnification, spread_basis, stretch
-from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import lower
+from lowdim.math.basis import grid, magnification, spread_basis, stretch
 from lowdim.messages import error, warn
 from lowdim.models.base import LatentModel
 from lowdim.models.certificate import Certificate
@@ -27,99 +28,41 @@ from lowdim.models.look import Look, look
 from lowdim.models.posterior import Cells, Posterior
 from lowdim.models.principal import LARGE
 from lowdim.models.shares import picked
+from lowdim.models.sheet import Nodes, Sheet, SheetSums, bent, heights, misfit, shares, solved, strength
 from lowdim.models.start import FLOOR, first_axes
+from lowdim.models.widen import EDGES, TURNS, Held, factor, less, off, turns, unframed
+
+__all__ = ["GTM", "NOISE_FLOOR", "PIECE", "LabelMap", "Nodes", "Sheet", "SheetSums", "shares", "solved", "strength"]
 
 PIECE = 128  # rows worked on at a time: their responsibilities stay in the cache (spec, algorithms)
-CLIP = -40.0  # logarithms of relative responsibilities below this are set to it: denormal numbers are 28 times slower
 WIDTH = 1.0  # of a basis function, in spacings of the centres; 2 loses badly (spec, algorithms)
 JITTER = 0.1  # of the weights' size, where a start is drawn
 ALONE = 0.95  # a row is held by a single node where that has this share of it
+PLAIN = 32  # passes before the first extrapolation
+OUT_OF_PASSES = "the limit of passes was reached"  # as a monitor says it
+STOPPED = ("interrupted", "stopped by the callback")
 NOISE_FLOOR = 1e-8  # of the mean variance: below it a node sits on a row
 
 
-class Sheet(NamedTuple):
-    """Parameters, in the frame's units: nodes at W'phi(grid), one noise variance."""
+class LabelMap(NamedTuple):
+    """Labels on the map: node by node, as the rows it is responsible for are labelled."""
 
-    grid: Array  # K x L
-    centres: Array  # M x L
-    width: float
-    W: Array  # (M + 1) x d
-    psi: float
-    prior: float  # precision of the weights
-    low: float  # the floor of psi
-
-    @property
-    def basis(self) -> Basis:
-        return Basis(self.centres, self.width)
-
-    @property
-    def nodes(self) -> Array:
-        """Where the grid lies in the table's space, K x d."""
-        return self.basis.at(self.grid) @ self.W
-
-
-class SheetSums(NamedTuple):
-    """What the M-step needs; plain sums over rows."""
-
-    n: float
-    log_density: float
-    G: Array  # K x d: responsibility of each node for the seen cells of each column; K x 1 where none is missing
-    RX: Array  # K x d
-    xx: float  # sum of squares of the seen cells
-    cells: float
-    alone: float  # rows held by a single node
-
-    def merge(self, other: Self) -> Self:
-        G = (self.G, other.G) if self.G.shape == other.G.shape else np.broadcast_arrays(self.G, other.G)
-        return type(self)(self.n + other.n, self.log_density + other.log_density, G[0] + G[1], self.RX + other.RX,
-                          self.xx + other.xx, self.cells + other.cells, self.alone + other.alone)
-
-
-class Nodes(NamedTuple):
-    """p(node | seen cells) of each row, and what it says of the row's place."""
-
-    share: Array  # n x K
-    log_density: Array
-    grid: Array
-
-    @property
-    def mean(self) -> Array:
-        return self.share @ self.grid
-
-    def turned(self, T: Array) -> Posterior:
-        """As Gaussian moments of the place."""
-        z = self.grid @ T
-        i, j = lower(z.shape[1])
-        mean = self.share @ z
-        return Posterior(mean, self.share @ (z[:, i] * z[:, j]) - mean[:, i] * mean[:, j], self.log_density)
-
-
-def shares(x: Array, mask: Mask | None, Y: Array, psi: float) -> tuple[Array, Array]:
-    """Responsibilities of equally likely nodes, n x K, and the rows' log densities."""
-    seen = None if mask is None else mask.astype(np.float64)
-    half = 0.5 / psi
-    R = x @ (Y.T * (2.0 * half))
-    R -= half * ((Y**2).sum(axis=1) if seen is None else seen @ (Y**2).T)
-    nearest = R.argmax(axis=1)
-    R -= R[np.arange(len(R)), nearest][:, None]
-    np.maximum(R, CLIP, out=R)
-    np.exp(R, out=R)
-    total = R.sum(axis=1)
-    R /= total[:, None]
-    count = x.shape[1] if seen is None else seen.sum(axis=1)
-    rest = x - Y[nearest]  # of the nearest node from differences: with little noise products would lose it
-    square = (rest * rest).sum(axis=1) if seen is None else (rest * rest * seen).sum(axis=1)
-    return R, np.log(total / len(Y)) - half * square - 0.5 * count * (LOG_TWO_PI + np.log(psi))
+    labels: NDArray[Any]  # C, in their order
+    share: Array  # K x C: of the rows of a node, how many have each label; a node without rows shows all rows
+    rows: Array  # K: how many labelled rows each node holds
+    likeliest: NDArray[Any]  # K
 
 
 class GTM(LatentModel):
     """The generative topographic mapping: a sheet of nodes bent through the table; gaps welcome.
 
     x = W' phi(z) + e,  z one of the K nodes of a regular grid,  e ~ N(0, s2 I), phi radial bells and a constant,
-    the weights of the bells ~ N(0, 1 / weight_prior). EM in closed form from the principal axes: responsibilities,
-    then one regularised regression (one a column where cells are missing). `transform` gives the posterior mean
-    place; `responsibilities`, `mode`, `magnification` and `stretch` the rest. `weight_prior="auto"` re-estimates its
-    strength. With a `random_state` the start is the principal one with its weights jittered by a tenth.
+    the weights of the bells ~ N(0, v / weight_prior), v the mean variance of the columns. EM in closed form from the
+    principal axes: responsibilities, then one regularised regression (one a column where cells are missing).
+    `transform` gives the posterior mean place; `responsibilities`, `mode`, `magnification`, `stretch` and `label_map`
+    the rest. `weight_prior="auto"` re-estimates its strength. With a `random_state` the start is the principal one
+    with its weights jittered by a tenth. With gaps 5 to 15 % of the seen cells are held back in a first fit (others in
+    a second, where they are few), and intervals widened until they hold (`calibration_`); the last fit has all cells.
 
     `grid` nodes and `basis` bells a side; `basis=(6, 1.0)` also gives the bells' width in spacings.
 
@@ -157,20 +100,20 @@ class GTM(LatentModel):
     def _stats(self, params: Sheet, block: Block) -> SheetSums:
         Y = params.nodes
         K, d = Y.shape
-        G, RX = np.zeros((K, 1 if block.mask is None else d)), np.zeros((K, d))
+        found = np.zeros((K, d + 1 if block.mask is None else 2 * d))  # RX and G
         total, alone = 0.0, 0.0
         for piece in block.tiles(PIECE):
-            R, log_density = shares(piece.x, piece.mask, Y, params.psi)
-            w = piece.weight
-            single = R.max(axis=1) > ALONE
-            total += float(log_density.sum() if w is None else w @ log_density)
-            alone += float(single.sum() if w is None else w @ single)
-            R = R if w is None else R * w[:, None]
-            G += R.sum(axis=0)[:, None] if piece.mask is None else R.T @ piece.mask.astype(np.float64)
-            RX += R.T @ piece.x
+            E, sums, log_density = heights(piece.x, piece.mask, Y, params.psi)
+            w = np.ones(piece.rows) if piece.weight is None else piece.weight
+            total += float(w @ log_density)
+            alone += float(w @ (sums < 1.0 / ALONE))  # the nearest node has 1 / sums
+            each = (w / sums)[:, None]
+            seen = np.ones((piece.rows, found.shape[1] - d)) if piece.mask is None else piece.mask
+            found += E.T @ np.hstack([piece.x * each, seen * each])
         w = np.ones(block.rows) if block.weight is None else block.weight
         count = d * block.size if block.mask is None else float(w @ block.mask.sum(axis=1))
-        return SheetSums(block.size, total, G, RX, float(w @ (block.x**2).sum(axis=1)), count, alone)
+        xx = float(w @ (block.x**2).sum(axis=1))
+        return SheetSums(block.size, total, found[:, d:], found[:, :d], xx, count, alone)
 
     def _objective(self, params: Sheet, stats: SheetSums) -> float:
         return stats.log_density - 0.5 * params.prior * float((params.W[:-1] ** 2).sum())
@@ -181,12 +124,11 @@ class GTM(LatentModel):
         ridge = np.full(Phi.shape[1], params.psi * params.prior)
         ridge[-1] = 0.0
         A = np.array([Phi.T @ (Phi * g[:, None]) for g in stats.G.T])
-        B = Phi.T @ stats.RX
-        W = solved(A + np.diag(ridge), B)
-        fitted = np.einsum("md,jmk,kd->", W, A, W) if len(A) == 1 else np.einsum("md,dmk,kd->", W, A, W)
-        left = stats.xx - 2.0 * float((W * B).sum()) + float(fitted)
-        psi = max(left / max(stats.cells, 1.0), params.low)
-        prior = params.prior if self.weight_prior != "auto" else strength(A / psi, W, params.prior)
+        W = bent(Phi, stats, A, ridge, params.W)
+        left = stats.xx + misfit(Phi @ W, stats)
+        psi, v = max(left / max(stats.cells, 1.0), params.low), params.low / NOISE_FLOOR
+        auto = self.weight_prior == "auto"  # in units of the table: the strength has bounds
+        prior = strength(A * (v / psi), W / np.sqrt(v), params.prior * v) / v if auto else params.prior
         return params._replace(W=W, psi=psi, prior=prior)
 
     def _pack(self, params: Sheet) -> Array:
@@ -203,11 +145,50 @@ class GTM(LatentModel):
         seen = look(source, run, standardize=self.standardize, wide=wide)
         if seen.gaps:
             check_pairs(seen)
-        auto = self.weight_prior == "auto"
-        fit = em(self, self._start(seen), seen.source, run, mix=not auto, may_fall=auto)
+        start = self._start(seen)
+        widens = seen.gaps and "widen" in start._fields
+        fit = self._calibrated(start, seen, run) if widens else self._em(start, seen, run)
         if fit.params.psi <= fit.params.low * (1 + 1e-9):
             warn("LD470", floor=fit.params.psi)
         return seen.outward(fit, seen.gathered), seen.frame
+
+    def _em(self, start: Any, seen: Look, run: Run, source: Source | None = None, limit: int | None = None) -> Fit:
+        """Plain steps first: extrapolation from far away leaps into worse valleys; then extrapolated ones."""
+        auto, source = self.weight_prior == "auto", seen.source if source is None else source
+        if auto:
+            return em(self, start, source, run, mix=False, may_fall=True, limit=limit)
+        most = int(self.max_iter) if limit is None else limit
+        first = em(self, start, source, run, mix=False, limit=min(PLAIN, most))
+        if first.reason != OUT_OF_PASSES or most <= PLAIN:
+            return first
+        fit = em(self, first.params, source, run, limit=most - PLAIN)
+        return fit._replace(history=first.history + fit.history[1:], passes=first.passes + fit.passes)
+
+    def _calibrated(self, start: Any, seen: Look, run: Run) -> Fit:
+        """Fits without some cells say how wide intervals must be; the one with all of them goes on from the first."""
+        raw, frames = unframed(seen.source)
+        fits, counts = [], np.zeros(len(EDGES) + 1)
+        for held in turns(seen.columns.seen, seed_of(self.random_state)):
+            fits.append(self._em(start, seen, run, less(seen.source, held)))
+            if fits[-1].reason in STOPPED:
+                break
+            counts += fold(partial(self._off, fits[-1].params, held, frames), raw, run).value
+        stopped = fits[-1].reason in STOPPED
+        begin = fits[0].params._replace(widen=factor(counts))
+        fit = self._em(begin, seen, run, limit=1 if stopped else None)  # 1: the statistics of all cells, and no more
+        passes = fit.passes + sum(part.passes + 1 for part in fits) - stopped
+        return fit._replace(passes=passes, reason=fits[-1].reason, converged=False) if stopped else \
+            fit._replace(passes=passes)
+
+    def _off(self, params: Any, held: Held, frames: tuple[Frame, ...], block: Block) -> Sum:
+        """How far held-back cells lie off, in standard deviations."""
+        total = Sum(np.zeros(len(EDGES) + 1))
+        for piece in block.tiles(PIECE):
+            total = total.merge(off(held, frames, partial(self._told, params), piece))
+        return total
+
+    def _told(self, params: Any, block: Block) -> Cells:
+        return self._decode(params, self._posterior(params, block))
 
     def _start(self, seen: Look) -> Sheet:
         """The principal axes as a flat sheet, as wide as the table is; its noise what the sheet leaves out."""
@@ -230,7 +211,9 @@ class GTM(LatentModel):
         rest = (total - float(values.sum())) / max(d - L, 1)
         apart = 2.0 * np.sqrt(float(values.max(initial=0.0)) * 3.0) / max(int(self.grid) - 1, 1)  # of neighbours
         psi = max(rest, (0.5 * apart) ** 2, 1e-3 * total / d, low)
-        prior = 0.1 if self.weight_prior == "auto" else float(self.weight_prior)
+        prior = (0.1 if self.weight_prior == "auto" else float(self.weight_prior)) * NOISE_FLOOR / low
+        if len(W) >= seen.columns.n:
+            warn("LD476", bells=len(W) - 1, n=f"{seen.columns.n:g}", nodes=len(nodes))
         return Sheet(nodes, basis.centres, basis.width, W, psi, prior, low)
 
     # rows ---------------------------------------------------------------------------------------------
@@ -241,20 +224,27 @@ class GTM(LatentModel):
 
     def _decode(self, params: Sheet, found: Any) -> Cells:
         """The nodes' cells mixed by their shares; a point decodes through the sheet itself."""
+        w = widening(params) ** 2
         if isinstance(found, Posterior):
             mean = params.basis.at(found.mean) @ params.W
-            return Cells(mean, np.zeros_like(mean), np.full_like(mean, params.psi))
+            return Cells(mean, np.zeros_like(mean), np.full_like(mean, w * params.psi))
         Y = params.nodes
         mean = found.share @ Y
         middle = Y.mean(axis=0)  # squares about it lose no digits to a far origin
         var = found.share @ (Y - middle) ** 2 - (mean - middle) ** 2
-        return Cells(mean, np.maximum(var, 0.0), np.full_like(mean, params.psi))
+        return Cells(mean, w * np.maximum(var, 0.0), np.full_like(mean, w * params.psi))
 
     def _draw(self, params: Sheet, found: Any, rng: list[np.random.Generator]) -> Array:
-        d = params.W.shape[1]
+        """A node, and noise; widened about the row's mean, but for rows of which nothing is known."""
+        (K, d), w = params.nodes.shape, widening(params)
         own = picked(found.share, rng)
         normal = np.array([r.standard_normal(d) for r in rng]).reshape(len(rng), d)
-        return params.nodes[own] + np.sqrt(params.psi) * normal
+        cells = params.nodes[own] + np.sqrt(params.psi) * normal
+        if w == 1.0:
+            return cells
+        known = found.share.max(axis=1, keepdims=True) > (1.0 + 1e-9) / K
+        mean = found.share @ params.nodes
+        return np.where(known, mean + w * (cells - mean), cells)
 
     def _redraw(self, params: Sheet, rng: np.random.Generator) -> Sheet:
         return params
@@ -273,6 +263,20 @@ class GTM(LatentModel):
     def mode(self, X: Any, *, run: Run | None = None) -> Array:
         """The place of the likeliest node of each row."""
         return self._nodes(lambda share: self.params_.grid[share.argmax(axis=1)], X, run)
+
+    def label_map(self, X: Any, labels: Any, *, run: Run | None = None) -> LabelMap:
+        """Labels of rows (None = not known) spread over the nodes by their shares of these rows."""
+        source, p, frame = self._source(X), self.params_, self.frame_
+        names, which = coded(labels)
+        if len(which) != source.n or not len(names):
+            raise error("LD296", what="labels", got=len(which) if len(names) else 0, want=source.n)
+        own = partial(_label_sums, self, p, frame, which, len(names))
+        found = np.zeros((len(p.grid), len(names)))
+        for _, part in walk(own, source, run or Run()):
+            found += part
+        rows = found.sum(axis=1)
+        share = found / np.where(rows > 0, rows, 1.0)[:, None]
+        return LabelMap(names, share, rows, names[share.argmax(axis=1)])
 
     def _nodes(self, f: Callable[[Array], Array], X: Any, run: Run | None) -> Array:
         """A function of the nodes' shares in each row."""
@@ -300,21 +304,26 @@ class GTM(LatentModel):
     def _attributes(self, params: Sheet, frame: Frame, fit: Fit) -> dict[str, Any]:
         noise = squared(np.array([params.psi]), float(frame.report[0]))
         return {"nodes_": frame.outward(params.nodes), "grid_": params.grid, "noise_variance_": float(noise[0]),
-                "weight_prior_": params.prior, "alone_": fit.stats.alone / max(fit.stats.n, 1.0),
-                "n_components_": params.grid.shape[1]}
+                "weight_prior_": params.prior * params.low / NOISE_FLOOR, "calibration_": widening(params),
+                "alone_": fit.stats.alone / max(fit.stats.n, 1.0), "n_components_": params.grid.shape[1]}
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         reached = -0.5 * np.log10(2.0 * max(fit.left, 1e-30) / max(fit.stats.n, 1.0))
         p, alone = fit.params, fit.stats.alone / max(fit.stats.n, 1.0)
         held = ("noise_variance_",) if p.psi <= p.low * (1 + 1e-9) else ()
+        notes = [f"{alone:.0%} of the rows lie on one of the {len(p.grid)} nodes alone"]
+        if len(p.grid) > fit.stats.n:
+            notes.append(f"fewer rows ({fit.stats.n:g}) than nodes: those without lie where bells and prior put them")
+        if "widen" in p._fields:
+            notes.append(f"intervals widened {p.widen:.2f} times, by cells held back" if p.widen != 1.0
+                         else "intervals are not calibrated: no cell was missing, or the fit was stopped early")
         return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
-                           fit.left, 0.0, 1.0, float(np.clip(reached, 0.0, 15.0)), held,
-                           (f"{alone:.0%} of the rows lie on one of the {len(p.grid)} nodes alone",))
+                           fit.left, 0.0, 1.0, float(np.clip(reached, 0.0, 15.0)), held, tuple(notes))
 
     def _cost(self, n: int, d: int) -> Cost:
         K, bells = int(self.grid) ** self.n_components, self.basis[0] if isinstance(self.basis, tuple) else self.basis
         M = int(bells) ** self.n_components + 1
-        passes, tile = 6 + self.max_iter, min(tile_rows(d), n)
+        passes, tile = 6 + TURNS + (1 + TURNS) * self.max_iter, min(tile_rows(d), n)  # with gaps so many fits
         kept = 9 * n * d if n * d <= KEEP_CELLS else 0
         node = 2 * K * d
         peak = walking(n, d, 4 * tile * d + 4 * PIECE * K + K * M + 2 * node, node) + 8 * (2 * d * M * M + 2 * node)
@@ -323,18 +332,25 @@ class GTM(LatentModel):
         return Cost(passes, 8 * n * d * passes, peak + kept + wide, words, min(60, self.max_iter))
 
 
-def solved(A: Array, B: Array) -> Array:
-    """A_j w_j = b_j of every column; one A may serve all. Nearly singular ones by least squares."""
-    try:
-        return np.asarray(np.linalg.solve(A[0], B) if len(A) == 1 else np.linalg.solve(A, B.T[:, :, None])[:, :, 0].T)
-    except np.linalg.LinAlgError:
-        each = [np.linalg.lstsq(A[0 if len(A) == 1 else j], b, rcond=None)[0] for j, b in enumerate(B.T)]
-        return np.array(each).T
+def widening(params: Any) -> float:
+    """What standard deviations of cells are multiplied by; a relative of the sheet may leave that out."""
+    return float(params.widen) if "widen" in params._fields else 1.0
 
 
-def strength(A: Array, W: Array, prior: float) -> float:
-    """The prior's precision by the evidence: well determined weights over their squares (MacKay)."""
-    values = np.maximum(np.linalg.eigvalsh(A[:, :-1, :-1]), 0.0)
-    known = float((values / (values + prior)).sum()) * (W.shape[1] / len(A))
-    return float(np.clip(known / max(float((W[:-1] ** 2).sum()), 1e-300), 1e-8, 1e8))
+def coded(labels: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The different labels in their order, and which one each row has; -1 where it has none (None or NaN)."""
+    given = np.asarray(labels, dtype=object).ravel()
+    known = np.array([label is not None and label == label for label in given], dtype=bool)
+    names, which = np.unique(np.array(given[known].tolist()), return_inverse=True)
+    out = np.full(len(given), -1, dtype=np.intp)
+    out[known] = which
+    return names, out
 
+
+def _label_sums(model: GTM, params: Any, frame: Frame, which: NDArray[np.intp], count: int, block: Block) -> Array:
+    """The shares of a block's rows, node by node and label by label, K x C."""
+    total = np.zeros((len(params.grid), count))
+    for piece in block.tiles(PIECE):
+        share = model._posterior(params, frame.inward(piece)).share
+        total += share.T @ (which[piece.start: piece.start + piece.rows, None] == np.arange(count))
+    return total

@@ -1,20 +1,23 @@
 """The places of rows as parameters: their likelihood, and where they start from."""
 from __future__ import annotations
 
+import re
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lowdim.data.block import Array, Mask
 from lowdim.math.gp import Columns, Kernel, likelihood
-from lowdim.math.linalg import sign_rule, svd
+from lowdim.math.linalg import EPS, sign_rule, svd
 from lowdim.messages import LowdimWarning, error
 
 STARTS = ("auto", "pca", "gtm", "isomap")
 GTM_MOST = 3  # dimensions a GTM can have
 GTM_PASSES = 200
-BOUNDS = {"noise": (1e-8, 1e2), "variance": (1e-4, 1e4), "other": (1e-6, 1e6)}  # of the mean variance; of 1
+WHITE = re.compile(r"white(?:\(([-.0-9eE]+)\))?")
+BOUNDS = {"noise": (1e-6, 1e2), "variance": (1e-4, 1e4), "other": (1e-6, 1e6)}  # of the mean variance; of 1
 
 
 class Problem(NamedTuple):
@@ -25,6 +28,7 @@ class Problem(NamedTuple):
     shape: tuple[int, int]
     back: Array | None  # n x n, places are back @ weights
     size: float  # the mean variance
+    floor: float | None = None  # of the noise, where it was stated; a share of the mean variance
 
     def split(self, vector: Array) -> tuple[Array, Array]:
         """Places (or their weights), and the kernel's numbers."""
@@ -45,6 +49,7 @@ class Problem(NamedTuple):
             shift = size if kind in BOUNDS else 0.0
             low.append(a + shift)
             high.append(b + shift)
+        low[-1] = low[-1] if self.floor is None else np.log(self.floor) + size
         return np.append(-free, low), np.append(free, high)
 
 
@@ -53,8 +58,18 @@ class Surface:
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.rung = problem, 0
+        self.best, self.rung_there = -np.inf, 0
+        self.ask: Callable[[Array], Array] = self.told
 
     def __call__(self, vector: Array) -> tuple[float, Array]:
+        said = self.ask(vector)
+        value, self.rung = float(said[0]), int(said[1])
+        if value > self.best:
+            self.best, self.rung_there = value, self.rung
+        return value, said[2:]
+
+    def told(self, vector: Array) -> Array:
+        """Value, rung of the ladder and slope in one: what a checkpoint remembers."""
         p = self.problem
         X, kernel = p.places(vector), Kernel(p.names, p.split(vector)[1])
         parts = kernel.cross(X, X)
@@ -62,17 +77,39 @@ class Surface:
         try:
             found = likelihood(K, kernel.noise, p.groups, self.rung)
         except np.linalg.LinAlgError:
-            values = np.linalg.eigvalsh(K) if np.isfinite(K).all() else np.array([0.0, np.inf])
-            raise error("LD473", condition=float(values[-1] / max(abs(values[0]) + kernel.noise, 1e-300))) from None
-        self.rung = found.rung
+            if np.isfinite(self.best):  # a wall for the climb, which keeps the best place it has seen
+                return np.concatenate([[-np.inf, self.rung], np.zeros_like(vector)])
+            raise error("LD473", condition=condition(K, kernel.noise)) from None
         dX, dtheta = kernel.pull(X, parts, found.G)
         dX = dX if p.back is None else p.back.T @ dX
-        return found.value, np.append(dX.ravel(), dtheta)
+        return np.concatenate([[found.value, found.rung], dX.ravel(), dtheta])
+
+
+def condition(K: Array, noise: float) -> float:
+    """Of K + noise I: largest over smallest eigenvalue, as far as double precision can tell."""
+    values = np.abs(np.linalg.eigvalsh(K) + noise) if np.isfinite(K).all() else np.array([0.0, 1.0])
+    return float(values.max() / max(values.min(), EPS * values.max(), 1e-300))
 
 
 def kernel_names(text: str) -> str:
     """The parts of a kernel without the white noise, which is always there."""
-    return "+".join(name for name in text.replace(" ", "").split("+") if name != "white")
+    return "+".join(name for name in text.replace(" ", "").split("+") if not WHITE.fullmatch(name))
+
+
+def noise_floor(text: str) -> float | None:
+    """The least noise a kernel allows, a share of the mean variance; NaN where it cannot be read.
+
+    >>> noise_floor("rbf + white(1e-3)"), noise_floor("rbf+white")
+    (0.001, None)
+    """
+    for name in text.replace(" ", "").split("+"):
+        found = WHITE.fullmatch(name)
+        if found and found[1]:
+            try:
+                return float(found[1])
+            except ValueError:
+                return float("nan")
+    return None
 
 
 def mean_variance(Y: Array, mask: Mask | None) -> float:

@@ -18,6 +18,7 @@ import numpy as np
 from lowdim.data.collect import count as count  # every plot module takes its words from here
 from lowdim.data.safe import csv_cell, csv_text
 from lowdim.messages import error
+from lowdim.whole import check_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,14 +112,6 @@ def check_picture(path: str | PathLike[str]) -> Path:
     if path.suffix not in ENDINGS:
         raise error("LD210", option="path", value=str(path), allowed="a name that ends in .svg, .png, .pdf or .csv")
     return check_folder(path)
-
-
-def check_folder(path: str | PathLike[str]) -> Path:
-    """A path whose folder exists: to be asked before long work."""
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise error("LD304", path=path, problem=f"there is no folder '{path.parent}'")
-    return path
 
 
 @contextmanager

@@ -150,9 +150,13 @@ class Plots:
         t = self._found.table
         return self._call("reconstruct", self._found.model, t.X, row, qs, t.names, **how)
 
-    def traverse(self, axis: int = 0, **how: Any) -> Plot:
+    def traverse(self, axis: int = 0, *, model: Any = None, **how: Any) -> Plot:
+        """A walk along an axis of the map, or of a `model` that was fitted to the table's columns."""
+        t = self._found.table
+        if model is not None:
+            return self._call("traverse", model, axis, t.names, X=t.X, **how)
         self._axes(axis + 1, "traverse")
-        return self._call("traverse", self._found.model, axis, self._found.table.names, **how)
+        return self._call("traverse", self._found.model, axis, t.names, **how)
 
     def component_images(self, shape: tuple[int, int] | None = None, **how: Any) -> Plot:
         side = int(np.sqrt(self._found.table.d))
@@ -278,6 +282,48 @@ class Plots:
 
             model = KernelPCA(min(8, len(X) - 1)).fit(X)
         return self._call("kpca_contours", model, X, names=[t.names[j] for j in pair], **how)
+
+    # nonlinear models of the same table ----------------------------------------------------------------
+    def _one(self, name: str, model: Any, make: Any, most: int, **how: Any) -> Plot:
+        """A plot of one model: a fitted one of the table's columns, or one made here of columns in their spread."""
+        from lowdim.plot.of_model import plot_model
+
+        t, unit = self._found.table, np.ones(self._found.table.d) if model is not None else self._unit()
+        rows = np.arange(t.n) if model is not None else spread_out(t.n, most)
+        model = make().fit(t.X[rows] / unit) if model is None else model
+        return plot_model(name, model, t, unit=unit, rows=rows, **how)
+
+    def _sheet(self, name: str, model: Any, **how: Any) -> Plot:
+        from lowdim.models.gtm import GTM
+
+        return self._one(name, model, GTM, POINTS, **how)
+
+    def gtm_sheet(self, *, model: Any = None, **how: Any) -> Plot:
+        """The bent sheet of a GTM or a density network; a GTM of columns in units of their spread where none is given.
+
+        `columns=(0, 2)` is the plane of these two; without it that of the first principal axes.
+        """
+        return self._sheet("gtm_sheet", model, **how)
+
+    def magnification(self, *, model: Any = None, **how: Any) -> Plot:
+        """How much that sheet is stretched at each place of its map."""
+        return self._sheet("magnification", model, **how)
+
+    def responsibility(self, row: int | None = None, *, model: Any = None, **how: Any) -> Plot:
+        """One row's posterior over the nodes; without `row` the most spread out."""
+        return self._sheet("responsibility", model, row=row, **how)
+
+    def latent_variance(self, *, model: Any = None, **how: Any) -> Plot:
+        """The map of a GP-LVM over its predictive sd; of up to 300 rows, spread over the table, where none is given."""
+        from lowdim.models.gplvm import GPLVM
+
+        return self._one("latent_variance", model, GPLVM, 300, **how)
+
+    def bottleneck(self, widths: Any = None, *, model: Any = None, **how: Any) -> Plot:
+        """Autoencoders of each width beside PCA, of the filled table in units of each column's spread."""
+        rows = spread_out(self._found.table.n, 1000)
+        X = self._found.fills.filled[rows] / self._unit()
+        return self._call("bottleneck", X, widths, model=model, **how)
 
     def trace(self, **how: Any) -> Plot:
         return self._call("trace", self._found.model.history_, self._found.model.certificate_.objective_name, **how)

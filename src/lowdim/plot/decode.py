@@ -1,4 +1,4 @@
-"""What positions decode to: a row rebuilt from few axes, a walk along an axis, the axes themselves as images.
+"""What positions decode to: a row rebuilt from few axes, the axes themselves as images; `traverse` walks along one.
 
 Columns may be a table's, a curve (`shape=(d,)`) or an image (`shape=(height, width)`).
 """
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from lowdim.data.block import Array
 from lowdim.messages import error
-from lowdim.models.posterior import Posterior
 from lowdim.plot.base import (
     COLOURS,
     DIVERGING,
@@ -27,7 +26,6 @@ from lowdim.plot.base import (
     headline,
     number,
     percent,
-    quoted,
     short,
 )
 
@@ -36,27 +34,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 20  # columns of a table row that can be named
-PANELS = 6  # columns drawn along an axis
-BAND = 1.6448536269514722  # standard deviations that hold 90% of a Gaussian
 Shape = tuple[int, ...] | None
 
 
-def _check_shape(shape: Shape, d: int) -> None:
+def check_shape(shape: Shape, d: int) -> None:
+    """Refuse a shape that is not that of d cells."""
     if shape is not None and (len(shape) > 2 or int(np.prod(shape)) != d):
         raise error("LD210", option="shape", value=shape, allowed=f"(d,) or (height, width) with {d} cells in all")
 
 
-def _image(ax: Axes, values: Array, shape: tuple[int, ...], title: str, *, cmap: str = "gray",
-           low: float | None = None, high: float | None = None) -> None:
+def draw_image(ax: Axes, values: Array, shape: tuple[int, ...], title: str, *, cmap: str = "gray",
+               low: float | None = None, high: float | None = None) -> None:
+    """Cells as the pixels of a picture."""
     ax.imshow(values.reshape(shape), cmap=cmap, vmin=low, vmax=high, interpolation="nearest")
     ax.set_xticks([])
     ax.set_yticks([])
     ax.spines[:].set_visible(False)
     ax.set_title(title, fontsize=9, loc="center")
-
-
-def _step(value: float) -> str:
-    return f"{value:+g}" if value else "0"
 
 
 @drawn
@@ -73,7 +67,7 @@ def reconstruct(model: Any, X: Array, row: int, qs: Sequence[int], names: Sequen
     [0.866, 0.387, 0.0]
     """
     X = np.asarray(X, dtype=np.float64)
-    _check_shape(shape, X.shape[1])
+    check_shape(shape, X.shape[1])
     x = X[row]
     z = model.transform(X[row: row + 1])[0]
     steps = np.array([q for q in qs if q <= len(z)], dtype=int)
@@ -165,111 +159,13 @@ def _built_image(x: Array, built: Array, steps: NDArray[np.int_], shape: tuple[i
     figure = blank(6.4, max(2.2, 0.5 + -(-total // wide) * 6.4 / wide * shape[0] / shape[1] * 1.05))
     panels = figure.subplots(-(-total // wide), wide, squeeze=False).ravel()
     low, high = float(np.nanmin(x)), float(np.nanmax(x))
-    _image(panels[0], x, shape, "original", low=low, high=high)
+    draw_image(panels[0], x, shape, "original", low=low, high=high)
     for ax, q, image in zip(panels[1:], steps, built, strict=False):
-        _image(ax, image, shape, f"q = {q}", low=low, high=high)
+        draw_image(ax, image, shape, f"q = {q}", low=low, high=high)
     left = x - built[-1]
     size = float(np.nanmax(np.abs(left))) or 1.0
-    _image(panels[total - 1], left, shape, f"left over, ± {number(size)}", cmap=DIVERGING, low=-size, high=size)
+    draw_image(panels[total - 1], left, shape, f"left over, ± {number(size)}", cmap=DIVERGING, low=-size, high=size)
     for ax in panels[total:]:
-        ax.set_axis_off()
-    return figure
-
-
-@drawn
-def traverse(model: Any, axis: int, names: Sequence[str], steps: Sequence[float] = (-2, -1, 0, 1, 2), *,
-             shape: Shape = None) -> Plot:
-    """What the model says a row looks like as it moves along one axis, in sd of that axis, others at 0.
-
-    Bands hold 90% of new cells there: mean +- 1.645 sqrt(doubt about the parameters + noise). Columns that
-    move most against their band are drawn.
-
-    >>> from lowdim.models.linear import PPCA
-    >>> X = np.random.default_rng(0).normal(size=(50, 1)) @ [[2.0, 1.0, 0.5]] + np.arange(150).reshape(50, 3) % 2
-    >>> traverse(PPCA(1).fit(X), 0, ["a", "b", "c"]).sentence
-    "From -2 to +2 sd along axis 1, 'a' moves most: from -3.11 to 4.63 (90% of cells within ± 0.904)."
-    """
-    along = np.asarray(steps, dtype=np.float64)
-    z, mean, band = walk_axis(model, axis, along)
-    _check_shape(shape, mean.shape[1])
-    moved = np.abs(mean[-1] - mean[0]) / np.maximum(band.mean(axis=0), np.finfo(float).tiny)
-    order = np.argsort(-moved, kind="stable")
-    if shape is None:
-        figure = _walk_columns(along, mean, band, order[:PANELS], names)
-    elif len(shape) == 1:
-        figure = _walk_curves(along, mean, band)
-    else:
-        figure = _walk_images(along, mean, shape)
-    j, ends = int(order[0]), (_step(along[0]), _step(along[-1]))
-    what = f"{quoted(names[j])} moves most: from {number(mean[0, j])} to {number(mean[-1, j])}"
-    title = f"Along axis {axis + 1}, {quoted(names[j])} moves most ({number(mean[0, j])} to {number(mean[-1, j])})"
-    if shape is not None:
-        title = f"Along axis {axis + 1}, from {ends[0]} to {ends[1]} sd"
-    sentence = (f"From {ends[0]} to {ends[1]} sd along axis {axis + 1}, {what} (90% of cells within ± "
-                f"{number(float(band[:, j].mean()))}).")
-    headline(figure, title)
-    data = {"column": np.array([str(name) for name in names]), "step": along, "position": z[:, axis],
-            "mean": mean.T, "band": band.T}
-    return Plot("traverse", figure, title=title, sentence=sentence, data=data)
-
-
-def walk_axis(model: Any, axis: int, along: Array) -> tuple[Array, Array, Array]:
-    """Positions along an axis, the cells they decode to, and the half-width of the 90% band of a new cell."""
-    params, T = model.params_, model._axes(model.params_)
-    q = T.shape[1]
-    if not 0 <= axis < q:
-        raise error("LD210", option="axis", value=axis, allowed=f"a position from 0 to {q - 1}")
-    sd = model._prior(params, 1).turned(T).std[0]
-    z = np.zeros((len(along), q))
-    z[:, axis] = along * sd[axis]
-    inner = z @ np.linalg.pinv(T)
-    k = T.shape[0]
-    cells = model._decode(params, Posterior(inner, np.zeros((len(z), k * (k + 1) // 2)), np.zeros(len(z))))
-    band = BAND * np.sqrt(cells.var + cells.noise) / model.frame_.scale
-    return z, model.frame_.outward(cells.mean), band
-
-
-def _walk_columns(along: Array, mean: Array, band: Array, chosen: NDArray[np.int_], names: Sequence[str]) -> Figure:
-    wide = min(len(chosen), 3)
-    figure = blank(6.4, 4.0)
-    panels = figure.subplots(-(-len(chosen) // wide), wide, squeeze=False, sharex=True).ravel()
-    for ax, j in zip(panels, chosen, strict=False):
-        ax.fill_between(along, mean[:, j] - band[:, j], mean[:, j] + band[:, j], color=COLOURS[5], alpha=0.35, lw=0)
-        ax.plot(along, mean[:, j], "o-", color=COLOURS[0], ms=3)
-        ax.set_title(short(names[j], 22), fontsize=9)
-        ax.tick_params(labelsize=8)
-        ax.locator_params(axis="y", nbins=5)
-    for ax in panels[len(chosen):]:
-        ax.set_axis_off()
-    figure.supxlabel("sd along the axis (band: 90% of new cells)", fontsize=9)
-    figure.supylabel("value, in the column's own units", fontsize=9)
-    return figure
-
-
-def _walk_curves(along: Array, mean: Array, band: Array) -> Figure:
-    figure = blank(6.4, 4.0)
-    ax = figure.subplots()
-    places = np.arange(1, mean.shape[1] + 1)
-    looks = {0: (COLOURS[0], "--"), len(along) - 1: (COLOURS[3], "-")}
-    for k, step in enumerate(along):
-        colour, line = looks.get(k, (GREY, ":"))
-        ax.plot(places, mean[k], color=colour, ls=line, lw=1.4, label=f"{_step(step)} sd")
-        if k in looks:
-            ax.fill_between(places, mean[k] - band[k], mean[k] + band[k], color=colour, alpha=0.15, lw=0)
-    ax.set(xlabel="place along the curve", ylabel="value (band: 90% of new cells)")
-    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower left", ncols=7)
-    return figure
-
-
-def _walk_images(along: Array, mean: Array, shape: tuple[int, ...]) -> Figure:
-    wide = min(len(along), 7)
-    high = -(-len(along) // wide)
-    figure = blank(6.4, max(2.0, 0.6 + high * 6.4 / wide * shape[0] / shape[1] * 1.15))
-    panels = figure.subplots(high, wide, squeeze=False).ravel()
-    low, top = float(mean.min()), float(mean.max())
-    for ax, step, image in zip(panels, along, mean, strict=False):
-        _image(ax, image, shape, f"{_step(step)} sd", low=low, high=top)
-    for ax in panels[len(along):]:
         ax.set_axis_off()
     return figure
 
@@ -288,18 +184,18 @@ def component_images(model: Any, shape: tuple[int, int], count: int = 9) -> Plot
     (2, 4)
     """
     C = np.asarray(model.components_, dtype=np.float64)
-    _check_shape(shape, C.shape[1])
+    check_shape(shape, C.shape[1])
     many = min(count, len(C))
     share = np.asarray(vars(model).get("explained_variance_ratio_", np.full(len(C), np.nan)))
     wide = min(5, many + 1)
     high = -(-(many + 1) // wide)
     figure = blank(6.4, max(2.2, 0.6 + high * 6.4 / wide * shape[0] / shape[1] * 1.12))
     panels = figure.subplots(high, wide, squeeze=False).ravel()
-    _image(panels[0], np.asarray(model.mean_), shape, "mean")
+    draw_image(panels[0], np.asarray(model.mean_), shape, "mean")
     for k in range(many):
         size = float(np.abs(C[k]).max()) or 1.0
         part = "" if np.isnan(share[k]) else f" · {percent(share[k])}"
-        _image(panels[k + 1], C[k], shape, f"axis {k + 1}{part}", cmap=DIVERGING, low=-size, high=size)
+        draw_image(panels[k + 1], C[k], shape, f"axis {k + 1}{part}", cmap=DIVERGING, low=-size, high=size)
     for ax in panels[many + 1:]:
         ax.set_axis_off()
     total = "" if np.isnan(share[:many]).any() else f" carry {percent(share[:many].sum())} of the variation"

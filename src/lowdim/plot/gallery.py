@@ -13,7 +13,7 @@ GALLERY: dict[str, str] = {
     "axis_cards": "lowdim.plot.axes:axis_cards",
     "mixture": "lowdim.plot.mixture:mixture",
     "reconstruct": "lowdim.plot.decode:reconstruct",
-    "traverse": "lowdim.plot.decode:traverse",
+    "traverse": "lowdim.plot.traverse:traverse",
     "component_images": "lowdim.plot.decode:component_images",
     "trace": "lowdim.plot.trace:trace",
     "em_movie": "lowdim.plot.movie:em_movie",
@@ -35,4 +35,9 @@ GALLERY: dict[str, str] = {
     "dist_matrix": "lowdim.plot.maps:dist_matrix",
     "kpca_contours": "lowdim.plot.kpca_contours:kpca_contours",
     "springs": "lowdim.plot.springs:springs",
+    "gtm_sheet": "lowdim.plot.sheet:gtm_sheet",
+    "magnification": "lowdim.plot.node_maps:magnification",
+    "responsibility": "lowdim.plot.node_maps:responsibility",
+    "latent_variance": "lowdim.plot.latent_variance:latent_variance",
+    "bottleneck": "lowdim.plot.bottleneck:bottleneck",
 }

@@ -22,7 +22,6 @@ from lowdim.plot.base import (
     SHAPES,
     Plot,
     blank,
-    check_folder,
     count,
     described,
     drawn,
@@ -33,6 +32,7 @@ from lowdim.plot.base import (
 from lowdim.plot.marks import spread_out, whole_ticks
 from lowdim.plot.mixture import mixed
 from lowdim.plot.trace import SHOWN, SPRINGS, across, draw_frame, run_em
+from lowdim.whole import check_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,8 +15,8 @@ def write_report(found: Analysis, path: str | PathLike[str], *, rows: bool = Tru
 
     `rows=False` leaves out every row's values and names.
     """
-    from lowdim.plot.base import check_folder
     from lowdim.runs import write
+    from lowdim.whole import check_folder
 
     path = check_folder(path)  # before the drawing, which takes a while
     return write(path, report_html(found, rows=rows, when=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")))

@@ -1,0 +1,113 @@
+"""The Bayesian GP-LVM against GPy's on rows of the oil flow: seconds until our bound reaches GPy's last.
+
+    OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/bayesian_gplvm.py [rows] [subsets]      (GPy is optional)
+
+The same model (ARD kernel, white noise, N(0, I) over places, 5 dimensions, 20 inducing points) on the same rows.
+GPy starts where we do: unwhitened principal scores with variances of 0.1, inducing points at rows, and a signal a
+hundred times the noise, which it keeps for 100 iterations; then L-BFGS, at most 1000 iterations. Nothing is compiled
+while the clock runs. OPENBLAS_NUM_THREADS sets the threads of both; unset, GPy has its default and we have one.
+"""
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowdim import BayesianGPLVM, Run
+from tests.references.tables import neighbour_errors, oil
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "oil_flow"
+DIMENSIONS, POINTS, FROZEN, STARTS = 5, 20, 100, 4
+
+
+class Reached(NamedTuple):
+    """How a fit went: seconds and CPU seconds in all, the bound at the end, and the errors of its two main axes."""
+
+    seconds: float
+    cpu: float
+    bound: float
+    errors: int
+    clock: np.ndarray  # seconds at each iteration
+    used: np.ndarray  # CPU seconds there
+    history: np.ndarray  # its bound there
+
+
+def ours(X: np.ndarray, label: np.ndarray) -> Reached:
+    begin, cpu, clock, used = time.perf_counter(), time.process_time(), [], []
+
+    def note(step: Any) -> None:
+        clock.append(time.perf_counter() - begin)
+        used.append(time.process_time() - cpu)
+
+    model = BayesianGPLVM(DIMENSIONS, n_inducing=POINTS, tol=0.005, max_iter=2000, random_state=0, n_init=STARTS)
+    model.fit(X, run=Run(engine="serial", callback=note))
+    total = time.perf_counter() - begin, time.process_time() - cpu
+    errors, n = neighbour_errors(model.embedding_[:, :2], label), len(model.history_)
+    winner = model.history_[-(n - FROZEN):]  # the iterations after the race are the last that were heard
+    return Reached(*total, model.objective_, errors, np.array(clock)[-len(winner):], np.array(used)[-len(winner):],
+                   winner)
+
+
+def gpy(X: np.ndarray, label: np.ndarray) -> Reached:
+    import GPy
+
+    Y = X - X.mean(axis=0)
+    U, s, _ = np.linalg.svd(Y, full_matrices=False)
+    places = (U * (s / s[0]))[:, :DIMENSIONS] * np.sqrt(len(Y))
+    points = places[np.random.default_rng(0).choice(len(Y), POINTS, replace=False)]
+    begin, cpu = time.perf_counter(), time.process_time()
+    kernel = GPy.kern.RBF(DIMENSIONS, ARD=True, variance=Y.var())
+    model = GPy.models.BayesianGPLVM(Y, DIMENSIONS, X=places.copy(), X_variance=np.full(places.shape, 0.1),
+                                     num_inducing=POINTS, Z=points + 1e-2, kernel=kernel)
+    model.likelihood.variance = Y.var() / 100
+    for part in (model.likelihood.variance, model.kern.variance):
+        part.fix(warning=False)
+    model.optimize("lbfgs", max_iters=FROZEN)
+    for part in (model.likelihood.variance, model.kern.variance):
+        part.unfix()
+        part.constrain_positive(warning=False)
+    model.optimize("lbfgs", max_iters=1000)
+    used = time.perf_counter() - begin, time.process_time() - cpu
+    size = np.asarray(model.kern.lengthscale)
+    top = np.argsort(size)[:2]
+    errors = neighbour_errors(np.asarray(model.X.mean)[:, top] / size[top], label)
+    return Reached(*used, np.asarray(model.log_likelihood()).item(), errors, np.zeros(0), np.zeros(0), np.zeros(0))
+
+
+def until(found: Reached, bound: float) -> tuple[float, float]:
+    """Seconds and CPU seconds until a bound was reached; infinite where it was not."""
+    there = np.flatnonzero(found.history >= bound)
+    return (float(found.clock[there[0]]), float(found.used[there[0]])) if len(there) else (np.inf, np.inf)
+
+
+def contest(rows: int, subsets: int) -> None:
+    X, label = oil(DATA)
+    ratios: list[tuple[float, float]] = []
+    for seed in range(subsets):
+        some = np.random.default_rng(seed).choice(len(X), rows, replace=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            entries: dict[str, Any] = {"lowdim": ours(X[some], label[some])}
+            try:
+                entries["GPy"] = gpy(X[some], label[some])
+            except ImportError:
+                print("GPy is not installed: ours alone")
+        for name, found in entries.items():
+            print(f"rows {rows} subset {seed} {name:7s} seconds {found.seconds:6.2f} CPU {found.cpu:6.2f}  "
+                  f"bound {found.bound:9.2f}  errors in two {found.errors}", flush=True)
+        if "GPy" in entries:
+            wall, cpu = until(entries["lowdim"], entries["GPy"].bound)
+            ratios.append((entries["GPy"].seconds / wall, entries["GPy"].cpu / cpu))
+            print(f"    ours is there after {wall:.2f} s, CPU {cpu:.2f}: {ratios[-1][0]:.1f} times faster, "
+                  f"CPU {ratios[-1][1]:.1f}", flush=True)
+    if ratios:
+        wall, cpu = np.median(ratios, axis=0)
+        print(f"median of {len(ratios)}: {wall:.1f} times faster to GPy's bound (by CPU seconds {cpu:.1f})")
+
+
+if __name__ == "__main__":
+    contest(*(int(word) for word in (sys.argv[1:] + ["300", "3"][len(sys.argv) - 1:])))

@@ -1,0 +1,139 @@
+"""GTM against ugtm on the oil flow, and a million rows from a file.
+
+    OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/gtm.py          (ugtm is optional)
+    OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/gtm.py stream [rows]
+
+A 20 x 20 grid on 1000 x 12 standardised cells. ugtm goes to its own stop (at most 200 iterations, its default), ours
+until its log-likelihood has passed the one that ugtm ended with. Both have the same bells, 4, 6 and 8 a side, and the
+same prior; "own width" are ours as they come.
+"""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import logsumexp
+
+from lowdim import GTM, Run
+from tests.references.tables import oil
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "oil_flow"
+GRID, BELLS, ROUNDS = 20, (4, 6, 8), 3
+SQUARE = 0.3  # ugtm's default s: the bells' squared width in squared spacings
+CHUNK = 50_000
+
+
+def log_likelihood(X: np.ndarray, Y: np.ndarray, psi: float) -> float:
+    """Of the rows about equally likely nodes; shares no line with either contestant."""
+    square = (X**2).sum(axis=1)[:, None] - 2 * X @ Y.T + (Y**2).sum(axis=1)
+    each = logsumexp(-0.5 * square / psi, axis=1) - np.log(len(Y)) - 0.5 * X.shape[1] * np.log(2 * np.pi * psi)
+    return float(each.sum())
+
+
+def theirs(X: np.ndarray, bells: int) -> tuple[float, float]:
+    """Seconds to ugtm's own stop, and the log-likelihood there."""
+    import ugtm
+
+    begin = time.perf_counter()
+    model = ugtm.runGTM(X, k=GRID, m=bells, s=SQUARE, regul=0.1)
+    seconds = time.perf_counter() - begin
+    Y = np.asarray(model.matY)
+    return seconds, log_likelihood(X, Y.T if Y.shape[0] == X.shape[1] else Y, float(model.betaInv))
+
+
+class Heard(GTM):
+    """Says the log-likelihood of each pass; the objective is that less the prior of the weights."""
+
+    _objective_name = "log posterior"
+    said: ClassVar[list[float]] = []
+
+    def _objective(self, params: Any, stats: Any) -> float:
+        self.said.append(stats.log_density)
+        return super()._objective(params, stats)
+
+
+def ours(X: np.ndarray, basis: Any, target: float) -> float:
+    """Seconds until the log-likelihood is past the target; infinite where it never is."""
+    found: list[float] = []
+
+    def past(step: Any) -> bool:
+        if Heard.said[-1] >= target and not found:
+            found.append(time.perf_counter() - begin)
+        return bool(found)
+
+    begin = time.perf_counter()
+    model = Heard(2, grid=GRID, basis=basis).fit(X, run=Run(callback=past, engine="serial"))
+    if not found:
+        print(f"  {basis}: {log_likelihood(X, model.nodes_, model.noise_variance_):.1f} after {model.n_iter_} passes")
+    return found[0] if found else float("inf")
+
+
+def contest() -> None:
+    X, _ = oil(DATA)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    ratios: dict[str, list[float]] = {"same bells": [], "own width": []}
+    print(f"load {os.getloadavg()[0]:.1f}, OPENBLAS_NUM_THREADS={os.environ.get('OPENBLAS_NUM_THREADS', 'unset')}")
+    for bells in BELLS:
+        runs = []
+        for _ in range(ROUNDS):
+            seconds, target = theirs(X, bells)
+            runs.append((seconds, ours(X, (bells, SQUARE**0.5), target), ours(X, bells, target)))
+        peer, same, own = np.array(runs).min(axis=0)
+        ratios["same bells"].append(peer / same)
+        ratios["own width"].append(peer / own)
+        print(f"{bells} x {bells} bells: ugtm {peer:.2f} s to {target:.1f}; ours {same:.3f} s ({peer / same:.0f}x), "
+              f"own width {own:.3f} s ({peer / own:.0f}x)")
+    print(*(f"median, {name}: {np.median(each):.1f}x" for name, each in ratios.items()), sep="\n")
+
+
+def stream(rows: int) -> None:
+    """A file of so many noisy oil rows, fitted in a process of its own."""
+    X, _ = oil(DATA)
+    with tempfile.TemporaryDirectory() as folder:
+        path, rng = f"{folder}/oil.npy", np.random.default_rng(0)
+        out = np.lib.format.open_memmap(path, "w+", np.float64, (rows, X.shape[1]))
+        for begin in range(0, rows, CHUNK):
+            part = out[begin: begin + CHUNK]
+            part[:] = X[rng.integers(len(X), size=len(part))] + 0.02 * rng.standard_normal(part.shape)
+        out.flush()
+        del out
+        for gaps in ("", "gaps"):
+            subprocess.run([sys.executable, __file__, "child", path, gaps], check=True)
+            if not gaps:  # the same file, with a tenth of its cells removed
+                out = np.lib.format.open_memmap(path, "r+")
+                for begin in range(0, rows, CHUNK):
+                    part = out[begin: begin + CHUNK]
+                    part[rng.random(part.shape) < 0.1] = np.nan
+                out.flush()
+                del out
+
+
+def child(path: str, gaps: str) -> None:
+    import warnings
+
+    from stream import Watch
+
+    warnings.simplefilter("ignore")  # three passes do not converge
+    X = np.load(path, mmap_mode="r")
+    with Watch() as watch:
+        begin = time.perf_counter()
+        model = GTM(2, grid=GRID, max_iter=2 if gaps else 4).fit(X)
+        seconds = time.perf_counter() - begin
+    print(f"{X.shape[0]} x {X.shape[1]}{' with gaps' * bool(gaps)}: {model.n_iter_} passes, {seconds:.1f} s, "
+          f"{seconds / model.n_iter_:.1f} s a pass, {watch.megabytes:.0f} MB beyond the start "
+          f"(the table is {X.nbytes / 1e6:.0f} MB), load {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["child"]:
+        child(*sys.argv[2:4])
+    elif sys.argv[1:2] == ["stream"]:
+        stream(int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000)
+    else:
+        contest()
