@@ -49,19 +49,19 @@ def filled(X, hidden, model):
     model = model.fit(Z)
     fill, std = model.impute(Z, return_std=True)
     off = np.abs(fill - X)[hidden]
-    linear = min(np.sqrt(np.mean((PPCA(q).fit(Z).impute(Z) - X)[hidden] ** 2)) for q in range(1, 6))
+    linear = min(np.sqrt(np.mean((PPCA(q).fit(Z).impute(Z) - X)[hidden] ** 2)) for q in range(1, 12))
     return np.sqrt(np.mean(off**2)), linear, (off <= HALF * std[hidden]).mean()
 
 
 def test_gaps_in_250_rows_of_oil():
     X, _ = subset(0, 250)
-    ours, linear, held = filled(X, np.random.default_rng(0).random(X.shape) < 0.3, GPLVM(2, tol=0.8))
+    ours, linear, held = filled(X, np.random.default_rng(0).random(X.shape) < 0.3, GPLVM(2))
     assert ours < linear  # places fitted to few rows follow their noise: the margin comes with a thousand
     assert 0.83 <= held <= 0.96  # of 900 cells, calibrated on 315: either share is known to 1 or 2 %
 
 
 @pytest.mark.drill
-@pytest.mark.parametrize("model", [GPLVM(2, tol=0.2), BayesianGPLVM(6, tol=0.3, max_iter=150)], ids=["map", "bayes"])
+@pytest.mark.parametrize("model", [GPLVM(2), BayesianGPLVM(6, tol=0.3, max_iter=150)], ids=["map", "bayes"])
 @pytest.mark.parametrize("seed", range(4))
 def test_gaps_in_oil(seed, model):
     X, _ = oil(need("oil_flow"))

@@ -29,6 +29,15 @@ def test_ten_density_networks_on_oil(samples, errors, value):
     assert found[0] <= errors and found[1] >= value
 
 
+@pytest.mark.drill
+def test_minibatches_on_oil():
+    """Stepwise EM ends within a twentieth of EM's log-likelihood, median of four starts."""
+    X, label = oil(need("oil_flow"))
+    whole, parts = (figures([DensityNetwork(2, batch_size=size, random_state=k).fit(X) for k in range(4)], X, label)
+                    for size in (None, 100))
+    assert parts[1] >= 0.95 * whole[1] and parts[0] <= 35
+
+
 def test_a_bottleneck_of_two_holds_more_than_a_plane():
     X, _ = oil(need("oil_flow"))
     fit, plane = Autoencoder(2, hidden=(20,), max_iter=600).fit(X), PCA(2).fit(X)
@@ -58,4 +67,15 @@ def test_nonlinear_factors_beat_a_plane_on_rows_held_out_with_gaps():
     X, _ = oil(need("oil_flow"))
     Y = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
     fit, plane = (model.fit(Y[:600]) for model in (NonlinearFactorAnalysis(2, max_iter=100), FactorAnalysis(2)))
+    assert fit.score(Y[600:]) > plane.score(Y[600:]) + 1.0
+
+
+@pytest.mark.drill
+@pytest.mark.filterwarnings("ignore::lowdim.messages.ModelWarning")
+@pytest.mark.parametrize("seed", range(4))
+def test_nonlinear_factors_beat_a_plane_under_four_masks(seed):
+    X, _ = oil(need("oil_flow"))
+    Y = np.where(np.random.default_rng(seed).random(X.shape) < 0.3, np.nan, X)
+    fit = NonlinearFactorAnalysis(2, max_iter=200).fit(Y[:600])
+    plane = FactorAnalysis(2).fit(Y[:600])
     assert fit.score(Y[600:]) > plane.score(Y[600:]) + 1.0

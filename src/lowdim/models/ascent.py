@@ -79,7 +79,7 @@ class Ascent:
             peak = climb(self.surface, self.x, self._see, bounds=self.bounds, max_iter=steps, tol=tol)
         reason = ENOUGH if peak.reason == "stopped" else peak.reason
         reason = self.monitor.reason if self.monitor.reason in STOPS else reason
-        self.x = peak.x if self.held is None or not len(self.held.x) else self.held.x
+        self.x = peak.x if self.held is None or reason != ENOUGH else self.held.x
         return Reached(self.x, peak.value, peak.left, reason, tuple(self.monitor.history), self.surface.rung_there)
 
 
@@ -102,7 +102,8 @@ def race(problem: Problem, starts: list[Array], run: Run, name: tuple[str, str],
     some = max_iter if len(starts) == 1 else min(RACE, max_iter)
     best: tuple[Reached, Ascent] | None = None
     for i, start in enumerate(starts):
-        ascent = Ascent(problem, start, run, (name[0], f"{name[1]} {i}"), max_iter, None if held is None else Held(*held))
+        watch = None if held is None else Held(*held)
+        ascent = Ascent(problem, start, run, (name[0], f"{name[1]} {i}"), max_iter, watch)
         found = ascent.go(some, tol)
         if best is None or found.value > best[0].value:
             best = found, ascent

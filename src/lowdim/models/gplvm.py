@@ -45,7 +45,6 @@ from lowdim.models.widen import hold_back, needed
 NOISE_START, LARGEST_FLOOR = 0.5, 0.5  # of the mean variance
 JITTER = 0.2  # of the places' spread, by which further starts are shaken
 PRINCIPAL = 4  # starts near principal scores: optima differ by 50 nats a hundred rows, and GPy's mean is passed with 3
-SETTLE = 10  # iterations with all cells after a climb that cells held back ended
 EXACT = 1e-8  # of the mean variance, the noise of a closed form
 BACK_RIDGE = 1e-3  # of the back constraint's own kernel, for its start only
 
@@ -96,8 +95,8 @@ class GPLVM(LatentModel):
     principal axes, and 1 from any other start.
 
     A new row goes to the peak of p(cells | place) N(place | those of the fit), `posterior` is Laplace's Gaussian there
-    and `score_samples` Laplace's estimate. With gaps 5 to 15 % of the seen cells are held back first, and the intervals
-    widened until they hold (`calibration_`).
+    and `score_samples` Laplace's estimate. With gaps 5 to 15 % of the seen cells are held back first: a climb ends
+    where these are told no better, and the intervals are widened until they hold (`calibration_`).
 
     Reference: Lawrence, JMLR 6 (2005); Lawrence and Quinonero-Candela (2006), back constraints; Lawrence seed 6.
 
@@ -159,26 +158,30 @@ class GPLVM(LatentModel):
         return seen.outward(fit, 1), seen.frame
 
     def _search(self, Y: Array, mask: Mask | None, mu: Array, first: Start, run: Run) -> Fit:
-        """The best of several climbs; with gaps after one that shows how wide intervals must be."""
+        """The best of several climbs, or a closed form."""
         begin = self._begin(first.X, Y, mask)
         if self.back_constraints and mask is not None:
             raise error("LD475", count=int((~mask).sum()))
         if kernel_names(self.kernel) == "linear" and mask is None and not self.back_constraints:
             return self._closed(Y, mu)
-        if mask is not None:
-            need, seen = self._cost(*Y.shape), [len(g.rows) for g in column_groups(Y, mask) if g.rows is not None]
-            plan(type(self).__name__, need._replace(peak=need.peak + 8 * sum(m * (m + len(Y)) for m in seen)), run)
-            less, held = hold_back(mask, seed_of(self.random_state))
-            if held.any():
-                fit = self._climb(np.where(less, Y, 0.0), less, mu, self._starts(begin, first), run, held=(Y, held))
-                widen = self._needed(fit.params, Y, less, held)
-                if fit.reason not in STOPS:  # with all cells; free places would go on to follow their noise
-                    most = SETTLE if fit.reason == ENOUGH else int(self.max_iter)
-                    fit = self._climb(Y, mask, mu, [fit.stats[0]], run, most=min(most, int(self.max_iter)))
-                    if most == SETTLE and fit.reason not in STOPS:
-                        fit = fit._replace(reason=ENOUGH, converged=True)
-                return fit._replace(params=fit.params._replace(widen=widen))
-        return self._climb(Y, mask, mu, self._starts(begin, first), run)
+        starts = self._starts(begin, first)
+        return self._climb(Y, mask, mu, starts, run) if mask is None else self._calibrated(Y, mask, mu, starts, run)
+
+    def _calibrated(self, Y: Array, mask: Mask, mu: Array, starts: list[Array], run: Run) -> Fit:
+        """With gaps: cells held back say when places begin to follow the noise, and how wide intervals must be."""
+        need, seen = self._cost(*Y.shape), [len(g.rows) for g in column_groups(Y, mask) if g.rows is not None]
+        plan(type(self).__name__, need._replace(peak=need.peak + 8 * sum(m * (m + len(Y)) for m in seen)), run)
+        less, held = hold_back(mask, seed_of(self.random_state))
+        if not held.any():
+            return self._climb(Y, mask, mu, starts, run)
+        fit = self._climb(np.where(less, Y, 0.0), less, mu, starts, run, held=(Y, held))
+        widen = self._needed(fit.params, Y, less, held)
+        if fit.reason not in STOPS:  # the cells held back come in; where they ended the climb no place moves for them
+            enough, passes = fit.reason == ENOUGH, fit.passes
+            fit = self._climb(Y, mask, mu, [fit.stats[0]], run, most=1 if enough else int(self.max_iter))
+            fit = fit._replace(passes=passes + fit.passes)
+            fit = fit._replace(reason=ENOUGH, converged=True) if enough else fit
+        return fit._replace(params=fit.params._replace(widen=widen))
 
     def _begin(self, X: Array, Y: Array, mask: Mask | None) -> Array:
         """Where a climb starts: places (or their weights), and the kernel's numbers."""
@@ -197,7 +200,7 @@ class GPLVM(LatentModel):
         return found
 
     def _climb(self, Y: Array, mask: Mask | None, mu: Array, starts: list[Array], run: Run, *,
-               most: int | None = None, held: tuple[Array, Mask] | None = None) -> Fit:
+               most: int = 0, held: tuple[Array, Mask] | None = None) -> Fit:
         """The best of several climbs; the statistics are its vector and its problem."""
         n, q, names = len(Y), int(self.n_components), kernel_names(self.kernel)
         gamma = median_width(Y) if self.back_constraints else 0.0

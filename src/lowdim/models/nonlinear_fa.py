@@ -72,7 +72,7 @@ class NonlinearFactorAnalysis(LatentModel):
     same would be learnt by heart, and inflate it. `score_samples` is the bound of each row, a lower limit of its log
     density; `fresh_bound_` that of the table on points never used before. New rows find m and s by a search of
     their own; with `amortised=True` a second perceptron tells them from a row's cells (and which are missing), and is
-    learnt with the rest. Of tables with gaps a few seen cells are held back at first, to see how wide the intervals of
+    learnt with the rest: faster for new rows, but with many gaps much the worse for rows not learnt from. Of tables with gaps a few seen cells are held back at first, to see how wide the intervals of
     fills must be.
 
     Reference: Honkela and Valpola, NIPS 17 (2005); Lappalainen and Honkela (2000); Lawrence seed 6.

@@ -1,0 +1,45 @@
+"""Bayesian GP-LVM on the oil flow: figures of Titsias and Lawrence (2010) and of issue 7."""
+
+import numpy as np
+import pytest
+
+from lowdim import PPCA, BayesianGPLVM
+from lowdim.messages import ModelWarning
+from tests.conftest import need
+from tests.references.tables import neighbour_errors, oil
+
+HALF = 1.6448536269514722
+
+
+def test_200_rows_of_oil():
+    """A fifth of the table: few dimensions are kept, and two tell the classes apart; PCA makes 57 errors here."""
+    X, label = oil(need("oil_flow"))
+    rows = np.random.default_rng(0).choice(len(X), 200, replace=False)
+    model = BayesianGPLVM(5, n_inducing=30, random_state=0).fit(X[rows])
+    assert 2 <= model.kept_ <= 4
+    assert neighbour_errors(model.embedding_[:, :2], label[rows]) <= 8
+
+
+@pytest.mark.drill
+def test_oil():
+    X, label = oil(need("oil_flow"))
+    models = [BayesianGPLVM(random_state=seed).fit(X) for seed in range(3)]
+    assert all(2 <= model.kept_ <= 4 for model in models)
+    assert np.median([neighbour_errors(model.embedding_[:, :2], label) for model in models]) <= 6
+    assert all(neighbour_errors(model.embedding_[:, : model.kept_], label) <= 2 for model in models)
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("seed", range(4))
+def test_gaps_in_oil(seed):
+    """30 % of the cells removed: at most 0.85 of the error of PPCA at its best q, and intervals that hold."""
+    X, _ = oil(need("oil_flow"))
+    hidden = np.random.default_rng(seed).random(X.shape) < 0.3
+    Z = np.where(hidden, np.nan, X)
+    with pytest.warns(ModelWarning, match="LD201"):
+        model = BayesianGPLVM(tol=0.1, max_iter=150).fit(Z)
+    filled, std = model.impute(Z, return_std=True)
+    off = np.abs(filled - X)[hidden]
+    linear = min(np.sqrt(np.mean((PPCA(q).fit(Z).impute(Z) - X)[hidden] ** 2)) for q in range(1, 12))
+    assert np.sqrt(np.mean(off**2)) <= 0.85 * linear
+    assert 0.88 <= (off <= HALF * std[hidden]).mean() <= 0.93
