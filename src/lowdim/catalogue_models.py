@@ -282,6 +282,10 @@ MODELS: dict[str, Entry] = {
     "LD476": Entry(ModelWarning, "The sheet has {bells} bells, and the table {n} rows",
                    "so bendy a sheet can pass through every row; between rows only the weights' prior holds it",
                    "fewer bells (basis), a larger weight_prior, or more rows; fewer nodes than {nodes} will do (grid)"),
+    "LD477": Entry(ModelWarning, "Intervals of fills would have to be {most} times as wide or more to be true",
+                   "cells that were held back are told far worse than the model believes: it follows single rows; the "
+                   "intervals are {most} times as wide as it believes, and still too narrow",
+                   "fewer dimensions, another model (lowdim compare), or more rows"),
     "LD480": Entry(ModelWarning, "Training ran away to a value of {value} after {epochs} epochs; epoch {best} is kept",
                    "the weights found later do worse on the rows that are watched",
                    "a smaller learning_rate, a larger batch_size, or batch_size=None (L-BFGS)"),

@@ -28,6 +28,7 @@ from lowdim.models.linear import COUNT, POSITIVE, TRUTH
 from lowdim.models.look import Look, look
 from lowdim.models.posterior import Cells, Posterior
 from lowdim.models.principal import LARGE, Spectrum, principal
+from lowdim.models.widen import mixed
 
 PIECE = 2048  # rows through the network at a time: what their layers say stays near the cache
 HELD = 10  # one row in so many is held out,
@@ -335,9 +336,7 @@ def _held(x: Array, seed: int) -> Mask:
     drawn_keys = np.random.default_rng([seed, 83]).integers(2**63, size=x.shape[1], dtype=np.uint64)
     keys = drawn_keys * np.uint64(2) + np.uint64(1)
     h = ((x + 0.0).view(np.uint64) * keys).sum(axis=1, dtype=np.uint64)
-    for _ in range(2):  # the finaliser of a 64-bit mixing hash: every bit reaches every other
-        h = (h ^ (h >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
-    found = np.asarray((h >> np.uint64(40)) % np.uint64(HELD) == 0)
+    found = np.asarray((mixed(h) >> np.uint64(40)) % np.uint64(HELD) == 0)
     return found if FEW <= found.sum() <= len(x) // 2 else np.zeros(len(x), dtype=bool)
 
 

@@ -30,7 +30,7 @@ from lowdim.models.pca import PCA
 from lowdim.models.posterior import Cells
 from lowdim.models.principal import LARGE
 from lowdim.models.start import check_q
-from lowdim.models.widen import EDGES, TURNS, factor, less, off, turns, unframed
+from lowdim.models.widen import EDGES, TURNS, factor, less, off, turns, unframed, widened
 
 FROZEN = 100  # iterations before signal and noise may move; all of these starts: spec, algorithms
 DOUBT, SIGNAL = 0.1, 100.0  # first variance of a place; first signal over noise
@@ -255,8 +255,7 @@ class BayesianGPLVM(GPLVM):
                  "new rows are placed at a peak, with Laplace's covariance; the objective is a bound"]
         if p.rung:
             notes.append(f"{LADDER[p.rung]:.0e} of the mean variance was added to the kernel's diagonal")
-        notes.append(f"intervals widened {p.widen:.2f} times, by cells held back" if len(p.inverse) > 1
-                     else "intervals are not calibrated: no cell was missing")
+        notes.append(widened(p.widen))
         digits = float(np.clip(-0.5 * np.log10(2.0 * max(fit.left, 1e-30) / max(len(p.X), 1)), 0.0, 15.0))
         return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
                            fit.left, 0.0, 1.0, digits, fit.stats, tuple(notes))

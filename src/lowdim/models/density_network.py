@@ -24,7 +24,7 @@ from lowdim.math.optimise import climb, minus
 from lowdim.messages import error
 from lowdim.models.certificate import Certificate
 from lowdim.models.estimator import SEED_WORDS, Rule, is_seed, seed_of
-from lowdim.models.gtm import GTM, NOISE_FLOOR, PIECE, STOPPED, SheetSums, strength, widening
+from lowdim.models.gtm import GTM, NOISE_FLOOR, PIECE, STOPPED, SheetSums, strength
 from lowdim.models.linear import COUNT, POSITIVE
 from lowdim.models.look import Look
 from lowdim.models.net import (
@@ -244,7 +244,7 @@ class DensityNetwork(GTM):
     def _decode(self, params: Any, found: Any) -> Cells:
         if not isinstance(found, Own):
             return super()._decode(params, found)
-        wide = widening(params) ** 2
+        wide = params.widen**2
         return Cells(found.cells, wide * found.var, np.full_like(found.cells, wide * params.psi))
 
     def _draw(self, params: Any, found: Any, rng: list[np.random.Generator]) -> Array:
@@ -257,7 +257,7 @@ class DensityNetwork(GTM):
             return np.asarray(params.surface.at(z) + np.sqrt(params.psi) * noise)
         z = found.z[np.arange(len(rng)), picked(found.share, rng)]
         cells = params.surface.at(z) + np.sqrt(params.psi) * noise
-        return np.asarray(found.cells + widening(params) * (cells - found.cells))
+        return np.asarray(found.cells + params.widen * (cells - found.cells))
 
     def _prior(self, params: Any, n: int) -> Any:
         if not len(params.draws):

@@ -40,11 +40,11 @@ from lowdim.models.places import (
 from lowdim.models.posterior import Cells, Posterior
 from lowdim.models.principal import LARGE
 from lowdim.models.start import check_q
-from lowdim.models.widen import hold_back, needed
+from lowdim.models.widen import hold_back, needed, widened
 
 NOISE_START, LARGEST_FLOOR = 0.5, 0.5  # of the mean variance
 JITTER = 0.2  # of the places' spread, by which further starts are shaken
-PRINCIPAL = 4  # starts near principal scores: optima differ by 50 nats a hundred rows, and GPy's mean is passed with 3
+PRINCIPAL = 6  # starts near principal scores: optima differ by 50 nats a hundred rows; GPy's mean is passed with 4 to 6
 EXACT = 1e-8  # of the mean variance, the noise of a closed form
 BACK_RIDGE = 1e-3  # of the back constraint's own kernel, for its start only
 
@@ -91,7 +91,7 @@ class GPLVM(LatentModel):
     what "rbf+white(1e-3)" states: a table without noise needs it. `init`: "auto" (principal axes, or with
     gaps the posterior mean of a GTM), "pca", "gtm", "isomap", or places. `back_constraints=True` makes places a smooth
     function of rows. A climb ends where ten iterations gain less than `tol` nats a hundred rows each, on average. Of
-    `n_init` starts, shaken ones of the first, the one that is best after 60 iterations goes on; None is 4 from
+    `n_init` starts, shaken ones of the first, the one that is best after 60 iterations goes on; None is 6 from
     principal axes, and 1 from any other start.
 
     A new row goes to the peak of p(cells | place) N(place | those of the fit), `posterior` is Laplace's Gaussian there
@@ -358,8 +358,7 @@ class GPLVM(LatentModel):
         notes = ["places are points without a prior; the posterior of a row is Laplace's"]
         if p.rung:
             notes.append(f"{LADDER[p.rung]:.0e} of the mean variance was added to the kernel's diagonal")
-        notes.append(f"intervals widened {p.widen:.2f} times, by cells held back" if len(p.seen)
-                     else "intervals are not calibrated: no cell was missing")
+        notes.append(widened(p.widen))
         digits = float(np.clip(-0.5 * np.log10(2.0 * max(fit.left, 1e-30) / max(len(p.X), 1)), 0.0, 15.0))
         return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
                            fit.left, 0.0, 1.0, digits, tuple(self._on_bound(fit.stats)), tuple(notes))

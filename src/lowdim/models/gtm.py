@@ -30,7 +30,7 @@ from lowdim.models.principal import LARGE
 from lowdim.models.shares import picked
 from lowdim.models.sheet import Nodes, Sheet, SheetSums, bent, heights, misfit, shares, solved, strength
 from lowdim.models.start import FLOOR, first_axes
-from lowdim.models.widen import EDGES, TURNS, Held, factor, less, off, turns, unframed
+from lowdim.models.widen import EDGES, TURNS, Held, factor, less, off, turns, unframed, widened
 
 __all__ = ["GTM", "NOISE_FLOOR", "PIECE", "LabelMap", "Nodes", "Sheet", "SheetSums", "shares", "solved", "strength"]
 
@@ -75,6 +75,7 @@ class GTM(LatentModel):
     """
 
     _objective_name: ClassVar[str] = "log posterior"
+    _widens: ClassVar[bool] = True
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": Rule(lambda v: v in (1, 2, 3), "1, 2 or 3"), "grid": COUNT,
         "basis": Rule(lambda v: COUNT.holds(v) or (isinstance(v, tuple) and len(v) == 2 and COUNT.holds(v[0])
@@ -146,8 +147,7 @@ class GTM(LatentModel):
         if seen.gaps:
             check_pairs(seen)
         start = self._start(seen)
-        widens = seen.gaps and "widen" in start._fields
-        fit = self._calibrated(start, seen, run) if widens else self._em(start, seen, run)
+        fit = self._calibrated(start, seen, run) if seen.gaps and self._widens else self._em(start, seen, run)
         if fit.params.psi <= fit.params.low * (1 + 1e-9):
             warn("LD470", floor=fit.params.psi)
         return seen.outward(fit, seen.gathered), seen.frame
@@ -224,7 +224,7 @@ class GTM(LatentModel):
 
     def _decode(self, params: Sheet, found: Any) -> Cells:
         """The nodes' cells mixed by their shares; a point decodes through the sheet itself."""
-        w = widening(params) ** 2
+        w = params.widen**2
         if isinstance(found, Posterior):
             mean = params.basis.at(found.mean) @ params.W
             return Cells(mean, np.zeros_like(mean), np.full_like(mean, w * params.psi))
@@ -236,7 +236,7 @@ class GTM(LatentModel):
 
     def _draw(self, params: Sheet, found: Any, rng: list[np.random.Generator]) -> Array:
         """A node, and noise; widened about the row's mean, but for rows of which nothing is known."""
-        (K, d), w = params.nodes.shape, widening(params)
+        (K, d), w = params.nodes.shape, params.widen
         own = picked(found.share, rng)
         normal = np.array([r.standard_normal(d) for r in rng]).reshape(len(rng), d)
         cells = params.nodes[own] + np.sqrt(params.psi) * normal
@@ -304,7 +304,7 @@ class GTM(LatentModel):
     def _attributes(self, params: Sheet, frame: Frame, fit: Fit) -> dict[str, Any]:
         noise = squared(np.array([params.psi]), float(frame.report[0]))
         return {"nodes_": frame.outward(params.nodes), "grid_": params.grid, "noise_variance_": float(noise[0]),
-                "weight_prior_": params.prior * params.low / NOISE_FLOOR, "calibration_": widening(params),
+                "weight_prior_": params.prior * params.low / NOISE_FLOOR, "calibration_": params.widen,
                 "alone_": fit.stats.alone / max(fit.stats.n, 1.0), "n_components_": params.grid.shape[1]}
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
@@ -314,9 +314,7 @@ class GTM(LatentModel):
         notes = [f"{alone:.0%} of the rows lie on one of the {len(p.grid)} nodes alone"]
         if len(p.grid) > fit.stats.n:
             notes.append(f"fewer rows ({fit.stats.n:g}) than nodes: those without lie where bells and prior put them")
-        if "widen" in p._fields:
-            notes.append(f"intervals widened {p.widen:.2f} times, by cells held back" if p.widen != 1.0
-                         else "intervals are not calibrated: no cell was missing, or the fit was stopped early")
+        notes.append(widened(p.widen))
         return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
                            fit.left, 0.0, 1.0, float(np.clip(reached, 0.0, 15.0)), held, tuple(notes))
 
@@ -332,9 +330,10 @@ class GTM(LatentModel):
         return Cost(passes, 8 * n * d * passes, peak + kept + wide, words, min(60, self.max_iter))
 
 
-def widening(params: Any) -> float:
-    """What standard deviations of cells are multiplied by; a relative of the sheet may leave that out."""
-    return float(params.widen) if "widen" in params._fields else 1.0
+class RoughSheet(GTM):
+    """A sheet that other models start from: nobody asks for its intervals, so it is fitted once."""
+
+    _widens = False
 
 
 def coded(labels: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:

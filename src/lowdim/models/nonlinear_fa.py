@@ -36,13 +36,13 @@ from lowdim.messages import LowdimWarning, error, warn
 from lowdim.models.base import LatentModel
 from lowdim.models.certificate import Certificate
 from lowdim.models.estimator import SEED_WORDS, Rule, is_seed, seed_of
-from lowdim.models.gtm import GTM
+from lowdim.models.gtm import RoughSheet
 from lowdim.models.limits import squared
 from lowdim.models.linear import COUNT, POSITIVE, TRUTH, check_pairs
 from lowdim.models.look import Look, look
 from lowdim.models.posterior import Cells, Posterior
 from lowdim.models.principal import LARGE
-from lowdim.models.widen import less, needed, turns
+from lowdim.models.widen import less, needed, turns, widened
 
 SHEET = {1: 40, 2: 15, 3: 7}  # nodes a side of the sheet it starts from
 WATCHED = 20  # steps over which the bound must gain `tol`
@@ -72,8 +72,8 @@ class NonlinearFactorAnalysis(LatentModel):
     same would be learnt by heart, and inflate it. `score_samples` is the bound of each row, a lower limit of its log
     density; `fresh_bound_` that of the table on points never used before. New rows find m and s by a search of
     their own; with `amortised=True` a second perceptron tells them from a row's cells (and which are missing), and is
-    learnt with the rest: faster for new rows, but with many gaps much the worse for rows not learnt from. Of tables with gaps a few seen cells are held back at first, to see how wide the intervals of
-    fills must be.
+    learnt with the rest: faster for new rows, but with many gaps much the worse for rows not learnt from. Of tables
+    with gaps a few seen cells are held back at first, to see how wide the intervals of fills must be.
 
     Reference: Honkela and Valpola, NIPS 17 (2005); Lappalainen and Honkela (2000); Lawrence seed 6.
 
@@ -143,7 +143,7 @@ class NonlinearFactorAnalysis(LatentModel):
     def _places(self, seen: Look, run: Run, watch: Monitor) -> tuple[Array, Array, int]:
         """Where a sheet puts the rows, and how surely, in units of their spread; and the passes that took."""
         q = int(self.n_components)
-        sheet = GTM(q, grid=SHEET[q], basis=6 if q < 3 else 4, tol=0.1, max_iter=min(200, int(self.max_iter)))
+        sheet = RoughSheet(q, grid=SHEET[q], basis=6 if q < 3 else 4, tol=0.1, max_iter=min(200, int(self.max_iter)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LowdimWarning)  # its own notes: the table's were given, the rest is a start
             halt = run._replace(callback=lambda step: watch.interrupted, verbose=0)
@@ -247,8 +247,7 @@ class NonlinearFactorAnalysis(LatentModel):
         return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
                            fit.left, 0.0, 1.0, float(np.clip(reached, 0.0, 15.0)), held,
                            (f"on fresh samples the bound is {fit.stats:.6g}",
-                            f"intervals widened {p.widen:.2f} times, by cells held back" if p.widen != 1.0
-                            else "intervals are not calibrated: no cell was missing, or the fit was stopped early"))
+                            widened(p.widen)))
 
     def _cost(self, n: int, d: int) -> Cost:
         q, H, points = int(self.n_components), int(self.hidden), 3 ** int(self.n_components)

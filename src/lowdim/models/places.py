@@ -160,12 +160,13 @@ def principal_places(Y: Array, mask: Mask | None, q: int) -> Array:
 
 def _bent(Y: Array, mask: Mask | None, q: int) -> tuple[Array, Array]:
     """Posterior means of a GTM, and its fills."""
-    from lowdim.models.gtm import GTM
+    from lowdim.models.gtm import RoughSheet
 
     table = Y if mask is None else np.where(mask, Y, np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LowdimWarning)  # a start need not be the best
-        model = GTM(q, grid=20 if q < GTM_MOST else 8, basis=6 if q < GTM_MOST else 4, max_iter=GTM_PASSES).fit(table)
+        side, bells = (20, 6) if q < GTM_MOST else (8, 4)
+        model = RoughSheet(q, grid=side, basis=bells, max_iter=GTM_PASSES).fit(table)
         return model.transform(table), model.impute(table)
 
 

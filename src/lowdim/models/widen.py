@@ -11,6 +11,7 @@ from lowdim.data.block import Array, Block, Mask
 from lowdim.data.source import Source
 from lowdim.data.views import Frame, Framed, View
 from lowdim.engine.merge import Sum
+from lowdim.messages import warn
 from lowdim.models.posterior import Cells
 
 HELD, HELD_MOST = 0.05, 0.15  # of the seen cells, held back to see how wide intervals must be (spec, algorithms)
@@ -32,6 +33,19 @@ def held_share(cells: float) -> float:
     return float(np.clip(HELD_CELLS / max(cells, 1.0), HELD, HELD_MOST))
 
 
+def widened(by: float) -> str:
+    """What a certificate says of it."""
+    return (f"intervals widened {by:.2f} times, by cells held back" if by != 1.0
+            else "intervals are not calibrated: no cell was missing, or the fit was stopped early")
+
+
+def limited(by: float) -> float:
+    """The factor within bounds; one at the upper bound is said."""
+    if by > WIDE:
+        warn("LD477", most=f"{WIDE:g}")
+    return float(np.clip(by, NARROW, WIDE))
+
+
 # in memory -------------------------------------------------------------------------------------------
 def hold_back(mask: Mask, seed: int) -> tuple[Mask, Mask]:
     """The seen cells without those held back, and these; none where a column would be left empty."""
@@ -42,7 +56,7 @@ def hold_back(mask: Mask, seed: int) -> tuple[Mask, Mask]:
 
 def needed(off: Array) -> float:
     """What standard deviations must be multiplied by, given how many of them held-back cells lie off."""
-    return float(np.clip(np.quantile(off, 0.9) / NORMAL_90, NARROW, WIDE)) if len(off) else 1.0
+    return limited(float(np.quantile(off, 0.9)) / NORMAL_90) if len(off) else 1.0
 
 
 # in a stream -------------------------------------------------------------------------------------------
@@ -146,4 +160,4 @@ def factor(counts: Array) -> float:
     if total == 0.0:
         return 1.0
     at = int(np.searchsorted(np.cumsum(counts), 0.9 * total * (1.0 - 1e-12)))
-    return float(np.clip(EDGES[min(at, len(EDGES) - 1)] * np.exp(-0.5 * STEP) / NORMAL_90, NARROW, WIDE))
+    return limited(np.inf if at == len(EDGES) else float(EDGES[at]) * np.exp(-0.5 * STEP) / NORMAL_90)
