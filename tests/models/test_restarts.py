@@ -37,7 +37,7 @@ def test_the_best_of_three_is_the_best_of_three_fits(name: str) -> None:
         each = [type(model)(**{**model.get_params(), "random_state": s}).fit(X).objective_ for s in seeds]
     assert found.seeds == seeds and found.objectives == tuple(each)
     assert found.model.objective_ == max(each)
-    assert len(set(each)) > 1 or name in ("mixture", "kmeans")  # these find the same answer from every start
+    assert len(set(each)) > 1 or name in ("gplvm", "mixture", "kmeans")  # these find the same answer from every start
     assert "best of 3 starts" in found.text() and f"{max(each):.6g}" in found.text()
 
 

@@ -15,6 +15,7 @@ from lowdim.messages import warn
 
 ROUNDING = 64 * np.finfo(float).eps  # relative noise of an objective summed over many rows
 STOPPED = ("interrupted", "stopped by the callback")  # by someone: nothing else should begin
+LIMIT = "the limit of passes was reached"
 HOPE = 10.0  # gains may turn out this many times larger than they promise before a fit is given up
 
 
@@ -106,7 +107,7 @@ class Monitor:
         elif not fell and value + HOPE * self.left(value) < self.beat:
             self.reason = "it will not do better"
         elif len(self.history) >= self.max_iter:
-            self.reason = "the limit of passes was reached"
+            self.reason = LIMIT
         if self.run.callback is not None and self.run.callback(step) and not self.reason:
             self.reason = "stopped by the callback"
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from lowdim.data.block import Array, Mask
 from lowdim.engine.fold import Run
-from lowdim.engine.monitor import Monitor
+from lowdim.engine.monitor import STOPPED, Monitor
 from lowdim.engine.recall import recalled
 from lowdim.math.gp import Kernel, factor
 from lowdim.math.optimise import climb
@@ -16,7 +16,6 @@ from lowdim.models.places import Problem, Surface
 RACE = 60  # iterations that show which start is best: on oil its end is 3 to 7 nats below the best of three climbs
 EVERY, PATIENCE = 5, 3  # iterations between looks at cells held back, and looks that may be no better
 ENOUGH = "cells held back are told no better"
-STOPS = ("interrupted", "stopped by the callback")
 
 
 class Reached(NamedTuple):
@@ -78,7 +77,7 @@ class Ascent:
         with self.monitor:
             peak = climb(self.surface, self.x, self._see, bounds=self.bounds, max_iter=steps, tol=tol)
         reason = ENOUGH if peak.reason == "stopped" else peak.reason
-        reason = self.monitor.reason if self.monitor.reason in STOPS else reason
+        reason = self.monitor.reason if self.monitor.reason in STOPPED else reason
         self.x = peak.x if self.held is None or reason != ENOUGH else self.held.x
         return Reached(self.x, peak.value, peak.left, reason, tuple(self.monitor.history), self.surface.rung_there)
 
@@ -90,7 +89,7 @@ class Ascent:
 
 def heard(monitor: Monitor, x: Array, value: float) -> bool:
     monitor.see(None, None, value, True)
-    return monitor.reason in STOPS
+    return monitor.reason in STOPPED
 
 
 def race(problem: Problem, starts: list[Array], run: Run, name: tuple[str, str], max_iter: int, tol: float,
@@ -107,7 +106,7 @@ def race(problem: Problem, starts: list[Array], run: Run, name: tuple[str, str],
         found = ascent.go(some, tol)
         if best is None or found.value > best[0].value:
             best = found, ascent
-        if found.reason in STOPS:
+        if found.reason in STOPPED:
             return best[0]._replace(reason=found.reason)
     assert best is not None
     found, ascent = best

@@ -12,7 +12,7 @@ from lowdim.data.views import Frame
 from lowdim.engine.drive import em
 from lowdim.engine.fold import Run
 from lowdim.engine.merge import Moments
-from lowdim.engine.monitor import Fit
+from lowdim.engine.monitor import LIMIT, Fit
 from lowdim.math import variational as vb
 from lowdim.math.gaussian import Sums, sums
 from lowdim.math.linalg import EPS, sign_rule
@@ -182,7 +182,7 @@ class BayesianPCA(LinearGaussian):
         passes = best.passes
         while not self._sure and best.converged and best.params.W.shape[1]:
             if passes >= self.max_iter:
-                best = best._replace(converged=False, reason="the limit of passes was reached")
+                best = best._replace(converged=False, reason=LIMIT)
                 break
             trial = em(self, best.params.first(best.params.W.shape[1] - 1), source, run, mix=False,
                        limit=self.max_iter - passes, beat=best.objective)

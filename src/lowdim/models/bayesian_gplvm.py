@@ -12,13 +12,13 @@ from lowdim.data.block import Array, Block, Mask
 from lowdim.data.source import Header, Source
 from lowdim.data.views import Frame, Framed
 from lowdim.engine.fold import Run, fold, one_blas_thread
-from lowdim.engine.monitor import Fit, Monitor
+from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost
 from lowdim.math.gp import LADDER, Decoder, Kernel
 from lowdim.math.optimise import Peak, climb
 from lowdim.math.psi import PIECE, Blurred
 from lowdim.messages import LowdimWarning, error, warn
-from lowdim.models.ascent import STOPS, heard
+from lowdim.models.ascent import heard
 from lowdim.models.certificate import Certificate
 from lowdim.models.estimator import SEED_WORDS, Rule, is_seed, seed_of
 from lowdim.models.evidence import KEEP, PSI, Evidence, Seen
@@ -146,14 +146,14 @@ class BayesianGPLVM(GPLVM):
         table, first, widen, passes = Seen(seen.source, seen.gaps, "all"), None, 1.0, 0
         if seen.gaps:
             first, widen, passes = self._widening(table, seen.columns.seen, run)
-        if first is not None and first.reason in STOPS:
+        if first is not None and first.reason in STOPPED:
             return first._replace(params=first.params._replace(widen=widen), passes=passes)
         best: Fit | None = None
         for i in range(self.n_init or 1):
             fit = self._rise(table, i, run)  # not from where a held-back one ended: 4 % worse fills of oil
             passes += fit.passes
             best = fit if best is None or fit.objective > best.objective else best
-            if fit.reason in STOPS:
+            if fit.reason in STOPPED:
                 best = best._replace(reason=fit.reason, converged=False)
                 break
         assert best is not None
@@ -171,7 +171,7 @@ class BayesianGPLVM(GPLVM):
             say = partial(self._cells_of, fit.params)
             counts += fold(partial(off, held, frames, say), under, run._replace(checkpoint=None)).value
             passes += fit.passes + 1
-            if fit.reason in STOPS:
+            if fit.reason in STOPPED:
                 break
         return fit, factor(counts), passes
 
@@ -215,9 +215,9 @@ class BayesianGPLVM(GPLVM):
                 held[0][-2:] = held[1][-2:] = x[-2:]
                 peak = go(x, bounds=held, max_iter=min(frozen, self.max_iter))
                 x = peak.x
-            if monitor.reason not in STOPS:
+            if monitor.reason not in STOPPED:
                 peak = go(x, bounds=(low, high), max_iter=self.max_iter)
-        reason = monitor.reason if monitor.reason in STOPS else peak.reason
+        reason = monitor.reason if monitor.reason in STOPPED else peak.reason
         params, bound = self._doubtful(surface, peak.x), _at_bounds(self.kernel, peak.x, low, high, len(start.w))
         return Fit(params, bound, peak.value, tuple(monitor.history), passes + surface.passes + 1,
                    reason == "converged", reason, "L-BFGS", peak.left)
@@ -236,9 +236,9 @@ class BayesianGPLVM(GPLVM):
                         0.0)
 
     # rows -----------------------------------------------------------------------------------------------
-    def _nearest(self, params: Any, D: Decoder, f: Callable[..., Any], y: Array, seen: Mask) -> Array:
+    def _nearest(self, params: Any, D: Decoder, P: Any, y: Array, seen: Mask) -> Array:
         some = params.X[:: -(-len(params.X) // TRIED)]  # a matrix of all rows by new rows would not be bounded
-        return super()._nearest(params._replace(X=some), D, f, y, seen)
+        return super()._nearest(params._replace(X=some), D, P, y, seen)
 
     # what it says ---------------------------------------------------------------------------------------
     def _attributes(self, params: Doubtful, frame: Frame, fit: Fit) -> dict[str, Any]:  # type: ignore[override]

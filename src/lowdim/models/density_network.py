@@ -14,7 +14,7 @@ from lowdim.data.views import Frame
 from lowdim.engine.drive import em
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.merge import Sum
-from lowdim.engine.monitor import Fit, Monitor
+from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost, walking
 from lowdim.math.basis import Basis, grid, spread_basis
 from lowdim.math.importance import spread
@@ -24,7 +24,7 @@ from lowdim.math.optimise import climb, minus
 from lowdim.messages import error
 from lowdim.models.certificate import Certificate
 from lowdim.models.estimator import SEED_WORDS, Rule, is_seed, seed_of
-from lowdim.models.gtm import GTM, NOISE_FLOOR, PIECE, STOPPED, SheetSums, strength
+from lowdim.models.gtm import GTM, NOISE_FLOOR, PIECE, SheetSums, strength
 from lowdim.models.linear import COUNT, POSITIVE
 from lowdim.models.look import Look
 from lowdim.models.net import (

@@ -11,7 +11,7 @@ from lowdim.data.block import Array, Block, Mask
 from lowdim.data.source import Header, Source
 from lowdim.data.views import Frame, gather
 from lowdim.engine.fold import Run, one_blas_thread
-from lowdim.engine.monitor import Fit
+from lowdim.engine.monitor import STOPPED, Fit
 from lowdim.engine.plan import Cost, plan
 from lowdim.math.gp import KINDS, LADDER, Decoder, Kernel, column_groups, decoder
 from lowdim.math.kernels import median_width
@@ -19,7 +19,7 @@ from lowdim.math.linalg import lower, sign_rule, svd
 from lowdim.math.neighbors import squared_distances
 from lowdim.math.optimise import climb_rows
 from lowdim.messages import error, warn
-from lowdim.models.ascent import ENOUGH, RACE, STOPS, race
+from lowdim.models.ascent import ENOUGH, RACE, race
 from lowdim.models.ascent import heard as heard  # the Bayesian one hears its climbs alike
 from lowdim.models.base import LatentModel
 from lowdim.models.certificate import Certificate
@@ -176,7 +176,7 @@ class GPLVM(LatentModel):
             return self._climb(Y, mask, mu, starts, run)
         fit = self._climb(np.where(less, Y, 0.0), less, mu, starts, run, held=(Y, held))
         widen = self._needed(fit.params, Y, less, held)
-        if fit.reason not in STOPS:  # the cells held back come in; where they ended the climb no place moves for them
+        if fit.reason not in STOPPED:  # the cells held back come in; where they ended the climb no place moves for them
             enough, passes = fit.reason == ENOUGH, fit.passes
             fit = self._climb(Y, mask, mu, [fit.stats[0]], run, most=1 if enough else int(self.max_iter))
             fit = fit._replace(passes=passes + fit.passes)

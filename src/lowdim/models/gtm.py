@@ -15,7 +15,7 @@ from lowdim.data.views import Frame
 from lowdim.engine.drive import em
 from lowdim.engine.fold import Run, fold, walk
 from lowdim.engine.merge import Sum
-from lowdim.engine.monitor import Fit
+from lowdim.engine.monitor import LIMIT, STOPPED, Fit
 from lowdim.engine.plan import Cost, walking
 from lowdim.math.basis import grid, magnification, spread_basis, stretch
 from lowdim.messages import error, warn
@@ -39,8 +39,6 @@ WIDTH = 1.0  # of a basis function, in spacings of the centres; 2 loses badly (s
 JITTER = 0.1  # of the weights' size, where a start is drawn
 ALONE = 0.95  # a row is held by a single node where that has this share of it
 PLAIN = 32  # passes before the first extrapolation
-OUT_OF_PASSES = "the limit of passes was reached"  # as a monitor says it
-STOPPED = ("interrupted", "stopped by the callback")
 NOISE_FLOOR = 1e-8  # of the mean variance: below it a node sits on a row
 
 
@@ -159,7 +157,7 @@ class GTM(LatentModel):
             return em(self, start, source, run, mix=False, may_fall=True, limit=limit)
         most = int(self.max_iter) if limit is None else limit
         first = em(self, start, source, run, mix=False, limit=min(PLAIN, most))
-        if first.reason != OUT_OF_PASSES or most <= PLAIN:
+        if first.reason != LIMIT or most <= PLAIN:
             return first
         fit = em(self, first.params, source, run, limit=most - PLAIN)
         return fit._replace(history=first.history + fit.history[1:], passes=first.passes + fit.passes)
