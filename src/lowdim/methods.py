@@ -91,7 +91,7 @@ def _seeded(q: int | None, k: int, seed: int) -> dict[str, Any]:
 
 
 def _sheet(q: int | None, k: int, seed: int) -> dict[str, Any]:
-    return {"n_components": q, "grid": 20}  # 20 x 20 nodes, from the principal axes
+    return {"n_components": q, **({"grid": 20} if q is None or q < 3 else {"grid": 8, "basis": 4})}  # from PCA's axes
 
 
 def _spectral(name: str, title: str, home: str, most_rows: int, **lacks: Any) -> Method:
@@ -110,7 +110,7 @@ METHODS = {m.name: m for m in (
     Method("ica", "ICA", "ICA", _seeded, no_gaps="no gaps", no_density="no density",
            no_uncertainty="no noise", axes=True),
     # bent sheets: decoded, they are no maps, so their places count
-    Method("gtm", "GTM", "GTM", _sheet, axes=True, most_axes=2),
+    Method("gtm", "GTM", "GTM", _sheet, axes=True, most_axes=3, usual=2),
     Method("density", "density network", "DensityNetwork", _seeded, axes=True, most_axes=3, usual=2,
            estimate="an estimate by a drawn sample"),
     Method("nlfa", "nonlinear factor analysis", "NonlinearFactorAnalysis", _seeded, axes=True, most_axes=3,

@@ -31,7 +31,7 @@ def test_intervals_hold_what_they_promise():
     e = np.abs(filled - X)[hidden]
     raw, wide = ((e <= 1.645 * sd[hidden] / by).mean() for by in (fit.calibration_, 1.0))
     assert raw < 0.88 < wide < 0.93 and fit.calibration_ > 1.0
-    assert f"intervals widened {fit.calibration_:.2f} times" in fit.certificate_.text()
+    assert f"intervals are {fit.calibration_:.2f} times as wide" in fit.certificate_.text()
     draws = fit.impute(Y, draws=12)[:, hidden]
     assert np.sqrt(draws.var(axis=0, ddof=1).mean() / (sd[hidden] ** 2).mean()) == pytest.approx(1.0, abs=0.05)
 

@@ -40,6 +40,7 @@ class _Part(NamedTuple):
     beta: float
     A: Array  # inverse
     C: Array
+    rung: int
 
 
 def collapsed(psi: Psi, p: Blurred, sums: PsiSums, rung: int = 0) -> Collapsed:
@@ -54,6 +55,8 @@ def collapsed(psi: Psi, p: Blurred, sums: PsiSums, rung: int = 0) -> Collapsed:
     for g in range(groups):
         columns = slice(0, d) if groups == 1 else slice(g, g + 1)
         part = _group(p.beta, K, made.logdet, Ki, sums, g, columns, ridge, made.rung)
+        if part.rung > made.rung:  # all with the jitter that one of them needs
+            return collapsed(psi, p, sums, part.rung)
         value, dK, dbeta = value + part.value, dK + part.K, dbeta + part.beta
         one[:, columns], two[:, g], C[:, columns], inverse[g] = part.one, each * part.two[i, j], part.C, Ki - part.A
     own = np.full(groups, -0.5 * p.beta * (d if groups == 1 else 1))
@@ -80,7 +83,7 @@ def _group(b: float, K: Array, logdet: float, Ki: Array, sums: PsiSums, g: int, 
     dK = 0.5 * d * (Ki - A - b * KP @ Ki) - 0.5 * b**2 * CC
     dbeta = 0.5 * d * (n / b - float((A * psi2).sum()) - own + over) + b * fit
     dbeta -= 0.5 * b**2 * float((CC * psi2).sum())
-    return _Part(value, b**2 * C, two, dK, dbeta, A, C)
+    return _Part(value, b**2 * C, two, dK, dbeta, A, C, made.rung)
 
 
 def whole_slope(psi: Psi, p: Blurred, found: Collapsed, rows: Slopes) -> Array:

@@ -27,6 +27,7 @@ class Reached(NamedTuple):
     reason: str
     history: tuple[float, ...]
     rung: int
+    heard: int  # iterations, those of other starts too
 
 
 class Held:
@@ -79,8 +80,8 @@ class Ascent:
         reason = ENOUGH if peak.reason == "stopped" else peak.reason
         reason = self.monitor.reason if self.monitor.reason in STOPPED else reason
         self.x = peak.x if self.held is None or reason != ENOUGH else self.held.x
-        return Reached(self.x, peak.value, peak.left, reason, tuple(self.monitor.history), self.surface.rung_there)
-
+        return Reached(self.x, peak.value, peak.left, reason, tuple(self.monitor.history), self.surface.rung_there,
+                       len(self.monitor.history))
 
     def _see(self, x: Array, value: float) -> bool:
         stop = heard(self.monitor, x, value)
@@ -100,14 +101,19 @@ def race(problem: Problem, starts: list[Array], run: Run, name: tuple[str, str],
     """
     some = max_iter if len(starts) == 1 else min(RACE, max_iter)
     best: tuple[Reached, Ascent] | None = None
+    others = 0
     for i, start in enumerate(starts):
         watch = None if held is None else Held(*held)
         ascent = Ascent(problem, start, run, (name[0], f"{name[1]} {i}"), max_iter, watch)
         found = ascent.go(some, tol)
+        others += found.heard
         if best is None or found.value > best[0].value:
             best = found, ascent
         if found.reason in STOPPED:
-            return best[0]._replace(reason=found.reason)
+            return best[0]._replace(reason=found.reason, heard=others)
     assert best is not None
     found, ascent = best
-    return found if found.reason in ("converged", ENOUGH) or some == max_iter else ascent.go(max_iter - some, tol)
+    others -= found.heard
+    ended = found.reason in ("converged", ENOUGH) or some == max_iter
+    found = found if ended else ascent.go(max_iter - some, tol)
+    return found._replace(heard=others + found.heard)

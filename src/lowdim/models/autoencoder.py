@@ -142,7 +142,7 @@ class Autoencoder(LatentModel):
         x, _ = gather(source)
         task = _task(seen, x)
         counts = task.w > 0.0
-        fit = self._trained(seen, task.rows(counts), _held(x[counts], seed_of(self.random_state)), run)
+        fit = self._trained(seen, task.rows(counts), _held(x[counts]), run)
         return fit._replace(passes=fit.passes + seen.passes + 1), seen.frame
 
     def _trained(self, seen: Look, task: Task, held: Mask, run: Run) -> Fit:
@@ -167,7 +167,9 @@ class Autoencoder(LatentModel):
         psi = float(np.exp(np.clip(fit.params[-1], -RANGE, RANGE))) if self.variational else 0.0
         params = Coder(seen.columns.mean, encoder, decoder, np.sqrt(seen.columns.variance), size, psi)
         calm = progress.reason in ("converged", EARLY)
-        return fit._replace(params=params, stats=int(held.sum()), converged=calm, reason=progress.reason, left=0.0)
+        move = float(seen.frame.log_stretch(None)) - d * float(np.log(size)) if self.variational else 0.0  # a row's
+        return fit._replace(params=params, stats=int(held.sum()), converged=calm, reason=progress.reason, left=0.0,
+                            objective=fit.objective + move, history=tuple(v + move for v in fit.history))
 
     def _worth(self, coder: tuple[Layers, Layers], task: Task, v: Array) -> float:
         """The share of variance explained; of the variational form the bound a row, with one fixed draw of noise."""
@@ -331,9 +333,9 @@ def _task(seen: Look, x: Array) -> Task:
     return Task(S, c, np.ones(len(S)) if w is None else np.asarray(w, dtype=np.float64))
 
 
-def _held(x: Array, seed: int) -> Mask:
-    """About a tenth of the rows by a hash of their cells: neither order, copies nor weights change who they are."""
-    drawn_keys = np.random.default_rng([seed, 83]).integers(2**63, size=x.shape[1], dtype=np.uint64)
+def _held(x: Array) -> Mask:
+    """About a tenth of the rows by a hash of their cells: not order, copies, weights or seeds change them."""
+    drawn_keys = np.random.default_rng(83).integers(2**63, size=x.shape[1], dtype=np.uint64)
     keys = drawn_keys * np.uint64(2) + np.uint64(1)
     h = ((x + 0.0).view(np.uint64) * keys).sum(axis=1, dtype=np.uint64)
     found = np.asarray((mixed(h) >> np.uint64(40)) % np.uint64(HELD) == 0)

@@ -107,8 +107,6 @@ class BayesianGPLVM(GPLVM):
         "sample_then_fit": "its free parameters grow with the rows",
         "row_order_does_not_matter": "inducing points start at rows drawn by their number",
         "any_tile": "a line search follows the last digits of a bound that cancels many"}
-    init: Any = "pca"
-    back_constraints = False
 
     def __init__(self, n_components: int = 10, *, kernel: str = "rbf", n_inducing: int = 50, tol: float = 0.05,
                  max_iter: int = 1000, random_state: Any = None, n_init: int = 1) -> None:
@@ -202,13 +200,14 @@ class BayesianGPLVM(GPLVM):
 
     def _rise(self, table: Seen, i: int, run: Run) -> Fit:
         """Raise the bound from start i, at first with signal and noise as they are."""
-        quiet = run._replace(checkpoint=None, callback=None, verbose=0)
-        scores, passes = _principal(table, int(self.n_components), quiet)
-        start, tol = self._first(table, i, scores), self.tol * len(scores) / 100
-        surface = Evidence(self.kernel, start, table._replace(name=f"{table.name}, start {i}"), run)
-        low, high = _bounds(start, self.kernel)
-        x, frozen = np.clip(start.pack(), low, high), FROZEN if self.kernel == "rbf" else 0
+        frozen = FROZEN if self.kernel == "rbf" else 0
         with Monitor(run, type(self).__name__, -1.0, self.max_iter + frozen) as monitor:
+            quiet = run._replace(checkpoint=None, callback=lambda step: monitor.interrupted, verbose=0)
+            scores, passes = _principal(table, int(self.n_components), quiet)
+            start, tol = self._first(table, i, scores), self.tol * len(scores) / 100
+            surface = Evidence(self.kernel, start, table._replace(name=f"{table.name}, start {i}"), run)
+            low, high = _bounds(start, self.kernel)
+            x = np.clip(start.pack(), low, high)
             go: Callable[..., Peak] = partial(climb, surface, see=partial(heard, monitor), tol=tol)
             if frozen:
                 held = low.copy(), high.copy()

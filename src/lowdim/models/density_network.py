@@ -1,7 +1,6 @@
 """Density networks: one sample of latent points for all rows, bent through the table by a network."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
@@ -139,7 +138,8 @@ class DensityNetwork(GTM):
             layers, f = params.layers, fitted(params.layers, params, stats)._replace(W=params.W, Y=params.nodes)
         left = stats.xx - 2.0 * float((f.Y * stats.RX).sum()) + float((stats.G * f.Y**2).sum())
         psi = max(left / max(stats.cells, 1.0), params.low)
-        prior = params.prior if self.weight_prior != "auto" else strength(f.A / psi, f.W, params.prior)
+        v, auto = params.low / NOISE_FLOOR, self.weight_prior == "auto"  # in units of the table, as the sheet's
+        prior = strength(f.A * (v / psi), f.W / np.sqrt(v), params.prior * v) / v if auto else params.prior
         return params._replace(layers=layers, W=f.W, psi=psi, prior=prior)
 
     def _pack(self, params: Any) -> Array:
@@ -266,12 +266,9 @@ class DensityNetwork(GTM):
         i, j = lower(L)
         return Posterior(np.zeros((n, L)), np.tile(np.where(i == j, 1.0, 0.0), (n, 1)), np.zeros(n))
 
-    def _nodes(self, f: Callable[[Array], Array], X: Any, run: Run | None) -> Array:
+    def _shared(self, params: Any) -> Any:
         """Nodes are the shared sample's, whatever draws rows have of their own."""
-        check_is_fitted(self)
-        p, frame = self.params_._replace(draws=self.params_.draws[:0]), self.frame_
-        found: Array = self._each(lambda b: f(self._posterior(p, frame.inward(b)).share), X, run=run)
-        return found
+        return params._replace(draws=params.draws[:0])
 
     def score_error(self, X: Any, *, run: Run | None = None) -> Array:
         """Standard error of each row's log density, where it is estimated by draws of the row's own; else zeros."""
@@ -308,7 +305,7 @@ class DensityNetwork(GTM):
         total = float(seen.columns.variance.sum())
         low = max(NOISE_FLOOR * total / d, FLOOR * np.finfo(float).tiny ** 0.25)
         psi = max((total - float(values.sum())) / max(d - L, 1), 1e-1 * total / d, low)
-        prior = 0.1 if self.weight_prior == "auto" else float(self.weight_prior)
+        prior = (0.1 if self.weight_prior == "auto" else float(self.weight_prior)) * NOISE_FLOOR / low
         own = spread(K, L + 1, np.random.default_rng([seed_of(self.random_state), 87]))
         own = own if _named(self.n_samples, "importance") else own[:0]
         return Net(nodes, layers, basis.centres, basis.width, W, psi, prior, low, self._unit, own)

@@ -11,7 +11,7 @@ from lowdim.data.block import Array, Block, Mask
 from lowdim.data.source import Header, Source
 from lowdim.data.views import Frame, gather
 from lowdim.engine.fold import Run, one_blas_thread
-from lowdim.engine.monitor import STOPPED, Fit
+from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost, plan
 from lowdim.math.gp import KINDS, LADDER, Decoder, Kernel, column_groups, decoder
 from lowdim.math.kernels import median_width
@@ -20,7 +20,6 @@ from lowdim.math.neighbors import squared_distances
 from lowdim.math.optimise import climb_rows
 from lowdim.messages import error, warn
 from lowdim.models.ascent import ENOUGH, RACE, race
-from lowdim.models.ascent import heard as heard  # the Bayesian one hears its climbs alike
 from lowdim.models.base import LatentModel
 from lowdim.models.certificate import Certificate
 from lowdim.models.estimator import SEED_WORDS, Absent, Rule, is_seed, seed_of
@@ -144,6 +143,8 @@ class GPLVM(LatentModel):
         if source.weight is not None:
             raise error("LD283", model=type(self).__name__)
         check_q(int(self.n_components), source.d)
+        if self.n_components > source.n:
+            raise error("LD200", asked=self.n_components, most=source.n, why=f"the table has {source.n} rows")
         wide = source.d > source.n or min(source.n, source.d) > LARGE
         seen = look(source, run, standardize=False, wide=wide)
         if seen.gaps:
@@ -152,8 +153,12 @@ class GPLVM(LatentModel):
         mu = x.sum(axis=0) / (len(x) if mask is None else mask.sum(axis=0))  # the same bits whatever the tiles
         Y = x - mu if mask is None else np.where(mask, x - mu, 0.0)
         with one_blas_thread():
-            first = places(self.init, Y, mask, int(self.n_components))
+            with Monitor(run, type(self).__name__, -1.0, 1) as watch:  # Ctrl-C ends the start, and then the climb
+                halt = Run(run.engine, run.memory, callback=lambda step: watch.interrupted)
+                first = places(self.init, Y, mask, int(self.n_components), halt)
+            run = run._replace(callback=lambda step: True) if watch.interrupted else run
             fit = self._search(Y, mask, mu, first, run)
+            fit = fit._replace(reason="interrupted", converged=False) if watch.interrupted else fit
         self._say(fit.params, fit.stats)
         return seen.outward(fit, 1), seen.frame
 
@@ -214,7 +219,7 @@ class GPLVM(LatentModel):
                    held)
         params = self._settled(problem, top.x, Y, mask, mu, top.rung, gamma)
         vector = np.append(problem.places(top.x).ravel(), problem.split(top.x)[1])
-        return Fit(params, (vector, problem), top.value, top.history, len(top.history), top.reason == "converged",
+        return Fit(params, (vector, problem), top.value, top.history, top.heard, top.reason == "converged",
                    top.reason, "L-BFGS", top.left)
 
     def _settled(self, problem: Problem, vector: Array, Y: Array, mask: Mask | None, mu: Array, rung: int,
@@ -243,7 +248,7 @@ class GPLVM(LatentModel):
         X = np.zeros((n, q))
         X[:, : len(values)] = U[:, :q] * np.sqrt(np.maximum(values[:q] - noise, 0.0))
         problem = Problem(column_groups(Y, None), "linear", (n, q), None, size, floor)
-        vector = np.append(X.ravel(), [0.0, np.log(noise)])
+        vector = np.append(X.ravel() / np.sqrt(size), [np.log(size), np.log(noise)])
         surface = Surface(problem)
         value = surface(vector)[0]
         params = self._settled(problem, vector, Y, None, mu, surface.rung, 0.0)
@@ -316,7 +321,9 @@ class GPLVM(LatentModel):
         root = np.linalg.cholesky(found.cov)
         Z = found.mean + (root @ normal[:, :q, None])[:, :, 0]
         cells = self._decode(params, Posterior(Z, np.zeros_like(found.packed), found.log_density))
-        return cells.mean + np.sqrt(cells.var + cells.noise) * normal[:, q:]
+        i, j = lower(q)  # a row of which nothing is known is a draw of the model: nothing to widen
+        own = np.where((found.packed == params.spread[i, j]).all(axis=1), 1.0 / params.widen, 1.0)[:, None]
+        return np.asarray(cells.mean + own * np.sqrt(cells.var + cells.noise) * normal[:, q:])
 
     def _redraw(self, params: Places, rng: np.random.Generator) -> Places:
         return params  # the functions are integrated out already

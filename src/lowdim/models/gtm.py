@@ -78,7 +78,8 @@ class GTM(LatentModel):
         "n_components": Rule(lambda v: v in (1, 2, 3), "1, 2 or 3"), "grid": COUNT,
         "basis": Rule(lambda v: COUNT.holds(v) or (isinstance(v, tuple) and len(v) == 2 and COUNT.holds(v[0])
                                                    and POSITIVE.holds(v[1])), "bells a side, or (bells, width)"),
-        "weight_prior": Rule(lambda v: v == "auto" or (not isinstance(v, str) and v >= 0), "a number >= 0, or 'auto'"),
+        "weight_prior": Rule(lambda v: v == "auto" or (not isinstance(v, str) and 0 <= v < np.inf),
+                             "a number >= 0, or 'auto'"),
         "standardize": TRUTH, "tol": POSITIVE, "max_iter": COUNT, "random_state": Rule(is_seed, SEED_WORDS)}
     _laws_broken: ClassVar[dict[str, str]] = {
         "score_is_objective": "the objective also has the weights' prior",
@@ -264,7 +265,7 @@ class GTM(LatentModel):
 
     def label_map(self, X: Any, labels: Any, *, run: Run | None = None) -> LabelMap:
         """Labels of rows (None = not known) spread over the nodes by their shares of these rows."""
-        source, p, frame = self._source(X), self.params_, self.frame_
+        source, p, frame = self._source(X), self._shared(self.params_), self.frame_
         names, which = coded(labels)
         if len(which) != source.n or not len(names):
             raise error("LD296", what="labels", got=len(which) if len(names) else 0, want=source.n)
@@ -276,10 +277,14 @@ class GTM(LatentModel):
         share = found / np.where(rows > 0, rows, 1.0)[:, None]
         return LabelMap(names, share, rows, names[share.argmax(axis=1)])
 
+    def _shared(self, params: Any) -> Any:
+        """Parameters by which a row's posterior is over the nodes."""
+        return params
+
     def _nodes(self, f: Callable[[Array], Array], X: Any, run: Run | None) -> Array:
         """A function of the nodes' shares in each row."""
         check_is_fitted(self)
-        p, frame = self.params_, self.frame_
+        p, frame = self._shared(self.params_), self.frame_
         found: Array = self._each(lambda b: f(self._posterior(p, frame.inward(b)).share), X, run=run)
         return found
 
@@ -293,7 +298,10 @@ class GTM(LatentModel):
 
     def _points(self, Z: Any) -> Array:
         check_is_fitted(self)
-        return self.params_.grid if Z is None else np.atleast_2d(np.asarray(Z, dtype=np.float64))
+        Z = self.params_.grid if Z is None else np.atleast_2d(np.asarray(Z, dtype=np.float64))
+        if Z.shape[1] != self.params_.grid.shape[1]:
+            raise error("LD220", got=Z.shape[1], want=self.params_.grid.shape[1], model=type(self).__name__, missing="")
+        return np.asarray(Z)
 
     def _reported(self) -> Array:
         return np.asarray(self.params_.W * self.frame_.report)

@@ -12,7 +12,7 @@ from lowdim.data.source import Header, Source
 from lowdim.data.views import Frame, gather
 from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.engine.merge import Sum
-from lowdim.engine.monitor import Fit, Monitor
+from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost
 from lowdim.engine.recall import recalled
 from lowdim.math.curved import (
@@ -87,7 +87,7 @@ class NonlinearFactorAnalysis(LatentModel):
     _objective_name: ClassVar[str] = "evidence bound"
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": Rule(lambda v: v in (1, 2, 3), "1, 2 or 3"), "hidden": COUNT,
-        "weight_prior": Rule(lambda v: not isinstance(v, str) and v >= 0, "a number >= 0"),
+        "weight_prior": Rule(lambda v: not isinstance(v, str) and 0 <= v < np.inf, "a number >= 0"),
         "amortised": TRUTH, "standardize": TRUTH,
         "tol": POSITIVE, "max_iter": COUNT, "random_state": Rule(is_seed, SEED_WORDS)}
     _laws_broken: ClassVar[dict[str, str]] = {
@@ -174,7 +174,7 @@ class NonlinearFactorAnalysis(LatentModel):
 
         def heard(v: Array, value: float) -> bool:
             watch.see(v.copy(), None, value, True)
-            return watch.reason in ("interrupted", "stopped by the callback")
+            return watch.reason in STOPPED
 
         peak = self._climb("bound", problem, v, run, heard)
         reason = watch.reason if peak.reason == "stopped" else peak.reason
@@ -221,7 +221,11 @@ class NonlinearFactorAnalysis(LatentModel):
         q, d = found.mean.shape[1], len(params.mean)
         normal = np.array([r.standard_normal(q + d) for r in rng]).reshape(len(rng), q + d)
         Y = output(params.layers, found.mean + found.std * normal[:, :q])
-        return (Y + np.sqrt(params.psi) * normal[:, q:]) * params.size + params.mean
+        drawn_cells = (Y + np.sqrt(params.psi) * normal[:, q:]) * params.size + params.mean
+        if params.widen == 1.0:
+            return drawn_cells
+        mean, known = _decoded(params, found).mean, ((found.std != 1.0) | (found.mean != 0.0)).any(axis=1)
+        return np.where(known[:, None], mean + params.widen * (drawn_cells - mean), drawn_cells)
 
     def _redraw(self, params: Curved, rng: np.random.Generator) -> Curved:
         return params

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.data.block import Array, Mask
+from lowdim.engine.fold import Run
 from lowdim.math.gp import Columns, Kernel, likelihood
 from lowdim.math.linalg import EPS, sign_rule, svd
 from lowdim.messages import LowdimWarning, error
@@ -125,7 +126,7 @@ class Start(NamedTuple):
     how: str
 
 
-def places(init: Any, Y: Array, mask: Mask | None, q: int) -> Start:
+def places(init: Any, Y: Array, mask: Mask | None, q: int, run: Run) -> Start:
     """First places of the rows of a centred table, gaps as zeros."""
     if not isinstance(init, str):
         X = np.array(init, dtype=np.float64)
@@ -135,16 +136,16 @@ def places(init: Any, Y: Array, mask: Mask | None, q: int) -> Start:
     if init == "auto":
         init = "pca" if mask is None or q > GTM_MOST else "gtm"
     if init == "pca" or (init == "gtm" and q > GTM_MOST):
-        return Start(_unit(principal_places(Y, mask, q)), "pca")
+        return Start(_unit(principal_places(Y, mask, q, run)), "pca")
     if init == "gtm":
-        return Start(_unit(_bent(Y, mask, q)[0]), "gtm")
+        return Start(_unit(_bent(Y, mask, q, run)[0]), "gtm")
     from lowdim.models.isomap import Isomap
 
-    whole = Y if mask is None else _bent(Y, mask, min(q, GTM_MOST))[1]
+    whole = Y if mask is None else _bent(Y, mask, min(q, GTM_MOST), run)[1]
     return Start(_unit(Isomap(q).fit_transform(whole)), "isomap")
 
 
-def principal_places(Y: Array, mask: Mask | None, q: int) -> Array:
+def principal_places(Y: Array, mask: Mask | None, q: int, run: Run) -> Array:
     """Principal scores; of a table with gaps the posterior means of probabilistic PCA."""
     if mask is None:
         U, s, Vt = svd(Y)
@@ -155,10 +156,11 @@ def principal_places(Y: Array, mask: Mask | None, q: int) -> Array:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LowdimWarning)
-        return ProbabilisticPCA(q).fit_transform(np.where(mask, Y, np.nan))
+        table = np.where(mask, Y, np.nan)
+        return np.asarray(ProbabilisticPCA(q).fit(table, run=run).transform(table))
 
 
-def _bent(Y: Array, mask: Mask | None, q: int) -> tuple[Array, Array]:
+def _bent(Y: Array, mask: Mask | None, q: int, run: Run) -> tuple[Array, Array]:
     """Posterior means of a GTM, and its fills."""
     from lowdim.models.gtm import RoughSheet
 
@@ -166,7 +168,7 @@ def _bent(Y: Array, mask: Mask | None, q: int) -> tuple[Array, Array]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LowdimWarning)  # a start need not be the best
         side, bells = (20, 6) if q < GTM_MOST else (8, 4)
-        model = RoughSheet(q, grid=side, basis=bells, max_iter=GTM_PASSES).fit(table)
+        model = RoughSheet(q, grid=side, basis=bells, max_iter=GTM_PASSES).fit(table, run=run)
         return model.transform(table), model.impute(table)
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,7 +48,7 @@ def best_of(model: Any, X: Any, starts: int = 10, *, run: Run | None = None, **w
     if isinstance(starts, bool) or not isinstance(starts, int) or starts < 1:
         raise error("LD210", option="starts", value=starts, allowed="a whole number >= 1")
     run, own = run or Run(), options["random_state"]
-    first = own if isinstance(own, int) else 0
+    first = int(own) if isinstance(own, Integral) else 0
     best: tuple[Any, list[warnings.WarningMessage]] | None = None
     objectives: list[float] = []
     for i in range(starts):

@@ -35,8 +35,8 @@ def held_share(cells: float) -> float:
 
 def widened(by: float) -> str:
     """What a certificate says of it."""
-    return (f"intervals widened {by:.2f} times, by cells held back" if by != 1.0
-            else "intervals are not calibrated: no cell was missing, or the fit was stopped early")
+    return (f"intervals are {by:.2f} times as wide as the model believes, by cells held back" if by != 1.0
+            else "intervals are not calibrated: no cell was missing, too few were seen, or the fit was stopped early")
 
 
 def limited(by: float) -> float:

@@ -41,7 +41,8 @@ def bottleneck(X: Any, widths: Sequence[int] | None = None, *, model: Any = None
         raise error("LD163", f"{int(np.isnan(X).sum())} gaps", job="The plot 'bottleneck'",
                     why="the first layer of an autoencoder needs every cell", fix="fill the gaps first")
     most = min(X.shape[1], len(X) - len(X) // EVERY - 1)
-    tried = np.array(list(range(1, min(WIDTHS, X.shape[1] - 1) + 1)) if widths is None else list(widths), dtype=int)
+    usual = range(1, min(WIDTHS, X.shape[1] - 1, most) + 1)
+    tried = np.array(list(usual if widths is None else widths), dtype=int)
     if not len(tried) or tried.min() < 1 or tried.max() > most:
         raise error("LD210", option="widths", value=widths, allowed=f"whole numbers from 1 to {most}")
     asked = Autoencoder() if model is None else model

@@ -92,9 +92,11 @@ def latent_variance(model: Any, X: Any = None, *, axes: tuple[int, int] = (0, 1)
         data, told = _line(figure, model, Z, size)
     else:
         data, told = _plane(figure, model, Z, check_axes(axes, Z.shape[1]), size, heads, (kinds, gap), join)
-    title, sentence = _words(model, Z, size, join, told)
+    flat = Z.shape[1] > 1
+    title, sentence = _words(model, Z, size, join and flat, told)
     headline(figure, title)
-    return Plot("latent_variance", figure, title=title, sentence=sentence + kinds.words, data={"row": Z, **data})
+    words = kinds.words if flat else ""
+    return Plot("latent_variance", figure, title=title, sentence=sentence + words, data={"row": Z, **data})
 
 
 def _ordered(color: Any, join: bool, n: int) -> Any:
@@ -218,9 +220,10 @@ def comes_back(Z: Array) -> tuple[int, float]:
 
 def _words(model: Any, Z: Array, size: Array, join: bool, told: str) -> tuple[str, str]:
     at_rows = float(np.median(doubt(model, Z, size)))
-    title = f"Where it is light the map knows what it says: sd {number(at_rows)} at the {count(len(Z), 'row')}"
+    where, far = ("it is light", "dark places") if Z.shape[1] > 1 else ("the curve is low", "places where it is high")
+    title = f"Where {where} the map knows what it says: sd {number(at_rows)} at the {count(len(Z), 'row')}"
     text = (f"A new cell at a row's place has a standard deviation of {number(at_rows)} of what its column varies "
-            "(median); dark places have no rows near, and nothing is known there.")
+            f"(median); {far} have no rows near, and nothing is known there.")
     if Z.shape[1] > 2:
         text += f" The other {count(Z.shape[1] - 2, 'axis', 'axes')} of the map stay in the middle of the rows."
     if told:

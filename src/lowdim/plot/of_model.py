@@ -66,8 +66,9 @@ def _relevance(shown: Shown, **how: Any) -> Plot:
     if "relevance_" not in found:
         raise _lacks("relevance", shown, "it switches no axes off", "a Bayesian model: -m bpca or -m bgplvm")
     values, kept = np.asarray(found["relevance_"]), found["kept_"]
-    if np.ndim(kept) == 0:  # how many of the first; such a relevance is 1 over a squared length scale
-        return relevance(values, np.arange(len(values)) < int(kept), **{"name": "1/ℓ²", **how})
+    if np.ndim(kept) == 0:  # how many of the first
+        unit = {} if shown.model.kernel == "linear" else {"name": "1/ℓ²"}  # 1 over a squared scale, or a variance
+        return relevance(values, np.arange(len(values)) < int(kept), **{**unit, **how})
     return relevance(values, kept, **how)
 
 

@@ -45,7 +45,8 @@ def lattice(model: Any, name: str) -> Lattice:
         raise error("LD494", name=name, model=f"this {type(model).__name__}", why=why,
                     fix="a GTM or a density network with one or two axes:  lowdim fit FILE -m gtm --dims 2")
     sides = tuple(np.unique(grid[:, k]) for k in range(grid.shape[1]))
-    if int(np.prod([len(side) for side in sides])) == len(grid):
+    even = all(np.allclose(np.diff(side), np.ptp(side) / max(len(side) - 1, 1)) for side in sides)
+    if even and int(np.prod([len(side) for side in sides])) == len(grid):
         return Lattice(sides, True)
     return Lattice((np.linspace(-REACH, REACH, SIDE),) * grid.shape[1], False)
 
@@ -66,6 +67,9 @@ class Plane(NamedTuple):
 def plane(X: Array, columns: tuple[int, int] | None, names: Sequence[str], unit: Array) -> Plane:
     """The plane of two columns in their own units, or that of the first principal axes of a complete table."""
     d = X.shape[1]
+    if d < 2:
+        raise error("LD494", name="gtm_sheet", model="a table of one column", why="a sheet is seen in a plane",
+                    fix="a table of two columns or more")
     centred = X - X.mean(axis=0)
     total = float((centred**2).sum()) or 1.0
     if columns is None and d == 2:

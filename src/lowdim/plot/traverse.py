@@ -89,7 +89,7 @@ def _words(walk: Walk, axis: int, j: int, names: Sequence[str], pictures: bool) 
 
 def walk_axis(model: Any, axis: int, along: Array, X: Any = None) -> Walk:
     """Positions along an axis, the cells they decode to, and the half-width of their band."""
-    if isinstance(model, LatentModel) and ("noise_variance_" in vars(model) or X is None):
+    if isinstance(model, LatentModel) and ("noise_variance_" in vars(model) or "noise_variances_" in vars(model)):
         return _by_prior(model, axis, along)
     if X is None or not callable(getattr(model, "inverse_transform", None)):
         why = "it has no decoder" if X is not None else "it has no noise, so rows must say how far its axes reach"
