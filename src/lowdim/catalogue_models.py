@@ -268,7 +268,7 @@ MODELS: dict[str, Entry] = {
                    "fewer nodes (grid, n_samples), or a larger weight_prior"),
     "LD471": Entry(ModelWarning, "The kernel's {name} ran to its bound",
                    "the table says only that it is larger (or smaller): rows that are equal, or a straight-line table",
-                   "kernel='linear' for a straight line; leave out copies; GPLVM(kernel='rbf+white(1e-3)') for little noise"),
+                   "kernel='linear' for a straight line, leave out copies, or GPLVM(kernel='rbf+white(1e-3)')"),
     "LD472": Entry(ModelWarning, "{jitter:.0e} of the mean variance was added to the kernel's diagonal",
                    "without it the matrix could not be factorised: rows that are equal, or almost no noise",
                    "leave out rows that are copies; the fit is otherwise sound"),
