@@ -122,7 +122,7 @@ METHODS = {m.name: m for m in (
            needs="kept_", estimate="Laplace's estimate, too high for rows of the fit",
            slow="each of several hundred steps goes through all pairs of its inducing points for every row"),
     Method("autoencoder", "autoencoder", "Autoencoder", _seeded, no_gaps="no gaps", no_density="no density",
-           no_uncertainty="no noise", axes=True),
+           no_uncertainty="no noise", axes=True, usual=2),
     _spectral("mds", "classical MDS", "ClassicalMDS", 1000),
     _spectral("kpca", "kernel PCA", "KernelPCA", 1000, options=_seeded, no_decoder=""),  # by pre-images
     _spectral("isomap", "Isomap", "Isomap", 1000),

@@ -38,6 +38,7 @@ def test_minibatches_on_oil():
     assert parts[1] >= 0.95 * whole[1] and parts[0] <= 35
 
 
+@pytest.mark.filterwarnings("ignore:LD201")
 def test_a_bottleneck_of_two_holds_more_than_a_plane():
     X, _ = oil(need("oil_flow"))
     fit, plane = Autoencoder(2, hidden=(20,), max_iter=600).fit(X), PCA(2).fit(X)

@@ -25,14 +25,14 @@ from lowdim.models.certificate import Certificate
 from lowdim.models.estimator import SEED_WORDS, Absent, Rule, is_seed, seed_of
 from lowdim.models.limits import squared
 from lowdim.models.linear import COUNT, POSITIVE, TRUTH
-from lowdim.models.look import Look, look
+from lowdim.models.look import Look, look, warn_spread
 from lowdim.models.posterior import Cells, Posterior
 from lowdim.models.principal import LARGE, Spectrum, principal
 from lowdim.models.widen import mixed
 
 PIECE = 2048  # rows through the network at a time: what their layers say stays near the cache
 HELD = 10  # one row in so many is held out,
-FEW = 10  # unless fewer than these would be: then the training rows themselves are watched
+FEW = 5  # unless fewer than these would be: then the training rows themselves are watched
 PATIENCE = {"L-BFGS": 50, "Adam": 20}  # steps or epochs without a better value on the held-out rows
 BATCH = 32  # of the variational form: its noise is drawn anew, frozen noise would inflate the bound (spec, algorithms)
 SETTLED = 1e-10  # of the variance: a step of L-BFGS that gains less is the last
@@ -81,9 +81,10 @@ class Autoencoder(LatentModel):
     error of the cells, like PCA in the table's units (`standardize=True`: in units of each column's spread).
     Without hidden layers the answer is PCA's, and solved as such. Otherwise L-BFGS on all rows, or Adam on
     minibatches of `batch_size`; a tenth of the rows (by a hash of their cells, so equal rows stay together) is held
-    out, and the weights that do best on it are kept. `variational=True`: z ~ N(0, I), f gives mean and variance,
-    and the evidence bound is maximised; such a model can `sample`, and its `score_samples` is the bound of each row, a
-    lower limit of its log density (by 16 draws, the same for every row). Tables with gaps are refused.
+    out if that is five or more, and the weights that do best on it are kept. `variational=True`: z ~ N(0, I), f gives
+    mean and variance, and the evidence bound is maximised; such a model can `sample`, and its `score_samples` is the
+    bound of each row, a lower limit of its log density (by 16 draws, the same for every row). Tables with gaps are
+    refused.
 
     Reference: Kipf seed on autoencoders; Baldi and Hornik (1989) for the linear case; Kingma and Welling (2014).
 
@@ -133,6 +134,8 @@ class Autoencoder(LatentModel):
         if seen.gaps:
             raise error("LD163", f"{seen.columns.holes:g} cells (NaN)", job="Autoencoder",
                         why="its first layer needs every cell of a row", fix=GAPS)
+        if not self.standardize:
+            warn_spread(seen)
         most = min(source.n, source.d) if self._linear else source.d
         if self.n_components > most:
             raise error("LD200", asked=self.n_components, most=most,

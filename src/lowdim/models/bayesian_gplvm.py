@@ -22,7 +22,7 @@ from lowdim.models.ascent import heard
 from lowdim.models.certificate import Certificate
 from lowdim.models.estimator import SEED_WORDS, Rule, is_seed, seed_of
 from lowdim.models.evidence import KEEP, PSI, Evidence, Seen
-from lowdim.models.gplvm import GPLVM
+from lowdim.models.gplvm import GPLVM, TRIED
 from lowdim.models.limits import squared
 from lowdim.models.linear import COUNT, POSITIVE, ProbabilisticPCA, check_pairs
 from lowdim.models.look import Look, look
@@ -41,7 +41,6 @@ NOISE, STRENGTH = (1e-8, 1e2), (1e-4, 1e4)  # bounds of the noise and of the sig
 FAR = 1e4  # bound of a place: its prior's standard deviation is 1
 WIDE = 1e8  # bound of relevances, and of the precision of a place
 PASSES = 100  # of the EM that a table with gaps starts from
-TRIED = 1000  # rows of the fit near which a new row looks for its place
 
 
 class Doubtful(NamedTuple):

@@ -43,7 +43,7 @@ from lowdim.models.net import (
 from lowdim.models.posterior import Cells, Posterior
 from lowdim.models.shares import picked
 from lowdim.models.start import FLOOR, first_axes
-from lowdim.models.widen import TURNS
+from lowdim.models.widen import TURNS, drawn_out, wider
 
 INNER = 10  # steps of the hidden layers in one M-step; each finds the best output layer for its own
 ENOUGH = 1e-6  # nats: a step of these that gains less is the last
@@ -110,7 +110,7 @@ class DensityNetwork(GTM):
         "random_state": Rule(is_seed, SEED_WORDS)}
     standardize = False  # columns keep their units: of the eight options a network can have this one is a pipeline's
 
-    def __init__(self, n_components: int = 2, *, n_samples: Any = 100, hidden: Any = 20, weight_prior: Any = 0.1,
+    def __init__(self, n_components: int = 2, *, n_samples: Any = 100, hidden: Any = 20, weight_prior: Any = 0.02,
                  batch_size: int | None = None, tol: float = 1e-2, max_iter: int = 1000,
                  random_state: Any = 0) -> None:
         self.n_components = n_components
@@ -244,8 +244,8 @@ class DensityNetwork(GTM):
     def _decode(self, params: Any, found: Any) -> Cells:
         if not isinstance(found, Own):
             return super()._decode(params, found)
-        wide = params.widen**2
-        return Cells(found.cells, wide * found.var, np.full_like(found.cells, wide * params.psi))
+        cells = Cells(found.cells, found.var, np.full_like(found.cells, params.psi))
+        return wider(cells, params.widen, params.nodes.var(axis=0) + params.psi)
 
     def _draw(self, params: Any, found: Any, rng: list[np.random.Generator]) -> Array:
         """One of a row's own draws, or a place of the prior, and noise."""
@@ -257,7 +257,7 @@ class DensityNetwork(GTM):
             return np.asarray(params.surface.at(z) + np.sqrt(params.psi) * noise)
         z = found.z[np.arange(len(rng)), picked(found.share, rng)]
         cells = params.surface.at(z) + np.sqrt(params.psi) * noise
-        return np.asarray(found.cells + params.widen * (cells - found.cells))
+        return drawn_out(cells, self._decode(params._replace(widen=1.0), found), self._decode(params, found))
 
     def _prior(self, params: Any, n: int) -> Any:
         if not len(params.draws):

@@ -25,7 +25,7 @@ from lowdim.models.certificate import Certificate
 from lowdim.models.estimator import SEED_WORDS, Absent, Rule, is_seed, seed_of
 from lowdim.models.limits import squared
 from lowdim.models.linear import COUNT, POSITIVE, TRUTH, check_pairs
-from lowdim.models.look import look
+from lowdim.models.look import look, warn_spread
 from lowdim.models.places import (
     STARTS,
     Problem,
@@ -42,6 +42,7 @@ from lowdim.models.start import check_q
 from lowdim.models.widen import hold_back, needed, widened
 
 NOISE_START, LARGEST_FLOOR = 0.5, 0.5  # of the mean variance
+TRIED = 1000  # rows of the fit, where what they say is asked all at once
 JITTER = 0.2  # of the places' spread, by which further starts are shaken
 PRINCIPAL = 6  # starts near principal scores: optima differ by 50 nats a hundred rows; GPy's mean is passed with 4 to 6
 EXACT = 1e-8  # of the mean variance, the noise of a closed form
@@ -149,6 +150,7 @@ class GPLVM(LatentModel):
         seen = look(source, run, standardize=False, wide=wide)
         if seen.gaps:
             check_pairs(seen)
+        warn_spread(seen)
         x, mask = gather(seen.source)
         mu = x.sum(axis=0) / (len(x) if mask is None else mask.sum(axis=0))  # the same bits whatever the tiles
         Y = x - mu if mask is None else np.where(mask, x - mu, 0.0)
@@ -312,8 +314,17 @@ class GPLVM(LatentModel):
         if found.packed.any():
             J = D.slopes(found.mean, parts)
             var = var + np.einsum("mad,mab,mbd->md", J, found.cov, J)
-        w = params.widen**2
-        return Cells(mean + params.mu, w * var, np.full_like(mean, w * params.kernel.noise))
+        empty = self._unknown(params, found)
+        w = np.where(empty, 1.0, params.widen**2)[:, None]
+        if empty.any():  # what the places of the fit say, all of them
+            m, v, _ = D.at(params.X[:: -(-len(params.X) // TRIED)])
+            mean[empty], var[empty] = m.mean(axis=0), v.mean(axis=0) + m.var(axis=0)
+        return Cells(mean + params.mu, w * var, w * np.full_like(mean, params.kernel.noise))
+
+    def _unknown(self, params: Places, found: Posterior) -> Mask:
+        """Rows of which nothing is known."""
+        i, j = lower(len(params.centre))
+        return np.asarray((found.packed == params.spread[i, j]).all(axis=1) & (found.mean == params.centre).all(axis=1))
 
     def _draw(self, params: Places, found: Posterior, rng: list[np.random.Generator]) -> Array:
         d, q = len(params.mu), found.mean.shape[1]
@@ -321,8 +332,7 @@ class GPLVM(LatentModel):
         root = np.linalg.cholesky(found.cov)
         Z = found.mean + (root @ normal[:, :q, None])[:, :, 0]
         cells = self._decode(params, Posterior(Z, np.zeros_like(found.packed), found.log_density))
-        i, j = lower(q)  # a row of which nothing is known is a draw of the model: nothing to widen
-        own = np.where((found.packed == params.spread[i, j]).all(axis=1), 1.0 / params.widen, 1.0)[:, None]
+        own = np.where(self._unknown(params, found), 1.0 / params.widen, 1.0)[:, None]  # a draw of the model as it is
         return np.asarray(cells.mean + own * np.sqrt(cells.var + cells.noise) * normal[:, q:])
 
     def _redraw(self, params: Places, rng: np.random.Generator) -> Places:

@@ -24,13 +24,13 @@ from lowdim.models.certificate import Certificate
 from lowdim.models.estimator import SEED_WORDS, Rule, is_seed, seed_of
 from lowdim.models.limits import squared
 from lowdim.models.linear import COUNT, POSITIVE, TRUTH, check_pairs
-from lowdim.models.look import Look, look
+from lowdim.models.look import Look, look, warn_spread
 from lowdim.models.posterior import Cells, Posterior
 from lowdim.models.principal import LARGE
 from lowdim.models.shares import picked
 from lowdim.models.sheet import Nodes, Sheet, SheetSums, bent, heights, misfit, shares, solved, strength
 from lowdim.models.start import FLOOR, first_axes
-from lowdim.models.widen import EDGES, TURNS, Held, factor, less, off, turns, unframed, widened
+from lowdim.models.widen import EDGES, TURNS, Held, drawn_out, factor, less, off, turns, unframed, widened, wider
 
 __all__ = ["GTM", "NOISE_FLOOR", "PIECE", "LabelMap", "Nodes", "Sheet", "SheetSums", "shares", "solved", "strength"]
 
@@ -145,6 +145,8 @@ class GTM(LatentModel):
         seen = look(source, run, standardize=self.standardize, wide=wide)
         if seen.gaps:
             check_pairs(seen)
+        if not self.standardize:
+            warn_spread(seen)
         start = self._start(seen)
         fit = self._calibrated(start, seen, run) if seen.gaps and self._widens else self._em(start, seen, run)
         if fit.params.psi <= fit.params.low * (1 + 1e-9):
@@ -223,27 +225,23 @@ class GTM(LatentModel):
 
     def _decode(self, params: Sheet, found: Any) -> Cells:
         """The nodes' cells mixed by their shares; a point decodes through the sheet itself."""
-        w = params.widen**2
+        Y = params.nodes
+        most = Y.var(axis=0) + params.psi
         if isinstance(found, Posterior):
             mean = params.basis.at(found.mean) @ params.W
-            return Cells(mean, np.zeros_like(mean), np.full_like(mean, w * params.psi))
-        Y = params.nodes
+            return wider(Cells(mean, np.zeros_like(mean), np.full_like(mean, params.psi)), params.widen, most)
         mean = found.share @ Y
         middle = Y.mean(axis=0)  # squares about it lose no digits to a far origin
         var = found.share @ (Y - middle) ** 2 - (mean - middle) ** 2
-        return Cells(mean, w * np.maximum(var, 0.0), np.full_like(mean, w * params.psi))
+        return wider(Cells(mean, np.maximum(var, 0.0), np.full_like(mean, params.psi)), params.widen, most)
 
     def _draw(self, params: Sheet, found: Any, rng: list[np.random.Generator]) -> Array:
-        """A node, and noise; widened about the row's mean, but for rows of which nothing is known."""
-        (K, d), w = params.nodes.shape, params.widen
+        """A node, and noise; as wide about the row's mean as its intervals are."""
+        d = params.W.shape[1]
         own = picked(found.share, rng)
         normal = np.array([r.standard_normal(d) for r in rng]).reshape(len(rng), d)
         cells = params.nodes[own] + np.sqrt(params.psi) * normal
-        if w == 1.0:
-            return cells
-        known = found.share.max(axis=1, keepdims=True) > (1.0 + 1e-9) / K
-        mean = found.share @ params.nodes
-        return np.where(known, mean + w * (cells - mean), cells)
+        return drawn_out(cells, self._decode(params._replace(widen=1.0), found), self._decode(params, found))
 
     def _redraw(self, params: Sheet, rng: np.random.Generator) -> Sheet:
         return params

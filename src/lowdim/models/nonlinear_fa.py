@@ -39,10 +39,10 @@ from lowdim.models.estimator import SEED_WORDS, Rule, is_seed, seed_of
 from lowdim.models.gtm import RoughSheet
 from lowdim.models.limits import squared
 from lowdim.models.linear import COUNT, POSITIVE, TRUTH, check_pairs
-from lowdim.models.look import Look, look
+from lowdim.models.look import Look, look, warn_spread
 from lowdim.models.posterior import Cells, Posterior
 from lowdim.models.principal import LARGE
-from lowdim.models.widen import less, needed, turns, widened
+from lowdim.models.widen import drawn_out, less, needed, turns, widened, wider
 
 SHEET = {1: 40, 2: 15, 3: 7}  # nodes a side of the sheet it starts from
 WATCHED = 20  # steps over which the bound must gain `tol`
@@ -112,6 +112,8 @@ class NonlinearFactorAnalysis(LatentModel):
         seen = look(source, run, standardize=self.standardize, wide=wide)
         if seen.gaps:
             check_pairs(seen)
+        if not self.standardize:
+            warn_spread(seen)
         if self.n_components > source.d:
             raise error("LD200", asked=self.n_components, most=source.d, why=f"the table has {source.d} columns")
         size = float(np.sqrt(seen.columns.variance.mean())) or 1.0
@@ -215,17 +217,15 @@ class NonlinearFactorAnalysis(LatentModel):
         return _gaussian(theta, bound - cells(rows) * np.log(params.size))
 
     def _decode(self, params: Curved, found: Posterior) -> Cells:
-        return _decoded(params, found)
+        cells, nothing = _decoded(params, found), _decoded(params, self._prior(params, 1))
+        return wider(cells, params.widen, nothing.var + nothing.noise)
 
     def _draw(self, params: Curved, found: Posterior, rng: list[np.random.Generator]) -> Array:
         q, d = found.mean.shape[1], len(params.mean)
         normal = np.array([r.standard_normal(q + d) for r in rng]).reshape(len(rng), q + d)
         Y = output(params.layers, found.mean + found.std * normal[:, :q])
         drawn_cells = (Y + np.sqrt(params.psi) * normal[:, q:]) * params.size + params.mean
-        if params.widen == 1.0:
-            return drawn_cells
-        mean, known = _decoded(params, found).mean, ((found.std != 1.0) | (found.mean != 0.0)).any(axis=1)
-        return np.where(known[:, None], mean + params.widen * (drawn_cells - mean), drawn_cells)
+        return drawn_out(drawn_cells, _decoded(params, found), self._decode(params, found))
 
     def _redraw(self, params: Curved, rng: np.random.Generator) -> Curved:
         return params
@@ -284,8 +284,8 @@ def _decoded(params: Curved, found: Posterior) -> Cells:
         Y = output(params.layers, z.reshape(-1, q)).reshape(len(z), len(u), -1)
         mean[some] = np.einsum("j,njd->nd", share, Y)
         var[some] = np.einsum("j,njd->nd", share, (Y - mean[some, None]) ** 2)
-    wide = (params.widen * params.size) ** 2
-    return Cells(mean * params.size + params.mean, var * wide, np.full_like(mean, params.psi * wide))
+    unit = params.size**2
+    return Cells(mean * params.size + params.mean, var * unit, np.full_like(mean, params.psi * unit))
 
 
 def _off(problem: Bound, v: Array, x: Array, held: Mask) -> Array:

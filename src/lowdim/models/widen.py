@@ -46,6 +46,19 @@ def limited(by: float) -> float:
     return float(np.clip(by, NARROW, WIDE))
 
 
+def wider(cells: Cells, by: float, most: Array) -> Cells:
+    """Variances times the squared factor, but none beyond `most`, that of a row of which nothing is known."""
+    total = cells.var + cells.noise
+    share = np.clip(most / np.where(total > 0, total, 1.0), 1.0, by**2) if by > 1.0 else np.full_like(total, by**2)
+    return Cells(cells.mean, share * cells.var, share * cells.noise)
+
+
+def drawn_out(draw: Array, raw: Cells, told: Cells) -> Array:
+    """Drawn cells as far from the mean as the widened variances have it."""
+    total = raw.var + raw.noise
+    return np.asarray(raw.mean + np.sqrt((told.var + told.noise) / np.where(total > 0, total, 1.0)) * (draw - raw.mean))
+
+
 # in memory -------------------------------------------------------------------------------------------
 def hold_back(mask: Mask, seed: int) -> tuple[Mask, Mask]:
     """The seen cells without those held back, and these; none where a column would be left empty."""

@@ -100,7 +100,8 @@ def walk_axis(model: Any, axis: int, along: Array, X: Any = None) -> Walk:
 
 def _check_axis(axis: int, q: int) -> None:
     if not 0 <= axis < q:
-        raise error("LD210", option="axis", value=axis, allowed=f"a position from 0 to {q - 1}")
+        allowed = f"a position from 0 to {q - 1} (on the command line 1 to {q})"
+        raise error("LD210", option="axis", value=axis, allowed=allowed)
 
 
 def _by_prior(model: LatentModel, axis: int, along: Array) -> Walk:
