@@ -258,9 +258,9 @@ def test_what_cannot_grow_is_said(monkeypatch):
     X, _ = two(60)
     monkeypatch.setattr("lowdim.judge.compare.METHODS", {
         **lowdim.judge.compare.METHODS, "le": lowdim.judge.compare.METHODS["le"]._replace(most_rows=40)})
-    found = compare(X, "le,gtm", dims=3)
+    found = compare(X, "le,gtm", dims=4)
     notes = {row.method: row.note for row in found.rows}
-    assert notes["le"].startswith("le was fitted to 40 rows") and "gtm has 2 dimensions, not 3" in notes["gtm"]
+    assert notes["le"].startswith("le was fitted to 40 rows") and "gtm has 3 dimensions, not 4" in notes["gtm"]
 
 
 def test_weights_are_refused_by_methods_that_take_none():
@@ -269,8 +269,8 @@ def test_weights_are_refused_by_methods_that_take_none():
     table = lowdim.read(X, weight="c7")
     with pytest.raises(LowdimError, match=r"LD283.*Isomap"):
         fit_method(table, "isomap", dims=2)
-    with pytest.raises(LowdimError, match=r"LD210[\s\S]*at most 2"):
-        fit_method(lowdim.read(X), "gtm", dims=3)
+    with pytest.raises(LowdimError, match=r"LD210[\s\S]*at most 3"):
+        fit_method(lowdim.read(X), "gtm", dims=4)
     found = fit_method(lowdim.read(load_iris().data), "gtm", dims=2)
     assert found.places.sd is not None and found.places.density is not None
 
