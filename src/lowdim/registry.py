@@ -25,7 +25,7 @@ RECORDS = {  # their parameters and what else they keep
     "GoodnessOfFit": "lowdim.math.factor", "Kept": "lowdim.models.select", "KernelMap": "lowdim.models.kernel_pca",
     "Linear": "lowdim.models.start", "Medoids": "lowdim.models.medoids",
     "Mixed": "lowdim.models.ica", "Moments": "lowdim.engine.merge",
-    "Net": "lowdim.models.net", "Patches": "lowdim.models.lle", "Places": "lowdim.models.gplvm",
+    "Net": "lowdim.models.net", "Patches": "lowdim.models.lle", "Places": "lowdim.models.places",
     "Principal": "lowdim.models.pca", "Sheet": "lowdim.models.sheet", "Springs": "lowdim.models.entropy",
     "TwoViews": "lowdim.models.two_views", "Unrolled": "lowdim.models.unfolding",
     "Vibrations": "lowdim.models.laplacian", "Weighted": "lowdim.models.mixture",

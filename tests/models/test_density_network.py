@@ -10,8 +10,8 @@ from lowdim.data.block import Block
 from lowdim.math.importance import spread
 from lowdim.math.mlp import UNITS, drawn, pack, unpack
 from lowdim.messages import LowdimError, ModelWarning
-from lowdim.models.gtm import SheetSums
 from lowdim.models.net import Hidden, Net, blended, places, profile, pulled
+from lowdim.models.sheet import SheetSums
 from tests.models.test_autoencoder import by_differences
 
 
@@ -212,17 +212,7 @@ def test_a_batch_of_all_rows_is_a_step_of_em():
 @pytest.mark.filterwarnings("ignore::lowdim.messages.ModelWarning")  # LD201: a few steps
 def test_a_fit_that_died_goes_on_to_the_same_bits(how, tmp_path):
     X, model = arc(80, gaps=0.1), DensityNetwork(1, **{"n_samples": 12, "hidden": 4, "max_iter": 8, **how})
-    whole, died = clone(model).fit(X), []
-
-    def die(step):
-        died.append(step)
-        if len(died) == 6:
-            raise RuntimeError("power cut")
-
-    with pytest.raises(RuntimeError, match="power cut"):
-        clone(model).fit(X, run=Run(checkpoint=tmp_path / "c", callback=die))
-    again = clone(model).fit(X, run=Run(checkpoint=tmp_path / "c"))
-    assert np.array_equal(again.transform(X), whole.transform(X)) and np.array_equal(again.history_, whole.history_)
+    resumed(model, X, tmp_path / "c", 6)
 
 
 @pytest.mark.parametrize("how", [{"batch_size": 20}, {"n_samples": ("importance", 12)}])

@@ -6,7 +6,7 @@ import pytest
 from lowdim import GTM
 from lowdim.math.basis import grid, spread_basis
 from lowdim.messages import OptionError, TableError
-from lowdim.models.gtm import shares
+from lowdim.models.sheet import shares
 from lowdim.persist import load
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowdim import GTM, PCA, PPCA
-from lowdim.models.gtm import shares
+from lowdim.models.sheet import shares
 from lowdim.models.widen import NORMAL_90
 from tests.conftest import need
 from tests.references.tables import neighbour_errors, oil

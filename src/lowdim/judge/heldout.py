@@ -148,6 +148,5 @@ def _varied(x: Array, mask: Mask) -> Mask:
 
 def predict(params: Linear, block: Block) -> tuple[Array, Array]:
     """Mean and variance of every cell given the seen cells of its row; parameters count as uncertain too."""
-    model = ProbabilisticPCA(params.W.shape[1])
-    cells = model._decode(params, model._posterior(params, block))
+    cells = ProbabilisticPCA(params.W.shape[1])._cells_given(params, block)
     return cells.mean, cells.var + cells.noise

@@ -12,12 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
 
 PIECE = 2**17  # pairs worked on at a time: a megabyte, which stays in the cache
-Seen = NDArray[np.bool_]
 
 
 class Blurred(NamedTuple):
@@ -59,7 +57,6 @@ class Slopes(NamedTuple):
 class Psi(NamedTuple):
     """The statistics of one kernel; G are slopes in what the function before it gives."""
 
-    name: str
     order: Callable[[Blurred], int]  # m, how many inducing points
     gram: Callable[[Blurred], Array]  # m x m
     pull_gram: Callable[[Blurred, Array, Array], Slopes]  # p, K, G

@@ -74,5 +74,5 @@ def _pull_rest(p: Blurred, rest: Array) -> tuple[Array, Array, float]:
     return np.zeros_like(p.Z), rest, 0.0
 
 
-LINEAR = Psi("linear", lambda p: len(p.w), lambda p: np.eye(len(p.w)), _pull_gram, _own, _pull_own, _one, _pull_one,
+LINEAR = Psi(lambda p: len(p.w), lambda p: np.eye(len(p.w)), _pull_gram, _own, _pull_own, _one, _pull_one,
              _pairs, _pull_pairs)

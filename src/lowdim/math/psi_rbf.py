@@ -104,4 +104,4 @@ def _pull_rest(p: Blurred, middle: Array, apart: Array, rest: Array) -> tuple[Ar
     return dZ, own - 0.25 * over[2 * q] @ apart**2, 2.0 * float(over[2 * q].sum())
 
 
-RBF = Psi("rbf", lambda p: len(p.Z), _gram, _pull_gram, _own, _pull_own, _one, _pull_one, _pairs, _pull_pairs)
+RBF = Psi(lambda p: len(p.Z), _gram, _pull_gram, _own, _pull_own, _one, _pull_one, _pairs, _pull_pairs)

@@ -26,9 +26,9 @@ from lowdim.models.estimator import SEED_WORDS, Absent, Rule, is_seed, seed_of
 from lowdim.models.limits import squared
 from lowdim.models.linear import COUNT, POSITIVE, TRUTH
 from lowdim.models.look import Look, look, warn_spread
-from lowdim.models.posterior import Cells, Posterior
-from lowdim.models.principal import LARGE, Spectrum, principal
-from lowdim.models.widen import mixed
+from lowdim.models.posterior import Cells, Posterior, standard
+from lowdim.models.principal import LARGE, Spectrum, is_wide, principal
+from lowdim.models.widen import row_hash
 
 PIECE = 2048  # rows through the network at a time: what their layers say stays near the cache
 HELD = 10  # one row in so many is held out,
@@ -129,7 +129,7 @@ class Autoencoder(LatentModel):
         return len(self.hidden) == 0 and not self.variational
 
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        wide = source.d > source.n or min(source.n, source.d) > LARGE or not self._linear
+        wide = is_wide(source.n, source.d) or not self._linear
         seen = look(source, run, standardize=self.standardize, wide=wide)
         if seen.gaps:
             raise error("LD163", f"{seen.columns.holes:g} cells (NaN)", job="Autoencoder",
@@ -235,9 +235,7 @@ class Autoencoder(LatentModel):
         return np.where(params.spread > 0, cells.mean + np.sqrt(cells.noise) * normal[:, q:], cells.mean)
 
     def _prior(self, params: Coder, n: int) -> Posterior:
-        q = params.decoder[0][0].shape[0]
-        i, j = lower(q)
-        return Posterior(np.zeros((n, q)), np.tile(np.where(i == j, 1.0, 0.0), (n, 1)), np.zeros(n))
+        return standard(n, params.decoder[0][0].shape[0])
 
     def _axes(self, params: Coder) -> Array:
         """Scores of the linear form are lengths in the table's units, as PCA's; codes of a network have no unit."""
@@ -338,10 +336,8 @@ def _task(seen: Look, x: Array) -> Task:
 
 def _held(x: Array) -> Mask:
     """About a tenth of the rows by a hash of their cells: not order, copies, weights or seeds change them."""
-    drawn_keys = np.random.default_rng(83).integers(2**63, size=x.shape[1], dtype=np.uint64)
-    keys = drawn_keys * np.uint64(2) + np.uint64(1)
-    h = ((x + 0.0).view(np.uint64) * keys).sum(axis=1, dtype=np.uint64)
-    found = np.asarray((mixed(h) >> np.uint64(40)) % np.uint64(HELD) == 0)
+    keys = np.random.default_rng(83).integers(2**63, size=(x.shape[1],), dtype=np.uint64)
+    found = np.asarray((row_hash(x, keys) >> np.uint64(40)) % np.uint64(HELD) == 0)
     return found if FEW <= found.sum() <= len(x) // 2 else np.zeros(len(x), dtype=bool)
 
 

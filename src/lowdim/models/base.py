@@ -46,6 +46,10 @@ class LatentModel(Estimator):
     def _decode(self, params: Any, posterior: Posterior) -> Cells:
         raise NotImplementedError
 
+    def _cells_given(self, params: Any, block: Block) -> Cells:
+        """What is said of every cell of rows, given those that are seen."""
+        return self._decode(params, self._posterior(params, block))
+
     def _draw(self, params: Any, posterior: Posterior, rng: list[np.random.Generator]) -> Array:
         raise NotImplementedError
 

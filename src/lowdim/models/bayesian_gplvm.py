@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from lowdim.data.block import Array, Block, Mask
+from lowdim.data.block import Array, Mask
 from lowdim.data.source import Header, Source
 from lowdim.data.views import Frame, Framed
 from lowdim.engine.fold import Run, fold, one_blas_thread
@@ -27,8 +27,7 @@ from lowdim.models.limits import squared
 from lowdim.models.linear import COUNT, POSITIVE, ProbabilisticPCA, check_pairs
 from lowdim.models.look import Look, look
 from lowdim.models.pca import PCA
-from lowdim.models.posterior import Cells
-from lowdim.models.principal import LARGE
+from lowdim.models.principal import is_wide
 from lowdim.models.start import check_q
 from lowdim.models.widen import EDGES, TURNS, factor, less, off, turns, unframed, widened
 
@@ -126,8 +125,7 @@ class BayesianGPLVM(GPLVM):
         if source.weight is not None:
             raise error("LD283", model=type(self).__name__)
         check_q(int(self.n_components), source.d)
-        wide = source.d > source.n or min(source.n, source.d) > LARGE
-        seen = _centred(look(source, run, standardize=False, wide=wide), source)
+        seen = _centred(look(source, run, standardize=False, wide=is_wide(source.n, source.d)), source)
         if seen.gaps:
             check_pairs(seen)
         with one_blas_thread():
@@ -165,15 +163,12 @@ class BayesianGPLVM(GPLVM):
                 break
             fewer = table._replace(source=less(table.source, held), name=f"less {held.turn}")
             fit = self._rise(fewer, 0, run)
-            say = partial(self._cells_of, fit.params)
+            say = partial(self._cells_given, fit.params)
             counts += fold(partial(off, held, frames, say), under, run._replace(checkpoint=None)).value
             passes += fit.passes + 1
             if fit.reason in STOPPED:
                 break
         return fit, factor(counts), passes
-
-    def _cells_of(self, params: Any, block: Block) -> Cells:
-        return self._decode(params, self._posterior(params, block))
 
     def _first(self, table: Seen, i: int, scores: Array) -> Blurred:
         """Unwhitened principal scores, the first with unit variance; inducing points among them."""

@@ -17,13 +17,12 @@ from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost, walking
 from lowdim.math.basis import Basis, grid, spread_basis
 from lowdim.math.importance import spread
-from lowdim.math.linalg import lower
 from lowdim.math.mlp import UNITS, Layers, drawn, pack, unpack
 from lowdim.math.optimise import climb, minus
 from lowdim.messages import error
 from lowdim.models.certificate import Certificate
 from lowdim.models.estimator import SEED_WORDS, Rule, is_seed, seed_of
-from lowdim.models.gtm import GTM, NOISE_FLOOR, PIECE, SheetSums, strength
+from lowdim.models.gtm import GTM, PIECE
 from lowdim.models.linear import COUNT, POSITIVE
 from lowdim.models.look import Look
 from lowdim.models.net import (
@@ -40,10 +39,10 @@ from lowdim.models.net import (
     pulled,
     squares,
 )
-from lowdim.models.posterior import Cells, Posterior
+from lowdim.models.posterior import Cells, Posterior, standard
 from lowdim.models.shares import picked
-from lowdim.models.start import FLOOR, first_axes
-from lowdim.models.widen import TURNS, drawn_out, wider
+from lowdim.models.sheet import NOISE_FLOOR, SheetSums, flat, strength
+from lowdim.models.widen import TURNS
 
 INNER = 10  # steps of the hidden layers in one M-step; each finds the best output layer for its own
 ENOUGH = 1e-6  # nats: a step of these that gains less is the last
@@ -138,8 +137,7 @@ class DensityNetwork(GTM):
             layers, f = params.layers, fitted(params.layers, params, stats)._replace(W=params.W, Y=params.nodes)
         left = stats.xx - 2.0 * float((f.Y * stats.RX).sum()) + float((stats.G * f.Y**2).sum())
         psi = max(left / max(stats.cells, 1.0), params.low)
-        v, auto = params.low / NOISE_FLOOR, self.weight_prior == "auto"  # in units of the table, as the sheet's
-        prior = strength(f.A * (v / psi), f.W / np.sqrt(v), params.prior * v) / v if auto else params.prior
+        prior = strength(f.A / psi, f.W, params) if self.weight_prior == "auto" else params.prior
         return params._replace(layers=layers, W=f.W, psi=psi, prior=prior)
 
     def _pack(self, params: Any) -> Array:
@@ -241,11 +239,10 @@ class DensityNetwork(GTM):
             return super()._posterior(params, block)
         return Own.joined([places(params, piece) for piece in block.tiles(OWN)])
 
-    def _decode(self, params: Any, found: Any) -> Cells:
+    def _plain(self, params: Any, found: Any) -> Cells:
         if not isinstance(found, Own):
-            return super()._decode(params, found)
-        cells = Cells(found.cells, found.var, np.full_like(found.cells, params.psi))
-        return wider(cells, params.widen, params.nodes.var(axis=0) + params.psi)
+            return super()._plain(params, found)
+        return Cells(found.cells, found.var, np.full_like(found.cells, params.psi))
 
     def _draw(self, params: Any, found: Any, rng: list[np.random.Generator]) -> Array:
         """One of a row's own draws, or a place of the prior, and noise."""
@@ -257,14 +254,12 @@ class DensityNetwork(GTM):
             return np.asarray(params.surface.at(z) + np.sqrt(params.psi) * noise)
         z = found.z[np.arange(len(rng)), picked(found.share, rng)]
         cells = params.surface.at(z) + np.sqrt(params.psi) * noise
-        return drawn_out(cells, self._decode(params._replace(widen=1.0), found), self._decode(params, found))
+        return self._width(params).drawn(cells, self._plain(params, found))
 
     def _prior(self, params: Any, n: int) -> Any:
         if not len(params.draws):
             return super()._prior(params, n)
-        L = params.grid.shape[1]
-        i, j = lower(L)
-        return Posterior(np.zeros((n, L)), np.tile(np.where(i == j, 1.0, 0.0), (n, 1)), np.zeros(n))
+        return standard(n, params.grid.shape[1])
 
     def _shared(self, params: Any) -> Any:
         """Nodes are the shared sample's, whatever draws rows have of their own."""
@@ -295,15 +290,10 @@ class DensityNetwork(GTM):
         nodes = grid(K, L) if even else rng.standard_normal((K, L))
         layers, basis = self._first(L, 1.0 if even else SIDE, rng)
         phi = (Hidden(layers, self._unit) if layers else basis).at(nodes)
-        values, U = first_axes(seen, L)
-        values = np.maximum(values, 0.0)
-        sd = nodes.std(axis=0)
-        target = seen.columns.mean + (nodes / np.where(sd > 0, sd, 1.0) * np.sqrt(values)) @ U.T
+        target, values, total, low = flat(seen, nodes)
         penalty = np.full(phi.shape[1], 1e-6 * len(nodes))
         penalty[-1] = 0.0  # the constant follows the origin
         W = np.asarray(np.linalg.solve(phi.T @ phi + np.diag(penalty), phi.T @ target))
-        total = float(seen.columns.variance.sum())
-        low = max(NOISE_FLOOR * total / d, FLOOR * np.finfo(float).tiny ** 0.25)
         psi = max((total - float(values.sum())) / max(d - L, 1), 1e-1 * total / d, low)
         prior = (0.1 if self.weight_prior == "auto" else float(self.weight_prior)) * NOISE_FLOOR / low
         own = spread(K, L + 1, np.random.default_rng([seed_of(self.random_state), 87]))

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,7 +13,7 @@ from lowdim.data.views import Frame, gather
 from lowdim.engine.fold import Run, one_blas_thread
 from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost, plan
-from lowdim.math.gp import KINDS, LADDER, Decoder, Kernel, column_groups, decoder
+from lowdim.math.gp import KINDS, LADDER, Decoder, Kernel, column_groups
 from lowdim.math.kernels import median_width
 from lowdim.math.linalg import lower, sign_rule, svd
 from lowdim.math.neighbors import squared_distances
@@ -28,6 +28,7 @@ from lowdim.models.linear import COUNT, POSITIVE, TRUTH, check_pairs
 from lowdim.models.look import look, warn_spread
 from lowdim.models.places import (
     STARTS,
+    Places,
     Problem,
     Start,
     Surface,
@@ -37,7 +38,7 @@ from lowdim.models.places import (
     places,
 )
 from lowdim.models.posterior import Cells, Posterior
-from lowdim.models.principal import LARGE
+from lowdim.models.principal import is_wide
 from lowdim.models.start import check_q
 from lowdim.models.widen import hold_back, needed, widened
 
@@ -47,30 +48,6 @@ JITTER = 0.2  # of the places' spread, by which further starts are shaken
 PRINCIPAL = 6  # starts near principal scores: optima differ by 50 nats a hundred rows; GPy's mean is passed with 4 to 6
 EXACT = 1e-8  # of the mean variance, the noise of a closed form
 BACK_RIDGE = 1e-3  # of the back constraint's own kernel, for its start only
-
-
-class Places(NamedTuple):
-    """Parameters, in the frame's units."""
-
-    X: Array  # n x q, where the rows lie
-    Y: Array  # n x d, cells less their columns' means; zero at gaps
-    seen: Mask  # n x d; 0 x d where no cell is missing
-    mu: Array  # d
-    names: str  # of the kernel's parts
-    theta: Array  # logarithms of its numbers
-    rung: int  # of the jitter ladder
-    widen: float  # what standard deviations are multiplied by
-    centre: Array  # q, of the places: the prior of a new row is N(centre, spread)
-    spread: Array  # q x q
-    back: Array  # n x q weights of the back constraints, or 0 x q
-    gamma: float  # their kernel's
-
-    @property
-    def kernel(self) -> Kernel:
-        return Kernel(self.names, self.theta)
-
-    def decoder(self) -> Decoder:
-        return decoder(self.kernel, self.X, self.Y, self.seen if len(self.seen) else None, self.rung)
 
 
 def _is_kernel(value: Any) -> bool:
@@ -146,8 +123,7 @@ class GPLVM(LatentModel):
         check_q(int(self.n_components), source.d)
         if self.n_components > source.n:
             raise error("LD200", asked=self.n_components, most=source.n, why=f"the table has {source.n} rows")
-        wide = source.d > source.n or min(source.n, source.d) > LARGE
-        seen = look(source, run, standardize=False, wide=wide)
+        seen = look(source, run, standardize=False, wide=is_wide(source.n, source.d))
         if seen.gaps:
             check_pairs(seen)
         warn_spread(seen)
@@ -260,7 +236,7 @@ class GPLVM(LatentModel):
         """What the standard deviations of cells held back must be multiplied by, so that 90 % intervals hold 90 %."""
         rows = np.flatnonzero(held.any(axis=1))
         block = Block(np.where(less[rows], Y[rows] + params.mu, 0.0), less[rows])
-        cells = self._decode(params, self._posterior(params, block))
+        cells = self._cells_given(params, block)
         off = np.abs(Y[rows] + params.mu - cells.mean) / np.sqrt(cells.var + cells.noise)
         return needed(off[held[rows]])
 

@@ -26,20 +26,16 @@ from lowdim.models.limits import squared
 from lowdim.models.linear import COUNT, POSITIVE, TRUTH, check_pairs
 from lowdim.models.look import Look, look, warn_spread
 from lowdim.models.posterior import Cells, Posterior
-from lowdim.models.principal import LARGE
+from lowdim.models.principal import is_wide
 from lowdim.models.shares import picked
-from lowdim.models.sheet import Nodes, Sheet, SheetSums, bent, heights, misfit, shares, solved, strength
-from lowdim.models.start import FLOOR, first_axes
-from lowdim.models.widen import EDGES, TURNS, Held, drawn_out, factor, less, off, turns, unframed, widened, wider
-
-__all__ = ["GTM", "NOISE_FLOOR", "PIECE", "LabelMap", "Nodes", "Sheet", "SheetSums", "shares", "solved", "strength"]
+from lowdim.models.sheet import NOISE_FLOOR, Nodes, Sheet, SheetSums, bent, flat, heights, misfit, shares, strength
+from lowdim.models.widen import EDGES, TURNS, Held, Width, factor, less, off, turns, unframed, widened
 
 PIECE = 128  # rows worked on at a time: their responsibilities stay in the cache (spec, algorithms)
 WIDTH = 1.0  # of a basis function, in spacings of the centres; 2 loses badly (spec, algorithms)
 JITTER = 0.1  # of the weights' size, where a start is drawn
 ALONE = 0.95  # a row is held by a single node where that has this share of it
 PLAIN = 32  # passes before the first extrapolation
-NOISE_FLOOR = 1e-8  # of the mean variance: below it a node sits on a row
 
 
 class LabelMap(NamedTuple):
@@ -126,9 +122,8 @@ class GTM(LatentModel):
         A = np.array([Phi.T @ (Phi * g[:, None]) for g in stats.G.T])
         W = bent(Phi, stats, A, ridge, params.W)
         left = stats.xx + misfit(Phi @ W, stats)
-        psi, v = max(left / max(stats.cells, 1.0), params.low), params.low / NOISE_FLOOR
-        auto = self.weight_prior == "auto"  # in units of the table: the strength has bounds
-        prior = strength(A * (v / psi), W / np.sqrt(v), params.prior * v) / v if auto else params.prior
+        psi = max(left / max(stats.cells, 1.0), params.low)
+        prior = strength(A / psi, W, params) if self.weight_prior == "auto" else params.prior
         return params._replace(W=W, psi=psi, prior=prior)
 
     def _pack(self, params: Sheet) -> Array:
@@ -141,8 +136,7 @@ class GTM(LatentModel):
 
     # fitting ------------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        wide = source.d > source.n or min(source.n, source.d) > LARGE
-        seen = look(source, run, standardize=self.standardize, wide=wide)
+        seen = look(source, run, standardize=self.standardize, wide=is_wide(source.n, source.d))
         if seen.gaps:
             check_pairs(seen)
         if not self.standardize:
@@ -185,11 +179,8 @@ class GTM(LatentModel):
         """How far held-back cells lie off, in standard deviations."""
         total = Sum(np.zeros(len(EDGES) + 1))
         for piece in block.tiles(PIECE):
-            total = total.merge(off(held, frames, partial(self._told, params), piece))
+            total = total.merge(off(held, frames, partial(self._cells_given, params), piece))
         return total
-
-    def _told(self, params: Any, block: Block) -> Cells:
-        return self._decode(params, self._posterior(params, block))
 
     def _start(self, seen: Look) -> Sheet:
         """The principal axes as a flat sheet, as wide as the table is; its noise what the sheet leaves out."""
@@ -199,16 +190,11 @@ class GTM(LatentModel):
         nodes = grid(int(self.grid), L)
         bells, width = self.basis if isinstance(self.basis, tuple) else (self.basis, WIDTH)
         basis = spread_basis(int(bells), L, float(width))
-        total = float(seen.columns.variance.sum())
-        values, U = first_axes(seen, L)
-        values = np.maximum(values, 0.0)
-        sd = nodes.std(axis=0)
-        target = seen.columns.mean + (nodes / np.where(sd > 0, sd, 1.0) * np.sqrt(values)) @ U.T
+        target, values, total, low = flat(seen, nodes)
         W = np.asarray(np.linalg.lstsq(basis.at(nodes), target, rcond=None)[0], dtype=np.float64)
         if self.random_state is not None:
             rng = np.random.default_rng([seed_of(self.random_state), 71])
             W = W + JITTER * np.sqrt(total / d) * rng.standard_normal(W.shape)
-        low = max(NOISE_FLOOR * total / d, FLOOR * np.finfo(float).tiny ** 0.25)
         rest = (total - float(values.sum())) / max(d - L, 1)
         apart = 2.0 * np.sqrt(float(values.max(initial=0.0)) * 3.0) / max(int(self.grid) - 1, 1)  # of neighbours
         psi = max(rest, (0.5 * apart) ** 2, 1e-3 * total / d, low)
@@ -224,16 +210,21 @@ class GTM(LatentModel):
         return Nodes(R, log_density, params.grid)
 
     def _decode(self, params: Sheet, found: Any) -> Cells:
+        return self._width(params).of(self._plain(params, found))
+
+    def _width(self, params: Sheet) -> Width:
+        return Width(params.widen, params.nodes.var(axis=0) + params.psi)
+
+    def _plain(self, params: Sheet, found: Any) -> Cells:
         """The nodes' cells mixed by their shares; a point decodes through the sheet itself."""
-        Y = params.nodes
-        most = Y.var(axis=0) + params.psi
         if isinstance(found, Posterior):
             mean = params.basis.at(found.mean) @ params.W
-            return wider(Cells(mean, np.zeros_like(mean), np.full_like(mean, params.psi)), params.widen, most)
+            return Cells(mean, np.zeros_like(mean), np.full_like(mean, params.psi))
+        Y = params.nodes
         mean = found.share @ Y
         middle = Y.mean(axis=0)  # squares about it lose no digits to a far origin
         var = found.share @ (Y - middle) ** 2 - (mean - middle) ** 2
-        return wider(Cells(mean, np.maximum(var, 0.0), np.full_like(mean, params.psi)), params.widen, most)
+        return Cells(mean, np.maximum(var, 0.0), np.full_like(mean, params.psi))
 
     def _draw(self, params: Sheet, found: Any, rng: list[np.random.Generator]) -> Array:
         """A node, and noise; as wide about the row's mean as its intervals are."""
@@ -241,7 +232,7 @@ class GTM(LatentModel):
         own = picked(found.share, rng)
         normal = np.array([r.standard_normal(d) for r in rng]).reshape(len(rng), d)
         cells = params.nodes[own] + np.sqrt(params.psi) * normal
-        return drawn_out(cells, self._decode(params._replace(widen=1.0), found), self._decode(params, found))
+        return self._width(params).drawn(cells, self._plain(params, found))
 
     def _redraw(self, params: Sheet, rng: np.random.Generator) -> Sheet:
         return params

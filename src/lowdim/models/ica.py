@@ -23,7 +23,7 @@ from lowdim.models.limits import in_range
 from lowdim.models.linear import COUNT, POSITIVE
 from lowdim.models.look import look
 from lowdim.models.posterior import Cells, Posterior
-from lowdim.models.principal import LARGE, principal
+from lowdim.models.principal import LARGE, is_wide, principal
 
 GAUSSIAN = 0.374567  # E log cosh of a standard normal, by quadrature: what negentropy is measured from
 FEW = 1e-7  # directions with less than this share of the first one's spread are not mixed from sources
@@ -91,7 +91,7 @@ class ICA(LatentModel):
         return super().fit(source, run=run)
 
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        seen = look(source, run, standardize=False, wide=source.d > source.n or min(source.n, source.d) > LARGE)
+        seen = look(source, run, standardize=False, wide=is_wide(source.n, source.d))
         if seen.gaps:
             raise error("LD163", f"{seen.columns.holes} cells (NaN)", job="ICA",
                         why="what a gap hides changes the shape of every source", fix=GAPS)

@@ -25,7 +25,7 @@ from lowdim.models.estimator import Rule
 from lowdim.models.limits import squared
 from lowdim.models.look import SAMPLE, Look, columns_of, frame_of, look, standardized, warn_spread
 from lowdim.models.posterior import Cells, Posterior
-from lowdim.models.principal import LARGE, Spectrum, principal, spectrum_of
+from lowdim.models.principal import Spectrum, is_wide, principal, spectrum_of
 from lowdim.models.start import FLOOR, Linear, check_q, closed_noise, excess, on_floor, ppca_start
 
 WHOLE = Rule(lambda v: isinstance(v, int | np.integer) and not isinstance(v, bool) and bool(v >= 0),
@@ -129,7 +129,7 @@ class LinearGaussian(LatentModel):
     # fitting -------------------------------------------------------------------------------------
     def _wide(self, n: int, d: int) -> bool:
         """Whether d x d matrices are to be avoided."""
-        return d > n or min(n, d) > LARGE
+        return is_wide(n, d)
 
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         seen = look(source, run, standardize=self.standardize, wide=self._wide(source.n, source.d),

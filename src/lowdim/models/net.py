@@ -10,8 +10,8 @@ from lowdim.math.basis import Basis
 from lowdim.math.importance import Draws, Surface, Weighed, begun, draws, weighed
 from lowdim.math.linalg import lower
 from lowdim.math.mlp import Layers, backward, forward, output, pack, slopes, squashed, steepness
-from lowdim.models.gtm import SheetSums, shares, solved
 from lowdim.models.posterior import Posterior
+from lowdim.models.sheet import SheetSums, shares, solved
 
 RIDGE = 1e-10  # of the mean diagonal, at least: nodes that hold no row would leave the output weights open
 HIDDEN_PRIOR = 1e-2  # precision of the hidden weights: keeps units from turning into steps

@@ -12,7 +12,7 @@ from lowdim.data.source import Header, Source
 from lowdim.data.views import Frame, gather
 from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.engine.merge import Sum
-from lowdim.engine.monitor import STOPPED, Fit, Monitor
+from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.plan import Cost
 from lowdim.engine.recall import recalled
 from lowdim.math.curved import (
@@ -33,6 +33,7 @@ from lowdim.math.linalg import lower
 from lowdim.math.mlp import Layers, drawn, output, pack, unpack
 from lowdim.math.optimise import Peak, climb, joined, minus, parted
 from lowdim.messages import LowdimWarning, error, warn
+from lowdim.models.ascent import heard
 from lowdim.models.base import LatentModel
 from lowdim.models.certificate import Certificate
 from lowdim.models.estimator import SEED_WORDS, Rule, is_seed, seed_of
@@ -40,9 +41,9 @@ from lowdim.models.gtm import RoughSheet
 from lowdim.models.limits import squared
 from lowdim.models.linear import COUNT, POSITIVE, TRUTH, check_pairs
 from lowdim.models.look import Look, look, warn_spread
-from lowdim.models.posterior import Cells, Posterior
-from lowdim.models.principal import LARGE
-from lowdim.models.widen import drawn_out, less, needed, turns, widened, wider
+from lowdim.models.posterior import Cells, Posterior, standard
+from lowdim.models.principal import is_wide
+from lowdim.models.widen import Width, less, needed, turns, widened
 
 SHEET = {1: 40, 2: 15, 3: 7}  # nodes a side of the sheet it starts from
 WATCHED = 20  # steps over which the bound must gain `tol`
@@ -108,8 +109,7 @@ class NonlinearFactorAnalysis(LatentModel):
 
     # fitting ------------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        wide = source.d > source.n or min(source.n, source.d) > LARGE
-        seen = look(source, run, standardize=self.standardize, wide=wide)
+        seen = look(source, run, standardize=self.standardize, wide=is_wide(source.n, source.d))
         if seen.gaps:
             check_pairs(seen)
         if not self.standardize:
@@ -174,11 +174,7 @@ class NonlinearFactorAnalysis(LatentModel):
             widen = 1.0 if watch.interrupted else needed(_off(some, first.x, rows.x, rows.mask & ~fewer))
             v = first.x
 
-        def heard(v: Array, value: float) -> bool:
-            watch.see(v.copy(), None, value, True)
-            return watch.reason in STOPPED
-
-        peak = self._climb("bound", problem, v, run, heard)
+        peak = self._climb("bound", problem, v, run, partial(heard, watch))
         reason = watch.reason if peak.reason == "stopped" else peak.reason
         fit = watch.fit("L-BFGS on network and " + ("encoder" if self.amortised else "rows") + " together")
         params = _curved(problem, peak.x)._replace(mean=seen.columns.mean, size=size, widen=widen)
@@ -217,23 +213,24 @@ class NonlinearFactorAnalysis(LatentModel):
         return _gaussian(theta, bound - cells(rows) * np.log(params.size))
 
     def _decode(self, params: Curved, found: Posterior) -> Cells:
-        cells, nothing = _decoded(params, found), _decoded(params, self._prior(params, 1))
-        return wider(cells, params.widen, nothing.var + nothing.noise)
+        return self._width(params).of(_decoded(params, found))
+
+    def _width(self, params: Curved) -> Width:
+        nothing = _decoded(params, self._prior(params, 1))
+        return Width(params.widen, nothing.var + nothing.noise)
 
     def _draw(self, params: Curved, found: Posterior, rng: list[np.random.Generator]) -> Array:
         q, d = found.mean.shape[1], len(params.mean)
         normal = np.array([r.standard_normal(q + d) for r in rng]).reshape(len(rng), q + d)
         Y = output(params.layers, found.mean + found.std * normal[:, :q])
-        drawn_cells = (Y + np.sqrt(params.psi) * normal[:, q:]) * params.size + params.mean
-        return drawn_out(drawn_cells, _decoded(params, found), self._decode(params, found))
+        draw = (Y + np.sqrt(params.psi) * normal[:, q:]) * params.size + params.mean
+        return self._width(params).drawn(draw, _decoded(params, found))
 
     def _redraw(self, params: Curved, rng: np.random.Generator) -> Curved:
         return params
 
     def _prior(self, params: Curved, n: int) -> Posterior:
-        q = params.layers[0][0].shape[0]
-        i, j = lower(q)
-        return Posterior(np.zeros((n, q)), np.tile(np.where(i == j, 1.0, 0.0), (n, 1)), np.zeros(n))
+        return standard(n, params.layers[0][0].shape[0])
 
     def _axes(self, params: Curved) -> Array:
         return np.eye(params.layers[0][0].shape[0])

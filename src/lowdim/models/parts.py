@@ -158,7 +158,7 @@ class LinearPart:
 
     # what it says of rows ------------------------------------------------------------------------------
     def cells(self, p: Linear, block: Block) -> Cells:
-        return self.model._decode(p, self.model._posterior(p, block))
+        return self.model._cells_given(p, block)
 
     def draw(self, p: Linear, block: Block, rng: list[np.random.Generator]) -> Array:
         return self.model._draw(p, self.model._posterior(p, block), rng)

@@ -10,7 +10,7 @@ import numpy as np
 
 from lowdim.data.block import Array, Mask
 from lowdim.engine.fold import Run
-from lowdim.math.gp import Columns, Kernel, likelihood
+from lowdim.math.gp import Columns, Decoder, Kernel, decoder, likelihood
 from lowdim.math.linalg import EPS, sign_rule, svd
 from lowdim.messages import LowdimWarning, error
 
@@ -90,6 +90,30 @@ def condition(K: Array, noise: float) -> float:
     """Of K + noise I: largest over smallest eigenvalue, as far as double precision can tell."""
     values = np.abs(np.linalg.eigvalsh(K) + noise) if np.isfinite(K).all() else np.array([0.0, 1.0])
     return float(values.max() / max(values.min(), EPS * values.max(), 1e-300))
+
+
+class Places(NamedTuple):
+    """Parameters, in the frame's units."""
+
+    X: Array  # n x q, where the rows lie
+    Y: Array  # n x d, cells less their columns' means; zero at gaps
+    seen: Mask  # n x d; 0 x d where no cell is missing
+    mu: Array  # d
+    names: str  # of the kernel's parts
+    theta: Array  # logarithms of its numbers
+    rung: int  # of the jitter ladder
+    widen: float  # what standard deviations are multiplied by
+    centre: Array  # q, of the places: the prior of a new row is N(centre, spread)
+    spread: Array  # q x q
+    back: Array  # n x q weights of the back constraints, or 0 x q
+    gamma: float  # their kernel's
+
+    @property
+    def kernel(self) -> Kernel:
+        return Kernel(self.names, self.theta)
+
+    def decoder(self) -> Decoder:
+        return decoder(self.kernel, self.X, self.Y, self.seen if len(self.seen) else None, self.rung)
 
 
 def kernel_names(text: str) -> str:

@@ -34,6 +34,12 @@ class Posterior(NamedTuple):
         return self._replace(mean=product(self.mean, T), packed=product(product(T.T, self.cov), T)[:, i, j])
 
 
+def standard(n: int, q: int) -> Posterior:
+    """N(0, I) of each of n rows."""
+    i, j = lower(q)
+    return Posterior(np.zeros((n, q)), np.tile(np.where(i == j, 1.0, 0.0), (n, 1)), np.zeros(n))
+
+
 class Cells(NamedTuple):
     """The cells a latent position decodes to: mean, variance of the noiseless cell, noise variance."""
 

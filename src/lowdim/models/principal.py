@@ -28,6 +28,11 @@ RESIDUAL = 1e-8  # what the Krylov residual test asks for
 SOLVERS = ("auto", "covariance", "dual", "qr", "krylov", "em")
 
 
+def is_wide(n: int, d: int) -> bool:
+    """Whether d x d matrices are to be avoided."""
+    return d > n or min(n, d) > LARGE
+
+
 class Spectrum(NamedTuple):
     """The largest eigenpairs of the covariance (1/n), and the certificate's raw material."""
 

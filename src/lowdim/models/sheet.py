@@ -1,7 +1,7 @@
 """A sheet of nodes: its parameters, whose row each node is, and the regression that bends it."""
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -9,12 +9,15 @@ from lowdim.data.block import Array, Mask
 from lowdim.math.basis import Basis
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import lower
+from lowdim.models.look import Look
 from lowdim.models.posterior import Posterior
+from lowdim.models.start import FLOOR, first_axes
 
 CLIP = -40.0  # logarithms of relative responsibilities below this are set to it: denormal numbers are 28 times slower
 LEAST = float(np.exp(CLIP))
 CLOSE = 1e-3  # of the nodes' mean square: with less noise a nearest node's distance by products has too few digits
 FINE = 1e-6  # with as little noise as this all distances by products would let the likelihood fall
+NOISE_FLOOR = 1e-8  # of the mean variance: below it a node sits on a row
 REGULAR = 1e-12  # smallest over largest eigenvalue of a regression that may be solved by its normal equations
 CUT = 1e-8  # of the largest singular value: what the same regression cannot tell from nothing
 
@@ -166,9 +169,32 @@ def solved(A: Array, B: Array) -> Array:
         return np.array(each).T
 
 
-def strength(A: Array, W: Array, prior: float) -> float:
-    """The prior's precision by the evidence: well determined weights over their squares (MacKay)."""
+def strength(A: Array, W: Array, params: Any) -> float:
+    """The prior's precision by the evidence: well determined weights over their squares (MacKay).
+
+    Within bounds that count in units of the table's mean variance.
+    """
+    v = params.low / NOISE_FLOOR
     values = np.maximum(np.linalg.eigvalsh(A[:, :-1, :-1]), 0.0)
-    known = float((values / (values + prior)).sum()) * (W.shape[1] / len(A))
-    return float(np.clip(known / max(float((W[:-1] ** 2).sum()), 1e-300), 1e-8, 1e8))
+    known = float((values / (values + params.prior)).sum()) * (W.shape[1] / len(A))
+    return float(np.clip(v * known / max(float((W[:-1] ** 2).sum()), 1e-300), 1e-8, 1e8)) / v
+
+
+class Flat(NamedTuple):
+    """The principal axes as a flat sheet: its nodes in the table's space, the axes' variances, the columns' in all."""
+
+    target: Array
+    values: Array
+    total: float
+    low: float  # the floor of the noise
+
+
+def flat(seen: Look, nodes: Array) -> Flat:
+    """Latent points laid out along the principal axes, as wide as the table is."""
+    d, total = seen.source.d, float(seen.columns.variance.sum())
+    values, U = first_axes(seen, nodes.shape[1])
+    values = np.maximum(values, 0.0)
+    sd = nodes.std(axis=0)
+    target = seen.columns.mean + (nodes / np.where(sd > 0, sd, 1.0) * np.sqrt(values)) @ U.T
+    return Flat(target, values, total, max(NOISE_FLOOR * total / d, FLOOR * np.finfo(float).tiny ** 0.25))
 

@@ -46,17 +46,26 @@ def limited(by: float) -> float:
     return float(np.clip(by, NARROW, WIDE))
 
 
-def wider(cells: Cells, by: float, most: Array) -> Cells:
-    """Variances times the squared factor, but none beyond `most`, that of a row of which nothing is known."""
-    total = cells.var + cells.noise
-    share = np.clip(most / np.where(total > 0, total, 1.0), 1.0, by**2) if by > 1.0 else np.full_like(total, by**2)
-    return Cells(cells.mean, share * cells.var, share * cells.noise)
+class Width(NamedTuple):
+    """How much wider cells are than a model believes, but never wider than `most`, those of an unknown row."""
 
+    by: float
+    most: Array  # d, variances
 
-def drawn_out(draw: Array, raw: Cells, told: Cells) -> Array:
-    """Drawn cells as far from the mean as the widened variances have it."""
-    total = raw.var + raw.noise
-    return np.asarray(raw.mean + np.sqrt((told.var + told.noise) / np.where(total > 0, total, 1.0)) * (draw - raw.mean))
+    def share(self, cells: Cells) -> Array:
+        """What the variance of each cell is multiplied by."""
+        total = cells.var + cells.noise
+        if self.by <= 1.0:
+            return np.full_like(total, self.by**2)
+        return np.clip(self.most / np.where(total > 0, total, 1.0), 1.0, self.by**2)
+
+    def of(self, cells: Cells) -> Cells:
+        share = self.share(cells)
+        return Cells(cells.mean, share * cells.var, share * cells.noise)
+
+    def drawn(self, draw: Array, cells: Cells) -> Array:
+        """Drawn cells as far from the mean as the wider variances have it."""
+        return np.asarray(cells.mean + np.sqrt(self.share(cells)) * (draw - cells.mean))
 
 
 # in memory -------------------------------------------------------------------------------------------
@@ -87,8 +96,7 @@ class Held(NamedTuple):
     def cells(self, block: Block) -> Mask:
         """Those of a block, in the units of the source that holds the rows."""
         keys = np.random.default_rng([self.seed, 74]).integers(2**63, size=(2, block.x.shape[1]), dtype=np.uint64)
-        row = ((block.x + 0.0).view(np.uint64) * (keys[0] * np.uint64(2) + np.uint64(1))).sum(axis=1, dtype=np.uint64)
-        drawn = mixed(mixed(row)[:, None] ^ keys[1]) >> np.uint64(11)  # 53 bits
+        drawn = mixed(row_hash(block.x, keys[0])[:, None] ^ keys[1]) >> np.uint64(11)  # 53 bits
         low, high = (np.uint64(k * self.share * 2**53) for k in (self.turn, self.turn + 1))
         held = np.asarray((drawn >= low) & (drawn < high) & self.spare)
         return held if block.mask is None else held & block.mask
@@ -108,6 +116,11 @@ def turns(seen: Array, seed: int) -> list[Held]:
     count = float(seen[spare].sum())
     share = held_share(count)
     return [Held(share, k, seed, spare) for k in range(TURNS if share * count < TURNS * HELD_CELLS else 1)]
+
+
+def row_hash(x: Array, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A hash of the cells of each row: neither the order of rows nor copies of them change it."""
+    return mixed(((x + 0.0).view(np.uint64) * (keys * np.uint64(2) + np.uint64(1))).sum(axis=1, dtype=np.uint64))
 
 
 def mixed(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
