@@ -20,7 +20,7 @@ from clock import machine, table
 from threadpoolctl import threadpool_limits
 
 import lowdim
-from lowdim.messages import LowdimWarning
+from lowdim.text.messages import LowdimWarning
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "../shared/data/usps_digits/usps.npz"

@@ -35,7 +35,7 @@ from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer
 
 from lowdim import __version__
-from lowdim.judge.fills import fill
+from lowdim.judge.fills.fills import fill
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("LOWDIM_DATA", HERE / "../../shared/data"))

@@ -16,7 +16,7 @@ import lowdim
 GAMMA = 0.02
 CHILD = """
 import resource, sys, numpy as np, lowdim
-from lowdim.models.kernel_pca import KernelPCA
+from lowdim.models.spectral.kernel_pca import KernelPCA
 rng = np.random.default_rng(0)
 X = rng.standard_normal((100_000, 3)) @ rng.standard_normal((3, 20)) + 0.1 * rng.standard_normal((100_000, 20))
 KernelPCA(5, approximation=sys.argv[1], n_landmarks=20).fit(X[:1000])

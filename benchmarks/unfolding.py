@@ -3,7 +3,7 @@
     python benchmarks/unfolding.py [n of the contest]
 
 Needs cvxpy and clarabel (a virtual environment of their own); the 60-row objective printed here is the reference of
-tests/models/test_unfolding.py.
+tests/models/spectral/test_unfolding.py.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from lowdim import MaximumVarianceUnfolding
-from lowdim.math.landmarks import farthest
+from lowdim.models.spectral.landmarks import farthest
 
 
 def roll(n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -18,14 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from lowdim.data.arrays import as_source
-from lowdim.data.block import Array, Block, Mask
-from lowdim.data.source import Source
-from lowdim.data.views import gather
 from lowdim.engine.fold import Run, Serial
-from lowdim.engine.merge import Triangle
-from lowdim.messages import LowdimWarning
+from lowdim.engine.statistics import Triangle
 from lowdim.registry import MODELS
+from lowdim.sources.arrays import as_source
+from lowdim.sources.source import Array, Block, Mask, Source
+from lowdim.sources.views import gather
+from lowdim.text.messages import LowdimWarning
 
 EXACT = 1e-12  # what another order of the same sums may change, relative to their size
 STEP = 1e-11  # the same after one update: its solves may cost a digit (PCA with gaps: noise of 1e-8)
@@ -220,7 +219,7 @@ def transform_is_fit_transform(model: Any, X: Any) -> None:
 
 def save_and_load(model: Any, X: Any) -> None:
     """A model file gives back every bit."""
-    from lowdim.persist import load
+    from lowdim.storage.model_file import load
 
     fitted = _fit(model, X)
     with tempfile.TemporaryDirectory() as folder:

@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from lowdim.messages import error
+from lowdim.text.messages import error
 
 Options = Callable[[int | None, int, int], dict[str, Any]]
 
@@ -134,7 +134,7 @@ METHODS = {m.name: m for m in (
     Method("mfa", "mixture of FA", "MixtureOfFA", _local, no_map="no map", local=True, factors=True),
     Method("gmm", "Gaussian mixture", "GaussianMixture", _parts, no_map="no map"),
     Method("kmeans", "K-means", "KMeans", _clusters, no_density="no density", no_map="no map"),
-    Method("random", "random projection", "lowdim.judge.floor:RandomProjection", _seeded, no_density="no density",
+    Method("random", "random projection", "lowdim.judge.compare.random_projection:RandomProjection", _seeded, no_density="no density",
            no_uncertainty="no noise"),
 )}
 FITTED = tuple(name for name in METHODS if name != "random")  # a random projection is a floor, not a fit

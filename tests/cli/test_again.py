@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from lowdim.data.flags import flags_from_options, options_from_flags, settle
-from lowdim.report.reproduce import code_of, command_of
+from lowdim.report.section_reproduce import code_of, command_of
+from lowdim.table.options import flags_from_options, options_from_flags, settle
 from tests.cli.conftest import small_table, write_csv
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from lowdim.data.flags import proposals
+from lowdim.table.options import proposals
 from tests.cli.repairs import REPAIRS
 
-FOLDER = Path(__file__).parents[1] / "data" / "bad_tables"
+FOLDER = Path(__file__).parents[1] / "table" / "bad_tables"
 GOLDEN = sorted(path.name.removesuffix(".golden") for path in FOLDER.glob("*.golden"))
 
 

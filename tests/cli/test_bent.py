@@ -9,11 +9,11 @@ import pytest
 
 import lowdim as ld
 from lowdim.cli.tools import FOR
-from lowdim.fitting import fit_method, place_fitted, save_fitted
-from lowdim.messages import LowdimError, LowdimWarning
+from lowdim.jobs.one_model import fit_method, place_fitted, save_fitted
+from lowdim.jobs.run_folder import load_run
 from lowdim.methods import FITTED, METHODS, QUESTIONS, Method, named
 from lowdim.plot.gallery import GALLERY
-from lowdim.runs import load_run
+from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.cli.conftest import write_csv
 
 BENT = ("gtm", "density", "nlfa", "gplvm", "bgplvm", "autoencoder")
@@ -38,7 +38,7 @@ def quick(monkeypatch):
 
 
 @pytest.mark.parametrize("name", BENT)
-@pytest.mark.filterwarnings("ignore::lowdim.messages.LowdimWarning")
+@pytest.mark.filterwarnings("ignore::lowdim.text.messages.LowdimWarning")
 def test_it_is_fitted_saved_and_places_rows(tmp_path, monkeypatch, name):
     """scores.csv is what the estimator says of the scaled table; new rows land where the old ones did."""
     quick(monkeypatch)
@@ -56,9 +56,9 @@ def test_it_is_fitted_saved_and_places_rows(tmp_path, monkeypatch, name):
     assert again.lines(table.row_names) == found.places.lines(table.row_names)
 
 
-@pytest.mark.filterwarnings("ignore::lowdim.messages.LowdimWarning")
+@pytest.mark.filterwarnings("ignore::lowdim.text.messages.LowdimWarning")
 def test_the_bayesian_gplvm_decides_how_many_axes(lowdim, monkeypatch):
-    monkeypatch.setattr("lowdim.fitting.choose_dimension", lambda *a, **k: pytest.fail("the jury was asked"))
+    monkeypatch.setattr("lowdim.jobs.one_model.choose_dimension", lambda *a, **k: pytest.fail("the jury was asked"))
     quick(monkeypatch)
     write_csv(lowdim.folder / "t.csv", bent())
     assert lowdim("fit", "t.csv", "-m", "BGPLVM", "--quiet").code in (0, 5)
@@ -178,13 +178,13 @@ def test_methods_are_listed_from_one_place(lowdim):
     assert len(told["methods"]) == len(QUESTIONS) and {m["name"] for m in told["names"]} == set(FITTED)
 
 
-@pytest.mark.filterwarnings("ignore::lowdim.messages.LowdimWarning")
+@pytest.mark.filterwarnings("ignore::lowdim.text.messages.LowdimWarning")
 def test_a_bent_map_gets_two_axes_at_most_where_the_jury_decides(tmp_path, monkeypatch):
     """The jury counts straight axes: a circle in three columns has two of them."""
     quick(monkeypatch)
     some = METHODS["gplvm"]
     assert some.most(4, True) == 2 and some.most(4, False) == 4 and METHODS["gtm"].most(4, False) == 3
-    monkeypatch.setattr("lowdim.fitting.choose_dimension", lambda *a, **k: type("Jury", (), {"q": 3}))
+    monkeypatch.setattr("lowdim.jobs.one_model.choose_dimension", lambda *a, **k: type("Jury", (), {"q": 3}))
     table = ld.read(str(write_csv(tmp_path / "t.csv", bent())))
     assert fit_method(table, "gplvm").places.z.shape[1] == 2 and fit_method(table, "pca").places.z.shape[1] == 3
     with pytest.raises(LowdimError, match=r"LD210[\s\S]*at most 3 for nonlinear factor analysis"):

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from lowdim.messages import CATALOGUE
+from lowdim.text.messages import catalogue
 from tests.cli.conftest import small_table, write_csv
 
-FOLDER = Path(__file__).parents[1] / "data" / "bad_tables"
+FOLDER = Path(__file__).parents[1] / "table" / "bad_tables"
 FULL = np.where(np.isnan(small_table()), 0.5, small_table())
 FIT = ("fit", "t.csv", "--dims", "2", "--budget", "1s", "-o", "t.run")
 
@@ -87,7 +87,7 @@ def of_tables() -> set[str]:
 def test_every_code_is_brought_about_by_a_file_or_needs_a_program():
     """A code that is new needs a bad table, a case here, or a reason why no file can cause it."""
     known = of_tables() | set(CASES) | set(ELSEWHERE) | PROGRAMS
-    codes = {key[:5] for key in CATALOGUE}
+    codes = {key[:5] for key in catalogue()}
     assert known <= codes
     tests = Path(__file__).parents[1]
     named = set(re.findall(r"LD\d{3}", "".join(p.read_text(encoding="utf-8") for p in tests.rglob("test_*.py"))))

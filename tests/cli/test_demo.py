@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lowdim.runs import load_run
+from lowdim.jobs.run_folder import load_run
 from tests.conftest import ROOT
 
 

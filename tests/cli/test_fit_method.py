@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from lowdim import PPCA, read
-from lowdim.fitting import fit_method
-from lowdim.messages import OptionError, TableError
+from lowdim.jobs.one_model import fit_method
 from lowdim.methods import FITTED
+from lowdim.text.messages import OptionError, TableError
 
 
 def made(folder, gaps=0.0, seed=0):
@@ -86,7 +86,7 @@ def test_json_and_what_is_refused(lowdim, tmp_path):
 
 
 @pytest.mark.parametrize("name", FITTED)
-@pytest.mark.filterwarnings("ignore::lowdim.messages.LowdimWarning")  # factors of two groups
+@pytest.mark.filterwarnings("ignore::lowdim.text.messages.LowdimWarning")  # factors of two groups
 def test_every_method_fits_a_complete_table(tmp_path, name):
     path, _, _ = made(tmp_path)
     found = fit_method(read(str(path)), name, dims=2, clusters=2)

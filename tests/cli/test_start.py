@@ -61,12 +61,12 @@ def test_every_command_has_help_and_every_option_a_line(lowdim, name):
 
 def test_every_option_that_a_message_names_exists(lowdim):
     """product.md 4.1: a command or an option is printed only once it exists."""
-    from lowdim.messages import CATALOGUE
+    from lowdim.text.messages import catalogue
 
     known = set(re.findall(r"--[a-z-]+", "".join(lowdim(name, "--help").out for name in HOMES)))
-    named = {flag for entry in CATALOGUE.values() for part in (entry.what, entry.why, entry.fix)
+    named = {flag for entry in catalogue().values() for part in (entry.what, entry.why, entry.fix)
              for flag in re.findall(r"--[a-z][a-z-]*[a-z]", part)}
-    verbs = {verb for entry in CATALOGUE.values() for part in (entry.what, entry.why, entry.fix)
+    verbs = {verb for entry in catalogue().values() for part in (entry.what, entry.why, entry.fix)
              for verb in re.findall(r"lowdim ([a-z]+)\b", part)}
     assert named <= known, named - known
     assert verbs <= {*HOMES, "model", "can", "does"}, verbs
@@ -98,7 +98,7 @@ def test_a_file_that_is_not_there(lowdim, made):
 
 
 def test_a_folder_that_is_not_there_is_said_before_any_work(lowdim, made, monkeypatch):
-    monkeypatch.setattr("lowdim.data.table.read", lambda *a, **k: pytest.fail("work was done first"))
+    monkeypatch.setattr("lowdim.table.table.read", lambda *a, **k: pytest.fail("work was done first"))
     for verb, more in (("fill", ()), ("odd", ()), ("report", ()), ("apply", (made / "small.csv",))):
         said = lowdim(verb, made / ("small.run" if more else "small.csv"), *more, "-o", "no/such/out.csv")
         assert said.code == 2 and "LD304" in said.err and "there is no folder 'no/such'" in said.err
@@ -106,8 +106,8 @@ def test_a_folder_that_is_not_there_is_said_before_any_work(lowdim, made, monkey
 
 
 def test_what_cannot_be_written_has_the_fix_of_its_cause(tmp_path):
-    from lowdim.messages import LowdimError, error
-    from lowdim.runs import write
+    from lowdim.jobs.run_folder import write
+    from lowdim.text.messages import LowdimError, error
 
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("")
@@ -125,7 +125,7 @@ def test_an_unknown_error_is_one_message_and_a_traceback_only_when_asked_for(low
     def broken(*arguments, **options):
         raise ZeroDivisionError("by nought")
 
-    monkeypatch.setattr("lowdim.data.table.read", broken)
+    monkeypatch.setattr("lowdim.table.table.read", broken)
     said = lowdim("check", "x.csv")
     assert said.code == 70 and said.out == "" and said.err.count("\n") == 1
     assert "our fault" in said.err and "ZeroDivisionError: by nought" in said.err and "report it" in said.err
@@ -147,7 +147,7 @@ def test_memory_that_runs_out_is_a_code_and_6(lowdim, monkeypatch):
     def full(*arguments, **options):
         raise MemoryError
 
-    monkeypatch.setattr("lowdim.data.table.read", full)
+    monkeypatch.setattr("lowdim.table.table.read", full)
     said = lowdim("check", "x.csv", "--json")
     assert said.code == 6 and json.loads(said.out)["error"] == "LD173" and "--sample" in said.err
 
@@ -199,13 +199,13 @@ def test_the_example_of_every_command_works_when_pasted(lowdim, no_drawing, exam
 
 
 def test_help_alone_lists_commands_and_messages_by_family(lowdim):
-    from lowdim.messages import CATALOGUE
+    from lowdim.text.messages import catalogue
 
     out = lowdim("help").out
     assert all(re.search(rf"^  {name} ", out, re.M) for name in HOMES)
     assert re.findall(r"^(\w.*)  \(lowdim help CODE\)", out, re.M) == [title for _, title in FAMILIES]
     listed = re.findall(r"^  (LD\d{3})  (.*)$", out, re.M)
-    assert [code for code, _ in listed] == sorted({key[:5] for key in CATALOGUE})
+    assert [code for code, _ in listed] == sorted({key[:5] for key in catalogue()})
     assert all(len(re.findall(r"[A-Za-z]{2,}", text)) >= 2 for _, text in listed)  # not dots alone
 
 

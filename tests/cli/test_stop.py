@@ -12,18 +12,18 @@ import time
 import numpy as np
 import pytest
 
-from lowdim.analysis import analyse
 from lowdim.engine.fold import Run
-from lowdim.messages import LowdimError
-from lowdim.runs import load_run, write
-from lowdim.whole import replacing
+from lowdim.jobs.analysis import analyse
+from lowdim.jobs.run_folder import load_run, write
+from lowdim.storage.atomic import replacing
+from lowdim.text.messages import LowdimError
 from tests.cli.calls import child, environment
 from tests.cli.conftest import small_table, write_csv
 
 # Ctrl-C as the stage named on the command line begins: from inside, so that no machine is too slow or too fast
 CHILD = """
 import os, signal, sys
-import lowdim.analysis as a
+import lowdim.jobs.analysis as a
 stage, times = sys.argv.pop(1), int(sys.argv.pop(1))
 home = {"dimensions": "choose_dimension", "fit": "odd_rows", "fills": "fill", "axes": "refits"}[stage]
 real = getattr(a, home)
@@ -128,7 +128,7 @@ def test_a_real_one_from_outside(tmp_path):
 
 
 def test_python_hears_of_stages_and_may_stop():
-    from lowdim.analysis import Stopped
+    from lowdim.jobs.analysis import Stopped
 
     heard = []
 
@@ -144,8 +144,8 @@ def test_python_hears_of_stages_and_may_stop():
 
 def test_python_gets_what_there_is_and_its_own_handler_back(monkeypatch):
     """Ctrl-C inside one fit of the jury, as a notebook's stop button sends it."""
-    from lowdim.analysis import Stopped
     from lowdim.engine.monitor import Monitor
+    from lowdim.jobs.analysis import Stopped
 
     real, times = Monitor.see, []
 
@@ -190,7 +190,7 @@ def test_a_write_that_fails_leaves_the_older_file(tmp_path):
 
 
 def test_a_model_of_another_run_is_refused(tmp_path):
-    from lowdim.runs import save_run
+    from lowdim.jobs.run_folder import save_run
 
     X = small_table()
     save_run(analyse(X, dims=2, budget="1s"), tmp_path / "a.run")

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lowdim.judge.odd import false_discovery
-from lowdim.runs import load_run
+from lowdim.jobs.run_folder import load_run
+from lowdim.judge.rows.odd_rows import false_discovery
 from tests.cli.calls import child
 from tests.cli.conftest import small_table, write_csv
 
@@ -145,7 +145,7 @@ def test_a_limit_too_low_for_anything_is_refused_by_a_stream_too(lowdim, cells):
 # Ctrl-C in the third tile that is written, or while the model is fitted to all rows
 WRITING = """
 import os, signal
-from lowdim.data.sink import {sink} as s
+from lowdim.sources.sinks import {sink} as s
 old, times = s.rows, [0]
 def rows(self, *args):
     times[0] += 1
@@ -176,7 +176,7 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path, verb):
 
 FITTING = """
 import os, signal
-import lowdim.streaming as s
+import lowdim.jobs.large as s
 real = s.ProbabilisticPCA.fit
 def fit(self, X, *args, **how):
     if how.get("run") is not None:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
 from lowdim import PCA, PPCA, FactorAnalysis, Run, as_source
-from lowdim.data.source import tile_rows
 from lowdim.engine.fold import Serial, Threads, executor, fold, one_blas_thread, tree, walk
-from lowdim.engine.merge import Sum, columns, moments
-from lowdim.messages import OptionError
+from lowdim.engine.statistics import Sum, columns, moments
+from lowdim.sources.source import tile_rows
+from lowdim.text.messages import OptionError
 
 
 class Tree(NamedTuple):

@@ -22,7 +22,7 @@ import pytest
 import lowdim
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost, plan, size
-from lowdim.messages import BudgetError
+from lowdim.text.messages import BudgetError
 from tests.cli.calls import environment
 
 ALLOWED = 1.15
@@ -31,7 +31,7 @@ CHILD = """
 import json, sys, threading, time, warnings
 import numpy as np
 import lowdim
-from lowdim.data.arrays import as_source
+from lowdim.sources.arrays import as_source
 warnings.simplefilter("ignore")
 kind, q, tiny, path = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
 make = {"pca": lowdim.PCA, "ppca": lowdim.PPCA, "fa": lowdim.FactorAnalysis, "dual": lowdim.DualPPCA,

@@ -4,11 +4,11 @@ from types import SimpleNamespace as Made
 import numpy as np
 import pytest
 
-from lowdim.judge.dimensions import Judge, Jury, Row
-from lowdim.judge.odd import odd_rows
+from lowdim.judge.dimensions.jury import Judge, Jury, Row
+from lowdim.judge.dimensions.text import sentence
+from lowdim.judge.rows.odd_rows import odd_rows
 from lowdim.judge.verdicts import because, dimension_sentence, odd_sentence
-from lowdim.judge.words import sentence
-from lowdim.models.linear import ProbabilisticPCA
+from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
 
 
 def analysis(votes: tuple[int, ...], columns: int, asked: int | str = "auto") -> Made:

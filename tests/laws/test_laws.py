@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 import zarr
 
-import lowdim.data.source
+import lowdim.sources.source
 from lowdim import (
     CCA,
     GTM,
@@ -40,7 +40,7 @@ from lowdim import (
     as_source,
     laws,
 )
-from lowdim.messages import LowdimError, LowdimWarning
+from lowdim.text.messages import LowdimError, LowdimWarning
 
 QUICK = {"tol": 1e-2}  # laws hold wherever a fit stops; ten passes show them as well as fifty
 MODELS = {
@@ -184,7 +184,7 @@ def possible(model: str, source: str) -> bool:
     if source.startswith("wide") and model.startswith(("fa", "cca")):
         return False  # 10 rows cannot tell the correlations of 25 columns apart
     if model == "kmeans" and source.startswith(("wide", "huge", "tiny")):
-        return False  # its start is a point of the table; without one see tests/models/test_kmeans.py
+        return False  # its start is a point of the table; without one see tests/models/mixtures/test_kmeans.py
     gaps = source.endswith("gaps")
     return not (gaps and (model == "pca-all" or (model.startswith("dual") and source.startswith("weights"))))
 
@@ -256,7 +256,7 @@ def test_impossible_combinations_say_so():
 @pytest.mark.parametrize("shape", ["tall", "tall-gaps", "wide", "wide-gaps"])
 def test_passes_are_counted_when_no_block_is_kept(name, shape, monkeypatch):
     """Small tables keep their blocks between passes, which hides reads; a large one is read each time."""
-    monkeypatch.setattr(lowdim.data.source, "KEEP_CELLS", 0)
+    monkeypatch.setattr(lowdim.sources.source, "KEEP_CELLS", 0)
     if shape.endswith("gaps") and name.startswith(COMPLETE):
         pytest.skip("gaps are refused")
     X = table(shape.endswith("gaps"))
@@ -341,7 +341,7 @@ def test_a_broken_law_is_caught(law, monkeypatch):
 
 
 def test_a_wrong_merge_is_caught(monkeypatch):
-    from lowdim.engine.merge import Pairs
+    from lowdim.engine.statistics import Pairs
 
     right = Pairs.merge
     monkeypatch.setattr(Pairs, "merge", lambda a, b: right(a, b)._replace(total=a.total + 2 * b.total))

@@ -4,7 +4,7 @@ import pytest
 from sklearn import decomposition
 
 import lowdim
-from lowdim.messages import ModelWarning, OptionError
+from lowdim.text.messages import ModelWarning, OptionError
 
 
 def tall(seed: int = 0, n: int = 9000, d: int = 5) -> np.ndarray:

@@ -6,8 +6,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 import lowdim
-from lowdim.messages import LowdimError, VerbError
-from lowdim.plot.mixture import mixture, parts_of
+from lowdim.plot.models.mixture import mixture, parts_of
+from lowdim.text.messages import LowdimError, VerbError
 
 IRIS, KIND = load_iris(return_X_y=True)
 
@@ -69,8 +69,8 @@ def test_more_clusters_than_rows_is_no_answer():
 
 
 def test_factors_are_not_asked_for_more_than_they_can_tell(tmp_path):
-    from lowdim.fitting import fit_method
+    from lowdim.jobs.one_model import fit_method
 
     table = lowdim.read(pd.DataFrame(IRIS, columns=list("abcd")))
-    with pytest.warns(lowdim.messages.LowdimWarning):
+    with pytest.warns(lowdim.text.messages.LowdimWarning):
         assert fit_method(table, "fa").places.z.shape == (150, 1)  # four columns: at most one factor

@@ -11,10 +11,10 @@ import pytest
 
 import lowdim
 from lowdim.engine.fold import Run
-from lowdim.messages import LowdimError, ModelWarning
-from lowdim.plot.bottleneck import bottleneck
-from lowdim.plot.sheet import gtm_sheet, lattice
-from lowdim.plot.traverse import walk_axis
+from lowdim.plot.analysis.traverse import walk_axis
+from lowdim.plot.models.bottleneck import bottleneck
+from lowdim.plot.models.gtm import gtm_sheet, lattice
+from lowdim.text.messages import LowdimError, ModelWarning
 
 
 def arc(n: int = 120, gaps: float = 0.0) -> np.ndarray:
@@ -102,7 +102,7 @@ def test_the_closed_form_of_a_linear_kernel_is_on_no_bound(unit: float) -> None:
 
 @pytest.mark.parametrize("model", [lowdim.GPLVM(1), lowdim.BayesianGPLVM(2, n_inducing=8)], ids=["gplvm", "bgplvm"])
 def test_ctrl_c_while_the_start_is_sought_is_heard(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lowdim.models.linear import LinearGaussian
+    from lowdim.models.linear.linear_gaussian import LinearGaussian
 
     calls: list[int] = []
     for owner, name in ((lowdim.GTM, "_stats"), (LinearGaussian, "_stats")):

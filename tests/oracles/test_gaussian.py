@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from lowdim import PCA, PPCA, DualPPCA, FactorAnalysis
-from lowdim.data.block import Block
 from lowdim.math import gaussian
-from lowdim.models.start import Linear, excess
+from lowdim.models.linear.parameters import Linear, excess
+from lowdim.sources.source import Block
 from tests.oracles import gaussian as oracle
 
 # Small tables with gaps are often Heywood cases: the oracle has the same bound, so they are as good a test.

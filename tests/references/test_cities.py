@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from lowdim import ClassicalMDS, procrustes, robust_map
-from lowdim.messages import LowdimWarning
+from lowdim.text.messages import LowdimWarning
 
 CENTRE = (52.0, 10.0)  # of the Lambert azimuthal equal-area projection: that of European statistics (ETRS89-LAEA)
 SUSPECT = [("Wien", "Zagreb"), ("Warszawa", "Zagreb"), ("Basel", "Lisboa"), ("Berlin", "Frankfurt")]

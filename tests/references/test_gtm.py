@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lowdim import GTM, PCA, PPCA
-from lowdim.models.sheet import shares
-from lowdim.models.widen import NORMAL_90
+from lowdim.models.base.calibration import NORMAL_90
+from lowdim.models.nonlinear.gtm_em import shares
 from tests.conftest import need
 from tests.references.tables import neighbour_errors, oil
 

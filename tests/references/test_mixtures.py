@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowdim import PPCA, GaussianMixture, MixtureOfPPCA, choose_clusters
-from lowdim.messages import LowdimError
+from lowdim.text.messages import LowdimError
 from tests.conftest import need
 
 TIED = -1126.315928  # the maximum for three tied components, ../shared/spec/algorithms.md and R's mclust "EEE"
@@ -44,7 +44,7 @@ def test_old_faithful_tied():
 
 
 @pytest.mark.drill
-@pytest.mark.filterwarnings("ignore::lowdim.messages.LowdimWarning")
+@pytest.mark.filterwarnings("ignore::lowdim.text.messages.LowdimWarning")
 def test_handwritten_digits():
     """One mixture a class as a density classifier: at most 122 errors of 2007, fewer than one PPCA a class."""
     path = need("usps_digits") / "usps.npz"
@@ -60,7 +60,7 @@ def test_handwritten_digits():
     assert mixed <= 122
 
 
-@pytest.mark.filterwarnings("ignore::lowdim.messages.LowdimWarning")
+@pytest.mark.filterwarnings("ignore::lowdim.text.messages.LowdimWarning")
 def test_two_digits_apart():
     """The small version: threes and eights, the hardest pair."""
     with np.load(need("usps_digits") / "usps.npz") as z:

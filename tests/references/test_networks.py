@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowdim import PCA, Autoencoder, DensityNetwork, FactorAnalysis, NonlinearFactorAnalysis
-from lowdim.messages import ModelWarning
+from lowdim.text.messages import ModelWarning
 from tests.conftest import need
 from tests.references.tables import neighbour_errors, oil
 
@@ -54,7 +54,7 @@ def test_nonlinear_factors_on_oil():
 
 
 @pytest.mark.drill
-@pytest.mark.filterwarnings("ignore::lowdim.messages.ModelWarning")  # LD201: three hundred steps are enough here
+@pytest.mark.filterwarnings("ignore::lowdim.text.messages.ModelWarning")  # LD201: three hundred steps are enough here
 def test_ten_nonlinear_factor_analyses_on_oil():
     X, label = oil(need("oil_flow"))
     fits = [NonlinearFactorAnalysis(2, max_iter=300, random_state=seed).fit(X) for seed in range(10)]
@@ -62,7 +62,7 @@ def test_ten_nonlinear_factor_analyses_on_oil():
     assert np.median([fit.fresh_bound_ for fit in fits]) >= 5500
 
 
-@pytest.mark.filterwarnings("ignore::lowdim.messages.ModelWarning")
+@pytest.mark.filterwarnings("ignore::lowdim.text.messages.ModelWarning")
 def test_nonlinear_factors_beat_a_plane_on_rows_held_out_with_gaps():
     """Line 6: the bound of rows never seen, 30 % of all cells gone, above factor analysis at the same q."""
     X, _ = oil(need("oil_flow"))
@@ -72,7 +72,7 @@ def test_nonlinear_factors_beat_a_plane_on_rows_held_out_with_gaps():
 
 
 @pytest.mark.drill
-@pytest.mark.filterwarnings("ignore::lowdim.messages.ModelWarning")
+@pytest.mark.filterwarnings("ignore::lowdim.text.messages.ModelWarning")
 @pytest.mark.parametrize("seed", range(4))
 def test_nonlinear_factors_beat_a_plane_under_four_masks(seed):
     X, _ = oil(need("oil_flow"))

@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim.data.arrays import as_source
 from lowdim.engine.fold import Run
-from lowdim.models.look import look
-from lowdim.models.principal import principal
+from lowdim.models.base.survey import look
+from lowdim.models.linear.principal_axes import principal
+from lowdim.sources.arrays import as_source
 
 N, P, Q = 50, 500, 2
 

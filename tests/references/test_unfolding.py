@@ -7,7 +7,7 @@ import pytest
 
 from lowdim import PPCA, Isomap, LaplacianEigenmaps, MaximumEntropyUnfolding, MaximumVarianceUnfolding, embedding_score
 from tests.conftest import need
-from tests.models.test_unfolding import r2
+from tests.models.spectral.test_unfolding import r2
 from tests.references.tables import numbers, wifi
 
 

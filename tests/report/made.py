@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from lowdim.analysis import Analysis, analyse
-from lowdim.data.table import read
+from lowdim.jobs.analysis import Analysis, analyse
 from lowdim.report import report_html
+from lowdim.table.table import read
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 SPECIAL = [

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from jinja2 import Environment, PackageLoader
 
-from lowdim.messages import Message
 from lowdim.plot.base import Plot, canvas, printable, style
-from lowdim.report.card import card
-from lowdim.report.parts import Bar, Download, RowStory, Section, chart, data_url, grid
-from lowdim.report.sections import Page, Trust
+from lowdim.report.notebook_card import card
+from lowdim.report.page import Page, Trust
+from lowdim.report.page_parts import Bar, Download, RowStory, Section, chart, data_url, grid
+from lowdim.text.messages import Message
 from tests.report import made
 
 CHART_TAGS = {"svg", "title", "desc", "defs", "g", "path", "use", "text", "tspan", "image", "clippath", "rect",

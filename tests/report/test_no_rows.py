@@ -8,10 +8,10 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 
-from lowdim.messages import CATALOGUE, message
-from lowdim.report import private
+from lowdim.report import no_rows as private
 from lowdim.report.charts import density, spreads
-from lowdim.report.parts import cell
+from lowdim.report.page_parts import cell
+from lowdim.text.messages import catalogue, message
 from tests.report import made
 
 
@@ -68,8 +68,8 @@ def test_messages_lose_their_examples():
     told = private.change(message("LD191", what="2 rows repeat", rows="secret-1, secret-2"))
     assert "secret" not in str(told) and told.code == "LD191"
     for code in private.COLUMNS_ONLY:
-        for name in {code, f"{code}.table"} & set(CATALOGUE):
-            facts = set(re.findall(r"{(\w+)", CATALOGUE[name].what))
+        for name in {code, f"{code}.table"} & set(catalogue()):
+            facts = set(re.findall(r"{(\w+)", catalogue()[name].what))
             assert not facts & {"value", "rows", "example", "type", "line"} - ({"type", "line"} if code in (
                 "LD117", "LD008") else set()), name
 

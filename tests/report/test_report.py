@@ -9,11 +9,11 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 
-from lowdim.analysis import analyse
-from lowdim.data.table import read
+from lowdim.jobs.analysis import analyse
 from lowdim.report import report_html, write_report
-from lowdim.report.parts import cell, csv_text, data_url
-from lowdim.report.slim import slim
+from lowdim.report.page_parts import cell, csv_text, data_url
+from lowdim.report.svg import slim
+from lowdim.table.table import read
 from tests.conftest import need
 from tests.report import made
 

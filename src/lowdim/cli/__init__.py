@@ -125,7 +125,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """The exit code of the command with these arguments."""
     from lowdim.cli.common import Said
-    from lowdim.messages import LowdimWarning
+    from lowdim.text.messages import LowdimWarning
 
     debug = "--debug" in arguments
     arguments = in_order([a for a in arguments if a != "--debug"])
@@ -150,8 +150,8 @@ def run(arguments: list[str]) -> int:
 def left_with(problem: BaseException, said: Said) -> int:
     """What ended the command, said as text and, where asked for, as JSON; its exit code."""
     from lowdim.cli.common import Done, complain
-    from lowdim.data.flags import exit_code
-    from lowdim.messages import LowdimError, error
+    from lowdim.table.options import exit_code
+    from lowdim.text.messages import LowdimError, error
 
     if isinstance(problem, Done):
         return problem.code

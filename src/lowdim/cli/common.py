@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.data.safe import protect_terminal
+from lowdim.text.escape import protect_terminal
 
 if TYPE_CHECKING:
-    from lowdim.data.table import Table
+    from lowdim.table.table import Table
 
 HELP = {
     "sep": "Separator: comma, semicolon, tab, pipe, space.", "decimal": "Decimal sign, . or ,",
@@ -103,7 +103,7 @@ def complain(text: str) -> None:
 
 def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Every option of reading a table, as flags, and those of every command."""
-    from lowdim.data.flags import SWITCHES, VALUES
+    from lowdim.table.options import SWITCHES, VALUES
 
     for flag, name in reversed(VALUES.items()):
         # given twice, a list is added up
@@ -134,7 +134,7 @@ def before(command: Callable[..., Any], check: Callable[[Any], None]) -> Callabl
 
 def check_folder(out: str | None) -> None:
     """Refuse a file in a folder that does not exist; `fit` and `demo` make theirs."""
-    from lowdim.messages import error
+    from lowdim.text.messages import error
 
     if out is None or click.get_current_context().info_name in ("fit", "demo"):
         return
@@ -145,7 +145,7 @@ def check_folder(out: str | None) -> None:
 
 def reading(given: dict[str, Any]) -> dict[str, Any]:
     """Take the reading options out of a command's arguments, as `read` wants them."""
-    from lowdim.data.flags import SWITCHES, VALUES, options_from_flags
+    from lowdim.table.options import SWITCHES, VALUES, options_from_flags
 
     tokens: list[str] = []
     for flag, name in VALUES.items():
@@ -164,7 +164,7 @@ def is_run(path: str) -> bool:
 
 def open_table(path: str, options: dict[str, Any]) -> Table:
     """Read a table and say on stderr what was found."""
-    from lowdim.data.table import read
+    from lowdim.table.table import read
 
     table = read(path, **options)
     hear(table.messages)
@@ -173,7 +173,7 @@ def open_table(path: str, options: dict[str, Any]) -> Table:
 
 def hear(messages: Any) -> None:
     """Keep messages, and show the first few of each kind unless told to be quiet."""
-    from lowdim.data.collect import Messages
+    from lowdim.table.notes import Messages
 
     heard, found = said(), Messages(messages)
     heard.facts += [facts_of(str(m)) for m in found]

@@ -27,8 +27,8 @@ def compare_command(file: str, methods: str, dims: int | str, clusters: int, see
                     maps: tuple[str, ...], seed: int, budget: str | None, quiet: bool, as_json: bool,
                     **given: Any) -> None:
     """Compare methods on the same hidden cells, with the spread beside every figure."""
-    from lowdim.judge.compare import compare, names_of
-    from lowdim.judge.coordinates import read_map
+    from lowdim.judge.compare.compare import compare, names_of
+    from lowdim.judge.maps.read_map import read_map
 
     names = names_of(methods)  # before the table is read: a name mistyped costs nothing
     table = open_table(file, reading(given))

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lowdim.datasets import DemoTable, load_demo
-from lowdim.runs import csv, write
+from lowdim.jobs.run_folder import csv, write
 
 if TYPE_CHECKING:
-    from lowdim.analysis import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 SHOWN = 6  # fills printed
 

@@ -11,9 +11,9 @@ from lowdim.cli.main_job import LEVEL, SEED, command_line
 from lowdim.cli.streaming import CHECKPOINT, INSTEAD, STREAM, fill_file, or_stream, streamed
 
 if TYPE_CHECKING:
-    from lowdim.data.rewrite import Sheet, Texts
-    from lowdim.data.table import Column, Table
-    from lowdim.judge.fills import Fills
+    from lowdim.judge.fills.fills import Fills
+    from lowdim.table.table import Column, Table
+    from lowdim.table.write_back import Sheet, Texts
 
 # endings that promise something else than text
 OTHER = (".parquet", ".feather", ".arrow", ".npy", ".npz", ".xlsx", ".xlsm", ".xls", ".ods", ".json", ".html", ".xml",
@@ -52,12 +52,12 @@ def fill_command(file: str, out: str, intervals: bool, multiple: int, level: flo
     OUT has every column of FILE in its place, and every cell that was seen as it stood. With --stream it has the
     columns of numbers, as .parquet, .csv, .npy or .zarr.
     """
-    from lowdim.data.arrays import ArraySource
-    from lowdim.data.rewrite import original
-    from lowdim.judge.fills import NO_GAPS, fill
+    from lowdim.judge.fills.fills import NO_GAPS, fill
     from lowdim.judge.gaps import gap_report
-    from lowdim.judge.odd import check_level
-    from lowdim.messages import error
+    from lowdim.judge.rows.odd_rows import check_level
+    from lowdim.sources.arrays import ArraySource
+    from lowdim.table.write_back import original
+    from lowdim.text.messages import error
 
     options = streamed(reading(given), stream, checkpoint)
     if stream:
@@ -92,8 +92,8 @@ def fill_command(file: str, out: str, intervals: bool, multiple: int, level: flo
 
 def check_ending(out: str) -> None:
     """Refuse the name of a file that would not be text."""
-    from lowdim.data.safe import protect_terminal, shell_word
-    from lowdim.messages import error
+    from lowdim.text.escape import protect_terminal, shell_word
+    from lowdim.text.messages import error
 
     if out.lower().endswith(OTHER):
         csv = protect_terminal(str(Path(out).with_suffix(".csv")))
@@ -102,8 +102,8 @@ def check_ending(out: str) -> None:
 
 def check_other(file: str, out: str) -> None:
     """Refuse to write over the table itself."""
-    from lowdim.data.safe import protect_terminal, shell_word
-    from lowdim.messages import error
+    from lowdim.text.escape import protect_terminal, shell_word
+    from lowdim.text.messages import error
 
     here = Path(out)
     if here.exists() and Path(file).exists() and here.samefile(file):
@@ -114,8 +114,8 @@ def check_other(file: str, out: str) -> None:
 # writing ------------------------------------------------------------------------------------------------
 def write_same(to: Output, intervals: bool, multiple: int) -> list[Path]:
     """A table without gaps: the same bytes again, unless something in it must not be written as it stands."""
-    from lowdim.data.rewrite import harmless
-    from lowdim.runs import write
+    from lowdim.jobs.run_folder import write
+    from lowdim.table.write_back import harmless
 
     same = to.sheet.whole and harmless(to.sheet) and not _tabs(to)
     files = ["", *(("lower", "upper") if intervals else ()), *(str(k + 1) for k in range(multiple))]
@@ -126,7 +126,7 @@ def write_same(to: Output, intervals: bool, multiple: int) -> list[Path]:
 
 def write_fills(to: Output, found: Fills, intervals: bool, multiple: int, seed: int) -> list[Path]:
     """The filled table and what goes with it, each of the same shape as FILE."""
-    from lowdim.data.rewrite import figures
+    from lowdim.table.write_back import figures
 
     where = [(k, c) for k, c in enumerate(c for c in to.table.columns if c.role == "number")
              if found.mask[:, k].any() and not c.note.startswith("encoded")]
@@ -153,8 +153,8 @@ def write_fills(to: Output, found: Fills, intervals: bool, multiple: int, seed: 
 
 def put(to: Output, word: str, sheet: Sheet, new: Texts) -> Path:
     """Write one of the files; a .tsv has tabs whatever FILE has."""
-    from lowdim.data.rewrite import lines
-    from lowdim.runs import write
+    from lowdim.jobs.run_folder import write
+    from lowdim.table.write_back import lines
 
     sheet = sheet._replace(sep="\t") if _tabs(to) else sheet
     return write(to.name(word), lines(sheet, new), encoding=sheet.encoding)
@@ -173,7 +173,7 @@ def own_unit(values: Any, c: Column) -> Any:
 
 def sign_of(to: Output, c: Column) -> str:
     """The decimal sign in which a column's fills are written: that of its own cells."""
-    from lowdim.data.rewrite import decimal_of
+    from lowdim.table.write_back import decimal_of
 
     return decimal_of(to.sheet.cells[c.position - 1], to.table.guess.decimal)
 
@@ -181,7 +181,7 @@ def sign_of(to: Output, c: Column) -> str:
 # words --------------------------------------------------------------------------------------------------
 def words(to: Output, found: Fills) -> list[str]:
     """The table of fills, and what to paste where a logarithm may serve better."""
-    from lowdim.data.flags import join_names
+    from lowdim.table.options import join_names
 
     logged = {c.name for c in to.table.columns if c.role == "number" and c.note.startswith("logarithm")}
     lines = [found.text(map_dims=map_dims(to.table, to.file), logged=logged)]
@@ -195,8 +195,8 @@ def words(to: Output, found: Fills) -> list[str]:
 
 def left_words(table: Table) -> list[str]:
     """What OUT still has as gaps, or only a part of."""
-    from lowdim.data.collect import count, some
-    from lowdim.data.describe import gaps_of
+    from lowdim.table.describe import gaps_of
+    from lowdim.table.notes import count, some
 
     still = [f"{c.name} ({gaps_of(c):,})" for c in table.columns if gaps_of(c) and
              (c.role != "number" or c.note.startswith("encoded"))]
@@ -212,8 +212,8 @@ def left_words(table: Table) -> list[str]:
 
 def map_dims(table: Table, file: str) -> int | None:
     """The dimensions of the map of the same table, where its run stands beside us."""
-    from lowdim.messages import LowdimError
-    from lowdim.runs import load_run
+    from lowdim.jobs.run_folder import load_run
+    from lowdim.text.messages import LowdimError
 
     try:
         told = load_run(f"{stem(file)}.run").told

@@ -37,11 +37,11 @@ def help_command(code: str | None, quiet: bool, as_json: bool) -> None:
 
 def explained(code: str) -> list[dict[str, str]]:
     """The entries of a code, or all of them, with dots where a message has its facts."""
-    from lowdim.messages import CATALOGUE
+    from lowdim.text.messages import catalogue
 
     found = []
-    for key in sorted(CATALOGUE):
-        entry, short = CATALOGUE[key], key.partition(".")[0]
+    for key in sorted(catalogue()):
+        entry, short = catalogue()[key], key.partition(".")[0]
         if not code or short == code.upper():
             what, why, fix = (re.sub(r"\{[^}]*\}", "...", text) for text in (entry.what, entry.why, entry.fix))
             found.append({"code": short, "text": entry.about or what, "why": why, "fix": fix})

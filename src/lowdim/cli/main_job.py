@@ -24,7 +24,7 @@ from lowdim.cli.progress import Interrupts, Stages
 from lowdim.cli.streaming import CHECKPOINT, STREAM, analysis_of, or_stream, streamed
 
 if TYPE_CHECKING:
-    from lowdim.analysis import Analysis
+    from lowdim.jobs.analysis import Analysis
     from lowdim.methods import Method
 
 def asked_dims(context: click.Context, option: click.Parameter, dims: str) -> int | str:
@@ -62,7 +62,7 @@ def again(asked: Asked) -> Asked:
     """The same for a run folder: the table and the settings it was made from."""
     if not is_run(asked.file):
         return asked
-    from lowdim.runs import load_run
+    from lowdim.jobs.run_folder import load_run
 
     run = load_run(asked.file)
     if "method" in run.told:
@@ -78,7 +78,7 @@ def command_line() -> str:
     import shlex
     import sys
 
-    from lowdim.data.safe import protect_terminal
+    from lowdim.text.escape import protect_terminal
 
     given = click.get_current_context().find_root().meta.get("lowdim.arguments", sys.argv[1:])
     return protect_terminal(shlex.join(["lowdim", *given]))
@@ -86,7 +86,7 @@ def command_line() -> str:
 
 def analysed(asked: Asked, folder: str | None = None) -> Analysis:
     """The analysis of a file, told stage by stage; Ctrl-C saves what there is in the run folder."""
-    from lowdim.analysis import Stopped
+    from lowdim.jobs.analysis import Stopped
 
     with or_stream(asked.options):
         work = analysis_of(asked) if asked.options.get("stream") else whole_analysis(asked)
@@ -98,7 +98,7 @@ def analysed(asked: Asked, folder: str | None = None) -> Analysis:
         except Stopped as stopped:
             if folder is None:
                 raise
-            from lowdim.runs import save_run
+            from lowdim.jobs.run_folder import save_run
 
             save_run(stopped.partial, folder, options=kept(asked), command=command_line())
             had = [name for name in ("jury", "model", "fills", "odd") if getattr(stopped.partial, name) is not None]
@@ -111,7 +111,7 @@ def whole_analysis(asked: Asked) -> Callable[..., Analysis]:
     """The analysis of a file that is read whole."""
     from functools import partial
 
-    from lowdim.analysis import analyse
+    from lowdim.jobs.analysis import analyse
 
     table = open_table(asked.file, asked.options)
     return partial(analyse, table, scale=table.scale)
@@ -129,8 +129,8 @@ def kept(asked: Asked) -> dict[str, Any]:
 @table_options
 def check_command(file: str, everything: bool, quiet: bool, as_json: bool, **given: Any) -> None:
     """Is the table usable, and what would be changed? No model is fitted."""
-    from lowdim.data.describe import gaps_of, page, span
-    from lowdim.data.table import read
+    from lowdim.table.describe import gaps_of, page, span
+    from lowdim.table.table import read
 
     options = reading(given)
     strict = options.pop("strict", False)
@@ -150,7 +150,7 @@ def check_command(file: str, everything: bool, quiet: bool, as_json: bool, **giv
 
 
 def _facts(m: Any) -> dict[str, str]:
-    from lowdim.runs import message_facts
+    from lowdim.jobs.run_folder import message_facts
 
     return message_facts(m)
 
@@ -162,9 +162,9 @@ def _facts(m: Any) -> dict[str, str]:
 @table_options
 def dims_command(file: str, seed: int, budget: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
     """How many dimensions the table has, with every judge's vote."""
-    from lowdim.data.arrays import ArraySource
     from lowdim.judge.budget import counts, seconds
-    from lowdim.judge.dimensions import choose_dimension
+    from lowdim.judge.dimensions.jury import choose_dimension
+    from lowdim.sources.arrays import ArraySource
 
     table = open_table(file, reading(given))
     often = counts(seconds(budget), table.n, table.d)
@@ -195,7 +195,7 @@ def fit_command(file: str, out: str | None, method: str | None, clusters: int | 
                 seed: int, budget: str | None, stream: bool, checkpoint: str | None, quiet: bool, as_json: bool,
                 **given: Any) -> None:
     """Analyse a table and save a run folder, without a report; or fit one model by its name."""
-    from lowdim.runs import check_free, save_run
+    from lowdim.jobs.run_folder import check_free, save_run
 
     asked = Asked(file, streamed(reading(given), stream, checkpoint), dims, level, seed, budget)
     if method is not None:
@@ -216,9 +216,9 @@ def fit_command(file: str, out: str | None, method: str | None, clusters: int | 
 
 def fit_one(asked: Asked, name: str, clusters: int | None, out: str | None, *, as_json: bool) -> None:
     """Fit one model by its name and save it as a run folder."""
-    from lowdim.fitting import fit_method, save_fitted
+    from lowdim.jobs.one_model import fit_method, save_fitted
+    from lowdim.jobs.run_folder import check_free
     from lowdim.methods import FITTED, named
-    from lowdim.runs import check_free
 
     where = click.get_current_context().get_parameter_source
     for option in ("level", "budget"):
@@ -281,8 +281,8 @@ def report_command(file: str, out: str | None, no_rows: bool, dims: int | str, l
 
 def reported(asked: Asked, report: str, run: str, *, rows: bool, quiet: bool) -> tuple[Analysis, Path, Path]:
     """Analyse, save the run, say the sentences, then draw: whoever stops early has the numbers."""
-    from lowdim.runs import check_free, save_run
-    from lowdim.whole import replacing
+    from lowdim.jobs.run_folder import check_free, save_run
+    from lowdim.storage.atomic import replacing
 
     check_free(run, asked.file)
     found = analysed(asked, run)
@@ -311,7 +311,7 @@ def _files(folder: Path, *names: str) -> str:
 
 def print_found(found: Analysis, asked: Asked, **facts: Any) -> None:
     """An analysis as one JSON object."""
-    from lowdim.runs import describe
+    from lowdim.jobs.run_folder import describe
 
     told = describe(found, kept(asked), command_line())
     print_json(**facts, **{key: value for key, value in told.items() if key not in ("schema", "messages")},

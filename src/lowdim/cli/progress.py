@@ -10,7 +10,7 @@ import time
 from types import TracebackType
 
 from lowdim.cli.common import complain
-from lowdim.data.safe import protect_terminal
+from lowdim.text.escape import protect_terminal
 
 ORDER = ("read", "dimensions", "fit", "fills", "axes", "report")
 EVERY = 10.0  # seconds between signs of life where stderr is not a terminal

@@ -11,23 +11,23 @@ from lowdim.cli.main_job import DIMS, SEED
 from lowdim.cli.streaming import STREAM, or_stream, place_file, streamed
 
 if TYPE_CHECKING:
-    from lowdim.data.arrays import ArraySource
-    from lowdim.data.table import Table
-    from lowdim.models.linear import ProbabilisticPCA
-    from lowdim.placing import Placed
-    from lowdim.runs import SavedRun
+    from lowdim.jobs.apply import Placed
+    from lowdim.jobs.run_folder import SavedRun
+    from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+    from lowdim.sources.arrays import ArraySource
+    from lowdim.table.table import Table
 
 
 def model_of(target: str, options: dict[str, Any], dims: int | str, seed: int
              ) -> tuple[ProbabilisticPCA, Table, ArraySource]:
     """A model and its rows: a run's own, or one fitted to a table now."""
-    from lowdim.analysis import Settings, check_settings
-    from lowdim.data.arrays import ArraySource
-    from lowdim.judge.dimensions import choose_dimension
-    from lowdim.models.linear import ProbabilisticPCA
+    from lowdim.jobs.analysis import Settings, check_settings
+    from lowdim.judge.dimensions.jury import choose_dimension
+    from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+    from lowdim.sources.arrays import ArraySource
 
     if is_run(target):
-        from lowdim.runs import load_run
+        from lowdim.jobs.run_folder import load_run
 
         run = load_run(target)
         return run.model, run.table, ArraySource(run.table.X, columns=run.table.names)
@@ -49,8 +49,8 @@ def model_of(target: str, options: dict[str, Any], dims: int | str, seed: int
 def odd_command(target: str, level: float, out: str | None, dims: int | str, seed: int, quiet: bool, as_json: bool,
                 **given: Any) -> None:
     """The odd rows of a table or a run, and why."""
-    from lowdim.judge.odd import odd_rows
-    from lowdim.runs import odd_table, write
+    from lowdim.jobs.run_folder import odd_table, write
+    from lowdim.judge.rows.odd_rows import odd_rows
 
     if out is None and level == 0.95 and is_run(target) and told_again(target, as_json):
         return
@@ -70,8 +70,8 @@ def told_again(folder: str, as_json: bool) -> bool:
     """Say the odd rows as they were found, where the table of a run is gone; whether it is."""
     import csv
 
-    from lowdim.messages import LowdimError, message
-    from lowdim.runs import digest, load_run
+    from lowdim.jobs.run_folder import digest, load_run
+    from lowdim.text.messages import LowdimError, message
 
     run, stored = load_run(folder), Path(folder) / "odd.csv"
     try:
@@ -103,7 +103,7 @@ def told_again(folder: str, as_json: bool) -> bool:
 def explain_command(run: str, row: str | None, axis: int | None, group: str | None, quiet: bool,
                     as_json: bool) -> None:
     """One row, one axis, or a group of rows of a run folder."""
-    from lowdim.runs import load_run
+    from lowdim.jobs.run_folder import load_run
 
     if sum(part is not None for part in (row, axis, group)) != 1:
         raise click.UsageError("give one of --row, --axis and --group")
@@ -122,14 +122,14 @@ def explain_command(run: str, row: str | None, axis: int | None, group: str | No
 
 def source_of(run: SavedRun) -> ArraySource:
     """The rows of a run as its model takes them."""
-    from lowdim.data.arrays import ArraySource
+    from lowdim.sources.arrays import ArraySource
 
     return ArraySource(run.table.X, columns=run.names)
 
 
 def row_card(run: SavedRun, row: str) -> Any:
     """One row in full."""
-    from lowdim.judge.odd import explain_row
+    from lowdim.judge.rows.odd_rows import explain_row
 
     position = positions(run.table, [row], "--row")[0]
     return explain_row(run.model, source_of(run), position, row_names=run.table.row_names)
@@ -149,7 +149,7 @@ def axis_card(run: SavedRun, axis: int) -> Any:
 
 def group_card(run: SavedRun, file: str) -> Any:
     """What sets the rows named in a file apart."""
-    from lowdim.judge.group import set_apart
+    from lowdim.judge.rows.contrast import set_apart
 
     text = Path(file).read_text(encoding="utf-8-sig")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -172,8 +172,8 @@ def positions(table: Table, words: list[str], flag: str) -> list[int]:
 
 def placed(run: str, new: str, given: dict[str, Any]) -> tuple[SavedRun, Placed]:
     """A run and new rows placed on its map; the new file is read as the run's own was, unless told otherwise."""
-    from lowdim.placing import place
-    from lowdim.runs import load_run
+    from lowdim.jobs.apply import place
+    from lowdim.jobs.run_folder import load_run
 
     opened = load_run(run)
     found = place(opened.model, opened.names, new, calibration=opened.calibration,
@@ -193,7 +193,7 @@ def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool
 
     With --stream OUT may be .parquet (the default), .csv, .npy or .zarr, and gaps are not filled.
     """
-    from lowdim.runs import load_run, placed_fills, placed_table, write
+    from lowdim.jobs.run_folder import load_run, placed_fills, placed_table, write
 
     opened = load_run(run)
     if "method" in opened.told:
@@ -219,8 +219,8 @@ def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool
 
 def apply_one(run: SavedRun, new: str, out: str | None, given: dict[str, Any], *, as_json: bool) -> None:
     """New rows as the one model of a run sees them."""
-    from lowdim.fitting import place_fitted
-    from lowdim.runs import write
+    from lowdim.jobs.one_model import place_fitted
+    from lowdim.jobs.run_folder import write
 
     names, places, notes = place_fitted(run, new, **{**read_as(run), **reading(given)})
     hear(notes)
@@ -249,9 +249,9 @@ def monitor_command(run: str, new: str, out: str | None, quiet: bool, as_json: b
     """Control charts: the run's rows are the history, the rows of NEW are watched."""
     import numpy as np
 
-    from lowdim.judge.odd import odd_rows
-    from lowdim.plot.odd import control
-    from lowdim.whole import replacing
+    from lowdim.judge.rows.odd_rows import odd_rows
+    from lowdim.plot.analysis.odd_rows import control
+    from lowdim.storage.atomic import replacing
 
     opened, found = placed(run, new, given)
     old = odd_rows(opened.model, source_of(opened))

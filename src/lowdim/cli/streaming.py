@@ -11,10 +11,10 @@ import click
 from lowdim.cli.common import common_options, hear, print_json, say, stem
 
 if TYPE_CHECKING:
-    from lowdim.analysis import Analysis
     from lowdim.cli.main_job import Asked
     from lowdim.engine.fold import Run
-    from lowdim.streaming import Drawn, Filled
+    from lowdim.jobs.analysis import Analysis
+    from lowdim.jobs.large import Drawn, Filled
 
 KNOWN = ("columns", "drop", "weight", "scale", "sample", "memory", "stream", "checkpoint")  # that a stream honours
 SPOKEN = ("label", "id", "time", "number", "sep", "decimal", "encoding", "header", "names", "sheet", "keep_copies",
@@ -32,7 +32,7 @@ CHECKPOINT = click.option("--checkpoint", metavar="DIR", help="With --stream: ke
 
 def streamed(options: dict[str, Any], stream: bool, checkpoint: str | None = None) -> dict[str, Any]:
     """The options of reading, marked as those of a stream; what a stream cannot honour is refused by name."""
-    from lowdim.messages import error
+    from lowdim.text.messages import error
 
     if not stream:
         if checkpoint is not None:
@@ -47,16 +47,16 @@ def streamed(options: dict[str, Any], stream: bool, checkpoint: str | None = Non
 
 def run_of(options: dict[str, Any]) -> Run:
     """How to run: the limit of memory, and where passes are kept."""
-    from lowdim.data.flags import settle
     from lowdim.engine.fold import Run
+    from lowdim.table.options import settle
 
     return Run(memory=settle({"memory": options.get("memory")}).memory, checkpoint=options.get("checkpoint"))
 
 
 def drawn_from(file: str, options: dict[str, Any], seed: int) -> Drawn:
     """The file and the rows drawn from it, with what there is to say about them."""
-    from lowdim.data.flags import settle
-    from lowdim.streaming import SAMPLE, draw
+    from lowdim.jobs.large import SAMPLE, draw
+    from lowdim.table.options import settle
 
     how = settle({key: value for key, value in options.items() if key not in ("stream", "checkpoint")})
     found = draw(file, sample=how.sample or SAMPLE, random_state=seed, columns=how.columns, drop=how.drop,
@@ -69,7 +69,7 @@ def analysis_of(asked: Asked) -> Callable[..., Analysis]:
     """The analysis of a streamed file, as `analyse` is that of a table."""
     from functools import partial
 
-    from lowdim.streaming import analyse_stream
+    from lowdim.jobs.large import analyse_stream
 
     drawn = drawn_from(asked.file, asked.options, asked.seed)
     return partial(analyse_stream, drawn, scale=drawn.table.scale, run=run_of(asked.options))
@@ -78,7 +78,7 @@ def analysis_of(asked: Asked) -> Callable[..., Analysis]:
 @contextmanager
 def or_stream(options: dict[str, Any]) -> Iterator[None]:
     """Where a table does not fit into memory, the same command with --stream is the first thing to try."""
-    from lowdim.messages import BudgetError, Message
+    from lowdim.text.messages import BudgetError, Message
 
     try:
         yield
@@ -100,8 +100,8 @@ def instead(options: dict[str, Any]) -> str:
     import warnings
 
     from lowdim.cli.main_job import command_line
-    from lowdim.messages import BudgetError, LowdimError
-    from lowdim.streaming import affordable, open_whole
+    from lowdim.jobs.large import affordable, open_whole
+    from lowdim.text.messages import BudgetError, LowdimError
 
     given = click.get_current_context().params
     words = shlex.split(command_line())
@@ -121,9 +121,9 @@ def fill_file(file: str, out: str, options: dict[str, Any], *, intervals: bool, 
               as_json: bool) -> None:
     """Fill a file by a model of all its rows."""
     from lowdim.cli.progress import Stages
-    from lowdim.data.sink import as_sink
-    from lowdim.judge.odd import check_level
-    from lowdim.streaming import fill_stream
+    from lowdim.jobs.large import fill_stream
+    from lowdim.judge.rows.odd_rows import check_level
+    from lowdim.sources.sinks import as_sink
 
     check_level(level)
     as_sink(out, 1)  # refuses an ending that no format has, before any work
@@ -143,7 +143,7 @@ def fill_file(file: str, out: str, options: dict[str, Any], *, intervals: bool, 
 
 
 def _fill_sentence(found: Filled, drawn: Drawn) -> str:
-    from lowdim.data.collect import count
+    from lowdim.table.notes import count
 
     q, many = int(found.model.n_components_), drawn.table.n
     if not found.total:
@@ -173,9 +173,9 @@ def _fill_table(found: Filled) -> list[str]:
 def place_file(run: str, new: str, out: str | None, options: dict[str, Any], *, as_json: bool) -> None:
     """Place every row of a file on the map of a run."""
     from lowdim.cli.progress import Stages
-    from lowdim.messages import error
-    from lowdim.runs import load_run
-    from lowdim.streaming import new_rows, place_stream
+    from lowdim.jobs.large import new_rows, place_stream
+    from lowdim.jobs.run_folder import load_run
+    from lowdim.text.messages import error
 
     opened = load_run(run)
     for name in opened.options:
@@ -214,9 +214,9 @@ def _quiet() -> bool:
 @common_options
 def plan_command(file: str, dims: int | None, method: str, memory: str | None, quiet: bool, as_json: bool) -> None:
     """What a fit to FILE will take: passes, bytes, seconds and memory, before anything runs."""
-    from lowdim.data.flags import settle
-    from lowdim.data.safe import protect_terminal, shell_word
-    from lowdim.forecast import forecast
+    from lowdim.jobs.forecast import forecast
+    from lowdim.table.options import settle
+    from lowdim.text.escape import protect_terminal, shell_word
 
     found = forecast(file, method=method, dims=dims, memory=settle({"memory": memory}).memory)
     if as_json:

@@ -10,9 +10,9 @@ from lowdim.cli.common import common_options, is_run, print_json, reading, said,
 from lowdim.cli.main_job import BUDGET, DIMS, LEVEL, SEED, Asked, analysed, finish, reported
 
 if TYPE_CHECKING:
-    from lowdim.analysis import Analysis
-    from lowdim.data.table import Table
+    from lowdim.jobs.analysis import Analysis
     from lowdim.plot.base import Plot
+    from lowdim.table.table import Table
 
 FOR = {  # options of some plots, and those that take them
     "color": ("map", "gtm_sheet", "magnification", "latent_variance"), "axes": ("map", "latent_variance"),
@@ -65,7 +65,7 @@ def plot_command(name: str | None, target: str | None, out: str | None, listed: 
 
 def drawn_to(plot: Plot, name: str, out: str, *, as_json: bool) -> None:
     """Write a plot and say what it shows."""
-    from lowdim.whole import replacing
+    from lowdim.storage.atomic import replacing
 
     with replacing(out) as temp:
         plot.save(temp)
@@ -77,15 +77,15 @@ def drawn_to(plot: Plot, name: str, out: str, *, as_json: bool) -> None:
 
 def plot_of_model(name: str, folder: str, how: dict[str, Any]) -> Plot | None:
     """A plot of the one model that a run holds; None where the run is an analysis."""
-    from lowdim.runs import load_run
+    from lowdim.jobs.run_folder import load_run
 
     run = load_run(folder)
     if "method" not in run.told:
         return None
     import numpy as np
 
-    from lowdim.persist import load
     from lowdim.plot.of_model import plot_model
+    from lowdim.storage.model_file import load
 
     model, table = load(run.model_file), run.table
     return plot_model(name, model, table, unit=np.asarray(run.told["unit"]), **placed_options(how, table))
@@ -125,18 +125,18 @@ def placed_options(how: dict[str, Any], table: Table) -> dict[str, Any]:
 
 def of_run(folder: str) -> Analysis:
     """The analysis that a run folder tells of, made again; what was said of its table then is not said again."""
-    from lowdim.analysis import analyse
     from lowdim.cli.progress import Interrupts, Stages
-    from lowdim.data.table import read
-    from lowdim.messages import error
-    from lowdim.runs import load_run
+    from lowdim.jobs.analysis import analyse
+    from lowdim.jobs.run_folder import load_run
+    from lowdim.table.table import read
+    from lowdim.text.messages import error
 
     run = load_run(folder)
     s = run.settings
     if "method" in run.told:
         raise error("LD319", path=run.folder, method=run.told["method"])
     if "stream" in run.options:
-        from lowdim.streaming import analyse_stream
+        from lowdim.jobs.large import analyse_stream
 
         return analyse_stream(run.drawn, dims=s.dims, scale=s.scale, level=s.level, random_state=s.seed,
                               budget=s.budget, model=run.model)
@@ -172,8 +172,8 @@ def runs_command(folders: tuple[str, ...], quiet: bool, as_json: bool) -> None:
 
 def one_run(folder: Path) -> tuple[str, str]:
     """The shape of a run's table, and its first sentence."""
-    from lowdim.messages import LowdimError
-    from lowdim.runs import load_run
+    from lowdim.jobs.run_folder import load_run
+    from lowdim.text.messages import LowdimError
 
     try:
         run = load_run(folder)
@@ -185,7 +185,7 @@ def one_run(folder: Path) -> tuple[str, str]:
 
 def compare(first: str, second: str, *, as_json: bool) -> None:
     """What was asked and found in two runs, where they differ."""
-    from lowdim.runs import differences, load_run
+    from lowdim.jobs.run_folder import differences, load_run
 
     found = differences(load_run(first), load_run(second))
     if as_json:

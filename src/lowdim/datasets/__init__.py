@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.data.block import Array
 from lowdim.datasets.oil import oil_flow
-from lowdim.messages import error
+from lowdim.sources.source import Array
+from lowdim.text.messages import error
 
 
 class DemoTable(NamedTuple):

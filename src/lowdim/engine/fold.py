@@ -17,9 +17,8 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-from lowdim.data.block import Array, Block
-from lowdim.data.source import Source, cores
-from lowdim.messages import error
+from lowdim.sources.source import Array, Block, Source, cores
+from lowdim.text.messages import error
 
 
 class Statistics(Protocol):
@@ -50,6 +49,8 @@ class Memory(Protocol):
     def fold(self, f: Callable[[Block], S], source: Source, engine: Executor) -> S: ...
 
     def recall(self, name: str, f: Callable[[Array], Array], x: Array) -> Array: ...
+
+    def note(self, objective: float) -> None: ...
 
 
 class Run(NamedTuple):
@@ -109,7 +110,7 @@ def executor(run: Run, source: Source) -> Executor:
     if run.engine == "threads":
         return source.leaf.executor() or Threads()
     if run.engine == "dask":
-        from lowdim.data.dask import DaskExecutor
+        from lowdim.sources.dask.executor import DaskExecutor
 
         return DaskExecutor()
     if isinstance(run.engine, str):

@@ -4,14 +4,14 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from os import PathLike
 from types import FrameType, TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.engine.checkpoint import Checkpoint
 from lowdim.engine.fold import Run
-from lowdim.messages import warn
+from lowdim.text.messages import warn
 
 ROUNDING = 64 * np.finfo(float).eps  # relative noise of an objective summed over many rows
 STOPPED = ("interrupted", "stopped by the callback")  # by someone: nothing else should begin
@@ -78,8 +78,9 @@ class Monitor:
     def see(self, params: Any, stats: Any, value: float, jumped: bool) -> bool:
         """Note a pass; True if the objective fell. `jumped` says the parameters were extrapolated."""
         self.history.append(value)
-        if isinstance(self.run.checkpoint, Checkpoint):
-            self.run.checkpoint.note(value)
+        memory = self.run.checkpoint
+        if memory is not None and not isinstance(memory, str | PathLike):
+            memory.note(value)
         before = None if self.best is None else self.best[0]
         gain = float("inf") if before is None else value - before
         if self.may_fall:  # what moves counts, whichever way

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import fdtrc
 
-from lowdim.data.block import Array
-from lowdim.judge.odd import check_level, false_discovery, gaussian
+from lowdim.judge.rows.odd_rows import check_level, false_discovery, gaussian
 from lowdim.judge.stability import Refits, refits
 from lowdim.math.linalg import align
-from lowdim.models.linear import LinearGaussian
+from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.sources.source import Array
 
 TOP = 4  # columns an axis is named after, at the most
 NEAR = 0.5  # of the largest loading: what a column needs to be one of them
@@ -183,7 +183,7 @@ def axes(model: LinearGaussian, X: Any, *, labels: Mapping[str, Any] | None = No
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((100, 1)) * [1.2, 1.0, -0.8, 0.0] + 0.2 * rng.standard_normal((100, 4))
-    >>> from lowdim.models.linear import ProbabilisticPCA
+    >>> from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
     >>> axes(ProbabilisticPCA(1).fit(X), X, bootstraps=20)[0].sentence
     'Axis 1 is c1 + c2 against c3 (94% of variation).'
     """

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.judge.heldout import PARTS
-from lowdim.judge.heldout import WORK as HIDDEN
-from lowdim.judge.parallel import SHUFFLES
-from lowdim.judge.parallel import WORK as SHUFFLED
-from lowdim.messages import error
+from lowdim.judge.dimensions.heldout import PARTS
+from lowdim.judge.dimensions.heldout import WORK as HIDDEN
+from lowdim.judge.dimensions.parallel import SHUFFLES
+from lowdim.judge.dimensions.parallel import WORK as SHUFFLED
+from lowdim.text.messages import error
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 FIXED, EACH = 5.0, 6e-5  # seconds of everything at the counts of a table's size: so many, and so many a cell

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.data.arrays import as_source
-from lowdim.data.block import Array
 from lowdim.engine.fold import Run
-from lowdim.messages import error
-from lowdim.models.mixture import Mixture
+from lowdim.models.mixtures.mixture import Mixture
+from lowdim.sources.arrays import as_source
+from lowdim.sources.source import Array
+from lowdim.text.messages import error
 
 CLOSE = 3.0  # nats: less than 20 to 1 is no decision (Kass and Raftery 1995)
 LOOSE = 1e-2  # nats a fit may be short of its maximum: far less than decides anything

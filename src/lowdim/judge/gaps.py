@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from lowdim.data.block import Array, Mask
-from lowdim.judge.odd import false_discovery
-from lowdim.messages import Message, message
+from lowdim.judge.rows.odd_rows import false_discovery
+from lowdim.sources.source import Array, Mask
+from lowdim.text.messages import Message, message
 
 RATE = 0.05  # share of false alarms allowed among the pairs reported
 FEW = 5  # a side with fewer cells is not tested

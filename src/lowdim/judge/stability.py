@@ -19,21 +19,20 @@ import scipy.linalg as sl
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from lowdim.data.arrays import as_source
-from lowdim.data.block import Array
-from lowdim.data.source import Source
-from lowdim.data.views import Framed
-from lowdim.engine.drive import em
+from lowdim.engine.em import em
 from lowdim.engine.fold import Run, fold
-from lowdim.engine.merge import columns as columns_of
-from lowdim.engine.merge import moments
-from lowdim.judge.odd import gaussian
+from lowdim.engine.statistics import columns as columns_of
+from lowdim.engine.statistics import moments
+from lowdim.judge.rows.odd_rows import gaussian
 from lowdim.math.gaussian import posterior
 from lowdim.math.linalg import align
-from lowdim.messages import LowdimError, LowdimWarning
-from lowdim.models.estimator import seed_of
-from lowdim.models.linear import LinearGaussian, ProbabilisticPCA
-from lowdim.models.start import Linear
+from lowdim.models.base.estimator import seed_of
+from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
+from lowdim.models.linear.parameters import Linear
+from lowdim.sources.arrays import as_source
+from lowdim.sources.source import Array, Source
+from lowdim.sources.views import Framed
+from lowdim.text.messages import LowdimError, LowdimWarning
 
 ROWS = 20_000  # rows beyond which refits use a spread sample: a bootstrap of so many is narrow already
 WORK = 1.5e8  # multiplications of one pass, summed over refits: a few seconds

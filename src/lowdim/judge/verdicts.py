@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from scipy.special import bdtr
 
-from lowdim.data.collect import count
-from lowdim.judge.odd import disagrees, far_out
+from lowdim.judge.dimensions.text import no_summary
+from lowdim.judge.rows.odd_rows import disagrees, far_out
 from lowdim.judge.stability import DECIDES
-from lowdim.judge.words import no_summary
+from lowdim.table.notes import count
 
 ENOUGH = 3.0  # rows a dimension needs to be useful
 BAND = 0.05  # a coverage further out than chance allows at this level is called out

@@ -8,6 +8,7 @@ import scipy.linalg as sl
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 EPS = float(np.finfo(np.float64).eps)
 VECTORISED = 12  # up to this order a Cholesky written over rows beats batched LAPACK (measured)
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
-from lowdim.data.collect import count as count  # every plot module takes its words from here
-from lowdim.data.safe import csv_cell, csv_text
-from lowdim.messages import error
-from lowdim.whole import check_folder
+from lowdim.storage.atomic import check_folder
+from lowdim.table.notes import count as count
+from lowdim.text.escape import csv_cell, csv_text
+from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

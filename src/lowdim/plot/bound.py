@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowdim.data.table import column_units
-from lowdim.judge.fills import LEVELS
-from lowdim.messages import error
+from lowdim.judge.fills.fills import LEVELS
+from lowdim.plot.analysis.map import NAMED, POINTS
 from lowdim.plot.base import Plot
 from lowdim.plot.colour import chosen, rows_named
 from lowdim.plot.gallery import GALLERY
-from lowdim.plot.map import NAMED, POINTS
 from lowdim.plot.marks import spread_out
+from lowdim.table.table import column_units
+from lowdim.text.messages import error
 
 if TYPE_CHECKING:
-    from lowdim.analysis import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 
 class Plots:
@@ -132,7 +132,7 @@ class Plots:
 
     def mixture(self, columns: tuple[int, int] = (0, 1), *, model: Any = None, **how: Any) -> Plot:
         """Clusters over two columns; `model` is a mixture or K-means that was fitted to the table's columns."""
-        from lowdim.plot.mixture import parts_of
+        from lowdim.plot.models.mixture import parts_of
 
         t, model = self._found.table, self._found.model if model is None else model
         parts = parts_of(model, t.X)
@@ -248,7 +248,7 @@ class Plots:
         Z, names = self._places("versus"), self._found.table.row_names
         if other is not None:
             return self._call("versus", Z, other, row_names=names, **{"names": ("this map", "the other"), **how})
-        from lowdim.models.isomap import Isomap
+        from lowdim.models.spectral.isomap import Isomap
 
         rows = spread_out(len(Z), 1000)
         other = Isomap(Z.shape[1]).fit_transform(self._found.fills.filled[rows] / self._unit())
@@ -259,7 +259,7 @@ class Plots:
         """The springs of a fitted spectral model with a `precision_`; Laplacian eigenmaps where none is given."""
         names = self._found.table.row_names
         if model is None:
-            from lowdim.models.laplacian import LaplacianEigenmaps
+            from lowdim.models.spectral.laplacian_eigenmaps import LaplacianEigenmaps
 
             cells = self._found.fills.filled / self._unit()
             rows = np.sort(np.unique(cells, axis=0, return_index=True)[1])  # equal rows have no spring between them
@@ -278,7 +278,7 @@ class Plots:
         X = X[np.isfinite(X).all(axis=1)]
         X = X[spread_out(len(X), 1000)]
         if model is None:
-            from lowdim.models.kernel_pca import KernelPCA
+            from lowdim.models.spectral.kernel_pca import KernelPCA
 
             model = KernelPCA(min(8, len(X) - 1)).fit(X)
         return self._call("kpca_contours", model, X, names=[t.names[j] for j in pair], **how)
@@ -294,7 +294,7 @@ class Plots:
         return plot_model(name, model, t, unit=unit, rows=rows, **how)
 
     def _sheet(self, name: str, model: Any, **how: Any) -> Plot:
-        from lowdim.models.gtm import GTM
+        from lowdim.models.nonlinear.gtm import GTM
 
         return self._one(name, model, GTM, POINTS, **how)
 
@@ -315,7 +315,7 @@ class Plots:
 
     def latent_variance(self, *, model: Any = None, **how: Any) -> Plot:
         """The map of a GP-LVM over its predictive sd; of up to 300 rows, spread over the table, where none is given."""
-        from lowdim.models.gplvm import GPLVM
+        from lowdim.models.gaussian_process.gplvm import GPLVM
 
         return self._one("latent_variance", model, GPLVM, 300, **how)
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.data.block import Array, Mask
-from lowdim.data.collect import some
-from lowdim.data.table import Column, Table
-from lowdim.messages import error
 from lowdim.plot.base import COLOURS, GREY, PAPER, SEQUENTIAL, SHAPES, count, number, quoted, short
+from lowdim.sources.source import Array, Mask
+from lowdim.table.notes import some
+from lowdim.table.table import Column, Table
+from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.data.block import Array
-from lowdim.data.table import Table
-from lowdim.messages import error
 from lowdim.plot.base import Plot
 from lowdim.plot.colour import chosen
 from lowdim.plot.marks import POINTS
+from lowdim.sources.source import Array
+from lowdim.table.table import Table
+from lowdim.text.messages import error
 
 
 class Shown(NamedTuple):
@@ -60,7 +60,7 @@ def _lacks(name: str, shown: Shown, why: str, fix: str) -> Exception:
 
 
 def _relevance(shown: Shown, **how: Any) -> Plot:
-    from lowdim.plot.relevance import relevance
+    from lowdim.plot.models.relevance import relevance
 
     found = vars(shown.model)
     if "relevance_" not in found:
@@ -73,7 +73,7 @@ def _relevance(shown: Shown, **how: Any) -> Plot:
 
 
 def _hinton(shown: Shown, **how: Any) -> Plot:
-    from lowdim.plot.hinton import hinton
+    from lowdim.plot.analysis.hinton import hinton
 
     W = vars(shown.model).get("components_")
     if W is None or np.ndim(W) != 2:
@@ -82,7 +82,7 @@ def _hinton(shown: Shown, **how: Any) -> Plot:
 
 
 def _mixture(shown: Shown, **how: Any) -> Plot:
-    from lowdim.plot.mixture import mixture, parts_of
+    from lowdim.plot.models.mixture import mixture, parts_of
 
     parts = parts_of(shown.model, shown.X)
     if parts is None:
@@ -91,26 +91,26 @@ def _mixture(shown: Shown, **how: Any) -> Plot:
 
 
 def _sheet(shown: Shown, *, color: Any = None, **how: Any) -> Plot:
-    from lowdim.plot.sheet import gtm_sheet
+    from lowdim.plot.models.gtm import gtm_sheet
 
     return gtm_sheet(shown.model, shown.X, names=shown.table.names, unit=shown.unit, **shown.coloured(color), **how)
 
 
 def _magnification(shown: Shown, *, color: Any = None, **how: Any) -> Plot:
-    from lowdim.plot.node_maps import magnification
+    from lowdim.plot.models.node_maps import magnification
 
     return magnification(shown.model, shown.X, **shown.coloured(color), **how)
 
 
 def _responsibility(shown: Shown, row: int | None = None, **how: Any) -> Plot:
-    from lowdim.plot.node_maps import responsibility
+    from lowdim.plot.models.node_maps import responsibility
 
     names = [shown.table.row_names[i] for i in shown.rows]
     return responsibility(shown.model, shown.X, row, row_names=names, **how)
 
 
 def _latent_variance(shown: Shown, *, color: Any = None, **how: Any) -> Plot:
-    from lowdim.plot.latent_variance import latent_variance
+    from lowdim.plot.models.latent_variance import latent_variance
 
     gap = np.isnan(shown.table.X[shown.rows]).any(axis=1)
     painted = shown.coloured(color) if color is not None or not how.get("join") else {}  # a path is coloured by order
@@ -118,14 +118,14 @@ def _latent_variance(shown: Shown, *, color: Any = None, **how: Any) -> Plot:
 
 
 def _traverse(shown: Shown, axis: int = 0, **how: Any) -> Plot:
-    from lowdim.plot.traverse import traverse
+    from lowdim.plot.analysis.traverse import traverse
 
     return traverse(shown.model, axis, shown.table.names, X=shown.X, unit=shown.unit, **how)
 
 
 def _bottleneck(shown: Shown, widths: Any = None, **how: Any) -> Plot:
-    from lowdim.models.autoencoder import Autoencoder
-    from lowdim.plot.bottleneck import bottleneck
+    from lowdim.models.nonlinear.autoencoder import Autoencoder
+    from lowdim.plot.models.bottleneck import bottleneck
 
     if not isinstance(shown.model, Autoencoder):
         raise _lacks("bottleneck", shown, "it is no autoencoder", "lowdim fit FILE -m autoencoder")
@@ -133,7 +133,7 @@ def _bottleneck(shown: Shown, widths: Any = None, **how: Any) -> Plot:
 
 
 def _trace(shown: Shown, **how: Any) -> Plot:
-    from lowdim.plot.trace import trace
+    from lowdim.plot.models.trace import trace
 
     history = vars(shown.model).get("history_")
     if history is None or not len(history):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lowdim.analysis import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 
 def write_report(found: Analysis, path: str | PathLike[str], *, rows: bool = True) -> Path:
@@ -15,8 +15,8 @@ def write_report(found: Analysis, path: str | PathLike[str], *, rows: bool = Tru
 
     `rows=False` leaves out every row's values and names.
     """
-    from lowdim.runs import write
-    from lowdim.whole import check_folder
+    from lowdim.jobs.run_folder import write
+    from lowdim.storage.atomic import check_folder
 
     path = check_folder(path)  # before the drawing, which takes a while
     return write(path, report_html(found, rows=rows, when=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")))
@@ -26,7 +26,7 @@ def report_html(found: Analysis, *, rows: bool = True, when: str = "") -> str:
     """The report as text."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    from lowdim.report.sections import page
+    from lowdim.report.page import page
 
     loader = PackageLoader("lowdim.report", "templates")
     pages = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

@@ -23,7 +23,7 @@ from lowdim.plot.base import (
 from lowdim.plot.marks import small, spread_out
 
 if TYPE_CHECKING:
-    from lowdim.analysis import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 MOST = 800  # points on a small chart
 PANELS = 6

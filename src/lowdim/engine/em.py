@@ -1,0 +1,84 @@
+"""Drivers own the loops: one pass, expectation-maximisation, online."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from lowdim.engine.fold import Run, S, fold, one_blas_thread
+from lowdim.engine.monitor import Fit, Monitor
+from lowdim.sources.source import Array, Block, Source
+
+MEMORY = 8  # passes an extrapolation looks back on; more did not help (spec, algorithms)
+T = TypeVar("T")
+
+
+def one_pass(f: Callable[[Block], S], solve: Callable[[S], tuple[Any, float]], source: Source, run: Run,
+             solver: str) -> Fit:
+    """Statistics once, then the answer in closed form."""
+    stats = fold(f, source, run)
+    params, objective = solve(stats)
+    return Fit(params, stats, objective, (objective,), 1, True, "closed form", solver)
+
+
+def em(model: Any, params: Any, source: Source, run: Run, *, solver: str = "em", mix: bool = True,
+       limit: int | None = None, may_fall: bool = False, beat: float = -np.inf) -> Fit:
+    """Expectation-maximisation with Anderson extrapolation; a fall goes back to the plain EM step.
+
+    Each pass folds the statistics of the present parameters, so the objective it reports is exactly
+    theirs, and the best parameters seen are the ones returned; the last ones for a model whose steps `may_fall`.
+    `limit` lowers the model's own limit of passes; a fit that will not `beat` a value ends early.
+    """
+    mixer = Anderson(model._pack, model._unpack) if mix else None
+    plain: Any = None  # the EM step to go back to, where the present parameters were extrapolated
+    most = model.max_iter if limit is None else limit
+    with one_blas_thread(), Monitor(run, type(model).__name__, model.tol, most, may_fall, beat) as watch:
+        while True:
+            stats = fold(partial(model._stats, params), source, run)
+            fell = watch.see(params, stats, model._objective(params, stats), plain is not None)
+            if watch.reason:
+                return watch.fit(solver)
+            if fell:
+                params, plain = plain, None
+                assert mixer is not None
+                mixer.clear()
+                continue
+            step = model._update(params, stats)
+            params, plain = (step, None) if mixer is None else mixer.next(params, step)
+
+
+class Anderson:
+    """Anderson's extrapolation of a fixed-point iteration x -> g(x).
+
+    With f = g - x and the last differences dF, dG: x_next = g - dG argmin |f - dF c|.
+
+    Reference: Walker and Ni, SIAM J. Numer. Anal. 49 (2011), eq. 2.2.
+    """
+
+    def __init__(self, pack: Callable[[Any], Array], unpack: Callable[[Array, Any], Any]) -> None:
+        self.pack, self.unpack = pack, unpack
+        self.clear()
+
+    def clear(self) -> None:
+        self.f: list[Array] = []
+        self.g: list[Array] = []
+
+    def next(self, params: Any, step: Any) -> tuple[Any, Any]:
+        """The extrapolated parameters, and the plain step to go back to (None if they are the same)."""
+        g = self.pack(step)
+        self.f = [*self.f, g - self.pack(params)][-MEMORY - 1:]
+        self.g = [*self.g, g][-MEMORY - 1:]
+        if len(self.f) < 2:
+            return step, None
+        dF, dG = (np.diff(np.array(rows), axis=0).T for rows in (self.f, self.g))
+        c, *_ = np.linalg.lstsq(dF, self.f[-1], rcond=1e-10)
+        return self.unpack(g - dG @ c, step), step
+
+
+def online(state: T, blocks: Iterable[Block], absorb: Callable[[T, Block], T]) -> T:
+    """Blocks absorbed one after the other; a block that fails leaves the state as it was."""
+    for block in blocks:
+        state = absorb(state, block)
+    return state

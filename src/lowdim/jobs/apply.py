@@ -1,0 +1,166 @@
+"""New rows on an old map: positions with their uncertainty, fills, and which rows are outside its experience."""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowdim.judge.fills.calibration import MapCalibration, gauss
+from lowdim.judge.rows.odd_rows import OddRows, odd_rows
+from lowdim.judge.verdicts import because
+from lowdim.models.base.posterior import Posterior
+from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.sources.arrays import ArraySource
+from lowdim.sources.source import Array
+from lowdim.table.frames import like
+from lowdim.table.new_rows import NewRows, read_rows
+from lowdim.table.notes import count
+from lowdim.text.messages import Message, message
+from lowdim.text.notebook import card, clip
+
+RESCALED = 30.0  # a column whose middle moved by more than this many times is called rescaled
+FEW = 5  # columns named in a message
+USUAL = 0.9  # level of the intervals where no calibration says another
+SHOWN, AXES = 20, 4  # rows and axes a notebook lists
+
+
+class Placed(NamedTuple):
+    """New rows as an old model sees them; what has a row for each of them is a frame if a frame came in."""
+
+    row_names: tuple[str, ...]
+    X: Array  # in the model's columns, gaps where the new table lacks one
+    posterior: Posterior
+    odd: OddRows
+    larger: Array  # how much larger than a complete row's each row's ellipse is (geometric mean of the axes)
+    filled: Any  # X with its gaps filled
+    sd: Array  # of the fills by the model, not calibrated; 0 where seen
+    messages: tuple[Message, ...]
+    lower: Any  # of the fills' intervals, calibrated on the old table's cells; equals filled where seen
+    upper: Any
+    level: float  # of these intervals
+    calibrated: bool  # False: Gaussian intervals of the model alone
+    fill_dims: int | None  # of the model that filled the old table's own gaps, where it is known
+    came: NewRows  # the rows as they were read
+
+    @property
+    def scores(self) -> Any:
+        """Each row's position."""
+        return like(self.posterior.mean, tuple(f"axis{k + 1}" for k in range(self.posterior.mean.shape[1])), self.came)
+
+    @property
+    def gaps(self) -> int:
+        """How many cells were filled."""
+        return int(np.isnan(self.X).sum())
+
+    @property
+    def own_model(self) -> str:
+        """Which model the fills are from: the old table's own gaps may have been filled by another."""
+        q, k = self.posterior.mean.shape[1], self.fill_dims
+        other = "" if k is None else f" ({count(k, 'dimension')} for the run's table)"
+        return (f"These fills use the map's model ({count(q, 'dimension')}); lowdim fill uses its own, "
+                f"chosen for filling{other}.")
+
+    def __repr__(self) -> str:
+        """At most four lines: what, the fills, and the sentence."""
+        (n, d), q = self.X.shape, self.posterior.mean.shape[1]
+        claim = f"{100 * self.level:.3g}% intervals{'' if self.calibrated else ', not calibrated'}"
+        first = (f"{count(n, 'new row')} x {count(d, 'column')} on {count(q, 'axis', 'axes')}, "
+                 + (f"{count(self.gaps, 'gap')} filled ({claim})" if self.gaps else "no gaps"))
+        lines = [clip(line, 160) for line in self.sentence.split("\n")]
+        return "\n".join([first, *lines, ".scores, .filled, .lower, .upper, .odd, .larger, .messages"])
+
+    def _repr_html_(self) -> str:
+        """Where each row lies, as a small static table."""
+        mean, sd = self.posterior.mean[:, :AXES], self.posterior.std[:, :AXES]
+        listed = ((name, *(f"{m:.2f} +- {s:.2f}" for m, s in zip(mean[i], sd[i], strict=True)),
+                   f"{int(np.isnan(self.X[i]).sum())}", "outside" if self.odd.odd[i] else "")
+                  for i, name in enumerate(self.row_names[:SHOWN]))
+        more = f"and {len(self.X) - SHOWN:,} more rows: .scores. " if len(self.X) > SHOWN else ""
+        axes = (f"axis {k + 1}" for k in range(mean.shape[1]))
+        return card(self.sentence, ("row", *axes, "gaps", "experience"), listed,
+                    note=more + (self.own_model if self.gaps else ""))
+
+    @property
+    def sentence(self) -> str:
+        """How many were placed, how many have gaps, how many are odd."""
+        n = len(self.X)
+        gaps = np.isnan(self.X).any(axis=1)
+        text = f"{n} row{'' if n == 1 else 's'} placed."
+        if gaps.any() and self.posterior.mean.shape[1]:
+            text += f" {_sizes(self.larger[gaps])}"
+        k = len(self.odd.rows)
+        if not k:
+            return text + "\nNone is outside the table's experience."
+        first = self.odd.rows[0]
+        rate = f"{100 * (1 - self.odd.level):.3g}% false discovery rate"
+        return (f"{text}\n{k} row{' is' if k == 1 else 's are'} outside the table's experience ({rate}): "
+                f"{'' if k == 1 else 'first of all '}row {first.name}, because {because(first)}.")
+
+
+def _sizes(larger: Array) -> str:
+    """'2 have gaps: their ellipses are 1.4x and 2.2x larger.'"""
+    if len(larger) == 1:
+        return f"1 has gaps: its ellipse is {larger[0]:.1f}x larger."
+    if len(larger) == 2:
+        return f"2 have gaps: their ellipses are {larger[0]:.1f}x and {larger[1]:.1f}x larger."
+    low, high = f"{larger.min():.1f}x", f"{larger.max():.1f}x"
+    return f"{len(larger)} have gaps: their ellipses are {low}{'' if low == high else f' to {high}'} larger."
+
+
+def place(model: LinearGaussian, names: tuple[str, ...], new: Any, *, level: float = 0.95,
+          calibration: MapCalibration | None = None, **options: Any) -> Placed:
+    """Place the rows of a new table (a path, frame, array or Table) on a fitted map; `names` are its columns.
+
+    A column the new table lacks is a gap in every row; one row is enough. `level` is that of odd rows;
+    `calibration` (`map_calibration` of the map's own table) makes the intervals of the fills hold what they
+    claim, without it they are the model's own. `options` are those of `lowdim.read`.
+
+    >>> from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+    >>> X = np.random.default_rng(0).standard_normal((50, 1)) * [1.0, 2.0, 3.0] + 0.1 * np.eye(50, 3)
+    >>> place(ProbabilisticPCA(1).fit(X), ("c1", "c2", "c3"), X[:4]).sentence.split(".")[0]
+    '4 rows placed'
+    """
+    rows = read_rows(new, names, **options)
+    source = ArraySource(rows.X, columns=names)
+    found = model.posterior(source)
+    whole = model.posterior(ArraySource(np.asarray(model.mean_)[None, :], columns=names))
+    filled, sd = model.impute(source, return_std=True)
+    odd = odd_rows(model, source, level=level, row_names=rows.row_names)
+    used = calibration or MapCalibration(USUAL, (gauss(USUAL),) * len(names))
+    half = sd * np.array(used.half)
+    plain = (message("LD223"),) if calibration is None and np.isnan(rows.X).any() else ()
+    notes = (*rows.messages, *said_of(rows), *rescaled(rows.X, np.asarray(model.mean_), names), *plain)
+    middle, low, high = (like(part, names, rows) for part in (filled, filled - half, filled + half))
+    return Placed(rows.row_names, rows.X, found, odd, _size(found) / _size(whole), middle, sd, notes, low, high,
+                  used.level, calibration is not None, used.fill_dims, rows)
+
+
+def said_of(rows: NewRows) -> tuple[Message, ...]:
+    """Columns that are absent, and columns that are not known."""
+    notes = []
+    for code, names in (("LD220.table", rows.absent), ("LD222", rows.unknown)):
+        if names:
+            few = ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
+            notes.append(message(code, what=f"column{'s' * (len(names) > 1)} {few}" if code != "LD222" else few))
+    return tuple(notes)
+
+
+def rescaled(X: Array, mean: Array, names: tuple[str, ...]) -> tuple[Message, ...]:
+    """Columns whose new middle is many times the old one."""
+    notes = []
+    for j, name in enumerate(names):
+        seen = X[~np.isnan(X[:, j]), j]
+        if len(seen) == 0 or mean[j] == 0.0:
+            continue
+        times = float(np.median(seen)) / float(mean[j])
+        if abs(times) > RESCALED or 0 < abs(times) < 1.0 / RESCALED:
+            notes.append(message("LD221", column=name, times=f"{times:.3g} times"))
+    return tuple(notes)
+
+
+def _size(found: Posterior) -> Array:
+    """Geometric mean of the half axes of each row's ellipse."""
+    q = found.mean.shape[1]
+    if q == 0:
+        return np.ones(len(found.mean))
+    return np.asarray(np.exp(0.5 * np.linalg.slogdet(found.cov)[1] / q))

@@ -1,0 +1,178 @@
+"""What fitting a file will cost, before anything runs: passes, bytes, seconds and memory."""
+from __future__ import annotations
+
+import time
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from lowdim.engine.fold import Run, fold, walk
+from lowdim.engine.plan import available, plan, size
+from lowdim.engine.statistics import moments
+from lowdim.jobs.large import ASSUMED, thin
+from lowdim.models.base.survey import SAMPLE, frame_of
+from lowdim.models.linear.factor_analysis import FactorAnalysis
+from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
+from lowdim.models.linear.parameters import Linear, check_q
+from lowdim.models.linear.pca import PCA
+from lowdim.sources.files.open import stream
+from lowdim.sources.source import Block, Source, cores
+from lowdim.sources.views import Framed
+from lowdim.table.notes import count
+from lowdim.text.messages import BudgetError, error
+
+METHODS: dict[str, type[LinearGaussian]] = {"ppca": ProbabilisticPCA, "pca": PCA, "fa": FactorAnalysis}
+ONCE = 2  # passes over a table without gaps: the look, and one more where columns are far from zero
+
+
+class Forecast(NamedTuple):
+    """What a fit to a file will take; seconds are measured on its first blocks and scaled."""
+
+    file: str
+    kind: str
+    rows: int
+    columns: int
+    stored: int  # bytes of the file
+    method: str
+    dims: int
+    gaps: float  # share of the cells looked at
+    looked: int  # rows looked at
+    passes: int  # likely
+    most: int
+    read: float  # seconds a pass to read and turn into numbers
+    work: float  # seconds a pass, reading and working
+    peak: int
+    allowed: int | None
+    alternative: str
+
+    @property
+    def fits(self) -> bool:
+        """Whether it stays within memory."""
+        return self.allowed is None or self.peak <= self.allowed
+
+    @property
+    def seconds(self) -> float:
+        """About how long in all."""
+        return self.passes * max(self.read, self.work)
+
+    def text(self) -> str:
+        """The page that `lowdim plan` prints."""
+        gaps = (f"{100 * self.gaps:.2g}% of the cells are gaps" if self.gaps else "no gaps") + (
+            f" in the first {self.looked:,} rows" if self.looked < self.rows else "")
+        passes = count(self.passes, "pass", "passes") + (f", at most {self.most:,}" if self.most > self.passes else "")
+        once = "" if self.gaps else " (a table without gaps needs no more)"
+        allowed = "" if self.allowed is None else f"; {size(self.allowed)} may be used"
+        verdict = "It fits." if self.fits else f"It does not fit: {self.alternative}."
+        return "\n".join([
+            f"{self.file}: {self.kind}, {self.rows:,} rows x {self.columns:,} columns of numbers, "
+            f"{size(self.stored)}; {gaps}.",
+            f"  {METHODS[self.method].__name__} with {count(self.dims, 'dimension')}",
+            f"  passes   {passes}{once}",
+            f"  bytes    {size(self.stored)} of the file a pass, {size(self.stored * self.passes)} in all",
+            f"  seconds  about {span(max(self.read, self.work))} a pass ({span(self.read)} of it reading), about "
+            f"{span(self.seconds)} in all",
+            f"  memory   about {size(self.peak)} at its peak{allowed}",
+            verdict])
+
+
+def span(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> [span(t) for t in (0.004, 3.21, 400.0, 9000.0)]
+    ['0.01 s', '3.2 s', '7 min', '2.5 h']
+    """
+    if seconds < 120:
+        return f"{max(seconds, 0.01):.2g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def forecast(file: str | PathLike[str], *, method: str = "ppca", dims: int | None = None, memory: int | None = None
+             ) -> Forecast:
+    """Look at a file, time its first blocks, and say what a fit to all of it will take.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/x.npy", np.random.default_rng(0).standard_normal((1000, 5)))
+    ...     found = forecast(f"{folder}/x.npy", dims=2)
+    >>> found.rows, found.columns, found.passes, found.fits
+    (1000, 5, 2, True)
+    """
+    if method not in METHODS:
+        raise error("LD210", option="method", value=method, allowed=", ".join(METHODS))
+    source = stream(file)
+    if source.n < 2:
+        raise error("LD160", n=source.n, least=2)
+    q = min(ASSUMED, max(source.d - 1, 0)) if dims is None else dims
+    check_q(q, source.d)
+    model = METHODS[method](q)
+    model._check_options()
+    run = Run(memory=memory)
+    cost = model._cost(source.n, source.d)
+    peak = cost.peak + source.leaf.overhead
+    allowed = memory if memory is not None else available()
+    words, likely, most = cost.alternative, cost.likely, cost.passes
+    head = first(source)
+    gaps, read = _gaps(head, run)
+    scale = source.n / head.n
+    work = _work(head, model, q, gaps > 0.0, run)
+    if gaps == 0.0 and not model._wide(source.n, source.d):
+        likely, most = ONCE, ONCE if head.n == source.n else most
+    return Forecast(Path(file).name, str(getattr(source.leaf, "kind", "")) or "sparse matrix", source.n, source.d,
+                    stored(source, file), method, q, gaps, head.n, likely, max(most, likely), read * scale,
+                    work * scale, peak, allowed, _otherwise(model, source, run, words))
+
+
+def first(source: Source) -> Source:
+    """The first few blocks of a source, enough to keep every core at work."""
+    rows = min(source.n, 2 * cores() * source.tile * source.block_tiles)
+    leaf = source.leaf.weighted(None)
+    leaf.n = rows
+    head = source.planted(leaf)
+    head.n, head.weight = rows, None
+    return head
+
+
+def _nothing(block: Block) -> tuple[int, int]:
+    return (0 if block.mask is None else int((~block.mask).sum())), block.x.size
+
+
+def _gaps(head: Source, run: Run) -> tuple[float, float]:
+    """The share of gaps, and the seconds that reading takes."""
+    head.block(0)  # what opens the file and loads libraries is paid once
+    begun = time.perf_counter()
+    found = np.sum([part for _, part in walk(_nothing, head, run)], axis=0)
+    return float(found[0] / max(found[1], 1)), time.perf_counter() - begun
+
+
+def _work(head: Source, model: LinearGaussian, q: int, gaps: bool, run: Run) -> float:
+    """The seconds of one pass of the kind that a table with or without gaps needs."""
+    d = head.d
+    framed = Framed(head, frame_of(head.sample(SAMPLE), True))
+    W = np.random.default_rng([0, 71]).standard_normal((d, q)) / np.sqrt(max(q, 1))
+    begun = time.perf_counter()
+    if gaps or d > 5000:
+        any_params = Linear(W, np.zeros(d), np.ones(d), np.eye(q), np.zeros((d, 1)), np.zeros(d), np.ones(d))
+        fold(partial(model._stats, any_params), framed, run)
+    else:
+        fold(moments, framed, run)
+    return time.perf_counter() - begun
+
+
+def stored(source: Source, file: str | PathLike[str]) -> int:
+    """Bytes of the file or files."""
+    place = Path(file)
+    if place.is_dir():
+        return sum(part.stat().st_size for part in place.rglob("*") if part.is_file())
+    return place.stat().st_size
+
+
+def _otherwise(model: LinearGaussian, source: Source, run: Run, words: str) -> str:
+    """What could be done instead: smaller blocks, which a stream takes by itself, or what the model says."""
+    try:
+        plan("plan", model._cost(source.n, source.d), run, thin(source).leaf)
+    except BudgetError:
+        return words
+    return "read in smaller blocks, as --stream does by itself, it fits"

@@ -1,0 +1,396 @@
+"""Tables larger than memory: the model sees every row, the judges a sample of rows drawn at random."""
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.engine.fold import Run, walk
+from lowdim.engine.plan import plan
+from lowdim.jobs.analysis import Analysis, Settings, Tell, _analysed, _ctrl_c, check_settings
+from lowdim.judge.budget import seconds
+from lowdim.judge.fills.calibration import gauss
+from lowdim.judge.fills.fills import SAMPLE as TRIED
+from lowdim.judge.fills.fills import Fills, fill, fill_dimension
+from lowdim.judge.fills.models import TRIAL
+from lowdim.judge.rows.odd_rows import Culprits, Judged, OddRow, _judge, _odd_row, check_level, gaussian, laws
+from lowdim.judge.verdicts import because
+from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
+from lowdim.sources.arrays import ArraySource
+from lowdim.sources.files.open import stream
+from lowdim.sources.sinks import as_sink
+from lowdim.sources.source import Array, Block, Source
+from lowdim.sources.views import Chosen
+from lowdim.table.detect import Guess
+from lowdim.table.notes import Messages, Notes
+from lowdim.table.open_file import Raw
+from lowdim.table.options import settle, split_names
+from lowdim.table.roles import Column, Place
+from lowdim.table.table import Table, _checked
+from lowdim.text.messages import BudgetError, OptionError, error
+
+SAMPLE = 5_000  # rows from which a number of dimensions, intervals and pictures come
+ASSUMED = 10  # dimensions a forecast counts with where nobody says how many
+SHOWN = 20  # odd rows that are kept with their reasons
+BITS = 40  # of a p-value that are cut off where many are counted: three figures are left
+
+File = str | PathLike[str] | Source
+
+
+class Drawn(NamedTuple):
+    """A table that is streamed, and the rows drawn from it."""
+
+    whole: Source  # every column of numbers
+    source: Source  # those of the analysis
+    table: Table  # the rows drawn, named by their number in the whole, from 1
+
+    @property
+    def of(self) -> int | None:
+        """The rows of the whole, where more than were drawn."""
+        return self.whole.n if self.whole.n > self.table.shape[0] else None
+
+
+# rows drawn at random -----------------------------------------------------------------------------------
+def draw(file: File, *, sample: int = SAMPLE, random_state: int = 0, columns: Any = None, drop: Any = None,
+         weight: Any = None, scale: str = "unit", run: Run | None = None) -> Drawn:
+    """Rows drawn from a file without replacement, in one pass, and checked as any table is.
+
+    >>> from lowdim import as_source
+    >>> X = np.random.default_rng(0).standard_normal((500, 3))
+    >>> drawn = draw(as_source(X), sample=100)
+    >>> drawn.of, drawn.table.n, int(drawn.table.row_names[0]) >= 1
+    (500, 100, True)
+    """
+    if isinstance(sample, bool) or not isinstance(sample, int | np.integer) or sample < 3:
+        raise error("LD210", option="sample", value=sample, allowed="a whole number of at least 3 rows")
+    run = Run() if run is None else run
+    whole = affordable(open_whole(file, columns, drop, weight), run)
+    n, k = whole.n, min(int(sample), whole.n)
+    rows = np.arange(n) if k == n else np.sort(np.random.default_rng([random_state, 70]).choice(n, k, replace=False))
+    with _ctrl_c():
+        parts = [part for _, part in walk(partial(_pick, rows), whole, run)]
+    options = {key: value for key, value in (("stream", True), ("sample", sample if sample != SAMPLE else None),
+                                             ("columns", columns), ("drop", drop), ("weight", weight)) if value}
+    X = np.concatenate(parts) if parts else np.zeros((0, whole.d))
+    table = drawn_table(whole, rows, X, name_of(file, whole), scale, options)
+    places = [whole.columns.index(name) for name in table.names]
+    return Drawn(whole, whole if len(places) == whole.d else Chosen(whole, places), table)
+
+
+def open_whole(file: File, columns: Any = None, drop: Any = None, weight: Any = None) -> Source:
+    """The source of a file without the columns to drop."""
+    if isinstance(file, Source):
+        return file
+    asked = split_names(columns) or None
+    found = stream(file, columns=asked, weight=weight)
+    if not drop:
+        return found
+    out = split_names(drop)
+    absent = [name for name in out if name not in found.columns]
+    left = [name for name in found.columns if name not in out]
+    if absent or not left:
+        raise error("LD103", column=absent[0] if absent else out[0], option="drop",
+                    fix=f"the columns of numbers are: {', '.join(found.columns[:10])}")
+    return stream(file, columns=left, weight=weight)
+
+
+def name_of(file: File, source: Source) -> tuple[str, str]:
+    """The name of a table as reports give it, and its path; a source that is no file has none."""
+    if isinstance(file, Source):
+        paths = getattr(source.leaf, "paths", None)
+        return (str(paths[0].name), str(paths[0])) if paths and len(paths) == 1 else ("the table", "")
+    return Path(file).name, str(file)
+
+
+def affordable(source: Source, run: Run, q: int = ASSUMED) -> Source:
+    """The source in smaller blocks where that is what it takes to stay within memory; or the refusal."""
+    cost = ProbabilisticPCA(min(q, max(source.d - 1, 0)))._cost(source.n, source.d)
+    try:
+        plan("ProbabilisticPCA", cost, run, source.leaf)
+        return source
+    except BudgetError:
+        small = thin(source)
+        plan("ProbabilisticPCA", cost, run, small.leaf)
+        return small
+
+
+def thin(source: Source) -> Source:
+    """The same rows a tile at a time: for verbs that hold what they make of a block."""
+    leaf = source.leaf.weighted(source.leaf.weight)
+    leaf.block_tiles = 1
+    found = source.planted(leaf)
+    found.block_tiles, found.weight = 1, source.weight
+    return found
+
+
+def _pick(rows: NDArray[np.intp], block: Block) -> Array:
+    """Those of these rows that lie in this block, NaN at gaps."""
+    first, last = np.searchsorted(rows, [block.start, block.start + block.rows])
+    at = rows[first:last] - block.start
+    return block.x[at] if block.mask is None else np.where(block.mask[at], block.x[at], np.nan)
+
+
+def drawn_table(whole: Source, rows: NDArray[np.intp], X: Array, named: tuple[str, str], scale: str,
+                options: dict[str, Any]) -> Table:
+    """Some rows as a table: checked as one that was read, its rows counted as the whole counts them."""
+    name, path = named
+    kind = str(getattr(whole.leaf, "kind", "")) or "array"
+    some = name if len(rows) == whole.n else f"{len(rows):,} rows drawn from {name}"
+    digest = hashlib.sha256(repr((whole.n, whole.columns)).encode() + rows.tobytes() + X.tobytes()).hexdigest()
+    raw = Raw(some, [None] * whole.d, list(whole.columns), rows + 1, Guess(f"{kind}, streamed"), digest, path, "row")
+    columns = [Column(column, "number", X[:, j], j + 1) for j, column in enumerate(whole.columns)]
+    if whole.weight is not None:
+        called = options.get("weight")
+        columns.append(Column(called if isinstance(called, str) else "weight", "weight", whole.weight[rows],
+                              len(columns) + 1))
+    notes = Notes(some, "row")
+    work = _checked(columns, raw, settle({"scale": scale}), Place(some, "row", raw.lines), notes)
+    table = Table(raw, columns, work, Messages(notes.found), raw.guess, scale, options)
+    table.name, table.rows = name, rows[work.rows]
+    return table
+
+
+# the main job -------------------------------------------------------------------------------------------
+def analyse_stream(file: File | Drawn, *, dims: int | str = "auto", scale: str = "unit", level: float = 0.9,
+                   random_state: int = 0, budget: float | str | None = None, sample: int = SAMPLE,
+                   columns: Any = None, drop: Any = None, weight: Any = None, run: Run | None = None,
+                   tell: Tell | None = None, model: ProbabilisticPCA | None = None) -> Analysis:
+    """`analyse` for a file larger than memory: the model is fitted to all rows, all else comes from a sample.
+
+    The dimensions are chosen, intervals calibrated, axes tested and pictures drawn with `sample` rows drawn at
+    random; the model of the map is fitted to every row, `run` says how (a checkpoint, Dask, a limit of memory).
+    A `model` that was fitted to these rows before is taken as it is.
+
+    >>> from lowdim import as_source
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((2000, 1)) * [1.0, 1.0, -1.0, 2.0] + 0.3 * rng.standard_normal((2000, 4))
+    >>> found = analyse_stream(as_source(X), sample=200, budget=1)
+    >>> found.dims, found.of, found.table.n
+    (1, 2000, 200)
+    """
+    drawn = file if isinstance(file, Drawn) else draw(
+        file, sample=sample, random_state=random_state, columns=columns, drop=drop, weight=weight, scale=scale, run=run)
+    t = drawn.table
+    asked = check_settings(Settings(dims, scale, level, random_state, seconds(budget)), t.n, t.d)
+    if drawn.of is None:
+        return _analysed(t, asked, tell)
+
+    def fit(q: int) -> ProbabilisticPCA:
+        return model or ProbabilisticPCA(q, standardize=scale == "unit").fit(drawn.source, run=run)
+
+    return _analysed(t, asked, tell, fit, drawn.of)
+
+
+# filling ------------------------------------------------------------------------------------------------
+class Filled(NamedTuple):
+    """A file that was filled: how well, by the rows drawn, and how many gaps each column had."""
+
+    rated: Fills
+    model: ProbabilisticPCA
+    rows: int
+    gaps: dict[str, int]  # of every column, all rows counted
+    left: dict[str, int]  # gaps of columns that no model can fill
+    wrote: tuple[str, ...]
+
+    @property
+    def total(self) -> int:
+        """How many gaps were filled."""
+        return sum(self.gaps.values()) - sum(self.left.values())
+
+
+def fill_stream(drawn: Drawn, out: str | PathLike[str], *, level: float = 0.9, random_state: int = 0,
+                intervals: bool = False, run: Run | None = None) -> Filled:
+    """Fill the gaps of a file by a model of all its rows, a tile at a time, into another file.
+
+    How many dimensions fill best, what each column's fills are worth and how wide an interval must be is found on
+    the rows drawn, where cells are hidden on purpose. `intervals=True` writes OUT.lower, OUT.upper and OUT.mask
+    too. A cell that was seen is kept to the bit.
+    """
+    check_level(level)
+    t, unit, run = drawn.table, drawn.table.scale == "unit", run or Run()
+    spread = np.unique(np.linspace(0, t.n - 1, min(t.n, TRIED)).astype(int))
+    with _ctrl_c():
+        q = fill_dimension(t.X[spread], standardize=unit, random_state=random_state).n_components
+        rated = fill(ArraySource(t.X, columns=t.names), level=level, random_state=random_state, standardize=unit,
+                     model=ProbabilisticPCA(q, standardize=unit, tol=TRIAL))
+        model = ProbabilisticPCA(q, standardize=unit).fit(drawn.source, run=run)
+        half = gauss(level) * np.array([c.factor for c in rated.columns])
+        places = np.array([drawn.whole.columns.index(name) for name in t.names])
+        wrote, gaps = _write(drawn, Path(out), partial(_filled, model, places, half, intervals), intervals, run)
+    counted = dict(zip(drawn.whole.columns, gaps.tolist(), strict=True))
+    left = {name: many for name, many in counted.items() if many and name not in t.names}
+    return Filled(rated, model, drawn.whole.n, counted, left, wrote)
+
+
+def _write(drawn: Drawn, out: Path, f: Any, intervals: bool, run: Run) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    """Walk once, each table that comes out into a file of its own; gaps counted on the way."""
+    whole = thin(drawn.whole)
+    words = ("", "lower", "upper", "mask") if intervals else ("",)
+    paths = [out.with_name(f"{out.stem}.{word}{out.suffix}") if word else out for word in words]
+    gaps = np.zeros(whole.d, dtype=np.intp)
+    with ExitStack() as open_files:
+        sinks = [open_files.enter_context(as_sink(path, whole.n, whole.columns)) for path in paths]
+        for start, (tables, many) in walk(f, whole, run):
+            for sink, rows in zip(sinks, tables, strict=True):
+                sink.write(start, rows)
+            gaps += many
+        for sink in sinks:
+            sink.close()
+    return tuple(map(str, paths)), gaps
+
+
+def _filled(model: LinearGaussian, places: NDArray[np.intp], half: Array, intervals: bool, block: Block
+            ) -> tuple[list[Array], NDArray[np.intp]]:
+    """The tile filled, and where asked for the ends of its intervals and which cells were gaps."""
+    if block.mask is None:
+        same = [block.x, block.x, block.x, np.zeros_like(block.x)] if intervals else [block.x]
+        return same, np.zeros(block.x.shape[1], dtype=np.intp)
+    gap, seen = ~block.mask, np.ascontiguousarray(block.mask[:, places])
+    part = Block(np.ascontiguousarray(block.x[:, places]), seen, None, block.start)
+    cells = model._decode(model.params_, model._latent(part))
+    filled = np.where(gap, np.nan, block.x)
+    filled[:, places] = np.where(seen, part.x, model.frame_.outward(cells.mean))
+    tables = [filled]
+    if intervals:
+        width = np.zeros_like(filled)
+        sd = model.frame_.lengths(np.sqrt(cells.var + cells.noise))
+        width[:, places] = np.where(seen, 0.0, half * sd)
+        tables += [filled - width, filled + width, gap.astype(np.float64)]
+    return tables, gap.sum(axis=0)
+
+
+# new rows -----------------------------------------------------------------------------------------------
+class PlacedStream(NamedTuple):
+    """New rows of a file, placed on an old map one tile after the other."""
+
+    rows: int
+    gaps: int  # rows with gaps
+    below: int  # rows with p < 1 - level
+    outside: int  # rows that Benjamini and Hochberg's rule picks at rate 1 - level, among all of them
+    level: float
+    odd: tuple[OddRow, ...]  # the oddest of them
+    wrote: str
+
+    @property
+    def sentence(self) -> str:
+        """How many were placed, how many have gaps, how many are odd."""
+        rate, k = f"({100 * (1 - self.level):.3g}% false discovery rate)", self.outside
+        text = f"{self.rows:,} rows placed, {self.gaps:,} of them with gaps."
+        if not k:
+            return f"{text}\nNone is outside the table's experience {rate}."
+        first = self.odd[0]
+        return (f"{text}\n{k:,} row{' is' if k == 1 else 's are'} outside the table's experience {rate}: first of all "
+                f"row {first.name}, because {because(first)}.")
+
+
+def new_rows(file: File, model: LinearGaussian, names: Sequence[str]) -> Source:
+    """The source of new rows with the model's columns in its order; one without names is taken by position."""
+    if isinstance(file, Source):
+        return model._arranged(file)
+    try:
+        return stream(file, columns=list(names))
+    except OptionError as problem:
+        if problem.code != "LD103":
+            raise
+        found = stream(file)
+        if not found.named and found.d == len(names):
+            return found
+        absent = [name for name in names if name not in found.columns]
+        raise error("LD220", got=found.d, want=len(names), model="the model",
+                    missing=f"; missing: {', '.join(absent[:5])}") from None
+
+
+def place_stream(model: LinearGaussian, source: Source, out: str | PathLike[str], *, level: float = 0.95,
+                 run: Run | None = None) -> PlacedStream:
+    """Place every row of a source on a map: positions, their standard deviations, distances and p-values to a file.
+
+    No more than a few tiles are in memory. Columns of the file: axis1, ..., axis1_sd, ..., seen (cells), then D2,
+    T2 and Q each with its p-value; a row with no more cells than dimensions has no Q: 0 with p = 1.
+    """
+    check_level(level)
+    if source.n == 0:
+        raise error("LD160", n=0, least=1)
+    T = model._axes(model.params_)
+    axes = [f"axis{k + 1}" for k in range(T.shape[1])]
+    names = (*axes, *(f"{axis}_sd" for axis in axes), "seen", "D2", "D2_p", "T2", "T2_p", "Q", "Q_p")
+    best, seen, counts = None, _Judging(model, source.columns), Counter[int]()
+    with _ctrl_c(), as_sink(out, source.n, names) as sink:
+        for start, (table, rows) in walk(partial(_place, model, T, gaussian(model)), thin(source), run or Run()):
+            sink.write(start, table)
+            keys, many = np.unique(rows.p.view(np.int64) >> BITS, return_counts=True)
+            counts.update(dict(zip(keys.tolist(), many.tolist(), strict=True)))
+            best = seen.oddest(best, start, rows)
+        sink.close()
+    limit, outside = discoveries(counts, 1.0 - level)
+    return seen.told(best, source.n, limit, outside, counts, level, str(out))
+
+
+class _Rows(NamedTuple):
+    """Of some rows: where they stand, their distances, and p of the whole distance."""
+
+    at: NDArray[np.intp]
+    found: Culprits
+    p: Array
+    gaps: int = 0
+
+
+def _place(model: LinearGaussian, T: Array, law: tuple[Array, Array, Array], block: Block) -> tuple[Array, _Rows]:
+    where, found = model._latent(block).turned(T), _judge(block, model.frame_, *law)
+    D2, T2, Q = laws(found)
+    table = np.column_stack([where.mean, where.std, found.seen, *(part for law in (D2, T2, Q)
+                                                                  for part in (law.value, law.p))])
+    gaps = 0 if block.mask is None else int((~block.mask).any(axis=1).sum())
+    some = np.lexsort((-found.D2, D2.p))[:SHOWN]
+    return table, _Rows(some, _some(found, some), D2.p, gaps)
+
+
+def _some(found: Culprits, rows: NDArray[np.intp]) -> Culprits:
+    return Culprits._make(part[rows] for part in found)
+
+
+class _Judging:
+    """Keeps the oddest rows of those that passed by, and how many had gaps."""
+
+    def __init__(self, model: LinearGaussian, columns: tuple[str, ...]) -> None:
+        self.model, self.columns, self.gaps = model, columns, 0
+
+    def oddest(self, best: _Rows | None, start: int, rows: _Rows) -> _Rows:
+        self.gaps += rows.gaps
+        at, found, p = rows.at + start, rows.found, rows.p[rows.at]
+        if best is not None:
+            at, p = np.concatenate([best.at, at]), np.concatenate([best.p, p])
+            found = Culprits._make(np.concatenate(pair) for pair in zip(best.found, found, strict=True))
+        some = np.lexsort((-found.D2, p))[:SHOWN]
+        return _Rows(at[some], _some(found, some), p[some])
+
+    def told(self, best: _Rows | None, n: int, limit: float, outside: int, counts: Counter[int], level: float,
+             out: str) -> PlacedStream:
+        assert best is not None
+        f, rate = best.found, 1.0 - level
+        judged = Judged(f, self.columns, self.model.frame_.scale, [str(row + 1) for row in best.at])
+        picked = [k for k in range(len(f.D2)) if best.p[k] <= limit and f.seen[k] > 0]
+        odd = tuple(_odd_row(k, judged, laws(f), rate)._replace(row=int(best.at[k]))
+                    for k in picked)
+        edge = np.array(rate).view(np.int64) >> BITS
+        below = sum(many for key, many in counts.items() if key < edge)
+        return PlacedStream(n, self.gaps, below, outside, level, odd, out)
+
+
+def discoveries(counts: Counter[int], rate: float) -> tuple[float, int]:
+    """Benjamini and Hochberg's rule on p-values counted by their first three figures: the limit, and how many.
+
+    A cell of the count reaches up to the next key, and counts as that: never more are picked than the rule allows.
+    """
+    keys = np.array(sorted(counts), dtype=np.int64)
+    total = np.cumsum([counts[key] for key in keys.tolist()])
+    edges = np.where(keys == 0, 0.0, ((keys + 1) << BITS).view(np.float64))  # p = 0 is 0, not nearly
+    under = np.flatnonzero(edges <= rate * total / max(int(total[-1]), 1))
+    return (float(edges[under[-1]]), int(total[under[-1]])) if len(under) else (-1.0, 0)

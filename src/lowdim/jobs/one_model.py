@@ -1,0 +1,196 @@
+"""One named model of a table: fitted, saved as a run folder, and asked about new rows."""
+from __future__ import annotations
+
+import json
+from inspect import signature
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.engine.fold import Run
+from lowdim.jobs.analysis import Settings
+from lowdim.jobs.apply import said_of
+from lowdim.jobs.run_folder import SavedRun, csv, digest, run_facts, saving, write
+from lowdim.judge.dimensions.jury import choose_dimension
+from lowdim.math.factor import most_factors
+from lowdim.methods import FITTED, METHODS, Method, named
+from lowdim.sources.arrays import ArraySource
+from lowdim.sources.source import Array
+from lowdim.storage.model_file import load
+from lowdim.table.new_rows import read_rows
+from lowdim.table.notes import count
+from lowdim.table.table import Table, column_units
+from lowdim.text.messages import Message, error, warn
+
+CLUSTERS = (1, 10)  # numbers of clusters that are tried where none is named
+
+
+class Fitted(NamedTuple):
+    """A model of a table in units of its columns' spread, and where it puts the rows."""
+
+    table: Table
+    method: Method
+    settings: Settings
+    clusters: int
+    model: Any
+    unit: Array  # what one unit of each column is worth: its spread, or 1
+    places: Places
+    why: str = ""  # how sure the number of clusters is
+
+    def text(self) -> str:
+        """What was fitted, in a few lines."""
+        t, p = self.table, self.places
+        title = self.method.title[0].upper() + self.method.title[1:]
+        lines = [f"{title} of {count(t.n, 'row')} x {count(t.d, 'column')}: {p.words}."]
+        if self.why:
+            lines.append(f"By evidence: {self.why}")
+        if p.density is not None:
+            kind = f", {self.method.estimate}" if self.method.estimate else ""
+            lines.append(f"Mean log density {p.density.mean():.4g} a row{kind} (in units of each column's spread).")
+        return "\n".join([*lines, self.model.certificate_.text()])
+
+
+class Places(NamedTuple):
+    """Where rows are: positions (and how sure), or clusters (and how likely); log density where there is one."""
+
+    z: Array
+    sd: Array | None
+    cluster: NDArray[np.intp] | None
+    density: Array | None
+
+    @property
+    def words(self) -> str:
+        if self.cluster is None:
+            return count(self.z.shape[1], "axis", "axes")
+        sizes = ", ".join(str(int(n)) for n in np.bincount(self.cluster, minlength=self.z.shape[1]))
+        return f"{count(self.z.shape[1], 'cluster')} of {sizes} rows"
+
+    def first(self, q: int) -> Places:
+        """The first axes only; clusters are all kept."""
+        if self.cluster is not None:
+            return self
+        return self._replace(z=self.z[:, :q], sd=None if self.sd is None else self.sd[:, :q])
+
+    def lines(self, names: tuple[str, ...]) -> str:
+        """As CSV, one line a row; clusters are counted from 1."""
+        word = "axis" if self.cluster is None else "cluster"
+        head: list[str] = ["row"]
+        parts: list[NDArray[Any]] = []
+        if self.cluster is not None:
+            head, parts = [*head, "cluster"], [self.cluster + 1]
+        head += [f"{word}{k + 1}" for k in range(self.z.shape[1])]
+        parts += list(self.z.T)
+        if self.sd is not None:
+            head += [f"axis{k + 1}_sd" for k in range(self.z.shape[1])]
+            parts += list(self.sd.T)
+        if self.density is not None:
+            head, parts = [*head, "log_density"], [*parts, self.density]
+        return csv(head, [[name, *line] for name, line in zip(names, zip(*(p.tolist() for p in parts), strict=True),
+                                                              strict=True)])
+
+
+def fit_method(table: Table, name: str, *, dims: int | str = "auto", clusters: int | None = None,
+               random_state: int = 0, run: Run | None = None) -> Fitted:
+    """Fit a method by its name (`lowdim methods` lists them) to a table that was read.
+
+    `dims="auto"` asks the jury, except for Bayesian PCA and the Bayesian GP-LVM, which decide by themselves; a bent map
+    gets two axes at most, as the jury counts straight ones. Without `clusters` the evidence of Gaussian mixtures
+    decides. Columns count in units of their spread unless the table was read with scale="none". Ctrl-C, or a callback
+    of `run`, keeps the best there is.
+    """
+    method, unit = named(name, FITTED), column_units(table.X, table.scale)
+    X = ArraySource(table.X / unit, columns=table.names)
+    _check_gaps(method, table.X, "lowdim fill FILE -o FILLED, then fit FILLED")
+    if method.slow and table.n > method.most_rows:
+        warn("LD492", model=method.title, n=f"{table.n:,}", why=method.slow, most=method.most_rows)
+    q, k, why = _sizes(method, X, table.weight, dims, clusters, random_state)
+    model = method.make(q, k, random_state)
+    model.fit(X, **_weight(table, model), **({} if run is None else {"run": run}))
+    found = places(model, method, X)
+    if method.needs and dims == "auto":
+        found = found.first(max(1, int(getattr(model, method.needs))))
+    return Fitted(table, method, Settings(dims, table.scale, seed=random_state), k, model, unit, found, why)
+
+
+def _check_gaps(method: Method, X: Array, fix: str) -> None:
+    gaps = int(np.isnan(X).sum())
+    if method.no_gaps and gaps:
+        title = method.title[0].upper() + method.title[1:]
+        raise error("LD163", count(gaps, "gap"), job=title, why="it needs every cell", fix=fix)
+
+
+def _weight(table: Table, model: Any) -> dict[str, Any]:
+    """The table's weights, for a model that takes them."""
+    if table.weight is None:
+        return {}
+    if "sample_weight" not in signature(model.fit).parameters:
+        raise error("LD283", model=type(model).__name__)
+    return {"sample_weight": table.weight}
+
+
+def _sizes(method: Method, X: ArraySource, weight: Array | None, dims: int | str, clusters: int | None,
+           seed: int) -> tuple[int | None, int, str]:
+    """The numbers of dimensions and of clusters, each asked for only where the method has them; None = all axes."""
+    clustered = bool(method.no_map)
+    mapped = not clustered or method.local
+    if dims == "auto" and method.begins != 0:
+        return None if method.begins is None else min(method.begins, X.d), clusters or 3, ""
+    q = 2 if dims == "auto" else int(dims)
+    if mapped and dims == "auto":
+        q = max(1, choose_dimension(X, standardize=False, random_state=seed).q)
+        q = min(q, max(1, most_factors(X.d))) if method.factors else q
+    if dims != "auto" and method.most(q, False) < q:
+        raise error("LD210", option="dims", value=dims, allowed=f"at most {method.most_axes} for {method.title}")
+    q = method.most(q, dims == "auto")
+    k, why = clusters or 3, ""
+    if clustered and clusters is None:
+        from lowdim.judge.clusters import choose_clusters
+
+        low, high = CLUSTERS
+        ks = range(low, max(low, min(high, X.n // 2)) + 1)
+        chosen = choose_clusters(X, ks=ks, sample_weight=weight, random_state=seed)
+        k, why = chosen.n_clusters, chosen.sentence
+    return q, k, why
+
+
+def places(model: Any, method: Method, X: ArraySource) -> Places:
+    """Where the model puts rows."""
+    density = None if method.no_density else model.score_samples(X)
+    if method.no_map:
+        z = model.transform(X)
+        return Places(z, None, model.predict(X), density)
+    if method.no_uncertainty:
+        return Places(model.transform(X), None, None, density)
+    found = model.posterior(X)
+    return Places(found.mean, found.std, None, density)
+
+
+def save_fitted(found: Fitted, folder: str | PathLike[str], *, options: dict[str, Any] | None = None,
+                command: str = "") -> Path:
+    """Write model.lowdim and scores.csv, then run.json, which names them."""
+    t, folder = found.table, saving(folder)
+    text = found.places.lines(t.row_names)
+    write(folder / "scores.csv", text)
+    found.model.save(folder / "model.lowdim")
+    files = {"model.lowdim": digest((folder / "model.lowdim").read_bytes()), "scores.csv": digest(text.encode())}
+    mapped, certificate = found.places.cluster is None, found.model.certificate_
+    told = {**run_facts(t, found.settings, options or {}, command), "finished": True, "method": found.method.name,
+            "clusters": None if mapped else int(found.places.z.shape[1]), "unit": found.unit.tolist(),
+            "dims": int(found.places.z.shape[1]) if mapped else None, "converged": bool(certificate.converged),
+            "sentences": [found.text().split("\n")[0]], "files": files}
+    write(folder / "run.json", json.dumps(told, indent=1, allow_nan=False) + "\n")
+    return folder
+
+
+def place_fitted(run: SavedRun, new: Any, **options: Any) -> tuple[tuple[str, ...], Places, tuple[Message, ...]]:
+    """New rows as the model of such a run sees them: their names, their places, and what is to be said of them."""
+    method = METHODS[run.told["method"]]
+    rows = read_rows(new, run.names, **options)
+    X = ArraySource(rows.X / np.asarray(run.told["unit"], dtype=np.float64), columns=run.names)
+    _check_gaps(method, rows.X, "lowdim fill NEW -o FILLED, then apply to FILLED")
+    found = places(load(run.model_file), method, X)
+    return rows.row_names, found.first(run.told["dims"] or found.z.shape[1]), (*rows.messages, *said_of(rows))
+

@@ -1,0 +1,340 @@
+"""Run folders: what was asked, what was found, and the model, as flat files anyone can open."""
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lowdim import __version__
+from lowdim.jobs.analysis import Analysis, Partial, Settings
+from lowdim.jobs.apply import Placed
+from lowdim.judge.fills.calibration import MapCalibration, map_calibration
+from lowdim.judge.fills.fills import Fills
+from lowdim.judge.rows.odd_rows import OddRows
+from lowdim.models.base.posterior import Posterior
+from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+from lowdim.sources.arrays import ArraySource
+from lowdim.storage.atomic import replacing
+from lowdim.storage.model_file import load
+from lowdim.table.open_file import digest as sha256
+from lowdim.table.table import Table, read
+from lowdim.text.escape import csv_cell
+from lowdim.text.messages import LowdimError, LowdimWarning, Message, error
+
+if TYPE_CHECKING:
+    from lowdim.jobs.large import Drawn
+
+SCHEMA = 1
+TELLING = "run.json"
+OUTSIDE = {-1: "below", 0: "", 1: "above"}
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """A run folder opened again; its table is read anew when asked for, and must not have changed."""
+
+    folder: Path
+    told: dict[str, Any]  # run.json
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the model."""
+        return tuple(self.told["table"]["columns"])
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """How its table was read."""
+        return dict(self.told["table"]["options"])
+
+    @property
+    def settings(self) -> Settings:
+        """What was asked for."""
+        return Settings(**self.told["settings"])
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What was said."""
+        return tuple(self.told["sentences"])
+
+    @property
+    def path(self) -> str:
+        """Where its table was."""
+        found = self.told["table"]["path"]
+        if found is None or not Path(found).exists():
+            raise error("LD306", path=found or "(a table from Python)")
+        return str(found)
+
+    @property
+    def model_file(self) -> Path:
+        """The file of the fitted model; it must be the one that run.json tells of."""
+        if "model.lowdim" not in self.told["files"]:
+            raise error("LD305", path=self.folder, problem="the run was stopped before there was a model")
+        path = self.folder / "model.lowdim"
+        if not path.is_file() or digest(path.read_bytes()) != self.told["files"][path.name]:
+            raise error("LD305", path=self.folder, problem="model.lowdim is not the one that run.json tells of")
+        return path
+
+    @cached_property
+    def model(self) -> ProbabilisticPCA:
+        """The model of the main job."""
+        if "method" in self.told:
+            raise error("LD319", path=self.folder, method=self.told["method"])
+        model = load(self.model_file)
+        assert isinstance(model, ProbabilisticPCA)
+        return model
+
+    @property
+    def calibration(self) -> MapCalibration | None:
+        """The half widths of intervals for fills of new rows; None in a run of an older lowdim."""
+        return _calibration(self.told, len(self.names))
+
+    @cached_property
+    def drawn(self) -> Drawn:
+        """The rows of a streamed table that were drawn then, drawn again."""
+        from lowdim.jobs.large import draw
+
+        known = {key: self.options[key] for key in ("sample", "columns", "drop", "weight") if key in self.options}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LowdimWarning)  # what was said of the file then is not said again
+            return draw(self.path, random_state=self.settings.seed, scale=self.settings.scale, **known)
+
+    @cached_property
+    def table(self) -> Table:
+        """The table, read as it was then; of one that was streamed, the rows that were drawn."""
+        table = self.drawn.table if "stream" in self.options else read(self.path, **self.options)
+        if table.sha256 != self.told["table"]["sha256"]:
+            raise error("LD307", path=self.path, folder=self.folder)
+        return table
+
+
+def _calibration(told: dict[str, Any], d: int) -> MapCalibration | None:
+    """The intervals of fills on this map as run.json has them; None where it is older, or not as it should be."""
+    try:
+        facts = told["apply"]
+        half = tuple(float(c) for c in facts["half_widths"])
+        dims = None if facts["fill_dimensions"] is None else int(facts["fill_dimensions"])
+        made = MapCalibration(float(facts["level"]), half, dims)
+    except (KeyError, TypeError, ValueError):
+        return None
+    fine = 0.0 < made.level < 1.0 and len(half) == d and all(0.0 <= c < np.inf for c in half)
+    return made if fine else None
+
+
+def load_run(folder: str | PathLike[str]) -> SavedRun:
+    """Open a run folder that `lowdim report` or `lowdim fit` wrote."""
+    folder = Path(folder)
+    try:
+        told = json.loads((folder / TELLING).read_text(encoding="utf-8"))
+        run = SavedRun(folder, told)
+        _ = run.names, run.options, run.settings, run.sentences, told["table"]["path"], dict(told["files"])
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        why = getattr(problem, "strerror", None) or f"{type(problem).__name__} {problem}"
+        raise error("LD305", path=folder, problem=f"{TELLING}: {why}") from None
+    return run
+
+
+# writing ------------------------------------------------------------------------------------------------
+def write(path: str | PathLike[str], text: str | bytes | Iterable[str], *, encoding: str = "utf-8") -> Path:
+    """Write a file whole, or not at all: text, its lines, or bytes as they are."""
+    with replacing(path) as temp:
+        if isinstance(text, bytes):
+            temp.write_bytes(text)
+        else:
+            with open(temp, "w", encoding=encoding, newline="") as file:
+                file.writelines([text] if isinstance(text, str) else text)
+    return Path(path)
+
+
+def digest(data: bytes) -> str:
+    """A short fingerprint of a file's bytes."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def save_run(found: Analysis | Partial, folder: str | PathLike[str], *, options: dict[str, Any] | None = None,
+             command: str = "") -> Path:
+    """Write model.lowdim, scores.csv, fills.csv and odd.csv as far as they exist, then run.json, which names them."""
+    folder = saving(folder)
+    texts = tables(found)
+    files = {name: digest(text.encode()) for name, text in texts.items()}
+    for name, text in texts.items():
+        write(folder / name, text)
+    if found.model is not None:
+        found.model.save(folder / "model.lowdim")
+        files["model.lowdim"] = digest((folder / "model.lowdim").read_bytes())
+    told = {**describe(found, options or {}, command), "files": dict(sorted(files.items()))}
+    write(folder / TELLING, json.dumps(told, indent=1, allow_nan=False) + "\n")
+    return folder
+
+
+def check_free(folder: str | PathLike[str], table: str | PathLike[str], method: str | None = None) -> None:
+    """Refuse a folder that holds the run of another table or of another method: it would be lost."""
+    folder = Path(folder)
+    if not (folder / TELLING).is_file():
+        return
+    try:
+        told = load_run(folder).told
+    except LowdimError:
+        return  # torn: there is nothing to lose
+    other, here = told["table"]["path"], Path(table)
+    same = other == str(here.resolve()) or (here.is_file() and sha256(here) == told["table"]["sha256"])  # a copy, moved
+    if not same or told.get("method") != method:
+        what = f"of {other or 'a table from Python'} by {told.get('method') or 'the main job'}"
+        raise error("LD493", path=folder, what=what)
+
+
+def saving(folder: str | PathLike[str]) -> Path:
+    """The folder, made where it is not there."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise error("LD304", path=folder, problem=cause.strerror or str(cause)) from cause
+    return Path(folder)
+
+
+def tables(found: Analysis | Partial) -> dict[str, str]:
+    """The CSV files of a run by name."""
+    t, made = found.table, {}
+    if found.posterior is not None and found.odd is not None:
+        made["scores.csv"] = position_table(t.row_names, found.posterior, found.odd)
+        made["odd.csv"] = odd_table(found.odd)
+    if found.fills is not None:
+        made["fills.csv"] = fills_table(t, found.fills)
+    return made
+
+
+def describe(found: Analysis | Partial, options: dict[str, Any], command: str = "") -> dict[str, Any]:
+    """The run as one JSON object."""
+    told = run_facts(found.table, found.settings, options, command) | {"finished": isinstance(found, Analysis)}
+    if found.jury is not None:
+        told["judges"] = found.jury.sentence
+    if found.model is not None:
+        told |= {"dims": int(found.model.n_components_), "objective": float(found.model.objective_),
+                 "converged": bool(found.model.converged_), "apply": _apply_facts(found, found.model)}
+    if isinstance(found, Analysis):
+        if found.of is not None:
+            told["table"] |= {"rows": found.of, "drawn": found.table.n}
+        told |= {"sentences": list(found.sentences), "trust": [check._asdict() for check in found.trust]}
+    return told
+
+
+def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: str) -> dict[str, Any]:
+    """What every run.json begins with: the command, the table, what was asked and what was said of the table."""
+    return {"schema": SCHEMA, "command": command, "finished": False,
+            "versions": {"lowdim": __version__, "numpy": np.__version__},
+            "table": {"name": t.name, "path": str(Path(t.path).resolve()) if t.path else None, "sha256": t.sha256,
+                      "rows": t.n, "columns": list(t.names), "header": t.guess.header, "options": _plain(options)},
+            "settings": settings._asdict(), "dims": None, "judges": None, "sentences": [], "trust": [],
+            "messages": [message_facts(m) for m in t.messages]}
+
+
+def _apply_facts(found: Analysis | Partial, model: ProbabilisticPCA) -> dict[str, Any]:
+    """What fills of new rows need beside the model: half widths that hold what they claim, a column each."""
+    t = found.table
+    if isinstance(found, Analysis):
+        made = found.calibration
+    else:
+        dims = None if found.fills is None else found.fills.n_components
+        made = map_calibration(model, ArraySource(t.X, columns=t.names), level=found.settings.level, fill_dims=dims)
+    return {"level": made.level, "half_widths": [float(f"{c:.6g}") for c in made.half],
+            "fill_dimensions": made.fill_dims}
+
+
+def message_facts(m: Message) -> dict[str, str]:
+    """A message as JSON has it."""
+    return {"code": m.code, "severity": m.severity, "where": m.where, "text": m.what, "why": m.why, "fix": m.fix}
+
+
+def _plain(options: dict[str, Any]) -> dict[str, Any]:
+    names = options.get("names")  # a file of names is found again from anywhere
+    more = {"names": str(Path(names).resolve())} if isinstance(names, str) and Path(names).is_file() else {}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in {**options, **more}.items()}
+
+
+# tables -------------------------------------------------------------------------------------------------
+def csv(header: list[str], rows: list[list[Any]]) -> str:
+    """A CSV file whose text cells cannot be read as formulas."""
+    return "".join(",".join(csv_cell(cell) for cell in row) + "\r\n" for row in [header, *rows])
+
+
+def placed_table(found: Placed) -> str:
+    """New rows: positions and distances."""
+    return position_table(found.row_names, found.posterior, found.odd)
+
+
+def placed_fills(found: Placed, names: tuple[str, ...]) -> str:
+    """New rows: one line a filled cell; its interval is calibrated, the standard deviation is the model's own."""
+    gap = np.isnan(found.X)
+    where = np.argwhere(gap).tolist()
+    parts = (found.filled, found.lower, found.upper, found.sd)
+    cells = np.column_stack([np.asarray(part)[gap] for part in parts]).tolist()
+    return csv(["row", "column", "fill", "lower", "upper", "sd"],
+               [[found.row_names[i], names[j], *line] for (i, j), line in zip(where, cells, strict=True)])
+
+
+def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> str:
+    """One line a row: position, standard deviations, the distances and their p-values."""
+    q = p.mean.shape[1]
+    header = ["row", *(f"axis{k + 1}" for k in range(q)), *(f"axis{k + 1}_sd" for k in range(q)),
+              "D2", "D2_p", "T2", "T2_p", "Q", "Q_p"]
+    defined = odd.Q.dof > 0  # a row with no more cells than dimensions has no Q: an empty cell, not a 0
+    off = [np.where(defined, part, np.nan) for part in (odd.Q.value, odd.Q.p)]
+    laws = [odd.D2.value, odd.D2.p, odd.T2.value, odd.T2.p, *off]
+    numbers = np.column_stack([p.mean, p.std, *laws]).tolist()
+    return csv(header, [[name, *line] for name, line in zip(row_names, numbers, strict=True)])
+
+
+def fills_table(table: Table, f: Fills) -> str:
+    """One line a filled cell; `outside` says where it lies beyond every value its column has."""
+    where = np.argwhere(f.mask)
+    numbers = np.column_stack([part[f.mask] for part in (f.filled, f.lower, f.upper, f.sd)]).tolist()
+    names, rows, beyond = table.names, table.row_names, f.outside[f.mask].tolist()
+    return csv(["row", "column", "fill", "lower", "upper", "sd", "outside"],
+               [[rows[i], names[j], *line, OUTSIDE[far]]
+                for (i, j), line, far in zip(where.tolist(), numbers, beyond, strict=True)])
+
+
+def odd_table(odd: OddRows) -> str:
+    """One line an odd row."""
+    return csv(["row", "seen", "D2", "p", "column", "value", "expected", "sd", "surprise", "reason"],
+               [[r.name, r.seen, r.D2, r.p, r.column, r.value, r.expected, r.sd, r.surprise, r.reason]
+                for r in odd.rows])
+
+
+# comparing ----------------------------------------------------------------------------------------------
+class Difference(NamedTuple):
+    """One thing in which two runs differ."""
+
+    what: str
+    first: str
+    second: str
+
+
+def differences(a: SavedRun, b: SavedRun) -> tuple[Difference, ...]:
+    """What was asked and what was found, where two runs differ."""
+    parts = [_facts(run.told) for run in (a, b)]
+    keys = dict.fromkeys([*parts[0], *parts[1]])
+    pairs = [(key, parts[0].get(key, "-"), parts[1].get(key, "-")) for key in keys]
+    return tuple(Difference(*pair) for pair in pairs if pair[1] != pair[2])
+
+
+def _facts(told: dict[str, Any]) -> dict[str, str]:
+    """A run as flat words, in the order a person would ask for them."""
+    table = told["table"]
+    found = {"table": f"{table['path']} ({table['sha256'][:12]})", "rows": str(table["rows"]),
+             "columns": ", ".join(table["columns"])}
+    found |= {f"reading: {key}": str(value) for key, value in table["options"].items()}
+    found |= {key: str(value) for key, value in told["settings"].items()}
+    found |= {"finished": str(told.get("finished")), "method": str(told.get("method", "the main job")),
+              "found dimensions": str(told.get("dims")), "found clusters": str(told.get("clusters")),
+              "judges": str(told.get("judges"))}
+    found |= {f"sentence {k}": text for k, text in enumerate(told["sentences"], 1)}
+    found |= {f"trust: {c['name']}": str(c["holds"]) for c in told["trust"]}
+    return found | {f"version of {key}": str(value) for key, value in told.get("versions", {}).items()}

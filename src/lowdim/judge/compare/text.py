@@ -1,0 +1,194 @@
+"""A comparison in words: two tables that fit a terminal, and a sentence for every question."""
+from __future__ import annotations
+
+import html as markup
+import textwrap
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from lowdim.engine.plan import size
+from lowdim.judge.compare.compare import FIGURES, Compared, Comparison, Figure, Measure, clearly, ranking
+from lowdim.methods import METHODS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NARROW = 60  # characters: below this a table cannot be read anyway
+FLOOR = "random"
+WIDE = 3.0  # times the spread of the best from which a method is said to swing
+BY_KEY = {figure.key: figure for figure in FIGURES}
+
+
+def cell(measure: Measure, figure: Figure) -> str:
+    """A figure with its spread, a star where it is clearly the best, a dash and the reason where there is none."""
+    if measure.mean is None:
+        return f"– ({measure.why})"
+    spread = "" if measure.spread is None else f" ±{measure.spread:.{figure.digits}f}"
+    return f"{'*' if measure.best else ''}{measure.mean:.{figure.digits}f}{spread}"
+
+
+def grid(found: Comparison) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells of the whole table."""
+    head = ["method", *(figure.heading for figure in FIGURES), "gaps", "new rows", "decoder", "uncertainty", "seconds",
+            "memory"]
+    body = [[row.method, *(cell(row.measures[figure.key], figure) for figure in FIGURES), row.gaps, row.new_rows,
+             row.decoder, row.uncertainty, "–" if row.seconds is None else f"{row.seconds:.2g}",
+             "–" if row.memory is None else size(row.memory)] for row in found.rows]
+    return head, body
+
+
+def text(found: Comparison, width: int) -> str:
+    """The tables and the sentences, no line longer than the terminal is wide."""
+    width = max(width, NARROW)
+    head, body = grid(found)
+    lines = [*textwrap.wrap(heading(found), width), ""]
+    for part in parts([head, *body], width):
+        lines += [*part, ""]
+    lines += [line for words in legend(found) for line in textwrap.wrap(words, width, subsequent_indent="  ")] + [""]
+    lines += [line for words in found.sentences for line in textwrap.wrap(words, width, subsequent_indent="  ")]
+    return "\n".join(lines)
+
+
+def parts(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
+    """The table cut into pieces that fit, each beginning with the methods."""
+    wide = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
+    pieces: list[list[int]] = [[0]]
+    for j in range(1, len(wide)):
+        taken = sum(wide[i] + 2 for i in pieces[-1])
+        if taken + wide[j] > width and len(pieces[-1]) > 1:
+            pieces.append([0])
+        pieces[-1].append(j)
+    return [["  ".join(f"{row[j]:<{wide[j]}}" for j in piece).rstrip() for row in rows] for piece in pieces]
+
+
+def heading(found: Comparison) -> str:
+    clusters = f", {found.clusters} clusters" if has_clusters(found) else ""
+    maps = len(elsewhere(found))
+    given = f" and {maps} map{'s' * (maps != 1)} made elsewhere" if maps else ""
+    return (f"{len(found.rows) - maps} methods{given} on {found.name}: {found.dims} dimension"
+            f"{'s' * (found.dims != 1)}{clusters}, {found.fitted:,} rows, {found.gaps:,} gaps, {found.seeds} repeats "
+            f"with a tenth of the cells hidden ({found.hidden:,} in all)")
+
+
+def has_clusters(found: Comparison) -> bool:
+    return any(METHODS[row.method].no_map for row in found.rows if row.method in METHODS)
+
+
+def elsewhere(found: Comparison) -> list[Compared]:
+    """The maps that were made elsewhere."""
+    return [row for row in found.rows if row.method not in METHODS]
+
+
+def legend(found: Comparison) -> list[str]:
+    """What the columns are."""
+    said = ["Hidden cells: log density in nats a cell, error in standard deviations of the column (1 = its mean). "
+            "Neighbours: share of each row's 10 nearest that are so on the map; area: the same over all sizes, 0 = "
+            "chance. Distances: rank correlation of all of them. Trust: 1 where all 10 nearest on the map are near in "
+            "the table, about 0.5 by chance. Stability: share of the 10 nearest that stay from "
+            "repeat to repeat. ± is the spread over repeats; * is better than the next by more than twice that of "
+            "their difference."]
+    if found.gaps:
+        said.append("Rows with gaps are compared over the cells both have.")
+    if any(METHODS[row.method].no_gaps for row in found.rows if row.method in METHODS):
+        said.append("A method without gaps got the hidden and missing cells from probabilistic PCA.")
+    if elsewhere(found):
+        said.append("Coordinates made elsewhere had every cell and no repeats: they have no ± and no *.")
+    return said + [f"Note: {row.note}." for row in found.rows if row.note and row.method in METHODS]
+
+
+# a sentence for every question ----------------------------------------------------------------------------------
+def sentences(found: Comparison) -> tuple[str, ...]:
+    """What to use for what, and how far the answers agree."""
+    rows = [row for row in found.rows if row.method in METHODS]
+    fill, groups = (pick(rows, BY_KEY[key]) for key in ("rmse", "neighbours"))
+    said = [filling(rows, fill), seeing(rows, groups), density(rows)]
+    return (*(words for words in said if words), *agreeing(found, fill, groups),
+            *(f"{row.note}; {agrees(found, row, groups)}." for row in elsewhere(found)))
+
+
+def agrees(found: Comparison, given: Compared, groups: list[Compared]) -> str:
+    """What a map made elsewhere has in common with the best map here, or with PCA's."""
+    best = groups[0] if groups else found.rows[0]
+    share = found.agreement.get(f"{best.method} {given.method}", 0.0)
+    return f"it shares {share:.0%} of neighbours with {best.title}"
+
+
+def pick(rows: Sequence[Compared], figure: Figure) -> list[Compared]:
+    """The best method and those that cannot be told from it; the floor only where it is the best itself.
+
+    Behind one that is clearly worse there are no more: a method whose repeats differ much cannot be told from anything.
+    """
+    ranked = ranking(rows, figure)
+    if not ranked:
+        return []
+    first = ranked[0].measures[figure.key]
+    near = takewhile(lambda row: row.method == FLOOR or not clearly(first, row.measures[figure.key], figure),
+                     ranked[1:])
+    return [ranked[0], *(row for row in near if row.method != FLOOR
+                         and not swings(first, row.measures[figure.key]))]
+
+
+def swings(best: Measure, other: Measure) -> bool:
+    """Whether a method is far off now and then: it cannot be told from the best, and is not as good for all that."""
+    near = best.spread or 0.0
+    return (other.spread or 0.0) > WIDE * near and abs((other.mean or 0.0) - (best.mean or 0.0)) > 2.0 * near
+
+
+def names(rows: Sequence[Compared]) -> str:
+    words = [row.title for row in rows]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def filling(rows: Sequence[Compared], best: list[Compared]) -> str:
+    if not best:
+        return ""
+    error = best[0].measures["rmse"].mean or 0.0
+    if error >= 1.0:
+        return f"To fill gaps: none of them; the best, {best[0].title}, is no better than column means ({error:.2f})."
+    told = " (they cannot be told apart)" if len(best) > 1 else ""
+    return f"To fill gaps: {names(best)}{told}; hidden cells are missed by {error:.2f} standard deviations."
+
+
+def seeing(rows: Sequence[Compared], best: list[Compared]) -> str:
+    if not best:
+        return ""
+    share = best[0].measures["neighbours"].mean or 0.0
+    told = " (they cannot be told apart)" if len(best) > 1 else ""
+    floor = next((row.measures["neighbours"].mean for row in rows if row.method == FLOOR), None)
+    beside = "" if floor is None or best[0].method == FLOOR else f", a random projection {floor:.0%}"
+    return f"To see groups: {names(best)}{told}; the map keeps {share:.0%} of the 10 nearest rows{beside}."
+
+
+def density(rows: Sequence[Compared]) -> str:
+    best = pick(rows, BY_KEY["density"])
+    if not best:
+        return ""
+    told = " (they cannot be told apart)" if len(best) > 1 else ""
+    return f"To know how sure to be: {names(best)}{told}, by the density of hidden cells."
+
+
+def agreeing(found: Comparison, fill: list[Compared], groups: list[Compared]) -> list[str]:
+    """How much the maps of the first choices have in common, or of the first and PCA."""
+    rows = [row for row in found.rows if row.method in METHODS]
+    maps = (*fill[:1], *groups[:1], *fill, *groups, *ranking(rows, BY_KEY["neighbours"]))
+    shown = list(dict.fromkeys(row.method for row in maps if row.measures["neighbours"].values))[:2]
+    share = found.agreement.get(" ".join(shown), found.agreement.get(" ".join(reversed(shown))))
+    if share is None or len(shown) < 2:
+        return []
+    title = {row.method: row.title for row in found.rows}
+    first, second = (title[name] for name in shown)
+    return [f"{first[0].upper()}{first[1:]} and {second} agree on {share:.0%} of neighbours."]
+
+
+def html(found: Comparison) -> str:
+    """The table for a notebook: clearly best figures are bold."""
+    head, body = grid(found)
+
+    def show(word: str) -> str:
+        safe = markup.escape(word.removeprefix("*"))
+        return f"<td><b>{safe}</b></td>" if word.startswith("*") else f"<td>{safe}</td>"
+
+    top = "".join(f"<th>{markup.escape(word)}</th>" for word in head)
+    rows = "".join(f"<tr>{''.join(map(show, row))}</tr>" for row in body)
+    said = "".join(f"<p>{markup.escape(words)}</p>" for words in (heading(found), *found.sentences))
+    return f"<table><tr>{top}</tr>{rows}</table>{said}"

@@ -1,0 +1,168 @@
+"""Squared distances between rows: how many independent columns would spread them as they are spread?"""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.judge.dimensions.evidence import Ready, ready
+from lowdim.models.base.estimator import seed_of
+from lowdim.sources.source import Array
+from lowdim.text.messages import error
+
+PAIRS = 2_000_000  # all pairs of 2000 rows; beyond, this many are drawn
+BINS = 60
+
+
+class DistanceLaw(NamedTuple):
+    """Squared distances a column between pairs of rows, beside the law of independent columns.
+
+    `effective` tells spread, not the number of signals: three wide directions among ten columns that all
+    vary give about 6.7. For Gaussian rows it is the participation ratio tr(C)^2 / tr(C^2).
+    """
+
+    mean: float
+    variance: float
+    effective: float  # 2 mean^2 / variance, the variance brought to no gaps
+    columns: int  # columns that vary
+    compared: float  # harmonic mean of the cells a pair compares: `columns` where there are no gaps
+    gaussian_variance: float  # 8 sigma^4 / compared: independent Gaussian columns
+    independent_variance: float  # 2 sigma^4 (kurtosis + 1) / compared: independent columns shaped like these
+    pairs: int
+    drawn: bool  # whether pairs (or rows) were drawn because there are too many
+    counts: NDArray[np.intp]
+    edges: Array
+
+    @property
+    def sentence(self) -> str:
+        """One line for a person."""
+        gaps = "" if self.compared == self.columns else \
+            f" (gaps: each pair by the cells both rows have, {self.compared:.3g} on average)"
+        return (f"Distances look like about {self.effective:.2g} independent columns out of {self.columns}"
+                f"{gaps}: a measure of spread, not the number of signals.")
+
+    def gamma(self, at: Array, columns: float | None = None) -> Array:
+        """Density of the gamma law for so many independent Gaussian columns (all of them unless told).
+
+        Shape k/2, mean that of the table: for k columns of variance s2 the mean is 2 s2, the variance 8 s2^2/k.
+        """
+        from scipy.stats import gamma
+
+        k = self.compared if columns is None else columns
+        return np.asarray(gamma.pdf(at, k / 2.0, scale=2.0 * self.mean / k))
+
+
+def distance_law(X: Any, *, standardize: bool = True, pairs: int = PAIRS, random_state: Any = 0) -> DistanceLaw:
+    """The law of squared distances between rows, divided by the number of columns.
+
+    y_ij = 1/p sum_k (x_ik - x_jk)^2 over pairs i < j, columns of unit variance (n - 1). Independent Gaussian
+    columns: y ~ Gamma(p/2) with mean 2 s^2 and variance 8 s^4/p. Independent columns of any shape: (x - x')^2
+    has mean 2 s^2 and second moment 2 m4 + 6 s^4, so the variance is 2 s^4 (kurtosis + 1)/p, kurtosis = m4/s^4.
+    More variance than that is dependence between columns: 2 mean^2/variance columns would have it. Rows with
+    gaps are compared over the cells both have, and p is that number. Beyond `pairs` pairs, so many are drawn.
+
+    Reference: Lawrence seed, chapter 1 (with 8 s^4, its errata); figures 1.10 to 1.14.
+
+    >>> law = distance_law(np.random.default_rng(0).standard_normal((300, 20)))
+    >>> round(law.mean, 6), 18 < law.effective < 22
+    (2.0, True)
+    """
+    if isinstance(pairs, bool) or not isinstance(pairs, int | np.integer) or pairs < 2:
+        raise error("LD210", option="pairs", value=pairs, allowed="a whole number >= 2")
+    seed = seed_of(random_state)
+    t = ready(X, standardize=standardize, seed=seed)
+    if t.d == 0:
+        raise error("LD163", "no column varies", job="the distance law", why="all distances are zero",
+                    fix="check that the right table was read")
+    found = law_of(t, seed, pairs=int(pairs))
+    if found is None:
+        raise error("LD161", "no two pairs of rows can be compared", seen=t.seen)
+    return found
+
+
+def law_of(t: Ready, seed: int, *, pairs: int = PAIRS, quick: bool = False) -> DistanceLaw | None:
+    """The law of a table made ready; None where no two pairs of rows can be compared."""
+    if quick and t.n * (t.n - 1) // 2 > pairs:  # all pairs of few rows are one product; drawn pairs are slower
+        pairs //= 10
+    drawn = t.n * (t.n - 1) // 2 > pairs
+    y, cells = _drawn_pairs(t, pairs, seed) if drawn else _all_pairs(t)
+    y, cells = y[cells > 0], cells[cells > 0]
+    return _law(t, y, cells, drawn or t.sampled > 0) if len(y) > 1 and y.var() > 0.0 else None
+
+
+def _law(t: Ready, y: Array, cells: Array, drawn: bool) -> DistanceLaw:
+    mean, variance = float(y.mean()), float(y.var(ddof=1))
+    compared = float(t.d if t.mask is None else 1.0 / (1.0 / cells).mean())
+    count = np.full(t.d, float(t.n)) if t.mask is None else t.mask.sum(axis=0)
+    s2, m4 = (t.x**2).sum(axis=0) / (count - 1.0), (t.x**4).sum(axis=0) / count
+    spread, shape = float((s2**2).mean()), float((m4 + s2**2).mean())
+    counts, edges = np.histogram(y, bins=BINS)
+    full = _without_gaps(variance, 2.0 * shape, compared, t.d)
+    return DistanceLaw(mean, variance, 2.0 * mean**2 / full, t.d, compared, 8.0 * spread / compared,
+                       2.0 * shape / compared, len(y), drawn, counts, edges)
+
+
+def _without_gaps(variance: float, single: float, compared: float, p: int) -> float:
+    """The variance of a mean over p columns from that over fewer, drawn at random.
+
+    A mean over h of the columns has variance c + (v - c)/h with v a single column's variance and c the mean
+    covariance of two columns; c follows, and h becomes p.
+    """
+    if compared >= p or compared <= 1.0:
+        return variance
+    shared = (variance - single / compared) / (1.0 - 1.0 / compared)
+    return max(shared + (single - shared) / p, variance * compared / p)
+
+
+def _all_pairs(t: Ready) -> tuple[Array, Array]:
+    """Every pair i < j: mean squared difference over the cells both rows have, and their number."""
+    m = np.ones_like(t.x) if t.mask is None else t.mask.astype(np.float64)
+    upper = np.triu_indices(t.n, 1)
+    squares = (t.x**2) @ m.T
+    total = squares + squares.T - 2.0 * (t.x @ t.x.T)
+    cells = (m @ m.T)[upper]
+    return np.maximum(total[upper], 0.0) / np.maximum(cells, 1.0), cells
+
+
+def _drawn_pairs(t: Ready, pairs: int, seed: int) -> tuple[Array, Array]:
+    """Shuffled rows beside themselves moved on by drawn distances: each pair at most once."""
+    rng = np.random.default_rng([seed, 17])
+    order = rng.permutation(t.n)
+    x, m = t.x[order], None if t.mask is None else t.mask[order]
+    half = (t.n - 1) // 2  # moving on by s and by n - s would give the same pairs
+    steps = rng.choice(half, size=min(-(-pairs // t.n), half), replace=False) + 1
+    parts = []
+    for s in steps:
+        off = (x - np.roll(x, s, axis=0)) ** 2
+        both = None if m is None else m & np.roll(m, s, axis=0)
+        cells = np.full(t.n, float(t.d)) if both is None else both.sum(axis=1).astype(np.float64)
+        parts.append((off.sum(axis=1) if both is None else (off * both).sum(axis=1), cells))
+    total, cells = (np.concatenate(p)[:pairs] for p in zip(*parts, strict=True))
+    return total / np.maximum(cells, 1.0), cells
+
+
+class Shell(NamedTuple):
+    """Where the mass of a Gaussian lies, by distance from its centre a dimension."""
+
+    inside: float  # the yolk: nearer than `low`
+    shell: float  # between
+    outside: float  # the white: farther than `high`
+
+
+def shell_mass(p: int, low: float = 0.95, high: float = 1.05) -> Shell:
+    """The Gaussian egg: mass of N(0, I_p) with root mean square coordinate below, between and above two radii.
+
+    |x|^2 ~ chi2(p), so the mass within r is P(chi2_p <= p r^2).
+
+    Reference: Lawrence seed, figures 1.1 to 1.3.
+
+    >>> [round(100 * mass, 1) for mass in shell_mass(1, 0.95, 1.05)]
+    [65.8, 4.8, 29.4]
+    """
+    from scipy.stats import chi2
+
+    if p < 1 or not 0.0 <= low <= high:
+        raise error("LD210", option="p, low, high", value=(p, low, high), allowed="p >= 1 and 0 <= low <= high")
+    inside, outside = float(chi2.cdf(p * low**2, p)), float(chi2.sf(p * high**2, p))
+    return Shell(inside, 1.0 - inside - outside, outside)

@@ -1,0 +1,240 @@
+"""Evidence for a number of dimensions: quick PPCA fits, BIC weights, Minka's Laplace evidence.
+
+Every judge of dimensions looks at the same `Ready` table: centred, in units of each column's spread where
+asked, constant columns left out, in memory.
+"""
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from lowdim.engine.em import em
+from lowdim.engine.fold import Run
+from lowdim.engine.monitor import Fit
+from lowdim.engine.statistics import columns, pairs
+from lowdim.models.base.survey import Look, look
+from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+from lowdim.models.linear.parameters import Linear, ppca_start
+from lowdim.sources.arrays import ArraySource, as_source
+from lowdim.sources.source import Array, Block, Mask, Source
+from lowdim.sources.views import Frame, Framed, gather
+from lowdim.text.messages import ModelWarning, error, warn
+
+CELLS = 2**20  # larger tables are judged on rows drawn evenly: a million cells decide any q worth having
+PASSES = 200  # the most an EM fit of the jury may take; nats beyond it change no vote
+RANK = 1e-10  # eigenvalues below this share of the largest count as zero
+UNLIKE = 30.0  # columns whose spreads differ by more have no unit in common
+SMALLEST_WIDTH = 2.0 / np.pi  # sqrt(2 pi / A) may not exceed pi, the range of an angle between two axes
+
+
+class Ready(NamedTuple):
+    """A table as the judges see it; gaps hold 0.0."""
+
+    x: Array  # n x d, columns centred on their seen cells
+    mask: Mask | None  # None = complete
+    n: int
+    d: int
+    unit: Array  # what one unit of x is worth in the table's own: the columns' spreads where standardised
+    sampled: int  # rows of the whole table where only some were drawn, else 0
+
+    @property
+    def seen(self) -> int:
+        return self.n * self.d if self.mask is None else int(self.mask.sum())
+
+    @property
+    def rows(self) -> float:
+        """The number of complete rows that would hold as many cells."""
+        return self.seen / max(self.d, 1)
+
+    @property
+    def complete(self) -> Array:
+        """The complete rows."""
+        return self.x if self.mask is None else self.x[self.mask.all(axis=1)]
+
+
+def ready(X: Any, *, standardize: bool, seed: int) -> Ready:
+    """A table made ready: checked, sampled where huge, constant columns set aside, centred."""
+    source = as_source(X)
+    if source.n < 3:
+        raise error("LD160", n=source.n, least=3)
+    n, source = source.n, _drawn(source, seed)
+    seen = look(source, Run(), standardize=standardize, wide=True)
+    x, mask = gather(seen.source)
+    x -= seen.columns.mean
+    if mask is not None:
+        x[~mask] = 0.0
+    varies = seen.columns.variance > 0.0
+    if not varies.all():
+        x, mask = x[:, varies], None if mask is None else mask[:, varies]
+    if mask is not None:
+        kept = mask.any(axis=1)  # an empty row says nothing about the number of dimensions
+        x, mask = x[kept], mask[kept]
+        mask = None if mask.all() else mask
+    unit = seen.frame.unit[varies]
+    return Ready(np.ascontiguousarray(x), mask, len(x), x.shape[1], unit, n if n > source.n else 0)
+
+
+def _drawn(source: Source, seed: int) -> Source:
+    """The source, or rows of it drawn by the seed where it is too large to be judged whole."""
+    if source.weight is not None:
+        warn("LD231")
+    most = max(CELLS // source.d, 1000)
+    if source.n <= most:
+        return source.weighted(None)
+    block = source.sample(most, np.random.default_rng([seed, 7]))
+    return ArraySource(block.x, block.mask, columns=source.columns)
+
+
+# fits ------------------------------------------------------------------------------------------------
+
+
+class Quick(NamedTuple):
+    """A PPCA fit of one q, good to a small share of a nat."""
+
+    params: Linear
+    log_likelihood: float
+
+    @property
+    def noise(self) -> float:
+        return float(self.params.psi[0])
+
+
+def quick_look(block: Block) -> Look:
+    """What a fit starts from; nothing is said about the table, which was checked before."""
+    n, d = block.x.shape
+    frame = Frame(np.zeros(d), np.ones(d), np.ones(d))
+    source = ArraySource(block.x, block.mask, columns=None)
+    return Look(frame, Framed(source, frame), columns(block), None, None if d > n else pairs(block))
+
+
+def quick_fit(seen: Look, q: int, tol: float = 0.01) -> Quick:
+    """PPCA with gaps for one q by EM, to `tol` nats in all, started from this table's own pairwise moments.
+
+    Never from another fit: that of all cells knows the hidden ones, and a warm start would leak them.
+    """
+    enough = max(tol, 1e-6 * float(seen.columns.seen.sum()))  # a millionth of a nat a cell decides nothing
+    model = ProbabilisticPCA(q, tol=enough, max_iter=PASSES)
+    with warnings.catch_warnings():  # how a q that nobody will use converges is not the reader's business
+        warnings.simplefilter("ignore", ModelWarning)
+        fit: Fit = em(model, ppca_start(seen, q), seen.source, Run())
+    return Quick(model._canonical(fit.params, fit.stats), fit.objective)
+
+
+def spectrum(x: Array) -> Array:
+    """Eigenvalues (1/n) of the covariance of complete rows, falling; min(n - 1, d) of them at the most."""
+    n, d = x.shape
+    x = x - x.mean(axis=0)
+    values = np.linalg.eigvalsh(x @ x.T if n < d else x.T @ x)[::-1] / n
+    return np.maximum(values[: min(n - 1, d)], 0.0)
+
+
+def rank_of(values: Array) -> int:
+    """How many eigenvalues are not zero."""
+    return int((values > RANK * values[0]).sum()) if len(values) and values[0] > 0 else 0
+
+
+def log_likelihoods(values: Array, d: int, n: float, most: int) -> tuple[Array, Array]:
+    """Maximum log-likelihood and noise variance of PPCA with 0..most dimensions, from the spectrum.
+
+    log L = -n/2 (d log 2 pi + sum_{i<=q} log l_i + (d - q) log s2 + d),  s2 = sum_{i>q} l_i / (d - q).
+
+    Reference: Tipping and Bishop (1999), eq. 7 at its maximum.
+    """
+    q = np.arange(most + 1)
+    tails = np.append(np.cumsum(values[::-1])[::-1], 0.0)[: most + 1]
+    s2 = tails / (d - q)
+    logs = np.concatenate([[0.0], np.cumsum(np.log(values[:most]))])
+    return -0.5 * n * (d * np.log(2 * np.pi) + logs + (d - q) * np.log(s2) + d), s2
+
+
+def own_units(t: Ready, q: int) -> Ready:
+    """The table in units in which its noise is likelier to be even: the columns' spreads, or its own.
+
+    PPCA's noise is the same for every column *in some unit*. Where columns share a unit, as in the seeds'
+    Gaussian, dividing by the spreads makes even noise uneven, and more dimensions seem to be needed; where
+    they do not, only the spreads make sense. The likelihood of the same cells at the same q tells which;
+    the d - 1 ratios of spreads were fitted, so that they are charged for as in BIC.
+    """
+    sd = t.unit / np.exp(np.log(t.unit).mean())
+    if sd.max() > UNLIKE * sd.min():
+        return t
+    own = t._replace(x=t.x * sd, unit=t.unit / sd)
+    count = np.full(t.d, float(t.n)) if t.mask is None else t.mask.sum(axis=0)
+    by_spread = one_log_likelihood(t, q) - float(count @ np.log(sd)) - 0.5 * (t.d - 1) * np.log(t.rows)
+    return own if one_log_likelihood(own, q) > by_spread else t
+
+
+def one_log_likelihood(t: Ready, q: int) -> float:
+    """The maximum log-likelihood of PPCA with q dimensions."""
+    if t.mask is None:
+        return float(log_likelihoods(spectrum(t.x), t.d, t.n, q)[0][q])
+    return quick_fit(quick_look(Block(t.x, t.mask)), q).log_likelihood
+
+
+# criteria --------------------------------------------------------------------------------------------
+
+
+def free_parameters(d: int, q: int) -> int:
+    """Free numbers of PPCA: loadings up to a rotation, the noise, the mean."""
+    return d * q + 1 - q * (q - 1) // 2 + d
+
+
+def bic(log_likelihood: float, d: int, q: int, n: float) -> float:
+    """Schwarz's criterion as a log evidence: log L - (free parameters) / 2 log n, n in complete rows' worth."""
+    return log_likelihood - 0.5 * free_parameters(d, q) * float(np.log(n))
+
+
+def weights(logs: Array) -> Array:
+    """Log evidences as posterior weights under an even prior.
+
+    >>> weights(np.log([1.0, 3.0])).tolist()
+    [0.25, 0.75]
+    """
+    w = np.exp(logs - logs.max())
+    return w / w.sum()
+
+
+def minka(values: Array, n: float, d: int, most: int | None = None) -> Array:
+    """Minka's Laplace evidence for 0, 1, ... dimensions from the covariance's eigenvalues l (1/n), n rows.
+
+    log p(D|k) = log p(U) - n/2 (sum_{i<=k} log l_i + (d - k) log v) + (m + k)/2 log 2 pi
+                 - 1/2 log|A_Z| - k/2 log n,   m = d k - k (k + 1)/2,  v = mean of the d - k last l_i,
+    log|A_Z| = sum_{i<=k} sum_{j>i} log n (1/l^_j - 1/l^_i)(l_i - l_j),  l^ = l, and v beyond k.
+
+    k = 0 has empty products: the spherical Gaussian. Fewer rows than columns: the d - r zero eigenvalues are
+    summed in closed form, and k stops at r - 1, where some noise is left. (Leaving them out, as if the table
+    had r columns, answers r/2 for a rank of 2 in 1000 columns and 100 rows.) Tied eigenvalues make A_Z
+    singular, as if an angle were free over the whole line; it is free over a half turn, so no factor
+    (2 pi / A)^(1/2) may exceed pi, nor all together, with p(U), the share 2^-k of one choice of signs.
+
+    Reference: Minka (2000), Automatic choice of dimensionality for PCA, section 3.
+
+    >>> int(np.argmax(minka(np.array([9.0, 4.0, 1.1, 1.0, 0.9]), 100, 5)))
+    2
+    """
+    lam = np.asarray(values, dtype=np.float64)[: rank_of(values)]
+    last = len(lam) - 1 if most is None else min(most, len(lam) - 1)
+    return np.array([_minka_one(lam, k, n, d) for k in range(last + 1)])
+
+
+def _minka_one(lam: Array, k: int, n: float, d: int) -> float:
+    r = len(lam)
+    v = float(lam[k:].sum()) / (d - k)
+    i = np.arange(1, k + 1)
+    log_pu = float((gammaln((d - i + 1) / 2) - (d - i + 1) / 2 * np.log(np.pi)).sum() - k * np.log(2.0))
+    fit = -0.5 * n * (float(np.log(lam[:k]).sum()) + (d - k) * float(np.log(v)))
+    hat = np.concatenate([lam[:k], np.full(r - k, v)])
+    A = n * (1.0 / hat[None, :] - 1.0 / hat[:k, None]) * (lam[:k, None] - lam[None, :])
+    A = A[np.triu(np.ones((k, r), dtype=bool), 1)]
+    zeros = n * (lam[:k] / v - 1.0)  # the factors of an eigenvalue that is zero
+    logs = float(_log_width(A).sum()) + (d - r) * float(_log_width(zeros).sum())
+    m = d * k - k * (k + 1) / 2
+    axes = min(log_pu + m / 2 * float(np.log(2 * np.pi)) - 0.5 * logs, -k * float(np.log(2.0)))
+    return fit + axes + k / 2 * float(np.log(2 * np.pi / n))
+
+
+def _log_width(A: Array) -> Array:
+    return np.log(np.maximum(A, SMALLEST_WIDTH))

@@ -1,0 +1,378 @@
+"""Gaps filled with intervals that hold what they claim, checked on cells hidden on purpose.
+
+A fill is the model's mean of the cell given the row's seen cells. Its standard deviation counts the noise
+(with the degrees of freedom its fitting cost), the row's position and the doubt about each column's
+parameters. What a model cannot know, how far the table is from the model, is measured: cells are hidden
+in folds, and `judge/calibrate.py` turns how far off their fills were into the half width of every interval.
+
+Reference: spec algorithms.md, "Fills and intervals"; Rubin (1987) for multiple imputation.
+"""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.judge.dimensions.heldout import dealt
+from lowdim.judge.fills.calibration import ColumnFill, Hidden, beyond, calibrated, cross, gauss, skewed, width_word
+from lowdim.judge.fills.calibration import factors as factors
+from lowdim.judge.fills.models import TRIAL, Engine, by_model, candidates
+from lowdim.judge.rows.odd_rows import check_level
+from lowdim.models.base.estimator import seed_of
+from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
+from lowdim.sources.arrays import as_source
+from lowdim.sources.source import Array, Mask
+from lowdim.sources.views import gather
+from lowdim.table.notes import count
+from lowdim.table.options import join_names
+from lowdim.text.messages import LowdimError, LowdimWarning, error
+from lowdim.text.notebook import card
+
+ENOUGH = 20_000  # hidden cells beyond which another fold teaches nothing about a quantile
+SMALL = 100_000  # cells up to which parameters are uncertain enough to count as random
+SAMPLE = 2_000  # rows from which a large table's number of dimensions is chosen
+LEVELS = (0.5, 0.8, 0.9, 0.95)  # at which a calibration is drawn
+NO_GAPS = "No gaps: nothing to fill."
+BEST = "chosen because it predicts hidden cells best"
+FEW = 10  # columns named one by one
+SHOWN = 20  # columns a notebook lists
+
+
+class Bare(NamedTuple):
+    """The fills as the model made them, gap by gap in the order of the rows, in units of `unit`."""
+
+    filled: Array
+    sd: Array  # not calibrated
+    unit: Array  # a power of two for each column
+
+
+class Fills(NamedTuple):
+    """A table with its gaps filled, interval by interval, and how far to trust it."""
+
+    filled: Array
+    lower: Array  # equals filled where a cell was seen
+    upper: Array
+    sd: Array  # calibrated; 0 where seen
+    mask: Mask  # True = filled, False = seen
+    columns: tuple[ColumnFill, ...]
+    level: float
+    n_components: int
+    held: int
+    tried: int
+    skill: float  # over all hidden cells, each column in units of its spread
+    drawn: Callable[[int, int], Array]  # (seed, number) -> one table drawn by the model, not calibrated
+    hidden: Hidden  # the cells hidden on purpose, for intervals at another level
+    bare: Bare
+    how: str  # why so many dimensions
+
+    def at(self, level: float) -> Fills:
+        """The same fills with intervals of another level: the numbers that `fill(X, level=level)` gives."""
+        check_level(level)
+        columns, c = calibrated(self.columns, self.hidden, level)
+        where, (filled, sd, unit) = np.nonzero(self.mask)[1], self.bare
+        half, unit = sd * c[where], unit[where]
+        lower, upper, spread = self.filled.copy(), self.filled.copy(), np.zeros(self.filled.shape)
+        lower[self.mask], upper[self.mask] = (filled - half) / unit, (filled + half) / unit
+        spread[self.mask] = half / gauss(level) / unit
+        return self._replace(lower=lower, upper=upper, sd=spread, columns=columns, level=level,
+                             held=sum(c.held for c in columns))
+
+    def __call__(self, level: float | None = None) -> Fills:
+        """`found.fills()` is what was found, `found.fills(level=0.8)` the same with other intervals."""
+        return self if level is None else self.at(level)
+
+    def coverage(self, levels: Sequence[float] = LEVELS) -> Array:
+        """The share of hidden cells held by intervals of each level, every fold calibrated on the others."""
+        if not self.tried:
+            return np.zeros(len(levels))
+        return np.asarray(cross(self.hidden, len(self.columns), levels).mean(axis=1))
+
+    @property
+    def outside(self) -> NDArray[np.int8]:
+        """-1 where a fill is below every value its column has, 1 where above, 0 elsewhere."""
+        return beyond(self.filled, self.mask)
+
+    @property
+    def sentence(self) -> str:
+        """One sentence: how many, and what the intervals held."""
+        gaps = int(self.mask.sum())
+        if gaps == 0:
+            return NO_GAPS
+        if self.tried == 0:
+            return f"{gaps} gaps filled; too few cells are seen to check the intervals."
+        word = width_word(self.held, self.tried, self.level)
+        return (f"{gaps} gap{'' if gaps == 1 else 's'} filled; our {100 * self.level:.3g}% intervals held "
+                f"{100 * self.held / self.tried:.0f}% of {self.tried} cells hidden on purpose{word and ': ' + word}.")
+
+    def own_model(self, map_dims: int | None = None) -> str:
+        """Which model the fills are from; a map of the same table has a model of its own."""
+        text = f"Fills use their own model ({count(self.n_components, 'dimension')}, {self.how})"
+        return f"{text}." if map_dims is None else f"{text}; the map uses {map_dims}."
+
+    def outside_words(self, logged: Collection[str] = ()) -> tuple[str, ...]:
+        """A line for every column with fills beyond the values it has; `logged` are logarithms already."""
+        lines = []
+        for j, c in enumerate(self.columns):
+            if c.outside:
+                seen = self.filled[~self.mask[:, j], j]
+                log = f": try --log {join_names([c.column])}" if c.skewed and c.column not in logged else ""
+                are = "is" if c.outside == 1 else "are"
+                lines.append(f"{count(c.outside, 'fill')} of {c.column} {are} outside the values seen "
+                             f"({seen.min():.3g} .. {seen.max():.3g}){log}")
+        return tuple(lines)
+
+    def to_log(self, logged: Collection[str] = ()) -> tuple[str, ...]:
+        """Columns with fills outside the values seen whose logarithm may serve better."""
+        return tuple(c.column for c in self.columns if c.outside and c.skewed and c.column not in logged)
+
+    def text(self, *, map_dims: int | None = None, logged: Collection[str] = ()) -> str:
+        """The table of `lowdim fill`; `map_dims` are those of a map of the same table."""
+        gaps = int(self.mask.sum())
+        if not gaps:
+            return NO_GAPS
+        some = sorted((c for c in self.columns if c.gaps), key=lambda c: -c.skill)
+        wide = max([6, *(len(c.column) for c in some)])
+        held = f"{100 * self.level:.3g}% intervals held"
+        lines = [f"{count(gaps, 'gap')} filled from {count(self.n_components, 'dimension')}.",
+                 f"  {'column':<{wide}}  gaps  skill*  {held}   advice"]
+        for c in some:
+            share = f"{c.held} of {c.tried}"
+            lines.append(f"  {c.column:<{wide}} {c.gaps:>5}  {c.skill:>6.2f}  {share:>{len(held)}}   {c.advice}")
+        lines.append("  * share of the column's variance predicted for cells hidden on purpose. "
+                     "0 = no better than the mean.")
+        beyond = self.outside_words(logged)
+        lines += [f"  {line}" for line in beyond[:FEW]]
+        lines += [f"  and {len(beyond) - FEW} more columns with fills outside their values"] if beyond[FEW:] else []
+        i, j = np.argwhere(self.mask)[0]
+        return "\n".join([*lines, self.own_model(map_dims), f"e.g. row {i + 1} {self.columns[j].column} = "
+                          f"{self.filled[i, j]:.3g}  ({self.lower[i, j]:.3g} .. {self.upper[i, j]:.3g})"])
+
+    def __repr__(self) -> str:
+        """At most four lines: what, what it held, which model, and where the rest is."""
+        n, d = self.filled.shape
+        first = f"Fills of {count(n, 'row')} x {count(d, 'column')}, {100 * self.level:.3g}% intervals"
+        own = [self.own_model()] if self.mask.any() else []
+        return "\n".join([first, self.sentence, *own, ".text(), .filled, .lower, .upper, .at(0.8), .multiple(20)"])
+
+    def _repr_html_(self) -> str:
+        """What each column's fills are worth, as a small static table."""
+        some = sorted((c for c in self.columns if c.gaps), key=lambda c: -c.skill)
+        listed = ((c.column, f"{c.gaps:,}", f"{c.skill:.2f}", f"{c.held} of {c.tried}", f"{c.outside:,}", c.advice)
+                  for c in some[:SHOWN])
+        more = f"and {len(some) - SHOWN:,} more columns: .text(). " if len(some) > SHOWN else ""
+        return card(self.sentence, ("column", "gaps", "skill", f"{100 * self.level:.3g}% intervals held",
+                                    "outside the values seen", "advice"), listed,
+                    note=f"{more}{self.own_model()}" if some else "")
+
+    def multiple(self, m: int = 20, *, random_state: Any = 0) -> Array:
+        """m tables drawn jointly, m x n x d, their spread calibrated as the intervals are."""
+        factor = np.array([c.factor for c in self.columns])
+        seed, centre = seed_of(random_state), self.filled
+        tables = (self.drawn(seed, k) for k in range(m))
+        return np.stack([np.where(self.mask, centre + (table - centre) * factor, centre) for table in tables])
+
+
+class Trials(NamedTuple):
+    """Cells hidden on purpose: where, in which fold, and how the model did."""
+
+    row: NDArray[np.intp]
+    column: NDArray[np.intp]
+    fold: NDArray[np.intp]
+    error: Array  # value - fill
+    sd: Array  # of the model, not calibrated
+    plain: Array  # value - mean of the column's cells that were left
+
+    @property
+    def z(self) -> Array:
+        return np.abs(self.error) / self.sd
+
+
+class FillDimension(NamedTuple):
+    """The number of dimensions that fills best, and the error of each number tried."""
+
+    n_components: int
+    tried: tuple[int, ...]
+    error: Array  # mean squared error of hidden cells, columns in units of their spread; 1 = the mean
+    behind: Array  # paired standard error of each error minus the best
+
+
+# hiding -------------------------------------------------------------------------------------------------
+def assign(mask: Mask, folds: int, seed: int) -> NDArray[np.intp]:
+    """A fold for every seen cell, -1 for gaps: a row's cells go to different folds as far as they can.
+
+    A column keeps at least two seen cells in every fold, so some of a rare column's are never hidden.
+    """
+    rng = np.random.default_rng([seed, 40])
+    fold = np.where(mask, dealt(mask, folds, rng), -1)
+    for j in np.flatnonzero(mask.sum(axis=0) < 3 * folds):
+        rows = rng.permutation(np.flatnonzero(mask[:, j]))
+        fold[rows, j] = np.arange(len(rows)) % folds  # spread evenly, the first two never hidden
+        fold[rows[:2], j] = -1
+    return fold
+
+
+def folds_for(mask: Mask) -> tuple[int, int]:
+    """(folds, fits) by the table's size: 8 and 8 for a small table, fewer fits where one hides plenty."""
+    cells = int(mask.sum())
+    folds = 8 if cells < 5_000 else 10
+    return folds, int(np.clip(-(-ENOUGH * folds // max(cells, 1)), 2, 8 if cells < 5_000 else 5))
+
+
+def trials(engine: Engine, X: Array, fold: NDArray[np.intp], fits: int) -> Trials:
+    """Fit without the cells of each fold and predict them; a fold that cannot be fitted is left out."""
+    parts = []
+    for k in range(fits):
+        hidden = fold == k
+        left = np.where(hidden, np.nan, X)
+        if not hidden.any():
+            continue
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", LowdimWarning)
+                made = engine(left)
+        except LowdimError:
+            continue
+        i, j = np.nonzero(hidden)
+        plain = (X - np.nanmean(left, axis=0))[hidden]
+        parts.append(Trials(i, j, np.full(len(i), k), (X - made.filled)[hidden], made.sd[hidden], plain))
+    if not parts:
+        none, zero = np.zeros(0, dtype=np.intp), np.zeros(0)
+        return Trials(none, none, none, zero, zero, zero)
+    return Trials(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
+
+
+# the public face ----------------------------------------------------------------------------------------
+def fill(X: Any, q: int | None = None, *, model: LinearGaussian | None = None, level: float = 0.9,
+         folds: int | None = None, standardize: bool = True, random_state: int = 0) -> Fills:
+    """Fill the gaps of a table with calibrated intervals, and say column by column what that is worth.
+
+    Small tables are filled by variational Bayesian PCA with at most q dimensions (`q=None`: as many as it
+    finds use for, or the whole Gaussian where there are rows enough and it fills hidden cells better), large
+    ones by ProbabilisticPCA(q) (`q=None`: `fill_dimension` of a sample of rows). A `model` of the
+    linear-Gaussian family, options only, is used instead.
+
+    Reference: spec algorithms.md, "Fills and intervals".
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((80, 1)) @ np.ones((1, 5)) + 0.3 * rng.standard_normal((80, 5))
+    >>> truth, X[3, 2] = X[3, 2], np.nan
+    >>> made = fill(X)
+    >>> bool(made.lower[3, 2] < truth < made.upper[3, 2]), made.columns[2].advice
+    (True, 'good')
+    """
+    check_level(level)
+    source = as_source(X)
+    values, seen = gather(source)
+    mask = np.ones(values.shape, dtype=bool) if seen is None else seen
+    table = np.where(mask, values, np.nan)
+    check_fillable(mask, source.columns)
+    unit = _units(table)
+    table = table * unit
+    count, fits = folds_for(mask) if folds is None else (folds, folds)
+    fold = assign(mask, count, random_state)
+    tries = _engines(table, q, model, standardize, random_state)
+    tried = [(engine, trials(engine, table, fold, fits)) for engine in tries]
+    engine, found = max(tried, key=lambda pair: _skill(pair[1], table))
+    made = engine(table)
+    filled = np.where(mask, values, made.filled / unit)
+    bare = Bare(made.filled[~mask], made.sd[~mask], unit)
+    hidden = Hidden(found.z, found.column, found.fold)
+    best = len(tries) > 1 or mask.size > SMALL or not standardize
+    how = "as asked" if model is not None or q is not None else BEST if best else "as many as it finds use for"
+    rough = Fills(filled, filled, filled, filled, ~mask, _columns(filled, mask, source.columns, found, table), level,
+                  made.n_components, 0, len(found.z), _skill(found, table),
+                  lambda seed, number: made.drawn(seed, number) / unit, hidden, bare, how)
+    return rough.at(level)
+
+
+def _columns(filled: Array, mask: Mask, names: tuple[str, ...], found: Trials, table: Array) -> tuple[ColumnFill, ...]:
+    """Every column before its intervals are calibrated: gaps, skill, fills beyond the values it has."""
+    n, out, log = len(mask), (beyond(filled, ~mask) != 0).sum(axis=0), skewed(table)
+    rows = []
+    for j, name in enumerate(names):
+        own = found.column == j
+        base = float((found.plain[own] ** 2).sum())
+        skill = 1.0 - float((found.error[own] ** 2).sum()) / base if base > 0 else 0.0
+        gaps = int((~mask[:, j]).sum())
+        rows.append(ColumnFill(name, gaps, n - gaps, skill, 0, int(own.sum()), 1.0, "", int(out[j]), bool(log[j])))
+    return tuple(rows)
+
+
+def _engines(table: Array, q: int | None, model: LinearGaussian | None, standardize: bool, seed: int) -> list[Engine]:
+    n, d = table.shape
+    if model is not None:
+        return [by_model(model)]
+    if n * d <= SMALL and standardize:
+        return candidates(n, d, q)
+    if q is None:
+        spread = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(int))
+        q = fill_dimension(table[spread], standardize=standardize, random_state=seed).n_components
+    return [by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL))]
+
+
+def _units(table: Array) -> Array:
+    """Powers of two that bring columns of huge or tiny numbers near one; 1 for any other."""
+    size = np.nanmax(np.abs(table), axis=0)
+    moderate = (size == 0.0) | ((size > 1e-100) & (size < 1e100))
+    return np.where(moderate, 1.0, 2.0 ** -np.clip(np.frexp(size)[1].astype(float), -1000, 1000))
+
+
+def check_fillable(mask: Mask, names: tuple[str, ...]) -> None:
+    """At least two rows, and no column that is gaps only."""
+    if len(mask) < 2:
+        raise error("LD160", n=len(mask), least=2)
+    empty = np.flatnonzero(~mask.any(axis=0))
+    if len(empty):
+        raise error("LD120", column=names[empty[0]])
+
+
+def _skill(found: Trials, table: Array) -> float:
+    """The share of variance predicted for all hidden cells, columns in units of their spread."""
+    spread = np.nanstd(table, axis=0)
+    unit = np.where(spread > 0, spread, 1.0)[found.column]
+    base = float(((found.plain / unit) ** 2).sum())
+    return 1.0 - float(((found.error / unit) ** 2).sum()) / base if base > 0 else 0.0
+
+
+def fill_dimension(X: Any, *, most: int | None = None, folds: int = 5, standardize: bool = True,
+                   random_state: int = 0) -> FillDimension:
+    """How many dimensions fill best: the fewest within one paired standard error of the least error of hidden cells.
+
+    Fills may use more dimensions than a map shows; the ladder stops when three more have not helped.
+    """
+    values, seen = gather(as_source(X))
+    mask = np.ones(values.shape, dtype=bool) if seen is None else seen
+    n, d = values.shape
+    table = np.where(mask, values, np.nan)
+    sd = np.nanstd(table, axis=0)
+    sd = np.where(sd > 0, sd, 1.0)
+    fold = assign(mask, folds, random_state + 1)
+    fits = int(np.clip(-(-ENOUGH * folds // max(int(mask.sum()), 1)), 2, folds))
+    top = min(d - 1, n - 2, int(mask.sum()) // (2 * max(d, 1))) if most is None else most
+    tried: list[int] = []
+    squares: list[Array] = []
+    for q in _ladder(max(top, 0)):
+        found = trials(by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL)), table, fold, fits)
+        tried.append(q)
+        squares.append((found.error / sd[found.column]) ** 2)
+        error_of = np.array([s.mean() if len(s) else np.inf for s in squares])
+        best = int(np.argmin(error_of))
+        if len(tried) - best > 3:
+            break
+    same = [len(s) == len(squares[best]) for s in squares]  # a fold that failed leaves nothing to pair
+    behind = np.array([(s - squares[best]).std() / max(len(s), 1) ** 0.5 if k else 0.0
+                       for s, k in zip(squares, same, strict=True)])
+    near = next(k for k in range(len(tried)) if error_of[k] <= error_of[best] + behind[k])
+    finite = np.where(np.isfinite(error_of), error_of, 1.0)
+    return FillDimension(tried[near], tuple(tried), finite, behind)
+
+
+def _ladder(top: int) -> list[int]:
+    """0, 1, 2, ... in steps that grow with the number: each about a fifth of the one before."""
+    steps = [0]
+    while steps[-1] < top:
+        steps.append(min(top, steps[-1] + max(1, steps[-1] // 5)))
+    return steps

@@ -1,0 +1,271 @@
+"""Judging a map: what of the table's neighbours and distances it keeps, whoever made it."""
+from __future__ import annotations
+
+import warnings
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.judge.maps.neighbours import NEAR, Kept, distances, kept, order, rank_agreement, ranks
+from lowdim.methods import METHODS
+from lowdim.sources.arrays import as_source
+from lowdim.sources.source import Array, Source
+from lowdim.sources.views import gather
+from lowdim.table.notes import count
+from lowdim.table.table import Table, column_units, read
+from lowdim.text.messages import LowdimWarning, error, warn
+
+Order = NDArray[np.intp]
+MOST = 2000  # rows that are judged: all pairs of them are held, 450 MB and 7 seconds (measured)
+KRUSKAL = ((0.025, "excellent"), (0.05, "good"), (0.1, "fair"))  # Kruskal (1964), table of verbal evaluations
+TINY = 1e-140  # and its inverse: squares of numbers between them are far from the ends of doubles
+DRAWS = 5  # random projections behind the floor
+HIGH, MIDDLE = 0.95, 0.85  # shares of the worst case from which "little" and "some" is said; chance is near 0.5
+
+
+class Shepard(NamedTuple):
+    """Distances of all pairs in the table, sorted, those on the map, and the best rising curve through these."""
+
+    table: Array
+    map: Array
+    fitted: Array
+    stress: float  # Kruskal's stress-1, sqrt(sum (map - fitted)^2 / sum map^2): 0 where the order is kept
+    ranks: float  # Spearman's correlation
+
+
+class LabelErrors(NamedTuple):
+    """Rows whose nearest other row has another label."""
+
+    rows: NDArray[np.intp]
+    labelled: int
+
+    @property
+    def share(self) -> float:
+        return len(self.rows) / self.labelled if self.labelled else 0.0
+
+
+class MapJudged(NamedTuple):
+    """What a map keeps of a table. Row by row: `row_trust`, `row_continuity`, of the rows at `rows`."""
+
+    k: int
+    trust: float
+    continuity: float
+    neighbours: float  # share of each row's k nearest that are among its k nearest on the map
+    kept: Kept  # the same for every k
+    stress: float
+    ranks: float
+    coranking: NDArray[np.int32]
+    row_trust: Array
+    row_continuity: Array
+    floors: dict[str, Kept]  # PCA and random projections (the mean of five) with as many axes
+    errors: LabelErrors | None
+    table_errors: LabelErrors | None
+    rows: NDArray[np.intp]  # rows that were judged
+    axes: int
+    sentences: tuple[str, ...]
+
+    def text(self) -> str:
+        """A sentence a line."""
+        return "\n".join(self.sentences)
+
+    def __repr__(self) -> str:
+        return self.text()
+
+
+def judge_map(table: Any, Z: Any, labels: Any = None, k: int = NEAR) -> MapJudged:
+    """How far a map of a table can be trusted: Z has one line of coordinates for each row.
+
+        T(k) = 1 - 2 / (n k (2n - 3k - 1)) sum_i sum_j (r_ij - k),  j among the k nearest of i on the map, r_ij > k
+
+    with r_ij the rank of j among the others by distance from i in the table: trustworthiness, which false neighbours
+    lower; continuity, which torn ones lower, is the same with table and map exchanged. A `Table`, or a path, counts in
+    units of each column's spread unless it was read with scale="none"; arrays and frames keep their units. Distances of
+    rows with gaps are over the cells both have, times columns / common cells; rows without a common cell are farthest.
+    `labels` (one a row, None for none, or the name of a label column) are judged by the nearest row on the map.
+    Of more than 2,000 rows so many are judged, evenly spread.
+
+    Reference: Venna and Kaski (2001); Kruskal (1964); Lee and Verleysen (2009) for the co-ranking matrix.
+
+    >>> X = np.random.default_rng(0).standard_normal((60, 5))
+    >>> found = judge_map(X, X[:, :2])
+    >>> round(found.trust, 3), judge_map(X, X).trust, int(found.coranking.sum()) == 60 * 59
+    (0.735, 1.0, True)
+    """
+    X, given = cells_of(table, labels)
+    Y = coordinates(Z, len(X))
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise error("LD210", option="k", value=k, allowed="a whole number >= 1")
+    if len(X) < 3:
+        raise error("LD160", n=len(X), least=3)
+    rows = np.arange(len(X))
+    if len(X) > MOST:
+        warn("LD295", rows=MOST, n=len(X))
+        rows = (np.arange(MOST) * len(X)) // MOST
+    X, Y = X[rows], Y[rows]
+    given = None if given is None else given[rows]
+    D, E = distances(X), distances(Y)
+    here = order(D)
+    beside = {name: typical(some) for name, some in floors(X, Y.shape[1], here).items()}
+    found = _judged(D, E, here, min(int(k), len(X) - 2), given)._replace(rows=rows, axes=Y.shape[1], floors=beside)
+    return found._replace(sentences=sentences(found, int(np.isnan(X).any(axis=1).sum())))
+
+
+def _judged(D: Array, E: Array, here: Order, k: int, labels: NDArray[Any] | None) -> MapJudged:
+    there = order(E)
+    trust, whole = shares_true(here, there, k), shares_true(there, here, k)
+    same, shape = kept(here, there), shepard(D, E)
+    wrong = None if labels is None else label_errors(E, labels)
+    before = None if labels is None else label_errors(D, labels)
+    return MapJudged(k, float(trust.mean()), float(whole.mean()), same.at(k), same, shape.stress, shape.ranks,
+                     coranking(here, there), trust, whole, {}, wrong, before, np.zeros(0, dtype=np.intp), 0, ())
+
+
+def cells_of(table: Any, labels: Any = None) -> tuple[Array, NDArray[Any] | None]:
+    """The numbers that distances are taken of, NaN at gaps, and the labels as an array."""
+    table = read(table) if isinstance(table, str | PathLike) else table
+    if isinstance(table, Table):
+        X = table.X / column_units(table.X, table.scale)
+        if isinstance(labels, str):
+            if labels not in table.labels:
+                raise error("LD210", option="labels", value=labels,
+                            allowed=f"a label column ({', '.join(table.labels) or 'there is none'}), or one a row")
+            labels = table.labels[labels]
+    else:
+        source: Source = as_source(table)
+        x, mask = gather(source)
+        X = x if mask is None else np.where(mask, x, np.nan)
+    X = tame(X)
+    if labels is None:
+        return X, None
+    given = np.array([None if v is None or v != v else v for v in np.asarray(labels, dtype=object).ravel().tolist()],
+                     dtype=object)
+    if len(given) != len(X):
+        raise error("LD296", what="labels", got=len(given), want=len(X))
+    return X, given
+
+
+def coordinates(Z: Any, n: int) -> Array:
+    """A map as n lines of finite numbers."""
+    try:
+        Y = np.asarray(Z, dtype=np.float64)
+    except (TypeError, ValueError) as cause:
+        raise error("LD297", count=n) from cause
+    Y = Y[:, None] if Y.ndim == 1 else Y
+    if Y.ndim != 2 or len(Y) != n:
+        raise error("LD296", what="lines of coordinates", got=len(Y) if Y.ndim else 0, want=n)
+    bad = ~np.isfinite(Y).all(axis=1) if Y.shape[1] else np.ones(n, dtype=bool)
+    if bad.any():
+        raise error("LD297", f"row {int(np.argmax(bad)) + 1}", count=int(bad.sum()))
+    return tame(Y)
+
+
+def tame(A: Array) -> Array:
+    """The same numbers, in another unit where squares of their distances would not fit a double."""
+    size = float(np.nanmax(np.abs(A), initial=0.0))
+    return A if TINY < size < 1.0 / TINY or size == 0.0 else A / size
+
+
+def shares_true(table: Order, place: Order, k: int) -> Array:
+    """Each row's own trustworthiness; with the orders exchanged, its continuity. Their means are those of the map.
+
+    1 minus the ranks by which the k nearest on the map miss being so in the table, over the most they could.
+
+    >>> a = np.array([[1, 2, 3], [0, 2, 3], [1, 3, 0], [2, 1, 0]])
+    >>> shares_true(a, a[:, ::-1], 1).tolist()
+    [0.0, 0.0, 0.0, 0.0]
+    """
+    n = len(table)
+    far = min(k, n - 1 - k)
+    worst = far * (n - 1 - k) - far * (far - 1) / 2.0
+    if worst <= 0.0:
+        return np.ones(n)
+    rank = np.take_along_axis(ranks(table), place[:, :k], axis=1) + 1
+    return np.asarray(1.0 - np.maximum(rank - k, 0).sum(axis=1) / worst)
+
+
+def coranking(table: Order, place: Order) -> NDArray[np.int32]:
+    """Q, (n-1) x (n-1): how many pairs have rank r in the table and rank s on the map; on its diagonal, those kept."""
+    n = len(table)
+    there = np.take_along_axis(ranks(place), table, axis=1)
+    cells = np.arange(n - 1) * (n - 1) + there
+    return np.bincount(cells.ravel(), minlength=(n - 1) ** 2).astype(np.int32).reshape(n - 1, n - 1)
+
+
+def shepard(D: Array, E: Array) -> Shepard:
+    """Squared distances of the table and of the map, pair by pair, with Kruskal's monotone fit.
+
+    Pairs equally far in the table may differ on the map (the first approach to ties).
+    """
+    from sklearn.isotonic import isotonic_regression
+
+    i, j = np.triu_indices(len(D), 1)
+    fine = np.isfinite(D[i, j])
+    a, b = np.sqrt(D[i, j][fine]), np.sqrt(E[i, j][fine])
+    at = np.lexsort((b, a))
+    a, b = a[at], b[at]
+    size = float(b @ b)
+    if size == 0.0:
+        return Shepard(a, b, b, 1.0, 0.0)  # a map of one place says nothing
+    fitted = np.asarray(isotonic_regression(b))
+    off = b - fitted
+    return Shepard(a, b, fitted, float(np.sqrt(off @ off / size)), rank_agreement(D, E))
+
+
+def label_errors(D: Array, labels: NDArray[Any]) -> LabelErrors:
+    """Leave-one-out: labelled rows whose nearest other labelled row, the first of equals, has another label."""
+    known = np.flatnonzero([label is not None for label in labels])
+    if len(known) < 2:
+        return LabelErrors(np.zeros(0, dtype=np.intp), len(known))
+    near = order(D[np.ix_(known, known)])[:, 0]
+    wrong = np.array([labels[i] != labels[j] for i, j in zip(known, known[near], strict=True)], dtype=bool)
+    return LabelErrors(known[wrong], len(known))
+
+
+def floors(X: Array, q: int, here: Order) -> dict[str, list[Kept]]:
+    """What PCA and random projections (one draw proves nothing) keep with as many axes, decoded as compare does."""
+    q = max(1, min(q, X.shape[1] - 1, len(X) - 2))
+    found: dict[str, list[Kept]] = {}
+    for name, draws in (("pca", 1), ("random", DRAWS)):
+        for seed in range(draws):
+            model = METHODS[name].make(q, seed=seed)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", LowdimWarning)
+                place = np.asarray(model.fit(X).reconstruct(X))
+            found.setdefault(METHODS[name].title, []).append(kept(here, order(distances(place))))
+    return found
+
+
+def typical(some: list[Kept]) -> Kept:
+    """The mean of several maps."""
+    return Kept(np.mean([one.share for one in some], axis=0), float(np.mean([one.area for one in some])))
+
+
+# in words ---------------------------------------------------------------------------------------------------------
+def sentences(found: MapJudged, with_gaps: int = 0) -> tuple[str, ...]:
+    """What was found, for a person."""
+    n, k = len(found.rows), found.k
+    beside = ", ".join(f"{name} {same.at(k):.0%}" for name, same in found.floors.items())
+    said = [f"The map ({count(found.axes, 'axis', 'axes')}) keeps {found.neighbours:.0%} of each row's {k} nearest rows"
+            f" (with as many axes {beside}; chance {k / (n - 1):.0%}).",
+            f"{_much(found.trust)} of what is near on the map is far apart in the table (trustworthiness "
+            f"{found.trust:.3f}); {_much(found.continuity).lower()} of what is near in the table is torn apart "
+            f"(continuity {found.continuity:.3f}).",
+            f"Distances: rank agreement {found.ranks:.2f}, stress {found.stress:.3f} ({_kruskal(found.stress)} by "
+            "Kruskal's scale)."]
+    if found.errors is not None and found.table_errors is not None:
+        wrong, before = found.errors, found.table_errors
+        said.append(f"{len(wrong.rows)} of {wrong.labelled} labelled rows ({wrong.share:.1%}) have a nearest row with "
+                    f"another label on the map, {len(before.rows)} in the table.")
+    if with_gaps:
+        said.append(f"{count(with_gaps, 'row')} with gaps: distances are over the cells both rows have.")
+    return tuple(said)
+
+
+def _much(share: float) -> str:
+    return "Little" if share >= HIGH else "Some" if share >= MIDDLE else "Much"
+
+
+def _kruskal(stress: float) -> str:
+    return next((word for limit, word in KRUSKAL if stress <= limit), "poor")

@@ -1,0 +1,213 @@
+"""The contract: hooks in, verbs out.
+
+A model gives pure hooks over NamedTuples of arrays; this class turns them into the public verbs. Only
+`fit` and `partial_fit` assign to self.
+"""
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from lowdim.engine.fold import Run, walk
+from lowdim.engine.monitor import Fit
+from lowdim.engine.plan import Cost, plan
+from lowdim.models.base.certificate import Certificate
+from lowdim.models.base.estimator import SEED_WORDS, Absent, Estimator, Out, Rule, is_seed, seed_of
+from lowdim.models.base.overflow import product
+from lowdim.models.base.posterior import Cells, Posterior
+from lowdim.sources.arrays import as_source
+from lowdim.sources.source import Array, Block, Header, Source
+from lowdim.sources.views import Frame
+from lowdim.text.messages import error
+
+__all__ = ["SEED_WORDS", "Absent", "LatentModel", "Out", "Rule", "is_seed", "seed_of"]
+
+
+class LatentModel(Estimator):
+    """A latent variable model: rows come from positions z, cells from z plus noise.
+
+    To write one, implement `_fit`, `_posterior`, `_decode`, `_draw`, `_prior`, `_attributes`, `_certify`
+    and `_cost`; you inherit every public verb.
+    """
+
+    _objective_name: ClassVar[str] = "log-likelihood"
+
+    # hooks ---------------------------------------------------------------------------------------
+    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
+        raise NotImplementedError
+
+    def _posterior(self, params: Any, block: Block) -> Posterior:
+        raise NotImplementedError
+
+    def _decode(self, params: Any, posterior: Posterior) -> Cells:
+        raise NotImplementedError
+
+    def _cells_given(self, params: Any, block: Block) -> Cells:
+        """What is said of every cell of rows, given those that are seen."""
+        return self._decode(params, self._posterior(params, block))
+
+    def _draw(self, params: Any, posterior: Posterior, rng: list[np.random.Generator]) -> Array:
+        raise NotImplementedError
+
+    def _redraw(self, params: Any, rng: np.random.Generator) -> Any:
+        """Parameters drawn from what the table leaves open about them."""
+        raise NotImplementedError
+
+    def _prior(self, params: Any, n: int) -> Posterior:
+        raise NotImplementedError
+
+    def _axes(self, params: Any) -> Array:
+        """T: the reported coordinates are z T."""
+        raise NotImplementedError
+
+    def _attributes(self, params: Any, frame: Frame, fit: Fit) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
+        raise NotImplementedError
+
+    def _cost(self, n: int, d: int) -> Cost:
+        raise NotImplementedError
+
+    # fitting -------------------------------------------------------------------------------------
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
+        """Fit the model to a table; `y` is ignored, a weight of 2 counts a row twice.
+
+        With `run=lowdim.Run(checkpoint="fit.ckpt")` that folder keeps what each pass found: after a crash, a kill or
+        Ctrl-C the same call goes on where it stopped, to the same bits. It stays when the fit is done, and the
+        same fit then takes no pass at all; delete it when it is no longer needed.
+        """
+        from lowdim.engine.checkpoint.store import remembered
+
+        run = Run() if run is None else run
+        self._check_options()
+        source = as_source(X, weight=sample_weight)
+        if source.n < 2:
+            raise error("LD160", n=source.n, least=2)
+        plan(type(self).__name__, self._cost(source.n, source.d), run, source.leaf)
+        with remembered(self, source, run) as run:
+            fit, frame = self._fit(source, run)
+        return self._keep(fit, frame, source.header)
+
+    def _keep(self, fit: Fit, frame: Frame, header: Header) -> Self:
+        """Everything a fit found, and what it says about itself."""
+        certificate = self._certify(fit, frame, header)
+        found = {"params_": fit.params, "frame_": frame, "objective_": fit.objective,
+                 "history_": np.array(fit.history), "n_iter_": fit.passes, "converged_": fit.converged,
+                 "certificate_": certificate, **self._attributes(fit.params, frame, fit)}
+        self._assign(found, header)
+        if not fit.converged:
+            self._say_why(fit)
+        return self
+
+    # row verbs -----------------------------------------------------------------------------------
+    def _latent(self, block: Block) -> Posterior:
+        """The posterior of a block given in the table's units, its density in those units too."""
+        found = self._posterior(self.params_, self.frame_.inward(block))
+        return found._replace(log_density=found.log_density + self.frame_.log_stretch(block.mask))
+
+    def _cells(self, block: Block) -> Array:
+        """The block's cells as the model sees them, in the table's units."""
+        return self.frame_.outward(self._decode(self.params_, self._latent(block)).mean)
+
+    def transform(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
+        """Posterior mean of each row's position, n x q; gaps are welcome, and `out` may be a file."""
+        check_is_fitted(self)
+        T = self._axes(self.params_)
+        return self._each(lambda b: product(self._scores(self._latent(b)), T), X, out, run, self._axis_names)
+
+    def _scores(self, found: Posterior) -> Array:
+        """The point estimate of each row's position."""
+        return found.mean
+
+    def fit_transform(self, X: Any, y: Any = None, **how: Any) -> Array:
+        """`fit` and then `transform` of the same rows."""
+        return self.fit(X, y, **how).transform(X)
+
+    def posterior(self, X: Any, *, run: Run | None = None) -> Posterior:
+        """Mean and covariance of each row's position given its seen cells, and its log density."""
+        source = self._source(X)
+        if source.n == 0:
+            raise error("LD160", n=0, least=1)
+        T = self._axes(self.params_)
+        parts = [part for _, part in walk(lambda b: self._latent(b).turned(T), source, run or Run())]
+        return Posterior(*(np.concatenate(rows) for rows in zip(*parts, strict=True)))
+
+    def reconstruct(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
+        """What the model says every cell should be, seen or not."""
+        return self._each(self._cells, X, out, run, lambda source: source.columns)
+
+    def inverse_transform(self, Z: Any) -> Array:
+        """The cells that positions decode to."""
+        check_is_fitted(self)
+        T = self._axes(self.params_)
+        Z = np.atleast_2d(np.asarray(Z, dtype=np.float64))
+        if Z.shape[1] != T.shape[1]:
+            raise error("LD220", got=Z.shape[1], want=T.shape[1], model=type(self).__name__, missing="")
+        z = Z @ np.linalg.pinv(T)
+        point = Posterior(z, np.zeros((len(z), T.shape[0] * (T.shape[0] + 1) // 2)), np.zeros(len(z)))
+        return self.frame_.outward(self._decode(self.params_, point).mean)
+
+    def impute(self, X: Any, *, return_std: bool = False, draws: int | None = None, random_state: Any = 0,
+               out: Out = None, run: Run | None = None) -> Any:
+        """The table with its gaps filled; what was seen is kept to the bit.
+
+        `return_std=True` adds the standard deviation of each fill (0 where seen): noise, the row's
+        position and the uncertainty of the parameters. `draws=m` gives m tables drawn jointly, m x n x d.
+        """
+        if draws is not None:
+            if draws < 1 or return_std or out is not None:
+                words = "a whole number >= 1, without return_std or out"
+                raise error("LD210", option="draws", value=draws, allowed=words)
+            seed = seed_of(random_state)
+            return np.stack([self._impute_draw(X, m, seed) for m in range(draws)])
+
+        std = self._each(self._fill_std, X, run=run) if return_std else None  # first: `out` may be X itself
+        filled = self._each(self._fill, X, out, run, lambda source: source.columns)
+        return (filled, std) if return_std else filled
+
+    def _fill(self, b: Block) -> Array:
+        return b.x if b.mask is None else np.where(b.mask, b.x, self._cells(b))
+
+    def _fill_std(self, b: Block) -> Array:
+        if b.mask is None:
+            return np.zeros_like(b.x)
+        cells = self._decode(self.params_, self._latent(b))
+        return np.where(b.mask, 0.0, self.frame_.lengths(np.sqrt(cells.var + cells.noise)))
+
+    def _impute_draw(self, X: Any, number: int, seed: int) -> Array:
+        """One drawn table: parameters by (seed, draw), rows by (seed, draw, global row)."""
+        params = self._redraw(self.params_, np.random.default_rng([seed, number]))
+
+        def fill(b: Block) -> Array:
+            if b.mask is None:
+                return b.x
+            rngs = [np.random.default_rng([seed, number, b.start + i]) for i in range(b.rows)]
+            drawn = self._draw(params, self._posterior(params, self.frame_.inward(b)), rngs)
+            return np.where(b.mask, b.x, self.frame_.outward(drawn))
+
+        return self._each(fill, X)
+
+    def sample(self, n: int = 1, *, random_state: Any = 0) -> Array:
+        """New rows from the fitted model."""
+        check_is_fitted(self)
+        if n < 0:
+            raise error("LD210", option="n", value=n, allowed="a whole number >= 0")
+        seed = seed_of(random_state)
+        rngs = [np.random.default_rng([seed, i]) for i in range(n)]
+        return self.frame_.outward(self._draw(self.params_, self._prior(self.params_, n), rngs))
+
+    def score_samples(self, X: Any, *, run: Run | None = None) -> Array:
+        """Log density of each row's seen cells."""
+        return self._each(lambda b: self._latent(b).log_density, X, run=run)
+
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
+        """Mean log density of the rows."""
+        source = as_source(X, weight=sample_weight)
+        return float(np.average(self.score_samples(source, run=run), weights=source.weight))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self._axes(self.params_).shape[1])

@@ -1,0 +1,48 @@
+"""What a model says about rows: where they lie, and what their cells are."""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lowdim.math.linalg import lower, unpack
+from lowdim.models.base.overflow import product
+from lowdim.sources.source import Array
+
+
+class Posterior(NamedTuple):
+    """p(z | seen cells) of each row: Gaussian mean, covariance and the row's log density."""
+
+    mean: Array  # n x q
+    packed: Array  # covariances as packed lower triangles, n x q(q+1)/2
+    log_density: Array  # n
+
+    @property
+    def cov(self) -> Array:
+        """The covariances as n matrices of order q."""
+        return unpack(self.packed.T, self.mean.shape[1])
+
+    @property
+    def std(self) -> Array:
+        """Standard deviation of each coordinate, n x q."""
+        i, j = lower(self.mean.shape[1])
+        return np.sqrt(np.maximum(self.packed[:, i == j], 0.0))
+
+    def turned(self, T: Array) -> Posterior:
+        """The posterior of z T."""
+        i, j = lower(T.shape[1])
+        return self._replace(mean=product(self.mean, T), packed=product(product(T.T, self.cov), T)[:, i, j])
+
+
+def standard(n: int, q: int) -> Posterior:
+    """N(0, I) of each of n rows."""
+    i, j = lower(q)
+    return Posterior(np.zeros((n, q)), np.tile(np.where(i == j, 1.0, 0.0), (n, 1)), np.zeros(n))
+
+
+class Cells(NamedTuple):
+    """The cells a latent position decodes to: mean, variance of the noiseless cell, noise variance."""
+
+    mean: Array
+    var: Array
+    noise: Array

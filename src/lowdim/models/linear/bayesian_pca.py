@@ -1,0 +1,230 @@
+"""Bayesian PCA: how many axes a table supports, and how sure it is of each."""
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from lowdim.engine.em import em
+from lowdim.engine.fold import Run
+from lowdim.engine.monitor import LIMIT, Fit
+from lowdim.engine.statistics import Moments
+from lowdim.math import variational as vb
+from lowdim.math.gaussian import Sums, sums
+from lowdim.math.linalg import EPS, sign_rule
+from lowdim.models.base.certificate import Certificate
+from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
+from lowdim.models.base.overflow import squared
+from lowdim.models.base.posterior import Posterior
+from lowdim.models.base.survey import Look, check_pairs, columns_of
+from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.models.linear.parameters import check_q, first_axes, noise_floor, on_floor
+from lowdim.sources.arrays import ArraySource
+from lowdim.sources.source import Array, Block, Header, Source
+from lowdim.sources.views import Frame
+from lowdim.text.messages import warn
+
+MOST = 50  # columns of W to start from where the caller names no number; ARD prunes what is not needed
+DEAD = 0.1  # a column whose loadings are smaller than this share of their own doubt is dropped at once
+ROUNDING = 64 * EPS  # of an eigenvalue of moments, as a share of the total variance
+
+
+class Bayes(NamedTuple):
+    """Parameters, in the frame's units."""
+
+    W: Array  # d x q, posterior means
+    mu: Array  # d
+    psi: Array  # d, all 1 / E[tau]
+    T: Array  # q x q
+    V: Array  # covariance of (w_j, mu_j): d x (q+1) x (q+1), 1 x ... where all columns have the same
+    low: Array  # d, the bound of the noise variance
+    excess: Array  # d, E[1/tau] E[tau]
+    spread: Array  # q, 1 / alpha
+    shape: float  # of tau's gamma
+    asked: int  # columns of W at the start
+
+    @property
+    def beliefs(self) -> vb.Beliefs:
+        return vb.Beliefs(self.W, self.mu, float(self.psi[0]), self.V, self.spread, self.shape)
+
+    def first(self, q: int) -> Bayes:
+        """With the first q columns of W only, those with the smallest alpha."""
+        keep = np.append(np.arange(q), self.W.shape[1])
+        return self._replace(W=self.W[:, :q], T=np.eye(q), V=self.V[:, keep][:, :, keep], spread=self.spread[:q])
+
+    def turned(self) -> Bayes:
+        """In the basis in which sum_j E[w_j w_j'] is diagonal: the bound is the same, or higher by a little."""
+        (d, q), turn = self.W.shape, np.eye(self.W.shape[1] + 1)
+        second = self.W.T @ self.W + self.V[:, :q, :q].sum(axis=0) * (d / len(self.V))
+        values, R = np.linalg.eigh(second) if q else (np.zeros(0), np.zeros((0, 0)))
+        R = R[:, ::-1] * sign_rule(self.W @ R[:, ::-1])
+        turn[:q, :q] = R
+        return self._replace(W=self.W @ R, V=turn.T @ self.V @ turn, spread=values[::-1] / d)
+
+    def believing(self, b: vb.Beliefs) -> Bayes:
+        """These parameters with other beliefs."""
+        d, q = b.W.shape
+        excess = b.shape / max(b.shape - 1.0, b.shape / 4.0)
+        return self._replace(W=b.W, mu=b.mu, psi=np.full(d, b.psi), T=np.eye(q), V=b.V, excess=np.full(d, excess),
+                             spread=b.spread, shape=b.shape)
+
+
+class BayesianPCA(LinearGaussian):
+    """Bayesian principal component analysis: the table decides how many axes it supports; gaps welcome.
+
+    x = mu + W z + e,  z ~ N(0, I),  e ~ N(0, I / tau),  column i of W ~ N(0, I / alpha_i), flat priors on mu,
+    log tau and log alpha (automatic relevance determination). `method="variational"` keeps Gaussian posteriors of
+    W, mu and z and a gamma one of tau, alpha at its best value: `objective_` is the evidence lower bound (up to the
+    flat priors' constants), intervals include the doubt about W, mu and tau, and a column is kept only if the bound
+    is higher with it than without (the death test). `method="laplace"` is Bishop's first treatment,
+    alpha_i = d / w_i'w_i; its `objective_` is the log-likelihood, which pruning may lower.
+
+    `n_components` is the most axes to consider: by default one fewer than rows and than columns, and at most 50.
+
+    Reference: Bishop, "Bayesian PCA" (1998) and "Variational principal components" (1999); Zabaras seed on
+    Bayesian PCA (Laplace re-estimation of alpha).
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((300, 3)) @ rng.standard_normal((3, 10)) + 0.5 * rng.standard_normal((300, 10))
+    >>> BayesianPCA().fit(X).n_components_
+    3
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_components": Rule(lambda v: v is None or WHOLE.holds(v), "None or a whole number >= 0"),
+        "method": Rule(lambda v: v in ("variational", "laplace"), "'variational' or 'laplace'"),
+        "standardize": TRUTH, "tol": POSITIVE, "max_iter": COUNT}
+
+    def __init__(self, n_components: int | None = None, *, method: str = "variational", standardize: bool = False,
+                 tol: float = 1e-3, max_iter: int = 1000) -> None:
+        self.n_components = n_components
+        self.method = method
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @property
+    def _sure(self) -> bool:
+        return self.method == "laplace"
+
+    @property
+    def _objective_name(self) -> str:  # type: ignore[override]
+        return "log-likelihood" if self._sure else "evidence bound"
+
+    @property
+    def _laws_broken(self) -> dict[str, str]:  # type: ignore[override]
+        if self._sure:
+            return {"objective_never_falls": "re-estimating alpha by Laplace's approximation may lower the likelihood"}
+        return {"score_is_objective": "the bound also pays for what is learnt about the parameters",
+                "sample_then_fit": "its scores include the parameters' doubt, which more rows lessen"}
+
+    # one pass --------------------------------------------------------------------------------------
+    def _stats(self, params: Bayes, block: Block) -> Sums:  # type: ignore[override]
+        if self._sure:
+            return super()._stats(params, block)  # type: ignore[arg-type]
+        latent = vb.rows(block.x, block.mask, params.beliefs)
+        return sums(block.mask, block.weight, latent, params.W, params.psi)
+
+    def _objective(self, params: Bayes, stats: Sums) -> float:  # type: ignore[override]
+        return stats.log_density if self._sure else vb.bound(stats, params.beliefs)
+
+    def _update(self, params: Bayes, stats: Sums) -> Bayes:  # type: ignore[override]
+        return params.believing(vb.update(stats, params.beliefs, floor=float(params.low[0]), dead=DEAD,
+                                          sure=self._sure))
+
+    def _posterior(self, params: Bayes, block: Block) -> Posterior:  # type: ignore[override]
+        if self._sure:
+            return super()._posterior(params, block)  # type: ignore[arg-type]
+        latent = vb.rows(block.x, block.mask, params.beliefs)
+        packed = np.broadcast_to(latent.cov.T, (block.rows, latent.cov.shape[0]))
+        return Posterior(latent.mean, packed, vb.row_bounds(block.mask, params.beliefs, latent))
+
+    # fitting ---------------------------------------------------------------------------------------
+    def _most(self, n: int, d: int) -> int:
+        if self.n_components is None:
+            return max(min(n, d, MOST + 1) - 1, 0)
+        return int(self.n_components)
+
+    def _start(self, seen: Look) -> Bayes:  # type: ignore[override]
+        d, cells = seen.source.d, float(seen.columns.seen.sum())
+        q = self._most(seen.source.n, d)
+        check_q(q, d)
+        values, U = first_axes(seen, q)
+        total = float(seen.columns.variance.sum())
+        floor = noise_floor(total, d) if seen.moments is None else max(ROUNDING * total, np.finfo(float).tiny ** 0.5)
+        # Half the axes count as noise: too little noise at first and every axis looks alive.
+        left = (total - float(values[:d // 2].sum())) / max(d - min(q, d // 2), 1)
+        psi = max(left, 1e-3 * total / d, floor)
+        W = U * np.sqrt(np.maximum(values - psi, 0.01 * psi))
+        V = np.eye(q + 1)[None] * (psi * d / cells)
+        return Bayes(W, seen.columns.mean, np.full(d, psi), np.eye(q), V, np.full(d, floor), np.ones(d),
+                     (W**2).mean(axis=0) + psi * d / cells, 0.5 * cells, q)
+
+    def _with_gaps(self, seen: Look, run: Run) -> Fit:
+        check_pairs(seen)
+        fit = self._pruned(self._start(seen), seen.source, run)
+        return fit._replace(passes=fit.passes + seen.gathered)
+
+    def _complete(self, seen: Look, run: Run) -> Fit:
+        if seen.moments is None:
+            return self._with_gaps(seen, run)
+        return self._pruned(self._start(seen), stand_in(seen.moments), run._replace(engine="serial", checkpoint=None))
+
+    def _from_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
+        source, d = stand_in(m), len(m.mean)
+        seen = Look(Frame(np.zeros(d), np.ones(d), np.ones(d)), source, columns_of(m), m, None)
+        return self._pruned(self._start(seen), source, Run(engine="serial"))
+
+    def _pruned(self, start: Bayes, source: Source, run: Run) -> Fit:
+        """Fit; then, as long as the bound is higher for it, fit again without the weakest column (the death test)."""
+        best = em(self, start, source, run, mix=False, may_fall=self._sure)
+        passes = best.passes
+        while not self._sure and best.converged and best.params.W.shape[1]:
+            if passes >= self.max_iter:
+                best = best._replace(converged=False, reason=LIMIT)
+                break
+            trial = em(self, best.params.first(best.params.W.shape[1] - 1), source, run, mix=False,
+                       limit=self.max_iter - passes, beat=best.objective)
+            passes += trial.passes
+            if trial.objective <= best.objective:
+                break
+            told = tuple(value for value in trial.history if value > best.objective)
+            best = trial._replace(history=best.history + told)
+        q, asked = best.params.W.shape[1], best.params.asked
+        if self.n_components is None and asked == MOST and 2 * q > asked:
+            warn("LD232", q=q, asked=asked)
+        if on_floor(best.params).any():
+            warn("LD202", floor=float(best.params.psi[0]), q=q, rank=q)
+        return best._replace(params=best.params if self._sure else best.params.turned(), passes=passes)
+
+    # what it says ----------------------------------------------------------------------------------
+    def _attributes(self, params: Bayes, frame: Frame, fit: Fit) -> dict[str, Any]:
+        W, (d, q) = self._loadings(params, frame), params.W.shape  # type: ignore[arg-type]
+        variance = (params.W**2).sum(axis=0) + params.psi[0]
+        total = float((params.W**2).sum() + params.psi.sum())
+        one = float(frame.report[0])
+        reported = squared(np.append(variance, params.psi[0]), one)
+        doubt = np.broadcast_to(np.diagonal(params.V, axis1=1, axis2=2)[:, :q], (d, q))
+        rest = np.zeros(params.asked - q)
+        return {"components_": np.ascontiguousarray(W.T),
+                "components_std_": np.ascontiguousarray((np.sqrt(doubt) * frame.report[:, None]).T),
+                "noise_variance_": float(reported[-1]), "mean_": frame.outward(params.mu),
+                "explained_variance_": reported[:-1], "explained_variance_ratio_": variance / total,
+                "n_components_": q, "relevance_": np.append(squared(params.spread, one), rest),
+                "kept_": np.arange(params.asked) < q, "scale_": frame.unit.copy()}
+
+    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
+        boundary = ("noise_variance_",) if on_floor(fit.params).any() else ()
+        q, asked, p = fit.params.W.shape[1], fit.params.asked, fit.params
+        # the axes are orthogonal in the expected sense: sum_j E[w_j w_j'] is diagonal
+        second = p.W.T @ p.W + p.V[:, :q, :q].sum(axis=0) * (len(p.W) / len(p.V))
+        found = self._certify_em(fit, np.linalg.cholesky(second).T, boundary, fit.stats.n)
+        return found._replace(notes=(*found.notes, f"{q} of {asked} axes kept, {asked - q} switched off"))
+
+
+def stand_in(m: Moments) -> ArraySource:
+    """Weighted rows with the same moments as a complete table, which are all that its posteriors depend on."""
+    d = len(m.mean)
+    values, U = np.linalg.eigh(m.covariance)
+    arms = U.T * np.sqrt(d * np.maximum(values, 0.0))[:, None]
+    return ArraySource(np.vstack([m.mean + arms, m.mean - arms]), columns=None, weight=np.full(2 * d, m.n / (2 * d)))

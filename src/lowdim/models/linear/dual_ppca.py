@@ -1,0 +1,268 @@
+"""Dual probabilistic PCA: the loadings are integrated out and the positions are fitted."""
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from lowdim.engine.em import em
+from lowdim.engine.fold import Run, walk
+from lowdim.engine.monitor import Fit
+from lowdim.engine.plan import Cost
+from lowdim.math.gaussian import Sums, design, posterior, sums
+from lowdim.math.linalg import align, inverse_packed, lower, root, sign_rule, times_packed, unpack
+from lowdim.models.base.certificate import Certificate
+from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Absent, Rule
+from lowdim.models.base.overflow import in_range, product, squared
+from lowdim.models.base.posterior import Posterior
+from lowdim.models.base.survey import Look
+from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.models.linear.parameters import Linear, closed_noise, on_floor, ppca_start
+from lowdim.models.linear.principal_axes import Spectrum, principal
+from lowdim.sources.source import Array, Block, Header, Source
+from lowdim.sources.views import Frame, transposed
+from lowdim.text.messages import error, warn
+
+
+class Dual(NamedTuple):
+    """Parameters, in the frame's units; W holds the loadings' posterior means, V their covariances."""
+
+    W: Array  # d x q, E[w_j]
+    mu: Array  # d, column means
+    psi: Array  # d, the noise variance s2, repeated
+    T: Array
+    V: Array  # d x (q+1) x (q+1), Cov[w_j], and the mean's own doubt
+    low: Array
+    excess: Array
+    X: Array  # n x q, the fitted positions
+    spread: Array  # q x q, X'X / n: where an empty row may be
+
+
+class DualSums(NamedTuple):
+    """The M-step's sums with columns as rows, and each column's new mean."""
+
+    sums: Sums
+    means: Array
+
+    def merge(self, other: Self) -> Self:
+        return type(self)(self.sums.merge(other.sums), self.means + other.means)
+
+
+class DualPPCA(LinearGaussian):
+    """Dual probabilistic PCA: y_j = mu_j + X w_j + e_j for each *column* j, with w_j ~ N(0, I_q).
+
+    The loadings w_j are integrated out and the positions X are fitted, so the columns are the
+    independent observations: p(Y | X) = prod_j N(y_j | mu_j 1, X X' + s2 I). Complete tables: the
+    leading eigenvectors of Y Y'/d, s2 = the discarded eigenvalues over n - q. Gaps: each column sees
+    its own rows, one EM over columns.
+
+    Reference: Lawrence seed 2.12.4.1 (erratum 6, re-derived); Lawrence (2005) sec. 2.
+
+    >>> import numpy as np
+    >>> Y = np.random.default_rng(0).standard_normal((6, 40))
+    >>> model = DualPPCA(2).fit(Y)
+    >>> bool(np.allclose(model.transform(Y), model.embedding_))
+    True
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {"n_components": WHOLE, "standardize": TRUTH, "tol": POSITIVE,
+                                         "max_iter": COUNT}
+    _objective_name = "log-likelihood"
+    _why = "columns, not rows, are independent given the positions"
+    score_samples = Absent(_why, "objective_ is the log-likelihood of the whole table; "
+                                 "ProbabilisticPCA has a density for rows")
+    get_covariance = Absent(_why, "ProbabilisticPCA")
+    get_precision = Absent(_why, "ProbabilisticPCA")
+    score = Absent(_why, "objective_, or ProbabilisticPCA")
+    sample = Absent("the positions are parameters without a distribution", "ProbabilisticPCA")
+    partial_fit = Absent("every row is a parameter", "fit, or ProbabilisticPCA().partial_fit")
+    _laws_broken: ClassVar[dict[str, str]] = {
+        "score_is_objective": _why, "sample_then_fit": "it cannot sample rows",
+        "all_missing_row_gets_prior": "an empty row gets the spread of the fitted positions",
+        "weights_repeat_rows": "with gaps, weights are refused"}
+
+    def __init__(self, n_components: int = 2, *, standardize: bool = False, tol: float = 1e-4,
+                 max_iter: int = 1000) -> None:
+        self.n_components = n_components
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+
+    # complete tables -----------------------------------------------------------------------------
+    def _complete(self, seen: Look, run: Run) -> Fit:
+        self._check_most(seen.source)
+        found = principal(seen, self.n_components, run)
+        n, (d, q) = found.n, found.vectors.shape
+        values, tail = found.values * n / d, found.tail * n / d
+        s2, floor = (v * n / d for v in closed_noise(found, found.tail / max(n - q, 1)))
+        if s2 == floor:
+            warn("LD202", floor=s2, q=q, rank=found.rank)
+        top = np.maximum(values, s2)
+        W = found.vectors * np.sqrt(d * values * (top - s2)) / top
+        V = self._loading_doubt(np.diag(s2 / top), s2 / n, d)
+        logs = n * np.log(2 * np.pi) + np.log(top).sum() + (n - q) * np.log(s2)
+        value = float(-0.5 * d * (logs + (values / top).sum() + tail / s2))
+        params = Dual(W, found.mean, np.full(d, s2), np.eye(q), V, np.full(d, floor),
+                      np.full(d, d / max(d - q, d / 4)), np.zeros((0, q)), np.diag(top - s2) / n)
+        params = self._placed(params, seen.source, run)
+        return Fit(params, found, value, (value,), found.passes + 1, True, "closed form", found.solver)
+
+    def _check_most(self, source: Source) -> None:
+        most = min(source.n, source.d)
+        if self.n_components > most:
+            raise error("LD200", asked=self.n_components, most=most,
+                        why=f"the table has {source.n} rows and {source.d} columns")
+
+    def _loading_doubt(self, C: Array, mean: float, d: int) -> Array:
+        q = len(C)
+        V = np.zeros((d, q + 1, q + 1))
+        V[:, :q, :q], V[:, q, q] = C, mean
+        return V
+
+    def _placed(self, params: Dual, source: Source, run: Run) -> Dual:
+        rows = [z for _, z in walk(partial(self._place, params), source, run)]
+        return params._replace(X=np.concatenate(rows))
+
+    def _place(self, params: Dual, block: Block) -> Array:
+        return self._posterior(params, block).mean
+
+    # gaps: columns become the rows of an EM ------------------------------------------------------------
+    def _with_gaps(self, seen: Look, run: Run) -> Fit:
+        self._check_most(seen.source)
+        if seen.source.weight is not None:
+            raise error("LD230", problem="a dual model with gaps has no weights for rows: they are parameters",
+                        n=seen.source.n)
+        side = transposed(seen.source)
+        fit = em(self, self._start(seen, run), side, run)
+        params = self._loadings_of(self._canonical(fit.params, fit.stats.sums), side, run)
+        if on_floor(params).any():
+            warn("LD202", floor=float(params.psi[0]), q=self.n_components, rank=self.n_components)
+        return fit._replace(params=params, passes=fit.passes + 3)  # its start, its turning, its loadings
+
+    def _start(self, seen: Look, run: Run) -> Dual:  # type: ignore[override]
+        """Positions of the rows under a start for the primal model, in units where loadings have unit variance."""
+        start = ppca_start(seen, self.n_components)
+        d, q = start.W.shape
+        rows = [z for _, z in walk(partial(_primal_place, start), seen.source, run)]
+        X = np.concatenate(rows) @ root(start.W.T @ start.W / d)
+        cells = float(seen.columns.seen.sum())  # each row's position was fitted with q numbers
+        return Dual(start.W, start.mu, start.psi, start.T, np.zeros((d, q + 1, q + 1)), start.low,
+                    np.full(d, cells / max(cells - len(X) * q, cells / 4)), X, np.eye(q))
+
+    def _stats(self, params: Dual, block: Block) -> DualSums:  # type: ignore[override]
+        """E-step over columns; each column's mean is updated at once, inside its own row here."""
+        rows = slice(block.start, block.start + block.rows)
+        s2 = np.full(len(params.X), params.psi[0])
+        x, seen = block.x - params.mu[rows, None], block.mask
+        x = x if seen is None else x * seen
+        latent = posterior(x, seen, params.X, np.zeros(len(params.X)), s2)
+        count = block.x.shape[1] if seen is None else np.maximum(seen.sum(axis=1), 1)
+        step = latent.rest.sum(axis=1) / count
+        rest = latent.rest - (step[:, None] if seen is None else step[:, None] * seen)
+        means = np.zeros_like(params.mu)
+        means[rows] = params.mu[rows] + step
+        return DualSums(sums(seen, None, latent._replace(rest=rest), params.X, s2), means)
+
+    def _objective(self, params: Dual, stats: DualSums) -> float:  # type: ignore[override]
+        return stats.sums.log_density
+
+    def _update(self, params: Dual, stats: DualSums) -> Dual:  # type: ignore[override]
+        s, q = stats.sums, params.X.shape[1]
+        if q == 0:
+            s2 = max(float(s.rest.sum() / s.seen.sum()), float(params.low[0]))
+            return params._replace(mu=stats.means, psi=np.full_like(params.psi, s2))
+        B = s.B[:, :q]
+        A = design(s.A, q)[:, :q, :q]
+        A[:, np.arange(q), np.arange(q)] += np.finfo(float).tiny  # a row of gaps only has nothing to solve for
+        step = np.linalg.solve(A, B[:, :, None])[:, :, 0]
+        left = float((s.rest - (step * B).sum(axis=1)).sum() / s.seen.sum())
+        X = (params.X + step) @ root(unpack(s.zz[:, None], q)[0] / s.n)
+        psi = np.full_like(params.psi, max(left, float(params.low[0])))
+        return params._replace(X=align(X, params.X), mu=stats.means, psi=psi)
+
+    def _pack(self, params: Dual) -> Array:  # type: ignore[override]
+        u = self._unit(params)
+        return np.concatenate([params.X.ravel() / u, params.mu / u, np.log(params.psi[:1])])
+
+    def _unpack(self, vector: Array, like: Dual) -> Dual:  # type: ignore[override]
+        X, mu, logs = np.split(vector, [like.X.size, like.X.size + len(like.mu)])
+        near = np.log(like.psi[0])
+        s2 = max(float(np.exp(np.clip(logs[0], near - 3.0, near + 3.0))), float(like.low[0]))
+        u = self._unit(like)
+        return like._replace(X=X.reshape(like.X.shape) * u, mu=mu * u, psi=np.full_like(like.psi, s2))
+
+    def _canonical(self, params: Dual, stats: Sums) -> Dual:  # type: ignore[override]
+        if params.X.shape[1] == 0:
+            return params
+        _, _, Qt = np.linalg.svd(params.X, full_matrices=False)
+        return params._replace(X=params.X @ Qt.T)
+
+    def _loadings_of(self, params: Dual, side: Source, run: Run) -> Dual:
+        """The loadings' posterior, one column a row of `side`; signs by the largest loading."""
+        q, d, s2 = params.X.shape[1], len(params.mu), float(params.psi[0])
+        W, V = np.zeros((d, q)), np.zeros((d, q + 1, q + 1))
+
+        for start, (mean, cov, seen) in walk(partial(_loadings, params), side, run):
+            rows = slice(start, start + len(mean))
+            W[rows], V[rows, :q, :q] = mean, unpack(cov, q)
+            V[rows, q, q] = s2 / np.maximum(seen, 1)
+        flip = sign_rule(W)
+        turn = np.append(flip, 1.0)
+        X = params.X * flip
+        return params._replace(W=W * flip, V=V * np.outer(turn, turn), X=X, spread=X.T @ X / max(len(X), 1))
+
+    # rows ------------------------------------------------------------------------------------------
+    def _posterior(self, params: Dual, block: Block) -> Posterior:  # type: ignore[override]
+        """Where a row's likelihood peaks given the loadings' posterior; at a fitted row, its own place."""
+        q = params.W.shape[1]
+        i, j = lower(q)
+        s2 = float(params.psi[0])
+        table = params.W[:, i] * params.W[:, j] + params.V[:, i, j]
+        x = block.x - params.mu
+        mask = np.ones_like(x) if block.mask is None else block.mask.astype(np.float64)
+        x = x * mask
+        A = (table / s2).T @ mask.T
+        empty = ~mask.any(axis=1)
+        A[:, empty] = np.eye(q)[i, j][:, None]
+        cov, _ = inverse_packed(A, q)
+        cov[:, empty] = params.spread[i, j][:, None]
+        mean = times_packed(cov, np.ascontiguousarray((x @ params.W / s2).T)).T
+        return Posterior(mean, cov.T, np.zeros(block.rows))
+
+    def _axes(self, params: Dual) -> Array:  # type: ignore[override]
+        return params.T * float(self.frame_.report[0])
+
+    # what it says ----------------------------------------------------------------------------------
+    def _attributes(self, params: Dual, frame: Frame, fit: Fit) -> dict[str, Any]:
+        unit = float(frame.report[0])  # positions are lengths in the table's units, loadings have none
+        return {"embedding_": in_range(product(params.X, unit * np.eye(params.X.shape[1])), "Positions", unit),
+                "components_": np.ascontiguousarray(params.W.T),
+                "noise_variance_": float(squared(params.psi[:1], float(frame.report[0]))[0]),
+                "mean_": frame.outward(params.mu),
+                "n_components_": params.W.shape[1], "scale_": frame.unit.copy()}
+
+    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
+        boundary = ("noise_variance_",) if on_floor(fit.params).any() else ()
+        made = self._certify_em(fit, fit.params.X, boundary, float(header.d))
+        if isinstance(fit.stats, Spectrum):
+            made = made._replace(residual=fit.stats.residual, digits=fit.stats.digits)
+        return made
+
+    def _cost(self, n: int, d: int) -> Cost:
+        cost = super()._cost(n, d)
+        return cost._replace(peak=cost.peak + 8 * 3 * n * d, alternative="ProbabilisticPCA, which streams")
+
+
+# what walks the table: functions of arrays, so that any engine can send them elsewhere
+def _primal_place(start: Linear, block: Block) -> Array:
+    return posterior(block.x, block.mask, start.W, start.mu, start.psi).mean
+
+
+def _loadings(params: Dual, block: Block) -> tuple[Array, Array, Array]:
+    """Mean and packed covariance of each column's loadings, and how many of its cells are seen."""
+    rows, n = slice(block.start, block.start + block.rows), len(params.X)
+    seen = np.ones_like(block.x, dtype=bool) if block.mask is None else block.mask
+    x = (block.x - params.mu[rows, None]) * seen
+    latent = posterior(x, seen, params.X, np.zeros(n), np.full(n, float(params.psi[0])))
+    return latent.mean, latent.cov, seen.sum(axis=1)

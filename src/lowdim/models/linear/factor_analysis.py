@@ -1,0 +1,213 @@
+"""Factor analysis: the linear-Gaussian model with a noise variance for every column."""
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from lowdim.engine.fold import Run
+from lowdim.engine.monitor import Fit
+from lowdim.engine.statistics import Moments
+from lowdim.math.factor import FactorFit, degrees_of_freedom, goodness_of_fit, maximum_likelihood, most_factors
+from lowdim.math.gaussian import LOG_TWO_PI, Sums
+from lowdim.math.rotate import METHODS, rotate
+from lowdim.models.base.certificate import Certificate
+from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
+from lowdim.models.base.overflow import squared
+from lowdim.models.base.posterior import Posterior
+from lowdim.models.base.survey import Look
+from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.models.linear.parameters import Linear, excess, on_floor
+from lowdim.sources.source import Array, Header
+from lowdim.sources.views import Frame
+from lowdim.text.messages import error, warn
+
+LOWEST = 0.005  # the least uniqueness, as in R's factanal
+SCORES = ("regression", "bartlett")
+
+
+class FactorAnalysis(LinearGaussian):
+    """Maximum-likelihood factor analysis, from rows (gaps welcome) or from Moments.
+
+    x = mu + W z + e,  z ~ N(0, I_q),  e_j ~ N(0, psi_j).  Complete tables and Moments: the exact
+    optimum by Newton's method in log psi on the correlation matrix, uniquenesses in [0.005, 1] as in
+    R's factanal. Gaps: EM. `rotation` turns the factors; `scores` are posterior means ("regression")
+    or Bartlett's unbiased ones.
+
+    Reference: Lawley and Maxwell (1971); Lawrence seed 2.13.
+
+    >>> import numpy as np
+    >>> R = np.array([[1.0, 0.56, 0.48], [0.56, 1.0, 0.42], [0.48, 0.42, 1.0]])
+    >>> FactorAnalysis(1).fit(Moments(100, np.zeros(3), R)).components_.round(3).tolist()
+    [[0.8, 0.7, 0.6]]
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_components": WHOLE, "rotation": Rule(lambda v: v is None or v in METHODS, f"None or one of {METHODS}"),
+        "scores": Rule(lambda v: v in SCORES, f"one of {SCORES}"), "standardize": TRUTH, "tol": POSITIVE,
+        "max_iter": COUNT}
+    _low_share: ClassVar[float] = LOWEST
+    _ddof: ClassVar[int] = 0  # standardised columns give correlations exactly, as factor analysts expect
+
+    _own_units = True
+
+    def __init__(self, n_components: int = 1, *, rotation: str | None = None, scores: str = "regression",
+                 standardize: bool = False, tol: float = 1e-4, max_iter: int = 1000) -> None:
+        self.n_components = n_components
+        self.rotation = rotation
+        self.scores = scores
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
+        """Fit to a table, or to the Moments of one."""
+        if not isinstance(X, Moments):
+            return super().fit(X, y, sample_weight=sample_weight, run=run)
+        self._check_options()
+        C = check_covariance(X)
+        d = len(C)
+        header = Header(int(X.n), d, tuple(f"c{j + 1}" for j in range(d)), False)
+        unit = np.sqrt(np.diag(C)) if self.standardize else np.ones(d)
+        frame = Frame(X.centre, 1.0 / unit, unit)
+        moments = Moments(float(X.n), np.zeros(d), C / np.outer(unit, unit))
+        fit = self._from_moments(moments, header.columns)
+        stretch = -float(X.n) * float(np.log(unit).sum())
+        fit = fit._replace(objective=fit.objective + stretch, history=(fit.objective + stretch,), passes=0)
+        return self._keep(fit, frame, header)
+
+    def _wide(self, n: int, d: int) -> bool:
+        return False  # correlations are what factors explain
+
+    def _say_spread(self, seen: Look) -> None:
+        """Nothing to say: factors do not depend on the columns' units."""
+
+    def _check_factors(self, d: int, variance: Array, names: tuple[str, ...]) -> None:
+        if d < 3:
+            raise error("LD207", d=d)
+        dof = degrees_of_freedom(d, self.n_components)
+        if dof < 0 or self.n_components > d:
+            raise error("LD206", q=self.n_components, d=d, dof=dof, most=most_factors(d))
+        flat = np.flatnonzero(variance <= 0.0)
+        if len(flat):
+            raise error("LD131", column=names[flat[0]])
+
+    # complete tables -----------------------------------------------------------------------------
+    def _complete(self, seen: Look, run: Run) -> Fit:
+        assert seen.moments is not None
+        return self._from_moments(seen.moments, seen.names)
+
+    def _from_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
+        d, C = len(m.mean), m.covariance
+        variance = np.diag(C)
+        self._check_factors(d, variance, names)
+        sd = np.sqrt(variance)
+        found = maximum_likelihood(C / np.outer(sd, sd), self.n_components, lower=LOWEST)
+        if found.ridge > 0.0:
+            why = "columns depend on each other" if m.n > d else f"{m.n:g} rows cannot tell {d} columns apart"
+            warn("LD205", ridge=found.ridge, why=why)
+        W, psi = found.loadings * sd[:, None], found.uniquenesses * variance
+        params = Linear(W, m.mean, psi, np.eye(self.n_components), (psi / m.n)[:, None], LOWEST * variance,
+                        excess(np.full(d, m.n), self.n_components))
+        params = self._turned(params)
+        value = log_likelihood(m, W, psi)
+        self._say_heywood(params, names)
+        reason = "exact optimum" if found.converged else "the optimiser stopped short"
+        return Fit(params, (found, m.n), value, (value,), 0, found.converged, reason, "newton")
+
+    # gaps ------------------------------------------------------------------------------------------
+    def _start(self, seen: Look) -> Linear:
+        """The factors of the pairwise correlations."""
+        assert seen.pairs is not None
+        d, variance = seen.source.d, seen.columns.variance
+        self._check_factors(d, variance, seen.names)
+        sd = np.sqrt(variance)
+        R = seen.pairs.covariance() / np.outer(sd, sd)
+        np.fill_diagonal(R, 1.0)
+        found = maximum_likelihood(np.clip(R, -1.0, 1.0), self.n_components, lower=LOWEST)
+        psi = np.maximum(found.uniquenesses, 10 * LOWEST) * variance  # EM cannot leave the bound quickly
+        return Linear(found.loadings * sd[:, None], seen.columns.mean, psi, np.eye(self.n_components),
+                      np.zeros((d, 1)), LOWEST * variance, excess(seen.columns.seen, self.n_components))
+
+    def _noise(self, left: Array, count: Array) -> Array:
+        return left / count
+
+    def _with_gaps(self, seen: Look, run: Run) -> Fit:
+        fit = super()._with_gaps(seen, run)
+        self._say_heywood(fit.params, seen.names)
+        return fit._replace(params=self._turned(fit.params))
+
+    def _metric(self, params: Linear) -> Array:
+        return params.W / np.sqrt(params.psi)[:, None]
+
+    def _say_heywood(self, params: Linear, names: tuple[str, ...]) -> None:
+        for j in np.flatnonzero(on_floor(params))[:5]:
+            warn("LD204", column=names[j], bound=LOWEST)
+
+    # rotation and scores -----------------------------------------------------------------------------
+    def _turned(self, params: Linear) -> Linear:
+        """Rotated on the scale of correlations, so that units do not matter."""
+        if self.rotation is None or self.n_components < 2:
+            return params
+        sd = np.sqrt((params.W**2).sum(axis=1) + params.psi)
+        return params._replace(T=rotate(params.W / sd[:, None], self.rotation).matrix)
+
+    def _scores(self, found: Posterior) -> Array:
+        if self.scores == "regression" or found.mean.shape[1] == 0:
+            return found.mean
+        # mean = (I - Cov) z_bartlett; a direction no cell speaks of keeps the prior's 0
+        rest = np.eye(found.mean.shape[1]) - found.cov
+        return (np.linalg.pinv(rest, rcond=1e-10, hermitian=True) @ found.mean[:, :, None])[:, :, 0]
+
+    # what it says ----------------------------------------------------------------------------------
+    def _attributes(self, params: Linear, frame: Frame, fit: Fit) -> dict[str, Any]:
+        L = self._loadings(params, frame)
+        psi = squared(params.psi, frame.report)
+        d, q = L.shape
+        gof = None
+        if not isinstance(fit.stats, Sums):
+            found, n = fit.stats
+            gof = goodness_of_fit(found.criterion, n, d, q)
+        variance = (params.W**2).sum(axis=1) + params.psi
+        return {"components_": np.ascontiguousarray(L.T), "noise_variance_": psi, "mean_": frame.outward(params.mu),
+                "uniquenesses_": params.psi / variance, "factor_covariance_": params.T.T @ params.T,
+                "rotation_": params.T, "goodness_of_fit_": gof, "n_components_": q, "scale_": frame.unit.copy()}
+
+    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
+        names = tuple(header.columns[j] for j in np.flatnonzero(on_floor(fit.params)))
+        W = self._metric(fit.params)
+        if isinstance(fit.stats, Sums):
+            return self._certify_em(fit, W, names, fit.stats.n)
+        found: FactorFit = fit.stats[0]
+        made = self._certify_em(fit, W, names, fit.stats[1])
+        digits = min(made.digits, float(-np.log10(max(found.gradient, found.ridge, 1e-15))))
+        notes = (f"{found.evaluations} evaluations of the criterion",)
+        return made._replace(residual=found.gradient, digits=max(digits, 0.0), notes=notes)
+
+
+def check_covariance(m: Moments) -> Array:
+    """The covariance of Moments given by hand, checked."""
+    C = np.asarray(m.covariance, dtype=np.float64)
+    mean = np.asarray(m.mean)
+    for holds, problem in ((C.ndim == 2 and C.shape == (len(C), len(C)), "square"), (m.n >= 2, "of n >= 2 rows"),
+                           (mean.shape == C.shape[:1], "as long as its mean"),
+                           (np.isfinite(C).all() and np.isfinite(mean).all(), "finite, as its mean"),
+                           (np.allclose(C, C.T, rtol=1e-8, atol=0), "symmetric"),
+                           ((np.diag(C) > 0).all(), "of columns that vary"),
+                           ((np.abs(C) <= 1.000001 * np.sqrt(np.outer(np.diag(C), np.diag(C)))).all(),
+                            "of correlations between -1 and 1")):
+        if not holds:
+            raise error("LD210", option="Moments", value=f"covariance of shape {C.shape}",
+                        allowed=f"a covariance that is {problem}")
+    return (C + C.T) / 2
+
+
+def log_likelihood(m: Moments, W: Array, psi: Array) -> float:
+    """Log-likelihood of n rows with these moments under W W' + Psi, mean fitted."""
+    V = W / psi[:, None]
+    A = np.eye(W.shape[1]) + W.T @ V
+    logdet = float(np.log(psi).sum() + np.linalg.slogdet(A)[1])
+    trace = float((np.diag(m.covariance) / psi).sum() - np.trace(np.linalg.solve(A, V.T @ m.covariance @ V)))
+    return -0.5 * m.n * (len(psi) * LOG_TWO_PI + logdet + trace)
+
+

@@ -1,0 +1,271 @@
+"""Principal component analysis: the linear-Gaussian model as its noise goes to zero."""
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from lowdim.engine.fold import Run, fold
+from lowdim.engine.monitor import Fit
+from lowdim.engine.statistics import Moments, Sum
+from lowdim.math.gaussian import Sums, posterior
+from lowdim.math.linalg import lower
+from lowdim.models.base.certificate import Certificate
+from lowdim.models.base.estimator import SEED_WORDS, Rule, is_seed, seed_of
+from lowdim.models.base.overflow import in_range, squared
+from lowdim.models.base.posterior import Posterior
+from lowdim.models.base.survey import Look
+from lowdim.models.linear.linear_gaussian import (
+    COUNT,
+    POSITIVE,
+    TRUTH,
+    WHOLE,
+    LinearGaussian,
+    certify_spectrum,
+    log_likelihood,
+)
+from lowdim.models.linear.parameters import Linear, closed_noise, excess, first_axes, noise_floor, on_floor, ppca_start
+from lowdim.models.linear.principal_axes import SOLVERS, Spectrum, principal, spectrum_of
+from lowdim.sources.source import Array, Block, Header
+from lowdim.sources.views import Frame
+from lowdim.text.messages import error, warn
+
+VANISHING = 1e-8  # the noise, as a share of the mean variance, that stands for sigma -> 0 with gaps
+RUNAWAY = 3.0  # axes that hold more than this many times the seen variance follow the noise
+EXACT = 1e-9  # the same for placing one row, as a share of the smallest variance kept
+
+
+class Principal(NamedTuple):
+    """Parameters, in the frame's units; names as in Linear, but z are scores with variances `variance`."""
+
+    W: Array  # d x q, orthonormal
+    mu: Array
+    psi: Array  # d, the noise of the density, at its floor where nothing is left
+    T: Array
+    V: Array
+    low: Array
+    excess: Array
+    variance: Array  # q, n - 1
+
+
+def _components(v: Any) -> bool:
+    fraction = isinstance(v, float | np.floating) and bool(0.0 < v < 1.0)
+    return v is None or WHOLE.holds(v) or fraction
+
+
+class PCA(LinearGaussian):
+    """Principal component analysis, as scikit-learn names things, with gaps welcome.
+
+    Scores t = V'(x - mean) along orthonormal axes of falling variance. Complete tables are solved by
+    the covariance, its dual, QR or block Krylov, whichever suits shape and conditioning; with gaps the
+    axes minimise the squared error of the seen cells: EM in the limit sigma -> 0. The density is that
+    of probabilistic PCA.
+
+    Reference: Zabaras seed on PCA (both derivations, n << d); Morrison seed; Roweis (1998) for EM.
+
+    >>> import numpy as np
+    >>> PCA(1).fit([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]).components_.round(4).tolist()
+    [[0.7071, 0.7071]]
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_components": Rule(_components, "None, a whole number >= 0, or a fraction of the variance in (0, 1)"),
+        "whiten": TRUTH, "standardize": TRUTH, "solver": Rule(lambda v: v in SOLVERS, f"one of {SOLVERS}"),
+        "tol": POSITIVE, "max_iter": COUNT, "random_state": Rule(is_seed, SEED_WORDS)}
+    _low_share: ClassVar[float] = VANISHING
+
+    def __init__(self, n_components: int | float | None = None, *, whiten: bool = False,
+                 standardize: bool = False, solver: str = "auto", tol: float = 1e-4, max_iter: int = 1000,
+                 random_state: Any = 0) -> None:
+        self.n_components = n_components
+        self.whiten = whiten
+        self.standardize = standardize
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _wide(self, n: int, d: int) -> bool:
+        if self.solver in ("covariance", "qr"):
+            return False
+        return self.solver in ("dual", "krylov") or super()._wide(n, d)
+
+    # complete tables -----------------------------------------------------------------------------
+    def _complete(self, seen: Look, run: Run) -> Fit:
+        if self.solver == "em":
+            return self._with_gaps(seen, run)
+        k = self._how_many(seen.source.repeats, seen.source.d)
+        found = principal(seen, k, run, solver=self.solver, seed=seed_of(self.random_state))
+        return self._closed(self._cut(found))
+
+    def _from_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
+        d = len(m.mean)
+        return self._closed(self._cut(spectrum_of(m, self._how_many(d, d))))
+
+    def _how_many(self, n: int, d: int) -> int:
+        most = min(n, d)
+        if self.n_components is None or not WHOLE.holds(self.n_components):
+            return most
+        if self.n_components > most:
+            raise error("LD200", asked=self.n_components, most=most, why=f"the table has {n} rows and {d} columns")
+        return int(self.n_components)
+
+    def _cut(self, found: Spectrum) -> Spectrum:
+        """As many axes as the asked fraction of variance needs."""
+        if self.n_components is None or WHOLE.holds(self.n_components) or found.total == 0.0:
+            return found
+        k = enough(found.values / found.total, float(self.n_components))
+        tail = found.tail + float(found.values[k:].sum())
+        return found._replace(values=found.values[:k], vectors=found.vectors[:, :k], tail=tail)
+
+    def _closed(self, found: Spectrum) -> Fit:
+        d, q = found.vectors.shape
+        more = found.n / (found.n - 1.0) if found.n > 1.0 else 1.0
+        left = found.tail * more / (d - q) if q < d else 0.0
+        noise, floor = closed_noise(found, left)
+        params = self._params(found.vectors, found.mean, found.values * more, noise, floor, found.n)
+        value = log_likelihood(found, float(params.psi[0]), more)
+        return Fit(params, found, value, (value,), found.passes, True, "closed form", found.solver)
+
+    def _params(self, V: Array, mu: Array, variance: Array, noise: float, floor: float, n: float) -> Principal:
+        d, q = V.shape
+        live = variance > EXACT**2 * variance.max(initial=0.0)
+        one = np.where(live, 1.0 / np.sqrt(np.where(live, variance, 1.0)), 0.0)
+        # doubt about an entry of an axis: noise / (n variance); about the mean: noise / n
+        doubt = np.append(one**2, 1.0) * noise / n
+        return Principal(V, mu, np.full(d, noise), np.diag(one) if self.whiten else np.eye(q),
+                         np.tile(doubt, (d, 1)), np.full(d, floor),
+                         excess(np.full(d, n), q), variance)
+
+    # gaps ------------------------------------------------------------------------------------------
+    def _start(self, seen: Look) -> Linear:
+        start = ppca_start(seen, self._with_gaps_many(seen))
+        total = float(seen.columns.variance.sum())
+        vanishing = np.full(seen.source.d, max(VANISHING * total / seen.source.d, float(start.low[0])))
+        return start._replace(psi=vanishing, low=vanishing)
+
+    def _with_gaps_many(self, seen: Look) -> int:
+        n, d = seen.source.repeats, seen.source.d
+        k = self._how_many(n, d)
+        if seen.gaps and (self.n_components is None or (k == d > 1 and WHOLE.holds(self.n_components))):
+            raise error("LD213", asked=self.n_components, most=min(n, d) - 1)
+        if WHOLE.holds(self.n_components):
+            return k
+        values = np.maximum(first_axes(seen, min(n, d))[0], 0.0)
+        return enough(values / values.sum(), float(self.n_components))
+
+    def _noise(self, left: Array, count: Array) -> Array:
+        return np.zeros(len(left))  # the bound stands in its place, and stays
+
+    def _objective(self, params: Linear, stats: Sums) -> float:
+        return stats.log_density * VANISHING  # squared error in units of the mean variance
+
+    def _with_gaps(self, seen: Look, run: Run) -> Fit:
+        fit = super()._with_gaps(seen, run)
+        W, stats = fit.params.W, fit.stats
+        (d, q), n = W.shape, stats.n
+        more = n / (n - 1.0) if n > 1.0 else 1.0
+        lengths = np.linalg.norm(W, axis=0)
+        tiny = float(fit.params.psi[0])  # what the vanishing noise took from the axes goes back to them
+        left = max(float(stats.rest.sum() / stats.seen.sum()) - q / d * tiny, 0.0) * more
+        left *= d / (d - q) if q < d else 0.0
+        variance = (lengths**2 + tiny) * more
+        V = W / np.where(lengths > 0, lengths, 1.0)
+        floor = noise_floor(float(variance.sum()) + left * (d - q), d)
+        params = self._params(V, fit.params.mu, variance, max(left, floor), floor, n)
+        had = float(seen.columns.variance.sum())
+        if seen.gaps and had > 0.0 and variance.sum() > RUNAWAY * had:
+            warn("LD217", times=f"{variance.sum() / had:.3g}")
+        density = fold(partial(self._density, params), seen.source, run)
+        # one pass for the density, and one where a wide table was gathered to count its axes
+        more_passes = 1 + seen.gathered * (not WHOLE.holds(self.n_components))
+        return fit._replace(params=params, objective=float(density.value), passes=fit.passes + more_passes)
+
+    def _density(self, params: Principal, block: Block) -> Sum:
+        """The block's log density."""
+        rows = self._posterior(params, block).log_density
+        return Sum(np.asarray(rows.sum() if block.weight is None else block.weight @ rows))
+
+    # rows ------------------------------------------------------------------------------------------
+    def _posterior(self, params: Principal, block: Block) -> Posterior:  # type: ignore[override]
+        """Scores by projection; by least squares on the seen cells where there are gaps.
+
+        Covariance and density are probabilistic PCA's, so a row with gaps is less certain.
+        """
+        size = np.sqrt(np.maximum(params.variance - params.psi[0], 0.0))
+        latent = posterior(block.x, block.mask, params.W * size, params.mu, params.psi)
+        scores = (block.x - params.mu) @ params.W
+        if block.mask is not None:
+            part = ~block.mask.all(axis=1)
+            scores[part] = _least_squares(params, block.x[part], block.mask[part])
+        i, j = lower(params.W.shape[1])
+        packed = np.broadcast_to(latent.cov.T * (size[i] * size[j]), (block.rows, len(i)))
+        return Posterior(scores, packed, latent.log_density)
+
+    def _prior(self, params: Principal, n: int) -> Posterior:  # type: ignore[override]
+        i, j = lower(params.W.shape[1])
+        spread = np.maximum(params.variance - params.psi[0], 0.0)
+        return Posterior(np.zeros((n, len(spread))), np.tile(np.where(i == j, spread[i], 0.0), (n, 1)), np.zeros(n))
+
+    def score_samples(self, X: Any, *, run: Run | None = None) -> Array:
+        """Log density of each row's seen cells under probabilistic PCA."""
+        scores = super().score_samples(X, run=run)
+        if self.params_.psi[0] <= self.params_.low[0]:
+            q = self.n_components_
+            floor = squared(self.params_.psi[:1], float(self.frame_.report[0]))[0]
+            warn("LD202", floor=float(floor), q=q, rank=q)
+        return scores
+
+    def _axes(self, params: Principal) -> Array:  # type: ignore[override]
+        """Scores are lengths in the table's units, however the frame had to scale them; whitened ones are not."""
+        return params.T if self.whiten else params.T * float(self.frame_.report[0])
+
+    # what it says ----------------------------------------------------------------------------------
+    def _attributes(self, params: Principal, frame: Frame, fit: Fit) -> dict[str, Any]:
+        d, q = params.W.shape
+        report = float(frame.report[0])
+        n = fit.stats.n
+        noise = 0.0 if on_floor(params).any() else float(params.psi[0])
+        if isinstance(fit.stats, Spectrum) and q < d:  # as it is, also where it is only rounding
+            noise = fit.stats.tail * n / max(n - 1.0, 1.0) / (d - q)
+        total = float(params.variance.sum()) + noise * (d - q)
+        ratio = params.variance / total if total > 0 else np.zeros(q)
+        with np.errstate(over="ignore"):
+            sizes = np.sqrt(params.variance * max(n - 1.0, 1.0)) * report
+        return {"components_": np.ascontiguousarray(params.W.T), "mean_": frame.outward(params.mu),
+                "explained_variance_": squared(params.variance, report), "explained_variance_ratio_": ratio,
+                "singular_values_": in_range(sizes, "Singular values", report),
+                "noise_variance_": float(squared(np.array([noise]), report)[0]), "n_components_": q,
+                "log_variance_": np.log(np.maximum(params.variance, np.finfo(float).tiny)) + 2 * np.log(report),
+                "scale_": frame.unit.copy()}
+
+    def _covariance_parts(self) -> tuple[Array, Array]:
+        p, report = self.params_, self.frame_.report
+        size = np.sqrt(np.maximum(p.variance - p.psi[0], 0.0))
+        return p.W * size * report[:, None], squared(p.psi, report)
+
+    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
+        if isinstance(fit.stats, Spectrum):
+            return certify_spectrum(fit, fit.stats, self._objective_name)
+        return self._certify_em(fit, fit.params.W * np.sqrt(fit.params.variance), (), fit.stats.n)
+
+    def _loadings(self, params: Linear, frame: Frame) -> Array:
+        return params.W
+
+
+def _least_squares(params: Principal, x: Array, mask: Any) -> Array:
+    """Scores of rows with gaps: least squares on what is seen, of least (whitened) length where it leaves a choice."""
+    live = params.variance > EXACT**2 * params.variance.max(initial=0.0)
+    scores = np.zeros((len(x), len(live)))
+    if live.any():
+        size, least = np.sqrt(params.variance[live]), params.variance[live].min()
+        # beside a precision of more than 1e13 the prior would be lost to rounding, and a row seen once be singular
+        tiny = np.full(len(params.mu), max(EXACT * float(least), 1e-13 * float(params.variance.max())))
+        scores[:, live] = posterior(x, mask, params.W[:, live] * size, params.mu, tiny).mean * size
+    return scores
+
+
+def enough(ratio: Array, share: float) -> int:
+    """The fewest axes that together explain more than a share of the variance."""
+    return min(int(np.searchsorted(np.cumsum(ratio), share, side="right")) + 1, len(ratio))

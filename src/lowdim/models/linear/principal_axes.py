@@ -1,0 +1,204 @@
+"""Principal axes of a complete table, by the solver that suits its shape and conditioning.
+
+covariance  one pass, d x d               qr      one pass more, nothing is squared
+dual        n x n, for n << d             krylov  a few passes, for large n and d
+All answer alike; the Gram-like ones hand over to QR or SVD where squaring would cost the wanted digits.
+"""
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from lowdim.engine.fold import Run, fold, one_blas_thread
+from lowdim.engine.statistics import Moments, Sum, triangle
+from lowdim.math.eigen import block_krylov, lanczos, largest, residual
+from lowdim.math.linalg import EPS, orthogonality, sign_rule, svd
+from lowdim.models.base.survey import Look
+from lowdim.sources.source import Array, Block
+from lowdim.sources.views import gather
+from lowdim.text.messages import warn
+
+SQUARED = 1e-8  # below this ratio of eigenvalues a squared matrix has lost half the digits
+CHEAP, CHEAP_LOSS = 2**19, 1e-1  # up to so many products QR takes half a millisecond: no digit need be lost
+LARGE = 2048  # from this order on, k eigenpairs come cheaper by Krylov than by a full factorisation
+TINY = 1e-20  # beside the first eigenvalue, what a solver that squares nothing can still tell from zero
+RESIDUAL = 1e-8  # what the Krylov residual test asks for
+SOLVERS = ("auto", "covariance", "dual", "qr", "krylov", "em")
+
+
+def is_wide(n: int, d: int) -> bool:
+    """Whether d x d matrices are to be avoided."""
+    return d > n or min(n, d) > LARGE
+
+
+class Spectrum(NamedTuple):
+    """The largest eigenpairs of the covariance (1/n), and the certificate's raw material."""
+
+    values: Array  # k, falling
+    vectors: Array  # d x k
+    mean: Array
+    total: float  # trace of the covariance
+    tail: float  # what the k values leave of it
+    n: float
+    rank: int
+    solver: str
+    passes: int  # beyond the first look
+    residual: float
+    squared: bool  # whether the solver squared the matrix
+
+    @property
+    def floor(self) -> float:
+        """The least noise variance told from rounding: that of the solver."""
+        first = float(self.values[0]) if len(self.values) else self.total / max(len(self.mean), 1)
+        rounding = EPS * max(self.n, len(self.mean)) if self.squared else TINY
+        return max(rounding * first, float(np.finfo(float).tiny) ** 0.5)
+
+    @property
+    def condition(self) -> float:
+        kept = self.values[: self.rank]
+        return float(np.sqrt(kept[0] / kept[-1])) if len(kept) and kept[-1] > 0 else 1.0
+
+    @property
+    def digits(self) -> float:
+        return max(0.0, 15.0 - (2 if self.squared else 1) * float(np.log10(self.condition)))
+
+    @property
+    def orthogonality(self) -> float:
+        return orthogonality(self.vectors)
+
+
+def choose(n: int, d: int, k: int, light: bool = False) -> str:
+    """The solver for a table's shape; of a light one the dual would fill in every zero."""
+    if (min(n, d) > LARGE or (light and n < d)) and k <= min(n, d) // 20:
+        return "krylov"
+    return "dual" if n < d else "covariance"
+
+
+def principal(look: Look, k: int, run: Run, *, solver: str = "auto", seed: int = 0) -> Spectrum:
+    """The k largest principal axes of a complete table."""
+    n, d = look.source.n, look.source.d
+    name = choose(n, d, k, look.source.light) if solver == "auto" else solver
+    if name == "krylov":
+        return _krylov(look, k, run, seed) if k else _no_axes(look)
+    if name == "dual" or (name == "covariance" and look.moments is None):
+        return _dual(look, k)
+    if name == "qr":
+        return _qr(look, k, run)
+    assert look.moments is not None
+    answer = spectrum_of(look.moments, k)
+    lost = CHEAP_LOSS if n * d * d <= CHEAP else SQUARED
+    wanted = answer.values[-1] > lost * answer.values[0] if k else True
+    noise = answer.tail / max(d - k, 1) > 10 * answer.floor or k == d  # the tail must be more than rounding
+    if solver == "auto" and answer.total > 0 and not (wanted and noise):
+        return _qr(look, k, run)
+    return answer
+
+
+def spectrum_of(m: Moments, k: int) -> Spectrum:
+    """Principal axes from the moments alone."""
+    C = m.covariance
+    values, V = largest(C, k)
+    total = float(np.trace(C))
+    if k < len(C) and total - values.sum() < 1e-6 * total:  # the difference would be mostly rounding
+        rest = np.maximum(np.linalg.eigvalsh(C)[: len(C) - k], 0.0).sum()
+    else:
+        rest = max(total - float(values.sum()), 0.0)
+    off = residual(C, values, V)
+    return settled(Spectrum(values, V, m.mean, total, float(rest), m.n, 0, "covariance", 0, off, True))
+
+
+def _qr(look: Look, k: int, run: Run) -> Spectrum:
+    R = fold(triangle, look.source, run).R
+    n = R[0, 0] ** 2
+    mean = R[0, 1:] / R[0, 0] if n > 0 else R[0, 1:]
+    return _from_factor(R[1:, 1:], mean, n, k, "qr", 1)
+
+
+def _from_factor(F: Array, mean: Array, n: float, k: int, solver: str, passes: int) -> Spectrum:
+    """Principal axes from any F with F'F = n C: nothing is squared."""
+    d = F.shape[1]
+    _, s, Vt = svd(F) if len(F) else (None, np.zeros(0), np.zeros((0, d)))
+    values, V = s**2 / n, Vt.T
+    if len(values) < min(k, d):  # fewer rows than axes: the rest has no variance at all
+        V = np.linalg.qr(np.hstack([V, np.eye(d)]))[0][:, :d] if len(values) else np.eye(d)
+        values = np.concatenate([values, np.zeros(d - len(values))])
+    V = V[:, :k] * sign_rule(V[:, :k])
+    off = float(np.linalg.norm(F.T @ (F @ V) / n - V * values[:k]))
+    off /= max(float(np.linalg.norm(values)), 1e-300) * d * EPS
+    return settled(Spectrum(values[:k], V, mean, float(values.sum()), float(values[k:].sum()), n, 0, solver, passes,
+                            off, False))
+
+
+def _dual(look: Look, k: int) -> Spectrum:
+    """n << d: eigenvectors of the n x n Gram matrix, carried over to the columns."""
+    X, _ = gather(look.source)
+    w = look.source.weight
+    n = look.source.total
+    X -= look.columns.mean
+    extra = (X if w is None else w[:, None] * X).sum(axis=0) / n  # centre twice: the first mean was rounded
+    X -= extra
+    if w is not None:
+        X *= np.sqrt(w)[:, None]
+    mean = look.columns.mean + extra
+    G = X @ X.T / n
+    values, U = largest(G, min(k, len(G)))
+    total = float(np.trace(G))
+    left = max(total - float(values.sum()), 0.0)
+    if k > len(G) or (k and (values[-1] <= SQUARED * values[0] or left <= SQUARED * total)):
+        return _from_factor(X, mean, n, k, "svd", 1)
+    V, R = np.linalg.qr(X.T @ U)
+    turn, sizes, _ = svd(R)  # almost diagonal; equal values may have come in any order
+    V = V @ turn
+    V = V * sign_rule(V)
+    tail = left
+    if k < len(G) and tail < 1e-6 * total:
+        tail = float(np.maximum(np.linalg.eigvalsh(G)[: len(G) - k], 0.0).sum())
+    values = sizes**2 / n
+    return settled(Spectrum(values, V, mean, total, tail, n, 0, "dual", 1, residual(G, values, U), True))
+
+
+def _krylov(look: Look, k: int, run: Run, seed: int) -> Spectrum:
+    """Each product with the covariance is one pass; nothing of order d^2 or n^2 is ever held."""
+    mean, n = look.columns.mean, look.source.total
+    stored = look.stored
+    source = look.source if stored is None else stored
+    if stored is not None and run.engine == "threads":
+        run = run._replace(engine="serial")  # SciPy's sparse products hold Python's lock: threads would only wait
+
+    def operate(Q: Array) -> Array:
+        return fold(partial(covariance_times, mean, Q), source, run).value / n
+
+    solve = block_krylov if stored is None else lanczos  # stored cells: products are cheap, wide bases are not
+    with one_blas_thread():  # once, not for every product
+        values, V, off, passes = solve(operate, source.d, k, np.random.default_rng(seed), tol=RESIDUAL)
+    if off > RESIDUAL:
+        warn("LD209", solver="Krylov", residual=off, tol=RESIDUAL)
+    total = float(look.columns.variance.sum())
+    tail = max(total - float(values.sum()), 0.0)
+    return settled(Spectrum(values, V, mean, total, tail, n, 0, "krylov", passes, off, True))
+
+
+def covariance_times(mean: Array, Q: Array, block: Block) -> Sum:
+    """A block's share of n C Q, centred as it goes; Q may be one vector, the block one of stored cells."""
+    y = block.x @ Q - mean @ Q
+    y = y if block.weight is None else (y.T * block.weight).T
+    return Sum(block.x.T @ y - np.multiply.outer(mean, y.sum(axis=0)))
+
+
+def _no_axes(look: Look) -> Spectrum:
+    """The mean and the total variance, where no axis is asked for."""
+    mean, total = look.columns.mean, float(look.columns.variance.sum())
+    none = np.zeros((len(mean), 0))
+    return settled(Spectrum(np.zeros(0), none, mean, total, total, look.source.total, 0, "krylov", 0, 0.0, True))
+
+
+def settled(found: Spectrum) -> Spectrum:
+    """No variance below zero, nothing left over where every axis is kept, and the rank beyond rounding."""
+    values = np.maximum(found.values, 0.0)
+    rounding = EPS * max(found.n, len(found.mean))
+    least = rounding if found.squared else rounding**2
+    rank = int((values > least * values[0]).sum()) if len(values) else 0
+    tail = 0.0 if len(values) == len(found.mean) else found.tail
+    return found._replace(values=values, tail=tail, rank=rank)

@@ -1,0 +1,368 @@
+"""K-means: hard clusters, gaps welcome, any number of starts in one read."""
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from lowdim.engine.em import online
+from lowdim.engine.fold import Run, fold, one_blas_thread, walk
+from lowdim.engine.monitor import Fit, Monitor
+from lowdim.engine.plan import Cost, walking
+from lowdim.math.clusters import EPS, MILD, ClusterSums, Labels, cluster_sums, distances, labels_of, moved, plus_plus
+from lowdim.models.base.certificate import Certificate
+from lowdim.models.base.estimator import COUNT, SEED_WORDS, Absent, Out, Rule, is_fitted, is_seed, seed_of
+from lowdim.models.base.latent import LatentModel
+from lowdim.models.base.overflow import LARGEST, squared
+from lowdim.models.base.posterior import Cells, Posterior
+from lowdim.models.base.survey import MODERATE, SAMPLE, Look, frame_of, look
+from lowdim.models.mixtures.responsibilities import picked
+from lowdim.sources.arrays import as_source
+from lowdim.sources.source import Array, Block, Header, Source, tile_rows
+from lowdim.sources.views import Frame, Framed
+from lowdim.text.messages import error, warn
+
+WIDE = 256  # columns up to which products of all of them are the quickest way to their variances
+START = 2**14  # rows that k-means++ draws its centres from
+START_CELLS = 2**22  # and the most cells of them
+KEPT = 2**22  # labels are kept of tables of up to so many rows
+USUAL = 20  # passes that Lloyd's iteration usually takes
+NOT_NEGATIVE = Rule(lambda v: isinstance(v, int | float | np.number) and bool(v >= 0), "a number >= 0")
+STARTS = Rule(lambda v: (isinstance(v, str) and v == "auto") or COUNT.holds(v), "'auto' or a whole number >= 1")
+INIT = Rule(lambda v: v == "k-means++" if isinstance(v, str) else np.ndim(v) == 2,
+            "'k-means++' or an array of n_clusters rows")
+SEED = Rule(is_seed, SEED_WORDS)
+
+
+class Centres(NamedTuple):
+    """Parameters, in the frame's units."""
+
+    mu: Array  # K x d
+    rows: Array  # K, rows by weight
+    seen: Array  # K x d, the cells each centre is the mean of
+    left: Array  # d, squared distances from the centres, column by column
+
+    @property
+    def psi(self) -> Array:
+        """Mean square of each column about the centres; K numbers a column were fitted."""
+        n = self.seen.sum(axis=0)
+        return self.left / np.maximum(np.maximum(n - len(self.mu), n / 4.0), np.finfo(float).tiny)
+
+    @property
+    def shares(self) -> Array:
+        """Each cluster's share of the rows."""
+        return self.rows / max(float(self.rows.sum()), np.finfo(float).tiny)
+
+    def rounding(self, inertia: float) -> float:
+        """What rounding of sums and centres may add to the squares: centres have lost at most three digits."""
+        return 8 * MILD * EPS * inertia + 1e6 * EPS**2 * float((self.seen * self.mu**2).sum())
+
+
+class Found(NamedTuple):
+    """What a fit leaves beside its parameters."""
+
+    labels: Labels | None
+    steps: int
+
+
+class KMeans(ClusterMixin, LatentModel):
+    """K-means: centres m_k and hard labels c_i that make sum_i |x_i - m_(c_i)|^2 small, by Lloyd's iteration.
+
+    It is the limit s -> 0 of a mixture of K spherical Gaussians N(m_k, s^2 I): responsibilities become 0 or 1 and
+    EM becomes "nearest centre, then mean". Gaps: distances are over a row's seen cells and a centre is the mean
+    of what its rows show, which is the same limit. A row without any cell belongs to every cluster by its share:
+    `predict` names the largest, `reconstruct` gives the mean. A cluster that loses all its rows is put on the
+    row farthest from its centre. `n_init` starts are carried through the same passes, and the best is kept.
+
+    Reference: Lloyd (1982); Arthur and Vassilvitskii (2007); Kipf seed on K-means; Bishop (2006) sec. 9.1, 9.3.2.
+
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 0.1], [0.2, 0.0], [9.0, 9.1], [9.2, np.nan]])
+    >>> model = KMeans(2).fit(X)
+    >>> model.predict(X).tolist() in ([0, 0, 1, 1], [1, 1, 0, 0]), float(model.impute(X)[3, 1])
+    (True, 9.1)
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {"n_clusters": COUNT, "init": INIT, "n_init": STARTS, "max_iter": COUNT,
+                                         "tol": NOT_NEGATIVE, "random_state": SEED}
+    _objective_name = "minus the inertia"
+    _why = "in the limit of K-means the clusters have no width, so rows have no density"
+    score_samples = Absent(_why, "transform gives each row's distances, score minus the sum of squares; "
+                                 "GaussianMixture(covariance_type='spherical') has densities")
+    sample = Absent(_why, "GaussianMixture(covariance_type='spherical').fit(X).sample(n)")
+    inverse_transform = Absent("distances from the centres do not tell where a row is",
+                               "reconstruct(X), or cluster_centers_[predict(X)]")
+    _laws_broken: ClassVar[dict[str, str]] = {"score_is_objective": _why, "sample_then_fit": "it cannot sample rows"}
+
+    def __init__(self, n_clusters: int = 8, *, init: Any = "k-means++", n_init: Any = "auto", max_iter: int = 300,
+                 tol: float = 1e-4, random_state: Any = 0) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    # fitting -------------------------------------------------------------------------------------
+    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
+        self._check_rows(source)
+        seen = _plain(look(source, run, standardize=False, wide=source.d > WIDE), source)
+        mu = self._starts(seen.source, seen.frame, seen.columns.mean)
+        small = self.tol * float(seen.columns.variance.mean())
+        fit, steps, reseeded = self._lloyd(mu, small, seen, run)
+        if reseeded:
+            warn("LD262", count=reseeded)
+        params = fit.params
+        bare = int((params.rows == 0).sum())
+        if bare:
+            warn("LD261", found=self.n_clusters - bare, asked=self.n_clusters)
+        kept: list[Labels] = []
+        left = np.zeros(source.d)
+        for _, (labels, squares) in walk(partial(_ending, params), seen.source, run):
+            left += squares
+            kept += [labels] if source.n <= KEPT else []
+        unit = float(seen.frame.report[0])
+        values = -squared(-np.array([fit.objective, *fit.history]), unit)
+        found = Found(np.concatenate(kept) if kept else None, steps)
+        return Fit(params._replace(left=left), found, float(values[0]), tuple(values[1:]), fit.passes + seen.passes + 1,
+                   fit.converged, fit.reason, fit.solver), seen.frame
+
+    def _check_rows(self, source: Source) -> None:
+        n = source.n if source.weight is None else int((source.weight > 0).sum())
+        if n < self.n_clusters:
+            raise error("LD260", n=n, asked=self.n_clusters)
+
+    def _starts(self, framed: Source, frame: Frame, fill: Array) -> Array:
+        """R x K x d centres to start from, in the frame."""
+        K, d = self.n_clusters, framed.d
+        if not isinstance(self.init, str):
+            given = np.array(self.init, dtype=np.float64)
+            with np.errstate(over="ignore", invalid="ignore"):
+                near = given.shape == (K, d) and np.abs((given - frame.shift) * frame.scale).max() < MODERATE
+            if not near:  # NaN too
+                raise error("LD210", option="init", value=f"an array of shape {given.shape}",
+                            allowed=f"'k-means++' or {K} x {d} finite numbers of the table's order of size")
+            return frame.inward(Block(given)).x[None]
+        seed, starts = seed_of(self.random_state), 1 if self.n_init == "auto" else self.n_init
+        rows = min(START, max(START_CELLS // max(d, 1), 4 * K))
+        block = framed.sample(rows, None if rows >= framed.n else np.random.default_rng([seed, 0]))
+        with one_blas_thread():
+            return np.stack([plus_plus(block.x, block.mask, block.weight, K, fill, np.random.default_rng([seed, r]))
+                             for r in range(1, starts + 1)])
+
+    def _lloyd(self, mu: Array, small: float, seen: Look, run: Run) -> tuple[Fit, int, int]:
+        """Every start moves until none of its centres does; a pass carries all that still move."""
+        live = [_Start(centres) for centres in mu]
+        over: list[_Start] = []
+        with one_blas_thread(), Monitor(run, type(self).__name__, -1.0, self.max_iter + 1) as watch:
+            while True:
+                sums = fold(partial(_sums, np.stack([one.mu for one in live])), seen.source, run)
+                for r, one in enumerate(live):
+                    one.see(sums.of(r), small)
+                over += [one for one in live if one.over]
+                best = max(over + live, key=lambda one: one.value)
+                live = [one for one in live if not one.over]
+                watch.see(best.params, None, best.value, False)
+                if not live:
+                    watch.reason = "converged"
+                if watch.reason:
+                    steps, reseeded = min(best.steps, self.max_iter), best.reseeded
+                    return watch.fit("Lloyd's iteration"), steps, reseeded
+                for one in live:
+                    one.step()
+
+    # rows that come a few at a time ------------------------------------------------------------------
+    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
+        """Add rows: each goes to its nearest centre, which becomes the mean of all the rows it ever took.
+
+        The first call needs at least n_clusters rows to start from; a model that was fitted goes on from there.
+        Earlier rows are not looked at again, so `inertia_` is what each row found when it came, and the centres
+        depend on the order of rows, as in Bishop (2006) eq. 9.5.
+        """
+        self._check_options()
+        source = self._arranged(as_source(X, weight=sample_weight))
+        if source.n == 0:
+            return self
+        params = self.params_ if is_fitted(self) else None
+        if params is None:
+            self._check_rows(source)
+            frame = frame_of(source.sample(SAMPLE), origin=not source.light)
+            framed = Framed(source, frame)
+            mu = self._starts(framed, frame, np.zeros(source.d))[0]
+            params = Centres(mu, np.zeros(len(mu)), np.zeros_like(mu), np.zeros(source.d))
+        else:
+            frame, framed = self.frame_, Framed(source, self.frame_)
+        before = 0 if not is_fitted(self) else self.n_iter_
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+            params = online(params, map(framed.block, range(framed.n_blocks)), _taken_in)
+        if not np.isfinite(params.left).all():
+            raise error("LD156")
+        value = -float(squared(params.left.sum(), float(frame.report[0])))
+        fit = Fit(params, Found(None, before + 1), value, (value,), before + 1, True, "online", "online")
+        return self._keep(fit, frame, source.header)
+
+    # rows ------------------------------------------------------------------------------------------
+    def predict(self, X: Any, *, run: Run | None = None) -> Labels:
+        """The nearest centre of each row, by its seen cells."""
+        check_is_fitted(self)
+        found = self._each(lambda b: _labels(self.params_, self.frame_.inward(b)).astype(np.float64), X, run=run)
+        return np.asarray(found, dtype=np.int64)
+
+    def fit_predict(self, X: Any, y: Any = None, **how: Any) -> Labels:
+        """`fit`, and the label of each row."""
+        self.fit(X, y, **how)
+        return self.labels_.copy() if "labels_" in vars(self) else self.predict(X)
+
+    def transform(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
+        """Distance of each row from each centre over the row's seen cells, n x n_clusters."""
+        check_is_fitted(self)
+        return self._each(self._distances, X, out, run, self._axis_names)
+
+    def _distances(self, b: Block) -> Array:
+        z = self.frame_.inward(b)
+        with np.errstate(over="ignore"):
+            return np.minimum(distances(z.x, z.mask, self.params_.mu) * self.frame_.report[0], LARGEST)
+
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
+        """Minus the inertia: the negative sum of squared distances from the nearest centres."""
+        check_is_fitted(self)
+        source = Framed(self._arranged(as_source(X, weight=sample_weight)), self.frame_)
+        if source.n == 0:
+            raise error("LD160", n=0, least=1)
+        sums = fold(partial(_sums, self.params_.mu[None]), source, run or Run())
+        return -float(squared(sums.left.sum(), float(self.frame_.report[0])))
+
+    def _posterior(self, params: Centres, block: Block) -> Posterior:
+        """Which cluster: 0 or 1, or the clusters' shares for a row without any cell; nothing is in doubt."""
+        K = len(params.mu)
+        mean = np.zeros((block.rows, K))
+        mean[np.arange(block.rows), _labels(params, block)] = 1.0
+        if block.mask is not None:
+            mean[~block.mask.any(axis=1)] = params.shares
+        return Posterior(mean, np.broadcast_to(0.0, (block.rows, K * (K + 1) // 2)), np.zeros(block.rows))
+
+    def _latent(self, block: Block) -> Posterior:
+        return self._posterior(self.params_, self.frame_.inward(block))
+
+    def _prior(self, params: Centres, n: int) -> Posterior:
+        K = len(params.mu)
+        return Posterior(np.tile(params.shares, (n, 1)), np.zeros((n, K * (K + 1) // 2)), np.zeros(n))
+
+    def _axes(self, params: Centres) -> Array:
+        return np.eye(len(params.mu))
+
+    def _decode(self, params: Centres, found: Posterior) -> Cells:
+        """The centre, and how far a new cell may lie from it: the spread of the rows about their centres."""
+        mean = found.mean @ params.mu
+        between = found.mean @ params.mu**2 - mean**2
+        doubt = found.mean**2 @ (params.psi / np.maximum(params.seen, 1.0))
+        sure = found.mean.max(axis=1, keepdims=True, initial=0.0) == 1.0
+        var = np.where(sure, 0.0, np.maximum(between, 0.0)) + doubt
+        return Cells(mean, var, np.broadcast_to(params.psi, mean.shape))
+
+    def _draw(self, params: Centres, found: Posterior, rng: list[np.random.Generator]) -> Array:
+        """Around the centre with the spread of the rows: the mixture with a width, for fills only."""
+        d = params.mu.shape[1]
+        own = picked(found.mean, rng)
+        normal = np.array([r.standard_normal(d) for r in rng]).reshape(len(rng), d)
+        return params.mu[own] + normal * np.sqrt(params.psi)
+
+    def _redraw(self, params: Centres, rng: np.random.Generator) -> Centres:
+        normal = rng.standard_normal(params.mu.shape)
+        return params._replace(mu=params.mu + normal * np.sqrt(params.psi / np.maximum(params.seen, 1.0)))
+
+    # what it says ----------------------------------------------------------------------------------
+    def _attributes(self, params: Centres, frame: Frame, fit: Fit) -> dict[str, Any]:
+        kept = {} if fit.stats.labels is None else {"labels_": fit.stats.labels}
+        return {"cluster_centers_": frame.outward(params.mu), "counts_": params.rows.copy(), **kept,
+                "inertia_": -fit.objective, "n_iter_": fit.stats.steps}
+
+    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
+        params = fit.params
+        size = float(np.abs(params.mu).max(initial=0.0))
+        width = float(np.sqrt(params.psi.mean()))
+        condition = float(np.clip(size / width, 1.0, 1e15)) if width > 0 else 1.0
+        notes = () if fit.solver == "online" else ("a local optimum: more starts (n_init) may find a better one",)
+        bare = ("empty clusters",) if (params.rows == 0).any() else ()
+        return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
+                           fit.left, 0.0, condition, float(np.clip(15.0 - np.log10(condition), 0.0, 15.0)), bare, notes)
+
+    def _cost(self, n: int, d: int) -> Cost:
+        R, K = 1 if self.n_init == "auto" or not isinstance(self.init, str) else self.n_init, self.n_clusters
+        tile, passes = min(tile_rows(d), n), self.max_iter + 5  # the look (three at worst), the labels, one to judge
+        peak = walking(n, d, (4 * d + 2 * R * K) * tile, R * K * (2 * d + 2)) + 8 * min(n, KEPT)
+        peak += 8 * 4 * min(n * d, max(START_CELLS, 4 * K * d))
+        words = "fewer columns, fewer clusters, or partial_fit"
+        return Cost(passes, 8 * n * d * passes, peak, words, min(USUAL, self.max_iter) + 2)
+
+
+class _Start:
+    """One start on its way: its centres, what the last pass said of them, and whether it has arrived."""
+
+    def __init__(self, mu: Array) -> None:
+        self.mu, self.next, self.value, self.over, self.last = mu, mu, -np.inf, False, False
+        self.steps, self.reseeded, self.empty = 0, 0, 0
+
+    def see(self, sums: ClusterSums, small: float) -> None:
+        """Note the sums at the present centres, and where they lead."""
+        before, self.value, self.steps = self.value, -float(sums.left.sum()), self.steps + 1
+        seen = np.broadcast_to(sums.seen[0], self.mu.shape).copy()
+        found = Centres(self.mu, sums.rows[0], seen, np.zeros(self.mu.shape[1]))
+        if 0.0 < before - self.value <= found.rounding(-self.value):  # a mean of copies may miss them by a digit
+            self.value, self.over = before, True
+            return
+        self.params = found
+        self.next, self.empty = moved(self.mu, sums)
+        step = float(((self.next - self.mu) ** 2).sum())
+        self.over = self.last or step == 0.0
+        self.last = step <= small and not self.empty
+
+    def step(self) -> None:
+        self.mu, self.reseeded = self.next, self.reseeded + self.empty
+
+
+def _plain(seen: Look, source: Source) -> Look:
+    """The look without its frame where the origin lies among the rows anyway: every pass saves a copy."""
+    frame, variance = seen.frame, seen.columns.variance
+    if (frame.scale != 1.0).any() or float((frame.shift**2).sum()) > float(variance.sum()):
+        return seen
+    bare = Frame(np.zeros_like(frame.shift), frame.scale, frame.unit)
+    return seen._replace(frame=bare, source=source, columns=seen.columns._replace(mean=seen.columns.mean + frame.shift))
+
+
+# what walks the table: functions of arrays, so that any engine can send them elsewhere
+def _sums(mu: Array, block: Block) -> ClusterSums:
+    return cluster_sums(block.x, block.mask, block.weight, block.start, mu)
+
+
+def _labels(params: Centres, block: Block) -> Labels:
+    """The nearest centre of each row; the largest cluster for a row without any cell."""
+    return _placed(params, block)[0]
+
+
+def _placed(params: Centres, block: Block) -> tuple[Labels, Array]:
+    label, rest = labels_of(block.x, block.mask, params.mu)
+    if block.mask is not None:
+        label[~block.mask.any(axis=1)] = int(params.rows.argmax())
+    return label, rest
+
+
+def _ending(params: Centres, block: Block) -> tuple[Labels, Array]:
+    """Each row's label, and the squares left over in each column."""
+    label, rest = _placed(params, block)
+    rest *= rest
+    return label, rest.sum(axis=0) if block.weight is None else block.weight @ rest
+
+
+def _taken_in(params: Centres, tile: Block) -> Centres:
+    """The centres after these rows: each still the mean of all the cells it ever took."""
+    sums = cluster_sums(tile.x, tile.mask, tile.weight, tile.start, params.mu[None])
+    seen = params.seen + sums.seen[0]
+    step = sums.total[0] - (seen - params.seen) * params.mu
+    mu = params.mu + step / np.where(seen > 0, seen, 1.0)
+    return Centres(mu, params.rows + sums.rows[0], seen, params.left + _ending(params, tile)[1])
+
+

@@ -1,0 +1,200 @@
+"""K-medoids: clusters around rows of the table, for any dissimilarity."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from sklearn.base import ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from lowdim.engine.fold import Run
+from lowdim.engine.plan import Cost, plan
+from lowdim.models.base.certificate import Certificate
+from lowdim.models.base.estimator import COUNT, Absent, Estimator, Rule
+from lowdim.sources.arrays import as_source
+from lowdim.sources.source import Array, Header, Source
+from lowdim.sources.views import Frame, gather
+from lowdim.text.messages import error, warn
+
+ROUNDING = 1e-12  # a swap must gain more than this share of the cost, or rounding could swap for ever
+NO_DENSITY, NO_MEAN = "clusters around rows have no density", "a medoid is a row, not a mean"
+METRIC = Rule(lambda v: isinstance(v, str) or callable(v),
+              "'precomputed', the name of a scipy.spatial.distance metric, or a function of two rows")
+
+
+class Medoids(NamedTuple):
+    """The rows that are medoids: where they were, and what was in them."""
+
+    row: NDArray[np.int64]
+    cells: Array
+
+
+class KMedoids(ClusterMixin, Estimator):
+    """K-medoids: K rows m_k that make sum_i min_k V(x_i, m_k) small, for any dissimilarity V.
+
+    Partitioning around medoids: greedy build, then swaps of a medoid with any other row while one lowers the
+    sum; the end is a local optimum under all K (n - K) swaps. All swaps of a row are weighed at once from each
+    row's nearest and second nearest medoid. The table of n x n dissimilarities is held in memory.
+
+    Reference: Kipf seed on K-means ("generalization"); Kaufman and Rousseeuw (1990); Schubert and Rousseeuw (2021).
+
+    >>> model = KMedoids(2, metric="cityblock").fit([[0.0], [1.0], [2.0], [10.0], [12.0], [13.0]])
+    >>> sorted(model.medoid_indices_.tolist()), model.inertia_
+    ([1, 4], 5.0)
+    """
+
+    posterior = Absent(NO_DENSITY, "GaussianMixture")
+    score_samples = Absent(NO_DENSITY, "GaussianMixture")
+    sample = Absent(NO_DENSITY, "GaussianMixture")
+    impute = Absent("a dissimilarity of one's choice needs every cell", "KMeans, which takes gaps")
+    reconstruct = Absent(NO_MEAN, "cluster_centers_, or KMeans")
+    inverse_transform = Absent(NO_MEAN, "cluster_centers_, or KMeans")
+    _rules: ClassVar[dict[str, Rule]] = {"n_clusters": COUNT, "metric": METRIC, "max_iter": COUNT}
+
+    def __init__(self, n_clusters: int = 8, *, metric: str | Callable[..., float] = "euclidean",
+                 max_iter: int = 300) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.max_iter = max_iter
+
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
+        """Find the medoids; a weight of 2 counts a row twice."""
+        self._check_options()
+        source = as_source(X, weight=sample_weight)
+        n, w = source.n, source.weight
+        live = n if w is None else int((w > 0).sum())
+        if live < self.n_clusters:
+            raise error("LD260", n=live, asked=self.n_clusters)
+        need = Cost(1, 8 * n * source.d, 8 * (3 * n * n + n * source.d), "a sample of rows, or KMeans, which streams")
+        plan(type(self).__name__, need, run or Run(), source.leaf)
+        rows = _complete(source)
+        D = self._dissimilarity(rows, rows)
+        if D.shape[0] != D.shape[1]:
+            raise error("LD263", problem=f"it is {D.shape[0]} x {D.shape[1]}, not square")
+        w = np.ones(n) if w is None else w
+        medoids = build(D, w, self.n_clusters)
+        medoids, swaps, settled = swap(D, w, medoids, self.max_iter)
+        if not settled:
+            warn("LD201", model=type(self).__name__, passes=self.max_iter, reason="the limit of swaps was reached")
+        return self._keep(medoids, swaps, settled, D, w, rows, source.header)
+
+    def _keep(self, medoids: NDArray[np.intp], swaps: int, settled: bool, D: Array, w: Array, rows: Array,
+              header: Header) -> Self:
+        near = D[:, medoids]
+        cost, d = float(w @ near.min(axis=1)), header.d
+        told = Certificate(f"partitioning around medoids, {swaps} swaps", 1, cost, "inertia", settled,
+                           "no swap is left that gains" if settled else "the limit of swaps was reached", 0.0, 0.0, 1.0,
+                           15.0)
+        found: dict[str, Any] = {
+            "params_": Medoids(medoids.astype(np.int64), rows[medoids]), "certificate_": told,
+            "frame_": Frame(np.zeros(d), np.ones(d), np.ones(d)),
+            "medoid_indices_": medoids.astype(np.int64), "labels_": near.argmin(axis=1),
+            "inertia_": cost, "n_iter_": swaps, "converged_": settled}
+        if not self._of_pairs():
+            found["cluster_centers_"] = rows[medoids]
+        self._assign(found, header)
+        return self
+
+    def _of_pairs(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def _dissimilarity(self, rows: Array, others: Array) -> Array:
+        if self._of_pairs():
+            D = rows
+        else:
+            try:
+                D = np.asarray(cdist(rows, others, self.metric), dtype=np.float64)
+            except ValueError as problem:
+                raise error("LD210", option="metric", value=self.metric, allowed=METRIC.words) from problem
+        if not np.isfinite(D).all() or (D < 0).any():
+            raise error("LD263", problem="it holds numbers that are negative or not finite")
+        return D
+
+    def transform(self, X: Any) -> Array:
+        """Dissimilarity of each row from each medoid; with "precomputed", rows hold those from all fitted rows."""
+        check_is_fitted(self)
+        source = self._arranged(as_source(X))
+        if source.n == 0:
+            raise error("LD160", n=0, least=1)
+        rows = _complete(source)
+        if self._of_pairs():
+            return self._dissimilarity(rows, rows)[:, self.medoid_indices_]
+        return self._dissimilarity(rows, self.cluster_centers_)
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """The nearest medoid of each row."""
+        return np.asarray(self.transform(X).argmin(axis=1), dtype=np.int64)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus the sum of dissimilarities from the nearest medoids."""
+        return -float(self.transform(X).min(axis=1).sum())
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.medoid_indices_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        tags.input_tags.pairwise = self._of_pairs()
+        return tags
+
+
+def _complete(source: Source) -> Array:
+    rows, mask = gather(source)
+    if mask is not None:
+        row, column = np.argwhere(~mask)[0]
+        raise error("LD163", f"row {row + 1}, column {column + 1} (NaN)", job="KMedoids",
+                    why="a dissimilarity of one's choice needs every cell",
+                    fix="KMeans, which takes gaps, or metric='precomputed' with dissimilarities over seen cells")
+    return rows
+
+
+def build(D: Array, w: Array, K: int) -> NDArray[np.intp]:
+    """K medoids one after the other, each the row that lowers the sum most; rows that count for nothing are none."""
+    near = np.full(len(D), np.inf)
+    chosen: list[int] = []
+    for _ in range(K):
+        cost = w @ np.minimum(near[:, None], D) if chosen else w @ D
+        cost[(w == 0) | np.isin(np.arange(len(D)), chosen)] = np.inf
+        chosen.append(int(cost.argmin()))
+        near = np.minimum(near, D[:, chosen[-1]])
+    return np.array(chosen, dtype=np.intp)
+
+
+def swap(D: Array, w: Array, medoids: NDArray[np.intp], most: int) -> tuple[NDArray[np.intp], int, bool]:
+    """Swaps while one lowers the sum; the medoids, how many there were, and whether none is left."""
+    medoids = medoids.copy()
+    for swaps in range(most):
+        near = D[:, medoids]
+        gain = _gains(D, w, near)
+        gain[:, medoids] = -np.inf
+        gain[:, w == 0] = -np.inf
+        k, row = np.unravel_index(int(gain.argmax()), gain.shape)
+        if gain[k, row] <= ROUNDING * float(w @ near.min(axis=1)):
+            return medoids, swaps, True
+        medoids[k] = row
+    return medoids, most, False
+
+
+def _gains(D: Array, w: Array, near: Array) -> Array:
+    """K x n: by how much the sum falls if medoid k makes room for row j.
+
+    A row i with nearest n_i and second nearest s_i gains max(n_i - D_ij, 0) from j whatever goes; where its own
+    medoid goes, it pays min(D_ij, s_i) - n_i instead.
+    """
+    K = near.shape[1]
+    own = near.argmin(axis=1)
+    order = np.partition(near, 1, axis=1)[:, :2] if K > 1 else np.column_stack([near, np.full(len(near), np.inf)])
+    first, second = order[:, 0], order[:, 1]
+    gain = np.maximum(first[:, None] - D, 0.0)
+    lost = (first[:, None] - np.minimum(D, second[:, None])) - gain  # what its own medoid's going changes
+    gain *= w[:, None]
+    lost *= w[:, None]
+    out = np.broadcast_to(gain.sum(axis=0), (K, len(D))).copy()
+    for k in range(K):
+        out[k] += lost[own == k].sum(axis=0)
+    return out

@@ -1,0 +1,46 @@
+"""Responsibilities: whose row is it, and what one-of-K leaves open."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.math.linalg import lower
+from lowdim.sources.source import Array, Mask
+
+
+def responsibilities(logs: Array, found: Sequence[Array], mask: Mask | None) -> tuple[Array, Array]:
+    """Each component's share of each row, K x n, and the rows' log densities."""
+    joint = np.array(found)
+    joint += logs[:, None]
+    top = joint.max(axis=0)
+    joint -= top
+    np.exp(joint, out=joint)
+    total = joint.sum(axis=0)
+    joint /= total
+    log_density = top + np.log(total)
+    if mask is not None:
+        empty = ~mask.any(axis=1)
+        log_density[empty] = 0.0  # nothing seen, nothing said
+        joint[:, empty] = np.exp(logs)[:, None]
+    return joint, log_density
+
+
+def one_of(share: Array) -> Array:
+    """The packed covariances diag(r) - r r' of one-of-K."""
+    i, j = lower(share.shape[1])
+    return np.where(i == j, share[:, i], 0.0) - share[:, i] * share[:, j]
+
+
+def picked(share: Array, rng: Sequence[np.random.Generator]) -> NDArray[np.intp]:
+    """One of K for each row, drawn by its shares with the row's own generator."""
+    edges = np.cumsum(share, axis=1)
+    at = np.array([r.random() for r in rng])[:, None] * edges[:, -1:]
+    return np.asarray((at >= edges[:, :-1]).sum(axis=1), dtype=np.intp)
+
+
+def named(which: list[int]) -> str:
+    """Some components in words."""
+    more = f" and {len(which) - 5} more" if len(which) > 5 else ""
+    return ", ".join(map(str, which[:5])) + more

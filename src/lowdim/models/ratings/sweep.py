@@ -1,0 +1,279 @@
+"""One sweep of a factorisation: users from items, all that is shared from users; and the coordinates of the answer."""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from lowdim.math.gaussian import LOG_TWO_PI
+from lowdim.math.linalg import lower, unpack
+from lowdim.models.ratings.beliefs import (
+    Array,
+    Beliefs,
+    Gamma,
+    Prior,
+    RowSums,
+    Sweep,
+    believe,
+    column_sums,
+    errors,
+    extended,
+    log_gamma_prior,
+    log_hyper,
+    log_prior,
+    pointed,
+    precision,
+    refit_gamma,
+    refit_prior,
+    row_sums,
+    second,
+    squares,
+)
+
+WEIGHT = 1.0  # imagined users and items that keep a prior's covariance regular; one vanishes among hundreds
+SPREAD = 0.05  # variance of items' factors to start from: about what movielens_small ends with (0.07)
+LEAST = 1e-4  # and what those imagined items have, so that a dimension nobody needs can vanish
+BIAS = 0.2  # variance of biases to start from, as a share of the ratings' variance
+NOISE = Gamma(3.0, 2.0)  # to start from: movielens_small ends with shape 3.3 and mean noise 0.65 of the variance
+GAIN = 1.2  # precision times spread of the noise, in units of the ratings, as NOISE has it
+ROUNDS = 200  # of settling; each shrinks the difference at least by half on movielens_small
+AGREE = 1e-13  # relative
+FADING = 0.01  # share of items that a dimension must be able to tell from the prior, or it is tried without
+
+
+class How(NamedTuple):
+    """What kind of fit: points (with shared noise), one noise precision for all users; sums in which precision."""
+
+    point: bool
+    shared: bool
+    dtype: str
+
+
+class State(NamedTuple):
+    """Where a fit stands: beliefs about items, priors, and each user's noise precision."""
+
+    items: Beliefs
+    user_prior: Prior
+    item_prior: Prior
+    noise: Gamma
+    tau: Array
+
+
+class Users(NamedTuple):
+    """Beliefs about some users, their noise precisions, and what they add to the objective."""
+
+    found: Beliefs
+    tau: Array
+    log_tau: Array
+    error: Array
+    bound: Array
+
+
+def imagined(k: int) -> tuple[Prior, Prior]:
+    """What the imagined users and items are like."""
+    zero = np.zeros(k + 1)
+    return (Prior(zero, np.diag(np.append(np.ones(k), BIAS))), Prior(zero, np.diag(np.append(np.full(k, LEAST), BIAS))))
+
+
+def map_spread(rows: Array, columns: Array) -> float:
+    """The variance of items' factors at which points do not follow noise.
+
+    Points with these priors are a fit with a penalty on the nuclear norm, 1 / sqrt(variance); noise alone has a
+    spectral norm near sqrt(a) + sqrt(b) with a, b the ratings in the rows and columns of a usual rating.
+    """
+    a, b = (float((n**2).sum() / n.sum()) for n in (rows, columns))
+    return float((GAIN * (np.sqrt(a) + np.sqrt(b))) ** -2)
+
+
+def start(n: int, m: int, k: int, how: How, spread: float = SPREAD, noise: Gamma = NOISE) -> State:
+    """Small random items; the same for the same number of items."""
+    rng = np.random.default_rng([0, m, k])
+    small = np.sqrt(0.2 * (SPREAD if how.point else spread))
+    mean = np.concatenate([rng.standard_normal((m, k)) * small, np.zeros((m, 1))], axis=1)
+    i, j = lower(k + 1)
+    doubt = 0.0 if how.point else 0.2 * spread
+    cov = np.tile(np.where(i == j, doubt, 0.0), (m, 1))
+    users = Prior(np.zeros(k + 1), np.diag(np.append(np.ones(k), BIAS)))
+    items = Prior(np.zeros(k + 1), np.diag(np.append(np.full(k, spread), BIAS)))
+    logdet = np.full(m, 0.0 if how.point else (k + 1) * np.log(doubt))
+    return State(Beliefs(mean, cov, logdet), users, items, noise, np.full(n, noise.mean))
+
+
+def user_half(sums: RowSums, state: State, tau: Array, how: How) -> Users:
+    """Beliefs about users given items, then about their precisions."""
+    found = believe(sums.A * tau[:, None], sums.r * tau[:, None], state.user_prior)
+    found = pointed(found) if how.point else found
+    error = errors(sums, found)
+    if how.shared:
+        log_tau, own = np.log(tau), np.zeros(len(tau))
+    else:
+        made = precision(sums, error, state.noise)
+        tau, log_tau, own = made.mean, made.mean_log, log_gamma_prior(made, state.noise)
+    own = own + log_prior(found, state.user_prior, how.point)
+    bound = 0.5 * sums.cells * (log_tau - LOG_TWO_PI) - 0.5 * tau * error + own
+    return Users(found, tau, log_tau, error, bound)
+
+
+def sweep(state: State, table: Any, ext: Any, how: How, X: sp.csr_array, tau: Array) -> tuple[Array, Sweep]:
+    """One tile of users: their new precisions, and what the shared update needs of them."""
+    sums = row_sums(X, table, ext)
+    users = user_half(sums, state, tau, how)
+    A, r = column_sums(X, users.found.mean, users.found.cov, users.tau, how.dtype)
+    rated = sums.cells > 0
+    off, cov = users.found.mean[rated] - state.user_prior.mean, users.found.cov[rated]
+    totals = [float(rated.sum()), *(float(part[rated].sum()) for part in
+                                    (users.tau, users.log_tau, users.error, sums.cells, users.bound))]
+    return users.tau, Sweep(A, r, off.sum(axis=0), second(off, cov).sum(axis=0), np.array(totals))
+
+
+def tables(items: Beliefs, how: How) -> tuple[Any, Any]:
+    """The items as the users' sums need them."""
+    return squares(items.mean, items.cov).astype(how.dtype), extended(items.mean).astype(how.dtype)
+
+
+def objective(state: State, stats: Sweep, rated: Any, how: How) -> float:
+    """The bound (or, of points, the log posterior) of exactly this state and the users it led to."""
+    some = Beliefs(*(part[rated] for part in state.items))
+    value = float(stats.totals[5] + log_prior(some, state.item_prior, how.point).sum())
+    if how.point:
+        return value
+    users, items = imagined(len(stats.first) - 1)
+    return value + log_hyper(state.user_prior, users, WEIGHT) + log_hyper(state.item_prior, items, WEIGHT)
+
+
+def update(state: State, stats: Sweep, tau: Array, rated: Any, how: How, floor: float) -> State:
+    """Items given users, then every prior given both; each step can only raise the objective."""
+    n, total, logs, error, count = stats.totals[:5]
+    more = 1.0
+    if how.shared:  # first, as the errors are those of the old items
+        new = count / max(error, floor * count)
+        more, tau = new / tau[0], np.full(len(tau), new)
+    items = believe(stats.A * more, stats.r * more, state.item_prior)
+    items = pointed(items) if how.point else items
+    if how.point:
+        return state._replace(items=items, tau=tau)
+    like_users, like_items = imagined(len(stats.first) - 1)
+    users = refit_prior(n, stats.first, stats.second, state.user_prior, like_users, WEIGHT)
+    off, cov = items.mean[rated] - state.item_prior.mean, items.cov[rated]
+    own = refit_prior(len(off), off.sum(axis=0), second(off, cov).sum(axis=0), state.item_prior, like_items, WEIGHT)
+    noise = state.noise if how.shared else refit_gamma(total / n, logs / n, state.noise.shape, floor)
+    return State(items, users, own, noise, tau)
+
+
+def settle(sums: RowSums, prior: Prior, noise: Gamma) -> Array:
+    """The noise precisions at which users' beliefs and precisions agree.
+
+    In the coordinates in which the prior is white and the row's quadratic form diagonal, each further round costs
+    q numbers a row: what a fit takes many sweeps to come to is found at once, for old users and new.
+    """
+    q = len(prior.mean)
+    L = np.linalg.cholesky(prior.cov)
+    values, Q = np.linalg.eigh(L.T @ unpack(sums.A.T, q) @ L)
+    values = np.maximum(values, 0.0)
+    turn = L @ Q  # g = turn y, y has precision 1 + tau values
+    r = np.einsum("nij,ni->nj", turn, sums.r)
+    first = np.einsum("nij,i->nj", Q, np.linalg.solve(L, prior.mean))
+    tau = np.full(len(values), noise.mean)
+    for _ in range(ROUNDS):
+        spread = 1.0 / (1.0 + tau[:, None] * values)
+        y = (first + tau[:, None] * r) * spread
+        error = np.maximum(sums.c - 2 * (y * r).sum(axis=1) + (values * (y**2 + spread)).sum(axis=1), 0.0)
+        new = (noise.shape + sums.cells / 2) / (noise.rate + error / 2)
+        done = np.abs(new - tau) <= AGREE * tau
+        tau = new
+        if done.all():
+            break
+    return tau
+
+
+class Turn(NamedTuple):
+    """A change of coordinates that leaves every rating as it is: g -> G g + s for users, h -> H h + t for items."""
+
+    G: Array
+    s: Array
+    H: Array
+    t: Array
+    mean: float  # what moved from the biases into the global mean
+
+
+def canonical(users: Prior, items: Prior) -> Turn:
+    """Coordinates in which users' factors are white, items' uncorrelated by falling variance, biases apart from both.
+
+    A bias that goes with the factors, b = b' + c'z, is a shift of the other side's factors by c.
+    """
+    k = len(users.mean) - 1
+    c = np.linalg.solve(users.cov[:k, :k], users.cov[:k, k])
+    e = np.linalg.solve(items.cov[:k, :k], items.cov[:k, k])
+    L = np.linalg.cholesky(users.cov[:k, :k])
+    values, V = np.linalg.eigh(L.T @ items.cov[:k, :k] @ L)
+    V = V[:, np.argsort(-values, kind="stable")]
+    V = V * np.where(((L @ V).T @ (items.mean[:k] + c)) < 0, -1.0, 1.0)  # the usual item has positive loadings
+    G, H = np.eye(k + 1), np.eye(k + 1)
+    G[:k, :k], G[k, :k] = np.linalg.solve(L @ V, np.eye(k)), -c
+    H[:k, :k], H[k, :k] = (L @ V).T, -e
+    # z' (w + c) + (b_u - c'z) + b_i, then (z + e)' v + (b_i - e'v) with v = w + c
+    s = np.append(G[:k, :k] @ e, 0.0)
+    t = np.append(H[:k, :k] @ c, -e @ c)
+    mean_u, mean_i = float(G[k] @ users.mean), float(H[k] @ items.mean + t[k])
+    s[k], t[k] = -mean_u, -mean_i
+    t[k] += -e @ c
+    return Turn(G, s, H, t, mean_u + mean_i)
+
+
+def principal(items: Beliefs) -> Turn:
+    """The rotation to the items' principal axes: all that leaves the priors of points as they are."""
+    k = items.mean.shape[1] - 1
+    W = items.mean[:, :k]
+    values, V = np.linalg.eigh(W.T @ W) if k else (np.empty(0), np.empty((0, 0)))
+    V = V[:, np.argsort(-values, kind="stable")]
+    V = V * np.where((W @ V).sum(axis=0) < 0, -1.0, 1.0)
+    R = np.eye(k + 1)
+    R[:k, :k] = V.T
+    return Turn(R, np.zeros(k + 1), R, np.zeros(k + 1), 0.0)
+
+
+def determined(items: Beliefs, prior: Prior) -> Array:
+    """How many items each dimension tells from the prior: the sum of 1 - posterior / prior variance (MacKay 1992)."""
+    i, j = lower(len(prior.mean))
+    return np.asarray((1.0 - items.cov[:, i == j] / np.diag(prior.cov)).sum(axis=0))
+
+
+def faded(state: State, rated: Any) -> State | None:
+    """The state without the dimensions that tell hardly any item from the prior; None where there are none.
+
+    Left alone they fade like one over the number of sweeps. Whoever asks must see whether the objective rises.
+    """
+    turn = canonical(state.user_prior, state.item_prior)
+    prior = moved(state.item_prior, turn.H, turn.t)
+    items = turned(state.items, turn.H, turn.t)
+    known = determined(Beliefs(*(part[rated] for part in items)), prior)[:-1]
+    variances = np.diag(prior.cov)[:-1]
+    weak = np.flatnonzero((known < FADING * rated.sum()) & (variances > 1.01 * LEAST))
+    if not len(weak):
+        return None
+    i, j = lower(len(prior.mean))
+    mean, cov = items.mean.copy(), items.cov.copy()
+    mean[:, weak] = 0.0
+    cov[:, np.isin(i, weak) | np.isin(j, weak)] = 0.0
+    cov[:, np.isin(i, weak) & (i == j)] = LEAST
+    item_prior = Prior(prior.mean.copy(), prior.cov.copy())
+    item_prior.mean[weak] = 0.0
+    item_prior.cov[weak, weak] = LEAST
+    logdet = np.linalg.slogdet(unpack(cov.T, len(prior.mean)))[1]
+    users = moved(state.user_prior, turn.G, turn.s)
+    users.mean[-1] += turn.mean  # there is no global mean inside a fit
+    return state._replace(items=Beliefs(mean, cov, logdet), user_prior=users, item_prior=item_prior)
+
+
+def moved(prior: Prior, M: Array, shift: Array) -> Prior:
+    """The prior of M g + shift."""
+    return Prior(M @ prior.mean + shift, M @ prior.cov @ M.T)
+
+
+def turned(found: Beliefs, M: Array, shift: Array) -> Beliefs:
+    """Beliefs about M g + shift."""
+    q = len(shift)
+    i, j = lower(q)
+    cov = (M @ unpack(found.cov.T, q) @ M.T)[:, i, j]
+    return Beliefs(found.mean @ M.T + shift, cov, found.logdet + 2 * np.linalg.slogdet(M)[1])

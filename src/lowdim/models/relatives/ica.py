@@ -1,0 +1,187 @@
+"""Independent component analysis: the sources whose mixture a table is."""
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from lowdim.engine.fold import Run, one_blas_thread, walk
+from lowdim.engine.monitor import Fit
+from lowdim.engine.plan import Cost, walking
+from lowdim.math.linalg import orthogonality, sign_rule
+from lowdim.models.base.certificate import Certificate
+from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
+from lowdim.models.base.latent import LatentModel
+from lowdim.models.base.overflow import in_range
+from lowdim.models.base.posterior import Cells, Posterior
+from lowdim.models.base.survey import look
+from lowdim.models.linear.principal_axes import LARGE, is_wide, principal
+from lowdim.sources.arrays import as_source
+from lowdim.sources.source import Array, Block, Header, Source
+from lowdim.sources.views import Frame
+from lowdim.text.messages import error
+
+GAUSSIAN = 0.374567  # E log cosh of a standard normal, by quadrature: what negentropy is measured from
+FEW = 1e-7  # directions with less than this share of the first one's spread are not mixed from sources
+GAPS = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
+
+
+class Mixed(NamedTuple):
+    """Parameters in the frame's units: x = mu + W s + what no source explains, s = U (x - mu)."""
+
+    W: Array  # d x q, mixing
+    mu: Array
+    U: Array  # q x d, unmixing
+
+
+class ICA(LatentModel):
+    """Independent component analysis by FastICA: the table as a mixture of independent, non-Gaussian sources.
+
+    x = mu + W s, the s_i independent with mean 0 and variance 1. The rows are whitened along their q principal
+    axes, and scikit-learn's FastICA turns them until the sources are as far from Gaussian as they can be. Sources
+    come in the order of that distance (negentropy, by log cosh; `negentropy_`) and with the largest entry of their
+    column of `mixing_` positive, so equal tables give equal answers. `components_` (q x d) unmixes,
+    `mixing_` (d x q) mixes, `sources_` are those of the training rows. Complete tables only: what a gap hides changes
+    the shape of every source, which is all that ICA goes by.
+
+    Reference: Hyvarinen and Oja, Neural Networks 13 (2000); Morrison seed on ICA.
+
+    >>> import numpy as np
+    >>> s = np.random.default_rng(0).uniform(-1, 1, (500, 2))
+    >>> found = ICA(2).fit(s @ np.array([[1.0, 0.5], [0.3, 1.0]])).sources_
+    >>> sorted(abs(np.corrcoef(found.T, s.T)[:2, 2:]).max(axis=1).round(2).tolist())
+    [1.0, 1.0]
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_components": Rule(lambda v: v is None or COUNT.holds(v), "None for all, or a whole number >= 1"),
+        "fun": Rule(lambda v: v in ("logcosh", "exp", "cube"), "'logcosh', 'exp' or 'cube'"),
+        "algorithm": Rule(lambda v: v in ("parallel", "deflation"), "'parallel' or 'deflation'"),
+        "tol": POSITIVE, "max_iter": COUNT, "random_state": Rule(is_seed, SEED_WORDS)}
+    _objective_name = "negentropy of the sources (by log cosh)"
+    _why = "sources without noise: rows off their plane have no density, and the sources' own shapes are not fitted"
+    score = Absent(_why, "ProbabilisticPCA or FactorAnalysis, which have a density")
+    score_samples = Absent(_why, "ProbabilisticPCA or FactorAnalysis, which have a density")
+    sample = Absent(_why, "ProbabilisticPCA().sample")
+    posterior = Absent("a complete row determines its sources", "transform")
+    impute = Absent("a gap leaves the sources of its row open", GAPS)
+    _laws_broken: ClassVar[dict[str, str]] = {
+        "weights_repeat_rows": "scikit-learn's FastICA knows no weights", "score_is_objective": _why,
+        "sample_then_fit": "it cannot sample rows", "all_missing_row_gets_prior": "gaps are refused",
+        "impute_keeps_seen": "gaps are refused"}
+
+    def __init__(self, n_components: int | None = None, *, fun: str = "logcosh", algorithm: str = "parallel",
+                 tol: float = 1e-4, max_iter: int = 1000, random_state: Any = 0) -> None:
+        self.n_components = n_components
+        self.fun = fun
+        self.algorithm = algorithm
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, run: Run | None = None) -> Self:  # type: ignore[override]
+        """Fit to a complete table without weights; `y` is ignored."""
+        source = as_source(X)
+        if source.weight is not None:
+            raise error("LD283", model="ICA")
+        return super().fit(source, run=run)
+
+    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
+        seen = look(source, run, standardize=False, wide=is_wide(source.n, source.d))
+        if seen.gaps:
+            raise error("LD163", f"{seen.columns.holes} cells (NaN)", job="ICA",
+                        why="what a gap hides changes the shape of every source", fix=GAPS)
+        most = min(source.n, source.d)
+        if self.n_components is not None and self.n_components > most:
+            raise error("LD200", asked=self.n_components, most=most,
+                        why=f"the table has {source.n} rows and {source.d} columns (n_features = {source.d})")
+        found = principal(seen, most if self.n_components is None else self.n_components, run)
+        keep = found.values > FEW**2 * max(float(found.values[0]), np.finfo(float).tiny)
+        if not keep.any() or (self.n_components is not None and not keep.all()):
+            raise error("LD284", asked=self.n_components or most, rank=int(keep.sum()))
+        sd = np.sqrt(found.values[keep])
+        K = found.vectors[:, keep] / sd
+        Z = np.concatenate([rows for _, rows in walk(partial(placed, found.mean, K), seen.source, run)])
+        turn, passes, reason = self._turned(Z)
+        S = Z @ turn.T
+        shape = negentropy(S)
+        order = np.argsort(-shape, kind="stable")
+        W = ((found.vectors[:, keep] * sd) @ turn.T)[:, order]
+        flip = sign_rule(W)
+        params = Mixed(W * flip, found.mean, ((K @ turn.T)[:, order] * flip).T)
+        made = {"sources_": S[:, order] * flip, "negentropy_": shape[order]}
+        value = float(shape.sum())
+        fit = Fit(params, (made, turn, found), value, (value,), found.passes + seen.passes + 1, reason == "converged",
+                  reason, f"FastICA ({self.algorithm}, {passes} turns)")
+        return fit, seen.frame
+
+    def _turned(self, Z: Array) -> tuple[Array, int, str]:
+        """scikit-learn's FastICA on whitened rows, from a start of our own seed."""
+        from sklearn.decomposition import fastica
+        from sklearn.exceptions import ConvergenceWarning
+
+        q = Z.shape[1]
+        start = np.random.default_rng([seed_of(self.random_state), 51]).standard_normal((q, q))
+        with one_blas_thread(), warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            _, turn, _, passes = fastica(Z, algorithm=self.algorithm, whiten=False, fun=self.fun,
+                                         max_iter=self.max_iter, tol=self.tol, w_init=start, return_n_iter=True)
+        late = any(issubclass(w.category, ConvergenceWarning) for w in given)
+        # decorrelated once more, so that sources have unit variance to the last digit
+        values, V = np.linalg.eigh(turn @ turn.T)
+        turn = (V / np.sqrt(values)) @ V.T @ turn
+        return turn, int(passes), "the sources were still turning" if late else "converged"
+
+    # hooks ---------------------------------------------------------------------------------------
+    def _posterior(self, params: Mixed, block: Block) -> Posterior:
+        if block.mask is not None and not block.mask.all():
+            row, j = np.argwhere(~block.mask)[0]
+            raise error("LD163", f"row {block.start + row + 1}, column {j + 1} (NaN)", job="ICA",
+                        why="a gap leaves the sources of its row open", fix=GAPS)
+        q = len(params.U)
+        mean = (block.x - params.mu) @ params.U.T
+        return Posterior(mean, np.zeros((block.rows, q * (q + 1) // 2)), np.zeros(block.rows))
+
+    def _decode(self, params: Mixed, found: Posterior) -> Cells:
+        cells = found.mean @ params.W.T + params.mu
+        return Cells(cells, np.zeros_like(cells), np.zeros_like(cells))
+
+    def _axes(self, params: Mixed) -> Array:
+        return np.eye(len(params.U))
+
+    def _attributes(self, params: Mixed, frame: Frame, fit: Fit) -> dict[str, Any]:
+        made, _, _ = fit.stats
+        with np.errstate(over="ignore"):
+            unmixing = in_range(params.U * frame.scale, "Components", float(frame.scale.max()))
+            mixing = in_range(params.W / frame.scale[:, None], "The mixing matrix", float(1.0 / frame.scale.min()))
+        return {"components_": unmixing, "mixing_": mixing, "mean_": frame.outward(params.mu),
+                "n_components_": len(params.U), **made}
+
+    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
+        _, turn, found = fit.stats
+        return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
+                           found.residual, orthogonality(turn), found.condition, min(found.digits, -np.log10(self.tol)),
+                           (), ("digits are those of the turn, by tol",))
+
+    def _cost(self, n: int, d: int) -> Cost:
+        q = min(n, d, d if self.n_components is None else self.n_components)
+        peak = walking(n, d, 6 * min(n, 8192) * d, 3 * d * d) + 8 * (6 * n * q + 9 * min(d, LARGE) ** 2)
+        return Cost(48, 8 * 48 * n * d, peak, "fewer sources (n_components), or a sample of rows", 3)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        return tags
+
+
+def placed(mean: Array, K: Array, block: Block) -> Array:
+    """Whitened rows."""
+    return (block.x - mean) @ K
+
+
+def negentropy(S: Array) -> Array:
+    """(E log cosh s - that of a normal)^2 of each source: zero where it is Gaussian."""
+    size = np.abs(S)
+    return np.asarray((np.mean(size + np.log1p(np.exp(-2.0 * size)) - np.log(2.0), axis=0) - GAUSSIAN) ** 2)

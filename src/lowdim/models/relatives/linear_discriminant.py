@@ -1,0 +1,345 @@
+"""Fisher's linear discriminant: the directions in which known classes lie apart."""
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
+
+from lowdim.engine.em import em
+from lowdim.engine.fold import Run, fold
+from lowdim.engine.monitor import Fit
+from lowdim.engine.plan import USUAL, Cost, walking
+from lowdim.math.linalg import sign_rule
+from lowdim.models.base.certificate import Certificate
+from lowdim.models.base.estimator import COUNT, POSITIVE, Absent, Rule
+from lowdim.models.base.latent import LatentModel
+from lowdim.models.base.overflow import in_range
+from lowdim.models.base.posterior import Cells, Posterior
+from lowdim.models.base.survey import check_pairs, look
+from lowdim.models.relatives.cca_algebra import CHUNK, LOW, NULL, given_seen, patterns, seen_sums
+from lowdim.sources.arrays import ArraySource, as_source
+from lowdim.sources.beside import Beside
+from lowdim.sources.source import Array, Block, Header, Source
+from lowdim.sources.views import Frame, Framed
+from lowdim.text.messages import error, warn
+
+RANK = 1e-8  # variances below this share of the largest (columns of unit spread): sd 1e-4, as scikit-learn's tol
+LEAST = 0.05  # least eigenvalue of the pairwise correlations that start EM
+
+
+class Classes(NamedTuple):
+    """Parameters in the frame's units."""
+
+    W: Array  # d x q: directions in which rows of one class have unit variance
+    mu: Array  # d: the classes' means, weighted by their priors
+    means: Array  # K x d, from mu on
+    C: Array  # d x d: covariance within classes (1/n)
+    prior: Array  # K
+    rows: Array  # K: rows of each class
+
+
+class ClassSums(NamedTuple):
+    """What an EM step needs: the classes' sums side by side."""
+
+    n: Array
+    log_density: float
+    s: Array
+    Q: Array
+
+    def merge(self, other: Self) -> Self:
+        parts: Any = zip(self, other, strict=True)
+        return type(self)(*(a + b for a, b in parts))
+
+
+class Classed(Beside):
+    """Rows and, as a last column, the number of each row's class."""
+
+    @property
+    def header(self) -> Header:
+        assert self.first is not None
+        return self.first.header
+
+
+class LinearDiscriminant(ClassifierMixin, LatentModel):
+    """Linear discriminant analysis: classes as Gaussians with one covariance, gaps and weights welcome.
+
+    x | class c ~ N(mu_c, C). `transform` projects on the directions that hold most of the variance between class means
+    beside that within classes; `predict` and `predict_proba` are Bayes' rule, given the cells a row shows. Complete
+    tables in one pass, with the same numbers as scikit-learn's default solver; tables with gaps by EM, every row
+    exact. Directions without variance within classes are left out, as there (LD287).
+
+    Reference: Fisher (1936); Morrison seed on Fisher's discriminant; scikit-learn's LinearDiscriminantAnalysis.
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearDiscriminant(2).fit(X, y)
+    >>> round(model.score(X, y), 2), model.explained_variance_ratio_.round(3).tolist()
+    (0.98, [0.991, 0.009])
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_components": Rule(lambda v: v is None or COUNT.holds(v), "None for all, or a whole number >= 1"),
+        "shrinkage": Rule(lambda v: isinstance(v, int | float | np.number) and bool(0.0 <= v <= 1.0),
+                          "a share between 0 and 1"),
+        "tol": POSITIVE, "max_iter": COUNT}
+    _objective_name = "log-likelihood given the classes"
+    _why = "it tells classes apart, and a row's class is not among its cells"
+    inverse_transform = Absent("it keeps only the directions that tell classes apart", "means_, or PCA")
+    reconstruct = Absent("it keeps only the directions that tell classes apart", "PCA().reconstruct")
+    impute = Absent(_why, "ProbabilisticPCA().impute, or  lowdim fill FILE -o FILLED")
+    posterior = Absent(_why, "predict_proba, the posterior of the classes")
+    sample = Absent(_why, "GaussianMixture().sample")
+    score_samples = Absent(_why, "predict_log_proba, or GaussianMixture().score_samples")
+
+    def __init__(self, n_components: int | None = None, *, priors: Any = None, shrinkage: float = 0.0,
+                 tol: float = 1e-4, max_iter: int = 1000) -> None:
+        self.n_components = n_components
+        self.priors = priors
+        self.shrinkage = shrinkage
+        self.tol = tol
+        self.max_iter = max_iter
+
+    # fitting -------------------------------------------------------------------------------------
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
+        """Fit to rows and their classes; `shrinkage` moves C towards the columns' own variances."""
+        self._check_options()
+        first = as_source(X, weight=sample_weight)
+        classes, codes = classes_of(y, first)
+        self._checked_prior(len(classes))
+        super().fit(Classed(first, ArraySource(codes[:, None].astype(np.float64), columns=None), (first.d, 1)), run=run)
+        self.classes_ = classes
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **how: Any) -> Array:
+        """`fit` and then `transform` of the same rows."""
+        return self.fit(X, y, **how).transform(X)
+
+    def _checked_prior(self, count: int) -> Array | None:
+        if self.priors is None:
+            return None
+        prior = np.asarray(self.priors, dtype=np.float64)
+        if prior.shape != (count,) or not (prior >= 0).all() or not np.isclose(prior.sum(), 1.0):
+            raise error("LD210", option="priors", value=self.priors, allowed=f"{count} shares >= 0 that add up to 1")
+        return prior
+
+    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
+        assert isinstance(source, Classed) and source.first is not None and source.second is not None
+        X, d = source.first, source.first.d
+        K = int(source.second.read(slice(0, source.n))[0].max()) + 1
+        most = min(K - 1, d)
+        if self.n_components is not None and self.n_components > most:
+            raise error("LD200", asked=self.n_components, most=most,
+                        why=f"{K} classes and {d} columns (n_features = {d}) leave no more directions between them")
+        seen = look(X, run, standardize=True, wide=False)
+        whole = Frame(*(np.append(part, last) for part, last in zip(seen.frame, (0.0, 1.0, 1.0), strict=True)))
+        start = Classes(np.zeros((d, 0)), np.zeros(d), np.tile(seen.columns.mean, (K, 1)), np.eye(d), np.ones(K) / K,
+                        np.ones(K))
+        rows = Framed(source, whole)
+        if seen.gaps:
+            check_pairs(seen)
+            assert seen.pairs is not None
+            values, U = np.linalg.eigh(seen.pairs.covariance())
+            fit = em(self, start._replace(C=(U * np.maximum(values, LEAST)) @ U.T), rows, run)
+            sums: ClassSums = fit.stats
+        else:  # with C = I the first step is the answer, and it needs no second look
+            sums = fold(partial(class_sums, start), rows, run)
+            params, value = self._update(start, sums, np.finfo(float).eps), 0.0
+            fit = Fit(params, sums, value, (value,), 1, True, "closed form", "class moments")
+            value = closed_objective(params, float(sums.n.sum()))
+            fit = fit._replace(objective=value, history=(value,))
+        params = self._between(fit.params._replace(rows=sums.n), K)
+        frame = seen.frame._replace(unit=np.ones(d))
+        return seen.outward(fit._replace(params=params)), frame
+
+    def _stats(self, params: Classes, block: Block) -> ClassSums:
+        return class_sums(params, block)
+
+    def _objective(self, params: Classes, stats: ClassSums) -> float:
+        return stats.log_density
+
+    def _update(self, params: Classes, stats: ClassSums, least: float = LOW) -> Classes:
+        """One M-step; no direction falls below the bound (clipping is the exact bounded maximum)."""
+        C, n = params.C, stats.n.sum()
+        step = stats.s @ C / np.maximum(stats.n, np.finfo(float).tiny)[:, None]
+        new = C + C @ (stats.Q / n) @ C - (step * (stats.n / n)[:, None]).T @ step
+        return params._replace(means=params.means + step, C=floored(new, least))
+
+    def _pack(self, params: Classes) -> Array:
+        L = np.linalg.cholesky(params.C)
+        at = np.arange(len(L))
+        L[at, at] = np.log(L[at, at])
+        return np.concatenate([params.means.ravel(), L[np.tril_indices(len(L))]])
+
+    def _unpack(self, vector: Array, like: Classes) -> Classes:
+        K, d = like.means.shape
+        means, low = np.split(vector, [K * d])
+        L, at = np.zeros((d, d)), np.arange(d)
+        L[np.tril_indices(d)] = low
+        L[at, at] = np.exp(np.clip(L[at, at], -12.0, 3.0))  # an extrapolation may not run away
+        return like._replace(means=means.reshape(K, d), C=floored(L @ L.T, LOW))
+
+    def _between(self, params: Classes, K: int) -> Classes:
+        """The directions between the classes, and means that lie in the directions within them."""
+        n, d = params.rows.sum(), len(params.mu)
+        given = self._checked_prior(K)
+        prior = params.rows / n if given is None else given
+        spread = np.sqrt(np.maximum(np.diag(params.C), np.finfo(float).tiny))
+        C = (1.0 - self.shrinkage) * params.C + self.shrinkage * np.diag(spread**2)
+        values, U = np.linalg.eigh(C / np.outer(spread, spread))
+        keep = values > RANK * max(values[-1], np.finfo(float).tiny)
+        if not keep.all():
+            warn("LD287", rank=int(keep.sum()), d=d)
+        basis, wide = spread[:, None] * U[:, keep], np.sqrt(values[keep])
+        K_w = (U[:, keep] / spread[:, None]) / wide  # whitens the rows of one class
+        mu = prior @ params.means
+        off = (params.means - mu) @ K_w
+        _, _, Vt = np.linalg.svd(off * np.sqrt(n * prior)[:, None], full_matrices=False)
+        most = min(K - 1, len(Vt))
+        W = K_w @ Vt[: most if self.n_components is None else self.n_components].T
+        empty = spread[:, None] * U[:, ~keep]
+        C = (basis * values[keep]) @ basis.T + NULL * empty @ empty.T
+        return params._replace(W=W * sign_rule(W), mu=mu, means=off @ (basis * wide).T, C=C, prior=prior)
+
+    # verbs ---------------------------------------------------------------------------------------
+    def _class_scores(self, params: Classes, block: Block) -> tuple[Array, Array]:
+        """Log of prior times density of each class, up to what all classes share; and y = P r."""
+        r = block.x - params.mu
+        r = r if block.mask is None else r * block.mask
+        every = np.arange(len(params.means))
+        found = given_seen(r, block.mask, params.C, params.means.T, np.zeros((len(every),) * 2), (every, every))
+        logs = np.log(np.maximum(params.prior, np.finfo(float).tiny))
+        return logs + found.y @ params.means.T + 0.5 * found.left, found.y
+
+    def _posterior(self, params: Classes, block: Block) -> Posterior:
+        """Each row's place between the classes; a gap is where its class and its other cells put it."""
+        q = params.W.shape[1]
+        logs, y = self._class_scores(params, block)
+        mean = (block.x - params.mu) @ params.W
+        if block.mask is not None:
+            p = np.exp(logs - logs.max(axis=1, keepdims=True))
+            p /= p.sum(axis=1, keepdims=True)
+            mean = y @ (params.C @ params.W) + p @ (params.means @ params.W)
+            for part in patterns(block.mask, block.rows, params.C):
+                left, right = part.N @ (params.C @ params.W), part.N @ params.means.T
+                known = left.transpose(0, 2, 1) @ right  # W'C P mu_c of each pattern
+                mean[part.rows] -= np.matmul(known[part.which], p[part.rows][:, :, None])[:, :, 0]
+        return Posterior(mean, np.zeros((block.rows, q * (q + 1) // 2)), np.zeros(block.rows))
+
+    def _decode(self, params: Classes, found: Posterior) -> Cells:
+        raise NotImplementedError("a discriminant does not decode")
+
+    def _axes(self, params: Classes) -> Array:
+        return np.eye(params.W.shape[1])
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Log probability of each class given the seen cells of each row, n x K."""
+        logs = self.decision_scores(X)
+        top = logs.max(axis=1, keepdims=True)
+        return logs - top - np.log(np.exp(logs - top).sum(axis=1, keepdims=True))
+
+    def decision_scores(self, X: Any) -> Array:
+        """Log of prior times density of each class, up to what all classes share, n x K."""
+        check_is_fitted(self)
+        return self._each(lambda b: self._class_scores(self.params_, self.frame_.inward(b))[0], X)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of each class given the seen cells of each row, n x K."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> Any:
+        """The most probable class of each row."""
+        check_is_fitted(self)
+        return self.classes_[np.argmax(self.decision_scores(X), axis=1)]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # type: ignore[override]
+        """The share of rows whose class is predicted rightly."""
+        return float(ClassifierMixin.score(self, X, y, sample_weight))
+
+    # what it says ----------------------------------------------------------------------------------
+    def _attributes(self, params: Classes, frame: Frame, fit: Fit) -> dict[str, Any]:
+        whole = params.means @ np.linalg.solve(params.C, params.means.T)
+        apart = (params.means @ params.W) ** 2 * params.prior[:, None]
+        total = float(np.diag(whole) @ params.prior)
+        scale = float(frame.scale.max())
+        with np.errstate(over="ignore"):
+            covariance = in_range(params.C / frame.scale / frame.scale[:, None], "Covariances", 1.0 / scale)
+            scalings = in_range(params.W * frame.scale[:, None], "Scalings", scale)
+        return {"means_": frame.outward(params.mu + params.means), "xbar_": frame.outward(params.mu),
+                "priors_": params.prior, "covariance_": covariance, "n_components_": params.W.shape[1],
+                "explained_variance_ratio_": apart.sum(axis=0) / total if total > 0.0 else np.zeros(params.W.shape[1]),
+                "scalings_": scalings}
+
+    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
+        condition = float(np.sqrt(np.linalg.cond(fit.params.C)))
+        return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
+                           fit.left if fit.solver == "em" else 0.0, 0.0, condition,
+                           float(np.clip(15.0 - 2.0 * np.log10(condition), 0.0, 15.0)))
+
+    def _cost(self, n: int, d: int) -> Cost:
+        passes = 5 + self.max_iter
+        peak = walking(n, d, 8 * min(n, 8192) * d + 4 * CHUNK, 4 * d * d) + 8 * (12 * d * d + 2 * n)
+        return Cost(passes, 8 * n * d * passes, peak, "fewer columns: PCA(k) first", min(USUAL, self.max_iter) + 2)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def class_sums(params: Classes, block: Block) -> ClassSums:
+    """The statistics of a block under given parameters: each class about its own mean."""
+    K, d = params.means.shape
+    codes = block.x[:, d].astype(np.intp)
+    seen = None if block.mask is None else block.mask[:, :d]
+    seen = None if seen is None or seen.all() else seen
+    r = block.x[:, :d] - params.means[codes]
+    r = r if seen is None else r * seen
+    parts = []
+    for k in range(K):
+        own = codes == k
+        mask, weight = (None if part is None else part[own] for part in (seen, block.weight))
+        parts.append(seen_sums(r[own], mask, weight, params.C))
+    return ClassSums(np.array([p.n for p in parts]), sum(p.log_density for p in parts),
+                     np.array([p.s for p in parts]), np.sum([p.Q for p in parts], axis=0))
+
+
+def floored(C: Array, least: float) -> Array:
+    """A covariance with no direction below a bound."""
+    values, U = np.linalg.eigh((C + C.T) / 2.0)
+    return np.asarray((U * np.maximum(values, least)) @ U.T)
+
+
+def closed_objective(params: Classes, n: float) -> float:
+    """Log-likelihood given the classes, at the means and the covariance (1/n) of a complete table."""
+    d = len(params.C)
+    values = np.maximum(np.linalg.eigvalsh(params.C), np.finfo(float).eps)
+    return float(-0.5 * n * (d * np.log(2 * np.pi) + np.log(values).sum() + d))
+
+
+def classes_of(y: Any, source: Source) -> tuple[Any, Any]:
+    """The classes in order, and the number of each row's."""
+    try:
+        if y is None:
+            raise error("LD286", problem="LinearDiscriminant requires y to be passed, but the target y is None")
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "f":
+            assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+    except (ValueError, TypeError) as problem:
+        if type(problem).__module__.startswith("lowdim"):
+            raise
+        raise error("LD286", problem=str(problem)) from problem
+    if len(codes) != source.n:
+        raise error("LD286", problem=f"X has {source.n} rows and y has {len(codes)}: inconsistent numbers of samples")
+    used = np.unique(codes if source.weight is None else codes[source.weight > 0])
+    if len(used) < 2:
+        raise error("LD286", problem=f"the number of classes has to be greater than one; got {len(used)} class")
+    kind = {"i": np.int64, "u": np.int64, "f": np.float64, "U": object}.get(classes.dtype.kind)  # what a file can hold
+    classes = classes if kind is None else classes.astype(kind)
+    at = np.minimum(np.searchsorted(used, codes), len(used) - 1)  # rows of a class that counts for nothing: anywhere
+    return classes[used] if len(used) < len(classes) else classes, at

@@ -1,0 +1,146 @@
+"""Feature selection: the columns with the largest variance, and what leaving the others out costs."""
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from lowdim.engine.fold import Run
+from lowdim.engine.monitor import Fit
+from lowdim.engine.plan import Cost, walking
+from lowdim.models.base.certificate import Certificate
+from lowdim.models.base.estimator import COUNT, Absent, Out, Rule
+from lowdim.models.base.latent import LatentModel
+from lowdim.models.base.overflow import squared
+from lowdim.models.base.survey import look, warn_spread
+from lowdim.models.linear.parameters import check_q
+from lowdim.sources.source import Array, Block, Header, Mask, Source
+from lowdim.sources.views import Frame
+from lowdim.text.messages import error
+
+
+class Kept(NamedTuple):
+    """Parameters in the frame's units."""
+
+    support: Mask  # d: which columns are kept
+    mu: Array  # d
+    variance: Array  # d, divisor n - 1
+
+
+class VarianceSelector(LatentModel):
+    """The n_components columns with the largest variance.
+
+    Let d_ij be the squared distance of rows i, j over all p columns, and e_ij that over the q kept ones, each
+    stretched by sqrt(q/p) (`scale_`). The mean of |d_ij / p - e_ij / q| over pairs is exactly
+
+        error_ = 2/p (sum of the discarded columns' variances, divisor n - 1),
+
+    which no other choice of q columns makes smaller. `transform` keeps the columns as they are, to the bit and with
+    their gaps; `inverse_transform` puts the others at their mean. With gaps a column's variance is that of its
+    seen cells, and the identity holds for columns, no longer for pairs of rows.
+
+    Reference: Lawrence seed 3.3 (with the missing 1/(n(n-1)) of (3.1), erratum 7).
+
+    >>> import numpy as np
+    >>> selector = VarianceSelector(1).fit(np.array([[1.0, 5.0], [2.0, 9.0], [3.0, 1.0]]))
+    >>> selector.get_support().tolist(), selector.error_
+    ([False, True], 1.0)
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {"n_components": COUNT}
+    _objective_name = "minus the error of squared distances"
+    _why = "it chooses columns and models no rows"
+    score = Absent(_why, "ProbabilisticPCA, or error_ for the distances lost")
+    score_samples = Absent(_why, "ProbabilisticPCA")
+    sample = Absent(_why, "ProbabilisticPCA().sample")
+    posterior = Absent(_why, "transform")
+    impute = Absent(_why, "ProbabilisticPCA().impute, or  lowdim fill FILE -o FILLED")
+    _laws_broken: ClassVar[dict[str, str]] = {
+        "score_is_objective": _why, "sample_then_fit": _why, "all_missing_row_gets_prior": _why,
+        "impute_keeps_seen": _why, "mask_of_ones_is_no_mask": "there is no posterior of a row to compare"}
+
+    def __init__(self, n_components: int = 2) -> None:
+        self.n_components = n_components
+
+    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
+        if self.n_components > source.d:
+            check_q(self.n_components, source.d)
+        seen = look(source, run, standardize=False, wide=True)
+        warn_spread(seen)
+        cols = seen.columns
+        variance = cols.scatter / np.maximum(cols.seen - 1.0, np.finfo(float).tiny) * (cols.seen > 1.0)
+        support = np.zeros(source.d, dtype=bool)
+        support[np.argsort(-variance, kind="stable")[: self.n_components]] = True  # ties: the first
+        lost = -2.0 / source.d * float(variance[~support].sum())
+        lost = float(-squared(np.array([-lost]), float(seen.frame.report[0]))[0])
+        return Fit(Kept(support, cols.mean, variance), cols, lost, (lost,), seen.passes, True, "closed form",
+                   "variances"), seen.frame
+
+    # verbs ---------------------------------------------------------------------------------------
+    def transform(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
+        """The kept columns, as they are."""
+        check_is_fitted(self)
+        return self._each(self._picked, X, out, run, self._axis_names)
+
+    def _picked(self, b: Block) -> Array:
+        keep = self.params_.support
+        return b.x[:, keep] if b.mask is None else np.where(b.mask[:, keep], b.x[:, keep], np.nan)
+
+    def inverse_transform(self, Z: Any) -> Array:
+        """The table's columns: those kept as they are, the others at their mean."""
+        check_is_fitted(self)
+        Z = np.atleast_2d(np.asarray(Z, dtype=np.float64))
+        keep = self.params_.support
+        if Z.shape[1] != keep.sum():
+            raise error("LD220", got=Z.shape[1], want=int(keep.sum()), model=type(self).__name__, missing="")
+        out = np.tile(self.mean_, (len(Z), 1))
+        out[:, keep] = Z
+        return out
+
+    def reconstruct(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
+        """The table with the other columns at their mean, gaps of the kept ones too."""
+        check_is_fitted(self)
+        keep, mean = self.params_.support, self.mean_
+
+        def rebuilt(b: Block) -> Array:
+            seen = keep if b.mask is None else keep & b.mask
+            return np.where(seen, b.x, mean)
+
+        return self._each(rebuilt, X, out, run, lambda source: source.columns)
+
+    def get_support(self, indices: bool = False) -> Any:
+        """Which columns are kept: True and False, or their numbers from 0."""
+        check_is_fitted(self)
+        keep = self.params_.support
+        return np.flatnonzero(keep) if indices else keep.copy()
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the kept columns."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        if input_features is not None:
+            given = np.asarray(input_features, dtype=object)
+            if len(given) != self.n_features_in_ or (names is not None and list(given) != list(names)):
+                raise error("LD285", want=self.n_features_in_)
+            names = given
+        if names is None:
+            names = np.array([f"x{j}" for j in range(self.n_features_in_)], dtype=object)
+        return np.asarray(names[self.params_.support])
+
+    # hooks ---------------------------------------------------------------------------------------
+    def _axes(self, params: Kept) -> Array:
+        return np.eye(int(params.support.sum()))
+
+    def _attributes(self, params: Kept, frame: Frame, fit: Fit) -> dict[str, Any]:
+        q, d = int(params.support.sum()), len(params.mu)
+        return {"variances_": squared(params.variance, float(frame.report[0])), "mean_": frame.outward(params.mu),
+                "error_": -fit.objective, "scale_": float(np.sqrt(q / d)), "n_components_": q}
+
+    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
+        return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, True, fit.reason, 0.0, 0.0, 1.0,
+                           15.0)
+
+    def _cost(self, n: int, d: int) -> Cost:
+        return Cost(3, 24 * n * d, walking(n, d, 6 * min(n, 8192) * d, 7 * d), "fewer columns", 1)

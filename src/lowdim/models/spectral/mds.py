@@ -1,0 +1,234 @@
+"""Classical multidimensional scaling: positions from distances, by one eigenproblem."""
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from lowdim.engine.fold import Run
+from lowdim.engine.plan import Cost
+from lowdim.math.distances import (
+    Mass,
+    cailliez,
+    centred_gram,
+    distinct,
+    fault,
+    lingoes,
+    negative_mass,
+    violated,
+)
+from lowdim.math.eigen import Problem, solve
+from lowdim.math.kernels import Centre, centre_of, centred
+from lowdim.math.linalg import EPS, sign_rule
+from lowdim.models.base.estimator import COUNT, Rule
+from lowdim.models.base.overflow import in_range, squared
+from lowdim.models.base.spectral import Embedded, SpectralModel
+from lowdim.models.spectral.random_field import FieldMixin
+from lowdim.sources.source import Array
+from lowdim.text.messages import error, warn
+
+WORDS = {"precomputed": "distances", "squared": "squared distances", "similarity": "similarities"}
+LARGE_SHARE = 0.05  # of the spread: from here on a negative part is a warning, below it a note
+TIE = 1e-9  # two eigenvalues closer than this share of them are equal
+
+
+class Coordinates(NamedTuple):
+    """z = (row - mean) axes; rows of pairs are centred both ways, and were divided by `unit` and corrected before."""
+
+    axes: Array  # d x q of data, n x q of pairs
+    mean: Array
+    whole: float
+    unit: float
+    constant: float
+
+
+class ClassicalMDS(FieldMixin, SpectralModel):
+    """Positions whose distances are those given, as nearly as q dimensions allow; principal coordinates.
+
+    With D the squared distances and H = I - 11'/n, B = -1/2 H D H = U Lambda U' and Z = U_q Lambda_q^(1/2). B has
+    negative eigenvalues exactly where no positions have these distances: `negative_share_` says how much of the
+    spread (of |Lambda|) is theirs, and a `correction` adds the least constant that removes them, to the squared
+    distances ("lingoes") or to the distances ("cailliez"). New rows by Gower's formula, from their distances to the
+    rows of the fit. `metric`: "euclidean" (rows of a table; then Z are the scores of PCA, solved on the smaller side),
+    "precomputed" (distances), "squared", or "similarity" (d_ij = k_ii + k_jj - 2 k_ij). scaling="sqrt(q/p)" is that
+    of the seed, which makes distances a column comparable.
+
+    Reference: Lawrence seed 3.4.4 to 3.5; Torgerson (1952); Gower (1968), Biometrika 55, 582-585.
+
+    >>> import numpy as np
+    >>> D = np.array([[0.0, 3.0, 5.0], [3.0, 0.0, 4.0], [5.0, 4.0, 0.0]])
+    >>> Z = ClassicalMDS(2, metric="precomputed").fit_transform(D)
+    >>> np.linalg.norm(Z[0] - Z[2]).round(6)
+    np.float64(5.0)
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_components": COUNT,
+        "metric": Rule(lambda v: v in ("euclidean", *WORDS), "'euclidean', 'precomputed', 'squared' or 'similarity'"),
+        "correction": Rule(lambda v: v in (None, "lingoes", "cailliez"), "None, 'lingoes' or 'cailliez'"),
+        "scaling": Rule(lambda v: v in (None, "sqrt(q/p)"), "None or 'sqrt(q/p)'")}
+
+    def __init__(self, n_components: int = 2, *, metric: str = "euclidean", correction: str | None = None,
+                 scaling: str | None = None) -> None:
+        self.n_components = n_components
+        self.metric = metric
+        self.correction = correction
+        self.scaling = scaling
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if self.scaling is not None and self.metric != "euclidean":
+            raise error("LD210", option="scaling", value=self.scaling,
+                        allowed="None, or metric='euclidean': p is the number of columns")
+        if self.correction is not None and self.metric == "similarity":
+            raise error("LD210", option="correction", value=self.correction,
+                        allowed="None, or distances: lowdim.to_squared_distances(K) with metric='squared'")
+
+    def _of_pairs(self) -> bool:
+        return self.metric != "euclidean"
+
+    def _cost(self, n: int, d: int) -> Cost:
+        small = n if self._of_pairs() else min(n, d)
+        copies = 5 if self._of_pairs() else 3
+        peak = 8 * (copies * n * d + 3 * small * small) + (32 * n * n * (self.correction == "cailliez"))
+        return Cost(1, 8 * n * d, peak, "a sample of the rows, or from data KernelPCA(kernel='linear', "
+                    "approximation='nystroem')")
+
+    # rows of a table -----------------------------------------------------------------------------
+    def _embed(self, X: Array, run: Run) -> Embedded:
+        if self._of_pairs():
+            return self._embed_pairs(X)
+        n, d = X.shape
+        if self.n_components > n:
+            raise error("LD200", asked=self.n_components, most=n, why=f"the table has {n} rows")
+        mean = X.mean(axis=0)
+        X = X - mean
+        extra = X.mean(axis=0)  # twice: the first mean was rounded
+        X -= extra
+        q = min(self.n_components, n, d)
+        small = X.T @ X if d <= n else X @ X.T
+        found = solve(Problem(small), min(q + 1, len(small)))
+        V = found.vectors[:, :q]
+        if d > n:
+            V = np.linalg.qr(X.T @ V)[0]
+            V = V * sign_rule(V)
+        axes = np.zeros((d, self.n_components))
+        axes[:, :q] = V
+        values = np.maximum(_padded(found.values, self.n_components + 1), 0.0)
+        notes = self._say_axes(values, max(n, d))
+        factor = float(np.sqrt(self.n_components / d)) if self.scaling else 1.0
+        params = Coordinates(axes * factor, mean + extra, 0.0, 1.0, 0.0)
+        made = {"negative_share_": 0.0, "n_negative_": 0, "constant_": 0.0}
+        return Embedded(params, X @ params.axes, values[: self.n_components], found.solver, found.residual, made, notes)
+
+    def _keep(self, found: Embedded, frame: Any, source: Any) -> Any:
+        """The frame's unit goes into the axes: places and eigenvalues are in the table's own."""
+        back = 1.0 / float(frame.scale[0])
+        if back != 1.0:
+            p = found.params
+            with np.errstate(over="ignore"):
+                Z = in_range(found.Z * back, "Places", back)
+            found = found._replace(params=p._replace(axes=p.axes * back), Z=Z, values=squared(found.values, back))
+        return super()._keep(found, frame, source)
+
+    # pairs of rows ---------------------------------------------------------------------------------
+    def _embed_pairs(self, D: Array) -> Embedded:
+        _check_pairs(D, self.metric)
+        n, q = len(D), self.n_components
+        if q > n:
+            raise error("LD200", asked=q, most=n, why=f"there are {n} rows")
+        unit = _unit(float(np.abs(D).max(initial=0.0)), self.metric)
+        S = (D + D.T) / (2.0 * unit)
+        constant = self._constant(S)
+        K = self._inner(S, constant)
+        centre = centre_of(K)
+        B = centred_gram(K)
+        mass = negative_mass(B)
+        found = solve(Problem(B), min(q + 1, n))
+        values = _padded(found.values, q + 1)
+        length = unit if self.metric == "precomputed" else float(np.sqrt(unit))
+        added = constant * (length**2 if self.correction == "lingoes" else length)
+        notes = self._say_axes(values, n) + self._say_mass(mass, added)
+        values = np.where(values > n * EPS * max(values[0], 0.0), values, 0.0)[:q]
+        root = np.sqrt(values)
+        V = np.zeros((n, q))
+        V[:, : len(found.values)] = found.vectors[:, :q]
+        axes = V * np.divide(length, root, out=np.zeros(q), where=root > 0.0)
+        params = Coordinates(axes, centre.columns, centre.whole, unit, constant)
+        made = {"negative_share_": mass.share, "n_negative_": mass.below, "constant_": added}
+        return Embedded(params, V * root * length, squared(values, length), found.solver, found.residual, made, notes)
+
+    def _constant(self, S: Array) -> float:
+        """What is added to every distance (or half of what to its square) between different rows."""
+        if self.correction is None:
+            return 0.0
+        lengths = np.sqrt(S) if self.metric == "squared" else S
+        rows = distinct(lengths)  # rows at distance zero stay together
+        some = lengths[np.ix_(rows, rows)]
+        return lingoes(some) if self.correction == "lingoes" else cailliez(some)
+
+    def _inner(self, S: Array, constant: float) -> Array:
+        """-1/2 of the corrected squared distances of rows in units of `unit`, or the similarities themselves."""
+        if self.metric == "similarity":
+            return S
+        apart = S > 0.0
+        if self.correction == "cailliez":
+            lengths = S if self.metric == "precomputed" else np.sqrt(S)
+            return np.asarray(-0.5 * (lengths + constant * apart) ** 2)
+        return np.asarray(-0.5 * ((S**2 if self.metric == "precomputed" else S) + 2.0 * constant * apart))
+
+    def _extend(self, params: Coordinates, X: Array) -> Array:
+        if not self._of_pairs():
+            return (X - params.mean) @ params.axes
+        if self.metric != "similarity" and X.min(initial=0.0) < 0.0:
+            i, j = np.argwhere(X < 0.0)[0]
+            raise error("LD410", f"row {i + 1}, column {j + 1}", what=WORDS[self.metric],
+                        problem=f"a distance is negative: {X[i, j]:g}")
+        K = self._inner(X / params.unit, params.constant)
+        return centred(K, Centre(params.mean, params.whole)) @ params.axes
+
+    # what it says ----------------------------------------------------------------------------------
+    def _say_axes(self, values: Array, size: int) -> tuple[str, ...]:
+        """A warning where axes are missing, a note where the last is any of several; of q + 1 values."""
+        first = float(max(values[0], 0.0))
+        q = len(values) - 1
+        real = int((values[:q] > size * EPS * first).sum()) if first > 0.0 else 0
+        if real < q:
+            warn("LD413", found=real, asked=q, model=type(self).__name__)
+        if real == q and values[q] >= (1.0 - TIE) * values[q - 1]:
+            return ("the next axis has as much spread as the last: which of them is shown is arbitrary",)
+        return ()
+
+    def _say_mass(self, mass: Mass, constant: float) -> tuple[str, ...]:
+        notes = [] if self.correction is None else [f"{self.correction} constant {constant:.6g}"]
+        if mass.below:
+            bound = "" if mass.exact else "at least "
+            notes.append(f"negative eigenvalues: {bound}{mass.below}, {bound}{mass.share:.1%} of the spread")
+        if mass.share > LARGE_SHARE:
+            warn("LD412", share=mass.share, count=mass.below, what=WORDS[self.metric], problem="")
+        return tuple(notes)
+
+
+def _padded(values: Array, k: int) -> Array:
+    return np.concatenate([values, np.zeros(max(k - len(values), 0))])[:k]
+
+
+def _unit(largest: float, metric: str) -> float:
+    """A power of four near the largest entry where squaring could leave double precision, else one."""
+    if largest == 0.0 or 1e-100 < largest < 1e100:
+        return 1.0
+    return float(4.0 ** np.clip(int(np.frexp(largest)[1]) // 2, -500, 500))
+
+
+def _check_pairs(D: Array, metric: str) -> None:
+    """Refuse what is no matrix of pairs, naming the cell; warn where distances are no metric."""
+    what = WORDS[metric]
+    if D.shape[0] != D.shape[1]:
+        raise error("LD410", what=what, problem=f"it has {D.shape[0]} rows and {D.shape[1]} columns, and is not square")
+    wrong = fault(D, similar=metric == "similarity")
+    if wrong is not None:
+        raise error("LD410", f"row {wrong.i + 1}, column {wrong.j + 1}", what=what, problem=wrong.problem)
+    if metric != "similarity":
+        bent = violated(D if metric == "precomputed" else np.sqrt(np.maximum(D, 0.0)))
+        if bent.share > 0.0:
+            warn("LD411", share=bent.share, i=bent.i + 1, j=bent.j + 1, by=bent.by + 1)

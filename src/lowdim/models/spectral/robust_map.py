@@ -1,0 +1,137 @@
+"""A map that a few wrong distances cannot bend, and the distances that look wrong beside it."""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lowdim.math.distances import fault, to_similarities
+from lowdim.math.eigen import Problem, solve
+from lowdim.math.graph import components, path_lengths
+from lowdim.math.neighbors import exact_distances
+from lowdim.sources.source import Array, Mask
+from lowdim.text.messages import error, warn
+
+SMOOTH = 1e-3  # logarithms of ratios below this weigh as in least squares; it starts at 1 and halves each time
+STEPS = 20  # majorisation steps between two changes of the weights
+
+
+class Suspect(NamedTuple):
+    """A distance that does not agree with the map of all the others."""
+
+    first: Any
+    second: Any
+    given: float
+    on_map: float
+    log_ratio: float  # log(given / on_map): positive = too long
+
+
+class RobustMap(NamedTuple):
+    """Places, the distances they were made from and have, and how it went."""
+
+    embedding: Array  # n x q
+    given: Array  # NaN = not known
+    on_map: Array
+    objective: float  # mean |log(given / on_map)|
+    passes: int
+    converged: bool
+
+    def suspects(self, count: int = 10, names: Any = None) -> list[Suspect]:
+        """The distances farthest from the map's, by |log(given / on_map)|."""
+        off, i, j = _misfit(self.given, self.on_map)
+        names = np.arange(len(self.given)) if names is None else list(names)
+        order = np.argsort(-np.abs(off), kind="stable")[:count]
+        return [Suspect(names[i[t]], names[j[t]], float(self.given[i[t], j[t]]), float(self.on_map[i[t], j[t]]),
+                        float(off[t])) for t in order]
+
+
+def robust_map(D: Any, n_components: int = 2, *, tol: float = 1e-6, max_iter: int = 300) -> RobustMap:
+    """Positions that minimise sum_ij |log(d_ij / delta_ij)|, d given and delta on the map; NaN = not known.
+
+    Weighted stress sum w_ij (d_ij - delta_ij)^2 with w = d^-2 is least squares in log d to first order; weights
+    divided by |log(d / delta)| of the step before make it least absolute values. Each stress is majorised (SMACOF).
+    It starts from classical scaling, where unknown distances are shortest paths.
+
+    Reference: de Leeuw (1977); Borg and Groenen (2005), chapters 8 and 11 (weights); Lawrence seed 3.5.1.
+
+    >>> import numpy as np
+    >>> line = np.abs(np.subtract.outer(np.arange(8.0), np.arange(8.0)))
+    >>> line[0, 1] = line[1, 0] = 5.0
+    >>> [(s.first, s.second, round(s.on_map)) for s in robust_map(line, 1).suspects(1)]
+    [(np.int64(0), np.int64(1), 1)]
+    """
+    D = np.array(D, dtype=np.float64)
+    known = _checked(D)
+    unit = float(D[known].max(initial=0.0)) or 1.0
+    S = np.where(known, D / unit, 0.0)
+    Z = _start(S, known, n_components)
+    best, still, passes = np.inf, False, 0
+    while passes < max_iter and not still:
+        passes += 1
+        smooth = max(SMOOTH, 0.5**passes)  # from least squares on: else a pair of neighbours may stay swapped
+        Z = _reweighted(Z, S, known, smooth)
+        value = _objective(Z, S, known)
+        still = best - value <= tol * max(best, 1e-12) and smooth == SMOOTH
+        best = min(best, value)
+    if not still:
+        warn("LD201", model="robust_map", passes=passes, reason="max_iter was reached")
+    return RobustMap(Z * unit, D, exact_distances(Z) * unit, best, passes, still)
+
+
+def _checked(D: Array) -> Mask:
+    """Which pairs are known and to be mapped; anything that is no matrix of distances is refused."""
+    if D.ndim != 2 or D.shape[0] != D.shape[1] or len(D) < 2:
+        raise error("LD410", what="distances", problem=f"its shape is {D.shape}, and it is not square")
+    known = ~np.isnan(D)
+    if not np.isfinite(D[known]).all():
+        i, j = np.argwhere(np.isinf(D))[0]
+        raise error("LD410", f"row {i + 1}, column {j + 1}", what="distances", problem="a distance is infinite")
+    wrong = fault(np.where(known & known.T, D, 0.0))
+    if wrong is not None:
+        raise error("LD410", f"row {wrong.i + 1}, column {wrong.j + 1}", what="distances", problem=wrong.problem)
+    known = known & known.T & (np.where(known, D, 0.0) > 0.0)  # a distance of zero has no logarithm: no say
+    count, label = components(sp.csr_array(known.astype(np.float64)))
+    if count > 1:
+        i, j = int(np.argmax(label == 0)), int(np.argmax(label == 1))
+        raise error("LD419", count=count, i=i + 1, j=j + 1)
+    return known
+
+
+def _start(S: Array, known: Mask, q: int) -> Array:
+    whole = S
+    if not known[~np.eye(len(S), dtype=bool)].all():
+        whole = np.where(known, S, path_lengths(sp.csr_array(np.where(known, S, 0.0))))
+        np.fill_diagonal(whole, 0.0)
+    found = solve(Problem(to_similarities(whole**2)), min(q, len(S)))
+    return found.vectors * np.sqrt(np.maximum(found.values, 1e-12))
+
+
+def _misfit(given: Array, on_map: Array) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
+    """log(given / on_map) of the known pairs, each once."""
+    i, j = np.triu_indices(len(given), 1)
+    use = np.nan_to_num(given[i, j]) > 0.0
+    i, j = i[use], j[use]
+    return np.log(given[i, j]) - np.log(np.maximum(on_map[i, j], 1e-300)), i, j
+
+
+def _objective(Z: Array, S: Array, known: Mask) -> float:
+    off = _misfit(np.where(known, S, 0.0), exact_distances(Z))[0]
+    return float(np.abs(off).mean())
+
+
+def _reweighted(Z: Array, S: Array, known: Mask, smooth: float) -> Array:
+    """A few steps of majorisation with the weights of this map: Z <- V^+ B(Z) Z, Guttman's transform."""
+    delta = exact_distances(Z)
+    safe = np.where(known, S, 1.0)
+    off = np.abs(np.log(np.maximum(delta, 1e-12) / safe))
+    W = np.where(known, 1.0 / (safe**2 * np.maximum(off, smooth)), 0.0)
+    n = len(S)
+    V = np.diag(W.sum(axis=1)) - W
+    inverse = np.linalg.inv(V + W.mean()) - 1.0 / (n * n * W.mean())  # 11'/n spans V's null space
+    for _ in range(STEPS):
+        R = np.where(known, W * S / np.maximum(delta, 1e-12), 0.0)
+        Z = inverse @ (R.sum(axis=1)[:, None] * Z - R @ Z)
+        delta = exact_distances(Z)
+    return Z

@@ -1,0 +1,208 @@
+"""What positions decode to: a row rebuilt from few axes, the axes themselves as images; `traverse` walks along one.
+
+Columns may be a table's, a curve (`shape=(d,)`) or an image (`shape=(height, width)`).
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.plot.base import (
+    COLOURS,
+    DIVERGING,
+    GREY,
+    INK,
+    PAPER,
+    SHAPES,
+    Plot,
+    blank,
+    count,
+    drawn,
+    headline,
+    number,
+    percent,
+    short,
+)
+from lowdim.sources.source import Array
+from lowdim.text.messages import error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST = 20  # columns of a table row that can be named
+Shape = tuple[int, ...] | None
+
+
+def check_shape(shape: Shape, d: int) -> None:
+    """Refuse a shape that is not that of d cells."""
+    if shape is not None and (len(shape) > 2 or int(np.prod(shape)) != d):
+        raise error("LD210", option="shape", value=shape, allowed=f"(d,) or (height, width) with {d} cells in all")
+
+
+def draw_image(ax: Axes, values: Array, shape: tuple[int, ...], title: str, *, cmap: str = "gray",
+               low: float | None = None, high: float | None = None) -> None:
+    """Cells as the pixels of a picture."""
+    ax.imshow(values.reshape(shape), cmap=cmap, vmin=low, vmax=high, interpolation="nearest")
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.spines[:].set_visible(False)
+    ax.set_title(title, fontsize=9, loc="center")
+
+
+@drawn
+def reconstruct(model: Any, X: Array, row: int, qs: Sequence[int], names: Sequence[str], *,
+                shape: Shape = None) -> Plot:
+    """One row, rebuilt from its first q axes for each q, and what is left over.
+
+    x_q = mean + sum_{k <= q} z_k w_k with the model's own z and w (later coordinates are set to 0); the error
+    is the root mean square over the row's seen cells, in units of each column's spread (NaN where none is seen).
+
+    >>> from lowdim.models.linear.pca import PCA
+    >>> X = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, 4.0], [4.0, 3.0]])
+    >>> reconstruct(PCA(2).fit(X), X, 0, [0, 1, 2], ["a", "b"]).data["error"].round(3).tolist()
+    [0.866, 0.387, 0.0]
+    """
+    X = np.asarray(X, dtype=np.float64)
+    check_shape(shape, X.shape[1])
+    x = X[row]
+    z = model.transform(X[row: row + 1])[0]
+    steps = np.array([q for q in qs if q <= len(z)], dtype=int)
+    built = np.asarray(model.inverse_transform(np.where(np.arange(len(z)) < steps[:, None], z, 0.0)))
+    unit, mean = _spread(X)
+    left = (x - built) / unit
+    wrong = np.sqrt(np.nanmean(left**2, axis=1)) if np.isfinite(x).any() else np.full(len(steps), np.nan)
+    title, sentence = _built_words(row, steps, wrong, int(np.isnan(x).sum()))
+    if len(steps) < len(qs):
+        sentence += f" The model has {count(len(z), 'axis', 'axes')}, so larger q are left out."
+    if shape is None:
+        figure = _built_row((x - mean) / unit, (built - mean) / unit, steps, wrong, names)
+    elif len(shape) == 1:
+        figure = _built_curve(x, built, steps)
+    else:
+        figure = _built_image(x, built, steps, shape)
+    headline(figure, title)
+    data = {"column": np.array([str(name) for name in names]), "original": x, "q": steps, "rebuilt": built.T,
+            "residual": x - built[-1] if len(steps) else x, "error": wrong}
+    return Plot("reconstruct", figure, title=title, sentence=sentence, data=data)
+
+
+def _spread(X: Array) -> tuple[Array, Array]:
+    """Standard deviation (1 where a column never changes) and mean of the seen cells."""
+    seen = np.isfinite(X)
+    many = np.maximum(seen.sum(axis=0), 1)
+    mean = np.where(seen, X, 0.0).sum(axis=0) / many
+    sd = np.sqrt((np.where(seen, X - mean, 0.0) ** 2).sum(axis=0) / np.maximum(many - 1, 1))
+    return np.where(sd > 0, sd, 1.0), mean
+
+
+def _built_words(row: int, steps: NDArray[np.int_], wrong: Array, gaps: int) -> tuple[str, str]:
+    if not len(steps) or np.isnan(wrong).any():
+        return f"Row {row + 1} has no seen cells", f"Row {row + 1} has no seen cells, so there is nothing to rebuild."
+    left = f"{number(wrong[-1])} sd a cell" if wrong[-1] > 1e-10 else "nothing"
+    title = f"Row {row + 1} from {count(int(steps[-1]), 'axis', 'axes')}: {left} left over"
+    path = ", ".join(f"{number(w) if w > 1e-10 else 0} with {q}" for q, w in zip(steps, wrong, strict=True))
+    text = f"Rebuilt from its first axes, row {row + 1} misses its cells by (root mean square, in sd): {path}."
+    return title, text + (f" {count(gaps, 'gap')} {'is' if gaps == 1 else 'are'} not counted." if gaps else "")
+
+
+def _built_row(x: Array, built: Array, steps: NDArray[np.int_], wrong: Array, names: Sequence[str]) -> Figure:
+    """Columns down the side in units of their spread; a mark for the original and one for each q."""
+    shift = np.nan_to_num(np.abs(x))
+    kept = np.sort(np.argsort(-shift, kind="stable")[:MOST])
+    figure = blank(6.4, max(4.0, 1.2 + 0.19 * len(kept)))
+    ax, side = figure.subplots(1, 2, width_ratios=[4, 1])
+    y = np.arange(len(kept))
+    for k, q in enumerate(steps):
+        ax.plot(built[k, kept], y, SHAPES[(k + 1) % 8], color=COLOURS[(k + 1) % 6], ms=5, mfc=PAPER, label=f"q = {q}")
+    ax.plot(x[kept], y, "|", color=INK, ms=13, mew=2, label="original")
+    gaps = np.flatnonzero(np.isnan(x[kept]))
+    left, right = ax.get_xlim()
+    if len(gaps):
+        ax.barh(gaps, right - left, 0.6, left=left, fc=PAPER, ec="#c8c8c8", hatch="////", zorder=0, label="gap")
+    ax.set_xlim(left, right)
+    ax.axvline(0, color=GREY, lw=0.6)
+    ax.set_yticks(y, [short(names[j]) for j in kept], fontsize=8)
+    ax.set_ylim(len(kept) - 0.4, -0.6)
+    few = f" ({len(kept)} of {len(x)} columns, the farthest)" if len(kept) < len(x) else ""
+    ax.set_xlabel(f"sd from the column's mean{few}")
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower left", ncols=6)
+    side.plot(wrong, np.arange(len(steps)), "o-", color=COLOURS[0], ms=4)
+    side.set_yticks(range(len(steps)), [f"q = {q}" for q in steps], fontsize=8)
+    side.set_xlim(0, 1.15 * float(np.nan_to_num(wrong).max(initial=0.0)) or 1.0)
+    side.invert_yaxis()
+    side.set_xlabel("error (sd)")
+    return figure
+
+
+def _built_curve(x: Array, built: Array, steps: NDArray[np.int_]) -> Figure:
+    figure = blank(6.4, 4.0)
+    top, low = figure.subplots(2, 1, height_ratios=[2, 1], sharex=True)
+    places = np.arange(1, len(x) + 1)
+    top.plot(places, x, color=INK, lw=2.0, label="original")
+    for k, (q, curve) in enumerate(zip(steps, built, strict=True)):
+        top.plot(places, curve, color=COLOURS[k % 6], lw=1.1, ls=("-", "--", "-.", ":")[k % 4], label=f"q = {q}")
+    figure.legend(*top.get_legend_handles_labels(), loc="outside lower left", ncols=6)
+    top.set_ylabel("value")
+    low.plot(places, x - built[-1], color=COLOURS[3], lw=1.0)
+    low.axhline(0, color=GREY, lw=0.6)
+    low.set(xlabel="place along the curve", ylabel=f"left over\n(q = {steps[-1]})")
+    return figure
+
+
+def _built_image(x: Array, built: Array, steps: NDArray[np.int_], shape: tuple[int, ...]) -> Figure:
+    total = len(steps) + 2
+    wide = min(total, 5)
+    figure = blank(6.4, max(2.2, 0.5 + -(-total // wide) * 6.4 / wide * shape[0] / shape[1] * 1.05))
+    panels = figure.subplots(-(-total // wide), wide, squeeze=False).ravel()
+    low, high = float(np.nanmin(x)), float(np.nanmax(x))
+    draw_image(panels[0], x, shape, "original", low=low, high=high)
+    for ax, q, image in zip(panels[1:], steps, built, strict=False):
+        draw_image(ax, image, shape, f"q = {q}", low=low, high=high)
+    left = x - built[-1]
+    size = float(np.nanmax(np.abs(left))) or 1.0
+    draw_image(panels[total - 1], left, shape, f"left over, ± {number(size)}", cmap=DIVERGING, low=-size, high=size)
+    for ax in panels[total:]:
+        ax.set_axis_off()
+    return figure
+
+
+@drawn
+def component_images(model: Any, shape: tuple[int, int], count: int = 9) -> Plot:
+    """The mean and the first axes as images (eigenfaces, eigendigits); red and blue pixels move oppositely.
+
+    Each axis has a scale of its own, white at zero; its sign by itself means nothing.
+
+    Reference: Turk and Pentland (1991); Zabaras seed on PCA.
+
+    >>> from lowdim.models.linear.pca import PCA
+    >>> plot = component_images(PCA(2).fit(np.random.default_rng(0).normal(size=(9, 4))), (2, 2), 2)
+    >>> plot.data["axis_image"].shape
+    (2, 4)
+    """
+    C = np.asarray(model.components_, dtype=np.float64)
+    check_shape(shape, C.shape[1])
+    many = min(count, len(C))
+    share = np.asarray(vars(model).get("explained_variance_ratio_", np.full(len(C), np.nan)))
+    wide = min(5, many + 1)
+    high = -(-(many + 1) // wide)
+    figure = blank(6.4, max(2.2, 0.6 + high * 6.4 / wide * shape[0] / shape[1] * 1.12))
+    panels = figure.subplots(high, wide, squeeze=False).ravel()
+    draw_image(panels[0], np.asarray(model.mean_), shape, "mean")
+    for k in range(many):
+        size = float(np.abs(C[k]).max()) or 1.0
+        part = "" if np.isnan(share[k]) else f" · {percent(share[k])}"
+        draw_image(panels[k + 1], C[k], shape, f"axis {k + 1}{part}", cmap=DIVERGING, low=-size, high=size)
+    for ax in panels[many + 1:]:
+        ax.set_axis_off()
+    total = "" if np.isnan(share[:many]).any() else f" carry {percent(share[:many].sum())} of the variation"
+    title = f"The mean and the first {many} axes as images" + (f":{total.replace(' carry', ' they carry')}"
+                                                             if total else "")
+    sentence = (f"The first {many} axes{total or ' are drawn'} of images of {shape[0]} x {shape[1]} pixels; red and "
+                "blue pixels move oppositely along an axis, white ones do not move.")
+    headline(figure, title)
+    data = {"mean_image": np.asarray(model.mean_), "axis_image": C[:many], "share": share[:many]}
+    return Plot("component_images", figure, title=title, sentence=sentence, data=data)

@@ -1,0 +1,276 @@
+"""Filled gaps: every fill with its interval over its column's own spread, and whether intervals hold their claim."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr, bdtrik, betaincinv
+
+from lowdim.plot.base import (
+    COLOURS,
+    GREY,
+    INK,
+    Plot,
+    blank,
+    canvas,
+    count,
+    drawn,
+    headline,
+    percent,
+    quoted,
+    short,
+)
+from lowdim.plot.marks import about, legend_above, name_ticks, spread_out, write
+from lowdim.sources.source import Array
+
+LANES, MARKS = 10, 40  # columns drawn at once, and fills drawn in each
+CHECKED = 28  # columns whose calibration is drawn
+BARS = 120  # fills of one column drawn one by one; more become a band
+
+
+@drawn
+def fills(values: Any, mask: Any, lower: Any, upper: Any, names: Sequence[object], column: object = None, *,
+          level: float = 0.9, row_names: Sequence[object] | None = None) -> Plot:
+    """Each filled cell with its interval, over the spread of the cells its column has.
+
+    `mask` is True where a cell was filled. `column` (a name or a position) draws one column in its own
+    units; None draws all that have gaps, each in units of its own spread.
+
+    Reference: spec product.md 4.7, plot 16.
+
+    >>> X = np.array([[1.0, 2.0], [2.0, 3.9], [3.0, 6.1]])
+    >>> gap = np.array([[False, True], [False, False], [False, False]])
+    >>> fills(X, gap, X - 1, X + 1, ["a", "b"]).data["column"].tolist()
+    ['b']
+    """
+    X, low, high = (np.asarray(a, dtype=float) for a in (values, lower, upper))
+    gap = np.asarray(mask, dtype=bool)
+    rows = [str(k + 1) for k in range(len(X))] if row_names is None else [str(name) for name in row_names]
+    i, j = np.nonzero(gap)
+    at = -1
+    if column is not None:
+        at = int(column) if isinstance(column, int | np.integer) else [str(n) for n in names].index(str(column))
+        i, j = i[j == at], j[j == at]
+    mean, sd, own = _spread(X, gap, level)
+    share = (high[i, j] - low[i, j]) / np.where(own[j] > 0, own[j], 1.0)
+    title, sentence = _fill_words(j, share, names, level, column is not None)
+    figure = (_one(X, gap, low, high, i, at, rows, level, title) if column is not None and len(i)
+              else _lanes(X, gap, low, high, mean, sd, names, level, title))
+    data = {"row": [rows[k] for k in i], "column": [str(names[int(k)]) for k in j], "fill": X[i, j], "lower": low[i, j],
+            "upper": high[i, j], "share_of_spread": share}
+    return Plot("fills", figure, title=title, sentence=sentence, data=data)
+
+
+def _spread(X: Array, gap: NDArray[np.bool_], level: float) -> tuple[Array, Array, Array]:
+    """Mean, sd and the width that holds `level` of the seen cells, column by column; 0 where none is seen."""
+    tail = (1.0 - level) / 2.0
+    seen = [X[~gap[:, j], j] for j in range(X.shape[1])]
+    mean = np.array([s.mean() if len(s) else 0.0 for s in seen])
+    sd = np.array([s.std() if len(s) else 0.0 for s in seen])
+    own = np.array([float(np.subtract(*np.quantile(s, [1.0 - tail, tail]))) if len(s) else 0.0 for s in seen])
+    return mean, np.where(sd > 0, sd, 1.0), own
+
+
+def _fill_words(j: NDArray[np.intp], share: Array, names: Sequence[object], level: float,
+                one: bool) -> tuple[str, str]:
+    if not len(j):
+        return "No gaps to fill", "Every cell was seen, so nothing was filled."
+    columns, totals = np.unique(j, return_counts=True)
+    claim = f"{100 * level:.3g}%"
+    half = float(np.median(share))
+    where = f"in {quoted(names[columns[0]])}" if one or len(columns) == 1 else f"in {count(len(columns), 'column')}"
+    title = f"{count(len(j), 'gap')} filled {where}; {claim} intervals {percent(half)} as wide as the column"
+    most = columns[int(np.argmax(totals))]
+    more = "" if one or len(columns) == 1 else f" Most are in {quoted(names[most])}: {totals.max():,}."
+    return title, (f"{count(len(j), 'gap')} filled {where}. Half of the {claim} intervals are narrower than "
+                   f"{percent(half)} of the width that holds {claim} of the column's seen cells.{more}")
+
+
+def _lanes(X: Array, gap: NDArray[np.bool_], low: Array, high: Array, mean: Array, sd: Array,
+           names: Sequence[object], level: float, title: str) -> Any:
+    """A lane for every column with gaps: grey where its seen cells are, a mark and a bar for every fill."""
+    totals = gap.sum(axis=0)
+    shown = np.argsort(-totals, kind="stable")[:LANES]
+    shown = shown[totals[shown] > 0]
+    most = int(np.clip(120 // max(len(shown), 1), 1, MARKS))
+    size = np.array([0.5 + 0.05 * min(totals[j], most) for j in shown])
+    figure, ax = canvas(6.4, 1.7 + 0.45 * float(size.sum()) if len(shown) else 2.0)
+    at = np.cumsum(size) - size / 2
+    for y, tall, j in zip(at, size, shown, strict=True):
+        seen = (X[~gap[:, j], j] - mean[j]) / sd[j]
+        _own(ax, seen, y, 0.42 * tall, level)
+        rows = np.flatnonzero(gap[:, j])
+        rows = rows[np.argsort(X[rows, j], kind="stable")][spread_out(len(rows), most)]
+        lane = y + (np.linspace(-0.38, 0.38, len(rows)) * tall if len(rows) > 1 else np.zeros(1))
+        z, a, b = ((m[rows, j] - mean[j]) / sd[j] for m in (X, low, high))
+        ax.hlines(lane, a, b, color=COLOURS[0], lw=1.1)
+        ax.plot(z, lane, "D", ms=3.2, color=COLOURS[3], mec="white", mew=0.3)
+    some = [f", {most} shown" if totals[j] > most else "" for j in shown]
+    words = [f"{short(names[j], 20)} ({totals[j]:,}{more})" for j, more in zip(shown, some, strict=True)]
+    name_ticks(ax.yaxis, at, words, most=40)
+    ax.set_ylim(float(size.sum()) if len(shown) else 1.0, 0.0)
+    hidden = int((totals > 0).sum()) - len(shown)
+    more = f"\n{count(hidden, 'column')} with fewer gaps not drawn" if hidden else ""
+    ax.set_xlabel(f"distance from the column's mean, in its own sd{more}", fontsize=9)
+    _fill_keys(ax, level, 3 if max((len(word) for word in words), default=0) < 24 else 1)
+    headline(figure, title)
+    return figure
+
+
+def _own(ax: Any, seen: Array, y: float, half: float, level: float) -> None:
+    """Where a column's seen cells are: a wide bar for `level` of them, a line to the farthest."""
+    if not len(seen):
+        return
+    tail = (1.0 - level) / 2.0
+    a, b = np.quantile(seen, [tail, 1.0 - tail])
+    ax.barh(y, b - a, left=a, height=2 * half, color=GREY, alpha=0.25, lw=0)
+    ax.hlines(y, seen.min(), seen.max(), color=GREY, lw=0.8, alpha=0.6)
+
+
+def _fill_keys(ax: Any, level: float, across: int) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    claim = f"{100 * level:.3g}%"
+    marks = [Line2D([], [], color=COLOURS[0], marker="D", mfc=COLOURS[3], mec="white", ms=5, lw=1.1),
+             Patch(color=GREY, alpha=0.25), Line2D([], [], color=GREY, lw=0.8)]
+    legend_above(ax, marks, [f"fill and {claim} interval", f"{claim} of seen cells", "all seen cells"], ncols=across)
+
+
+def _one(X: Array, gap: NDArray[np.bool_], low: Array, high: Array, rows: NDArray[np.intp], j: int,
+         names: Sequence[str], level: float, title: str) -> Any:
+    """One column in its own units: fills in the order of the rows beside a histogram of its seen cells."""
+    seen = X[~gap[:, j], j]
+    figure = blank()
+    left, ax = figure.subplots(1, 2, sharey=True, width_ratios=[1, 4])
+    left.hist(seen, bins=int(np.clip(2 * len(seen) ** (1 / 3), 3, 30)), orientation="horizontal", color=GREY, alpha=0.5)
+    left.invert_xaxis()
+    left.set_xlabel(f"seen cells ({len(seen):,})", fontsize=9)
+    left.set_ylabel("value, in the column's units")
+    if len(seen):
+        tail = (1.0 - level) / 2.0
+        ax.axhspan(*np.quantile(seen, [tail, 1.0 - tail]), color=GREY, alpha=0.18, lw=0,
+                   label=f"{100 * level:.3g}% of seen cells")
+    mid, a, b = X[rows, j], low[rows, j], high[rows, j]
+    x = np.arange(len(rows))
+    claim = f"fill and {100 * level:.3g}% interval"
+    if len(rows) <= BARS:
+        ax.errorbar(x, mid, yerr=[np.maximum(mid - a, 0.0), np.maximum(b - mid, 0.0)], fmt="D", ms=3.5, lw=1.1,
+                    color=COLOURS[3], ecolor=COLOURS[0], label=claim)
+        places = spread_out(len(rows), 8)
+        name_ticks(ax.xaxis, places, [names[rows[k]] for k in places], most=8)
+        ax.set_xlabel("row of the filled cell", fontsize=9)
+    else:
+        order = np.argsort(mid, kind="stable")
+        ax.fill_between(x, a[order], b[order], color=COLOURS[0], alpha=0.3, lw=0, label=f"{100 * level:.3g}% interval")
+        ax.plot(x, mid[order], color=COLOURS[3], lw=1.4, label="fill")
+        ax.set_xlabel("filled cells, smallest first", fontsize=9)
+    legend_above(ax, ncols=2)
+    headline(figure, title)
+    return figure
+
+
+# calibration --------------------------------------------------------------------------------------------
+@drawn
+def calibration(held: Any, tried: Any, names: Sequence[object], *, level: float = 0.9, levels: Any = None,
+                shares: Any = None) -> Plot:
+    """How many cells hidden on purpose the intervals held, column by column, against what they claim.
+
+    `held` of `tried` cells a column at `level`; `shares[k]` of all cells were held by intervals that claim
+    `levels[k]`. Bands hold 95% of what exact intervals would give: Binomial(tried, level).
+
+    Reference: spec product.md 3.8 and 4.7, plot 17; Clopper and Pearson (1934) for the bars.
+
+    >>> calibration([85, 95], [100, 100], ["a", "b"]).data["share"].tolist()
+    [0.85, 0.95]
+    """
+    held, tried = np.asarray(held, dtype=float), np.asarray(tried, dtype=float)
+    total, inside = float(tried.sum()), float(held.sum())
+    curve = levels is not None and shares is not None
+    figure = blank(6.4, max(3.4, 1.9 + 0.17 * min(len(names), CHECKED)))
+    axes = figure.subplots(1, 2, width_ratios=[1, 1.15]) if curve else [None, figure.subplots()]
+    data: dict[str, Any] = {}
+    if curve:
+        at, share = np.asarray(levels, dtype=float), np.asarray(shares, dtype=float)
+        data = {"claimed": at, "actual": share} | _curve(axes[0], at, share, int(total))
+    band = np.array([binomial(0.025, tried, level), binomial(0.975, tried, level)]) / np.maximum(tried, 1.0)
+    share = held / np.maximum(tried, 1.0)
+    outside = (tried > 0) & ((share < band[0]) | (share > band[1]))
+    _columns(axes[1], held, tried, names, level, band, outside)
+    title, sentence = _calibration_words(inside, total, level, outside, share, names)
+    headline(figure, title)
+    data = {"column": [str(n) for n in names], "held": held, "tried": tried, "share": share, "band_lower": band[0],
+            "band_upper": band[1], "outside": outside} | data
+    return Plot("calibration", figure, title=title, sentence=sentence, data=data)
+
+
+def binomial(tail: float, n: Any, p: Any) -> Array:
+    """The smallest k with P(Binomial(n, p) <= k) >= tail.
+
+    >>> binomial(0.025, np.array([100.0]), 0.9).tolist()
+    [84.0]
+    """
+    n = np.asarray(n).astype(int)  # whole numbers, or SciPy warns
+    k = np.ceil(np.where(n > 0, bdtrik(tail, np.maximum(n, 1), p), 0.0))
+    less = np.maximum(k - 1.0, 0.0)
+    return np.where(bdtr(less, n, p) >= tail, less, k)
+
+
+def _curve(ax: Any, levels: Array, shares: Array, cells: int) -> dict[str, Any]:
+    """Claimed against actual coverage, with the band of exact intervals."""
+    grid = np.linspace(0.01, 0.99, 99)
+    low, high = (binomial(t, np.full(len(grid), float(cells)), grid) / max(cells, 1) for t in (0.025, 0.975))
+    ax.fill_between(100 * grid, 100 * low, 100 * high, color=GREY, alpha=0.3, lw=0, label="95% band, exact")
+    ax.plot([0, 100], [0, 100], color=GREY, lw=0.8)
+    ax.plot(100 * levels, 100 * shares, "o-", ms=4.5, lw=1.2, color=COLOURS[0], label="hidden cells")
+    least = 10 * max(float(np.floor(10 * min(levels.min(), shares.min()))) - 1.0, 0.0)
+    ax.set(xlim=(least, 100), ylim=(least, 100))
+    ax.set_xlabel("claimed (%)", fontsize=9)
+    ax.set_ylabel("actually held (%)", fontsize=9)
+    ax.legend(fontsize=8, loc="upper left")
+    edge = [binomial(t, np.full(len(levels), float(cells)), levels) / max(cells, 1) for t in (0.025, 0.975)]
+    return {"claimed_lower": edge[0], "claimed_upper": edge[1]}
+
+
+def _columns(ax: Any, held: Array, tried: Array, names: Sequence[object], level: float, band: Array,
+             outside: NDArray[np.bool_]) -> None:
+    """Each column's share held, lowest first, with its 95% interval over the band of exact intervals."""
+    share = held / np.maximum(tried, 1.0)
+    order = np.flatnonzero(tried > 0)
+    order = order[np.argsort(share[order], kind="stable")]
+    shown = order[spread_out(len(order), CHECKED)] if len(order) else order
+    low = np.where(held > 0, betaincinv(np.maximum(held, 1), tried - held + 1, 0.025), 0.0)
+    high = np.where(held < tried, betaincinv(held + 1, np.maximum(tried - held, 1), 0.975), 1.0)
+    for y, j in enumerate(shown):
+        ax.barh(y, 100 * (band[1, j] - band[0, j]), left=100 * band[0, j], height=0.8, color=GREY, alpha=0.3, lw=0)
+        ax.hlines(y, 100 * low[j], 100 * high[j], color=COLOURS[0], lw=1.2)
+        ax.plot(100 * share[j], y, "D" if outside[j] else "o", ms=5, color=COLOURS[3 if outside[j] else 0])
+    ax.axvline(100 * level, color=INK, lw=0.9, ls="--")
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    least = 100 * float(min([*low[shown], level]))
+    ax.set_xlim(max(0.0, least - 3), 101)
+    name_ticks(ax.yaxis, range(len(shown)), [f"{short(names[j], 18)} ({tried[j]:.0f})" for j in shown], most=30,
+               fontsize=8)
+    some = "" if len(shown) == len(order) else f"\n{len(shown)} of {len(order)} columns"
+    ax.set_xlabel(f"held by {100 * level:.3g}% intervals (%){some}", fontsize=9)
+    if not len(shown):
+        write(ax, 0.5, 0.5, "no cell could be hidden", transform=ax.transAxes, ha="center")
+
+
+def _calibration_words(inside: float, total: float, level: float, outside: NDArray[np.bool_], share: Array,
+                       names: Sequence[object]) -> tuple[str, str]:
+    claim = f"{100 * level:.3g}%"
+    if total == 0:
+        return "Too few cells to check the intervals", "No cell could be hidden, so the intervals are not checked."
+    low, high = (float(binomial(t, total, level)) for t in (0.025, 0.975))
+    word = "as claimed" if low <= inside <= high else "a little narrow" if inside < low else "a little wide"
+    title = f"{claim} intervals held {percent(inside / total)} of {total:,.0f} hidden cells: {word}"
+    bad = np.flatnonzero(outside)
+    if not len(bad):
+        return title, f"{title}. No column lies outside the 95% band of exact intervals."
+    worst = bad[int(np.argmax(np.abs(share[bad] - level)))]
+    return title, (f"{title}. {count(len(bad), 'column')} of {len(share)} outside the 95% band of exact intervals "
+                   f"(about {about(0.05 * len(share))} expected by chance), farthest {quoted(names[worst])} with "
+                   f"{percent(share[worst])}.")

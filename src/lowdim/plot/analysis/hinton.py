@@ -1,0 +1,132 @@
+"""A matrix as squares: area is size, white is positive, black is negative, on grey."""
+from __future__ import annotations
+
+import html
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.plot.base import PAPER, Plot, blank, count, described, drawn, headline, number, quoted, short, style
+from lowdim.sources.source import Array
+from lowdim.text.messages import error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST = 24  # rows that can be named
+LARGEST = 0.9  # side of the largest square, in cells
+GROUND = "#8c8c8c"  # white and black stand out from it alike
+NEGLIGIBLE = 1e-6  # an axis all of whose entries are below this share of the largest is switched off
+
+
+class Squares(Plot):
+    """A plot whose marks tell their value where the pointer rests: an SVG title in each, no script."""
+
+    tips: dict[str, str]  # id of a mark -> what it says
+
+    def svg(self, prefix: str = "") -> str:
+        out = io.StringIO()
+        with style():
+            self.figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+        body = out.getvalue()
+        for name, text in self.tips.items():
+            body = body.replace(f'<g id="{name}">', f'<g id="{name}"><title>{html.escape(text)}</title>', 1)
+        return described(body, prefix or self.name, self.title, self.sentence)
+
+
+@drawn
+def hinton(W: Array, names: Sequence[str], *, other: Array | None = None,
+           labels: tuple[str, str] = ("this model", "the other"), most: int = MOST) -> Plot:
+    """A matrix as squares whose area is exactly proportional to size: white is positive, black negative.
+
+    W is d x q, one column an axis. With `other` (the same rows, say maximum likelihood beside a Bayesian fit), both
+    are drawn on one scale; an axis that was switched off stays empty. Of many rows the largest `most` are drawn.
+
+    Reference: Bishop (2006), figure 12.14. Other programs take the root after subtracting the smallest entry, so
+    that their areas are not proportional.
+
+    >>> plot = hinton(np.array([[1.0, 0.0], [-0.25, 0.0]]), ["a", "b"])
+    >>> plot.data["area"].round(4).tolist(), plot.sentence
+    ([[0.81, 0.0], [0.2025, 0.0]], "The largest entry is 1 ('a' on axis 1); 1 of 2 axes is switched off.")
+    """
+    both = [np.asarray(W, dtype=np.float64)] + ([] if other is None else [np.asarray(other, dtype=np.float64)])
+    if both[0].ndim != 2 or any(M.ndim != 2 or len(M) != len(both[0]) for M in both):
+        raise error("LD210", option="other", value=both[-1].shape, allowed=f"a matrix with {len(both[0])} rows, as W")
+    if len(names) != len(both[0]):
+        raise error("LD210", option="names", value=f"{len(names)} names", allowed=f"{len(both[0])}, one a row of W")
+    largest = max(float(np.abs(M).max(initial=0.0)) for M in both) or 1.0
+    strength = np.max([np.abs(M).max(axis=1, initial=0.0) for M in both], axis=0)
+    rows = np.sort(np.argsort(-strength, kind="stable")[:most])
+    figure = blank(6.4, float(np.clip(1.3 + 0.26 * len(rows), 3.0, 9.0)))
+    panels = figure.subplots(1, len(both), sharey=True, squeeze=False, width_ratios=[max(M.shape[1], 1) for M in both])
+    tips: dict[str, str] = {}
+    for p, (ax, M, label) in enumerate(zip(panels[0], both, labels, strict=False)):
+        tips |= _squares(ax, M, rows, largest, names, f"square{p}")
+        if len(both) > 1:
+            ax.set_title(short(label, 30), fontsize=10)
+    panels[0, 0].set_yticks(range(len(rows)), [short(names[j]) for j in rows], fontsize=8)
+    figure.supxlabel(f"axis    (area = size, largest square {number(largest)};  □ positive, ■ negative)", fontsize=9)
+    title, sentence = _words(both, names, labels, len(rows))
+    headline(figure, title)
+    made = Squares("hinton", figure, title=title, sentence=sentence, data=_data(both, names, largest))
+    made.tips = tips
+    return made
+
+
+def _data(both: list[Array], names: Sequence[str], largest: float) -> dict[str, Any]:
+    area = [LARGEST**2 * np.abs(M) / largest for M in both]
+    data: dict[str, Any] = {"column": np.array([str(name) for name in names]), "entry": both[0], "area": area[0]}
+    if len(both) > 1:
+        data |= {"other_entry": both[1], "other_area": area[1]}
+    return data
+
+
+def off(M: Array, largest: float) -> NDArray[np.bool_]:
+    """Which axes are switched off."""
+    return np.asarray(np.abs(M).max(axis=0, initial=0.0) <= NEGLIGIBLE * largest)
+
+
+def _squares(ax: Axes, M: Array, rows: NDArray[np.intp], largest: float, names: Sequence[str],
+             name: str) -> dict[str, str]:
+    """Squares of side 0.9 sqrt(|entry| / largest) without an edge, so that areas are exact; what each one says."""
+    from matplotlib.patches import Rectangle
+
+    tips, q = {}, M.shape[1]
+    side = LARGEST * np.sqrt(np.abs(M[rows]) / largest)
+    for r, c in np.argwhere(side > 0):
+        value, s = M[rows[r], c], side[r, c]
+        box = Rectangle((c - s / 2, r - s / 2), s, s, facecolor=PAPER if value > 0 else "#000000", edgecolor="none")
+        box.set_gid(f"{name}-{r}-{c}")
+        ax.add_patch(box)
+        tips[f"{name}-{r}-{c}"] = f"{short(names[rows[r]])}, axis {c + 1}: {number(value)}"
+    ax.set_xlim(-0.6, max(q, 1) - 0.4)
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.set_aspect("equal")
+    ax.set_facecolor(GROUND)
+    dead = off(M, largest)
+    places = range(0, q, -(-q // 16) if q else 1)
+    ax.set_xticks(list(places), [f"{k + 1}\noff" if dead[k] else str(k + 1) for k in places], fontsize=8)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    return tips
+
+
+def _words(both: list[Array], names: Sequence[str], labels: tuple[str, str], shown: int) -> tuple[str, str]:
+    W = both[0]
+    largest = max(float(np.abs(M).max(initial=0.0)) for M in both)
+    if not W.size or not np.any(W):
+        return "All entries are zero", "All entries are zero: no axis is used."
+    r, c = np.unravel_index(int(np.argmax(np.abs(W))), W.shape)
+    used = [int((~off(M, largest)).sum()) for M in both]
+    idle = W.shape[1] - used[0]
+    title = f"{used[0]} of {count(W.shape[1], 'axis', 'axes')} in use"
+    if len(both) > 1:
+        title = f"{short(labels[0])} uses {count(used[0], 'axis', 'axes')}, {short(labels[1])} {used[1]}"
+    if shown < len(W):
+        title += f" ({shown} of {len(W)} columns drawn)"
+    unused = f"{idle} of {W.shape[1]} axes {'is' if idle == 1 else 'are'} switched off" if idle else (
+        "every axis is in use")
+    return title, f"The largest entry is {number(W[r, c])} ({quoted(names[int(r)])} on axis {c + 1}); {unused}."

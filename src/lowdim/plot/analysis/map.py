@@ -1,0 +1,364 @@
+"""The map: rows on two axes with each row's own uncertainty, and what the map leaves out; the biplot."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.models.base.posterior import Posterior
+from lowdim.plot.base import (
+    COLOURS,
+    GREY,
+    INK,
+    PAPER,
+    SEQUENTIAL,
+    Plot,
+    blank,
+    count,
+    drawn,
+    headline,
+    number,
+    percent,
+    place_labels,
+    quoted,
+    short,
+)
+from lowdim.plot.colour import Groups, draw_groups, edge, groups, legend_marks
+from lowdim.plot.marks import POINTS as POINTS
+from lowdim.plot.marks import spread_out
+from lowdim.sources.source import Array
+from lowdim.text.messages import error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ALL_ELLIPSES = 300  # rows; of more, only those with gaps or odd ones get an ellipse
+CELLS = (80, 60)  # of the density image
+LEVEL = 0.90  # of every row's ellipse
+NAMED = 10  # odd rows named on a map
+CROWD = 60  # ellipses from which they are drawn lightly
+
+
+@drawn
+def map_rows(posterior: Posterior, *, axes: tuple[int, int] = (0, 1), shares: Sequence[float] | Array,
+             row_names: Sequence[str] | None = None, color: Any = None, color_name: str = "", gap_rows: Any = None,
+             odd_rows: Sequence[int] | None = None, named: Sequence[int] | None = None, t2_level: float = 0.95,
+             spread: Array | None = None) -> Plot:
+    """Rows on two axes; each ellipse is where 90% of that row's position lies, given its gaps.
+
+    A row's ellipse has half-axes sqrt(chi2_2(0.9) v), v the eigenvalues of its 2 x 2 posterior covariance S.
+    The dashed T2 limit is z' B^-1 z = chi2_2(t2_level): B is the covariance of complete rows' positions,
+    I - S of the best known row unless `spread` gives it (for principal components: diag(explained_variance_)).
+    `shares` are the axes' shares of the variation; what is missing to 1 is noise. `color` are kinds or numbers,
+    one a row; `gap_rows` is True for rows with gaps; the rows at `named` (else the odd ones) are named. Of more
+    than 3,000 rows a density is drawn, or, where they are coloured, 3,000 of them spread over the table.
+
+    >>> post = Posterior(np.zeros((3, 2)), np.tile([0.1, 0.0, 0.2], (3, 1)), np.zeros(3))
+    >>> map_rows(post, shares=[0.5, 0.2]).data["half_axis"].round(2)[0].tolist()
+    [0.96, 0.68]
+    """
+    a, b = check_axes(axes, posterior.mean.shape[1])
+    share = np.asarray(shares, dtype=np.float64)
+    xy = np.ascontiguousarray(posterior.mean[:, [a, b]])
+    n = len(xy)
+    cov = posterior.cov[:, [a, b]][:, :, [a, b]]
+    gap = np.zeros(n, dtype=bool) if gap_rows is None else np.asarray(gap_rows, dtype=bool)
+    odd = np.array([] if odd_rows is None else odd_rows, dtype=int)
+    half, angle = ellipses(cov)
+    limit, turn = _limit(cov, spread, (a, b), t2_level)
+    kinds = groups(color, n, color_name)
+    figure, ax, strip = _frame()
+    around, dots = _with_ellipse(gap, odd, half, n), _dots(n, odd, color is not None)
+    draw_groups(ax, xy, kinds, gap, dots) if len(dots) else _density(ax, xy)
+    _draw_ellipses(ax, xy, half, angle, around, odd, kinds, len(dots) == 0)
+    _draw_limit(ax, limit, turn, t2_level)
+    named_rows = odd[:NAMED] if named is None else np.asarray(named, dtype=int)
+    inside = _t2(xy, limit, turn) <= 1.0
+    _finish(ax, xy, half, limit, (a, b), share)
+    _legend(ax, legend_marks(kinds, gap) if len(dots) else [], len(around), n, len(dots) == 0, len(odd) > 0)
+    _draw_left_out(strip, share, (a, b))
+    place_labels(ax, xy[named_rows], [short(i + 1 if row_names is None else row_names[i], 14) for i in named_rows])
+    title, sentence = _map_words(share, (a, b), n, int(gap.sum()), half, gap, float(inside.mean()), t2_level)
+    headline(figure, title)
+    data = {"row": np.array([str(i + 1) if row_names is None else str(row_names[i]) for i in range(n)]),
+            "position": xy, "half_axis": half, "angle": np.degrees(angle), "has_gaps": gap,
+            "has_ellipse": np.isin(np.arange(n), around), "inside_limit": inside, "limit_half_axis": limit,
+            "limit_angle": np.degrees(turn), "share": _left_out(share, (a, b)),
+            **({} if color is None else {"color": kinds.shown()})}
+    return Plot("map", figure, title=title, sentence=sentence + _drawn_words(n, dots, around) + kinds.words, data=data)
+
+
+def check_axes(axes: tuple[int, int], q: int) -> tuple[int, int]:
+    """Two different axes by position, or the error that says which there are."""
+    pair = tuple(axes) if isinstance(axes, Sequence | np.ndarray) else ()
+    whole = all(isinstance(k, int | np.integer) and 0 <= k < q for k in pair)
+    if len(pair) != 2 or not whole or pair[0] == pair[1]:
+        raise error("LD210", option="axes", value=axes,
+                    allowed=f"two different positions from 0 (axis 1) to {q - 1} (axis {q})")
+    return int(pair[0]), int(pair[1])
+
+
+def _dots(n: int, odd: NDArray[np.int_], coloured: bool) -> NDArray[np.intp]:
+    """Positions of the rows drawn one by one: all where they are few, some where they are coloured, else none."""
+    if n <= POINTS:
+        return np.arange(n)
+    return np.union1d(spread_out(n, POINTS), odd).astype(np.intp) if coloured else np.array([], dtype=np.intp)
+
+
+def _drawn_words(n: int, dots: NDArray[np.intp], around: NDArray[np.int_]) -> str:
+    """What of a long table is drawn."""
+    if n <= POINTS:
+        least = f" Ellipses are drawn for {count(len(around), 'row')}: odd ones and the least certain."
+        return "" if len(around) in (0, n) else least
+    ringed = f"; only {count(len(around), 'odd row')} with an ellipse" if len(around) else ""
+    return f" {len(dots):,} of {n:,} rows are drawn{ringed}." if len(dots) else f" Rows are drawn as a density{ringed}."
+
+
+def ellipses(cov: Array, level: float = LEVEL) -> tuple[Array, Array]:
+    """Half-axes (longer first) and the angle of the longer one, of 2 x 2 covariances at a level."""
+    from scipy.stats import chi2
+
+    values, U = np.linalg.eigh(cov)
+    half = np.sqrt(chi2.ppf(level, 2) * np.maximum(values[:, ::-1], 0.0))
+    return half, np.arctan2(U[:, 1, 1], U[:, 0, 1])
+
+
+def _limit(cov: Array, spread: Array | None, axes: tuple[int, int], level: float) -> tuple[Array, float]:
+    """Half-axes and angle of the T2 limit in the plane of two axes."""
+    if spread is None:
+        best = int(np.argmin(np.trace(cov, axis1=1, axis2=2)))
+        B = np.eye(2) - cov[best]
+    else:
+        full = np.asarray(spread, dtype=np.float64)
+        B = (np.diag(full) if full.ndim == 1 else full)[np.ix_(axes, axes)]
+    half, angle = ellipses(B[None], level)
+    return half[0], float(angle[0])
+
+
+def _t2(xy: Array, half: Array, angle: float) -> Array:
+    """T2 over its limit: at most 1 inside."""
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    return ((xy @ turn / np.where(half > 0, half, np.inf)) ** 2).sum(axis=1)
+
+
+def _with_ellipse(gap: Any, odd: NDArray[np.int_], half: Array, n: int) -> NDArray[np.int_]:
+    """All rows where they are few; else odd rows and those with gaps, the least certain first."""
+    if n < ALL_ELLIPSES:
+        return np.arange(n)
+    some = np.setdiff1d(np.flatnonzero(gap), odd)
+    if n > POINTS:
+        some = some[:0]  # over a density only the odd rows can be told apart
+    widest = some[np.argsort(-half[some].prod(axis=1), kind="stable")]
+    return np.concatenate([odd, widest])[:ALL_ELLIPSES]
+
+
+def _frame() -> tuple[Figure, Axes, Axes]:
+    figure = blank(6.4, 4.6)
+    ax, strip = figure.subplots(2, 1, height_ratios=[14, 1])
+    return figure, ax, strip
+
+
+def _density(ax: Axes, xy: Array) -> None:
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    counts, x, y = np.histogram2d(xy[:, 0], xy[:, 1], bins=CELLS)
+    shown = np.where(counts > 0, np.log10(np.maximum(counts, 1)), np.nan).T
+    image = ax.imshow(shown, origin="lower", extent=(x[0], x[-1], y[0], y[-1]), aspect="auto", cmap=SEQUENTIAL)
+    ticks = np.arange(int(np.ceil(np.nanmax(shown))) + 1)
+    figure.colorbar(image, ax=ax, ticks=ticks, label="rows a cell", shrink=0.8).set_ticklabels(
+        [f"{10**k:,}" for k in ticks])
+
+
+def _draw_ellipses(ax: Axes, xy: Array, half: Array, angle: Array, rows: NDArray[np.int_], odd: NDArray[np.int_],
+                   kinds: Groups, density: bool) -> None:
+    from matplotlib.collections import EllipseCollection
+
+    if not len(rows):
+        return
+    many = len(rows) > CROWD  # a crowd of ellipses is shade, not lines; the odd ones stand out of it
+    for part, width, alpha in ((~np.isin(rows, odd), 0.4 if many else 0.6, 0.3 if many else 0.55),
+                               (np.isin(rows, odd), 1.0, 0.9)):
+        some = rows[part]
+        if not len(some):
+            continue
+        colours = [edge(kinds.look(k)[0]) if kinds.value is None else GREY for k in kinds.kind[some]]
+        ax.add_collection(EllipseCollection(
+            2 * half[some, 0], 2 * half[some, 1], np.degrees(angle[some]), units="xy", offsets=xy[some], zorder=2,
+            offset_transform=ax.transData, facecolors="none", edgecolors=colours, linewidths=width, alpha=alpha))
+    if density:
+        ax.scatter(xy[rows, 0], xy[rows, 1], s=20, marker="D", facecolors=PAPER, edgecolors=COLOURS[3], zorder=4)
+
+
+def _draw_limit(ax: Axes, half: Array, angle: float, level: float) -> None:
+    turn = np.linspace(0, 2 * np.pi, 181)
+    x, y = half[0] * np.cos(turn), half[1] * np.sin(turn)
+    c, s = np.cos(angle), np.sin(angle)
+    ax.plot(c * x - s * y, s * x + c * y, "--", color=INK, lw=1.0, zorder=1,
+            label=f"T² limit: {percent(level)} of complete rows lie inside")
+
+
+def _finish(ax: Axes, xy: Array, half: Array, limit: Array, axes: tuple[int, int], share: Array) -> None:
+    reach = max(float(np.abs(xy).max(initial=0.0)), float(limit.max())) * 1.08
+    low = np.minimum(xy.min(axis=0), -limit.max())
+    high = np.maximum(xy.max(axis=0), limit.max())
+    pad = 0.06 * (high - low) + 1e-12 * reach + (half.max(initial=0.0) if len(xy) < 30 else 0.0)
+    ax.set_xlim(low[0] - pad[0], high[0] + pad[0])
+    ax.set_ylim(low[1] - pad[1], high[1] + pad[1])
+    for which, k in (("x", axes[0]), ("y", axes[1])):
+        part = f" ({percent(share[k])} of the variation)" if k < len(share) else ""
+        ax.set(**{f"{which}label": f"axis {k + 1}{part}"})
+
+
+def _legend(ax: Axes, marks: list[Any], with_ellipse: int, n: int, density: bool, bold: bool) -> None:
+    """What every mark is; ellipses say which kind they are."""
+    from matplotlib.lines import Line2D
+
+    marks = list(marks)
+    if density and with_ellipse:
+        marks.append(Line2D([], [], marker="D", ls="", color=COLOURS[3], mfc=PAPER, label="odd row", ms=5))
+    if with_ellipse:
+        few = "" if with_ellipse == n else f" ({with_ellipse} rows)"
+        few += "; bold: odd row" if bold and not density else ""
+        marks.append(Line2D([], [], marker="o", ls="", color=GREY, mfc="none", mew=0.6, ms=9,
+                            label=f"90%: this row's position given its gaps{few}"))
+    marks += ax.get_lines()[:1]
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.legend(handles=marks, loc="outside lower left", ncols=2, fontsize=8)
+
+
+def _left_out(share: Array, axes: tuple[int, int]) -> Array:
+    """Shares of the variation: this map, the other axes, noise."""
+    here = float(share[list({*axes})].sum())
+    return np.array([here, float(share.sum()) - here, max(0.0, 1.0 - float(share.sum()))])
+
+
+def _draw_left_out(ax: Axes, share: Array, axes: tuple[int, int]) -> None:
+    parts = _left_out(share, axes)
+    left = 0.0
+    looks = (("this map", COLOURS[0], "", PAPER), ("other axes", COLOURS[5], "..", INK), ("noise", PAPER, "///", INK))
+    words = []
+    for part, (name, colour, hatch, _) in zip(parts, looks, strict=True):
+        ax.barh(0, part, left=left, color=colour, edgecolor=INK, hatch=hatch, height=0.9, lw=0.6)
+        left += part
+        words.append(f"{name} {percent(part)}")
+    ax.set_xlim(0, 1.002 * max(1.0, left))
+    ax.set_yticks([])
+    ax.set_xticks([])
+    ax.spines[:].set_visible(False)
+    ax.set_xlabel("what the map leaves out:  " + "  ·  ".join(words), fontsize=9, loc="left")
+
+
+def _map_words(share: Array, axes: tuple[int, int], n: int, gaps: int, half: Array, gap: Any, inside: float,
+               level: float) -> tuple[str, str]:
+    here, other, noise = _left_out(share, axes)
+    a, b = axes[0] + 1, axes[1] + 1
+    title = f"Axes {a} and {b} carry {percent(here)} of the variation; {percent(other + noise)} is not on this map"
+    text = (f"{count(n, 'row')} on axes {a} and {b}, which carry {percent(here)} of the variation; other axes carry "
+            f"{percent(other)} and noise {percent(noise)}. {percent(inside)} of the rows lie inside the "
+            f"{percent(level)} T² limit.")
+    area = half.prod(axis=1)
+    if 0 < gaps < n and np.median(area[~gap]) > 0:
+        times = float(np.sqrt(np.median(area[gap]) / np.median(area[~gap])))
+        wide = f"{number(times)} times as wide as" if times > 1.05 else "about as wide as"
+        text += (f" {count(gaps, 'row')} {'has' if gaps == 1 else 'have'} gaps; the 90% ellipses of their positions "
+                 f"are {wide} complete rows' (median).")
+    return title, text
+
+
+POWERS = {"form": 1.0, "covariance": 0.0, "symmetric": 0.5}
+MEANING = {"form": "distances between rows are true", "covariance": "arrow angles show correlations",
+           "symmetric": "a compromise: neither is exact"}
+
+
+@drawn
+def biplot(model: Any, scores: Array, names: Sequence[str], *, axes: tuple[int, int] = (0, 1),
+           scaling: str = "covariance", top: int = 8, intervals: tuple[Array, Array] | None = None) -> Plot:
+    """Rows as points and columns as arrows on two axes; point . arrow approximates the (centred) cell.
+
+    With standardised scores U, axes of length one V and variances L, points are U L^(a/2) and arrows
+    V L^((1-a)/2): a = 1 "form", 0 "covariance", 1/2 "symmetric" (Gabriel 1971; Greenacre 2010). The `top`
+    longest arrows are drawn, on a scale of their own that the chart states. `intervals` are the lower and upper
+    ends of the entries of `model.components_` (q x d).
+
+    >>> from lowdim.models.linear.pca import PCA
+    >>> X = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, 4.0], [4.0, 3.0]])
+    >>> model = PCA(2).fit(X)
+    >>> plot = biplot(model, model.transform(X), ["a", "b"])
+    >>> bool(np.allclose(plot.data["point"] @ plot.data["arrow"].T, X - X.mean(axis=0)))
+    True
+    """
+    if scaling not in POWERS:
+        raise error("LD210", option="scaling", value=scaling, allowed=", ".join(map(repr, POWERS)))
+    keep = list(axes)
+    C = np.asarray(model.components_, dtype=np.float64)[keep]
+    length = np.linalg.norm(C, axis=1)
+    length = np.where(length > 0, length, 1.0)
+    unit = scores[:, keep] / _size(scores[:, keep])
+    known = vars(model).get("explained_variance_")
+    variance = length**2 if known is None else np.asarray(known)[keep]
+    power = POWERS[scaling]
+    points = unit * variance ** (power / 2)
+    stretch = variance ** ((1 - power) / 2) / length
+    arrows = C.T * stretch
+    chosen = np.argsort(-(arrows**2).sum(axis=1), kind="stable")[:top]
+    figure = blank(6.4, 4.6)
+    ax = figure.subplots()
+    ends = None if intervals is None else [np.asarray(end)[keep].T * stretch for end in intervals]
+    factor = _draw_biplot(ax, points, arrows, chosen, ends)
+    title, sentence = _biplot_words(scaling, arrows, chosen, names, axes)
+    ax.set(xlabel=f"axis {axes[0] + 1}", ylabel=f"axis {axes[1] + 1}")
+    along = np.linspace(0.08, 1.0, 40)[:, None, None] * (arrows[chosen] * factor)  # no name on an arrow
+    place_labels(ax, arrows[chosen] * factor, [short(names[j]) for j in chosen], avoid=along.reshape(-1, 2))
+    ax.text(1.0, 1.0, f"arrows drawn × {number(factor)}", transform=ax.transAxes, ha="right", va="bottom", fontsize=8)
+    headline(figure, title)
+    data = {"point": points, "column": np.array([str(name) for name in names]), "arrow": arrows,
+            "drawn": np.isin(np.arange(len(arrows)), chosen), "factor": factor}
+    if ends is not None:
+        data |= {"arrow_low": ends[0], "arrow_high": ends[1]}
+    return Plot("biplot", figure, title=title, sentence=sentence, data=data)
+
+
+def _size(scores: Array) -> Array:
+    """Root mean square of each axis (n - 1), 1 where it is zero."""
+    size = np.sqrt((scores**2).sum(axis=0) / max(len(scores) - 1, 1))
+    return np.where(size > 0, size, 1.0)
+
+
+def _draw_biplot(ax: Axes, points: Array, arrows: Array, chosen: NDArray[np.int_],
+                 ends: list[Array] | None) -> float:
+    reach = float(np.abs(points).max(initial=0.0)) or 1.0
+    longest = float(np.abs(arrows[chosen]).max(initial=0.0)) or 1.0
+    factor = float(f"{0.95 * reach / longest:.2g}")
+    if len(points) > POINTS:
+        ax.hist2d(points[:, 0], points[:, 1], bins=CELLS, cmap="Greys", norm="log", zorder=0)
+    else:
+        ax.scatter(points[:, 0], points[:, 1], s=8, color=GREY, alpha=0.7, zorder=1, linewidths=0)
+    for j in chosen:
+        ax.annotate("", arrows[j] * factor, (0, 0), zorder=3,
+                    arrowprops={"arrowstyle": "-|>", "color": COLOURS[0], "lw": 1.2, "shrinkA": 0, "shrinkB": 0})
+        if ends is not None:
+            (x, y), low, high = arrows[j] * factor, ends[0][j] * factor, ends[1][j] * factor
+            ax.plot([low[0], high[0]], [y, y], color=COLOURS[3], lw=1.0, zorder=4)
+            ax.plot([x, x], [low[1], high[1]], color=COLOURS[3], lw=1.0, zorder=4)
+    ax.axhline(0, color=GREY, lw=0.4)
+    ax.axvline(0, color=GREY, lw=0.4)
+    ax.set_xlim(-1.25 * reach, 1.25 * reach)
+    ax.set_ylim(-1.15 * reach, 1.15 * reach)
+    return factor
+
+
+def _biplot_words(scaling: str, arrows: Array, chosen: NDArray[np.int_], names: Sequence[str],
+                  axes: tuple[int, int]) -> tuple[str, str]:
+    title = f"Biplot, {scaling} scaling: {MEANING[scaling]}"
+    if len(chosen) < len(arrows):
+        title += f" ({len(chosen)} of {len(arrows)} columns drawn)"
+    parts = []
+    for k, axis in enumerate(axes):
+        j = int(np.argmax(np.abs(arrows[:, k])))
+        way = "with" if arrows[j, k] > 0 else "against"
+        parts.append(f"axis {axis + 1} follows {quoted(names[j])} most ({way} it)")
+    return title, f"In {scaling} scaling ({MEANING[scaling]}), {' and '.join(parts)}; a sign by itself means nothing."

@@ -1,0 +1,316 @@
+"""Judging a map by eye: distances and neighbours that it keeps, rows that it misplaces, and another map beside it."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.judge.maps.neighbours import NEAR, distances, kept, order, rank_agreement
+from lowdim.judge.maps.quality import Shepard, cells_of, coordinates, floors, shares_true, typical
+from lowdim.judge.maps.quality import shepard as shepard_of
+from lowdim.math.rotate import procrustes
+from lowdim.plot.base import (
+    COLOURS,
+    GREY,
+    INK,
+    PAPER,
+    SEQUENTIAL,
+    Plot,
+    blank,
+    canvas,
+    count,
+    drawn,
+    headline,
+    percent,
+    place_labels,
+    short,
+)
+from lowdim.plot.marks import POINTS, VECTOR, legend_above, plain_log, spread_out
+from lowdim.sources.source import Array
+from lowdim.text.messages import error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST = 1000  # rows whose pairs are compared
+BINS = 60  # bins a side of the pairs
+NAMED = 5  # rows that are named
+CELLS = 400  # rows of a matrix that is drawn: more than there are dots
+
+
+def _rows(table: Any, Z: Any, most: int = MOST) -> tuple[Array, Array, NDArray[np.intp]]:
+    """Cells, coordinates and positions of the rows that are compared."""
+    X, _ = cells_of(table)
+    Y = coordinates(Z, len(X))
+    if len(X) < 3:
+        raise error("LD160", n=len(X), least=3)
+    rows = spread_out(len(X), most)
+    return X[rows], Y[rows], rows
+
+
+def _some(rows: NDArray[np.intp], n: int) -> str:
+    return "" if len(rows) == n else f" ({len(rows):,} of {n:,} rows, evenly spread)"
+
+
+def _named(row_names: Sequence[object] | None, rows: NDArray[np.intp]) -> list[str]:
+    return [str(k + 1) if row_names is None else str(row_names[k]) for k in rows]
+
+
+@drawn
+def shepard(table: Any, Z: Any) -> Plot:
+    """Distances on the map over those in the table, pair by pair, with the best rising curve (Shepard's diagram).
+
+    Shades count pairs. Stress is Kruskal's stress-1, the distance of the pairs from the curve. Rows with gaps are
+    compared over the cells both have; of more than 1,000 rows so many are compared.
+
+    Reference: Kruskal (1964), Psychometrika 29; spec product.md, plot 22.
+
+    >>> X = np.random.default_rng(0).standard_normal((40, 3))
+    >>> shepard(X, X).data["stress"].round(6).tolist()
+    0.0
+    """
+    X, Y, rows = _rows(table, Z)
+    found = shepard_of(distances(X), distances(Y))
+    figure = blank(6.4, 4.4)
+    ax = figure.subplots()
+    _pairs(ax, found)
+    ax.set(xlabel="distance in the table", ylabel="distance on the map")
+    legend_above(ax)
+    n = len(cells_of(table)[0])
+    title = f"Distances: rank agreement {found.ranks:.2f}, stress {found.stress:.3f}{_some(rows, n)}"
+    headline(figure, title)
+    at = spread_out(len(found.table), 200)
+    sentence = (f"{count(len(found.table), 'pair')} of rows{_some(rows, n)}: the order of their distances in the table "
+                f"and on the map agrees by {found.ranks:.2f} (Spearman), and the map is off a rising curve by "
+                f"{percent(found.stress)} of its size (Kruskal's stress).")
+    data = {"table": found.table[at], "map": found.map[at], "fitted": found.fitted[at], "stress": found.stress,
+            "rank_agreement": found.ranks}
+    return Plot("shepard", figure, title=title, sentence=sentence, data=data)
+
+
+def _pairs(ax: Axes, found: Shepard) -> None:
+    """Pairs as shades (dots where they are few) and the curve."""
+    from matplotlib.colors import LogNorm
+
+    if len(found.table) <= POINTS:
+        ax.plot(found.table, found.map, "o", ms=2.5, color=COLOURS[0], alpha=0.5, mew=0, label="a pair of rows",
+                rasterized=len(found.table) > VECTOR)
+    else:
+        shade, x, y = np.histogram2d(found.table, found.map, bins=BINS)
+        image = ax.pcolormesh(x, y, np.ma.masked_equal(shade.T, 0.0), cmap="Blues", norm=LogNorm(0.5), rasterized=True)
+        figure = ax.get_figure(root=True)
+        assert figure is not None
+        bar = figure.colorbar(image, ax=ax, label="pairs of rows", shrink=0.8)
+        plain_log(bar.ax.yaxis)
+    at = spread_out(len(found.table), POINTS)
+    ax.step(found.table[at], found.fitted[at], where="post", color=COLOURS[3], lw=2, label="best rising curve")
+    ax.set_xlim(left=0)
+    ax.set_ylim(bottom=0)
+
+
+@drawn
+def neighbours(table: Any, Z: Any, *, beside: Mapping[str, Any] | None = None, k: int = NEAR) -> Plot:
+    """The share of each row's k nearest rows that are so on the map, for every k.
+
+    PCA and a random projection with as many axes are drawn beside it, and chance, k / (n - 1); `beside` are further
+    maps by name. The random projection's curve is the mean of five, its band reaches from the lowest to the highest.
+
+    Reference: Lee and Verleysen (2009); spec product.md, plot 23.
+
+    >>> X = np.random.default_rng(0).standard_normal((40, 3))
+    >>> float(neighbours(X, X).data["this map"].min())
+    1.0
+    """
+    X, Y, rows = _rows(table, Z)
+    here, n = order(distances(X)), len(X)
+    maps = {"this map": Y, **{name: coordinates(place, len(cells_of(table)[0]))[rows]
+                              for name, place in (beside or {}).items()}}
+    floor = floors(X, Y.shape[1], here)
+    found = {**{name: kept(here, order(distances(place))) for name, place in maps.items()},
+             **{name: typical(some) for name, some in floor.items()}}
+    size = np.arange(1, n - 1)
+    chance = size / (n - 1)
+    figure, ax = canvas(6.4, 4.2)
+    looks = ("-", "--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)))
+    for i, (name, same) in enumerate(found.items()):
+        ax.plot(size, same.share, ls=looks[i % len(looks)], lw=2.4 if i == 0 else 1.4, color=COLOURS[i % 6],
+                label=f"{short(name)} ({same.at(k):.0%} of {k})")
+    low, *_, high = np.sort([one.share for one in floor["random projection"]], axis=0)
+    ax.fill_between(size, low, high, color=COLOURS[(len(found) - 1) % 6], alpha=0.15, lw=0)
+    ax.plot(size, chance, ":", color=GREY, lw=1.2, label=f"chance ({min(k / (n - 1), 1.0):.0%})")
+    ax.axvline(min(k, n - 2), color=GREY, lw=0.6)
+    ax.set(xscale="log", ylim=(0, 1.02), xlim=(1, max(n - 2, 2)), xlabel="k, nearest rows that are looked at",
+           ylabel="share kept on the map")
+    plain_log(ax.xaxis)
+    ax.legend(loc="upper left" if found["this map"].share[0] < 0.6 else "lower right")
+    title = f"The map keeps {found['this map'].at(k):.0%} of each row's {k} nearest rows"
+    headline(figure, title)
+    others = ", ".join(f"{name} {same.at(k):.0%}" for name, same in list(found.items())[1:])
+    sentence = (f"{title}; with as many axes {others}; chance {min(k / (n - 1), 1.0):.0%}. Over all sizes, 0 being "
+                f"chance and 1 everything: {', '.join(f'{name} {same.area:.2f}' for name, same in found.items())}.")
+    data = {"k": size, **{name: same.share for name, same in found.items()}, "chance": chance}
+    return Plot("neighbours", figure, title=title, sentence=sentence, data=data)
+
+
+@drawn
+def trust(table: Any, Z: Any, *, k: int = NEAR, row_names: Sequence[object] | None = None) -> Plot:
+    """The map, each row in the colour of its own trustworthiness: dark rows are among rows that are not theirs.
+
+    A row's share is 1 where its k nearest on the map are its k nearest in the table, 0 where they are the farthest;
+    the mean over rows is the map's trustworthiness. The rows least to be trusted are named.
+
+    Reference: Venna and Kaski (2001); spec product.md, plot 24.
+
+    >>> X = np.random.default_rng(0).standard_normal((40, 3))
+    >>> float(trust(X, X).data["trust"].min())
+    1.0
+    """
+    X, Y, rows = _rows(table, Z)
+    near = min(k, len(X) - 2)
+    here, there = order(distances(X)), order(distances(Y))
+    own, whole = shares_true(here, there, near), shares_true(there, here, near)
+    names = _named(row_names, rows)
+    xy = Y[:, :2] if Y.shape[1] > 1 else np.column_stack([Y[:, 0], np.zeros(len(Y))])
+    figure = blank(6.4, 4.6)
+    ax = figure.subplots()
+    low = float(min(own.min(), 0.9))
+    first = np.argsort(-own, kind="stable")  # the doubtful on top
+    dots = ax.scatter(xy[first, 0], xy[first, 1], c=own[first], cmap=SEQUENTIAL, vmin=low, vmax=1.0,
+                      s=26 if len(X) <= 300 else 11, edgecolors=GREY, linewidths=0.3, rasterized=len(X) > VECTOR)
+    figure.colorbar(dots, ax=ax, label="trustworthiness of a row (1: all neighbours true)", shrink=0.9)
+    _plain_axes(ax, Y.shape[1])
+    mean, bad = float(own.mean()), int((own < 0.9).sum())
+    n = len(cells_of(table)[0])
+    title = f"Trustworthiness {mean:.3f}; {count(bad, 'row')} of {len(X):,} below 0.9{_some(rows, n)}"
+    headline(figure, title)
+    worst = np.argsort(own, kind="stable")[:NAMED]
+    worst = worst[own[worst] < 0.9]
+    place_labels(ax, xy[worst], [short(names[i], 12) for i in worst], avoid=xy)
+    told = f" Least: {', '.join(f'{short(names[i])} {own[i]:.2f}' for i in worst)}." if len(worst) else ""
+    sentence = (f"Of each row's {near} nearest rows on the map, those that are far away in the table count against it: "
+                f"{mean:.3f} on average (continuity {float(whole.mean()):.3f}).{told}")
+    data = {"row": names, "place": Y, "trust": own, "continuity": whole}
+    return Plot("trust", figure, title=title, sentence=sentence, data=data)
+
+
+def _plain_axes(ax: Axes, q: int) -> None:
+    ax.set_xlabel("axis 1")
+    ax.set_ylabel("axis 2" if q > 1 else "")
+    if q > 2:
+        ax.set_xlabel(f"axis 1 (of {q}; all count)")
+    if q == 1:
+        ax.set_yticks([])
+
+
+@drawn
+def versus(Z: Any, other: Any, *, names: tuple[str, str] = ("first", "second"), color: Any = None,
+           row_names: Sequence[object] | None = None) -> Plot:
+    """Two maps of the same rows, the second shifted, turned and scaled onto the first, a line for each row's move.
+
+    The turn is the best one (Procrustes, with reflection) over all axes; a map with fewer axes is padded with zeros.
+    `color` are kinds or numbers, one a row. The rows that move most are named.
+
+    Reference: Gower and Dijksterhuis (2004); spec product.md, plot 25.
+
+    >>> A = np.random.default_rng(0).standard_normal((30, 2))
+    >>> float(versus(A, 3 * A[:, ::-1] + 1).data["moved"].max().round(9))
+    0.0
+    """
+    A = coordinates(Z, len(np.asarray(Z)))
+    B = coordinates(other, len(A))
+    q = max(A.shape[1], B.shape[1], 2)
+    A, B = (np.pad(M, ((0, 0), (0, q - M.shape[1]))) for M in (A, B))
+    fit = procrustes(B, A)
+    moved = np.sqrt(((fit.aligned - A) ** 2).sum(axis=1))
+    size = float(np.sqrt(((A - A.mean(axis=0)) ** 2).sum(axis=1).mean())) or 1.0
+    rows = spread_out(len(A), MOST)
+    figure = blank(6.4, 5.0)
+    ax = figure.subplots()
+    _moves(ax, A[rows, :2], fit.aligned[rows, :2], names, None if color is None else np.asarray(color)[rows])
+    _plain_axes(ax, q)
+    typical = percent(float(np.median(moved)) / size)
+    title = f"{short(names[1])} turned onto {short(names[0])}: {percent(max(1.0 - fit.error, 0.0))} in common"
+    headline(figure, title)
+    words = _named(row_names, np.arange(len(A)))
+    most = rows[np.argsort(-moved[rows], kind="stable")][:NAMED]
+    most = most[moved[most] > 1e-6 * size]
+    place_labels(ax, fit.aligned[most, :2], [short(words[i], 12) for i in most], avoid=A[rows, :2])
+    far = f"; most, row {short(words[most[0]])}, by {percent(moved[most[0]] / size)}" if len(most) else ""
+    sentence = (f"After the best shift, turn and scale the two maps have {percent(max(1.0 - fit.error, 0.0))} of their "
+                f"spread in common; a row moves by {typical} of the map's size (median){far}.")
+    data = {"row": words, "first": A, "second": fit.aligned, "moved": moved}
+    return Plot("versus", figure, title=title, sentence=sentence, data=data)
+
+
+def _moves(ax: Axes, A: Array, B: Array, names: tuple[str, str], color: Any) -> None:
+    """Both places of every row and the line between."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.lines import Line2D
+
+    from lowdim.plot.colour import groups
+
+    many = len(A) > 300
+    ax.add_collection(LineCollection(list(np.stack([A, B], axis=1)), colors=GREY, linewidths=0.4 if many else 0.8,
+                                     alpha=0.5, zorder=1, rasterized=many))
+    found = groups(color, len(A))
+    shade: Any = [found.look(k)[0] for k in found.kind] if found.names else None
+    how: dict[str, Any] = {"s": 7 if many else 20, "rasterized": many}
+    ax.scatter(A[:, 0], A[:, 1], marker="o", facecolors=shade or COLOURS[0], linewidths=0, zorder=3, **how)
+    ax.scatter(B[:, 0], B[:, 1], marker="s", facecolors=PAPER, edgecolors=shade or COLOURS[3], linewidths=0.8,
+               zorder=2, **how)
+    ink = INK if shade else ""
+    marks = [Line2D([], [], marker="o", ls="", color=ink or COLOURS[0], label=short(names[0]), ms=5),
+             Line2D([], [], marker="s", ls="", mfc=PAPER, color=ink or COLOURS[3], label=short(names[1]), ms=5)]
+    marks += [Line2D([], [], marker="o", ls="", color=found.look(k)[0], label=short(name), ms=5)
+              for k, name in enumerate(found.names)]
+    legend_above(ax, handles=marks, ncols=min(len(marks), 6), columnspacing=0.9, handletextpad=0.2)
+
+
+@drawn
+def dist_matrix(table: Any, Z: Any, *, row_names: Sequence[object] | None = None) -> Plot:
+    """Distances between rows in the table and on the map, both ordered by the map's first axis, in one shade.
+
+    Map distances are scaled by the one factor that fits them best. Blocks on the diagonal are groups; a map that
+    keeps distances shows the same picture twice. Rows without a common cell are hatched.
+
+    Reference: Lawrence seed, chapter 3 (figures 3.2 to 3.11); spec product.md, plot 33.
+
+    >>> X = np.random.default_rng(0).standard_normal((20, 3))
+    >>> float(dist_matrix(X, 5 * X).data["scale"].round(9))
+    0.2
+    """
+    X, Y, _ = _rows(table, Z, 10**9)
+    at = np.argsort(Y[:, 0], kind="stable")
+    at = at[spread_out(len(at), CELLS)]
+    D, E = np.sqrt(distances(X[at])), np.sqrt(distances(Y[at]))
+    fine = np.isfinite(D)
+    size = float((E[fine] ** 2).sum())
+    scale = float((D[fine] * E[fine]).sum()) / size if size > 0.0 else 1.0
+    top = float(max(D[fine].max(initial=0.0), scale * E.max(initial=0.0))) or 1.0
+    figure = blank(7.2, 3.5)
+    pair = figure.subplots(1, 2, sharex=True, sharey=True)
+    for ax, M, words in ((pair[0], np.where(fine, D, np.nan), "in the table"), (pair[1], scale * E, "on the map")):
+        ax.set_facecolor("#dddddd")
+        ax.patch.set_hatch("////")
+        image = ax.imshow(M, cmap=f"{SEQUENTIAL}_r", vmin=0.0, vmax=top, interpolation="nearest")
+        ax.set_title(words, fontsize=9)
+        ax.set_xticks([])
+        _ends(ax, _named(row_names, at))
+    pair[0].set_ylabel("rows by axis 1")
+    figure.colorbar(image, ax=list(pair), label="distance (dark: far)", shrink=0.85)
+    ranks = rank_agreement(D**2, E**2)
+    title = f"Distances of {count(len(at), 'row')} by axis 1: rank agreement {ranks:.2f}"
+    headline(figure, title)
+    left = "" if len(at) == len(X) else f" {len(at)} of {len(X):,} rows are drawn, spread along the axis."
+    sentence = (f"Distances between rows in the table and on the map, ordered by the map's first axis and shaded "
+                f"alike: their ranks agree by {ranks:.2f}.{left}")
+    data = {"row": _named(row_names, at), "table": np.where(fine, D, np.nan), "map": scale * E, "scale": scale}
+    return Plot("dist_matrix", figure, title=title, sentence=sentence, data=data)
+
+
+def _ends(ax: Axes, names: Sequence[str]) -> None:
+    """A few rows' names down the side."""
+    at = spread_out(len(names), 25 if len(names) <= 25 else 8)
+    ax.set_yticks(at, [short(names[i], 12) for i in at], fontsize=7)

@@ -1,0 +1,267 @@
+"""Odd rows: distances in order with limits that know the gaps, and the plane of T2 and Q."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtri
+
+from lowdim.plot.base import (
+    COLOURS,
+    GREY,
+    INK,
+    SEQUENTIAL,
+    Plot,
+    canvas,
+    count,
+    drawn,
+    headline,
+    number,
+    place_labels,
+    short,
+    thinned,
+)
+from lowdim.plot.marks import (
+    POINTS,
+    VECTOR,
+    about,
+    legend_above,
+    name_ticks,
+    plain_log,
+    rarity,
+    spread_out,
+    whole_ticks,
+    write,
+)
+from lowdim.sources.source import Array
+
+NAMED = 8  # rows named on a plot
+FAR = 16.0  # -log10 p beyond which only "farther" is said
+
+
+class Chart(NamedTuple):
+    """One distance in the order of the rows, with each row's own limit (NaN where it has none)."""
+
+    value: Array
+    limit: Array
+    beyond: NDArray[np.bool_]
+
+
+def chart(value: Any, dof: Any, level: float, order: NDArray[np.intp]) -> Chart:
+    """Chi-square limits for each row's own degrees of freedom; a row without any has no value and no limit."""
+    value, dof = np.asarray(value, dtype=float)[order], np.asarray(dof, dtype=float)[order]
+    limit = np.where(dof > 0, chdtri(np.maximum(dof, 1.0), 1.0 - level), np.nan)
+    value = np.where(dof > 0, value, np.nan)
+    return Chart(value, limit, np.nan_to_num(value) > np.nan_to_num(limit, nan=np.inf))
+
+
+@drawn
+def control(T2: Any, T2_dof: Any, Q: Any, Q_dof: Any, *, order: Any = None, new: Any = None, level: float = 0.99,
+            row_names: Sequence[object] | None = None, order_name: str = "") -> Plot:
+    """T2 and Q over time or row order, each row beside the chi-square limit of its own degrees of freedom.
+
+    A row with gaps has fewer degrees of freedom, so its limit is lower: the limit steps. `order` holds times
+    (any numbers, or datetime64) and `new` is True for rows that the model was not fitted to.
+
+    Reference: spec product.md 3.2 and 4.7, plot 18.
+
+    >>> seen = control([1.0, 20.0, 2.0], [2, 2, 2], [3.0, 2.0, 1.0], [4, 4, 3], level=0.99)
+    >>> seen.data["T2_limit"].round(2).tolist(), seen.data["T2_beyond"].tolist()
+    ([9.21, 9.21, 9.21], [False, True, False])
+    """
+    n = len(np.asarray(T2))
+    rows = np.arange(n) if order is None else np.argsort(np.asarray(order), kind="stable")
+    names = [str(k + 1) for k in range(n)] if row_names is None else [str(name) for name in row_names]
+    fresh = np.zeros(n, dtype=bool) if new is None else np.asarray(new, dtype=bool)
+    within, off = chart(T2, T2_dof, level, rows), chart(Q, Q_dof, level, rows)
+    figure, axes = canvas(6.4, 4.6, rows=2, sharex=True)
+    for ax, found, label in zip(axes, (within, off), ("within the map (T²)", "off the map (Q)"), strict=True):
+        _trail(ax, found, [names[r] for r in rows], fresh[rows])
+        ax.set_ylabel(label + (", log scale" if ax.get_yscale() == "log" else ""), fontsize=9)
+    _when(axes[1], None if order is None else np.asarray(order)[rows], n, order_name)
+    _split(axes, fresh[rows])
+    share = f"{100 * level:.3g}%"
+    legend_above(axes[0], *_keys(share, n), ncols=3)
+    title, sentence = _control_words(within, off, fresh[rows], level, n)
+    headline(figure, title)
+    data = {"row": [names[r] for r in rows], "T2": within.value, "T2_limit": within.limit, "T2_beyond": within.beyond,
+            "Q": off.value, "Q_limit": off.limit, "Q_beyond": off.beyond, "new": fresh[rows]}
+    return Plot("control", figure, title=title, sentence=sentence, data=data)
+
+
+def _trail(ax: Any, found: Chart, names: Sequence[str], fresh: NDArray[np.bool_]) -> None:
+    """The values in order, the limit as a step line, rows beyond it marked and the farthest named."""
+    n = len(found.value)
+    x = np.arange(1.0, n + 1.0)
+    if n <= POINTS:
+        how: dict[str, Any] = {"color": COLOURS[0], "ms": 4.0 if n <= 300 else 3.0, "rasterized": n > VECTOR}
+        if n <= 300:
+            ax.plot(x, found.value, "-", color=COLOURS[0], lw=0.6, alpha=0.5)
+        ax.plot(x[~fresh], found.value[~fresh], ".", **how)
+        ax.plot(x[fresh], found.value[fresh], "o", mfc="none", mew=0.7, **how)
+        ax.step(x, found.limit, where="mid", color=INK, lw=0.9)
+    else:
+        _stretches(ax, found)
+    beyond = np.flatnonzero(found.beyond)
+    excess = np.nan_to_num(found.value - found.limit)
+    beyond = beyond[np.argsort(-excess[beyond], kind="stable")][: 400 if n <= POINTS else 60]
+    ax.plot(x[beyond], found.value[beyond], "D", color=COLOURS[3], ms=5)
+    _height(ax, found)
+    far = thinned(beyond, NAMED // 2, max(1, n // 16))  # labels of neighbours would lie on each other
+    ax.set_xlim(1 - 0.02 * n - 0.5, n + 0.02 * n + 0.5)
+    place_labels(ax, np.column_stack([x[far], found.value[far]]), [short(names[k], 14) for k in far])
+
+
+def _stretches(ax: Any, found: Chart) -> None:
+    """Too many rows to see: the largest and the median of 400 stretches."""
+    edges = np.linspace(0, len(found.value), 401).astype(int)
+    middle = (edges[:-1] + edges[1:] + 1) / 2
+    value, limit = ([a[i:j] for i, j in pairwise(edges)] for a in (np.nan_to_num(found.value), found.limit))
+    ax.fill_between(middle, 0.0, [np.median(v) for v in value], color=COLOURS[5], alpha=0.5, lw=0)
+    ax.plot(middle, [v.max() for v in value], color=COLOURS[0], lw=0.8)
+    ax.step(middle, [np.median(v) for v in limit], where="mid", color=INK, lw=0.9)
+
+
+def _height(ax: Any, found: Chart) -> None:
+    value = found.value[np.isfinite(found.value)]
+    top = float(value.max()) if len(value) else 1.0
+    limit = float(np.nanmax(found.limit)) if np.isfinite(found.limit).any() else 1.0
+    if top > 12 * limit:
+        ax.set_yscale("log")
+        ax.set_ylim(max(float(value[value > 0].min()), limit / 1e3), 1.6 * top)
+        plain_log(ax.yaxis)
+    else:
+        ax.set_ylim(0, 1.12 * max(top, limit))
+
+
+def _keys(share: str, n: int) -> tuple[list[Any], list[str]]:
+    from matplotlib.lines import Line2D
+
+    marks = [Line2D([], [], color=COLOURS[0], marker="." if n <= POINTS else "", lw=0.8),
+             Line2D([], [], color=INK, lw=0.9), Line2D([], [], color=COLOURS[3], marker="D", lw=0, ms=5)]
+    value = "each row" if n <= POINTS else "largest (line) and median (area)"
+    return marks, [value, f"{share} limit for its seen cells", "beyond it"]
+
+
+def _when(ax: Any, times: NDArray[Any] | None, n: int, name: str) -> None:
+    """Row numbers, or the times of a few rows, below the chart."""
+    if times is None:
+        ax.set_xlabel("row, in the order of the table")
+        whole_ticks(ax.xaxis)
+        return
+    at = spread_out(n, 5)
+    if np.issubdtype(times.dtype, np.number):
+        words = [number(float(t)) for t in times[at]]
+    else:
+        words = [short(str(t).replace("T00:00:00", "").split(".")[0], 16) for t in times[at]]
+    name_ticks(ax.xaxis, at + 1.0, words)
+    ax.set_xlabel(f"row, in the order of {short(name) if name else 'time'}")
+
+
+def _split(axes: Any, fresh: NDArray[np.bool_]) -> None:
+    """A line where history ends and new rows begin, if they do so once."""
+    if not fresh.any() or fresh.all() or (np.diff(fresh.astype(int)) != 0).sum() != 1 or not fresh[-1]:
+        return
+    start = float(np.argmax(fresh)) + 0.5
+    for ax in axes:
+        ax.axvline(start, color=GREY, lw=1.2)
+    for text, side, shift in (("← history", "right", -4), ("new rows →", "left", 4)):
+        axes[0].annotate(text, (start, 1.0), (shift, -2), xycoords=axes[0].get_xaxis_transform(), fontsize=8.5,
+                         textcoords="offset points", va="top", ha=side)
+
+
+def _control_words(within: Chart, off: Chart, fresh: NDArray[np.bool_], level: float, n: int) -> tuple[str, str]:
+    either = within.beyond | off.beyond
+    share = f"{100 * level:.3g}%"
+    title = f"{count(int(either.sum()), 'row')} of {n:,} beyond {share} limits"
+    if fresh.any():
+        title = (f"{int(either[fresh].sum())} of {count(int(fresh.sum()), 'new row')} beyond {share} limits "
+                 f"({int(either[~fresh].sum())} of {int((~fresh).sum()):,} in history)")
+    two = np.isfinite(off.limit)
+    chance = (1.0 - level) * (n + two.sum()) - (1.0 - level) ** 2 * two.sum()
+    steps = len(np.unique(off.limit[two]))
+    some = f" As cells are missing, the limit of Q takes {steps} values." if steps > 1 else ""
+    some += "" if two.all() else f" Q is not defined for {count(int((~two).sum()), 'row')}."
+    return title, (f"{title}: {int(within.beyond.sum())} in T² and {int(off.beyond.sum())} in Q; about "
+                   f"{about(chance)} rows expected by chance.{some}")
+
+
+@drawn
+def t2_q(T2_p: Any, Q_p: Any, *, level: float = 0.99, odd: Any = None, row_names: Sequence[object] | None = None,
+         show_rows: bool = True) -> Plot:
+    """Every row in the plane of its two p-values, with how many chance alone puts into each zone.
+
+    T2 and Q are independent, so p = 1 - level cuts off shares a, a and a^2 of ordinary rows. `odd` marks the
+    rows that the false discovery rate picks. `show_rows=False` draws counts only, none of fewer than 5 rows.
+
+    Reference: spec product.md 4.7, plot 19.
+
+    >>> t2_q([0.5, 0.001, 0.3], [0.2, 0.4, 1e-9], level=0.95).data["rows"].tolist()
+    [1, 1, 1, 0]
+    """
+    a = 1.0 - level
+    x, y = (np.minimum(rarity(p), FAR) for p in (T2_p, Q_p))
+    n, cut = len(x), float(-np.log10(a))
+    far = np.zeros(n, dtype=bool) if odd is None else np.asarray(odd, dtype=bool)
+    names = [str(k + 1) for k in range(n)] if row_names is None else [str(name) for name in row_names]
+    zone = (x > cut).astype(int) + 2 * (y > cut).astype(int)
+    rows = np.bincount(zone, minlength=4)
+    chance = n * np.array([(1 - a) ** 2, a * (1 - a), a * (1 - a), a * a])
+    figure, ax = canvas(6.4, 4.4)
+    ax.set_xlim(-0.02 * max(x.max(initial=0), 2 * cut), 1.14 * max(x.max(initial=0), 1.6 * cut))
+    ax.set_ylim(-0.02 * max(y.max(initial=0), 2 * cut), 1.14 * max(y.max(initial=0), 1.6 * cut))
+    _plane(figure, ax, x, y, far, show_rows)
+    ax.axvline(cut, color=INK, lw=0.9, ls="--")
+    ax.axhline(cut, color=INK, lw=0.9, ls="--")
+    _zones(ax, cut, rows, chance, dense=n > POINTS or not show_rows)
+    if show_rows:
+        some = np.flatnonzero(far if odd is not None else zone > 0)
+        some = some[np.argsort(-(x + y)[some], kind="stable")][:NAMED]
+        place_labels(ax, np.column_stack([x[some], y[some]]), [short(names[k], 14) for k in some])
+    ax.set_xlabel("within the map: −log10 p of T²  (3 = one row in 1,000 is as far)", fontsize=9)
+    ax.set_ylabel("off the map: −log10 p of Q", fontsize=9)
+    outside, expected = int(rows[1:].sum()), about(chance[1:].sum())
+    title = f"{count(outside, 'row')} of {n:,} beyond p = {a:.3g}; about {expected} expected by chance"
+    sentence = (f"{title}: {rows[1]} within the map only (about {about(chance[1])} by chance), {rows[2]} off the map "
+                f"only (about {about(chance[2])}), {rows[3]} in both (about {about(chance[3])}).")
+    headline(figure, title)
+    data: dict[str, Any] = {"zone": ["ordinary", "T2 only", "Q only", "both"], "rows": rows, "chance": chance}
+    if show_rows:
+        data |= {"row": names, "T2_rarity": rarity(T2_p), "Q_rarity": rarity(Q_p), "odd": far}
+    return Plot("t2_q", figure, title=title, sentence=sentence, data=data)
+
+
+def _plane(figure: Any, ax: Any, x: Array, y: Array, far: NDArray[np.bool_], show_rows: bool) -> None:
+    """Points, or counts in cells where there are too many points or none may be shown."""
+    from matplotlib.colors import LogNorm
+
+    if show_rows and len(x) <= POINTS:
+        ax.plot(x[~far], y[~far], "o", ms=4, mfc="none", color=COLOURS[0], alpha=0.8, rasterized=len(x) > VECTOR)
+    else:
+        counts, xe, ye = np.histogram2d(x, y, bins=48 if show_rows else 16, range=(ax.get_xlim(), ax.get_ylim()))
+        least = 1 if show_rows else 5
+        shown = np.ma.masked_less(counts.T, least)
+        mesh = ax.pcolormesh(xe, ye, shown, cmap=SEQUENTIAL + "_r", rasterized=True,
+                             norm=LogNorm(least, max(counts.max(), least + 1)))
+        bar = figure.colorbar(mesh, ax=ax, pad=0.01, aspect=30, label="rows in a cell (log scale)")
+        plain_log(bar.ax.yaxis)
+    if show_rows:
+        ax.plot(x[far][:POINTS], y[far][:POINTS], "D", ms=6, color=COLOURS[3], label="odd at the false discovery rate")
+        if far.any():
+            ax.legend(loc="upper right", fontsize=8)
+
+
+def _zones(ax: Any, cut: float, rows: NDArray[np.intp], chance: Array, *, dense: bool) -> None:
+    behind = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.75} if dense else None
+    (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
+    left, low = x0 + 0.012 * (x1 - x0), y0 + 0.012 * (y1 - y0)
+    # points thin out away from the origin, so the far corner of the ordinary zone is its emptiest
+    places = ((cut - 0.01 * (x1 - x0), cut - 0.015 * (y1 - y0), "right", "top", "ordinary"),
+              (x1, low, "right", "bottom", "far within the map"), (left, y1, "left", "top", "off the map"),
+              (x1, cut + 0.015 * (y1 - y0), "right", "bottom", "both"))
+    for (x, y, ha, va, name), seen, by in zip(places, rows, chance, strict=True):
+        write(ax, x, y, f"{name}: {seen:,}\nby chance {about(by)}", ha=ha, va=va, fontsize=8, bbox=behind,
+              zorder=3 if dense else 1.5)

@@ -1,0 +1,153 @@
+"""Does the map hold up: where each row lands when the table is drawn again, and how far each axis turns."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.plot.base import (
+    COLOURS,
+    GREY,
+    INK,
+    Plot,
+    canvas,
+    count,
+    drawn,
+    headline,
+    percent,
+    place_labels,
+    short,
+)
+from lowdim.plot.marks import POINTS, VECTOR, legend_above, name_ticks, spread_out
+from lowdim.sources.source import Array
+
+ROWS = 150  # rows whose clouds are drawn
+DOTS = 2500  # bootstrap positions drawn
+AXES = 8  # axes whose angles are drawn
+CHI2 = 4.605170185988091  # the 90% quantile of chi-square with 2 degrees of freedom: 2 log 10
+FIRM, LOOSE = 15.0, 35.0  # degrees: an axis that keeps its direction, and one that does not (as judge/stability)
+
+
+@drawn
+def stability(clouds: Any, reference: Any, angles: Any, *, plane: Any = None,
+              row_names: Sequence[object] | None = None, axes: tuple[int, int] = (0, 1)) -> Plot:
+    """Bootstrap clouds of the rows on the map, and the histogram of each axis's angle to its own direction.
+
+    `clouds` is B x n x q, already turned onto `reference` (n x q) by Procrustes; `angles` is B x q in degrees,
+    `plane` (B) the largest principal angle between the planes of the map. Ellipses are the 90% Gaussian of a
+    row's own cloud. Angles are taken before the turn, so axes that swap show.
+
+    Reference: spec product.md 4.7, plot 27.
+
+    >>> B = np.random.default_rng(0).normal(0, 0.1, (50, 4, 2))
+    >>> shown = stability(B + np.eye(4, 2), np.eye(4, 2), np.full((50, 2), 5.0))
+    >>> shown.data["median_angle"].tolist()
+    [5.0, 5.0]
+    """
+    B = np.asarray(clouds, dtype=float)
+    R, turns = np.asarray(reference, dtype=float), np.asarray(angles, dtype=float)
+    turns, R = np.atleast_2d(turns), R[:, : B.shape[2]]
+    pair = [a for a in axes if a < R.shape[1]]
+    spread = np.sqrt(((B - R) ** 2).mean(axis=0).sum(axis=1)) if len(B) else np.zeros(len(R))
+    total = float(np.sqrt(R.var(axis=0).sum())) or 1.0
+    names = [str(k + 1) for k in range(len(R))] if row_names is None else [str(name) for name in row_names]
+    figure, (left, right) = canvas(6.4, 4.0, columns=2, width_ratios=[1.7, 1])
+    _clouds(left, B[:, :, pair], R[:, pair], spread, names)
+    left.set_xlabel(f"axis {pair[0] + 1}")
+    left.set_ylabel(f"axis {pair[1] + 1}" if len(pair) > 1 else "")
+    middle = np.median(turns, axis=0) if len(turns) else np.zeros(0)
+    both = np.zeros((len(turns), 0)) if plane is None else np.asarray(plane, dtype=float)[:, None]
+    labels = [] if plane is None else ["map plane"]
+    _ridges(right, np.column_stack([both, turns]), labels + [f"axis {k + 1}" for k in range(len(middle))])
+    title, sentence = _words(middle, both, spread, total, names, len(B))
+    headline(figure, title)
+    far = np.quantile(turns, [0.05, 0.95], axis=0) if len(turns) else np.zeros((2, 0))
+    data = {"row": names, "spread": spread, "axis": np.arange(1, len(middle) + 1), "median_angle": middle,
+            "angle_5": far[0], "angle_95": far[1], "median_plane": np.median(both, axis=0) if both.size else []}
+    return Plot("stability", figure, title=title, sentence=sentence, data=data)
+
+
+def _clouds(ax: Any, B: Array, R: Array, spread: Array, names: Sequence[str]) -> None:
+    """Rows as points, bootstrap positions as dots, a 90% ellipse a row; one axis alone is drawn on a line."""
+    if R.shape[1] == 1:
+        B, R = np.concatenate([B, np.zeros_like(B)], axis=2), np.column_stack([R, np.zeros(len(R))])
+        ax.set_yticks([])
+    rows = spread_out(len(R), ROWS)
+    per = max(1, DOTS // max(len(rows), 1))
+    dots = B[spread_out(len(B), per)][:, rows].reshape(-1, 2)
+    low, high = np.quantile(np.concatenate([dots, R]), [0.002, 0.998], axis=0)
+    edge = 0.08 * np.where(high > low, high - low, 1.0)
+    inside = ((dots >= low - edge) & (dots <= high + edge)).all(axis=1)
+    ax.plot(*dots[inside].T, ".", ms=2, color=COLOURS[5], alpha=0.7, label="drawn again", zorder=1,
+            rasterized=True)
+    _ellipses(ax, B, rows)
+    ax.plot(*R[spread_out(len(R), POINTS)].T, "o", ms=2.6 if len(R) <= 200 else 1.5, color=INK, label="this table",
+            zorder=3, rasterized=len(R) > VECTOR)
+    ax.set_xlim(low[0] - edge[0], high[0] + edge[0])
+    ax.set_ylim(low[1] - edge[1], high[1] + edge[1])
+    visible = rows[((R[rows] >= low - edge) & (R[rows] <= high + edge)).all(axis=1)]
+    worst = visible[np.argsort(-spread[visible], kind="stable")][:3]
+    place_labels(ax, R[worst], [short(names[k], 12) for k in worst])
+    some = "" if len(rows) == len(R) else f", {len(rows)} rows"
+    ax.plot([], [], "-", lw=0.9, color=COLOURS[0], label=f"90% of a row's cloud{some}")
+    legend_above(ax, ncols=3, columnspacing=0.8, handletextpad=0.3, handlelength=1.0, fontsize=7.5)
+
+
+def _ellipses(ax: Any, B: Array, rows: NDArray[np.intp]) -> None:
+    """The 90% Gaussian ellipse of every row's cloud, as one collection of lines."""
+    from matplotlib.collections import LineCollection
+
+    if len(B) < 3:
+        return
+    turn = np.linspace(0, 2 * np.pi, 29)  # corners that no eye finds, and a smaller file
+    circle = np.sqrt(CHI2) * np.column_stack([np.cos(turn), np.sin(turn)])
+    lines = []
+    for k in rows:
+        values, U = np.linalg.eigh(np.cov(B[:, k].T))
+        lines.append(B[:, k].mean(axis=0) + circle * np.sqrt(np.maximum(values, 0.0)) @ U.T)
+    many = len(rows) > 60  # a crowd of ellipses is shade, not lines
+    ax.add_collection(LineCollection(lines, colors=COLOURS[0], linewidths=0.4 if many else 0.6,
+                                     alpha=0.4 if many else 0.8, zorder=2))
+
+
+def _ridges(ax: Any, turns: Array, labels: Sequence[str]) -> None:
+    """A small histogram of angles for every axis, one above the other, the median marked."""
+    k = min(len(labels), AXES)
+    middle = np.median(turns, axis=0) if len(turns) else np.zeros(k)
+    top = float(min(90.0, max(15.0, 1.1 * turns[:, :k].max(initial=0.0))))
+    edges = np.linspace(0.0, top, 31)
+    for i in range(k):
+        counts, _ = np.histogram(np.clip(turns[:, i], 0.0, top), bins=edges)
+        ax.stairs(i - 0.75 * counts / max(counts.max(), 1), edges, baseline=i, fill=True, color=COLOURS[5], alpha=0.7)
+        ax.axhline(i, color=GREY, lw=0.5)
+        ax.plot([middle[i]], [i], "^", color=COLOURS[3], ms=6, clip_on=False, zorder=4)
+        ax.text(top, i - 0.42, f"{middle[i]:.0f}°", ha="right", va="center", fontsize=8,
+                bbox={"boxstyle": "square,pad=0.05", "fc": "white", "ec": "none", "alpha": 0.7})
+    ax.set_xlim(0, top)
+    ax.set_ylim(max(k, 1) - 0.7, -1.0)
+    name_ticks(ax.yaxis, range(k), labels[:k])
+    some = "" if k == len(labels) else f"\n{len(labels) - k} more axes not drawn"
+    ax.set_xlabel(f"angle to own direction (°)\ntriangle: median{some}", fontsize=9)
+
+
+def _words(middle: Array, both: Array, spread: Array, total: float, names: Sequence[str],
+           draws: int) -> tuple[str, str]:
+    """Axes that hold, and the row that moves most."""
+    if not draws or not len(middle):
+        return "Stability was not measured", "The table was not drawn again, so nothing is known about stability."
+    firm = int((middle < FIRM).sum())
+    axes = f"{len(middle)} {'axis' if len(middle) == 1 else 'axes'}"
+    holds = f"{firm} of {axes} keep{'s' if firm == 1 else ''} direction to within {FIRM:.0f}°"
+    title = (f"Drawn again, the map's plane turns by {np.median(both):.0f}° (median); {holds}" if both.size
+             else f"{holds} (median) when the table is drawn again")
+    parts = ", ".join(f"axis {i + 1} {a:.0f}°" for i, a in enumerate(middle[:AXES]))
+    more = "" if len(middle) <= AXES else f" and {len(middle) - AXES} more"
+    loose = [str(i + 1) for i, a in enumerate(middle) if a > LOOSE]
+    warn = f" Axes {', '.join(loose)} turn too far to be read one by one." if len(loose) > 1 else ""
+    worst = int(np.argmax(spread))
+    typical, most = percent(float(np.median(spread)) / total), percent(float(spread[worst]) / total)
+    return title, (f"{count(draws, 'table')} drawn again from the rows. Median angle of each axis to its own "
+                   f"direction: {parts}{more}.{warn} A row moves by {typical} of the map's spread (median, root mean "
+                   f"square); most, row {short(names[worst])}, by {most}.")

@@ -1,0 +1,188 @@
+"""A walk along one axis of a model: what its rows look like there, with bands; as columns, a curve or a filmstrip."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.models.base.latent import LatentModel
+from lowdim.models.base.posterior import Posterior
+from lowdim.plot.analysis.decode import Shape, check_shape, draw_image
+from lowdim.plot.base import COLOURS, GREY, Plot, blank, drawn, headline, number, quoted, short
+from lowdim.sources.source import Array
+from lowdim.text.messages import error
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PANELS = 6  # columns drawn along an axis
+LEVEL = 0.9  # of the bands
+BAND = 1.6448536269514722  # standard deviations that hold 90% of a Gaussian
+FINE = 41  # points of a curve between the first step and the last
+NOISE, ROWS, NONE = "90% of new cells", "90% of the rows' own errors", ""
+
+
+class Walk(NamedTuple):
+    """Positions along an axis, how many sd each is from the middle, the cells there, and half the width of the band."""
+
+    z: Array
+    step: Array
+    mean: Array
+    band: Array
+    kind: str  # what the band holds
+
+    def scaled(self, unit: Array) -> Walk:
+        """In the table's own units."""
+        return self._replace(mean=self.mean * unit, band=self.band * unit)
+
+
+@drawn
+def traverse(model: Any, axis: int, names: Sequence[str], steps: Sequence[float] = (-2, -1, 0, 1, 2), *,
+             shape: Shape = None, X: Any = None, unit: Any = None) -> Plot:
+    """What the model says a row looks like as it moves along one axis, in sd of that axis, others in the middle.
+
+    Bands hold 90% of new cells there: mean +- 1.645 sqrt(doubt about the map + noise). A model without noise (an
+    autoencoder, ICA, kernel PCA) needs rows X to know how far its axes reach, and its bands hold 90% of its errors on
+    those rows. `unit` is what one unit of each column is worth. Columns that move most against their band are drawn.
+    A walk ends where the grid of a GTM does.
+
+    >>> from lowdim.models.linear.linear_gaussian import PPCA
+    >>> X = np.random.default_rng(0).normal(size=(50, 1)) @ [[2.0, 1.0, 0.5]] + np.arange(150).reshape(50, 3) % 2
+    >>> traverse(PPCA(1).fit(X), 0, ["a", "b", "c"]).sentence
+    "From -2 to +2 sd along axis 1, 'a' moves most: from -3.11 to 4.63 (90% of cells within ± 0.904)."
+    """
+    one = np.ones(1) if unit is None else np.asarray(unit, dtype=np.float64)
+    walk = walk_axis(model, axis, np.asarray(steps, dtype=np.float64), X).scaled(one)
+    along, mean, band = walk.step, walk.mean, walk.band
+    check_shape(shape, mean.shape[1])
+    moved = np.ptp(mean, axis=0) / np.maximum(band.mean(axis=0), 1e-9 * np.ptp(mean, axis=0).max(initial=0.0))
+    order = np.argsort(-np.nan_to_num(moved), kind="stable")
+    if shape is None:
+        fine = walk_axis(model, axis, np.linspace(min(steps), max(steps), FINE), X).scaled(one)
+        figure = _columns(walk, fine, order[:PANELS], names)
+    elif len(shape) == 1:
+        figure = _curves(walk)
+    else:
+        figure = _images(along, mean, shape)
+    title, sentence = _words(walk, axis, int(order[0]), names, shape is not None)
+    headline(figure, title)
+    data = {"column": np.array([str(name) for name in names]), "step": along, "position": walk.z[:, axis],
+            "mean": mean.T, "band": band.T}
+    return Plot("traverse", figure, title=title, sentence=sentence, data=data)
+
+
+def _words(walk: Walk, axis: int, j: int, names: Sequence[str], pictures: bool) -> tuple[str, str]:
+    low, high = float(walk.mean[:, j].min()), float(walk.mean[:, j].max())
+    straight = {low, high} == {float(walk.mean[0, j]), float(walk.mean[-1, j])}
+    ends = (walk.mean[0, j], walk.mean[-1, j]) if straight else (low, high)
+    span = f"{_step(walk.step[0])} to {_step(walk.step[-1])} sd"
+    what = f"{'from' if straight else 'between'} {number(ends[0])} {'to' if straight else 'and'} {number(ends[1])}"
+    title = f"Along axis {axis + 1}, {quoted(names[j])} moves most ({what.replace('from ', '')})"
+    if pictures:
+        title = f"Along axis {axis + 1}, from {span}"
+    held = {NOISE: "90% of cells within ±", ROWS: "90% of the rows' cells are made again within ±"}.get(walk.kind)
+    half = f"{held} {number(float(walk.band[:, j].mean()))}" if held else "without a band: the model has no noise"
+    return title, f"From {span} along axis {axis + 1}, {quoted(names[j])} moves most: {what} ({half})."
+
+
+def walk_axis(model: Any, axis: int, along: Array, X: Any = None) -> Walk:
+    """Positions along an axis, the cells they decode to, and the half-width of their band."""
+    if isinstance(model, LatentModel) and ("noise_variance_" in vars(model) or "noise_variances_" in vars(model)):
+        return _by_prior(model, axis, along)
+    if X is None or not callable(getattr(model, "inverse_transform", None)):
+        why = "it has no decoder" if X is not None else "it has no noise, so rows must say how far its axes reach"
+        fix = "traverse(model, axis, names, X=X)" if X is None else "a model with a decoder: ppca, gtm, gplvm"
+        raise error("LD494", name="traverse", model=f"this {type(model).__name__}", why=why, fix=fix)
+    return _by_rows(model, axis, along, np.asarray(X, dtype=np.float64))
+
+
+def _check_axis(axis: int, q: int) -> None:
+    if not 0 <= axis < q:
+        allowed = f"a position from 0 to {q - 1} (on the command line 1 to {q})"
+        raise error("LD210", option="axis", value=axis, allowed=allowed)
+
+
+def _by_prior(model: LatentModel, axis: int, along: Array) -> Walk:
+    """In sd of the axis under the model's own density of places."""
+    params, T = model.params_, model._axes(model.params_)
+    _check_axis(axis, T.shape[1])
+    prior = model._prior(params, 1).turned(T)
+    middle, sd = prior.mean[0], float(prior.std[0, axis]) or 1.0
+    z = np.tile(middle, (len(along), 1))
+    z[:, axis] += along * sd
+    grid = vars(model).get("grid_")
+    if grid is not None:  # beyond its nodes a sheet says nothing
+        z[:, axis] = np.clip(z[:, axis], grid[:, axis].min(), grid[:, axis].max())
+    inner, k = z @ np.linalg.pinv(T), T.shape[0]
+    cells = model._decode(params, Posterior(inner, np.zeros((len(z), k * (k + 1) // 2)), np.zeros(len(z))))
+    band = BAND * np.sqrt(cells.var + cells.noise) / model.frame_.scale
+    return Walk(z, (z[:, axis] - middle[axis]) / sd, model.frame_.outward(cells.mean), band,
+                NOISE if band.any() else NONE)
+
+
+def _by_rows(model: Any, axis: int, along: Array, X: Array) -> Walk:
+    """In sd of the rows' places, no farther than they reach; the band is what the model misses of the rows."""
+    places = np.asarray(model.transform(X))
+    _check_axis(axis, places.shape[1])
+    middle, sd = places.mean(axis=0), float(places[:, axis].std()) or 1.0
+    z = np.tile(middle, (len(along), 1))
+    z[:, axis] = np.clip(middle[axis] + along * sd, places[:, axis].min(), places[:, axis].max())
+    mean = np.asarray(model.inverse_transform(z))
+    missed = np.abs(X - np.asarray(model.inverse_transform(places)))
+    band = np.tile(np.nanquantile(missed, LEVEL, axis=0), (len(z), 1))
+    return Walk(z, (z[:, axis] - middle[axis]) / sd, mean, band, ROWS)
+
+
+def _step(value: float) -> str:
+    return f"{value:+.3g}" if abs(value) > 1e-12 else "0"
+
+
+def _columns(walk: Walk, fine: Walk, chosen: NDArray[np.int_], names: Sequence[str]) -> Figure:
+    wide = min(len(chosen), 3)
+    figure = blank(6.4, 4.0)
+    panels = figure.subplots(-(-len(chosen) // wide), wide, squeeze=False, sharex=True).ravel()
+    for ax, j in zip(panels, chosen, strict=False):
+        low, high = fine.mean[:, j] - fine.band[:, j], fine.mean[:, j] + fine.band[:, j]
+        ax.fill_between(fine.step, low, high, color=COLOURS[5], alpha=0.35, lw=0)
+        ax.plot(fine.step, fine.mean[:, j], "-", color=COLOURS[0])
+        ax.plot(walk.step, walk.mean[:, j], "o", color=COLOURS[0], ms=3)
+        ax.set_title(short(names[j], 22), fontsize=9)
+        ax.tick_params(labelsize=8)
+        ax.locator_params(axis="y", nbins=5)
+    for ax in panels[len(chosen):]:
+        ax.set_axis_off()
+    held = f"band: {walk.kind}" if walk.kind else "no band: no noise"
+    figure.supxlabel(f"sd along the axis ({held})", fontsize=9)
+    figure.supylabel("value, in the column's own units", fontsize=9)
+    return figure
+
+
+def _curves(walk: Walk) -> Figure:
+    figure = blank(6.4, 4.0)
+    ax = figure.subplots()
+    mean, band = walk.mean, walk.band
+    places = np.arange(1, mean.shape[1] + 1)
+    looks = {0: (COLOURS[0], "--"), len(mean) - 1: (COLOURS[3], "-")}
+    for k, step in enumerate(walk.step):
+        colour, line = looks.get(k, (GREY, ":"))
+        ax.plot(places, mean[k], color=colour, ls=line, lw=1.4, label=f"{_step(step)} sd")
+        if k in looks and walk.kind:
+            ax.fill_between(places, mean[k] - band[k], mean[k] + band[k], color=colour, alpha=0.15, lw=0)
+    ax.set(xlabel="place along the curve", ylabel="value" + (f" (band: {walk.kind})" if walk.kind else ""))
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower left", ncols=7)
+    return figure
+
+
+def _images(along: Array, mean: Array, shape: tuple[int, ...]) -> Figure:
+    wide = min(len(along), 7)
+    high = -(-len(along) // wide)
+    figure = blank(6.4, max(2.0, 0.6 + high * 6.4 / wide * shape[0] / shape[1] * 1.15))
+    panels = figure.subplots(high, wide, squeeze=False).ravel()
+    low, top = float(mean.min()), float(mean.max())
+    for ax, step, image in zip(panels, along, mean, strict=False):
+        draw_image(ax, image, shape, f"{_step(step)} sd", low=low, high=top)
+    for ax in panels[len(along):]:
+        ax.set_axis_off()
+    return figure

@@ -1,0 +1,117 @@
+"""How much an autoencoder loses at each width of its bottleneck, beside PCA of the same width."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.models.linear.pca import PCA
+from lowdim.models.nonlinear.autoencoder import Autoencoder
+from lowdim.plot.base import COLOURS, GREY, INK, PAPER, Plot, blank, count, drawn, headline, percent
+from lowdim.plot.marks import whole_ticks
+from lowdim.sources.source import Array
+from lowdim.text.messages import LowdimWarning, error
+
+WIDTHS = 6  # tried at most where none are named
+EVERY = 5  # one row in five is kept out of the fits, and judged
+SEEDS = 3
+MEETS = 1e-6  # of the variance: the linear autoencoder and PCA differ by less, or it is said
+
+
+@drawn
+def bottleneck(X: Any, widths: Sequence[int] | None = None, *, model: Any = None, seeds: int = SEEDS) -> Plot:
+    """The share of the variance that is lost against the width: an autoencoder, the linear one, and PCA.
+
+    Every fifth row is kept out of all fits; the lines are of these rows, the dotted ones of the rows of the fits. The
+    nonlinear one is `model` (default: Autoencoder()) with each width in turn and `seeds` starts, the bar from the best
+    to the worst of them. Without hidden layers an autoencoder is PCA (Baldi and Hornik), and must meet its line.
+
+    Reference: Kipf seed on autoencoders; Baldi and Hornik (1989); Hinton and Salakhutdinov (2006), figure 3.
+
+    >>> t = np.linspace(0, 3, 100)[:, None]
+    >>> plot = bottleneck(np.hstack([np.cos(t), np.sin(t), t]), [1, 2], seeds=1)
+    >>> bool(np.allclose(plot.data["linear"], plot.data["pca"], atol=1e-8))
+    True
+    """
+    X = np.asarray(X, dtype=np.float64)
+    if np.isnan(X).any():
+        raise error("LD163", f"{int(np.isnan(X).sum())} gaps", job="The plot 'bottleneck'",
+                    why="the first layer of an autoencoder needs every cell", fix="fill the gaps first")
+    most = min(X.shape[1], len(X) - len(X) // EVERY - 1)
+    usual = range(1, min(WIDTHS, X.shape[1] - 1, most) + 1)
+    tried = np.array(list(usual if widths is None else widths), dtype=int)
+    if not len(tried) or tried.min() < 1 or tried.max() > most:
+        raise error("LD210", option="widths", value=widths, allowed=f"whole numbers from 1 to {most}")
+    asked = Autoencoder() if model is None else model
+    out = np.arange(len(X)) % EVERY == EVERY - 1
+    lost = _lost(X, out, tried, asked, seeds)
+    figure = blank(6.4, 4.2)
+    _draw(figure.subplots(), tried, lost)
+    title, sentence = _words(tried, lost, tuple(asked.hidden), int(out.sum()))
+    headline(figure, title)
+    return Plot("bottleneck", figure, title=title, sentence=sentence, data={"width": tried, **lost})
+
+
+def _lost(X: Array, out: NDArray[np.bool_], widths: NDArray[np.int_], asked: Any, seeds: int) -> dict[str, Array]:
+    """Shares of the variance lost at each width, of the rows left out and of those of the fit."""
+    rows: dict[str, list[Any]] = {key: [] for key in ("pca", "linear", "network", "pca_fit", "network_fit")}
+    for width in widths.tolist():
+        pca = PCA(width).fit(X[~out])
+        linear = asked.__class__(**{**asked.get_params(), "n_components": width, "hidden": (), "variational": False})
+        nets = [asked.__class__(**{**asked.get_params(), "n_components": width, "random_state": s})
+                for s in range(seeds)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LowdimWarning)  # starts that did not converge show in the spread
+            for one in (linear, *nets):
+                one.fit(X[~out])
+        rows["pca"].append(_share(pca, X, out))
+        rows["pca_fit"].append(_share(pca, X, ~out))
+        rows["linear"].append(_share(linear, X, out))
+        rows["network"].append([_share(net, X, out) for net in nets])
+        rows["network_fit"].append([_share(net, X, ~out) for net in nets])
+    return {key: np.array(values) for key, values in rows.items()}
+
+
+def _share(model: Any, X: Array, some: NDArray[np.bool_]) -> float:
+    """The squared error on some rows over their squares about the mean of the fit's rows."""
+    part = X[some]
+    total = float(((part - np.asarray(model.mean_)) ** 2).sum())
+    return float(((part - np.asarray(model.inverse_transform(model.transform(part)))) ** 2).sum()) / (total or 1.0)
+
+
+def _draw(ax: Any, widths: NDArray[np.int_], lost: dict[str, Array]) -> None:
+    from matplotlib.ticker import FuncFormatter
+
+    nets = lost["network"]
+    middle = np.median(nets, axis=1)
+    ax.plot(widths, lost["pca_fit"], ":", color=GREY, lw=1.0)
+    ax.plot(widths, np.median(lost["network_fit"], axis=1), ":", color=COLOURS[0], lw=1.0)
+    ax.plot(widths, lost["pca"], "-s", color=INK, ms=4, label="PCA")
+    ax.plot(widths, lost["linear"], "o", ms=10, mfc="none", color=COLOURS[3], label="linear autoencoder")
+    ends = np.stack([middle - nets.min(axis=1), nets.max(axis=1) - middle])
+    ax.errorbar(widths, middle, ends, fmt="-D", color=COLOURS[0], mec=PAPER, ms=6, capsize=4,
+                label=f"autoencoder (median of {count(nets.shape[1], 'start')}; bar: best to worst)")
+    ax.set_ylim(0.0, None)
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: percent(v)))
+    whole_ticks(ax.xaxis)
+    ax.set(xlabel="width of the bottleneck (numbers a row)",
+           ylabel="variance lost on rows left out\n(dotted: on the rows of the fit)")
+    ax.legend(loc="upper right", fontsize=8)
+
+
+def _words(widths: NDArray[np.int_], lost: dict[str, Array], hidden: tuple[int, ...], held: int) -> tuple[str, str]:
+    nets, pca = lost["network"], lost["pca"]
+    gain = pca - nets.max(axis=1)  # the worst start against PCA: what can be relied on
+    k = int(np.argmax(pca - np.median(nets, axis=1)))
+    width = f"With {count(int(widths[k]), 'number')} a row"
+    net = f"an autoencoder loses {percent(float(np.median(nets[k])))} of the variance of rows left out"
+    better = int((gain > 0).sum())
+    title = f"{width}, {net}, PCA {percent(float(pca[k]))}"
+    apart = float(np.abs(lost["linear"] - pca).max())
+    meets = "meets PCA at every width" if apart < MEETS else f"is off PCA by up to {percent(apart)}"
+    text = (f"{width}, {net} ({held} of them; hidden layers {hidden or 'none'}), PCA {percent(float(pca[k]))}; every "
+            f"start beats PCA at {better} of {count(len(widths), 'width')}. The linear autoencoder {meets}.")
+    return title, text

@@ -1,0 +1,71 @@
+"""What kernel PCA sees over two columns: lines along which a component is constant."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lowdim.plot.base import DIVERGING, GREY, INK, Plot, blank, count, drawn, headline, number, percent, short
+from lowdim.plot.marks import POINTS, spread_out
+from lowdim.sources.source import Array
+from lowdim.text.messages import error
+
+SHOWN = 8  # components, as in the figures of Schoelkopf and of Bishop
+SIDE = 61  # points a side of the grid on which components are computed
+LEVELS = 11
+
+
+@drawn
+def kpca_contours(model: Any, X: Any, *, names: Sequence[str] | None = None) -> Plot:
+    """The first eight components of a kernel PCA of two columns, each as lines of equal value over the plane.
+
+    `model` is a fitted KernelPCA with as many components as are to be drawn, X the n x 2 table of its fit; each title
+    has the component's eigenvalue. Components that split groups come first; then those that split them in halves.
+
+    Reference: Schoelkopf, Smola and Mueller (1998); Bishop (2006), figure 12.17.
+
+    >>> from lowdim import KernelPCA
+    >>> X = np.random.default_rng(0).standard_normal((30, 2))
+    >>> kpca_contours(KernelPCA(4, gamma=0.5).fit(X), X).data["value"].shape
+    (4, 61, 61)
+    """
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or X.shape[1] != 2 or int(model.n_features_in_) != 2:
+        raise error("LD491", d=X.shape[1] if X.ndim == 2 else 0, model_d=int(model.n_features_in_))
+    low, high = X.min(axis=0), X.max(axis=0)
+    edge = 0.1 * np.where(high > low, high - low, 1.0)
+    x, y = (np.linspace(low[c] - edge[c], high[c] + edge[c], SIDE) for c in (0, 1))
+    plane = np.stack([part.ravel() for part in np.meshgrid(x, y)], axis=1)
+    Z = np.asarray(model.transform(plane))
+    k = min(Z.shape[1], SHOWN)
+    value = np.ascontiguousarray(Z[:, :k].T).reshape(k, SIDE, SIDE)
+    eigen = np.asarray(model.eigenvalues_, dtype=np.float64)[:k]
+    across = 4 if k > 4 else max(k, 1)
+    figure = blank(9.0 if across == 4 else 2.6 * across + 1.0, 2.6 * -(-k // across) + 0.6)
+    panels = np.atleast_1d(figure.subplots(-(-k // across), across, sharex=True, sharey=True, squeeze=False)).ravel()
+    dots = X[spread_out(len(X), POINTS // 8)]
+    for c, ax in enumerate(panels):
+        _component(ax, x, y, value[c], dots, f"{c + 1}: eigenvalue {number(float(eigen[c]))}") if c < k \
+            else ax.set_axis_off()
+    heads = ("c1", "c2") if names is None else tuple(names)
+    figure.supxlabel(short(heads[0]), fontsize=9)
+    figure.supylabel(short(heads[1]), fontsize=9)
+    share = eigen / eigen.sum() if eigen.sum() > 0 else eigen
+    title = f"{count(k, 'component')} of kernel PCA over {short(heads[0])} and {short(heads[1])}"
+    headline(figure, title)
+    first = ", ".join(percent(part) for part in share[:4])
+    sentence = (f"Lines of equal value of {count(k, 'component')} of kernel PCA; of the eigenvalues drawn, the first "
+                f"{'has' if k == 1 else f'{min(k, 4)} have'} {first}.")
+    return Plot("kpca_contours", figure, title=title, sentence=sentence,
+                data={"x": x, "y": y, "eigenvalue": eigen, "value": value})
+
+
+def _component(ax: Any, x: Array, y: Array, value: Array, dots: Array, title: str) -> None:
+    top = float(np.abs(value).max()) or 1.0
+    levels = np.linspace(-top, top, LEVELS)
+    ax.contourf(x, y, value, levels=levels, cmap=DIVERGING, vmin=-1.6 * top, vmax=1.6 * top)
+    ax.contour(x, y, value, levels=levels, colors=GREY, linewidths=0.6, linestyles="solid")
+    ax.plot(*dots.T, ".", ms=3, color=INK, alpha=0.7, rasterized=len(dots) > 100)
+    ax.set_title(title, fontsize=9)
+    ax.tick_params(labelsize=7)

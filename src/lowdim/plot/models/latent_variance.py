@@ -1,0 +1,236 @@
+"""The map of a GP-LVM over how sure it is of itself: predictive sd, rows, and the columns that change fastest."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lowdim.plot.analysis.map import check_axes
+from lowdim.plot.base import (
+    COLOURS,
+    INK,
+    PAPER,
+    Plot,
+    blank,
+    count,
+    drawn,
+    headline,
+    number,
+    percent,
+    place_labels,
+    quoted,
+    short,
+)
+from lowdim.plot.colour import Groups, draw_groups, groups, legend_marks
+from lowdim.plot.marks import POINTS, legend_above, spread_out
+from lowdim.sources.source import Array
+from lowdim.text.messages import error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SIDE = 60  # points a side of the grid on which the sd is computed
+EDGE = 0.12  # of the rows' range, left free around them
+PARTS = 5  # the map is cut in so many parts a side, and each with rows in it may name a column
+NAMED = 7  # columns named at most
+LIGHT = 1.6  # times the largest sd would be black: rows must stay visible on it
+STEP = 1e-3  # of the rows' range: of the differences that give the slopes
+CLOSED = 0.05  # of the map's width: a path whose end comes nearer than this to its first half closes a loop
+
+
+class Ground(NamedTuple):
+    """A plane of the map: two axes over a grid, the others in the middle of the rows."""
+
+    axes: tuple[int, int]
+    x: Array
+    y: Array
+    middle: Array
+
+    def places(self, xy: Array) -> Array:
+        """Points of the plane as places."""
+        z = np.tile(self.middle, (len(xy), 1))
+        z[:, list(self.axes)] = xy
+        return z
+
+    @property
+    def grid(self) -> Array:
+        """All points of the grid, the second axis first to change."""
+        return self.places(np.stack([part.ravel() for part in np.meshgrid(self.x, self.y, indexing="ij")], axis=1))
+
+
+@drawn
+def latent_variance(model: Any, X: Any = None, *, axes: tuple[int, int] = (0, 1), names: Sequence[str] | None = None,
+                    color: Any = None, color_name: str = "", gap_rows: Any = None, join: bool = False) -> Plot:
+    """Rows of a GP-LVM (Bayesian or not) over the standard deviation of a new cell at each place of the map.
+
+    The sd is the root mean square over columns of `predictive_variance`, each in units of what its column varies: near
+    1 the model knows nothing there. Rows are those of the fit, or of X. The column whose mean changes fastest with the
+    place is named where it does so, with an arrow uphill. `join=True` joins the rows in their order, for a path or a
+    film. Axes beyond the two drawn stay in the middle of the rows; of a model with one axis the sd is a curve.
+
+    Reference: Lawrence, JMLR 6 (2005), figure 1; GPy's plot_magnification and steepest gradients.
+
+    >>> from lowdim import GPLVM
+    >>> t = np.linspace(0, 3, 30)
+    >>> noise = 0.01 * np.sin(99 * np.arange(90)).reshape(30, 3)
+    >>> plot = latent_variance(GPLVM(1).fit(np.column_stack([np.cos(t), np.sin(t), t]) + noise))
+    >>> bool(plot.data["sd"].min() < 0.1)
+    True
+    """
+    if not callable(getattr(model, "predictive_variance", None)):
+        raise error("LD494", name="latent_variance", model=f"this {type(model).__name__}",
+                    why="it is equally sure of itself everywhere", fix="a GP-LVM:  lowdim fit FILE -m gplvm --dims 2")
+    Z = np.asarray(model.embedding_ if X is None else model.transform(X), dtype=np.float64)
+    size = spread_of(model)
+    heads = [f"c{j + 1}" for j in range(len(size))] if names is None else list(names)
+    kinds = groups(_ordered(color, join, len(Z)), len(Z), "row, in order" if color is None and join else color_name)
+    gap = np.zeros(len(Z), dtype=bool) if gap_rows is None else np.asarray(gap_rows, dtype=bool)
+    figure = blank(6.4, 5.0)
+    if Z.shape[1] == 1:
+        data, told = _line(figure, model, Z, size)
+    else:
+        data, told = _plane(figure, model, Z, check_axes(axes, Z.shape[1]), size, heads, (kinds, gap), join)
+    flat = Z.shape[1] > 1
+    title, sentence = _words(model, Z, size, join and flat, told)
+    headline(figure, title)
+    words = kinds.words if flat else ""
+    return Plot("latent_variance", figure, title=title, sentence=sentence + words, data={"row": Z, **data})
+
+
+def _ordered(color: Any, join: bool, n: int) -> Any:
+    """Rows that are joined are coloured by their order where nothing else was asked for."""
+    return np.arange(1.0, n + 1.0) if color is None and join else color
+
+
+def spread_of(model: Any) -> Array:
+    """What each column varies: its mean's spread over the rows of the fit, and the sd there."""
+    Z = np.asarray(model.embedding_)
+    var = np.var(np.asarray(model.inverse_transform(Z)), axis=0) + np.mean(model.predictive_variance(Z), axis=0)
+    return np.where(var > 0, np.sqrt(var), 1.0)
+
+
+def doubt(model: Any, Z: Array, size: Array) -> Array:
+    """Root mean square over columns of a new cell's sd, in units of what the columns vary."""
+    return np.asarray(np.sqrt(np.mean(np.asarray(model.predictive_variance(Z)) / size**2, axis=1)))
+
+
+def _reach(values: Array, points: int) -> Array:
+    low, high = float(values.min()), float(values.max())
+    edge = EDGE * (high - low) or 1.0
+    return np.linspace(low - edge, high + edge, points)
+
+
+def _plane(figure: Figure, model: Any, Z: Array, axes: tuple[int, int], size: Array, names: Sequence[str],
+           marks: tuple[Groups, Any], join: bool) -> tuple[dict[str, Any], str]:
+    """The sd as shades, rows and names on top; the numbers, and which columns were named."""
+    ground = Ground(axes, _reach(Z[:, axes[0]], SIDE), _reach(Z[:, axes[1]], SIDE), np.median(Z, axis=0))
+    sd = doubt(model, ground.grid, size).reshape(SIDE, SIDE)
+    ax = figure.subplots()
+    shade = ax.pcolormesh(ground.x, ground.y, sd.T, cmap="Greys", vmin=0.0, vmax=LIGHT * float(sd.max()),
+                          shading="nearest", rasterized=True)
+    bar = figure.colorbar(shade, ax=ax, shrink=0.8, label="sd of a new cell (1 = what its column varies)")
+    bar.ax.set_ylim(0.0, float(sd.max()))
+    xy = np.ascontiguousarray(Z[:, list(axes)])
+    if join:
+        ax.plot(*xy.T, "-", color=INK, lw=0.7, alpha=0.7, zorder=2)
+    kinds, gap = marks
+    draw_groups(ax, xy, kinds, gap, spread_out(len(xy), POINTS))
+    if join:
+        ax.plot(*xy[:1].T, ">", color=COLOURS[3], mec=PAPER, ms=10, zorder=5, label="first row")
+        ax.plot(*xy[-1:].T, "s", color=COLOURS[3], mec=PAPER, ms=8, zorder=5, label="last row")
+        legend_above(ax, ncols=2)
+    shown = legend_marks(kinds, gap)
+    if shown:
+        figure.legend(handles=shown, loc="outside lower left", ncols=4, fontsize=8)
+    ax.set(xlabel=f"axis {axes[0] + 1} of the map", ylabel=f"axis {axes[1] + 1} of the map")
+    spots, columns, slope = steepest(model, ground, xy, size)
+    _name_slopes(ax, spots, slope, [short(names[j], 14) for j in columns])
+    told = ", ".join(quoted(names[j]) for j in dict.fromkeys(columns))
+    data = {"x": ground.x, "y": ground.y, "sd": sd, "fastest": np.array([str(names[j]) for j in columns]),
+            "fastest_at": spots, "slope": slope}
+    return data, told
+
+
+def steepest(model: Any, ground: Ground, xy: Array, size: Array) -> tuple[Array, list[int], Array]:
+    """Where rows are, the column whose mean changes fastest: places, columns and slopes (in spreads a unit of map).
+
+    Each column is named once, where it is steepest, and the steepest of all come first.
+    """
+    h = STEP * np.ptp(xy, axis=0)
+    cell = np.floor((xy - xy.min(axis=0)) / np.where(h > 0, np.ptp(xy, axis=0), 1.0) * (PARTS - 1e-9)).astype(int)
+    spots = np.array([xy[(cell == c).all(axis=1)].mean(axis=0) for c in np.unique(cell, axis=0)])
+    both = []
+    for k in range(2):
+        move = np.where(np.arange(2) == k, np.where(h > 0, h, STEP), 0.0)
+        up, down = (np.asarray(model.inverse_transform(ground.places(spots + sign * move))) for sign in (1.0, -1.0))
+        both.append((up - down) / (2.0 * move[k]) / size)
+    J = np.stack(both, axis=2)  # spots x columns x 2
+    steep = np.sqrt((J**2).sum(axis=2))
+    best = steep.argmax(axis=1)
+    order = np.argsort(-steep[np.arange(len(spots)), best], kind="stable")
+    kept: dict[int, int] = {}
+    for s in order:
+        kept.setdefault(int(best[s]), int(s))
+    chosen = list(kept.items())[:NAMED]
+    at = [s for _, s in chosen]
+    columns = [j for j, _ in chosen]
+    return spots[at], columns, J[at, columns]
+
+
+def _name_slopes(ax: Axes, spots: Array, slope: Array, texts: list[str]) -> None:
+    """An arrow uphill at each place, all of one length, and the column's name beside it."""
+    if not len(spots):
+        return
+    wide = np.array([np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())])
+    way = slope / wide  # as it looks on the page
+    way /= np.maximum(np.sqrt((way**2).sum(axis=1, keepdims=True)), 1e-300)
+    ends = spots + 0.06 * way * wide
+    for start, end in zip(spots, ends, strict=True):
+        ax.annotate("", end, start, zorder=6, arrowprops={"arrowstyle": "-|>", "color": COLOURS[3], "lw": 1.4,
+                                                          "shrinkA": 0, "shrinkB": 0})
+    arrows = spots + np.linspace(0.0, 1.0, 9)[:, None, None] * (ends - spots)  # no name on an arrow
+    place_labels(ax, ends, texts, avoid=arrows.reshape(-1, 2))
+
+
+def _line(figure: Figure, model: Any, Z: Array, size: Array) -> tuple[dict[str, Any], str]:
+    """With one axis: the sd as a curve, rows as ticks below."""
+    x = _reach(Z[:, 0], 4 * SIDE)
+    sd = doubt(model, x[:, None], size)
+    ax = figure.subplots()
+    ax.plot(x, sd, color=COLOURS[0])
+    ax.plot(Z[:, 0], np.zeros(len(Z)), "|", color=INK, ms=9, label="rows")
+    ax.set(xlabel="the map's axis", ylabel="sd of a new cell (1 = what its column varies)")
+    legend_above(ax)
+    return {"x": x, "sd": sd}, ""
+
+
+def comes_back(Z: Array) -> tuple[int, float]:
+    """The row of a path's first half that its last row comes nearest to, and how near, in widths of the map.
+
+    >>> turn = np.linspace(0.0, 2.0 * np.pi, 21)
+    >>> comes_back(np.column_stack([np.cos(turn), np.sin(turn)]))[0]
+    0
+    """
+    far = np.linalg.norm(Z[: max(len(Z) // 2, 1)] - Z[-1], axis=1)
+    i = int(np.argmin(far))
+    return i, float(far[i]) / (float(np.linalg.norm(np.ptp(Z, axis=0))) or 1.0)
+
+
+def _words(model: Any, Z: Array, size: Array, join: bool, told: str) -> tuple[str, str]:
+    at_rows = float(np.median(doubt(model, Z, size)))
+    where, far = ("it is light", "dark places") if Z.shape[1] > 1 else ("the curve is low", "places where it is high")
+    title = f"Where {where} the map knows what it says: sd {number(at_rows)} at the {count(len(Z), 'row')}"
+    text = (f"A new cell at a row's place has a standard deviation of {number(at_rows)} of what its column varies "
+            f"(median); {far} have no rows near, and nothing is known there.")
+    if Z.shape[1] > 2:
+        text += f" The other {count(Z.shape[1] - 2, 'axis', 'axes')} of the map stay in the middle of the rows."
+    if told:
+        text += f" Columns that change fastest: {told}."
+    if join and len(Z) > 1:
+        i, share = comes_back(Z)
+        closes = "the loop closes" if share < CLOSED else "the path stays open"
+        text += (f" Rows are joined in order: of their first half row {i + 1} is nearest to the last one, "
+                 f"{percent(share)} of the map's width apart, so {closes}.")
+    return title, text

@@ -1,0 +1,178 @@
+"""Clusters over two columns: ellipses, local axes, and each row in the mixed colour of its clusters."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.plot.base import (
+    COLOURS,
+    INK,
+    PAPER,
+    SHAPES,
+    Plot,
+    blank,
+    count,
+    drawn,
+    headline,
+    percent,
+    place_labels,
+    short,
+)
+from lowdim.plot.marks import POINTS, VECTOR, spread_out
+from lowdim.sources.source import Array
+from lowdim.text.messages import error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SURE = 0.9  # a row whose largest share is below this lies between clusters
+RINGS = ((1.0, "-"), (2.0, "--"))  # standard deviations: 39 % and 86 % of a component's rows in two columns
+
+
+@drawn
+def mixture(X: Any, means: Any, shares: Any, *, covariances: Any = None, weights: Any = None,
+            axes: Sequence[Any] | None = None, columns: tuple[int, int] = (0, 1),
+            names: Sequence[str] | None = None) -> Plot:
+    """Rows in the colour of their clusters, mixed by membership; components as ellipses of one and two sd.
+
+    `means` is K x d and `shares` n x K (responsibilities; one-hot for K-means); `covariances` K x d x d draws
+    ellipses, `axes` (one q x d matrix a component) its local axes, one standard deviation long. `columns` are the
+    two drawn. Rows with a gap there are left out. More than 3,000 rows are thinned evenly.
+
+    Reference: Tipping and Bishop (1999), "Mixtures of probabilistic principal component analysers", figure 3.
+
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 5.0], [3.0, 2.0]])
+    >>> mixture(X, [[0.5, 0.0], [5.0, 5.0]], [[1, 0], [1, 0], [0, 1], [0.5, 0.5]]).sentence
+    '2 clusters hold 62% and 38% of the rows; 1 of 4 rows drawn lies between clusters.'
+    """
+    X, mu, shares = (np.asarray(part, dtype=np.float64) for part in (X, means, shares))
+    _check(X, mu, shares, columns)
+    pair = list(columns)
+    whole = np.flatnonzero(np.isfinite(X[:, pair]).all(axis=1))
+    rows = whole[spread_out(len(whole), POINTS)]
+    figure = blank(6.4, 4.8)
+    ax = figure.subplots()
+    _points(ax, X[rows][:, pair], shares[rows])
+    for k in range(len(mu)):
+        colour = COLOURS[k % len(COLOURS)]
+        if covariances is not None:
+            S = np.asarray(covariances[k], dtype=np.float64)[np.ix_(pair, pair)]
+            _rings(ax, mu[k, pair], S, colour)
+        if axes is not None:
+            _local(ax, mu[k, pair], np.asarray(axes[k], dtype=np.float64)[:, pair], colour)
+    ax.plot(*mu[:, pair].T, "P", color=INK, ms=8, mec=PAPER, zorder=5)
+    titles = [f"c{j + 1}" for j in range(X.shape[1])] if names is None else list(names)
+    ax.set(xlabel=short(titles[pair[0]]), ylabel=short(titles[pair[1]]))
+    part = shares.mean(axis=0) if weights is None else np.asarray(weights, dtype=np.float64)
+    title, sentence = _words(part, shares[rows], len(X) - len(whole), len(rows), len(X), covariances is not None)
+    headline(figure, title)
+    figure.canvas.draw_idle()
+    place_labels(ax, mu[:, pair], [f"{k + 1}: {percent(p)}" for k, p in enumerate(part)])
+    data: dict[str, Any] = {"cluster": np.arange(1, len(mu) + 1), "share": part, "mean": mu[:, pair], "row": rows + 1,
+                            "cell": X[rows][:, pair], "membership": shares[rows]}
+    if covariances is not None:
+        data["covariance"] = np.stack([np.asarray(S, dtype=np.float64)[np.ix_(pair, pair)] for S in covariances])
+    return Plot("mixture", figure, title=title, sentence=sentence, data=data)
+
+
+def _check(X: Array, mu: Array, shares: Array, columns: tuple[int, int]) -> None:
+    fits = X.ndim == mu.ndim == shares.ndim == 2 and mu.shape[1] == X.shape[1] and shares.shape == (len(X), len(mu))
+    if not fits:
+        raise error("LD210", option="X, means, shares", value=(X.shape, mu.shape, shares.shape),
+                    allowed="n x d rows, K x d means and n x K shares")
+    if len({*columns}) != 2 or not all(0 <= j < X.shape[1] for j in columns):
+        raise error("LD210", option="columns", value=columns,
+                    allowed=f"two different columns from 0 to {X.shape[1] - 1}")
+
+
+def mixed(shares: Array) -> Array:
+    """n x 3 colours, mixed by share; the least sure rows come out the greyest."""
+    from matplotlib.colors import to_rgb
+
+    palette = np.array([to_rgb(COLOURS[k % len(COLOURS)]) for k in range(shares.shape[1])])
+    total = shares.sum(axis=1, keepdims=True)
+    return np.clip(shares @ palette / np.where(total > 0, total, 1.0), 0.0, 1.0)
+
+
+def _points(ax: Axes, cells: Array, shares: Array) -> None:
+    """One shape a cluster, as colour alone must not say it; rows between clusters are smaller."""
+    home, sure = shares.argmax(axis=1), shares.max(axis=1, initial=0.0)
+    colour = mixed(shares)
+    for k in range(shares.shape[1]):
+        at = home == k
+        if at.any():
+            ax.scatter(cells[at, 0], cells[at, 1], c=colour[at], marker=SHAPES[k % len(SHAPES)],
+                       s=np.where(sure[at] >= SURE, 22, 12), linewidths=0, alpha=0.75, rasterized=len(cells) > VECTOR)
+
+
+def _rings(ax: Axes, centre: Array, S: Array, colour: str) -> None:
+    values, U = np.linalg.eigh(S)
+    turn = np.linspace(0.0, 2 * np.pi, 73)
+    circle = np.stack([np.cos(turn), np.sin(turn)])
+    for sd, line in RINGS:
+        ring = centre[:, None] + sd * U @ (np.sqrt(np.maximum(values, 0.0))[:, None] * circle)
+        ax.plot(*ring, line, color=colour, lw=1.6 if sd == 1.0 else 1.0, zorder=4)
+
+
+def _local(ax: Axes, centre: Array, W: Array, colour: str) -> None:
+    """A component's own axes: each row of W is one standard deviation of it."""
+    for w in W:
+        ends = np.stack([centre - w, centre + w])
+        ax.plot(*ends.T, color=PAPER, lw=4.0, zorder=4, solid_capstyle="round")
+        ax.plot(*ends.T, color=colour, lw=2.2, zorder=4, solid_capstyle="round")
+
+
+def _words(part: Array, shares: Array, gaps: int, drawn_rows: int, n: int, soft: bool) -> tuple[str, str]:
+    K = len(part)
+    between = int((shares.max(axis=1, initial=0.0) < SURE).sum())
+    order = np.argsort(-part, kind="stable")
+    some = [percent(part[k]) for k in order[:4]]
+    held = " and ".join([", ".join(some[:-1]), some[-1]] if len(some) > 1 else some)
+    more = f" (the largest of {K})" if K > 4 else ""
+    lies = "lies" if between == 1 else "lie"
+    text = f"{count(K, 'cluster')} {'holds' if K == 1 else 'hold'} {held} of the rows{more}; "
+    text += f"{between} of {drawn_rows} rows drawn {lies} between clusters"
+    if soft:
+        text += "; ellipses reach one and two standard deviations"
+    text += f"; {count(gaps, 'row')} with gaps left out." if gaps else "."
+    title = f"{count(K, 'cluster')}, the largest with {percent(float(part.max()))} of the rows"
+    return title + (f" ({drawn_rows:,} of {n:,} rows drawn)" if drawn_rows < n else ""), text
+
+
+def as_full(kind: str, covariances: Any, K: int, d: int) -> NDArray[np.float64]:
+    """K x d x d covariances from the shapes scikit-learn gives them: full, tied, diag or spherical."""
+    C = np.asarray(covariances, dtype=np.float64)
+    if C.ndim == 3:
+        return C
+    if kind == "tied":
+        return np.broadcast_to(C, (K, d, d))
+    width = C[:, None] * np.ones(d) if C.ndim == 1 else C
+    return width[:, :, None] * np.eye(d)
+
+
+def parts_of(model: Any, X: Any) -> dict[str, Any] | None:
+    """What `mixture` draws of a fitted mixture or K-means; None where a model has no clusters."""
+    found = vars(model)
+    if "cluster_centers_" in found:
+        mu = found["cluster_centers_"]
+        return {"means": mu, "shares": np.eye(len(mu))[model.predict(X)]}
+    if not found.keys() >= {"means_", "weights_"}:
+        return None
+    mu = np.asarray(found["means_"])
+    parts = {"means": mu, "shares": model.predict_proba(X), "weights": found["weights_"]}
+    if "covariances_" in found:
+        options = model.get_params(deep=False)
+        kind = options.get("covariance_type", options.get("component", "full"))
+        parts["covariances"] = as_full(str(kind), found["covariances_"], *mu.shape)
+    axes = found.get("components_")
+    if axes is None:
+        return parts
+    if "covariances_" not in found and "noise_variance_" in found:  # of probabilistic PCA or factor analysis
+        noise = np.asarray(found["noise_variance_"], dtype=np.float64)
+        kind = "spherical" if noise.ndim == 1 else "diag"
+        inner = np.stack([np.asarray(W, dtype=np.float64).T @ np.asarray(W, dtype=np.float64) for W in axes])
+        parts["covariances"] = inner + as_full(kind, noise, *mu.shape)
+    return {**parts, "axes": axes}

@@ -1,0 +1,75 @@
+"""How much each axis of a Bayesian model matters, and which were switched off."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowdim.plot.base import COLOURS, GREY, INK, PAPER, Plot, blank, count, drawn, headline, number
+from lowdim.plot.marks import legend_above
+from lowdim.sources.source import Array
+from lowdim.text.messages import error
+
+SWITCHED_OFF = 1e-3  # without `kept`: an axis below this share of the strongest is off
+NAMED = 24  # bars that can carry their number
+
+
+@drawn
+def relevance(values: Any, kept: Any = None, *, name: str = "1/α") -> Plot:
+    """Bars of 1/alpha, the prior variance that automatic relevance determination left each axis; strongest first.
+
+    `kept` says which axes are in use; without it those within a thousandth of the strongest are. Filled bars are
+    kept, hollow ones switched off; an axis that is off has little to show and says so.
+
+    Reference: Bishop (2006), sec. 12.2.3; Zabaras seed on Bayesian PCA.
+
+    >>> relevance([0.9, 0.4, 1e-9], [True, True, False]).sentence
+    '2 of 3 axes are kept; the weakest kept has 0.4, the strongest 0.9, and the strongest switched off 1e-09.'
+    """
+    value = np.asarray(values, dtype=np.float64).ravel()
+    if not len(value) or not np.isfinite(value).all() or (value < 0).any():
+        raise error("LD210", option="values", value=values, allowed="finite numbers >= 0, one an axis")
+    keep = value > SWITCHED_OFF * value.max() if kept is None else np.asarray(kept, dtype=bool).ravel()
+    if keep.shape != value.shape:
+        raise error("LD210", option="kept", value=kept, allowed=f"{len(value)} times True or False")
+    order = np.argsort(-value, kind="stable")
+    title, sentence = _words(value, keep)
+    figure = blank(6.4, 3.4)
+    _bars(figure.subplots(), value[order], keep[order], order, name)
+    headline(figure, title)
+    data = {"axis": order + 1, "relevance": value[order], "kept": keep[order]}
+    return Plot("relevance", figure, title=title, sentence=sentence, data=data)
+
+
+def _bars(ax: Any, value: Array, keep: Array, order: Any, name: str) -> None:
+    """Filled bars for what is kept, hollow for what is off, each with its number."""
+    from matplotlib.patches import Patch
+
+    at, top = np.arange(len(value)), float(value.max()) or 1.0
+    on = keep.astype(bool)
+    ax.bar(at[on], value[on], width=0.7, color=COLOURS[0])
+    ax.bar(at[~on], value[~on], width=0.7, facecolor=PAPER, edgecolor=GREY, hatch="////", linewidth=1.0)
+    if len(value) <= NAMED:
+        small = 8 if len(value) <= 14 else 6
+        for k, v in enumerate(value):
+            text = number(v) if on[k] else "off"
+            ax.text(k, v + 0.02 * top, text, ha="center", va="bottom", fontsize=small, color=INK if on[k] else GREY)
+    step = -(-len(value) // NAMED)
+    ax.set_xticks(at[::step], [str(k + 1) for k in order[::step]], fontsize=8)
+    ax.set_xlim(-0.6, len(value) - 0.4)
+    ax.set_ylim(0.0, 1.12 * top)
+    ax.set(xlabel="axis, strongest first", ylabel=f"relevance {name}")
+    legend_above(ax, handles=[Patch(color=COLOURS[0], label="kept"),
+                              Patch(facecolor=PAPER, edgecolor=GREY, hatch="////", label="switched off")], ncols=2)
+
+
+def _words(value: Array, keep: Any) -> tuple[str, str]:
+    on, n = int(keep.sum()), len(value)
+    title = f"{on} of {count(n, 'axis', 'axes')} kept"
+    gone = f"the strongest switched off {number(value[~keep].max())}" if on < n else ""
+    if not on:
+        return "No axis is kept: the table looks like noise", f"None of {count(n, 'axis', 'axes')} is kept; {gone}."
+    weakest, strongest = value[keep].min(), value[keep].max()
+    verb = "is" if on == 1 else "are"
+    spread = f"the weakest kept has {number(weakest)}, the strongest {number(strongest)}"
+    return title, f"{on} of {count(n, 'axis', 'axes')} {verb} kept; {spread}" + (f", and {gone}." if gone else ".")

@@ -1,0 +1,125 @@
+"""The mattress: a map's neighbourhood graph as springs, and the shape it takes in its heat bath."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lowdim.judge.maps.quality import coordinates
+from lowdim.plot.base import COLOURS, DIVERGING, GREY, INK, Plot, blank, count, drawn, headline, percent
+from lowdim.plot.marks import VECTOR, legend_above, spread_out
+from lowdim.sources.source import Array
+from lowdim.text.messages import error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+EDGES = 6000  # springs that are drawn; the strongest, where there are more
+FAINT = 1e-6  # of the strongest: weaker springs hold nothing, and are not drawn
+TENSE = 0.05  # of the springs, those under the most tension are drawn in red
+
+
+@drawn
+def springs(Z: Any, L: Any, *, draw: Any = None, row_names: Sequence[object] | None = None) -> Plot:
+    """Rows on a map joined by the springs of L: -L_ij is a spring's strength, wider lines are stronger.
+
+    The energy of the map is sum_ij w_ij |z_i - z_j|^2; the springs that hold most of it are red: there the map is torn
+    or folded. `draw`, one number a row from `sample_field`, colours a second panel: the height of the mattress in its
+    heat bath, which varies slowly along strong springs. Negative springs (free multipliers) are dashed.
+
+    Reference: Lawrence seed, chapter 5 (Gaussian random fields); Lawrence (2012), JMLR 13.
+
+    >>> path = np.diag([1.0, 2.0, 1.0]) - np.eye(3, k=1) - np.eye(3, k=-1)
+    >>> springs(np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]]), path).data["tension"].tolist()
+    [1.0, 4.0]
+    """
+    Y = coordinates(Z, len(np.asarray(Z)))
+    i, j, w = edges_of(L, len(Y))
+    xy = Y[:, :2] if Y.shape[1] > 1 else np.column_stack([Y[:, 0], np.zeros(len(Y))])
+    tension = w * ((Y[i] - Y[j]) ** 2).sum(axis=1)
+    figure = blank(6.4, 4.6) if draw is None else blank(9.0, 4.4)
+    panels = figure.subplots(1, 1 if draw is None else 2, sharex=True, sharey=True, squeeze=False)[0]
+    _draw_springs(panels[0], xy, i, j, w, tension)
+    if draw is not None:
+        _draw_heights(panels[1], xy, np.asarray(draw, dtype=np.float64).ravel(), i, j)
+    for ax in panels:
+        ax.set(xlabel="axis 1", ylabel="axis 2" if Y.shape[1] > 1 else "")
+    if draw is not None:
+        panels[-1].set_ylabel("")
+    title, sentence = _words(len(Y), i, w, tension)
+    headline(figure, title)
+    names = [str(k + 1) if row_names is None else str(row_names[k]) for k in range(len(Y))]
+    data = {"row": names, "place": Y, "from": i + 1, "to": j + 1, "strength": w, "tension": tension}
+    if draw is not None:
+        data["height"] = np.asarray(draw, dtype=np.float64).ravel()
+    return Plot("springs", figure, title=title, sentence=sentence, data=data)
+
+
+def edges_of(L: Any, n: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+    """The springs i < j of a matrix and their strengths -L_ij, weak ones left out."""
+    A = sp.coo_array(L)
+    if A.shape != (n, n):
+        raise error("LD490", shape=f"{A.shape[0]} x {A.shape[1]}", n=n)
+    upper = A.row < A.col
+    i, j, w = A.row[upper].astype(np.intp), A.col[upper].astype(np.intp), -np.asarray(A.data, dtype=np.float64)[upper]
+    fine = np.abs(w) > FAINT * np.abs(w).max(initial=0.0)
+    return i[fine], j[fine], w[fine]
+
+
+def _draw_springs(ax: Axes, xy: Array, i: NDArray[np.intp], j: NDArray[np.intp], w: Array, tension: Array) -> None:
+    from matplotlib.collections import LineCollection
+    from matplotlib.lines import Line2D
+
+    size = np.abs(w)
+    seen = np.sort(np.argsort(-size, kind="stable")[:EDGES])
+    limit = np.quantile(tension, 1.0 - TENSE) if len(tension) else 0.0
+    tense = (tension >= limit) & (tension > 0.0) & (len(tension) >= 20)
+    wide = 0.3 + 1.5 * np.sqrt(size / (np.quantile(size, 0.95) if len(size) else 1.0))
+    marks = []
+    kinds = ((~tense & (w > 0), GREY, "spring", "-"), (tense, COLOURS[3], f"{TENSE:.0%} under most tension", "-"),
+             (w < 0, COLOURS[0], "pushes apart", "--"))
+    for part, colour, words, line in kinds:
+        at = seen[part[seen]]
+        if len(at):
+            ends = list(np.stack([xy[i[at]], xy[j[at]]], axis=1))
+            ax.add_collection(LineCollection(ends, colors=colour, linestyles=line, alpha=0.7,
+                                             linewidths=np.minimum(wide[at], 2.2), zorder=1 if colour == GREY else 2,
+                                             rasterized=len(at) > VECTOR))
+            marks.append(Line2D([], [], color=colour, ls=line, lw=1.6, label=words))
+    marks += ax.plot(*xy.T, "o", ms=3.0 if len(xy) <= 300 else 1.6, color=INK, zorder=3, label="row", ls="",
+                     rasterized=len(xy) > VECTOR)
+    ax.autoscale_view()
+    legend_above(ax, handles=marks, ncols=4, columnspacing=0.9)
+
+
+def _draw_heights(ax: Axes, xy: Array, height: Array, i: NDArray[np.intp], j: NDArray[np.intp]) -> None:
+    from matplotlib.collections import LineCollection
+
+    if len(height) != len(xy):
+        raise error("LD210", option="draw", value=f"{len(height)} numbers", allowed=f"{len(xy)}, one a row")
+    some = spread_out(len(i), EDGES)
+    ax.add_collection(LineCollection(list(np.stack([xy[i[some]], xy[j[some]]], axis=1)), colors=GREY, linewidths=0.3,
+                                     alpha=0.4, zorder=1, rasterized=len(some) > VECTOR))
+    top = float(np.abs(height).max(initial=0.0)) or 1.0
+    dots = ax.scatter(xy[:, 0], xy[:, 1], c=height, cmap=DIVERGING, vmin=-top, vmax=top, s=26 if len(xy) <= 300 else 12,
+                      edgecolors=GREY, linewidths=0.4, zorder=3, rasterized=len(xy) > VECTOR)
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.colorbar(dots, ax=ax, label="height in the heat bath, one draw", shrink=0.85)
+
+
+def _words(n: int, i: NDArray[np.intp], w: Array, tension: Array) -> tuple[str, str]:
+    m = len(i)
+    title = f"{count(m, 'spring')} hold {count(n, 'row')} ({2 * m / max(n, 1):.1f} at each)"
+    if not m:
+        return f"No springs hold the {n} rows", f"There is no spring between the {n} rows: they are free."
+    few = max(1, round(TENSE * m))
+    total = float(np.abs(tension).sum())
+    held = float(np.sort(np.abs(tension))[-few:].sum()) / total if total > 0.0 else 0.0
+    pushed = int((w < 0).sum())
+    push = f" {count(pushed, 'spring')} push apart." if pushed else ""
+    return title, (f"{title}; on the map, the {percent(few / m)} of them under the most tension hold {percent(held)} "
+                   f"of the energy: there it is stretched or torn.{push}")

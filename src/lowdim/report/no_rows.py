@@ -1,0 +1,50 @@
+"""What a report may say when it was asked to show no row: no value and no name of one, no count below five."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lowdim.judge.verdicts import Check
+from lowdim.text.messages import Message, catalogue
+
+if TYPE_CHECKING:
+    from lowdim.jobs.analysis import Analysis
+
+CELL = 5
+# messages whose first line names columns and counts, never a cell
+COLUMNS_ONLY = {"LD008", "LD110", "LD117", "LD120", "LD122", "LD140", "LD141", "LD142", "LD161", "LD162", "LD180",
+                "LD181"}
+
+
+def few(count: int) -> str:
+    """A count, unless it is small enough to point at somebody."""
+    return f"{count:,}" if count == 0 or count >= CELL else f"fewer than {CELL}"
+
+
+def sentences(found: Analysis) -> tuple[str, ...]:
+    """The five sentences without a word about any one row."""
+    many = len(found.odd.rows)
+    odd = "No odd rows" if many == 0 else f"{few(many)} odd row{'' if many == 1 else 's'}".capitalize()
+    if 0 < many < CELL:
+        odd = f"Fewer than {CELL} odd rows"
+    told = "" if many == 0 else "; this report was asked to name none"
+    return (*found.sentences[:3], f"{odd} found{told}.", *found.sentences[4:])
+
+
+def trust(found: Analysis) -> tuple[Check, ...]:
+    """The trust strip; the two checks whose evidence names rows say it in numbers."""
+    s = found.stability
+    turn = f"median turn of the map's plane {np.median(s.plane):.0f} degrees" if len(s.plane) else ""
+    one = f"largest turn of an axis {max((r.angle for r in s.removed), default=0.0):.0f} degrees"
+    words = {"map is stable": turn, "no single row decides": one}
+    return tuple(c._replace(evidence=words.get(c.name, c.evidence)) for c in found.trust)
+
+
+def change(m: Message) -> Message:
+    """A message without examples, lines and values."""
+    if m.code in COLUMNS_ONLY:
+        return m._replace(where="", fix="")
+    entry = catalogue().get(m.code) or catalogue()[f"{m.code}.table"]
+    why = "" if "{" in entry.why else f": {entry.why}"
+    return m._replace(what=f"About single cells or rows{why}; lowdim check shows it in full", where="", why="", fix="")

@@ -1,0 +1,125 @@
+"""How to get the same numbers again: commands, code, versions, and the files inside the page."""
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowdim import __version__
+from lowdim.report.page_parts import Download, Section, csv_text, data_url, grid
+from lowdim.table.options import flags_from_options
+from lowdim.text.escape import shell_word
+
+if TYPE_CHECKING:
+    from lowdim.jobs.analysis import Analysis
+
+MOST_ROWS, MOST_FILLS = 20_000, 8_000  # lines of a file inside the page
+LONG = 1000  # rows from which a file inside the page keeps fewer figures
+LIKE_REPORT = ("dims", "level", "seed", "budget")
+KNOWS = {  # the settings of a verb that has not all of them
+    "check": (), "dims": ("seed", "budget"), "fill": ("level", "seed"), "odd": ("dims", "seed")}
+STREAMED = ("report", "fit")
+SECOND = ("sd", "T2", "Q", "D2", "lower", "upper")  # columns that need no more than three
+
+
+def file_of(found: Analysis) -> str:
+    """The table's file name, or a stand-in for a table that came from Python."""
+    t = found.table
+    return "table.csv" if t.path is None else Path(t.path).name
+
+
+def command_of(found: Analysis, verb: str, *more: str, rows: bool = True) -> str:
+    """The command that does this again: the file read in the same way, settings named where they are not the usual."""
+    s = found.settings
+    usual = type(s)()._asdict()
+    name = file_of(found)
+    if "stream" in found.table.options:  # what no other verb streams is in the report, or drawn from the run
+        if verb.startswith("plot"):
+            return " ".join(map(shell_word, ["lowdim", *verb.split(), f"{name.split('.')[0]}.run"]))
+        verb, more = verb if verb in STREAMED else "report", (*more, "--stream")
+    parts = ["lowdim", *verb.split(), f"./{name}" if name.startswith("-") else name, *more]
+    for key in KNOWS.get(verb, LIKE_REPORT):
+        value = getattr(s, key)
+        if value != usual[key]:
+            parts += [f"--{key}", f"{value:g}s" if key == "budget" else str(value)]
+    if s.scale != usual["scale"]:
+        parts += ["--scale", s.scale]
+    parts += flags_from_options(reading_of(found))
+    return " ".join(map(shell_word, parts if rows else [*parts, "--no-rows"]))
+
+
+def reading_of(found: Analysis) -> dict[str, Any]:
+    """The options of reading the table, as given; the scale is a setting of the analysis too."""
+    return {key: value for key, value in found.table.options.items() if key not in ("scale", "stream")}
+
+
+def code_of(found: Analysis, line: str = "") -> str:
+    """The same in Python."""
+    s = found.settings
+    usual = type(s)()._asdict()
+    names = {"seed": "random_state"}
+    given = "".join(f", {names.get(key, key)}={value!r}" for key, value in s._asdict().items() if value != usual[key])
+    reading = "".join(f", {key}={value!r}" for key, value in reading_of(found).items())
+    file = repr(file_of(found))
+    call = f"analyse(ld.read({file}{reading}){given})"
+    if "stream" in found.table.options:
+        call = f"analyse_stream({file}{reading}{given})"
+    first = f"import lowdim as ld\nfound = ld.{call}"
+    return f"{first}\n{line}" if line else first
+
+
+def reproduce(found: Analysis, rows: bool) -> Section:
+    """Versions, settings, fingerprint, certificate; the files for download."""
+    t, s = found.table, found.settings
+    of_drawn, whose = ("", "the table's file") if "stream" not in t.options else (" of the rows drawn",) * 2
+    facts = grid("How this was made", ("what", "value"), (
+        ("lowdim", __version__), ("Python", platform.python_version()), ("NumPy", np.__version__),
+        ("table", t.name), (f"SHA-256{of_drawn}", t.sha256), ("shape", f"{found.of or t.n} x {t.d}"),
+        ("dimensions asked for", str(s.dims)),
+        ("scale", s.scale), ("interval level", f"{s.level:g}"), ("seed", str(s.seed)),
+        *((name, text) for name, text in found.model.certificate_.rows())))
+    return Section("reproduce", "Reproduce", "The same table, version and settings give the same numbers.",
+                   "The certificate says how the model was fitted and how far its numbers can be trusted. The SHA-256 "
+                   f"is that of {whose.removeprefix(' of ')}: another one means another table.",
+                   "Other processors and other versions of NumPy may differ in the last digits. Run the command in the "
+                   "folder of the table.",
+                   command_of(found, "report", rows=rows), code_of(found), grids=(facts,),
+                   downloads=downloads(found) if rows else ())
+
+
+def downloads(found: Analysis) -> tuple[Download, ...]:
+    """Every row's position and distances, and every fill."""
+    t, p, o = found.table, found.posterior, found.odd
+    q, sd = p.mean.shape[1], p.std
+    known = q if t.n <= LONG else min(q, 2)
+    columns = {"row": np.array(t.row_names, dtype=object),
+               **{f"axis{k + 1}": p.mean[:, k] for k in range(q)},
+               **{f"sd{k + 1}": sd[:, k] for k in range(known)},
+               "seen": o.seen, "T2": o.T2.value, "T2_p": o.T2.p, "Q": o.Q.value, "Q_p": o.Q.p, "D2_p": o.D2.p,
+               "odd": o.odd}
+    words = f"{_share(t.n, MOST_ROWS, 'rows')}: position on each axis, its standard deviation, distances and p-values"
+    out = [Download("rows.csv", words, data_url(csv_text(_thin(columns, MOST_ROWS))))]
+    if found.fills.mask.any():
+        i, j = np.nonzero(found.fills.mask)
+        words = f"{_share(len(i), MOST_FILLS, 'fills')} with their {100 * found.fills.level:.3g}% intervals"
+        f = found.fills
+        cells = {"row": np.array(t.row_names, dtype=object)[i], "column": np.array(t.names, dtype=object)[j],
+                 "fill": f.filled[i, j], "lower": f.lower[i, j], "upper": f.upper[i, j]}
+        out.append(Download("fills.csv", words, data_url(csv_text(_thin(cells, MOST_FILLS)))))
+    return tuple(out)
+
+
+def _share(many: int, most: int, word: str) -> str:
+    """How many lines a file has; of a very long one the first, the others being in the run folder."""
+    return f"{many:,} {word}" if many <= most else f"The first {most:,} of {many:,} {word} (all: the run folder)"
+
+
+def _thin(columns: dict[str, np.ndarray], most: int) -> dict[str, np.ndarray]:
+    """Fewer figures where the file is long: a page of 5,000 rows has to stay below 2 MB."""
+    if max(map(len, columns.values())) <= LONG:
+        return columns
+    columns = {key: value[:most] for key, value in columns.items()}
+    return {key: np.array([float(f"{x:.{3 if key.startswith(SECOND) else 4}g}") for x in value.tolist()])
+            if value.dtype.kind == "f" else value for key, value in columns.items()}

@@ -1,0 +1,90 @@
+"""The report on the table itself: its columns, its gaps, its number of dimensions."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowdim.report.charts import spreads
+from lowdim.report.no_rows import few
+from lowdim.report.page_parts import Chart, Section, chart, grid
+from lowdim.report.section_reproduce import code_of, command_of
+from lowdim.text.messages import OptionError
+
+if TYPE_CHECKING:
+    from lowdim.jobs.analysis import Analysis
+
+
+def drawn(found: Analysis, *names: str, file: str = "", **how: Any) -> tuple[Chart, ...]:
+    """The plots of these names that apply to this table."""
+    return tuple(_drawn(found, names, file, how))
+
+
+def _drawn(found: Analysis, names: tuple[str, ...], file: str, how: dict[str, Any]) -> Iterator[Chart]:
+    for name in names:
+        try:
+            yield chart(found.plot.draw(name, **how), file=file)
+        except OptionError:  # a plot that does not apply is left out; the section's words say why
+            continue
+
+
+def table(found: Analysis, rows: bool) -> Section:
+    """Size, roles, a card a column."""
+    t = found.table
+    header = ("column", "role", "gaps", "mean", "sd", *(("smallest", "largest") if rows else ()))
+    cards = grid("Your columns", header, (_column(c, rows) for c in t.columns), most=500)
+    aside = sum(c.role != "number" for c in t.columns)
+    told = f", and {aside} set aside" if aside else ""
+    return Section("table", "Your table",
+                   f"{t.name} has {found.of or t.n:,} rows and {t.d:,} columns of numbers{told} ({t.guess})."
+                   + ("" if found.of is None else f" What follows is about {t.n:,} rows drawn at random."),
+                   "Each strip is a histogram of one column, from its smallest to its largest value; the bar on the "
+                   "right is its share of gaps. A triangle marks values far from the rest.",
+                   "Columns set aside as labels, names or times shape no axis; the changes above list them.",
+                   command_of(found, "check"), code_of(found, "print(found.table.summary())"),
+                   charts=drawn(found, "columns") if rows else (chart(spreads(found), code="not available"),),
+                   grids=(cards,))
+
+
+def _column(c: Any, rows: bool) -> tuple[Any, ...]:
+    if c.role != "number":
+        return (c.name, c.role, None, None, None, *((None, None) if rows else ()))
+    x = c.values[~np.isnan(c.values)]
+    gaps = int(len(c.values) - len(x))
+    ends = (float(x.min()), float(x.max())) if rows else ()
+    return (c.name, c.role, gaps if rows else few(gaps), float(x.mean()), float(x.std()), *ends)
+
+
+def gaps(found: Analysis, rows: bool) -> Section:
+    """How many, where, together or not, at random?"""
+    g = found.gaps
+    told = grid("Where being missing goes with another column's value",
+                ("missing column", "goes with", "difference in sd", "p"),
+                ((d.column, d.on, d.difference, d.p) for d in g.depends))
+    names = ("gaps", "gap_pairs") if rows else ()
+    together = "" if rows else " Which gaps come together is not shown: some of those cells hold few rows."
+    return Section("gaps", "Gaps", g.sentence,
+                   "A hatched cell is a gap; rows with the same gaps stand together. The second chart counts rows in "
+                   "which two columns are missing at once, against what chance would make.",
+                   f"{g.tested:,} pairs of columns were tested (Student's test, 5% false discovery rate). Gaps that "
+                   f"depend on the missing value itself cannot be seen in the table.{together}",
+                   command_of(found, "plot gaps"), code_of(found, "found.plot.gaps().save('gaps.svg')"),
+                   charts=drawn(found, *names) if g.gaps else (), grids=(told,) if g.depends else ())
+
+
+def dimensions(found: Analysis, rows: bool) -> Section:
+    """How many, by every judge."""
+    j = found.jury
+    tried = grid("Each number of dimensions", ("dimensions", "variance shared", "hidden cells Q2", "log density",
+                                               "BIC weight", "Minka weight", "above shuffled data"), j.rows)
+    judges = grid("Judges", ("judge", "says", "because"), ((x.name, x.q, x.detail) for x in j.judges))
+    names = ("scree", "jury", "heldout", *(("distances",) if rows else ()))
+    return Section("dimensions", "How many dimensions", found.sentences[0],
+                   "An eigenvalue above the band of shuffled tables is more than chance makes. Hidden cells are "
+                   "predicted from the others: more dimensions help until they follow the noise. Each judge has one "
+                   "mark in the second chart.",
+                   "The judges answer slightly different questions; where they disagree the sentence says so. "
+                   "The spread of distances is not a number of signals.",
+                   command_of(found, "dims"), code_of(found, "print(found.jury.text())"),
+                   charts=drawn(found, *names), grids=(tried, judges) if j.rows else (judges,))

@@ -1,0 +1,232 @@
+"""Sources in memory: arrays, masked arrays, frames, Arrow tables, sparse matrices, memory maps."""
+from __future__ import annotations
+
+import sys
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lowdim.sources.source import Array, Mask, Source
+from lowdim.text.messages import error
+
+FEW = 0.1  # up to this share of stored cells a sparse matrix is worked on as it is
+GAP_TYPES = ("NAType", "NaTType", "NoneType")
+
+
+class ArraySource(Source):
+    """A two-dimensional array of any real dtype; gaps are NaN, or False in `seen`."""
+
+    def __init__(self, values: NDArray[Any], seen: Mask | None = None, **where: Any) -> None:
+        super().__init__(values.shape, **where)
+        self.values, self.seen = values, seen
+
+    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        values = np.ascontiguousarray(self.values[rows], dtype=np.float64)
+        return values, None if self.seen is None else np.ascontiguousarray(self.seen[rows])
+
+
+class SparseSource(Source):
+    """A scipy.sparse matrix, made dense a tile at a time; zeros are values or gaps, as the caller says."""
+
+    def __init__(self, values: Any, zeros: str, **where: Any) -> None:
+        super().__init__(values.shape, **where)
+        self.values = sp.csr_array(values)
+        if not self.values.has_canonical_format:  # sorted and summed in a copy: the caller's stays as it was
+            self.values = self.values.copy()
+            self.values.sum_duplicates()
+        self.gaps = zeros == "gaps"
+        if self.gaps:  # a stored zero is a seen zero
+            self.pattern = sp.csr_array(
+                (np.ones(self.values.nnz, dtype=bool), self.values.indices, self.values.indptr), values.shape)
+
+    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        values = self.values[rows].toarray().astype(np.float64)
+        return values, self.pattern[rows].toarray() if self.gaps else None
+
+    @cached_property
+    def light(self) -> bool:
+        """Few cells are stored, in no column most of them, and all are numbers."""
+        if self.gaps or self.values.nnz > FEW * self.n * self.d:
+            return False
+        often = np.bincount(self.values.indices, minlength=self.d).max(initial=0)
+        return bool(2 * often <= self.n and np.isfinite(self.values.data).all())
+
+    def stored(self, rows: slice | NDArray[np.intp]) -> Any:
+        return self.values[rows].astype(np.float64, copy=False)
+
+    @property
+    def per_row(self) -> float:
+        return self.values.nnz / max(self.n, 1)
+
+
+class ArrowSource(Source):
+    """An Arrow table (polars, pyarrow, anything with `__arrow_c_stream__`), converted a tile at a time."""
+
+    def __init__(self, table: Any, **where: Any) -> None:
+        super().__init__(table.shape, columns=tuple(table.column_names), **where)
+        self.table = table
+
+    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        import pyarrow as pa
+
+        part = (self.table.slice(rows.start, rows.stop - rows.start) if isinstance(rows, slice)
+                else self.table.take(rows))
+        values = np.empty(part.shape, dtype=np.float64)
+        for j, column in enumerate(part.columns):
+            values[:, j] = column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy()
+        return values, None
+
+
+def as_source(X: Any, *, weight: Any = None, zeros: str = "values", tile: int | None = None,
+              block_tiles: int | None = None) -> Source:
+    """Any table as a Source; a path is a file that is read a block at a time (`lowdim.stream`).
+
+    `zeros="gaps"` reads the cells a sparse matrix does not store as gaps (ratings); by default they
+    are zeros. `tile` and `block_tiles` change how rows are walked, never the answer.
+
+    >>> as_source([[1.0, 2.0], [3.0, float("nan")]]).block(0).mask.tolist()
+    [[True, True], [True, False]]
+    """
+    if isinstance(X, Source):
+        return X if weight is None else X.weighted(check_weight(weight, X.n))
+    if isinstance(X, str | PathLike):
+        from lowdim.sources.files.open import stream
+
+        return stream(X, zeros=zeros, weight=weight, tile=tile, block_tiles=block_tiles)
+    if zeros not in ("values", "gaps"):
+        raise error("LD210", option="zeros", value=zeros, allowed="'values' or 'gaps'")
+    check_tiles(tile, block_tiles)
+    where: dict[str, Any] = {"tile": tile, "block_tiles": block_tiles or 1}
+    source = _open(X, zeros, where)
+    if source.d == 0:
+        raise error("LD105", shape=(source.n, 0))
+    source.weight = check_weight(weight, source.n)
+    return source
+
+
+def check_tiles(tile: int | None, block_tiles: int | None) -> None:
+    """How rows are walked: any number of rows a tile, a power of two tiles a block."""
+    tiles = 1 if block_tiles is None else block_tiles
+    if (tile is not None and tile < 1) or tiles < 1 or tiles & (tiles - 1):
+        raise error("LD210", option="tile, block_tiles", value=(tile, block_tiles),
+                    allowed="tile >= 1 and block_tiles a power of two")
+
+
+def _open(X: Any, zeros: str, where: dict[str, Any]) -> Source:
+    if type(X).__module__.partition(".")[0] == "dask":
+        from lowdim.sources.dask.source import open_dask
+
+        return open_dask(X, where)
+    pandas = sys.modules.get("pandas")
+    if sp.issparse(X):
+        return SparseSource(_real(X, None), zeros, columns=None, **where)
+    if isinstance(X, np.ma.MaskedArray):
+        values = _real(np.asarray(X.data), None)
+        return ArraySource(values, ~np.ma.getmaskarray(X), columns=None, **where)
+    if pandas is not None and isinstance(X, pandas.DataFrame):
+        return _pandas(X, where)
+    if pandas is not None and isinstance(X, pandas.Series):
+        raise error("LD100", shape=X.shape)
+    if not isinstance(X, np.ndarray) and callable(getattr(X, "__arrow_c_stream__", None)):
+        return _arrow(X, where)
+    if isinstance(X, bytes | dict | set) or X is None:
+        raise error("LD101", type=type(X).__name__)
+    return ArraySource(_real(_array(X), None), columns=None, **where)
+
+
+def _array(X: Any) -> NDArray[Any]:
+    """X as NumPy reads it; what NumPy can make nothing of is no table."""
+    try:
+        found = np.asarray(X)
+    except ValueError as problem:  # rows of different lengths
+        raise error("LD101", f"NumPy says: {problem}"[:200], type=type(X).__name__) from None
+    if found.ndim == 0 and found.dtype.kind == "O":
+        raise error("LD101", type=type(X).__name__)
+    return found
+
+
+def _pandas(X: Any, where: dict[str, Any]) -> Source:
+    columns = tuple(str(name) for name in X.columns)
+    kinds = [str(dtype) for dtype in X.dtypes]
+    for j, (dtype, kind) in enumerate(zip(X.dtypes, kinds, strict=True)):
+        letter = getattr(dtype, "kind", "O")
+        if letter == "c":
+            raise error("LD102", column=f"column '{columns[j]}'")
+        if letter not in "biuf" and kind != "object":
+            raise error("LD104", column=columns[j], type=kind, python="")
+    if "object" in kinds:
+        values = np.column_stack([_objects(X.iloc[:, j].to_numpy(dtype=object), columns[j])
+                                  for j in range(len(columns))]) if columns else np.empty(X.shape)
+    else:
+        values = X.to_numpy(dtype=np.float64, na_value=np.nan) if len(columns) else np.empty(X.shape)
+    return ArraySource(values, columns=columns, **where)
+
+
+def _arrow(X: Any, where: dict[str, Any]) -> Source:
+    import pyarrow as pa
+
+    table = pa.table(X)
+    number = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_null)
+    for field in table.schema:
+        if not any(is_kind(field.type) for is_kind in number):
+            raise error("LD104", column=field.name, type=str(field.type), python="")
+    return ArrowSource(table, **where)
+
+
+def _real(X: Any, columns: tuple[str, ...] | None) -> Any:
+    """The array itself if it is a table of real numbers, else the error that says why not."""
+    if X.ndim != 2:
+        raise error("LD100", shape=X.shape)
+    if X.dtype.kind == "c":
+        raise error("LD102", column="the array")
+    if X.dtype.kind == "O" and not sp.issparse(X):
+        return np.column_stack([_objects(X[:, j], f"c{j + 1}") for j in range(X.shape[1])]) if X.size else X
+    if X.dtype.kind not in "biuf":
+        raise error("LD104", column="c1", type=str(X.dtype), python="")
+    return X
+
+
+def _objects(column: NDArray[Any], name: str, first: int = 0) -> Array:
+    """A column of Python objects as numbers; None, NA and NaT are gaps, text is refused."""
+    values = np.empty(len(column))
+    for i, cell in enumerate(column):
+        where = f"row {first + i + 1}: {str(cell)[:40]!r}"
+        if isinstance(cell, str | bytes):
+            raise error("LD104", where, column=name, type="text", python="")
+        if isinstance(cell, complex):
+            raise error("LD102", where, column=f"column '{name}'")
+        try:
+            values[i] = np.nan if type(cell).__name__ in GAP_TYPES else float(cell)
+        except OverflowError:
+            raise error("LD150", where, value="too large for a double", column=name) from None
+        except (TypeError, ValueError) as problem:
+            raise error("LD104", where, column=name, type=type(cell).__name__,
+                        python=f" (Python says: {problem})") from None
+    return values
+
+
+def check_weight(weight: Any, n: int) -> Array | None:
+    """Frequency weights as an array, or None where every row counts once."""
+    if weight is None:
+        return None
+    try:
+        w = np.asarray(weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise error("LD230", problem="not numbers", n=n) from None
+    if w.ndim == 0:
+        w = np.full(n, float(w))
+    # scikit-learn's own words for these two, which its users' tests look for
+    if w.ndim != 1:
+        raise error("LD230", problem="Sample weights must be 1D array or scalar", n=n)
+    if w.shape != (n,):
+        raise error("LD230", problem=f"sample_weight.shape == {w.shape}, expected {(n,)}", n=n)
+    if not np.isfinite(w).all() or (w < 0).any():
+        raise error("LD230", f"row {int(np.argmin(np.isfinite(w) & (w >= 0))) + 1}",
+                    problem="negative or not finite", n=n)
+    if n and not w.any():
+        raise error("LD230", problem="all weights are zero", n=n)
+    return w

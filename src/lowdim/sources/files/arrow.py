@@ -1,0 +1,109 @@
+"""Arrow's own files (IPC, Feather): record batches mapped into memory, or unpacked one at a time."""
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.sources.columns import Picked, choose
+from lowdim.sources.files.base import FileSource, damaged
+from lowdim.sources.files.parquet import take_rows
+from lowdim.sources.source import Array, Mask
+from lowdim.text.escape import protect_terminal
+from lowdim.text.messages import LowdimError
+
+KEPT = 4  # batches that stay open: of a packed file, unpacked
+
+
+class Batches:
+    """The record batches of a file by row, the last few kept."""
+
+    def __init__(self, path: Path, picked: Picked, starts: NDArray[np.intp]) -> None:
+        self.path, self.picked, self.starts = path, picked, starts
+        self.lock = threading.Lock()
+        self.file: Any = None
+        self.kept: OrderedDict[int, list[Any]] = OrderedDict()
+
+    def rows(self, begin: int, end: int) -> list[list[Any]]:
+        """The columns of these rows, in the batches they came in."""
+        first, last = (int(np.searchsorted(self.starts, row, side="right")) - 1 for row in (begin, end - 1))
+        found = []
+        for k in range(first, last + 1):
+            start = int(self.starts[k])
+            columns = self._batch(k)
+            a, b = max(begin - start, 0), min(end - start, len(columns[0]))
+            if b > a:
+                found.append([column.slice(a, b - a) for column in columns])
+        if sum(len(part[0]) for part in found) != end - begin:
+            raise EOFError(f"it ends before row {end:,}")
+        return found
+
+    def _batch(self, k: int) -> list[Any]:
+        with self.lock:
+            if k not in self.kept:
+                self.file = open_ipc(self.path) if self.file is None else self.file
+                batch = self.file.get_batch(k)
+                batch.validate()  # a length beyond its buffers would be read beyond the file
+                self.kept[k] = [batch.column(j) for j in self.picked.positions]
+                while len(self.kept) > KEPT:
+                    self.kept.popitem(last=False)
+            return self.kept[k]
+
+
+class FeatherSource(FileSource):
+    """An Arrow IPC file."""
+
+    kind = "Arrow"
+    clean: ClassVar[bool] = True
+    fresh: ClassVar[bool] = True
+
+    def __init__(self, path: Path, starts: NDArray[np.intp], rows: int, picked: Picked, where: dict[str, Any]) -> None:
+        super().__init__([path], (rows, len(picked.names)), picked.names, where)
+        self.first, self.picked = starts, picked
+
+    def decoding(self, rows: int) -> int:
+        """The batches that stay open, unpacked, and those of a block that is read."""
+        longest = int(np.diff(self.first, append=self.n).max(initial=0))
+        return 8 * self.d * (KEPT * longest + self.hands * max(longest, rows))
+
+    def begin(self) -> Batches:
+        return Batches(self.paths[0], self.picked, self.first)
+
+    def starts(self) -> NDArray[np.intp]:
+        return self.first
+
+    def take(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        return take_rows(self.reader.rows, rows, self.d)
+
+
+def open_ipc(path: Path, fields: list[int] | None = None) -> Any:
+    """The reader of an Arrow file, mapped into memory; of some of its fields where they are given."""
+    import pyarrow as pa
+
+    options = pa.ipc.IpcReadOptions(included_fields=fields) if fields is not None else None
+    return pa.ipc.open_file(pa.memory_map(str(path)), options=options)
+
+
+def open_source(path: Path, columns: tuple[str, ...] | None, weight: str | None, where: dict[str, Any]
+                ) -> FeatherSource:
+    """The table of an Arrow file; its batches are counted by their first column."""
+    try:
+        file = open_ipc(path)
+        picked = choose(file.schema, columns, weight, protect_terminal(path.name))
+        few = open_ipc(path, [picked.positions[0] if picked.positions else 0]) if len(file.schema) else file
+        sizes = [_counted(few.get_batch(k)) for k in range(few.num_record_batches)]
+    except LowdimError:
+        raise
+    except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
+        raise damaged(path, "Arrow", problem) from None
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+    return FeatherSource(path, starts[:-1], int(starts[-1]), picked, where)
+
+
+def _counted(batch: Any) -> int:
+    batch.validate()
+    return int(batch.num_rows)

@@ -1,0 +1,191 @@
+"""A table in a file: read a block at a time, refused where it is damaged or changes between two looks."""
+from __future__ import annotations
+
+import hashlib
+import os
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.sources.source import KEEP_CELLS, Array, Block, Mask, Source, cores, finish, tile_rows
+from lowdim.text.escape import protect_terminal
+from lowdim.text.messages import LowdimError, error
+
+BLOCK_CELLS = 2**22  # 32 MB of float64: few enough to hold several, enough to make a read worth its start
+BLOCK_COST = 18  # bytes a cell of a block takes: two copies of its number and its mask
+PIECES = 32  # places of a large file that a sample is taken from
+DRAW = 8  # rows looked at for one that is drawn
+WIDEST = 10**6  # columns
+
+
+class Stamp(NamedTuple):
+    """What tells one state of a file from another without reading it."""
+
+    size: int
+    changed: int  # nanoseconds
+    inode: int
+
+
+def stamp(path: Path) -> Stamp:
+    """The stamp of a file as it is now."""
+    found = os.stat(path)
+    return Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def block_tiles(d: int, tile: int | None) -> int:
+    """How many tiles (a power of two) make about 32 MB of float64."""
+    cells = max(d, 1) * (tile or tile_rows(d))
+    return 1 << max(BLOCK_CELLS // cells, 1).bit_length() - 1
+
+
+def damaged(path: str | PathLike[str], kind: str, problem: object, where: str = "") -> LowdimError:
+    """The one error of a file that its reader cannot read."""
+    said = protect_terminal(str(problem) or type(problem).__name__)
+    return error("LD015", where, name=protect_terminal(Path(path).name), kind=kind, problem=said[:160])
+
+
+class FileSource(Source):
+    """A table in one file or several; a format says how rows are taken from it.
+
+    Every block is read with the file's size, time and inode as they were when it was opened, and its sum is that
+    of the pass before: a file that changes meanwhile is an error, never an answer.
+    """
+
+    local = False
+    kind: ClassVar[str] = ""
+    clean: ClassVar[bool] = False  # whether `take` puts zeros below the gaps of its mask, so that a sum tells of NaN
+
+    def __init__(self, paths: list[Path], shape: tuple[int, int], columns: tuple[str, ...] | None,
+                 where: dict[str, Any]) -> None:
+        if shape[1] > WIDEST:
+            raise error("LD171", d=f"{shape[1]:,}", most=f"{WIDEST:,}", fix="name the columns to use:  columns=[...]")
+        how = {**where, "block_tiles": where.get("block_tiles") or block_tiles(shape[1], where.get("tile"))}
+        super().__init__(shape, columns, None, **how)
+        self.paths = [path.absolute() for path in paths]  # a worker may stand in another folder
+        self.stamps = [stamp(path) for path in paths]
+        self._sums: dict[tuple[int, int], float] = {}
+        self._reader: Any = None
+
+    def take(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        """These rows, by a format; whatever it raises means that the file is damaged."""
+        raise NotImplementedError
+
+    def begin(self) -> Any:
+        """What reads the file and cannot be sent to another machine; made anew there."""
+        return None
+
+    def starts(self) -> NDArray[np.intp]:
+        """Rows that reading may begin at without reading what stands before them."""
+        return np.zeros(1, dtype=np.intp)
+
+    @property
+    def name(self) -> str:
+        """The file or folder as messages name it."""
+        return protect_terminal((self.paths[0] if len(self.paths) == 1 else self.paths[0].parent).name)
+
+    @property
+    def reader(self) -> Any:
+        if self._reader is None:
+            self._reader = self.begin()
+        return self._reader
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_reader": None, "_sums": {}}
+
+    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        try:
+            found = self.take(rows)
+        except LowdimError:
+            raise
+        except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
+            self._unchanged(rows)
+            raise damaged(self.name, self.kind, problem, _rows(rows)) from None
+        self._unchanged(rows)
+        return found
+
+    def _unchanged(self, rows: slice | NDArray[np.intp]) -> None:
+        for path, was in zip(self.paths, self.stamps, strict=True):
+            try:
+                now = stamp(path)
+            except OSError:
+                raise self._changed(path, "it is gone", rows) from None
+            if now != was:
+                words = {"size": "it has another size", "changed": "it was written to", "inode": "it was replaced"}
+                part = next(part for part in words if getattr(now, part) != getattr(was, part))
+                raise self._changed(path, words[part], rows)
+
+    def _changed(self, path: Path, problem: str, rows: slice | NDArray[np.intp]) -> LowdimError:
+        return error("LD174", _rows(rows), name=protect_terminal(path.name), problem=problem)
+
+    def _finish(self, rows: slice | NDArray[np.intp], start: int) -> Block:
+        values, mask = self.read(rows)
+        weight = self.weights(rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = float(values.sum())
+        if not (self.clean or mask is None) or not np.isfinite(total):
+            block = finish(values, mask, weight, start, rows, self.columns)
+            total = total if np.isfinite(total) else float(block.x.sum())
+        else:
+            if mask is not None and weight is not None:
+                mask = mask | (weight == 0.0)[:, None]  # what counts for nothing has no gaps either
+            block = Block(values, None if mask is None or mask.all() else mask, weight, start)
+        if isinstance(rows, slice) and self._sums.setdefault((rows.start, rows.stop), total) != total:
+            raise self._changed(Path(self.name), "its numbers are not those of the pass before", rows)
+        return block
+
+    def sample(self, k: int, rng: np.random.Generator | None = None) -> Block:
+        """About k rows: of a large file from a few places where reading is cheap, which depend on the file alone."""
+        if self.n * self.d <= KEEP_CELLS:
+            return super().sample(k, rng)
+        starts = self.starts()
+        starts = starts[(np.arange(min(PIECES, len(starts))) * len(starts)) // min(PIECES, len(starts))]
+        each = -(-k // len(starts)) * (1 if rng is None else DRAW)
+        rows = np.unique(np.concatenate([np.arange(s, min(s + each, self.n)) for s in starts]))
+        if rng is not None:
+            rows = np.sort(rng.choice(rows, min(k, len(rows)), replace=False))
+        return self._finish(rows, 0)
+
+    @property
+    def overhead(self) -> int:
+        """Bytes beside the tiles: the rest of a block, twice (as read, and in the model's frame), and the format's."""
+        rows = min(self.tile * self.block_tiles, self.n)
+        more = BLOCK_COST * max(rows - self.tile, 0) * self.d
+        return self.hands * more + self.decoding(rows)
+
+    @property
+    def hands(self) -> int:
+        """How many threads may read at once."""
+        return min(cores(), self.n_blocks)
+
+    def decoding(self, rows: int) -> int:
+        """Bytes that the format holds while all threads read blocks of so many rows."""
+        return 0 if self.clean else self.hands * 8 * rows * self.d  # gaps are found in a copy
+
+    def fingerprint(self) -> str:
+        """A short name for the file's shape, size and time, and a sample of its rows."""
+        digest = hashlib.blake2b(f"{self.n} {self.d} {self.columns}".encode(), digest_size=16)
+        for was in self.stamps:
+            digest.update(f"{was.size} {was.changed}".encode())
+        block = self.sample(PIECES)
+        digest.update(block.x.tobytes() + (b"" if block.mask is None else block.mask.tobytes()))
+        return digest.hexdigest()
+
+
+def runs_of(rows: NDArray[np.intp]) -> tuple[list[tuple[int, int]], NDArray[np.intp]]:
+    """Rows of any order as runs (first, one after the last) of rising rows, and where each row is among those.
+
+    >>> runs_of(np.array([7, 3, 4, 7]))[0]
+    [(3, 5), (7, 8)]
+    """
+    once, back = np.unique(rows, return_inverse=True)
+    runs = np.split(once, np.flatnonzero(np.diff(once) != 1) + 1)
+    return [(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)], back
+
+
+def _rows(rows: slice | NDArray[np.intp]) -> str:
+    if isinstance(rows, slice):
+        return f"rows {rows.start + 1:,} to {rows.stop:,}"
+    return f"{len(rows):,} rows from row {int(rows[0]) + 1:,} on" if len(rows) else "no rows"

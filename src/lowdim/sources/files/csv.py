@@ -1,0 +1,219 @@
+"""CSV and its kin, streamed: the form and the types are fixed by the checker, then blocks are read by themselves.
+
+A later cell that is no number is an error that names its line, never a gap.
+"""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.sources.columns import left_out
+from lowdim.sources.files.base import FileSource
+from lowdim.sources.files.csv_index import PIECE, Index, index, whole_records
+from lowdim.sources.files.parquet import take_rows
+from lowdim.sources.source import Array, Mask, tile_rows
+from lowdim.table import cells as cell
+from lowdim.table.detect import GAPS, LOOK_BYTES, NUMBER_GAPS, guess_encoding
+from lowdim.table.notes import Notes
+from lowdim.table.open_file import Raw
+from lowdim.table.options import Options
+from lowdim.table.roles import Place, assign, check_names
+from lowdim.table.table import _named, tell_apart
+from lowdim.table.text_file import _parse, _ragged, read_text, respaced
+from lowdim.table.units import without_units
+from lowdim.text.escape import protect_terminal
+from lowdim.text.messages import error, warn
+
+STEP = 1024  # rows between two marks of the index
+LOOK_COST = 3  # bytes of memory a byte takes while the rows are counted
+SPREAD = 8  # places of the file that the types are decided from
+SAID = ("LD114", "LD118", "LD140")  # changes that are said where the table is read by a person; here as warnings
+BYTEWISE = ("utf-8", "utf-8-sig", "cp1252", "latin-1")  # a line break is one byte, and no part of another letter
+
+
+class Form(NamedTuple):
+    """How a text file is read: everything that was guessed, fixed for all of it."""
+
+    name: str
+    sep: str
+    decimal: str
+    encoding: str
+    width: int  # fields in a record
+    positions: tuple[int, ...]  # of the fields that are used
+    names: tuple[str, ...]
+    slow: tuple[bool, ...]  # fields with thousands separators or units in them
+
+
+class Aloud(Notes):
+    """Notes that give a warning at once where a cell was changed."""
+
+    def add(self, code: str, where: str = "", **facts: Any) -> None:
+        super().add(code, where, **facts)
+        if code in SAID:
+            warn(code, where, **facts)
+
+
+class CsvSource(FileSource):
+    """A text file whose blocks are parsed one by one."""
+
+    kind = "CSV"
+    clean: ClassVar[bool] = True
+    fresh: ClassVar[bool] = True
+
+    def __init__(self, path: Path, form: Form, marks: Index, named: bool, where: dict[str, Any]) -> None:
+        super().__init__([path], (marks.n, len(form.names)), form.names, where)
+        self.form, self.marks, self.named = form, marks, named
+
+    def decoding(self, rows: int) -> int:
+        """Text as read and as parsed, where each cell lies, numbers by columns; before that, a look at every byte."""
+        text = int((self.marks.end - self.marks.offsets[:1].sum()) / max(self.n, 1) * rows)
+        return max(self.hands * (3 * text + 28 * rows * self.d), LOOK_COST * min(PIECE, self.marks.end))
+
+    def starts(self) -> NDArray[np.intp]:
+        return np.arange(0, max(self.n, 1), self.marks.step)
+
+    def take(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        return take_rows(self._rows, rows, self.d)
+
+    def _rows(self, begin: int, end: int) -> list[list[Any]]:
+        start, stop, first, count = self.marks.span(begin, end)
+        text = piece(self.paths[0], start, stop)
+        line = int(self.marks.lines[first // self.marks.step])
+        columns = parse(text, self.form, line)
+        if len(columns[0]) != count:
+            raise EOFError(f"{len(columns[0]):,} rows where {count:,} were counted; are all quotes closed?")
+        return [[column.slice(begin - first, end - begin) for column in columns]]
+
+
+def piece(path: Path, start: int, stop: int) -> bytes:
+    """Some bytes of a file."""
+    with path.open("rb") as file:
+        file.seek(start)
+        return file.read(stop - start)
+
+
+def parse(text: bytes, form: Form, line: int) -> list[Any]:
+    """The columns that are used, as Arrow arrays of float64; `line` is that of the first record."""
+    import pyarrow as pa
+
+    if form.sep == " ":
+        text = respaced(text)
+    if not any(form.slow):
+        try:
+            return _quickly(text, form)
+        except pa.ArrowInvalid:  # some cell is no plain number: once more, slowly, to say which or to read it
+            pass
+    return _slowly(text, form, line)
+
+
+def _quickly(text: bytes, form: Form) -> list[Any]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    names = [f"f{j}" for j in range(form.width)]
+    used = [names[j] for j in form.positions]
+    table = csv.read_csv(
+        pa.BufferReader(text),
+        read_options=csv.ReadOptions(column_names=names, use_threads=False, block_size=len(text) + 2),
+        parse_options=csv.ParseOptions(delimiter="\t" if form.sep == " " else form.sep, newlines_in_values=True),
+        convert_options=csv.ConvertOptions(
+            include_columns=used, column_types=dict.fromkeys(used, pa.float64()), check_utf8=False,
+            null_values=[*GAPS, *NUMBER_GAPS], decimal_point=form.decimal))
+    return [column.combine_chunks() for column in table.columns]
+
+
+def _slowly(text: bytes, form: Form, line: int) -> list[Any]:
+    """Every cell read as text first, as the checker does it."""
+    import pyarrow as pa
+
+    if form.encoding not in ("utf-8", "utf-8-sig"):
+        text = text.decode(form.encoding, "replace").encode()
+    text = text.replace(b"\r\n", b"\n")
+    table, lines, bad = _parse(text, form.sep, 0, form.width, form.name, False)
+    lines = lines + line - 1
+    if bad:
+        raise _ragged(bad, lines, form.sep, text[:LOOK_BYTES].decode("utf-8", "replace"), form.width, False)
+    place = Place(form.name, "line", lines)
+    found = []
+    for j, name in zip(form.positions, form.names, strict=True):
+        c, enough = cell.text_cells(name, j + 1, cell.as_text(table.column(j)), ())
+        if not enough:
+            bare, sign = without_units(c.text, c.gap)
+            values, wrong, _ = cell.numbers(bare if sign else c.text, c.gap, form.decimal, cell.Evidence())
+            c = c._replace(values=values, bad=wrong)
+        if c.bad.any():
+            raise error("LD111", f"{form.name}, column {j + 1}, {place.cell(c, int(np.argmax(c.bad)))}", column=name,
+                        good=f"{c.good:,}", seen=f"{c.seen:,}",
+                        fix="correct the cell, or leave the column out:  columns=[...]")
+        found.append(pa.array(c.values))
+    return found
+
+
+def open_source(path: Path, columns: tuple[str, ...] | None, weight: str | None, where: dict[str, Any]) -> CsvSource:
+    """The table of a text file, known by its beginning and a few other places."""
+    name = protect_terminal(path.name)
+    head = whole_records(piece(path, 0, LOOK_BYTES))
+    encoding = guess_encoding(head)
+    if encoding not in BYTEWISE:
+        raise error("LD009", name=name, encoding="a stream of bytes", why=f"it is written in {encoding}",
+                    fix="save it as UTF-8")
+    raw = read_text(head, name, Options(encoding=encoding), "CSV")
+    for note in raw.notes:  # no header
+        warn(note.code, note.where, name=name, line=int(raw.lines[0]) if len(raw.lines) else 1)
+    width = len(raw.cells)
+    skip = int(raw.lines[0]) - 1 if len(raw.lines) else head.count(b"\n") + 1
+    marks = index(path, skip, min(STEP, tile_rows(width)))
+    form = _fixed(raw, _sample(path, marks, raw, width), columns, weight)
+    return CsvSource(path, form, marks, raw.names is not None, where)
+
+
+def _sample(path: Path, marks: Index, raw: Raw, width: int) -> Raw:
+    """Rows from a few places of the file as columns of text."""
+    k = len(marks.offsets)
+    if k < 2:
+        return raw
+    places = np.unique(np.arange(SPREAD) * k // SPREAD)
+    text, lines = b"", list[NDArray[np.int64]]()
+    for at in places:
+        start, stop, _, count = marks.span(int(at) * marks.step, min((int(at) + 1) * marks.step, marks.n))
+        part = piece(path, start, stop)
+        text += part if part.endswith(b"\n") else part + b"\n"
+        lines.append(marks.lines[at] + np.arange(count))  # good enough for a message about a sample
+    if raw.guess.encoding not in ("utf-8", "utf-8-sig"):
+        text = text.decode(raw.guess.encoding, "replace").encode()
+    text = text.replace(b"\r\n", b"\n")
+    text = respaced(text) if raw.guess.sep == " " else text
+    table, _, bad = _parse(text, raw.guess.sep, 0, width, raw.name, False)
+    where = np.concatenate(lines)
+    if bad:
+        raise _ragged(bad, where, raw.guess.sep, "", width, raw.names is not None)
+    return raw._replace(cells=list(table.columns), lines=where)
+
+
+def _fixed(head: Raw, some: Raw, columns: tuple[str, ...] | None, weight: str | None) -> Form:
+    """The form of the file: which columns are numbers by their beginning and by the sample, and how they are read."""
+    notes = Aloud(head.name)
+    how = Options(columns=columns or (), weight=weight)
+    some, names, blank = _named(some, how, notes)
+    how = check_names(how, names)
+    parsed, decimal, _ = tell_apart(some, names, how, notes)
+    place = Place(head.name, "line", some.lines)
+    found = assign(parsed, blank, how, place, notes)
+    notes.stop()
+    first = list(head.cells[: len(names)])
+    quiet = Notes(head.name)
+    early, _, _ = tell_apart(head._replace(cells=first), names, how._replace(decimal=decimal), quiet)
+    ids = {c.name for c in assign(early, blank, how, Place(head.name, "line", head.lines), quiet) if c.role == "id"}
+    used = [c for c in found if c.role == "number" and c.name not in ids]  # a running number shows at the beginning
+    if columns:
+        used = [c for name in how.columns for c in found if c.name == name]
+    else:
+        left_out([c.name for c in found if c not in used and c.role != "weight"], head.name)
+    slow = {c.name: not cell.text_cells("", 0, cell.as_text(some.cells[c.position - 1]), ())[1] for c in used}
+    if decimal == "," and slow:  # a decimal comma is read quickly too
+        slow = dict.fromkeys(slow, False)
+    return Form(head.name, head.guess.sep, decimal, head.guess.encoding, len(head.cells),
+                tuple(c.position - 1 for c in used), tuple(c.name for c in used), tuple(slow.values()))

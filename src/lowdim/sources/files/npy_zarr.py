@@ -1,0 +1,219 @@
+"""Arrays in files: .npy mapped into memory, Zarr by its chunks, sparse matrices (.npz, .mtx)."""
+from __future__ import annotations
+
+import re
+import threading
+import zipfile
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lowdim.sources.files.base import WIDEST, FileSource, damaged, runs_of
+from lowdim.sources.sinks import TOLD, import_zarr
+from lowdim.sources.source import Array, Mask
+from lowdim.table.open_file import free_memory, too_large
+from lowdim.text.escape import protect_terminal
+from lowdim.text.messages import LowdimError, error
+
+KEPT = 2  # bands of a Zarr array that stay unpacked
+TAIL = 4096  # bytes in which the last line of a Matrix Market file begins
+LINE = re.compile(rb"((^|[ \t]+)[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf|nan))*")
+LEAST = 4  # bytes that an entry of a Matrix Market file takes at least
+
+
+class NpySource(FileSource):
+    """A .npy file mapped into memory."""
+
+    kind = "NumPy array"
+
+    def __init__(self, path: Path, shape: tuple[int, int], where: dict[str, Any]) -> None:
+        super().__init__([path], shape, None, where)
+
+    def begin(self) -> NDArray[Any]:
+        return np.load(self.paths[0], mmap_mode="r", allow_pickle=False)
+
+    def take(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        self._unchanged(rows)  # before the map is touched: a file that was cut would end the process
+        return np.ascontiguousarray(self.reader[rows], dtype=np.float64), None
+
+
+def open_npy(path: Path, where: dict[str, Any]) -> NpySource:
+    """The table of a .npy file, refused before anything is allocated where its header lies."""
+    try:
+        found = np.load(path, mmap_mode="r", allow_pickle=False)  # a map longer than the file is refused
+        shape, kind = found.shape, found.dtype
+        del found
+    except Exception as problem:
+        if "Python objects" in str(problem) or "Object arrays" in str(problem):
+            raise error("LD002", name=protect_terminal(path.name), why="it holds Python objects, which are pickles; "
+                        "pickles can run code, so they are never opened", fix="save numbers, or CSV") from None
+        raise damaged(path, NpySource.kind, problem) from None
+    check_kind(shape, kind)
+    return NpySource(path, shape, where)
+
+
+def check_kind(shape: tuple[int, ...], kind: Any) -> None:
+    """Two dimensions of real numbers, or the error that says what else it is."""
+    if len(shape) != 2:
+        raise error("LD100", shape=shape)
+    if kind.kind == "c":
+        raise error("LD102", column="the array")
+    if kind.kind not in "biuf":
+        raise error("LD104", column="c1", type=str(kind)[:60], python="")
+
+
+class Bands:
+    """The chunks of a Zarr array, unpacked a band of rows at a time; the last few are kept."""
+
+    def __init__(self, path: Path, step: int) -> None:
+        self.array = import_zarr(path).open_array(str(path), mode="r")
+        self.height = int(self.array.chunks[0]) if self.array.chunks[0] > step else 0  # lower chunks are read as asked
+        self.lock = threading.Lock()
+        self.kept: OrderedDict[int, NDArray[Any]] = OrderedDict()
+
+    def rows(self, begin: int, end: int) -> NDArray[Any]:
+        """These rows."""
+        if not self.height:
+            return np.asarray(self.array[begin:end])
+        parts = []
+        for k in range(begin // self.height, -(-end // self.height)):
+            base = k * self.height
+            parts.append(self._band(k)[max(begin - base, 0): end - base])
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _band(self, k: int) -> NDArray[Any]:
+        with self.lock:
+            if k not in self.kept:
+                self.kept[k] = np.asarray(self.array[k * self.height: (k + 1) * self.height])
+                while len(self.kept) > KEPT:
+                    self.kept.popitem(last=False)
+            return self.kept[k]
+
+
+class ZarrSource(FileSource):
+    """A Zarr array of two dimensions."""
+
+    kind = "Zarr"
+
+    def __init__(self, path: Path, told: Path, shape: tuple[int, int], height: int, where: dict[str, Any]) -> None:
+        super().__init__([told], shape, None, where)
+        self.path, self.height = path, height
+
+    @property
+    def name(self) -> str:
+        return protect_terminal(self.path.name)
+
+    def decoding(self, rows: int) -> int:
+        """The bands that stay unpacked, and the one a thread cuts its block from."""
+        return 8 * self.d * (KEPT + 1) * (self.height if self.height > rows else rows) * self.hands
+
+    def begin(self) -> Bands:
+        return Bands(self.path, self.tile * self.block_tiles)
+
+    def starts(self) -> NDArray[np.intp]:
+        return np.arange(0, max(self.n, 1), self.height)
+
+    def take(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        if isinstance(rows, slice):
+            return np.ascontiguousarray(self.reader.rows(rows.start, rows.stop), dtype=np.float64), None
+        runs, back = runs_of(rows)
+        parts = [self.reader.rows(*run) for run in runs]
+        found = np.concatenate(parts) if parts else np.zeros((0, self.d))
+        return np.ascontiguousarray(found[back], dtype=np.float64), None
+
+
+def is_zarr(path: Path) -> bool:
+    """Whether a folder is a Zarr array or group."""
+    return path.suffix.lower() == ".zarr" or any((path / told).is_file() for told in TOLD)
+
+
+def open_zarr(path: Path, where: dict[str, Any]) -> ZarrSource:
+    """The table of a Zarr array."""
+    zarr, name = import_zarr(path), protect_terminal(path.name)
+    try:
+        found = zarr.open(str(path), mode="r")
+        if not isinstance(found, zarr.Array):
+            inside = ", ".join(sorted(str(key) for key in found))[:100]
+            raise error("LD002", f"in it: {protect_terminal(inside)}", name=name, why="it is a group of Zarr arrays",
+                        fix=f"give one of them:  {name}/NAME")
+        shape, kind, chunks = found.shape, found.dtype, found.chunks
+        told = next(path / one for one in TOLD if (path / one).is_file())
+    except LowdimError:
+        raise
+    except Exception as problem:  # a damaged store may fail anywhere inside a foreign reader
+        raise damaged(path, "Zarr", problem) from None
+    check_kind(shape, kind)
+    return ZarrSource(path, told, shape, max(int(chunks[0]), 1), where)
+
+
+def load_npz(path: Path) -> Any:
+    """The sparse matrix of a .npz file, every index in it checked; pickles are never opened."""
+    _refuse_lies(path)
+    try:
+        found = sp.load_npz(path)
+        if found.format in ("csr", "csc", "bsr"):
+            found.check_format(full_check=True)  # an index beyond the matrix would be written beyond memory
+        elif found.format == "coo":
+            found = type(found)((found.data, found.coords), shape=found.shape)
+        return _narrow(found)
+    except LowdimError:
+        raise
+    except Exception as problem:
+        raise damaged(path, "a sparse matrix (scipy.sparse.save_npz)", problem) from None
+
+
+def _refuse_lies(path: Path) -> None:
+    """Each array inside must be as long as its header says, and all of them fit into memory."""
+    try:
+        total = 0
+        with zipfile.ZipFile(path) as archive:
+            for part in archive.infolist():
+                with archive.open(part) as file:
+                    version = np.lib.format.read_magic(file)
+                    reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else \
+                        np.lib.format.read_array_header_2_0
+                    shape, _, kind = reader(file)
+                    if file.tell() + int(np.prod(shape, dtype=object)) * kind.itemsize != part.file_size:
+                        raise EOFError(f"'{part.filename}' is not as long as it says")
+                total += part.file_size
+    except Exception as problem:
+        raise damaged(path, "a sparse matrix (scipy.sparse.save_npz)", problem) from None
+    if 3 * total > free_memory():
+        raise too_large(path.name, path.stat().st_size, 3 * total, free_memory())
+
+
+def load_mtx(path: Path) -> Any:
+    """The matrix of a Matrix Market file, refused where it claims more than it can hold."""
+    from scipy.io import mminfo, mmread
+
+    try:
+        rows, columns, entries = (int(part) for part in mminfo(path)[:3])
+        if max(entries, 0) * LEAST // 2 > path.stat().st_size or min(rows, columns, entries) < 0:
+            raise EOFError(f"it claims {entries:,} entries and is too short for them")
+        if not LINE.fullmatch(_last_line(path)):  # SciPy reads on beyond the end of a number that breaks off there
+            raise EOFError("it breaks off within a line")
+        if columns > WIDEST:
+            raise error("LD171", d=f"{columns:,}", most=f"{WIDEST:,}", fix="leave columns out, or turn the matrix")
+        return _narrow(mmread(path, spmatrix=False))
+    except LowdimError:
+        raise
+    except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
+        raise damaged(path, "Matrix Market", problem) from None
+
+
+def _last_line(path: Path) -> bytes:
+    """What stands after the last line break; nothing where the file ends with one."""
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - TAIL, 0))
+        return file.read().rpartition(b"\n")[2]
+
+
+def _narrow(found: Any) -> Any:
+    check_kind(found.shape, found.dtype)
+    if found.shape[1] > WIDEST:
+        raise error("LD171", d=f"{found.shape[1]:,}", most=f"{WIDEST:,}", fix="leave columns out")
+    return found

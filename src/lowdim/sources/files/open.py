@@ -1,0 +1,123 @@
+"""From a path to a Source: tables that are read a block at a time and never need to fit into memory."""
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lowdim.sources.arrays import ArraySource, SparseSource, check_tiles, check_weight
+from lowdim.sources.columns import position
+from lowdim.sources.files import arrow as feather
+from lowdim.sources.files import csv as csvfile
+from lowdim.sources.files import npy_zarr as arrayfile
+from lowdim.sources.files import parquet
+from lowdim.sources.files.base import block_tiles as tiles_for
+from lowdim.sources.source import Array, Source
+from lowdim.sources.views import Chosen
+from lowdim.table.open_file import _size, look
+from lowdim.table.options import split_names
+from lowdim.text.escape import protect_terminal
+from lowdim.text.messages import error
+
+
+def stream(path: str | PathLike[str], *, columns: Sequence[str] | str | None = None, zeros: str = "values",
+           weight: Any = None, tile: int | None = None, block_tiles: int | None = None) -> Source:
+    """A table in a file as a Source, read a block at a time: for tables that do not fit into memory.
+
+    Parquet (a file, or a folder of files in the order of their names), Arrow IPC (Feather), CSV and its kin, .npy,
+    Zarr, and sparse matrices (.npz of scipy.sparse, Matrix Market .mtx; these are held in memory, `zeros="gaps"`
+    reads what they do not store as gaps). `columns` names those to use; otherwise all numbers are used, and a
+    warning says what was left out. `weight` is a column that says how often each row counts, or an array. `tile`
+    and `block_tiles` change how rows are walked, never the answer.
+
+    A file that changes while it is read is an error, as is a cell of a text file that is no number.
+
+    >>> import tempfile, numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/x.npy", np.arange(6.0).reshape(3, 2))
+    ...     source = stream(f"{folder}/x.npy")
+    ...     source.n, source.d, source.block(0).x[2].tolist()
+    (3, 2, [4.0, 5.0])
+    """
+    check_tiles(tile, block_tiles)
+    if zeros not in ("values", "gaps"):
+        raise error("LD210", option="zeros", value=zeros, allowed="'values' or 'gaps'")
+    asked = None if columns is None else split_names(columns)
+    where: dict[str, Any] = {"tile": tile, "block_tiles": block_tiles}
+    named = weight if isinstance(weight, str) else None
+    source = _open(path, asked, named, zeros, where)
+    if source.d == 0:
+        raise error("LD105", shape=(source.n, 0))
+    if named is not None:
+        weight = _weight(_open(path, (named,), None, zeros, {"tile": None, "block_tiles": None}))
+    source.weight = source.leaf.weight = check_weight(weight, source.n)
+    return source
+
+
+def _open(path: str | PathLike[str], columns: tuple[str, ...] | None, weight: str | None, zeros: str,
+          where: dict[str, Any]) -> Source:
+    """The source of a file by what it is."""
+    place = Path(path)
+    if place.is_dir():
+        if arrayfile.is_zarr(place):
+            return _some(arrayfile.open_zarr(place, where), columns, weight, where)
+        inside = parquet.parquet_files(place)
+        if inside:
+            return parquet.open_source(inside, columns, weight, where)
+    _size(place, os.fspath(path))  # refuses what is not there, empty, or no file
+    if place.suffix.lower() == ".npz":
+        return _some(_sparse(arrayfile.load_npz(place), zeros, where), columns, weight, where)
+    with place.open("rb") as file:
+        head = file.read(4096)
+    kind = look(head, place)
+    if kind == "parquet":
+        return parquet.open_source([place], columns, weight, where)
+    if kind == "arrow":
+        return feather.open_source(place, columns, weight, where)
+    if kind == "npy":
+        return _some(arrayfile.open_npy(place, where), columns, weight, where)
+    if kind == "text" and head.startswith(b"%%MatrixMarket"):
+        return _some(_sparse(arrayfile.load_mtx(place), zeros, where), columns, weight, where)
+    if kind == "text":
+        return csvfile.open_source(place, columns, weight, where)
+    raise error("LD002", name=protect_terminal(place.name), why=f"it is {'packed' if kind == 'gzip' else 'a workbook'}"
+                ", and only a file that can be read in parts is streamed",
+                fix="unpack it" if kind == "gzip" else "save the sheet as CSV or Parquet")
+
+
+def _sparse(found: Any, zeros: str, where: dict[str, Any]) -> Source:
+    """A matrix that is held in memory."""
+    where = {**where, "block_tiles": where["block_tiles"] or tiles_for(found.shape[1], where["tile"])}
+    if isinstance(found, np.ndarray):  # a dense Matrix Market file
+        return ArraySource(found, columns=None, **where)
+    return SparseSource(found, zeros, columns=None, **where)
+
+
+def _some(source: Source, columns: tuple[str, ...] | None, weight: str | None, where: dict[str, Any]) -> Source:
+    """The columns asked for of a table whose columns are called c1, c2, ..."""
+    if columns is None and weight is None:
+        return source
+    names = list(source.columns)
+    asked = [name for name in names if name != weight] if columns is None else list(columns)
+    if weight is not None:
+        position(weight, names, "weight")
+    chosen = Chosen(source, [position(name, names, "columns") for name in asked])
+    if where["tile"] is not None:
+        chosen.tile = where["tile"]
+    return chosen
+
+
+def _weight(source: Source) -> Array:
+    """The one column of a source, whole; a gap in it is an error."""
+    found = np.empty(source.n)
+    for i in range(source.n_blocks):
+        block = source.block(i)
+        if block.mask is not None:
+            row = block.start + int(np.argmin(block.mask[:, 0])) + 1
+            raise error("LD230", f"row {row}, column '{source.columns[0]}'", problem="a gap", n=source.n)
+        found[block.start: block.start + block.rows] = block.x[:, 0]
+    return found

@@ -1,0 +1,236 @@
+"""Parquet, one file or a folder of them: row groups are streamed, never read whole."""
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections import deque
+from collections.abc import Callable, Generator
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.sources.columns import Picked, choose, is_number, turn
+from lowdim.sources.files.base import FileSource, damaged, runs_of
+from lowdim.sources.source import Array, Mask
+from lowdim.text.escape import protect_terminal
+from lowdim.text.messages import error
+
+BUFFER = 2**20  # bytes of a column that are read at a time: a page of the usual size at once
+PAGE = 2**20  # bytes of a column that are unpacked together, as most writers do it
+FEW = 1024  # rows decoded together where single rows are asked for
+SUFFIXES = (".parquet", ".pq", ".parq")
+
+
+Batches = Generator[tuple[int, list[Any]], None, None]  # first row, columns
+
+
+class Group(NamedTuple):
+    """A row group: its file, its place in it, and the first of its rows in the whole table."""
+
+    file: int
+    place: int
+    start: int
+
+
+class Held:
+    """A batch that was decoded, and how many of its rows are still to be asked for."""
+
+    def __init__(self, start: int, columns: list[Any]) -> None:
+        self.start, self.columns = start, columns
+        self.end = start + len(columns[0])
+        self.left = self.end - start
+
+
+class Cursor:
+    """Decodes a file forwards for threads that ask almost in order.
+
+    What is passed over on the way to a block is kept, a few batches at most, until somebody asks for it; a jump
+    backwards or far ahead starts again at the row group of the row asked for.
+    """
+
+    def __init__(self, walk: Callable[[int], Batches], n: int, window: int = 8) -> None:
+        self.walk, self.n, self.window = walk, n, window
+        self.lock = threading.Lock()
+        self.stream: Batches | None = None
+        self.at = -1  # the row after the last that was decoded
+        self.held: deque[Held] = deque()
+
+    def rows(self, begin: int, end: int) -> list[list[Any]]:
+        """The columns of these rows, in the batches they came in."""
+        with self.lock:
+            if not self._near(begin, end):
+                self.close()
+                self.stream = self.walk(begin)
+            while self.at < end:
+                start, columns = next(self.stream or iter(()), (0, []))
+                if not columns:
+                    raise EOFError(f"it ends before row {end:,}")
+                self.held.append(Held(start, columns))
+                self.at = self.held[-1].end
+            found = self._cut(begin, end)
+            if self.at >= self.n and not self.held:
+                self.close()  # the decoders of a hundred columns hold a hundred pages
+            while len(self.held) > self.window:
+                self.held.popleft()
+        return found
+
+    def close(self) -> None:
+        """Forget everything."""
+        if self.stream is not None:
+            self.stream.close()
+        self.stream, self.at = None, -1
+        self.held.clear()
+
+    def _near(self, begin: int, end: int) -> bool:
+        if self.at < 0:
+            return False
+        had = sum(max(min(h.end, end) - max(h.start, begin), 0) for h in self.held)
+        ahead = begin - self.at
+        most = self.window * max((h.end - h.start for h in self.held), default=end - begin)
+        return had == min(end, self.at) - begin if ahead < 0 else ahead <= most
+
+    def _cut(self, begin: int, end: int) -> list[list[Any]]:
+        found = []
+        for h in self.held:
+            a, b = max(h.start, begin), min(h.end, end)
+            if a < b:
+                found.append([column.slice(a - h.start, b - a) for column in h.columns])
+                h.left -= b - a
+        self.held = deque(h for h in self.held if h.left > 0)
+        return found
+
+
+class ParquetSource(FileSource):
+    """A Parquet file, or all those of a folder one below the other."""
+
+    kind = "Parquet"
+    clean: ClassVar[bool] = True
+    fresh: ClassVar[bool] = True
+
+    def __init__(self, paths: list[Path], groups: list[Group], rows: int, picked: Picked, asked: list[str] | None,
+                 where: dict[str, Any]) -> None:
+        super().__init__(paths, (rows, len(picked.names)), picked.names, where)
+        self.groups, self.picked, self.asked = groups, picked, asked
+
+    @property
+    def batch(self) -> int:
+        """Rows decoded together."""
+        return self.tile * self.block_tiles
+
+    def decoding(self, rows: int) -> int:
+        """The batches that were decoded and are turned into rows, and for each column a page and its buffer."""
+        longest = int(np.diff(self.starts(), append=self.n).max(initial=0))
+        page = min(2 * PAGE, 16 * longest) + min(BUFFER, 8 * longest)  # neither is larger than its row group
+        return (self.hands + 2) * 8 * rows * self.d + page * self.d
+
+    def begin(self) -> Cursor:
+        return Cursor(partial(self._walk, self.batch), self.n, max(8, 2 * (os.cpu_count() or 1)))
+
+    def starts(self) -> NDArray[np.intp]:
+        return np.array([group.start for group in self.groups], dtype=np.intp)
+
+    def take(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        if isinstance(rows, slice):
+            return take_rows(self.reader.rows, rows, self.d)
+        some = Cursor(partial(self._walk, FEW), self.n)  # a few rows here and there: little is decoded for each
+        try:
+            return take_rows(some.rows, rows, self.d)
+        finally:
+            some.close()
+
+    def _walk(self, size: int, row: int) -> Batches:
+        """(first row, columns) of one batch after the other, from the row group that holds this row."""
+        first = int(np.searchsorted(self.starts(), row, side="right")) - 1
+        for k, group in groupby(self.groups[first:], key=lambda group: group.file):
+            mine = list(group)
+            at = mine[0].start
+            with open_parquet(self.paths[k]) as file:
+                order = self._order(file.schema_arrow.names)
+                for batch in file.iter_batches(size, row_groups=[one.place for one in mine],
+                                               columns=self.asked, use_threads=True):
+                    batch.validate()
+                    if batch.num_rows:
+                        yield at, [batch.column(j) for j in order(batch.schema.names)]
+                    at += batch.num_rows
+
+    def _order(self, names: list[str]) -> Callable[[list[str]], list[int]]:
+        wanted = [names[j] for j in self.picked.positions]
+        return (lambda found: self.picked.positions) if self.asked is None else (
+            lambda found: [found.index(name) for name in wanted])
+
+
+def take_rows(get: Callable[[int, int], list[list[Any]]], rows: slice | NDArray[np.intp], d: int
+              ) -> tuple[Array, Mask | None]:
+    """Rows of any order through a reader of runs of rows."""
+    if isinstance(rows, slice) and rows.stop <= rows.start:
+        return np.empty((0, d)), None
+    if isinstance(rows, slice):
+        return turn(get(rows.start, rows.stop), rows.stop - rows.start, d)
+    runs, back = runs_of(rows)
+    parts = [get(*run) for run in runs]
+    x, seen = turn([batch for part in parts for batch in part], sum(end - begin for begin, end in runs), d)
+    return x[back], None if seen is None else seen[back]
+
+
+def open_parquet(path: Path) -> Any:
+    """A Parquet file opened so that no more of it is in memory than a batch needs."""
+    from pyarrow import parquet
+
+    # Not mapped into memory: a file that is cut while it is mapped kills the process.
+    return parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER, memory_map=False,
+                               page_checksum_verification=True)
+
+
+def parquet_files(folder: Path) -> list[Path]:
+    """The Parquet files of a folder in the order of their names, numbers in them by their size."""
+    found = [path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file()
+             and not path.name.startswith((".", "_"))]
+    return sorted(found, key=lambda path: [(part.isdigit(), int(part) if part.isdigit() else 0, part)
+                                           for part in re.split(r"(\d+)", path.name)])
+
+
+def open_source(paths: list[Path], columns: tuple[str, ...] | None, weight: str | None, where: dict[str, Any]
+                ) -> ParquetSource:
+    """The table of one Parquet file or several, known by their footers."""
+    schema, groups, rows = _footer(paths[0])[0], list[Group](), 0
+    name = paths[0].name if len(paths) == 1 else paths[0].parent.name
+    picked = choose(schema, columns, weight, protect_terminal(name))
+    for k, path in enumerate(paths):
+        found, counts = _footer(path)
+        same = found.names == schema.names and all(is_number(found.field(j).type) for j in picked.positions)
+        if not same:
+            raise error("LD016", name=protect_terminal(path.name), first=protect_terminal(paths[0].name))
+        for place, count in enumerate(counts):
+            groups.append(Group(k, place, rows))
+            rows += count
+    return ParquetSource(paths, groups, rows, picked, _by_name(schema.names, picked), where)
+
+
+def _footer(path: Path) -> tuple[Any, list[int]]:
+    """The schema of a file, and the rows of each of its groups."""
+    try:
+        with open_parquet(path) as file:
+            found = file.metadata
+            return file.schema_arrow, [_counted(found.row_group(k)) for k in range(found.num_row_groups)]
+    except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
+        raise damaged(path, ParquetSource.kind, problem) from None
+
+
+def _counted(group: Any) -> int:
+    """The rows of a row group, where its columns agree about them."""
+    count = int(group.num_rows)
+    for j in {0, group.num_columns - 1} if group.num_columns else set():
+        if group.column(j).num_values < count or count < 0:
+            raise EOFError("its footer claims more rows than it has")
+    return count
+
+
+def _by_name(names: list[str], picked: Picked) -> list[str] | None:
+    """The names to ask the reader for; None where they could mean other columns too."""
+    clear = len(set(names)) == len(names) and not any("." in name for name in names)
+    return [names[j] for j in picked.positions] if clear else None

@@ -1,0 +1,332 @@
+"""Ratings: (user, item, value) tables, sparse matrices and arrays with gaps, as one sparse matrix with ids."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lowdim.sources.arrays import as_source
+from lowdim.sources.columns import is_number, position
+from lowdim.sources.source import Array, Mask, Source
+from lowdim.text.escape import protect_terminal
+from lowdim.text.messages import error
+
+TILE = 8192  # users a tile: its sums over 20,000 items are made in tens of milliseconds and merged in one
+MANY = 2**24  # ratings from which on single precision is kept as it is
+MATRICES = (".npz", ".npy", ".mtx", ".zarr")  # files that hold a matrix; all others hold triples
+TEXT = ("string", "large_string", "string_view")  # Arrow's types
+RULES = ("error", "mean", "last")
+Ids = NDArray[Any] | None  # sorted whole numbers or texts; None = places
+
+
+class Slab(NamedTuple):
+    """Some users' ratings, as the fold hands them out."""
+
+    X: sp.csr_array
+    start: int
+
+    @property
+    def rows(self) -> int:
+        return int(self.X.shape[0])
+
+    def tiles(self, tile: int) -> Iterator[Slab]:
+        yield self  # blocks are tiles here
+
+
+class Ratings(Source):
+    """Ratings as a source: rows are users, columns are items, and what is not stored was not rated."""
+
+    def __init__(self, matrix: sp.csr_array, users: Ids = None, items: Ids = None, tile: int = TILE) -> None:
+        super().__init__(matrix.shape, None, tile=tile)
+        self.matrix, self.users, self.items = matrix, users, items
+
+    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        part = self.matrix[rows]
+        seen = sp.csr_array((np.ones(part.nnz, dtype=bool), part.indices, part.indptr), shape=part.shape)
+        return part.toarray().astype(np.float64), seen.toarray()
+
+    def block(self, i: int) -> Any:
+        """Tile i as it is stored: its arrays are views."""
+        begin, end = i * self.tile, min((i + 1) * self.tile, self.n)
+        ptr = self.matrix.indptr[begin: end + 1]
+        cells = slice(ptr[0], ptr[-1])
+        parts = (self.matrix.data[cells], self.matrix.indices[cells], (ptr - ptr[0]).astype(self.matrix.indices.dtype))
+        return Slab(sp.csr_array(parts, shape=(end - begin, self.d)), begin)
+
+    def places(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+        """User, item and value of every rating, by places."""
+        rows = np.repeat(np.arange(self.n), np.diff(self.matrix.indptr))
+        return rows, self.matrix.indices.astype(np.intp), self.matrix.data.astype(np.float64)
+
+
+class Triples(NamedTuple):
+    """Columns of a table of ratings: places of users and items (-1 = not known), their ids, and the values."""
+
+    u: NDArray[np.intp]
+    i: NDArray[np.intp]
+    users: Ids
+    items: Ids
+    values: Array
+
+
+def as_ratings(X: Any, *, columns: Sequence[str] | None = None, duplicates: str = "error",
+               items: Ids = None) -> Ratings:
+    """Anything that holds ratings: a frame or file of triples, a sparse matrix, an array with gaps.
+
+    A cell that a sparse matrix stores is a rating, zero or not. `items` are ids known from before: ratings of
+    others are left out, and columns are in their order.
+
+    >>> found = as_ratings(sp.csr_array([[0.0, 5.0], [4.0, 0.0]]))
+    >>> found.matrix.nnz, found.users is None
+    (2, True)
+    """
+    if isinstance(X, Ratings):
+        return X
+    if is_triples(X):
+        return _of_triples(triples(X, columns, items=items), duplicates)
+    if not sp.issparse(X):
+        source = as_source(X, zeros="gaps")
+        if source.weight is not None:
+            raise error("LD230", problem="users have no weights here", n=source.n)
+        return Ratings(_dense(source))
+    if X.dtype.kind not in "biuf":
+        as_source(X)  # says what is wrong with it
+    if X.format in ("coo", "dia", "bsr"):
+        X = X.tocoo()
+        pairs = Triples(X.coords[0].astype(np.intp), X.coords[1].astype(np.intp), None, None, X.data)
+        return _of_triples(pairs, duplicates, X.shape)
+    found = sp.csr_array(X)
+    if not found.has_canonical_format:
+        rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
+        pairs = Triples(rows, found.indices.astype(np.intp), None, None, found.data)
+        return _of_triples(pairs, duplicates, found.shape)
+    return Ratings(_clean(found))
+
+
+def is_triples(X: Any) -> bool:
+    """Whether X is a table or file with a row for each rating."""
+    if isinstance(X, str | PathLike):
+        return Path(X).suffix.lower() not in MATRICES
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(X, pandas.DataFrame):
+        return True
+    return not isinstance(X, np.ndarray | Source) and callable(getattr(X, "__arrow_c_stream__", None))
+
+
+def triples(X: Any, columns: Sequence[str] | None, *, users: Ids = None, items: Ids = None,
+            rated: bool = True) -> Triples:
+    """The three columns of a table of ratings, ids looked up in those known or sorted where none are.
+
+    `rated=False` asks for the pairs alone: a third column need not be there.
+    """
+    import pyarrow as pa
+
+    table = _read(Path(X)) if isinstance(X, str | PathLike) else (
+        X if isinstance(X, pa.Table) else _frame(X))
+    names = list(table.column_names)
+    if columns is None and len(names) != 3 and (rated or len(names) != 2):
+        raise error("LD270", d=len(names), names=protect_terminal(", ".join(map(str, names[:8]))))
+    wanted = 3 if rated else 2
+    at = [0, 1, 2][:wanted] if columns is None else [position(name, names, "columns") for name in columns[:wanted]]
+    values = _values(table.column(at[2]), names[at[2]]) if rated else np.zeros(table.num_rows)
+    u, users = _places(table.column(at[0]), names[at[0]], "user", users)
+    i, items = _places(table.column(at[1]), names[at[1]], "item", items)
+    return Triples(u, i, users, items, values)
+
+
+def _frame(X: Any) -> Any:
+    import pyarrow as pa
+
+    pandas = sys.modules.get("pandas")
+    try:
+        if pandas is not None and isinstance(X, pandas.DataFrame):
+            return pa.Table.from_pandas(X, preserve_index=False)
+        return pa.table(X)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as problem:  # a column of mixed kinds
+        text = protect_terminal(str(problem))[:200]
+        raise error("LD278", name=type(X).__name__, problem=f"a column mixes kinds of values ({text})") from None
+
+
+def _read(path: Path) -> Any:
+    """A file of triples as an Arrow table."""
+    import pyarrow as pa
+    from pyarrow import csv, feather, parquet
+
+    name = protect_terminal(path.name)
+    try:
+        if path.is_dir():
+            return parquet.read_table(path)
+        with path.open("rb") as file:
+            head = file.read(4096)
+        if head.startswith(b"PAR1"):
+            return parquet.read_table(path)
+        if head.startswith((b"ARROW1", b"FEA1")):
+            return feather.read_table(path)
+        first = head.split(b"\n")[0].decode("utf-8-sig")
+        sep = max(",;\t|", key=first.count)
+        # ids are text until all of them prove to be whole numbers: 007 is not 7
+        kinds = dict.fromkeys([word.strip().strip('"') for word in first.split(sep)], pa.string())
+        return csv.read_csv(path, parse_options=csv.ParseOptions(delimiter=sep),
+                            convert_options=csv.ConvertOptions(column_types=kinds))
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
+        text = getattr(problem, "strerror", None) or str(problem)
+        raise error("LD278", name=name, problem=protect_terminal(text)[:200]) from None
+
+
+def _values(column: Any, name: str) -> Array:
+    """The ratings as numbers, every one of them there and finite."""
+    import pyarrow as pa
+
+    try:
+        if not is_number(column.type) and str(column.type) not in TEXT:
+            raise pa.ArrowInvalid(f"it holds {column.type}")
+        found = column.cast(pa.float64()).to_numpy()
+    except pa.ArrowException as problem:
+        python = f" ({protect_terminal(str(problem))[:120]})"
+        raise error("LD104", column=protect_terminal(name), type=str(column.type), python=python) from None
+    bad = ~np.isfinite(found)
+    if bad.any():
+        row = int(np.argmax(bad))
+        what = "missing" if np.isnan(found[row]) else "infinite (infinity)"
+        raise error("LD272", f"row {row + 1}", column=protect_terminal(name), what=what)
+    return np.asarray(found, dtype=np.float64)
+
+
+def _places(column: Any, name: str, side: str, known: Ids) -> tuple[NDArray[np.intp], Ids]:
+    """The place of each row's id among the known ones, or among all of the column in their order."""
+    if column.null_count:
+        row = int(np.argmax(np.asarray(column.is_null().to_numpy())))
+        raise error("LD273", f"row {row + 1}", column=protect_terminal(name), side=side, problem="an id is missing")
+    coded = column.combine_chunks().dictionary_encode() if len(column) else column.combine_chunks()
+    if not len(column):
+        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int64) if known is None else known
+    words = as_ids(coded.dictionary, name, side)
+    rank: NDArray[np.intp]
+    if known is None:
+        order = np.argsort(words, kind="stable")
+        rank, known = np.empty(len(words), dtype=np.intp), words[order]
+        rank[order] = np.arange(len(words))
+    else:
+        rank = look_up(words, known)
+    return rank[coded.indices.to_numpy()], known
+
+
+def as_ids(found: Any, name: str, side: str) -> NDArray[Any]:
+    """Ids as whole numbers or texts: an Arrow array, a list, a column of numbers."""
+    import pyarrow as pa
+
+    try:
+        array = found if isinstance(found, pa.Array) else pa.array(np.atleast_1d(np.asarray(found)))
+        kind = array.type
+        if pa.types.is_dictionary(kind):
+            array, kind = array.dictionary_decode(), kind.value_type
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+            return np.asarray(array.cast(pa.int64()).to_numpy(zero_copy_only=False), dtype=np.int64)
+        if str(kind) not in TEXT:
+            raise pa.ArrowInvalid(f"it holds {kind}")
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as problem:
+        text = protect_terminal(str(problem))[:120]
+        raise error("LD273", column=protect_terminal(name), side=side, problem=text) from None
+    words = np.array(array.to_pylist(), dtype=object)
+    return words.astype(np.int64) if _whole(words) else words
+
+
+def _whole(words: NDArray[Any]) -> bool:
+    """Whether every text is a whole number as Python would write it."""
+    try:
+        return all(str(int(word)) == word and abs(int(word)) < 2**63 for word in words)
+    except ValueError:
+        return False
+
+
+def look_up(words: NDArray[Any], known: NDArray[Any]) -> NDArray[np.intp]:
+    """The place of each id among the known ones; -1 where it is none of them."""
+    if words.dtype != known.dtype and len(words):  # 7 and "7" name the same user
+        if known.dtype == object:
+            words = np.array([str(word) for word in words], dtype=object)
+        else:
+            words = np.array([int(word) if _whole(np.array([word], dtype=object)) else None for word in words])
+            fine = np.array([word is not None for word in words])
+            out = np.full(len(words), -1, dtype=np.intp)
+            out[fine] = look_up(words[fine].astype(np.int64), known)
+            return out
+    if not len(known):
+        return np.full(len(words), -1, dtype=np.intp)
+    at = np.minimum(np.searchsorted(known, words), len(known) - 1)
+    return np.where(known[at] == words, at, -1).astype(np.intp)
+
+
+def _of_triples(t: Triples, duplicates: str, shape: tuple[int, int] | None = None) -> Ratings:
+    """One sparse matrix; of several ratings of a pair one is made, or the pair is named."""
+    keep = (t.i >= 0) & ~np.isnan(t.values)
+    u, i, values = t.u[keep], t.i[keep], t.values[keep]
+    if shape is None:
+        assert t.users is not None and t.items is not None
+        shape = (len(t.users), len(t.items))
+    order = np.lexsort((i, u))  # stable: the last of a pair stays the last
+    u, i, values = u[order], i[order], np.asarray(values[order], dtype=np.float64)
+    new = np.ones(len(u), dtype=bool)
+    new[1:] = (u[1:] != u[:-1]) | (i[1:] != i[:-1])
+    if not new.all():
+        if duplicates == "error":
+            raise _twice(t, u, i, new, np.flatnonzero(keep)[order])
+        first = np.flatnonzero(new)
+        size = np.diff(np.append(first, len(u)))
+        values = np.add.reduceat(values, first) / size if duplicates == "mean" else values[first + size - 1]
+        u, i = u[first], i[first]
+    ptr = np.zeros(shape[0] + 1, dtype=np.int64)
+    np.cumsum(np.bincount(u, minlength=shape[0]), out=ptr[1:])
+    found = sp.csr_array((values, i.astype(np.int32), ptr), shape=shape)
+    return Ratings(_clean(found), t.users, t.items)
+
+
+def _twice(t: Triples, u: NDArray[np.intp], i: NDArray[np.intp], new: Mask, rows: NDArray[np.intp]) -> Exception:
+    """The error that names the first pair that was rated more than once."""
+    at = int(np.argmin(new)) - 1
+    same = rows[(u == u[at]) & (i == i[at])]
+    names = [place if ids is None else ids[place] for place, ids in ((u[at], t.users), (i[at], t.items))]
+    user, item = (protect_terminal(repr(name.item() if isinstance(name, np.generic) else name)) for name in names)
+    where = "rows " + ", ".join(str(row + 1) for row in same[:5])
+    return error("LD271", where, user=user, item=item, times="twice" if len(same) == 2 else f"{len(same)} times")
+
+
+def _dense(source: Source) -> sp.csr_array:
+    """The seen cells of a table, a block at a time."""
+    parts = []
+    for at in range(source.n_blocks):
+        block = source.block(at)
+        if isinstance(block, Slab):
+            parts.append(block.X)
+            continue
+        rows, cols = np.nonzero(np.ones(block.x.shape, dtype=bool) if block.mask is None else block.mask)
+        ptr = np.append(0, np.cumsum(np.bincount(rows, minlength=block.rows)))
+        parts.append(sp.csr_array((block.x[rows, cols], cols.astype(np.int32), ptr), shape=block.x.shape))
+    return sp.csr_array(sp.vstack(parts, format="csr")) if parts else sp.csr_array((source.n, source.d))
+
+
+def _clean(found: sp.csr_array) -> sp.csr_array:
+    """Finite ratings as doubles, or as they are where there are many single ones; stored NaN is a gap."""
+    if found.data.dtype != np.float32 or found.nnz < MANY:
+        data = found.data.astype(np.float64, copy=False)
+        found = sp.csr_array((data, found.indices, found.indptr), shape=found.shape)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(found.data.sum(dtype=np.float64)):
+            return found
+    gaps = np.isnan(found.data)
+    if gaps.any():
+        rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))[~gaps]
+        ptr = np.append(0, np.cumsum(np.bincount(rows, minlength=found.shape[0])))
+        found = sp.csr_array((found.data[~gaps], found.indices[~gaps], ptr), shape=found.shape)
+    bad = ~np.isfinite(found.data)
+    if bad.any():
+        at = int(np.argmax(bad))
+        row = int(np.searchsorted(found.indptr, at, side="right")) - 1
+        column = f"c{int(found.indices[at]) + 1}"
+        raise error("LD150", f"row {row + 1}, column '{column}' (infinity)", value=found.data[at], column=column)
+    return found

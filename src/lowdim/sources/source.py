@@ -1,0 +1,218 @@
+"""Where rows live: the one interface of every table, in memory or not, and the blocks of rows it gives."""
+from __future__ import annotations
+
+import hashlib
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from copy import copy
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.math.linalg import Array, Mask
+from lowdim.text.messages import LowdimError, error
+
+TILE_CELLS = 2**20  # 8 MB of float64: a tile stays in the last-level cache while BLAS works on it
+TILE_ROWS = (256, 8192)  # fewer rows waste BLAS, more waste the cache in row-wise E-steps
+KEEP_CELLS = 2**22  # up to 32 MB of finished blocks are kept between passes
+
+
+class Block(NamedTuple):
+    """Rows `start`, `start + 1`, ... of a table; a gap holds 0.0 in `x` and False in `mask`.
+
+    `x` is a CSR matrix only where `Stored` made the block: for the few statistics that work on stored cells.
+    """
+
+    x: Array
+    mask: Mask | None = None  # True = seen; None = complete, the cheap path
+    weight: Array | None = None  # how many times each row counts; None = once
+    start: int = 0
+
+    @property
+    def rows(self) -> int:
+        return int(self.x.shape[0])
+
+    @property
+    def size(self) -> float:
+        """The number of rows, each counted by its weight."""
+        return float(self.x.shape[0]) if self.weight is None else float(self.weight.sum())
+
+    def part(self, begin: int, end: int) -> Block:
+        """Rows begin to end of this block; a part that has no gaps is complete."""
+        mask = None if self.mask is None else self.mask[begin:end]
+        if mask is not None and mask.all():
+            mask = None
+        weight = None if self.weight is None else self.weight[begin:end]
+        return Block(self.x[begin:end], mask, weight, self.start + begin)
+
+    def tiles(self, tile: int) -> Iterator[Block]:
+        """The block cut into tiles, the leaves of every fold."""
+        if self.rows <= tile:
+            yield self
+            return
+        for begin in range(0, self.rows, tile):
+            yield self.part(begin, begin + tile)
+
+
+def cores() -> int:
+    """Cores this process may use; not every system says which."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
+
+
+def tile_rows(d: int) -> int:
+    """Rows in a tile: a power of two that depends on the number of columns alone."""
+    rows = min(max(TILE_CELLS // max(d, 1), TILE_ROWS[0]), TILE_ROWS[1])
+    return 1 << (rows.bit_length() - 1)
+
+
+class Header(NamedTuple):
+    """What a fit needs to know of a table beside its rows."""
+
+    n: int
+    d: int
+    columns: tuple[str, ...]
+    named: bool
+
+
+class Source(ABC):
+    """A table as a stream of blocks, each of `block_tiles` (a power of two) whole tiles."""
+
+    fresh: ClassVar[bool] = False  # whether `read` gives arrays that nobody else holds
+    local: ClassVar[bool] = True  # whether the rows live in this process; False = any machine can read them
+
+    def __init__(self, shape: tuple[int, int], columns: tuple[str, ...] | None, weight: Array | None = None,
+                 tile: int | None = None, block_tiles: int = 1) -> None:
+        self.n, self.d = shape
+        self.named = columns is not None
+        self.columns = columns if columns is not None else tuple(f"c{j + 1}" for j in range(self.d))
+        self.weight = weight
+        self.tile = tile_rows(self.d) if tile is None else tile
+        self.block_tiles = block_tiles
+        self._kept: dict[int, Block] = {}
+
+    @abstractmethod
+    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        """These rows as float64, gaps as NaN or, where a mask is given, marked False in it."""
+
+    @property
+    def header(self) -> Header:
+        return Header(self.n, self.d, self.columns, self.named)
+
+    @property
+    def n_blocks(self) -> int:
+        step = self.tile * self.block_tiles
+        return -(-self.n // step)
+
+    @property
+    def total(self) -> float:
+        """The number of rows, each counted by its weight."""
+        return float(self.n) if self.weight is None else float(self.weight.sum())
+
+    @property
+    def repeats(self) -> int:
+        """How many rows the table would have if each were repeated by its weight."""
+        if self.weight is None:
+            return self.n
+        return max(int(self.total), int((self.weight > 0).sum()))  # weights may be small fractions
+
+    def weighted(self, weight: Array | None) -> Source:
+        """The same rows counted by other weights; this source stays as it is."""
+        other = copy(self)
+        other.weight, other._kept = weight, {}
+        return other
+
+    @property
+    def leaf(self) -> Source:
+        """The source that holds the rows, under every view of it."""
+        return self
+
+    def planted(self, leaf: Source) -> Source:
+        """This view of another leaf: how an executor sends a few rows of a table without the rest."""
+        return leaf
+
+    @property
+    def light(self) -> bool:
+        """Whether `leaf.stored(rows)` gives the few cells that are not zero."""
+        return False
+
+    def stored(self, rows: slice | NDArray[np.intp]) -> Any:
+        """These rows as a CSR matrix, where the source is light."""
+        raise NotImplementedError
+
+    @property
+    def per_row(self) -> float:
+        """Stored cells a row."""
+        return float(self.d)
+
+    @property
+    def overhead(self) -> int:
+        """Bytes that reading takes beside the tiles themselves, all threads together."""
+        return 0
+
+    def executor(self) -> Any:
+        """What must walk these rows, where they lie with someone else; None = whoever asks."""
+        return None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kept": {}}  # what is sent to another machine is the way to the rows
+
+    def block(self, i: int) -> Block:
+        """Block i. Small tables keep their finished blocks from pass to pass."""
+        if i in self._kept:
+            return self._kept[i]
+        step = self.tile * self.block_tiles
+        begin, end = i * step, min((i + 1) * step, self.n)
+        try:
+            block = self._finish(slice(begin, end), begin)
+        except Exception as problem:
+            if not isinstance(problem, LowdimError):  # ours name the row themselves
+                problem.add_note(f"lowdim: while reading block {i}, rows {begin + 1} to {end}")
+            raise
+        if self.n * self.d <= KEEP_CELLS:
+            self._kept[i] = block
+        return block
+
+    def sample(self, k: int, rng: np.random.Generator | None = None) -> Block:
+        """About k rows by global index: drawn by `rng`, or evenly spread where there is none."""
+        k = min(k, self.n)
+        spread = (np.arange(k) * self.n) // max(k, 1)
+        rows = spread if rng is None else np.sort(rng.choice(self.n, k, replace=False))
+        return self._finish(rows, 0)
+
+    def _finish(self, rows: slice | NDArray[np.intp], start: int) -> Block:
+        values, mask = self.read(rows)
+        return finish(values, mask, self.weights(rows), start, rows, self.columns)
+
+    def weights(self, rows: slice | NDArray[np.intp]) -> Array | None:
+        """How often each of these rows counts."""
+        return None if self.weight is None else self.weight[rows]
+
+    def fingerprint(self) -> str:
+        """A short name for this table's shape and first and last rows."""
+        digest = hashlib.blake2b(f"{self.n} {self.d} {self.columns}".encode(), digest_size=16)
+        for rows in (slice(0, min(self.n, 8)), slice(max(self.n - 8, 0), self.n)):
+            digest.update(self.read(rows)[0].tobytes())
+        return digest.hexdigest()
+
+
+def finish(values: Array, mask: Mask | None, weight: Array | None, start: int,
+           rows: slice | NDArray[np.intp], columns: tuple[str, ...]) -> Block:
+    """A block from raw values: gaps found and zeroed, infinite cells refused."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = bool(np.isfinite(values.sum()))  # one cheap look; only if it fails, a look at every cell
+    if mask is None and finite:
+        return Block(values, None, weight, start)
+    seen = ~np.isnan(values) if mask is None else mask & ~np.isnan(values)
+    values = np.where(seen, values, 0.0)
+    if weight is not None:
+        seen |= (weight == 0.0)[:, None]  # what counts for nothing has no gaps either
+    if not finite and not np.isfinite(values).all():
+        i, j = np.argwhere(~np.isfinite(values))[0]
+        row = int(np.arange(rows.start, rows.stop)[i] if isinstance(rows, slice) else rows[i])
+        # scikit-learn's users look for the word "infinity" in this error
+        raise error("LD150", f"row {row + 1}, column '{columns[j]}' (infinity)", value=values[i, j],
+                    column=columns[j])
+    return Block(values, None if seen.all() else seen, weight, start)

@@ -1,0 +1,188 @@
+"""A table seen through a change of origin and unit, or turned on its side."""
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lowdim.sources.arrays import ArraySource
+from lowdim.sources.source import Array, Block, Mask, Source
+
+LARGEST = float(np.finfo(float).max)
+STORED_CELLS = 2**21  # stored cells in a tile: a product takes ten milliseconds, and starting one a tenth of that
+HUGE = 2.0**-900  # the scale of tables whose cells lie so near the end of double precision that sums may pass it
+
+
+class Frame(NamedTuple):
+    """The origin and unit a model works in: z = (x - shift) * scale.
+
+    `shift` keeps digits where a column sits far from zero, `scale` where numbers are huge or tiny.
+    `unit` is what one reported unit is worth in the table's own: the column's spread where the model
+    standardises, otherwise one.
+    """
+
+    shift: Array
+    scale: Array
+    unit: Array
+
+    def inward(self, block: Block, own: bool = False) -> Block:
+        """The block in the model's units; in place where the block is nobody else's."""
+        z = np.subtract(block.x, self.shift, out=block.x if own else None)
+        if (self.scale != 1.0).any():  # a second copy of the block costs as much as the first
+            z *= self.scale
+        if block.mask is not None:
+            z[~block.mask] = 0.0
+        return block._replace(x=z)
+
+    def outward(self, z: Array) -> Array:
+        """Cells in the model's units, in the table's; those beyond double precision at its end."""
+        if self.scale.min(initial=1.0) > HUGE:
+            return z / self.scale + self.shift
+        with np.errstate(over="ignore"):
+            return np.clip(z / self.scale + self.shift, -LARGEST, LARGEST)
+
+    def lengths(self, z: Array) -> Array:
+        """Standard deviations in the model's units, in the table's."""
+        with np.errstate(over="ignore"):
+            return np.minimum(z / self.scale, LARGEST)
+
+    def log_stretch(self, mask: Mask | None) -> Array | float:
+        """What a log density gains when it is stated in the table's units."""
+        logs = np.log(self.scale)
+        return float(logs.sum()) if mask is None else np.asarray(mask @ logs, dtype=np.float64)
+
+    @property
+    def report(self) -> Array:
+        """Factor from the model's units to the reported ones."""
+        return 1.0 / (self.scale * self.unit)
+
+
+class View(Source):
+    """A source seen some other way."""
+
+    source: Source
+
+    @property
+    def leaf(self) -> Source:
+        return self.source.leaf
+
+    def planted(self, leaf: Source) -> Source:
+        other = copy(self)
+        other.source, other.weight, other._kept = self.source.planted(leaf), None, {}
+        return other
+
+    def weighted(self, weight: Array | None) -> Source:
+        other = copy(self)
+        other.source, other.weight, other._kept = self.source.weighted(weight), weight, {}
+        return other
+
+    def weights(self, rows: slice | NDArray[np.intp]) -> Array | None:
+        return self.source.weights(rows)
+
+    @property
+    def light(self) -> bool:
+        return self.source.light
+
+    def fingerprint(self) -> str:
+        return self.source.fingerprint()
+
+
+class Framed(View):
+    """A source seen through a frame."""
+
+    def __init__(self, source: Source, frame: Frame) -> None:
+        super().__init__((source.n, source.d), source.columns, source.weight, source.tile, source.block_tiles)
+        self.named, self.source, self.frame = source.named, source, frame
+
+    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        raise NotImplementedError("a framed source makes finished blocks")
+
+    def _finish(self, rows: slice | NDArray[np.intp], start: int) -> Block:
+        return self.frame.inward(self.source._finish(rows, start), own=self.leaf.fresh)
+
+
+def gather(source: Source) -> tuple[Array, Mask | None]:
+    """The whole table in memory, for the methods that cannot do with less."""
+    x, mask, complete = np.empty((source.n, source.d)), np.ones((source.n, source.d), dtype=bool), True
+    for i in range(source.n_blocks):
+        block = source.block(i)
+        x[block.start: block.start + block.rows] = block.x
+        if block.mask is not None:
+            complete = False
+            mask[block.start: block.start + block.rows] = block.mask
+    return x, None if complete else mask
+
+
+def transposed(source: Source) -> ArraySource:
+    """The table turned on its side, in memory: its columns become rows."""
+    x, mask = gather(source)
+    return ArraySource(np.ascontiguousarray(x.T), None if mask is None else np.ascontiguousarray(mask.T),
+                       columns=None)
+
+
+class Chosen(View):
+    """Some columns of a source, in the order asked for."""
+
+    def __init__(self, source: Source, order: list[int]) -> None:
+        names = tuple(source.columns[j] for j in order)
+        super().__init__((source.n, len(order)), names, source.weight, None, source.block_tiles)
+        self.source, self.order = source, order
+
+    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        values, mask = self.source.read(rows)
+        return np.ascontiguousarray(values[:, self.order]), None if mask is None else mask[:, self.order]
+
+    def sample(self, k: int, rng: np.random.Generator | None = None) -> Block:
+        block = self.source.sample(k, rng)  # which knows where reading is cheap
+        mask = None if block.mask is None else block.mask[:, self.order]
+        x = np.ascontiguousarray(block.x[:, self.order])
+        return block._replace(x=x, mask=None if mask is None or mask.all() else mask)
+
+    @property
+    def light(self) -> bool:
+        return False  # its leaf has the columns in another order
+
+
+class Stored(View):
+    """A light sparse source by its stored cells: blocks of CSR rows in a frame without origin, never made dense."""
+
+    def __init__(self, source: Source, frame: Frame) -> None:
+        rows = STORED_CELLS // max(int(source.leaf.per_row), 1)
+        super().__init__((source.n, source.d), source.columns, source.weight, 1 << max(rows.bit_length() - 1, 8))
+        self.named, self.source, self.frame = source.named, source, frame
+
+    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        return self.source.read(rows)
+
+    def block(self, i: int) -> Block:
+        if i not in self._kept:
+            self._kept[i] = super().block(i)  # a copy of the stored cells, for the many passes to come
+        return self._kept[i]
+
+    def _finish(self, rows: slice | NDArray[np.intp], start: int) -> Block:
+        found = self.leaf.stored(rows)
+        if (self.frame.scale != 1.0).any():
+            found = sp.csr_array(found.multiply(self.frame.scale))
+        return Block(found, None, self.weights(rows), start)
+
+
+class Rows(Source):
+    """Rows `first`, `first + 1`, ... of a larger table, all that an executor sends of it with one task."""
+
+    def __init__(self, of: Source, first: int, values: Any, seen: Mask | None, share: Array | None) -> None:
+        super().__init__((of.n, of.d), of.columns, None, of.tile, of.block_tiles)
+        self.named, self.first, self.values, self.seen, self.share = of.named, first, values, seen, share
+
+    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        here = self._here(rows)
+        values = np.ascontiguousarray(self.values[here], dtype=np.float64)
+        return values, None if self.seen is None else np.ascontiguousarray(self.seen[here])
+
+    def weights(self, rows: slice | NDArray[np.intp]) -> Array | None:
+        return None if self.share is None else self.share[self._here(rows)]
+
+    def _here(self, rows: slice | NDArray[np.intp]) -> slice | NDArray[np.intp]:
+        return slice(rows.start - self.first, rows.stop - self.first) if isinstance(rows, slice) else rows - self.first

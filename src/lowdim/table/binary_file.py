@@ -1,0 +1,210 @@
+"""Tables that are not text files: Parquet, Arrow, .npy, Excel, frames and arrays, as columns for the same checks."""
+from __future__ import annotations
+
+import sys
+import zipfile
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lowdim.table.detect import Guess, first_line, guess_header
+from lowdim.table.open_file import RATIO, SMALL, Found, Raw, in_bytes, too_large
+from lowdim.table.options import Options, join_names
+from lowdim.text.escape import protect_terminal
+from lowdim.text.messages import LowdimError, error, message
+
+COST = 3  # bytes of memory for a byte of numbers: the column, its float64, the table's own copy
+
+
+def read_binary(found: Found, options: Options, memory: int) -> Raw:
+    """A file that is not text."""
+    name = protect_terminal(found.path.name)
+    if found.kind == "xlsx":
+        return _excel(found, name, options, memory)
+    try:
+        raw = {"parquet": _parquet, "arrow": _feather, "npy": _npy}[found.kind](found, name, memory)
+    except (LowdimError, ImportError):
+        raise
+    except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
+        if "Python objects" in str(problem):
+            raise error("LD002", name=name, why="it holds Python objects, which are pickles; pickles can run code, so "
+                        "they are never opened", fix="save numbers, or CSV") from None
+        raise _damaged(name, found.kind) from None
+    return raw._replace(path=str(found.path))
+
+
+def _damaged(name: str, kind: str) -> LowdimError:
+    return error("LD002", name=name, why=f"the {kind} file is damaged, cut short or lies about itself",
+                 fix="write it again from its source")
+
+
+def _parquet(found: Found, name: str, memory: int) -> Raw:
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(found.path) as file:
+        rows, columns = file.metadata.num_rows, file.metadata.num_columns
+        need = rows * max(columns, 1) * 8 * COST  # by what the footer claims: it is believed only as a warning
+        if need > memory:
+            raise too_large(name, found.size, need, memory, shape=f" and claims {rows:,} rows x {columns:,} columns")
+        table = file.read()
+    return from_arrow(table, name, "Parquet")
+
+
+def _feather(found: Found, name: str, memory: int) -> Raw:
+    import pyarrow as pa
+
+    with pa.memory_map(str(found.path)) as file:
+        reader = pa.ipc.open_file(file)
+        batches, rows = [], 0
+        for i in range(reader.num_record_batches):
+            batches.append(reader.get_batch(i))
+            rows += batches[-1].num_rows
+            if rows * max(len(reader.schema), 1) * 8 * COST > memory:
+                raise too_large(name, found.size, rows * len(reader.schema) * 8 * COST, memory)
+        table = pa.Table.from_batches(batches, reader.schema)
+        for column in table.columns:
+            for chunk in column.chunks:
+                chunk.validate(full=True)
+        return from_arrow(table, name, "Arrow")
+
+
+def _npy(found: Found, name: str, memory: int) -> Raw:
+    values = np.load(found.path, mmap_mode="r", allow_pickle=False)
+    if values.size * 8 * COST > memory:
+        raise too_large(name, found.size, values.size * 8 * COST, memory)
+    if values.dtype.names:
+        return from_arrays({field: np.asarray(values[field]) for field in values.dtype.names}, name, "NumPy file")
+    return from_matrix(np.array(values), name, "NumPy file")
+
+
+def _excel(found: Found, name: str, options: Options, memory: int) -> Raw:
+    try:
+        import openpyxl
+    except ImportError:
+        raise error("LD004", name=name, package="openpyxl", extra="xlsx") from None
+    _refuse_bomb(found, name, memory)
+    try:
+        book = openpyxl.load_workbook(found.path, read_only=True, data_only=True)
+        sheets = [sheet.title for sheet in book.worksheets]
+        chosen = _sheet(options.sheet, sheets, name)
+        sheet = book.worksheets[chosen]
+        sheet.reset_dimensions()  # a sheet may claim a million rows and hold three
+        rows = [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)]
+        book.close()
+    except LowdimError:
+        raise
+    except Exception:  # a damaged workbook may fail anywhere inside the reader
+        raise _damaged(name, "Excel") from None
+    kind = f"Excel, sheet '{protect_terminal(sheets[chosen])}'" + (f" of {len(sheets)}" if len(sheets) > 1 else "")
+    return from_records(rows, name, kind, options.header)._replace(path=str(found.path), unit="row")
+
+
+def _refuse_bomb(found: Found, name: str, memory: int) -> None:
+    with zipfile.ZipFile(found.path) as archive:
+        total = sum(part.file_size for part in archive.infolist())
+    if total > memory or (total > SMALL and total > RATIO * found.size):
+        raise error("LD170.table", name=name, size=f"{in_bytes(found.size)} packed", fix="save the sheet as CSV",
+                    shape=f", {in_bytes(total)} unpacked", why=f"{in_bytes(memory)} may be used")
+
+
+def _sheet(asked: str | int | None, sheets: list[str], name: str) -> int:
+    if asked is None and sheets:
+        return 0
+    if asked in sheets:
+        return sheets.index(str(asked))
+    if isinstance(asked, int) and 1 <= asked <= len(sheets):
+        return asked - 1
+    raise error("LD010", name=name, sheet=asked, fix=f"--sheet {join_names(sheets[:1])}" if sheets else "add a sheet")
+
+
+def _cell(value: Any) -> str:
+    """A cell of a sheet as the text a CSV would hold."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).upper()
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def from_records(rows: list[list[str]], name: str, kind: str, asked: bool | None) -> Raw:
+    """A table from lists of text, such as a sheet has."""
+    import pyarrow as pa
+
+    full = [i for i, row in enumerate(rows) if any(cell.strip() for cell in row)]
+    if not full:
+        raise error("LD005", name=name, size="no row")
+    first, last = full[0], full[-1] + 1
+    width = max(len(row) for row in rows[first:last])
+    body = [[cell.strip() for cell in row] + [""] * (width - len(row)) for row in rows[first:last]]
+    header = guess_header(body[:200]) if asked is None else asked
+    data = body[1:] if header else body
+    columns = [pa.array([row[j] for row in data], pa.string()) for j in range(width)]
+    lines = np.arange(first + 1 + header, last + 1)
+    notes = (message("LD008", first_line(body[0]), name=name, line=first + 1),) if asked is None and not header else ()
+    return Raw(name, columns, body[0] if header else None, lines, Guess(kind, header=header), notes=notes)
+
+
+def from_arrow(table: Any, name: str, kind: str) -> Raw:
+    """A table from Arrow columns, each of its own type."""
+    names = [str(column) for column in table.column_names]
+    return Raw(name, list(table.columns), names, np.arange(1, table.num_rows + 1), Guess(kind), unit="row")
+
+
+def from_arrays(arrays: dict[str, Any], name: str, kind: str) -> Raw:
+    """A table from one array a column; objects of mixed type become text."""
+    cells = [_array(values) for values in arrays.values()]
+    n = len(cells[0]) if cells else 0
+    return Raw(name, cells, list(arrays), np.arange(1, n + 1), Guess(kind), unit="row")
+
+
+def _array(values: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        gone = {"NAType", "NaTType", "NoneType"}
+        return pa.array([None if type(cell).__name__ in gone else _cell(cell) for cell in values], pa.string())
+
+
+def from_matrix(values: Any, name: str, kind: str) -> Raw:
+    """A table from a two-dimensional array."""
+    if values.ndim != 2:
+        raise error("LD100", shape=values.shape)
+    if values.dtype.kind == "c":
+        raise error("LD102", column="the array")
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.ma.filled(values.astype(np.float64), np.nan)
+    if values.dtype.kind == "V":
+        raise error("LD101", type=str(values.dtype))
+    raw = from_arrays({str(j): values[:, j] for j in range(values.shape[1])}, name, kind)
+    return raw._replace(names=None, lines=np.arange(1, len(values) + 1))
+
+
+def from_memory(table: Any) -> Raw:
+    """A table that is already in memory: a pandas or polars frame, anything with Arrow columns, an array."""
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(table, pandas.DataFrame):
+        arrays = {str(j): table.iloc[:, j] for j in range(table.shape[1])}
+        raw = from_arrays(arrays, "the frame", "pandas frame")
+        named = [str(column) for column in table.columns]
+        return raw._replace(names=named, lines=np.arange(1, len(table) + 1), index=table.index)
+    if not isinstance(table, np.ndarray) and callable(getattr(table, "__arrow_c_stream__", None)):
+        import pyarrow as pa
+
+        frame = "polars frame" if type(table).__module__.startswith("polars") else "Arrow table"
+        return from_arrow(pa.table(table), "the frame", frame)
+    if isinstance(table, dict | set | bytes) or table is None or "sparse" in type(table).__module__:
+        raise error("LD101", type=type(table).__name__)
+    try:
+        values = table if isinstance(table, np.ndarray) else np.asarray(table)
+    except ValueError:
+        raise error("LD101", "its rows have different lengths", type=type(table).__name__) from None
+    return from_matrix(values, "the array", "array")
+
+
+def base_name(path: str | PathLike[str]) -> str:
+    """The name of a file as messages print it."""
+    return protect_terminal(Path(path).name)

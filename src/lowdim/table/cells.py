@@ -1,0 +1,268 @@
+"""Cells told apart: number, gap, date or text, column by column, from all the cells and not from the first few."""
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.math.linalg import Array, Mask
+from lowdim.table.detect import GAPS, NUMBER_GAPS
+from lowdim.text.escape import shown
+from lowdim.text.messages import error
+
+PLAIN = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+COMMA = r"^[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?$"
+POINTED = r"^[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?$"
+COMMA_GROUPS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$"  # 1,234 and 1,234.5: commas between thousands
+POINT_GROUPS = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?$"
+SPACED = r"^[+-]?[1-9]\d{0,2}([ '\x{a0}\x{2009}\x{202f}\x{2019}]\d{3})+([.,]\d*)?$"
+SPACES = r"[ '\x{a0}\x{2009}\x{202f}\x{2019}]"
+LIMIT = re.compile(r"<\s*=?\s*(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
+LIMIT_FACTOR = {"half": 0.5, "zero": 0.0, "limit": 1.0}
+LARGE = 2**30  # bytes of text beyond which Arrow needs 64-bit offsets
+CLOCK = r"(?:[T ](?P<h>\d{1,2}):(?P<i>\d{2})(?::(?P<s>\d{2})(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$"
+ISO = r"^(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})" + CLOCK
+LOCAL = r"^(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.](?P<y>\d{4})" + CLOCK  # or the month first: the numbers decide
+DAYS = r"^(?P<y>(?:19|20)\d{2})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?:\.0*)?$"
+
+
+class Cells(NamedTuple):
+    """A column: its text where it came as text, and what each cell is."""
+
+    name: str
+    position: int
+    text: Any  # trimmed strings as an Arrow array, or None where the column came typed
+    gap: Mask
+    values: Array  # NaN where there is no number
+    bad: Mask  # neither a number nor a gap
+    dates: NDArray[np.datetime64] | None = None
+    grouped: str = ""  # an example of a number with thousands separators
+    nested: str = ""  # the type of a column that holds lists, bytes or other things
+
+    @property
+    def seen(self) -> int:
+        return int((~self.gap).sum())
+
+    @property
+    def good(self) -> int:
+        return self.seen - int(self.bad.sum())
+
+    def example(self, row: int) -> str:
+        """A cell as it stands in the file, for a message."""
+        return shown(self.values[row] if self.text is None else self.text[row].as_py())
+
+
+class Evidence(NamedTuple):
+    """How many cells of a text column speak for which decimal sign, and an example of a comma."""
+
+    comma: int = 0  # 12,5: cannot be a thousands separator
+    either: int = 0  # 1,234: can be both
+    groups: int = 0  # 1,234.5 or 1,234,567: commas between thousands
+    point: int = 0  # 12.5: cannot be a thousands separator
+    example: str = ""
+
+
+def as_text(column: Any) -> Any:
+    """A string column as one trimmed Arrow array without nulls."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = pa.large_string() if column.nbytes > LARGE else pa.string()
+    column = column.cast(kind)
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    column = column.fill_null("")
+    spaces = pc.any(pc.match_substring_regex(column, r"^\s|\s$|^\x{a0}|\x{a0}$")).as_py()
+    return pc.utf8_trim_whitespace(column) if spaces else column
+
+
+def is_code(text: Any, codes: tuple[str, ...]) -> Mask:
+    """Which cells are one of these codes."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.is_in(text, value_set=pa.array(codes, text.type)).to_numpy(zero_copy_only=False)
+
+
+def matches(text: Any, pattern: str) -> Mask:
+    """Which cells match a pattern."""
+    import pyarrow.compute as pc
+
+    return pc.match_substring_regex(text, pattern).to_numpy(zero_copy_only=False)
+
+
+def fast(text: Any, gap: Mask) -> Array | None:
+    """The numbers of a column all of whose cells are plain numbers or gaps, else None."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        column = pc.if_else(pa.array(~gap), text, pa.scalar(None, text.type)) if gap.any() else text
+        return np.array(pc.fill_null(column.cast(pa.float64()), np.nan).to_numpy(zero_copy_only=False))
+    except pa.ArrowInvalid:
+        return None
+
+
+def weigh(text: Any, gap: Mask) -> Evidence:
+    """The evidence of a column about the decimal sign; none if most of its cells are no numbers at all."""
+    comma, groups = matches(text, COMMA), matches(text, COMMA_GROUPS)
+    pointed, point_groups = matches(text, POINTED), matches(text, POINT_GROUPS)
+    any_number = comma | groups | point_groups | matches(text, PLAIN) | matches(text, SPACED)
+    if any_number.sum() < 0.5 * (~gap).sum():
+        return Evidence()
+    clear = comma & ~groups
+    example = str(text[int(np.argmax(clear if clear.any() else comma | groups))].as_py())
+    return Evidence(int(clear.sum()), int((comma & groups).sum()), int((groups & ~comma).sum()),
+                    int((pointed & ~point_groups).sum()), example)
+
+
+def decide_decimal(found: dict[str, Evidence], asked: str | None) -> str:
+    """The decimal sign of the table: asked for, plain from its cells, or an error that asks."""
+    if asked is not None:
+        return asked
+    clear = [name for name, e in found.items() if e.comma]
+    either = [name for name, e in found.items() if e.either and not e.comma and not e.groups]
+    points = any(e.point for e in found.values())
+    if clear and not points and not any(e.groups for e in found.values()):
+        return ","
+    if clear:
+        count = f"{len(clear)} column{'s' * (len(clear) != 1)}"
+        raise error("LD112", f"columns {', '.join(clear[:5])}", fix="--decimal ,",
+                    what=f"Numbers use a decimal comma ({shown(found[clear[0]].example)}) in {count}",
+                    why="other columns use a decimal point, so the sign was not guessed")
+    if either:
+        count = f"{len(either)} column{'s' * (len(either) != 1)}"
+        raise error("LD112", f"columns {', '.join(either[:5])}",
+                    what=f"Numbers such as {shown(found[either[0]].example)} can be read in two ways in {count}",
+                    why="the comma may be a decimal sign or stand between thousands",
+                    fix="a decimal comma:  --decimal ,\nthousands:        --decimal .")
+    return "."
+
+
+def numbers(text: Any, gap: Mask, decimal: str, found: Evidence) -> tuple[Array, Mask, str]:
+    """Values, the cells that are no numbers, and an example of a number with thousands separators."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    sign = "," if found.comma else "." if found.point else decimal
+    grouped = matches(text, SPACED)
+    if grouped.any():
+        text = pc.if_else(pa.array(grouped), pc.replace_substring_regex(text, SPACES, ""), text)
+    text = pc.replace_substring(text, "−", "-")
+    if sign == ",":
+        groups = matches(text, POINT_GROUPS)
+        plain = matches(text, PLAIN) & ~matches(text, POINTED)
+        ready = pc.replace_substring(pc.replace_substring(text, ".", ""), ",", ".")
+        good = plain | matches(text, COMMA) | groups
+    else:
+        groups = matches(text, COMMA_GROUPS)
+        ready = pc.replace_substring(text, ",", "")
+        good = matches(text, PLAIN) | groups | matches(text, r"^(?i)[+-]?inf(inity)?$")
+    good &= ~gap
+    values = pc.if_else(pa.array(good), ready, pa.scalar(None, text.type)).cast(pa.float64())
+    grouped = (grouped | groups) & good
+    example = str(text[int(np.argmax(grouped))].as_py()) if grouped.any() else ""
+    return np.array(pc.fill_null(values, np.nan).to_numpy(zero_copy_only=False)), ~gap & ~good, example
+
+
+def below_limit(text: Any, bad: Mask, values: Array, how: str) -> tuple[Array, Mask]:
+    """Cells such as "<0.05" as half the limit, zero or the limit."""
+    values, bad = values.copy(), bad.copy()
+    for row in np.flatnonzero(bad):
+        cell = text[int(row)].as_py()
+        if LIMIT.fullmatch(cell):
+            values[row] = LIMIT_FACTOR[how] * float(cell.lstrip("<= ").replace(",", "."))
+            bad[row] = False
+    return values, bad
+
+
+def text_cells(name: str, position: int, text: Any, codes: tuple[str, ...]) -> tuple[Cells, bool]:
+    """A text column read the fast way, and whether that was enough."""
+    gap = is_code(text, GAPS + NUMBER_GAPS + codes)
+    values = fast(text, gap)
+    if values is not None:
+        return Cells(name, position, text, gap, values, np.zeros(len(gap), dtype=bool)), True
+    return Cells(name, position, text, gap, np.full(len(gap), np.nan), ~gap), False
+
+
+def typed_cells(name: str, position: int, column: Any) -> Cells:
+    """A column that came with a type: numbers, dates, or something that cannot be used."""
+    import pyarrow as pa
+    import pyarrow.types as kind
+
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    n = len(column)
+    gap = np.array(column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False), dtype=bool)
+    empty, none = np.full(n, np.nan), np.zeros(n, dtype=bool)
+    if kind.is_date(column.type) or kind.is_timestamp(column.type):
+        plain = column.cast(pa.timestamp("s"), safe=False) if not kind.is_date(column.type) else column.cast(
+            pa.date32(), safe=False).cast(pa.timestamp("s"))
+        dates = plain.to_numpy(zero_copy_only=False).astype("datetime64[s]")
+        return Cells(name, position, None, gap, empty, ~gap, dates)
+    if kind.is_null(column.type):
+        return Cells(name, position, None, np.ones(n, dtype=bool), empty, none)
+    if kind.is_integer(column.type) or kind.is_floating(column.type) or kind.is_boolean(column.type) or \
+            kind.is_decimal(column.type):
+        values = column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
+        return Cells(name, position, None, gap, np.array(values, dtype=np.float64), none)
+    return Cells(name, position, None, gap, empty, ~gap, nested=_kind(column.type))
+
+
+def _kind(found: Any) -> str:
+    import pyarrow.types as kind
+
+    if kind.is_struct(found) or kind.is_map(found):
+        return "records"
+    return "lists" if kind.is_nested(found) else "bytes" if kind.is_binary(found) else str(found)[:40]
+
+
+def is_textual(column: Any) -> Any:
+    """The column as strings if that is what it holds, else None."""
+    import pyarrow as pa
+    import pyarrow.types as kind
+
+    if kind.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if kind.is_string(column.type) or kind.is_large_string(column.type) or kind.is_string_view(column.type):
+        return column
+    if kind.is_time(column.type) or kind.is_duration(column.type):
+        return column.cast(pa.string()) if kind.is_time(column.type) else column.cast(pa.int64()).cast(pa.string())
+    return None
+
+
+def dates(text: Any, gap: Mask) -> NDArray[np.datetime64] | None:
+    """The dates of a column all of whose cells are dates in one of the common forms, else None."""
+    if gap.all():
+        return None
+    for pattern in (ISO, LOCAL, DAYS):
+        if bool((matches(text, pattern) | gap).all()):
+            return _dates(text, gap, pattern)
+    return None
+
+
+def _dates(text: Any, gap: Mask, pattern: str) -> NDArray[np.datetime64] | None:
+    import pyarrow.compute as pc
+
+    parts = pc.extract_regex(text, pattern)
+
+    def field(name: str) -> NDArray[np.int64]:
+        if f"<{name}>" not in pattern:
+            return np.zeros(len(gap), dtype=np.int64)
+        found = pc.fill_null(pc.struct_field(parts, name), "0")
+        return pc.if_else(pc.equal(found, ""), "0", found).cast("int64").to_numpy(zero_copy_only=False)
+
+    y, m, d, h, i, s = (field(name) for name in "ymdhis")
+    if pattern == LOCAL and (m[~gap] > 12).any():
+        m, d = d, m  # the month came first
+    if not (((m >= 1) & (m <= 12) & (d >= 1) & (h < 25) & (i < 60) & (s < 61)) | gap).all():
+        return None
+    months = np.datetime64("1970-01") + np.where(gap, 0, 12 * (y - 1970) + m - 1).astype("timedelta64[M]")
+    days = months.astype("datetime64[D]") + np.where(gap, 0, d - 1).astype("timedelta64[D]")
+    if (days.astype("datetime64[M]") != months).any():  # the 31st of February
+        return None
+    whole = days.astype("datetime64[s]") + (h * 3600 + i * 60 + s).astype("timedelta64[s]")
+    whole[gap] = np.datetime64("NaT")
+    return whole

@@ -1,0 +1,354 @@
+"""What is wrong or worth knowing about the numbers of a table, before any model sees them."""
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.math.linalg import Array, Mask
+from lowdim.table.notes import Notes, count, figures, some
+from lowdim.table.options import Options, join_names
+from lowdim.table.roles import MOST_LABELS, Column, Place
+from lowdim.text.messages import error
+
+LEAST_ROWS = 3
+WIDEST = 20_000  # number columns
+HALF = 0.4  # share of gaps from which a column is named
+RARE = 0.95  # share of one value from which a column says almost nothing
+SAME = 0.99995  # a correlation that prints as 1.0000
+HUGE = 1e150
+PAIRS_WORK = 2e10  # multiplications that looking for near copies may cost
+FAR = 4.5  # spreads from the middle that make a value far
+DISGUISES = [sign * float("9" * k) for k in range(2, 7) for sign in (-1, 1)] + [
+    -9.0, -99.9, -999.9, -999.99, -9999.99, -32768.0, 32767.0, 65535.0, -1e20, -1e30, 1e20, 1e30, -8888.0, -7777.0]
+
+
+class Numbers(NamedTuple):
+    """The number columns side by side, and which rows of the file they are."""
+
+    X: Array
+    columns: list[Column]
+    rows: NDArray[np.intp]  # positions in the file, from 0
+
+    @property
+    def names(self) -> list[str]:
+        return [c.name for c in self.columns]
+
+    def keep(self, columns: Mask) -> Numbers:
+        """Some columns only."""
+        chosen = [c for c, kept in zip(self.columns, columns, strict=True) if kept]
+        return Numbers(np.ascontiguousarray(self.X[:, columns]), chosen, self.rows)
+
+
+def refuse_width(names: list[str], n: int, options: Options) -> None:
+    """More columns than are analysed are refused before their cells are looked at."""
+    wide = len(options.columns) if options.columns else len(names) - len(options.drop)
+    if wide > WIDEST:
+        raise error("LD171", d=f"{wide:,}", most=f"{WIDEST:,}", fix="rows and columns swapped?  --transpose"
+                    if n <= WIDEST else f"choose some:  --columns {join_names(names[:3])}")
+
+
+def stack(columns: list[Column], n: int) -> Numbers:
+    """The number columns as one matrix."""
+    chosen = [c for c in columns if c.role == "number"]
+    X = np.column_stack([c.values for c in chosen]) if chosen else np.empty((n, 0))
+    X[np.isnan(X)] = np.nan  # one NaN for all, so that equal columns are equal bytes
+    return Numbers(X, chosen, np.arange(n))
+
+
+def infinite(work: Numbers, options: Options, place: Place, notes: Notes) -> Numbers:
+    """Infinite cells: an error, or gaps where that was asked for."""
+    wrong = np.isinf(work.X)
+    if not wrong.any():
+        return work
+    if options.inf == "missing":
+        X = np.where(wrong, np.nan, work.X)
+        return work._replace(X=X)
+    parts = []
+    for j in np.flatnonzero(wrong.any(axis=0))[:5]:
+        cells = [f"{place.unit} {place.lines[work.rows[i]]} ({work.X[i, j]})" for i in np.flatnonzero(wrong[:, j])]
+        parts.append(f"{work.names[j]}: {some(cells)}")
+    total = int(wrong.sum())
+    notes.add("LD150.table", "; ".join(parts), what=count(total, "infinite value"))
+    return work._replace(X=np.where(wrong, np.nan, work.X))
+
+
+def logs(work: Numbers, options: Options, place: Place) -> Numbers:
+    """The logarithm of the columns it was asked for."""
+    X = work.X.copy() if options.log else work.X
+    columns = list(work.columns)
+    for j, column in enumerate(columns):
+        if column.name not in options.log:
+            continue
+        low = np.flatnonzero(X[:, j] <= 0)
+        if len(low):
+            where = some([f"{place.unit} {place.lines[work.rows[i]]} ({figures(X[i, j], 6)})" for i in low])
+            raise error("LD116", where, column=column.name,
+                        what=count(len(low), "cell") + (" is" if len(low) == 1 else " are"))
+        X[:, j] = np.log(X[:, j])
+        columns[j] = column._replace(note="logarithm")
+    return work._replace(X=X, columns=columns)
+
+
+def enough_rows(work: Numbers, place: Place, notes: Notes) -> None:
+    """Fewer than three rows cannot be analysed."""
+    n, d = work.X.shape
+    if n >= LEAST_ROWS:
+        return
+    fix = f"rows and columns swapped?  your file is {n} x {d}:  --transpose" if n == 2 and d >= LEAST_ROWS else (
+        "one row has no variation: add rows" if n else "the file holds names and nothing else: add rows")
+    notes.add("LD160.table", place.name, n=n, s="" if n == 1 else "s", fix=fix)
+    notes.stop()
+
+
+def empty(work: Numbers, place: Place, notes: Notes) -> Numbers:
+    """Columns and rows without any number are left out."""
+    seen = ~np.isnan(work.X)
+    full: Mask = np.asarray(seen.any(axis=0))
+    gone = [c for c, kept in zip(work.columns, full, strict=True) if not kept]
+    if gone:
+        one = len(gone) == 1
+        what = f"Column{'s' * (not one)} " + some([f"'{c.name}'" for c in gone]) + (" is" if one else " are")
+        notes.add("LD120.table", _positions(place, gone), what=what, was="was" if one else "were",
+                  fix=f"say so:  --drop {join_names(c.name for c in gone)}")
+        work, seen = work.keep(full), seen[:, full]
+    rows = seen.any(axis=1)
+    if not rows.all() and work.columns:
+        lost = place.lines[work.rows[~rows]]
+        one = len(lost) == 1
+        notes.add("LD121.table", f"{place.name}, counted in {place.unit}s", what=count(len(lost), "row") +
+                  (" is" if one else " are"), was="was" if one else "were", rows=some(lost))
+        work = work._replace(X=work.X[rows], rows=work.rows[rows])
+    return work
+
+
+def _positions(place: Place, columns: list[Column]) -> str:
+    return f"{place.name}, column{'s' * (len(columns) > 1)} {some([c.position for c in columns])}"
+
+
+def constant(work: Numbers, place: Place, notes: Notes) -> Numbers:
+    """Columns that never change are left out."""
+    low, high = _span(work.X)
+    varies = low < high
+    gone = [(c, low[j]) for j, c in enumerate(work.columns) if not varies[j]]
+    if not gone:
+        return work
+    one = len(gone) == 1
+    words = [f"'{c.name}' (always {figures(value, 6)})" for c, value in gone]
+    listed = some(words) if len(words) > 5 else " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
+    notes.add("LD130.table", _positions(place, [c for c, _ in gone]), what=f"Column{'s' * (not one)} {listed}",
+              s="s" if one else "", was="was" if one else "were",
+              fix=f"say so:  --drop {join_names(c.name for c, _ in gone)}")
+    return work.keep(varies)
+
+
+def _span(X: Array) -> tuple[Array, Array]:
+    """The least and largest number of each column, gaps aside."""
+    return (np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf))
+
+
+def copies(work: Numbers, options: Options, notes: Notes) -> Numbers:
+    """Exact copies of an earlier column are left out."""
+    first: dict[bytes, int] = {}
+    keep = np.ones(len(work.columns), dtype=bool)
+    for j, column in enumerate(work.columns):
+        key = (work.X[:, j] + 0.0).tobytes()  # -0 is 0; all gaps are one NaN
+        other = first.setdefault(key, j)
+        if other != j and not options.keep_copies:
+            keep[j] = False
+            notes.add("LD141", f"columns {column.position} and {work.columns[other].position}", column=column.name,
+                      other=work.names[other])
+    return work.keep(keep) if not keep.all() else work
+
+
+def enough_columns(work: Numbers, others: list[Column], sep: str, place: Place, notes: Notes) -> None:
+    """Fewer than two number columns cannot be analysed."""
+    d = len(work.columns)
+    if d >= 2:
+        return
+    aside = [c for c in others if c.role in ("label", "id", "time")]
+    labels = [c.name for c in aside if c.role == "label" and 2 <= len(set(c.values) - {None}) <= MOST_LABELS]
+    fix = "add columns of numbers"
+    if labels:
+        fix = f"use labels as categories:  --encode {join_names(labels)}"
+    if sep:
+        fix = f"a wrong separator?  --sep {sep}"
+    where = some([f"{c.name} ({c.role})" for c in aside])
+    notes.add("LD113", f"{place.name}{': ' * bool(where)}{where}", count=d, s=" is" if d == 1 else "s are", fix=fix,
+              why="an axis is made of columns that move together")
+
+
+def remarks(work: Numbers, options: Options, place: Place, notes: Notes) -> Numbers:
+    """Everything that is worth knowing and changes nothing; the columns come back with their notes."""
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers near the end of double precision are noted, not feared
+        return _remarks(work, options, place, notes)
+
+
+def _remarks(work: Numbers, options: Options, place: Place, notes: Notes) -> Numbers:
+    n, d = work.X.shape
+    if n <= d:
+        swapped = "rows and columns swapped?  --transpose\n" if n < d else ""
+        notes.add("LD161.table", place.name, n=n, d=d, most=n - 1, fix=f"{swapped}more rows, or fewer columns")
+    _disguised(work, place, notes)
+    _gappy(work, place, notes)
+    if options.scale != "none":
+        _rare(work, notes)
+    _huge(work, place, notes)
+    _near_copies(work, options, notes)
+    _closed(work, notes)
+    _repeats(work, place, notes)
+    return work._replace(columns=[c._replace(note=_note(c, work.X[:, j], work.rows, place))
+                                  for j, c in enumerate(work.columns)])
+
+
+def _gappy(work: Numbers, place: Place, notes: Notes) -> None:
+    share = np.isnan(work.X).mean(axis=0)
+    for j in np.flatnonzero(share >= HALF):
+        c = work.columns[j]
+        notes.add("LD122", f"{place.name}, column {c.position}", column=c.name, share=f"{share[j]:.0%}",
+                  others=len(work.columns) - 1, flag=join_names([c.name]))
+
+
+def _rare(work: Numbers, notes: Notes) -> None:
+    for j, c in enumerate(work.columns):
+        x = work.X[:, j]
+        x = x[~np.isnan(x)]
+        middle = np.median(x)
+        share = float((x == middle).mean())  # a value that most rows have is the median
+        if RARE <= share < 1 and len(x) >= 20:
+            notes.add("LD132", f"column {c.position}", column=c.name, count=len(np.unique(x)), value=figures(middle, 6),
+                      share=f"{np.floor(100 * share):.0f}%", rows=count(int((x != middle).sum()), "row"),
+                      flag=join_names([c.name]))
+
+
+def _disguised(work: Numbers, place: Place, notes: Notes) -> None:
+    """A code such as -999 that stands far from every other number of its column."""
+    low, high = _span(work.X)
+    for code in DISGUISES:
+        found, total, example = list[str](), 0, ""
+        for j in np.flatnonzero((low == code) | (high == code)):
+            x = work.X[:, j]
+            rest = x[~np.isnan(x) & (x != code)]
+            times = int((x == code).sum())
+            spread = float(np.ptp(rest)) if len(rest) else 0.0
+            if len(rest) >= 3 and spread > 0 and np.abs(rest - code).min() > max(spread, 1.0) and times > 0:
+                found.append(work.names[j])
+                total += times
+                example = example or f"{work.names[j]}: {place.unit} {place.lines[work.rows[np.argmax(x == code)]]}"
+        if found and (total > 1 or abs(code) >= 99):
+            notes.add("LD151", f"e.g. {example}", value=f"{code:.15g}", columns=count(len(found), "column"),
+                      times="once" if total == 1 else f"{total:,} times")
+
+
+def _huge(work: Numbers, place: Place, notes: Notes) -> None:
+    high = _span(np.abs(work.X))[1]
+    for j in np.flatnonzero(high > HUGE):
+        c, x = work.columns[j], work.X[:, j]
+        fix = f"take its logarithm:  --log {join_names([c.name])}\n" if (x[~np.isnan(x)] > 0).all() else ""
+        row = int(np.nanargmax(np.abs(x)))
+        notes.add("LD152.table", f"{place.unit} {place.lines[work.rows[row]]}: {figures(x[row])}", column=c.name,
+                  fix=f"{fix}leave it out:        --drop {join_names([c.name])}")
+
+
+def _near_copies(work: Numbers, options: Options, notes: Notes) -> None:
+    """Pairs whose correlation is one: by a product of standardised columns, then checked on all rows."""
+    n, d = work.X.shape
+    step = max(1, int(np.ceil(n * d * d / PAIRS_WORK)))
+    if d < 2 or d * d > PAIRS_WORK / 100 or options.keep_copies:
+        return
+    X = work.X[::step]
+    seen = ~np.isnan(X)
+    with np.errstate(all="ignore"):
+        Z = X - np.nanmean(X, axis=0)
+        Z /= np.nanmax(np.abs(Z), axis=0)
+        Z = np.where(np.isfinite(Z), Z, 0.0)
+        S = seen.astype(float)
+        r = (Z.T @ Z) / np.sqrt((Z * Z).T @ S) / np.sqrt(S.T @ (Z * Z))
+        pairs = np.argwhere(np.triu(np.abs(r) > 0.99, 1))
+    for first, others in _families(work.X, pairs.tolist()).items():
+        names = [work.names[j] for j in (first, *others)]
+        listed = some([f"'{name}'" for name in names]) if names[5:] else (
+            ", ".join(f"'{name}'" for name in names[:-1]) + f" and '{names[-1]}'")
+        r = ", ".join(dict.fromkeys(f"{r_ij:.4f}" for r_ij in others.values()))
+        notes.add("LD142", what=listed, r=r, times="twice" if len(names) == 2 else f"{len(names)} times",
+                  flag=join_names(names[1:]))
+
+
+def _families(X: Array, pairs: list[list[int]]) -> dict[int, dict[int, float]]:
+    """Columns that are the same quantity: the first of each family, and the correlations of the others with it."""
+    found: dict[int, dict[int, float]] = {}
+    known = set[int]()
+    for i, j in pairs:
+        if i in known or j in known:  # a copy of a copy was found with the first
+            continue
+        both = ~np.isnan(X[:, i]) & ~np.isnan(X[:, j])
+        r = _correlation(X[both, i], X[both, j]) if both.sum() >= 5 else 0.0
+        if abs(r) >= SAME:
+            found.setdefault(i, {})[j] = r
+            known.add(j)
+    return found
+
+
+def _correlation(x: Array, y: Array) -> float:
+    with np.errstate(all="ignore"):
+        x, y = x / np.abs(x).max(initial=0), y / np.abs(y).max(initial=0)
+        x, y = x - x.mean(), y - y.mean()
+        r = float(x @ y / np.sqrt((x @ x) * (y @ y)))
+    return r if np.isfinite(r) else 0.0
+
+
+def _closed(work: Numbers, notes: Notes) -> None:
+    """Neighbouring columns that add up to 100 or 1 in every complete row."""
+    parts = [j for j, c in enumerate(work.columns) if c.note != "encoded" and np.nanmin(work.X[:, j]) >= 0]
+    for run in _runs(parts):
+        X = work.X[:, run]
+        X = X[~np.isnan(X).any(axis=1)]
+        if len(X) < 5 or len(run) < 3 or len(run) > 200:
+            continue
+        sums = np.concatenate([np.zeros((len(X), 1)), np.cumsum(X, axis=1)], axis=1)
+        for total, slack in ((100.0, 0.5), (1.0, 0.005)):
+            found = [(b - a, a, b) for a in range(len(run)) for b in range(a + 3, len(run) + 1)
+                     if (np.abs(sums[:, b] - sums[:, a] - total) <= slack).all()]
+            if found:
+                _, a, b = max(found)
+                names = [work.names[j] for j in run[a:b]]
+                notes.add("LD190", f"columns {work.columns[run[a]].position} to {work.columns[run[b - 1]].position}",
+                          names=some(names), total=f"{total:g}", flag=join_names(names[-1:]))
+                return
+
+
+def _runs(found: list[int]) -> list[list[int]]:
+    """Runs of neighbouring positions."""
+    cuts = [0, *[k + 1 for k, (a, b) in enumerate(pairwise(found)) if b != a + 1], len(found)]
+    return [found[a:b] for a, b in pairwise(cuts)]
+
+
+def _repeats(work: Numbers, place: Place, notes: Notes) -> None:
+    n, d = work.X.shape
+    if d < 3:
+        return
+    rows = np.ascontiguousarray(work.X + 0.0)
+    keys = rows.view(np.dtype((np.void, rows.itemsize * d))).ravel()
+    _, first = np.unique(keys, return_index=True)
+    again = np.setdiff1d(np.arange(n), first)
+    if len(again):
+        one = len(again) == 1
+        notes.add("LD191", f"counted in {place.unit}s", what=f"{count(len(again), 'row')} repeat{'s' * one}",
+                  rows=some(place.lines[work.rows[again]]))
+
+
+def _note(c: Column, x: Array, rows: NDArray[np.intp], place: Place) -> str:
+    """The remark of a column in the table of columns."""
+    words = [c.note] if c.note else []
+    share = float(np.isnan(x).mean())
+    if share >= HALF:
+        words.append("almost half missing" if share < 0.5 else "half missing or more")
+    seen = x[~np.isnan(x)]
+    q1, middle, q3 = np.quantile(seen, [0.25, 0.5, 0.75])
+    spread = (q3 - q1) / 1.349  # the standard deviation of a Gaussian with these quartiles
+    far = np.flatnonzero(np.abs(x - middle) > FAR * spread) if spread > 0 else np.array([], dtype=int)
+    if 0 < len(far) <= 3:
+        words.append(f"{count(len(far), 'far value')} (row{'s' * (len(far) > 1)} {some(rows[far] + 1)})")
+    return "; ".join(words)

@@ -1,0 +1,140 @@
+"""The page that `lowdim check` prints, and the card a notebook shows."""
+from __future__ import annotations
+
+import html
+import textwrap
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lowdim.table.notes import Messages, count, figures, some
+from lowdim.table.options import flags_from_options
+from lowdim.table.roles import Column
+from lowdim.text.escape import protect_terminal, shell_word
+
+if TYPE_CHECKING:
+    from lowdim.table.table import Table
+
+MOST_COLUMNS = 60
+WIDTH = 24  # of a name in the table of columns
+WRAP = 86
+
+
+def page(table: Table, *, everything: bool = False) -> str:
+    """The table in words: how it was read, its columns, its gaps, what was changed, and what to do next."""
+    parts = [_first(table), _header_words(table), _columns(table, everything), _gaps(table), _changes(table),
+             _last(table)]
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def _first(table: Table) -> str:
+    n, d = table.shape
+    return f"{table.name}   {n:,} rows x {d:,} columns   {table.guess}"
+
+
+def _header_words(table: Table) -> str:
+    """How the first line was taken, where that was a guess."""
+    words = []
+    if "LD008" in table.messages.codes:
+        words.append(f"No header row: the first line looks like data ({table.guess.first}), so it was kept as row 1.")
+    if table.guess.names:
+        words.append(f"Names taken from {table.guess.names}.")
+    if "LD008" in table.messages.codes:
+        words.append("Force the other reading with --header.")
+    if table.guess.skipped:
+        words.append(f"{count(table.guess.skipped, 'line')} before the table skipped.")
+    if table.guess.na:
+        codes = some([f'"{protect_terminal(code)[:20]}"' for code in table.guess.na], 8)
+        words.append(f"Read as gaps, beside empty cells: {codes}.")
+    return _indent(" ".join(words))
+
+
+def _indent(words: str) -> str:
+    return textwrap.fill(words, WRAP, initial_indent="  ", subsequent_indent="  ") + "\n" if words else ""
+
+
+def _columns(table: Table, everything: bool) -> str:
+    shown = table.columns if everything else table.columns[:MOST_COLUMNS]
+    wide = min(max([len(c.name) for c in shown] + [6]), WIDTH)
+    lines = [f"  {'column':<{wide}}  role    {'gaps':<12} {'range':<24} note"]
+    for c in shown:
+        name = c.name if len(c.name) <= wide else c.name[: wide - 1] + "…"
+        lines.append(f"  {name:<{wide}}  {c.role:<6}  {_gap_text(c):<12} {span(c):<24} {c.note}".rstrip())
+    if len(shown) < len(table.columns):
+        lines.append(f"  and {len(table.columns) - len(shown):,} more columns (lowdim check --all)")
+    return "\n".join(["", *lines, ""])
+
+
+def gaps_of(c: Column) -> int:
+    """How many cells of a column are gaps."""
+    if c.values.dtype.kind == "f":
+        return int(np.isnan(c.values).sum())
+    if c.values.dtype.kind == "M":
+        return int(np.isnat(c.values).sum())
+    return sum(v is None for v in c.values)
+
+
+def _gap_text(c: Column) -> str:
+    gaps, n = gaps_of(c), max(len(c.values), 1)
+    return f"{gaps:>5,} ({gaps / n:>3.0%})" if gaps else "    -"
+
+
+def span(c: Column) -> str:
+    """The range of a column: least and largest number, first and last date, or how many values it takes."""
+    if len(c.values) == gaps_of(c):
+        return ""
+    if c.values.dtype.kind == "f":
+        return f"{figures(np.nanmin(c.values), 4)} .. {figures(np.nanmax(c.values), 4)}"
+    if c.values.dtype.kind == "M":
+        days = c.values[~np.isnat(c.values)].astype("datetime64[D]")
+        return f"{days.min()} .. {days.max()}"
+    values = {v for v in c.values if v is not None}
+    return f"{len(values):,} value{'s' * (len(values) != 1)}"
+
+
+def _gaps(table: Table) -> str:
+    """How many gaps there are, and what leaving out incomplete rows would cost."""
+    gap = np.isnan(table.X)
+    total, complete = int(gap.sum()), int((~gap.any(axis=1)).sum())
+    if not total:
+        return "  No cell is empty.\n"
+    words = f"{total:,} of {gap.size:,} cells are empty ({total / gap.size:.1%})."
+    words += (f" Only {complete:,} of {table.n:,} rows are complete: dropping incomplete rows would lose "
+              f"{count(table.n - complete, 'row')}. This program keeps them all.")
+    return _indent(words)
+
+
+def _changes(table: Table) -> str:
+    changed = table.messages.changed
+    if not changed:
+        return ""
+    lines = ["  Changes made to your table:"]
+    for m in changed[:10]:
+        lines.append(f"    {m.code}  {m.what}")
+    if len(changed) > 10:
+        lines.append(f"    and {len(changed) - 10} more (lowdim check --all)")
+    return "\n".join([*lines, ""])
+
+
+def _last(table: Table) -> str:
+    kinds = [f"{count(len(found), word)}" for found, word in
+             ((table.messages.changed, "change"), (table.messages.notes, "note")) if found]
+    codes = f"   {', '.join(kinds)}  (lowdim help {some(table.messages.codes, 8)})" if kinds else ""
+    again = " ".join(map(shell_word, [protect_terminal(table.path), *flags_from_options(table.options)]))
+    file = f"\n  Next:  lowdim {again}" if table.path else ""
+    return f"  Nothing blocks the analysis.{codes}{file}"
+
+
+def card(table: Table) -> str:
+    """A static card for notebooks: no script, under 25 kB."""
+    head = html.escape(f"{table.name}: {table.n:,} rows x {table.d:,} columns, "
+                       f"{count(int(np.isnan(table.X).sum()), 'gap')}")
+    cells = ("name", "role", "gaps", "range", "note")
+    top = "".join(f'<th scope="col">{word}</th>' for word in cells)
+    rows = "".join("<tr>" + "".join(f"<td>{html.escape(str(part)[:60])}</td>" for part in
+                                    (c.name, c.role, gaps_of(c) or "", span(c), c.note)) + "</tr>"
+                   for c in table.columns[:40])
+    more = f"<p>and {len(table.columns) - 40} more columns</p>" if len(table.columns) > 40 else ""
+    said = Messages(table.messages[:20])._repr_html_() if table.messages else ""
+    return (f"<section><h4>{head}</h4><p>{html.escape(str(table.guess))}</p><table><thead><tr>{top}</tr></thead>"
+            f"<tbody>{rows}</tbody></table>{more}{said}</section>")

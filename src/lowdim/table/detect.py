@@ -1,0 +1,199 @@
+"""What a text file is: its encoding, separator and header, guessed from its beginning and said aloud."""
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+from typing import NamedTuple
+
+from lowdim.text.messages import error
+
+SEPS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "spaces"}
+LOOK_BYTES = 2**18  # what the guesses are made from
+LOOK_ROWS = 200
+# Codes for a gap. The first set is a gap in every column; the second only among numbers, where they can be
+# nothing else, for "none" and "-" may be labels.
+GAPS = ("", "NA", "na", "N/A", "n/a", "#N/A", "#NA", "NaN", "nan", "NAN", "null", "NULL", "Null", "<NA>", "NaT", "?")
+NUMBER_GAPS = ("None", "none", "NONE", "-", "--", "---", "–", "—", ".", "..", "...", "*")
+NUMBER = re.compile(r"([$€£¥₹] ?)?[+\-−]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?( ?[%‰€$£¥₹])?|[+-]?inf(inity)?", re.I)
+BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+        (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+NAMES = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8 with a mark", "utf-16": "UTF-16", "utf-16-le": "UTF-16",
+         "utf-16-be": "UTF-16", "utf-32": "UTF-32", "cp1252": "Windows-1252", "latin-1": "Latin-1"}
+
+
+class Guess(NamedTuple):
+    """How a table was read: what it is, and what had to be guessed."""
+
+    kind: str
+    sep: str = ""
+    decimal: str = "."
+    encoding: str = ""
+    header: bool | None = None
+    na: tuple[str, ...] = ()
+    first: str = ""  # what the first line looks like
+    skipped: int = 0  # lines before the table
+    names: str = ""  # where the names came from, if not from the table
+
+    def __str__(self) -> str:
+        if not self.encoding:
+            return self.kind
+        sep = SEPS.get(self.sep, repr(self.sep))
+        decimal = "decimal comma" if self.decimal == "," else "decimal point"
+        return f"{self.kind}, {sep}, {decimal}, {NAMES.get(self.encoding, self.encoding)}"
+
+
+def decode(data: bytes, encoding: str | None, name: str) -> tuple[bytes, str]:
+    """The text as UTF-8 with plain line ends, and the encoding it had."""
+    found = encoding or guess_encoding(data)
+    try:
+        text = data if found == "utf-8" else data.decode(found).encode()
+        if found == "utf-8":
+            codecs.utf_8_decode(data, "strict", True)
+    except LookupError:
+        raise error("LD210", option="encoding", value=encoding, allowed="utf-8, utf-16, latin-1, cp1252, ...") from None
+    except UnicodeError as problem:
+        start = problem.start if isinstance(problem, UnicodeDecodeError) else 0
+        line = data.count(b"\n", 0, start) + 1
+        raise error("LD009", f"{name}, line {line}", name=name, encoding=found,
+                    why=f"byte {data[start]:02x} has no meaning in it",
+                    fix=f"--encoding {guess_encoding(data)}") from None
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return text.removeprefix(codecs.BOM_UTF8), found
+
+
+def guess_encoding(data: bytes) -> str:
+    """UTF-8 if it is that, UTF-16 by its mark or its zero bytes, else Windows-1252 or Latin-1."""
+    for mark, name in BOMS:
+        if data.startswith(mark):
+            return name
+    head = data[:4096]
+    if len(head) >= 4 and head.count(0) > len(head) // 4:  # every other byte of Western text in UTF-16 is zero
+        odd, even = head[1::2].count(0), head[::2].count(0)
+        if max(odd, even) > 8 * min(odd, even):
+            return "utf-16-le" if odd > even else "utf-16-be"
+    for name in ("utf-8", "cp1252"):
+        try:
+            data.decode(name)
+            return name
+        except UnicodeDecodeError:
+            continue
+    return "latin-1"
+
+
+def beginning(text: bytes) -> str:
+    """The first lines, whole."""
+    head = text[:LOOK_BYTES]
+    if len(text) > LOOK_BYTES and b"\n" in head:
+        head = head[:head.rindex(b"\n")]
+    return head.decode("utf-8", "replace")
+
+
+def preamble(head: str) -> tuple[int, str | None]:
+    """Lines before the table (comments, blank lines, Excel's "sep=;"), and the separator if one is named."""
+    count, sep = 0, None
+    for line in io.StringIO(head):
+        named = re.fullmatch(r"sep=(.)\s*", line, re.I)
+        if named and count == 0:
+            sep = named[1]
+        elif line.strip() and not line.startswith("#"):
+            break
+        count += 1
+    return count, sep
+
+
+def records(head: str, sep: str, most: int = LOOK_ROWS) -> list[list[str]]:
+    """The first records as lists of cells; blank lines are none."""
+    if sep == " ":
+        return [split_spaces(line) for line in head.splitlines() if line.strip()][:most]
+    found = []
+    try:
+        for record in csv.reader(io.StringIO(head), delimiter=sep):
+            if record and record != [""]:
+                found.append([cell.strip() for cell in record])
+            if len(found) >= most:
+                break
+    except csv.Error:  # a cell beyond the csv module's own limit: what was read before it is enough
+        pass
+    return found
+
+
+def split_spaces(line: str) -> list[str]:
+    """Cells between runs of spaces; quotes keep spaces inside."""
+    return [cell.strip('"') for cell in re.findall(r'"[^"]*"|\S+', line)]
+
+
+def guess_separator(head: str) -> str:
+    """The separator that gives rows of one length and the most numbers; one column if none does."""
+    best, score = ",", (0.0, 0.0, 0)
+    for sep in SEPS:
+        rows = records(head, sep)
+        if not rows:
+            continue
+        width, times = Counter(map(len, rows)).most_common(1)[0]
+        if width < 2 or times < 0.8 * len(rows):
+            continue
+        cells = [cell for row in rows for cell in row]
+        clear = sum(bool(is_number(cell)) or cell in GAPS for cell in cells) / len(cells)
+        steady = times / len(rows)
+        if sep == " ":
+            steady -= 0.05  # a space inside cells is common, one between cells is rare
+        candidate = (round(steady * (0.5 + clear), 3), clear, width)
+        if candidate > score:
+            best, score = sep, candidate
+    return best
+
+
+def other_separators(head: str, sep: str) -> list[str]:
+    """Separators, other than this one, under which all rows have one length above one."""
+    found = []
+    for other in SEPS:
+        widths = set(map(len, records(head, other)))
+        if other != sep and len(widths) == 1 and min(widths) > 1:
+            found.append(other)
+    return found
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell could be a number under either decimal sign."""
+    return NUMBER.fullmatch(cell) is not None
+
+
+def guess_header(rows: list[list[str]]) -> bool:
+    """Whether the first record is a row of names.
+
+    Words above numbers are names; numbers above numbers are data; where no column holds numbers, names are
+    words that differ from each other and never come again below.
+    """
+    if not rows:
+        return False
+    first, rest = rows[0], rows[1:]
+    if not rest:
+        return not any(is_number(cell) for cell in first)
+    words = numbers = 0
+    for j, cell in enumerate(first):
+        below = [row[j] for row in rest if j < len(row) and row[j] not in GAPS and row[j] not in NUMBER_GAPS]
+        if below and sum(map(is_number, below)) >= 0.5 * len(below):
+            numbers += is_number(cell)
+            words += not is_number(cell) and cell not in GAPS and cell not in NUMBER_GAPS
+    if words or numbers:
+        return words > numbers or (_are_years(first) and not _are_years(rest[0]))
+    fresh = all(cell not in {row[j] for row in rest if j < len(row)} for j, cell in enumerate(first))
+    return fresh and len(set(first)) == len(first)
+
+
+def _are_years(row: list[str]) -> bool:
+    """Whether the numbers of a record are years in order, as names of columns often are."""
+    found = [int(cell) for cell in row if re.fullmatch(r"(1[89]|20)\d\d", cell)]
+    return len(found) >= 2 and len(found) == sum(map(is_number, row)) and found == sorted(set(found))
+
+
+def first_line(row: list[str]) -> str:
+    """What a record looks like: "9 numbers, 1 empty cell"."""
+    numbers = sum(map(is_number, row))
+    empty = sum(cell in GAPS for cell in row)
+    parts = [(numbers, "number"), (empty, "empty cell"), (len(row) - numbers - empty, "word")]
+    return ", ".join(f"{count} {word}{'s' * (count != 1)}" for count, word in parts if count)

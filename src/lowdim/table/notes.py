@@ -1,0 +1,137 @@
+"""Messages gathered while a table is read: said together, raised together."""
+from __future__ import annotations
+
+import html
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from lowdim.text.messages import Message, TableError, message
+
+MOST = 5  # of a kind that are shown
+
+
+class Messages(tuple[Message, ...]):
+    """What was found in a table, in the order it was found; prints as text, and as a table in a notebook."""
+
+    __slots__ = ()
+
+    @property
+    def errors(self) -> Messages:
+        return self.of("error")
+
+    @property
+    def changed(self) -> Messages:
+        return self.of("changed")
+
+    @property
+    def notes(self) -> Messages:
+        return self.of("note")
+
+    def of(self, severity: str) -> Messages:
+        """The messages of one severity."""
+        return Messages(m for m in self if m.severity == severity)
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes, each once."""
+        return tuple(dict.fromkeys(m.code for m in self))
+
+    def text(self, *, everything: bool = False) -> str:
+        """All messages, or the first five of each kind and how many more there are."""
+        total, shown, parts = Counter(m.code for m in self), Counter[str](), []
+        for m in self:
+            shown[m.code] += 1
+            if everything or shown[m.code] <= MOST:
+                parts.append(str(m))
+            if not everything and shown[m.code] == total[m.code] > MOST:
+                parts.append(f"{m.code} {m.severity}  and {total[m.code] - MOST} more (lowdim check --all)")
+        return "\n".join(parts)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return self.text() or "no messages"
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>no messages</p>"
+        head = "".join(f'<th scope="col">{word}</th>' for word in ("code", "severity", "what", "where", "why", "fix"))
+        rows = "".join("<tr>" + "".join(f"<td>{html.escape(part).replace(chr(10), '<br>')}</td>" for part in m)
+                       + "</tr>" for m in self[:100])
+        more = f"<p>and {len(self) - 100} more</p>" if len(self) > 100 else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+
+class CheckError(TableError):
+    """The errors of one table; `code`, `fix` and `message` are those of the first, `messages` has everything."""
+
+    def __init__(self, messages: Messages) -> None:
+        super().__init__(messages.errors[0])
+        self.messages = messages
+
+    def __str__(self) -> str:
+        return str(self.messages.errors)
+
+
+class Notes:
+    """A list of messages being written while a table is read."""
+
+    def __init__(self, name: str, unit: str = "line") -> None:
+        self.name, self.unit, self.found = name, unit, list[Message]()
+
+    def add(self, code: str, where: str = "", **facts: Any) -> None:
+        """Keep a message."""
+        self.found.append(message(code, where, **facts))
+
+    def stop(self) -> None:
+        """Raise the errors found so far, together."""
+        found = Messages(self.found)
+        if found.errors:
+            raise CheckError(found)
+
+
+def some(items: Sequence[Any] | Iterable[Any], most: int = MOST, *, join: str = ", ") -> str:
+    """The first few of a list, and how many more.
+
+    >>> some(range(8))
+    '0, 1, 2, 3, 4 and 3 more'
+    """
+    items = list(items)
+    words = join.join(str(item) for item in items[:most])
+    return f"{words} and {len(items) - most} more" if len(items) > most else words
+
+
+def figures(value: float, most: int = 3) -> str:
+    """A number as a person writes it: so many figures, an exponent only for the very small and the very large.
+
+    >>> figures(112.3, 2), figures(53121), figures(0.00123456), figures(-1.5), figures(2.5e7), figures(0.0)
+    ('110', '53100', '0.00123', '-1.5', '2.5e+07', '0')
+    """
+    short = f"{value:.{most}g}"
+    if not 1e-3 <= abs(float(short)) < 1e6:
+        return "0" if value == 0 else short
+    plain = f"{float(short):.12f}"
+    return plain.rstrip("0").rstrip(".")
+
+
+def beside(value: float, sd: float, least: int = 3) -> str:
+    """A number to the digits that its standard deviation leaves of it, and at least so many figures.
+
+    >>> beside(1.518312, 0.00098), beside(121.7, 6.5), beside(231.4, 110.0)
+    ('1.51831', '121.7', '231')
+    """
+    if value == 0.0 or not 0.0 < sd < math.inf:
+        return figures(value, 4)
+    return figures(value, min(max(math.floor(math.log10(abs(value))) - math.floor(math.log10(sd)) + 2, least), 12))
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun: "1 row", "3 rows".
+
+    >>> count(1, "row"), count(1200, "row"), count(2, "axis", "axes")
+    ('1 row', '1,200 rows', '2 axes')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -1,0 +1,280 @@
+"""From a path to bytes that are known to be a table: magic bytes, limits of size, and no file that could run code."""
+from __future__ import annotations
+
+import difflib
+import gzip
+import hashlib
+import os
+import re
+import stat
+import zlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.table.detect import Guess
+from lowdim.table.notes import some
+from lowdim.text.escape import protect_terminal, shell_word, shown
+from lowdim.text.messages import LowdimError, Message, error
+
+RATIO = 200  # text that shrank more than this is a bomb, not a table
+SMALL = 10**7  # bytes that are unpacked whatever their ratio
+TEXT_COST = 6  # bytes of memory a byte of CSV needs while it is read: text, cells, numbers (measured 5.5 on 187 MB)
+LEAST = 3  # rows worth sampling
+TEXTS = (".csv", ".tsv", ".txt", ".dat")
+SAVE = "save the table as CSV or Parquet"
+BINARY = {".parquet": "parquet", ".feather": "arrow", ".arrow": "arrow", ".npy": "npy", ".xlsx": "xlsx",
+          ".xlsm": "xlsx", ".gz": "gzip"}
+MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"PAR1", "parquet"), (b"ARROW1", "arrow"), (b"\x93NUMPY", "npy"), (b"PK\x03\x04", "zip"), (b"\x1f\x8b", "gzip"),
+    (b"FEA1", "an old Feather file (version 1)"), (b"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls)"),
+    (b"\x89HDF", "an HDF5 file"), (b"SQLite format 3", "an SQLite database"), (b"%PDF", "a PDF document"),
+    (b"\x89PNG", "a picture"), (b"\xff\xd8\xff", "a picture"), (b"GIF8", "a picture"), (b"BZh", "packed by bzip2"),
+    (b"\xfd7zXZ", "packed by xz"), (b"\x28\xb5\x2f\xfd", "packed by zstd"), (b"7z\xbc\xaf", "packed by 7-zip"),
+    (b"\x7fELF", "a program"), (b"MZ\x90", "a program"), (b"{\\rtf", "a text document (RTF)"),
+    (b"PK\x05\x06", "an empty zip archive"))
+OLD_PICKLE = re.compile(  # protocols 0 and 1 have no magic bytes
+    rb"\([dl]p\d|c(copy_?reg|__builtin__|builtins|numpy[\w.]*|pandas[\w.]*|os|posix|nt|subprocess)\n\w+\n")
+
+
+class Raw(NamedTuple):
+    """A table before anything is decided about it: one Arrow array a column, strings where it was text."""
+
+    name: str
+    cells: list[Any]
+    names: list[str] | None
+    lines: NDArray[np.int64]  # where each row stands in the file, counted from 1
+    guess: Guess
+    sha256: str = ""
+    path: str = ""
+    unit: str = "line"  # what `lines` counts
+    index: Any = None  # the index of a frame
+    notes: tuple[Message, ...] = ()
+
+
+class Found(NamedTuple):
+    """A file that may be read: what it is, and its bytes where it is text."""
+
+    path: Path
+    kind: str
+    size: int
+    data: bytes = b""
+
+
+def find(given: str | os.PathLike[str], memory: int, sample: int | None) -> Found:
+    """The file at a path, refused with a reason unless it is a table that fits into memory."""
+    path = Path(given)
+    size = _size(path, str(given))
+    with path.open("rb") as file:
+        head = file.read(4096)
+        kind = look(head, path)
+        if kind == "gzip":
+            return Found(path, "text", size, _unpacked(path, size, memory))
+        if kind != "text":
+            return Found(path, kind, size)
+        if size * TEXT_COST > memory:
+            if sample is None:
+                raise too_large(path.name, size, size * TEXT_COST, memory, shape=_shape(head, size),
+                                sample=_affordable(head, memory))
+            return Found(path, "text", size, spread(path, size, sample))
+        file.seek(0)
+        return Found(path, "text", size, file.read())
+
+
+def _size(path: Path, given: str) -> int:
+    """The size of a regular file; anything else is refused."""
+    name = protect_terminal(path.name or given)
+    if re.match(r"[a-z]{2,}:/", given):  # a Path has one slash left of two
+        raise error("LD002", name=protect_terminal(given), why="it is an address; only files of this computer are read",
+                    fix="download it, and give the file")
+    if given == "-":
+        raise error("LD002", name=given, why="a table is read more than once, so it cannot come through a pipe",
+                    fix="write it to a file, and give the file:  ... > table.csv && lowdim table.csv")
+    try:
+        found = path.stat()
+        with path.open("rb") if stat.S_ISREG(found.st_mode) else open(os.devnull, "rb"):
+            pass
+    except (FileNotFoundError, NotADirectoryError):
+        raise _missing(path, name) from None
+    except (OSError, ValueError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+        raise error("LD002", name=name, why=f"the system says: {reason}", fix="check the path and its rights") from None
+    if stat.S_ISDIR(found.st_mode):
+        raise _folder(path, name)
+    if not stat.S_ISREG(found.st_mode):
+        raise error("LD002", name=name, why="it is not a regular file", fix="give the path of one file")
+    if found.st_size == 0:
+        raise error("LD005", name=name, size="0 bytes")
+    return found.st_size
+
+
+def _folder(path: Path, name: str) -> LowdimError:
+    """A folder is no table; the tables in it are named."""
+    if (path / "run.json").is_file():
+        told = "a run folder, made from a table"
+        return error("LD002", name=name, why=f"it is {told}", fix=f"show the run:  lowdim report {_word(path)}")
+    inside = sorted(one for one in path.iterdir() if one.suffix.lower() in (*TEXTS, *BINARY) and one.is_file())
+    where = "in it: " + some([protect_terminal(one.name) for one in inside]) if inside else ""
+    return error("LD002", where, name=name, why="it is a folder", fix="give one file:  lowdim " + _word(inside[0])
+                 if inside else "give the path of one file")
+
+
+def _word(path: Path) -> str:
+    return shell_word(protect_terminal(str(path)))
+
+
+def _missing(path: Path, name: str) -> LowdimError:
+    folder = path.parent
+    there = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    near = [protect_terminal(one) for one in difflib.get_close_matches(path.name, sorted(there), n=1, cutoff=0.7)]
+    place = "the current folder" if str(folder) == "." else protect_terminal(str(folder))
+    return error("LD001", place if folder.is_dir() else f"there is no folder {place}", name=name, why="",
+                 fix=f"did you mean {near[0]} ?" if near else "check the spelling")
+
+
+def look(head: bytes, path: Path) -> str:
+    """What a file is by its first bytes: text, parquet, arrow, npy, xlsx, gzip; anything else is refused."""
+    name, suffix = protect_terminal(path.name), path.suffix.lower()
+    if suffix in (".pkl", ".pickle", ".joblib") or is_pickle(head):
+        raise error("LD002", name=name, fix=SAVE, why="it looks like a Python pickle (first bytes "
+                    f"{head[:3].hex(' ')}); pickles can run code, so they are never opened")
+    kind = next((what for magic, what in MAGIC if head.startswith(magic)), "text")
+    if kind == "zip":
+        kind = _zip(path, name, suffix)
+    if kind not in ("text", *BINARY.values()):
+        raise error("LD002", name=name, why=f"it is {kind}", fix=SAVE)
+    wanted = BINARY.get(suffix, kind)
+    if wanted != kind:
+        raise error("LD002", name=name, fix="give it the ending of what it is, or write it again",
+                    why=f"its name says {wanted}, but it begins with {shown(head[:8].decode('latin-1'))}")
+    if kind == "text":
+        refuse_markup(head, name)
+    return kind
+
+
+def is_pickle(head: bytes) -> bool:
+    """Whether these are the first bytes of a pickle of any protocol."""
+    return (len(head) > 1 and head[0] == 0x80 and 2 <= head[1] <= 5) or OLD_PICKLE.match(head) is not None
+
+
+def _zip(path: Path, name: str, suffix: str) -> str:
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            inside = archive.namelist()
+    except Exception:  # a damaged archive fails in many ways
+        raise error("LD002", name=name, why="it is a zip archive that is damaged or cut short", fix=SAVE) from None
+    if "xl/workbook.xml" not in inside:
+        raise error("LD002", name=name, why="it is a zip archive", fix="unpack it, and give one file in it")
+    if suffix not in (".xlsx", ".xlsm"):
+        raise error("LD002", name=name, why="it is an Excel workbook, whatever its name says",
+                    fix=f"rename it to {path.stem}.xlsx")
+    return "xlsx"
+
+
+def refuse_markup(head: bytes, name: str) -> None:
+    """HTML, XML and JSON are text, but no table."""
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    line = head[:len(head) - len(start)].count(b"\n") + 1
+    example = f"line {line}: " + shown(start.split(b"\n")[0].decode("latin-1").strip())
+    if re.match(rb"<(!doctype html|html|head|body|script)", start, re.I):
+        raise error("LD003", example, name=name)
+    for mark, what in ((b"<", "XML"), (b"{", "JSON"), (b"[", "JSON")):
+        if start.startswith(mark) and not re.match(rb"<=?\s*[\d.]", start):  # "<0.05" may open a table
+            raise error("LD002", example, name=name, why=f"it looks like {what}", fix=SAVE)
+
+
+def _unpacked(path: Path, size: int, memory: int) -> bytes:
+    """The one file inside a .gz, refused as soon as it grows beyond reason."""
+    parts, total, name = [], 0, protect_terminal(path.name)
+    try:
+        with gzip.open(path) as file:
+            while part := file.read(2**20):
+                parts.append(part)
+                total += len(part)
+                if total > SMALL and total > RATIO * size:
+                    raise error("LD170.table", name=name, size=f"{in_bytes(size)} packed",
+                                shape=f", more than {in_bytes(total)} unpacked",
+                                why=f"it grows more than {RATIO} times, as files made to fill a disk do",
+                                fix="unpack it yourself if you trust it")
+                if total * TEXT_COST > memory:
+                    raise too_large(name, size, total * TEXT_COST, memory, shape=" packed")
+    except (OSError, EOFError, zlib.error):
+        raise error("LD002", name=name, why="the packed file is damaged or cut short", fix="copy it again") from None
+    data = b"".join(parts)
+    if not data:
+        raise error("LD005", name=name, size="0 bytes once unpacked")
+    inner = look(data[:4096], Path(path.stem + ".csv"))
+    if inner != "text":
+        raise error("LD002", name=name, why=f"it holds a packed {inner} file", fix="unpack it first")
+    return data
+
+
+def spread(path: Path, size: int, count: int) -> bytes:
+    """The first line and `count` whole lines spread evenly over a file too large to be read."""
+    with path.open("rb") as file:
+        lines, last = [file.readline(2**20)], file.tell()
+        for k in range(count):
+            file.seek(max(last, k * size // count) - 1)
+            if file.read(1) != b"\n":
+                file.readline()
+            line = file.readline(2**20)
+            last = file.tell()
+            lines.append(line if line.endswith(b"\n") else line + b"\n")
+            if last >= size:
+                break
+    return b"".join(lines)
+
+
+def too_large(name: str, size: int, need: int, memory: int, *, shape: str = "", sample: int = 0) -> LowdimError:
+    """The refusal of a table that would not fit."""
+    fix = f"read {sample:,} rows, spread over the file:  --sample {sample}\n" if sample else ""
+    fix += f"allow more memory:  --memory {need // 10**6 + 1}MB"
+    return error("LD170.table", name=protect_terminal(name), size=in_bytes(size), shape=shape, fix=fix,
+                 why=f"reading it whole needs about {in_bytes(need)} of memory; {in_bytes(memory)} may be used")
+
+
+def _line_bytes(head: bytes) -> float:
+    lines = head.split(b"\n")[:-1] or [head]
+    return sum(map(len, lines)) / len(lines) + 1
+
+
+def _shape(head: bytes, size: int) -> str:
+    return f", about {int(size / _line_bytes(head)):,} rows"
+
+
+def _affordable(head: bytes, memory: int) -> int:
+    """A round number of rows that fits well."""
+    rows = max(int(memory / (4 * TEXT_COST * _line_bytes(head))), LEAST)
+    unit = 10 ** (len(str(rows)) - 1)
+    return min(rows // unit * unit, 200_000)
+
+
+def in_bytes(size: int) -> str:
+    """A size as people say it: 38 GB."""
+    for unit, word in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {word}"
+    return f"{size} bytes"
+
+
+def free_memory() -> int:
+    """Bytes of memory that are free now, or all there is where the system does not say."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (OSError, ValueError, AttributeError):
+        return 4 * 10**9
+
+
+def digest(data: bytes | Path) -> str:
+    """SHA-256 of bytes or of a file."""
+    if isinstance(data, bytes):
+        return hashlib.sha256(data).hexdigest()
+    with data.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,231 @@
+"""CSV and its kin: every cell read as text first, so that types are decided from all the cells."""
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.table import detect as sniff
+from lowdim.table.detect import GAPS, SEPS, Guess, beginning, first_line, records
+from lowdim.table.open_file import Raw, in_bytes
+from lowdim.table.options import Options
+from lowdim.text.escape import protect_terminal, shell_word
+from lowdim.text.messages import LowdimError, error, message
+
+FIELD = 10**6  # bytes a cell may have
+WIDEST = 10**6  # fields a line may have
+BLOCK = 2**24
+
+
+def read_text(data: bytes, name: str, options: Options, kind: str) -> Raw:
+    """A text table as columns of strings."""
+    text, encoding = sniff.decode(data, options.encoding, name)
+    if 0 in text:
+        line = text.count(b"\n", 0, text.index(0)) + 1
+        raise error("LD002", f"line {line}", name=name, why="it holds NUL bytes: a damaged or a binary file",
+                    fix="save the table as CSV or Parquet")
+    skip, named = sniff.preamble(beginning(text))
+    head = "".join(beginning(text).splitlines(keepends=True)[skip:])
+    if not head.strip():
+        raise error("LD005", name=name, size=f"{len(data)} bytes, but no row")
+    sep = options.sep or named or sniff.guess_separator(head)
+    rows = records(head, sep)
+    names, header = _header(rows, options.header, text, skip, sep)
+    if sep == " ":
+        text = respaced(text)
+    table, lines, bad = _parse(text, sep, skip, _width(rows, names), name, header)
+    if bad:
+        raise _ragged(bad, lines, sep, head, _width(rows, names), names is not None)
+    first = int(lines[0]) if len(lines) else 1
+    cells = list(table.columns)
+    if header:  # it was parsed as a row: the first
+        cells, lines = [column.slice(1) for column in cells], lines[1:]
+    _check_fields(cells, lines)
+    guess = Guess(kind if sep != "\t" else "TSV", sep, ".", encoding, names is not None, (), first_line(rows[0]), skip)
+    noted = (message("LD008", f"{first_line(rows[0])}", name=name, line=first),) \
+        if options.header is None and names is None else ()
+    return Raw(name, cells, names, lines, guess, notes=noted)
+
+
+def _header(rows: list[list[str]], asked: bool | None, text: bytes, skip: int, sep: str
+            ) -> tuple[list[str] | None, bool]:
+    """The names, and whether they stand in the first record."""
+    header = sniff.guess_header(rows) if asked is None else asked
+    if header:
+        names, width = rows[0], _width(rows[1:], None)
+        if rows[1:] and len(names) == width - 1:  # a name short: R leaves out that of the row names, others end
+            trailing = all(row[-1] in GAPS for row in rows[1:] if len(row) == width)  # every line with a separator
+            names = [*names, ""] if trailing else ["", *names]
+        return names, True
+    if asked is None and skip:  # names in a comment: "#id,x,y"
+        last = text.split(b"\n", skip)[skip - 1].decode("utf-8", "replace")
+        names = (records(last.lstrip("# "), sep) or [[]])[0]
+        if len(names) == len(rows[0]) > 1 and not any(map(sniff.is_number, names)):
+            return names, False
+    return None, False
+
+
+def _width(rows: list[list[str]], names: list[str] | None) -> int:
+    if names is not None:
+        return len(names)
+    return Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
+
+
+def _parse(text: bytes, sep: str, skip: int, width: int, name: str, header: bool
+           ) -> tuple[Any, NDArray[np.int64], dict[int, int]]:
+    """The records as an Arrow table of strings, the line of each, and the fields of those of another length."""
+    if width > WIDEST:
+        raise error("LD171", d=f"{width:,}", most=f"{WIDEST:,}", fix="check the separator of the file")
+    starts, lines = _records(text, skip, "\t" if sep == " " else sep)
+    longest = int(np.diff(starts, append=len(text)).max(initial=0))
+    body = text[starts[0]:] if len(starts) else b""
+    first = _padded(body, sep, width) if header else body
+    bad: list[tuple[int, int, str]] = []
+    try:
+        table = _arrow(first, sep, width, longest, None)
+    except OSError as problem:
+        raise _unreadable(name, problem) from None
+    except ValueError:  # rows of different lengths: once more, slowly, to say which
+        try:
+            table = _arrow(first, sep, width, longest, bad)
+        except (ValueError, OSError) as problem:
+            raise _unreadable(name, problem) from None
+    if table.num_rows + len(bad) != len(lines):  # quotes inside cells: count lines as the csv module does
+        lines = _slow_lines(body, sep, int(lines[0]) if len(lines) else 1)
+    if table.num_rows + len(bad) != len(lines):
+        lines = np.arange(1, table.num_rows + len(bad) + 1)
+    wrong = {number: fields for number, fields, cells in bad if cells.strip()}
+    if len(bad) > len(wrong):  # lines of spaces alone are no rows
+        lines = np.delete(lines, [number - 1 for number, _, cells in bad if not cells.strip()])
+    return table, lines, wrong
+
+
+def _unreadable(name: str, problem: Exception) -> LowdimError:
+    return error("LD002", name=name, why=f"the CSV reader says: {protect_terminal(str(problem))[:160]}",
+                 fix="check its quotes and separators")
+
+
+def _padded(body: bytes, sep: str, width: int) -> bytes:
+    """The body whose first record, where it has one field fewer than the rest, gets an empty first field."""
+    line, found, rest = body.partition(b"\n")
+    cells = records(line.decode("utf-8", "replace"), "\t" if sep == " " else sep)
+    short = bool(cells) and len(cells[0]) == width - 1 and line.count(b'"') % 2 == 0
+    return (b"\t" if sep == " " else sep.encode()) + line + found + rest if short else body
+
+
+def _arrow(body: bytes, sep: str, width: int, longest: int, bad: list[tuple[int, int, str]] | None) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv as reader
+
+    def note(row: Any) -> str:
+        assert bad is not None
+        bad.append((row.number, row.actual_columns, row.text))
+        return "skip"
+
+    names = [f"f{j}" for j in range(width)]
+    if bad is None:
+        how = reader.ParseOptions(delimiter="\t" if sep == " " else sep, newlines_in_values=True)
+    else:
+        how = reader.ParseOptions(delimiter="\t" if sep == " " else sep, newlines_in_values=True,
+                                  invalid_row_handler=note)
+    return reader.read_csv(
+        pa.BufferReader(body), parse_options=how,
+        read_options=reader.ReadOptions(column_names=names, use_threads=bad is None,
+                                        block_size=max(BLOCK, 2 * longest + 2)),
+        convert_options=reader.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), check_utf8=False,
+                                              strings_can_be_null=False))
+
+
+def _records(text: bytes, skip: int, sep: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each record starts, in bytes and in lines; a line break between quotes starts none."""
+    a = np.frombuffer(text, dtype=np.uint8)
+    ends = np.flatnonzero(a == 10)
+    if not text.endswith(b"\n"):
+        ends = np.append(ends, len(text))
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    fresh = np.ones(len(starts), dtype=bool)
+    if b'"' in text:
+        quotes = np.flatnonzero(a == 34)
+        inside = np.searchsorted(quotes, ends) % 2 == 1
+        if inside[-1] or _stray(a, quotes, sep):
+            _refuse_unclosed(text, sep)
+        fresh[1:] = ~inside[:-1]
+    fresh &= ends > starts
+    fresh[:skip] = False
+    return starts[fresh], np.flatnonzero(fresh) + 1
+
+
+def _stray(a: NDArray[np.uint8], quotes: NDArray[np.intp], sep: str) -> bool:
+    """Whether a quote stands where it neither opens nor closes a cell."""
+    fine = np.array([10, 34, ord(sep)], dtype=np.int64)
+    before = a[np.maximum(quotes[::2] - 1, 0)]
+    after = a[np.minimum(quotes[1::2] + 1, len(a) - 1)]
+    edge = quotes[::2] == 0
+    return bool((~np.isin(before, fine) & ~edge).any() or (~np.isin(after, fine)).any())
+
+
+def _refuse_unclosed(text: bytes, sep: str) -> None:
+    """A stray quote is an error only if it opens a cell and does not close it."""
+    source = csv.reader(io.StringIO(text.decode()), delimiter=sep, strict=True)
+    line = 1
+    try:
+        for _ in source:
+            line = source.line_num + 1
+    except csv.Error as problem:
+        if "limit" not in str(problem):  # a cell too long for the csv module may still be well quoted
+            raise error("LD007", f"the cell begins in line {line}") from None
+
+
+def _slow_lines(body: bytes, sep: str, first: int) -> NDArray[np.int64]:
+    source = csv.reader(io.StringIO(body.decode()), delimiter="\t" if sep == " " else sep)
+    found, line = [], first
+    try:
+        for record in source:
+            if record:
+                found.append(line)
+            line = first + source.line_num
+    except csv.Error:
+        pass
+    return np.array(found, dtype=np.int64)
+
+
+def respaced(text: bytes) -> bytes:
+    """Runs of spaces between cells as one tab."""
+    cells = re.compile(rb'"[^"\n]*"|\S+')
+    return b"\n".join(b"\t".join(cells.findall(line)) for line in text.split(b"\n"))
+
+
+def _ragged(bad: dict[int, int], lines: NDArray[np.int64], sep: str, head: str, width: int,
+            header: bool) -> LowdimError:
+    places = [int(lines[number - 1]) for number in bad]
+    fields = next(iter(bad.values()))
+    where = (f"line {places[0]} has {fields} field{'s' * (fields != 1)}, "
+             f"{'the header has' if header else 'most lines have'} {width}.")
+    if len(places) > 1:
+        where += f"  First few: {', '.join(map(str, places[:5]))}" + (
+            f" and {len(places) - 5} more" if len(places) > 5 else "")
+    others = sniff.other_separators(head, sep)
+    fix = f"a wrong separator?  try  --sep {separator_word(others[0])}" if others else (
+        f"a {SEPS.get(sep, 'separator')} inside a cell?  put that cell between quotes in line {places[0]}")
+    return error("LD006", where, fix=fix)
+
+
+def separator_word(sep: str) -> str:
+    """A separator as a flag names it."""
+    return {"\t": "tab", " ": "space"}.get(sep, shell_word(sep) if sep != ";" else '";"')
+
+
+def _check_fields(cells: list[Any], lines: NDArray[np.int64]) -> None:
+    import pyarrow.compute as pc
+
+    for j, column in enumerate(cells):
+        longest = pc.max(pc.binary_length(column)).as_py() or 0
+        if longest > FIELD:
+            row = pc.index(pc.binary_length(column), longest).as_py()
+            raise error("LD172", f"line {int(lines[row])}, column {j + 1}", size=in_bytes(longest),
+                        most=in_bytes(FIELD), fix="check the quotes and the separator of this line")

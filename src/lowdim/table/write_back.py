@@ -1,0 +1,147 @@
+"""A table written back as it came: every column in its place, every cell as it stood but those that are given anew."""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowdim.math.linalg import Array
+from lowdim.table import cells as cell
+from lowdim.table.detect import GAPS, NUMBER_GAPS
+from lowdim.table.options import settle
+from lowdim.table.table import _sampled, _take, turned
+from lowdim.text.escape import in_quotes, protect_cell
+
+# a sign, digits with their marks, an exponent, or dashes alone: nothing that a spreadsheet could run
+HARMLESS = re.compile(r"[+-]?[\d.,' \u00a0\u2009\u202f\u2019]*([eE][+-]?\d+)? ?%?|-+")
+LINES = 4096  # rows turned into text at once
+LOOK = 2**16  # bytes in which the line ends are looked for
+FIGURES = 6  # significant ones of a fill
+Texts = dict[int, dict[int, str]]  # column -> row -> text, both from 0 as they stand in the file
+
+
+class Sheet(NamedTuple):
+    """The cells of a table as text, and how its file writes them."""
+
+    names: list[str] | None  # as the header has them; None where there is none
+    cells: list[Any]  # an Arrow array of strings for each column
+    sep: str = ","
+    encoding: str = "utf-8"
+    newline: str = "\r\n"
+    whole: bool = False  # whether it is all of a text file, row by row
+
+    @property
+    def rows(self) -> int:
+        return len(self.cells[0]) if self.cells else 0
+
+    def constant(self, text: str) -> Sheet:
+        """The same shape and names with one text in every cell."""
+        import pyarrow as pa
+
+        return self._replace(cells=[pa.array([text] * self.rows, pa.string())] * len(self.cells))
+
+
+def original(path: str, options: dict[str, Any]) -> Sheet:
+    """The table of a file before anything was decided about it; `options` are those of `lowdim.read`."""
+    how = settle(options)
+    raw = _take(path, how)
+    raw = _sampled(turned(raw) if how.transpose else raw, how.sample)
+    cells = [texts(column) for column in raw.cells]
+    if not raw.guess.encoding:
+        return Sheet(raw.names, cells)
+    whole = not how.transpose and how.sample is None and not path.endswith(".gz")
+    return Sheet(raw.names, cells, raw.guess.sep, raw.guess.encoding, line_end(path), whole)
+
+
+def line_end(path: str) -> str:
+    """How the lines of a text file end."""
+    with open(path, "rb") as file:
+        head = file.read(LOOK).replace(b"\0", b"")  # UTF-16 has a zero beside every plain letter
+    return "\r\n" if b"\r\n" in head else "\n"
+
+
+def texts(column: Any) -> Any:
+    """An Arrow column of any type as strings; a gap is empty."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.types as kind
+
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if kind.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if kind.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    try:
+        found = column.cast(pa.large_string() if kind.is_large_string(column.type) else pa.string())
+    except pa.ArrowException:
+        found = pa.array([None if v is None else str(v) for v in column.to_pylist()], pa.string())
+    return found.fill_null("")
+
+
+def lines(sheet: Sheet, new: Texts) -> Iterator[str]:
+    """The lines of the table with the new texts in their cells."""
+    if sheet.names is not None:
+        yield _line(sheet.names, sheet)
+    for start in range(0, sheet.rows, LINES):
+        stop = min(start + LINES, sheet.rows)
+        block = [column.slice(start, stop - start).to_pylist() for column in sheet.cells]
+        for j, given in new.items():
+            for row in range(start, stop) if len(given) > stop - start else sorted(given):
+                if start <= row < stop and row in given:
+                    block[j][row - start] = given[row]
+        for cells in zip(*block, strict=True):
+            yield _line(cells, sheet)
+
+
+def _line(cells: Any, sheet: Sheet) -> str:
+    return sheet.sep.join(quoted(text, sheet.sep) for text in cells) + sheet.newline
+
+
+def quoted(text: str, sep: str) -> str:
+    """Text as one cell of a file with this separator: no formula, quoted where it must be.
+
+    >>> quoted("-1,5", ";"), quoted("=1+1", ";"), quoted("a;b", ";")
+    ('-1,5', "'=1+1", '"a;b"')
+    """
+    return '""' if sep == " " and not text else in_quotes(safe(text), sep)
+
+
+def safe(text: str) -> str:
+    """Text that no spreadsheet will run; numbers stay as they are whatever their decimal sign."""
+    return text if HARMLESS.fullmatch(text) else protect_cell(text)
+
+
+def harmless(sheet: Sheet) -> bool:
+    """Whether every cell can be written as it stands."""
+    import pyarrow.compute as pc
+
+    names = all(safe(name) == name for name in sheet.names or ())
+    return names and all(safe(text) == text for column in sheet.cells for text in pc.unique(column).to_pylist())
+
+
+def decimal_of(column: Any, usual: str) -> str:
+    """The decimal sign of a text column: what its own numbers show, else that of the table."""
+    text = cell.as_text(column)
+    found = cell.weigh(text, cell.is_code(text, GAPS + NUMBER_GAPS))
+    return "," if found.comma else "." if found.point else usual
+
+
+def figures(values: Array, half: Array, decimal: str) -> list[str]:
+    """Numbers with six figures, more where their intervals (half widths) are narrower than that shows.
+
+    >>> figures(np.array([3.14159265, 1234567.8]), np.array([0.5, 0.5]), ",")
+    ['3,14159', '1234567,8']
+    """
+    out = []
+    for value, width in zip(values.tolist(), half.tolist(), strict=True):
+        more = np.ceil(np.log10(abs(value) / width)) + 2 if width > 0 and value else 0
+        most = int(np.clip(more, FIGURES, 17))
+        plain = 1e-5 <= abs(value) < 1e15
+        text = np.format_float_positional(value, precision=most, unique=False, fractional=False, trim="-") \
+            if plain else f"{value:.{most}g}"
+        out.append(text.replace(".", decimal))
+    return out
+

@@ -1,0 +1,119 @@
+"""Run folders: what is written, opened again, refused and compared."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lowdim import analyse, load_run, read
+from lowdim.jobs.run_folder import csv, differences, save_run, write
+from lowdim.judge.fills.calibration import map_calibration
+from lowdim.text.messages import LowdimError
+from tests.cli.conftest import small_table, write_csv
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    path = write_csv(folder / "t.csv", small_table())
+    found = analyse(read(path, drop="x6"), dims=2, budget="1s")
+    save_run(found, folder / "t.run", options={"drop": ("x6",)})
+    return found, folder
+
+
+def test_opened_again_it_is_the_same(run):
+    found, folder = run
+    opened = load_run(folder / "t.run")
+    assert opened.settings == found.settings and opened.sentences == found.sentences
+    assert opened.names == found.table.names == ("x1", "x2", "x3", "x4", "x5")
+    assert np.array_equal(opened.table.X, found.table.X, equal_nan=True)
+    assert np.array_equal(opened.model.transform(found.table.X), found.scores)
+
+
+def test_the_tables_hold_the_numbers(run):
+    found, folder = run
+    scores = pd.read_csv(folder / "t.run" / "scores.csv")
+    assert np.array_equal(scores[["axis1", "axis2"]].to_numpy(), found.scores)
+    assert np.array_equal(scores[["axis1_sd", "axis2_sd"]].to_numpy(), found.posterior.std)
+    assert np.array_equal(scores["D2_p"].to_numpy(), found.odd.D2.p)
+    fills = pd.read_csv(folder / "t.run" / "fills.csv")
+    assert len(fills) == found.fills.mask.sum() and np.array_equal(fills["fill"], found.fills.filled[found.fills.mask])
+    odd = pd.read_csv(folder / "t.run" / "odd.csv")
+    assert odd["row"].tolist() == [int(r.name) for r in found.odd.rows]
+
+
+def test_fills_outside_the_values_seen_are_marked(run):
+    found, folder = run
+    X, fills = found.table.X, pd.read_csv(folder / "t.run" / "fills.csv", keep_default_na=False)
+    low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
+    at = [found.table.names.index(name) for name in fills["column"]]
+    value = fills["fill"].astype(float)
+    want = np.where(value < low[at], "below", np.where(value > high[at], "above", ""))
+    assert fills["outside"].tolist() == want.tolist()
+    for c in found.fills.columns:
+        assert c.outside == ((fills["column"] == c.column) & (fills["outside"] != "")).sum()
+
+
+def test_the_intervals_of_new_rows_are_kept_in_the_run(run):
+    found, folder = run
+    made = load_run(folder / "t.run").calibration
+    want = map_calibration(found.model, found.table.X, level=found.settings.level)
+    assert made.level == 0.9 and made.fill_dims == found.fills.n_components
+    assert made.half == pytest.approx(want.half, rel=1e-5)
+    assert len((folder / "t.run" / "run.json").read_text()) < 10_000
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    def lines():
+        yield "a\n"
+        raise OSError("the disk went away")
+
+    assert write(tmp_path / "x.txt", "old").read_text() == "old"
+    with pytest.raises(LowdimError, match="LD304"):
+        write(tmp_path / "x.txt", lines())
+    assert [p.name for p in tmp_path.iterdir()] == ["x.txt"] and (tmp_path / "x.txt").read_text() == "old"
+    assert write(tmp_path / "y.txt", ["é", "\r\n"], encoding="cp1252").read_bytes() == b"\xe9\r\n"
+    with pytest.raises(LowdimError, match="make the folder"):
+        write(tmp_path / "none" / "x.txt", "new")
+
+
+def test_a_table_that_changed_or_left_is_said(tmp_path):
+    path = write_csv(tmp_path / "u.csv", small_table())
+    save_run(analyse(read(path), dims=2, budget="1s"), tmp_path / "u.run")
+    write_csv(path, small_table(seed=1))
+    with pytest.raises(LowdimError, match="LD307"):
+        _ = load_run(tmp_path / "u.run").table
+    path.unlink()
+    with pytest.raises(LowdimError, match="LD306"):
+        _ = load_run(tmp_path / "u.run").table
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"table": 3}', '{"table": {"columns": 5}, "files": {}}'])
+def test_what_is_not_a_run_is_refused(tmp_path, text):
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(LowdimError, match="LD305"):
+        load_run(tmp_path)
+
+
+def test_differences_name_what_was_asked_and_what_came_out(run, tmp_path):
+    found, folder = run
+    save_run(analyse(found.table, dims=1, budget="1s", level=0.8), tmp_path / "v.run")
+    a, b = load_run(folder / "t.run"), load_run(tmp_path / "v.run")
+    facts = {d.what: (d.first, d.second) for d in differences(a, b)}
+    assert facts["dims"] == ("2", "1") and facts["level"] == ("0.9", "0.8") and facts["found dimensions"] == ("2", "1")
+    assert "reading: drop" in facts and "rows" not in facts and differences(a, a) == ()
+
+
+def test_cells_of_a_csv_are_quoted_and_no_formulas():
+    text = csv(["a", "=b"], [["x,y", 1.5], ['say "no"', float("nan")], ["-1", np.float64(2.0)], ["@x", None]])
+    assert text == 'a,\'=b\r\n"x,y",1.5\r\n"say ""no""",\r\n-1,2.0\r\n\'@x,\r\n'
+
+
+def test_run_json_is_plain_json(run):
+    text = (run[1] / "t.run" / "run.json").read_text()
+    told = json.loads(text, parse_constant=lambda word: pytest.fail(word))
+    assert told["versions"]["numpy"] == np.__version__ and len(told["table"]["sha256"]) == 64
+    assert told["table"]["options"] == {"drop": ["x6"]}

@@ -1,0 +1,116 @@
+"""What judges' answers look like in a prompt and in a notebook, and odd rows at another level."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lowdim import PPCA
+from lowdim.judge.dimensions.jury import choose_dimension
+from lowdim.judge.rows.odd_rows import explain_row, odd_rows
+from lowdim.judge.verdicts import because
+from lowdim.text.messages import OptionError
+
+NASTY = ["<script>x</script>", "a&b", "c\x1b[31m", *[f"c{j}" for j in range(5)]]
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 8)) + 0.5 * rng.standard_normal((300, 8))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[[11, 40, 77], [4, 2, 0]] = [9.0, -8.0, 4.0]
+    return X, PPCA(2).fit(X)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99, 0.999])
+def test_another_level_is_scipy_s_rule_at_that_rate(table, level):
+    X, model = table
+    found = odd_rows(model, X, row_names=[f"r{i}" for i in range(300)])
+    other = found(level=level)
+    assert np.array_equal(other.odd, stats.false_discovery_control(found.D2.p) <= 1 - level)
+    assert other.level == level and other.below == (found.D2.p < 1 - level).sum()
+    assert other.rows == odd_rows(model, X, level=level, row_names=[f"r{i}" for i in range(300)]).rows
+    assert {r.row for r in other.rows} == set(np.flatnonzero(other.odd)) and other.at(0.95).rows == found.rows
+
+
+def test_called_with_nothing_it_is_what_was_found(table):
+    found = odd_rows(table[1], table[0])
+    assert found() is found and {11, 40} <= {r.row for r in found().rows}
+    with pytest.raises(OptionError, match="level"):
+        found(level=99)
+
+
+class Balanced(HTMLParser):
+    """Every tag that is opened is closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.rows = [], 0
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        self.rows += tag == "tr"
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def small_static(html):
+    assert len(html) < 25_000 and "<script" not in html and "http" not in html and "color-scheme:light dark" in html
+    return Balanced(html).rows
+
+
+def test_prompts_are_four_lines_and_notebooks_get_tables(table):
+    import pandas as pd
+
+    X, model = table
+    model = PPCA(2).fit(pd.DataFrame(X, columns=NASTY))
+    found = odd_rows(model, pd.DataFrame(X, columns=NASTY), row_names=["<b>" + str(i) for i in range(300)])
+    card = explain_row(model, pd.DataFrame(X, columns=NASTY), 11)
+    jury = choose_dimension(X, folds=1, shuffles=20)
+    for thing in (found, found(level=0.3), card, jury):
+        assert len(repr(thing).split("\n")) <= 4 and "\x1b" not in repr(thing)
+        assert max(map(len, repr(thing).split("\n"))) < 220
+    assert "3 odd rows" in repr(found) and "and 1 more" in repr(found) and f"Dimensions: {jury.sentence}" in repr(jury)
+    assert small_static(found._repr_html_()) == 1 + len(found.rows)
+    spoilt = odd_rows(model, pd.DataFrame(np.where(np.arange(300)[:, None] < 30, 9.0, X), columns=NASTY))
+    assert small_static(spoilt._repr_html_()) == 21 and f"and {len(spoilt.rows) - 20} more" in spoilt._repr_html_()
+    assert small_static(card._repr_html_()) == 9 and "&lt;script&gt;" in card._repr_html_()
+    assert small_static(jury._repr_html_()) == 1 + len(jury.rows)
+    text = re.sub("<[^>]*>", " ", found._repr_html_())
+    assert all(r.column in NASTY and f"{r.D2:.1f}" in text for r in found.rows) and "hide that cell" in text
+
+
+def test_no_odd_row_is_a_sentence(table):
+    quiet = odd_rows(table[1], table[0][100:105])
+    assert quiet.rows == () and "No odd rows" in repr(quiet) and "<table" not in quiet._repr_html_()
+
+
+def test_a_row_far_out_on_the_map_names_no_culprit():
+    """Cells that agree with each other are no culprits: the place is what is odd (T2), and the sentence says so."""
+    rng = np.random.default_rng(2)
+    W = rng.standard_normal((2, 8))
+    X = rng.standard_normal((300, 2)) @ W + 0.1 * rng.standard_normal((300, 8))
+    X[7] = np.array([9.0, -9.0]) @ W + 0.1 * rng.standard_normal(8)
+    model = PPCA(2).fit(X)
+    row = next(r for r in odd_rows(model, X).rows if r.row == 7)
+    assert row.p_T2 < 1e-6 < 0.05 < row.p_Q and row.p_hidden < 0.05
+    assert row.reason.startswith("far out on the map (T2 p ") and "no single cell explains it" in row.reason
+    assert because(row) == "it lies far out on the map; no single cell explains it"
+
+
+def test_values_are_told_to_the_digits_of_their_spread():
+    """1.518 beside an expected 1.516 must not be printed as 1.52 with a spread of 0.001."""
+    rng = np.random.default_rng(3)
+    z = rng.standard_normal(200)
+    X = np.column_stack([1.5164 + 0.001 * (z + 0.1 * rng.standard_normal(200)), z + 0.1 * rng.standard_normal(200),
+                         z + 0.1 * rng.standard_normal(200)])
+    X[4, 0] += 0.0021
+    row = next(r for r in odd_rows(PPCA(1, standardize=True).fit(X), X).rows if r.row == 4)
+    value, expected = (float(part) for part in (row.reason.split()[1].rstrip(","), row.reason.split()[3]))
+    assert row.column == "c1" and abs((value - expected) - (row.value - row.expected)) < 0.05 * row.sd

@@ -1,0 +1,320 @@
+"""Mixtures: against a slow oracle, scikit-learn, their own components, and bad tables."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.mixture import GaussianMixture as Peer
+
+import lowdim
+from lowdim import PCA, PPCA, FactorAnalysis, GaussianMixture, Mixture, MixtureOfFA, MixtureOfPPCA
+from lowdim.models.mixtures.full_gaussian import full
+from lowdim.models.mixtures.mixture import Weighted
+from lowdim.sources.source import Block
+from lowdim.text.messages import LowdimError, LowdimWarning
+from tests.oracles import mixture as oracle
+
+TYPES = ("full", "tied", "diag", "spherical")
+quiet = pytest.mark.filterwarnings("ignore::lowdim.text.messages.LowdimWarning")
+
+
+def blobs(n=120, d=3, K=3, seed=0, gaps=0.0, apart=4.0):
+    """K Gaussians of different shapes; the first rows belong to the first of them."""
+    rng = np.random.default_rng(seed)
+    label = np.arange(n) * K // n
+    shapes = np.eye(d) + 0.4 * rng.standard_normal((K, d, d))
+    X = apart * rng.standard_normal((K, d))[label] + np.einsum("nd,nde->ne", rng.standard_normal((n, d)), shapes[label])
+    return np.where(rng.random(X.shape) < gaps, np.nan, X), label
+
+
+def start(X, K, tied=False):
+    """Weights, means and covariances to start both from."""
+    label = np.arange(len(X)) * K // len(X)
+    means = np.array([np.nanmean(X[label == k], axis=0) for k in range(K)]) + 0.3
+    C = np.array([np.diag(np.nanvar(X, axis=0)) * (1.0 if tied else 1 + 0.2 * k) for k in range(K)])
+    return np.full(K, 1 / K), means, C
+
+
+def params_of(weights, means, covs, low):
+    parts = tuple(full(m, C, low, 100.0) for m, C in zip(means, covs, strict=True))
+    return Weighted(np.log(weights), parts, False)
+
+
+# the slow oracle ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("gaps", [0.0, 0.3])
+def test_five_steps_are_those_of_the_oracle(tied, gaps):
+    X, _ = blobs(60, 4, 3, gaps=gaps)
+    X[7] = np.nan if gaps else X[7]
+    model = GaussianMixture(3, covariance_type="tied" if tied else "full")
+    mask = None if not gaps else ~np.isnan(X)
+    block = Block(np.nan_to_num(X), mask)
+    truth = start(X, 3, tied)
+    params = params_of(*truth, 1e-12 * np.nanvar(X, axis=0))
+    for _ in range(5):
+        stats = model._stats(params, block)
+        *truth, value = oracle.em_step(X, *truth, tied=tied)
+        params = model._update(params, stats)
+        assert stats.log_density == pytest.approx(value, rel=1e-11)
+        assert np.exp(params.logs) == pytest.approx(truth[0], rel=1e-9)
+        for k, part in enumerate(params.parts):
+            assert part.mu == pytest.approx(truth[1][k], rel=1e-8, abs=1e-9)
+            assert np.allclose(part.C, truth[2][k], rtol=1e-8, atol=1e-9)
+
+
+def test_every_verb_with_gaps_is_that_of_the_oracle():
+    X, _ = blobs(80, 4, 2, gaps=0.25)
+    model = GaussianMixture(2, n_init=1).fit(X)
+    made = model.weights_, model.means_, model.covariances_
+    R, total = oracle.responsibilities(X, *made)
+    assert model.predict_proba(X) == pytest.approx(R, abs=1e-9)
+    assert model.transform(X) == pytest.approx(R, abs=1e-9)
+    assert np.array_equal(model.predict(X), R.argmax(axis=1))
+    assert model.score_samples(X) == pytest.approx(total, rel=1e-9)
+    found = model.posterior(X)
+    assert found.cov[3] == pytest.approx(np.diag(R[3]) - np.outer(R[3], R[3]), abs=1e-9)
+    filled, std = model.impute(X, return_std=True)
+    for i in range(20):
+        mean, var = oracle.cells(X[i], *made)
+        assert filled[i] == pytest.approx(mean, rel=1e-8)
+        # the model's own counts the uncertainty of the fitted numbers too: a little wider
+        assert (std[i] >= np.sqrt(np.where(np.isnan(X[i]), var, 0.0)) * (1 - 1e-9)).all()
+        assert (std[i] <= np.sqrt(var) * 1.25 + 1e-9).all()
+    assert model.reconstruct(X)[:5] == pytest.approx(np.array([oracle.cells(x, *made)[0] for x in X[:5]]), rel=1e-8)
+    assert model.inverse_transform(np.eye(2)) == pytest.approx(model.means_)
+
+
+def test_draws_have_the_conditional_moments():
+    X, _ = blobs(400, 3, 2, apart=1.0)
+    model = GaussianMixture(2, n_init=2).fit(X)
+    row = X[:1].copy()
+    row[0, 1:] = np.nan
+    rows = np.repeat(row, 4000, axis=0)
+    drawn = model.impute(rows, draws=1)[0]
+    mean, var = oracle.cells(row[0], model.weights_, model.means_, model.covariances_)
+    assert drawn[:, 1:].mean(axis=0) == pytest.approx(mean[1:], abs=0.1)  # the draw's own parameters move a little
+    assert drawn[:, 1:].var(axis=0) == pytest.approx(var[1:], rel=0.15)
+    new = model.sample(20000, random_state=1)
+    assert new.mean(axis=0) == pytest.approx(X.mean(axis=0), abs=0.05)
+    assert np.cov(new.T) == pytest.approx(np.cov(X.T, bias=True), abs=0.15)
+
+
+# the peer -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_as_many_steps_as_the_peer_give_its_likelihood(kind):
+    """From the peer's own parameters after 2 steps, 6 more of ours are 6 more of its."""
+    X, _ = blobs(300, 4, 3, apart=1.5)
+    before, after = (Peer(3, covariance_type=kind, reg_covar=0, tol=0, max_iter=k, random_state=0).fit(X)
+                     for k in (2, 8))
+    model = GaussianMixture(3, covariance_type=kind)
+    part, low = model._part(), 1e-12 * X.var(axis=0)
+    C = before.covariances_
+    spreads = {"full": C, "tied": [C] * 3, "diag": [np.diag(c) for c in C] if kind == "diag" else None,
+               "spherical": [c * np.eye(4) for c in C] if kind == "spherical" else None}[kind]
+    low = np.full(4, low.mean()) if kind == "spherical" else low
+    if kind in ("full", "tied"):
+        params = params_of(before.weights_, before.means_, spreads, low)
+    else:
+        from lowdim.models.mixtures.starts import Spread
+        parts = tuple(part.start(m, Spread(np.diag(c).copy(), c, None), low, 100.0)._replace(psi=np.diag(c).copy())
+                      for m, c in zip(before.means_, spreads, strict=True))
+        params = Weighted(np.log(before.weights_), parts, False)
+    for _ in range(6):
+        params = model._update(params, model._stats(params, Block(X)))
+    ours = model._stats(params, Block(X)).log_density
+    assert ours == pytest.approx(after.score(X) * len(X), rel=1e-8)
+
+
+def test_the_peers_names():
+    X, _ = blobs(300, 4, 3, apart=1.5)
+    for kind in TYPES:
+        peer = Peer(3, covariance_type=kind, random_state=0).fit(X)
+        model = GaussianMixture(3, covariance_type=kind).fit(X)
+        assert model.covariances_.shape == peer.covariances_.shape
+        assert model.n_parameters_ == peer._n_parameters()
+        assert model.objective_ >= peer.score(X) * len(X) - 1e-3
+        assert model.bic(X) == pytest.approx(-2 * model.objective_ + model.n_parameters_ * np.log(300), rel=1e-9)
+        assert model.aic(X) == pytest.approx(-2 * model.objective_ + 2 * model.n_parameters_, rel=1e-9)
+
+
+# one cluster is the component itself ----------------------------------------------------------------------------
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_one_cluster_is_its_component(gaps):
+    rng = np.random.default_rng(1)
+    W = np.array([[1.0, 0.9, 0.8, 0.0, 0.2, 0.1], [0.1, 0.0, 0.2, 0.9, 1.0, 0.8]])
+    X = rng.standard_normal((150, 2)) @ W + 0.6 * rng.standard_normal((150, 6)) + 3
+    X = np.where(rng.random(X.shape) < gaps, np.nan, X)
+    for one, component in ((MixtureOfPPCA(1, 2, tol=1e-8), PPCA(2, tol=1e-8)),
+                           (MixtureOfFA(1, 2, tol=1e-8), FactorAnalysis(2, tol=1e-8)),
+                           (Mixture(PPCA(2), 1, tol=1e-8), PPCA(2, tol=1e-8))):
+        alone = component.fit(X)
+        assert one.fit(X).objective_ == pytest.approx(alone.objective_, abs=2e-4)
+        assert one.impute(X) == pytest.approx(alone.impute(X), abs=5e-3)
+    whole = GaussianMixture(1).fit(X)
+    if not gaps:
+        assert whole.means_[0] == pytest.approx(X.mean(axis=0), rel=1e-12)
+        assert whole.covariances_[0] == pytest.approx(np.cov(X.T, bias=True), rel=1e-9)
+    else:
+        C = whole.covariances_
+        assert oracle.em_step(X, [1.0], whole.means_, C)[2] == pytest.approx(C, rel=1e-3, abs=1e-3)  # at rest
+
+
+# never down, never NaN ------------------------------------------------------------------------------------------
+def steps_that_never_fall(problems, steps):
+    """Plain EM steps over random problems; the number done."""
+    done = 0
+    for seed in range(problems):
+        rng = np.random.default_rng([7, seed])
+        d, K = int(rng.integers(1, 6)), int(rng.integers(1, 6))
+        X, _ = blobs(int(rng.integers(2 * K + 8, 80)), d, K, seed, 0.3 * (seed % 2), apart=2 * rng.random())
+        X = X[:, (~np.isnan(X)).sum(axis=0) > 1]
+        kind = [*TYPES, PPCA(min(1, X.shape[1] - 1)), FactorAnalysis(min(1, X.shape[1] - 1))][seed % 6]
+        model = Mixture(kind, K)
+        mask = ~np.isnan(X)
+        block = Block(np.nan_to_num(X), None if mask.all() else mask)
+        part = model._part()
+        low = 1e-6 * np.nanvar(X, axis=0)
+        low = low if part.own_units else np.full_like(low, low.mean())
+        from lowdim.models.mixtures.starts import choose_centres, within
+        centres = choose_centres(block, K, np.sqrt(low), np.nanmean(X, axis=0), rng, plain=True)
+        spread = within(centres, np.sqrt(low), block).spread()
+        parts = tuple(part.start(mu, spread, low, 10.0) for mu in centres)
+        params = Weighted(np.full(K, -np.log(K)), parts, part.dense(not mask.all(), X.shape[1]))
+        before = -np.inf
+        for _ in range(steps):
+            stats = model._stats(params, block)
+            value = stats.log_density
+            assert np.isfinite(value)
+            assert value >= before - 1e-9 * (len(X) + abs(value)), (seed, kind, before, value)
+            before, params, done = value, model._update(params, stats), done + 1
+    return done
+
+
+@quiet
+def test_the_likelihood_never_falls():
+    assert steps_that_never_fall(40, 25) == 1000
+
+
+@quiet
+@pytest.mark.drill
+def test_the_likelihood_never_falls_in_1e5_steps():
+    assert steps_that_never_fall(1000, 100) == 100_000
+
+
+def five_hundred(seeds):
+    for seed in seeds:
+        rng = np.random.default_rng([11, seed])
+        X = rng.standard_normal((600, 2)) + 5.0 * rng.integers(0, 4, (600, 1))
+        X[0] = 1e6
+        model = GaussianMixture(500, covariance_type=TYPES[seed % 4], n_init=1, max_iter=3, random_state=seed).fit(X)
+        assert np.isfinite(model.objective_)
+        assert np.isfinite(model.predict_proba(X)).all()
+
+
+@quiet
+def test_500_components_and_an_outlier():
+    five_hundred(range(2))
+
+
+@quiet
+@pytest.mark.drill
+def test_500_components_and_an_outlier_1000_times():
+    five_hundred(range(1000))
+
+
+# bad tables -----------------------------------------------------------------------------------------------------
+def test_collapse_is_reported_with_its_component():
+    X, _ = blobs(60, 2, 2)
+    X[:20] = X[0]
+    with pytest.warns(LowdimWarning, match=r"LD251.*component \d") as caught:
+        model = GaussianMixture(2, init=[X[0].tolist(), X[40].tolist()]).fit(X)
+    assert "1e-06" in str(caught[0].message)
+    assert any("covariance of component" in name for name in model.certificate_.boundary)
+    assert np.isfinite(model.score(X))
+
+
+def test_equal_rows_and_too_many_clusters():
+    X = np.repeat(np.array([[0.0, 0.0], [1.0, 2.0], [3.0, 1.0]]), 20, axis=0)
+    with pytest.warns(LowdimWarning, match="LD251|LD252"):
+        model = GaussianMixture(5).fit(X)
+    assert np.isfinite(model.predict_proba(X)).all()
+    with pytest.raises(LowdimError, match="LD253"):
+        GaussianMixture(5).fit(X[:4])
+
+
+def test_an_empty_component_is_named():
+    X, _ = blobs(50, 2, 1)
+    far = [X.mean(axis=0).tolist(), (X.mean(axis=0) + 1e5).tolist()]
+    with pytest.warns(LowdimWarning, match="LD252") as caught:
+        model = GaussianMixture(2, init=far, covariance_type="tied").fit(X)
+    assert "component 1" in str(caught[0].message)
+    assert np.isfinite(model.means_).all()
+
+
+def test_a_table_that_never_varies_is_refused():
+    with pytest.raises(LowdimError, match="LD254"), pytest.warns(LowdimWarning, match="LD133"):
+        GaussianMixture(2).fit(np.full((20, 3), 14.62))
+
+
+def test_components_that_cannot_be_mixed():
+    for component in (PCA(1), "round", 3, None):
+        with pytest.raises(LowdimError, match="LD250"):
+            Mixture(component, 2).fit(blobs()[0])
+
+
+@pytest.mark.parametrize("option", [{"n_components": 0}, {"covariance_type": "oval"}, {"reg_covar": -1.0}, {"tol": 0.0},
+                                    {"init": "best"}, {"init": [[1.0, 2.0]]}, {"random_state": -1}, {"n_init": 0}])
+def test_options_are_checked(option):
+    with pytest.raises(LowdimError, match="LD210"):
+        GaussianMixture(2).set_params(**option).fit(blobs()[0])
+
+
+@quiet
+@pytest.mark.parametrize("kind", TYPES)
+def test_units_and_origins(kind):
+    """Huge, tiny and far tables give the same clusters; a constant column changes none."""
+    X, _ = blobs(90, 3, 3)
+    base = GaussianMixture(3, covariance_type=kind).fit(X)
+    for Y in (X * 1e200, X * 1e-200, X * 2.0**30 + 2.0**45):
+        other = GaussianMixture(3, covariance_type=kind).fit(Y)
+        assert other.predict_proba(Y) == pytest.approx(base.predict_proba(X), abs=1e-3)
+    flat = np.column_stack([X, np.full(len(X), 14.62)])
+    assert np.mean(GaussianMixture(3, covariance_type=kind).fit(flat).predict(flat) == base.predict(X)) > 0.3
+
+
+@quiet
+def test_wide_tables_and_far_clusters():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((12, 1500)) + np.repeat([0.0, 5.0], 6)[:, None]
+    model = MixtureOfPPCA(2, 1).fit(X)
+    assert np.isfinite(model.score(X))
+    assert len(set(model.predict(X)[:6])) == 1
+    Y = rng.standard_normal((60, 2)) + np.repeat([0.0, 1e6], 30)[:, None]
+    two = GaussianMixture(2).fit(Y)
+    for k in range(2):
+        rows = Y[two.predict(Y) == k]
+        assert two.covariances_[k] == pytest.approx(np.cov(rows.T, bias=True), rel=1e-6)
+
+
+def test_seeds_and_starts():
+    X, _ = blobs(100, 2, 3, apart=1.0)
+    one, two = (GaussianMixture(3, random_state=5).fit(X) for _ in range(2))
+    assert one.objective_ == two.objective_
+    rng = np.random.default_rng(5)
+    assert np.isfinite(GaussianMixture(3, random_state=rng).fit(X).objective_)
+    order = np.random.default_rng(0).permutation(len(X))
+    turned = GaussianMixture(3, random_state=5, max_iter=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowdimWarning)
+        a, b = turned.fit(X).objective_, turned.fit(X[order]).objective_
+    assert a == pytest.approx(b, rel=1e-10)  # even where the start is drawn: rows are sorted first
+    assert np.isfinite(GaussianMixture(2, init="random").fit(X).objective_)
+
+
+@quiet
+def test_files_and_models_come_back(tmp_path):
+    X, _ = blobs(60, 3, 2, gaps=0.1)
+    for model in (GaussianMixture(2), MixtureOfPPCA(2, 1), MixtureOfFA(2, 1), Mixture("diag", 2)):
+        model.fit(X).save(tmp_path / "m.lowdim")
+        assert np.array_equal(lowdim.load(tmp_path / "m.lowdim").predict_proba(X), model.predict_proba(X))

@@ -1,0 +1,217 @@
+"""The random-field view of the spectral methods, and the score of a map."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+import lowdim
+from lowdim import (
+    PCA,
+    ClassicalMDS,
+    Isomap,
+    KernelPCA,
+    LaplacianEigenmaps,
+    LocallyLinearEmbedding,
+    MaximumEntropyUnfolding,
+    MaximumVarianceUnfolding,
+    embedding_score,
+)
+from lowdim.judge.maps.embedding_score import loss
+from lowdim.models.spectral.random_field import (
+    FieldMixin,
+    distances_of,
+    field_of_covariance,
+    field_of_map,
+    field_of_precision,
+    log_density,
+)
+from lowdim.text.messages import LowdimError
+from tests.oracles import unfolding as oracle
+
+EVERY = {"mds": ClassicalMDS(2), "kpca": KernelPCA(2), "isomap": Isomap(2), "laplacian": LaplacianEigenmaps(2),
+         "lle": LocallyLinearEmbedding(2), "mvu": MaximumVarianceUnfolding(2), "meu": MaximumEntropyUnfolding(2)}
+MODELS = {name: model for name, model in EVERY.items() if isinstance(model, FieldMixin)}
+each = pytest.mark.parametrize("name", MODELS)
+
+
+def bent(n=30):
+    rng = np.random.default_rng(1)
+    t = (np.arange(n) + 0.3 * rng.random(n)) * 4 / n
+    return np.column_stack([np.cos(t), np.sin(t), 0.3 * t]) + 0.002 * rng.standard_normal((n, 3))
+
+
+# what every method shows -----------------------------------------------------------------------------------------
+def test_every_spectral_method_has_its_field():
+    assert set(MODELS) >= {"isomap", "laplacian", "lle", "mvu", "meu"}
+
+
+def test_the_field_of_a_linear_map_is_probabilistic_pca():
+    """N(0, s ZZ' + t I) over rows, best s and t: what dual PPCA's likelihood is with its axes fixed."""
+    X = np.random.default_rng(0).standard_normal((40, 6)) * [5, 4, 1, 1, 1, 1]
+    Z = PCA(2).fit_transform(X)
+    field = field_of_map(Z)
+    assert np.abs(distances_of(field) - ((Z[:, None] - Z[None]) ** 2).sum(axis=2)).max() < 1e-9 * (Z**2).sum()
+    assert log_density(field, X) == pytest.approx(oracle.field_score(Z @ Z.T, X), abs=1e-3)
+
+
+@each
+def test_precision_and_covariance_belong_together(name):
+    """Over differences of rows each is the other's pseudo-inverse, as far as the method gives all of either."""
+    model = clone(MODELS[name]).fit(bent())
+    L, K, n = model.precision_, model.covariance_, 30
+    L = L.toarray() if not isinstance(L, np.ndarray) else L
+    H = np.eye(n) - 1 / n
+    LK = H @ L @ H @ K @ H
+    assert np.abs(LK @ LK - LK).max() < 1e-5  # a projection on the directions that have variance
+    assert LK.trace() == pytest.approx(round(LK.trace()), abs=1e-6)
+    D = model.implied_squared_distances()
+    full = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    if np.linalg.eigvalsh(full)[0] > -1e-9 * full.trace():
+        assert np.abs(np.add.outer(np.diag(K), np.diag(K)) - 2 * K - D).max() < 1e-7 * D.max()
+    assert (D >= 0).all()
+
+
+@each
+def test_draws_have_the_covariance_of_the_field(name):
+    """The mattress in its heat bath: squared differences of many draws are those implied."""
+    model = clone(MODELS[name]).fit(bent())
+    draws = model.sample_field(4000, random_state=0)
+    D = ((draws[:, None, :] - draws[None, :, :]) ** 2).mean(axis=2)
+    want = model.implied_squared_distances()
+    seen = want > 1e-6 * want.max()
+    ratio = D[seen] / want[seen]
+    assert abs(ratio.mean() - 1) < 0.02
+    assert np.abs(ratio - 1).max() < 6 * np.sqrt(2 / 4000)  # a chi-squared of 4000: six of its standard deviations
+    assert np.array_equal(draws, model.sample_field(4000, random_state=0))
+    assert not np.array_equal(draws[:, :1], model.sample_field(1, random_state=1))
+
+
+@each
+def test_likelihood_of_the_table(name):
+    """Against SciPy's density in a basis of differences, maximised by a method without gradients."""
+    X = bent(14)
+    model = clone(MODELS[name]).fit(X)
+    field = model._field()
+    K = (field.vectors * field.variances) @ field.vectors.T
+    assert model.field_score(X) == pytest.approx(oracle.field_score(K, X), abs=1e-3)
+
+
+def test_entropy_maximises_the_likelihood_of_its_field():
+    """With s = 1 and no noise, MEU's field is the best of its graph; s and t can only add to that."""
+    X = bent()
+    model = MaximumEntropyUnfolding(2).fit(X)
+    drawn = model.objective_ - 1.5 * (np.log(model.gamma_) - np.log(2 * np.pi))  # the constant direction taken out
+    assert model.field_score(X) >= drawn - 0.05 * abs(drawn)
+
+
+def test_repeated_rows_move_together():
+    X = np.vstack([bent(), bent()[:4]])
+    model = MaximumEntropyUnfolding(2).fit(X)
+    draws = model.sample_field(5, random_state=0)
+    assert draws.shape == (34, 5)
+    assert draws[30:] == pytest.approx(draws[:4], abs=1e-9)
+    assert model.implied_squared_distances()[0, 30] == pytest.approx(0.0, abs=1e-12)
+    assert np.isfinite(model.field_score(X))
+    assert model.covariance_.shape == (30, 30)
+
+
+# springs whose field is known ------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("graph", "want"), [("path", lambda a, n: a), ("ring", lambda a, n: a * (n - a) / n),
+                                             ("complete", lambda a, n: np.where(a > 0, 2 / n, 0))])
+def test_implied_distances_are_resistances(graph, want):
+    """Unit springs: expected squared distance = electrical resistance (path: steps; ring: two ways in parallel)."""
+    n = 12
+    W = np.triu(np.ones((n, n)), 1) if graph == "complete" else np.eye(n, k=1) + (graph == "ring") * np.eye(n, k=n - 1)
+    W = W + W.T
+    apart = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    model = LaplacianEigenmaps(2, metric="graph").fit(W)
+    assert model.implied_squared_distances() == pytest.approx(want(apart, n), abs=1e-9)
+
+
+def test_a_field_of_loose_pieces_is_finite():
+    L = np.zeros((5, 5))
+    L[:2, :2] = L[3:, 3:] = [[1, -1], [-1, 1]]
+    field = field_of_precision(L)
+    assert np.isfinite(field.variances).all()
+    assert len(field.variances) == 4
+    assert np.abs(field.vectors.sum(axis=0)).max() < 1e-9
+
+
+def test_negative_eigenvalues_are_left_out():
+    field = field_of_covariance(np.diag([2.0, 1.0, -1.0, 0.0]))
+    assert (field.variances > 0).all()
+
+
+# bad input -------------------------------------------------------------------------------------------------------
+def test_fields_say_what_they_cannot_do():
+    model = MaximumEntropyUnfolding(2)
+    with pytest.raises(NotFittedError):
+        model.sample_field()
+    X = bent()
+    model.fit(X)
+    with pytest.raises(LowdimError, match="LD450"):
+        model.field_score(X[:20])
+    with pytest.raises(LowdimError, match="LD163"):
+        model.field_score(np.where(np.arange(90).reshape(30, 3) == 7, np.nan, X))
+    with pytest.raises(LowdimError, match="LD210"):
+        model.sample_field(0)
+    with pytest.raises(LowdimError, match="LD451"):
+        field_of_covariance(np.broadcast_to(0.0, (7000, 7000)))
+    with pytest.raises(LowdimError, match="LD452"):
+        log_density(model._field(), np.ones((30, 2)))
+
+
+# the score of a map ----------------------------------------------------------------------------------------------
+def test_score_gradient_by_finite_differences():
+    rng = np.random.default_rng(0)
+    Z, Y = rng.standard_normal((12, 2)), rng.standard_normal((12, 3))
+    D = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
+    theta = np.array([0.3, -0.4, -1.0, -2.0])
+    gradient = loss(theta, D, Y @ Y.T, 3)[1]
+    for k in range(4):
+        step = np.eye(4)[k] * 1e-6
+        rise = (loss(theta + step, D, Y @ Y.T, 3)[0] - loss(theta - step, D, Y @ Y.T, 3)[0]) / 2e-6
+        assert gradient[k] == pytest.approx(rise, rel=1e-6)
+
+
+def test_score_is_a_gaussian_process_of_scikit_learn():
+    """The same kernel in scikit-learn: the same likelihood at the same place, and no better one from its own search."""
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((25, 2))
+    Y = np.column_stack([np.sin(Z[:, 0]), Z[:, 1], Z[:, 0] * Z[:, 1]]) + 0.1 * rng.standard_normal((25, 3))
+    Y -= Y.mean(axis=0)
+    D = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
+    kernel = ConstantKernel(1.3) * RBF(0.8) + ConstantKernel(0.2) + WhiteKernel(0.05)
+    peer = GaussianProcessRegressor(kernel, optimizer=None, alpha=0.0).fit(Z, Y)
+    theta = np.log([1.3, 0.8**-2, 0.2, 0.05])
+    assert -loss(theta, D, Y @ Y.T, 3)[0] == pytest.approx(peer.log_marginal_likelihood_value_, rel=1e-10)
+    assert embedding_score(Z, Y) >= peer.log_marginal_likelihood_value_
+    tuned = GaussianProcessRegressor(kernel, n_restarts_optimizer=2, alpha=0.0, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its bias runs to its bound
+        tuned.fit(Z, Y)
+    assert embedding_score(Z, Y) == pytest.approx(tuned.log_marginal_likelihood_value_, abs=0.05)
+
+
+def test_score_does_not_mind_units_of_the_map_and_counts_those_of_the_table():
+    X = bent()
+    Z = X[:, :2]
+    score = embedding_score(Z, X)
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    assert embedding_score(1000 * Z @ turn + 5, X) == pytest.approx(score, rel=1e-6)
+    assert embedding_score(Z, 10 * X - 3) == pytest.approx(score - X.size * np.log(10), rel=1e-6)
+    assert embedding_score(Z[:, 0], X) < score
+    assert lowdim.embedding_score is embedding_score
+
+
+def test_scores_that_cannot_be_made():
+    X = bent()
+    for Z, Y, code in ((X[:9], X, "LD455"), (np.ones((30, 2)), X, "LD457"), (X, np.ones((30, 2)), "LD457"),
+                       (np.zeros((3001, 1)), np.zeros((3001, 1)), "LD456"), (np.where(X > 0.9, np.nan, X), X, "LD163")):
+        with pytest.raises(LowdimError, match=code):
+            embedding_score(Z, Y)

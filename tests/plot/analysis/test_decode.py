@@ -1,0 +1,135 @@
+"""Rows rebuilt, walks along an axis, and axes as images, against the singular value decomposition."""
+
+import numpy as np
+import pytest
+
+import lowdim as ld
+from lowdim.plot.analysis.decode import component_images, reconstruct
+from lowdim.plot.analysis.traverse import BAND, traverse
+from lowdim.text.messages import OptionError
+from tests.conftest import need
+from tests.plot.look import HOSTILE, inside, parsed, same_twice, texts
+
+NAMES = ["kappa", "chip_rate", "bf_cm_ratio", "blow_flow", "chip_level", "t_upper", "t_lower", "uczaa", "white_flow",
+         "aa_white"]
+
+
+@pytest.fixture(scope="module")
+def digits():
+    from sklearn.datasets import load_digits
+
+    return load_digits().data[:200]
+
+
+def test_reconstructions_are_the_truncated_svd(digits):
+    model = ld.PCA(10).fit(digits)
+    plot = same_twice(lambda: reconstruct(model, digits, 3, [0, 1, 5, 10], [f"p{j}" for j in range(64)], shape=(8, 8)))
+    mean = digits.mean(axis=0)
+    _, _, Vt = np.linalg.svd(digits - mean, full_matrices=False)
+    sd = digits.std(axis=0, ddof=1)
+    sd[sd == 0] = 1.0
+    for k, q in enumerate([0, 1, 5, 10]):
+        want = mean + (digits[3] - mean) @ Vt[:q].T @ Vt[:q]
+        np.testing.assert_allclose(plot.data["rebuilt"][:, k], want, atol=1e-8)
+        error = np.sqrt(np.mean(((digits[3] - want) / sd) ** 2))
+        assert plot.data["error"][k] == pytest.approx(error)
+    np.testing.assert_allclose(plot.data["residual"], digits[3] - want, atol=1e-8)
+    assert len(plot.figure.axes) >= 6 and {"original", "q = 5"} <= set(texts(plot))
+
+
+def test_a_table_row_with_gaps():
+    X = np.genfromtxt(need("digester/kamyr.csv"), delimiter=",")
+    X[0, 3:5] = np.nan
+    model = ld.PPCA(5, standardize=True).fit(X)
+    plot = same_twice(lambda: reconstruct(model, X, 0, [1, 2, 5, 9], NAMES))
+    assert plot.data["q"].tolist() == [1, 2, 5]
+    assert "3 gaps are not counted. The model has 5 axes, so larger q are left out." in plot.sentence
+    np.testing.assert_allclose(plot.data["rebuilt"][:, -1], model.reconstruct(X[:1])[0])
+    seen = np.isfinite(X[0])
+    sd = np.nanstd(X, axis=0, ddof=1)
+    rms = np.sqrt(np.mean((((X[0] - model.reconstruct(X[:1])[0]) / sd)[seen]) ** 2))
+    assert plot.data["error"][-1] == pytest.approx(rms)
+    assert "gap" in texts(plot)
+
+
+def test_curves_wide_rows_and_hostile_names():
+    t = np.linspace(0, 6, 90)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2)) @ np.array([np.sin(t), np.cos(2 * t)]) + 0.1 * rng.normal(size=(40, 90))
+    model = ld.PPCA(2).fit(X)
+    names = [HOSTILE[j % 8] + str(j) for j in range(90)]
+    for shape in (None, (90,)):
+        plot = reconstruct(model, X, 0, [1, 2], names, shape=shape)
+        inside(plot)
+        assert plot.data["error"][1] < plot.data["error"][0]
+    inside(traverse(model, 1, names, shape=(90,)))
+    with pytest.raises(OptionError, match="90 cells"):
+        reconstruct(model, X, 0, [1], names, shape=(9, 9))
+
+
+def test_an_empty_row_has_nothing_to_rebuild():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    model = ld.PPCA(1).fit(X)
+    X[4] = np.nan
+    assert "no seen cells" in reconstruct(model, X, 4, [1], ["a", "b", "c"]).sentence
+
+
+def test_a_walk_is_linear_and_its_band_holds_ninety_percent():
+    rng = np.random.default_rng(0)
+    W, mu = np.array([[2.0, 1.0, -0.5, 0.0]]), np.array([10.0, 0.0, -3.0, 5.0])
+    X = mu + rng.normal(size=(3000, 1)) @ W + 0.5 * rng.normal(size=(3000, 4))
+    model = ld.PPCA(1).fit(X)
+    plot = same_twice(lambda: traverse(model, 0, ["a", "b", "c", "d"]))
+    steps = plot.data["step"]
+    assert steps.tolist() == [-2, -1, 0, 1, 2]
+    want = model.mean_ + np.outer(steps, model.components_[0])
+    np.testing.assert_allclose(plot.data["mean"].T, want)
+    # one sd along the axis moves a column by its loading; the truth's is W
+    np.testing.assert_allclose(np.abs(plot.data["mean"][:, 3] - plot.data["mean"][:, 2]), np.abs(W[0]), atol=0.1)
+    assert (plot.data["band"] >= BAND * np.sqrt(model.noise_variance_)).all()
+    at = rng.normal(size=(20_000, 4)) * 0.5 + mu + 2 * W * np.sign(model.components_[0, 0])
+    held = np.abs(at - plot.data["mean"][:, 4]) <= plot.data["band"][:, 4]
+    assert held.mean(axis=0) == pytest.approx(np.full(4, 0.9), abs=0.03)
+    assert plot.sentence.startswith("From -2 to +2 sd along axis 1, 'a' moves most: from ")
+
+
+def test_steps_are_in_sd_also_for_principal_components_and_own_units():
+    X = np.genfromtxt(need("digester/kamyr.csv"), delimiter=",")
+    full = X[np.isfinite(X).all(axis=1)]
+    for model in (ld.PCA(3, standardize=True).fit(full), ld.PCA(3, standardize=True, whiten=True).fit(full)):
+        plot = traverse(model, 0, NAMES, steps=(-1, 0, 1))
+        spread = np.sqrt(model.explained_variance_[0] - model.noise_variance_)
+        want = model.components_[0] * spread * full.std(axis=0, ddof=1)
+        np.testing.assert_allclose(plot.data["mean"][:, 2] - plot.data["mean"][:, 1], want, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(model.inverse_transform(np.eye(3)[:1] * plot.data["position"][2])[0],
+                                   plot.data["mean"][:, 2])
+    with pytest.raises(OptionError, match="from 0 to 2"):
+        traverse(model, 3, NAMES)
+
+
+def test_component_images_are_the_axes(digits):
+    model = ld.PCA(5).fit(digits)
+    plot = same_twice(lambda: component_images(model, (8, 8), 9))
+    _, s, Vt = np.linalg.svd(digits - digits.mean(axis=0), full_matrices=False)
+    assert plot.data["axis_image"].shape == (5, 64)  # no more than the model has
+    np.testing.assert_allclose(np.abs((plot.data["axis_image"] * Vt[:5]).sum(axis=1)), 1.0)
+    np.testing.assert_allclose(plot.data["share"], (s**2 / (s**2).sum())[:5])
+    np.testing.assert_allclose(plot.data["mean_image"], digits.mean(axis=0))
+    images = [ax.images[0] for ax in plot.figure.axes if ax.images]
+    for k, image in enumerate(images[1:]):
+        np.testing.assert_allclose(image.get_array(), model.components_[k].reshape(8, 8))
+        assert image.get_clim()[0] == -image.get_clim()[1]
+    with pytest.raises(OptionError, match="64 cells"):
+        component_images(model, (8, 9), 2)
+
+
+def test_images_along_an_axis_and_eigenfaces():
+    X = np.load(need("olivetti_faces/olivetti64.npz"))["X"][:60].astype(float)
+    model = ld.PCA(4).fit(X)
+    faces = component_images(model, (64, 64), 4)
+    inside(faces)
+    assert len(faces.svg()) < 250_000
+    walk = traverse(model, 0, [f"p{j}" for j in range(4096)], (-2, 0, 2), shape=(64, 64))
+    parsed(walk)
+    assert {"-2 sd", "0 sd", "+2 sd"} <= set(texts(walk))
+    assert walk.data["mean"].shape == (4096, 3)

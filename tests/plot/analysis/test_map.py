@@ -1,0 +1,280 @@
+"""The map's ellipses, limit and strip against linear algebra; the biplot against the table it factors."""
+
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib.collections import PathCollection
+from matplotlib.text import Text
+from scipy.stats import chi2
+
+import lowdim as ld
+from lowdim.datasets.oil import oil_flow
+from lowdim.models.base.posterior import Posterior
+from lowdim.plot.analysis.map import biplot, map_rows
+from lowdim.text.messages import OptionError
+from tests.conftest import need
+from tests.plot.look import HOSTILE, apart, inside, parsed, same_twice, texts
+
+
+def digester():
+    X = np.genfromtxt(need("digester/kamyr.csv"), delimiter=",")
+    model = ld.PPCA(5, standardize=True).fit(X)
+    size = (model.components_**2).sum(axis=1)
+    return X, model, size / (size.sum() + 10 * model.noise_variance_)
+
+
+def posterior_of(mean, cov):
+    i, j = np.tril_indices(cov.shape[1])
+    return Posterior(mean, cov[:, i, j], np.zeros(len(mean)))
+
+
+def test_ellipses_are_the_rows_own():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(6, 3, 3)) * 0.3
+    cov = A @ A.transpose(0, 2, 1) + 0.05 * np.eye(3)
+    plot = map_rows(posterior_of(rng.normal(size=(6, 3)), cov), axes=(0, 2), shares=[0.4, 0.3, 0.1])
+    for i in range(6):
+        part = cov[i][np.ix_([0, 2], [0, 2])]
+        values, vectors = np.linalg.eigh(part)
+        np.testing.assert_allclose(plot.data["half_axis"][i], np.sqrt(chi2.ppf(0.9, 2) * values[::-1]))
+        along = np.deg2rad(plot.data["angle"][i])
+        assert abs(vectors[:, 1] @ [np.cos(along), np.sin(along)]) == pytest.approx(1.0)
+        # a point on the drawn ellipse has the Mahalanobis distance of 90%
+        end = plot.data["half_axis"][i, 0] * np.array([np.cos(along), np.sin(along)])
+        assert end @ np.linalg.solve(part, end) == pytest.approx(chi2.ppf(0.9, 2))
+
+
+def test_ninety_percent_of_true_positions_lie_in_their_rows_ellipse():
+    rng = np.random.default_rng(1)
+    W, psi = rng.normal(size=(8, 2)), 0.5
+    z = rng.normal(size=(4000, 2))
+    X = z @ W.T + np.sqrt(psi) * rng.normal(size=(4000, 8))
+    X[:, 1:][rng.random((4000, 7)) < 0.3] = np.nan
+    model = ld.PPCA(2).fit(X)
+    found = model.posterior(X)
+    plot = map_rows(found, shares=[0.5, 0.3], gap_rows=np.isnan(X).any(axis=1))
+    turn = np.linalg.lstsq(found.mean, z, rcond=None)[0]  # the model's axes are the truth's up to a rotation
+    U, _, Vt = np.linalg.svd(turn)
+    off = z @ (U @ Vt).T - plot.data["position"]
+    along = np.deg2rad(plot.data["angle"])
+    first = (off[:, 0] * np.cos(along) + off[:, 1] * np.sin(along)) / plot.data["half_axis"][:, 0]
+    second = (-off[:, 0] * np.sin(along) + off[:, 1] * np.cos(along)) / plot.data["half_axis"][:, 1]
+    assert np.mean(first**2 + second**2 <= 1) == pytest.approx(0.90, abs=0.025)
+
+
+def test_the_limit_holds_what_it_says():
+    rng = np.random.default_rng(2)
+    W = rng.normal(size=(8, 3))
+    X = rng.normal(size=(5000, 3)) @ W.T + 0.7 * rng.normal(size=(5000, 8))
+    model = ld.PPCA(3).fit(X)
+    found = model.posterior(X)
+    plot = map_rows(found, shares=[0.4, 0.3, 0.2], axes=(1, 2), t2_level=0.95)
+    B = np.eye(3) - found.cov[0]
+    want = np.sqrt(chi2.ppf(0.95, 2) * np.linalg.eigvalsh(B[1:, 1:])[::-1])
+    np.testing.assert_allclose(plot.data["limit_half_axis"], want)
+    np.testing.assert_allclose(np.cov(found.mean.T, bias=True)[1:, 1:], B[1:, 1:], atol=1e-9)  # exact for PPCA
+    assert plot.data["inside_limit"].mean() == pytest.approx(0.95, abs=0.01)
+    t2 = np.einsum("ni,ij,nj->n", found.mean[:, 1:], np.linalg.inv(B[1:, 1:]), found.mean[:, 1:])
+    assert (plot.data["inside_limit"] == (t2 <= chi2.ppf(0.95, 2))).all()
+
+
+def test_principal_components_bring_their_own_spread():
+    X = oil_flow(400).X
+    model = ld.PCA(3).fit(X)
+    plot = map_rows(model.posterior(X), shares=model.explained_variance_ratio_, spread=model.explained_variance_)
+    np.testing.assert_allclose(plot.data["limit_half_axis"],
+                               np.sqrt(chi2.ppf(0.95, 2) * model.explained_variance_[:2]))
+
+
+def test_the_digester_map():
+    X, model, share = digester()
+    gap = np.isnan(X).any(axis=1)
+    plot = same_twice(lambda: map_rows(model.posterior(X), shares=share, gap_rows=gap, odd_rows=[0, 27],
+                                       row_names=[HOSTILE[0], *map(str, range(2, 97))]))
+    # product.md 3.9: axes 1-2 carry 42% of the variation, axes 3-5 another 30%, noise 28%
+    assert plot.data["share"].round(2).tolist() == [0.42, 0.30, 0.28]
+    assert plot.title == "Axes 1 and 2 carry 42% of the variation; 58% is not on this map"
+    assert "other axes carry 30% and noise 28%" in plot.sentence and "52 rows have gaps" in plot.sentence
+    assert plot.data["has_ellipse"].all() and plot.data["has_gaps"].sum() == 52
+    drawn = texts(plot)
+    assert any("this row's position given its gaps" in text for text in drawn)
+    assert any("T² limit: 95% of complete rows" in text for text in drawn)
+    assert any("what the map leaves out" in text for text in drawn)
+    assert HOSTILE[0] in drawn and "28" in drawn
+
+
+def test_gap_rows_are_hollow_and_kinds_have_shapes():
+    flow = oil_flow(290)
+    model = ld.PPCA(2).fit(flow.X)
+    gap = np.arange(290) % 5 == 0
+    plot = map_rows(model.posterior(flow.X), shares=[0.5, 0.2], color=flow.regime, gap_rows=gap)
+    ax = plot.figure.axes[0]
+    points = [c for c in ax.collections if isinstance(c, PathCollection) and len(c.get_offsets())]
+    assert len({c.get_paths()[0].vertices.tobytes() for c in points}) == 3  # a shape for every regime
+    hollow = sum(len(c.get_offsets()) for c in points if (c.get_facecolor()[0][:3] == 1).all())
+    assert hollow == gap.sum()
+    assert {"annular", "stratified", "homogeneous", "hollow: row with gaps"} <= set(texts(plot))
+
+
+def test_many_kinds_numbers_and_missing_labels():
+    rng = np.random.default_rng(0)
+    post = posterior_of(rng.normal(size=(60, 2)), np.tile(0.1 * np.eye(2), (60, 1, 1)))
+    kinds = np.array([None, *[f"$kind {k % 20}<" for k in range(59)]], dtype=object)
+    assert "others (13 kinds)" in texts(map_rows(post, shares=[0.5, 0.2], color=kinds))
+    numbers = np.where(np.arange(60) % 7 == 0, np.nan, np.arange(60.0))
+    plot = map_rows(post, shares=[0.5, 0.2], color=numbers, color_name="$age$", gap_rows=np.arange(60) < 9)
+    assert "$age$" in texts(plot)
+    inside(plot)
+
+
+def test_ellipses_and_points_give_way_to_a_density():
+    rng = np.random.default_rng(0)
+
+    def sized(n):
+        post = posterior_of(rng.normal(size=(n, 2)), np.tile(0.1 * np.eye(2), (n, 1, 1)))
+        return map_rows(post, shares=[0.5, 0.2], gap_rows=np.arange(n) < n // 2, odd_rows=[1, n - 1])
+
+    middle, large = sized(1000), sized(20_000)
+    assert middle.data["has_ellipse"].sum() == 300 and middle.data["has_ellipse"][[1, 999]].all()
+    assert large.data["has_ellipse"].nonzero()[0].tolist() == [1, 19_999]
+    assert large.figure.axes[0].images and len(large.svg()) < 150_000
+    assert len(large.data["position"]) == 20_000
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_few_rows(n):
+    post = posterior_of(np.zeros((n, 2)), np.tile(np.eye(2), (n, 1, 1)))  # a row that says nothing has the prior
+    plot = map_rows(post, shares=[0.0, 0.0], odd_rows=list(range(n)), gap_rows=np.ones(n, dtype=bool))
+    parsed(plot)
+    assert plot.data["share"].tolist() == [0.0, 0.0, 1.0]
+    apart(plot.figure.axes[0].texts)
+
+
+# colour ------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def coloured():
+    import pandas as pd
+
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(90, 3)) * [3, 2, 1] @ rng.normal(size=(3, 5)) + 0.2 * rng.normal(size=(90, 5))
+    X[rng.random(X.shape) < 0.08] = np.nan
+    X[4] = np.nan  # an empty row is left out
+    X[7, 2] += 9.0
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(site=[f"s{k % 12}" for k in range(90)])
+    frame["day"] = pd.date_range("2020-01-01", periods=90, freq="D")
+    return frame, ld.analyse(frame, dims=3, budget="1s")
+
+
+def marks_of(plot):
+    return [c for c in plot.figure.axes[0].collections if isinstance(c, PathCollection) and len(c.get_offsets())]
+
+
+def test_a_number_column_colours_the_map_and_its_gaps_are_hollow(coloured):
+    from matplotlib import colormaps
+
+    frame, found = coloured
+    plot = same_twice(lambda: found.plot.map(color="c", axes=(0, 2)))
+    value = frame["c"].drop(4).to_numpy()
+    np.testing.assert_array_equal(plot.data["color"], value)
+    hollow, filled = marks_of(plot)
+    assert len(hollow.get_offsets()) == np.isnan(value).sum() and (hollow.get_facecolor()[0][:3] == 1).all()
+    seen = value[np.isfinite(value)]
+    cut = colormaps["cividis"]((seen - seen.min()) / (seen.max() - seen.min()))
+    np.testing.assert_allclose(filled.get_facecolor(), cut, atol=1e-9)
+    np.testing.assert_allclose(filled.get_offsets(), found.posterior.mean[np.isfinite(value)][:, [0, 2]])
+    assert "c" in texts(plot) and "hollow: gap in c" in texts(plot) and "Colour is 'c'" in plot.sentence
+    assert found.odd.rows[0].name in texts(plot)  # odd rows are named
+
+
+def test_a_label_column_colours_eight_kinds_and_the_others(coloured):
+    frame, found = coloured
+    plot = found.plot.map(color="site")
+    assert "others (4 kinds)" in texts(plot) and "12 kinds, the 8 most common by name" in plot.sentence
+    shapes = {c.get_paths()[0].vertices.tobytes() for c in marks_of(plot)}
+    assert len(shapes) == 9
+    assert found.plot.map().data["color"].tolist() == plot.data["color"].tolist()  # the first label by itself
+    assert (plot.data["color"] == np.where(np.isin(frame["site"].drop(4), texts(plot)),
+                                           frame["site"].drop(4), "others (4 kinds)")).all()
+
+
+def test_dates_and_arrays_colour_too(coloured):
+    frame, found = coloured
+    day = found.plot.map(color="day")
+    assert day.data["color"][0] == pytest.approx(2020.0, abs=0.01) and "day (year)" in texts(day)
+    own = np.arange(90.0)
+    np.testing.assert_array_equal(found.plot.map(color=own).data["color"], np.delete(own, 4))
+    np.testing.assert_array_equal(found.plot.map(color=np.delete(own, 4)).data["color"], np.delete(own, 4))
+    assert "a" in texts(found.plot.map(color=frame["a"]))
+
+
+@pytest.mark.parametrize(("how", "words"), [
+    ({"color": "aa"}, r"LD103 .*no column 'aa'[\s\S]*did you mean 'a'\? choose one of: a, b, c, d, e, site, day"),
+    ({"color": [1, 2]}, r"LD210 .*shape \(2,\)[\s\S]*89 values, one a row"),
+    ({"axes": (0, 3)}, r"LD210 .*axes=\(0, 3\)[\s\S]*from 0 \(axis 1\) to 2 \(axis 3\)"),
+    ({"axes": (1, 1)}, "LD210"), ({"axes": 1}, "LD210"), ({"axes": (0, 1.5)}, "LD210"), ({"axes": (0, 1, 2)}, "LD210"),
+    ({"labels": "all"}, "'odd', 'none'"), ({"labels": ["nobody"]}, "nobody"), ({"labels": [900]}, "900")])
+def test_what_a_map_cannot_be_asked(coloured, how, words):
+    with pytest.raises(OptionError, match=words):
+        coloured[1].plot.map(**how)
+
+
+def test_rows_are_named_as_asked(coloured):
+    found = coloured[1]
+    named = {t.get_text() for t in found.plot.map(labels=["3", 10]).figure.axes[0].texts}
+    assert {"3", found.table.row_names[10]} <= named
+    assert not [t for t in found.plot.map(labels="none").figure.axes[0].texts if t.get_text()]
+
+
+def test_a_long_table_in_colour_is_sampled_and_says_so():
+    rng = np.random.default_rng(0)
+    post = posterior_of(rng.normal(size=(9000, 2)), np.tile(0.1 * np.eye(2), (9000, 1, 1)))
+    plot = map_rows(post, shares=[0.5, 0.2], color=np.arange(9000.0), odd_rows=[1, 8])
+    assert "3,002 of 9,000 rows are drawn; only 2 odd rows with an ellipse." in plot.sentence
+    assert sum(len(c.get_offsets()) for c in marks_of(plot)) == 3002
+    assert "drawn as a density" in map_rows(post, shares=[0.5, 0.2]).sentence
+
+
+# biplot ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("scaling", ["form", "covariance", "symmetric"])
+def test_points_times_arrows_are_the_best_approximation(scaling):
+    X = oil_flow(150).X
+    model = ld.PCA(4).fit(X)
+    plot = biplot(model, model.transform(X), [f"c{j}" for j in range(12)], scaling=scaling)
+    U, s, Vt = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    np.testing.assert_allclose(plot.data["point"] @ plot.data["arrow"].T, (U[:, :2] * s[:2]) @ Vt[:2], atol=1e-9)
+    arrows, points = plot.data["arrow"], plot.data["point"]
+    if scaling == "form":  # row distances are those of the plane
+        np.testing.assert_allclose(points.T @ points / 149, np.diag(s[:2] ** 2 / 149), atol=1e-9)
+    if scaling == "covariance":  # inner products of arrows are covariances, as far as two axes go
+        np.testing.assert_allclose(arrows @ arrows.T, (Vt[:2].T * s[:2] ** 2) @ Vt[:2] / 149, atol=1e-9)
+    assert scaling in plot.title
+
+
+def test_biplot_of_wine_has_legible_names_and_intervals():
+    from lowdim.datasets import wine
+
+    _, names, X = wine()
+    model = ld.PPCA(2, standardize=True).fit(X)
+    ends = (model.components_ - 0.1, model.components_ + 0.2)
+    plot = same_twice(lambda: biplot(model, model.transform(X), names, top=13, intervals=ends))
+    # an annotation's own extent counts its leader line too, which may cross another name
+    named = [t for t in plot.figure.axes[0].texts if t.get_text() in set(names)]
+    apart([SimpleNamespace(get_text=t.get_text, get_window_extent=partial(Text.get_window_extent, t)) for t in named])
+    assert len(named) >= 12
+    assert (plot.data["arrow_low"] < plot.data["arrow"]).all() and (plot.data["arrow"] < plot.data["arrow_high"]).all()
+    ratio = (plot.data["arrow_high"] - plot.data["arrow"]) / (plot.data["arrow"] - plot.data["arrow_low"])
+    np.testing.assert_allclose(ratio, 2.0)
+    assert "axis 1 follows 'flavanoids' most" in plot.sentence
+
+
+def test_biplot_takes_many_columns_hostile_names_and_no_wrong_scaling():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3, 200))
+    model = ld.PCA(2).fit(X)
+    plot = biplot(model, model.transform(X), [HOSTILE[j % 8] + str(j) for j in range(200)])
+    assert plot.data["drawn"].sum() == 8 and "8 of 200 columns drawn" in plot.title
+    inside(plot)
+    with pytest.raises(OptionError, match="'form', 'covariance', 'symmetric'"):
+        biplot(model, model.transform(X), ["a"] * 200, scaling="free")

@@ -1,0 +1,42 @@
+"""The notebook card: static, small, its texts escaped, and its pictures described."""
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from lowdim.jobs.analysis import analyse
+from lowdim.report.notebook_card import card
+from tests.report import made
+
+
+def test_card_is_small_static_and_complete():
+    found = made.small()
+    text = found._repr_html_()
+    assert text == card(found) and len(text.encode()) < 25_000
+    page = made.Outline(text)
+    words = "".join(page.text)
+    assert page.wrong == [] and not page.all("script")
+    assert all(sentence in words for sentence in found.sentences)
+    assert "random_state" in words or "seed" in words
+    assert "found.plot.map()" in words
+    for svg in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
+        assert 'role="img"' in svg and "<title" in svg and "<desc" in svg
+
+
+def test_style_touches_nothing_but_the_card():
+    style = re.search(r"<style>(.*?)</style>", card(made.small()), re.DOTALL)[1]
+    for rule in re.findall(r"([^{}]+)\{", style):
+        assert all(part.strip().startswith(".ldc") for part in rule.split(",")), rule
+
+
+def test_changed_settings_are_bold():
+    text = card(made.hostile())  # dims=3 was asked for
+    assert "messages about the table" in text
+    assert "<td class=set>dims</td>" in text and "<td>level</td>" in text
+
+
+def test_card_of_a_large_table_stays_small():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(500, 2)) @ rng.normal(size=(2, 8)) + rng.normal(size=(500, 8))
+    assert len(card(analyse(X, dims=2)).encode()) < 25_000
