@@ -1,4 +1,5 @@
 """Bayesian PCA with gaps: seconds, cells hidden from the fit, and intervals."""
+
 from __future__ import annotations
 
 from importlib import import_module
@@ -43,10 +44,13 @@ def gaps() -> str:
         entries["vbpca-py, defaults"] = quiet(lambda: vbpca(t.seen, ASKED))
     runs = contest(entries, CORES)
     ratio = runs.get("vbpca-py, defaults", runs["lowdim"]).seconds / runs["lowdim"].seconds
-    return "\n\n".join([
-        f"### Bayesian PCA, at most {ASKED} axes ({TRUE} true), {len(t.seen)} x 50, 20% gaps ({CORES} threads)",
-        f"vbpca-py takes **{ratio:.0f}x** lowdim's time (target 10x).",
-        times(runs, hidden_cells_rmse=t.error, log_likelihood=lambda a: log_likelihood(t.seen, a))])
+    return "\n\n".join(
+        [
+            f"### Bayesian PCA, at most {ASKED} axes ({TRUE} true), {len(t.seen)} x 50, 20% gaps ({CORES} threads)",
+            f"vbpca-py takes **{ratio:.0f}x** lowdim's time (target 10x).",
+            times(runs, hidden_cells_rmse=t.error, log_likelihood=lambda a: log_likelihood(t.seen, a)),
+        ]
+    )
 
 
 def intervals(tables: int = 20, n: int = 30, d: int = 10) -> str:

@@ -8,6 +8,7 @@ rows, and a signal fifteen times the noise, which both keep for 100 iterations; 
 iterations. Where two climbs from one start end is chance nevertheless: a bound that is never reached counts as 0 times.
 Nothing is compiled while the clock runs. OPENBLAS_NUM_THREADS sets GPy's threads (unset: its default); we use one.
 """
+
 from __future__ import annotations
 
 import sys
@@ -61,8 +62,15 @@ def gpy(X: np.ndarray, label: np.ndarray) -> Reached:
     start = like._first(Seen(as_source(Y), False, ""), 0, scores)
     begin, cpu = time.perf_counter(), time.process_time()
     kernel = GPy.kern.RBF(DIMENSIONS, ARD=True, variance=Y.var())
-    model = GPy.models.BayesianGPLVM(Y, DIMENSIONS, X=start.mu.copy(), X_variance=start.S.copy(), num_inducing=POINTS,
-                                     Z=start.Z.copy(), kernel=kernel)
+    model = GPy.models.BayesianGPLVM(
+        Y,
+        DIMENSIONS,
+        X=start.mu.copy(),
+        X_variance=start.S.copy(),
+        num_inducing=POINTS,
+        Z=start.Z.copy(),
+        kernel=kernel,
+    )
     model.likelihood.variance = Y.var() / start.beta
     for part in (model.likelihood.variance, model.kern.variance):
         part.fix(warning=False)
@@ -98,17 +106,23 @@ def contest(rows: int, subsets: int) -> None:
             except ImportError:
                 print("GPy is not installed: ours alone")
         for name, found in entries.items():
-            print(f"rows {rows} subset {seed} {name:7s} seconds {found.seconds:6.2f} CPU {found.cpu:6.2f}  "
-                  f"bound {found.bound:9.2f}  errors in two {found.errors}", flush=True)
+            print(
+                f"rows {rows} subset {seed} {name:7s} seconds {found.seconds:6.2f} CPU {found.cpu:6.2f}  "
+                f"bound {found.bound:9.2f}  errors in two {found.errors}",
+                flush=True,
+            )
         if "GPy" in entries:
             wall, cpu = until(entries["lowdim"], entries["GPy"].bound)
             ratios.append((entries["GPy"].seconds / wall, entries["GPy"].cpu / cpu))
-            print(f"    ours is there after {wall:.2f} s, CPU {cpu:.2f}: {ratios[-1][0]:.1f} times faster, "
-                  f"CPU {ratios[-1][1]:.1f}", flush=True)
+            print(
+                f"    ours is there after {wall:.2f} s, CPU {cpu:.2f}: {ratios[-1][0]:.1f} times faster, "
+                f"CPU {ratios[-1][1]:.1f}",
+                flush=True,
+            )
     if ratios:
         wall, cpu = np.median(ratios, axis=0)
         print(f"median of {len(ratios)}: {wall:.1f} times faster to GPy's bound (by CPU seconds {cpu:.1f})")
 
 
 if __name__ == "__main__":
-    contest(*(int(word) for word in (sys.argv[1:] + ["300", "3"][len(sys.argv) - 1:])))
+    contest(*(int(word) for word in (sys.argv[1:] + ["300", "3"][len(sys.argv) - 1 :])))

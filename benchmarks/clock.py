@@ -1,4 +1,5 @@
 """Contestants on one table, taking turns; the best time of each, and what it reached."""
+
 from __future__ import annotations
 
 import os
@@ -74,8 +75,10 @@ def word(value: Any) -> str:
 def times(runs: Mapping[str, Run], **more: Callable[[Any], Any]) -> str:
     """Seconds, ratio to the first contestant, CPU seconds, and further columns made from each answer."""
     first = next(iter(runs.values())).seconds
-    rows = [(name, run.seconds, run.seconds / first, run.cpu, run.rounds, *(f(run.answer) for f in more.values()))
-            for name, run in runs.items()]
+    rows = [
+        (name, run.seconds, run.seconds / first, run.cpu, run.rounds, *(f(run.answer) for f in more.values()))
+        for name, run in runs.items()
+    ]
     names = (key.replace("_", " ") for key in more)
     return table(("contestant", "seconds", "times ours", "CPU s", "runs", *names), rows)
 
@@ -83,11 +86,17 @@ def times(runs: Mapping[str, Run], **more: Callable[[Any], Any]) -> str:
 def machine(command: str) -> str:
     """Where, when and with what a run was made."""
     blas = {f"{lib['internal_api']} {lib['version']}" for lib in threadpool_info() if lib["user_api"] == "blas"}
-    rows = [("date", date.today().isoformat()), ("commit", commit()), ("command", f"`{command}`"),
-            ("machine", f"{processor()}, {len(os.sched_getaffinity(0))} cores, {platform.system()}"),
-            ("python", platform.python_version()), ("numpy", np.__version__), ("BLAS", ", ".join(sorted(blas))),
-            *((name, installed(name)) for name in ("scipy", *PEERS)),
-            ("load before", f"{os.getloadavg()[0]:.2f}")]
+    rows = [
+        ("date", date.today().isoformat()),
+        ("commit", commit()),
+        ("command", f"`{command}`"),
+        ("machine", f"{processor()}, {len(os.sched_getaffinity(0))} cores, {platform.system()}"),
+        ("python", platform.python_version()),
+        ("numpy", np.__version__),
+        ("BLAS", ", ".join(sorted(blas))),
+        *((name, installed(name)) for name in ("scipy", *PEERS)),
+        ("load before", f"{os.getloadavg()[0]:.2f}"),
+    ]
     return "\n".join(f"- {name}: {text}" for name, text in rows)
 
 

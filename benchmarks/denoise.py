@@ -6,6 +6,7 @@ Settings (components, width, pre-image, noise) are chosen on validation rows, er
 mean over cells of (answer - clean)^2. Gaussian noise of sd 0.5; speckle: 40 % of the cells black or white at random.
 Reference: Mika et al. (1999), section 4; spec algorithms.md, "Pre-images".
 """
+
 from __future__ import annotations
 
 import copy
@@ -45,7 +46,7 @@ def digits(each: int) -> Digits:
     rng = np.random.default_rng(0)
     order = [rng.permutation(np.flatnonzero(y == c)) for c in range(10)]
     train = np.concatenate([X[o[:each]] for o in order])
-    valid = np.concatenate([X[o[each: each + HELD // 2]] for o in order])
+    valid = np.concatenate([X[o[each : each + HELD // 2]] for o in order])
     test = np.concatenate([T[rng.permutation(np.flatnonzero(t == c))[:HELD]] for c in range(10)])
     return Digits(train, valid, test)
 
@@ -76,8 +77,13 @@ def linear(data: Digits, kind: str) -> dict[str, tuple[float, str]]:
     pca = lowdim.PCA(200).fit(data.train)
     mean, U, values = pca.mean_, pca.components_, pca.explained_variance_
     out = {}
-    for name, shrunk, clip in (("PCA", 0, 0), ("PCA, clipped", 0, 1), ("PCA, shrunk", 1, 0),
-                               ("PCA, shrunk, clipped", 1, 1)):
+    for name, shrunk, clip in (
+        ("PCA", 0, 0),
+        ("PCA, clipped", 0, 1),
+        ("PCA, shrunk", 1, 0),
+        ("PCA, shrunk, clipped", 1, 1),
+    ):
+
         def answer(X: np.ndarray, q: int, shrunk: int = shrunk, clip: int = clip) -> np.ndarray:
             z = (X - mean) @ U[:q].T
             extra = np.maximum(z.var(axis=0) - values[:q], 1e-9)  # what the noise adds along each axis
@@ -132,8 +138,10 @@ def main(each: int) -> str:
             found = {**linear(data, kind), **kernel(data, models, kind)}
         base = found["PCA"][0]
         rows = [(name, value, base / value, note) for name, (value, note) in found.items()]
-        parts.append(f"{kind} noise ({time.perf_counter() - begin:.0f} s)\n\n"
-                     + table((f"{kind} noise", "squared error", "PCA / this", "settings"), rows))
+        parts.append(
+            f"{kind} noise ({time.perf_counter() - begin:.0f} s)\n\n"
+            + table((f"{kind} noise", "squared error", "PCA / this", "settings"), rows)
+        )
         print(parts[-1], flush=True)
     return "\n\n".join(parts)
 

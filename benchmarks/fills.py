@@ -11,6 +11,7 @@ The difference is our mean squared error minus the peer's, paired by hiding, +- 
 error is for this table; hidings share its cells, so it says nothing of other tables. Fresh tables are those whose
 fills no test, demo or earlier benchmark of the library looked at.
 """
+
 from __future__ import annotations
 
 import csv
@@ -39,12 +40,16 @@ from lowdim.judge.fills.fills import fill
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("LOWDIM_DATA", HERE / "../../shared/data"))
-TABLES = {"airquality": ("missing_small/airquality.csv", ()), "sleep": ("missing_small/sleep.csv", ()),
-          "ozone_rennes": ("missmda/ozone_rennes.csv", ("date", "vent", "pluie")),
-          "orange": ("missmda/orange.csv", ("juice",)),
-          "metabolite": ("metabolite/metabolite_incomplete.csv", ("metabolite",)),
-          "digester": ("digester/kamyr.csv", None), "ozone_la": ("missing_small/ozone_la.csv", ()),
-          "glass": ("uci/glass.csv", ("type",))}
+TABLES = {
+    "airquality": ("missing_small/airquality.csv", ()),
+    "sleep": ("missing_small/sleep.csv", ()),
+    "ozone_rennes": ("missmda/ozone_rennes.csv", ("date", "vent", "pluie")),
+    "orange": ("missmda/orange.csv", ("juice",)),
+    "metabolite": ("metabolite/metabolite_incomplete.csv", ("metabolite",)),
+    "digester": ("digester/kamyr.csv", None),
+    "ozone_la": ("missing_small/ozone_la.csv", ()),
+    "glass": ("uci/glass.csv", ("type",)),
+}
 LOADED = {"breast_cancer": datasets.load_breast_cancer, "diabetes": datasets.load_diabetes, "wine": datasets.load_wine}
 SLOW = {"breast_cancer": 5}  # a hiding takes 15 s: a fifth as many
 FRESH = ("ozone_la", "glass", "breast_cancer", "diabetes")
@@ -112,8 +117,11 @@ def cells(X: np.ndarray, truth: np.ndarray, hidden: np.ndarray) -> tuple[dict[st
     sd, mean = np.nanstd(X, axis=0), np.nanmean(X, axis=0)
     Z, T = (X - mean) / sd, (truth - mean) / sd
     made = fill(Z)
-    out = {"lowdim": made.filled, **{name: peer().fit_transform(Z) for name, peer in PEERS.items()},
-           **(by_r(Z) if with_r() else {})}
+    out = {
+        "lowdim": made.filled,
+        **{name: peer().fit_transform(Z) for name, peer in PEERS.items()},
+        **(by_r(Z) if with_r() else {}),
+    }
     error = {name: (filled - T)[hidden] ** 2 for name, filled in out.items()}
     return error, hidden & (made.lower <= T) & (made.upper >= T)
 
@@ -155,9 +163,14 @@ def line(name: str, what: str, found: Found) -> str:
     j = int(share.argmin())
     gaps = int(np.isnan(X).sum())
     ours = found.error["lowdim"]
-    parts = [name + (" (fresh)" if name in FRESH else ""), f"{len(X)} x {len(names)}, {gaps} gaps", what,
-             f"{100 * found.held.sum() / found.tried.sum():.1f} %",
-             f"{100 * share[j]:.1f} % of {found.tried[j]:.0f} ({names[j]})", f"{ours.mean() ** 0.5:.3f}"]
+    parts = [
+        name + (" (fresh)" if name in FRESH else ""),
+        f"{len(X)} x {len(names)}, {gaps} gaps",
+        what,
+        f"{100 * found.held.sum() / found.tried.sum():.1f} %",
+        f"{100 * share[j]:.1f} % of {found.tried[j]:.0f} ({names[j]})",
+        f"{ours.mean() ** 0.5:.3f}",
+    ]
     for peer in (*PEERS, *R_PEERS):
         if peer in found.error:
             mean, se, word = compared(ours, found.error[peer])
@@ -173,8 +186,10 @@ def by_few(found: Found) -> str:
             k = int(np.abs(ours - theirs).argmax())
             both = (compared(np.delete(ours, k), np.delete(theirs, k)), compared(ours.clip(max=1), theirs.clip(max=1)))
             words.append(f"{peer} " + ", capped ".join(f"{mean:+.4f} +- {se:.4f}: {word}" for mean, se, word in both))
-    return ("Metabolite's own gaps, ours minus the peer's without the one cell that differs most, and with every "
-            f"squared error capped at 1: {'; '.join(words)}.")
+    return (
+        "Metabolite's own gaps, ours minus the peer's without the one cell that differs most, and with every "
+        f"squared error capped at 1: {'; '.join(words)}."
+    )
 
 
 def header() -> list[str]:
@@ -182,8 +197,14 @@ def header() -> list[str]:
     for peer in (*PEERS, *(R_PEERS if with_r() else ())):
         head += [f"RMSE {peer}", "ours minus its"]
     head += [] if with_r() else ["pcaMethods ppca, bpca; missMDA regularised"]
-    return ["# Fills beside other imputers", "", str(__doc__).split("\n\n", 2)[2].strip(), "",
-            "| " + " | ".join(head) + " |", "| " + " | ".join("---" for _ in head) + " |"]
+    return [
+        "# Fills beside other imputers",
+        "",
+        str(__doc__).split("\n\n", 2)[2].strip(),
+        "",
+        "| " + " | ".join(head) + " |",
+        "| " + " | ".join("---" for _ in head) + " |",
+    ]
 
 
 def measured(repeats: int, names: tuple[str, ...]) -> tuple[list[str], str]:
@@ -208,10 +229,16 @@ def main(repeats: int, *names: str) -> None:
     start = time.perf_counter()
     lines, note = measured(repeats, names or (*TABLES, *LOADED))
     worse = sum(one.count(": worse |") for one in lines)
-    lines += ["", note, "", f"Comparisons in which a peer wins by more than two paired standard errors: {worse}.", "",
-              f"Made by `python benchmarks/fills.py {repeats}` in {time.perf_counter() - start:.0f} s: lowdim "
-              f"{__version__}, scikit-learn {version('scikit-learn')}, numpy {np.__version__}, "
-              f"Python {platform.python_version()}."]
+    lines += [
+        "",
+        note,
+        "",
+        f"Comparisons in which a peer wins by more than two paired standard errors: {worse}.",
+        "",
+        f"Made by `python benchmarks/fills.py {repeats}` in {time.perf_counter() - start:.0f} s: lowdim "
+        f"{__version__}, scikit-learn {version('scikit-learn')}, numpy {np.__version__}, "
+        f"Python {platform.python_version()}.",
+    ]
     print("\n".join(lines[-5:]))
     if not names:
         (HERE / "fills.md").write_text("\n".join([*header(), *lines]) + "\n")

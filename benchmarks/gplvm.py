@@ -6,6 +6,7 @@ Both start from whitened principal scores with an RBF kernel and noise; both go 
 iterations. Contestants take turns on every subset and keep their best time there; seconds are means over subsets.
 Leave OPENBLAS_NUM_THREADS unset: the script limits the threads itself, and GPy also runs with as many as it finds.
 """
+
 from __future__ import annotations
 
 import sys
@@ -44,7 +45,8 @@ def contestants() -> dict[str, tuple[Callable[[np.ndarray], Answer], int | None]
     found: dict[str, tuple[Callable[[np.ndarray], Answer], int | None]] = {
         "lowdim, GPLVM(2)": (partial(ours, n_init=None, tol=0.05), 1),
         "lowdim, n_init=1": (partial(ours, n_init=1, tol=0.05), 1),
-        "lowdim, tol=0.02": (partial(ours, n_init=None, tol=0.02), 1)}
+        "lowdim, tol=0.02": (partial(ours, n_init=None, tol=0.02), 1),
+    }
     try:
         import GPy  # noqa: F401
     except ImportError:
@@ -70,9 +72,15 @@ def contest(subsets: int, rounds: int) -> None:
     means = {name: np.mean(figures, axis=0) for name, figures in found.items()}
     first = means["lowdim, GPLVM(2)"]
     print(machine("python benchmarks/gplvm.py " + " ".join(sys.argv[1:])), "\n")
-    print(table(("contestant", "seconds", "times ours", "CPU s", "times ours", "log-likelihood", "errors"), [
-        (name, m[0], m[0] / first[0], m[1], m[1] / first[1], f"{m[2]:.1f}", f"{m[3]:.2f}")
-        for name, m in means.items()]))
+    print(
+        table(
+            ("contestant", "seconds", "times ours", "CPU s", "times ours", "log-likelihood", "errors"),
+            [
+                (name, m[0], m[0] / first[0], m[1], m[1] / first[1], f"{m[2]:.1f}", f"{m[3]:.2f}")
+                for name, m in means.items()
+            ],
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ A 20 x 20 grid on 1000 x 12 standardised cells. ugtm goes to its own stop (at mo
 until its log-likelihood has passed the one that ugtm ended with. Both have the same bells, 4, 6 and 8 a side, and the
 same prior; "own width" are ours as they come.
 """
+
 from __future__ import annotations
 
 import os
@@ -87,8 +88,10 @@ def contest() -> None:
         peer, same, own = np.array(runs).min(axis=0)
         ratios["same bells"].append(peer / same)
         ratios["own width"].append(peer / own)
-        print(f"{bells} x {bells} bells: ugtm {peer:.2f} s to {target:.1f}; ours {same:.3f} s ({peer / same:.0f}x), "
-              f"own width {own:.3f} s ({peer / own:.0f}x)")
+        print(
+            f"{bells} x {bells} bells: ugtm {peer:.2f} s to {target:.1f}; ours {same:.3f} s ({peer / same:.0f}x), "
+            f"own width {own:.3f} s ({peer / own:.0f}x)"
+        )
     print(*(f"median, {name}: {np.median(each):.1f}x" for name, each in ratios.items()), sep="\n")
 
 
@@ -99,7 +102,7 @@ def stream(rows: int) -> None:
         path, rng = f"{folder}/oil.npy", np.random.default_rng(0)
         out = np.lib.format.open_memmap(path, "w+", np.float64, (rows, X.shape[1]))
         for begin in range(0, rows, CHUNK):
-            part = out[begin: begin + CHUNK]
+            part = out[begin : begin + CHUNK]
             part[:] = X[rng.integers(len(X), size=len(part))] + 0.02 * rng.standard_normal(part.shape)
         out.flush()
         del out
@@ -108,7 +111,7 @@ def stream(rows: int) -> None:
             if not gaps:  # the same file, with a tenth of its cells removed
                 out = np.lib.format.open_memmap(path, "r+")
                 for begin in range(0, rows, CHUNK):
-                    part = out[begin: begin + CHUNK]
+                    part = out[begin : begin + CHUNK]
                     part[rng.random(part.shape) < 0.1] = np.nan
                 out.flush()
                 del out
@@ -125,9 +128,11 @@ def child(path: str, gaps: str) -> None:
         begin = time.perf_counter()
         model = GTM(2, grid=GRID, max_iter=2 if gaps else 4).fit(X)
         seconds = time.perf_counter() - begin
-    print(f"{X.shape[0]} x {X.shape[1]}{' with gaps' * bool(gaps)}: {model.n_iter_} passes, {seconds:.1f} s, "
-          f"{seconds / model.n_iter_:.1f} s a pass, {watch.megabytes:.0f} MB beyond the start "
-          f"(the table is {X.nbytes / 1e6:.0f} MB), load {os.getloadavg()[0]:.1f}")
+    print(
+        f"{X.shape[0]} x {X.shape[1]}{' with gaps' * bool(gaps)}: {model.n_iter_} passes, {seconds:.1f} s, "
+        f"{seconds / model.n_iter_:.1f} s a pass, {watch.megabytes:.0f} MB beyond the start "
+        f"(the table is {X.nbytes / 1e6:.0f} MB), load {os.getloadavg()[0]:.1f}"
+    )
 
 
 if __name__ == "__main__":

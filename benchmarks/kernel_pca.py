@@ -1,7 +1,8 @@
 """Kernel PCA against scikit-learn: 3000 x 20, five components; and 1e5 rows by 500 landmarks.
 
-    python benchmarks/kernel_pca.py
+python benchmarks/kernel_pca.py
 """
+
 from __future__ import annotations
 
 import subprocess
@@ -30,15 +31,24 @@ print(time.perf_counter() - begin, (resource.getrusage(resource.RUSAGE_SELF).ru_
 def exact(threads: int) -> str:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3000, 3)) @ rng.standard_normal((3, 20)) + 0.5 * rng.standard_normal((3000, 20))
-    runs = contest({"lowdim": lambda: lowdim.KernelPCA(5, gamma=GAMMA).fit(X).eigenvalues_,
-                    "scikit-learn": lambda: Peer(5, kernel="rbf", gamma=GAMMA).fit(X).eigenvalues_}, threads)
+    runs = contest(
+        {
+            "lowdim": lambda: lowdim.KernelPCA(5, gamma=GAMMA).fit(X).eigenvalues_,
+            "scikit-learn": lambda: Peer(5, kernel="rbf", gamma=GAMMA).fit(X).eigenvalues_,
+        },
+        threads,
+    )
     return f"### Kernel PCA, 3000 x 20, five components, {threads} BLAS thread(s)\n\n" + times(
-        runs, fifth_eigenvalue=lambda values: float(values[4]))
+        runs, fifth_eigenvalue=lambda values: float(values[4])
+    )
 
 
 def landmarks() -> str:
-    lines = ["### Kernel PCA, 100 000 x 20, 500 landmarks or features (a process of its own)\n",
-             "| approximation | seconds | MB above the data |", "| --- | ---: | ---: |"]
+    lines = [
+        "### Kernel PCA, 100 000 x 20, 500 landmarks or features (a process of its own)\n",
+        "| approximation | seconds | MB above the data |",
+        "| --- | ---: | ---: |",
+    ]
     for how in ("nystroem", "fourier"):
         done = subprocess.run([sys.executable, "-c", CHILD, how], capture_output=True, text=True, check=True)
         seconds, size = map(float, done.stdout.split())

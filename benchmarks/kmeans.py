@@ -1,7 +1,8 @@
 """K-means against scikit-learn: seconds an iteration of Lloyd, same start, same table, in turns.
 
-    python benchmarks/kmeans.py [threads]
+python benchmarks/kmeans.py [threads]
 """
+
 from __future__ import annotations
 
 import sys
@@ -48,9 +49,11 @@ def main() -> None:
         ours, theirs = ((a.seconds - b.seconds) / (MANY - FEW) for a, b in ((long, short), (far, near)))
         print(f"{n} x {d}, K = {K}, {threads} thread(s)\n")
         print(times(runs, inertia=lambda m: f"{m.inertia_:.6f}"))
-        print(f"\nan iteration: {1e3 * ours:.2f} ms, scikit-learn {1e3 * theirs:.2f} ms, ratio {ours / theirs:.2f}; "
-              f"a whole fit of {MANY}: {long.seconds / far.seconds:.2f}; inertias differ by "
-              f"{abs(long.answer.inertia_ / far.answer.inertia_ - 1):.1e}\n")
+        print(
+            f"\nan iteration: {1e3 * ours:.2f} ms, scikit-learn {1e3 * theirs:.2f} ms, ratio {ours / theirs:.2f}; "
+            f"a whole fit of {MANY}: {long.seconds / far.seconds:.2f}; inertias differ by "
+            f"{abs(long.answer.inertia_ / far.answer.inertia_ - 1):.1e}\n"
+        )
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 writes cells.parquet and cells_gaps.parquet (10 % nulls), 4 GB each for 10,000,000 rows, with one row group of each in
 memory.
 """
+
 from __future__ import annotations
 
 import shutil
@@ -35,8 +36,10 @@ def part(k: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
 def write(folder: Path, rows: int) -> None:
     schema = pa.schema([(f"gene {j + 1}", pa.float32()) for j in range(COLUMNS)])
     how = {"compression": "none", "use_dictionary": False}  # noise does not shrink; packing it would only cost time
-    with pq.ParquetWriter(folder / "cells.parquet.part", schema, **how) as full, \
-            pq.ParquetWriter(folder / "cells_gaps.parquet.part", schema, **how) as gaps:
+    with (
+        pq.ParquetWriter(folder / "cells.parquet.part", schema, **how) as full,
+        pq.ParquetWriter(folder / "cells_gaps.parquet.part", schema, **how) as gaps,
+    ):
         for begin in range(0, rows, GROUP):
             size = min(GROUP, rows - begin)
             columns: list[list[pa.Array]] = [[] for _ in range(2 * COLUMNS)]

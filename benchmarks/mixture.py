@@ -1,4 +1,5 @@
 """Mixtures beside their peers: `python benchmarks/mixture.py`. ppca-rs takes part where it is installed."""
+
 from __future__ import annotations
 
 import time
@@ -51,8 +52,12 @@ def gmm(n: int = 20000, d: int = 20, K: int = 10, rounds: int = 2) -> str:
         each = {name: float(pair[1] - pair[0]) / (MANY - FEW) for name, pair in best.items()}
         slow = each["scikit-learn"]
         rows += [(f"{name}, clusters {apart} apart", 1e3 * own, own / slow) for name, own in each.items()]
-    return "\n\n".join([f"### Full Gaussian mixture, {n} x {d}, {K} components, one iteration ({CORES} threads)",
-                        table(("contestant", "milliseconds", "times scikit-learn"), rows)])
+    return "\n\n".join(
+        [
+            f"### Full Gaussian mixture, {n} x {d}, {K} components, one iteration ({CORES} threads)",
+            table(("contestant", "milliseconds", "times scikit-learn"), rows),
+        ]
+    )
 
 
 def ppca(n: int = 2000, d: int = 20, K: int = 4, q: int = 3, gaps: float = 0.0, most: int = 100) -> str:
@@ -72,8 +77,12 @@ def ppca(n: int = 2000, d: int = 20, K: int = 4, q: int = 3, gaps: float = 0.0, 
                 mix = mix.iterate(data)
             used, passes = used + time.perf_counter() - begin, passes + 20
         rows.append(("ppca-rs", used, used / took, passes, f"{mix.llk(data):.2f}"))
-    return "\n\n".join([f"### Mixture of PPCA, {n} x {d}, {K} clusters, {q} axes, {gaps:.0%} gaps ({CORES} threads)",
-                        table(("contestant", "seconds", "times ours", "passes", "log-likelihood"), rows)])
+    return "\n\n".join(
+        [
+            f"### Mixture of PPCA, {n} x {d}, {K} clusters, {q} axes, {gaps:.0%} gaps ({CORES} threads)",
+            table(("contestant", "seconds", "times ours", "passes", "log-likelihood"), rows),
+        ]
+    )
 
 
 if __name__ == "__main__":

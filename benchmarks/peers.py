@@ -1,4 +1,5 @@
 """The peers, each absent where it is not installed, and one exact likelihood to judge them all by."""
+
 from __future__ import annotations
 
 import time
@@ -28,6 +29,7 @@ def peer(name: str) -> Any:
 
 def quiet(job: Callable[[], Any]) -> Callable[[], Any]:
     """A peer's warnings are its own affair here."""
+
     def run() -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,4 +1,5 @@
 """Tables with gaps: how long to the optimum, and how far each stops from it."""
+
 from __future__ import annotations
 
 import os
@@ -41,9 +42,13 @@ def gaps(n: int = 2000, d: int = 50, q: int = 5, share: float = 0.2) -> str:
     there = {name: run.seconds / runs["lowdim"].seconds for name, run in runs.items() if short[name] <= NEAR}
     there.pop("lowdim", None)
     verdict = ", ".join(f"{name} {ratio:.0f}x slower" for name, ratio in there.items()) or "none"
-    return "\n\n".join([f"### Probabilistic PCA, k = {q}, {n} x {d}, {share:.0%} gaps ({CORES} threads)",
-                        f"Optimum {optimum:.6f}. Peers that come within {NEAR} nat of it: **{verdict}** (target 50x).",
-                        times(runs, nats_short=lambda a: optimum - log_likelihood(X, a))])
+    return "\n\n".join(
+        [
+            f"### Probabilistic PCA, k = {q}, {n} x {d}, {share:.0%} gaps ({CORES} threads)",
+            f"Optimum {optimum:.6f}. Peers that come within {NEAR} nat of it: **{verdict}** (target 50x).",
+            times(runs, nats_short=lambda a: optimum - log_likelihood(X, a)),
+        ]
+    )
 
 
 def passes(n: int = 4000, d: int = 12, q: int = 3, seeds: int = 10) -> str:
@@ -54,8 +59,12 @@ def passes(n: int = 4000, d: int = 12, q: int = 3, seeds: int = 10) -> str:
             counts = [_passes(seed, n, d, q, share, noise) for seed in range(seeds)]
             target = 12 if share < 0.5 else 30
             rows.append((f"{share:.0%} gaps, noise {noise}", float(np.median(counts)), max(counts), target))
-    return "\n\n".join([f"### Passes of EM to within {NEAR} nat, {n} x {d}, k = {q}, {seeds} seeds",
-                        table(("table", "median", "most", "target"), rows)])
+    return "\n\n".join(
+        [
+            f"### Passes of EM to within {NEAR} nat, {n} x {d}, k = {q}, {seeds} seeds",
+            table(("table", "median", "most", "target"), rows),
+        ]
+    )
 
 
 def _passes(seed: int, n: int, d: int, q: int, share: float, noise: float) -> int:
@@ -79,5 +88,11 @@ def oil_map(seeds: int = 20) -> str:
         wins = f"{int((errors[:, 0] < errors[:, 1]).sum())} of {seeds}" if share else "-"
         rows.append((f"{share:.0%}", float(mean), float(worst), float(filled), float(worst_filled), wins))
     head_row = ("cells removed", "PPCA, mean", "worst", "PCA on means, mean", "worst", "PPCA closer")
-    return "\n\n".join([head, f"Procrustes error (share of the complete map's variance) over {seeds} masks; "
-                        "each method against its own complete map.", table(head_row, rows)])
+    return "\n\n".join(
+        [
+            head,
+            f"Procrustes error (share of the complete map's variance) over {seeds} masks; "
+            "each method against its own complete map.",
+            table(head_row, rows),
+        ]
+    )

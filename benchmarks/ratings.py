@@ -5,6 +5,7 @@
 Peers that are not installed are left out (scikit-surprise, cmfrec, smurff, myfm). All have rank 10; "tuned" ones are
 chosen on a tenth of the first split's training ratings, from the grids below.
 """
+
 from __future__ import annotations
 
 import itertools
@@ -25,8 +26,10 @@ from lowdim import MatrixFactorization
 DATA = Path(os.environ.get("LOWDIM_DATA", Path(__file__).resolve().parents[2] / "shared/data"))
 COLUMNS = ["userId", "movieId", "rating"]
 RANK = 10
-SVD_GRID = [{"n_factors": k, "n_epochs": e, "reg_all": r, "lr_all": 0.01}
-            for k, e, r in itertools.product((RANK, 50, 100), (30, 60), (0.05, 0.1))]
+SVD_GRID = [
+    {"n_factors": k, "n_epochs": e, "reg_all": r, "lr_all": 0.01}
+    for k, e, r in itertools.product((RANK, 50, 100), (30, 60), (0.05, 0.1))
+]
 CMF_GRID = [{"lambda_": value} for value in (3.0, 10.0, 20.0, 40.0)]
 Predict = Callable[[pd.DataFrame, pd.DataFrame], np.ndarray]
 
@@ -98,8 +101,9 @@ def smurff_bpmf(train: pd.DataFrame, test: pd.DataFrame) -> np.ndarray:
     a, b, n, m = places(train, test)
     middle = train.rating.mean()
     Y, T = (sp.coo_matrix((part.rating.to_numpy() - middle, at), shape=(n, m)) for part, at in ((train, a), (test, b)))
-    found = smurff.BPMFSession(Y, Ytest=T, num_latent=RANK, burnin=100, nsamples=200, seed=0, num_threads=2,
-                               verbose=0).run()
+    found = smurff.BPMFSession(
+        Y, Ytest=T, num_latent=RANK, burnin=100, nsamples=200, seed=0, num_threads=2, verbose=0
+    ).run()
     said = {tuple(p.coords): p.pred_avg for p in found}
     return np.array([said[pair] for pair in zip(*b, strict=True)]) + middle
 
@@ -108,9 +112,16 @@ def myfm_gibbs(train: pd.DataFrame, test: pd.DataFrame) -> np.ndarray:
     import myfm
 
     a, b, n, m = places(train, test)
-    rows = [sp.hstack([sp.csr_matrix((np.ones(len(at[0])), (np.arange(len(at[0])), at[0])), shape=(len(at[0]), n)),
-                       sp.csr_matrix((np.ones(len(at[1])), (np.arange(len(at[1])), at[1])), shape=(len(at[1]), m))],
-                      format="csr") for at in (a, b)]
+    rows = [
+        sp.hstack(
+            [
+                sp.csr_matrix((np.ones(len(at[0])), (np.arange(len(at[0])), at[0])), shape=(len(at[0]), n)),
+                sp.csr_matrix((np.ones(len(at[1])), (np.arange(len(at[1])), at[1])), shape=(len(at[1]), m)),
+            ],
+            format="csr",
+        )
+        for at in (a, b)
+    ]
     model = myfm.MyFMGibbsRegressor(rank=RANK, random_seed=0)
     model.fit(rows[0], train.rating.to_numpy(), n_iter=300, n_kept_samples=200)
     return np.asarray(model.predict(rows[1]))

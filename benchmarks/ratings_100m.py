@@ -1,7 +1,8 @@
 """100 million simulated ratings, 480,000 users x 17,770 items, rank 16: seconds a sweep and peak memory.
 
-    OPENBLAS_NUM_THREADS=1 python benchmarks/ratings_100m.py [sweeps] [share of the users]
+OPENBLAS_NUM_THREADS=1 python benchmarks/ratings_100m.py [sweeps] [share of the users]
 """
+
 from __future__ import annotations
 
 import os
@@ -33,7 +34,7 @@ def simulate(share: float = 1.0) -> sp.csr_array:
     indices, values = np.empty(int(1.05 * total), dtype=np.int32), np.empty(int(1.05 * total), dtype=np.float32)
     ptr, end = np.zeros(users + 1, dtype=np.int32), 0
     for begin in range(0, users, CHUNK):
-        counts = wanted[begin: begin + CHUNK]
+        counts = wanted[begin : begin + CHUNK]
         keys = np.repeat(np.arange(len(counts), dtype=np.int32) * ITEMS, counts)
         keys += drawn[rng.integers(0, 2**20, len(keys), dtype=np.int32)]
         keys.sort()
@@ -47,7 +48,7 @@ def simulate(share: float = 1.0) -> sp.csr_array:
             some = slice(at, at + 2**20)
             values[part][some] += np.einsum("nk,nk->n", z[u[some]], W[i[some]])
         values[part] += rng.standard_normal(size, dtype=np.float32) * np.float32(0.8)
-        ptr[begin + 1: begin + 1 + len(counts)] = end + np.cumsum(np.bincount(u, minlength=len(counts)))
+        ptr[begin + 1 : begin + 1 + len(counts)] = end + np.cumsum(np.bincount(u, minlength=len(counts)))
         end += size
     values = np.clip(np.round(values[:end] * 2) / 2, 1.0, 5.0)
     return sp.csr_array((values, indices[:end], ptr), shape=(users, ITEMS))
@@ -61,23 +62,31 @@ def peak() -> float:
 def main(sweeps: int, share: float) -> None:
     begin = time.perf_counter()
     X = simulate(share)
-    print(f"{X.nnz:,} ratings of {X.shape[0]:,} users and {X.shape[1]:,} items, simulated in "
-          f"{time.perf_counter() - begin:.0f} s, peak {peak():.2f} GB", flush=True)
+    print(
+        f"{X.nnz:,} ratings of {X.shape[0]:,} users and {X.shape[1]:,} items, simulated in "
+        f"{time.perf_counter() - begin:.0f} s, peak {peak():.2f} GB",
+        flush=True,
+    )
     times, cpu = [time.perf_counter()], [time.process_time()]
 
     def note(step: Step) -> bool:
         times.append(time.perf_counter())
         cpu.append(time.process_time())
         load = os.getloadavg()[0]
-        print(f"sweep {step.passes}: {times[-1] - times[-2]:.1f} s ({cpu[-1] - cpu[-2]:.1f} s of CPU), "
-              f"objective {step.objective:.0f}, peak {peak():.2f} GB, load {load:.1f}", flush=True)
+        print(
+            f"sweep {step.passes}: {times[-1] - times[-2]:.1f} s ({cpu[-1] - cpu[-2]:.1f} s of CPU), "
+            f"objective {step.objective:.0f}, peak {peak():.2f} GB, load {load:.1f}",
+            flush=True,
+        )
         return step.passes >= sweeps
 
     model = MatrixFactorization(RANK).fit(X, run=Run(callback=note))
     spent = np.diff(times)
     print(f"users placed in {time.perf_counter() - times[-1]:.0f} s; kept {int(model.kept_.sum())} dimensions")
-    print(f"best sweep after the first {spent[1:].min():.1f} s (target 45), "
-          f"peak {peak():.2f} GB (target 6), load {os.getloadavg()[0]:.1f}")
+    print(
+        f"best sweep after the first {spent[1:].min():.1f} s (target 45), "
+        f"peak {peak():.2f} GB (target 6), load {os.getloadavg()[0]:.1f}"
+    )
 
 
 if __name__ == "__main__":

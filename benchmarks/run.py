@@ -1,4 +1,5 @@
 """Ours and the peers in one run on seeded data, taking turns: `make bench`, or with names of cases to narrow it."""
+
 from __future__ import annotations
 
 import sys
@@ -14,9 +15,20 @@ import ppca  # noqa: E402
 import stream  # noqa: E402
 from clock import machine  # noqa: E402
 
-CASES = {"tall": pca.tall, "wide": pca.wide, "large": pca.large, "sparse": pca.stored, "gaps": ppca.gaps,
-         "passes": ppca.passes, "factor": factor.ml, "heywood": factor.near_heywood, "oil": ppca.oil_map,
-         "transform": stream.transform, "bayesian": bayesian.gaps, "intervals": bayesian.intervals}
+CASES = {
+    "tall": pca.tall,
+    "wide": pca.wide,
+    "large": pca.large,
+    "sparse": pca.stored,
+    "gaps": ppca.gaps,
+    "passes": ppca.passes,
+    "factor": factor.ml,
+    "heywood": factor.near_heywood,
+    "oil": ppca.oil_map,
+    "transform": stream.transform,
+    "bayesian": bayesian.gaps,
+    "intervals": bayesian.intervals,
+}
 INTRO = """# Benchmarks
 
 Every contestant takes its turn on the same seeded table in one process, with a rest in between; the best of

@@ -1,4 +1,5 @@
 """Isomap, landmark Isomap, locally linear embedding and Laplacian eigenmaps beside scikit-learn's on a swiss roll."""
+
 from __future__ import annotations
 
 import sys
@@ -36,9 +37,15 @@ def isomap(threads: int = 1) -> str:
 
     X, _ = roll()
     exact = Isomap(2, n_neighbors=K).fit_transform(X)
-    runs = contest({"lowdim, exact": lambda: Isomap(2, n_neighbors=K).fit_transform(X),
-                    "lowdim, 100 landmarks": lambda: Isomap(2, n_neighbors=K, landmarks=100).fit_transform(X),
-                    "scikit-learn": quiet(lambda: Theirs(n_components=2, n_neighbors=K).fit_transform(X))}, threads, 5)
+    runs = contest(
+        {
+            "lowdim, exact": lambda: Isomap(2, n_neighbors=K).fit_transform(X),
+            "lowdim, 100 landmarks": lambda: Isomap(2, n_neighbors=K, landmarks=100).fit_transform(X),
+            "scikit-learn": quiet(lambda: Theirs(n_components=2, n_neighbors=K).fit_transform(X)),
+        },
+        threads,
+        5,
+    )
     return _section(f"Isomap, {N} x 3, {K} neighbours", threads, runs, exact)
 
 
@@ -63,8 +70,9 @@ def laplacian(threads: int = 1) -> str:
     X, _ = roll()
     mine = LaplacianEigenmaps(2, n_neighbors=K - 1)  # scikit-learn counts the row itself among its neighbours
     exact = mine.fit_transform(X)
-    theirs = quiet(lambda: Theirs(n_components=2, affinity="nearest_neighbors", n_neighbors=K,
-                                  random_state=0).fit_transform(X))
+    theirs = quiet(
+        lambda: Theirs(n_components=2, affinity="nearest_neighbors", n_neighbors=K, random_state=0).fit_transform(X)
+    )
     runs = contest({"lowdim": lambda: mine.fit_transform(X), "scikit-learn": theirs}, threads, 25)
     return _section(f"Laplacian eigenmaps, {N} x 3, {K - 1} neighbours", threads, runs, exact)
 

@@ -1,7 +1,8 @@
 """Tables on disk: rows a second and what is held in memory, against merely reading them.
 
-    python benchmarks/make_cells.py FOLDER && python benchmarks/stream.py FOLDER
+python benchmarks/make_cells.py FOLDER && python benchmarks/stream.py FOLDER
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -68,7 +69,7 @@ def transform(n: int = 1_000_000, d: int = 50, q: int = 5) -> str:
     with tempfile.TemporaryDirectory() as folder:
         X = np.lib.format.open_memmap(f"{folder}/table.npy", "w+", np.float64, (n, d))
         for begin in range(0, n, len(part)):
-            X[begin: begin + len(part)] = part[: n - begin]
+            X[begin : begin + len(part)] = part[: n - begin]
         X.flush()
         del X
         table = np.load(f"{folder}/table.npy", mmap_mode="r")
@@ -76,10 +77,12 @@ def transform(n: int = 1_000_000, d: int = 50, q: int = 5) -> str:
             begin = time.perf_counter()
             Z = model.transform(table, out=f"{folder}/scores.npy")
             seconds = time.perf_counter() - begin
-        same = bool(np.allclose(Z[:1000], Z[len(part): len(part) + 1000], rtol=1e-12, atol=1e-12))
-    return (f"### transform, {n:,} x {d} with 20 % gaps, from a memory map to a .npy file\n\n"
-            f"{seconds:.2f} s, **{n / seconds:,.0f} rows/s**, at most **{watch.megabytes:.0f} MB** beyond the start "
-            f"(the table has {8 * n * d / 1e6:.0f} MB); repeated rows agree: {same}.")
+        same = bool(np.allclose(Z[:1000], Z[len(part) : len(part) + 1000], rtol=1e-12, atol=1e-12))
+    return (
+        f"### transform, {n:,} x {d} with 20 % gaps, from a memory map to a .npy file\n\n"
+        f"{seconds:.2f} s, **{n / seconds:,.0f} rows/s**, at most **{watch.megabytes:.0f} MB** beyond the start "
+        f"(the table has {8 * n * d / 1e6:.0f} MB); repeated rows agree: {same}."
+    )
 
 
 # ---- tables larger than memory: every job in a process of its own, so that its peak is its own
@@ -126,8 +129,13 @@ def dask_ml(path: str) -> int:
     return 1
 
 
-JOBS = {"reading": reading, "lowdim PCA(5)": ours_pca, "lowdim PPCA(5)": ours_ppca,
-        "IncrementalPCA(5)": incremental, "dask-ml PCA(5)": dask_ml}
+JOBS = {
+    "reading": reading,
+    "lowdim PCA(5)": ours_pca,
+    "lowdim PPCA(5)": ours_ppca,
+    "IncrementalPCA(5)": incremental,
+    "dask-ml PCA(5)": dask_ml,
+}
 
 
 def child(job: str, path: str) -> None:
@@ -140,17 +148,27 @@ def child(job: str, path: str) -> None:
 
 
 def measure(job: str, path: str) -> dict[str, float]:
-    done = subprocess.run([sys.executable, __file__, job, path], capture_output=True, text=True, check=True,
-                          env={**os.environ, "OPENBLAS_NUM_THREADS": "1" if job.startswith("lowdim") else "2"})
+    done = subprocess.run(
+        [sys.executable, __file__, job, path],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1" if job.startswith("lowdim") else "2"},
+    )
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def cells(folder: str) -> str:
     """The table of `make_cells.py`: a pass of ours, and of the peers, in units of a reading right before it."""
-    rows = ["| table | job | passes | s a pass | CPU s a pass | x reading | x reading, CPU | peak MB |",
-            "|---|---|---|---|---|---|---|---|"]
-    jobs = [("cells.parquet", "lowdim PCA(5)"), ("cells.parquet", "IncrementalPCA(5)"),
-            ("cells_gaps.parquet", "lowdim PPCA(5)")]
+    rows = [
+        "| table | job | passes | s a pass | CPU s a pass | x reading | x reading, CPU | peak MB |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    jobs = [
+        ("cells.parquet", "lowdim PCA(5)"),
+        ("cells.parquet", "IncrementalPCA(5)"),
+        ("cells_gaps.parquet", "lowdim PPCA(5)"),
+    ]
     if importlib.util.find_spec("dask_ml") is not None:
         jobs.append(("cells.parquet", "dask-ml PCA(5)"))
     for name, job in jobs:
@@ -159,12 +177,17 @@ def cells(folder: str) -> str:
         wall, cpu = ((before[part] + after[part]) / 2 for part in ("wall", "cpu"))
         a, b = found["wall"] / found["passes"], found["cpu"] / found["passes"]
         rows.append(f"| {name} | reading | 1 | {wall:.1f} | {cpu:.1f} | 1 | 1 | {before['peak']:.0f} |")
-        rows.append(f"| {name} | {job} | {found['passes']:.3g} | {a:.1f} | {b:.1f} | **{a / wall:.2f}** | "
-                    f"{b / cpu:.2f} | **{found['peak']:.0f}** |")
+        rows.append(
+            f"| {name} | {job} | {found['passes']:.3g} | {a:.1f} | {b:.1f} | **{a / wall:.2f}** | "
+            f"{b / cpu:.2f} | **{found['peak']:.0f}** |"
+        )
         print("\n".join(rows[-2:]), f"load {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
     sizes = {name: Path(folder, name).stat().st_size / 1e9 for name, _ in jobs}
-    return (f"### Parquet larger than memory: {', '.join(f'{k} {v:.1f} GB' for k, v in sizes.items())}\n\n"
-            + "\n".join(rows) + f"\n\nLoad of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.")
+    return (
+        f"### Parquet larger than memory: {', '.join(f'{k} {v:.1f} GB' for k, v in sizes.items())}\n\n"
+        + "\n".join(rows)
+        + f"\n\nLoad of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores."
+    )
 
 
 if __name__ == "__main__":

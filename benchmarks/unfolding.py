@@ -5,6 +5,7 @@
 Needs cvxpy and clarabel (a virtual environment of their own); the 60-row objective printed here is the reference of
 tests/models/spectral/test_unfolding.py.
 """
+
 from __future__ import annotations
 
 import sys
@@ -46,16 +47,23 @@ def seconds(job: Callable[[], Any]) -> tuple[float, float, Any]:
 
 def contest(n: int) -> None:
     X = roll(n)[0]
-    ours = min((seconds(lambda: MaximumVarianceUnfolding(2, n_neighbors=6, cliques=False).fit(X)) for _ in range(5)),
-               key=lambda run: run[1])
+    ours = min(
+        (seconds(lambda: MaximumVarianceUnfolding(2, n_neighbors=6, cliques=False).fit(X)) for _ in range(5)),
+        key=lambda run: run[1],
+    )
     model = ours[2]
     d = ((X[model.edges_[:, 0]] - X[model.edges_[:, 1]]) ** 2).sum(axis=1)
     peer = seconds(lambda: clarabel(model.edges_, d, n))
-    print(f"n = {n}, {len(d)} edges: ours {ours[0]:.2f} s ({ours[1]:.2f} s of processor), tr K {model.objective_!r}, "
-          f"certificate {model.gap_:.1e}")
-    print(f"  Clarabel {peer[0]:.1f} s ({peer[1]:.1f} s of processor), tr K {peer[2]!r}: "
-          f"{peer[1] / ours[1]:.0f} times the processor time, {peer[0] / ours[0]:.0f} by the clock; "
-          f"the objectives differ by {abs(peer[2] / model.objective_ - 1):.1e}", flush=True)
+    print(
+        f"n = {n}, {len(d)} edges: ours {ours[0]:.2f} s ({ours[1]:.2f} s of processor), tr K {model.objective_!r}, "
+        f"certificate {model.gap_:.1e}"
+    )
+    print(
+        f"  Clarabel {peer[0]:.1f} s ({peer[1]:.1f} s of processor), tr K {peer[2]!r}: "
+        f"{peer[1] / ours[1]:.0f} times the processor time, {peer[0] / ours[0]:.0f} by the clock; "
+        f"the objectives differ by {abs(peer[2] / model.objective_ - 1):.1e}",
+        flush=True,
+    )
 
 
 def r2(Z: np.ndarray, truth: np.ndarray) -> str:
@@ -67,11 +75,17 @@ def r2(Z: np.ndarray, truth: np.ndarray) -> str:
 def rolls() -> None:
     X, truth = roll(3000)
     some = farthest(X, 300)
-    for name, rows, options in (("300 farthest of 3000", some, {}), ("2000 rows, 200 landmarks", np.arange(2000), {}),
-                                ("2000 rows, 150 landmarks", np.arange(2000), {"n_landmarks": 150})):
+    for name, rows, options in (
+        ("300 farthest of 3000", some, {}),
+        ("2000 rows, 200 landmarks", np.arange(2000), {}),
+        ("2000 rows, 150 landmarks", np.arange(2000), {"n_landmarks": 150}),
+    ):
         clock, cpu, model = seconds(lambda rows=rows, options=options: MaximumVarianceUnfolding(**options).fit(X[rows]))
-        print(f"{name}: {clock:.1f} s ({cpu:.1f} s of processor), {len(model.edges_)} edges, certificate "
-              f"{model.gap_:.1e}, R2 {r2(model.embedding_, truth[rows])}", flush=True)
+        print(
+            f"{name}: {clock:.1f} s ({cpu:.1f} s of processor), {len(model.edges_)} edges, certificate "
+            f"{model.gap_:.1e}, R2 {r2(model.embedding_, truth[rows])}",
+            flush=True,
+        )
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 A mixture of probabilistic PCAs beside one PPCA, a shrunk full covariance and the nearest neighbour. K and
 q of the mixture are those of spec/algorithms.md; `--choose` compares others on the last fifth of every class.
 """
+
 from __future__ import annotations
 
 import os
@@ -18,8 +19,11 @@ from lowdim import PPCA, MixtureOfPPCA
 
 HOME = Path(os.environ.get("LOWDIM_DATA", Path(__file__).resolve().parents[1] / "../shared/data"))
 CHOSEN = {"clusters": 3, "axes": 10, "single": 30, "shrinkage": 0.05}
-GRID = {"mixture": [(2, 10), (3, 8), (3, 10), (3, 12), (4, 10), (5, 8)], "single": [15, 20, 30, 40],
-        "shrinkage": [0.01, 0.02, 0.05, 0.1, 0.2]}
+GRID = {
+    "mixture": [(2, 10), (3, 8), (3, 10), (3, 12), (4, 10), (5, 8)],
+    "single": [15, 20, 30, 40],
+    "shrinkage": [0.01, 0.02, 0.05, 0.1, 0.2],
+}
 
 
 def digits() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -44,6 +48,7 @@ def single(q: int) -> Callable[[np.ndarray], Any]:
 
 def shrunk(share: float) -> Callable[[np.ndarray], Any]:
     """A full covariance drawn towards a multiple of the identity."""
+
     def fit(rows: np.ndarray) -> Any:
         mean, C = rows.mean(axis=0), np.cov(rows.T, bias=True)
         C = (1 - share) * C + share * np.trace(C) / len(C) * np.eye(len(C))
@@ -54,6 +59,7 @@ def shrunk(share: float) -> Callable[[np.ndarray], Any]:
             return np.asarray(-0.5 * (y * y).sum(axis=0) - np.log(np.diag(L)).sum())
 
         return density
+
     return fit
 
 
@@ -69,7 +75,7 @@ def choose() -> None:
     held = np.zeros(len(y), dtype=bool)
     for c in range(10):
         at = np.flatnonzero(y == c)
-        held[at[-(len(at) // 5):]] = True
+        held[at[-(len(at) // 5) :]] = True
     table = (X[~held], y[~held], X[held], y[held])
     for K, q in GRID["mixture"]:
         print(f"mixture K={K} q={q}: {errors(mixture(K, q), *table)} of {held.sum()}", flush=True)
@@ -85,8 +91,11 @@ def main() -> None:
     for seed in range(3):
         begin = time.perf_counter()
         wrong = errors(mixture(int(K), int(q), seed), *table)
-        print(f"mixture of PPCA, K={K}, q={q}, seed {seed}: {wrong} errors of {len(table[3])} "
-              f"({time.perf_counter() - begin:.1f} s)", flush=True)
+        print(
+            f"mixture of PPCA, K={K}, q={q}, seed {seed}: {wrong} errors of {len(table[3])} "
+            f"({time.perf_counter() - begin:.1f} s)",
+            flush=True,
+        )
     print(f"one PPCA a class, q={CHOSEN['single']}: {errors(single(int(CHOSEN['single'])), *table)}")
     print(f"shrunk full covariance, {CHOSEN['shrinkage']}: {errors(shrunk(CHOSEN['shrinkage']), *table)}")
     print(f"nearest neighbour: {neighbour(*table)}")

@@ -12,7 +12,21 @@ import lowdim
 ROOT = Path(lowdim.__file__).parent
 FILES = sorted(path for path in ROOT.rglob("*.py"))
 # Each room may import from itself and from those after it.
-ROOMS = ("cli", "explore", "report", "plot", "jobs", "judge", "models", "engine", "sources", "table", "storage", "math", "text")
+ROOMS = (
+    "cli",
+    "explore",
+    "report",
+    "plot",
+    "jobs",
+    "judge",
+    "models",
+    "engine",
+    "sources",
+    "table",
+    "storage",
+    "math",
+    "text",
+)
 ALONE = {"math", "text"}  # these import nothing of ours
 ANYWHERE = {"registry"}  # names only
 TOP = {"", "laws", "registry", "datasets"}  # these may import what they need
@@ -50,7 +64,7 @@ def test_imports_point_one_way(path):
     home = room(path)
     if home in TOP:
         return
-    below = {home} if home in ALONE else set(ROOMS[ROOMS.index(home):]) | ANYWHERE
+    below = {home} if home in ALONE else set(ROOMS[ROOMS.index(home) :]) | ANYWHERE
     rooms = {name.split(".")[0] for name in imported(path, lazy=False)}
     assert rooms <= below | {"__version__"}, rooms - below
 
@@ -61,8 +75,13 @@ def test_only_tables_and_sources_import_table_libraries():
         if room(path) in ("sources", "table"):
             continue
         for node in ast.walk(ast.parse(path.read_text())):
-            names = ([alias.name for alias in node.names] if isinstance(node, ast.Import)
-                     else [node.module or ""] if isinstance(node, ast.ImportFrom) else [])
+            names = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else []
+            )
             found = {name.split(".")[0] for name in names} & tables - LAZY.get(module(path), set())
             assert not found, (path, node.lineno)
 
@@ -90,6 +109,11 @@ def test_no_bare_errors_or_warnings_outside_the_catalogue():
         if room(path) in ("math", "text", "laws"):
             continue
         text = path.read_text()
-        for plain in ("raise ValueError", "raise TypeError", "raise RuntimeError", "raise FloatingPointError",
-                      "warnings.warn("):
+        for plain in (
+            "raise ValueError",
+            "raise TypeError",
+            "raise RuntimeError",
+            "raise FloatingPointError",
+            "warnings.warn(",
+        ):
             assert plain not in text, (path, plain)

@@ -1,4 +1,5 @@
 """lowdim: what is this table really made of?"""
+
 from __future__ import annotations
 
 from importlib import import_module

@@ -5,6 +5,7 @@ with a sentence where it is broken. A class lists the laws it cannot obey, each 
 `_laws_broken`. Laws of row order, weights and tiles are about one step from one start, so iterative
 models are stopped after it: where a fit ends depends on every bit, where a step leads does not.
 """
+
 from __future__ import annotations
 
 import os
@@ -40,8 +41,13 @@ class Relaid(Source):
 
     def __init__(self, X: Any, tile: int | None = None, block_tiles: int = 1, weight: Array | None = None) -> None:
         source = as_source(X)
-        super().__init__((source.n, source.d), source.columns if source.named else None,
-                         source.weight if weight is None else weight, tile or source.tile, block_tiles)
+        super().__init__(
+            (source.n, source.d),
+            source.columns if source.named else None,
+            source.weight if weight is None else weight,
+            tile or source.tile,
+            block_tiles,
+        )
         self.source, self.walked = source, 0
 
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
@@ -161,8 +167,9 @@ def score_is_objective(model: Any, X: Any) -> None:
     with _quiet():
         scores = fitted.score_samples(X)
     total = float(scores.sum() if w is None else w @ scores)
-    assert abs(total - fitted.objective_) <= TOTAL * (1.0 + abs(total)), \
+    assert abs(total - fitted.objective_) <= TOTAL * (1.0 + abs(total)), (
         f"score_samples add up to {total!r}, the objective is {fitted.objective_!r}"
+    )
 
 
 def impute_keeps_seen(model: Any, X: Any) -> None:
@@ -192,8 +199,9 @@ def sample_then_fit(model: Any, X: Any) -> None:
     d = rows.shape[1]
     free = d * (d + 3) / 2  # of the largest Gaussian model; 2 log LR has mean free and variance 2 free
     # Below zero too: PCA's variances (n - 1) and a standardised table's units are not of maximum likelihood.
-    assert abs(ratio) <= free + 6 * np.sqrt(2 * free), \
+    assert abs(ratio) <= free + 6 * np.sqrt(2 * free), (
         f"twice the log-likelihood ratio of refitted and true model is {ratio:.1f}, at most {free:g} is expected"
+    )
 
 
 def options_untouched(model: Any, X: Any) -> None:
@@ -259,11 +267,29 @@ def constructor_holds_options(model: Any, X: Any) -> None:
     assert code.co_argcount <= 3, "options after the first two must be keyword-only"
 
 
-LAWS: dict[str, Callable[[Any, Any], None]] = {law.__name__: law for law in (
-    merge_any_order, blocks_of_tiles, any_tile, serial_is_threads, weights_repeat_rows, mask_of_ones_is_no_mask,
-    all_missing_row_gets_prior, row_order_does_not_matter, objective_never_falls, score_is_objective,
-    impute_keeps_seen, sample_then_fit, options_untouched, transform_is_fit_transform, save_and_load,
-    passes_as_declared, finite, constructor_holds_options)}
+LAWS: dict[str, Callable[[Any, Any], None]] = {
+    law.__name__: law
+    for law in (
+        merge_any_order,
+        blocks_of_tiles,
+        any_tile,
+        serial_is_threads,
+        weights_repeat_rows,
+        mask_of_ones_is_no_mask,
+        all_missing_row_gets_prior,
+        row_order_does_not_matter,
+        objective_never_falls,
+        score_is_objective,
+        impute_keeps_seen,
+        sample_then_fit,
+        options_untouched,
+        transform_is_fit_transform,
+        save_and_load,
+        passes_as_declared,
+        finite,
+        constructor_holds_options,
+    )
+}
 
 
 def check(model: Any, X: Any, *, verbose: bool = True) -> dict[str, str]:

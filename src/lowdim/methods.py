@@ -2,6 +2,7 @@
 
 `compare`, `fit --method` and `lowdim methods` read these lists.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -97,46 +98,114 @@ def _sheet(q: int | None, k: int, seed: int) -> dict[str, Any]:
 def _spectral(name: str, title: str, home: str, most_rows: int, **lacks: Any) -> Method:
     """A map over pairs of rows: it places rows, new ones too, and says no more."""
     lacks = {"options": _q, "no_decoder": "no decoder", **lacks}
-    return Method(name, title, home, no_gaps="no gaps", no_density="no density", no_uncertainty="no noise", axes=True,
-                  most_rows=most_rows, **lacks)
+    return Method(
+        name,
+        title,
+        home,
+        no_gaps="no gaps",
+        no_density="no density",
+        no_uncertainty="no noise",
+        axes=True,
+        most_rows=most_rows,
+        **lacks,
+    )
 
 
-METHODS = {m.name: m for m in (
-    Method("pca", "PCA", "PCA", _q),
-    Method("ppca", "probabilistic PCA", "ProbabilisticPCA", _q),
-    Method("fa", "factor analysis", "FactorAnalysis", _q, factors=True),
-    Method("bpca", "Bayesian PCA", "BayesianPCA", _q, begins=None),
-    Method("dual", "dual PPCA", "DualPPCA", _q, no_density="no density"),
-    Method("ica", "ICA", "ICA", _seeded, no_gaps="no gaps", no_density="no density",
-           no_uncertainty="no noise", axes=True),
-    # bent sheets: decoded, they are no maps, so their places count
-    Method("gtm", "GTM", "GTM", _sheet, axes=True, most_axes=3, usual=2),
-    Method("density", "density network", "DensityNetwork", _seeded, axes=True, most_axes=3, usual=2,
-           estimate="an estimate by a drawn sample"),
-    Method("nlfa", "nonlinear factor analysis", "NonlinearFactorAnalysis", _seeded, axes=True, most_axes=3,
-           usual=2, estimate="a lower bound"),
-    Method("gplvm", "GP-LVM", "GPLVM", _seeded, axes=True, most_rows=1000, usual=2,
-           estimate="Laplace's estimate, too high for rows of the fit",
-           slow="its time grows with the cube of the rows"),
-    Method("bgplvm", "Bayesian GP-LVM", "BayesianGPLVM", _seeded, axes=True, most_rows=1000, begins=10,
-           needs="kept_", estimate="Laplace's estimate, too high for rows of the fit",
-           slow="each of several hundred steps goes through all pairs of its inducing points for every row"),
-    Method("autoencoder", "autoencoder", "Autoencoder", _seeded, no_gaps="no gaps", no_density="no density",
-           no_uncertainty="no noise", axes=True, usual=2),
-    _spectral("mds", "classical MDS", "ClassicalMDS", 1000),
-    _spectral("kpca", "kernel PCA", "KernelPCA", 1000, options=_seeded, no_decoder=""),  # by pre-images
-    _spectral("isomap", "Isomap", "Isomap", 1000),
-    _spectral("le", "Laplacian eigenmaps", "LaplacianEigenmaps", 1000),
-    _spectral("lle", "locally linear embedding", "LocallyLinearEmbedding", 1000),
-    _spectral("mvu", "maximum variance unfolding", "MaximumVarianceUnfolding", 300),
-    _spectral("meu", "maximum entropy unfolding", "MaximumEntropyUnfolding", 300),
-    Method("mppca", "mixture of PPCA", "MixtureOfPPCA", _local, no_map="no map", local=True),
-    Method("mfa", "mixture of FA", "MixtureOfFA", _local, no_map="no map", local=True, factors=True),
-    Method("gmm", "Gaussian mixture", "GaussianMixture", _parts, no_map="no map"),
-    Method("kmeans", "K-means", "KMeans", _clusters, no_density="no density", no_map="no map"),
-    Method("random", "random projection", "lowdim.judge.compare.random_projection:RandomProjection", _seeded, no_density="no density",
-           no_uncertainty="no noise"),
-)}
+METHODS = {
+    m.name: m
+    for m in (
+        Method("pca", "PCA", "PCA", _q),
+        Method("ppca", "probabilistic PCA", "ProbabilisticPCA", _q),
+        Method("fa", "factor analysis", "FactorAnalysis", _q, factors=True),
+        Method("bpca", "Bayesian PCA", "BayesianPCA", _q, begins=None),
+        Method("dual", "dual PPCA", "DualPPCA", _q, no_density="no density"),
+        Method(
+            "ica",
+            "ICA",
+            "ICA",
+            _seeded,
+            no_gaps="no gaps",
+            no_density="no density",
+            no_uncertainty="no noise",
+            axes=True,
+        ),
+        # bent sheets: decoded, they are no maps, so their places count
+        Method("gtm", "GTM", "GTM", _sheet, axes=True, most_axes=3, usual=2),
+        Method(
+            "density",
+            "density network",
+            "DensityNetwork",
+            _seeded,
+            axes=True,
+            most_axes=3,
+            usual=2,
+            estimate="an estimate by a drawn sample",
+        ),
+        Method(
+            "nlfa",
+            "nonlinear factor analysis",
+            "NonlinearFactorAnalysis",
+            _seeded,
+            axes=True,
+            most_axes=3,
+            usual=2,
+            estimate="a lower bound",
+        ),
+        Method(
+            "gplvm",
+            "GP-LVM",
+            "GPLVM",
+            _seeded,
+            axes=True,
+            most_rows=1000,
+            usual=2,
+            estimate="Laplace's estimate, too high for rows of the fit",
+            slow="its time grows with the cube of the rows",
+        ),
+        Method(
+            "bgplvm",
+            "Bayesian GP-LVM",
+            "BayesianGPLVM",
+            _seeded,
+            axes=True,
+            most_rows=1000,
+            begins=10,
+            needs="kept_",
+            estimate="Laplace's estimate, too high for rows of the fit",
+            slow="each of several hundred steps goes through all pairs of its inducing points for every row",
+        ),
+        Method(
+            "autoencoder",
+            "autoencoder",
+            "Autoencoder",
+            _seeded,
+            no_gaps="no gaps",
+            no_density="no density",
+            no_uncertainty="no noise",
+            axes=True,
+            usual=2,
+        ),
+        _spectral("mds", "classical MDS", "ClassicalMDS", 1000),
+        _spectral("kpca", "kernel PCA", "KernelPCA", 1000, options=_seeded, no_decoder=""),  # by pre-images
+        _spectral("isomap", "Isomap", "Isomap", 1000),
+        _spectral("le", "Laplacian eigenmaps", "LaplacianEigenmaps", 1000),
+        _spectral("lle", "locally linear embedding", "LocallyLinearEmbedding", 1000),
+        _spectral("mvu", "maximum variance unfolding", "MaximumVarianceUnfolding", 300),
+        _spectral("meu", "maximum entropy unfolding", "MaximumEntropyUnfolding", 300),
+        Method("mppca", "mixture of PPCA", "MixtureOfPPCA", _local, no_map="no map", local=True),
+        Method("mfa", "mixture of FA", "MixtureOfFA", _local, no_map="no map", local=True, factors=True),
+        Method("gmm", "Gaussian mixture", "GaussianMixture", _parts, no_map="no map"),
+        Method("kmeans", "K-means", "KMeans", _clusters, no_density="no density", no_map="no map"),
+        Method(
+            "random",
+            "random projection",
+            "lowdim.judge.compare.random_projection:RandomProjection",
+            _seeded,
+            no_density="no density",
+            no_uncertainty="no noise",
+        ),
+    )
+}
 FITTED = tuple(name for name in METHODS if name != "random")  # a random projection is a floor, not a fit
 ALWAYS = ("pca", "random")  # what everyone knows, and the floor
 
@@ -183,11 +252,13 @@ QUESTIONS = (
     Question("Groups, each with axes of its own?", ("mppca", "mfa")),
     Question("Independent sources behind the columns?", ("ica",)),
     Question("What do two sets of columns share?", way="lowdim.CCA(k).fit(X, Y)", classes="CCA"),
-    Question("What tells known classes apart?", way="lowdim.LinearDiscriminant(k).fit(X, y)",
-             classes="LinearDiscriminant"),
+    Question(
+        "What tells known classes apart?", way="lowdim.LinearDiscriminant(k).fit(X, y)", classes="LinearDiscriminant"
+    ),
     Question("Which columns vary most?", way="lowdim.VarianceSelector(k).fit(X)", classes="VarianceSelector"),
-    Question("Ratings of items by users?", way="lowdim.MatrixFactorization(k).fit(triples)",
-             classes="MatrixFactorization"),
+    Question(
+        "Ratings of items by users?", way="lowdim.MatrixFactorization(k).fit(triples)", classes="MatrixFactorization"
+    ),
     Question("A bent surface behind the columns, also of many rows?", ("gtm", "density", "nlfa")),
     Question("The smoothest bent map of up to a few thousand rows?", ("gplvm",)),
     Question("The same, and how many dimensions it needs?", ("bgplvm",)),
@@ -195,4 +266,5 @@ QUESTIONS = (
     Question("A map that keeps neighbours, or the distances along them?", ("isomap", "le", "lle", "mvu", "meu")),
     Question("A map of distances or similarities?", ("mds", "kpca")),
     Question("How good is a map made elsewhere?", way="lowdim compare FILE --map xy.csv"),
-    Question("Which of these, for this table?", way="lowdim compare FILE"))
+    Question("Which of these, for this table?", way="lowdim compare FILE"),
+)

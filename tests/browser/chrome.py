@@ -1,4 +1,5 @@
 """A real browser, driven over its own debugging pipe with the standard library alone."""
+
 from __future__ import annotations
 
 import base64
@@ -16,9 +17,20 @@ from pathlib import Path
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-extensions",
-         "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
-         "--disable-dev-shm-usage", "--remote-debugging-pipe")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-extensions",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--disable-dev-shm-usage",
+    "--remote-debugging-pipe",
+)
 PATIENCE = 20.0  # seconds for one answer: the machine may be busy
 
 
@@ -38,8 +50,13 @@ class Chrome:
         # the shell gives the two pipes the numbers the browser looks for
         line = f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}'
         self.process = subprocess.Popen(
-            ["bash", "-c", line, path, *FLAGS, f"--user-data-dir={profile}"], pass_fds=(theirs_in, theirs_out),
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+            ["bash", "-c", line, path, *FLAGS, f"--user-data-dir={profile}"],
+            pass_fds=(theirs_in, theirs_out),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         os.close(theirs_in)
         os.close(theirs_out)
         self.reader, self.writer = ours_in, ours_out
@@ -95,8 +112,9 @@ class Chrome:
 class Tab:
     """One page: what it asked for, what it complained about, and what a script finds in it."""
 
-    def __init__(self, chrome: Chrome, *, width: int = 1100, height: int = 900, script: bool = True,
-                 dark: bool = False) -> None:
+    def __init__(
+        self, chrome: Chrome, *, width: int = 1100, height: int = 900, script: bool = True, dark: bool = False
+    ) -> None:
         self.chrome = chrome
         self.context = chrome.send("Target.createBrowserContext")["browserContextId"]
         target = chrome.send("Target.createTarget", url="about:blank", browserContextId=self.context)["targetId"]
@@ -104,9 +122,13 @@ class Tab:
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.send(f"{domain}.enable")
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        self.send("Emulation.setEmulatedMedia", features=[
-            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
-            {"name": "prefers-reduced-motion", "value": "reduce"}])
+        self.send(
+            "Emulation.setEmulatedMedia",
+            features=[
+                {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+                {"name": "prefers-reduced-motion", "value": "reduce"},
+            ],
+        )
         # switches off the page's own scripts; ours, through the pipe, still run
         self.send("Emulation.setScriptExecutionDisabled", value=not script)
 

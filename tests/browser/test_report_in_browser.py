@@ -1,4 +1,5 @@
 """The report in a real browser: with and without scripts, narrow, dark, by keyboard, and with hostile names."""
+
 from __future__ import annotations
 
 import base64
@@ -113,8 +114,10 @@ def test_text_stands_out(chrome, dark):
 def test_letters_in_charts_stand_out():
     """On white, 7:1; letters on dark cells of a heat map are white and checked by their plot."""
     for fill in set(re.findall(r'<text style="[^"]*fill:(#\w{6})', made.page("small"))) - {"#ffffff"}:
-        r, g, b = ((v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4)
-                   for v in (int(fill[k:k + 2], 16) / 255 for k in (1, 3, 5)))
+        r, g, b = (
+            (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4)
+            for v in (int(fill[k : k + 2], 16) / 255 for k in (1, 3, 5))
+        )
         assert 1.05 / (0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05) >= 7, fill
 
 
@@ -129,9 +132,11 @@ def test_focus_starts_at_the_skip_link_and_follows_the_page(chrome):
     places = []
     for _ in range(25):
         tab.press("Tab", 9)
-        places.append(tab.js("""(() => { const e = document.activeElement, r = e.getBoundingClientRect();
+        places.append(
+            tab.js("""(() => { const e = document.activeElement, r = e.getBoundingClientRect();
             return {text: (e.textContent || '').trim().slice(0, 30), top: Math.round(r.top + scrollY),
-                    nav: !!e.closest('nav'), line: getComputedStyle(e).outlineStyle}; })()"""))
+                    nav: !!e.closest('nav'), line: getComputedStyle(e).outlineStyle}; })()""")
+        )
     assert places[0]["text"] == "Skip to the answer"
     assert all(p["line"] != "none" for p in places)
     inside = [p["top"] for p in places[1:] if not p["nav"]]
@@ -177,8 +182,9 @@ def test_marks_lie_on_the_points_of_the_map(chrome):
 
 def test_embedded_file_downloads(chrome, tmp_path):
     tab = Tab(chrome, script=False).open(made.file("small"))
-    chrome.send("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path),
-                browserContextId=tab.context)
+    chrome.send(
+        "Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path), browserContextId=tab.context
+    )
     tab.js("document.querySelector('#file-rows a').click()")
     end = time.monotonic() + 20
     while not (tmp_path / "rows.csv").exists() and time.monotonic() < end:
@@ -203,8 +209,12 @@ def test_hostile_names_stay_text(chrome):
     tab.js("new Promise(done => setTimeout(done, 200))")
     assert tab.js("typeof pwned") == "undefined"
     assert tab.js("document.scripts.length") == 1
-    assert tab.js("[...document.querySelectorAll('*')].flatMap(e => [...e.attributes]).filter(a => /^on/.test(a.name))"
-                  ".length") == 0
+    assert (
+        tab.js(
+            "[...document.querySelectorAll('*')].flatMap(e => [...e.attributes]).filter(a => /^on/.test(a.name)).length"
+        )
+        == 0
+    )
     assert tab.js("document.querySelectorAll('iframe, object, embed, link, form, base, img').length") == 0
     assert [u for u in tab.requests() if not u.startswith(("data:image/png", "file:"))] == []
     assert tab.complaints() == []

@@ -41,6 +41,12 @@ def environment() -> dict[str, str]:
 
 def child(*arguments: object, cwd: Path, code: str = "from lowdim.cli import main; main()") -> Said:
     """`lowdim` as a process of its own."""
-    done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], cwd=cwd, env=environment(),
-                          capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        cwd=cwd,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     return Said(done.returncode, done.stdout, done.stderr)

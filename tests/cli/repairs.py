@@ -25,26 +25,31 @@ class Repair(NamedTuple):
 
 def saved(name: str, data: bytes | str) -> Callable[[Path, Path], tuple[Path, None]]:
     """The table written again from where it came from."""
+
     def do(bad: Path, folder: Path) -> tuple[Path, None]:
         (folder / name).write_bytes(data.encode() if isinstance(data, str) else data)
         return folder / name, None
+
     return do
 
 
 def edited(change: Callable[[str], str], flags: list[str] | None = None) -> Callable[[Path, Path], tuple]:
     """The same file with its text changed."""
+
     def do(bad: Path, folder: Path) -> tuple[Path, list[str] | None]:
         data = bad.read_bytes()
         text = (gzip.decompress(data) if bad.suffix == ".gz" else data).decode("utf-8")
         path = folder / bad.name.removesuffix(".gz")
         path.write_text(change(text), encoding="utf-8")
         return path, flags
+
     return do
 
 
 def renamed(name: str) -> Callable[[Path, Path], tuple[Path, None]]:
     def do(bad: Path, folder: Path) -> tuple[Path, None]:
         return saved(name, bad.read_bytes())(bad, folder)
+
     return do
 
 
@@ -91,6 +96,7 @@ def reshaped(bad: Path, folder: Path) -> tuple[Path, None]:
 def saved_part(part: Callable[[np.ndarray], np.ndarray]) -> Callable[[Path, Path], tuple[Path, None]]:
     def do(bad: Path, folder: Path) -> tuple[Path, None]:
         return saved("real.npy", npy(part(np.load(bad))))(bad, folder)
+
     return do
 
 
@@ -113,9 +119,11 @@ def as_csv(records: str) -> str:
 
 def line(number: int, change: Callable[[str], str]) -> Callable[[str], str]:
     """One line of a text changed, counted from 1."""
+
     def do(text: str) -> str:
         lines = text.split("\n")
         return "\n".join(change(one) if k == number - 1 else one for k, one in enumerate(lines))
+
     return do
 
 
@@ -147,34 +155,52 @@ REPAIRS: dict[tuple[str, str], list[Repair]] = {
     ("cut.npy", "LD002"): [Repair(ANEW, saved("cut.npy", npy(GOOD)))],
     ("cut.parquet", "LD002"): [Repair(ANEW, saved("cut.parquet", parquet()))],
     ("torn.parquet", "LD002"): [Repair(ANEW, saved("torn.parquet", parquet()))],
-    **{(name, "LD002"): [SAVE, PARQUET] for name in ("damaged.xlsx", "feed.csv", "model.pkl", "nul.csv", "old.xls",
-                                                     "old_pickle.csv", "pickled.csv")},
+    **{
+        (name, "LD002"): [SAVE, PARQUET]
+        for name in ("damaged.xlsx", "feed.csv", "model.pkl", "nul.csv", "old.xls", "old_pickle.csv", "pickled.csv")
+    },
     ("rows.csv", "LD002"): [Repair("save the table as CSV", edited(as_csv)), PARQUET],
-    ("objects.npy", "LD002"): [Repair("save numbers", saved("objects.npy", npy(GOOD))),
-                               Repair("or CSV", saved("objects.csv", CSV))],
+    ("objects.npy", "LD002"): [
+        Repair("save numbers", saved("objects.npy", npy(GOOD))),
+        Repair("or CSV", saved("objects.csv", CSV)),
+    ],
     ("few_rows.csv", "LD161"): [Repair("more rows", edited(more_rows)), Repair("fewer columns", edited(fewer_columns))],
     ("line.npy", "LD100"): [Repair("Reshape your data", reshaped)],
     ("log_zero.csv", "LD116"): [
         Repair("leave 'a' as it is", same("--number", "a")),
-        Repair("add a constant to it first", edited(lambda text: text.replace("\n0,", "\n0.5,")))],
+        Repair("add a constant to it first", edited(lambda text: text.replace("\n0,", "\n0.5,"))),
+    ],
     ("login.csv", "LD003"): [Repair("download the table itself", saved("login.csv", CSV))],
-    ("long_cell.csv.gz", "LD172"): [Repair("check the quotes and the separator", edited(
-        lambda text: more_rows(text.replace("x" * 1_100_000, "4"))))],
-    ("complex.npy", "LD102"): [Repair(word, saved_part(part)) for word, part in (
-        ("X.real", np.real), ("X.imag", np.imag), ("abs(X)", np.abs))],
+    ("long_cell.csv.gz", "LD172"): [
+        Repair("check the quotes and the separator", edited(lambda text: more_rows(text.replace("x" * 1_100_000, "4"))))
+    ],
+    ("complex.npy", "LD102"): [
+        Repair(word, saved_part(part)) for word, part in (("X.real", np.real), ("X.imag", np.imag), ("abs(X)", np.abs))
+    ],
     ("no_columns.npy", "LD113"): [Repair("add columns of numbers", saved("no_columns.npy", npy(GOOD)))],
     ("names_only.csv", "LD160"): [Repair("add rows", edited(more_rows))],
     ("one_row.csv", "LD160"): [Repair("add rows", edited(more_rows))],
     ("names_short.csv", "LD106"): [Repair("give one name for each column", same("--names", "x,y,z"))],
-    ("ragged.csv", "LD006"): [Repair("put that cell between quotes in line 8", edited(
-        lambda text: line(9, lambda one: "1,2,3")(line(8, lambda one: '1,2,"3,4"')(text)), ["--decimal", ","]))],
+    ("ragged.csv", "LD006"): [
+        Repair(
+            "put that cell between quotes in line 8",
+            edited(
+                lambda text: line(9, lambda one: "1,2,3")(line(8, lambda one: '1,2,"3,4"')(text)), ["--decimal", ","]
+            ),
+        )
+    ],
     ("repeated_rows.csv", "LD191"): [Repair("remove them", edited(unique))],
-    ("text.parquet", "LD002"): [Repair("give it the ending of what it is", renamed("text.csv")),
-                                Repair("or write it again", saved("text.parquet", parquet()))],
-    **{(name, "LD007"): [Repair("close it", edited(with_quote)), Repair("or delete it", edited(without_quote))]
-       for name in ("unclosed.csv", "twice_unclosed.csv")},
+    ("text.parquet", "LD002"): [
+        Repair("give it the ending of what it is", renamed("text.csv")),
+        Repair("or write it again", saved("text.parquet", parquet())),
+    ],
+    **{
+        (name, "LD007"): [Repair("close it", edited(with_quote)), Repair("or delete it", edited(without_quote))]
+        for name in ("unclosed.csv", "twice_unclosed.csv")
+    },
     ("weight_negative.csv", "LD230"): [
         Repair("do not weight the rows", same()),
-        Repair("or correct the column", edited(lambda text: text.replace(",-1\n", ",1\n")))],
+        Repair("or correct the column", edited(lambda text: text.replace(",-1\n", ",1\n"))),
+    ],
     ("workbook.csv", "LD002"): [Repair("rename it to workbook.xlsx", renamed("workbook.xlsx"))],
 }

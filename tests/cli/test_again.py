@@ -29,10 +29,35 @@ def german(path, header: bool = True) -> None:
 FLAGS = ["--na", "k.A.,-999", "--decimal", ",", "--sep", ";", "--drop", "Nr x", "--log", "a,b", "--label", "Ort"]
 
 
-@pytest.mark.parametrize(("name", "flags"), [
-    ("my table.csv", FLAGS),
-    ("bare.csv", ["--no-header", "--na", "k.A.", "--na=-999", "--decimal=,", "--sep=semicolon", "--drop", "c2",
-                  "--log", "c3,c4", "--label", "c1", "--scale", "none", "--dims", "2", "--seed", "3"])])
+@pytest.mark.parametrize(
+    ("name", "flags"),
+    [
+        ("my table.csv", FLAGS),
+        (
+            "bare.csv",
+            [
+                "--no-header",
+                "--na",
+                "k.A.",
+                "--na=-999",
+                "--decimal=,",
+                "--sep=semicolon",
+                "--drop",
+                "c2",
+                "--log",
+                "c3,c4",
+                "--label",
+                "c1",
+                "--scale",
+                "none",
+                "--dims",
+                "2",
+                "--seed",
+                "3",
+            ],
+        ),
+    ],
+)
 def test_the_printed_command_pasted_gives_the_same_numbers(lowdim, name, flags):
     german(lowdim.folder / name, header=name != "bare.csv")
     reading = [f for f in flags if f not in ("--dims", "2", "--seed", "3")]
@@ -82,11 +107,28 @@ def test_check_proposes_the_command_that_reads_the_same(lowdim):
     assert words[0] == "t.csv" and settle(options_from_flags(words[1:])) == settle(options_from_flags(FLAGS))
 
 
-@pytest.mark.parametrize("options", [
-    {"na": ("-999", "a,b", "n d")}, {"na": -999}, {"na": "x,y"}, {"header": True}, {"no_header": True},
-    {"sep": "\t"}, {"sep": "|"}, {"sep": " "}, {"drop": ["a", 'b "c"']}, {"columns": "a,b"}, {"transpose": True},
-    {"sample": 5, "memory": "2GB", "strict": True}, {"keep_copies": True, "below_limit": "half", "inf": "missing"},
-    {"id": "who is", "weight": "-w", "sheet": 2}, {"time": None, "label": ()}, {}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"na": ("-999", "a,b", "n d")},
+        {"na": -999},
+        {"na": "x,y"},
+        {"header": True},
+        {"no_header": True},
+        {"sep": "\t"},
+        {"sep": "|"},
+        {"sep": " "},
+        {"drop": ["a", 'b "c"']},
+        {"columns": "a,b"},
+        {"transpose": True},
+        {"sample": 5, "memory": "2GB", "strict": True},
+        {"keep_copies": True, "below_limit": "half", "inf": "missing"},
+        {"id": "who is", "weight": "-w", "sheet": 2},
+        {"time": None, "label": ()},
+        {},
+    ],
+    ids=str,
+)
 def test_options_become_flags_and_come_back(options):
     assert settle(options_from_flags(flags_from_options(options))) == settle(options)
 
@@ -115,8 +157,17 @@ def test_odd_says_what_was_found_then(lowdim, moved, made):
     assert [m["code"] for m in told["messages"]] == ["LD308"] and told["wrote"] is None
 
 
-@pytest.mark.parametrize("more", [("odd", "--level", "0.5"), ("odd", "-o", "x.csv"), ("explain", "--row", "8"),
-                                  ("explain", "--axis", "1"), ("report",), ("plot",)])
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("odd", "--level", "0.5"),
+        ("odd", "-o", "x.csv"),
+        ("explain", "--row", "8"),
+        ("explain", "--axis", "1"),
+        ("report",),
+        ("plot",),
+    ],
+)
 def test_what_needs_the_table_says_so_with_a_fix(lowdim, moved, more):
     verb, *rest = more
     said = lowdim(verb, *(["map"] if verb == "plot" else []), "moved.run", *rest)

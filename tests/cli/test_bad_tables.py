@@ -29,8 +29,11 @@ def prose(name: str) -> list[tuple[str, str]]:
     text = (FOLDER / f"{name}.golden").read_text(encoding="utf-8")
     found = re.findall(r"^(LD\d{3}) (?:error|changed|note)  .*\n((?: .*\n)*)", text, re.M)
     fixes = [(code, re.search(r"^  fix     ((?:.*\n)*)", rest, re.M)) for code, rest in found]
-    return [(name, code) for code, fix in fixes if fix and not all(proposals(line) or not line.strip()
-            for line in fix[1].split("\n"))]
+    return [
+        (name, code)
+        for code, fix in fixes
+        if fix and not all(proposals(line) or not line.strip() for line in fix[1].split("\n"))
+    ]
 
 
 PROSE = sorted({pair for name in GOLDEN for pair in prose(name)})

@@ -30,9 +30,14 @@ def bent(n=40, gaps=0.0, seed=0):
 
 def quick(monkeypatch):
     """Fits that stop early: what is tested is what becomes of them."""
-    small = {"gtm": {"grid": 5, "basis": 3, "tol": 1.0}, "density": {"n_samples": 20, "hidden": 3, "tol": 1.0},
-             "nlfa": {"hidden": 3, "tol": 10.0}, "gplvm": {"tol": 5.0},
-             "bgplvm": {"n_inducing": 6, "tol": 5.0}, "autoencoder": {"hidden": (3,), "max_iter": 10}}
+    small = {
+        "gtm": {"grid": 5, "basis": 3, "tol": 1.0},
+        "density": {"n_samples": 20, "hidden": 3, "tol": 1.0},
+        "nlfa": {"hidden": 3, "tol": 10.0},
+        "gplvm": {"tol": 5.0},
+        "bgplvm": {"n_inducing": 6, "tol": 5.0},
+        "autoencoder": {"hidden": (3,), "max_iter": 10},
+    }
     made = Method.make
     monkeypatch.setattr(Method, "make", lambda self, *how: made(self, *how).set_params(**small.get(self.name, {})))
 
@@ -90,10 +95,16 @@ def test_every_picture_of_a_run(lowdim, monkeypatch):
     write_csv(lowdim.folder / "t.csv", bent())
     for name in ("gtm", "gplvm", "autoencoder"):
         assert lowdim("fit", "t.csv", "-m", name, "--dims", 2, "--quiet").code in (0, 5)
-    for run, plot, *more in (("gtm", "gtm_sheet", "--plane", "x1,x3", "--color", "x3"), ("gtm", "magnification"),
-                             ("gtm", "responsibility", "--row", 3), ("gtm", "traverse", "--axis", 2),
-                             ("gplvm", "latent_variance", "--join", "--axes", "2,1"), ("autoencoder", "traverse"),
-                             ("autoencoder", "bottleneck"), ("gplvm", "trace")):
+    for run, plot, *more in (
+        ("gtm", "gtm_sheet", "--plane", "x1,x3", "--color", "x3"),
+        ("gtm", "magnification"),
+        ("gtm", "responsibility", "--row", 3),
+        ("gtm", "traverse", "--axis", 2),
+        ("gplvm", "latent_variance", "--join", "--axes", "2,1"),
+        ("autoencoder", "traverse"),
+        ("autoencoder", "bottleneck"),
+        ("gplvm", "trace"),
+    ):
         said = lowdim("plot", plot, f"t.{run}.run", "-o", f"{plot}.csv", *more)
         assert said.code == 0 and said.out.endswith(f"Wrote {plot}.csv\n"), (plot, said.err)
     X, model = bent(), ld.load("t.gtm.run/model.lowdim")
@@ -105,20 +116,28 @@ def test_every_picture_of_a_run(lowdim, monkeypatch):
     assert shares[:25] == pytest.approx(model.responsibilities(X / unit)[2], abs=1e-12)
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    (("relevance",), "LD494"), (("map",), "LD494"), (("traverse", "--axis", "9"), "LD210"),
-    (("gtm_sheet", "--plane", "x1,nope"), "'nope' is not one of two columns"),
-    (("gtm_sheet", "--plane", "x1"), "two columns"), (("responsibility", "--row", "999"), "there is no row '999'"),
-    (("gtm_sheet", "--join"), "only latent_variance takes it, not gtm_sheet"),
-    (("traverse", "--axis", "0"), "0 is not in the range")])
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("relevance",), "LD494"),
+        (("map",), "LD494"),
+        (("traverse", "--axis", "9"), "LD210"),
+        (("gtm_sheet", "--plane", "x1,nope"), "'nope' is not one of two columns"),
+        (("gtm_sheet", "--plane", "x1"), "two columns"),
+        (("responsibility", "--row", "999"), "there is no row '999'"),
+        (("gtm_sheet", "--join"), "only latent_variance takes it, not gtm_sheet"),
+        (("traverse", "--axis", "0"), "0 is not in the range"),
+    ],
+)
 def test_what_a_run_of_one_model_cannot_show(lowdim, monkeypatch, words, says):
     quick(monkeypatch)
     write_csv(lowdim.folder / "t.csv", bent())
     lowdim("fit", "t.csv", "-m", "gtm", "--dims", 2, "--quiet")
     said = lowdim("plot", words[0], "t.gtm.run", *words[1:])
     assert said.code == 2 and says in said.err and said.out == ""
-    assert set(FOR) == {"color", "axes", "row", "axis", "join", "plane"} and all(set(v) <= set(GALLERY)
-                                                                              for v in FOR.values())
+    assert set(FOR) == {"color", "axes", "row", "axis", "join", "plane"} and all(
+        set(v) <= set(GALLERY) for v in FOR.values()
+    )
 
 
 # run folders and names -------------------------------------------------------------------------------------
@@ -127,8 +146,11 @@ def test_a_run_is_not_overwritten_by_another(lowdim, no_drawing):
     write_csv(lowdim.folder / "u.csv", bent(seed=1))
     assert lowdim("fit", "t.csv", "-m", "pca", "--dims", 1, "-o", "a.run").code == 0
     before = {path.name: path.read_bytes() for path in (lowdim.folder / "a.run").iterdir()}
-    for words in (("t.csv", "-m", "ppca", "--dims", 1), ("u.csv", "-m", "pca", "--dims", 1),
-                  ("t.csv", "--budget", "1s")):
+    for words in (
+        ("t.csv", "-m", "ppca", "--dims", 1),
+        ("u.csv", "-m", "pca", "--dims", 1),
+        ("t.csv", "--budget", "1s"),
+    ):
         said = lowdim("fit", *words, "-o", "a.run")
         assert said.code == 2 and "LD493" in said.err and "t.csv by pca" in said.err and "-o" in said.err
     assert {path.name: path.read_bytes() for path in (lowdim.folder / "a.run").iterdir()} == before
@@ -150,8 +172,10 @@ def test_runs_tell_clusters_from_dimensions(lowdim):
     lowdim("fit", "t.csv", "-m", "pca", "--dims", 1, "-o", "p.run")
     out = lowdim("runs", "2.run", "3.run").out
     assert re.search(r"^found clusters\n  2.run: 2\n  3.run: 3$", out, re.M) and "dimensions" not in out
-    told = {d["what"]: (d["first"], d["second"]) for d in
-            json.loads(lowdim("runs", "2.run", "p.run", "--json").out)["differences"]}
+    told = {
+        d["what"]: (d["first"], d["second"])
+        for d in json.loads(lowdim("runs", "2.run", "p.run", "--json").out)["differences"]
+    }
     assert told["method"] == ("kmeans", "pca") and told["found dimensions"] == ("None", "1")
 
 

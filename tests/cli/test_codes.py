@@ -56,26 +56,72 @@ class Case(NamedTuple):
 
 CASES = {
     "LD153": Case(coarse, FIT, lambda: coarse() - np.r_[1e15, 0, 0, 0, 0, 0]),
-    "LD154": Case(lambda: FULL * [1e-6, 1, 1, 1e8, 1, 1], (*FIT, "--scale", "none"),
-                  lambda: FULL * [1e-6, 1, 1, 1e8, 1, 1], (*FIT, "--scale", "unit")),
+    "LD154": Case(
+        lambda: FULL * [1e-6, 1, 1, 1e8, 1, 1],
+        (*FIT, "--scale", "none"),
+        lambda: FULL * [1e-6, 1, 1, 1e8, 1, 1],
+        (*FIT, "--scale", "unit"),
+    ),
     "LD155": Case(lambda: FULL * 1e-310, FIT, lambda: FULL),
     "LD162": Case(apart, FIT, None),
     "LD200": Case(lambda: FULL, (*FIT[:3], "9", *FIT[4:]), lambda: FULL),
     "LD202": Case(lambda: flat(2), FIT, lambda: flat(2), (*FIT[:3], "1", *FIT[4:])),
     "LD210": Case(lambda: FULL, (*FIT, "--scale", "pareto"), lambda: FULL, (*FIT, "--scale", "unit")),
     "LD212": Case(few, (*FIT[:3], "6", *FIT[4:]), few, (*FIT[:3], "1", *FIT[4:])),
-    "LD215": Case(lambda: FULL, ("plot", "map", "t.csv", "--dims", "0", "--budget", "1s"), lambda: FULL,
-                  ("plot", "map", "t.csv", "--dims", "2", "--budget", "1s")),
-    "LD216": Case(lambda: FULL, ("plot", "component_images", "t.csv", "--dims", "2", "--budget", "1s"), lambda: FULL,
-                  ("plot", "loadings", "t.csv", "--dims", "2", "--budget", "1s")),
+    "LD215": Case(
+        lambda: FULL,
+        ("plot", "map", "t.csv", "--dims", "0", "--budget", "1s"),
+        lambda: FULL,
+        ("plot", "map", "t.csv", "--dims", "2", "--budget", "1s"),
+    ),
+    "LD216": Case(
+        lambda: FULL,
+        ("plot", "component_images", "t.csv", "--dims", "2", "--budget", "1s"),
+        lambda: FULL,
+        ("plot", "loadings", "t.csv", "--dims", "2", "--budget", "1s"),
+    ),
 }
 # brought about below, or in the file that is named
-ELSEWHERE = {"LD001": "below", "LD004": "below", "LD220": "below", "LD221": "below", "LD222": "below",
-             "LD304": "test_start.py", "LD305": "below", "LD306": "test_again.py", "LD307": "below",
-             "LD308": "test_again.py", "LD173": "test_start.py", "LD201": "test_verbs.py"}
+ELSEWHERE = {
+    "LD001": "below",
+    "LD004": "below",
+    "LD220": "below",
+    "LD221": "below",
+    "LD222": "below",
+    "LD304": "test_start.py",
+    "LD305": "below",
+    "LD306": "test_again.py",
+    "LD307": "below",
+    "LD308": "test_again.py",
+    "LD173": "test_start.py",
+    "LD201": "test_verbs.py",
+}
 # what only a program, a model of another kind or a damaged model file brings about; tested with the models
-PROGRAMS = {"LD101", "LD105", "LD131", "LD133", "LD156", "LD163", "LD203", "LD204", "LD205", "LD206", "LD207", "LD208",
-            "LD209", "LD211", "LD213", "LD214", "LD217", "LD231", "LD240", "LD300", "LD301", "LD302", "LD303"}
+PROGRAMS = {
+    "LD101",
+    "LD105",
+    "LD131",
+    "LD133",
+    "LD156",
+    "LD163",
+    "LD203",
+    "LD204",
+    "LD205",
+    "LD206",
+    "LD207",
+    "LD208",
+    "LD209",
+    "LD211",
+    "LD213",
+    "LD214",
+    "LD217",
+    "LD231",
+    "LD240",
+    "LD300",
+    "LD301",
+    "LD302",
+    "LD303",
+}
 
 
 def of_tables() -> set[str]:

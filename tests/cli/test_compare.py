@@ -10,8 +10,17 @@ def test_compare_says_a_table_and_a_sentence_for_every_question(lowdim, made, mo
     said = lowdim("compare", made / "small.csv", "-m", "ppca,fa", "--dims", "2", "--quiet")
     assert said.code == 0 and said.err == "" and max(map(len, said.out.split("\n"))) <= 80
     assert said.out.startswith("4 methods on small.csv: 2 dimensions, 60 rows, ")
-    for words in ("\npca ", "\nppca ", "\nfa ", "\nrandom ", "To fill gaps: ", "To see groups: ", "agree on ",
-                  "– (no density)", "± is the spread"):
+    for words in (
+        "\npca ",
+        "\nppca ",
+        "\nfa ",
+        "\nrandom ",
+        "To fill gaps: ",
+        "To see groups: ",
+        "agree on ",
+        "– (no density)",
+        "± is the spread",
+    ):
         assert words in said.out, words
 
 

@@ -29,8 +29,11 @@ def test_five_sentences_then_the_report_and_the_run(digester):
     # against kappa (1); row 1 because of bf_cm_ratio (3), 121.7 where the rest says 78 +- 6; a map of 42%
     assert lines[0] == "  1. Your table behaves as if it had 5 dimensions (one judge says 4)."
     assert lines[1].startswith("  2. Axis 1 is c9 + c7 + c6 against c1 (23% of variation).")
-    assert re.match(r"  4. 1 odd row: row 1, because c3 is 121.7; the rest of the row says 78\.\d, sd 6\.\d "
-                    r"\(6 rows have p < 0.05; about 5 expected by chance\)\.", lines[3])
+    assert re.match(
+        r"  4. 1 odd row: row 1, because c3 is 121.7; the rest of the row says 78\.\d, sd 6\.\d "
+        r"\(6 rows have p < 0.05; about 5 expected by chance\)\.",
+        lines[3],
+    )
     assert lines[4].startswith("  5. The 2-D map shows 42% of the variation")
     held = re.match(r"  3. 53 gaps filled; our 90% intervals held (\d+)% of (\d+) cells hidden on purpose", lines[2])
     assert held and 87 <= int(held[1]) <= 93 and int(held[2]) >= 800
@@ -47,8 +50,10 @@ def test_the_run_folder_says_everything(digester):
     assert run["settings"] == {"dims": "auto", "scale": "unit", "level": 0.9, "seed": 0, "budget": None}
     assert run["table"]["path"] == str(table.resolve()) and run["command"].startswith("lowdim ")
     assert [m["code"] for m in run["messages"]] == ["LD008", "LD122"]
-    rows, fills, odd = (list(csv.DictReader((folder / "kamyr.run" / f"{name}.csv").read_text().splitlines()))
-                        for name in ("scores", "fills", "odd"))
+    rows, fills, odd = (
+        list(csv.DictReader((folder / "kamyr.run" / f"{name}.csv").read_text().splitlines()))
+        for name in ("scores", "fills", "odd")
+    )
     assert len(rows) == 96 and len(fills) == 53 and [(r["row"], r["column"]) for r in odd] == [("1", "c3")]
     assert all(float(f["lower"]) < float(f["fill"]) < float(f["upper"]) for f in fills)
     assert not [p.name for p in folder.rglob(".lowdim*")]

@@ -21,8 +21,12 @@ def records(path, sep: str = ",", encoding: str = "utf-8") -> list[list[str]]:
 def changed(old: list[list[str]], new: list[list[str]]) -> dict[tuple[int, int], tuple[str, str]]:
     """The cells in which two tables of one shape differ."""
     assert [len(row) for row in old] == [len(row) for row in new]
-    return {(i, j): (a, b) for i, (x, y) in enumerate(zip(old, new, strict=True))
-            for j, (a, b) in enumerate(zip(x, y, strict=True)) if a != b}
+    return {
+        (i, j): (a, b)
+        for i, (x, y) in enumerate(zip(old, new, strict=True))
+        for j, (a, b) in enumerate(zip(x, y, strict=True))
+        if a != b
+    }
 
 
 def mixed(tmp_path, *, sep=",", decimal=".", header=True, newline="\n", encoding="utf-8", name="t.csv", gap=""):
@@ -40,9 +44,15 @@ def mixed(tmp_path, *, sep=",", decimal=".", header=True, newline="\n", encoding
     return rows
 
 
-@pytest.mark.parametrize(("sep", "decimal", "newline", "encoding"), [
-    (",", ".", "\n", "utf-8"), (";", ",", "\r\n", "cp1252"), ("\t", ",", "\n", "utf-16"),
-    (",", ",", "\n", "utf-8-sig")])
+@pytest.mark.parametrize(
+    ("sep", "decimal", "newline", "encoding"),
+    [
+        (",", ".", "\n", "utf-8"),
+        (";", ",", "\r\n", "cp1252"),
+        ("\t", ",", "\n", "utf-16"),
+        (",", ",", "\n", "utf-8-sig"),
+    ],
+)
 def test_every_column_in_its_place_and_every_seen_cell_as_it_stood(lowdim, tmp_path, sep, decimal, newline, encoding):
     rows = mixed(tmp_path, sep=sep, decimal=decimal, newline=newline, encoding=encoding, gap="NA")
     said = lowdim("fill", "t.csv", "-o", "o.csv", "--intervals", "--id", "who", "--quiet")
@@ -96,8 +106,12 @@ def test_formulas_are_still_made_harmless(lowdim, tmp_path):
         assert lowdim("fill", "t.csv", "-o", "o.csv", "--id", "who", "--quiet").code == 0
         out = records(tmp_path / "o.csv", ";")
         assert [out[i][8] for i in (0, 3, 4, 5)] == ["'@x", "'=cmd()", "-", "'+1 (2)"]
-        assert all(out[i][j] == cell for i, row in enumerate(rows) for j, cell in enumerate(row)
-                   if cell.startswith("-") and j != 8)  # "-1,5" is a number, not a formula
+        assert all(
+            out[i][j] == cell
+            for i, row in enumerate(rows)
+            for j, cell in enumerate(row)
+            if cell.startswith("-") and j != 8
+        )  # "-1,5" is a number, not a formula
 
 
 @pytest.mark.parametrize("name", ["o.parquet", "o.XLSX", "o.csv.gz", "o.npy"])
@@ -132,7 +146,7 @@ def test_other_kinds_of_file_come_out_as_csv(lowdim, tmp_path):
             assert out[0] == [c for c in frame.columns if c != "day" or name == "t.parquet"]
         assert len(out) - first == len(X)
         offset = 1 if name == "t.parquet" else 0
-        values = np.array([[float(cell) for cell in row[offset:offset + 6]] for row in out[first:]])
+        values = np.array([[float(cell) for cell in row[offset : offset + 6]] for row in out[first:]])
         loss = 1e-14 if name == "t.xlsx" else 0.0  # of the sheet, which keeps fewer digits
         assert np.allclose(values[~np.isnan(X)], X[~np.isnan(X)], rtol=loss, atol=0.0)
         if name == "t.parquet":
@@ -163,8 +177,9 @@ def test_the_proposed_logarithm_works_when_pasted(lowdim, tmp_path):
     assert words[0] == "lowdim"
     again = lowdim(*words[1:])
     assert again.code == 0 and "As logarithms:" not in again.out and "own unit" in again.out
-    old, low, new, high = (records(tmp_path / name) for name in
-                           ("air quality.csv", "o.lower.csv", "o.csv", "o.upper.csv"))
+    old, low, new, high = (
+        records(tmp_path / name) for name in ("air quality.csv", "o.lower.csv", "o.csv", "o.upper.csv")
+    )
     gaps = set(changed(old, new))
     assert min(before) < 0 < min(float(low[i][0]) for i, j in gaps if j == 0)
     assert all(float(low[i][j]) < float(new[i][j]) < float(high[i][j]) for i, j in gaps)

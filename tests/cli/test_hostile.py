@@ -71,4 +71,3 @@ def test_messages_about_it_are_harmless_too(lowdim, table):
     assert said.code == 3 and all(code not in said.err for code in BAD)
     said = lowdim("help", "LD\x1b[2J")
     assert said.code == 2 and all(code not in said.err for code in BAD)
-

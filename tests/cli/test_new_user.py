@@ -23,18 +23,28 @@ READ = {  # what is read without more ado: its bytes, and words of the page
     "packed.csv.gz": (gzip.compress(PLAIN.encode()), "30 rows x 5 columns   CSV, comma"),
     "my table (1).csv": (PLAIN.encode(), 'Next:  lowdim "my table (1).csv"'),
     "utf16.csv": (PLAIN.encode("utf-16"), "decimal point, UTF-16"),
-    "excel.csv": (text([[str(v).replace(".", ",") for v in r] for r in X.tolist()], sep=";").encode(),
-                  "CSV, semicolon, decimal comma"),
+    "excel.csv": (
+        text([[str(v).replace(".", ",") for v in r] for r in X.tolist()], sep=";").encode(),
+        "CSV, semicolon, decimal comma",
+    ),
     "twice.csv": (text(X.tolist(), list("aabbc")).encode(), "LD140  Header 'a' appears 2 times; renamed a, a.2"),
     "percent.csv": (text([[f"{v}%" for v in r] for r in X.tolist()]).encode(), "LD118"),
-    "money.csv": (text([[f'"${1000 * r[0]:,.2f}"', f"€{r[1]}", *r[2:]] for r in X.tolist()]).encode(),
-                  "Signs of a unit were taken out in 2 columns"),
-    "thousands.csv": (text([[f'"{1000 * v:,.1f}"' for v in r] for r in X.tolist()]).encode(),
-                      "Thousands separators were taken out in 5 columns"),
-    "mixed_dates.csv": (text([[d, *r] for d, r in zip(WRITTEN, X.tolist(), strict=True)], ["when", *NAMES]).encode(),
-                        "1 column is not a number and was set aside as a label: when"),
-    "sideways.csv": (text([[n, *X[:, j]] for j, n in enumerate(NAMES)], ["", *(f"s{i}" for i in range(30))]).encode(),
-                     "lowdim help LD180, LD161"),
+    "money.csv": (
+        text([[f'"${1000 * r[0]:,.2f}"', f"€{r[1]}", *r[2:]] for r in X.tolist()]).encode(),
+        "Signs of a unit were taken out in 2 columns",
+    ),
+    "thousands.csv": (
+        text([[f'"{1000 * v:,.1f}"' for v in r] for r in X.tolist()]).encode(),
+        "Thousands separators were taken out in 5 columns",
+    ),
+    "mixed_dates.csv": (
+        text([[d, *r] for d, r in zip(WRITTEN, X.tolist(), strict=True)], ["when", *NAMES]).encode(),
+        "1 column is not a number and was set aside as a label: when",
+    ),
+    "sideways.csv": (
+        text([[n, *X[:, j]] for j, n in enumerate(NAMES)], ["", *(f"s{i}" for i in range(30))]).encode(),
+        "lowdim help LD180, LD161",
+    ),
 }
 
 
@@ -68,11 +78,17 @@ def test_a_unit_is_taken_out_only_where_it_is_one(cells):
     assert without_units(column, np.zeros(6, dtype=bool)) == (column, "")
 
 
-@pytest.mark.parametrize(("name", "data", "code", "says"), [
-    ("head.csv", b"a,b,c\n", 4, "the file holds names and nothing else"),
-    ("one.csv", b"5\n", 4, "LD160"), ("-", None, 3, "it cannot come through a pipe"),
-    ("https://example.org/t.csv", None, 3, "it is an address"), ("nowhere.csv", None, 3, "does not exist"),
-    ("head.cvs", b"", 3, "is empty")])
+@pytest.mark.parametrize(
+    ("name", "data", "code", "says"),
+    [
+        ("head.csv", b"a,b,c\n", 4, "the file holds names and nothing else"),
+        ("one.csv", b"5\n", 4, "LD160"),
+        ("-", None, 3, "it cannot come through a pipe"),
+        ("https://example.org/t.csv", None, 3, "it is an address"),
+        ("nowhere.csv", None, 3, "does not exist"),
+        ("head.cvs", b"", 3, "is empty"),
+    ],
+)
 def test_what_cannot_be_read_is_said(lowdim, name, data, code, says):
     if data is not None:
         (lowdim.folder / name).write_bytes(data)

@@ -21,12 +21,21 @@ def test_each_line_works(lowdim, no_drawing):
     write_csv(lowdim.folder / "new.csv", small_table(seed=9)[:3])
     found = lines()
     assert [line.split()[1] for line in found] == [
-        "check", "table.csv", "fill", "odd", "explain", "apply", "fit", "compare"]
+        "check",
+        "table.csv",
+        "fill",
+        "odd",
+        "explain",
+        "apply",
+        "fit",
+        "compare",
+    ]
     for line in found:
         said = lowdim(*shlex.split(line)[1:])
         assert said.code == 0 and said.out, (line, said.err)
     assert {"table.report.html", "table.run", "filled.csv", "table.odd.csv", "new.scores.csv"} <= {
-        path.name for path in lowdim.folder.iterdir()}
+        path.name for path in lowdim.folder.iterdir()
+    }
 
 
 def test_the_python_lines_work(lowdim):

@@ -19,20 +19,32 @@ HEAVY = ("numpy", "scipy", "sklearn", "pandas", "pyarrow", "matplotlib", "jinja2
 
 
 def loaded(tmp_path, *arguments: str) -> str:
-    code = ("import sys; from lowdim.cli import run; run(sys.argv[1:]); "
-            f"print('LOADED', [m for m in {HEAVY} if m in sys.modules])")
+    code = (
+        "import sys; from lowdim.cli import run; run(sys.argv[1:]); "
+        f"print('LOADED', [m for m in {HEAVY} if m in sys.modules])"
+    )
     return child(*arguments, cwd=tmp_path, code=code).out.split("LOADED ")[1].strip()
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["report", "--help"], ["plot", "--list"], ["methods"],
-                                       ["help", "LD104"], ["--version"], ["runs", "--help"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["report", "--help"],
+        ["plot", "--list"],
+        ["methods"],
+        ["help", "LD104"],
+        ["--version"],
+        ["runs", "--help"],
+    ],
+)
 def test_what_needs_no_table_imports_nothing_heavy(tmp_path, arguments):
     assert loaded(tmp_path, *arguments) == "[]"
 
 
 def test_help_is_quick(tmp_path):
     """0.3 s of this process's time on a machine with nothing else to do; processor time, as tests share theirs."""
-    code = ("import sys, time; from lowdim.cli import run; run(['--help']); print('SPENT', time.process_time())")
+    code = "import sys, time; from lowdim.cli import run; run(['--help']); print('SPENT', time.process_time())"
     spent = min(float(child(cwd=tmp_path, code=code).out.split("SPENT ")[1]) for _ in range(3))
     assert spent < 0.3
 
@@ -64,28 +76,53 @@ def test_every_option_that_a_message_names_exists(lowdim):
     from lowdim.text.messages import catalogue
 
     known = set(re.findall(r"--[a-z-]+", "".join(lowdim(name, "--help").out for name in HOMES)))
-    named = {flag for entry in catalogue().values() for part in (entry.what, entry.why, entry.fix)
-             for flag in re.findall(r"--[a-z][a-z-]*[a-z]", part)}
-    verbs = {verb for entry in catalogue().values() for part in (entry.what, entry.why, entry.fix)
-             for verb in re.findall(r"lowdim ([a-z]+)\b", part)}
+    named = {
+        flag
+        for entry in catalogue().values()
+        for part in (entry.what, entry.why, entry.fix)
+        for flag in re.findall(r"--[a-z][a-z-]*[a-z]", part)
+    }
+    verbs = {
+        verb
+        for entry in catalogue().values()
+        for part in (entry.what, entry.why, entry.fix)
+        for verb in re.findall(r"lowdim ([a-z]+)\b", part)
+    }
     assert named <= known, named - known
     assert verbs <= {*HOMES, "model", "can", "does"}, verbs
 
 
-@pytest.mark.parametrize(("arguments", "says"), [
-    (["reprot", "x.csv"], "Did you mean  lowdim report"), (["report"], "Missing argument"),
-    (["report", "x.csv", "--no-such"], "No such option"), (["explain", "x.run"], "give one of --row, --axis"),
-    (["report", "x.csv", "--dims", "many"], "neither auto nor a whole number"), (["plot", "map"], "give a plot"),
-    (["plot", "no_such", "x.csv"], "is not a plot"), (["help", "LD999"], "neither a message nor a command"),
-    (["runs", "a", "b", "c"], "two run folders"), (["fill", "x.csv", "-o", "y.csv", "--multiple", "-3"], "range")])
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["reprot", "x.csv"], "Did you mean  lowdim report"),
+        (["report"], "Missing argument"),
+        (["report", "x.csv", "--no-such"], "No such option"),
+        (["explain", "x.run"], "give one of --row, --axis"),
+        (["report", "x.csv", "--dims", "many"], "neither auto nor a whole number"),
+        (["plot", "map"], "give a plot"),
+        (["plot", "no_such", "x.csv"], "is not a plot"),
+        (["help", "LD999"], "neither a message nor a command"),
+        (["runs", "a", "b", "c"], "two run folders"),
+        (["fill", "x.csv", "-o", "y.csv", "--multiple", "-3"], "range"),
+    ],
+)
 def test_bad_usage_leaves_with_2(lowdim, arguments, says):
     said = lowdim(*arguments)
     assert said.code == 2 and says in said.err and said.out == ""
 
 
-@pytest.mark.parametrize(("arguments", "code", "exits"), [
-    (["--budget", "soon"], "LD210", 2), (["--level", "1.5"], "LD210", 2), (["--dims", "9"], "LD200", 2),
-    (["--scale", "pareto"], "LD210", 2), (["--drop", "nobody"], "LD103", 2), (["--sep", "xyz"], "LD210", 2)])
+@pytest.mark.parametrize(
+    ("arguments", "code", "exits"),
+    [
+        (["--budget", "soon"], "LD210", 2),
+        (["--level", "1.5"], "LD210", 2),
+        (["--dims", "9"], "LD200", 2),
+        (["--scale", "pareto"], "LD210", 2),
+        (["--drop", "nobody"], "LD103", 2),
+        (["--sep", "xyz"], "LD210", 2),
+    ],
+)
 def test_bad_values_leave_with_2_and_a_code(lowdim, made, arguments, code, exits):
     said = lowdim("fit", made / "small.csv", *arguments)
     assert said.code == exits and said.err.split("\n")[-5:] and code in said.err and said.out == ""
@@ -111,8 +148,11 @@ def test_what_cannot_be_written_has_the_fix_of_its_cause(tmp_path):
 
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("")
-    for path, fix in ((tmp_path / "no" / "x.csv", "make the folder first"), (tmp_path / "folder", "name of a file"),
-                      (tmp_path / "file" / "x.csv", "save elsewhere")):
+    for path, fix in (
+        (tmp_path / "no" / "x.csv", "make the folder first"),
+        (tmp_path / "folder", "name of a file"),
+        (tmp_path / "file" / "x.csv", "save elsewhere"),
+    ):
         with pytest.raises(LowdimError) as raised:
             write(path, "text")
         assert raised.value.code == "LD304" and fix in raised.value.fix
@@ -152,12 +192,20 @@ def test_memory_that_runs_out_is_a_code_and_6(lowdim, monkeypatch):
     assert said.code == 6 and json.loads(said.out)["error"] == "LD173" and "--sample" in said.err
 
 
-@pytest.mark.parametrize(("arguments", "says"), [
-    (["reprot", "x.csv"], "Did you mean  lowdim report"), (["reprot"], "Did you mean  lowdim report"),
-    (["Check", "x.csv"], "Did you mean  lowdim check"), (["cluster", "t.csv"], "The commands are: report, check"),
-    (["t.csv", "--drp", "a"], "Did you mean '--drop'?"), (["odd", "t.csv", "--lvel", "1"], "Did you mean '--level'?"),
-    (["--drp", "a", "t.csv"], "Did you mean '--drop'?"), (["help", "chek"], "Did you mean check?"),
-    (["help", "LD99"], "Did you mean LD")])
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["reprot", "x.csv"], "Did you mean  lowdim report"),
+        (["reprot"], "Did you mean  lowdim report"),
+        (["Check", "x.csv"], "Did you mean  lowdim check"),
+        (["cluster", "t.csv"], "The commands are: report, check"),
+        (["t.csv", "--drp", "a"], "Did you mean '--drop'?"),
+        (["odd", "t.csv", "--lvel", "1"], "Did you mean '--level'?"),
+        (["--drp", "a", "t.csv"], "Did you mean '--drop'?"),
+        (["help", "chek"], "Did you mean check?"),
+        (["help", "LD99"], "Did you mean LD"),
+    ],
+)
 def test_a_slip_is_answered_with_the_nearest(lowdim, arguments, says):
     write_csv(lowdim.folder / "t.csv", small_table())
     said = lowdim(*arguments)
@@ -188,8 +236,9 @@ def example_folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.drill) if name == "demo" else name
-                                  for name in HOMES])  # test_demo.py runs the example of demo
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.drill) if name == "demo" else name for name in HOMES]
+)  # test_demo.py runs the example of demo
 def test_the_example_of_every_command_works_when_pasted(lowdim, no_drawing, example_folder, monkeypatch, name):
     line = re.search(r"^ *Example:  lowdim (.*)$", lowdim(name, "--help").out, re.M)
     assert line and line[1] == EXAMPLES[name].removeprefix("lowdim ")
@@ -210,13 +259,15 @@ def test_help_alone_lists_commands_and_messages_by_family(lowdim):
 
 
 def test_a_terminal_without_utf8_is_no_reason_to_stop(tmp_path):
-    code = ("import io, sys; sys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding='iso8859-5'); "
-            "from lowdim.cli import main; main()")
+    code = (
+        "import io, sys; sys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding='iso8859-5'); "
+        "from lowdim.cli import main; main()"
+    )
     write_csv(tmp_path / "t.csv", small_table(), ["température", "b", "c", "d", "e", "f"])
     said = child("check", "t.csv", cwd=tmp_path, code=code)
     assert said.code == 0 and "temp?rature" in said.out and "Nothing blocks" in said.out
 
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path, made):
-    code = ("import os, sys; r, w = os.pipe(); os.close(r); os.dup2(w, 1); from lowdim.cli import main; main()")
+    code = "import os, sys; r, w = os.pipe(); os.close(r); os.dup2(w, 1); from lowdim.cli import main; main()"
     assert child("check", made / "small.csv", "--quiet", cwd=tmp_path, code=code) == (0, "", "")

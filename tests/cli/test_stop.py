@@ -90,20 +90,25 @@ def test_twice_leaves_at_once(tmp_path):
     write_csv(tmp_path / "t.csv", small_table())
     # a step that Ctrl-C does not end: it is deep inside a library
     code = CHILD.replace("    return real", "    import time; time.sleep(60)\n    return real")
-    deaf = ("try: os.kill(os.getpid(), signal.SIGINT); __import__('time').sleep(0.3)\n"
-            "        except KeyboardInterrupt: pass")
+    deaf = (
+        "try: os.kill(os.getpid(), signal.SIGINT); __import__('time').sleep(0.3)\n"
+        "        except KeyboardInterrupt: pass"
+    )
     begun = time.perf_counter()
-    said = child("dimensions", "2", "fit", "t.csv", cwd=tmp_path, code=code.replace(
-        "os.kill(os.getpid(), signal.SIGINT)", deaf))
+    said = child(
+        "dimensions", "2", "fit", "t.csv", cwd=tmp_path, code=code.replace("os.kill(os.getpid(), signal.SIGINT)", deaf)
+    )
     assert said.code == 130 and time.perf_counter() - begun < 55 and not (tmp_path / "t.run").exists()
 
 
 def test_while_the_report_is_drawn_the_run_is_complete(tmp_path):
     write_csv(tmp_path / "t.csv", small_table())
     (tmp_path / "t.report.html").write_text("an older report")
-    code = ("import lowdim.report as r, os, signal\n"
-            "def stopped(*a, **k): os.kill(os.getpid(), signal.SIGINT); import time; time.sleep(60)\n"
-            "r.write_report = stopped\nfrom lowdim.cli import main; main()")
+    code = (
+        "import lowdim.report as r, os, signal\n"
+        "def stopped(*a, **k): os.kill(os.getpid(), signal.SIGINT); import time; time.sleep(60)\n"
+        "r.write_report = stopped\nfrom lowdim.cli import main; main()"
+    )
     said = child("t.csv", "--budget", "1s", cwd=tmp_path, code=code)
     assert said.code == 130 and said.out.startswith("  1. ") and "is complete; the report was not written" in said.err
     assert json.loads((tmp_path / "t.run" / "run.json").read_text())["finished"] is True
@@ -114,8 +119,14 @@ def test_while_the_report_is_drawn_the_run_is_complete(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal to a process group")
 def test_a_real_one_from_outside(tmp_path):
     write_csv(tmp_path / "t.csv", small_table(n=4000, d=12))
-    process = subprocess.Popen([sys.executable, "-c", "from lowdim.cli import main; main()", "fit", "t.csv"], text=True,
-                               cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from lowdim.cli import main; main()", "fit", "t.csv"],
+        text=True,
+        cwd=tmp_path,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
     assert process.stderr is not None
     line = process.stderr.readline()
     while "[ok] read" not in line:

@@ -60,8 +60,9 @@ def test_fill_and_apply_write_every_format(lowdim, cells, tmp_path, ending):
     if ending == "zarr":
         pytest.importorskip("zarr")
     gaps = int(np.isnan(cells).sum())
-    said = lowdim("fill", "cells.parquet", "--stream", "-o", f"full.{ending}", "--intervals", "--sample", "150",
-                  "--quiet")
+    said = lowdim(
+        "fill", "cells.parquet", "--stream", "-o", f"full.{ending}", "--intervals", "--sample", "150", "--quiet"
+    )
     assert said.code == 0 and said.out.startswith(f"{gaps:,} gaps filled by a model of all 900 rows with ")
     assert "150 rows drawn at random" in said.out and "90% intervals held" in said.out and said.err == ""
     for word in ("", ".lower", ".upper", ".mask"):
@@ -85,8 +86,12 @@ def test_json_and_plan(lowdim, cells):
     assert "LD119" in [m["code"] for m in told["messages"]] and sum(told["gaps"].values()) == np.isnan(cells).sum()
     said = lowdim("plan", "cells.parquet", "--dims", "2", "--memory", "2GB")
     assert said.code == 0 and said.out.startswith("cells.parquet: Parquet, 900 rows x 5 columns of numbers")
-    for words in ("passes   14 passes, at most 1,006", "2 GB may be used", "It fits.",
-                  "Run it:  lowdim report cells.parquet --stream --memory 2GB"):
+    for words in (
+        "passes   14 passes, at most 1,006",
+        "2 GB may be used",
+        "It fits.",
+        "Run it:  lowdim report cells.parquet --stream --memory 2GB",
+    ):
         assert words in said.out, said.out
     told = json.loads(lowdim("plan", "cells.parquet", "--memory", "1kB", "--method", "pca", "--json").out)
     assert told["fits"] is False and told["alternative"] and told["rows"] == 900 and told["seconds"] > 0
@@ -94,9 +99,21 @@ def test_json_and_plan(lowdim, cells):
     assert lowdim("plan", "nobody.csv").code == 3
 
 
-@pytest.mark.parametrize("flags", [["--log", "x1"], ["--encode", "site"], ["--sheet", "1"], ["--na", "-9"],
-                                   ["--label", "site"], ["--transpose"], ["--no-header"], ["--strict"],
-                                   ["--inf", "missing"], ["--below-limit", "half"]])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--log", "x1"],
+        ["--encode", "site"],
+        ["--sheet", "1"],
+        ["--na", "-9"],
+        ["--label", "site"],
+        ["--transpose"],
+        ["--no-header"],
+        ["--strict"],
+        ["--inf", "missing"],
+        ["--below-limit", "half"],
+    ],
+)
 def test_what_a_stream_cannot_honour_is_refused_by_name(lowdim, cells, flags):
     for verb in (["report"], ["fit"], ["fill", "-o", "f.csv"]):
         said = lowdim(*verb, "cells.parquet", "--stream", *flags)

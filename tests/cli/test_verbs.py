@@ -25,7 +25,12 @@ def test_fit_says_four_lines_and_writes_a_run(lowdim, made):
     assert lines[0].startswith("PPCA") and lines[1].startswith("2 dimensions (asked for; the judges say ")
     assert re.fullmatch(r"\d+% shared / \d+% noise", lines[2]) and lines[3].startswith("converged in ")
     assert sorted(p.name for p in (lowdim.folder / "two.run").iterdir()) == [
-        "fills.csv", "model.lowdim", "odd.csv", "run.json", "scores.csv"]
+        "fills.csv",
+        "model.lowdim",
+        "odd.csv",
+        "run.json",
+        "scores.csv",
+    ]
     run = json.loads((lowdim.folder / "two.run" / "run.json").read_text())
     assert run["settings"]["dims"] == 2 and run["settings"]["budget"] == 1.0
     assert run["sentences"][0].startswith("You asked for 2 dimensions; the judges say ")
@@ -46,8 +51,10 @@ def test_fill_writes_the_table_with_nothing_else_changed(lowdim, made):
     X, names = small_table(), [f"x{k}" for k in range(1, 7)]
     assert said.code == 0 and "gaps filled from" in said.out and "skill*" in said.out and said.err == ""
     assert "Wrote out.csv, out.lower.csv, out.upper.csv, out.mask.csv, out.1.csv, out.2.csv" in said.out
-    read = {word: np.array([[float(r[n]) for n in names] for r in rows_of(lowdim.folder / f"out{word}.csv")])
-            for word in ("", ".lower", ".upper", ".mask", ".1", ".2")}
+    read = {
+        word: np.array([[float(r[n]) for n in names] for r in rows_of(lowdim.folder / f"out{word}.csv")])
+        for word in ("", ".lower", ".upper", ".mask", ".1", ".2")
+    }
     gap = np.isnan(X)
     assert np.array_equal(read[".mask"], gap.astype(float)) and np.isfinite(read[""]).all()
     for word in ("", ".lower", ".upper", ".1", ".2"):
@@ -60,8 +67,9 @@ def test_fill_writes_the_table_with_nothing_else_changed(lowdim, made):
 
 def test_fill_keeps_labels_and_names(lowdim, tmp_path):
     X = small_table()
-    lines = ["who,site,a,b,c,d,e,f"] + [f"r{i},{'ab'[i % 2]}," + ",".join("" if np.isnan(v) else f"{v:.4f}" for v in x)
-                                      for i, x in enumerate(X)]
+    lines = ["who,site,a,b,c,d,e,f"] + [
+        f"r{i},{'ab'[i % 2]}," + ",".join("" if np.isnan(v) else f"{v:.4f}" for v in x) for i, x in enumerate(X)
+    ]
     (tmp_path / "t.csv").write_text("\n".join(lines))
     assert lowdim("fill", "t.csv", "-o", "o.csv", "--id", "who", "--quiet").code == 0
     out = rows_of(tmp_path / "o.csv")
@@ -144,7 +152,8 @@ def test_runs_lists_and_compares(lowdim, made):
     assert "columns" not in differs.out.split("sentence")[0]
     assert "do not differ" in lowdim("runs", "one.run", "one.run").out
     assert {"what": "dims", "first": "1", "second": "auto"} in json.loads(
-        lowdim("runs", "one.run", made / "small.run", "--json").out)["differences"]
+        lowdim("runs", "one.run", made / "small.run", "--json").out
+    )["differences"]
     (lowdim.folder / "torn.run").mkdir()
     (lowdim.folder / "torn.run" / "run.json").write_text('{"schema"')
     assert "torn.run" in lowdim("runs").out and "run.json cannot be read" in lowdim("runs").out
@@ -158,16 +167,29 @@ def test_methods_and_help(lowdim):
     assert said.code == 0 and said.out.count("LD104  ") == 2 and "axes are built from numbers" in said.out
 
 
-CALLS = {"report": ["small.csv"], "check": ["small.csv"], "dims": ["small.csv"], "fit": ["small.csv"],
-         "fill": ["small.csv", "-o", "f.csv"], "plan": ["small.csv"], "compare": ["small.csv"], "odd": ["small.run"],
-         "explain": ["small.run", "--axis", "1"],
-         "apply": ["small.run", "small.csv"], "monitor": ["small.run", "small.csv"],
-         "plot": ["gaps", "small.run", "-o", "p.csv"], "runs": ["."], "methods": [], "demo": ["gaussian"],
-         "help": ["LD104"]}
+CALLS = {
+    "report": ["small.csv"],
+    "check": ["small.csv"],
+    "dims": ["small.csv"],
+    "fit": ["small.csv"],
+    "fill": ["small.csv", "-o", "f.csv"],
+    "plan": ["small.csv"],
+    "compare": ["small.csv"],
+    "odd": ["small.run"],
+    "explain": ["small.run", "--axis", "1"],
+    "apply": ["small.run", "small.csv"],
+    "monitor": ["small.run", "small.csv"],
+    "plot": ["gaps", "small.run", "-o", "p.csv"],
+    "runs": ["."],
+    "methods": [],
+    "demo": ["gaussian"],
+    "help": ["LD104"],
+}
 
 
-@pytest.mark.parametrize("verb", [pytest.param(verb, marks=pytest.mark.drill) if verb == "demo" else verb
-                                  for verb in HOMES])
+@pytest.mark.parametrize(
+    "verb", [pytest.param(verb, marks=pytest.mark.drill) if verb == "demo" else verb for verb in HOMES]
+)
 def test_json_is_one_object_with_a_schema_and_messages(lowdim, made, no_drawing, verb):
     shutil.copy(made / "small.csv", lowdim.folder)
     shutil.copytree(made / "small.run", lowdim.folder / "small.run")
@@ -181,8 +203,9 @@ def test_json_is_one_object_with_a_schema_and_messages(lowdim, made, no_drawing,
     assert wrong.code == 2 and told["error"] == "usage" and "No such option" in told["messages"][0]["text"]
 
 
-@pytest.mark.parametrize("verb", ["report", "check", "dims", "fit", "fill", "odd", "explain", "apply", "monitor",
-                                  "plot"])
+@pytest.mark.parametrize(
+    "verb", ["report", "check", "dims", "fit", "fill", "odd", "explain", "apply", "monitor", "plot"]
+)
 def test_json_of_what_stops_a_verb_has_its_code(lowdim, made, verb):
     missing = [word if word not in ("small.csv", "small.run") else "nowhere.csv" for word in CALLS[verb]]
     told = json.loads(lowdim(verb, *missing, "--json", "--quiet").out)
@@ -207,8 +230,9 @@ def test_another_seed_is_another_run(lowdim, made):
 def test_a_fit_that_does_not_converge_leaves_with_5(lowdim, made, monkeypatch):
     from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
 
-    monkeypatch.setattr(ProbabilisticPCA.__init__, "__kwdefaults__",
-                        {**ProbabilisticPCA.__init__.__kwdefaults__, "max_iter": 2})
+    monkeypatch.setattr(
+        ProbabilisticPCA.__init__, "__kwdefaults__", {**ProbabilisticPCA.__init__.__kwdefaults__, "max_iter": 2}
+    )
     said = lowdim("fit", made / "small.csv", "--dims", "2", "--budget", "1s", "-o", "short.run")
     assert said.code == 5 and "LD201" in said.err and "did not converge" in said.err
     assert json.loads((lowdim.folder / "short.run" / "run.json").read_text())["converged"] is False

@@ -5,6 +5,7 @@
 Fits are made long by slow reads (so that a kill falls inside a fold), by slow callbacks (between folds) or by a slow
 disk (while the checkpoint is being written). Forks save importing lowdim for every trial.
 """
+
 from __future__ import annotations
 
 import json
@@ -29,8 +30,10 @@ from lowdim.sources import source as sources
 from lowdim.sources.arrays import ArraySource
 
 MODELS: dict[str, Callable[[], Any]] = {
-    "PPCA": lambda: lowdim.PPCA(3), "krylov": lambda: lowdim.PCA(3, solver="krylov"),
-    "FA": lambda: lowdim.FactorAnalysis(2, tol=1e-1)}
+    "PPCA": lambda: lowdim.PPCA(3),
+    "krylov": lambda: lowdim.PCA(3, solver="krylov"),
+    "FA": lambda: lowdim.FactorAnalysis(2, tol=1e-1),
+}
 SLOW = {"PPCA": ("read", "callback", "write"), "krylov": ("read", "write"), "FA": ("read", "callback", "write")}
 PAUSE = {"PPCA": 0.004, "krylov": 0.012, "FA": 0.003}  # seconds: each fit takes about one
 
@@ -60,8 +63,9 @@ def fit(name: str, place: Path | None, slow: str = "", engine: str = "serial", m
         os.fsync = lambda number: (time.sleep(3 * pause), fsync(number))[1]
     wait = 8 * pause if slow == "callback" else 0.0
     try:
-        return MODELS[name]().fit(rows, run=Run(engine=engine, checkpoint=place,
-                                                callback=lambda step: time.sleep(wait)))
+        return MODELS[name]().fit(
+            rows, run=Run(engine=engine, checkpoint=place, callback=lambda step: time.sleep(wait))
+        )
     finally:
         os.fsync = fsync
 
@@ -134,6 +138,7 @@ def again(name: str, folder: Path, trials: int) -> dict[str, int]:
 
 def ctrl_c(name: str, folder: Path, trials: int) -> dict[str, int]:
     """Ctrl-C in mid-fold: the best so far, marked; then the same fit goes on."""
+
     def stopped() -> None:
         with warnings.catch_warnings(record=True) as given:
             warnings.simplefilter("always")
@@ -180,7 +185,8 @@ def main(folder: Path, trials: int, jobs: list[str]) -> None:
         (folder / job).mkdir()
         try:
             found[job] = {"kill": kill, "again": again, "ctrl_c": ctrl_c, "full": full}[work](
-                name, folder / job, trials)
+                name, folder / job, trials
+            )
         except BaseException:
             found[job] = traceback.format_exc()
     print(json.dumps(found))

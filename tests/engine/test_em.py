@@ -59,8 +59,11 @@ def test_verbose_prints_a_line_a_pass(capsys):
 
 
 # Ctrl-C ---------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("model", [PPCA(2, tol=1e-12), FactorAnalysis(1, tol=1e-12), DualPPCA(2, tol=1e-12),
-                                   PCA(2, tol=1e-12)], ids=["ppca", "fa", "dual", "pca"])
+@pytest.mark.parametrize(
+    "model",
+    [PPCA(2, tol=1e-12), FactorAnalysis(1, tol=1e-12), DualPPCA(2, tol=1e-12), PCA(2, tol=1e-12)],
+    ids=["ppca", "fa", "dual", "pca"],
+)
 def test_first_interrupt_returns_the_best_so_far(model):
     def press(step):
         if step.passes == 3:
@@ -117,8 +120,9 @@ print(m.converged_, m.n_iter_ < 1000, [str(n.message)[:5] for n in notes], np.is
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_ctrl_c_in_a_process_of_its_own():
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    child = subprocess.Popen([sys.executable, "-c", CHILD], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             env=env)
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
+    )
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
     time.sleep(0.1)
@@ -230,9 +234,16 @@ def test_plan_refuses_and_names_an_alternative():
     assert plan("Job", Cost(3, 100, 2_000_000, ""), Run(memory=2_000_000)).passes == 3
 
 
-@pytest.mark.parametrize(("model", "word"), [(PCA(2), "fewer columns"), (PPCA(2), "fewer columns"),
-                                             (FactorAnalysis(1), "fewer columns"), (DualPPCA(2), "ProbabilisticPCA")],
-                         ids=["pca", "ppca", "fa", "dual"])
+@pytest.mark.parametrize(
+    ("model", "word"),
+    [
+        (PCA(2), "fewer columns"),
+        (PPCA(2), "fewer columns"),
+        (FactorAnalysis(1), "fewer columns"),
+        (DualPPCA(2), "ProbabilisticPCA"),
+    ],
+    ids=["pca", "ppca", "fa", "dual"],
+)
 def test_models_refuse_before_they_start(model, word):
     """Ten thousand bytes are too few for anything; the refusal comes before any row is read."""
     source = as_source(table())

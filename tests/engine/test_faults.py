@@ -1,4 +1,5 @@
 """Fault drills: kill -9, full disks, Ctrl-C and bad blocks cost no finished work and no fitted model."""
+
 from __future__ import annotations
 
 import json
@@ -145,8 +146,9 @@ def spoilt(value: float, row: int = 400, column: int = 4) -> Source:
 
 @pytest.mark.parametrize("engine", ["serial", "threads"])
 @pytest.mark.parametrize("name", ["PPCA", "PCA", "FactorAnalysis"])
-def test_a_bad_cell_or_block_leaves_the_fitted_model_as_it_was(name: str, engine: str, tmp_path: Path,
-                                                               monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bad_cell_or_block_leaves_the_fitted_model_as_it_was(
+    name: str, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("lowdim.sources.source.KEEP_CELLS", 0)
     model = getattr(lowdim, name)(2).fit(table())
     before = bits(model)
@@ -169,8 +171,11 @@ def test_a_bad_batch_leaves_what_was_learnt_online_as_it_was(name: str) -> None:
     cls = getattr(lowdim, name)
     model, other = cls(2).partial_fit(table()[:250]), cls(2).partial_fit(table()[:250])
     before = bits(model)
-    bad: list[tuple[Any, str]] = [(spoilt(np.inf), "row 401"), (spoilt(np.nan), "row 401"),
-                                  (Broken(table(), 300, 0), "Input/output error")]
+    bad: list[tuple[Any, str]] = [
+        (spoilt(np.inf), "row 401"),
+        (spoilt(np.nan), "row 401"),
+        (Broken(table(), 300, 0), "Input/output error"),
+    ]
     for batch, words in bad:
         with pytest.raises((LowdimError, OSError), match=words):
             model.partial_fit(batch)

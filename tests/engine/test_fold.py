@@ -53,8 +53,11 @@ def test_any_power_of_two_is_the_same_tree(n, k, tile, engine):
 @pytest.mark.parametrize("f", [moments, columns])
 def test_the_same_bits(f):
     X = np.random.default_rng(0).standard_normal((1000, 7)) + 1e3
-    results = [fold(f, as_source(X, tile=32, block_tiles=k), Run(engine=engine))
-               for k in (1, 2, 4, 8, 64) for engine in ("serial", "threads", Threads(5))]
+    results = [
+        fold(f, as_source(X, tile=32, block_tiles=k), Run(engine=engine))
+        for k in (1, 2, 4, 8, 64)
+        for engine in ("serial", "threads", Threads(5))
+    ]
     for other in results[1:]:
         for a, b in zip(results[0], other, strict=True):
             assert np.array_equal(a, b)

@@ -73,21 +73,38 @@ class Trial(NamedTuple):
     ending: str  # "map.npy": an array mapped into memory; the others are files that are streamed
 
 
-SMALL = (Trial("ppca", 5, 40_000, 50, 0.1, "parquet"), Trial("pca", 5, 40_000, 50, 0.0, "map.npy"),
-         Trial("fa", 3, 40_000, 50, 0.1, "csv"), Trial("bpca", 10, 40_000, 50, 0.1, "parquet"),
-         Trial("krylov", 5, 3_000, 1_500, 0.0, "map.npy"))
+SMALL = (
+    Trial("ppca", 5, 40_000, 50, 0.1, "parquet"),
+    Trial("pca", 5, 40_000, 50, 0.0, "map.npy"),
+    Trial("fa", 3, 40_000, 50, 0.1, "csv"),
+    Trial("bpca", 10, 40_000, 50, 0.1, "parquet"),
+    Trial("krylov", 5, 3_000, 1_500, 0.0, "map.npy"),
+)
 LARGE = (
-    *(Trial(model, 5, 400_000, 20, gaps, ending) for ending in ("map.npy", "parquet", "csv", "npy")
-      for model, gaps in (("pca", 0.0), ("ppca", 0.0), ("ppca", 0.1))),
-    *(Trial(model, 10, 200_000, 100, gaps, ending) for ending in ("map.npy", "parquet", "npy")
-      for model, gaps in (("pca", 0.0), ("ppca", 0.2), ("fa", 0.2))),
-    *(Trial(model, 5, 20_000, 500, gaps, ending) for ending in ("map.npy", "parquet")
-      for model, gaps in (("pca", 0.0), ("ppca", 0.1), ("fa", 0.0), ("qr", 0.0), ("krylov", 0.0))),
-    *(Trial(model, 10, 5_000, 2_000, gaps, "map.npy")
-      for model, gaps in (("pca", 0.0), ("ppca", 0.1), ("krylov", 0.0))),
+    *(
+        Trial(model, 5, 400_000, 20, gaps, ending)
+        for ending in ("map.npy", "parquet", "csv", "npy")
+        for model, gaps in (("pca", 0.0), ("ppca", 0.0), ("ppca", 0.1))
+    ),
+    *(
+        Trial(model, 10, 200_000, 100, gaps, ending)
+        for ending in ("map.npy", "parquet", "npy")
+        for model, gaps in (("pca", 0.0), ("ppca", 0.2), ("fa", 0.2))
+    ),
+    *(
+        Trial(model, 5, 20_000, 500, gaps, ending)
+        for ending in ("map.npy", "parquet")
+        for model, gaps in (("pca", 0.0), ("ppca", 0.1), ("fa", 0.0), ("qr", 0.0), ("krylov", 0.0))
+    ),
+    *(
+        Trial(model, 10, 5_000, 2_000, gaps, "map.npy")
+        for model, gaps in (("pca", 0.0), ("ppca", 0.1), ("krylov", 0.0))
+    ),
     *(Trial(model, 5, 300, 3_000, gaps, "map.npy") for model, gaps in (("ppca", 0.1), ("dual", 0.1), ("dual", 0.0))),
-    Trial("qr", 5, 360_000, 100, 0.0, "map.npy"), Trial("krylov", 5, 6_000, 4_000, 0.0, "map.npy"),
-    Trial("ppca", 40, 50_000, 100, 0.1, "parquet"))
+    Trial("qr", 5, 360_000, 100, 0.0, "map.npy"),
+    Trial("krylov", 5, 6_000, 4_000, 0.0, "map.npy"),
+    Trial("ppca", 40, 50_000, 100, 0.1, "parquet"),
+)
 
 
 def write(path: Path, n: int, d: int, q: int, gaps: float) -> Path:
@@ -111,14 +128,23 @@ def write(path: Path, n: int, d: int, q: int, gaps: float) -> Path:
 
 def ratio(trial: Trial, folder: Path) -> float:
     name = f"{trial.n}_{trial.d}_{trial.q}_{trial.gaps}.{trial.ending}"
-    tiny, path = (write(folder / f"{size_}_{name}", n, d, 2 if n == 60 else trial.q, trial.gaps)
-                  for size_, n, d in (("tiny", 60, 6), ("full", trial.n, trial.d)))
-    done = subprocess.run([sys.executable, "-c", CHILD, trial.model, str(trial.q), str(tiny), str(path)],
-                          env=environment(), capture_output=True, text=True, timeout=900)
+    tiny, path = (
+        write(folder / f"{size_}_{name}", n, d, 2 if n == 60 else trial.q, trial.gaps)
+        for size_, n, d in (("tiny", 60, 6), ("full", trial.n, trial.d))
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, trial.model, str(trial.q), str(tiny), str(path)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout)
-    print(f"{trial}: grew {size(found['grew'])}, forecast {size(found['forecast'])}, "
-          f"ratio {found['grew'] / found['forecast']:.2f}")
+    print(
+        f"{trial}: grew {size(found['grew'])}, forecast {size(found['forecast'])}, "
+        f"ratio {found['grew'] / found['forecast']:.2f}"
+    )
     return float(found["grew"] / found["forecast"])
 
 

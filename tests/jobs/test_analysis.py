@@ -51,9 +51,19 @@ def test_shared_and_noise_are_the_model_s_own(plain):
     assert np.isclose(plain.noise_share, 6 * s2 / (np.square(W).sum() + 6 * s2), rtol=1e-6)
 
 
-@pytest.mark.parametrize(("how", "code"), [
-    ({"dims": "many"}, "LD210"), ({"dims": -1}, "LD210"), ({"dims": True}, "LD210"), ({"dims": 6}, "LD200"),
-    ({"scale": "pareto"}, "LD210"), ({"level": 0.0}, "LD210"), ({"budget": "soon"}, "LD210"), ({"budget": 0}, "LD210")])
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [
+        ({"dims": "many"}, "LD210"),
+        ({"dims": -1}, "LD210"),
+        ({"dims": True}, "LD210"),
+        ({"dims": 6}, "LD200"),
+        ({"scale": "pareto"}, "LD210"),
+        ({"level": 0.0}, "LD210"),
+        ({"budget": "soon"}, "LD210"),
+        ({"budget": 0}, "LD210"),
+    ],
+)
 def test_settings_that_cannot_be_are_refused(how, code):
     with pytest.raises(LowdimError) as problem:
         ld.analyse(small_table(), **how)
@@ -119,31 +129,48 @@ def test_the_report_is_written_by_the_analysis_too(plain, tmp_path, monkeypatch)
     assert asked == [((plain, tmp_path / "r.html"), {"rows": False})]
 
 
-@pytest.mark.parametrize(("q", "words", "line"), [
-    (5, "5 (one judge says 4)", "5 dimensions (one judge says 4)"), (5, "5", "5 dimensions (the judges agree)"),
-    (1, "1 (2 predicts no worse)", "1 dimension (2 predicts no worse)"),
-    (3, "between 2 and 4", "3 dimensions (between 2 and 4)"),
-    (0, "no shared structure found", "0 dimensions (no shared structure found)")])
+@pytest.mark.parametrize(
+    ("q", "words", "line"),
+    [
+        (5, "5 (one judge says 4)", "5 dimensions (one judge says 4)"),
+        (5, "5", "5 dimensions (the judges agree)"),
+        (1, "1 (2 predicts no worse)", "1 dimension (2 predicts no worse)"),
+        (3, "between 2 and 4", "3 dimensions (between 2 and 4)"),
+        (0, "no shared structure found", "0 dimensions (no shared structure found)"),
+    ],
+)
 def test_doubts_stand_beside_the_number(plain, q, words, line):
     from dataclasses import replace
     from types import SimpleNamespace
 
-    model = SimpleNamespace(n_components_=q, noise_variance_=0.2, get_covariance=lambda: np.eye(6), n_iter_=3,
-                            certificate_=SimpleNamespace(reason="converged"))
-    found = replace(plain, settings=plain.settings._replace(dims="auto"), model=model,
-                    jury=plain.jury._replace(sentence=words))
+    model = SimpleNamespace(
+        n_components_=q,
+        noise_variance_=0.2,
+        get_covariance=lambda: np.eye(6),
+        n_iter_=3,
+        certificate_=SimpleNamespace(reason="converged"),
+    )
+    found = replace(
+        plain, settings=plain.settings._replace(dims="auto"), model=model, jury=plain.jury._replace(sentence=words)
+    )
     assert repr(found).split("\n")[1] == line and repr(found).endswith("converged in 3 passes")
 
 
 # --- what cannot be analysed, said to someone in Python
 
 
-@pytest.mark.parametrize(("table", "code", "fix"), [
-    ([[1, 2], [3, 4]], "LD160", "add rows: each row is one observation"), (pd.DataFrame(), "LD160", "add rows"),
-    ("nofile.csv", "LD001", "check the spelling"), (None, "LD101", "pass the path of a file, or a NumPy array"),
-    (np.arange(10.0)[:, None] ** 2, "LD113", "add columns of numbers"),
-    (pd.DataFrame({"a": list("abcabc"), "b b": list("xyzxyz")}), "LD113", "ld.read(table, encode=('a', 'b b'))"),
-    (np.arange(5.0), "LD100", "X.reshape")])
+@pytest.mark.parametrize(
+    ("table", "code", "fix"),
+    [
+        ([[1, 2], [3, 4]], "LD160", "add rows: each row is one observation"),
+        (pd.DataFrame(), "LD160", "add rows"),
+        ("nofile.csv", "LD001", "check the spelling"),
+        (None, "LD101", "pass the path of a file, or a NumPy array"),
+        (np.arange(10.0)[:, None] ** 2, "LD113", "add columns of numbers"),
+        (pd.DataFrame({"a": list("abcabc"), "b b": list("xyzxyz")}), "LD113", "ld.read(table, encode=('a', 'b b'))"),
+        (np.arange(5.0), "LD100", "X.reshape"),
+    ],
+)
 def test_a_table_that_cannot_be_has_a_fix_in_python(table, code, fix):
     with pytest.raises(LowdimError) as problem:
         ld.analyse(table)

@@ -86,9 +86,14 @@ def test_the_model_is_that_of_all_rows_and_the_rest_is_of_those_drawn(file, tmp_
     assert last.startswith("The model is fitted to all 6,000 rows;") and last.endswith("400 rows drawn at random.")
     assert repr(found).startswith("PPCA · 6,000 x 6, of which 400 rows drawn")
     text = found.report(tmp_path / "r.html").read_text()
-    for words in ("6,000 rows, 6 columns of numbers; 400 rows drawn at random are shown", last, "In six sentences",
-                  "lowdim report cells.parquet --stream --dims 2 --budget 1s --sample=400", "SHA-256 of the rows drawn",
-                  "found = ld.analyse_stream(&#39;cells.parquet&#39;, sample=400, dims=2, budget=1.0)"):
+    for words in (
+        "6,000 rows, 6 columns of numbers; 400 rows drawn at random are shown",
+        last,
+        "In six sentences",
+        "lowdim report cells.parquet --stream --dims 2 --budget 1s --sample=400",
+        "SHA-256 of the rows drawn",
+        "found = ld.analyse_stream(&#39;cells.parquet&#39;, sample=400, dims=2, budget=1.0)",
+    ):
         assert words in text, words
 
 
@@ -132,7 +137,11 @@ def test_fills_are_those_of_the_model_and_intervals_hold_what_they_claim(file, t
     # 3,600 cells: sd 0.005; the half widths, from some 3,000 hidden cells of the rows drawn, add as much again
     assert abs(held.mean() - 0.9) < 0.025, held.mean()
     assert [p.name for p in sorted(tmp_path.iterdir())] == [
-        "full.lower.parquet", "full.mask.parquet", "full.parquet", "full.upper.parquet"]
+        "full.lower.parquet",
+        "full.mask.parquet",
+        "full.parquet",
+        "full.upper.parquet",
+    ]
 
 
 def _numbers(path):
@@ -161,8 +170,12 @@ def test_every_row_is_placed_as_it_would_be_in_memory(file, tmp_path):
     found = place_stream(model, new_rows(new, model, names), tmp_path / "scores.parquet")
     whole = place(model, names, X)
     made = pq.read_table(tmp_path / "scores.parquet")
-    np.testing.assert_allclose(_numbers(tmp_path / "scores.parquet")[:, :4],
-                               np.column_stack([whole.posterior.mean, whole.posterior.std]), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        _numbers(tmp_path / "scores.parquet")[:, :4],
+        np.column_stack([whole.posterior.mean, whole.posterior.std]),
+        rtol=1e-9,
+        atol=1e-12,
+    )
     for law in ("D2", "T2", "Q"):
         np.testing.assert_allclose(made[f"{law}_p"].to_numpy(), getattr(whole.odd, law).p, rtol=1e-6, atol=1e-300)
     assert found.rows == 3_000 and found.gaps == int(np.isnan(X).any(axis=1).sum())

@@ -9,8 +9,18 @@ from lowdim.judge.axes import axes, eta_squared, interchangeable, label_ties
 from lowdim.judge.stability import refits
 from tests.conftest import need
 
-NAMES = ("kappa", "chip_rate", "bf_cm_ratio", "blow_flow", "chip_level", "t_upper", "t_lower", "uczaa",
-         "white_flow", "aa_white")
+NAMES = (
+    "kappa",
+    "chip_rate",
+    "bf_cm_ratio",
+    "blow_flow",
+    "chip_level",
+    "t_upper",
+    "t_lower",
+    "uczaa",
+    "white_flow",
+    "aa_white",
+)
 
 
 def plane(n, first, second, seed, d=6, gaps=0.1, noise=0.5):

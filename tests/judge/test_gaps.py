@@ -1,4 +1,5 @@
 """The gap report against scipy's tests, one pair at a time."""
+
 import numpy as np
 from scipy.stats import ttest_ind
 

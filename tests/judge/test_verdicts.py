@@ -1,4 +1,5 @@
 """The five sentences and the trust strip, word by word."""
+
 from types import SimpleNamespace as Made
 
 import numpy as np
@@ -17,22 +18,37 @@ def analysis(votes: tuple[int, ...], columns: int, asked: int | str = "auto") ->
     judges = tuple(Judge(str(i), v, "") for i, v in enumerate(votes))
     found = Jury(q, "", rows, judges, (), np.zeros(0), np.zeros(0), None, (), columns)
     dims = q if asked == "auto" else asked
-    return Made(dims=dims, jury=found._replace(sentence=sentence(found, 1.0)), settings=Made(dims=asked),
-                axes=[Made(share=0.3), Made(share=0.2)])
+    return Made(
+        dims=dims,
+        jury=found._replace(sentence=sentence(found, 1.0)),
+        settings=Made(dims=asked),
+        axes=[Made(share=0.3), Made(share=0.2)],
+    )
 
 
-@pytest.mark.parametrize(("votes", "columns", "want"), [
-    ((1, 1, 1), 5, "Your table behaves as if it had 1 dimension."),
-    ((5, 5, 5, 4), 10, "Your table behaves as if it had 5 dimensions (one judge says 4)."),
-    ((9, 9, 9, 4), 10, "Your table behaves as if it had 9 dimensions (as many as 10 columns allow; one judge says 4): "
-                       "the table has no low-dimensional summary; a map of 2 axes shows 50% of the variation."),
-    ((2, 2, 2), 3, "Your table behaves as if it had 2 dimensions (as many as 3 columns allow)."),
-    ((1, 2, 3), 6, "Your table behaves as if it had between 1 and 3 dimensions; the map uses 2."),
-    ((1, 2, 5, 5, 5), 6, "Your table behaves as if it had between 1 and 5 dimensions (5 is as many as 6 columns "
-                         "allow); the map uses 5: the table has no low-dimensional summary; a map of 2 axes "
-                         "shows 50% of the variation."),
-    ((0, 0, 0, 1), 6, "No shared structure found: the columns vary each for itself (one judge says 1)."),
-])
+@pytest.mark.parametrize(
+    ("votes", "columns", "want"),
+    [
+        ((1, 1, 1), 5, "Your table behaves as if it had 1 dimension."),
+        ((5, 5, 5, 4), 10, "Your table behaves as if it had 5 dimensions (one judge says 4)."),
+        (
+            (9, 9, 9, 4),
+            10,
+            "Your table behaves as if it had 9 dimensions (as many as 10 columns allow; one judge says 4): "
+            "the table has no low-dimensional summary; a map of 2 axes shows 50% of the variation.",
+        ),
+        ((2, 2, 2), 3, "Your table behaves as if it had 2 dimensions (as many as 3 columns allow)."),
+        ((1, 2, 3), 6, "Your table behaves as if it had between 1 and 3 dimensions; the map uses 2."),
+        (
+            (1, 2, 5, 5, 5),
+            6,
+            "Your table behaves as if it had between 1 and 5 dimensions (5 is as many as 6 columns "
+            "allow); the map uses 5: the table has no low-dimensional summary; a map of 2 axes "
+            "shows 50% of the variation.",
+        ),
+        ((0, 0, 0, 1), 6, "No shared structure found: the columns vary each for itself (one judge says 1)."),
+    ],
+)
 def test_the_first_sentence(votes, columns, want):
     assert dimension_sentence(analysis(votes, columns)) == want
 

@@ -44,37 +44,57 @@ from lowdim.text.messages import LowdimError, LowdimWarning
 
 QUICK = {"tol": 1e-2}  # laws hold wherever a fit stops; ten passes show them as well as fifty
 MODELS = {
-    "pca": PCA(2), "pca-whiten": PCA(2, whiten=True, **QUICK), "pca-all": PCA(), "pca-share": PCA(0.9, **QUICK),
+    "pca": PCA(2),
+    "pca-whiten": PCA(2, whiten=True, **QUICK),
+    "pca-all": PCA(),
+    "pca-share": PCA(0.9, **QUICK),
     "pca-standardize": PCA(2, standardize=True, **QUICK),
     **{f"pca-{solver}": PCA(2, solver=solver, **QUICK) for solver in ("covariance", "dual", "qr", "krylov", "em")},
-    "ppca": PPCA(2), "ppca-standardize": PPCA(2, standardize=True, **QUICK), "ppca-none": PPCA(0),
-    "fa": FactorAnalysis(2, **QUICK), "fa-varimax": FactorAnalysis(2, rotation="varimax", **QUICK),
+    "ppca": PPCA(2),
+    "ppca-standardize": PPCA(2, standardize=True, **QUICK),
+    "ppca-none": PPCA(0),
+    "fa": FactorAnalysis(2, **QUICK),
+    "fa-varimax": FactorAnalysis(2, rotation="varimax", **QUICK),
     "fa-promax-bartlett": FactorAnalysis(2, rotation="promax", scores="bartlett", **QUICK),
-    "bpca": BayesianPCA(3, **QUICK), "bpca-standardize": BayesianPCA(standardize=True, **QUICK),
+    "bpca": BayesianPCA(3, **QUICK),
+    "bpca-standardize": BayesianPCA(standardize=True, **QUICK),
     "bpca-laplace": BayesianPCA(3, method="laplace", **QUICK),
     "kmeans": KMeans(3, init=np.array([[4.0, 3, 5, 0, 0, 9], [0, 0, 1, 0, -2, 10.5], [-2, 3, 3, 1, -1, 11]])),
     "mixture-full": GaussianMixture(2, n_init=2, **QUICK),
     "mixture-tied": GaussianMixture(2, covariance_type="tied", n_init=2, **QUICK),
-    "mixture-ppca": MixtureOfPPCA(2, 1, n_init=2, **QUICK), "mixture-fa": MixtureOfFA(2, 1, n_init=2, **QUICK),
+    "mixture-ppca": MixtureOfPPCA(2, 1, n_init=2, **QUICK),
+    "mixture-fa": MixtureOfFA(2, 1, n_init=2, **QUICK),
     "cca": CCA(1, views=3, **QUICK),
     "gtm": GTM(2, grid=5, basis=3, **QUICK),
     "density": DensityNetwork(2, n_samples=12, hidden=3, max_iter=8),
     "density-rbf": DensityNetwork(2, n_samples=12, hidden=("rbf", 3, 1.0), max_iter=20),
     "nonlinear-fa": NonlinearFactorAnalysis(2, hidden=3, max_iter=8),
-    "autoencoder": Autoencoder(2, hidden=(5,), max_iter=30), "autoencoder-linear": Autoencoder(2, hidden=()),
-    "mds": ClassicalMDS(2), "kpca": KernelPCA(2),
+    "autoencoder": Autoencoder(2, hidden=(5,), max_iter=30),
+    "autoencoder-linear": Autoencoder(2, hidden=()),
+    "mds": ClassicalMDS(2),
+    "kpca": KernelPCA(2),
     "kpca-nystroem": KernelPCA(2, kernel="linear", approximation="nystroem", n_landmarks=36),
-    "isomap": Isomap(2), "isomap-landmarks": Isomap(2, landmarks=9), "laplacian": LaplacianEigenmaps(2),
-    "laplacian-heat": LaplacianEigenmaps(2, weights="heat"), "lle": LocallyLinearEmbedding(2, n_neighbors=5),
-    "mvu": MaximumVarianceUnfolding(2), "mvu-landmarks": MaximumVarianceUnfolding(2, n_landmarks=15),
+    "isomap": Isomap(2),
+    "isomap-landmarks": Isomap(2, landmarks=9),
+    "laplacian": LaplacianEigenmaps(2),
+    "laplacian-heat": LaplacianEigenmaps(2, weights="heat"),
+    "lle": LocallyLinearEmbedding(2, n_neighbors=5),
+    "mvu": MaximumVarianceUnfolding(2),
+    "mvu-landmarks": MaximumVarianceUnfolding(2, n_landmarks=15),
     "meu": MaximumEntropyUnfolding(2),
     "bayesian-gplvm": BayesianGPLVM(2, n_inducing=5, max_iter=2),
     "bayesian-gplvm-linear": BayesianGPLVM(2, kernel="linear", max_iter=2),
-    "dual": DualPPCA(2), "dual-standardize": DualPPCA(2, standardize=True, **QUICK),
+    "dual": DualPPCA(2),
+    "dual-standardize": DualPPCA(2, standardize=True, **QUICK),
 }
 # These rebuild the table as an array before they start, so the kind of source is nothing to them.
-OF_THE_TABLE = {"weights_repeat_rows", "row_order_does_not_matter", "mask_of_ones_is_no_mask", "sample_then_fit",
-                "constructor_holds_options"}
+OF_THE_TABLE = {
+    "weights_repeat_rows",
+    "row_order_does_not_matter",
+    "mask_of_ones_is_no_mask",
+    "sample_then_fit",
+    "constructor_holds_options",
+}
 
 
 @cache
@@ -127,7 +147,7 @@ def in_file(X: np.ndarray, ending: str, folder):
     elif ending == "":
         path.mkdir(exist_ok=True)
         for k in range(4):
-            pq.write_table(frame(X[10 * k: 10 * k + 10]), path / f"part.{k}.parquet")
+            pq.write_table(frame(X[10 * k : 10 * k + 10]), path / f"part.{k}.parquet")
     elif ending == ".feather":
         feather.write_feather(frame(X), path, chunksize=11)
     elif ending == ".csv":
@@ -141,9 +161,12 @@ def in_file(X: np.ndarray, ending: str, folder):
 
 FILES = {"parquet": ".parquet", "folder": "", "feather": ".feather", "csv": ".csv", "npy": ".npy", "zarr": ".zarr"}
 SOURCES = {
-    "array": lambda d: table(False), "array-gaps": lambda d: table(True),
-    "fortran": lambda d: np.asfortranarray(table(False)), "fortran-gaps": lambda d: np.asfortranarray(table(True)),
-    "float32": lambda d: table(False).astype(np.float32), "float32-gaps": lambda d: table(True).astype(np.float32),
+    "array": lambda d: table(False),
+    "array-gaps": lambda d: table(True),
+    "fortran": lambda d: np.asfortranarray(table(False)),
+    "fortran-gaps": lambda d: np.asfortranarray(table(True)),
+    "float32": lambda d: table(False).astype(np.float32),
+    "float32-gaps": lambda d: table(True).astype(np.float32),
     "masked": lambda d: np.ma.masked_invalid(table(False)),
     "masked-gaps": lambda d: np.ma.masked_array(table(False), mask=np.isnan(table(True))),
     "pandas-gaps": lambda d: pd.DataFrame(table(True), columns=NAMES),
@@ -152,10 +175,15 @@ SOURCES = {
     "pandas": lambda d: pd.DataFrame(table(False), columns=NAMES),
     "polars": lambda d: pl.DataFrame(table(False), schema=NAMES),
     "arrow": lambda d: pa.table(dict(zip(NAMES, table(False).T, strict=True))),
-    "memmap": partial(memmap, table(False)), "memmap-gaps": partial(memmap, table(True)),
-    "sparse-values": lambda d: sparse("values"), "sparse-gaps": lambda d: sparse("gaps"),
-    "offset-gaps": lambda d: table(True) + 1e6, "huge": lambda d: table(False) * 1e200,
-    "tiny-gaps": lambda d: table(True) * 1e-200, "wide": lambda d: wide(False), "wide-gaps": lambda d: wide(True),
+    "memmap": partial(memmap, table(False)),
+    "memmap-gaps": partial(memmap, table(True)),
+    "sparse-values": lambda d: sparse("values"),
+    "sparse-gaps": lambda d: sparse("gaps"),
+    "offset-gaps": lambda d: table(True) + 1e6,
+    "huge": lambda d: table(False) * 1e200,
+    "tiny-gaps": lambda d: table(True) * 1e-200,
+    "wide": lambda d: wide(False),
+    "wide-gaps": lambda d: wide(True),
     "wide-weights": lambda d: as_source(wide(False), weight=1.0 + np.arange(10) % 3),
     "weights": lambda d: as_source(table(False), weight=1.0 + np.arange(36) % 3),
     "weights-gaps": lambda d: as_source(table(True), weight=1.0 + np.arange(36) % 3),
@@ -194,20 +222,38 @@ FIRST = ("pca", "ppca", "ppca-standardize", "fa", "dual")  # one of each kind; t
 
 def cases(kinds, *, drill):
     """Every model on each kind of source; `drill` marks all but the FIRST."""
-    return [pytest.param(m, s, id=f"{m}-on-{s}", marks=[pytest.mark.drill] if drill and m not in FIRST else [])
-            for m in MODELS for s in kinds if possible(m, s)]
+    return [
+        pytest.param(m, s, id=f"{m}-on-{s}", marks=[pytest.mark.drill] if drill and m not in FIRST else [])
+        for m in MODELS
+        for s in kinds
+        if possible(m, s)
+    ]
 
 
 # the same class with another option: the whole list of laws in the drill
-VARIANTS = ("bpca-standardize", "mixture-tied", "density-rbf", "kpca-nystroem", "isomap-landmarks", "laplacian-heat",
-            "mvu-landmarks", "autoencoder-linear", "bayesian-gplvm-linear")
+VARIANTS = (
+    "bpca-standardize",
+    "mixture-tied",
+    "density-rbf",
+    "kpca-nystroem",
+    "isomap-landmarks",
+    "laplacian-heat",
+    "mvu-landmarks",
+    "autoencoder-linear",
+    "bayesian-gplvm-linear",
+)
 
 
 def obeyed():
     """Every law that a model obeys; those it does not are listed in its class, each with a reason."""
-    return [pytest.param(law, m, s, id=f"{m}-on-{s}-{law}", marks=[pytest.mark.drill] if m in VARIANTS else [])
-            for m in MODELS for s in ("array", "array-gaps") if possible(m, s)
-            for law in laws.LAWS if law not in MODELS[m]._laws_broken]
+    return [
+        pytest.param(law, m, s, id=f"{m}-on-{s}-{law}", marks=[pytest.mark.drill] if m in VARIANTS else [])
+        for m in MODELS
+        for s in ("array", "array-gaps")
+        if possible(m, s)
+        for law in laws.LAWS
+        if law not in MODELS[m]._laws_broken
+    ]
 
 
 @pytest.mark.parametrize(("law", "name", "kind"), obeyed())
@@ -237,8 +283,12 @@ def test_broken_laws_are_those_expected(capsys):
     """The list of exceptions is itself a contract: whoever adds one has to say so here."""
     skipped = laws.check(MODELS["dual"], table(True))
     printed = capsys.readouterr().out
-    assert set(skipped) == {"score_is_objective", "sample_then_fit", "all_missing_row_gets_prior",
-                            "weights_repeat_rows"}
+    assert set(skipped) == {
+        "score_is_objective",
+        "sample_then_fit",
+        "all_missing_row_gets_prior",
+        "weights_repeat_rows",
+    }
     for law, reason in skipped.items():
         assert f"DualPPCA does not obey {law}: {reason}" in printed
     for name in ("pca", "ppca", "fa"):
@@ -374,13 +424,16 @@ def test_every_source_of_one_table_gives_the_same_bits(name, kind, tmp_path):
             one, two = (laws._fit(MODELS[name], SOURCES[k](tmp_path)) for k in (f"array{gaps}", kind + gaps))
             assert np.array_equal(one.params_[0], two.params_[0])
             assert name.startswith(SPECTRAL) or one.objective_ == two.objective_
-            assert np.array_equal(one.transform(SOURCES[f"array{gaps}"](tmp_path)),
-                                  two.transform(SOURCES[kind + gaps](tmp_path)))
+            assert np.array_equal(
+                one.transform(SOURCES[f"array{gaps}"](tmp_path)), two.transform(SOURCES[kind + gaps](tmp_path))
+            )
 
 
-@pytest.mark.parametrize("make", [
-    lambda X: X[:, ::-1][:, ::-1], lambda X: X.astype(">f8"), lambda X: np.repeat(X, 2, axis=0)[::2]],
-    ids=["negative-stride", "big-endian", "strided"])
+@pytest.mark.parametrize(
+    "make",
+    [lambda X: X[:, ::-1][:, ::-1], lambda X: X.astype(">f8"), lambda X: np.repeat(X, 2, axis=0)[::2]],
+    ids=["negative-stride", "big-endian", "strided"],
+)
 def test_layout_does_not_matter(make):
     X = table(False)
     X.flags.writeable = False

@@ -92,9 +92,7 @@ def many_starts(R: np.ndarray, q: int, starts: int, seed: int) -> tuple[float, n
 # --- R's figures
 
 
-@pytest.mark.parametrize(
-    ("q", "chi2", "dof", "p_value"), [(1, 75.17959, 9, 1.46e-12), (2, 6.106617, 4, 0.191)]
-)
+@pytest.mark.parametrize(("q", "chi2", "dof", "p_value"), [(1, 75.17959, 9, 1.46e-12), (2, 6.106617, 4, 0.191)])
 def test_ability_chi_squared_of_factanal(ability, q, chi2, dof, p_value):
     fit = maximum_likelihood(ability, q)
     test = goodness_of_fit(fit.criterion, 112, 6, q)

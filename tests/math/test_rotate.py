@@ -171,9 +171,7 @@ def test_toy_of_the_help_page_in_r():
     np.testing.assert_allclose(varimax, printed, atol=1.5e-3)
     np.testing.assert_allclose((varimax**2).sum(axis=0), [1.893, 1.886, 1.797], atol=2.5e-3)
     np.testing.assert_allclose((promax**2).sum(axis=0), [1.903, 1.876, 1.772], atol=1e-3)
-    np.testing.assert_allclose(
-        np.abs(promax).max(axis=1), [0.985, 0.951, 1.003, 0.867, 0.910, 1.033], atol=1e-3
-    )
+    np.testing.assert_allclose(np.abs(promax).max(axis=1), [0.985, 0.951, 1.003, 0.867, 0.910, 1.033], atol=1e-3)
 
 
 def test_ability_rotations_of_r(need):
@@ -319,9 +317,7 @@ def test_procrustes_without_reflection_or_scaling():
     X = rng.standard_normal((20, 2))
     mirrored = 3 * X * [1, -1]
     proper, free = procrustes(X, mirrored, reflection=False), procrustes(X, mirrored)
-    assert np.linalg.det(proper.rotation) == pytest.approx(1) and np.linalg.det(
-        free.rotation
-    ) == pytest.approx(-1)
+    assert np.linalg.det(proper.rotation) == pytest.approx(1) and np.linalg.det(free.rotation) == pytest.approx(-1)
     assert free.error <= 1e-24 < 0.1 < proper.error <= 1
     angles = np.linspace(0, 2 * np.pi, 721)
     turns = [np.array([[np.cos(a), np.sin(a)], [-np.sin(a), np.cos(a)]]) for a in angles]

@@ -1,4 +1,5 @@
 """A fit that dies half-way and is run again."""
+
 from __future__ import annotations
 
 from pathlib import Path

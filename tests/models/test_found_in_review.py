@@ -1,4 +1,5 @@
 """What a fresh pair of eyes found, each with the number it must be."""
+
 import numpy as np
 import pytest
 from sklearn import decomposition

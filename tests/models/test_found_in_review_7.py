@@ -1,4 +1,5 @@
 """What a reader of the nonlinear family found: each of these once failed."""
+
 from __future__ import annotations
 
 import os
@@ -25,8 +26,9 @@ def arc(n: int = 120, gaps: float = 0.0) -> np.ndarray:
     return X
 
 
-@pytest.mark.parametrize("how", [{"hidden": 6}, {"hidden": 6, "weight_prior": "auto"},
-                                 {"hidden": "rbf", "n_samples": ("grid", 8)}])
+@pytest.mark.parametrize(
+    "how", [{"hidden": 6}, {"hidden": 6, "weight_prior": "auto"}, {"hidden": "rbf", "n_samples": ("grid", 8)}]
+)
 def test_a_density_network_does_not_care_for_units(how: dict[str, Any]) -> None:
     X = arc()
     one, two = (lowdim.DensityNetwork(1, max_iter=40, tol=1e-9, **how) for _ in range(2))
@@ -71,8 +73,11 @@ def test_the_bound_of_an_autoencoder_is_in_the_table_s_units() -> None:
     assert one.objective_ == pytest.approx(one.score(X), abs=1.5)  # on other rows and other noise
 
 
-@pytest.mark.parametrize("model", [lowdim.NonlinearFactorAnalysis(1, hidden=5, tol=2.0), lowdim.GPLVM(1, tol=0.5),
-                                   lowdim.GTM(1, grid=20, tol=0.5)], ids=["nlfa", "gplvm", "gtm"])
+@pytest.mark.parametrize(
+    "model",
+    [lowdim.NonlinearFactorAnalysis(1, hidden=5, tol=2.0), lowdim.GPLVM(1, tol=0.5), lowdim.GTM(1, grid=20, tol=0.5)],
+    ids=["nlfa", "gplvm", "gtm"],
+)
 def test_drawn_fills_are_as_wide_as_their_intervals_say(model: Any) -> None:
     X = arc(150, gaps=0.15)
     X = X[~np.isnan(X).all(axis=1)]
@@ -129,11 +134,12 @@ def test_passes_count_every_start() -> None:
 def test_edges_end_in_messages() -> None:
     X = arc(40)
     for f, code in (
-            (lambda: lowdim.GTM(1, weight_prior=np.inf).fit(X), "LD210"),
-            (lambda: lowdim.GPLVM(3).fit(X[:2]), "LD200"),
-            (lambda: lowdim.GTM(2, grid=4, basis=3).fit(X).magnification(np.zeros((2, 3))), "LD220"),
-            (lambda: gtm_sheet(lowdim.GTM(1, grid=4, basis=3).fit(X[:, :1]), X[:, :1]), "LD494"),
-            (lambda: walk_axis(lowdim.Autoencoder(1, hidden=()).fit(X), 0, np.arange(3.0)), "LD494")):
+        (lambda: lowdim.GTM(1, weight_prior=np.inf).fit(X), "LD210"),
+        (lambda: lowdim.GPLVM(3).fit(X[:2]), "LD200"),
+        (lambda: lowdim.GTM(2, grid=4, basis=3).fit(X).magnification(np.zeros((2, 3))), "LD220"),
+        (lambda: gtm_sheet(lowdim.GTM(1, grid=4, basis=3).fit(X[:, :1]), X[:, :1]), "LD494"),
+        (lambda: walk_axis(lowdim.Autoencoder(1, hidden=()).fit(X), 0, np.arange(3.0)), "LD494"),
+    ):
         with pytest.raises(LowdimError, match=code):
             f()
     wide = np.random.default_rng(0).standard_normal((6, 8))

@@ -1,4 +1,5 @@
 """Canonical correlation analysis the slow way: definitions, matrices of sums of squares, one row at a time."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -19,9 +20,12 @@ def manova(X: np.ndarray, Y: np.ndarray) -> dict[str, float]:
     A, B = X - X.mean(axis=0), Y - Y.mean(axis=0)
     fitted = A @ np.linalg.lstsq(A, B, rcond=None)[0]
     H, E = fitted.T @ fitted, (B - fitted).T @ (B - fitted)
-    return {"Wilks": np.linalg.det(E) / np.linalg.det(H + E), "Pillai": np.trace(H @ np.linalg.inv(H + E)),
-            "Hotelling-Lawley": np.trace(H @ np.linalg.inv(E)),
-            "Roy": float(np.max(np.linalg.eigvals(H @ np.linalg.inv(E)).real))}
+    return {
+        "Wilks": np.linalg.det(E) / np.linalg.det(H + E),
+        "Pillai": np.trace(H @ np.linalg.inv(H + E)),
+        "Hotelling-Lawley": np.trace(H @ np.linalg.inv(E)),
+        "Roy": float(np.max(np.linalg.eigvals(H @ np.linalg.inv(E)).real)),
+    }
 
 
 def log_density(Z: np.ndarray, mean: np.ndarray, C: np.ndarray) -> np.ndarray:
@@ -53,11 +57,11 @@ class Slow:
 
     def parts(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         d, d1, q = self.d, self.d1, self.q
-        mean, W, v = v[:d], v[d: d + d * q].reshape(d, q), v[d + d * q:]
+        mean, W, v = v[:d], v[d : d + d * q].reshape(d, q), v[d + d * q :]
         L = np.zeros((d, d))
         for begin, size in ((0, d1), (d1, d - d1)):
             i, j = np.tril_indices(size)
-            L[begin + i, begin + j], v = v[: len(i)], v[len(i):]
+            L[begin + i, begin + j], v = v[: len(i)], v[len(i) :]
         return mean, W @ W.T + L @ L.T + 1e-9 * np.eye(d)
 
     def value(self, v: np.ndarray) -> float:
@@ -80,7 +84,11 @@ class Slow:
         for seed in range(seeds):
             start = np.random.default_rng(seed).standard_normal(size)
             start[:d] = np.nanmean(self.Z, axis=0)
-            made = optimize.minimize(self.value, start, method="L-BFGS-B",
-                                     options={"maxiter": 2000, "maxfun": 10**6, "ftol": 1e-14, "gtol": 1e-6})
+            made = optimize.minimize(
+                self.value,
+                start,
+                method="L-BFGS-B",
+                options={"maxiter": 2000, "maxfun": 10**6, "ftol": 1e-14, "gtol": 1e-6},
+            )
             found.append(-made.fun)
         return max(found)

@@ -93,8 +93,8 @@ def best(X, W, mu, psi, *, equal: bool, lowest=1e-8):
     d, q = W.shape
 
     def unpack(v):
-        logs = np.full(d, v[-1]) if equal else v[d * q + d:]
-        return v[:d * q].reshape(d, q), v[d * q:d * q + d], np.exp(logs)
+        logs = np.full(d, v[-1]) if equal else v[d * q + d :]
+        return v[: d * q].reshape(d, q), v[d * q : d * q + d], np.exp(logs)
 
     def negative(v):
         W, mu, psi = unpack(v)
@@ -106,8 +106,14 @@ def best(X, W, mu, psi, *, equal: bool, lowest=1e-8):
     start = np.concatenate([W.ravel(), mu, logs])
     lowest = np.log(np.broadcast_to(lowest, len(logs)))
     bounds = [(None, None)] * (d * q + d) + [(low, None) for low in lowest]
-    found = minimize(negative, start, jac=True, method="L-BFGS-B", bounds=bounds,
-                     options={"maxiter": 3000, "maxfun": 4000, "ftol": 1e-13, "gtol": 1e-6})
+    found = minimize(
+        negative,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": 3000, "maxfun": 4000, "ftol": 1e-13, "gtol": 1e-6},
+    )
     return (-found.fun, *unpack(found.x))
 
 
@@ -140,7 +146,7 @@ def dual_best(Y, Z, mu, s2):
     n, q = Z.shape
 
     def negative(v):
-        Z, mu, s2 = v[:n * q].reshape(n, q), v[n * q:-1], np.exp(v[-1])
+        Z, mu, s2 = v[: n * q].reshape(n, q), v[n * q : -1], np.exp(v[-1])
         # columns as rows: each is one row of the same masked model, with its own mean in every cell
         value, G, dmu = 0.0, np.zeros((n, n)), np.zeros(len(mu))
         K = Z @ Z.T + s2 * np.eye(n)
@@ -154,8 +160,13 @@ def dual_best(Y, Z, mu, s2):
         return -value, -np.concatenate([(2 * G @ Z).ravel(), dmu, [np.trace(G) * s2]])
 
     start = np.concatenate([Z.ravel(), mu, [np.log(s2)]])
-    found = minimize(negative, start, jac=True, method="L-BFGS-B",
-                     options={"maxiter": 3000, "maxfun": 4000, "ftol": 1e-13, "gtol": 1e-6})
+    found = minimize(
+        negative,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": 3000, "maxfun": 4000, "ftol": 1e-13, "gtol": 1e-6},
+    )
     return -found.fun
 
 

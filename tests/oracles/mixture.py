@@ -9,8 +9,9 @@ def log_normal(x, mu, C):
     if not o.any():
         return 0.0
     r = x[o] - mu[o]
-    return -0.5 * (o.sum() * np.log(2 * np.pi) + np.linalg.slogdet(C[np.ix_(o, o)])[1]
-                   + r @ np.linalg.solve(C[np.ix_(o, o)], r))
+    return -0.5 * (
+        o.sum() * np.log(2 * np.pi) + np.linalg.slogdet(C[np.ix_(o, o)])[1] + r @ np.linalg.solve(C[np.ix_(o, o)], r)
+    )
 
 
 def conditional(x, mu, C):
@@ -26,8 +27,9 @@ def conditional(x, mu, C):
 
 def responsibilities(X, weights, means, covs):
     """Shares n x K and log densities n."""
-    logs = np.array([[np.log(p) + log_normal(x, mu, C) for p, mu, C in zip(weights, means, covs, strict=True)]
-                     for x in X])
+    logs = np.array(
+        [[np.log(p) + log_normal(x, mu, C) for p, mu, C in zip(weights, means, covs, strict=True)] for x in X]
+    )
     total = np.logaddexp.reduce(logs, axis=1)
     return np.exp(logs - total[:, None]), total
 

@@ -106,8 +106,10 @@ def priors(model, ratings, hyper):
     """The priors that suit users and items with ratings best, beside the imagined ones."""
     weight, *likes = hyper
     found = []
-    sides = ((model.user_mean, model.user_cov, {u for u, _, _ in ratings}),
-             (model.item_mean, model.item_cov, {i for _, i, _ in ratings}))
+    sides = (
+        (model.user_mean, model.user_cov, {u for u, _, _ in ratings}),
+        (model.item_mean, model.item_cov, {i for _, i, _ in ratings}),
+    )
     for (mean, cov, who), like in zip(sides, likes, strict=True):
         mu = np.mean([mean[v] for v in who], axis=0)
         scatter = sum(cov[v] + np.outer(mean[v] - mu, mean[v] - mu) for v in who)

@@ -12,8 +12,12 @@ from tests.oracles import gaussian as oracle
 # Small tables with gaps are often Heywood cases: the oracle has the same bound, so they are as good a test.
 pytestmark = pytest.mark.filterwarnings("ignore:LD204")
 MODELS = {
-    "ppca": PPCA(2), "ppca-standardize": PPCA(2, standardize=True), "ppca-none": PPCA(0), "fa": FactorAnalysis(2),
-    "fa-standardize": FactorAnalysis(2, standardize=True), "fa-varimax": FactorAnalysis(2, rotation="varimax"),
+    "ppca": PPCA(2),
+    "ppca-standardize": PPCA(2, standardize=True),
+    "ppca-none": PPCA(0),
+    "fa": FactorAnalysis(2),
+    "fa-standardize": FactorAnalysis(2, standardize=True),
+    "fa-varimax": FactorAnalysis(2, rotation="varimax"),
     "fa-promax": FactorAnalysis(2, rotation="promax"),
 }
 
@@ -129,8 +133,12 @@ def test_plain_em_never_falls_and_ends_where_ours_does():
     assert model.objective_ - before < 0.05
 
 
-CASES = [(n, d, q, gaps, seed) for seed, (n, d, q, gaps) in enumerate(
-    [(30, 4, 1, 0.1), (40, 5, 2, 0.2), (60, 6, 2, 0.3), (50, 8, 3, 0.15), (25, 6, 1, 0.5), (80, 5, 1, 0.4)])]
+CASES = [
+    (n, d, q, gaps, seed)
+    for seed, (n, d, q, gaps) in enumerate(
+        [(30, 4, 1, 0.1), (40, 5, 2, 0.2), (60, 6, 2, 0.3), (50, 8, 3, 0.15), (25, 6, 1, 0.5), (80, 5, 1, 0.4)]
+    )
+]
 
 
 @pytest.mark.parametrize(("n", "d", "q", "gaps", "seed"), CASES)
@@ -183,8 +191,12 @@ def test_pca_with_gaps_minimises_the_squared_error_of_the_seen_cells():
     for _ in range(3):
         W = np.column_stack([rng.standard_normal((6, 2)), np.nanmean(X, axis=0)])
         for _ in range(200):
-            Z = np.array([np.append(np.linalg.lstsq(W[m, :2], x[m] - W[m, 2], rcond=None)[0], 1.0)
-                          for x, m in zip(X, seen, strict=True)])
+            Z = np.array(
+                [
+                    np.append(np.linalg.lstsq(W[m, :2], x[m] - W[m, 2], rcond=None)[0], 1.0)
+                    for x, m in zip(X, seen, strict=True)
+                ]
+            )
             W = np.array([np.linalg.lstsq(Z[m], x[m], rcond=None)[0] for x, m in zip(X.T, seen.T, strict=True)])
         least = min(least, ((X - Z @ W.T)[seen] ** 2).sum())
     assert error <= least * (1 + 1e-4)

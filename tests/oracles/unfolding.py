@@ -1,4 +1,5 @@
 """Slow, obvious forms of the unfoldings, their field and the score of a map: whole matrices, no algebra saved."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -25,8 +26,13 @@ def field_log_likelihood(pairs: np.ndarray, weight: np.ndarray, gamma: float, Y:
 def positive_field(pairs: np.ndarray, gamma: float, Y: np.ndarray) -> float:
     """The highest likelihood with multipliers >= 0, by a quasi-Newton method that differentiates numerically."""
     unit = np.array([1.0 / ((Y[i] - Y[j]) ** 2).mean() for i, j in pairs])
-    found = minimize(lambda u: -field_log_likelihood(pairs, u * unit, gamma, Y), np.ones(len(unit)),
-                     bounds=[(0.0, None)] * len(unit), method="L-BFGS-B", options={"maxfun": 100_000, "ftol": 1e-14})
+    found = minimize(
+        lambda u: -field_log_likelihood(pairs, u * unit, gamma, Y),
+        np.ones(len(unit)),
+        bounds=[(0.0, None)] * len(unit),
+        method="L-BFGS-B",
+        options={"maxfun": 100_000, "ftol": 1e-14},
+    )
     return -float(found.fun)
 
 
@@ -57,5 +63,9 @@ def field_score(K: np.ndarray, Y: np.ndarray) -> float:
         return -multivariate_normal(np.zeros(n - 1), mean * C).logpdf(B.T).sum()
 
     starts = [(0.0, -1.0), (0.0, -8.0), (3.0, -13.8), (-3.0, 0.0)]
-    return -min(minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-9, "maxiter": 4000,
-                                                                     "maxfev": 4000}).fun for start in starts)
+    return -min(
+        minimize(
+            loss, start, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-9, "maxiter": 4000, "maxfev": 4000}
+        ).fun
+        for start in starts
+    )

@@ -8,8 +8,16 @@ import numpy as np
 from lowdim.plot.base import Plot, style
 
 SVG = "{http://www.w3.org/2000/svg}"
-HOSTILE = ["a<b> & 'c'", "$x^2$ price $", "größe κ²", "100%", "=SUM(A1) 温度", "_under\\score{", "line\nbreak",
-           "x" * 90]
+HOSTILE = [
+    "a<b> & 'c'",
+    "$x^2$ price $",
+    "größe κ²",
+    "100%",
+    "=SUM(A1) 温度",
+    "_under\\score{",
+    "line\nbreak",
+    "x" * 90,
+]
 
 
 @functools.lru_cache(maxsize=4)
@@ -61,6 +69,6 @@ def apart(texts_drawn) -> None:
     with style():
         boxes = [(t.get_text(), t.get_window_extent()) for t in texts_drawn if t.get_text().strip()]
     for i, (a, x) in enumerate(boxes):
-        for b, y in boxes[i + 1:]:
+        for b, y in boxes[i + 1 :]:
             cover = max(0.0, min(x.x1, y.x1) - max(x.x0, y.x0)) * max(0.0, min(x.y1, y.y1) - max(x.y0, y.y0))
             assert cover < 0.15 * min(x.width * x.height, y.width * y.height), (a, b)

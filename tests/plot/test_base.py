@@ -23,8 +23,13 @@ def simple(names=("a", "b"), title="Two points"):
     ax.set_clip_path(mpl.patches.Circle((0.5, 0.5), 0.4, transform=ax.transAxes))
     ax.collections[0].set_clip_path(mpl.patches.Circle((0.5, 0.5), 0.4, transform=ax.transAxes))
     headline(figure, title)
-    return Plot("simple", figure, title=title, sentence="There are two points.",
-                data={"name": np.array(names), "y": [1.0, np.nan], "grid": [[1.0, 2.0], [3.0, 4.0]]})
+    return Plot(
+        "simple",
+        figure,
+        title=title,
+        sentence="There are two points.",
+        data={"name": np.array(names), "y": [1.0, np.nan], "grid": [[1.0, 2.0], [3.0, 4.0]]},
+    )
 
 
 def test_the_same_call_gives_the_same_bytes_also_with_clip_paths():

@@ -1,4 +1,5 @@
 """How well a map of the first hundred oil rows survives gaps (PRML Fig. 12.11, the Lawrence seed's Fig. 2.4)."""
+
 from __future__ import annotations
 
 import numpy as np

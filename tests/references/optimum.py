@@ -4,6 +4,7 @@ It shares no line with the package. By Fisher's identity the gradient in (w_j, m
 seen cells of E[e (z, 1)] / psi_j, and in log psi_j half of E[e^2] / psi_j - 1. `brute` is the
 likelihood written row by row, with which the rest is checked.
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -38,7 +39,7 @@ def table(X: np.ndarray) -> Table:
 def value_and_slope(v: np.ndarray, t: Table, q: int, each: bool) -> tuple[float, np.ndarray]:
     """Minus the log-likelihood at v = (W, mu, log noise), and its gradient; `each` column has its own noise."""
     d = t.x.shape[1]
-    W, mu, logs = v[: d * q].reshape(d, q), v[d * q: d * q + d], v[d * q + d:]
+    W, mu, logs = v[: d * q].reshape(d, q), v[d * q : d * q + d], v[d * q + d :]
     psi = np.exp(logs) if each else np.full(d, np.exp(logs[0]))
     m, outer = t.mask.astype(float), (W[:, :, None] * W[:, None, :]).reshape(d, q * q)
     A = np.eye(q) + (m @ (outer / psi[:, None])).reshape(-1, q, q)

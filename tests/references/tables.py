@@ -1,4 +1,5 @@
 """The real tables, as the tests of this folder want them."""
+
 from __future__ import annotations
 
 import csv

@@ -1,4 +1,5 @@
 """Eigenfaces: 1-NN recognition of the 400 Olivetti faces against the number of components, leave one out."""
+
 import numpy as np
 from sklearn import decomposition
 from sklearn.neighbors import NearestNeighbors

@@ -1,4 +1,5 @@
 """Factor analysis of two standard tables against foreign optimisers."""
+
 import numpy as np
 import pytest
 from sklearn.decomposition import FactorAnalysis as Peer

@@ -21,8 +21,10 @@ def unrolled(seed, n, **options):
     """R2 from Isomap's places and from principal scores, noise at least a thousandth of the variance."""
     table = numbers(need("swiss_roll") / "swiss_roll.csv", ["x", "y", "z", "u1", "u2"])
     rows = np.random.default_rng(seed).choice(len(table), n, replace=False)
-    fits = (GPLVM(2, init=init, n_init=1, kernel="rbf+white(1e-3)", **options).fit(table[rows, :3])
-            for init in ("isomap", "pca"))
+    fits = (
+        GPLVM(2, init=init, n_init=1, kernel="rbf+white(1e-3)", **options).fit(table[rows, :3])
+        for init in ("isomap", "pca")
+    )
     return [told(model.embedding_, table[rows, 3:]) for model in fits]
 
 

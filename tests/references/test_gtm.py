@@ -12,6 +12,7 @@ from tests.references.tables import neighbour_errors, oil
 
 def network(saved, name):
     """Nodes of a saved network: bells exp(-r^2 / (2 wi)) or tanh units, and a bias outside."""
+
     def part(key):
         return saved[f"{name}_{key}"]
 
@@ -24,8 +25,10 @@ def network(saved, name):
     return U, hidden @ part("w2") + part("b2"), 1.0 / float(part("beta"))
 
 
-@pytest.mark.parametrize(("number", "errors", "value"), [
-    (1, 74, 1921.7162), (2, 44, 3277.1172), (3, 11, 4761.0930), (4, 22, 5625.3328), (5, 16, 7404.2161)])
+@pytest.mark.parametrize(
+    ("number", "errors", "value"),
+    [(1, 74, 1921.7162), (2, 44, 3277.1172), (3, 11, 4761.0930), (4, 22, 5625.3328), (5, 16, 7404.2161)],
+)
 def test_the_authors_oil_networks(number, errors, value):
     X, label = oil(need("oil_flow"))
     U, Y, psi = network(np.load(need("reference_results/density_networks_gtm.npz")), f"oil_dnet{number}")

@@ -66,8 +66,10 @@ def test_two_digits_apart():
     with np.load(need("usps_digits") / "usps.npz") as z:
         X, y, new, truth = z["X_train"] / 1000, z["y_train"], z["X_test"] / 1000, z["y_test"]
     new, truth = new[(truth == 3) | (truth == 8)], truth[(truth == 3) | (truth == 8)]
-    logs = {name: [make().fit(X[y == c]).score_samples(new) for c in (3, 8)]
-            for name, make in (("mixed", lambda: MixtureOfPPCA(3, 10, n_init=3)), ("single", lambda: PPCA(30)))}
+    logs = {
+        name: [make().fit(X[y == c]).score_samples(new) for c in (3, 8)]
+        for name, make in (("mixed", lambda: MixtureOfPPCA(3, 10, n_init=3)), ("single", lambda: PPCA(30)))
+    }
     wrong = {name: int((np.array([3, 8])[np.argmax(pair, axis=0)] != truth).sum()) for name, pair in logs.items()}
     assert wrong["mixed"] <= wrong["single"]
 

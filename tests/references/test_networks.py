@@ -33,8 +33,10 @@ def test_ten_density_networks_on_oil(samples, errors, value):
 def test_minibatches_on_oil():
     """Stepwise EM ends within a twentieth of EM's log-likelihood, median of four starts."""
     X, label = oil(need("oil_flow"))
-    whole, parts = (figures([DensityNetwork(2, batch_size=size, random_state=k).fit(X) for k in range(4)], X, label)
-                    for size in (None, 100))
+    whole, parts = (
+        figures([DensityNetwork(2, batch_size=size, random_state=k).fit(X) for k in range(4)], X, label)
+        for size in (None, 100)
+    )
     assert parts[1] >= 0.95 * whole[1] and parts[0] <= 35
 
 

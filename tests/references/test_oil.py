@@ -1,4 +1,5 @@
 """Oil flow: figures computed from Bishop and James's data (references.md, section 1)."""
+
 import numpy as np
 import pytest
 
@@ -6,8 +7,20 @@ import lowdim
 from tests.references.maps import map_errors
 from tests.references.tables import neighbour_errors, oil
 
-EIGENVALUES = (1.00297537, 0.70290726, 0.40012457, 0.18051803, 0.13357671, 0.06409343, 0.03517156, 0.03506761,
-               0.01832103, 0.01218715, 0.00484803, 0.00178204)
+EIGENVALUES = (
+    1.00297537,
+    0.70290726,
+    0.40012457,
+    0.18051803,
+    0.13357671,
+    0.06409343,
+    0.03517156,
+    0.03506761,
+    0.01832103,
+    0.01218715,
+    0.00484803,
+    0.00178204,
+)
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
 """How many passes EM takes: 4000 x 12, three dimensions, to within 0.01 nat of the optimum."""
+
 from contextlib import nullcontext
 
 import numpy as np

@@ -1,4 +1,5 @@
 """n = 50, p = 500, q = 2, true noise 0.25: four ways to one optimum, and the noise divided by p - q."""
+
 import numpy as np
 import pytest
 

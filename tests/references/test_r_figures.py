@@ -2,6 +2,7 @@
 
 Where factors sit on the bound R's optimiser stops a little early: those figures are held to 1e-3.
 """
+
 import warnings
 
 import numpy as np
@@ -26,9 +27,13 @@ def from_covariance(C, n, q, **how):
         return lowdim.FactorAnalysis(q, **how).fit(lowdim.Moments(n, np.zeros(len(C)), C))
 
 
-@pytest.mark.parametrize("name, sd", [
-    ("usarrests", (82.890847, 14.069560, 6.424204, 2.457837)), ("stackloss", (13.596589, 4.676077, 2.617533, 1.366320)),
-])
+@pytest.mark.parametrize(
+    "name, sd",
+    [
+        ("usarrests", (82.890847, 14.069560, 6.424204, 2.457837)),
+        ("stackloss", (13.596589, 4.676077, 2.617533, 1.366320)),
+    ],
+)
 def test_princomp(read, name, sd):
     X = read(name)
     found = np.sqrt(lowdim.PCA().fit(X).explained_variance_ * (len(X) - 1) / len(X))  # princomp divides by n
@@ -40,8 +45,14 @@ def test_princomp_of_correlations(read):
     sd, share = np.sqrt(model.explained_variance_), model.explained_variance_ratio_
     np.testing.assert_allclose(sd, (1.5748783, 0.9948694, 0.5971291, 0.4164494), atol=1e-7)
     np.testing.assert_allclose(share, (0.6200604, 0.2474413, 0.0891408, 0.04335752), atol=1e-7)
-    loadings = np.array([[0.536, 0.418, 0.341, 0.649], [0.583, 0.188, 0.268, 0.743],
-                         [0.278, 0.873, 0.378, 0.134], [0.543, 0.167, 0.818, 0.089]])
+    loadings = np.array(
+        [
+            [0.536, 0.418, 0.341, 0.649],
+            [0.583, 0.188, 0.268, 0.743],
+            [0.278, 0.873, 0.378, 0.134],
+            [0.543, 0.167, 0.818, 0.089],
+        ]
+    )
     found = np.abs(model.components_.T)
     np.testing.assert_allclose(found[:, :3], loadings[:, :3], atol=6e-4)
     np.testing.assert_allclose(found[:3, 3], loadings[:3, 3], atol=6e-4)

@@ -1,4 +1,5 @@
 """Tables whose gaps are real: EM must stop within 0.01 nat of a long L-BFGS run."""
+
 import warnings
 
 import numpy as np

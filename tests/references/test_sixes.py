@@ -66,6 +66,11 @@ def test_kernel_pca_expands(sixes):
     far = 0.99 * np.sqrt(2)
     assert (far <= D).mean() >= 0.8
     pca = PCA(60).fit(sixes)
-    shares = [np.cumsum(v)[1] / total for v, total in ((model.eigenvalues_, 360 * (1 - 1 / 360)),
-              (pca.explained_variance_, sixes.var(axis=0, ddof=1).sum()))]
+    shares = [
+        np.cumsum(v)[1] / total
+        for v, total in (
+            (model.eigenvalues_, 360 * (1 - 1 / 360)),
+            (pca.explained_variance_, sixes.var(axis=0, ddof=1).sum()),
+        )
+    ]
     assert shares[0] < 0.25 * shares[1]  # two axes hold far less of the spread than before: dimensions are added

@@ -114,7 +114,7 @@ def test_ring(n):
     angle = 2 * np.pi * np.arange(n) / n
     for k in (1, 2):
         known = np.c_[np.cos(k * angle), np.sin(k * angle)]
-        found = model.embedding_[:, 2 * k - 2: 2 * k]
+        found = model.embedding_[:, 2 * k - 2 : 2 * k]
         two = np.full(n, 2.0)
         assert np.abs(projector(found, two) - projector(known, two)).max() <= 1e-8
     assert model.transform(G) == pytest.approx(model.embedding_, abs=1e-8)
@@ -165,8 +165,9 @@ def test_a_ring_of_fifty_thousand_rows_stays_sparse():
     import scipy.sparse as sp
 
     n = 50_000
-    G = sp.csr_array(sp.diags_array([np.ones(1), np.ones(n - 1), np.ones(n - 1), np.ones(1)],
-                                    offsets=[-(n - 1), -1, 1, n - 1]))
+    G = sp.csr_array(
+        sp.diags_array([np.ones(1), np.ones(n - 1), np.ones(n - 1), np.ones(1)], offsets=[-(n - 1), -1, 1, n - 1])
+    )
     model = LaplacianEigenmaps(2, metric="graph").fit(G)
     assert model.eigenvalues_ == pytest.approx(1.0 - np.cos(2 * np.pi * np.ones(2) / n), abs=1e-13)
     assert model.embedding_.std(axis=0).min() > 0.0

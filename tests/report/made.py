@@ -1,4 +1,5 @@
 """What the tests of the report share: tables with names and values that can be found again, and a parsed page."""
+
 from __future__ import annotations
 
 import atexit
@@ -18,18 +19,53 @@ from lowdim.table.table import read
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 SPECIAL = [
-    "<script>pwned=1</script>", "<img src=x onerror=pwned=1>", "\"><svg onload=pwned=1>", "'><b onclick=pwned=1>x",
-    "</title><script>pwned=1</script>", "</style><script>pwned=1</script>", "</script><script>pwned=1</script>",
-    "</desc><script>pwned=1</script>", "</text><image href=http://a.example/x>", "javascript:pwned=1",
-    "data:text/html,<script>pwned=1</script>", "{{ 7*7 }}", "{% include 'style.css' %}", "${pwned=1}", "`pwned`",
-    "&lt;script&gt;", "&#60;script&#62;", "<!-- ", "-->", "]]>", "<![CDATA[x", "\\u003cscript\\u003e",
-    "' style='x:expression(pwned)'", "\" autofocus onfocus=\"pwned=1", "a\u202eb\u200bc", "\x1b[31mred", "x\x00y",
-    "=HYPERLINK(\"http://a.example\")", "$\\frac{1}{2}$", "<iframe srcdoc='<script>pwned=1</script>'>"]
+    "<script>pwned=1</script>",
+    "<img src=x onerror=pwned=1>",
+    '"><svg onload=pwned=1>',
+    "'><b onclick=pwned=1>x",
+    "</title><script>pwned=1</script>",
+    "</style><script>pwned=1</script>",
+    "</script><script>pwned=1</script>",
+    "</desc><script>pwned=1</script>",
+    "</text><image href=http://a.example/x>",
+    "javascript:pwned=1",
+    "data:text/html,<script>pwned=1</script>",
+    "{{ 7*7 }}",
+    "{% include 'style.css' %}",
+    "${pwned=1}",
+    "`pwned`",
+    "&lt;script&gt;",
+    "&#60;script&#62;",
+    "<!-- ",
+    "-->",
+    "]]>",
+    "<![CDATA[x",
+    "\\u003cscript\\u003e",
+    "' style='x:expression(pwned)'",
+    '" autofocus onfocus="pwned=1',
+    "a\u202eb\u200bc",
+    "\x1b[31mred",
+    "x\x00y",
+    '=HYPERLINK("http://a.example")',
+    "$\\frac{1}{2}$",
+    "<iframe srcdoc='<script>pwned=1</script>'>",
+]
 
 
-def table(folder: Path, *, n: int = 60, d: int = 6, q: int = 2, name: str = "field trial.csv", seed: int = 3,
-          columns: Sequence[str] | None = None, ids: Sequence[str] | None = None,
-          labels: Sequence[str] = ("lbl-qa", "lbl-qb", "lbl-qc"), label_name: str = "site", gaps: float = 0.06) -> Path:
+def table(
+    folder: Path,
+    *,
+    n: int = 60,
+    d: int = 6,
+    q: int = 2,
+    name: str = "field trial.csv",
+    seed: int = 3,
+    columns: Sequence[str] | None = None,
+    ids: Sequence[str] | None = None,
+    labels: Sequence[str] = ("lbl-qa", "lbl-qb", "lbl-qc"),
+    label_name: str = "site",
+    gaps: float = 0.06,
+) -> Path:
     """A table of low rank with gaps, one odd row, names for rows, a label; values of six digits, easy to search for."""
     rng = np.random.default_rng([seed, n, d])
     W = rng.normal(size=(q, d)) * 1500.0
@@ -65,9 +101,17 @@ def small() -> Analysis:
 def hostile() -> Analysis:
     """Every payload as a row's name, as a column's name or a label, one as the file's name."""
     ids = [  # a table with a NUL byte is not read at all
-        f"{text} {i}" for i in range(2) for text in SPECIAL if "\0" not in text]
-    path = table(folder(), n=len(ids), name="<img src=x onerror=pwned=1>'\".csv", ids=ids, labels=SPECIAL[12:16],
-                 columns=[SPECIAL[k] for k in (0, 1, 2, 4, 22, 28)], label_name=SPECIAL[5])
+        f"{text} {i}" for i in range(2) for text in SPECIAL if "\0" not in text
+    ]
+    path = table(
+        folder(),
+        n=len(ids),
+        name="<img src=x onerror=pwned=1>'\".csv",
+        ids=ids,
+        labels=SPECIAL[12:16],
+        columns=[SPECIAL[k] for k in (0, 1, 2, 4, 22, 28)],
+        label_name=SPECIAL[5],
+    )
     return analyse(read(path, id="plot_id"), dims=3)
 
 

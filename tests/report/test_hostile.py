@@ -1,4 +1,5 @@
 """Names and cells that try to become code: the page keeps its elements and attributes whatever they say."""
+
 from __future__ import annotations
 
 from importlib.resources import files
@@ -14,11 +15,63 @@ from lowdim.report.page_parts import Bar, Download, RowStory, Section, chart, da
 from lowdim.text.messages import Message
 from tests.report import made
 
-CHART_TAGS = {"svg", "title", "desc", "defs", "g", "path", "use", "text", "tspan", "image", "clippath", "rect",
-              "circle", "polyline", "pattern"}
-PAGE_TAGS = {"html", "head", "meta", "title", "style", "body", "a", "header", "h1", "h2", "h3", "p", "nav", "ul", "ol",
-             "li", "main", "section", "div", "span", "strong", "code", "pre", "details", "summary", "figure",
-             "figcaption", "table", "caption", "thead", "tbody", "tr", "th", "td", "dl", "dt", "dd", "script"}
+CHART_TAGS = {
+    "svg",
+    "title",
+    "desc",
+    "defs",
+    "g",
+    "path",
+    "use",
+    "text",
+    "tspan",
+    "image",
+    "clippath",
+    "rect",
+    "circle",
+    "polyline",
+    "pattern",
+}
+PAGE_TAGS = {
+    "html",
+    "head",
+    "meta",
+    "title",
+    "style",
+    "body",
+    "a",
+    "header",
+    "h1",
+    "h2",
+    "h3",
+    "p",
+    "nav",
+    "ul",
+    "ol",
+    "li",
+    "main",
+    "section",
+    "div",
+    "span",
+    "strong",
+    "code",
+    "pre",
+    "details",
+    "summary",
+    "figure",
+    "figcaption",
+    "table",
+    "caption",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "dl",
+    "dt",
+    "dd",
+    "script",
+}
 
 
 def plot_of(text: str) -> Plot:
@@ -34,17 +87,41 @@ def plot_of(text: str) -> Plot:
 def page_of(text: str, drawn) -> Page:
     """A page that says `text` wherever a page can."""
     bar = Bar(text, text, text, text, 1.0, 2.0, True)
-    section = Section("one", text, text, text, text, text, text, charts=(drawn,), grids=(grid(text, (text, text), [
-        (text, text)]),), stories=(RowStory(text, text, (bar,)),),
-        downloads=(Download("rows.csv", text, data_url(text)),))
+    section = Section(
+        "one",
+        text,
+        text,
+        text,
+        text,
+        text,
+        text,
+        charts=(drawn,),
+        grids=(grid(text, (text, text), [(text, text)]),),
+        stories=(RowStory(text, text, (bar,)),),
+        downloads=(Download("rows.csv", text, data_url(text)),),
+    )
     message = Message("LD000", "note", text, text, text, text)
-    return Page(text, text, (text,) * 5, (Trust(text, "yes", "x", text, text, "one"),), (message,), drawn.svg, text,
-                text, text, (section,), ((text, text),), section._replace(id="two", charts=()), True)
+    return Page(
+        text,
+        text,
+        (text,) * 5,
+        (Trust(text, "yes", "x", text, text, "one"),),
+        (message,),
+        drawn.svg,
+        text,
+        text,
+        text,
+        (section,),
+        ((text, text),),
+        section._replace(id="two", charts=()),
+        True,
+    )
 
 
 def rendered(text: str) -> made.Outline:
-    env = Environment(loader=PackageLoader("lowdim.report", "templates"), autoescape=True, trim_blocks=True,
-                      lstrip_blocks=True)
+    env = Environment(
+        loader=PackageLoader("lowdim.report", "templates"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
     return made.Outline(env.get_template("report.html").render(page=page_of(text, chart(plot_of(text))), when=text))
 
 

@@ -1,4 +1,5 @@
 """A report that was asked to show no row: no name, no value, no count below five."""
+
 from __future__ import annotations
 
 import csv
@@ -45,8 +46,19 @@ def test_section_order_is_kept_and_row_charts_are_gone(text):
     ids = re.findall(r'<section id="(\w+)"', text)
     assert ids == re.findall(r'<section id="(\w+)"', made.page("small"))
     charts = set(re.findall(r'id="chart-(\w+)"', text))
-    assert charts <= {"spreads", "scree", "jury", "heldout", "density", "axis_cards", "loadings", "hinton",
-                      "calibration", "traverse", "trace"}
+    assert charts <= {
+        "spreads",
+        "scree",
+        "jury",
+        "heldout",
+        "density",
+        "axis_cards",
+        "loadings",
+        "hinton",
+        "calibration",
+        "traverse",
+        "trace",
+    }
     assert "density" in charts and 'download="rows.csv"' not in text and "end rows" not in text
 
 
@@ -70,8 +82,9 @@ def test_messages_lose_their_examples():
     for code in private.COLUMNS_ONLY:
         for name in {code, f"{code}.table"} & set(catalogue()):
             facts = set(re.findall(r"{(\w+)", catalogue()[name].what))
-            assert not facts & {"value", "rows", "example", "type", "line"} - ({"type", "line"} if code in (
-                "LD117", "LD008") else set()), name
+            assert not facts & {"value", "rows", "example", "type", "line"} - (
+                {"type", "line"} if code in ("LD117", "LD008") else set()
+            ), name
 
 
 def test_every_number_column_still_has_its_summary(text):

@@ -1,4 +1,5 @@
 """The notebook card: static, small, its texts escaped, and its pictures described."""
+
 from __future__ import annotations
 
 import re

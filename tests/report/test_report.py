@@ -1,4 +1,5 @@
 """The report as a file: its sections in order, a table behind every chart, its size, the same bytes each time."""
+
 from __future__ import annotations
 
 import csv
@@ -17,13 +18,31 @@ from lowdim.table.table import read
 from tests.conftest import need
 from tests.report import made
 
-ORDER = ["answer", "table", "gaps", "dimensions", "map", "axes", "fills", "odd", "lost", "stability", "words",
-         "reproduce"]
-CHARTS = {"table": ["columns"], "gaps": ["gaps", "gap_pairs"],
-          "dimensions": ["scree", "jury", "heldout", "distances"], "map": ["map"],
-          "axes": ["axis_cards", "loadings", "hinton", "biplot"], "fills": ["fills", "calibration"],
-          "odd": ["t2_q", "control", "why_row", "why_all"], "lost": ["reconstruct", "traverse"],
-          "stability": ["stability", "trace", "distance_law"]}
+ORDER = [
+    "answer",
+    "table",
+    "gaps",
+    "dimensions",
+    "map",
+    "axes",
+    "fills",
+    "odd",
+    "lost",
+    "stability",
+    "words",
+    "reproduce",
+]
+CHARTS = {
+    "table": ["columns"],
+    "gaps": ["gaps", "gap_pairs"],
+    "dimensions": ["scree", "jury", "heldout", "distances"],
+    "map": ["map"],
+    "axes": ["axis_cards", "loadings", "hinton", "biplot"],
+    "fills": ["fills", "calibration"],
+    "odd": ["t2_q", "control", "why_row", "why_all"],
+    "lost": ["reconstruct", "traverse"],
+    "stability": ["stability", "trace", "distance_law"],
+}
 
 
 def sections(text: str) -> dict[str, str]:
@@ -120,12 +139,19 @@ def test_csv_is_safe_for_spreadsheets_and_survives_its_address():
     text = csv_text({"name": np.array(["=1+1", "a,b", 'c"d']), "x": np.array([1.23456789, np.nan, -2.0])})
     assert list(csv.reader(io.StringIO(text))) == [["name", "x"], ["'=1+1", "1.23457"], ["a,b", ""], ['c"d', "-2"]]
     assert unquote(data_url(text).partition(",")[2]) == text.replace("\r\n", "\n")
-    assert not set(data_url('<&"\'>%\n')) & set("<&\"'>\n ")
+    assert not set(data_url("<&\"'>%\n")) & set("<&\"'>\n ")
 
 
 def test_numbers_are_written_for_people():
     assert [cell(x) for x in (0.0, 1e-7, 12345.6, 3, 1234567, float("nan"), "text")] == [
-        "0", "1e-07", "12,346", "3", "1,234,567", "", "text"]
+        "0",
+        "1e-07",
+        "12,346",
+        "3",
+        "1,234,567",
+        "",
+        "text",
+    ]
 
 
 def test_smaller_svg_draws_the_same():

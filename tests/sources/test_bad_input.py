@@ -22,8 +22,13 @@ from lowdim.text.messages import LowdimError, TableTypeError
 from tests.math.test_factor import many_starts
 from tests.table.outcomes import base, outcome
 
-MODELS = {"pca": lambda: lowdim.PCA(2), "ppca": lambda: lowdim.PPCA(2), "fa": lambda: lowdim.FactorAnalysis(1),
-          "dual": lambda: lowdim.DualPPCA(2), "bpca": lambda: lowdim.BayesianPCA(2)}
+MODELS = {
+    "pca": lambda: lowdim.PCA(2),
+    "ppca": lambda: lowdim.PPCA(2),
+    "fa": lambda: lowdim.FactorAnalysis(1),
+    "dual": lambda: lowdim.DualPPCA(2),
+    "bpca": lambda: lowdim.BayesianPCA(2),
+}
 B, NAN, INF = base(), np.nan, np.inf
 RNG = np.random.default_rng(1)
 NOISE, COIN, WIDE = RNG.standard_normal((60, 5)), RNG.random((60, 5)), RNG.standard_normal((10, 500))
@@ -77,12 +82,16 @@ BIG = np.array([[2**53 + 1 + 2 * i + j * i * i for j in range(4)] for i in range
 
 NUMBERS: dict[str, tuple[Any, Any]] = {
     # scale, offset, conditioning
-    "[1] offset 1e4": (B + 1e4, ALL), "[1] offset 1e8": (B + 1e8, ALL),
+    "[1] offset 1e4": (B + 1e4, ALL),
+    "[1] offset 1e8": (B + 1e8, ALL),
     "[1] offset 1e12": (B + 1e12, {"fa": "W LD153 LD204", "rest": "W LD153"}),
     "[2] offset 1e15": (B + 1e15, {"fa": "W LD153 LD204", "rest": "W LD153"}),
-    "[4] scale 1e-160": (B * 1e-160, ALL), "[4] scale 1e-310": (B * 1e-310, ALL),
-    "[5] scale 1e160": (B * 1e160, HUGE), "[5] scale 1e300": (B * 1e300, HUGE),
-    "[5] scale 5e306": (B * 5e306, HUGE), "[5] the largest doubles": (np.where(B > 0, 1.7e308, -1.7e308), HUGE),
+    "[4] scale 1e-160": (B * 1e-160, ALL),
+    "[4] scale 1e-310": (B * 1e-310, ALL),
+    "[5] scale 1e160": (B * 1e160, HUGE),
+    "[5] scale 1e300": (B * 1e300, HUGE),
+    "[5] scale 5e306": (B * 5e306, HUGE),
+    "[5] the largest doubles": (np.where(B > 0, 1.7e308, -1.7e308), HUGE),
     "[5] the smallest doubles": (np.where(B > 0, 5e-324, 0), ALL),
     "[7] columns from 1e-12 to 1e12": (B * np.logspace(-12, 12, 5), FAR),
     "[7] columns from 1e-150 to 1e150": (B * np.logspace(-150, 150, 5), SPREAD),
@@ -90,50 +99,72 @@ NUMBERS: dict[str, tuple[Any, Any]] = {
     "[8] Laeuchli": (np.array([[1, 1], [1e-9, 0], [0, 1e-9]]), TWO),
     "[9] one cell 1e12": (put(1e12, (3, 1)), {"fa": "E", "rest": "W LD154 LD202"}),
     "[9] one cell 1e300": (put(1e300, (3, 1)), OUTLIER),
-    "[9] one cell 1e200, not in the sample": (np.vstack([NOISE] * 80 + [[[1e200, 0, 0, 0, 0]]]),
-                                              {"fa": "W LD152 LD204", "rest": "W LD152 LD202"}),
+    "[9] one cell 1e200, not in the sample": (
+        np.vstack([NOISE] * 80 + [[[1e200, 0, 0, 0, 0]]]),
+        {"fa": "W LD152 LD204", "rest": "W LD152 LD202"},
+    ),
     "[10] two clusters 1e6 apart": (B + 1e6 * (np.arange(60) % 2)[:, None], SINGULAR),
-    "[11] exact ties": (np.tile(np.vstack([np.eye(4), -np.eye(4)]), (5, 1)),
-                        {"pca": "W LD203", "ppca": "W LD203", "rest": "E"}),
+    "[11] exact ties": (
+        np.tile(np.vstack([np.eye(4), -np.eye(4)]), (5, 1)),
+        {"pca": "W LD203", "ppca": "W LD203", "rest": "E"},
+    ),
     "[12] isotropic noise": (NOISE, ALL),
     # degenerate shapes
     "[15] constant column": (put(14.62, column(2)), CONSTANT),
     "[15] constant column, with a gap": (put(NAN, (3, 2), into=put(14.62, column(2))), CONSTANT),
-    "[16] nearly constant column": (np.c_[B, 1 + 1e-15 * NOISE[:, 0]],
-                                    {"fa": "W LD153 LD204", "rest": "W LD153 LD154"}),
-    "[17] all constant": (np.full((20, 4), 3.3), NOTHING), "[17] all zero": (np.zeros((20, 4)), NOTHING),
+    "[16] nearly constant column": (
+        np.c_[B, 1 + 1e-15 * NOISE[:, 0]],
+        {"fa": "W LD153 LD204", "rest": "W LD153 LD154"},
+    ),
+    "[17] all constant": (np.full((20, 4), 3.3), NOTHING),
+    "[17] all zero": (np.zeros((20, 4)), NOTHING),
     "[17] all zero, with a gap": (put(NAN, (1, 1), into=np.zeros((20, 4))), NOTHING),
     "[18] duplicate column": (np.c_[B, B[:, 0]], SINGULAR),
     "[18] dependent column": (np.c_[B, B[:, 0] + B[:, 1]], SINGULAR),
     "[19] three rows, twenty times": (np.tile(B[:3], (20, 1)), FLOOR),
     "[19] one row, often": (np.tile(B[:1], (20, 1)), NOTHING),
-    "[20] no rows": (B[:0], "X LD160"), "[20] one row": (B[:1], "X LD160"), "[20] two rows": (B[:2], PAIR),
-    "[20] no columns": (B[:, :0], "X LD105"), "[20] nothing": (np.zeros((0, 0)), "X LD105"),
-    "[20] one column": (B[:, :1], {"fa": "X LD207", "rest": "X LD200"}), "[20] two columns": (B[:, :2], TWO),
-    "[21] wide": (WIDE, SINGULAR), "[21] 5 x 60": (WIDE[:5, :60], SINGULAR),
-    "[24] n = d": (B[:5], SINGULAR), "[24] n = d + 1": (B[:6], ALL),
+    "[20] no rows": (B[:0], "X LD160"),
+    "[20] one row": (B[:1], "X LD160"),
+    "[20] two rows": (B[:2], PAIR),
+    "[20] no columns": (B[:, :0], "X LD105"),
+    "[20] nothing": (np.zeros((0, 0)), "X LD105"),
+    "[20] one column": (B[:, :1], {"fa": "X LD207", "rest": "X LD200"}),
+    "[20] two columns": (B[:, :2], TWO),
+    "[21] wide": (WIDE, SINGULAR),
+    "[21] 5 x 60": (WIDE[:5, :60], SINGULAR),
+    "[24] n = d": (B[:5], SINGULAR),
+    "[24] n = d + 1": (B[:6], ALL),
     # missing and infinite
-    "[27] one gap": (put(NAN, (7, 3)), "E"), "[28] inf": (put(INF, (7, 3)), "X LD150"),
+    "[27] one gap": (put(NAN, (7, 3)), "E"),
+    "[28] inf": (put(INF, (7, 3)), "X LD150"),
     "[28] -inf": (put(-INF, (7, 3)), "X LD150"),
     "[28] inf beside gaps": (put(NAN, (1, 1), into=put(INF, (7, 3))), "X LD150"),
-    "[29] empty column": (put(NAN, column(2)), "X LD120"), "[29] all empty": (np.full((20, 4), NAN), "X LD120"),
+    "[29] empty column": (put(NAN, column(2)), "X LD120"),
+    "[29] all empty": (np.full((20, 4), NAN), "X LD120"),
     "[30] empty row": (put(NAN, 4), "W LD121"),
     "[31] 90 % missing": (np.where(COIN < 0.9, NAN, B), {"dual": "W LD121 ...", "rest": "W LD121 LD162 ..."}),
-    "[31] one cell a row": (np.where(np.arange(5) == (np.arange(60) % 5)[:, None], B, NAN),
-                             {"dual": "E", "rest": "W LD162"}),
-    "[32] two groups never seen together": (put(NAN, (slice(0, 30), slice(0, 2)), (slice(30, 60), slice(2, 5))),
-                                            {"dual": "E", "rest": "W LD162"}),
+    "[31] one cell a row": (
+        np.where(np.arange(5) == (np.arange(60) % 5)[:, None], B, NAN),
+        {"dual": "E", "rest": "W LD162"},
+    ),
+    "[32] two groups never seen together": (
+        put(NAN, (slice(0, 30), slice(0, 2)), (slice(30, 60), slice(2, 5))),
+        {"dual": "E", "rest": "W LD162"},
+    ),
     "[31] a column seen once": (put(NAN, (slice(1, None), 0)), CONSTANT),
-    "[21] wide with gaps": (np.where(np.arange(300).reshape(5, 60) % 11 == 0, NAN, WIDE[:5, :60]),
-                             {"fa": "W LD204", "rest": "E"}),
+    "[21] wide with gaps": (
+        np.where(np.arange(300).reshape(5, 60) % 11 == 0, NAN, WIDE[:5, :60]),
+        {"fa": "W LD204", "rest": "E"},
+    ),
 }
 
 KINDS: dict[str, tuple[Any, Any]] = {
-    "[38] float32 x 1e20": ((B * 1e20).astype(np.float32), ALL), "[39] uint64 beyond 2^53": (
-        BIG, {"fa": "W LD153 LD204 LD205", "rest": "W LD153"}),
+    "[38] float32 x 1e20": ((B * 1e20).astype(np.float32), ALL),
+    "[39] uint64 beyond 2^53": (BIG, {"fa": "W LD153 LD204 LD205", "rest": "W LD153"}),
     "[39] longdouble beyond double": (B.astype(np.longdouble) * np.longdouble("1e4000"), "X LD150"),
-    "[40] complex": (B + 1j, "X LD102"), "[40] text": (B.astype(str), "X LD104"), "[40] bytes": (
-        np.array([[b"a", b"b"]] * 3), "X LD104"),
+    "[40] complex": (B + 1j, "X LD102"),
+    "[40] text": (B.astype(str), "X LD104"),
+    "[40] bytes": (np.array([[b"a", b"b"]] * 3), "X LD104"),
     "[40] objects with text": (objects((1, "x"), (2, "y"), (3, "z")), "X LD104"),
     "[40] objects with complex": (objects((1, 1j), (2, 2)), "X LD102"),
     "[40] datetime": (np.full((5, 2), np.datetime64("2020-01-01")), "X LD104"),
@@ -156,11 +187,19 @@ KINDS: dict[str, tuple[Any, Any]] = {
     "[28] inf in a sparse matrix": (sp.csr_array(put(INF, (7, 3))), "X LD150"),
     "[40] complex sparse": (CSR.astype(complex), "X LD102"),
     "a structured array": (np.zeros(3, dtype=[("a", float)]), "X LD100"),
-    "a dict": ({"a": [1, 2]}, "X LD101"), "None": (None, "X LD101"), "a path": ("x.csv", "X LD001"),
-    "a set": ({1, 2}, "X LD101"), "a generator": ((i for i in range(3)), "X LD101"), "a number": (3, "X LD100"),
-    "1-D": (B[:, 0], "X LD100"), "3-D": (B[None], "X LD100"), "0-D": (np.float64(3), "X LD100"),
-    "a series": (pd.Series([1.0, 2]), "X LD100"), "ragged rows": ([[1, 2], [3]], "X LD101"),
-    "an empty list": ([], "X LD100"), "an empty frame": (pd.DataFrame(), "X LD105"),
+    "a dict": ({"a": [1, 2]}, "X LD101"),
+    "None": (None, "X LD101"),
+    "a path": ("x.csv", "X LD001"),
+    "a set": ({1, 2}, "X LD101"),
+    "a generator": ((i for i in range(3)), "X LD101"),
+    "a number": (3, "X LD100"),
+    "1-D": (B[:, 0], "X LD100"),
+    "3-D": (B[None], "X LD100"),
+    "0-D": (np.float64(3), "X LD100"),
+    "a series": (pd.Series([1.0, 2]), "X LD100"),
+    "ragged rows": ([[1, 2], [3]], "X LD101"),
+    "an empty list": ([], "X LD100"),
+    "an empty frame": (pd.DataFrame(), "X LD105"),
     "a frame without rows": (pd.DataFrame(B[:0]), "X LD160"),
 }
 
@@ -193,38 +232,57 @@ LIKE: dict[str, tuple[Any, np.ndarray]] = {
     "[39] int8 with -128": (EIGHT, EIGHT.astype(float)),
     "[39] uint8": ((np.abs(B) * 20).astype(np.uint8), (np.abs(B) * 20).astype(np.uint8).astype(float)),
     "[39] bool": (B > 0, (B > 0).astype(float)),
-    "[41] Fortran order": (np.asfortranarray(B), B), "[41] negative strides": (B[::-1, ::-1], B[::-1, ::-1].copy()),
-    "[41] big-endian": (B.astype(">f8"), B), "[41] every other column": (np.repeat(B, 2, axis=1)[:, ::2], B),
-    "objects": (B.astype(object), B), "a list": (B.tolist(), B), "a matrix": (np.asmatrix(B), B),
+    "[41] Fortran order": (np.asfortranarray(B), B),
+    "[41] negative strides": (B[::-1, ::-1], B[::-1, ::-1].copy()),
+    "[41] big-endian": (B.astype(">f8"), B),
+    "[41] every other column": (np.repeat(B, 2, axis=1)[:, ::2], B),
+    "objects": (B.astype(object), B),
+    "a list": (B.tolist(), B),
+    "a matrix": (np.asmatrix(B), B),
     "[40] decimals": (np.vectorize(decimal.Decimal, otypes=[object])(B), B),
     "[35] None": (np.where(COIN < 0.1, None, B), np.where(COIN < 0.1, NAN, B)),
     "[35] pd.NA": (pd.DataFrame(B).astype(object).mask(COIN < 0.1, pd.NA), np.where(COIN < 0.1, NAN, B)),
-    "[35] masked, inf under the mask": (np.ma.masked_array(put(INF, (3, 3)), mask=np.arange(300).reshape(60, 5) == 18),
-                                        put(NAN, (3, 3))),
-    "[35] masked integers": (np.ma.masked_array((B * 10).astype(int), mask=COIN < 0.1),
-                             np.where(COIN < 0.1, NAN, (B * 10).astype(int))),
+    "[35] masked, inf under the mask": (
+        np.ma.masked_array(put(INF, (3, 3)), mask=np.arange(300).reshape(60, 5) == 18),
+        put(NAN, (3, 3)),
+    ),
+    "[35] masked integers": (
+        np.ma.masked_array((B * 10).astype(int), mask=COIN < 0.1),
+        np.where(COIN < 0.1, NAN, (B * 10).astype(int)),
+    ),
     "masked, nothing hidden": (np.ma.masked_array(B), B),
-    "[35] nullable integers": (pd.DataFrame((B * 10).astype(int)).astype("Int64").mask(COIN < 0.1),
-                               np.where(COIN < 0.1, NAN, (B * 10).astype(int))),
+    "[35] nullable integers": (
+        pd.DataFrame((B * 10).astype(int)).astype("Int64").mask(COIN < 0.1),
+        np.where(COIN < 0.1, NAN, (B * 10).astype(int)),
+    ),
     "[35] nullable floats": (pd.DataFrame(B).convert_dtypes().mask(COIN < 0.1), np.where(COIN < 0.1, NAN, B)),
     "arrow in pandas": (pd.DataFrame(B).convert_dtypes(dtype_backend="pyarrow"), B),
     "sparse in pandas": (pd.DataFrame(CSR.toarray()).astype(pd.SparseDtype("float")), CSR.toarray()),
-    "polars with null": (pl.DataFrame({f"x{j}": [None if COIN[i, j] < 0.1 else B[i, j] for i in range(60)]
-                                       for j in range(5)}), np.where(COIN < 0.1, NAN, B)),
+    "polars with null": (
+        pl.DataFrame({f"x{j}": [None if COIN[i, j] < 0.1 else B[i, j] for i in range(60)] for j in range(5)}),
+        np.where(COIN < 0.1, NAN, B),
+    ),
     "[45] duplicate names": (pd.DataFrame(B, columns=list("aabcd")), B),
     "[45] an empty name": (pd.DataFrame(B, columns=["", "b", "c", "d", "e"]), B),
     "[45] names that are no text": (pd.DataFrame(B), B),
     "[45] control characters": (pd.DataFrame(B, columns=["a\n\x1b[31m", "<b>", "x" * 10_000, "=1+1", "é"]), B),
     "[45] a name of several levels": (pd.DataFrame(B, columns=pd.MultiIndex.from_product([["a"], list("abcde")])), B),
-    "[42] CSR": (CSR, CSR.toarray()), "[42] CSC": (CSR.tocsc(), CSR.toarray()),
+    "[42] CSR": (CSR, CSR.toarray()),
+    "[42] CSC": (CSR.tocsc(), CSR.toarray()),
     "[42] COO": (CSR.tocoo(), CSR.toarray()),
-    "[42] LIL": (CSR.tolil(), CSR.toarray()), "[42] DOK": (CSR.todok(), CSR.toarray()),
+    "[42] LIL": (CSR.tolil(), CSR.toarray()),
+    "[42] DOK": (CSR.todok(), CSR.toarray()),
     "[42] BSR": (CSR.tobsr(), CSR.toarray()),
-    "[42] int64 indices": (sp.csr_array((CSR.data, CSR.indices.astype(np.int64), CSR.indptr.astype(np.int64)),
-                                        CSR.shape), CSR.toarray()),
-    "[42] duplicates": (sp.coo_array((np.r_[CSR.tocoo().data, 1.0, 2.0], (np.r_[CSR.tocoo().row, 5, 5],
-                                                                          np.r_[CSR.tocoo().col, 1, 1])), CSR.shape),
-                        CSR.toarray() + 3 * (np.arange(300).reshape(60, 5) == 26)),
+    "[42] int64 indices": (
+        sp.csr_array((CSR.data, CSR.indices.astype(np.int64), CSR.indptr.astype(np.int64)), CSR.shape),
+        CSR.toarray(),
+    ),
+    "[42] duplicates": (
+        sp.coo_array(
+            (np.r_[CSR.tocoo().data, 1.0, 2.0], (np.r_[CSR.tocoo().row, 5, 5], np.r_[CSR.tocoo().col, 1, 1])), CSR.shape
+        ),
+        CSR.toarray() + 3 * (np.arange(300).reshape(60, 5) == 26),
+    ),
     "[42] NaN stored": (sp.csr_array(put(NAN, (7, 3))), put(NAN, (7, 3))),
     "[43] sparse with an offset": (sp.csr_array(CSR.toarray() + 1e4), CSR.toarray() + 1e4),
 }
@@ -311,9 +369,22 @@ def test_wide_densities_are_finite():
         assert found.model is not None and np.abs(found.model.score_samples(WIDE)).max() < 1e5
 
 
-@pytest.mark.parametrize("options", [{"n_components": -1}, {"n_components": 1.5}, {"n_components": "two"},
-                                     {"n_components": True}, {"n_components": None}, {"tol": 0}, {"tol": NAN},
-                                     {"max_iter": 0}, {"max_iter": 2.5}, {"standardize": "yes"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_components": -1},
+        {"n_components": 1.5},
+        {"n_components": "two"},
+        {"n_components": True},
+        {"n_components": None},
+        {"tol": 0},
+        {"tol": NAN},
+        {"max_iter": 0},
+        {"max_iter": 2.5},
+        {"standardize": "yes"},
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("make", [lowdim.PPCA, lowdim.FactorAnalysis, lowdim.DualPPCA])
 def test_options_are_named(make, options):
     with pytest.raises(LowdimError) as raised:
@@ -321,9 +392,17 @@ def test_options_are_named(make, options):
     assert raised.value.code == "LD210" and next(iter(options)) in str(raised.value) and raised.value.fix
 
 
-@pytest.mark.parametrize(("weight", "says"), [
-    (np.ones(59), "shape"), (-np.ones(60), "negative"), (np.r_[NAN, np.ones(59)], "row 1"), (np.zeros(60), "zero"),
-    (["x"] * 60, "not numbers"), (np.ones((60, 1)), "1D")])
+@pytest.mark.parametrize(
+    ("weight", "says"),
+    [
+        (np.ones(59), "shape"),
+        (-np.ones(60), "negative"),
+        (np.r_[NAN, np.ones(59)], "row 1"),
+        (np.zeros(60), "zero"),
+        (["x"] * 60, "not numbers"),
+        (np.ones((60, 1)), "1D"),
+    ],
+)
 @pytest.mark.parametrize("make", [lowdim.PCA, lowdim.PPCA, lowdim.FactorAnalysis, lowdim.DualPPCA])
 def test_bad_weights(make, weight, says):
     found = outcome(make(1), B, sample_weight=weight)
@@ -378,8 +457,11 @@ def test_columns_are_found_by_name(model):
     fitted = outcome(MODELS[model](), NAMED).model
     assert fitted is not None
     np.testing.assert_array_equal(fitted.transform(NAMED[list("edcba")]), fitted.transform(NAMED))
-    for wrong, says in ((NAMED.drop(columns="c"), "missing or there twice: c"), (B[:, :4], "expecting 5 features"),
-                        (NAMED.rename(columns={"c": "C"}), ": c")):
+    for wrong, says in (
+        (NAMED.drop(columns="c"), "missing or there twice: c"),
+        (B[:, :4], "expecting 5 features"),
+        (NAMED.rename(columns={"c": "C"}), ": c"),
+    ):
         with pytest.raises(LowdimError, match=says) as raised:
             fitted.transform(wrong)
         assert raised.value.code == "LD220"
@@ -393,8 +475,9 @@ def test_two_columns_of_one_name_cannot_be_told_apart():
         model.transform(twice.iloc[:, [4, 0, 1, 2, 3]])
 
 
-@pytest.mark.parametrize("X", [put(INF, (7, 3)), B + 1j, B[:0], B[:, 0], None],
-                         ids=["inf", "complex", "0 rows", "1-D", "None"])
+@pytest.mark.parametrize(
+    "X", [put(INF, (7, 3)), B + 1j, B[:0], B[:, 0], None], ids=["inf", "complex", "0 rows", "1-D", "None"]
+)
 def test_new_rows_are_checked_too(X):
     model = lowdim.PPCA(2).fit(B)
     for verb in (model.transform, model.reconstruct, model.impute, model.score_samples):
@@ -421,7 +504,7 @@ def test_batches_of_any_size_give_the_batch_answer(make, standardize, sizes):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lowdim.text.messages.LowdimWarning)  # of the first few rows
         for size in sizes:
-            streamed.partial_fit(X[begin: begin + size])
+            streamed.partial_fit(X[begin : begin + size])
             begin += size
     whole = outcome(make(1, standardize=standardize), X, verbs=False).model
     assert whole is not None
@@ -429,10 +512,17 @@ def test_batches_of_any_size_give_the_batch_answer(make, standardize, sizes):
     assert streamed.objective_ == pytest.approx(whole.objective_, rel=1e-7)
 
 
-@pytest.mark.parametrize(("bad", "code"), [(put(NAN, (3, 1), into=B[:10]), "LD163"),
-                                           (put(INF, (3, 1), into=B[:10]), "LD150"),
-                                           (B[:10] * 1e200, "LD156"), (B[:10, :3], "LD220"), (B[:10] + 1j, "LD102")],
-                         ids=["gap", "inf", "overflow", "columns", "complex"])
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        (put(NAN, (3, 1), into=B[:10]), "LD163"),
+        (put(INF, (3, 1), into=B[:10]), "LD150"),
+        (B[:10] * 1e200, "LD156"),
+        (B[:10, :3], "LD220"),
+        (B[:10] + 1j, "LD102"),
+    ],
+    ids=["gap", "inf", "overflow", "columns", "complex"],
+)
 def test_a_bad_batch_changes_nothing(bad, code):
     model, twin = lowdim.PCA(2), lowdim.PCA(2)
     for part in (B[:20], B[20:40]):

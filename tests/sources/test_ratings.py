@@ -35,10 +35,13 @@ def in_file(kind, folder):
 
 
 KINDS = {
-    "pandas": lambda d: FRAME, "index": lambda d: FRAME.set_index(np.array([5, 6, 7, 8])),
-    "polars": lambda d: pl.from_pandas(FRAME), "arrow table": lambda d: pa.table(FRAME),
+    "pandas": lambda d: FRAME,
+    "index": lambda d: FRAME.set_index(np.array([5, 6, 7, 8])),
+    "polars": lambda d: pl.from_pandas(FRAME),
+    "arrow table": lambda d: pa.table(FRAME),
     "categories": lambda d: FRAME.astype({"who": "category", "what": "category"}),
-    "text ids": lambda d: FRAME.astype({"what": str}), "whole floats": lambda d: FRAME.astype({"what": float}),
+    "text ids": lambda d: FRAME.astype({"what": str}),
+    "whole floats": lambda d: FRAME.astype({"what": float}),
     **{kind: (lambda d, kind=kind: in_file(kind, d)) for kind in ("csv", "tsv", "txt", "parquet", "arrow")},
 }
 
@@ -84,8 +87,14 @@ def test_sparse_matrices_keep_stored_zeros(form):
 
 
 def test_arrays_masked_arrays_lists_and_sources():
-    for X in (CELLS, np.ma.masked_invalid(CELLS), CELLS.tolist(), as_source(CELLS), np.asfortranarray(CELLS),
-              CELLS.astype(np.float32)):
+    for X in (
+        CELLS,
+        np.ma.masked_invalid(CELLS),
+        CELLS.tolist(),
+        as_source(CELLS),
+        np.asfortranarray(CELLS),
+        CELLS.astype(np.float32),
+    ):
         assert np.array_equal(dense(as_ratings(X)), CELLS, equal_nan=True)
     with pytest.raises(LowdimError, match="LD230"):
         as_ratings(as_source(CELLS, weight=[1, 2, 1]))

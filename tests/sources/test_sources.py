@@ -38,16 +38,23 @@ def nulls(X: np.ndarray) -> dict[str, list[float | None]]:
 
 
 KINDS: dict[str, Any] = {
-    "array": lambda X, _: X, "fortran": lambda X, _: np.asfortranarray(X), "list": lambda X, _: X.tolist(),
-    "reversed twice": lambda X, _: X[::-1].copy()[::-1], "big-endian": lambda X, _: X.astype(">f8"),
-    "memory map": lambda X, folder: mapped(folder, X), "masked": lambda X, _: np.ma.masked_invalid(X),
-    "objects": lambda X, _: X.astype(object), "pandas": lambda X, _: pd.DataFrame(X, columns=NAMES),
+    "array": lambda X, _: X,
+    "fortran": lambda X, _: np.asfortranarray(X),
+    "list": lambda X, _: X.tolist(),
+    "reversed twice": lambda X, _: X[::-1].copy()[::-1],
+    "big-endian": lambda X, _: X.astype(">f8"),
+    "memory map": lambda X, folder: mapped(folder, X),
+    "masked": lambda X, _: np.ma.masked_invalid(X),
+    "objects": lambda X, _: X.astype(object),
+    "pandas": lambda X, _: pd.DataFrame(X, columns=NAMES),
     "pandas, nullable": lambda X, _: pd.DataFrame(X, columns=NAMES).convert_dtypes(),
     "pandas, mixed": lambda X, _: pd.DataFrame(X, columns=NAMES).astype({"a": object}),
-    "polars": lambda X, _: pl.DataFrame(nulls(X)), "polars, NaN": lambda X, _: pl.DataFrame(X, schema=NAMES),
+    "polars": lambda X, _: pl.DataFrame(nulls(X)),
+    "polars, NaN": lambda X, _: pl.DataFrame(X, schema=NAMES),
     "arrow": lambda X, _: pa.table(nulls(X)),
     "arrow in pieces": lambda X, _: pa.concat_tables([pa.table(nulls(X[:30])), pa.table(nulls(X[30:]))]),
-    "csr": lambda X, _: sp.csr_array(X), "csc matrix": lambda X, _: sp.csc_matrix(X),
+    "csr": lambda X, _: sp.csr_array(X),
+    "csc matrix": lambda X, _: sp.csc_matrix(X),
     "coo": lambda X, _: sp.coo_array(X),
 }
 
@@ -95,7 +102,7 @@ def test_names_are_kept(kind, tmp_path):
 
 def test_gaps_hold_zero_and_complete_blocks_have_no_mask():
     for block in blocks(as_source(GAPPY, tile=8)):
-        rows = HOLES[block.start: block.start + block.rows]
+        rows = HOLES[block.start : block.start + block.rows]
         assert (block.mask is None) == (not rows.any())
         if block.mask is not None:
             np.testing.assert_array_equal(block.mask, ~rows)
@@ -236,7 +243,7 @@ def test_sinks_take_rows_in_any_order(tmp_path):
     for out in (None, mine, tmp_path / "out.npy", str(tmp_path / "text.npy")):
         sink = as_sink(out, N)
         for begin in (64, 0, 32):
-            sink.write(begin, CLEAN[begin: begin + (32 if begin < 64 else N)])
+            sink.write(begin, CLEAN[begin : begin + (32 if begin < 64 else N)])
         np.testing.assert_array_equal(sink.close(), CLEAN)
     np.testing.assert_array_equal(mine, CLEAN)
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), CLEAN)
@@ -289,11 +296,12 @@ def streaming_growth(folder: Path, n: int, d: int) -> int:
         rows = min(50_000, n - begin)
         part = rng.standard_normal((rows, 3)) @ W + rng.standard_normal((rows, d))
         part[rng.random(part.shape) < 0.05] = np.nan
-        out[begin: begin + rows] = part
+        out[begin : begin + rows] = part
     out.flush()
     del out
-    child = subprocess.run([sys.executable, "-W", "ignore", "-c", CHILD, str(folder)], capture_output=True,
-                           text=True, check=True)
+    child = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", CHILD, str(folder)], capture_output=True, text=True, check=True
+    )
     return int(child.stdout.split()[0])
 
 

@@ -2,6 +2,7 @@
 
 The zips are written by `zipfile`, not by lowdim, so that nothing here rests on the code it attacks.
 """
+
 from __future__ import annotations
 
 import gzip
@@ -91,12 +92,24 @@ def foreign(good: bytes, canary: str) -> Iterator[Hostile]:
     skops = io.BytesIO()
     with zipfile.ZipFile(skops, "w") as archive:
         archive.writestr("schema.json", json.dumps({"__class__": "system", "__module__": "os", "args": ["true"]}))
-    plain = {"empty": b"", "one byte": b"P", "html": b"<!doctype html><h1>404</h1>" * 9, "zeros": bytes(4096),
-             "pickle": bomb(canary), "pickle, protocol 5": b"\x80\x05\x95" + bomb(canary), "json": b"{}",
-             "npy": npy(np.eye(3)), "npy of objects": npy(np.array([None, {}], dtype=object)),
-             "npz": npz.getvalue(), "npz of objects": loose.getvalue(), "skops": skops.getvalue(),
-             "gzipped": gzip.compress(good), "the mark alone": MARK, "a sealed nothing": sealed(MARK),
-             "a sealed pickle": sealed(bomb(canary) + MARK)}
+    plain = {
+        "empty": b"",
+        "one byte": b"P",
+        "html": b"<!doctype html><h1>404</h1>" * 9,
+        "zeros": bytes(4096),
+        "pickle": bomb(canary),
+        "pickle, protocol 5": b"\x80\x05\x95" + bomb(canary),
+        "json": b"{}",
+        "npy": npy(np.eye(3)),
+        "npy of objects": npy(np.array([None, {}], dtype=object)),
+        "npz": npz.getvalue(),
+        "npz of objects": loose.getvalue(),
+        "skops": skops.getvalue(),
+        "gzipped": gzip.compress(good),
+        "the mark alone": MARK,
+        "a sealed nothing": sealed(MARK),
+        "a sealed pickle": sealed(bomb(canary) + MARK),
+    }
     for name, data in plain.items():
         yield Hostile(name, data, EITHER if "sealed" in name or name == "the mark alone" else "LD300")
 
@@ -104,12 +117,19 @@ def foreign(good: bytes, canary: str) -> Iterator[Hostile]:
 def damaged(good: bytes, canary: str) -> Iterator[Hostile]:
     """A good file, changed without a new digest."""
     middle = len(good) // 2
-    changes = {"pickle appended": good + bomb(canary), "newline appended": good + b"\n", "twice": good + good,
-               "script before it": b"#!/bin/sh\ntouch " + canary.encode() + b"\n" + good,
-               "a byte short": good[:-1], "half": good[:middle], "no comment": good[:-86] + bytes(2),
-               "a hole": good[:middle] + bytes(64) + good[middle + 64:], "a byte lost": good[1:],
-               "the digest in capitals": good[:-64] + good[-64:].upper(),
-               "the digest of nothing": good[:-64] + sealed(b"")}
+    changes = {
+        "pickle appended": good + bomb(canary),
+        "newline appended": good + b"\n",
+        "twice": good + good,
+        "script before it": b"#!/bin/sh\ntouch " + canary.encode() + b"\n" + good,
+        "a byte short": good[:-1],
+        "half": good[:middle],
+        "no comment": good[:-86] + bytes(2),
+        "a hole": good[:middle] + bytes(64) + good[middle + 64 :],
+        "a byte lost": good[1:],
+        "the digest in capitals": good[:-64] + good[-64:].upper(),
+        "the digest of nothing": good[:-64] + sealed(b""),
+    }
     for name, data in changes.items():
         yield Hostile(name, data, "LD301")
 
@@ -166,8 +186,8 @@ def _twice(members: Members, which: int) -> bytes:
 def _hole(good: bytes) -> bytes:
     """Bytes that no entry owns, between the last member and the directory."""
     end = good.rindex(b"PK\x05\x06")
-    at = struct.unpack("<L", good[end + 16:end + 20])[0]
-    moved = good[end:end + 16] + struct.pack("<L", at + 8) + good[end + 20:-64]
+    at = struct.unpack("<L", good[end + 16 : end + 20])[0]
+    moved = good[end : end + 16] + struct.pack("<L", at + 8) + good[end + 20 : -64]
     return sealed(good[:at] + b"evilevil" + good[at:end] + moved)
 
 
@@ -187,14 +207,25 @@ def texts(good: bytes) -> Iterator[Hostile]:
     tree = json.loads(text)
     first = text[1:].split(b",")[0]
     many = b'{"format":1,' + b",".join(b'"k%d":0' % i for i in range(300_000)) + b"}"
-    made = {"not json": b"import os", "cut": text[:-1], "empty text": b"", "a list": b"[]", "a number": b"1",
-            "bom": b"\xef\xbb\xbf" + text, "utf-16": text.decode().encode("utf-16"), "nul": text + b"\0",
-            "not ascii": text.replace(b"ProbabilisticPCA", "РrobabilisticPCA".encode()),
-            "a key twice": b"{" + first + b"," + text[1:],
-            "a deep key twice": text.replace(b'"Frame":{', b'"Frame":{"unit":1,'),
-            "100,000 levels": b'{"format":1,"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
-            "too long": text + b" " * (4 << 20), "300,000 keys": many, "two documents": text + text,
-            "a huge number": b'{"format":' + b"9" * 5000 + b"}", "a comment": b"// evil\n" + text}
+    made = {
+        "not json": b"import os",
+        "cut": text[:-1],
+        "empty text": b"",
+        "a list": b"[]",
+        "a number": b"1",
+        "bom": b"\xef\xbb\xbf" + text,
+        "utf-16": text.decode().encode("utf-16"),
+        "nul": text + b"\0",
+        "not ascii": text.replace(b"ProbabilisticPCA", "РrobabilisticPCA".encode()),
+        "a key twice": b"{" + first + b"," + text[1:],
+        "a deep key twice": text.replace(b'"Frame":{', b'"Frame":{"unit":1,'),
+        "100,000 levels": b'{"format":1,"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        "too long": text + b" " * (4 << 20),
+        "300,000 keys": many,
+        "two documents": text + text,
+        "a huge number": b'{"format":' + b"9" * 5000 + b"}",
+        "a comment": b"// evil\n" + text,
+    }
     for name, data in made.items():
         yield Hostile(f"manifest: {name}", with_manifest(good, data), "LD300")
     for word in ("NaN", "Infinity", "-Infinity", "1e999"):
@@ -204,11 +235,13 @@ def texts(good: bytes) -> Iterator[Hostile]:
 
 def trees(good: bytes) -> Iterator[Hostile]:
     """Manifests that are JSON, but no model."""
+
     def put(*path: str, value: Any) -> Callable[[Any], None]:
         def edit(tree: Any) -> None:
             for key in path[:-1]:
                 tree = tree[key]
             tree[path[-1]] = value
+
         return edit
 
     def drop(*path: str) -> Callable[[Any], None]:
@@ -216,11 +249,13 @@ def trees(good: bytes) -> Iterator[Hostile]:
             for key in path[:-1]:
                 tree = tree[key]
             del tree[path[-1]]
+
         return edit
 
     def rename(key: str) -> Callable[[Any], None]:
         def edit(tree: Any) -> None:
             tree["state"] = {"other_" if name == key else name: node for name, node in tree["state"].items()}
+
         return edit
 
     def turn(tree: Any) -> None:
@@ -237,9 +272,16 @@ def trees(good: bytes) -> Iterator[Hostile]:
         yield Hostile(f"sets {key!r}", edited(good, put("state", key, value=1)), "LD300")
     for kind in ("Popen", "os.system", "eval", "", "Spectrum", "PCA", "__reduce__"):
         yield Hostile(f"kind {kind!r}", edited(good, put("state", "x_", value={kind: {"args": 1}})), "LD300")
-    strange = {"two kinds": {"tuple": [], "dict": {}}, "no kind": {}, "tuple of a dict": {"tuple": {}},
-               "text of numbers": {"text": [1, 2]}, "dict of a list": {"dict": []}, "array of a list": {"array": []},
-               "array without claims": {"array": {}}, "record of a list": {"Frame": []}}
+    strange = {
+        "two kinds": {"tuple": [], "dict": {}},
+        "no kind": {},
+        "tuple of a dict": {"tuple": {}},
+        "text of numbers": {"text": [1, 2]},
+        "dict of a list": {"dict": []},
+        "array of a list": {"array": []},
+        "array without claims": {"array": {}},
+        "record of a list": {"Frame": []},
+    }
     for name, node in strange.items():
         yield Hostile(name, edited(good, put("state", "x_", value=node)), "LD300")
     for levels in (32, 100, 500):
@@ -247,14 +289,22 @@ def trees(good: bytes) -> Iterator[Hostile]:
     for key in ("params_", "frame_", "certificate_", "n_features_in_"):
         yield Hostile(f"without {key}", edited(good, rename(key)), "LD300")
     record = ("state", "certificate_", "Certificate")
-    edits = {"unknown key": put("evil", value=1), "no version": drop("lowdim"), "no options": drop("options"),
-             "options as list": put("options", value=[]), "unknown option": put("options", "evil", value=1),
-             "missing option": drop("options", "tol"), "no params_": put("state", "params_", value=None),
-             "no frame_": drop("state", "frame_"), "frame_ a number": put("state", "frame_", value=1),
-             "certificate_ a dict": put("state", "certificate_", value={"dict": {}}),
-             "another width": put("state", "n_features_in_", value=99),
-             "field missing": drop(*record, "solver"), "field added": put(*record, "evil", value=1),
-             "fields turned around": turn}
+    edits = {
+        "unknown key": put("evil", value=1),
+        "no version": drop("lowdim"),
+        "no options": drop("options"),
+        "options as list": put("options", value=[]),
+        "unknown option": put("options", "evil", value=1),
+        "missing option": drop("options", "tol"),
+        "no params_": put("state", "params_", value=None),
+        "no frame_": drop("state", "frame_"),
+        "frame_ a number": put("state", "frame_", value=1),
+        "certificate_ a dict": put("state", "certificate_", value={"dict": {}}),
+        "another width": put("state", "n_features_in_", value=99),
+        "field missing": drop(*record, "solver"),
+        "field added": put(*record, "evil", value=1),
+        "fields turned around": turn,
+    }
     for name, edit in edits.items():
         yield Hostile(name, edited(good, edit), EITHER)
 
@@ -265,20 +315,46 @@ def arrays(good: bytes, canary: str) -> Iterator[Hostile]:
     W = np.load(io.BytesIO(payload), allow_pickle=False)
     spoilt = W.copy()
     lies: dict[str, tuple[bytes, dict[str, Any]]] = {
-        "pickle as array": (bomb(canary), {}), "empty array file": (b"", {}), "array of objects": (
-            npy(np.array([[None] * W.shape[1]] * W.shape[0], dtype=object)), {}),
-        "dtype object": (payload, {"dtype": "object"}), "dtype |O": (payload, {"dtype": "|O"}),
-        "dtype a list": (payload, {"dtype": ["float64"]}), "float32": (npy(W.astype("f4")), {"dtype": "float32"}),
-        "big-endian": (npy(W.astype(">f8")), {}), "structured": (npy(W.view([("a", "f8")])), {}),
-        "order K": (payload, {"order": "K"}), "order lie": (payload, {"order": "F"}),
+        "pickle as array": (bomb(canary), {}),
+        "empty array file": (b"", {}),
+        "array of objects": (npy(np.array([[None] * W.shape[1]] * W.shape[0], dtype=object)), {}),
+        "dtype object": (payload, {"dtype": "object"}),
+        "dtype |O": (payload, {"dtype": "|O"}),
+        "dtype a list": (payload, {"dtype": ["float64"]}),
+        "float32": (npy(W.astype("f4")), {"dtype": "float32"}),
+        "big-endian": (npy(W.astype(">f8")), {}),
+        "structured": (npy(W.view([("a", "f8")])), {}),
+        "order K": (payload, {"order": "K"}),
+        "order lie": (payload, {"order": "F"}),
         "header lie": (payload.replace(b"(%d," % W.shape[0], b"(%d," % (W.shape[0] + 1)), {}),
-        "header code": (payload.replace(b"False", b"id(0)"), {}), "npy version 3": (b"\x93NUMPY\x03" + payload[7:], {}),
-        "cut array": (payload[:-8], {}), "long array": (payload + bytes(8), {}),
-        "another file": (payload, {"file": "1.npy"}), "a file outside": (payload, {"file": "/etc/passwd"}),
-        "wrong checksum": (payload, {"blake2b": "0" * 64}), "checksum a number": (payload, {"blake2b": 0}),
-        "a claim too many": (payload, {"evil": 1})}
-    for shape in ([2**40, 2**20], [2**40], [2**63, 2], [2**64], [0, 2**62], [-1, -14], [True, 2], [2.0, 2], "ab", None,
-                  {}, [1] * 64, [W.shape[1], W.shape[0]], [W.size], [], [[2]]):
+        "header code": (payload.replace(b"False", b"id(0)"), {}),
+        "npy version 3": (b"\x93NUMPY\x03" + payload[7:], {}),
+        "cut array": (payload[:-8], {}),
+        "long array": (payload + bytes(8), {}),
+        "another file": (payload, {"file": "1.npy"}),
+        "a file outside": (payload, {"file": "/etc/passwd"}),
+        "wrong checksum": (payload, {"blake2b": "0" * 64}),
+        "checksum a number": (payload, {"blake2b": 0}),
+        "a claim too many": (payload, {"evil": 1}),
+    }
+    for shape in (
+        [2**40, 2**20],
+        [2**40],
+        [2**63, 2],
+        [2**64],
+        [0, 2**62],
+        [-1, -14],
+        [True, 2],
+        [2.0, 2],
+        "ab",
+        None,
+        {},
+        [1] * 64,
+        [W.shape[1], W.shape[0]],
+        [W.size],
+        [],
+        [[2]],
+    ):
         lies[f"shape {str(shape)[:30]}"] = (payload, {"shape": shape})
     for value in (np.nan, np.inf, -np.inf):
         spoilt[0, 0] = value
@@ -297,5 +373,11 @@ def arrays(good: bytes, canary: str) -> Iterator[Hostile]:
 
 def corpus(good: bytes, canary: str) -> list[Hostile]:
     """Every hostile file; `good` is a saved ProbabilisticPCA, `canary` a path that must never appear."""
-    return [*foreign(good, canary), *damaged(good, canary), *layouts(good, canary), *texts(good), *trees(good),
-            *arrays(good, canary)]
+    return [
+        *foreign(good, canary),
+        *damaged(good, canary),
+        *layouts(good, canary),
+        *texts(good),
+        *trees(good),
+        *arrays(good, canary),
+    ]

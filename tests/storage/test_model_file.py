@@ -1,4 +1,5 @@
 """Model files: bit for bit what was saved, or refused; never code, never half a file."""
+
 from __future__ import annotations
 
 import ast
@@ -27,12 +28,32 @@ from lowdim.text.messages import FileError
 from tests.storage import hostile_models as hostile
 
 SOURCE = Path(lowdim.__file__).parent
-MODELS = {"PCA": {"n_components": 2}, "ProbabilisticPCA": {"n_components": 2, "standardize": True},
-          "FactorAnalysis": {"n_components": 2}, "DualPPCA": {"n_components": 2},
-          "BayesianPCA": {"n_components": 4}}
+MODELS = {
+    "PCA": {"n_components": 2},
+    "ProbabilisticPCA": {"n_components": 2, "standardize": True},
+    "FactorAnalysis": {"n_components": 2},
+    "DualPPCA": {"n_components": 2},
+    "BayesianPCA": {"n_components": 4},
+}
 VERBS = ("transform", "reconstruct", "impute", "score", "score_samples", "get_covariance")
-CODE = ("exec", "compile", "import", "marshal.loads", "pickle.find_class", "os.system", "os.exec", "os.fork",
-        "os.posix_spawn", "os.remove", "os.rename", "subprocess.Popen", "socket.", "ctypes.", "shutil.", "tempfile.")
+CODE = (
+    "exec",
+    "compile",
+    "import",
+    "marshal.loads",
+    "pickle.find_class",
+    "os.system",
+    "os.exec",
+    "os.fork",
+    "os.posix_spawn",
+    "os.remove",
+    "os.rename",
+    "subprocess.Popen",
+    "socket.",
+    "ctypes.",
+    "shutil.",
+    "tempfile.",
+)
 watching, seen = False, list[str]()
 
 
@@ -144,12 +165,20 @@ def test_a_loaded_model_can_be_fitted_cloned_and_changed(good: bytes, tmp_path: 
     assert same(vars(clone(again).fit(table())), vars(fitted()))
 
 
-ARRAYS = {"fortran": np.asfortranarray(np.arange(6.0).reshape(2, 3)), "strided": np.arange(20.0)[::3],
-          "transposed": np.arange(6.0).reshape(2, 3).T, "reversed": np.arange(5)[::-1],
-          "broadcast": np.broadcast_to(np.float64(2.5), (3, 2)), "empty": np.zeros((4, 0)), "scalar": np.array(3.0),
-          "truth": np.array([[True], [False]]), "text": np.array(["a", "\ud800"], dtype=object),
-          "no text": np.array([], dtype=object), "extremes": np.array([5e-324, -0.0, 1.7976931348623157e308]),
-          "cube": np.asfortranarray(np.arange(24.0).reshape(2, 3, 4))}
+ARRAYS = {
+    "fortran": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+    "strided": np.arange(20.0)[::3],
+    "transposed": np.arange(6.0).reshape(2, 3).T,
+    "reversed": np.arange(5)[::-1],
+    "broadcast": np.broadcast_to(np.float64(2.5), (3, 2)),
+    "empty": np.zeros((4, 0)),
+    "scalar": np.array(3.0),
+    "truth": np.array([[True], [False]]),
+    "text": np.array(["a", "\ud800"], dtype=object),
+    "no text": np.array([], dtype=object),
+    "extremes": np.array([5e-324, -0.0, 1.7976931348623157e308]),
+    "cube": np.asfortranarray(np.arange(24.0).reshape(2, 3, 4)),
+}
 
 
 @pytest.mark.parametrize("name", ARRAYS)
@@ -166,19 +195,34 @@ def through(model: Any, value: Any, path: Path) -> Any:
     return vars(lowdim.load(path))["_cargo"]
 
 
-LEAVES = st.one_of(st.none(), st.booleans(), st.integers(-2**200, 2**200), st.text(max_size=9),
-                   st.floats(allow_nan=False, allow_infinity=False),
-                   hnp.arrays(st.sampled_from(["f8", "i8", "?"]), hnp.array_shapes(min_dims=0, min_side=0, max_side=3),
-                              elements={"allow_nan": False, "allow_infinity": False}))
-VALUES = st.recursive(LEAVES, lambda inner: st.one_of(
-    st.lists(inner, max_size=3), st.lists(inner, max_size=3).map(tuple),
-    st.dictionaries(st.text(max_size=5), inner, max_size=3)), max_leaves=9)
+LEAVES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**200), 2**200),
+    st.text(max_size=9),
+    st.floats(allow_nan=False, allow_infinity=False),
+    hnp.arrays(
+        st.sampled_from(["f8", "i8", "?"]),
+        hnp.array_shapes(min_dims=0, min_side=0, max_side=3),
+        elements={"allow_nan": False, "allow_infinity": False},
+    ),
+)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.lists(inner, max_size=3).map(tuple),
+        st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    ),
+    max_leaves=9,
+)
 
 
 @settings(max_examples=60)
 @given(value=VALUES)
-def test_any_value_of_the_grammar_comes_back_to_the_bit(value: Any, model: Any,
-                                                        tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_any_value_of_the_grammar_comes_back_to_the_bit(
+    value: Any, model: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     assert same(through(model, value, tmp_path_factory.getbasetemp() / "any"), value)
 
 
@@ -208,12 +252,29 @@ def _endless() -> list[Any]:
     return value
 
 
-UNSAVABLE = {"generator": np.random.default_rng(0), "callable": print, "lambda": lambda: 0, "nan": float("nan"),
-             "inf": np.float64(np.inf), "nan array": np.array([1.0, np.nan]), "float32": np.zeros(2, "f4"),
-             "complex": 1j, "complex array": np.zeros(2, complex), "objects": np.array([1, "a"], dtype=object),
-             "bytes": b"a", "set": {1}, "keys": {1: 2}, "endless": _endless(), "masked": np.ma.zeros(2),
-             "fixed text": np.array(["a"]), "class": dict, "huge": 10**5000, "other tuple": os.stat("."),
-             "longdouble": np.longdouble(1) / 3, "path": Path("a")}
+UNSAVABLE = {
+    "generator": np.random.default_rng(0),
+    "callable": print,
+    "lambda": lambda: 0,
+    "nan": float("nan"),
+    "inf": np.float64(np.inf),
+    "nan array": np.array([1.0, np.nan]),
+    "float32": np.zeros(2, "f4"),
+    "complex": 1j,
+    "complex array": np.zeros(2, complex),
+    "objects": np.array([1, "a"], dtype=object),
+    "bytes": b"a",
+    "set": {1},
+    "keys": {1: 2},
+    "endless": _endless(),
+    "masked": np.ma.zeros(2),
+    "fixed text": np.array(["a"]),
+    "class": dict,
+    "huge": 10**5000,
+    "other tuple": os.stat("."),
+    "longdouble": np.longdouble(1) / 3,
+    "path": Path("a"),
+}
 
 
 @pytest.mark.parametrize("name", UNSAVABLE)
@@ -231,8 +292,12 @@ def test_options_models_and_attributes_that_cannot_be_saved(model: Any, tmp_path
     odd = fitted()
     odd.transform = 1
     seeded = fitted("PCA").set_params(random_state=np.random.default_rng(0))
-    for bad, word in ((PPCA2().fit(table()), "class PPCA2"), (odd, "attribute 'transform'"),
-                      (lowdim.PPCA(), "not fitted"), (seeded, "set_params\\(random_state=0\\)")):
+    for bad, word in (
+        (PPCA2().fit(table()), "class PPCA2"),
+        (odd, "attribute 'transform'"),
+        (lowdim.PPCA(), "not fitted"),
+        (seeded, "set_params\\(random_state=0\\)"),
+    ):
         with pytest.raises(FileError, match=word) as caught:
             persist.save(bad, tmp_path / "m")
         assert caught.value.code == "LD303"
@@ -268,8 +333,11 @@ def test_hostile_files_are_refused_and_run_nothing(good: bytes, tmp_path: Path, 
         paths[-1].write_bytes(case.data)
     events = request.getfixturevalue("watch")
     lowdim.load(tmp_path / "good")
-    wrong = [(case.name, code) for case, path in zip(cases, paths, strict=True)
-             if (code := outcome(path)) not in case.codes.split()]
+    wrong = [
+        (case.name, code)
+        for case, path in zip(cases, paths, strict=True)
+        if (code := outcome(path)) not in case.codes.split()
+    ]
     assert not wrong
     assert not events
     assert not (tmp_path / "canary").exists()
@@ -278,8 +346,11 @@ def test_hostile_files_are_refused_and_run_nothing(good: bytes, tmp_path: Path, 
 def test_what_the_forger_leaves_alone_loads(good: bytes, model: Any, tmp_path: Path) -> None:
     """So the hostile files are refused for what was done to them, not for being forged."""
     payload = dict(hostile.unpack(good))["0.npy"]
-    for data in (hostile.edited(good, lambda tree: None), hostile.with_array(good, payload),
-                 hostile.edited(good, lambda tree: tree["state"].update(_x={"dict": {"a b": {"tuple": [[1]]}}}))):
+    for data in (
+        hostile.edited(good, lambda tree: None),
+        hostile.with_array(good, payload),
+        hostile.edited(good, lambda tree: tree["state"].update(_x={"dict": {"a b": {"tuple": [[1]]}}})),
+    ):
         (tmp_path / "m").write_bytes(data)
         assert same(vars(lowdim.load(tmp_path / "m"))["params_"], model.params_)
 
@@ -311,8 +382,9 @@ def test_things_that_are_no_files_are_refused(tmp_path: Path) -> None:
 def test_a_lie_about_size_takes_no_memory(good: bytes, tmp_path: Path) -> None:
     import tracemalloc
 
-    (tmp_path / "m").write_bytes(hostile.edited(good, lambda tree: tree["state"]["params_"]["Linear"]["W"][
-        "array"].update(shape=[2**30, 2])))
+    (tmp_path / "m").write_bytes(
+        hostile.edited(good, lambda tree: tree["state"]["params_"]["Linear"]["W"]["array"].update(shape=[2**30, 2]))
+    )
     tracemalloc.start()
     refusal(tmp_path / "m")
     peak = tracemalloc.get_traced_memory()[1]
@@ -332,7 +404,7 @@ def test_a_newer_file_is_named_as_newer(good: bytes, tmp_path: Path) -> None:
 
 def check_damage(good: bytes, path: Path, flips: list[tuple[int, int]], cuts: list[int]) -> None:
     for at, bit in flips:
-        path.write_bytes(good[:at] + bytes([good[at] ^ (1 << bit)]) + good[at + 1:])
+        path.write_bytes(good[:at] + bytes([good[at] ^ (1 << bit)]) + good[at + 1 :])
         assert refusal(path) in ("LD300", "LD301"), (at, bit)
     for cut in cuts:
         path.write_bytes(good[:cut])
@@ -359,7 +431,7 @@ def test_random_bytes_with_a_correct_digest_never_escape(good: bytes, tmp_path: 
     body, ends = good[:-64], set()
     for _ in range(400):
         at, size = int(rng.integers(0, len(body))), int(rng.integers(0, 5))
-        spoilt = body[:at] + rng.bytes(size) + body[at + int(rng.integers(0, 5)):]
+        spoilt = body[:at] + rng.bytes(size) + body[at + int(rng.integers(0, 5)) :]
         (tmp_path / "m").write_bytes(hostile.sealed(spoilt))
         ends.add(outcome(tmp_path / "m"))
     assert ends <= {"LD300", "LD301", "LD302", "loaded"}
@@ -393,8 +465,9 @@ def left(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir() if path.name.startswith(".")]
 
 
-def test_file_then_name_then_folder_reach_the_disk_in_that_order(model: Any, tmp_path: Path,
-                                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_then_name_then_folder_reach_the_disk_in_that_order(
+    model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     order, fsync, replace = list[str](), os.fsync, os.replace
     path = tmp_path / "m"
 
@@ -416,8 +489,9 @@ def test_file_then_name_then_folder_reach_the_disk_in_that_order(model: Any, tmp
 
 @pytest.mark.parametrize("place", ["fsync", "replace"])
 @pytest.mark.parametrize("fault", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()], ids=repr)
-def test_a_fault_leaves_the_old_file_and_no_temporary(place: str, fault: BaseException, good: bytes, model: Any,
-                                                      tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_leaves_the_old_file_and_no_temporary(
+    place: str, fault: BaseException, good: bytes, model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*args: Any) -> None:
         raise fault
 
@@ -524,8 +598,13 @@ def in_child(good: bytes, tmp_path: Path, trials: int) -> str:
     env = {**os.environ, "PYTHONPATH": str(SOURCE.parent), "OPENBLAS_NUM_THREADS": "1"}
     if trials == 0:  # else the limit would keep Python from writing its caches too
         env["PYTHONDONTWRITEBYTECODE"] = "1"
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(CHILD), str(tmp_path / "folder"), str(trials)],
-                          env=env, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(CHILD), str(tmp_path / "folder"), str(trials)],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -552,8 +631,11 @@ def offences(tree: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name) and node.func.id in ("eval", "exec", "compile", "__import__"):
                 yield f"calls {node.func.id}"
-            yield from ("allows pickles" for word in node.keywords
-                        if word.arg == "allow_pickle" and ast.unparse(word.value) != "False")
+            yield from (
+                "allows pickles"
+                for word in node.keywords
+                if word.arg == "allow_pickle" and ast.unparse(word.value) != "False"
+            )
 
 
 def test_no_module_can_read_code_from_a_file() -> None:

@@ -42,7 +42,9 @@ def models() -> dict:
         "DensityNetwork": (ld.DensityNetwork(2, n_samples=16, hidden=3, max_iter=10), False),
         "DensityNetwork-rbf": (ld.DensityNetwork(2, n_samples=("grid", 4), hidden=("rbf", 3, 1.0), max_iter=10), False),
         "DensityNetwork-importance": (
-            ld.DensityNetwork(2, n_samples=("importance", 10), hidden=("sigmoid", 3, 2), max_iter=5), False),
+            ld.DensityNetwork(2, n_samples=("importance", 10), hidden=("sigmoid", 3, 2), max_iter=5),
+            False,
+        ),
         "DualPPCA": (ld.DualPPCA(2), True),
         "FactorAnalysis": (ld.FactorAnalysis(2), True),
         "GPLVM": (ld.GPLVM(2, max_iter=20), False),

@@ -48,7 +48,7 @@ def changed(rows: list[list[object]], cells: dict[tuple[int, int], object]) -> l
 
 def column(rows: list[list[object]], j: int, values: list[object]) -> list[list[object]]:
     """The rows with one column replaced."""
-    return [[*row[:j], value, *row[j + 1:]] for row, value in zip(rows, values, strict=True)]
+    return [[*row[:j], value, *row[j + 1 :]] for row, value in zip(rows, values, strict=True)]
 
 
 def parquet(columns: dict[str, object]) -> bytes:
@@ -65,7 +65,7 @@ def lying_parquet() -> bytes:
     n = 2**20
     data = parquet({"a": np.arange(n) // 1000 % 7.0, "b": np.arange(n) // 700 % 5.0})
     size = int.from_bytes(data[-8:-4], "little")
-    footer = data[-8 - size: -8]
+    footer = data[-8 - size : -8]
     old, new = varint(2 * n), varint(2 * (2**27 - 1))
     assert old in footer
     footer = footer.replace(old, new)
@@ -122,18 +122,21 @@ def wrong_files() -> dict[str, tuple[bytes, str]]:
         "login.csv": (b"<!DOCTYPE html>\n<html><head><title>Sign in</title></head></html>\n", ""),
         "rows.csv": (json.dumps([{"a": 1, "b": 2}]).encode(), ""),
         "feed.csv": (b'<?xml version="1.0"?>\n<rows/>\n', ""),
-        "empty.csv": (b"", ""), "blank.csv": (b"\n\n  \n", ""),
+        "empty.csv": (b"", ""),
+        "blank.csv": (b"\n\n  \n", ""),
         "workbook.csv": (workbook([["a", "b"], *numbers(5, 2)]), ""),
         "archive.csv": (archive({"inside.csv": good}), ""),
         "old.xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(64), ""),
-        "text.parquet": (good, ""), "cut.parquet": (parquet({"a": rng.random(50), "b": rng.random(50)})[:-40], ""),
+        "text.parquet": (good, ""),
+        "cut.parquet": (parquet({"a": rng.random(50), "b": rng.random(50)})[:-40], ""),
         "torn.parquet": (parquet({"a": rng.random(50), "b": rng.random(50)})[:300] + b"PAR1", ""),
         "liar.parquet": (lying_parquet(), "--memory 2GB"),
         "cut.arrow": (b"ARROW1\0\0" + bytes(range(80)), ""),
         "objects.npy": (npy(np.array([[1, None], ["a", 2]], dtype=object)), ""),
         "complex.npy": (npy(rng.random((8, 3)) + 1j * rng.random((8, 3))), ""),
         "no_columns.npy": (npy(np.zeros((8, 0))), ""),
-        "cut.npy": (npy(np.zeros((20, 3)))[:-100], ""), "line.npy": (npy(rng.random(20)), ""),
+        "cut.npy": (npy(np.zeros((20, 3)))[:-100], ""),
+        "line.npy": (npy(rng.random(20)), ""),
         "cut.csv.gz": (packed(good)[:-12], ""),
         "bomb.csv.gz": (packed(b"1,2\n1,2\n" * 1_300_000 + b"2,3\n3,2\n4,4\n"), ""),
         "long_cell.csv.gz": (packed(b"a,b\n1,2\n3," + b"x" * 1_100_000 + b"\n"), ""),
@@ -162,39 +165,56 @@ def columns_apart() -> dict[str, tuple[bytes, str]]:
         "years.csv": (csv("country,1990,1991,1992", [[w, *r] for w, r in zip(words, a, strict=True)]), ""),
         "row_names.csv": (csv("a,b,c", [[w, *r] for w, r in zip(words, a, strict=True)]), ""),
         "trailing.csv": (csv("a,b,c,", [[*r, ""] for r in a]), ""),
-        "comments.csv": (b"# made by hand\n#\n" + text, ""), "excel_sep.csv": (b"sep=;\n" + csv("a;b;c", a, ";"), ""),
-        "spaces.txt": (text.replace(b",", b"   "), ""), "old_mac.csv": (text.replace(b"\n", b"\r"), ""),
+        "comments.csv": (b"# made by hand\n#\n" + text, ""),
+        "excel_sep.csv": (b"sep=;\n" + csv("a;b;c", a, ";"), ""),
+        "spaces.txt": (text.replace(b",", b"   "), ""),
+        "old_mac.csv": (text.replace(b"\n", b"\r"), ""),
         "utf16.csv": (("ä" + text.decode()[1:]).encode("utf-16"), ""),
         "quoted.csv": (b'name,a,b,c\n"x\ny",1,2,5\n"5"" pipe",3,4,9\nz,5,n.d.,2\nu,6,7,7\nv,8,9.5,3\n', ""),
         "twice_unclosed.csv": (b'name,a,b\n"x,1,2\ny,3,4\n"z,5,6\nu,7,8\nv,9,1\n', ""),
-        "labels.csv": (csv("site,a,operator,b", [[s, r[0], "ann" if r[1] > 10 else "bo", r[2]]
-                                                for s, r in zip(sites, a, strict=True)]), ""),
-        "almost.csv": (csv("conc,a,b", changed(
-            numbers(12, 3), {(3, 0): "<0.05", (6, 0): "<0.05", (9, 0): "n.d."})), ""),
+        "labels.csv": (
+            csv(
+                "site,a,operator,b",
+                [[s, r[0], "ann" if r[1] > 10 else "bo", r[2]] for s, r in zip(sites, a, strict=True)],
+            ),
+            "",
+        ),
+        "almost.csv": (
+            csv("conc,a,b", changed(numbers(12, 3), {(3, 0): "<0.05", (6, 0): "<0.05", (9, 0): "n.d."})),
+            "",
+        ),
         "almost_often.csv": (csv("a,b,c,d,e,f,g", changed(numbers(10, 7), {(4, -1): "oops"})), ""),
         "almost_line1.csv": (csv("", [["id", 2019, 2020], *changed(numbers(9, 3), {})]), ""),
         "decimal_comma.csv": (csv("a;b;c", comma, ";"), ""),
         "decimal_mixed.csv": (csv("a;b;c", [[*r[:2], 1.25 * i] for i, r in enumerate(comma)], ";"), ""),
         "decimal_twice.csv": (csv("a;b", [[f"{i + 1},{100 + 37 * i:03d}", i * i] for i in range(9)], ";"), ""),
         "thousands.csv": (csv("a;b", [[f"{i + 1},{100 + 37 * i:03d}.50", i * i] for i in range(9)], ";"), ""),
-        "units.csv": (csv("share,price,a,b", [[f"{r[0]}%", f"${r[1]}", r[2], i * i % 7]
-                                                for i, r in enumerate(a)]), ""),
+        "units.csv": (csv("share,price,a,b", [[f"{r[0]}%", f"${r[1]}", r[2], i * i % 7] for i, r in enumerate(a)]), ""),
         "percent.csv": (csv("a,b,c", [[f"{x:.2f}%" for x in r] for r in a]), ""),
         "one_number.csv": (csv("site,a", [[s, r[0]] for s, r in zip(sites, a, strict=True)]), ""),
         "wrong_separator.csv": (csv("a;b;c", a, ";"), "--sep ,"),
         "date_asked.csv": (csv("a,b,date", [[*r[:2], d] for r, d in zip(a, dates, strict=True)]), "--columns a,b,date"),
         "label_asked.csv": (csv("a,b,site", [[*r[:2], d] for r, d in zip(a, sites, strict=True)]), "--number site"),
-        "dates.csv": (csv("date,a,b,seen", [[d, *r[:2], d.replace("-01-", "/02/")]
-                                            for r, d in zip(a, dates, strict=True)]), ""),
+        "dates.csv": (
+            csv("date,a,b,seen", [[d, *r[:2], d.replace("-01-", "/02/")] for r, d in zip(a, dates, strict=True)]),
+            "",
+        ),
         "day_first.csv": (csv("when,a,b", [[f"{i + 8}.03.2024 12:30", *r[:2]] for i, r in enumerate(a)]), ""),
         "running.csv": (csv("no,a,b", [[i + 1, *r[:2]] for i, r in enumerate(a)]), ""),
-        "nested.parquet": (parquet({"a": np.arange(6) ** 2, "b": [float(i % 4) for i in range(6)],
-                                    "list": [[1, 2]] * 6}), ""),
+        "nested.parquet": (
+            parquet({"a": np.arange(6) ** 2, "b": [float(i % 4) for i in range(6)], "list": [[1, 2]] * 6}),
+            "",
+        ),
         "unknown_column.csv": (csv("temp,b,c", a), "--drop tmp"),
         "names_short.csv": (csv("a,b,c", a), "--names x,y"),
         "encode_many.csv": (csv("who,a,b", [[f"p{i}", i % 7, i * i] for i in range(60)]), "--encode who"),
-        "evil.csv": (csv('\x1b[31m$(reboot),"b\x07,c",=cmd|/c calc', changed(
-            numbers(12, 3), {(4, 0): "`id`", (5, 0): '"; rm -rf ~"', (6, 0): "=1+1"})), ""),
+        "evil.csv": (
+            csv(
+                '\x1b[31m$(reboot),"b\x07,c",=cmd|/c calc',
+                changed(numbers(12, 3), {(4, 0): "`id`", (5, 0): '"; rm -rf ~"', (6, 0): "=1+1"}),
+            ),
+            "",
+        ),
     }
 
 
@@ -211,14 +231,22 @@ def numbers_wrong() -> dict[str, tuple[bytes, str]]:
         "rare.csv": (csv(head, [[*r[:3], int(i == 4)] for i, r in enumerate(a)]), ""),
         "twice.csv": (csv("temp,temp,b,temp", [[r[0], r[0], r[2], r[3]] for r in a]), ""),
         "same_quantity.csv": (csv("flow,flow_lb,c", [[r[0], 2.2046 * float(str(r[0])), r[2]] for r in a]), ""),
-        "same_often.csv": (csv(",".join(f"x{k}" for k in range(9)), [
-            [k % 3 * 100 + (-1) ** k * (k + 1) * float(str(r[k % 2])) for k in range(9)] for r in a]), ""),
-        "infinite.csv": (csv(head, changed(numbers(30, 4), {(3, 0): "inf", (9, 0): "Inf", (9, 2): "-inf",
-                                                            (5, 1): "1e999"})), ""),
+        "same_often.csv": (
+            csv(
+                ",".join(f"x{k}" for k in range(9)),
+                [[k % 3 * 100 + (-1) ** k * (k + 1) * float(str(r[k % 2])) for k in range(9)] for r in a],
+            ),
+            "",
+        ),
+        "infinite.csv": (
+            csv(head, changed(numbers(30, 4), {(3, 0): "inf", (9, 0): "Inf", (9, 2): "-inf", (5, 1): "1e999"})),
+            "",
+        ),
         "disguised.csv": (csv(head, changed(numbers(30, 4), {(3, 0): -999, (9, 0): "-999.0", (12, 2): -999})), ""),
         "huge.csv": (csv("a,b,c", [[f"{r[0]}e200", *r[1:3]] for r in a]), ""),
         "log_zero.csv": (csv("a,b", [[i, r[0]] for i, r in enumerate(a)]), "--number a --log a"),
-        "one_row.csv": (csv(head, a[:1]), ""), "two_rows.csv": (csv(head, a[:2]), ""),
+        "one_row.csv": (csv(head, a[:1]), ""),
+        "two_rows.csv": (csv(head, a[:2]), ""),
         "names_only.csv": (b"a,b,c\n", ""),
         "few_rows.csv": (csv("a,b,c,d,e,f", numbers(5, 6)), ""),
         "closed.csv": (csv("sand,silt,clay,ph", [[*np.round(p, 2), r[0]] for p, r in zip(parts, a, strict=True)]), ""),

@@ -53,9 +53,15 @@ def attributes(model: LatentModel) -> str:
 
 def unusable(model: LatentModel, X: Any) -> str:
     """What is not finite among the answers of the verbs, or nothing."""
-    answers = {"transform": model.transform(X), "reconstruct": model.reconstruct(X), "impute": model.impute(X),
-               "std": model.impute(X, return_std=True)[1], "draws": model.impute(X, draws=2),
-               "posterior": tuple(model.posterior(X)), "repr": repr(model) + model._repr_html_()}
+    answers = {
+        "transform": model.transform(X),
+        "reconstruct": model.reconstruct(X),
+        "impute": model.impute(X),
+        "std": model.impute(X, return_std=True)[1],
+        "draws": model.impute(X, draws=2),
+        "posterior": tuple(model.posterior(X)),
+        "repr": repr(model) + model._repr_html_(),
+    }
     answers["inverse"] = model.inverse_transform(answers["transform"])
     if hasattr(model, "score_samples"):
         answers["score"], answers["sample"] = model.score_samples(X), model.sample(3)

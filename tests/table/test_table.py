@@ -70,14 +70,18 @@ def fixes() -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("name", "code", "fix"), fixes())
-def test_every_proposed_fix_works(name: str, code: str, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-                                  ) -> None:
+def test_every_proposed_fix_works(
+    name: str, code: str, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     width = (FOLDER / name).read_bytes().partition(b"\n")[0].count(b",") + 1
     (tmp_path / "names.txt").write_text("\n".join(f"x{j}" for j in range(width)))
     given = flags_of(name) if code != "LD103" else ""  # there the flag itself was wrong
-    before = {m for m in messages(name, flags_of(name)) if m.code == code and fix in {
-        shlex.join(tokens) for tokens in proposals(m.fix)}}
+    before = {
+        m
+        for m in messages(name, flags_of(name))
+        if m.code == code and fix in {shlex.join(tokens) for tokens in proposals(m.fix)}
+    }
     after = messages(name, f"{given} {fix}")
     assert before
     if not (code == "LD008" and "--names" in fix):  # names do not make line 1 a header: the note stays
@@ -96,8 +100,23 @@ def test_there_is_a_bad_table_for_every_message_of_the_reader() -> None:
     shown = {m.code for name in GOLDEN for m in messages(name, flags_of(name))}
     marked = {key.partition(".")[0] for key in catalogue() if key.endswith(".table")} - {"LD220"}  # new rows: `apply`
     early = {code for code in catalogue() if code.startswith(("LD00", "LD010"))}
-    listed = {"LD103", "LD106", *(f"LD11{k}" for k in range(8)), "LD122", "LD132", "LD140", "LD141", "LD142", "LD151",
-              "LD171", "LD172", "LD180", "LD181", "LD190", "LD191"}
+    listed = {
+        "LD103",
+        "LD106",
+        *(f"LD11{k}" for k in range(8)),
+        "LD122",
+        "LD132",
+        "LD140",
+        "LD141",
+        "LD142",
+        "LD151",
+        "LD171",
+        "LD172",
+        "LD180",
+        "LD181",
+        "LD190",
+        "LD191",
+    }
     assert len(GOLDEN) >= 35
     assert (marked | early | listed) - shown == WITHOUT_FILE
 
@@ -105,10 +124,16 @@ def test_there_is_a_bad_table_for_every_message_of_the_reader() -> None:
 # the numbers are those that others read ----------------------------------------------------------
 
 
-REAL = {"missing_small/airquality.csv": (153, 6, 44), "missing_small/sleep.csv": (62, 10, 38),
-        "uci/horse_colic.csv": (300, 27, 1605), "missing_small/ozone_la.csv": (366, 13, 203),
-        "missmda/ozone_rennes.csv": (112, 11, None), "missmda/orange.csv": (12, 8, None),
-        "metabolite/metabolite_incomplete.csv": (154, 52, None), "uci/soybean.csv": (683, 35, 2337)}
+REAL = {
+    "missing_small/airquality.csv": (153, 6, 44),
+    "missing_small/sleep.csv": (62, 10, 38),
+    "uci/horse_colic.csv": (300, 27, 1605),
+    "missing_small/ozone_la.csv": (366, 13, 203),
+    "missmda/ozone_rennes.csv": (112, 11, None),
+    "missmda/orange.csv": (12, 8, None),
+    "metabolite/metabolite_incomplete.csv": (154, 52, None),
+    "uci/soybean.csv": (683, 35, 2337),
+}
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -154,23 +179,32 @@ def test_a_date_with_the_month_first_is_seen_by_its_numbers(tmp_path: Path) -> N
     days = pd.date_range("2024-01-20", periods=20)
     path = tmp_path / "t.csv"
     pd.DataFrame({"when": days.strftime("%m/%d/%Y"), "a": np.arange(20.0) ** 2, "b": np.arange(20.0) % 7}).to_csv(
-        path, index=False)
+        path, index=False
+    )
     table = read(path)
     assert table.time is not None
     np.testing.assert_array_equal(table.time, days.to_numpy().astype("datetime64[s]"))
 
 
-cells = st.one_of(st.floats(allow_nan=False, allow_infinity=False, width=64), st.integers(-10**6, 10**6).map(float),
-                  st.just(float("nan")))
+cells = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False, width=64),
+    st.integers(-(10**6), 10**6).map(float),
+    st.just(float("nan")),
+)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
-@given(rows=st.lists(st.lists(cells, min_size=3, max_size=3), min_size=4, max_size=12),
-       sep=st.sampled_from([",", ";", "\t", "|"]), comma=st.booleans(),
-       encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "latin-1"]),
-       gap=st.sampled_from([g for g in GAPS + NUMBER_GAPS if g not in ("–", "—")]), packed=st.booleans())
-def test_every_number_comes_back_to_the_bit(tmp_path: Path, rows: list[list[float]], sep: str, comma: bool,
-                                            encoding: str, gap: str, packed: bool) -> None:
+@given(
+    rows=st.lists(st.lists(cells, min_size=3, max_size=3), min_size=4, max_size=12),
+    sep=st.sampled_from([",", ";", "\t", "|"]),
+    comma=st.booleans(),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "latin-1"]),
+    gap=st.sampled_from([g for g in GAPS + NUMBER_GAPS if g not in ("–", "—")]),
+    packed=st.booleans(),
+)
+def test_every_number_comes_back_to_the_bit(
+    tmp_path: Path, rows: list[list[float]], sep: str, comma: bool, encoding: str, gap: str, packed: bool
+) -> None:
     """Written by Python, read by us: no digit may change, whatever the dress."""
     X = np.array(rows)
     out = io.StringIO()
@@ -213,8 +247,15 @@ def test_separator_and_decimal_sign_are_guessed(tmp_path: Path, sep: str, comma:
 @pytest.fixture(name="frame")
 def _frame() -> pd.DataFrame:
     rng = np.random.default_rng(5)
-    frame = pd.DataFrame({"who": [f"p{i}" for i in range(20)], "a": rng.normal(size=20), "b": rng.integers(0, 9, 20),
-                          "site": ["n", "s"] * 10, "day": pd.date_range("2024-03-01", periods=20)})
+    frame = pd.DataFrame(
+        {
+            "who": [f"p{i}" for i in range(20)],
+            "a": rng.normal(size=20),
+            "b": rng.integers(0, 9, 20),
+            "site": ["n", "s"] * 10,
+            "day": pd.date_range("2024-03-01", periods=20),
+        }
+    )
     frame.loc[3, "a"] = np.nan
     return frame
 
@@ -236,9 +277,17 @@ def test_files_frames_and_arrays_agree(frame: pd.DataFrame, tmp_path: Path) -> N
         assert list(table.labels) == ["site"] and table.labels["site"][1] == "s"
         np.testing.assert_array_equal(table.time, frame["day"].to_numpy().astype("datetime64[s]"))
         assert table.messages.codes == ("LD180", "LD181", "LD110") or set(table.messages.codes) == {
-            "LD180", "LD181", "LD110"}
-    for bare in (read(tmp_path / "t.npy"), read(want), read(want.tolist()),
-                 read(np.ma.masked_invalid(want)), read(want.astype(object))):
+            "LD180",
+            "LD181",
+            "LD110",
+        }
+    for bare in (
+        read(tmp_path / "t.npy"),
+        read(want),
+        read(want.tolist()),
+        read(np.ma.masked_invalid(want)),
+        read(want.astype(object)),
+    ):
         np.testing.assert_array_equal(bare.X, want)
         assert bare.names == ("c1", "c2")
 
@@ -287,8 +336,9 @@ def test_transposed(tmp_path: Path) -> None:
     table = read(path, transpose=True)
     assert table.names == ("abc", "xyz") and table.row_names == ("s1", "s2", "s3", "s4")
     np.testing.assert_array_equal(table.X, [[1, 4], [2, np.nan], [3, 6], [9, 5]])
-    np.testing.assert_array_equal(read(np.arange(12.0).reshape(2, 6) ** 2, transpose=True).X,
-                                  (np.arange(12.0).reshape(2, 6) ** 2).T)
+    np.testing.assert_array_equal(
+        read(np.arange(12.0).reshape(2, 6) ** 2, transpose=True).X, (np.arange(12.0).reshape(2, 6) ** 2).T
+    )
 
 
 def test_logarithm_weight_names_and_columns(tmp_path: Path) -> None:
@@ -330,8 +380,19 @@ def test_strict_makes_a_change_an_error(tmp_path: Path) -> None:
         read(path, strict=True)
 
 
-@pytest.mark.parametrize("options", [{"decimal": ";"}, {"inf": "gap"}, {"sep": "ab"}, {"memory": "much"},
-                                     {"sample": 0}, {"below_limit": "third"}, {"scale": "huge"}, {"header": "yes"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"decimal": ";"},
+        {"inf": "gap"},
+        {"sep": "ab"},
+        {"memory": "much"},
+        {"sample": 0},
+        {"below_limit": "third"},
+        {"scale": "huge"},
+        {"header": "yes"},
+    ],
+)
 def test_an_option_that_cannot_be(options: dict[str, object]) -> None:
     with pytest.raises(OptionError, match="LD210"):
         read([[1, 2], [3, 5], [4, 1]], **options)
@@ -345,9 +406,14 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(TableError, match=r"did you mean digester.csv \?") as found:
         read(tmp_path / "digster.csv")
     assert found.value.code == "LD001"
-    for path, code in ((tmp_path / "no" / "t.csv", "LD001"), (tmp_path, "LD002"),
-                       ("https://a.b/t.csv", "LD002"), ("-", "LD002"),
-                       ("/dev/null", "LD002"), ("a\0b", "LD002")):
+    for path, code in (
+        (tmp_path / "no" / "t.csv", "LD001"),
+        (tmp_path, "LD002"),
+        ("https://a.b/t.csv", "LD002"),
+        ("-", "LD002"),
+        ("/dev/null", "LD002"),
+        ("a\0b", "LD002"),
+    ):
         with pytest.raises(TableError) as found:
             read(path)
         assert found.value.code == code
@@ -360,8 +426,9 @@ def test_excel_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.value.fix == 'pip install "lowdim[xlsx]"'
 
 
-@pytest.mark.parametrize("thing", [None, {"a": [1]}, b"1,2", {1, 2}, 3.5, [[1, 2], [3]], np.zeros((2, 2, 2)),
-                                   np.array([[1j, 2], [3, 4]])])
+@pytest.mark.parametrize(
+    "thing", [None, {"a": [1]}, b"1,2", {1, 2}, 3.5, [[1, 2], [3]], np.zeros((2, 2, 2)), np.array([[1j, 2], [3, 4]])]
+)
 def test_what_is_no_table(thing: object) -> None:
     with pytest.raises(TableError):
         read(thing)
@@ -379,10 +446,10 @@ def mutated(data: bytes, rng: np.random.Generator) -> bytes:
     made = bytearray(data)
     kind = rng.integers(3)
     if kind == 0:
-        del made[int(rng.integers(len(made))):]
+        del made[int(rng.integers(len(made))) :]
     elif kind == 1:
         at = int(rng.integers(len(made)))
-        made[at:at] = made[at: at + int(rng.integers(1, 200))]
+        made[at:at] = made[at : at + int(rng.integers(1, 200))]
     else:
         for _ in range(int(rng.integers(1, 10))):
             likely = [0, 10, 13, 34, 44, 59, 45, 48, 255, rng.integers(256)]

@@ -39,8 +39,22 @@ def test_no_control_character_reaches_the_terminal(text: str) -> None:
     assert protect_terminal(safe) == safe
 
 
-@pytest.mark.parametrize("code", ["\x1b[31m", "\x1b[2J", "\x1b]0;title\x07", "\x1b]8;;http://x\x1b\\", "\x1bP1$r\x1b\\",
-                                  "\x9b31m", "\x1bc", "\x1b(B", "\u202e", "\x00", "\x7f"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "\x1b[31m",
+        "\x1b[2J",
+        "\x1b]0;title\x07",
+        "\x1b]8;;http://x\x1b\\",
+        "\x1bP1$r\x1b\\",
+        "\x9b31m",
+        "\x1bc",
+        "\x1b(B",
+        "\u202e",
+        "\x00",
+        "\x7f",
+    ],
+)
 def test_escape_sequences_vanish(code: str) -> None:
     assert protect_terminal(f"te{code}mp") == "temp"
 
@@ -51,21 +65,40 @@ def test_lines_are_kept_on_request() -> None:
     assert shown("x" * 100) == '"' + "x" * 40 + '..."'
 
 
-NASTY = ["$(touch pwned)", "`touch pwned`", 'a"; touch pwned; "', "it's", "a b", "!x", "a\\b", "-rf", "größe", "a,b",
-         '"']
+NASTY = [
+    "$(touch pwned)",
+    "`touch pwned`",
+    'a"; touch pwned; "',
+    "it's",
+    "a b",
+    "!x",
+    "a\\b",
+    "-rf",
+    "größe",
+    "a,b",
+    '"',
+]
 
 
 @pytest.mark.parametrize("text", NASTY)
 def test_a_shell_passes_the_word_on_as_it_is(text: str, tmp_path: object) -> None:
-    ran = subprocess.run(["sh", "-c", f"printf %s {shell_word(text)}"], capture_output=True, cwd=str(tmp_path),
-                         check=True)
+    ran = subprocess.run(
+        ["sh", "-c", f"printf %s {shell_word(text)}"], capture_output=True, cwd=str(tmp_path), check=True
+    )
     if not text.startswith("-"):
         assert ran.stdout.decode() == text
     assert not list(__import__("pathlib").Path(str(tmp_path)).iterdir())
 
 
-@given(st.lists(st.text(alphabet=st.characters(blacklist_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1).filter(
-    lambda s: s.strip() == s), min_size=1, max_size=4))
+@given(
+    st.lists(
+        st.text(alphabet=st.characters(blacklist_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1).filter(
+            lambda s: s.strip() == s
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
 def test_names_survive_the_way_through_a_flag(names: list[str]) -> None:
     import shlex
 

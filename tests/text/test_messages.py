@@ -16,8 +16,12 @@ from lowdim import messages
 from lowdim.text.messages import LowdimError, LowdimWarning, Message, TableWarning, catalogue
 
 SOURCE = Path(messages.__file__).parents[1]
-USED = {code for path in SOURCE.rglob("*.py") if not path.name.startswith(("messages", "catalogue"))
-        for code in re.findall(r"\bLD\d{3}(?:\.\w+)?", path.read_text())}
+USED = {
+    code
+    for path in SOURCE.rglob("*.py")
+    if not path.name.startswith(("messages", "catalogue"))
+    for code in re.findall(r"\bLD\d{3}(?:\.\w+)?", path.read_text())
+}
 # notes that say what was done to a table: there is nothing to repair
 NO_FIX_NEEDED = {code for code, entry in catalogue().items() if issubclass(entry.kind, TableWarning) and not entry.fix}
 
@@ -77,8 +81,10 @@ def child(code: str) -> str:
 
 
 def test_importing_lowdim_is_light():
-    found = child("import sys, lowdim; print([m for m in ('sklearn', 'scipy', 'pandas', 'pyarrow', 'polars', 'numpy') "
-                  "if m in sys.modules])")
+    found = child(
+        "import sys, lowdim; print([m for m in ('sklearn', 'scipy', 'pandas', 'pyarrow', 'polars', 'numpy') "
+        "if m in sys.modules])"
+    )
     assert found == "[]"
 
 

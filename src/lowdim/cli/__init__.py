@@ -1,4 +1,5 @@
 """The command `lowdim`; everything heavy is imported when it is needed."""
+
 from __future__ import annotations
 
 import sys
@@ -15,32 +16,59 @@ if TYPE_CHECKING:
     from lowdim.cli.common import Said
 
 HOMES = {  # name -> module that holds a click command of that name
-    "report": "main_job", "check": "main_job", "dims": "main_job", "fit": "main_job", "fill": "filling",
-    "plan": "streaming", "compare": "comparing",
-    "odd": "rows", "explain": "rows", "apply": "rows", "monitor": "rows",
-    "plot": "tools", "runs": "tools", "methods": "tools", "demo": "tools", "help": "helping"}
+    "report": "main_job",
+    "check": "main_job",
+    "dims": "main_job",
+    "fit": "main_job",
+    "fill": "filling",
+    "plan": "streaming",
+    "compare": "comparing",
+    "odd": "rows",
+    "explain": "rows",
+    "apply": "rows",
+    "monitor": "rows",
+    "plot": "tools",
+    "runs": "tools",
+    "methods": "tools",
+    "demo": "tools",
+    "help": "helping",
+}
 SHORT = {
     "report": "The whole analysis: five sentences, an HTML report and a run folder (the default).",
     "check": "Is the table usable, and what would be changed? No model.",
-    "dims": "How many dimensions the table has.", "fit": "Analyse and save a run folder, without a report.",
+    "dims": "How many dimensions the table has.",
+    "fit": "Analyse and save a run folder, without a report.",
     "fill": "Fill the gaps, with intervals.",
     "plan": "What a fit to a large file will take: passes, seconds, memory.",
     "compare": "Methods side by side on the same hidden cells.",
     "odd": "The odd rows, and why.",
-    "explain": "One row, one axis or a group of rows of a run.", "apply": "Place new rows on an old map.",
-    "monitor": "Watch new rows beside the history of a run.", "plot": "Draw a named plot.",
-    "runs": "List run folders, or compare two.", "methods": "Which method for which question.",
+    "explain": "One row, one axis or a group of rows of a run.",
+    "apply": "Place new rows on an old map.",
+    "monitor": "Watch new rows beside the history of a run.",
+    "plot": "Draw a named plot.",
+    "runs": "List run folders, or compare two.",
+    "methods": "Which method for which question.",
     "demo": "The report on a table that ships with lowdim.",
-    "help": "The long explanation of a message, or a list of all."}
+    "help": "The long explanation of a message, or a list of all.",
+}
 EXAMPLES = {  # one line for each, which works when pasted beside a table.csv, its run and new.csv
-    "report": "lowdim report table.csv --budget 30s", "check": "lowdim check table.csv --all",
-    "dims": "lowdim dims table.csv", "fit": "lowdim fit table.csv -o table.run",
-    "fill": "lowdim fill table.csv -o filled.csv --intervals", "plan": "lowdim plan table.csv --memory 2GB",
+    "report": "lowdim report table.csv --budget 30s",
+    "check": "lowdim check table.csv --all",
+    "dims": "lowdim dims table.csv",
+    "fit": "lowdim fit table.csv -o table.run",
+    "fill": "lowdim fill table.csv -o filled.csv --intervals",
+    "plan": "lowdim plan table.csv --memory 2GB",
     "compare": "lowdim compare table.csv -m ppca,fa",
     "odd": "lowdim odd table.csv",
-    "explain": "lowdim explain table.run --row 1", "apply": "lowdim apply table.run new.csv",
-    "monitor": "lowdim monitor table.run new.csv", "plot": "lowdim plot map table.run -o map.svg",
-    "runs": "lowdim runs .", "methods": "lowdim methods", "demo": "lowdim demo gaussian", "help": "lowdim help LD104"}
+    "explain": "lowdim explain table.run --row 1",
+    "apply": "lowdim apply table.run new.csv",
+    "monitor": "lowdim monitor table.run new.csv",
+    "plot": "lowdim plot map table.run -o map.svg",
+    "runs": "lowdim runs .",
+    "methods": "lowdim methods",
+    "demo": "lowdim demo gaussian",
+    "help": "lowdim help LD104",
+}
 ANYWHERE = ("--json", "--quiet", "--debug")  # these may also stand before the command
 OUR_FAULT = 70  # EX_SOFTWARE of sysexits.h
 EPILOG = """lowdim FILE is the same as lowdim report FILE. Results go to stdout, progress and messages to stderr.
@@ -64,8 +92,9 @@ class Lazy(click.Group):
         shown.epilog = f"\b\nExample:  {EXAMPLES[name]}" if name in EXAMPLES else None
         return shown
 
-    def resolve_command(self, ctx: click.Context, args: list[str]
-                        ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in HOMES:
             _mistyped(args)
             args = ["report", *args]
@@ -180,8 +209,10 @@ def left_with(problem: BaseException, said: Said) -> int:
     if not isinstance(problem, Exception):
         raise problem
     what = f"{type(problem).__name__}: {problem}"
-    complain(f"lowdim broke down, which is our fault and not yours ({what}); please report it with what the same "
-             "command prints with --debug.")
+    complain(
+        f"lowdim broke down, which is our fault and not yours ({what}); please report it with what the same "
+        "command prints with --debug."
+    )
     said.end("fault", what)
     return OUR_FAULT
 

@@ -1,4 +1,5 @@
 """What the commands share: reading options, messages on stderr, results and JSON on stdout."""
+
 from __future__ import annotations
 
 import json
@@ -16,21 +17,34 @@ if TYPE_CHECKING:
     from lowdim.table.table import Table
 
 HELP = {
-    "sep": "Separator: comma, semicolon, tab, pipe, space.", "decimal": "Decimal sign, . or ,",
-    "encoding": "Encoding of the file.", "names": "A file with one column name a line.",
-    "na": "More codes for gaps, e.g. \"-999,ND\".", "columns": "Use only these columns.",
-    "drop": "Leave these columns out.", "number": "Use these columns as numbers whatever they look like.",
-    "label": "Columns to colour and describe by.", "id": "The column that names the rows.",
-    "time": "The column that orders the rows.", "weight": "How many times each row counts.",
-    "encode": "Label columns to use as zeros and ones.", "log": "Columns to take the logarithm of.",
-    "sheet": "Sheet of a workbook.", "inf": "error, or missing: read infinite values as gaps.",
-    "below_limit": "half, zero or limit: what \"<0.05\" counts as.",
+    "sep": "Separator: comma, semicolon, tab, pipe, space.",
+    "decimal": "Decimal sign, . or ,",
+    "encoding": "Encoding of the file.",
+    "names": "A file with one column name a line.",
+    "na": 'More codes for gaps, e.g. "-999,ND".',
+    "columns": "Use only these columns.",
+    "drop": "Leave these columns out.",
+    "number": "Use these columns as numbers whatever they look like.",
+    "label": "Columns to colour and describe by.",
+    "id": "The column that names the rows.",
+    "time": "The column that orders the rows.",
+    "weight": "How many times each row counts.",
+    "encode": "Label columns to use as zeros and ones.",
+    "log": "Columns to take the logarithm of.",
+    "sheet": "Sheet of a workbook.",
+    "inf": "error, or missing: read infinite values as gaps.",
+    "below_limit": 'half, zero or limit: what "<0.05" counts as.',
     "scale": "unit (each column counts alike) or none.",
-    "sample": "Use so many rows, spread over the file.", "memory": "Memory to use, e.g. 2GB."}
+    "sample": "Use so many rows, spread over the file.",
+    "memory": "Memory to use, e.g. 2GB.",
+}
 SWITCH_HELP = {
-    "header": "Line 1 holds the names.", "no_header": "Line 1 is data.", "transpose": "Swap rows and columns.",
+    "header": "Line 1 holds the names.",
+    "no_header": "Line 1 is data.",
+    "transpose": "Swap rows and columns.",
     "keep_copies": "Keep columns that are copies of others.",
-    "strict": "Any change to the table is an error, and a failed check leaves with 1."}
+    "strict": "Any change to the table is an error, and a failed check leaves with 1.",
+}
 CODED = re.compile(r"(LD\d{3}) (\w+)  (.*)")
 PARTS = re.compile(r"  (where|why|fix) +(.*)")
 
@@ -124,6 +138,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def before(command: Callable[..., Any], check: Callable[[Any], None]) -> Callable[..., Any]:
     """The command, after a look at its --out."""
+
     @wraps(command)
     def checked(*words: Any, **given: Any) -> Any:
         check(given.get("out"))

@@ -1,4 +1,5 @@
 """The demo's own part: a table with gaps made on purpose, and the fills beside the truth."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -39,7 +40,9 @@ def _lines(demo: DemoTable, found: Analysis) -> Iterator[str]:
     yield f"First fills, with {100 * fills.level:.0f}% intervals, beside the truth (rows count from 1):"
     yield f"  row  {'column':<{wide}}      fill   interval              truth"
     for i, j in where[:SHOWN]:
-        yield (f"  {found.table.row_names[i]:>3}  {names[j]:<{wide}}  {fills.filled[i, j]:>8.4g}   "
-               f"{fills.lower[i, j]:>8.4g} .. {fills.upper[i, j]:<8.4g}  {truth[i, j]:>8.4g}")
+        yield (
+            f"  {found.table.row_names[i]:>3}  {names[j]:<{wide}}  {fills.filled[i, j]:>8.4g}   "
+            f"{fills.lower[i, j]:>8.4g} .. {fills.upper[i, j]:<8.4g}  {truth[i, j]:>8.4g}"
+        )
     held = int(((fills.lower <= truth) & (truth <= fills.upper))[fills.mask].sum())
     yield f"The intervals hold {held} of the {len(where)} cells that were hidden ({100 * held / len(where):.0f}%)."

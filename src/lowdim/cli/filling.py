@@ -1,4 +1,5 @@
 """fill: the gaps of a table, with intervals; everything else is written back as it came."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -16,9 +17,37 @@ if TYPE_CHECKING:
     from lowdim.table.write_back import Sheet, Texts
 
 # endings that promise something else than text
-OTHER = (".parquet", ".feather", ".arrow", ".npy", ".npz", ".xlsx", ".xlsm", ".xls", ".ods", ".json", ".html", ".xml",
-         ".h5", ".hdf5", ".db", ".sqlite", ".pkl", ".pickle", ".gz", ".zip", ".bz2", ".xz", ".zst", ".rds", ".rda",
-         ".sav", ".dta", ".mat", ".pdf")
+OTHER = (
+    ".parquet",
+    ".feather",
+    ".arrow",
+    ".npy",
+    ".npz",
+    ".xlsx",
+    ".xlsm",
+    ".xls",
+    ".ods",
+    ".json",
+    ".html",
+    ".xml",
+    ".h5",
+    ".hdf5",
+    ".db",
+    ".sqlite",
+    ".pkl",
+    ".pickle",
+    ".gz",
+    ".zip",
+    ".bz2",
+    ".xz",
+    ".zst",
+    ".rds",
+    ".rda",
+    ".sav",
+    ".dta",
+    ".mat",
+    ".pdf",
+)
 
 
 class Output(NamedTuple):
@@ -38,15 +67,31 @@ class Output(NamedTuple):
 @click.argument("file")
 @click.option("-o", "--out", required=True, help="File for the filled table: CSV, or as FILE is.")
 @click.option("--intervals", is_flag=True, help="Also write OUT.lower.csv, OUT.upper.csv and OUT.mask.csv.")
-@click.option("--multiple", type=click.IntRange(0, 1000), default=0, metavar="M",
-              help="Write M tables drawn jointly, for statistics.")
+@click.option(
+    "--multiple",
+    type=click.IntRange(0, 1000),
+    default=0,
+    metavar="M",
+    help="Write M tables drawn jointly, for statistics.",
+)
 @LEVEL
 @SEED
 @STREAM
 @CHECKPOINT
 @table_options
-def fill_command(file: str, out: str, intervals: bool, multiple: int, level: float, seed: int, stream: bool,
-                 checkpoint: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
+def fill_command(
+    file: str,
+    out: str,
+    intervals: bool,
+    multiple: int,
+    level: float,
+    seed: int,
+    stream: bool,
+    checkpoint: str | None,
+    quiet: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
     """Fill the gaps of a table, with intervals checked on cells hidden on purpose.
 
     OUT has every column of FILE in its place, and every cell that was seen as it stood. With --stream it has the
@@ -77,12 +122,16 @@ def fill_command(file: str, out: str, intervals: bool, multiple: int, level: flo
         same = Path(out).read_bytes() == Path(file).read_bytes()
         last = f"{out} is {file} as it came." if same else f"{out} has every cell of {file}, written anew."
     else:
-        found = fill(ArraySource(table.X, columns=table.names), level=level, standardize=table.scale == "unit",
-                     random_state=seed)
+        found = fill(
+            ArraySource(table.X, columns=table.names), level=level, standardize=table.scale == "unit", random_state=seed
+        )
         hear(gap_report(table.X, table.names).notes())
         wrote, said = write_fills(to, found, intervals, multiple, seed), words(to, found)
-        told = {"sentence": found.sentence, "columns": list(found.columns),
-                "fills_from": found.own_model(map_dims(table, file))}
+        told = {
+            "sentence": found.sentence,
+            "columns": list(found.columns),
+            "fills_from": found.own_model(map_dims(table, file)),
+        }
         last = "" if multiple else f"Do not analyse {out} as if it had been measured. For statistics use --multiple 20."
     if as_json:
         print_json(**told, wrote=[str(path) for path in wrote], level=level, left=left_words(table))
@@ -119,8 +168,9 @@ def write_same(to: Output, intervals: bool, multiple: int) -> list[Path]:
 
     same = to.sheet.whole and harmless(to.sheet) and not _tabs(to)
     files = ["", *(("lower", "upper") if intervals else ()), *(str(k + 1) for k in range(multiple))]
-    wrote = [write(to.name(word), Path(to.file).read_bytes()) if same else put(to, word, to.sheet, {})
-             for word in files]
+    wrote = [
+        write(to.name(word), Path(to.file).read_bytes()) if same else put(to, word, to.sheet, {}) for word in files
+    ]
     return [*wrote[:3], put(to, "mask", to.sheet.constant("0"), {}), *wrote[3:]] if intervals else wrote
 
 
@@ -128,8 +178,11 @@ def write_fills(to: Output, found: Fills, intervals: bool, multiple: int, seed: 
     """The filled table and what goes with it, each of the same shape as FILE."""
     from lowdim.table.write_back import figures
 
-    where = [(k, c) for k, c in enumerate(c for c in to.table.columns if c.role == "number")
-             if found.mask[:, k].any() and not c.note.startswith("encoded")]
+    where = [
+        (k, c)
+        for k, c in enumerate(c for c in to.table.columns if c.role == "number")
+        if found.mask[:, k].any() and not c.note.startswith("encoded")
+    ]
     signs = {c.position: sign_of(to, c) for _, c in where}
 
     def cells(values: Any) -> Texts:
@@ -144,8 +197,11 @@ def write_fills(to: Output, found: Fills, intervals: bool, multiple: int, seed: 
     wrote = [put(to, "", to.sheet, cells(found.filled))]
     if intervals:
         ones = {j: dict.fromkeys(rows, "1") for j, rows in cells(found.filled).items()}
-        wrote += [put(to, "lower", to.sheet, cells(found.lower)), put(to, "upper", to.sheet, cells(found.upper)),
-                  put(to, "mask", to.sheet.constant("0"), ones)]
+        wrote += [
+            put(to, "lower", to.sheet, cells(found.lower)),
+            put(to, "upper", to.sheet, cells(found.upper)),
+            put(to, "mask", to.sheet.constant("0"), ones),
+        ]
     for k, values in enumerate(found.multiple(multiple, random_state=seed) if multiple else ()):
         wrote.append(put(to, str(k + 1), to.sheet, cells(values)))
     return wrote
@@ -188,8 +244,10 @@ def words(to: Output, found: Fills) -> list[str]:
     if log := found.to_log(logged):
         lines.append(f"As logarithms:  {command_line()} --log {join_names(log)}")
     if logged:
-        lines.append(f"In {to.out} fills of {', '.join(sorted(logged))} are in the column's own unit (the median), "
-                     "above as logarithms.")
+        lines.append(
+            f"In {to.out} fills of {', '.join(sorted(logged))} are in the column's own unit (the median), "
+            "above as logarithms."
+        )
     return lines
 
 
@@ -198,13 +256,18 @@ def left_words(table: Table) -> list[str]:
     from lowdim.table.describe import gaps_of
     from lowdim.table.notes import count, some
 
-    still = [f"{c.name} ({gaps_of(c):,})" for c in table.columns if gaps_of(c) and
-             (c.role != "number" or c.note.startswith("encoded"))]
+    still = [
+        f"{c.name} ({gaps_of(c):,})"
+        for c in table.columns
+        if gaps_of(c) and (c.role != "number" or c.note.startswith("encoded"))
+    ]
     lines = [f"Left as they are, being no numbers of the analysis: gaps in {some(still)}."] if still else []
     empty = table.shape[0] - table.n
     if empty:
-        lines.append(f"{count(empty, 'row')} without any number {'is' if empty == 1 else 'are'} left as "
-                     f"{'it is' if empty == 1 else 'they are'}.")
+        lines.append(
+            f"{count(empty, 'row')} without any number {'is' if empty == 1 else 'are'} left as "
+            f"{'it is' if empty == 1 else 'they are'}."
+        )
     if table.guess.skipped:
         lines.append(f"Not written again: {count(table.guess.skipped, 'line')} before the table.")
     return lines

@@ -1,4 +1,5 @@
 """help: the long explanation of a message, the help of a command, and the list of both."""
+
 from __future__ import annotations
 
 import re
@@ -7,8 +8,13 @@ import click
 
 from lowdim.cli.common import common_options, print_json, say
 
-FAMILIES = (("LD0", "The file"), ("LD1", "The table"), ("LD2", "The model, its options and new rows"),
-            ("LD3", "Files that lowdim writes"), ("LD4", "Maps, kernels and nonlinear models"))
+FAMILIES = (
+    ("LD0", "The file"),
+    ("LD1", "The table"),
+    ("LD2", "The model, its options and new rows"),
+    ("LD3", "Files that lowdim writes"),
+    ("LD4", "Maps, kernels and nonlinear models"),
+)
 
 
 @click.command("help")
@@ -27,8 +33,9 @@ def help_command(code: str | None, quiet: bool, as_json: bool) -> None:
             click.echo(command.get_help(context))
     elif not entries:
         near = nearest(code or "", [*root.command.list_commands(root), *(e["code"] for e in explained(""))])
-        raise click.BadParameter(f"'{(code or '')[:40]}' is neither a message nor a command of lowdim{near}",
-                                 param_hint="CODE")
+        raise click.BadParameter(
+            f"'{(code or '')[:40]}' is neither a message nor a command of lowdim{near}", param_hint="CODE"
+        )
     elif code:
         say("\n".join(map(one, entries)))
     else:

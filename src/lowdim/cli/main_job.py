@@ -1,4 +1,5 @@
 """check, dims, fit, report: the main job and its parts."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
     from lowdim.methods import Method
 
+
 def asked_dims(context: click.Context, option: click.Parameter, dims: str) -> int | str:
     """The --dims option as `analyse` wants it."""
     if dims == "auto":
@@ -39,8 +41,12 @@ def asked_dims(context: click.Context, option: click.Parameter, dims: str) -> in
 DIMS = click.option("--dims", default="auto", metavar="K", callback=asked_dims, help="auto, or how many dimensions.")
 LEVEL = click.option("--level", default=0.9, show_default=True, help="Level of the intervals.")
 SEED = click.option("--seed", default=0, show_default=True, help="Seed of everything that is drawn.")
-BUDGET = click.option("--budget", metavar="TIME", help="About how long, e.g. 30s: sets how often the slow parts "
-                      "repeat, from the table's size and never from the clock.")
+BUDGET = click.option(
+    "--budget",
+    metavar="TIME",
+    help="About how long, e.g. 30s: sets how often the slow parts "
+    "repeat, from the table's size and never from the clock.",
+)
 
 
 class Asked(NamedTuple):
@@ -102,8 +108,10 @@ def analysed(asked: Asked, folder: str | None = None) -> Analysis:
 
             save_run(stopped.partial, folder, options=kept(asked), command=command_line())
             had = [name for name in ("jury", "model", "fills", "odd") if getattr(stopped.partial, name) is not None]
-            complain(f"Stopped. {folder}/ holds what there is ({', '.join(had) or 'the settings only'}) and is "
-                     "marked as not finished.")
+            complain(
+                f"Stopped. {folder}/ holds what there is ({', '.join(had) or 'the settings only'}) and is "
+                "marked as not finished."
+            )
             raise Done(130) from None
 
 
@@ -119,8 +127,11 @@ def whole_analysis(asked: Asked) -> Callable[..., Analysis]:
 
 def kept(asked: Asked) -> dict[str, Any]:
     """The options of reading that a run remembers: those that decide what was read."""
-    return {key: value for key, value in asked.options.items()
-            if not (asked.options.get("stream") and key in ("memory", "checkpoint"))}
+    return {
+        key: value
+        for key, value in asked.options.items()
+        if not (asked.options.get("stream") and key in ("memory", "checkpoint"))
+    }
 
 
 @click.command("check")
@@ -137,8 +148,10 @@ def check_command(file: str, everything: bool, quiet: bool, as_json: bool, **giv
     table = read(file, **options)
     if as_json:
         said().facts += [_facts(m) for m in table.messages]
-        columns = [{"name": c.name, "role": c.role, "gaps": gaps_of(c), "range": span(c), "note": c.note}
-                   for c in table.columns]
+        columns = [
+            {"name": c.name, "role": c.role, "gaps": gaps_of(c), "range": span(c), "note": c.note}
+            for c in table.columns
+        ]
         print_json(name=table.name, rows=table.n, columns=columns, read_as=str(table.guess))
     else:
         say(page(table, everything=everything).rstrip())
@@ -169,11 +182,18 @@ def dims_command(file: str, seed: int, budget: str | None, quiet: bool, as_json:
     table = open_table(file, reading(given))
     often = counts(seconds(budget), table.n, table.d)
     X = ArraySource(table.X, columns=table.names)
-    jury = choose_dimension(X, standardize=table.scale == "unit", random_state=seed, shuffles=often.shuffles,
-                            folds=often.folds)
+    jury = choose_dimension(
+        X, standardize=table.scale == "unit", random_state=seed, shuffles=often.shuffles, folds=often.folds
+    )
     if as_json:
-        print_json(dims=jury.q, sentence=jury.sentence, rows=list(jury.rows), judges=list(jury.judges),
-                   paired=list(jury.paired), notes=list(jury.notes))
+        print_json(
+            dims=jury.q,
+            sentence=jury.sentence,
+            rows=list(jury.rows),
+            judges=list(jury.judges),
+            paired=list(jury.paired),
+            notes=list(jury.notes),
+        )
     else:
         say(jury.text())
 
@@ -182,8 +202,9 @@ def dims_command(file: str, seed: int, budget: str | None, quiet: bool, as_json:
 @click.argument("file")
 @click.option("-o", "--out", help="Run folder to write [default: NAME.run, or NAME.METHOD.run].")
 @click.option("-m", "--method", metavar="NAME", help="Fit this one model instead; lowdim methods lists them.")
-@click.option("--clusters", type=click.IntRange(1), metavar="K",
-              help="With --method: how many clusters [default: by evidence].")
+@click.option(
+    "--clusters", type=click.IntRange(1), metavar="K", help="With --method: how many clusters [default: by evidence]."
+)
 @DIMS
 @LEVEL
 @SEED
@@ -191,9 +212,21 @@ def dims_command(file: str, seed: int, budget: str | None, quiet: bool, as_json:
 @STREAM
 @CHECKPOINT
 @table_options
-def fit_command(file: str, out: str | None, method: str | None, clusters: int | None, dims: int | str, level: float,
-                seed: int, budget: str | None, stream: bool, checkpoint: str | None, quiet: bool, as_json: bool,
-                **given: Any) -> None:
+def fit_command(
+    file: str,
+    out: str | None,
+    method: str | None,
+    clusters: int | None,
+    dims: int | str,
+    level: float,
+    seed: int,
+    budget: str | None,
+    stream: bool,
+    checkpoint: str | None,
+    quiet: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
     """Analyse a table and save a run folder, without a report; or fit one model by its name."""
     from lowdim.jobs.run_folder import check_free, save_run
 
@@ -225,8 +258,10 @@ def fit_one(asked: Asked, name: str, clusters: int | None, out: str | None, *, a
         if where(option) not in (None, click.core.ParameterSource.DEFAULT):
             raise click.UsageError(f"--{option} is the main job's; a single model has no use for it")
     if asked.options.get("stream"):
-        raise click.UsageError("--stream fits the main job's model; in Python every model takes a file: "
-                               "lowdim.PPCA(5).fit('cells.parquet')")
+        raise click.UsageError(
+            "--stream fits the main job's model; in Python every model takes a file: "
+            "lowdim.PPCA(5).fit('cells.parquet')"
+        )
     method = named(name, FITTED)
     _check_sizes(method, asked.dims, clusters)
     out = out or f"{stem(asked.file)}.{method.name}.run"
@@ -238,8 +273,16 @@ def fit_one(asked: Asked, name: str, clusters: int | None, out: str | None, *, a
     folder = save_fitted(found, out, options=asked.options, command=command_line())
     if as_json:
         p = found.places
-        print_json(method=method.name, sentence=found.text().split("\n")[0], scores=p.z, std=p.sd, cluster=p.cluster,
-                   log_density=p.density, certificate=found.model.certificate_, run=str(folder))
+        print_json(
+            method=method.name,
+            sentence=found.text().split("\n")[0],
+            scores=p.z,
+            std=p.sd,
+            cluster=p.cluster,
+            log_density=p.density,
+            certificate=found.model.certificate_,
+            run=str(folder),
+        )
     else:
         say(f"{found.text()}\nRun     {_files(folder, 'scores.csv')}")
     if not found.model.certificate_.converged:
@@ -266,14 +309,30 @@ def _check_sizes(method: Method, dims: int | str, clusters: int | None) -> None:
 @STREAM
 @CHECKPOINT
 @table_options
-def report_command(file: str, out: str | None, no_rows: bool, dims: int | str, level: float, seed: int,
-                   budget: str | None, stream: bool, checkpoint: str | None, quiet: bool, as_json: bool,
-                   **given: Any) -> None:
+def report_command(
+    file: str,
+    out: str | None,
+    no_rows: bool,
+    dims: int | str,
+    level: float,
+    seed: int,
+    budget: str | None,
+    stream: bool,
+    checkpoint: str | None,
+    quiet: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
     """The whole analysis: five sentences, an HTML report and a run folder. FILE may be a run folder."""
     asked = Asked(file, streamed(reading(given), stream, checkpoint), dims, level, seed, budget)
     name = stem(file)
-    found, path, folder = reported(again(asked), out or f"{name}.report.html",
-                                   file if is_run(file) else f"{name}.run", rows=not no_rows, quiet=as_json)
+    found, path, folder = reported(
+        again(asked),
+        out or f"{name}.report.html",
+        file if is_run(file) else f"{name}.run",
+        rows=not no_rows,
+        quiet=as_json,
+    )
     if as_json:
         print_found(found, asked, report=str(path), run=str(folder))
     finish(found, asked.strict)
@@ -314,9 +373,14 @@ def print_found(found: Analysis, asked: Asked, **facts: Any) -> None:
     from lowdim.jobs.run_folder import describe
 
     told = describe(found, kept(asked), command_line())
-    print_json(**facts, **{key: value for key, value in told.items() if key not in ("schema", "messages")},
-               axes=list(found.axes), odd=list(found.odd.rows), fills=list(found.fills.columns),
-               dimensions=list(found.jury.rows))
+    print_json(
+        **facts,
+        **{key: value for key, value in told.items() if key not in ("schema", "messages")},
+        axes=list(found.axes),
+        odd=list(found.odd.rows),
+        fills=list(found.fills.columns),
+        dimensions=list(found.jury.rows),
+    )
 
 
 def finish(found: Analysis, strict: bool) -> None:

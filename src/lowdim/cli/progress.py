@@ -1,4 +1,5 @@
 """Progress on stderr, and Ctrl-C: once to stop after the present step, twice to leave at once."""
+
 from __future__ import annotations
 
 import os
@@ -40,8 +41,9 @@ class Stages:
             threading.Thread(target=self._tick, daemon=True).start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.over.set()
 
     def _tick(self) -> None:
@@ -80,8 +82,9 @@ class Interrupts:
             threading.Thread(target=self._watch, daemon=True).start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self.main:
             signal.set_wakeup_fd(self.old_wake)
             signal.signal(signal.SIGINT, self.old)

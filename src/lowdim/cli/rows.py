@@ -1,4 +1,5 @@
 """odd, explain, apply, monitor: single rows, old and new."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from lowdim.table.table import Table
 
 
-def model_of(target: str, options: dict[str, Any], dims: int | str, seed: int
-             ) -> tuple[ProbabilisticPCA, Table, ArraySource]:
+def model_of(
+    target: str, options: dict[str, Any], dims: int | str, seed: int
+) -> tuple[ProbabilisticPCA, Table, ArraySource]:
     """A model and its rows: a run's own, or one fitted to a table now."""
     from lowdim.jobs.analysis import Settings, check_settings
     from lowdim.judge.dimensions.jury import choose_dimension
@@ -46,8 +48,9 @@ def model_of(target: str, options: dict[str, Any], dims: int | str, seed: int
 @DIMS
 @SEED
 @table_options
-def odd_command(target: str, level: float, out: str | None, dims: int | str, seed: int, quiet: bool, as_json: bool,
-                **given: Any) -> None:
+def odd_command(
+    target: str, level: float, out: str | None, dims: int | str, seed: int, quiet: bool, as_json: bool, **given: Any
+) -> None:
     """The odd rows of a table or a run, and why."""
     from lowdim.jobs.run_folder import odd_table, write
     from lowdim.judge.rows.odd_rows import odd_rows
@@ -97,11 +100,13 @@ def told_again(folder: str, as_json: bool) -> bool:
 @click.argument("run")
 @click.option("--row", help="A row, by its name or counted from 1.")
 @click.option("--axis", type=int, help="An axis, counted from 1.")
-@click.option("--group", type=click.Path(exists=True, dir_okay=False),
-              help="A file with the names of some rows: what sets them apart.")
+@click.option(
+    "--group",
+    type=click.Path(exists=True, dir_okay=False),
+    help="A file with the names of some rows: what sets them apart.",
+)
 @common_options
-def explain_command(run: str, row: str | None, axis: int | None, group: str | None, quiet: bool,
-                    as_json: bool) -> None:
+def explain_command(run: str, row: str | None, axis: int | None, group: str | None, quiet: bool, as_json: bool) -> None:
     """One row, one axis, or a group of rows of a run folder."""
     from lowdim.jobs.run_folder import load_run
 
@@ -141,8 +146,9 @@ def axis_card(run: SavedRun, axis: int) -> Any:
 
     q = int(run.model.n_components_)
     if not 1 <= axis <= q:
-        raise click.BadParameter(f"axes are counted from 1 to {q}" if q else "this run has no axis",
-                                 param_hint="--axis")
+        raise click.BadParameter(
+            f"axes are counted from 1 to {q}" if q else "this run has no axis", param_hint="--axis"
+        )
     s = run.settings
     return axes(run.model, source_of(run), labels=run.table.labels, level=s.level, random_state=s.seed)[axis - 1]
 
@@ -164,9 +170,11 @@ def positions(table: Table, words: list[str], flag: str) -> list[int]:
     by_number = {str(r + 1): k for k, r in enumerate(table.rows.tolist())}
     unknown = [word for word in words if word not in by_name and word not in by_number]
     if unknown:
-        raise click.BadParameter(f"there is no row '{unknown[0][:40]}'; rows are counted from 1 to {table.shape[0]}"
-                                 + ("" if table.row_names[0].isdigit() else
-                                    f" or named, such as '{table.row_names[0]}'"), param_hint=flag)
+        raise click.BadParameter(
+            f"there is no row '{unknown[0][:40]}'; rows are counted from 1 to {table.shape[0]}"
+            + ("" if table.row_names[0].isdigit() else f" or named, such as '{table.row_names[0]}'"),
+            param_hint=flag,
+        )
     return [by_name.get(word, by_number.get(word, 0)) for word in words]
 
 
@@ -176,8 +184,9 @@ def placed(run: str, new: str, given: dict[str, Any]) -> tuple[SavedRun, Placed]
     from lowdim.jobs.run_folder import load_run
 
     opened = load_run(run)
-    found = place(opened.model, opened.names, new, calibration=opened.calibration,
-                  **{**read_as(opened), **reading(given)})
+    found = place(
+        opened.model, opened.names, new, calibration=opened.calibration, **{**read_as(opened), **reading(given)}
+    )
     hear(found.messages)
     return opened, found
 
@@ -208,9 +217,18 @@ def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool
         name = path.name.removesuffix(".csv").removesuffix(".scores")
         wrote.append(write(path.with_name(f"{name}.fills.csv"), placed_fills(found, opened.names)))
     if as_json:
-        print_json(sentence=found.sentence, rows=list(found.row_names), scores=found.scores, std=found.posterior.std,
-                   larger=found.larger, odd=list(found.odd.rows), wrote=[str(p) for p in wrote], level=found.level,
-                   calibrated=found.calibrated, fills_from=found.own_model)
+        print_json(
+            sentence=found.sentence,
+            rows=list(found.row_names),
+            scores=found.scores,
+            std=found.posterior.std,
+            larger=found.larger,
+            odd=list(found.odd.rows),
+            wrote=[str(p) for p in wrote],
+            level=found.level,
+            calibrated=found.calibrated,
+            fills_from=found.own_model,
+        )
     else:
         say(f"{found.sentence} Scores in {wrote[0]}" + (f", fills in {wrote[1]}" if wrote[1:] else ""))
         say(found.own_model) if wrote[1:] else None
@@ -226,8 +244,14 @@ def apply_one(run: SavedRun, new: str, out: str | None, given: dict[str, Any], *
     hear(notes)
     path = write(out or f"{stem(new)}.scores.csv", places.lines(names))
     if as_json:
-        print_json(rows=list(names), scores=places.z, std=places.sd, cluster=places.cluster,
-                   log_density=places.density, wrote=[str(path)])
+        print_json(
+            rows=list(names),
+            scores=places.z,
+            std=places.sd,
+            cluster=places.cluster,
+            log_density=places.density,
+            wrote=[str(path)],
+        )
     else:
         say(f"{len(names)} row{'' if len(names) == 1 else 's'} placed: {places.words}. Scores in {path}")
 
@@ -255,11 +279,15 @@ def monitor_command(run: str, new: str, out: str | None, quiet: bool, as_json: b
 
     opened, found = placed(run, new, given)
     old = odd_rows(opened.model, source_of(opened))
-    both = [np.concatenate([getattr(getattr(o, law), part) for o in (old, found.odd)])
-            for law in ("T2", "Q") for part in ("value", "dof")]
+    both = [
+        np.concatenate([getattr(getattr(o, law), part) for o in (old, found.odd)])
+        for law in ("T2", "Q")
+        for part in ("value", "dof")
+    ]
     watched = np.arange(len(both[0])) >= opened.table.n
-    chart = control(both[0], both[1], both[2], both[3], new=watched,
-                    row_names=[*opened.table.row_names, *found.row_names])
+    chart = control(
+        both[0], both[1], both[2], both[3], new=watched, row_names=[*opened.table.row_names, *found.row_names]
+    )
     out = out or f"{stem(new)}.control.svg"
     with replacing(out) as temp:
         chart.save(temp)

@@ -1,4 +1,5 @@
 """plan, and --stream: files larger than memory, a block at a time."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -17,17 +18,37 @@ if TYPE_CHECKING:
     from lowdim.jobs.large import Drawn, Filled
 
 KNOWN = ("columns", "drop", "weight", "scale", "sample", "memory", "stream", "checkpoint")  # that a stream honours
-SPOKEN = ("label", "id", "time", "number", "sep", "decimal", "encoding", "header", "names", "sheet", "keep_copies",
-          "strict")  # how a run's table was read: of no meaning for the numbers of another file
+SPOKEN = (
+    "label",
+    "id",
+    "time",
+    "number",
+    "sep",
+    "decimal",
+    "encoding",
+    "header",
+    "names",
+    "sheet",
+    "keep_copies",
+    "strict",
+)  # how a run's table was read: of no meaning for the numbers of another file
 INSTEAD = {
-    "log": "write the logarithms into the file first", "encode": "write the labels as zeros and ones first",
-    "na": "write these cells as empty first", "inf": "write these cells as empty first",
-    "below_limit": "write these cells as numbers first", "transpose": "write the table the other way round first",
-    "sheet": "save the sheet as CSV or Parquet first", "multiple": "draw tables from a sample of rows in memory",
-    "strict": "look at the messages on stderr, or at --json"}
+    "log": "write the logarithms into the file first",
+    "encode": "write the labels as zeros and ones first",
+    "na": "write these cells as empty first",
+    "inf": "write these cells as empty first",
+    "below_limit": "write these cells as numbers first",
+    "transpose": "write the table the other way round first",
+    "sheet": "save the sheet as CSV or Parquet first",
+    "multiple": "draw tables from a sample of rows in memory",
+    "strict": "look at the messages on stderr, or at --json",
+}
 STREAM = click.option("--stream", is_flag=True, help="Read FILE a block at a time, for files larger than memory.")
-CHECKPOINT = click.option("--checkpoint", metavar="DIR", help="With --stream: keep each pass in this folder, and go on "
-                          "from there after a crash.")
+CHECKPOINT = click.option(
+    "--checkpoint",
+    metavar="DIR",
+    help="With --stream: keep each pass in this folder, and go on from there after a crash.",
+)
 
 
 def streamed(options: dict[str, Any], stream: bool, checkpoint: str | None = None) -> dict[str, Any]:
@@ -59,8 +80,16 @@ def drawn_from(file: str, options: dict[str, Any], seed: int) -> Drawn:
     from lowdim.table.options import settle
 
     how = settle({key: value for key, value in options.items() if key not in ("stream", "checkpoint")})
-    found = draw(file, sample=how.sample or SAMPLE, random_state=seed, columns=how.columns, drop=how.drop,
-                 weight=how.weight, scale=how.scale, run=run_of(options))
+    found = draw(
+        file,
+        sample=how.sample or SAMPLE,
+        random_state=seed,
+        columns=how.columns,
+        drop=how.drop,
+        weight=how.weight,
+        scale=how.scale,
+        run=run_of(options),
+    )
     hear(found.table.messages)
     return found
 
@@ -117,8 +146,9 @@ def instead(options: dict[str, Any]) -> str:
 
 
 # fill ---------------------------------------------------------------------------------------------------
-def fill_file(file: str, out: str, options: dict[str, Any], *, intervals: bool, level: float, seed: int,
-              as_json: bool) -> None:
+def fill_file(
+    file: str, out: str, options: dict[str, Any], *, intervals: bool, level: float, seed: int, as_json: bool
+) -> None:
     """Fill a file by a model of all its rows."""
     from lowdim.cli.progress import Stages
     from lowdim.jobs.large import fill_stream
@@ -134,12 +164,29 @@ def fill_file(file: str, out: str, options: dict[str, Any], *, intervals: bool, 
         found = fill_stream(drawn, out, level=level, random_state=seed, intervals=intervals, run=run_of(options))
         stages("fills", f"{found.total:,} gaps")
     if as_json:
-        print_json(sentence=_fill_sentence(found, drawn), columns=list(found.rated.columns), gaps=found.gaps,
-                   left=found.left, dims=int(found.model.n_components_), rows=found.rows, drawn=drawn.table.n,
-                   wrote=list(found.wrote), level=level, converged=bool(found.model.converged_))
+        print_json(
+            sentence=_fill_sentence(found, drawn),
+            columns=list(found.rated.columns),
+            gaps=found.gaps,
+            left=found.left,
+            dims=int(found.model.n_components_),
+            rows=found.rows,
+            drawn=drawn.table.n,
+            wrote=list(found.wrote),
+            level=level,
+            converged=bool(found.model.converged_),
+        )
         return
-    say("\n".join([_fill_sentence(found, drawn), *_fill_table(found), "Wrote " + ", ".join(found.wrote),
-                   f"Do not analyse {out} as if it had been measured." if found.total else ""]).rstrip())
+    say(
+        "\n".join(
+            [
+                _fill_sentence(found, drawn),
+                *_fill_table(found),
+                "Wrote " + ", ".join(found.wrote),
+                f"Do not analyse {out} as if it had been measured." if found.total else "",
+            ]
+        ).rstrip()
+    )
 
 
 def _fill_sentence(found: Filled, drawn: Drawn) -> str:
@@ -149,8 +196,10 @@ def _fill_sentence(found: Filled, drawn: Drawn) -> str:
     if not found.total:
         return f"No gaps in {found.rows:,} rows."
     whole = "all rows" if drawn.of is None else f"all {found.rows:,} rows"
-    return (f"{found.total:,} gaps filled by a model of {whole} with {count(q, 'dimension')}; skill and intervals come "
-            f"from cells hidden on purpose in {many:,} rows{' drawn at random' if drawn.of else ''}.")
+    return (
+        f"{found.total:,} gaps filled by a model of {whole} with {count(q, 'dimension')}; skill and intervals come "
+        f"from cells hidden on purpose in {many:,} rows{' drawn at random' if drawn.of else ''}."
+    )
 
 
 def _fill_table(found: Filled) -> list[str]:
@@ -161,12 +210,15 @@ def _fill_table(found: Filled) -> list[str]:
     lines = [f"  {'column':<{wide}}  {'gaps':>10}  skill*  {held}   advice"]
     for c in some:
         share = f"{c.held} of {c.tried}"
-        lines.append(f"  {c.column:<{wide}}  {found.gaps[c.column]:>10,}  {c.skill:>6.2f}  {share:>{len(held)}}   "
-                     f"{c.advice}")
-    lines.append("  * share of the column's variance predicted for cells hidden on purpose. "
-                 "0 = no better than the mean.")
-    return lines + [f"Left as they are, being no part of the model: {many:,} gaps in {name}."
-                    for name, many in found.left.items()]
+        lines.append(
+            f"  {c.column:<{wide}}  {found.gaps[c.column]:>10,}  {c.skill:>6.2f}  {share:>{len(held)}}   {c.advice}"
+        )
+    lines.append(
+        "  * share of the column's variance predicted for cells hidden on purpose. 0 = no better than the mean."
+    )
+    return lines + [
+        f"Left as they are, being no part of the model: {many:,} gaps in {name}." for name, many in found.left.items()
+    ]
 
 
 # apply --------------------------------------------------------------------------------------------------
@@ -180,8 +232,12 @@ def place_file(run: str, new: str, out: str | None, options: dict[str, Any], *, 
     opened = load_run(run)
     for name in opened.options:
         if name not in (*KNOWN, *SPOKEN):
-            raise error("LD175", f"the run {run}", flag=f"--{name.replace('_', '-')}",
-                        instead=INSTEAD.get(name, "change the file first"))
+            raise error(
+                "LD175",
+                f"the run {run}",
+                flag=f"--{name.replace('_', '-')}",
+                instead=INSTEAD.get(name, "change the file first"),
+            )
     for name in options:
         if name not in ("stream", "memory", "scale"):
             raise error("LD175", flag=f"--{name.replace('_', '-')}", instead="the columns are those of the run")
@@ -192,8 +248,16 @@ def place_file(run: str, new: str, out: str | None, options: dict[str, Any], *, 
         found = place_stream(opened.model, source, out, run=run_of(options))
         stages("rows", f"{found.rows:,} placed")
     if as_json:
-        print_json(sentence=found.sentence, rows=found.rows, gaps=found.gaps, below=found.below,
-                   outside=found.outside, level=found.level, odd=list(found.odd), wrote=[found.wrote])
+        print_json(
+            sentence=found.sentence,
+            rows=found.rows,
+            gaps=found.gaps,
+            below=found.below,
+            outside=found.outside,
+            level=found.level,
+            odd=list(found.odd),
+            wrote=[found.wrote],
+        )
     else:
         say(f"{found.sentence} Scores in {found.wrote}")
 
@@ -208,8 +272,9 @@ def _quiet() -> bool:
 @click.command("plan")
 @click.argument("file")
 @click.option("--dims", type=click.IntRange(0), metavar="K", help="How many dimensions [default: 10].")
-@click.option("--method", type=click.Choice(["ppca", "pca", "fa"]), default="ppca", show_default=True,
-              help="Which model.")
+@click.option(
+    "--method", type=click.Choice(["ppca", "pca", "fa"]), default="ppca", show_default=True, help="Which model."
+)
 @click.option("--memory", metavar="TEXT", help="Memory to use, e.g. 2GB [default: what is free].")
 @common_options
 def plan_command(file: str, dims: int | None, method: str, memory: str | None, quiet: bool, as_json: bool) -> None:

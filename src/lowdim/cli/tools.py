@@ -1,4 +1,5 @@
 """plot, runs, methods, demo."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -15,17 +16,22 @@ if TYPE_CHECKING:
     from lowdim.table.table import Table
 
 FOR = {  # options of some plots, and those that take them
-    "color": ("map", "gtm_sheet", "magnification", "latent_variance"), "axes": ("map", "latent_variance"),
-    "row": ("responsibility", "why_row", "reconstruct"), "axis": ("traverse",), "join": ("latent_variance",),
-    "plane": ("gtm_sheet",)}
+    "color": ("map", "gtm_sheet", "magnification", "latent_variance"),
+    "axes": ("map", "latent_variance"),
+    "row": ("responsibility", "why_row", "reconstruct"),
+    "axis": ("traverse",),
+    "join": ("latent_variance",),
+    "plane": ("gtm_sheet",),
+}
 
 
 @click.command("plot")
 @click.argument("name", required=False)
 @click.argument("target", required=False)
 @click.option("-o", "--out", help="File to write: .svg, .png, .pdf or .csv [default: NAME.svg].")
-@click.option("--color", metavar="COLUMN", help="The column to colour rows by: map, gtm_sheet, magnification, "
-              "latent_variance.")
+@click.option(
+    "--color", metavar="COLUMN", help="The column to colour rows by: map, gtm_sheet, magnification, latent_variance."
+)
 @click.option("--axes", metavar="K,K", help="The two axes to draw, e.g. 1,3: map, latent_variance.")
 @click.option("--row", help="The row, by its name or counted from 1: responsibility, why_row, reconstruct.")
 @click.option("--axis", type=click.IntRange(1), metavar="K", help="The axis to walk along, counted from 1: traverse.")
@@ -37,9 +43,25 @@ FOR = {  # options of some plots, and those that take them
 @SEED
 @BUDGET
 @table_options
-def plot_command(name: str | None, target: str | None, out: str | None, listed: bool, color: str | None,
-                 axes: str | None, row: str | None, axis: int | None, plane: str | None, join: bool, dims: int | str,
-                 level: float, seed: int, budget: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
+def plot_command(
+    name: str | None,
+    target: str | None,
+    out: str | None,
+    listed: bool,
+    color: str | None,
+    axes: str | None,
+    row: str | None,
+    axis: int | None,
+    plane: str | None,
+    join: bool,
+    dims: int | str,
+    level: float,
+    seed: int,
+    budget: str | None,
+    quiet: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
     """Draw a named plot of a table or a run folder."""
     from lowdim.plot.gallery import GALLERY
 
@@ -117,8 +139,11 @@ def placed_options(how: dict[str, Any], table: Table) -> dict[str, Any]:
         words = [word.strip() for word in how.pop("plane").split(",")]
         unknown = [word for word in words if word not in table.names]
         if len(words) != 2 or unknown:
-            raise click.BadParameter(f"'{(unknown or words)[0][:40]}' is not one of two columns of numbers; they are "
-                                     f"{', '.join(table.names[:12])}", param_hint="--plane")
+            raise click.BadParameter(
+                f"'{(unknown or words)[0][:40]}' is not one of two columns of numbers; they are "
+                f"{', '.join(table.names[:12])}",
+                param_hint="--plane",
+            )
         how["columns"] = tuple(table.names.index(word) for word in words)
     return how
 
@@ -138,12 +163,14 @@ def of_run(folder: str) -> Analysis:
     if "stream" in run.options:
         from lowdim.jobs.large import analyse_stream
 
-        return analyse_stream(run.drawn, dims=s.dims, scale=s.scale, level=s.level, random_state=s.seed,
-                              budget=s.budget, model=run.model)
+        return analyse_stream(
+            run.drawn, dims=s.dims, scale=s.scale, level=s.level, random_state=s.seed, budget=s.budget, model=run.model
+        )
     table = run.table if "model.lowdim" in run.told["files"] else read(run.path, **run.options)
     with Interrupts() as interrupts, Stages(said().quiet, interrupts) as stages:
-        return analyse(table, dims=s.dims, scale=s.scale, level=s.level, random_state=s.seed, budget=s.budget,
-                       tell=stages)
+        return analyse(
+            table, dims=s.dims, scale=s.scale, level=s.level, random_state=s.seed, budget=s.budget, tell=stages
+        )
 
 
 @click.command("runs")
@@ -203,15 +230,17 @@ def methods_command(quiet: bool, as_json: bool) -> None:
     from lowdim.methods import FITTED, METHODS, QUESTIONS
 
     if as_json:
-        print_json(methods=[{"question": q.text, "method": q.answer, "how": q.how} for q in QUESTIONS],
-                   names=[{"name": name, "method": METHODS[name].title, "lacks": METHODS[name].lacks}
-                          for name in FITTED])
+        print_json(
+            methods=[{"question": q.text, "method": q.answer, "how": q.how} for q in QUESTIONS],
+            names=[{"name": name, "method": METHODS[name].title, "lacks": METHODS[name].lacks} for name in FITTED],
+        )
         return
     for question in QUESTIONS:
         say(f"{question.text}\n    {question.answer:<27} {question.how}")
     wide = max(len(METHODS[name].title) for name in FITTED)
-    lines = [f"  {name:<12} {METHODS[name].title:<{wide}}   {', '.join(METHODS[name].lacks)}".rstrip()
-             for name in FITTED]
+    lines = [
+        f"  {name:<12} {METHODS[name].title:<{wide}}   {', '.join(METHODS[name].lacks)}".rstrip() for name in FITTED
+    ]
     say("\n".join(["", "Names for -m, and what each does not have:", *lines]))
 
 
@@ -228,8 +257,9 @@ def demo_command(name: str, out: str, seed: int, quiet: bool, as_json: bool) -> 
     if not as_json:
         say(f"{table}: {demo.about}; a tenth of its cells was hidden on purpose.\n")
     base = Path(out) / f"demo-{demo.name}"
-    found, path, folder = reported(Asked(str(table), {}, seed=seed), f"{base}.report.html", f"{base}.run", rows=True,
-                                   quiet=True)
+    found, path, folder = reported(
+        Asked(str(table), {}, seed=seed), f"{base}.report.html", f"{base}.run", rows=True, quiet=True
+    )
     if as_json:
         print_json(table=str(table), sentences=list(found.sentences), report=str(path), run=str(folder))
     else:

@@ -1,4 +1,5 @@
 """Tables that ship with the package: our own simulators and scikit-learn's."""
+
 from __future__ import annotations
 
 from typing import NamedTuple

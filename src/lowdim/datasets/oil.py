@@ -7,6 +7,7 @@ Poisson noise.
 
 Reference: Bishop and James (1993), as the Lawrence seed (1.2) describes the data; simulated here anew.
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -44,8 +45,9 @@ def oil_flow(n: int = 1000, *, random_state: int = 0) -> OilFlow:
     for number, lengths in enumerate((_homogeneous, _annular, _stratified)):
         rows = regime == number
         paths[rows] = lengths(fractions[rows])
-    names = tuple(f"{way}{k + 1}_{phase}" for way in ("vertical", "horizontal") for k in range(3)
-                  for phase in ("water", "oil"))
+    names = tuple(
+        f"{way}{k + 1}_{phase}" for way in ("vertical", "horizontal") for k in range(3) for phase in ("water", "oil")
+    )
     labels = np.array(REGIMES, dtype=object)[regime]
     return OilFlow(names, _measured(paths, rng).reshape(n, 12), labels, fractions)
 

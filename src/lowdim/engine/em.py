@@ -1,4 +1,5 @@
 """Drivers own the loops: one pass, expectation-maximisation, online."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -15,16 +16,27 @@ MEMORY = 8  # passes an extrapolation looks back on; more did not help (spec, al
 T = TypeVar("T")
 
 
-def one_pass(f: Callable[[Block], S], solve: Callable[[S], tuple[Any, float]], source: Source, run: Run,
-             solver: str) -> Fit:
+def one_pass(
+    f: Callable[[Block], S], solve: Callable[[S], tuple[Any, float]], source: Source, run: Run, solver: str
+) -> Fit:
     """Statistics once, then the answer in closed form."""
     stats = fold(f, source, run)
     params, objective = solve(stats)
     return Fit(params, stats, objective, (objective,), 1, True, "closed form", solver)
 
 
-def em(model: Any, params: Any, source: Source, run: Run, *, solver: str = "em", mix: bool = True,
-       limit: int | None = None, may_fall: bool = False, beat: float = -np.inf) -> Fit:
+def em(
+    model: Any,
+    params: Any,
+    source: Source,
+    run: Run,
+    *,
+    solver: str = "em",
+    mix: bool = True,
+    limit: int | None = None,
+    may_fall: bool = False,
+    beat: float = -np.inf,
+) -> Fit:
     """Expectation-maximisation with Anderson extrapolation; a fall goes back to the plain EM step.
 
     Each pass folds the statistics of the present parameters, so the objective it reports is exactly
@@ -68,8 +80,8 @@ class Anderson:
     def next(self, params: Any, step: Any) -> tuple[Any, Any]:
         """The extrapolated parameters, and the plain step to go back to (None if they are the same)."""
         g = self.pack(step)
-        self.f = [*self.f, g - self.pack(params)][-MEMORY - 1:]
-        self.g = [*self.g, g][-MEMORY - 1:]
+        self.f = [*self.f, g - self.pack(params)][-MEMORY - 1 :]
+        self.g = [*self.g, g][-MEMORY - 1 :]
         if len(self.f) < 2:
             return step, None
         dF, dG = (np.diff(np.array(rows), axis=0).T for rows in (self.f, self.g))

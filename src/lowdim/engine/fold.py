@@ -4,6 +4,7 @@ The leaves of its tree are tiles, cut by global row index, and the tree is fixed
 node (L, j) merges (L-1, 2j) with (L-1, 2j+1), or is (L-1, 2j) where there is no right child. A block of
 2^k tiles is one node of that tree, so serial, threads and any 2^k tiles a block give the same bits.
 """
+
 from __future__ import annotations
 
 import threading

@@ -1,4 +1,5 @@
 """What watches a fit: history, convergence, falls, callbacks and Ctrl-C."""
+
 from __future__ import annotations
 
 import signal
@@ -49,8 +50,9 @@ class Monitor:
     a whole and not fit by fit) keeps it.
     """
 
-    def __init__(self, run: Run, name: str, tol: float, max_iter: int, may_fall: bool = False,
-                 beat: float = -np.inf) -> None:
+    def __init__(
+        self, run: Run, name: str, tol: float, max_iter: int, may_fall: bool = False, beat: float = -np.inf
+    ) -> None:
         self.run, self.name, self.tol, self.max_iter = run, name, tol, max_iter
         self.may_fall, self.beat = may_fall, beat
         self.history: list[float] = []
@@ -65,8 +67,9 @@ class Monitor:
             self.old = signal.signal(signal.SIGINT, self._interrupt)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self.old is not None:
             signal.signal(signal.SIGINT, self.old)
 
@@ -96,8 +99,10 @@ class Monitor:
     def _decide(self, value: float, gain: float, fell: bool, jumped: bool, before: float | None) -> None:
         step = Step(self.name, len(self.history), value, gain)
         if self.run.verbose:
-            print(f"{self.name}  pass {step.passes}/{self.max_iter}  objective {value:.6f}  change {gain:.1e}",
-                  file=sys.stderr)
+            print(
+                f"{self.name}  pass {step.passes}/{self.max_iter}  objective {value:.6f}  change {gain:.1e}",
+                file=sys.stderr,
+            )
         if fell and not jumped:
             self.reason = "the objective fell"
             warn("LD208", before=before, after=value, number=step.passes)
@@ -127,5 +132,14 @@ class Monitor:
         assert self.best is not None
         value, params, stats = self.best
         left = min(self.left(value), abs(value) + 1.0)  # after a pass or two nothing is known but the size
-        return Fit(params, stats, value, tuple(self.history), len(self.history), self.reason == "converged",
-                   self.reason, solver, left)
+        return Fit(
+            params,
+            stats,
+            value,
+            tuple(self.history),
+            len(self.history),
+            self.reason == "converged",
+            self.reason,
+            solver,
+            left,
+        )

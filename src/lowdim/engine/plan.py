@@ -1,4 +1,5 @@
 """What a fit will cost, said before it starts."""
+
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -1,4 +1,5 @@
 """Statistics that merge: moments by Chan's rule, pairwise sums for gaps, triangles for QR."""
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple, Self
@@ -111,9 +112,15 @@ class Columns(NamedTuple):
         safe = np.where(count > 0, count, 1.0)
         step = other.mean - self.mean
         scatter = self.scatter + other.scatter + step**2 * (self.seen * other.seen / safe)
-        return type(self)(self.n + other.n, self.empty + other.empty, count,
-                          self.mean + step * (other.seen / safe), scatter, np.maximum(self.size, other.size),
-                          self.holes + other.holes)
+        return type(self)(
+            self.n + other.n,
+            self.empty + other.empty,
+            count,
+            self.mean + step * (other.seen / safe),
+            scatter,
+            np.maximum(self.size, other.size),
+            self.holes + other.holes,
+        )
 
     @property
     def gaps(self) -> bool:
@@ -137,8 +144,11 @@ def columns(block: Block) -> Columns:
     safe = np.where(count > 0, count, 1.0)
     mean = (x if weight is None else weight * x).sum(axis=0) / safe
     off = (x - mean) ** 2
-    empty = 0.0 if block.mask is None else float(
-        (~block.mask.any(axis=1)).sum() if w is None else w[~block.mask.any(axis=1)].sum())
+    empty = (
+        0.0
+        if block.mask is None
+        else float((~block.mask.any(axis=1)).sum() if w is None else w[~block.mask.any(axis=1)].sum())
+    )
     scatter = (off if weight is None else weight * off).sum(axis=0)
     holes = 0 if block.mask is None else int(block.mask.size - block.mask.sum())
     return Columns(block.size, empty, count, mean, scatter, np.abs(x).max(axis=0, initial=0.0), holes)

@@ -1,4 +1,5 @@
 """The main job: a table in; its dimensions, map, axes, fills and odd rows out, in five sentences."""
+
 from __future__ import annotations
 
 import re
@@ -109,8 +110,9 @@ class Analysis:
             return np.asarray(self.model.components_.T)
         import pandas as pd
 
-        return pd.DataFrame(self.model.components_.T, index=list(self.table.names),
-                            columns=[f"axis{k + 1}" for k in range(self.dims)])
+        return pd.DataFrame(
+            self.model.components_.T, index=list(self.table.names), columns=[f"axis{k + 1}" for k in range(self.dims)]
+        )
 
     @property
     def filled(self) -> Any:
@@ -147,8 +149,13 @@ class Analysis:
     @cached_property
     def calibration(self) -> MapCalibration:
         """Half widths that make the intervals of fills in new rows hold what they claim."""
-        return map_calibration(self.model, self._source, level=self.settings.level, surprises=self.surprises,
-                               fill_dims=self.fills.n_components)
+        return map_calibration(
+            self.model,
+            self._source,
+            level=self.settings.level,
+            surprises=self.surprises,
+            fill_dims=self.fills.n_components,
+        )
 
     @property
     def _source(self) -> ArraySource:
@@ -171,10 +178,13 @@ class Analysis:
         from lowdim.jobs.apply import place
 
         numbers = [c for c in self.table.columns if c.role == "number"]
-        done = {"log": tuple(c.name for c in numbers if c.note.startswith("logarithm")),
-                "encode": tuple(dict.fromkeys(c.name.split("=")[0] for c in numbers if c.note.startswith("encoded")))}
-        return place(self.model, self.table.names, new, level=level, calibration=self.calibration,
-                     **{**done, **options})
+        done = {
+            "log": tuple(c.name for c in numbers if c.note.startswith("logarithm")),
+            "encode": tuple(dict.fromkeys(c.name.split("=")[0] for c in numbers if c.note.startswith("encoded"))),
+        }
+        return place(
+            self.model, self.table.names, new, level=level, calibration=self.calibration, **{**done, **options}
+        )
 
     def report(self, path: str | PathLike[str], *, rows: bool = True) -> Path:
         """Write the report; `rows=False` leaves out every row's values and names."""
@@ -196,13 +206,23 @@ class Analysis:
             words = words.removeprefix(f"{q}").strip(" ()") or "the judges agree"
         words = words.replace(" (", ", ").rstrip(")")  # it stands in brackets itself
         size = f"{n} x {d}" if self.of is None else f"{self.of:,} x {d}, of which {n:,} rows drawn"
-        return (f"PPCA · {size}, {count(self.gaps.gaps, 'gap')}\n{count(q, 'dimension')} ({words})\n"
-                f"{100 - noise:.0f}% shared / {noise:.0f}% noise\n"
-                f"{self.model.certificate_.reason} in {count(self.model.n_iter_, 'pass', 'passes')}")
+        return (
+            f"PPCA · {size}, {count(self.gaps.gaps, 'gap')}\n{count(q, 'dimension')} ({words})\n"
+            f"{100 - noise:.0f}% shared / {noise:.0f}% noise\n"
+            f"{self.model.certificate_.reason} in {count(self.model.n_iter_, 'pass', 'passes')}"
+        )
 
 
-def analyse(table: Any, *, dims: int | str = "auto", scale: str | None = None, level: float = 0.9,
-            random_state: int = 0, budget: float | str | None = None, tell: Tell | None = None) -> Analysis:
+def analyse(
+    table: Any,
+    *,
+    dims: int | str = "auto",
+    scale: str | None = None,
+    level: float = 0.9,
+    random_state: int = 0,
+    budget: float | str | None = None,
+    tell: Tell | None = None,
+) -> Analysis:
     """Answer the main question for a table, a path, a frame or an array.
 
     `dims` is "auto" (the jury decides) or a number; `scale="none"` keeps the columns' own units, "unit" counts
@@ -242,15 +262,22 @@ def _in_python(m: Message, table: Any) -> Message:
         command = COMMAND.fullmatch(line)
         if command:
             line = f"{command[1]}ld.analyse({shlex.split(command[2])[0]!r})"
-        calls = [", ".join([name, *(f"{key}={value!r}" for key, value in options_from_flags(flags).items())])
-                 for flags in proposals(line)]
+        calls = [
+            ", ".join([name, *(f"{key}={value!r}" for key, value in options_from_flags(flags).items())])
+            for flags in proposals(line)
+        ]
         words = line.partition("--")[0] if calls else line
         lines.append(words + "  or  ".join(f"ld.read({call})" for call in calls))
     return m._replace(fix="\n".join(lines))
 
 
-def _analysed(t: Table, asked: Settings, tell: Tell | None, fit: Callable[[int], ProbabilisticPCA] | None = None,
-              of: int | None = None) -> Analysis:
+def _analysed(
+    t: Table,
+    asked: Settings,
+    tell: Tell | None,
+    fit: Callable[[int], ProbabilisticPCA] | None = None,
+    of: int | None = None,
+) -> Analysis:
     """The stages in their order; Ctrl-C ends them all, not the one fit that happens to run.
 
     Of a table that is a sample, `fit` gives the model of all the `of` rows it was drawn from.
@@ -265,8 +292,9 @@ def _analysed(t: Table, asked: Settings, tell: Tell | None, fit: Callable[[int],
             raise Stopped(so_far.partial) from None
 
 
-def _stages(t: Table, asked: Settings, so_far: _Teller, fit: Callable[[int], ProbabilisticPCA] | None,
-            of: int | None) -> Analysis:
+def _stages(
+    t: Table, asked: Settings, so_far: _Teller, fit: Callable[[int], ProbabilisticPCA] | None, of: int | None
+) -> Analysis:
     often, X, unit = counts(asked.budget, t.n, t.d), ArraySource(t.X, columns=t.names), asked.scale == "unit"
     rows = f"{t.n}" if of is None else f"{t.n:,} of {of:,} rows"
     so_far.say("read", f"{rows} x {t.d}, {int(np.isnan(t.X).sum())} gaps")
@@ -320,9 +348,10 @@ def check_settings(asked: Settings, n: int, d: int) -> Settings:
     """The settings, or the error that says what they may be for a table of n rows and d columns."""
     number = isinstance(asked.dims, int | np.integer) and not isinstance(asked.dims, bool) and asked.dims >= 0
     for name, value, fine, words in (
-            ("dims", asked.dims, asked.dims == "auto" or number, "'auto' or a whole number >= 0"),
-            ("scale", asked.scale, asked.scale in SCALES, f"one of {SCALES}"),
-            ("level", asked.level, 0.0 < asked.level < 1.0, "a share between 0 and 1")):
+        ("dims", asked.dims, asked.dims == "auto" or number, "'auto' or a whole number >= 0"),
+        ("scale", asked.scale, asked.scale in SCALES, f"one of {SCALES}"),
+        ("level", asked.level, 0.0 < asked.level < 1.0, "a share between 0 and 1"),
+    ):
         if not fine:
             raise error("LD210", option=name, value=value, allowed=words)
     most = min(d - 1, n - 1)

@@ -1,4 +1,5 @@
 """New rows on an old map: positions with their uncertainty, fills, and which rows are outside its experience."""
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -57,28 +58,41 @@ class Placed(NamedTuple):
         """Which model the fills are from: the old table's own gaps may have been filled by another."""
         q, k = self.posterior.mean.shape[1], self.fill_dims
         other = "" if k is None else f" ({count(k, 'dimension')} for the run's table)"
-        return (f"These fills use the map's model ({count(q, 'dimension')}); lowdim fill uses its own, "
-                f"chosen for filling{other}.")
+        return (
+            f"These fills use the map's model ({count(q, 'dimension')}); lowdim fill uses its own, "
+            f"chosen for filling{other}."
+        )
 
     def __repr__(self) -> str:
         """At most four lines: what, the fills, and the sentence."""
         (n, d), q = self.X.shape, self.posterior.mean.shape[1]
         claim = f"{100 * self.level:.3g}% intervals{'' if self.calibrated else ', not calibrated'}"
-        first = (f"{count(n, 'new row')} x {count(d, 'column')} on {count(q, 'axis', 'axes')}, "
-                 + (f"{count(self.gaps, 'gap')} filled ({claim})" if self.gaps else "no gaps"))
+        first = f"{count(n, 'new row')} x {count(d, 'column')} on {count(q, 'axis', 'axes')}, " + (
+            f"{count(self.gaps, 'gap')} filled ({claim})" if self.gaps else "no gaps"
+        )
         lines = [clip(line, 160) for line in self.sentence.split("\n")]
         return "\n".join([first, *lines, ".scores, .filled, .lower, .upper, .odd, .larger, .messages"])
 
     def _repr_html_(self) -> str:
         """Where each row lies, as a small static table."""
         mean, sd = self.posterior.mean[:, :AXES], self.posterior.std[:, :AXES]
-        listed = ((name, *(f"{m:.2f} +- {s:.2f}" for m, s in zip(mean[i], sd[i], strict=True)),
-                   f"{int(np.isnan(self.X[i]).sum())}", "outside" if self.odd.odd[i] else "")
-                  for i, name in enumerate(self.row_names[:SHOWN]))
+        listed = (
+            (
+                name,
+                *(f"{m:.2f} +- {s:.2f}" for m, s in zip(mean[i], sd[i], strict=True)),
+                f"{int(np.isnan(self.X[i]).sum())}",
+                "outside" if self.odd.odd[i] else "",
+            )
+            for i, name in enumerate(self.row_names[:SHOWN])
+        )
         more = f"and {len(self.X) - SHOWN:,} more rows: .scores. " if len(self.X) > SHOWN else ""
         axes = (f"axis {k + 1}" for k in range(mean.shape[1]))
-        return card(self.sentence, ("row", *axes, "gaps", "experience"), listed,
-                    note=more + (self.own_model if self.gaps else ""))
+        return card(
+            self.sentence,
+            ("row", *axes, "gaps", "experience"),
+            listed,
+            note=more + (self.own_model if self.gaps else ""),
+        )
 
     @property
     def sentence(self) -> str:
@@ -93,8 +107,10 @@ class Placed(NamedTuple):
             return text + "\nNone is outside the table's experience."
         first = self.odd.rows[0]
         rate = f"{100 * (1 - self.odd.level):.3g}% false discovery rate"
-        return (f"{text}\n{k} row{' is' if k == 1 else 's are'} outside the table's experience ({rate}): "
-                f"{'' if k == 1 else 'first of all '}row {first.name}, because {because(first)}.")
+        return (
+            f"{text}\n{k} row{' is' if k == 1 else 's are'} outside the table's experience ({rate}): "
+            f"{'' if k == 1 else 'first of all '}row {first.name}, because {because(first)}."
+        )
 
 
 def _sizes(larger: Array) -> str:
@@ -107,8 +123,15 @@ def _sizes(larger: Array) -> str:
     return f"{len(larger)} have gaps: their ellipses are {low}{'' if low == high else f' to {high}'} larger."
 
 
-def place(model: LinearGaussian, names: tuple[str, ...], new: Any, *, level: float = 0.95,
-          calibration: MapCalibration | None = None, **options: Any) -> Placed:
+def place(
+    model: LinearGaussian,
+    names: tuple[str, ...],
+    new: Any,
+    *,
+    level: float = 0.95,
+    calibration: MapCalibration | None = None,
+    **options: Any,
+) -> Placed:
     """Place the rows of a new table (a path, frame, array or Table) on a fitted map; `names` are its columns.
 
     A column the new table lacks is a gap in every row; one row is enough. `level` is that of odd rows;
@@ -131,8 +154,22 @@ def place(model: LinearGaussian, names: tuple[str, ...], new: Any, *, level: flo
     plain = (message("LD223"),) if calibration is None and np.isnan(rows.X).any() else ()
     notes = (*rows.messages, *said_of(rows), *rescaled(rows.X, np.asarray(model.mean_), names), *plain)
     middle, low, high = (like(part, names, rows) for part in (filled, filled - half, filled + half))
-    return Placed(rows.row_names, rows.X, found, odd, _size(found) / _size(whole), middle, sd, notes, low, high,
-                  used.level, calibration is not None, used.fill_dims, rows)
+    return Placed(
+        rows.row_names,
+        rows.X,
+        found,
+        odd,
+        _size(found) / _size(whole),
+        middle,
+        sd,
+        notes,
+        low,
+        high,
+        used.level,
+        calibration is not None,
+        used.fill_dims,
+        rows,
+    )
 
 
 def said_of(rows: NewRows) -> tuple[Message, ...]:

@@ -1,4 +1,5 @@
 """What fitting a file will cost, before anything runs: passes, bytes, seconds and memory."""
+
 from __future__ import annotations
 
 import time
@@ -61,21 +62,25 @@ class Forecast(NamedTuple):
     def text(self) -> str:
         """The page that `lowdim plan` prints."""
         gaps = (f"{100 * self.gaps:.2g}% of the cells are gaps" if self.gaps else "no gaps") + (
-            f" in the first {self.looked:,} rows" if self.looked < self.rows else "")
+            f" in the first {self.looked:,} rows" if self.looked < self.rows else ""
+        )
         passes = count(self.passes, "pass", "passes") + (f", at most {self.most:,}" if self.most > self.passes else "")
         once = "" if self.gaps else " (a table without gaps needs no more)"
         allowed = "" if self.allowed is None else f"; {size(self.allowed)} may be used"
         verdict = "It fits." if self.fits else f"It does not fit: {self.alternative}."
-        return "\n".join([
-            f"{self.file}: {self.kind}, {self.rows:,} rows x {self.columns:,} columns of numbers, "
-            f"{size(self.stored)}; {gaps}.",
-            f"  {METHODS[self.method].__name__} with {count(self.dims, 'dimension')}",
-            f"  passes   {passes}{once}",
-            f"  bytes    {size(self.stored)} of the file a pass, {size(self.stored * self.passes)} in all",
-            f"  seconds  about {span(max(self.read, self.work))} a pass ({span(self.read)} of it reading), about "
-            f"{span(self.seconds)} in all",
-            f"  memory   about {size(self.peak)} at its peak{allowed}",
-            verdict])
+        return "\n".join(
+            [
+                f"{self.file}: {self.kind}, {self.rows:,} rows x {self.columns:,} columns of numbers, "
+                f"{size(self.stored)}; {gaps}.",
+                f"  {METHODS[self.method].__name__} with {count(self.dims, 'dimension')}",
+                f"  passes   {passes}{once}",
+                f"  bytes    {size(self.stored)} of the file a pass, {size(self.stored * self.passes)} in all",
+                f"  seconds  about {span(max(self.read, self.work))} a pass ({span(self.read)} of it reading), about "
+                f"{span(self.seconds)} in all",
+                f"  memory   about {size(self.peak)} at its peak{allowed}",
+                verdict,
+            ]
+        )
 
 
 def span(seconds: float) -> str:
@@ -89,8 +94,9 @@ def span(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def forecast(file: str | PathLike[str], *, method: str = "ppca", dims: int | None = None, memory: int | None = None
-             ) -> Forecast:
+def forecast(
+    file: str | PathLike[str], *, method: str = "ppca", dims: int | None = None, memory: int | None = None
+) -> Forecast:
     """Look at a file, time its first blocks, and say what a fit to all of it will take.
 
     >>> import tempfile
@@ -120,9 +126,24 @@ def forecast(file: str | PathLike[str], *, method: str = "ppca", dims: int | Non
     work = _work(head, model, q, gaps > 0.0, run)
     if gaps == 0.0 and not model._wide(source.n, source.d):
         likely, most = ONCE, ONCE if head.n == source.n else most
-    return Forecast(Path(file).name, str(getattr(source.leaf, "kind", "")) or "sparse matrix", source.n, source.d,
-                    stored(source, file), method, q, gaps, head.n, likely, max(most, likely), read * scale,
-                    work * scale, peak, allowed, _otherwise(model, source, run, words))
+    return Forecast(
+        Path(file).name,
+        str(getattr(source.leaf, "kind", "")) or "sparse matrix",
+        source.n,
+        source.d,
+        stored(source, file),
+        method,
+        q,
+        gaps,
+        head.n,
+        likely,
+        max(most, likely),
+        read * scale,
+        work * scale,
+        peak,
+        allowed,
+        _otherwise(model, source, run, words),
+    )
 
 
 def first(source: Source) -> Source:

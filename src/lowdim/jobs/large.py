@@ -1,4 +1,5 @@
 """Tables larger than memory: the model sees every row, the judges a sample of rows drawn at random."""
+
 from __future__ import annotations
 
 import hashlib
@@ -59,8 +60,17 @@ class Drawn(NamedTuple):
 
 
 # rows drawn at random -----------------------------------------------------------------------------------
-def draw(file: File, *, sample: int = SAMPLE, random_state: int = 0, columns: Any = None, drop: Any = None,
-         weight: Any = None, scale: str = "unit", run: Run | None = None) -> Drawn:
+def draw(
+    file: File,
+    *,
+    sample: int = SAMPLE,
+    random_state: int = 0,
+    columns: Any = None,
+    drop: Any = None,
+    weight: Any = None,
+    scale: str = "unit",
+    run: Run | None = None,
+) -> Drawn:
     """Rows drawn from a file without replacement, in one pass, and checked as any table is.
 
     >>> from lowdim import as_source
@@ -77,8 +87,17 @@ def draw(file: File, *, sample: int = SAMPLE, random_state: int = 0, columns: An
     rows = np.arange(n) if k == n else np.sort(np.random.default_rng([random_state, 70]).choice(n, k, replace=False))
     with _ctrl_c():
         parts = [part for _, part in walk(partial(_pick, rows), whole, run)]
-    options = {key: value for key, value in (("stream", True), ("sample", sample if sample != SAMPLE else None),
-                                             ("columns", columns), ("drop", drop), ("weight", weight)) if value}
+    options = {
+        key: value
+        for key, value in (
+            ("stream", True),
+            ("sample", sample if sample != SAMPLE else None),
+            ("columns", columns),
+            ("drop", drop),
+            ("weight", weight),
+        )
+        if value
+    }
     X = np.concatenate(parts) if parts else np.zeros((0, whole.d))
     table = drawn_table(whole, rows, X, name_of(file, whole), scale, options)
     places = [whole.columns.index(name) for name in table.names]
@@ -97,8 +116,12 @@ def open_whole(file: File, columns: Any = None, drop: Any = None, weight: Any = 
     absent = [name for name in out if name not in found.columns]
     left = [name for name in found.columns if name not in out]
     if absent or not left:
-        raise error("LD103", column=absent[0] if absent else out[0], option="drop",
-                    fix=f"the columns of numbers are: {', '.join(found.columns[:10])}")
+        raise error(
+            "LD103",
+            column=absent[0] if absent else out[0],
+            option="drop",
+            fix=f"the columns of numbers are: {', '.join(found.columns[:10])}",
+        )
     return stream(file, columns=left, weight=weight)
 
 
@@ -138,8 +161,9 @@ def _pick(rows: NDArray[np.intp], block: Block) -> Array:
     return block.x[at] if block.mask is None else np.where(block.mask[at], block.x[at], np.nan)
 
 
-def drawn_table(whole: Source, rows: NDArray[np.intp], X: Array, named: tuple[str, str], scale: str,
-                options: dict[str, Any]) -> Table:
+def drawn_table(
+    whole: Source, rows: NDArray[np.intp], X: Array, named: tuple[str, str], scale: str, options: dict[str, Any]
+) -> Table:
     """Some rows as a table: checked as one that was read, its rows counted as the whole counts them."""
     name, path = named
     kind = str(getattr(whole.leaf, "kind", "")) or "array"
@@ -149,8 +173,9 @@ def drawn_table(whole: Source, rows: NDArray[np.intp], X: Array, named: tuple[st
     columns = [Column(column, "number", X[:, j], j + 1) for j, column in enumerate(whole.columns)]
     if whole.weight is not None:
         called = options.get("weight")
-        columns.append(Column(called if isinstance(called, str) else "weight", "weight", whole.weight[rows],
-                              len(columns) + 1))
+        columns.append(
+            Column(called if isinstance(called, str) else "weight", "weight", whole.weight[rows], len(columns) + 1)
+        )
     notes = Notes(some, "row")
     work = _checked(columns, raw, settle({"scale": scale}), Place(some, "row", raw.lines), notes)
     table = Table(raw, columns, work, Messages(notes.found), raw.guess, scale, options)
@@ -159,10 +184,22 @@ def drawn_table(whole: Source, rows: NDArray[np.intp], X: Array, named: tuple[st
 
 
 # the main job -------------------------------------------------------------------------------------------
-def analyse_stream(file: File | Drawn, *, dims: int | str = "auto", scale: str = "unit", level: float = 0.9,
-                   random_state: int = 0, budget: float | str | None = None, sample: int = SAMPLE,
-                   columns: Any = None, drop: Any = None, weight: Any = None, run: Run | None = None,
-                   tell: Tell | None = None, model: ProbabilisticPCA | None = None) -> Analysis:
+def analyse_stream(
+    file: File | Drawn,
+    *,
+    dims: int | str = "auto",
+    scale: str = "unit",
+    level: float = 0.9,
+    random_state: int = 0,
+    budget: float | str | None = None,
+    sample: int = SAMPLE,
+    columns: Any = None,
+    drop: Any = None,
+    weight: Any = None,
+    run: Run | None = None,
+    tell: Tell | None = None,
+    model: ProbabilisticPCA | None = None,
+) -> Analysis:
     """`analyse` for a file larger than memory: the model is fitted to all rows, all else comes from a sample.
 
     The dimensions are chosen, intervals calibrated, axes tested and pictures drawn with `sample` rows drawn at
@@ -176,8 +213,20 @@ def analyse_stream(file: File | Drawn, *, dims: int | str = "auto", scale: str =
     >>> found.dims, found.of, found.table.n
     (1, 2000, 200)
     """
-    drawn = file if isinstance(file, Drawn) else draw(
-        file, sample=sample, random_state=random_state, columns=columns, drop=drop, weight=weight, scale=scale, run=run)
+    drawn = (
+        file
+        if isinstance(file, Drawn)
+        else draw(
+            file,
+            sample=sample,
+            random_state=random_state,
+            columns=columns,
+            drop=drop,
+            weight=weight,
+            scale=scale,
+            run=run,
+        )
+    )
     t = drawn.table
     asked = check_settings(Settings(dims, scale, level, random_state, seconds(budget)), t.n, t.d)
     if drawn.of is None:
@@ -206,8 +255,15 @@ class Filled(NamedTuple):
         return sum(self.gaps.values()) - sum(self.left.values())
 
 
-def fill_stream(drawn: Drawn, out: str | PathLike[str], *, level: float = 0.9, random_state: int = 0,
-                intervals: bool = False, run: Run | None = None) -> Filled:
+def fill_stream(
+    drawn: Drawn,
+    out: str | PathLike[str],
+    *,
+    level: float = 0.9,
+    random_state: int = 0,
+    intervals: bool = False,
+    run: Run | None = None,
+) -> Filled:
     """Fill the gaps of a file by a model of all its rows, a tile at a time, into another file.
 
     How many dimensions fill best, what each column's fills are worth and how wide an interval must be is found on
@@ -219,8 +275,13 @@ def fill_stream(drawn: Drawn, out: str | PathLike[str], *, level: float = 0.9, r
     spread = np.unique(np.linspace(0, t.n - 1, min(t.n, TRIED)).astype(int))
     with _ctrl_c():
         q = fill_dimension(t.X[spread], standardize=unit, random_state=random_state).n_components
-        rated = fill(ArraySource(t.X, columns=t.names), level=level, random_state=random_state, standardize=unit,
-                     model=ProbabilisticPCA(q, standardize=unit, tol=TRIAL))
+        rated = fill(
+            ArraySource(t.X, columns=t.names),
+            level=level,
+            random_state=random_state,
+            standardize=unit,
+            model=ProbabilisticPCA(q, standardize=unit, tol=TRIAL),
+        )
         model = ProbabilisticPCA(q, standardize=unit).fit(drawn.source, run=run)
         half = gauss(level) * np.array([c.factor for c in rated.columns])
         places = np.array([drawn.whole.columns.index(name) for name in t.names])
@@ -247,8 +308,9 @@ def _write(drawn: Drawn, out: Path, f: Any, intervals: bool, run: Run) -> tuple[
     return tuple(map(str, paths)), gaps
 
 
-def _filled(model: LinearGaussian, places: NDArray[np.intp], half: Array, intervals: bool, block: Block
-            ) -> tuple[list[Array], NDArray[np.intp]]:
+def _filled(
+    model: LinearGaussian, places: NDArray[np.intp], half: Array, intervals: bool, block: Block
+) -> tuple[list[Array], NDArray[np.intp]]:
     """The tile filled, and where asked for the ends of its intervals and which cells were gaps."""
     if block.mask is None:
         same = [block.x, block.x, block.x, np.zeros_like(block.x)] if intervals else [block.x]
@@ -287,8 +349,10 @@ class PlacedStream(NamedTuple):
         if not k:
             return f"{text}\nNone is outside the table's experience {rate}."
         first = self.odd[0]
-        return (f"{text}\n{k:,} row{' is' if k == 1 else 's are'} outside the table's experience {rate}: first of all "
-                f"row {first.name}, because {because(first)}.")
+        return (
+            f"{text}\n{k:,} row{' is' if k == 1 else 's are'} outside the table's experience {rate}: first of all "
+            f"row {first.name}, because {because(first)}."
+        )
 
 
 def new_rows(file: File, model: LinearGaussian, names: Sequence[str]) -> Source:
@@ -304,12 +368,14 @@ def new_rows(file: File, model: LinearGaussian, names: Sequence[str]) -> Source:
         if not found.named and found.d == len(names):
             return found
         absent = [name for name in names if name not in found.columns]
-        raise error("LD220", got=found.d, want=len(names), model="the model",
-                    missing=f"; missing: {', '.join(absent[:5])}") from None
+        raise error(
+            "LD220", got=found.d, want=len(names), model="the model", missing=f"; missing: {', '.join(absent[:5])}"
+        ) from None
 
 
-def place_stream(model: LinearGaussian, source: Source, out: str | PathLike[str], *, level: float = 0.95,
-                 run: Run | None = None) -> PlacedStream:
+def place_stream(
+    model: LinearGaussian, source: Source, out: str | PathLike[str], *, level: float = 0.95, run: Run | None = None
+) -> PlacedStream:
     """Place every row of a source on a map: positions, their standard deviations, distances and p-values to a file.
 
     No more than a few tiles are in memory. Columns of the file: axis1, ..., axis1_sd, ..., seen (cells), then D2,
@@ -345,8 +411,9 @@ class _Rows(NamedTuple):
 def _place(model: LinearGaussian, T: Array, law: tuple[Array, Array, Array], block: Block) -> tuple[Array, _Rows]:
     where, found = model._latent(block).turned(T), _judge(block, model.frame_, *law)
     D2, T2, Q = laws(found)
-    table = np.column_stack([where.mean, where.std, found.seen, *(part for law in (D2, T2, Q)
-                                                                  for part in (law.value, law.p))])
+    table = np.column_stack(
+        [where.mean, where.std, found.seen, *(part for law in (D2, T2, Q) for part in (law.value, law.p))]
+    )
     gaps = 0 if block.mask is None else int((~block.mask).any(axis=1).sum())
     some = np.lexsort((-found.D2, D2.p))[:SHOWN]
     return table, _Rows(some, _some(found, some), D2.p, gaps)
@@ -371,14 +438,14 @@ class _Judging:
         some = np.lexsort((-found.D2, p))[:SHOWN]
         return _Rows(at[some], _some(found, some), p[some])
 
-    def told(self, best: _Rows | None, n: int, limit: float, outside: int, counts: Counter[int], level: float,
-             out: str) -> PlacedStream:
+    def told(
+        self, best: _Rows | None, n: int, limit: float, outside: int, counts: Counter[int], level: float, out: str
+    ) -> PlacedStream:
         assert best is not None
         f, rate = best.found, 1.0 - level
         judged = Judged(f, self.columns, self.model.frame_.scale, [str(row + 1) for row in best.at])
         picked = [k for k in range(len(f.D2)) if best.p[k] <= limit and f.seen[k] > 0]
-        odd = tuple(_odd_row(k, judged, laws(f), rate)._replace(row=int(best.at[k]))
-                    for k in picked)
+        odd = tuple(_odd_row(k, judged, laws(f), rate)._replace(row=int(best.at[k])) for k in picked)
         edge = np.array(rate).view(np.int64) >> BITS
         below = sum(many for key, many in counts.items() if key < edge)
         return PlacedStream(n, self.gaps, below, outside, level, odd, out)

@@ -1,4 +1,5 @@
 """One named model of a table: fitted, saved as a run folder, and asked about new rows."""
+
 from __future__ import annotations
 
 import json
@@ -88,12 +89,21 @@ class Places(NamedTuple):
             parts += list(self.sd.T)
         if self.density is not None:
             head, parts = [*head, "log_density"], [*parts, self.density]
-        return csv(head, [[name, *line] for name, line in zip(names, zip(*(p.tolist() for p in parts), strict=True),
-                                                              strict=True)])
+        return csv(
+            head,
+            [[name, *line] for name, line in zip(names, zip(*(p.tolist() for p in parts), strict=True), strict=True)],
+        )
 
 
-def fit_method(table: Table, name: str, *, dims: int | str = "auto", clusters: int | None = None,
-               random_state: int = 0, run: Run | None = None) -> Fitted:
+def fit_method(
+    table: Table,
+    name: str,
+    *,
+    dims: int | str = "auto",
+    clusters: int | None = None,
+    random_state: int = 0,
+    run: Run | None = None,
+) -> Fitted:
     """Fit a method by its name (`lowdim methods` lists them) to a table that was read.
 
     `dims="auto"` asks the jury, except for Bayesian PCA and the Bayesian GP-LVM, which decide by themselves; a bent map
@@ -131,8 +141,9 @@ def _weight(table: Table, model: Any) -> dict[str, Any]:
     return {"sample_weight": table.weight}
 
 
-def _sizes(method: Method, X: ArraySource, weight: Array | None, dims: int | str, clusters: int | None,
-           seed: int) -> tuple[int | None, int, str]:
+def _sizes(
+    method: Method, X: ArraySource, weight: Array | None, dims: int | str, clusters: int | None, seed: int
+) -> tuple[int | None, int, str]:
     """The numbers of dimensions and of clusters, each asked for only where the method has them; None = all axes."""
     clustered = bool(method.no_map)
     mapped = not clustered or method.local
@@ -168,8 +179,9 @@ def places(model: Any, method: Method, X: ArraySource) -> Places:
     return Places(found.mean, found.std, None, density)
 
 
-def save_fitted(found: Fitted, folder: str | PathLike[str], *, options: dict[str, Any] | None = None,
-                command: str = "") -> Path:
+def save_fitted(
+    found: Fitted, folder: str | PathLike[str], *, options: dict[str, Any] | None = None, command: str = ""
+) -> Path:
     """Write model.lowdim and scores.csv, then run.json, which names them."""
     t, folder = found.table, saving(folder)
     text = found.places.lines(t.row_names)
@@ -177,10 +189,17 @@ def save_fitted(found: Fitted, folder: str | PathLike[str], *, options: dict[str
     found.model.save(folder / "model.lowdim")
     files = {"model.lowdim": digest((folder / "model.lowdim").read_bytes()), "scores.csv": digest(text.encode())}
     mapped, certificate = found.places.cluster is None, found.model.certificate_
-    told = {**run_facts(t, found.settings, options or {}, command), "finished": True, "method": found.method.name,
-            "clusters": None if mapped else int(found.places.z.shape[1]), "unit": found.unit.tolist(),
-            "dims": int(found.places.z.shape[1]) if mapped else None, "converged": bool(certificate.converged),
-            "sentences": [found.text().split("\n")[0]], "files": files}
+    told = {
+        **run_facts(t, found.settings, options or {}, command),
+        "finished": True,
+        "method": found.method.name,
+        "clusters": None if mapped else int(found.places.z.shape[1]),
+        "unit": found.unit.tolist(),
+        "dims": int(found.places.z.shape[1]) if mapped else None,
+        "converged": bool(certificate.converged),
+        "sentences": [found.text().split("\n")[0]],
+        "files": files,
+    }
     write(folder / "run.json", json.dumps(told, indent=1, allow_nan=False) + "\n")
     return folder
 
@@ -193,4 +212,3 @@ def place_fitted(run: SavedRun, new: Any, **options: Any) -> tuple[tuple[str, ..
     _check_gaps(method, rows.X, "lowdim fill NEW -o FILLED, then apply to FILLED")
     found = places(load(run.model_file), method, X)
     return rows.row_names, found.first(run.told["dims"] or found.z.shape[1]), (*rows.messages, *said_of(rows))
-

@@ -1,4 +1,5 @@
 """Run folders: what was asked, what was found, and the model, as flat files anyone can open."""
+
 from __future__ import annotations
 
 import hashlib
@@ -158,8 +159,9 @@ def digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-def save_run(found: Analysis | Partial, folder: str | PathLike[str], *, options: dict[str, Any] | None = None,
-             command: str = "") -> Path:
+def save_run(
+    found: Analysis | Partial, folder: str | PathLike[str], *, options: dict[str, Any] | None = None, command: str = ""
+) -> Path:
     """Write model.lowdim, scores.csv, fills.csv and odd.csv as far as they exist, then run.json, which names them."""
     folder = saving(folder)
     texts = tables(found)
@@ -216,8 +218,12 @@ def describe(found: Analysis | Partial, options: dict[str, Any], command: str = 
     if found.jury is not None:
         told["judges"] = found.jury.sentence
     if found.model is not None:
-        told |= {"dims": int(found.model.n_components_), "objective": float(found.model.objective_),
-                 "converged": bool(found.model.converged_), "apply": _apply_facts(found, found.model)}
+        told |= {
+            "dims": int(found.model.n_components_),
+            "objective": float(found.model.objective_),
+            "converged": bool(found.model.converged_),
+            "apply": _apply_facts(found, found.model),
+        }
     if isinstance(found, Analysis):
         if found.of is not None:
             told["table"] |= {"rows": found.of, "drawn": found.table.n}
@@ -227,12 +233,27 @@ def describe(found: Analysis | Partial, options: dict[str, Any], command: str = 
 
 def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: str) -> dict[str, Any]:
     """What every run.json begins with: the command, the table, what was asked and what was said of the table."""
-    return {"schema": SCHEMA, "command": command, "finished": False,
-            "versions": {"lowdim": __version__, "numpy": np.__version__},
-            "table": {"name": t.name, "path": str(Path(t.path).resolve()) if t.path else None, "sha256": t.sha256,
-                      "rows": t.n, "columns": list(t.names), "header": t.guess.header, "options": _plain(options)},
-            "settings": settings._asdict(), "dims": None, "judges": None, "sentences": [], "trust": [],
-            "messages": [message_facts(m) for m in t.messages]}
+    return {
+        "schema": SCHEMA,
+        "command": command,
+        "finished": False,
+        "versions": {"lowdim": __version__, "numpy": np.__version__},
+        "table": {
+            "name": t.name,
+            "path": str(Path(t.path).resolve()) if t.path else None,
+            "sha256": t.sha256,
+            "rows": t.n,
+            "columns": list(t.names),
+            "header": t.guess.header,
+            "options": _plain(options),
+        },
+        "settings": settings._asdict(),
+        "dims": None,
+        "judges": None,
+        "sentences": [],
+        "trust": [],
+        "messages": [message_facts(m) for m in t.messages],
+    }
 
 
 def _apply_facts(found: Analysis | Partial, model: ProbabilisticPCA) -> dict[str, Any]:
@@ -243,8 +264,11 @@ def _apply_facts(found: Analysis | Partial, model: ProbabilisticPCA) -> dict[str
     else:
         dims = None if found.fills is None else found.fills.n_components
         made = map_calibration(model, ArraySource(t.X, columns=t.names), level=found.settings.level, fill_dims=dims)
-    return {"level": made.level, "half_widths": [float(f"{c:.6g}") for c in made.half],
-            "fill_dimensions": made.fill_dims}
+    return {
+        "level": made.level,
+        "half_widths": [float(f"{c:.6g}") for c in made.half],
+        "fill_dimensions": made.fill_dims,
+    }
 
 
 def message_facts(m: Message) -> dict[str, str]:
@@ -275,15 +299,26 @@ def placed_fills(found: Placed, names: tuple[str, ...]) -> str:
     where = np.argwhere(gap).tolist()
     parts = (found.filled, found.lower, found.upper, found.sd)
     cells = np.column_stack([np.asarray(part)[gap] for part in parts]).tolist()
-    return csv(["row", "column", "fill", "lower", "upper", "sd"],
-               [[found.row_names[i], names[j], *line] for (i, j), line in zip(where, cells, strict=True)])
+    return csv(
+        ["row", "column", "fill", "lower", "upper", "sd"],
+        [[found.row_names[i], names[j], *line] for (i, j), line in zip(where, cells, strict=True)],
+    )
 
 
 def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> str:
     """One line a row: position, standard deviations, the distances and their p-values."""
     q = p.mean.shape[1]
-    header = ["row", *(f"axis{k + 1}" for k in range(q)), *(f"axis{k + 1}_sd" for k in range(q)),
-              "D2", "D2_p", "T2", "T2_p", "Q", "Q_p"]
+    header = [
+        "row",
+        *(f"axis{k + 1}" for k in range(q)),
+        *(f"axis{k + 1}_sd" for k in range(q)),
+        "D2",
+        "D2_p",
+        "T2",
+        "T2_p",
+        "Q",
+        "Q_p",
+    ]
     defined = odd.Q.dof > 0  # a row with no more cells than dimensions has no Q: an empty cell, not a 0
     off = [np.where(defined, part, np.nan) for part in (odd.Q.value, odd.Q.p)]
     laws = [odd.D2.value, odd.D2.p, odd.T2.value, odd.T2.p, *off]
@@ -296,16 +331,21 @@ def fills_table(table: Table, f: Fills) -> str:
     where = np.argwhere(f.mask)
     numbers = np.column_stack([part[f.mask] for part in (f.filled, f.lower, f.upper, f.sd)]).tolist()
     names, rows, beyond = table.names, table.row_names, f.outside[f.mask].tolist()
-    return csv(["row", "column", "fill", "lower", "upper", "sd", "outside"],
-               [[rows[i], names[j], *line, OUTSIDE[far]]
-                for (i, j), line, far in zip(where.tolist(), numbers, beyond, strict=True)])
+    return csv(
+        ["row", "column", "fill", "lower", "upper", "sd", "outside"],
+        [
+            [rows[i], names[j], *line, OUTSIDE[far]]
+            for (i, j), line, far in zip(where.tolist(), numbers, beyond, strict=True)
+        ],
+    )
 
 
 def odd_table(odd: OddRows) -> str:
     """One line an odd row."""
-    return csv(["row", "seen", "D2", "p", "column", "value", "expected", "sd", "surprise", "reason"],
-               [[r.name, r.seen, r.D2, r.p, r.column, r.value, r.expected, r.sd, r.surprise, r.reason]
-                for r in odd.rows])
+    return csv(
+        ["row", "seen", "D2", "p", "column", "value", "expected", "sd", "surprise", "reason"],
+        [[r.name, r.seen, r.D2, r.p, r.column, r.value, r.expected, r.sd, r.surprise, r.reason] for r in odd.rows],
+    )
 
 
 # comparing ----------------------------------------------------------------------------------------------
@@ -328,13 +368,20 @@ def differences(a: SavedRun, b: SavedRun) -> tuple[Difference, ...]:
 def _facts(told: dict[str, Any]) -> dict[str, str]:
     """A run as flat words, in the order a person would ask for them."""
     table = told["table"]
-    found = {"table": f"{table['path']} ({table['sha256'][:12]})", "rows": str(table["rows"]),
-             "columns": ", ".join(table["columns"])}
+    found = {
+        "table": f"{table['path']} ({table['sha256'][:12]})",
+        "rows": str(table["rows"]),
+        "columns": ", ".join(table["columns"]),
+    }
     found |= {f"reading: {key}": str(value) for key, value in table["options"].items()}
     found |= {key: str(value) for key, value in told["settings"].items()}
-    found |= {"finished": str(told.get("finished")), "method": str(told.get("method", "the main job")),
-              "found dimensions": str(told.get("dims")), "found clusters": str(told.get("clusters")),
-              "judges": str(told.get("judges"))}
+    found |= {
+        "finished": str(told.get("finished")),
+        "method": str(told.get("method", "the main job")),
+        "found dimensions": str(told.get("dims")),
+        "found clusters": str(told.get("clusters")),
+        "judges": str(told.get("judges")),
+    }
     found |= {f"sentence {k}": text for k, text in enumerate(told["sentences"], 1)}
     found |= {f"trust: {c['name']}": str(c["holds"]) for c in told["trust"]}
     return found | {f"version of {key}": str(value) for key, value in told.get("versions", {}).items()}

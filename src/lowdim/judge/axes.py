@@ -8,6 +8,7 @@ refits are turned onto the fitted ones within it, and the card says so.
 Reference: Gabriel (1971) for loadings; Efron and Tibshirani (1993), ch. 13 for percentile intervals;
 North et al. (1982) for nearly equal eigenvalues; Benjamini and Hochberg (1995) for many labels at once.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -75,10 +76,15 @@ class AxisCard(NamedTuple):
         held = f"{100 * self.level:.3g}% of {self.refits} refits"
         lines = [self.sentence, f"  {'column':<{wide}} {'loading':>8}   {held}"]
         for c in sorted(self.loadings, key=lambda c: -abs(c.value)):
-            lines.append(f"  {c.column:<{wide}} {c.value:>+8.2f}   {c.low:+.2f} .. {c.high:+.2f}"
-                         f"{'' if c.sure else '   sign not sure'}")
-        lines += [f"  label {t.label}: {100 * t.eta2:.0f}% of the axis lies between its {t.groups} groups "
-                  f"(p {t.p:.1g})" for t in self.labels if t.tied]
+            lines.append(
+                f"  {c.column:<{wide}} {c.value:>+8.2f}   {c.low:+.2f} .. {c.high:+.2f}"
+                f"{'' if c.sure else '   sign not sure'}"
+            )
+        lines += [
+            f"  label {t.label}: {100 * t.eta2:.0f}% of the axis lies between its {t.groups} groups (p {t.p:.1g})"
+            for t in self.labels
+            if t.tied
+        ]
         return "\n".join(lines)
 
 
@@ -163,8 +169,11 @@ def eta_squared(score: Array, label: NDArray[Any]) -> tuple[float, int, float] |
 
 def label_ties(scores: Array, labels: Mapping[str, Any]) -> tuple[tuple[LabelTie, ...], ...]:
     """For every axis its ties to labels, the strongest first; one false discovery rate over all of them."""
-    tests = [(k, name, eta_squared(scores[:, k], np.asarray(values, dtype=object)))
-             for k in range(scores.shape[1]) for name, values in labels.items()]
+    tests = [
+        (k, name, eta_squared(scores[:, k], np.asarray(values, dtype=object)))
+        for k in range(scores.shape[1])
+        for name, values in labels.items()
+    ]
     done = [(k, name, found) for k, name, found in tests if found is not None]
     tied = false_discovery(np.array([found[2] for _, _, found in done]), RATE)
     ties: list[list[LabelTie]] = [[] for _ in range(scores.shape[1])]
@@ -174,8 +183,16 @@ def label_ties(scores: Array, labels: Mapping[str, Any]) -> tuple[tuple[LabelTie
 
 
 # the public face ----------------------------------------------------------------------------------------
-def axes(model: LinearGaussian, X: Any, *, labels: Mapping[str, Any] | None = None, found: Refits | None = None,
-         bootstraps: int = 100, level: float = 0.9, random_state: Any = 0) -> tuple[AxisCard, ...]:
+def axes(
+    model: LinearGaussian,
+    X: Any,
+    *,
+    labels: Mapping[str, Any] | None = None,
+    found: Refits | None = None,
+    bootstraps: int = 100,
+    level: float = 0.9,
+    random_state: Any = 0,
+) -> tuple[AxisCard, ...]:
     """A card for every axis of a fitted linear-Gaussian model: what it is made of, and how surely.
 
     `labels` are columns that did not shape the axes, name -> one value a row. `found` are refits made
@@ -206,8 +223,21 @@ def axes(model: LinearGaussian, X: Any, *, labels: Mapping[str, Any] | None = No
         same = next((tuple(a + 1 for a in group) for group in groups if k in group), ())
         order = np.argsort(scores[:, k], kind="stable")
         share = float((L[:, k] ** 2).sum() / total) if total > 0 else 0.0
-        cards.append(AxisCard(k + 1, share, rows, top, same, ties[k], _ends(order), _ends(order[::-1]), level,
-                              len(found.W), sentence(k + 1, top, share, same)))
+        cards.append(
+            AxisCard(
+                k + 1,
+                share,
+                rows,
+                top,
+                same,
+                ties[k],
+                _ends(order),
+                _ends(order[::-1]),
+                level,
+                len(found.W),
+                sentence(k + 1, top, share, same),
+            )
+        )
     return tuple(cards)
 
 

@@ -1,4 +1,5 @@
 """A time budget turned into counts from the table's size: the clock is never read, so a repeat gives the same bytes."""
+
 from __future__ import annotations
 
 import re
@@ -58,5 +59,6 @@ def counts(budget: float | None, n: int, d: int) -> Counts:
     share = budget / (FIXED + EACH * cells)
     shuffles = share * float(np.clip(SHUFFLED // cells, *SHUFFLES))
     folds = share * float(np.clip(HIDDEN // cells, 1, PARTS))
-    return Counts(int(np.clip(shuffles, LEAST, MOST)), int(np.clip(folds, 1, PARTS)),
-                  int(np.clip(share * REFITS, LEAST, MOST)))
+    return Counts(
+        int(np.clip(shuffles, LEAST, MOST)), int(np.clip(folds, 1, PARTS)), int(np.clip(share * REFITS, LEAST, MOST))
+    )

@@ -1,4 +1,5 @@
 """How many clusters: mixtures with 1, 2, ... components, weighed by their evidence."""
+
 from __future__ import annotations
 
 import warnings
@@ -29,8 +30,15 @@ class ClusterChoice(NamedTuple):
     sentence: str
 
 
-def choose_clusters(X: Any, component: Any = "full", ks: Iterable[int] = range(1, 11), *, sample_weight: Any = None,
-                    random_state: Any = None, run: Run | None = None) -> ClusterChoice:
+def choose_clusters(
+    X: Any,
+    component: Any = "full",
+    ks: Iterable[int] = range(1, 11),
+    *,
+    sample_weight: Any = None,
+    random_state: Any = None,
+    run: Run | None = None,
+) -> ClusterChoice:
     """The number of clusters by evidence; gaps and weights are welcome, and one cluster is a possible answer.
 
     log p(X | K) = max log-likelihood - (numbers fitted) / 2 log n, Schwarz's approximation for a mixture of

@@ -1,4 +1,5 @@
 """The gaps of a table: how many, where, together or apart, and whether they look random."""
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -43,8 +44,11 @@ class GapReport(NamedTuple):
             return ()
         first, n = self.depends[0], len(self.depends)
         more = f"p {first.p:.1g}; {n} of {self.tested} pairs of columns tested, 5% false discovery rate"
-        return (message("LD124", column=first.column, on=first.on, way="high" if first.difference > 0 else "low",
-                        tested=more),)
+        return (
+            message(
+                "LD124", column=first.column, on=first.on, way="high" if first.difference > 0 else "low", tested=more
+            ),
+        )
 
 
 def gap_report(X: Array, names: tuple[str, ...]) -> GapReport:
@@ -62,11 +66,21 @@ def gap_report(X: Array, names: tuple[str, ...]) -> GapReport:
     pairs, p, difference = _tests(X, seen)
     alarm = false_discovery(p, RATE) if len(p) else np.zeros(0, dtype=bool)
     order = np.argsort(p, kind="stable")
-    found = tuple(Depends(names[pairs[k][0]], names[pairs[k][1]], float(difference[k]), float(p[k]))
-                  for k in order if alarm[k])
+    found = tuple(
+        Depends(names[pairs[k][0]], names[pairs[k][1]], float(difference[k]), float(p[k])) for k in order if alarm[k]
+    )
     whole = int(seen.all(axis=1).sum())
-    return GapReport(X.size, int(gone.sum()), gone.sum(axis=0), gone.sum(axis=1), whole, _together(gone), found,
-                     len(p), _sentence(X.shape, int(gone.sum()), whole, found))
+    return GapReport(
+        X.size,
+        int(gone.sum()),
+        gone.sum(axis=0),
+        gone.sum(axis=1),
+        whole,
+        _together(gone),
+        found,
+        len(p),
+        _sentence(X.shape, int(gone.sum()), whole, found),
+    )
 
 
 def _tests(X: Array, seen: Mask) -> tuple[list[tuple[int, int]], Array, Array]:
@@ -108,6 +122,8 @@ def _sentence(shape: tuple[int, int], gaps: int, whole: int, found: tuple[Depend
     if found:
         first = found[0]
         way = "high" if first.difference > 0 else "low"
-        text += (f" They do not look random: {first.column} is missing more often where {first.on} is {way} "
-                 f"(p {first.p:.1g}), so fills may be biased.")
+        text += (
+            f" They do not look random: {first.column} is missing more often where {first.on} is {way} "
+            f"(p {first.p:.1g}), so fills may be biased."
+        )
     return text

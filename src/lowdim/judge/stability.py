@@ -7,6 +7,7 @@ their planes, rows by how far their own points scatter after each map is turned 
 Reference: Efron (1979); Daudin, Duby and Trecourt (1988) for the stability of principal axes; Critchley
 (1985) for the influence of one row; Golub and Van Loan, section 6.4.3 for principal angles.
 """
+
 from __future__ import annotations
 
 import warnings
@@ -140,8 +141,13 @@ def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state
             except LowdimError:
                 continue  # few rows drawn again and again: a column that never changes, say
     k = len(found)
-    return Refits(np.array([p.W for p in found]).reshape(k, d, q), np.array([p.mu for p in found]).reshape(k, d),
-                  np.array([p.psi for p in found]).reshape(k, d), n, bootstraps)
+    return Refits(
+        np.array([p.W for p in found]).reshape(k, d, q),
+        np.array([p.mu for p in found]).reshape(k, d),
+        np.array([p.psi for p in found]).reshape(k, d),
+        n,
+        bootstraps,
+    )
 
 
 @contextmanager
@@ -238,8 +244,9 @@ def without_one(model: LinearGaussian, X: Any, *, tries: int = 5, row_names: Any
                 continue
             turns, row = axis_angles(left, base), int(ready.at[i])
             name = str(row + 1) if row_names is None else str(row_names[row])
-            found.append(Removed(row, name, int(np.argmax(turns)) + 1, float(turns.max()),
-                                 angle(left[:, :k], base[:, :k])))
+            found.append(
+                Removed(row, name, int(np.argmax(turns)) + 1, float(turns.max()), angle(left[:, :k], base[:, :k]))
+            )
     return tuple(sorted(found, key=lambda r: -r.angle))
 
 
@@ -249,8 +256,15 @@ def _table(source: Source) -> Array:
 
 
 # the public face ----------------------------------------------------------------------------------------
-def stability(model: LinearGaussian, X: Any, *, found: Refits | None = None, bootstraps: int = 100,
-              random_state: Any = 0, row_names: Any = None) -> Stability:
+def stability(
+    model: LinearGaussian,
+    X: Any,
+    *,
+    found: Refits | None = None,
+    bootstraps: int = 100,
+    random_state: Any = 0,
+    row_names: Any = None,
+) -> Stability:
     """How far a fitted map moves when its rows are resampled, and when one of them is removed.
 
     >>> rng = np.random.default_rng(0)
@@ -281,6 +295,8 @@ def _one_row(removed: tuple[Removed, ...]) -> str:
         return "no row was removed"
     worst = removed[0]
     if worst.angle < DECIDES:
-        return f"no single row decides an axis (without row {worst.name}, axis {worst.axis} turns by " \
-               f"{worst.angle:.1f} degrees)"
+        return (
+            f"no single row decides an axis (without row {worst.name}, axis {worst.axis} turns by "
+            f"{worst.angle:.1f} degrees)"
+        )
     return f"row {worst.name} alone turns axis {worst.axis} by {worst.angle:.0f} degrees"

@@ -1,4 +1,5 @@
 """What an analysis says in words: five sentences and the trust strip."""
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -24,15 +25,22 @@ class Check(NamedTuple):
 
 def five_sentences(found: Any) -> tuple[str, ...]:
     """Dimensions, first axis, fills, odd rows, and what the map leaves out; of a sample, a sixth that says so."""
-    said = (dimension_sentence(found), axis_sentence(found), fill_sentence(found.fills), odd_sentence(found.odd),
-            map_sentence(found))
+    said = (
+        dimension_sentence(found),
+        axis_sentence(found),
+        fill_sentence(found.fills),
+        odd_sentence(found.odd),
+        map_sentence(found),
+    )
     return said if found.of is None else (*said, sample_sentence(found))
 
 
 def sample_sentence(found: Any) -> str:
     """Which figures come from all rows, and which from those that were drawn."""
-    return (f"The model is fitted to all {found.of:,} rows; dimensions, fills, intervals, stability, odd rows "
-            f"and pictures come from {found.table.n:,} rows drawn at random.")
+    return (
+        f"The model is fitted to all {found.of:,} rows; dimensions, fills, intervals, stability, odd rows "
+        f"and pictures come from {found.table.n:,} rows drawn at random."
+    )
 
 
 def dimension_sentence(found: Any) -> str:
@@ -99,14 +107,27 @@ def trust_strip(found: Any) -> tuple[Check, ...]:
     random = None if gaps.gaps == 0 else not gaps.depends
     covered = bdtr(fills.held, fills.tried, fills.level) >= BAND / 2 if fills.tried else None
     return (
-        Check("enough rows", bool(enough),
-              f"{count(n, 'row')} for {count(q, 'dimension')} of {count(found.table.d, 'column')}"),
+        Check(
+            "enough rows",
+            bool(enough),
+            f"{count(n, 'row')} for {count(q, 'dimension')} of {count(found.table.d, 'column')}",
+        ),
         Check("gaps plausible at random", random, gaps.sentence),
-        Check("predicts hidden cells", None if not fills.tried else bool(fills.skill > 0.0),
-              f"fills remove {100 * fills.skill:.0f}% of the squared error of column means (the fills' own model; "
-              f"the map's share is Q2, under dimensions)"),
-        Check("intervals hold what they claim", None if covered is None else bool(covered),
-              f"{fills.held} of {fills.tried} hidden cells, {100 * fills.level:.0f}% claimed"),
+        Check(
+            "predicts hidden cells",
+            None if not fills.tried else bool(fills.skill > 0.0),
+            f"fills remove {100 * fills.skill:.0f}% of the squared error of column means (the fills' own model; "
+            f"the map's share is Q2, under dimensions)",
+        ),
+        Check(
+            "intervals hold what they claim",
+            None if covered is None else bool(covered),
+            f"{fills.held} of {fills.tried} hidden cells, {100 * fills.level:.0f}% claimed",
+        ),
         Check("map is stable", None if q == 0 else steady.verdict == "steady", steady.sentence),
-        Check("no single row decides", None if not steady.removed else bool(steady.removed[0].angle < DECIDES),
-              steady.one_row))
+        Check(
+            "no single row decides",
+            None if not steady.removed else bool(steady.removed[0].angle < DECIDES),
+            steady.one_row,
+        ),
+    )

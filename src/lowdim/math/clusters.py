@@ -2,6 +2,7 @@
 
 Several starts are carried through one walk of the rows: centres are R x K x d, sums have R in front.
 """
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple, Self
@@ -38,7 +39,7 @@ class ClusterSums(NamedTuple):
 
     def of(self, r: int) -> ClusterSums:
         """The sums of one start, as if it had been alone."""
-        return ClusterSums(*(part[r: r + 1] for part in self))
+        return ClusterSums(*(part[r : r + 1] for part in self))
 
 
 def nearest(x: Array, mask: Mask | None, mu: Array) -> Labels:
@@ -58,7 +59,7 @@ def nearest(x: Array, mask: Mask | None, mu: Array) -> Labels:
         score = flat @ some.T if K <= FEW else np.matmul(some, flat.T, out=scratch[: len(some)]).T
         score -= norms if mask is None else half @ mask[rows].T.astype(np.float64)
         for r in range(R):
-            best_of(score[r * K: r * K + K], label[r, rows])
+            best_of(score[r * K : r * K + K], label[r, rows])
     return label
 
 
@@ -94,13 +95,16 @@ def cluster_sums(x: Array, mask: Mask | None, weight: Array | None, start: int, 
     labels = nearest(x, mask, mu)
     seen = None if mask is None else mask.astype(np.float64)
     alone = [_one(x, mask, seen, weight, start, mu[r], labels[r]) for r in range(len(mu))]
-    rows, total, seen_of, left = (np.stack(parts) if len(mu) > 1 else np.asarray(parts[0])[None]
-                                  for parts in zip(*(found[:4] for found in alone), strict=True))
+    rows, total, seen_of, left = (
+        np.stack(parts) if len(mu) > 1 else np.asarray(parts[0])[None]
+        for parts in zip(*(found[:4] for found in alone), strict=True)
+    )
     return ClusterSums(rows, total, seen_of, left, *_padded([found[4:] for found in alone]))
 
 
-def _one(x: Array, mask: Mask | None, seen: Array | None, weight: Array | None, start: int, mu: Array,
-         label: Labels) -> tuple[Any, ...]:
+def _one(
+    x: Array, mask: Mask | None, seen: Array | None, weight: Array | None, start: int, mu: Array, label: Labels
+) -> tuple[Any, ...]:
     live = np.ones(len(x)) if weight is None else weight
     live = live if mask is None else live * mask.any(axis=1)
     count, total = _added(x, mu, label, live)
@@ -148,8 +152,7 @@ def rests(x: Array, mask: Mask | None, mu: Array, label: Labels) -> Array:
     return rest
 
 
-def _far(x: Array, mask: Mask | None, mu: Array, label: Labels, live: Array,
-         start: int) -> tuple[Array, Labels, Array]:
+def _far(x: Array, mask: Mask | None, mu: Array, label: Labels, live: Array, start: int) -> tuple[Array, Labels, Array]:
     """The farthest rows: needed only where some cluster got none, and one that is empty is so in every tile."""
     squares = np.where(live > 0, (rests(x, mask, mu, label) ** 2).sum(axis=1), 0.0)
     best = np.lexsort((np.arange(len(x)), -squares))[:FAR]
@@ -164,8 +167,11 @@ def _farthest(one: Any, two: Any) -> Any:
         return one if one[0].shape[1] else two
     far, row, cells = (np.concatenate(pair, axis=1) for pair in zip(one, two, strict=True))
     best = np.lexsort((row, -far), axis=1)[:, :FAR]
-    return (np.take_along_axis(far, best, 1), np.take_along_axis(row, best, 1),
-            np.take_along_axis(cells, best[:, :, None], 1))
+    return (
+        np.take_along_axis(far, best, 1),
+        np.take_along_axis(row, best, 1),
+        np.take_along_axis(cells, best[:, :, None], 1),
+    )
 
 
 def _padded(lots: list[Any]) -> Any:
@@ -216,8 +222,9 @@ def distances(x: Array, mask: Mask | None, mu: Array) -> Array:
     return np.sqrt(np.maximum(square, 0.0))
 
 
-def plus_plus(x: Array, mask: Mask | None, weight: Array | None, K: int, fill: Array,
-              rng: np.random.Generator) -> Array:
+def plus_plus(
+    x: Array, mask: Mask | None, weight: Array | None, K: int, fill: Array, rng: np.random.Generator
+) -> Array:
     """K rows far from each other: each drawn by its weighted squared distance from those before, best of a few.
 
     Rows with gaps are measured over what they show; as centres their gaps hold `fill`.

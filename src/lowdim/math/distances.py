@@ -1,4 +1,5 @@
 """Matrices of distances: the standard transformation both ways, what can be wrong with them, and corrections."""
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -124,8 +125,9 @@ def negative_mass(B: Array) -> Mass:
         values = np.linalg.eigvalsh(B)
         exact, total = True, float(np.abs(values).sum())
     else:
-        values = spl.eigsh(B, LOWEST, which="SA", v0=np.random.default_rng(0).standard_normal(n),
-                           return_eigenvectors=False, tol=1e-6)
+        values = spl.eigsh(
+            B, LOWEST, which="SA", v0=np.random.default_rng(0).standard_normal(n), return_eigenvectors=False, tol=1e-6
+        )
         exact, total = False, float(np.trace(B) - 2.0 * np.minimum(values, 0.0).sum())
     rounding = n * np.finfo(float).eps * float(np.linalg.norm(B))
     below = values[values < -rounding]

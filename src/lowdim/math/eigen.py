@@ -1,4 +1,5 @@
 """Eigenpairs of symmetric matrices: the largest ones, in falling order, signs fixed."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -41,8 +42,9 @@ def residual(C: Array, values: Array, V: Array) -> float:
     return float(np.linalg.norm(C @ V - V * values) / (size * len(C) * EPS))
 
 
-def lanczos(operate: Callable[[Array], Array], d: int, k: int, rng: np.random.Generator, *,
-            tol: float = 1e-8) -> tuple[Array, Array, float, int]:
+def lanczos(
+    operate: Callable[[Array], Array], d: int, k: int, rng: np.random.Generator, *, tol: float = 1e-8
+) -> tuple[Array, Array, float, int]:
     """The k largest eigenpairs by implicitly restarted Lanczos, one vector a product, with a residual test.
 
     For operators whose product is cheaper than keeping a wide basis orthogonal: stored cells in memory. A flat
@@ -68,8 +70,15 @@ def lanczos(operate: Callable[[Array], Array], d: int, k: int, rng: np.random.Ge
     return values, V * sign_rule(V), off, count + 1
 
 
-def block_krylov(operate: Callable[[Array], Array], d: int, k: int, rng: np.random.Generator, *,
-                 tol: float = 1e-8, max_passes: int = PASSES) -> tuple[Array, Array, float, int]:
+def block_krylov(
+    operate: Callable[[Array], Array],
+    d: int,
+    k: int,
+    rng: np.random.Generator,
+    *,
+    tol: float = 1e-8,
+    max_passes: int = PASSES,
+) -> tuple[Array, Array, float, int]:
     """The k largest eigenpairs of a symmetric positive operator, with a residual test.
 
     Every product with the operator is one pass over the data. The Krylov basis keeps all blocks, so a
@@ -148,7 +157,7 @@ def solve(problem: Problem, k: int) -> Eigen:
     off = float(np.linalg.norm(M @ V - V * values, axis=0).max(initial=0.0)) / (size or 1.0)
     if s is not None:
         V = V * s[:, None]
-    values, V = values[problem.skip:], V[:, problem.skip:]
+    values, V = values[problem.skip :], V[:, problem.skip :]
     return Eigen(values, V * sign_rule(V), off, solver)
 
 
@@ -165,8 +174,12 @@ def _sparse(M: Any, k: int, end: str, null: Array | None = None) -> tuple[Array,
     if found is not None:
         return found
     shift = SHIFT * float(M.diagonal().mean())
-    lu = spl.splu(sp.csc_array(M + shift * sp.eye_array(n)), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
-                  options={"SymmetricMode": True})
+    lu = spl.splu(
+        sp.csc_array(M + shift * sp.eye_array(n)),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
 
     def apart(v: Array) -> Array:
         return v if null is None else v - null * (null @ v)

@@ -196,9 +196,7 @@ def _search(
     return best, sum(run[1] for run in runs), slope
 
 
-def _descend(
-    R: Array, q: int, x: Array, bounds: tuple[float, float], max_iter: int
-) -> tuple[_Point, int, float]:
+def _descend(R: Array, q: int, x: Array, bounds: tuple[float, float], max_iter: int) -> tuple[_Point, int, float]:
     """Projected Newton from one start: the last point, the evaluations and the free slope there."""
     point, evaluations = _evaluate(R, q, x), 1
     for _ in range(max_iter):
@@ -222,9 +220,7 @@ def _free(point: _Point, bounds: tuple[float, float]) -> NDArray[np.bool_]:
     return ~(low | high)
 
 
-def _backtrack(
-    R: Array, q: int, point: _Point, step: Array, bounds: tuple[float, float]
-) -> tuple[_Point | None, int]:
+def _backtrack(R: Array, q: int, point: _Point, step: Array, bounds: tuple[float, float]) -> tuple[_Point | None, int]:
     """Halve the step, projected on the bounds, until the criterion falls enough (Armijo)."""
     noise = 1e-14 * len(step) * (1 + abs(point.value))  # below this a fall cannot be told from rounding
     for tried in range(1, 31):

@@ -8,6 +8,7 @@ taken one by one, and the statistics are d x q.
 
 Reference: Lawrence seed 2.9-2.11 (with its errata 3), Zabaras seed on EM for PPCA; re-derived with gaps.
 """
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple, Self
@@ -121,15 +122,15 @@ def sums(mask: Mask | None, weight: Array | None, latent: Latent, W: Array, psi:
     else:
         Cw = _light_cov_times(mask, weight, np.broadcast_to(latent.cov, (len(i), rows)), W)
     B = np.column_stack([rest.T @ latent.mean - Cw, rest.sum(axis=0)])
-    A = per[:, len(i):].copy()
+    A = per[:, len(i) :].copy()
     A[:, : len(i)] += C
-    zz = whole[: len(i)] + whole[len(i): 2 * len(i)]
+    zz = whole[: len(i)] + whole[len(i) : 2 * len(i)]
     log_density = float(latent.log_density.sum() if weight is None else weight @ latent.log_density)
     squares = (rest * latent.rest).sum(axis=0) + (Cw * W).sum(axis=1)
     seen = np.broadcast_to(A[:, -1], d).copy()
     if not heavy and mask is not None:  # a gap is a latent variable whose error is all noise
         squares += psi * (seen - (mask.sum(axis=0) if weight is None else weight @ mask))
-    return Sums(float(whole[-1]), log_density, whole[2 * len(i): -1], zz, A, B, squares, seen)
+    return Sums(float(whole[-1]), log_density, whole[2 * len(i) : -1], zz, A, B, squares, seen)
 
 
 def design(A: Array, q: int) -> Array:
@@ -137,7 +138,7 @@ def design(A: Array, q: int) -> Array:
     p = q * (q + 1) // 2
     full = np.empty((len(A), q + 1, q + 1))
     full[:, :q, :q] = unpack(A[:, :p].T, q)
-    full[:, :q, q] = full[:, q, :q] = A[:, p: p + q]
+    full[:, :q, q] = full[:, q, :q] = A[:, p : p + q]
     full[:, q, q] = A[:, -1]
     return full
 

@@ -1,4 +1,5 @@
 """Neighbourhood graphs: edges, components, Laplacians and the lengths of paths."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -49,13 +50,18 @@ def bridges(label: NDArray[np.intp], X: Array, *, known: bool = False) -> Pairs:
     best = np.full((count, count), np.inf)
     rows = max(1, BLOCK // len(label))
     for start in range(0, len(label), rows):
-        part = order[start: start + rows]
+        part = order[start : start + rows]
         D = X[np.ix_(part, order)] if known else exact_distances(X[part], X[order])
         np.minimum.at(best, label[part], np.minimum.reduceat(D, begin, axis=1))
     np.fill_diagonal(best, 0.0)
     joins = csgraph.minimum_spanning_tree(np.maximum(np.minimum(best, best.T), TINY * (best > 0))).tocoo()
-    ends = np.array([_closest(order[label[order] == a], order[label[order] == b], X, known)
-                     for a, b in zip(joins.row, joins.col, strict=True)], dtype=np.intp).reshape(-1, 2)
+    ends = np.array(
+        [
+            _closest(order[label[order] == a], order[label[order] == b], X, known)
+            for a, b in zip(joins.row, joins.col, strict=True)
+        ],
+        dtype=np.intp,
+    ).reshape(-1, 2)
     i, j = ends.T
     return Pairs(i, j, X[i, j] if known else apart(X, X, i, j))
 
@@ -152,7 +158,7 @@ def spread_rows(G: sp.csr_array, count: int) -> tuple[NDArray[np.intp], Array]:
     closest = np.full(n, np.inf)
     for c in range(count):
         chosen[c] = np.argmax(degrees(G)) if c == 0 else np.argmax(closest)
-        lengths[c] = path_lengths(G, chosen[c: c + 1])[0]
+        lengths[c] = path_lengths(G, chosen[c : c + 1])[0]
         closest = np.minimum(closest, lengths[c])
     return chosen, lengths.T
 

@@ -1,4 +1,5 @@
 """Kernels of two sets of rows, and their centring."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

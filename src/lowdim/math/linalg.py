@@ -1,4 +1,5 @@
 """Small linear algebra: signs, packed triangles, many little inverses at once."""
+
 from __future__ import annotations
 
 from functools import cache
@@ -28,8 +29,7 @@ def svd(X: Array) -> tuple[Array, Array, Array]:
     try:
         return sl.svd(X, full_matrices=False, check_finite=False)
     except sl.LinAlgError:
-        return sl.svd(X, full_matrices=False, check_finite=False,
-                      lapack_driver="gesvd")
+        return sl.svd(X, full_matrices=False, check_finite=False, lapack_driver="gesvd")
 
 
 def orthogonality(V: Array) -> float:

@@ -6,6 +6,7 @@ and not for each row, and all patterns with the same number of gaps at once.
 
 Reference: conditional Gaussians by precisions, Bishop (2006) eq. 2.73-2.75; EM with gaps, Little and Rubin 11.2.
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -1,4 +1,5 @@
 """A multilayer perceptron: tanh or sigmoid layers, a linear one at the end; slopes by hand, and Adam's way down."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ def drawn(sizes: tuple[int, ...], rng: np.random.Generator, gain: float = 1.0) -
     >>> [W.shape for W, b in drawn((3, 5, 2), np.random.default_rng(0))]
     [(3, 5), (5, 2)]
     """
+
     def layer(a: int, b: int) -> Layer:
         edge = gain * np.sqrt(6.0 / (a + b))
         return rng.uniform(-edge, edge, (a, b)), np.zeros(b)
@@ -88,7 +90,7 @@ def unpack(vector: Array, like: Layers) -> Layers:
     """The layers that `pack` made the vector of; views of it."""
     found, at = [], 0
     for W, b in like:
-        found.append((vector[at: at + W.size].reshape(W.shape), vector[at + W.size: at + W.size + b.size]))
+        found.append((vector[at : at + W.size].reshape(W.shape), vector[at + W.size : at + W.size + b.size]))
         at += W.size + b.size
     return tuple(found)
 
@@ -127,4 +129,4 @@ def batches(n: int, size: int, rng: np.random.Generator) -> Iterator[NDArray[np.
     """Every row once, `size` at a time, in a drawn order."""
     order = rng.permutation(n)
     for begin in range(0, n, size):
-        yield order[begin: begin + size]
+        yield order[begin : begin + size]

@@ -1,4 +1,5 @@
 """Nearest neighbours, exactly: a tree in few dimensions, blocks of products in many."""
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -48,8 +49,9 @@ class Pairs(NamedTuple):
 
 def together(*parts: Pairs) -> Pairs:
     """The pairs of several lists in one."""
-    return Pairs(np.concatenate([p.i for p in parts]), np.concatenate([p.j for p in parts]),
-                 np.concatenate([p.d for p in parts]))
+    return Pairs(
+        np.concatenate([p.i for p in parts]), np.concatenate([p.j for p in parts]), np.concatenate([p.d for p in parts])
+    )
 
 
 def joined(X: Array, k: int, among: Array | None = None) -> tuple[Pairs, Array]:
@@ -162,10 +164,10 @@ def _brute(X: Array, Y: Array, k: int) -> Neighbours:
     A, B = X - centre, Y - centre
     parts = []
     for start in range(0, len(X), rows):
-        D = squared_distances(A[start: start + rows], B)
+        D = squared_distances(A[start : start + rows], B)
         every = np.tile(np.arange(len(Y)), (len(D), 1))
         index = np.argpartition(D, more - 1, axis=1)[:, :more] if more < len(Y) else every
-        parts.append(_ordered(X[start: start + rows], Y, index, k))
+        parts.append(_ordered(X[start : start + rows], Y, index, k))
     return Neighbours(np.concatenate([p.distance for p in parts]), np.concatenate([p.row for p in parts]))
 
 

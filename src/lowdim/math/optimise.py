@@ -1,4 +1,5 @@
 """L-BFGS for functions with gradients: the best place seen is kept, and anyone may stop it; little ones in batches."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -38,6 +39,7 @@ class Peak(NamedTuple):
 
 def minus(f: Smooth) -> Smooth:
     """The function upside down: losses fall where their negatives climb."""
+
     def down(x: Array) -> tuple[float, Array]:
         value, gradient = f(x)
         return -value, -gradient
@@ -47,6 +49,7 @@ def minus(f: Smooth) -> Smooth:
 
 def joined(f: Smooth) -> Callable[[Array], Array]:
     """Value and gradient as one vector, the value first."""
+
     def whole(x: Array) -> Array:
         value, gradient = f(x)
         return np.append(value, gradient)
@@ -56,6 +59,7 @@ def joined(f: Smooth) -> Callable[[Array], Array]:
 
 def parted(f: Callable[[Array], Array]) -> Smooth:
     """What `joined` put together."""
+
     def pair(x: Array) -> tuple[float, Array]:
         found = f(x)
         return float(found[0]), found[1:]
@@ -63,8 +67,16 @@ def parted(f: Callable[[Array], Array]) -> Smooth:
     return pair
 
 
-def climb(f: Smooth, x: Array, see: See | None = None, *, bounds: tuple[Array, Array] | None = None, max_iter: int,
-          tol: float, window: int = WINDOW) -> Peak:
+def climb(
+    f: Smooth,
+    x: Array,
+    see: See | None = None,
+    *,
+    bounds: tuple[Array, Array] | None = None,
+    max_iter: int,
+    tol: float,
+    window: int = WINDOW,
+) -> Peak:
     """Maximise f(x) -> (value, gradient), within bounds; `see(x, value)` hears of each iteration, True stops it.
 
     It has converged where the last `window` iterations gained less than `tol` each on average, or where nothing along
@@ -76,9 +88,22 @@ def climb(f: Smooth, x: Array, see: See | None = None, *, bounds: tuple[Array, A
     for attempt in range(1 + AGAIN):
         before = watch.value
         with suppress(StopIteration):
-            minimize(watch.down, x, jac=True, method="L-BFGS-B", bounds=box, callback=watch.after,
-                     options={"maxcor": MEMORY, "maxiter": max_iter + 1, "maxfun": 100 * max_iter, "ftol": 0.0,
-                              "gtol": 0.0, "maxls": 40})
+            minimize(
+                watch.down,
+                x,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=box,
+                callback=watch.after,
+                options={
+                    "maxcor": MEMORY,
+                    "maxiter": max_iter + 1,
+                    "maxfun": 100 * max_iter,
+                    "ftol": 0.0,
+                    "gtol": 0.0,
+                    "maxls": 40,
+                },
+            )
         if watch.reason or (attempt and watch.value - before <= tol):
             break
         x = watch.x

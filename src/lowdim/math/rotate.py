@@ -90,9 +90,7 @@ def rotate(
     return _in_order(W, V @ block_diag(T, np.eye(q - len(T))))
 
 
-def procrustes(
-    X: ArrayLike, target: ArrayLike, *, scaling: bool = True, reflection: bool = True
-) -> Alignment:
+def procrustes(X: ArrayLike, target: ArrayLike, *, scaling: bool = True, reflection: bool = True) -> Alignment:
     r"""Shift, turn and scale a configuration onto another.
 
     Minimises ||s X Q + 1 t' - Y||^2 over Q' Q = I. With X_c' Y_c = U S V' the answer is Q = U V',

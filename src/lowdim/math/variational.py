@@ -12,6 +12,7 @@ E[tau] = 1 / psi,
 
 Reference: Bishop, "Variational principal components" (1999); Ilin and Raiko, JMLR 11 (2010); re-derived.
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -89,6 +90,8 @@ def bound(s: Sums, b: Beliefs) -> float:
     loadings = 0.5 * (times * np.linalg.slogdet(b.V)[1].sum() + d * (q + 1.0 + LOG_TWO_PI))
     noise = gammaln(a) + a * (1.0 - digamma(a))  # entropy of log tau, whose prior is flat
     return float(cells + places + prior + loadings + noise)
+
+
 def _inner(V: Array, A: Array, d: int) -> float:
     """The sum over d columns of <V_j, A_j>, where one matrix may stand for all columns."""
     return float((V * A).sum()) * d / max(len(V), len(A))

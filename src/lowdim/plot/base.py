@@ -1,4 +1,5 @@
 """What every plot is: a figure, the numbers in it, a title and a sentence; SVG with real text, same bytes each time."""
+
 from __future__ import annotations
 
 import html
@@ -32,12 +33,27 @@ SEQUENTIAL, DIVERGING = "cividis", "RdBu_r"
 ENDINGS = (".svg", ".csv", ".png", ".pdf")
 LONGEST = 24  # characters of a name on a chart; the numbers behind it keep the whole name
 STYLE: Any = {
-    "svg.hashsalt": "lowdim", "svg.fonttype": "none", "font.size": 10.0, "font.family": "sans-serif",
-    "axes.spines.top": False, "axes.spines.right": False, "axes.titlesize": 11.0, "axes.titlelocation": "left",
-    "axes.grid": False, "figure.facecolor": PAPER, "axes.facecolor": PAPER, "legend.frameon": False,
-    "axes.edgecolor": GREY, "text.color": INK, "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK,
+    "svg.hashsalt": "lowdim",
+    "svg.fonttype": "none",
+    "font.size": 10.0,
+    "font.family": "sans-serif",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 11.0,
+    "axes.titlelocation": "left",
+    "axes.grid": False,
+    "figure.facecolor": PAPER,
+    "axes.facecolor": PAPER,
+    "legend.frameon": False,
+    "axes.edgecolor": GREY,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
     "text.parse_math": False,  # a column may be called $price$
-    "hatch.linewidth": 0.6, "legend.fontsize": 8.0, "legend.handlelength": 1.6,
+    "hatch.linewidth": 0.6,
+    "legend.fontsize": 8.0,
+    "legend.handlelength": 1.6,
 }
 P = ParamSpec("P")
 
@@ -48,8 +64,16 @@ class Plot:
     A movie has its `frames` too; `figure` then shows a few of them side by side.
     """
 
-    def __init__(self, name: str, figure: Figure, *, title: str, sentence: str, data: dict[str, Any],
-                 frames: Sequence[Figure] = ()) -> None:
+    def __init__(
+        self,
+        name: str,
+        figure: Figure,
+        *,
+        title: str,
+        sentence: str,
+        data: dict[str, Any],
+        frames: Sequence[Figure] = (),
+    ) -> None:
         self.name, self.figure, self.title, self.sentence = name, figure, printable(title), printable(sentence)
         self.data = {key: np.asarray(value) for key, value in data.items()}
         self.frames = tuple(frames)
@@ -146,7 +170,7 @@ def described(svg: str, name: str, title: str, sentence: str) -> str:
     Ids are counted anew behind `name` (matplotlib makes some from memory addresses, and repeats others in
     every file); its style sheet, which would rule the whole page, becomes a property of the element.
     """
-    body = svg[svg.index("<svg"):]
+    body = svg[svg.index("<svg") :]
     body = re.sub(r"<(metadata|style)\b.*?</\1>\s*", "", body, flags=re.DOTALL)
     body = body.replace("<defs>\n  \n", "<defs>\n")
     ids: dict[str, str] = {}
@@ -154,15 +178,18 @@ def described(svg: str, name: str, title: str, sentence: str) -> str:
         ids.setdefault(found, f"{name}-{len(ids) + 1}")
     body = re.sub(r"<[^<>]*>", lambda tag: _renamed(tag[0], ids), body)
     head, rest = body.split(">", 1)
-    label = (f' role="img" aria-labelledby="{name}-title {name}-desc"'
-             ' style="stroke-linejoin: round; stroke-linecap: butt"')
-    words = (f'<title id="{name}-title">{html.escape(title)}</title>'
-             f'<desc id="{name}-desc">{html.escape(sentence)}</desc>')
+    label = (
+        f' role="img" aria-labelledby="{name}-title {name}-desc" style="stroke-linejoin: round; stroke-linecap: butt"'
+    )
+    words = (
+        f'<title id="{name}-title">{html.escape(title)}</title><desc id="{name}-desc">{html.escape(sentence)}</desc>'
+    )
     return f"{head}{label}>{words}{rest}"
 
 
 def _renamed(tag: str, ids: dict[str, str]) -> str:
     """One tag with its id, and the ids it points to, by their new names."""
+
     def new(match: re.Match[str]) -> str:
         return match[1] + ids.get(match[2], match[2]) + match[3]
 
@@ -216,8 +243,9 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if 100 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
-def canvas(width: float = 6.4, height: float = 4.0, *, rows: int = 1, columns: int = 1,
-           **how: Any) -> tuple[Figure, Any]:
+def canvas(
+    width: float = 6.4, height: float = 4.0, *, rows: int = 1, columns: int = 1, **how: Any
+) -> tuple[Figure, Any]:
     """A figure of our own (no pyplot, no global state) and its axes."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -248,8 +276,9 @@ def label_axes(ax: Axes, x: str = "", y: str = "", title: str = "") -> None:
     ax.set_title(title)
 
 
-def place_labels(ax: Axes, points: np.ndarray, texts: Sequence[str], *, size: float = 8.0,
-                 avoid: np.ndarray | None = None) -> None:
+def place_labels(
+    ax: Axes, points: np.ndarray, texts: Sequence[str], *, size: float = 8.0, avoid: np.ndarray | None = None
+) -> None:
     """Write texts beside their points (in data units) so that none lies on another, nor on the points of `avoid`.
 
     Greedy and deterministic: each text tries the places around its point, near before far, and takes the
@@ -270,13 +299,27 @@ def place_labels(ax: Axes, points: np.ndarray, texts: Sequence[str], *, size: fl
         wide, high = 0.6 * size * len(text), 1.25 * size
         sides = (4.0, -4.0 - wide) if at[0] >= span[0] / 2 else (-4.0 - wide, 4.0)  # outwards first
         dx, dy = _free(at, sides, wide, high, span, taken)
-        ax.annotate(text, point, (dx, dy), textcoords="offset points", fontsize=size, va="center", zorder=6,
-                    bbox={"boxstyle": "square,pad=0.05", "fc": PAPER, "ec": "none", "alpha": 0.75},
-                    arrowprops={"arrowstyle": "-", "lw": 0.5, "color": GREY} if abs(dy) > high else None)
+        ax.annotate(
+            text,
+            point,
+            (dx, dy),
+            textcoords="offset points",
+            fontsize=size,
+            va="center",
+            zorder=6,
+            bbox={"boxstyle": "square,pad=0.05", "fc": PAPER, "ec": "none", "alpha": 0.75},
+            arrowprops={"arrowstyle": "-", "lw": 0.5, "color": GREY} if abs(dy) > high else None,
+        )
 
 
-def _free(at: np.ndarray, sides: tuple[float, float], wide: float, high: float, span: np.ndarray,
-          taken: list[tuple[float, float, float, float]]) -> tuple[float, float]:
+def _free(
+    at: np.ndarray,
+    sides: tuple[float, float],
+    wide: float,
+    high: float,
+    span: np.ndarray,
+    taken: list[tuple[float, float, float, float]],
+) -> tuple[float, float]:
     """The nearest free offset in points; remembers the box it takes."""
     best = (sides[0], 0.0)
     for step in range(24):
@@ -285,8 +328,9 @@ def _free(at: np.ndarray, sides: tuple[float, float], wide: float, high: float, 
                 dy = sign * step * high * 0.5
                 left, low = at[0] + dx, at[1] + dy - high / 2
                 inside = left >= 0 and left + wide <= span[0] and low >= 0 and low + high <= span[1]
-                if inside and not any(left < b[1] and left + wide > b[0] and low < b[3] and low + high > b[2]
-                                      for b in taken):
+                if inside and not any(
+                    left < b[1] and left + wide > b[0] and low < b[3] and low + high > b[2] for b in taken
+                ):
                     taken.append((left, left + wide, low, low + high))
                     return dx, dy
     taken.append((at[0] + best[0], at[0] + best[0] + wide, at[1] - high / 2, at[1] + high / 2))

@@ -1,4 +1,5 @@
 """The named plots of an analysis: `found.plot.map()`, `found.plot.draw("scree")`."""
+
 from __future__ import annotations
 
 from importlib import import_module
@@ -82,15 +83,31 @@ class Plots:
         if not rows:
             raise error("LD216", name="heldout", why="no cells could be hidden in this table")
         error_of = {pair.other: pair.error for pair in self._found.jury.paired}
-        return self._call("heldout", [r.q for r in rows], [r.q2 for r in rows], [r.log_density for r in rows],
-                          [error_of.get(r.q, 0.0) for r in rows], self._found.jury.q, **how)
+        return self._call(
+            "heldout",
+            [r.q for r in rows],
+            [r.q2 for r in rows],
+            [r.log_density for r in rows],
+            [error_of.get(r.q, 0.0) for r in rows],
+            self._found.jury.q,
+            **how,
+        )
 
     def distances(self, **how: Any) -> Plot:
         law = self._found.jury.distances
         if law is None:
             raise error("LD216", name="distances", why="fewer than two columns vary")
-        return self._call("distances", law.counts, law.columns, effective=law.effective, edges=law.edges, mean=law.mean,
-                          compared=law.compared, law=law.independent_variance / law.mean**2, **how)
+        return self._call(
+            "distances",
+            law.counts,
+            law.columns,
+            effective=law.effective,
+            edges=law.edges,
+            mean=law.mean,
+            compared=law.compared,
+            law=law.independent_variance / law.mean**2,
+            **how,
+        )
 
     # the map and its axes --------------------------------------------------------------------------
     def map(self, *, color: Any = None, labels: Any = "odd", axes: tuple[int, int] = (0, 1), **how: Any) -> Plot:
@@ -105,9 +122,19 @@ class Plots:
             color = next(iter(t.labels), None)
         values, name = (None, "") if color is None else chosen(t, color)
         odd = [r.row for r in f.odd.rows]
-        return self._call("map", f.posterior, axes=axes, shares=[card.share for card in f.axes],
-                          row_names=t.row_names, gap_rows=np.isnan(t.X).any(axis=1), odd_rows=odd, color=values,
-                          color_name=name, named=rows_named(t.row_names, labels, odd, NAMED), **how)
+        return self._call(
+            "map",
+            f.posterior,
+            axes=axes,
+            shares=[card.share for card in f.axes],
+            row_names=t.row_names,
+            gap_rows=np.isnan(t.X).any(axis=1),
+            odd_rows=odd,
+            color=values,
+            color_name=name,
+            named=rows_named(t.row_names, labels, odd, NAMED),
+            **how,
+        )
 
     def biplot(self, **how: Any) -> Plot:
         self._axes(2, "biplot")
@@ -117,8 +144,14 @@ class Plots:
         self._axes(1, "loadings")
         cards = self._found.axes
         widths = np.array([[x.high - x.low for x in card.loadings] for card in cards]).T
-        return self._call("loadings", self._found.model.components_.T, self._found.table.names, widths=widths,
-                          shares=np.array([card.share for card in cards]), **how)
+        return self._call(
+            "loadings",
+            self._found.model.components_.T,
+            self._found.table.names,
+            widths=widths,
+            shares=np.array([card.share for card in cards]),
+            **how,
+        )
 
     def hinton(self, **how: Any) -> Plot:
         self._axes(1, "hinton")
@@ -169,14 +202,22 @@ class Plots:
         f, t = self._found.fills, self._found.table
         if not f.mask.any():
             raise error("LD216", name="fills", why="there are no gaps")
-        return self._call("fills", f.filled, f.mask, f.lower, f.upper, t.names, level=f.level,
-                          row_names=t.row_names, **how)
+        return self._call(
+            "fills", f.filled, f.mask, f.lower, f.upper, t.names, level=f.level, row_names=t.row_names, **how
+        )
 
     def calibration(self, **how: Any) -> Plot:
         f = self._found.fills
-        return self._call("calibration", [c.held for c in f.columns], [c.tried for c in f.columns],
-                          [c.column for c in f.columns], level=f.level, levels=LEVELS,
-                          shares=f.coverage(LEVELS) if f.tried else None, **how)
+        return self._call(
+            "calibration",
+            [c.held for c in f.columns],
+            [c.tried for c in f.columns],
+            [c.column for c in f.columns],
+            level=f.level,
+            levels=LEVELS,
+            shares=f.coverage(LEVELS) if f.tried else None,
+            **how,
+        )
 
     def control(self, **how: Any) -> Plot:
         o = self._found.odd
@@ -195,9 +236,19 @@ class Plots:
         gap = float("nan")
         value = [gap if c.value is None else c.value for c in cells]
         surprise = [gap if c.surprise is None else c.surprise for c in cells]
-        return self._call("why_row", value, [c.expected for c in cells], [c.sd for c in cells], surprise,
-                          [c.column for c in cells], row_name=card.name, hide=card.hide, p=card.p,
-                          p_after=card.p_after, **how)
+        return self._call(
+            "why_row",
+            value,
+            [c.expected for c in cells],
+            [c.sd for c in cells],
+            surprise,
+            [c.column for c in cells],
+            row_name=card.name,
+            hide=card.hide,
+            p=card.p,
+            p_after=card.p_after,
+            **how,
+        )
 
     def why_all(self, **how: Any) -> Plot:
         t = self._found.table
@@ -209,8 +260,15 @@ class Plots:
         self._axes(2, "stability")
         s = self._found.stability
         names = np.array(self._found.table.row_names, dtype=object)[s.shown]
-        return self._call("stability", s.cloud, self._found.posterior.mean[s.shown][:, :2], s.axes, plane=s.plane,
-                          row_names=names, **how)
+        return self._call(
+            "stability",
+            s.cloud,
+            self._found.posterior.mean[s.shown][:, :2],
+            s.axes,
+            plane=s.plane,
+            row_names=names,
+            **how,
+        )
 
     # judging the map, or another one -----------------------------------------------------------------
     def _unit(self) -> Any:
@@ -252,8 +310,9 @@ class Plots:
 
         rows = spread_out(len(Z), 1000)
         other = Isomap(Z.shape[1]).fit_transform(self._found.fills.filled[rows] / self._unit())
-        return self._call("versus", Z[rows], other, row_names=[names[i] for i in rows], names=("this map", "Isomap"),
-                          **how)
+        return self._call(
+            "versus", Z[rows], other, row_names=[names[i] for i in rows], names=("this map", "Isomap"), **how
+        )
 
     def springs(self, model: Any = None, **how: Any) -> Plot:
         """The springs of a fitted spectral model with a `precision_`; Laplacian eigenmaps where none is given."""

@@ -1,4 +1,5 @@
 """What a map is coloured by: a column of the table or values of one's own, as kinds or as numbers."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -143,8 +144,16 @@ def draw_groups(ax: Axes, xy: Array, found: Groups, gap: Mask, rows: NDArray[np.
         colour, shape = found.look(k)
         for part, hollow in (((found.kind == k) & ~gap, False), ((found.kind == k) & gap, True)):
             x, y = xy[rows[part[rows]]].T
-            ax.scatter(x, y, s=size, marker=shape, zorder=3, linewidths=1.0,
-                       facecolors=PAPER if hollow else colour, edgecolors=edge(colour))
+            ax.scatter(
+                x,
+                y,
+                s=size,
+                marker=shape,
+                zorder=3,
+                linewidths=1.0,
+                facecolors=PAPER if hollow else colour,
+                edgecolors=edge(colour),
+            )
 
 
 def edge(colour: str) -> str:

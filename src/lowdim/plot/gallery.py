@@ -1,4 +1,5 @@
 """The named plots: where each one's function lives, so that nothing is imported before it is asked for."""
+
 from __future__ import annotations
 
 GALLERY: dict[str, str] = {

@@ -1,4 +1,5 @@
 """Small marks that the judges' plots share: plain ticks, names at ticks, p-values as lengths."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -23,8 +24,7 @@ def write(ax: Axes, x: float, y: float, text: str, **how: Any) -> Any:
     return ax.text(x, y, text, **{"color": INK, "fontsize": 8.5, **how})
 
 
-def name_ticks(axis: Any, places: Any, names: Sequence[object], *, most: int = 24,
-               **how: Any) -> None:
+def name_ticks(axis: Any, places: Any, names: Sequence[object], *, most: int = 24, **how: Any) -> None:
     """Names as ticks, cut short."""
     axis.set_ticks(list(places), [short(name, most) for name in names], **{"fontsize": 8.5, **how})
 

@@ -1,4 +1,5 @@
 """Plots of one fitted model and its table: what a run of `lowdim fit --method` can show."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -38,8 +39,9 @@ class Shown(NamedTuple):
         return {"color": np.asarray(values)[self.rows], "color_name": name}
 
 
-def plot_model(name: str, model: Any, table: Table, *, unit: Array | None = None, rows: NDArray[np.intp] | None = None,
-               **how: Any) -> Plot:
+def plot_model(
+    name: str, model: Any, table: Table, *, unit: Array | None = None, rows: NDArray[np.intp] | None = None, **how: Any
+) -> Plot:
     """A named plot of a model that was fitted to the rows of a table, each column divided by `unit`.
 
     >>> import lowdim
@@ -47,11 +49,20 @@ def plot_model(name: str, model: Any, table: Table, *, unit: Array | None = None
     >>> plot_model("trace", lowdim.PPCA(1).fit(table.X), table).name
     'trace'
     """
-    shown = Shown(model, table, np.ones(table.d) if unit is None else np.asarray(unit, dtype=np.float64),
-                  np.arange(table.n) if rows is None else rows)
+    shown = Shown(
+        model,
+        table,
+        np.ones(table.d) if unit is None else np.asarray(unit, dtype=np.float64),
+        np.arange(table.n) if rows is None else rows,
+    )
     if name not in DRAWN:
-        raise error("LD494", name=name, model="a run of one model", why="it comes from the main job",
-                    fix=f"one of {', '.join(DRAWN)}; or the main job:  lowdim plot {name} TABLE")
+        raise error(
+            "LD494",
+            name=name,
+            model="a run of one model",
+            why="it comes from the main job",
+            fix=f"one of {', '.join(DRAWN)}; or the main job:  lowdim plot {name} TABLE",
+        )
     return DRAWN[name](shown, **how)
 
 
@@ -142,6 +153,14 @@ def _trace(shown: Shown, **how: Any) -> Plot:
 
 
 DRAWN: dict[str, Callable[..., Plot]] = {
-    "relevance": _relevance, "hinton": _hinton, "mixture": _mixture, "gtm_sheet": _sheet,
-    "magnification": _magnification, "responsibility": _responsibility, "latent_variance": _latent_variance,
-    "traverse": _traverse, "bottleneck": _bottleneck, "trace": _trace}
+    "relevance": _relevance,
+    "hinton": _hinton,
+    "mixture": _mixture,
+    "gtm_sheet": _sheet,
+    "magnification": _magnification,
+    "responsibility": _responsibility,
+    "latent_variance": _latent_variance,
+    "traverse": _traverse,
+    "bottleneck": _bottleneck,
+    "trace": _trace,
+}

@@ -1,4 +1,5 @@
 """The report: one HTML file, no network, readable without JavaScript."""
+
 from __future__ import annotations
 
 from datetime import UTC, datetime

@@ -1,4 +1,5 @@
 """Charts that only the report needs: the other axes, how the distances follow their law, and tables without rows."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -44,16 +45,20 @@ def other_axes(found: Analysis) -> Plot:
         panel.scatter(z[keep, 0], z[keep, k], s=7, color=COLOURS[0], alpha=0.6, linewidths=0)
         panel.scatter(z[odd, 0], z[odd, k], s=45, facecolors="none", edgecolors=COLOURS[3], linewidths=1.3)
         label_axes(panel, "axis 1", "", f"axis {k + 1} ({percent(shares[k])})")
-    for panel in panels.flat[len(axes):]:
+    for panel in panels.flat[len(axes) :]:
         panel.set_visible(False)
     left = sum(shares[2:])
     title = f"The other {count(found.dims - 2, 'axis', 'axes')} carry {percent(left)} of the variation"
     some = "" if found.dims - 2 <= PANELS else f" The first {PANELS} of them are drawn."
-    sentence = (f"Each panel has axis 1 across and another axis upwards; odd rows are ringed.{some}"
-                + (f" {len(keep):,} of {len(z):,} rows are drawn." if len(keep) < len(z) else ""))
+    sentence = f"Each panel has axis 1 across and another axis upwards; odd rows are ringed.{some}" + (
+        f" {len(keep):,} of {len(z):,} rows are drawn." if len(keep) < len(z) else ""
+    )
     headline(figure, title)
-    data = {"axis": [k + 1 for k in range(2, found.dims)], "share_of_variation": shares[2:],
-            "spread_of_rows": z[:, 2:].std(axis=0)}
+    data = {
+        "axis": [k + 1 for k in range(2, found.dims)],
+        "share_of_variation": shares[2:],
+        "spread_of_rows": z[:, 2:].std(axis=0),
+    }
     return Plot("other_axes", figure, title=title, sentence=sentence, data=data)
 
 
@@ -75,9 +80,11 @@ def distance_law(found: Analysis) -> Plot:
     ax.legend(loc="upper left")
     word = "follow" if gap <= limit else "do not follow"
     title = f"The rows' distances {word} the model's law"
-    sentence = (f"The largest difference between the two distributions of p is {gap:.2f}; about {limit:.2f} would be "
-                f"rare by chance (5% level) for {count(n, 'row')}. Points above the line are rows further out than "
-                "the model expects" + (f"; the rarest has p {small(float(p[0]))}." if n else "."))
+    sentence = (
+        f"The largest difference between the two distributions of p is {gap:.2f}; about {limit:.2f} would be "
+        f"rare by chance (5% level) for {count(n, 'row')}. Points above the line are rows further out than "
+        "the model expects" + (f"; the rarest has p {small(float(p[0]))}." if n else ".")
+    )
     headline(figure, title)
     return Plot("distance_law", figure, title=title, sentence=sentence, data={"due": due, "p": p})
 
@@ -97,8 +104,10 @@ def density(found: Analysis) -> Plot:
     label_axes(ax, *(f"axis {c.axis} ({percent(c.share)})" for c in found.axes[:2]))
     held = int(counts[full].sum())
     title = f"Axes 1 and 2 carry {percent(sum(c.share for c in found.axes[:2]))} of the variation"
-    sentence = (f"{held:,} of {len(xy):,} rows lie in cells with at least {CELL} rows; the others are not shown, "
-                "because this report was asked to show no row.")
+    sentence = (
+        f"{held:,} of {len(xy):,} rows lie in cells with at least {CELL} rows; the others are not shown, "
+        "because this report was asked to show no row."
+    )
     headline(figure, title)
     i, j = np.nonzero(full)
     middle = (xs[:-1] + xs[1:]) / 2, (ys[:-1] + ys[1:]) / 2
@@ -113,8 +122,12 @@ def spreads(found: Analysis) -> Plot:
     shown = min(len(names), STRIPS)
     centre, sd = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
     edges = np.linspace(-2.5, 2.5, 13)
-    counts = np.array([np.histogram((x[~np.isnan(x)] - m) / (s or 1.0), bins=edges)[0]
-                       for x, m, s in zip(X.T, centre, sd, strict=True)])
+    counts = np.array(
+        [
+            np.histogram((x[~np.isnan(x)] - m) / (s or 1.0), bins=edges)[0]
+            for x, m, s in zip(X.T, centre, sd, strict=True)
+        ]
+    )
     counts = np.where(counts >= CELL, counts, 0)
     figure, ax = canvas(6.4, 0.9 + 0.3 * shown)
     for k in range(shown):
@@ -127,5 +140,10 @@ def spreads(found: Analysis) -> Plot:
     headline(figure, title)
     some = "" if shown == len(names) else f" The first {shown} are drawn."
     data: dict[str, Any] = {"column": names, "mean": centre, "sd": sd, "count": counts}
-    return Plot("spreads", figure, title=title, data=data, sentence="Bins with fewer rows are left empty, because this "
-                f"report was asked to show no row.{some}")
+    return Plot(
+        "spreads",
+        figure,
+        title=title,
+        data=data,
+        sentence=f"Bins with fewer rows are left empty, because this report was asked to show no row.{some}",
+    )

@@ -1,4 +1,5 @@
 """What a report may say when it was asked to show no row: no value and no name of one, no count below five."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -13,8 +14,20 @@ if TYPE_CHECKING:
 
 CELL = 5
 # messages whose first line names columns and counts, never a cell
-COLUMNS_ONLY = {"LD008", "LD110", "LD117", "LD120", "LD122", "LD140", "LD141", "LD142", "LD161", "LD162", "LD180",
-                "LD181"}
+COLUMNS_ONLY = {
+    "LD008",
+    "LD110",
+    "LD117",
+    "LD120",
+    "LD122",
+    "LD140",
+    "LD141",
+    "LD142",
+    "LD161",
+    "LD162",
+    "LD180",
+    "LD181",
+}
 
 
 def few(count: int) -> str:

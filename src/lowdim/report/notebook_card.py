@@ -1,4 +1,5 @@
 """The card a notebook shows for an analysis: static, no script, its own small style."""
+
 from __future__ import annotations
 
 from html import escape
@@ -19,12 +20,19 @@ border-radius:6px;padding:.8rem 1rem;background:Canvas;color:CanvasText;overflow
 vertical-align:top}.ldc .set{font-weight:bold}.ldc summary{cursor:pointer;min-height:24px}
 .ldc code{font-size:.85rem}
 </style>"""
-MEANS = {"dims": "how many dimensions, or 'auto': the judges decide", "scale": "'unit': every column counts alike",
-         "level": "level of every interval", "seed": "seed of everything that is drawn",
-         "budget": "how much work the slow judges may do"}
-NEXT = (("found.plot.map()", "the map"), ("found.odd.text()", "the odd rows and why"),
-        ("found.fills.text()", "what each column's fills are worth"),
-        ("found.filled", "the table with its gaps filled"))
+MEANS = {
+    "dims": "how many dimensions, or 'auto': the judges decide",
+    "scale": "'unit': every column counts alike",
+    "level": "level of every interval",
+    "seed": "seed of everything that is drawn",
+    "budget": "how much work the slow judges may do",
+}
+NEXT = (
+    ("found.plot.map()", "the map"),
+    ("found.odd.text()", "the odd rows and why"),
+    ("found.fills.text()", "what each column's fills are worth"),
+    ("found.filled", "the table with its gaps filled"),
+)
 MESSAGES = 8
 LONG = 300  # characters of a sentence: names of columns may be long
 
@@ -35,10 +43,12 @@ def card(found: Analysis) -> str:
     told = "".join(f"<li>{words(line)}</li>" for line in found.sentences)
     # two cards may stand in one notebook: ids need the table's fingerprint
     name = f"ldc-{t.sha256[:10]}-{found.settings.seed}-{found.dims}"
-    pics = (f"{map_stamp(found, f'{name}-map', size=(220, 170))}{scree_line(found, f'{name}-scree')}")
-    return (f'<div class="ldc">{STYLE}<h3>{words(t.name, 80)}: {t.n:,} x {t.d:,}, {found.gaps.gaps:,} gaps</h3>'
-            f'<ol>{told}</ol><div class="pics">{pics}</div>{_settings(found)}{_arrays(found)}{_messages(found)}'
-            f'<details><summary>Next steps</summary>{_pairs(NEXT)}</details></div>')
+    pics = f"{map_stamp(found, f'{name}-map', size=(220, 170))}{scree_line(found, f'{name}-scree')}"
+    return (
+        f'<div class="ldc">{STYLE}<h3>{words(t.name, 80)}: {t.n:,} x {t.d:,}, {found.gaps.gaps:,} gaps</h3>'
+        f'<ol>{told}</ol><div class="pics">{pics}</div>{_settings(found)}{_arrays(found)}{_messages(found)}'
+        f"<details><summary>Next steps</summary>{_pairs(NEXT)}</details></div>"
+    )
 
 
 def words(text: Any, most: int = LONG) -> str:
@@ -48,14 +58,20 @@ def words(text: Any, most: int = LONG) -> str:
 
 def _settings(found: Analysis) -> str:
     usual = type(found.settings)()._asdict()
-    rows = "".join(f"<tr><td{' class=set' if usual[key] != value else ''}>{words(key)}</td><td>{words(value)}</td>"
-                   f"<td>{words(MEANS.get(key, ''))}</td></tr>" for key, value in found.settings._asdict().items())
+    rows = "".join(
+        f"<tr><td{' class=set' if usual[key] != value else ''}>{words(key)}</td><td>{words(value)}</td>"
+        f"<td>{words(MEANS.get(key, ''))}</td></tr>"
+        for key, value in found.settings._asdict().items()
+    )
     return f"<details><summary>Settings (changed ones bold)</summary><table>{rows}</table></details>"
 
 
 def _arrays(found: Analysis) -> str:
-    shapes = {"found.scores": found.posterior.mean.shape, "found.loadings": found.loadings.shape,
-              "found.filled": found.fills.filled.shape}
+    shapes = {
+        "found.scores": found.posterior.mean.shape,
+        "found.loadings": found.loadings.shape,
+        "found.filled": found.fills.filled.shape,
+    }
     shown = ((key, " x ".join(f"{k:,}" for k in shape)) for key, shape in shapes.items())
     return f"<details><summary>Fitted arrays</summary>{_pairs(shown)}</details>"
 

@@ -1,4 +1,5 @@
 """The page and its sections in order; each answers one question."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,18 +17,26 @@ from lowdim.report.thumbnails import map_stamp
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
 
-EVIDENCE = {"enough rows": "table", "gaps plausible at random": "gaps", "predicts hidden cells": "fills",
-            "intervals hold what they claim": "fills", "map is stable": "stability",
-            "no single row decides": "stability"}
+EVIDENCE = {
+    "enough rows": "table",
+    "gaps plausible at random": "gaps",
+    "predicts hidden cells": "fills",
+    "intervals hold what they claim": "fills",
+    "map is stable": "stability",
+    "no single row decides": "stability",
+}
 GLOSSARY = (
-    ("row", "one observation: a line of your table"), ("column", "one variable"), ("gap", "an empty cell"),
+    ("row", "one observation: a line of your table"),
+    ("column", "one variable"),
+    ("gap", "an empty cell"),
     ("dimension", "a direction in which rows differ together (latent dimension)"),
     ("axis", "a dimension of the map, ordered by how much of the variation it carries (component)"),
     ("map", "the rows drawn along the first two axes (score plot)"),
     ("fill", "what the model says a gap holds, with an interval (imputation)"),
     ("interval", "a range that should hold the truth as often as it claims"),
     ("odd row", "a row further from the rest than chance explains (outlier)"),
-    ("noise", "variation of single columns that no other column shares"))
+    ("noise", "variation of single columns that no other column shares"),
+)
 
 
 class Trust(NamedTuple):
@@ -62,8 +71,17 @@ class Page(NamedTuple):
 def page(found: Analysis, rows: bool) -> Page:
     """The report's content; without rows nothing in it belongs to a single row."""
     t = found.table
-    sections = (table(found, rows), gaps(found, rows), dimensions(found, rows), the_map(found, rows),
-                axes(found, rows), fills(found, rows), odd(found, rows), lost(found, rows), holds_up(found, rows))
+    sections = (
+        table(found, rows),
+        gaps(found, rows),
+        dimensions(found, rows),
+        the_map(found, rows),
+        axes(found, rows),
+        fills(found, rows),
+        odd(found, rows),
+        lost(found, rows),
+        holds_up(found, rows),
+    )
     told = found.sentences if rows else private.sentences(found)
     checks = found.trust if rows else private.trust(found)
     changes = tuple(t.messages) if rows else tuple(private.change(m) for m in t.messages)
@@ -71,10 +89,21 @@ def page(found: Analysis, rows: bool) -> Page:
     many = found.gaps.gaps
     drawn = "" if found.of is None else f"; {t.n:,} rows drawn at random are shown"
     size = f"{found.of or t.n:,} rows, {t.d:,} columns of numbers{drawn}, {many:,} gap{'' if many == 1 else 's'}"
-    return Page(f"What {t.name} is made of", size, told, tuple(map(trusted, checks)), changes, stamp,
-                stamp_words(found, rows),
-                command_of(found, "report", rows=rows), code_of(found, "print(*found.sentences, sep='\\n')"),
-                sections, GLOSSARY, reproduce(found, rows), rows)
+    return Page(
+        f"What {t.name} is made of",
+        size,
+        told,
+        tuple(map(trusted, checks)),
+        changes,
+        stamp,
+        stamp_words(found, rows),
+        command_of(found, "report", rows=rows),
+        code_of(found, "print(*found.sentences, sep='\\n')"),
+        sections,
+        GLOSSARY,
+        reproduce(found, rows),
+        rows,
+    )
 
 
 def stamp_words(found: Analysis, rows: bool) -> str:
@@ -86,8 +115,13 @@ def stamp_words(found: Analysis, rows: bool) -> str:
 
 def trusted(check: Any) -> Trust:
     """A check with its sign and words: meaning never by colour alone."""
-    kind, sign, verdict = (("na", "–", "does not apply") if check.holds is None else
-                           ("yes", "✓", "yes") if check.holds else ("no", "!", "look closer"))
+    kind, sign, verdict = (
+        ("na", "–", "does not apply")
+        if check.holds is None
+        else ("yes", "✓", "yes")
+        if check.holds
+        else ("no", "!", "look closer")
+    )
     evidence = check.evidence[:1].upper() + check.evidence[1:]
     return Trust(check.name.capitalize(), kind, sign, verdict, evidence, EVIDENCE.get(check.name, "answer"))
 

@@ -1,4 +1,5 @@
 """What a report is made of: charts with the numbers behind them, tables, downloads, and the words around them."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -95,8 +96,16 @@ def chart(plot: Plot, *, code: str = "", file: str = "", marks: tuple[Array, lis
     if marks is not None:
         drawn = drawn.replace("</svg>", dots(plot, *marks) + "</svg>")
     svg = Markup(drawn)  # noqa: S704 - matplotlib's SVG, its texts escaped there as ours are in dots()
-    return Chart(name, plot.title, plot.sentence, svg, grids_of(plot), file or f"{name}.csv", href,
-                 code or f"found.plot.{name}().save('{name}.svg')")
+    return Chart(
+        name,
+        plot.title,
+        plot.sentence,
+        svg,
+        grids_of(plot),
+        file or f"{name}.csv",
+        href,
+        code or f"found.plot.{name}().save('{name}.svg')",
+    )
 
 
 def plot_csv(plot: Plot) -> str:
@@ -109,8 +118,10 @@ def csv_text(columns: dict[str, Any]) -> str:
     from lowdim.jobs.run_folder import csv
 
     length = max((len(value) for value in columns.values()), default=0)
-    kept = [value if value.dtype.kind != "f" else [_rounded(x) for x in value.tolist()]
-            for value in map(np.asarray, columns.values())]
+    kept = [
+        value if value.dtype.kind != "f" else [_rounded(x) for x in value.tolist()]
+        for value in map(np.asarray, columns.values())
+    ]
     rows = [[value[i] if i < len(value) else None for value in kept] for i in range(length)]
     return csv(list(columns), [[_plain(x) for x in row] for row in rows])
 
@@ -179,12 +190,12 @@ def _is_number(x: Any) -> bool:
     return x is None or (isinstance(x, int | float | np.number) and not isinstance(x, bool))
 
 
-def grid(caption: str, header: tuple[str, ...], rows: Iterable[Sequence[Any]], *, most: int = 200,
-         more: str = "") -> Grid:
+def grid(
+    caption: str, header: tuple[str, ...], rows: Iterable[Sequence[Any]], *, most: int = 200, more: str = ""
+) -> Grid:
     """A table from rows of values."""
     kept = [tuple(row) for row in rows]
-    numeric = tuple(all(_is_number(row[k])
-                        for row in kept) for k in range(len(header)))
+    numeric = tuple(all(_is_number(row[k]) for row in kept) for k in range(len(header)))
     listed = tuple(tuple(cell(value) for value in row) for row in kept[:most])
     left = more or (f"{len(kept) - most:,} more are left out." if len(kept) > most else "")
     return Grid(caption, header, listed, numeric, left)

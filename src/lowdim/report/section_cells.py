@@ -1,4 +1,5 @@
 """The report on single cells and rows: the fills and what they are worth, the odd rows and why."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -22,19 +23,36 @@ def fills(found: Analysis, rows: bool) -> Section:
     """What each gap holds, and how far to trust it."""
     f = found.fills
     header = ("column", "gaps", "skill", "held", "tried", "outside the values seen", "advice")
-    skill = grid("Skill and calibration by column", header, (
-        (c.column, *((c.gaps if rows else few(c.gaps)), c.skill, c.held, c.tried),
-         c.outside if rows else few(c.outside), c.advice) for c in f.columns), most=500)
+    skill = grid(
+        "Skill and calibration by column",
+        header,
+        (
+            (
+                c.column,
+                *((c.gaps if rows else few(c.gaps)), c.skill, c.held, c.tried),
+                c.outside if rows else few(c.outside),
+                c.advice,
+            )
+            for c in f.columns
+        ),
+        most=500,
+    )
     charts = (drawn(found, "fills", file="fills.csv") if rows else ()) + drawn(found, "calibration")
-    return Section("fills", "Filling the gaps", found.sentences[2],
-                   "Skill is the share of a column's variance predicted for cells hidden on purpose; 0 is no better "
-                   f"than the column mean. The {100 * f.level:.3g}% intervals are checked on the same cells: a point "
-                   f"inside its band holds what it claims. {f.own_model(found.dims) if f.mask.any() else ''}".rstrip(),
-                   "Do not analyse filled cells as if they had been measured; use multiple imputation for statistics. "
-                   "Where gaps depend on the missing value itself, no check on seen cells can tell."
-                   f"{beyond(found, rows)}",
-                   command_of(found, "fill", "-o", "filled.csv", "--multiple", "20"),
-                   code_of(found, "tables = found.fills.multiple(20)"), charts=charts, grids=(skill,))
+    return Section(
+        "fills",
+        "Filling the gaps",
+        found.sentences[2],
+        "Skill is the share of a column's variance predicted for cells hidden on purpose; 0 is no better "
+        f"than the column mean. The {100 * f.level:.3g}% intervals are checked on the same cells: a point "
+        f"inside its band holds what it claims. {f.own_model(found.dims) if f.mask.any() else ''}".rstrip(),
+        "Do not analyse filled cells as if they had been measured; use multiple imputation for statistics. "
+        "Where gaps depend on the missing value itself, no check on seen cells can tell."
+        f"{beyond(found, rows)}",
+        command_of(found, "fill", "-o", "filled.csv", "--multiple", "20"),
+        code_of(found, "tables = found.fills.multiple(20)"),
+        charts=charts,
+        grids=(skill,),
+    )
 
 
 def beyond(found: Analysis, rows: bool) -> str:
@@ -46,8 +64,10 @@ def beyond(found: Analysis, rows: bool) -> str:
     logged = {c.name for c in found.table.columns if c.role == "number" and c.note.startswith("logarithm")}
     many = sum(c.outside for c in where)
     told = f"{many:,}" if rows else few(many).capitalize()
-    text = (f" {told} fill{' is' if many == 1 else 's are'} outside the values seen in "
-            f"{some([c.column for c in where])}: a Gaussian model knows no bounds.")
+    text = (
+        f" {told} fill{' is' if many == 1 else 's are'} outside the values seen in "
+        f"{some([c.column for c in where])}: a Gaussian model knows no bounds."
+    )
     log = f.to_log(logged)
     again = command_of(found, "fill", "-o", "filled.csv", "--log", listed(log)) if log else ""
     return f"{text} As logarithms: {again}" if log else text
@@ -56,25 +76,37 @@ def beyond(found: Analysis, rows: bool) -> str:
 def odd(found: Analysis, rows: bool) -> Section:
     """Rows that the model does not expect, and why."""
     o = found.odd
-    listed = grid("Odd rows", ("row", "cells seen", "D2", "p", "column", "value", "expected", "sd", "why"),
-                  ((r.name, r.seen, r.D2, r.p, r.column, r.value, r.expected, r.sd, r.reason) for r in o.rows), most=50)
+    listed = grid(
+        "Odd rows",
+        ("row", "cells seen", "D2", "p", "column", "value", "expected", "sd", "why"),
+        ((r.name, r.seen, r.D2, r.p, r.column, r.value, r.expected, r.sd, r.reason) for r in o.rows),
+        most=50,
+    )
     charts = drawn(found, "t2_q", "control", file="rows.csv") + drawn(found, "why_row", "why_all") if rows else ()
-    return Section("odd", "Odd rows", f"{o.sentence}." if rows else sentences(found)[3],
-                   "T2 is the distance within the map, Q the distance off it, D2 both together; limits follow each "
-                   "row's own gaps, so they step where cells are missing. A cell's surprise is its distance from what "
-                   "the rest of its row says, in standard deviations.",
-                   "An odd row is unusual, not wrong. A row that bent the model itself looks less odd than it is. Q is "
-                   "not defined for rows with no more seen cells than dimensions.",
-                   command_of(found, "odd"), code_of(found, "print(found.odd.text())"), charts=charts,
-                   grids=(listed,) if rows and o.rows else (), stories=stories(found) if rows else ())
+    return Section(
+        "odd",
+        "Odd rows",
+        f"{o.sentence}." if rows else sentences(found)[3],
+        "T2 is the distance within the map, Q the distance off it, D2 both together; limits follow each "
+        "row's own gaps, so they step where cells are missing. A cell's surprise is its distance from what "
+        "the rest of its row says, in standard deviations.",
+        "An odd row is unusual, not wrong. A row that bent the model itself looks less odd than it is. Q is "
+        "not defined for rows with no more seen cells than dimensions.",
+        command_of(found, "odd"),
+        code_of(found, "print(found.odd.text())"),
+        charts=charts,
+        grids=(listed,) if rows and o.rows else (),
+        stories=stories(found) if rows else (),
+    )
 
 
 def stories(found: Analysis) -> tuple[RowStory, ...]:
     """The oddest rows, each with its cells by surprise."""
     out = []
     for r in found.odd.rows[:STORIES]:
-        cells = sorted((c for c in found.explain(r.row).cells if c.surprise is not None),
-                       key=lambda c: -abs(c.surprise or 0.0))
+        cells = sorted(
+            (c for c in found.explain(r.row).cells if c.surprise is not None), key=lambda c: -abs(c.surprise or 0.0)
+        )
         out.append(RowStory(r.name, r.reason, tuple(bar(c) for c in cells[:BARS])))
     return tuple(out)
 
@@ -84,5 +116,12 @@ def bar(c: Any) -> Bar:
     size = max(-REACH, min(REACH, float(c.surprise)))
     width = 50.0 * abs(size) / REACH
     says = f"{beside(c.expected, c.sd)} ± {figures(c.sd, 2)}"
-    return Bar(c.column, beside(c.value, c.sd, 4), says, f"{c.surprise:+.1f}",
-               round(50.0 if size >= 0 else 50.0 - width, 1), round(width, 1), abs(float(c.surprise)) > 3.0)
+    return Bar(
+        c.column,
+        beside(c.value, c.sd, 4),
+        says,
+        f"{c.surprise:+.1f}",
+        round(50.0 if size >= 0 else 50.0 - width, 1),
+        round(width, 1),
+        abs(float(c.surprise)) > 3.0,
+    )

@@ -1,4 +1,5 @@
 """The report on the model: the map, its axes, what they leave out, and whether they hold up."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -23,15 +24,27 @@ SPOKEN = 1000  # rows of a map that say their name and place; of more only the o
 
 def the_map(found: Analysis, rows: bool) -> Section:
     """Rows along the first two axes, and the axes that are not on the map."""
-    read = ("Each point is a row; its ellipse holds that row's position with 90% probability given its gaps. Rows with "
+    read = (
+        (
+            "Each point is a row; its ellipse holds that row's position with 90% probability given its gaps. Rows with "
             "gaps are hollow. The dashed curve is the T2 limit: it holds 95% of complete rows. The strip below says "
             "what the map leaves out. Rest on a point to see which row it is, or step through the rows with the arrow "
-            "keys.") if rows else "Each cell's shade is its number of rows; empty cells hold fewer than five."
+            "keys."
+        )
+        if rows
+        else "Each cell's shade is its number of rows; empty cells hold fewer than five."
+    )
     missing = "" if found.dims >= 2 else " A map needs two axes."
-    return Section("map", "The map", found.sentences[4], read,
-                   f"The map shows two axes. An axis may as well be flipped: left and right mean nothing.{missing}",
-                   command_of(found, "plot map"), code_of(found, "found.plot.map().save('map.svg')"),
-                   charts=maps(found, rows))
+    return Section(
+        "map",
+        "The map",
+        found.sentences[4],
+        read,
+        f"The map shows two axes. An axis may as well be flipped: left and right mean nothing.{missing}",
+        command_of(found, "plot map"),
+        code_of(found, "found.plot.map().save('map.svg')"),
+        charts=maps(found, rows),
+    )
 
 
 def maps(found: Analysis, rows: bool) -> tuple[Chart, ...]:
@@ -56,8 +69,10 @@ def spoken(found: Analysis) -> tuple[Array, list[str]]:
         gaps = int(found.gaps.by_row[i])
         told = f", {gaps} gap{'' if gaps == 1 else 's'}" if gaps else ""
         odd = ", odd" if found.odd.odd[i] else ""
-        texts.append(f"row {found.table.row_names[i]}: axis 1 {xy[i, 0]:+.2f} ± {sd[i, 0]:.2f}, "
-                     f"axis 2 {xy[i, 1]:+.2f} ± {sd[i, 1]:.2f} (sd){told}{odd}")
+        texts.append(
+            f"row {found.table.row_names[i]}: axis 1 {xy[i, 0]:+.2f} ± {sd[i, 0]:.2f}, "
+            f"axis 2 {xy[i, 1]:+.2f} ± {sd[i, 1]:.2f} (sd){told}{odd}"
+        )
     return xy[rows], texts
 
 
@@ -65,21 +80,40 @@ def axes(found: Analysis, rows: bool) -> Section:
     """What drives each axis."""
     cards = found.axes
     words = found.sentences[1]
-    each = grid("Each axis", ("axis", "share of variation", "rises with", "falls with", "interchangeable with"), (
-        (f"axis {c.axis}", f"{100 * c.share:.0f}%", *_signs(c), ", ".join(str(k) for k in c.interchangeable
-                                                                        if k != c.axis)) for c in cards))
-    ties = grid("Labels tied to an axis", ("axis", "label", "share between groups", "groups", "p", "tied"),
-                ((c.axis, x.label, x.eta2, x.groups, x.p, x.tied) for c in cards for x in c.labels))
+    each = grid(
+        "Each axis",
+        ("axis", "share of variation", "rises with", "falls with", "interchangeable with"),
+        (
+            (
+                f"axis {c.axis}",
+                f"{100 * c.share:.0f}%",
+                *_signs(c),
+                ", ".join(str(k) for k in c.interchangeable if k != c.axis),
+            )
+            for c in cards
+        ),
+    )
+    ties = grid(
+        "Labels tied to an axis",
+        ("axis", "label", "share between groups", "groups", "p", "tied"),
+        ((c.axis, x.label, x.eta2, x.groups, x.p, x.tied) for c in cards for x in c.labels),
+    )
     ends = (ends_of(found),) if rows and cards else ()
     charts = (*_cards(found, rows), *drawn(found, "loadings", "hinton"), *(arrows(found) if rows else ()))
-    return Section("axes", "What drives each axis", words,
-                   "A loading says how a column moves along an axis; its bar is the interval it would keep for other "
-                   "rows of the same kind (bootstrap). In the squares area is size, and filled and hollow are the "
-                   "two signs. In the biplot arrows that point the same way are columns that rise together.",
-                   "Axes of nearly equal variance are interchangeable: read their plane, not their directions. A sign "
-                   "by itself means nothing, and a loading is not a cause.",
-                   command_of(found, "plot loadings"), code_of(found, "print(found.axes[0].text())"), charts=charts,
-                   grids=((each,) if cards else ()) + ((ties,) if ties.rows else ()) + ends)
+    return Section(
+        "axes",
+        "What drives each axis",
+        words,
+        "A loading says how a column moves along an axis; its bar is the interval it would keep for other "
+        "rows of the same kind (bootstrap). In the squares area is size, and filled and hollow are the "
+        "two signs. In the biplot arrows that point the same way are columns that rise together.",
+        "Axes of nearly equal variance are interchangeable: read their plane, not their directions. A sign "
+        "by itself means nothing, and a loading is not a cause.",
+        command_of(found, "plot loadings"),
+        code_of(found, "print(found.axes[0].text())"),
+        charts=charts,
+        grids=((each,) if cards else ()) + ((ties,) if ties.rows else ()) + ends,
+    )
 
 
 def _signs(card: AxisCard) -> tuple[str, str]:
@@ -100,9 +134,14 @@ def _cards(found: Analysis, rows: bool) -> tuple[Chart, ...]:
 def ends_of(found: Analysis) -> Grid:
     """The rows at both ends of every axis."""
     names = found.table.row_names
-    return grid("Rows at both ends of each axis", ("axis", "negative end", "positive end"), (
-        (f"axis {c.axis}", *(", ".join(names[i] for i in some[:3]) for some in (c.low_rows, c.high_rows)))
-        for c in found.axes))
+    return grid(
+        "Rows at both ends of each axis",
+        ("axis", "negative end", "positive end"),
+        (
+            (f"axis {c.axis}", *(", ".join(names[i] for i in some[:3]) for some in (c.low_rows, c.high_rows)))
+            for c in found.axes
+        ),
+    )
 
 
 def arrows(found: Analysis) -> tuple[Chart, ...]:
@@ -126,42 +165,62 @@ def lost(found: Analysis, rows: bool) -> Section:
     left = np.nanmean((X - rebuilt) ** 2, axis=0)
     share = 1 - left / np.where(spread > 0, spread, 1.0)
     order = np.argsort(-share, kind="stable")
-    told = grid("Share of each column's variance that the axes keep (R2)", ("column", "share kept", "left over (sd)"),
-                ((names[k], float(share[k]), float(np.sqrt(left[k]))) for k in order))
+    told = grid(
+        "Share of each column's variance that the axes keep (R2)",
+        ("column", "share kept", "left over (sd)"),
+        ((names[k], float(share[k]), float(np.sqrt(left[k]))) for k in order),
+    )
     q = found.dims
     head = "The only axis keeps" if q == 1 else f"The {q} axes keep"
     most, least = order[0], order[-1]
-    sentence = (f"{head} {100 * np.mean(share):.0f}% of a column's variance on average (R2 of rebuilt cells): "
-                f"most of {names[most]} ({100 * share[most]:.0f}%), "
-                f"least of {names[least]} ({100 * share[least]:.0f}%)." if q
-                else "Without an axis everything is noise.")
+    sentence = (
+        f"{head} {100 * np.mean(share):.0f}% of a column's variance on average (R2 of rebuilt cells): "
+        f"most of {names[most]} ({100 * share[most]:.0f}%), "
+        f"least of {names[least]} ({100 * share[least]:.0f}%)."
+        if q
+        else "Without an axis everything is noise."
+    )
     charts = drawn(found, *(("reconstruct", "traverse") if rows else ("traverse",)))
-    return Section("lost", "What is lost", sentence,
-                   "A row is rebuilt from its first axes, one, two, five and so on; what is left over is noise to the "
-                   "model. The filmstrip shows what the model expects of each column along axis 1.",
-                   "Rebuilding a row uses that row's own cells, so it looks better than predicting a hidden cell.",
-                   command_of(found, "plot reconstruct" if rows else "plot traverse"),
-                   code_of(found, f"found.plot.{'reconstruct(0)' if rows else 'traverse(0)'}.save('rebuilt.svg')"),
-                   charts=charts, grids=(told,))
+    return Section(
+        "lost",
+        "What is lost",
+        sentence,
+        "A row is rebuilt from its first axes, one, two, five and so on; what is left over is noise to the "
+        "model. The filmstrip shows what the model expects of each column along axis 1.",
+        "Rebuilding a row uses that row's own cells, so it looks better than predicting a hidden cell.",
+        command_of(found, "plot reconstruct" if rows else "plot traverse"),
+        code_of(found, f"found.plot.{'reconstruct(0)' if rows else 'traverse(0)'}.save('rebuilt.svg')"),
+        charts=charts,
+        grids=(told,),
+    )
 
 
 def holds_up(found: Analysis, rows: bool) -> Section:
     """Resampling, removing one row, the climb of the fit, and whether distances follow their law."""
     s = found.stability
-    turns = grid("How far each axis turns when the rows are drawn again (degrees)",
-                 ("axis", "median", "5%", "95%"), ((f"axis {k + 1}", *map(float, np.percentile(a, [50, 5, 95])))
-                                                   for k, a in enumerate(s.axes.T)))
-    removed = grid("If one row were removed (degrees)",
-                   ("row", "axis that turns most", "axis turns", "map plane turns"),
-                   ((r.name, f"axis {r.axis}", r.angle, r.plane) for r in s.removed))
+    turns = grid(
+        "How far each axis turns when the rows are drawn again (degrees)",
+        ("axis", "median", "5%", "95%"),
+        ((f"axis {k + 1}", *map(float, np.percentile(a, [50, 5, 95]))) for k, a in enumerate(s.axes.T)),
+    )
+    removed = grid(
+        "If one row were removed (degrees)",
+        ("row", "axis that turns most", "axis turns", "map plane turns"),
+        ((r.name, f"axis {r.axis}", r.angle, r.plane) for r in s.removed),
+    )
     sentence = s.sentence if rows else f"The map: {s.verdict} when the rows are drawn again."
     charts = drawn(found, *(("stability", "trace") if rows else ("trace",)))
     law = (chart(distance_law(found), file="rows.csv", code="found.odd.D2.p"),) if rows else ()
-    return Section("stability", "Does it hold up?", sentence,
-                   "Rows are drawn again with replacement and the model refitted; the clouds show where each row would "
-                   "lie. The trace shows the fit's climb: it may never fall. In the last chart rows follow the dashed "
-                   "line where the model's law of distances holds.",
-                   "Resampling shows how much chance there is in these rows, not whether the model is right.",
-                   command_of(found, "plot stability" if rows else "plot trace"),
-                   code_of(found, "print(found.stability.sentence)"), charts=charts + law,
-                   grids=((turns,) if s.axes.size else ()) + ((removed,) if rows and s.removed else ()))
+    return Section(
+        "stability",
+        "Does it hold up?",
+        sentence,
+        "Rows are drawn again with replacement and the model refitted; the clouds show where each row would "
+        "lie. The trace shows the fit's climb: it may never fall. In the last chart rows follow the dashed "
+        "line where the model's law of distances holds.",
+        "Resampling shows how much chance there is in these rows, not whether the model is right.",
+        command_of(found, "plot stability" if rows else "plot trace"),
+        code_of(found, "print(found.stability.sentence)"),
+        charts=charts + law,
+        grids=((turns,) if s.axes.size else ()) + ((removed,) if rows and s.removed else ()),
+    )

@@ -1,4 +1,5 @@
 """How to get the same numbers again: commands, code, versions, and the files inside the page."""
+
 from __future__ import annotations
 
 import platform
@@ -19,7 +20,11 @@ MOST_ROWS, MOST_FILLS = 20_000, 8_000  # lines of a file inside the page
 LONG = 1000  # rows from which a file inside the page keeps fewer figures
 LIKE_REPORT = ("dims", "level", "seed", "budget")
 KNOWS = {  # the settings of a verb that has not all of them
-    "check": (), "dims": ("seed", "budget"), "fill": ("level", "seed"), "odd": ("dims", "seed")}
+    "check": (),
+    "dims": ("seed", "budget"),
+    "fill": ("level", "seed"),
+    "odd": ("dims", "seed"),
+}
 STREAMED = ("report", "fit")
 SECOND = ("sd", "T2", "Q", "D2", "lower", "upper")  # columns that need no more than three
 
@@ -74,19 +79,36 @@ def reproduce(found: Analysis, rows: bool) -> Section:
     """Versions, settings, fingerprint, certificate; the files for download."""
     t, s = found.table, found.settings
     of_drawn, whose = ("", "the table's file") if "stream" not in t.options else (" of the rows drawn",) * 2
-    facts = grid("How this was made", ("what", "value"), (
-        ("lowdim", __version__), ("Python", platform.python_version()), ("NumPy", np.__version__),
-        ("table", t.name), (f"SHA-256{of_drawn}", t.sha256), ("shape", f"{found.of or t.n} x {t.d}"),
-        ("dimensions asked for", str(s.dims)),
-        ("scale", s.scale), ("interval level", f"{s.level:g}"), ("seed", str(s.seed)),
-        *((name, text) for name, text in found.model.certificate_.rows())))
-    return Section("reproduce", "Reproduce", "The same table, version and settings give the same numbers.",
-                   "The certificate says how the model was fitted and how far its numbers can be trusted. The SHA-256 "
-                   f"is that of {whose.removeprefix(' of ')}: another one means another table.",
-                   "Other processors and other versions of NumPy may differ in the last digits. Run the command in the "
-                   "folder of the table.",
-                   command_of(found, "report", rows=rows), code_of(found), grids=(facts,),
-                   downloads=downloads(found) if rows else ())
+    facts = grid(
+        "How this was made",
+        ("what", "value"),
+        (
+            ("lowdim", __version__),
+            ("Python", platform.python_version()),
+            ("NumPy", np.__version__),
+            ("table", t.name),
+            (f"SHA-256{of_drawn}", t.sha256),
+            ("shape", f"{found.of or t.n} x {t.d}"),
+            ("dimensions asked for", str(s.dims)),
+            ("scale", s.scale),
+            ("interval level", f"{s.level:g}"),
+            ("seed", str(s.seed)),
+            *((name, text) for name, text in found.model.certificate_.rows()),
+        ),
+    )
+    return Section(
+        "reproduce",
+        "Reproduce",
+        "The same table, version and settings give the same numbers.",
+        "The certificate says how the model was fitted and how far its numbers can be trusted. The SHA-256 "
+        f"is that of {whose.removeprefix(' of ')}: another one means another table.",
+        "Other processors and other versions of NumPy may differ in the last digits. Run the command in the "
+        "folder of the table.",
+        command_of(found, "report", rows=rows),
+        code_of(found),
+        grids=(facts,),
+        downloads=downloads(found) if rows else (),
+    )
 
 
 def downloads(found: Analysis) -> tuple[Download, ...]:
@@ -94,19 +116,31 @@ def downloads(found: Analysis) -> tuple[Download, ...]:
     t, p, o = found.table, found.posterior, found.odd
     q, sd = p.mean.shape[1], p.std
     known = q if t.n <= LONG else min(q, 2)
-    columns = {"row": np.array(t.row_names, dtype=object),
-               **{f"axis{k + 1}": p.mean[:, k] for k in range(q)},
-               **{f"sd{k + 1}": sd[:, k] for k in range(known)},
-               "seen": o.seen, "T2": o.T2.value, "T2_p": o.T2.p, "Q": o.Q.value, "Q_p": o.Q.p, "D2_p": o.D2.p,
-               "odd": o.odd}
+    columns = {
+        "row": np.array(t.row_names, dtype=object),
+        **{f"axis{k + 1}": p.mean[:, k] for k in range(q)},
+        **{f"sd{k + 1}": sd[:, k] for k in range(known)},
+        "seen": o.seen,
+        "T2": o.T2.value,
+        "T2_p": o.T2.p,
+        "Q": o.Q.value,
+        "Q_p": o.Q.p,
+        "D2_p": o.D2.p,
+        "odd": o.odd,
+    }
     words = f"{_share(t.n, MOST_ROWS, 'rows')}: position on each axis, its standard deviation, distances and p-values"
     out = [Download("rows.csv", words, data_url(csv_text(_thin(columns, MOST_ROWS))))]
     if found.fills.mask.any():
         i, j = np.nonzero(found.fills.mask)
         words = f"{_share(len(i), MOST_FILLS, 'fills')} with their {100 * found.fills.level:.3g}% intervals"
         f = found.fills
-        cells = {"row": np.array(t.row_names, dtype=object)[i], "column": np.array(t.names, dtype=object)[j],
-                 "fill": f.filled[i, j], "lower": f.lower[i, j], "upper": f.upper[i, j]}
+        cells = {
+            "row": np.array(t.row_names, dtype=object)[i],
+            "column": np.array(t.names, dtype=object)[j],
+            "fill": f.filled[i, j],
+            "lower": f.lower[i, j],
+            "upper": f.upper[i, j],
+        }
         out.append(Download("fills.csv", words, data_url(csv_text(_thin(cells, MOST_FILLS)))))
     return tuple(out)
 
@@ -121,5 +155,9 @@ def _thin(columns: dict[str, np.ndarray], most: int) -> dict[str, np.ndarray]:
     if max(map(len, columns.values())) <= LONG:
         return columns
     columns = {key: value[:most] for key, value in columns.items()}
-    return {key: np.array([float(f"{x:.{3 if key.startswith(SECOND) else 4}g}") for x in value.tolist()])
-            if value.dtype.kind == "f" else value for key, value in columns.items()}
+    return {
+        key: np.array([float(f"{x:.{3 if key.startswith(SECOND) else 4}g}") for x in value.tolist()])
+        if value.dtype.kind == "f"
+        else value
+        for key, value in columns.items()
+    }

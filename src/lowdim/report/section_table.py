@@ -1,4 +1,5 @@
 """The report on the table itself: its columns, its gaps, its number of dimensions."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -36,15 +37,19 @@ def table(found: Analysis, rows: bool) -> Section:
     cards = grid("Your columns", header, (_column(c, rows) for c in t.columns), most=500)
     aside = sum(c.role != "number" for c in t.columns)
     told = f", and {aside} set aside" if aside else ""
-    return Section("table", "Your table",
-                   f"{t.name} has {found.of or t.n:,} rows and {t.d:,} columns of numbers{told} ({t.guess})."
-                   + ("" if found.of is None else f" What follows is about {t.n:,} rows drawn at random."),
-                   "Each strip is a histogram of one column, from its smallest to its largest value; the bar on the "
-                   "right is its share of gaps. A triangle marks values far from the rest.",
-                   "Columns set aside as labels, names or times shape no axis; the changes above list them.",
-                   command_of(found, "check"), code_of(found, "print(found.table.summary())"),
-                   charts=drawn(found, "columns") if rows else (chart(spreads(found), code="not available"),),
-                   grids=(cards,))
+    return Section(
+        "table",
+        "Your table",
+        f"{t.name} has {found.of or t.n:,} rows and {t.d:,} columns of numbers{told} ({t.guess})."
+        + ("" if found.of is None else f" What follows is about {t.n:,} rows drawn at random."),
+        "Each strip is a histogram of one column, from its smallest to its largest value; the bar on the "
+        "right is its share of gaps. A triangle marks values far from the rest.",
+        "Columns set aside as labels, names or times shape no axis; the changes above list them.",
+        command_of(found, "check"),
+        code_of(found, "print(found.table.summary())"),
+        charts=drawn(found, "columns") if rows else (chart(spreads(found), code="not available"),),
+        grids=(cards,),
+    )
 
 
 def _column(c: Any, rows: bool) -> tuple[Any, ...]:
@@ -59,32 +64,57 @@ def _column(c: Any, rows: bool) -> tuple[Any, ...]:
 def gaps(found: Analysis, rows: bool) -> Section:
     """How many, where, together or not, at random?"""
     g = found.gaps
-    told = grid("Where being missing goes with another column's value",
-                ("missing column", "goes with", "difference in sd", "p"),
-                ((d.column, d.on, d.difference, d.p) for d in g.depends))
+    told = grid(
+        "Where being missing goes with another column's value",
+        ("missing column", "goes with", "difference in sd", "p"),
+        ((d.column, d.on, d.difference, d.p) for d in g.depends),
+    )
     names = ("gaps", "gap_pairs") if rows else ()
     together = "" if rows else " Which gaps come together is not shown: some of those cells hold few rows."
-    return Section("gaps", "Gaps", g.sentence,
-                   "A hatched cell is a gap; rows with the same gaps stand together. The second chart counts rows in "
-                   "which two columns are missing at once, against what chance would make.",
-                   f"{g.tested:,} pairs of columns were tested (Student's test, 5% false discovery rate). Gaps that "
-                   f"depend on the missing value itself cannot be seen in the table.{together}",
-                   command_of(found, "plot gaps"), code_of(found, "found.plot.gaps().save('gaps.svg')"),
-                   charts=drawn(found, *names) if g.gaps else (), grids=(told,) if g.depends else ())
+    return Section(
+        "gaps",
+        "Gaps",
+        g.sentence,
+        "A hatched cell is a gap; rows with the same gaps stand together. The second chart counts rows in "
+        "which two columns are missing at once, against what chance would make.",
+        f"{g.tested:,} pairs of columns were tested (Student's test, 5% false discovery rate). Gaps that "
+        f"depend on the missing value itself cannot be seen in the table.{together}",
+        command_of(found, "plot gaps"),
+        code_of(found, "found.plot.gaps().save('gaps.svg')"),
+        charts=drawn(found, *names) if g.gaps else (),
+        grids=(told,) if g.depends else (),
+    )
 
 
 def dimensions(found: Analysis, rows: bool) -> Section:
     """How many, by every judge."""
     j = found.jury
-    tried = grid("Each number of dimensions", ("dimensions", "variance shared", "hidden cells Q2", "log density",
-                                               "BIC weight", "Minka weight", "above shuffled data"), j.rows)
+    tried = grid(
+        "Each number of dimensions",
+        (
+            "dimensions",
+            "variance shared",
+            "hidden cells Q2",
+            "log density",
+            "BIC weight",
+            "Minka weight",
+            "above shuffled data",
+        ),
+        j.rows,
+    )
     judges = grid("Judges", ("judge", "says", "because"), ((x.name, x.q, x.detail) for x in j.judges))
     names = ("scree", "jury", "heldout", *(("distances",) if rows else ()))
-    return Section("dimensions", "How many dimensions", found.sentences[0],
-                   "An eigenvalue above the band of shuffled tables is more than chance makes. Hidden cells are "
-                   "predicted from the others: more dimensions help until they follow the noise. Each judge has one "
-                   "mark in the second chart.",
-                   "The judges answer slightly different questions; where they disagree the sentence says so. "
-                   "The spread of distances is not a number of signals.",
-                   command_of(found, "dims"), code_of(found, "print(found.jury.text())"),
-                   charts=drawn(found, *names), grids=(tried, judges) if j.rows else (judges,))
+    return Section(
+        "dimensions",
+        "How many dimensions",
+        found.sentences[0],
+        "An eigenvalue above the band of shuffled tables is more than chance makes. Hidden cells are "
+        "predicted from the others: more dimensions help until they follow the noise. Each judge has one "
+        "mark in the second chart.",
+        "The judges answer slightly different questions; where they disagree the sentence says so. "
+        "The spread of distances is not a number of signals.",
+        command_of(found, "dims"),
+        code_of(found, "print(found.jury.text())"),
+        charts=drawn(found, *names),
+        grids=(tried, judges) if j.rows else (judges,),
+    )

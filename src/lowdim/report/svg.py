@@ -1,4 +1,5 @@
 """Smaller SVG with the same look: coordinates to a hundredth of a point, the page's font, no white space."""
+
 from __future__ import annotations
 
 import html
@@ -17,9 +18,13 @@ LONG = re.compile(r"-?\d+\.\d{3,}")
 FAMILY = re.compile(r"font-family: [^;\"]*sans-serif;? ?")
 TURN = re.compile(r' transform="rotate\(-?0 [^)]*\)"')
 ALONE = re.compile(r"<g>(<(?:path|use)\b[^<>]*/>)</g>")
-RUNS = (re.compile(r'<use href="#[^"]*" x="[^"]*" y="[^"]*"(?P<look> style="[^"]*")/>'
-                   r'(?:<use href="#[^"]*" x="[^"]*" y="[^"]*"(?P=look)/>)+'),
-        re.compile(r'<path d="[^"]*"(?P<look>(?: clip-path="[^"]*")? style="[^"]*")/>(?:<path d="[^"]*"(?P=look)/>)+'))
+RUNS = (
+    re.compile(
+        r'<use href="#[^"]*" x="[^"]*" y="[^"]*"(?P<look> style="[^"]*")/>'
+        r'(?:<use href="#[^"]*" x="[^"]*" y="[^"]*"(?P=look)/>)+'
+    ),
+    re.compile(r'<path d="[^"]*"(?P<look>(?: clip-path="[^"]*")? style="[^"]*")/>(?:<path d="[^"]*"(?P=look)/>)+'),
+)
 PATH = re.compile(r'(?<= d=")[^"]*')
 LIGHT, DARK = "fill: #767676", "fill: #595959"  # letters need a contrast of 7:1, marks do not
 
@@ -65,6 +70,8 @@ def dots(plot: Plot, points: Array, texts: Sequence[str]) -> str:
     figure = plot.figure
     at = figure.axes[0].transData.transform(points) * 72.0 / figure.dpi
     high = figure.get_figheight() * 72.0
-    marks = (f'<circle cx="{x:.1f}" cy="{high - y:.1f}" r="5"><title>{html.escape(printable(text))}</title></circle>'
-             for (x, y), text in zip(at, texts, strict=True))
+    marks = (
+        f'<circle cx="{x:.1f}" cy="{high - y:.1f}" r="5"><title>{html.escape(printable(text))}</title></circle>'
+        for (x, y), text in zip(at, texts, strict=True)
+    )
     return f'<g class="dots" fill-opacity="0">{"".join(marks)}</g>'

@@ -1,4 +1,5 @@
 """Sources in memory: arrays, masked arrays, frames, Arrow tables, sparse matrices, memory maps."""
+
 from __future__ import annotations
 
 import sys
@@ -41,7 +42,8 @@ class SparseSource(Source):
         self.gaps = zeros == "gaps"
         if self.gaps:  # a stored zero is a seen zero
             self.pattern = sp.csr_array(
-                (np.ones(self.values.nnz, dtype=bool), self.values.indices, self.values.indptr), values.shape)
+                (np.ones(self.values.nnz, dtype=bool), self.values.indices, self.values.indptr), values.shape
+            )
 
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         values = self.values[rows].toarray().astype(np.float64)
@@ -73,16 +75,18 @@ class ArrowSource(Source):
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         import pyarrow as pa
 
-        part = (self.table.slice(rows.start, rows.stop - rows.start) if isinstance(rows, slice)
-                else self.table.take(rows))
+        part = (
+            self.table.slice(rows.start, rows.stop - rows.start) if isinstance(rows, slice) else self.table.take(rows)
+        )
         values = np.empty(part.shape, dtype=np.float64)
         for j, column in enumerate(part.columns):
             values[:, j] = column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy()
         return values, None
 
 
-def as_source(X: Any, *, weight: Any = None, zeros: str = "values", tile: int | None = None,
-              block_tiles: int | None = None) -> Source:
+def as_source(
+    X: Any, *, weight: Any = None, zeros: str = "values", tile: int | None = None, block_tiles: int | None = None
+) -> Source:
     """Any table as a Source; a path is a file that is read a block at a time (`lowdim.stream`).
 
     `zeros="gaps"` reads the cells a sparse matrix does not store as gaps (ratings); by default they
@@ -112,8 +116,12 @@ def check_tiles(tile: int | None, block_tiles: int | None) -> None:
     """How rows are walked: any number of rows a tile, a power of two tiles a block."""
     tiles = 1 if block_tiles is None else block_tiles
     if (tile is not None and tile < 1) or tiles < 1 or tiles & (tiles - 1):
-        raise error("LD210", option="tile, block_tiles", value=(tile, block_tiles),
-                    allowed="tile >= 1 and block_tiles a power of two")
+        raise error(
+            "LD210",
+            option="tile, block_tiles",
+            value=(tile, block_tiles),
+            allowed="tile >= 1 and block_tiles a power of two",
+        )
 
 
 def _open(X: Any, zeros: str, where: dict[str, Any]) -> Source:
@@ -159,8 +167,11 @@ def _pandas(X: Any, where: dict[str, Any]) -> Source:
         if letter not in "biuf" and kind != "object":
             raise error("LD104", column=columns[j], type=kind, python="")
     if "object" in kinds:
-        values = np.column_stack([_objects(X.iloc[:, j].to_numpy(dtype=object), columns[j])
-                                  for j in range(len(columns))]) if columns else np.empty(X.shape)
+        values = (
+            np.column_stack([_objects(X.iloc[:, j].to_numpy(dtype=object), columns[j]) for j in range(len(columns))])
+            if columns
+            else np.empty(X.shape)
+        )
     else:
         values = X.to_numpy(dtype=np.float64, na_value=np.nan) if len(columns) else np.empty(X.shape)
     return ArraySource(values, columns=columns, **where)
@@ -204,8 +215,9 @@ def _objects(column: NDArray[Any], name: str, first: int = 0) -> Array:
         except OverflowError:
             raise error("LD150", where, value="too large for a double", column=name) from None
         except (TypeError, ValueError) as problem:
-            raise error("LD104", where, column=name, type=type(cell).__name__,
-                        python=f" (Python says: {problem})") from None
+            raise error(
+                "LD104", where, column=name, type=type(cell).__name__, python=f" (Python says: {problem})"
+            ) from None
     return values
 
 
@@ -225,8 +237,9 @@ def check_weight(weight: Any, n: int) -> Array | None:
     if w.shape != (n,):
         raise error("LD230", problem=f"sample_weight.shape == {w.shape}, expected {(n,)}", n=n)
     if not np.isfinite(w).all() or (w < 0).any():
-        raise error("LD230", f"row {int(np.argmin(np.isfinite(w) & (w >= 0))) + 1}",
-                    problem="negative or not finite", n=n)
+        raise error(
+            "LD230", f"row {int(np.argmin(np.isfinite(w) & (w >= 0))) + 1}", problem="negative or not finite", n=n
+        )
     if n and not w.any():
         raise error("LD230", problem="all weights are zero", n=n)
     return w

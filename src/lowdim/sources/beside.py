@@ -1,4 +1,5 @@
 """Two tables of the same rows, side by side as one."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -19,14 +20,19 @@ class Beside(Source):
         assert some is not None
         if first is not None and second is not None and first.n != second.n:
             raise error("LD280", problem=f"X has {first.n} rows and Y has {second.n}: inconsistent numbers of samples")
-        names = [f"{view}: {name}" for view, source, width in zip("xy", (first, second), widths, strict=True)
-                 for name in (source.columns if source is not None else [f"c{j + 1}" for j in range(width)])]
+        names = [
+            f"{view}: {name}"
+            for view, source, width in zip("xy", (first, second), widths, strict=True)
+            for name in (source.columns if source is not None else [f"c{j + 1}" for j in range(width)])
+        ]
         super().__init__((some.n, sum(widths)), tuple(names), some.weight)
         self.named, self.first, self.second, self.widths = False, first, second, widths
 
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
-        parts = [self._part(source, width, rows) for source, width in zip((self.first, self.second), self.widths,
-                                                                          strict=True)]
+        parts = [
+            self._part(source, width, rows)
+            for source, width in zip((self.first, self.second), self.widths, strict=True)
+        ]
         return np.ascontiguousarray(np.concatenate(parts, axis=1)), None
 
     def _part(self, source: Source | None, width: int, rows: slice | NDArray[np.intp]) -> Array:

@@ -1,4 +1,5 @@
 """Columns of Arrow as rows of float64: which are numbers, and how they are turned round in the cache."""
+
 from __future__ import annotations
 
 import difflib
@@ -30,8 +31,9 @@ def is_number(kind: Any) -> bool:
     """Whether an Arrow type is a number, a truth value, or nothing at all."""
     import pyarrow.types as t
 
-    return bool(t.is_floating(kind) or t.is_integer(kind) or t.is_boolean(kind) or t.is_null(kind)
-                or t.is_decimal(kind))
+    return bool(
+        t.is_floating(kind) or t.is_integer(kind) or t.is_boolean(kind) or t.is_null(kind) or t.is_decimal(kind)
+    )
 
 
 def choose(schema: Any, asked: tuple[str, ...] | None, weight: str | None, name: str) -> Picked:
@@ -42,8 +44,9 @@ def choose(schema: Any, asked: tuple[str, ...] | None, weight: str | None, name:
         chosen = [position(column, names, "columns") for column in asked]
         for j in chosen:
             if not is_number(schema.field(j).type):
-                raise error("LD104", name, column=names[j], type=protect_terminal(str(schema.field(j).type))[:60],
-                            python="")
+                raise error(
+                    "LD104", name, column=names[j], type=protect_terminal(str(schema.field(j).type))[:60], python=""
+                )
         return Picked(chosen, tuple(names[j] for j in chosen))
     usable = [j for j, field in enumerate(schema) if is_number(field.type) and schema.names[j] not in index]
     left_out([names[j] for j in range(len(names)) if j not in set(usable)], name)
@@ -72,8 +75,12 @@ def position(column: str, names: list[str], option: str) -> int:
     if column in names:
         return names.index(column)
     near = difflib.get_close_matches(str(column), names, n=1, cutoff=0.6)
-    raise error("LD103", column=protect_terminal(str(column)), option=option,
-                fix=f"did you mean '{near[0]}' ?" if near else f"the columns are: {some(names, 10)}")
+    raise error(
+        "LD103",
+        column=protect_terminal(str(column)),
+        option=option,
+        fix=f"did you mean '{near[0]}' ?" if near else f"the columns are: {some(names, 10)}",
+    )
 
 
 def numbers(column: Any) -> tuple[NDArray[Any], Mask | None]:
@@ -114,13 +121,13 @@ def turn(batches: list[list[Any]], rows: int, d: int) -> tuple[Array, Mask | Non
         short = all(values.dtype.name in SHORT for values, _ in parts)
         side = np.zeros((d, wide + PAD), dtype=np.float32 if short else np.float64)
         for at in range(0, n, wide):
-            strip = [(values[at: at + wide], mask if mask is None else mask[at: at + wide]) for values, mask in parts]
+            strip = [(values[at : at + wide], mask if mask is None else mask[at : at + wide]) for values, mask in parts]
             size = min(wide, n - at)
             flags = _lay(strip, side[:, :size])
-            _turn(side[:, :size], x[begin + at:])
+            _turn(side[:, :size], x[begin + at :])
             if flags is not None:
                 seen = np.ones((rows, d), dtype=bool) if seen is None else seen
-                _turn(flags, seen[begin + at:])
+                _turn(flags, seen[begin + at :])
         begin += n
     return x, seen
 
@@ -148,5 +155,5 @@ def _lay(strip: list[tuple[NDArray[Any], Mask | None]], side: NDArray[Any]) -> M
 
 def _turn(side: NDArray[Any], out: NDArray[Any]) -> None:
     for at in range(0, side.shape[1], TURN):
-        part = side[:, at: at + TURN].T
-        out[at: at + len(part)] = part
+        part = side[:, at : at + TURN].T
+        out[at : at + len(part)] = part

@@ -1,4 +1,5 @@
 """Ratings: (user, item, value) tables, sparse matrices and arrays with gaps, as one sparse matrix with ids."""
+
 from __future__ import annotations
 
 import sys
@@ -54,7 +55,7 @@ class Ratings(Source):
     def block(self, i: int) -> Any:
         """Tile i as it is stored: its arrays are views."""
         begin, end = i * self.tile, min((i + 1) * self.tile, self.n)
-        ptr = self.matrix.indptr[begin: end + 1]
+        ptr = self.matrix.indptr[begin : end + 1]
         cells = slice(ptr[0], ptr[-1])
         parts = (self.matrix.data[cells], self.matrix.indices[cells], (ptr - ptr[0]).astype(self.matrix.indices.dtype))
         return Slab(sp.csr_array(parts, shape=(end - begin, self.d)), begin)
@@ -75,8 +76,9 @@ class Triples(NamedTuple):
     values: Array
 
 
-def as_ratings(X: Any, *, columns: Sequence[str] | None = None, duplicates: str = "error",
-               items: Ids = None) -> Ratings:
+def as_ratings(
+    X: Any, *, columns: Sequence[str] | None = None, duplicates: str = "error", items: Ids = None
+) -> Ratings:
     """Anything that holds ratings: a frame or file of triples, a sparse matrix, an array with gaps.
 
     A cell that a sparse matrix stores is a rating, zero or not. `items` are ids known from before: ratings of
@@ -119,16 +121,16 @@ def is_triples(X: Any) -> bool:
     return not isinstance(X, np.ndarray | Source) and callable(getattr(X, "__arrow_c_stream__", None))
 
 
-def triples(X: Any, columns: Sequence[str] | None, *, users: Ids = None, items: Ids = None,
-            rated: bool = True) -> Triples:
+def triples(
+    X: Any, columns: Sequence[str] | None, *, users: Ids = None, items: Ids = None, rated: bool = True
+) -> Triples:
     """The three columns of a table of ratings, ids looked up in those known or sorted where none are.
 
     `rated=False` asks for the pairs alone: a third column need not be there.
     """
     import pyarrow as pa
 
-    table = _read(Path(X)) if isinstance(X, str | PathLike) else (
-        X if isinstance(X, pa.Table) else _frame(X))
+    table = _read(Path(X)) if isinstance(X, str | PathLike) else (X if isinstance(X, pa.Table) else _frame(X))
     names = list(table.column_names)
     if columns is None and len(names) != 3 and (rated or len(names) != 2):
         raise error("LD270", d=len(names), names=protect_terminal(", ".join(map(str, names[:8]))))
@@ -172,8 +174,9 @@ def _read(path: Path) -> Any:
         sep = max(",;\t|", key=first.count)
         # ids are text until all of them prove to be whole numbers: 007 is not 7
         kinds = dict.fromkeys([word.strip().strip('"') for word in first.split(sep)], pa.string())
-        return csv.read_csv(path, parse_options=csv.ParseOptions(delimiter=sep),
-                            convert_options=csv.ConvertOptions(column_types=kinds))
+        return csv.read_csv(
+            path, parse_options=csv.ParseOptions(delimiter=sep), convert_options=csv.ConvertOptions(column_types=kinds)
+        )
     except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
         text = getattr(problem, "strerror", None) or str(problem)
         raise error("LD278", name=name, problem=protect_terminal(text)[:200]) from None

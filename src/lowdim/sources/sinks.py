@@ -3,6 +3,7 @@
 A file is written under another name and takes its own in one step when it is whole, so that neither an
 error nor a full disk costs what stood there before.
 """
+
 from __future__ import annotations
 
 import errno
@@ -34,8 +35,9 @@ class Sink(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                 trace: TracebackType | None) -> None: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
 
 
 class ArraySink:
@@ -47,8 +49,9 @@ class ArraySink:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Nothing to clear away."""
 
     def write(self, start: int, rows: Array) -> None:
@@ -56,9 +59,13 @@ class ArraySink:
             self.out = np.empty((self.n, *rows.shape[1:]))
         want = (self.n, *rows.shape[1:])
         if self.out.shape != want or self.out.dtype != np.float64:
-            raise error("LD210", option="out", value=f"{self.out.dtype} array of shape {self.out.shape}",
-                        allowed=f"a float64 array of shape {want}")
-        self.out[start: start + len(rows)] = rows
+            raise error(
+                "LD210",
+                option="out",
+                value=f"{self.out.dtype} array of shape {self.out.shape}",
+                allowed=f"a float64 array of shape {want}",
+            )
+        self.out[start : start + len(rows)] = rows
 
     def close(self) -> Array:
         assert self.out is not None
@@ -122,8 +129,9 @@ class FileSink:
         """The finished file under its own name, in one step."""
         os.replace(self.part, self.path)
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if kind is not None:
             self._clear()
 
@@ -152,8 +160,7 @@ class NpySink(FileSink):
 
     def begin(self, width: tuple[int, ...]) -> Any:
         file = self.part.open("wb")
-        np.lib.format.write_array_header_1_0(
-            file, {"descr": "<f8", "fortran_order": False, "shape": (self.n, *width)})
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (self.n, *width)})
         self.first = file.tell()
         return file
 
@@ -225,11 +232,12 @@ class ZarrSink(FileSink):
 
     def begin(self, width: tuple[int, ...]) -> Any:
         zarr = import_zarr(self.path)
-        return zarr.create_array(str(self.part), shape=(self.n, *width), dtype="float64",
-                                 chunks=(min(self.n, CHUNK), *width))
+        return zarr.create_array(
+            str(self.part), shape=(self.n, *width), dtype="float64", chunks=(min(self.n, CHUNK), *width)
+        )
 
     def rows(self, start: int, rows: Array) -> None:
-        self.out[start: start + len(rows)] = rows
+        self.out[start : start + len(rows)] = rows
 
     def end(self) -> None:
         """Every chunk is written already."""

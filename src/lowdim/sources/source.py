@@ -1,4 +1,5 @@
 """Where rows live: the one interface of every table, in memory or not, and the blocks of rows it gives."""
+
 from __future__ import annotations
 
 import hashlib
@@ -83,8 +84,14 @@ class Source(ABC):
     fresh: ClassVar[bool] = False  # whether `read` gives arrays that nobody else holds
     local: ClassVar[bool] = True  # whether the rows live in this process; False = any machine can read them
 
-    def __init__(self, shape: tuple[int, int], columns: tuple[str, ...] | None, weight: Array | None = None,
-                 tile: int | None = None, block_tiles: int = 1) -> None:
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        columns: tuple[str, ...] | None,
+        weight: Array | None = None,
+        tile: int | None = None,
+        block_tiles: int = 1,
+    ) -> None:
         self.n, self.d = shape
         self.named = columns is not None
         self.columns = columns if columns is not None else tuple(f"c{j + 1}" for j in range(self.d))
@@ -198,8 +205,14 @@ class Source(ABC):
         return digest.hexdigest()
 
 
-def finish(values: Array, mask: Mask | None, weight: Array | None, start: int,
-           rows: slice | NDArray[np.intp], columns: tuple[str, ...]) -> Block:
+def finish(
+    values: Array,
+    mask: Mask | None,
+    weight: Array | None,
+    start: int,
+    rows: slice | NDArray[np.intp],
+    columns: tuple[str, ...],
+) -> Block:
     """A block from raw values: gaps found and zeroed, infinite cells refused."""
     with np.errstate(over="ignore", invalid="ignore"):
         finite = bool(np.isfinite(values.sum()))  # one cheap look; only if it fails, a look at every cell
@@ -213,6 +226,5 @@ def finish(values: Array, mask: Mask | None, weight: Array | None, start: int,
         i, j = np.argwhere(~np.isfinite(values))[0]
         row = int(np.arange(rows.start, rows.stop)[i] if isinstance(rows, slice) else rows[i])
         # scikit-learn's users look for the word "infinity" in this error
-        raise error("LD150", f"row {row + 1}, column '{columns[j]}' (infinity)", value=values[i, j],
-                    column=columns[j])
+        raise error("LD150", f"row {row + 1}, column '{columns[j]}' (infinity)", value=values[i, j], column=columns[j])
     return Block(values, None if seen.all() else seen, weight, start)

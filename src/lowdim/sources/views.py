@@ -1,4 +1,5 @@
 """A table seen through a change of origin and unit, or turned on its side."""
+
 from __future__ import annotations
 
 from copy import copy
@@ -109,18 +110,17 @@ def gather(source: Source) -> tuple[Array, Mask | None]:
     x, mask, complete = np.empty((source.n, source.d)), np.ones((source.n, source.d), dtype=bool), True
     for i in range(source.n_blocks):
         block = source.block(i)
-        x[block.start: block.start + block.rows] = block.x
+        x[block.start : block.start + block.rows] = block.x
         if block.mask is not None:
             complete = False
-            mask[block.start: block.start + block.rows] = block.mask
+            mask[block.start : block.start + block.rows] = block.mask
     return x, None if complete else mask
 
 
 def transposed(source: Source) -> ArraySource:
     """The table turned on its side, in memory: its columns become rows."""
     x, mask = gather(source)
-    return ArraySource(np.ascontiguousarray(x.T), None if mask is None else np.ascontiguousarray(mask.T),
-                       columns=None)
+    return ArraySource(np.ascontiguousarray(x.T), None if mask is None else np.ascontiguousarray(mask.T), columns=None)
 
 
 class Chosen(View):

@@ -1,4 +1,5 @@
 """Files written whole, or not at all: readers see the old one or the new."""
+
 from __future__ import annotations
 
 import os

@@ -12,6 +12,7 @@ is: "tuple", "dict", "text" (an array of strings), "array", or the name of a kno
 A checkpoint's files are the same zip with "values" in place of a model, kept to the bit: in them numbers need not
 be finite ("float") and NumPy's numbers stay NumPy's ("scalar").
 """
+
 from __future__ import annotations
 
 import json
@@ -91,8 +92,28 @@ def _directory(rows: list[Row]) -> bytes:
     """What follows the members in a zip, up to the digest."""
     made, at = b"", 0
     for name, size, crc in rows:
-        made += CENTRAL.pack(b"PK\x01\x02", 788, 20, 0, 0, 0, 33, crc, size, size, len(name), 0, 0, 0, 0,
-                             (stat.S_IFREG | 0o644) << 16, at) + name.encode()
+        made += (
+            CENTRAL.pack(
+                b"PK\x01\x02",
+                788,
+                20,
+                0,
+                0,
+                0,
+                33,
+                crc,
+                size,
+                size,
+                len(name),
+                0,
+                0,
+                0,
+                0,
+                (stat.S_IFREG | 0o644) << 16,
+                at,
+            )
+            + name.encode()
+        )
         at += LOCAL.size + len(name) + size
     return made + END.pack(b"PK\x05\x06", 0, 0, len(rows), len(rows), len(made), at, len(MARK) + HEX) + MARK
 
@@ -143,8 +164,15 @@ class _Writer:
         head = _npy_head(dtype, value.shape, order)
         body = value.astype(DTYPES[dtype], copy=False).ravel(order=order).view(np.uint8)
         self.arrays.append((head, body))
-        return {"array": {"file": f"{len(self.arrays) - 1}.npy", "dtype": dtype, "shape": list(value.shape),
-                          "order": order, "blake2b": digest([head, body])}}
+        return {
+            "array": {
+                "file": f"{len(self.arrays) - 1}.npy",
+                "dtype": dtype,
+                "shape": list(value.shape),
+                "order": order,
+                "blake2b": digest([head, body]),
+            }
+        }
 
 
 def _cannot(value: Any, at: str) -> LowdimError:
@@ -172,17 +200,24 @@ def _contents(model: LatentModel) -> list[Member]:
     for name in state:
         if not _settable(cls, name):
             raise error("LD303", what=f"the attribute '{name}'", fix=f"del model.{name}")
-    manifest = {"format": FORMAT, "lowdim": VERSION, "class": cls.__name__,
-                "options": {name: writer.encode(value, name) for name, value in options.items()},
-                "state": {name: writer.encode(value, name) for name, value in state.items()}}
+    manifest = {
+        "format": FORMAT,
+        "lowdim": VERSION,
+        "class": cls.__name__,
+        "options": {name: writer.encode(value, name) for name, value in options.items()},
+        "state": {name: writer.encode(value, name) for name, value in state.items()},
+    }
     return _members(manifest, writer)
 
 
 def _members(manifest: dict[str, Any], writer: _Writer) -> list[Member]:
     """A manifest and the arrays it speaks of, if what reads them would."""
     text = json.dumps(manifest, allow_nan=False, separators=(",", ":")).encode("ascii")
-    sizes = {"manifest": len(text), "arrays": len(writer.arrays),
-             "file": 4096 + len(text) + sum(256 + len(head) + len(body) for head, body in writer.arrays)}
+    sizes = {
+        "manifest": len(text),
+        "arrays": len(writer.arrays),
+        "file": 4096 + len(text) + sum(256 + len(head) + len(body) for head, body in writer.arrays),
+    }
     for what, size in sizes.items():
         if size > LIMITS[what]:
             raise error("LD303", what=f"{what}: {size:,}", fix=f"fewer columns: at most {LIMITS[what]:,}")
@@ -225,7 +260,7 @@ class _Reader:
     def check(self) -> None:
         """Before anything is parsed: the file must end in the digest of all its other bytes."""
         self.file.seek(0)
-        ours = self.file.read(LOCAL.size + len(MANIFEST))[LOCAL.size:] == MANIFEST.encode()
+        ours = self.file.read(LOCAL.size + len(MANIFEST))[LOCAL.size :] == MANIFEST.encode()
         self.file.seek(max(0, self.size - len(MARK) - HEX))
         tail = self.file.read()
         _need(ours or tail.startswith(MARK), "it neither begins nor ends as one")
@@ -293,8 +328,14 @@ class _Reader:
         _need(body.keys() == {"file", "dtype", "shape", "order", "blake2b"}, "an array is described wrongly")
         name, dtype, shape, order = (body[key] for key in ("file", "dtype", "shape", "order"))
         _need(type(dtype) is str and dtype in DTYPES and order in ("C", "F"), "an array of unknown type")
-        _need(type(shape) is list and len(shape) <= 32 and all(type(n) is int and n >= 0 for n in shape)
-              and math.prod(n or 1 for n in shape) < 1 << 59, "an array of impossible shape", "LD301")
+        _need(
+            type(shape) is list
+            and len(shape) <= 32
+            and all(type(n) is int and n >= 0 for n in shape)
+            and math.prod(n or 1 for n in shape) < 1 << 59,
+            "an array of impossible shape",
+            "LD301",
+        )
         _need(name == f"{len(self.rows) - 1}.npy", "its arrays are not in order", "LD301")
         head = _npy_head(dtype, tuple(shape), order)
         data = self.member(name, len(head) + math.prod(shape) * np.dtype(DTYPES[dtype]).itemsize)
@@ -321,15 +362,17 @@ def _build(reader: _Reader) -> LatentModel:
     tree = reader.manifest(**{"class": str}, options=dict, state=dict)
     name, cls = tree["class"], _known(tree["class"], MODELS)
     _need(cls, f"models of class {name!r:.60} are not known")
-    options, state = ({key: reader.decode(node) for key, node in tree[part].items()}
-                      for part in ("options", "state"))
+    options, state = ({key: reader.decode(node) for key, node in tree[part].items()} for part in ("options", "state"))
     reader.end()
     _need(options.keys() == cls().get_params(deep=False).keys(), f"its options are not those of {name}")
     _need(all(_settable(cls, key) for key in state), "it would set attributes that are not fitted ones")
     kinds = [type(state.get(key)).__name__ for key in ("frame_", "certificate_", "n_features_in_")]
-    _need(kinds == ["Frame", "Certificate", "int"] and isinstance(state.get("params_"), tuple)
-          and all(np.shape(part) == (state["n_features_in_"],) for part in state["frame_"]),
-          "fitted attributes are missing or of the wrong kind")
+    _need(
+        kinds == ["Frame", "Certificate", "int"]
+        and isinstance(state.get("params_"), tuple)
+        and all(np.shape(part) == (state["n_features_in_"],) for part in state["frame_"]),
+        "fitted attributes are missing or of the wrong kind",
+    )
     model: LatentModel = cls(**options)
     model.__dict__.update(state)
     return model

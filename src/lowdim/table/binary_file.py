@@ -1,4 +1,5 @@
 """Tables that are not text files: Parquet, Arrow, .npy, Excel, frames and arrays, as columns for the same checks."""
+
 from __future__ import annotations
 
 import sys
@@ -29,15 +30,23 @@ def read_binary(found: Found, options: Options, memory: int) -> Raw:
         raise
     except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
         if "Python objects" in str(problem):
-            raise error("LD002", name=name, why="it holds Python objects, which are pickles; pickles can run code, so "
-                        "they are never opened", fix="save numbers, or CSV") from None
+            raise error(
+                "LD002",
+                name=name,
+                why="it holds Python objects, which are pickles; pickles can run code, so they are never opened",
+                fix="save numbers, or CSV",
+            ) from None
         raise _damaged(name, found.kind) from None
     return raw._replace(path=str(found.path))
 
 
 def _damaged(name: str, kind: str) -> LowdimError:
-    return error("LD002", name=name, why=f"the {kind} file is damaged, cut short or lies about itself",
-                 fix="write it again from its source")
+    return error(
+        "LD002",
+        name=name,
+        why=f"the {kind} file is damaged, cut short or lies about itself",
+        fix="write it again from its source",
+    )
 
 
 def _parquet(found: Found, name: str, memory: int) -> Raw:
@@ -105,8 +114,14 @@ def _refuse_bomb(found: Found, name: str, memory: int) -> None:
     with zipfile.ZipFile(found.path) as archive:
         total = sum(part.file_size for part in archive.infolist())
     if total > memory or (total > SMALL and total > RATIO * found.size):
-        raise error("LD170.table", name=name, size=f"{in_bytes(found.size)} packed", fix="save the sheet as CSV",
-                    shape=f", {in_bytes(total)} unpacked", why=f"{in_bytes(memory)} may be used")
+        raise error(
+            "LD170.table",
+            name=name,
+            size=f"{in_bytes(found.size)} packed",
+            fix="save the sheet as CSV",
+            shape=f", {in_bytes(total)} unpacked",
+            why=f"{in_bytes(memory)} may be used",
+        )
 
 
 def _sheet(asked: str | int | None, sheets: list[str], name: str) -> int:

@@ -1,4 +1,5 @@
 """Cells told apart: number, gap, date or text, column by column, from all the cells and not from the first few."""
+
 from __future__ import annotations
 
 import re
@@ -114,8 +115,13 @@ def weigh(text: Any, gap: Mask) -> Evidence:
         return Evidence()
     clear = comma & ~groups
     example = str(text[int(np.argmax(clear if clear.any() else comma | groups))].as_py())
-    return Evidence(int(clear.sum()), int((comma & groups).sum()), int((groups & ~comma).sum()),
-                    int((pointed & ~point_groups).sum()), example)
+    return Evidence(
+        int(clear.sum()),
+        int((comma & groups).sum()),
+        int((groups & ~comma).sum()),
+        int((pointed & ~point_groups).sum()),
+        example,
+    )
 
 
 def decide_decimal(found: dict[str, Evidence], asked: str | None) -> str:
@@ -129,15 +135,22 @@ def decide_decimal(found: dict[str, Evidence], asked: str | None) -> str:
         return ","
     if clear:
         count = f"{len(clear)} column{'s' * (len(clear) != 1)}"
-        raise error("LD112", f"columns {', '.join(clear[:5])}", fix="--decimal ,",
-                    what=f"Numbers use a decimal comma ({shown(found[clear[0]].example)}) in {count}",
-                    why="other columns use a decimal point, so the sign was not guessed")
+        raise error(
+            "LD112",
+            f"columns {', '.join(clear[:5])}",
+            fix="--decimal ,",
+            what=f"Numbers use a decimal comma ({shown(found[clear[0]].example)}) in {count}",
+            why="other columns use a decimal point, so the sign was not guessed",
+        )
     if either:
         count = f"{len(either)} column{'s' * (len(either) != 1)}"
-        raise error("LD112", f"columns {', '.join(either[:5])}",
-                    what=f"Numbers such as {shown(found[either[0]].example)} can be read in two ways in {count}",
-                    why="the comma may be a decimal sign or stand between thousands",
-                    fix="a decimal comma:  --decimal ,\nthousands:        --decimal .")
+        raise error(
+            "LD112",
+            f"columns {', '.join(either[:5])}",
+            what=f"Numbers such as {shown(found[either[0]].example)} can be read in two ways in {count}",
+            why="the comma may be a decimal sign or stand between thousands",
+            fix="a decimal comma:  --decimal ,\nthousands:        --decimal .",
+        )
     return "."
 
 
@@ -198,14 +211,21 @@ def typed_cells(name: str, position: int, column: Any) -> Cells:
     gap = np.array(column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False), dtype=bool)
     empty, none = np.full(n, np.nan), np.zeros(n, dtype=bool)
     if kind.is_date(column.type) or kind.is_timestamp(column.type):
-        plain = column.cast(pa.timestamp("s"), safe=False) if not kind.is_date(column.type) else column.cast(
-            pa.date32(), safe=False).cast(pa.timestamp("s"))
+        plain = (
+            column.cast(pa.timestamp("s"), safe=False)
+            if not kind.is_date(column.type)
+            else column.cast(pa.date32(), safe=False).cast(pa.timestamp("s"))
+        )
         dates = plain.to_numpy(zero_copy_only=False).astype("datetime64[s]")
         return Cells(name, position, None, gap, empty, ~gap, dates)
     if kind.is_null(column.type):
         return Cells(name, position, None, np.ones(n, dtype=bool), empty, none)
-    if kind.is_integer(column.type) or kind.is_floating(column.type) or kind.is_boolean(column.type) or \
-            kind.is_decimal(column.type):
+    if (
+        kind.is_integer(column.type)
+        or kind.is_floating(column.type)
+        or kind.is_boolean(column.type)
+        or kind.is_decimal(column.type)
+    ):
         values = column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
         return Cells(name, position, None, gap, np.array(values, dtype=np.float64), none)
     return Cells(name, position, None, gap, empty, ~gap, nested=_kind(column.type))

@@ -1,4 +1,5 @@
 """What is wrong or worth knowing about the numbers of a table, before any model sees them."""
+
 from __future__ import annotations
 
 from itertools import pairwise
@@ -22,7 +23,21 @@ HUGE = 1e150
 PAIRS_WORK = 2e10  # multiplications that looking for near copies may cost
 FAR = 4.5  # spreads from the middle that make a value far
 DISGUISES = [sign * float("9" * k) for k in range(2, 7) for sign in (-1, 1)] + [
-    -9.0, -99.9, -999.9, -999.99, -9999.99, -32768.0, 32767.0, 65535.0, -1e20, -1e30, 1e20, 1e30, -8888.0, -7777.0]
+    -9.0,
+    -99.9,
+    -999.9,
+    -999.99,
+    -9999.99,
+    -32768.0,
+    32767.0,
+    65535.0,
+    -1e20,
+    -1e30,
+    1e20,
+    1e30,
+    -8888.0,
+    -7777.0,
+]
 
 
 class Numbers(NamedTuple):
@@ -46,8 +61,14 @@ def refuse_width(names: list[str], n: int, options: Options) -> None:
     """More columns than are analysed are refused before their cells are looked at."""
     wide = len(options.columns) if options.columns else len(names) - len(options.drop)
     if wide > WIDEST:
-        raise error("LD171", d=f"{wide:,}", most=f"{WIDEST:,}", fix="rows and columns swapped?  --transpose"
-                    if n <= WIDEST else f"choose some:  --columns {join_names(names[:3])}")
+        raise error(
+            "LD171",
+            d=f"{wide:,}",
+            most=f"{WIDEST:,}",
+            fix="rows and columns swapped?  --transpose"
+            if n <= WIDEST
+            else f"choose some:  --columns {join_names(names[:3])}",
+        )
 
 
 def stack(columns: list[Column], n: int) -> Numbers:
@@ -85,8 +106,9 @@ def logs(work: Numbers, options: Options, place: Place) -> Numbers:
         low = np.flatnonzero(X[:, j] <= 0)
         if len(low):
             where = some([f"{place.unit} {place.lines[work.rows[i]]} ({figures(X[i, j], 6)})" for i in low])
-            raise error("LD116", where, column=column.name,
-                        what=count(len(low), "cell") + (" is" if len(low) == 1 else " are"))
+            raise error(
+                "LD116", where, column=column.name, what=count(len(low), "cell") + (" is" if len(low) == 1 else " are")
+            )
         X[:, j] = np.log(X[:, j])
         columns[j] = column._replace(note="logarithm")
     return work._replace(X=X, columns=columns)
@@ -97,8 +119,11 @@ def enough_rows(work: Numbers, place: Place, notes: Notes) -> None:
     n, d = work.X.shape
     if n >= LEAST_ROWS:
         return
-    fix = f"rows and columns swapped?  your file is {n} x {d}:  --transpose" if n == 2 and d >= LEAST_ROWS else (
-        "one row has no variation: add rows" if n else "the file holds names and nothing else: add rows")
+    fix = (
+        f"rows and columns swapped?  your file is {n} x {d}:  --transpose"
+        if n == 2 and d >= LEAST_ROWS
+        else ("one row has no variation: add rows" if n else "the file holds names and nothing else: add rows")
+    )
     notes.add("LD160.table", place.name, n=n, s="" if n == 1 else "s", fix=fix)
     notes.stop()
 
@@ -111,15 +136,25 @@ def empty(work: Numbers, place: Place, notes: Notes) -> Numbers:
     if gone:
         one = len(gone) == 1
         what = f"Column{'s' * (not one)} " + some([f"'{c.name}'" for c in gone]) + (" is" if one else " are")
-        notes.add("LD120.table", _positions(place, gone), what=what, was="was" if one else "were",
-                  fix=f"say so:  --drop {join_names(c.name for c in gone)}")
+        notes.add(
+            "LD120.table",
+            _positions(place, gone),
+            what=what,
+            was="was" if one else "were",
+            fix=f"say so:  --drop {join_names(c.name for c in gone)}",
+        )
         work, seen = work.keep(full), seen[:, full]
     rows = seen.any(axis=1)
     if not rows.all() and work.columns:
         lost = place.lines[work.rows[~rows]]
         one = len(lost) == 1
-        notes.add("LD121.table", f"{place.name}, counted in {place.unit}s", what=count(len(lost), "row") +
-                  (" is" if one else " are"), was="was" if one else "were", rows=some(lost))
+        notes.add(
+            "LD121.table",
+            f"{place.name}, counted in {place.unit}s",
+            what=count(len(lost), "row") + (" is" if one else " are"),
+            was="was" if one else "were",
+            rows=some(lost),
+        )
         work = work._replace(X=work.X[rows], rows=work.rows[rows])
     return work
 
@@ -138,9 +173,14 @@ def constant(work: Numbers, place: Place, notes: Notes) -> Numbers:
     one = len(gone) == 1
     words = [f"'{c.name}' (always {figures(value, 6)})" for c, value in gone]
     listed = some(words) if len(words) > 5 else " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
-    notes.add("LD130.table", _positions(place, [c for c, _ in gone]), what=f"Column{'s' * (not one)} {listed}",
-              s="s" if one else "", was="was" if one else "were",
-              fix=f"say so:  --drop {join_names(c.name for c, _ in gone)}")
+    notes.add(
+        "LD130.table",
+        _positions(place, [c for c, _ in gone]),
+        what=f"Column{'s' * (not one)} {listed}",
+        s="s" if one else "",
+        was="was" if one else "were",
+        fix=f"say so:  --drop {join_names(c.name for c, _ in gone)}",
+    )
     return work.keep(varies)
 
 
@@ -158,8 +198,12 @@ def copies(work: Numbers, options: Options, notes: Notes) -> Numbers:
         other = first.setdefault(key, j)
         if other != j and not options.keep_copies:
             keep[j] = False
-            notes.add("LD141", f"columns {column.position} and {work.columns[other].position}", column=column.name,
-                      other=work.names[other])
+            notes.add(
+                "LD141",
+                f"columns {column.position} and {work.columns[other].position}",
+                column=column.name,
+                other=work.names[other],
+            )
     return work.keep(keep) if not keep.all() else work
 
 
@@ -176,8 +220,14 @@ def enough_columns(work: Numbers, others: list[Column], sep: str, place: Place, 
     if sep:
         fix = f"a wrong separator?  --sep {sep}"
     where = some([f"{c.name} ({c.role})" for c in aside])
-    notes.add("LD113", f"{place.name}{': ' * bool(where)}{where}", count=d, s=" is" if d == 1 else "s are", fix=fix,
-              why="an axis is made of columns that move together")
+    notes.add(
+        "LD113",
+        f"{place.name}{': ' * bool(where)}{where}",
+        count=d,
+        s=" is" if d == 1 else "s are",
+        fix=fix,
+        why="an axis is made of columns that move together",
+    )
 
 
 def remarks(work: Numbers, options: Options, place: Place, notes: Notes) -> Numbers:
@@ -199,16 +249,23 @@ def _remarks(work: Numbers, options: Options, place: Place, notes: Notes) -> Num
     _near_copies(work, options, notes)
     _closed(work, notes)
     _repeats(work, place, notes)
-    return work._replace(columns=[c._replace(note=_note(c, work.X[:, j], work.rows, place))
-                                  for j, c in enumerate(work.columns)])
+    return work._replace(
+        columns=[c._replace(note=_note(c, work.X[:, j], work.rows, place)) for j, c in enumerate(work.columns)]
+    )
 
 
 def _gappy(work: Numbers, place: Place, notes: Notes) -> None:
     share = np.isnan(work.X).mean(axis=0)
     for j in np.flatnonzero(share >= HALF):
         c = work.columns[j]
-        notes.add("LD122", f"{place.name}, column {c.position}", column=c.name, share=f"{share[j]:.0%}",
-                  others=len(work.columns) - 1, flag=join_names([c.name]))
+        notes.add(
+            "LD122",
+            f"{place.name}, column {c.position}",
+            column=c.name,
+            share=f"{share[j]:.0%}",
+            others=len(work.columns) - 1,
+            flag=join_names([c.name]),
+        )
 
 
 def _rare(work: Numbers, notes: Notes) -> None:
@@ -218,9 +275,16 @@ def _rare(work: Numbers, notes: Notes) -> None:
         middle = np.median(x)
         share = float((x == middle).mean())  # a value that most rows have is the median
         if RARE <= share < 1 and len(x) >= 20:
-            notes.add("LD132", f"column {c.position}", column=c.name, count=len(np.unique(x)), value=figures(middle, 6),
-                      share=f"{np.floor(100 * share):.0f}%", rows=count(int((x != middle).sum()), "row"),
-                      flag=join_names([c.name]))
+            notes.add(
+                "LD132",
+                f"column {c.position}",
+                column=c.name,
+                count=len(np.unique(x)),
+                value=figures(middle, 6),
+                share=f"{np.floor(100 * share):.0f}%",
+                rows=count(int((x != middle).sum()), "row"),
+                flag=join_names([c.name]),
+            )
 
 
 def _disguised(work: Numbers, place: Place, notes: Notes) -> None:
@@ -238,8 +302,13 @@ def _disguised(work: Numbers, place: Place, notes: Notes) -> None:
                 total += times
                 example = example or f"{work.names[j]}: {place.unit} {place.lines[work.rows[np.argmax(x == code)]]}"
         if found and (total > 1 or abs(code) >= 99):
-            notes.add("LD151", f"e.g. {example}", value=f"{code:.15g}", columns=count(len(found), "column"),
-                      times="once" if total == 1 else f"{total:,} times")
+            notes.add(
+                "LD151",
+                f"e.g. {example}",
+                value=f"{code:.15g}",
+                columns=count(len(found), "column"),
+                times="once" if total == 1 else f"{total:,} times",
+            )
 
 
 def _huge(work: Numbers, place: Place, notes: Notes) -> None:
@@ -248,8 +317,12 @@ def _huge(work: Numbers, place: Place, notes: Notes) -> None:
         c, x = work.columns[j], work.X[:, j]
         fix = f"take its logarithm:  --log {join_names([c.name])}\n" if (x[~np.isnan(x)] > 0).all() else ""
         row = int(np.nanargmax(np.abs(x)))
-        notes.add("LD152.table", f"{place.unit} {place.lines[work.rows[row]]}: {figures(x[row])}", column=c.name,
-                  fix=f"{fix}leave it out:        --drop {join_names([c.name])}")
+        notes.add(
+            "LD152.table",
+            f"{place.unit} {place.lines[work.rows[row]]}: {figures(x[row])}",
+            column=c.name,
+            fix=f"{fix}leave it out:        --drop {join_names([c.name])}",
+        )
 
 
 def _near_copies(work: Numbers, options: Options, notes: Notes) -> None:
@@ -269,11 +342,19 @@ def _near_copies(work: Numbers, options: Options, notes: Notes) -> None:
         pairs = np.argwhere(np.triu(np.abs(r) > 0.99, 1))
     for first, others in _families(work.X, pairs.tolist()).items():
         names = [work.names[j] for j in (first, *others)]
-        listed = some([f"'{name}'" for name in names]) if names[5:] else (
-            ", ".join(f"'{name}'" for name in names[:-1]) + f" and '{names[-1]}'")
+        listed = (
+            some([f"'{name}'" for name in names])
+            if names[5:]
+            else (", ".join(f"'{name}'" for name in names[:-1]) + f" and '{names[-1]}'")
+        )
         r = ", ".join(dict.fromkeys(f"{r_ij:.4f}" for r_ij in others.values()))
-        notes.add("LD142", what=listed, r=r, times="twice" if len(names) == 2 else f"{len(names)} times",
-                  flag=join_names(names[1:]))
+        notes.add(
+            "LD142",
+            what=listed,
+            r=r,
+            times="twice" if len(names) == 2 else f"{len(names)} times",
+            flag=join_names(names[1:]),
+        )
 
 
 def _families(X: Array, pairs: list[list[int]]) -> dict[int, dict[int, float]]:
@@ -309,13 +390,22 @@ def _closed(work: Numbers, notes: Notes) -> None:
             continue
         sums = np.concatenate([np.zeros((len(X), 1)), np.cumsum(X, axis=1)], axis=1)
         for total, slack in ((100.0, 0.5), (1.0, 0.005)):
-            found = [(b - a, a, b) for a in range(len(run)) for b in range(a + 3, len(run) + 1)
-                     if (np.abs(sums[:, b] - sums[:, a] - total) <= slack).all()]
+            found = [
+                (b - a, a, b)
+                for a in range(len(run))
+                for b in range(a + 3, len(run) + 1)
+                if (np.abs(sums[:, b] - sums[:, a] - total) <= slack).all()
+            ]
             if found:
                 _, a, b = max(found)
                 names = [work.names[j] for j in run[a:b]]
-                notes.add("LD190", f"columns {work.columns[run[a]].position} to {work.columns[run[b - 1]].position}",
-                          names=some(names), total=f"{total:g}", flag=join_names(names[-1:]))
+                notes.add(
+                    "LD190",
+                    f"columns {work.columns[run[a]].position} to {work.columns[run[b - 1]].position}",
+                    names=some(names),
+                    total=f"{total:g}",
+                    flag=join_names(names[-1:]),
+                )
                 return
 
 
@@ -335,8 +425,12 @@ def _repeats(work: Numbers, place: Place, notes: Notes) -> None:
     again = np.setdiff1d(np.arange(n), first)
     if len(again):
         one = len(again) == 1
-        notes.add("LD191", f"counted in {place.unit}s", what=f"{count(len(again), 'row')} repeat{'s' * one}",
-                  rows=some(place.lines[work.rows[again]]))
+        notes.add(
+            "LD191",
+            f"counted in {place.unit}s",
+            what=f"{count(len(again), 'row')} repeat{'s' * one}",
+            rows=some(place.lines[work.rows[again]]),
+        )
 
 
 def _note(c: Column, x: Array, rows: NDArray[np.intp], place: Place) -> str:

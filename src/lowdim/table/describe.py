@@ -1,4 +1,5 @@
 """The page that `lowdim check` prints, and the card a notebook shows."""
+
 from __future__ import annotations
 
 import html
@@ -22,8 +23,14 @@ WRAP = 86
 
 def page(table: Table, *, everything: bool = False) -> str:
     """The table in words: how it was read, its columns, its gaps, what was changed, and what to do next."""
-    parts = [_first(table), _header_words(table), _columns(table, everything), _gaps(table), _changes(table),
-             _last(table)]
+    parts = [
+        _first(table),
+        _header_words(table),
+        _columns(table, everything),
+        _gaps(table),
+        _changes(table),
+        _last(table),
+    ]
     return "\n".join(part for part in parts if part) + "\n"
 
 
@@ -99,8 +106,10 @@ def _gaps(table: Table) -> str:
     if not total:
         return "  No cell is empty.\n"
     words = f"{total:,} of {gap.size:,} cells are empty ({total / gap.size:.1%})."
-    words += (f" Only {complete:,} of {table.n:,} rows are complete: dropping incomplete rows would lose "
-              f"{count(table.n - complete, 'row')}. This program keeps them all.")
+    words += (
+        f" Only {complete:,} of {table.n:,} rows are complete: dropping incomplete rows would lose "
+        f"{count(table.n - complete, 'row')}. This program keeps them all."
+    )
     return _indent(words)
 
 
@@ -117,8 +126,11 @@ def _changes(table: Table) -> str:
 
 
 def _last(table: Table) -> str:
-    kinds = [f"{count(len(found), word)}" for found, word in
-             ((table.messages.changed, "change"), (table.messages.notes, "note")) if found]
+    kinds = [
+        f"{count(len(found), word)}"
+        for found, word in ((table.messages.changed, "change"), (table.messages.notes, "note"))
+        if found
+    ]
     codes = f"   {', '.join(kinds)}  (lowdim help {some(table.messages.codes, 8)})" if kinds else ""
     again = " ".join(map(shell_word, [protect_terminal(table.path), *flags_from_options(table.options)]))
     file = f"\n  Next:  lowdim {again}" if table.path else ""
@@ -127,14 +139,22 @@ def _last(table: Table) -> str:
 
 def card(table: Table) -> str:
     """A static card for notebooks: no script, under 25 kB."""
-    head = html.escape(f"{table.name}: {table.n:,} rows x {table.d:,} columns, "
-                       f"{count(int(np.isnan(table.X).sum()), 'gap')}")
+    head = html.escape(
+        f"{table.name}: {table.n:,} rows x {table.d:,} columns, {count(int(np.isnan(table.X).sum()), 'gap')}"
+    )
     cells = ("name", "role", "gaps", "range", "note")
     top = "".join(f'<th scope="col">{word}</th>' for word in cells)
-    rows = "".join("<tr>" + "".join(f"<td>{html.escape(str(part)[:60])}</td>" for part in
-                                    (c.name, c.role, gaps_of(c) or "", span(c), c.note)) + "</tr>"
-                   for c in table.columns[:40])
+    rows = "".join(
+        "<tr>"
+        + "".join(
+            f"<td>{html.escape(str(part)[:60])}</td>" for part in (c.name, c.role, gaps_of(c) or "", span(c), c.note)
+        )
+        + "</tr>"
+        for c in table.columns[:40]
+    )
     more = f"<p>and {len(table.columns) - 40} more columns</p>" if len(table.columns) > 40 else ""
     said = Messages(table.messages[:20])._repr_html_() if table.messages else ""
-    return (f"<section><h4>{head}</h4><p>{html.escape(str(table.guess))}</p><table><thead><tr>{top}</tr></thead>"
-            f"<tbody>{rows}</tbody></table>{more}{said}</section>")
+    return (
+        f"<section><h4>{head}</h4><p>{html.escape(str(table.guess))}</p><table><thead><tr>{top}</tr></thead>"
+        f"<tbody>{rows}</tbody></table>{more}{said}</section>"
+    )

@@ -1,4 +1,5 @@
 """What a text file is: its encoding, separator and header, guessed from its beginning and said aloud."""
+
 from __future__ import annotations
 
 import codecs
@@ -18,10 +19,23 @@ LOOK_ROWS = 200
 GAPS = ("", "NA", "na", "N/A", "n/a", "#N/A", "#NA", "NaN", "nan", "NAN", "null", "NULL", "Null", "<NA>", "NaT", "?")
 NUMBER_GAPS = ("None", "none", "NONE", "-", "--", "---", "–", "—", ".", "..", "...", "*")
 NUMBER = re.compile(r"([$€£¥₹] ?)?[+\-−]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?( ?[%‰€$£¥₹])?|[+-]?inf(inity)?", re.I)
-BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
-        (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-NAMES = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8 with a mark", "utf-16": "UTF-16", "utf-16-le": "UTF-16",
-         "utf-16-be": "UTF-16", "utf-32": "UTF-32", "cp1252": "Windows-1252", "latin-1": "Latin-1"}
+BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+NAMES = {
+    "utf-8": "UTF-8",
+    "utf-8-sig": "UTF-8 with a mark",
+    "utf-16": "UTF-16",
+    "utf-16-le": "UTF-16",
+    "utf-16-be": "UTF-16",
+    "utf-32": "UTF-32",
+    "cp1252": "Windows-1252",
+    "latin-1": "Latin-1",
+}
 
 
 class Guess(NamedTuple):
@@ -57,9 +71,14 @@ def decode(data: bytes, encoding: str | None, name: str) -> tuple[bytes, str]:
     except UnicodeError as problem:
         start = problem.start if isinstance(problem, UnicodeDecodeError) else 0
         line = data.count(b"\n", 0, start) + 1
-        raise error("LD009", f"{name}, line {line}", name=name, encoding=found,
-                    why=f"byte {data[start]:02x} has no meaning in it",
-                    fix=f"--encoding {guess_encoding(data)}") from None
+        raise error(
+            "LD009",
+            f"{name}, line {line}",
+            name=name,
+            encoding=found,
+            why=f"byte {data[start]:02x} has no meaning in it",
+            fix=f"--encoding {guess_encoding(data)}",
+        ) from None
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return text.removeprefix(codecs.BOM_UTF8), found
@@ -88,7 +107,7 @@ def beginning(text: bytes) -> str:
     """The first lines, whole."""
     head = text[:LOOK_BYTES]
     if len(text) > LOOK_BYTES and b"\n" in head:
-        head = head[:head.rindex(b"\n")]
+        head = head[: head.rindex(b"\n")]
     return head.decode("utf-8", "replace")
 
 

@@ -1,4 +1,5 @@
 """Results handed back as what the table came as: frames in, frames out."""
+
 from __future__ import annotations
 
 from typing import Any, Protocol

@@ -1,4 +1,5 @@
 """New rows for an old model: read by the model's columns, one row is enough, and nothing is left out of them."""
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -60,7 +61,8 @@ def read_rows(table: Any, wanted: tuple[str, ...], **options: Any) -> NewRows:
     plain = named is None or type(named).__name__ == "RangeIndex"
     rows = tuple(str(k + 1) if plain or named[k] is None else str(named[k]) for k in range(len(raw.lines)))
     return _placed([*numbers, *_levels(columns, encode, wanted)], wanted, rows, said)._replace(
-        index=raw.index, guess=raw.guess)
+        index=raw.index, guess=raw.guess
+    )
 
 
 def _here(how: Options, names: list[str], wanted: tuple[str, ...]) -> Options:
@@ -88,8 +90,13 @@ def _placed(columns: list[Column], wanted: tuple[str, ...], rows: tuple[str, ...
     here = {c.name: c for c in columns}
     absent = tuple(name for name in wanted if name not in here)
     if len(absent) == len(wanted):
-        raise error("LD220", got=len(here), want=len(wanted), model="the map",
-                    missing=f"; none of its columns is one of {some(wanted, 10)}")
+        raise error(
+            "LD220",
+            got=len(here),
+            want=len(wanted),
+            model="the map",
+            missing=f"; none of its columns is one of {some(wanted, 10)}",
+        )
     X = np.full((len(rows), len(wanted)), np.nan)
     for j, name in enumerate(wanted):
         if name in here:

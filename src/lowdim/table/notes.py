@@ -1,4 +1,5 @@
 """Messages gathered while a table is read: said together, raised together."""
+
 from __future__ import annotations
 
 import html
@@ -59,8 +60,10 @@ class Messages(tuple[Message, ...]):
         if not self:
             return "<p>no messages</p>"
         head = "".join(f'<th scope="col">{word}</th>' for word in ("code", "severity", "what", "where", "why", "fix"))
-        rows = "".join("<tr>" + "".join(f"<td>{html.escape(part).replace(chr(10), '<br>')}</td>" for part in m)
-                       + "</tr>" for m in self[:100])
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(part).replace(chr(10), '<br>')}</td>" for part in m) + "</tr>"
+            for m in self[:100]
+        )
         more = f"<p>and {len(self) - 100} more</p>" if len(self) > 100 else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
 

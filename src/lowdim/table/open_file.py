@@ -1,4 +1,5 @@
 """From a path to bytes that are known to be a table: magic bytes, limits of size, and no file that could run code."""
+
 from __future__ import annotations
 
 import difflib
@@ -25,18 +26,41 @@ TEXT_COST = 6  # bytes of memory a byte of CSV needs while it is read: text, cel
 LEAST = 3  # rows worth sampling
 TEXTS = (".csv", ".tsv", ".txt", ".dat")
 SAVE = "save the table as CSV or Parquet"
-BINARY = {".parquet": "parquet", ".feather": "arrow", ".arrow": "arrow", ".npy": "npy", ".xlsx": "xlsx",
-          ".xlsm": "xlsx", ".gz": "gzip"}
+BINARY = {
+    ".parquet": "parquet",
+    ".feather": "arrow",
+    ".arrow": "arrow",
+    ".npy": "npy",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+    ".gz": "gzip",
+}
 MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"PAR1", "parquet"), (b"ARROW1", "arrow"), (b"\x93NUMPY", "npy"), (b"PK\x03\x04", "zip"), (b"\x1f\x8b", "gzip"),
-    (b"FEA1", "an old Feather file (version 1)"), (b"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls)"),
-    (b"\x89HDF", "an HDF5 file"), (b"SQLite format 3", "an SQLite database"), (b"%PDF", "a PDF document"),
-    (b"\x89PNG", "a picture"), (b"\xff\xd8\xff", "a picture"), (b"GIF8", "a picture"), (b"BZh", "packed by bzip2"),
-    (b"\xfd7zXZ", "packed by xz"), (b"\x28\xb5\x2f\xfd", "packed by zstd"), (b"7z\xbc\xaf", "packed by 7-zip"),
-    (b"\x7fELF", "a program"), (b"MZ\x90", "a program"), (b"{\\rtf", "a text document (RTF)"),
-    (b"PK\x05\x06", "an empty zip archive"))
+    (b"PAR1", "parquet"),
+    (b"ARROW1", "arrow"),
+    (b"\x93NUMPY", "npy"),
+    (b"PK\x03\x04", "zip"),
+    (b"\x1f\x8b", "gzip"),
+    (b"FEA1", "an old Feather file (version 1)"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls)"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"%PDF", "a PDF document"),
+    (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    (b"GIF8", "a picture"),
+    (b"BZh", "packed by bzip2"),
+    (b"\xfd7zXZ", "packed by xz"),
+    (b"\x28\xb5\x2f\xfd", "packed by zstd"),
+    (b"7z\xbc\xaf", "packed by 7-zip"),
+    (b"\x7fELF", "a program"),
+    (b"MZ\x90", "a program"),
+    (b"{\\rtf", "a text document (RTF)"),
+    (b"PK\x05\x06", "an empty zip archive"),
+)
 OLD_PICKLE = re.compile(  # protocols 0 and 1 have no magic bytes
-    rb"\([dl]p\d|c(copy_?reg|__builtin__|builtins|numpy[\w.]*|pandas[\w.]*|os|posix|nt|subprocess)\n\w+\n")
+    rb"\([dl]p\d|c(copy_?reg|__builtin__|builtins|numpy[\w.]*|pandas[\w.]*|os|posix|nt|subprocess)\n\w+\n"
+)
 
 
 class Raw(NamedTuple):
@@ -76,8 +100,14 @@ def find(given: str | os.PathLike[str], memory: int, sample: int | None) -> Foun
             return Found(path, kind, size)
         if size * TEXT_COST > memory:
             if sample is None:
-                raise too_large(path.name, size, size * TEXT_COST, memory, shape=_shape(head, size),
-                                sample=_affordable(head, memory))
+                raise too_large(
+                    path.name,
+                    size,
+                    size * TEXT_COST,
+                    memory,
+                    shape=_shape(head, size),
+                    sample=_affordable(head, memory),
+                )
             return Found(path, "text", size, spread(path, size, sample))
         file.seek(0)
         return Found(path, "text", size, file.read())
@@ -87,11 +117,19 @@ def _size(path: Path, given: str) -> int:
     """The size of a regular file; anything else is refused."""
     name = protect_terminal(path.name or given)
     if re.match(r"[a-z]{2,}:/", given):  # a Path has one slash left of two
-        raise error("LD002", name=protect_terminal(given), why="it is an address; only files of this computer are read",
-                    fix="download it, and give the file")
+        raise error(
+            "LD002",
+            name=protect_terminal(given),
+            why="it is an address; only files of this computer are read",
+            fix="download it, and give the file",
+        )
     if given == "-":
-        raise error("LD002", name=given, why="a table is read more than once, so it cannot come through a pipe",
-                    fix="write it to a file, and give the file:  ... > table.csv && lowdim table.csv")
+        raise error(
+            "LD002",
+            name=given,
+            why="a table is read more than once, so it cannot come through a pipe",
+            fix="write it to a file, and give the file:  ... > table.csv && lowdim table.csv",
+        )
     try:
         found = path.stat()
         with path.open("rb") if stat.S_ISREG(found.st_mode) else open(os.devnull, "rb"):
@@ -117,8 +155,13 @@ def _folder(path: Path, name: str) -> LowdimError:
         return error("LD002", name=name, why=f"it is {told}", fix=f"show the run:  lowdim report {_word(path)}")
     inside = sorted(one for one in path.iterdir() if one.suffix.lower() in (*TEXTS, *BINARY) and one.is_file())
     where = "in it: " + some([protect_terminal(one.name) for one in inside]) if inside else ""
-    return error("LD002", where, name=name, why="it is a folder", fix="give one file:  lowdim " + _word(inside[0])
-                 if inside else "give the path of one file")
+    return error(
+        "LD002",
+        where,
+        name=name,
+        why="it is a folder",
+        fix="give one file:  lowdim " + _word(inside[0]) if inside else "give the path of one file",
+    )
 
 
 def _word(path: Path) -> str:
@@ -130,16 +173,26 @@ def _missing(path: Path, name: str) -> LowdimError:
     there = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
     near = [protect_terminal(one) for one in difflib.get_close_matches(path.name, sorted(there), n=1, cutoff=0.7)]
     place = "the current folder" if str(folder) == "." else protect_terminal(str(folder))
-    return error("LD001", place if folder.is_dir() else f"there is no folder {place}", name=name, why="",
-                 fix=f"did you mean {near[0]} ?" if near else "check the spelling")
+    return error(
+        "LD001",
+        place if folder.is_dir() else f"there is no folder {place}",
+        name=name,
+        why="",
+        fix=f"did you mean {near[0]} ?" if near else "check the spelling",
+    )
 
 
 def look(head: bytes, path: Path) -> str:
     """What a file is by its first bytes: text, parquet, arrow, npy, xlsx, gzip; anything else is refused."""
     name, suffix = protect_terminal(path.name), path.suffix.lower()
     if suffix in (".pkl", ".pickle", ".joblib") or is_pickle(head):
-        raise error("LD002", name=name, fix=SAVE, why="it looks like a Python pickle (first bytes "
-                    f"{head[:3].hex(' ')}); pickles can run code, so they are never opened")
+        raise error(
+            "LD002",
+            name=name,
+            fix=SAVE,
+            why="it looks like a Python pickle (first bytes "
+            f"{head[:3].hex(' ')}); pickles can run code, so they are never opened",
+        )
     kind = next((what for magic, what in MAGIC if head.startswith(magic)), "text")
     if kind == "zip":
         kind = _zip(path, name, suffix)
@@ -147,8 +200,12 @@ def look(head: bytes, path: Path) -> str:
         raise error("LD002", name=name, why=f"it is {kind}", fix=SAVE)
     wanted = BINARY.get(suffix, kind)
     if wanted != kind:
-        raise error("LD002", name=name, fix="give it the ending of what it is, or write it again",
-                    why=f"its name says {wanted}, but it begins with {shown(head[:8].decode('latin-1'))}")
+        raise error(
+            "LD002",
+            name=name,
+            fix="give it the ending of what it is, or write it again",
+            why=f"its name says {wanted}, but it begins with {shown(head[:8].decode('latin-1'))}",
+        )
     if kind == "text":
         refuse_markup(head, name)
     return kind
@@ -170,15 +227,19 @@ def _zip(path: Path, name: str, suffix: str) -> str:
     if "xl/workbook.xml" not in inside:
         raise error("LD002", name=name, why="it is a zip archive", fix="unpack it, and give one file in it")
     if suffix not in (".xlsx", ".xlsm"):
-        raise error("LD002", name=name, why="it is an Excel workbook, whatever its name says",
-                    fix=f"rename it to {path.stem}.xlsx")
+        raise error(
+            "LD002",
+            name=name,
+            why="it is an Excel workbook, whatever its name says",
+            fix=f"rename it to {path.stem}.xlsx",
+        )
     return "xlsx"
 
 
 def refuse_markup(head: bytes, name: str) -> None:
     """HTML, XML and JSON are text, but no table."""
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    line = head[:len(head) - len(start)].count(b"\n") + 1
+    line = head[: len(head) - len(start)].count(b"\n") + 1
     example = f"line {line}: " + shown(start.split(b"\n")[0].decode("latin-1").strip())
     if re.match(rb"<(!doctype html|html|head|body|script)", start, re.I):
         raise error("LD003", example, name=name)
@@ -196,10 +257,14 @@ def _unpacked(path: Path, size: int, memory: int) -> bytes:
                 parts.append(part)
                 total += len(part)
                 if total > SMALL and total > RATIO * size:
-                    raise error("LD170.table", name=name, size=f"{in_bytes(size)} packed",
-                                shape=f", more than {in_bytes(total)} unpacked",
-                                why=f"it grows more than {RATIO} times, as files made to fill a disk do",
-                                fix="unpack it yourself if you trust it")
+                    raise error(
+                        "LD170.table",
+                        name=name,
+                        size=f"{in_bytes(size)} packed",
+                        shape=f", more than {in_bytes(total)} unpacked",
+                        why=f"it grows more than {RATIO} times, as files made to fill a disk do",
+                        fix="unpack it yourself if you trust it",
+                    )
                 if total * TEXT_COST > memory:
                     raise too_large(name, size, total * TEXT_COST, memory, shape=" packed")
     except (OSError, EOFError, zlib.error):
@@ -233,8 +298,14 @@ def too_large(name: str, size: int, need: int, memory: int, *, shape: str = "", 
     """The refusal of a table that would not fit."""
     fix = f"read {sample:,} rows, spread over the file:  --sample {sample}\n" if sample else ""
     fix += f"allow more memory:  --memory {need // 10**6 + 1}MB"
-    return error("LD170.table", name=protect_terminal(name), size=in_bytes(size), shape=shape, fix=fix,
-                 why=f"reading it whole needs about {in_bytes(need)} of memory; {in_bytes(memory)} may be used")
+    return error(
+        "LD170.table",
+        name=protect_terminal(name),
+        size=in_bytes(size),
+        shape=shape,
+        fix=fix,
+        why=f"reading it whole needs about {in_bytes(need)} of memory; {in_bytes(memory)} may be used",
+    )
 
 
 def _line_bytes(head: bytes) -> float:

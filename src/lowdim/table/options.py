@@ -1,4 +1,5 @@
 """The options of reading a table: their Python names, their flags, and the flags that a message proposes."""
+
 from __future__ import annotations
 
 import csv
@@ -45,13 +46,24 @@ class Options(NamedTuple):
 
 LISTS = ("columns", "drop", "number", "label", "encode", "log")
 CHOICES: dict[str, tuple[Any, ...]] = {
-    "decimal": (None, ".", ","), "header": (None, True, False), "inf": ("error", "missing"),
-    "below_limit": (None, "half", "zero", "limit"), "scale": ("unit", "none")}
+    "decimal": (None, ".", ","),
+    "header": (None, True, False),
+    "inf": ("error", "missing"),
+    "below_limit": (None, "half", "zero", "limit"),
+    "scale": ("unit", "none"),
+}
 SWITCHES: dict[str, tuple[str, bool]] = {
-    "--header": ("header", True), "--no-header": ("header", False), "--transpose": ("transpose", True),
-    "--keep-copies": ("keep_copies", True), "--strict": ("strict", True)}
-VALUES = {f"--{name.replace('_', '-')}": name for name in Options._fields
-          if name not in ("header", "transpose", "keep_copies", "strict")}
+    "--header": ("header", True),
+    "--no-header": ("header", False),
+    "--transpose": ("transpose", True),
+    "--keep-copies": ("keep_copies", True),
+    "--strict": ("strict", True),
+}
+VALUES = {
+    f"--{name.replace('_', '-')}": name
+    for name in Options._fields
+    if name not in ("header", "transpose", "keep_copies", "strict")
+}
 
 _WORD = r"""(?:,(?=\s|$)|(?:'[^']*'|"[^"]*"|[\w.,:/@%+=-]*[\w.:/@%+=-])+)"""
 _PROPOSAL = re.compile(rf"--[a-z][a-z-]*(?: {_WORD})?(?: --[a-z][a-z-]*(?: {_WORD})?)*")
@@ -65,11 +77,17 @@ def settle(given: dict[str, Any]) -> Options:
     options = Options(**given)
     for name, allowed in CHOICES.items():
         if not any(getattr(options, name) is value or getattr(options, name) == value for value in allowed):
-            raise error("LD210", option=name, value=getattr(options, name),
-                        allowed=", ".join(repr(value) for value in allowed))
+            raise error(
+                "LD210", option=name, value=getattr(options, name), allowed=", ".join(repr(value) for value in allowed)
+            )
     lists: dict[str, Any] = {name: split_names(getattr(options, name)) for name in LISTS}
-    return options._replace(**lists, na=_codes(options.na), sep=_separator(options.sep),
-                            sample=_count("sample", options.sample), memory=_bytes(options.memory))
+    return options._replace(
+        **lists,
+        na=_codes(options.na),
+        sep=_separator(options.sep),
+        sample=_count("sample", options.sample),
+        memory=_bytes(options.memory),
+    )
 
 
 def _separator(sep: str | None) -> str | None:

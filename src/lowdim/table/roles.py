@@ -1,4 +1,5 @@
 """What each column is for: a number that shapes axes, a label, the name or time of a row, a weight, or nothing."""
+
 from __future__ import annotations
 
 import difflib
@@ -66,8 +67,9 @@ def settle_names(given: list[str] | None, width: int, notes: Notes) -> list[str]
     for name, times in Counter(names).items():
         if times > 1:
             same = [r for r, n in zip(result, names, strict=True) if n == name]
-            notes.add("LD140", column=name, count=times, names=some(same),
-                      fix="give names of your own:  --names names.txt")
+            notes.add(
+                "LD140", column=name, count=times, names=some(same), fix="give names of your own:  --names names.txt"
+            )
     return result
 
 
@@ -142,8 +144,12 @@ def _asked(c: Cells, role: str, place: Place, notes: Notes) -> Column | list[Col
     if role == "weight":
         wrong = c.bad | ~np.isfinite(c.values) | (c.values < 0)
         if wrong.any():
-            notes.add("LD230.table", place.cell(c, int(np.argmax(wrong))), column=c.name,
-                      problem="a gap, negative or not a number")
+            notes.add(
+                "LD230.table",
+                place.cell(c, int(np.argmax(wrong))),
+                column=c.name,
+                problem="a gap, negative or not a number",
+            )
         elif len(c.values) and not c.values.any():
             notes.add("LD230.table", place.name, column=c.name, problem="all weights are zero")
         return Column(c.name, role, c.values, c.position)
@@ -155,17 +161,27 @@ def _asked(c: Cells, role: str, place: Place, notes: Notes) -> Column | list[Col
 def guessed(c: Cells, blank: bool, free: set[str], place: Place, notes: Notes) -> Column:
     """The role a column has by what its cells are; `free` are the roles that no column has yet."""
     if c.nested:
-        notes.add("LD117", f"{place.name}, column {c.position}", column=c.name, type=c.nested,
-                  fix=f"leave it out:  --drop {join_names([c.name])}")
+        notes.add(
+            "LD117",
+            f"{place.name}, column {c.position}",
+            column=c.name,
+            type=c.nested,
+            fix=f"leave it out:  --drop {join_names([c.name])}",
+        )
         return Column(c.name, "out", np.full(len(c.gap), None, dtype=object), c.position, "not usable")
     when = c.dates if c.dates is not None else _dates(c)
     if when is not None and c.seen:
         return _dated(c, when, "time" in free, place, notes)
     if not c.bad.any():
         if "id" in free and (why := _running(c, blank)):
-            notes.add("LD180", f"{place.name}, column {c.position}", column=c.name, what=why,
-                      fix=f"use it as a number:    --number {join_names([c.name])}\n"
-                          f"it is a name, say so:  --id {join_names([c.name])}")
+            notes.add(
+                "LD180",
+                f"{place.name}, column {c.position}",
+                column=c.name,
+                what=why,
+                fix=f"use it as a number:    --number {join_names([c.name])}\n"
+                f"it is a name, say so:  --id {join_names([c.name])}",
+            )
             return Column(c.name, "id", label_values(c, place.codes), c.position)
         return Column(c.name, "number", c.values, c.position)
     if c.good >= ALMOST * c.seen and c.good:
@@ -173,9 +189,14 @@ def guessed(c: Cells, blank: bool, free: set[str], place: Place, notes: Notes) -
         return Column(c.name, "number", c.values, c.position)
     values = label_values(c, place.codes)
     if "id" in free and len(values) >= 3 and None not in values and len(set(values)) == len(values):
-        notes.add("LD180", f"{place.name}, column {c.position}, e.g. {c.example(0)}", column=c.name,
-                  what="is different in every row", fix=f"use it as a label:     --label {join_names([c.name])}\n"
-                  f"it is a name, say so:  --id {join_names([c.name])}")
+        notes.add(
+            "LD180",
+            f"{place.name}, column {c.position}, e.g. {c.example(0)}",
+            column=c.name,
+            what="is different in every row",
+            fix=f"use it as a label:     --label {join_names([c.name])}\n"
+            f"it is a name, say so:  --id {join_names([c.name])}",
+        )
         return Column(c.name, "id", values, c.position)
     return Column(c.name, "label", values, c.position)
 
@@ -210,8 +231,13 @@ def _dated(c: Cells, when: NDArray[np.datetime64], free: bool, place: Place, not
     flag = join_names([c.name])
     keep = f"it is, say so:  --time {flag}" if free else f"it is, say so:  --label {flag}"
     where = place.column(c, int(np.argmax(~c.gap))) if c.text is not None else f"{place.name}, column {c.position}"
-    notes.add("LD181", where, column=c.name, role="the time of each row" if free else "a label",
-              fix=f"leave it out:   --drop {flag}\n{keep}")
+    notes.add(
+        "LD181",
+        where,
+        column=c.name,
+        role="the time of each row" if free else "a label",
+        fix=f"leave it out:   --drop {flag}\n{keep}",
+    )
     if free:
         return Column(c.name, "time", when, c.position)
     words = when.astype(str).astype(object)
@@ -261,12 +287,26 @@ def encoded(c: Cells, place: Place) -> list[Column]:
     values = label_values(c, place.codes)
     levels = sorted({v for v in values if v is not None})
     if len(levels) > MOST_LABELS:
-        raise error("LD115", f"{place.name}, column {c.position}", column=c.name, count=len(levels), most=MOST_LABELS,
-                    flag=join_names([c.name]))
+        raise error(
+            "LD115",
+            f"{place.name}, column {c.position}",
+            column=c.name,
+            count=len(levels),
+            most=MOST_LABELS,
+            flag=join_names([c.name]),
+        )
     gap: Mask = np.array([v is None for v in values], dtype=bool)
     used = levels[1:] if len(levels) == 2 else levels
-    return [Column(protect_terminal(f"{c.name}={level}"), "number", np.where(gap, np.nan, (values == level) * 1.0),
-                   c.position, "encoded") for level in used]
+    return [
+        Column(
+            protect_terminal(f"{c.name}={level}"),
+            "number",
+            np.where(gap, np.nan, (values == level) * 1.0),
+            c.position,
+            "encoded",
+        )
+        for level in used
+    ]
 
 
 def _must_be_number(c: Cells, place: Place, notes: Notes) -> None:
@@ -284,8 +324,12 @@ def _must_be_number(c: Cells, place: Place, notes: Notes) -> None:
         if len(set(label_values(c, place.codes))) > MOST_LABELS:
             fixes.pop()
     wide = max(len(words) for words, _ in fixes) + 1
-    notes.add("LD104.table", place.column(c, int(np.argmax(c.bad))), column=c.name,
-              fix="\n".join(f"{words + ':':<{wide}}  --{option} {flag}" for words, option in fixes))
+    notes.add(
+        "LD104.table",
+        place.column(c, int(np.argmax(c.bad))),
+        column=c.name,
+        fix="\n".join(f"{words + ':':<{wide}}  --{option} {flag}" for words, option in fixes),
+    )
 
 
 def _almost(c: Cells, place: Place, notes: Notes) -> None:
@@ -321,6 +365,10 @@ def _note_labels(labels: Iterable[Column], notes: Notes) -> None:
     flag = join_names([next((c.name for c in labels if len(set(c.values)) <= MOST_LABELS), names[0])])
     few = [c for c in labels if len(set(c.values)) <= MOST_LABELS]
     encode = f"use as categories:  --encode {flag}\n" if few else ""
-    notes.add("LD110", what=f"{count(len(names), 'column')} {'is not a number' if one else 'are not numbers'}",
-              was="was set aside as a label" if one else "were set aside as labels", names=some(names, 10),
-              fix=f"{encode}leave out:          --drop {flag}")
+    notes.add(
+        "LD110",
+        what=f"{count(len(names), 'column')} {'is not a number' if one else 'are not numbers'}",
+        was="was set aside as a label" if one else "were set aside as labels",
+        names=some(names, 10),
+        fix=f"{encode}leave out:          --drop {flag}",
+    )

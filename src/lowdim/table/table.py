@@ -1,4 +1,5 @@
 """A person's table: read, understood, checked, and every change made to it said aloud."""
+
 from __future__ import annotations
 
 import hashlib
@@ -37,8 +38,16 @@ def column_units(X: Array, scale: str) -> Array:
 class Table:
     """A table that can be analysed: its numbers, its labels, and what was done to it."""
 
-    def __init__(self, raw: Raw, columns: list[Column], work: checks.Numbers, messages: Messages, guess: Guess,
-                 scale: str, options: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        raw: Raw,
+        columns: list[Column],
+        work: checks.Numbers,
+        messages: Messages,
+        guess: Guess,
+        scale: str,
+        options: dict[str, Any],
+    ) -> None:
         self.name, self.path, self.guess, self.messages, self.scale = raw.name, raw.path, guess, messages, scale
         self.options = options  # of reading, as they were given: to read the same file again in the same way
         self.X: Array = work.X
@@ -69,8 +78,9 @@ class Table:
         """The id column, a frame's index, or "1", "2", ...: rows as they are counted in the file."""
         found = self._first("id")
         if found is not None:
-            return tuple(str(r + 1) if v is None else protect_terminal(str(v))
-                         for r, v in zip(self.rows, found, strict=True))
+            return tuple(
+                str(r + 1) if v is None else protect_terminal(str(v)) for r, v in zip(self.rows, found, strict=True)
+            )
         if self.index is not None and type(self.index).__name__ != "RangeIndex":
             return tuple(protect_terminal(str(v)) for v in self.index)
         return tuple(str(r + 1) for r in self.rows)
@@ -100,11 +110,16 @@ class Table:
 
     def __repr__(self) -> str:
         gaps = int(np.isnan(self.X).sum())
-        kinds = [f"{sum(c.role == role for c in self.columns)} {word}" for role, word in ASIDE.items()
-                 if any(c.role == role for c in self.columns)]
+        kinds = [
+            f"{sum(c.role == role for c in self.columns)} {word}"
+            for role, word in ASIDE.items()
+            if any(c.role == role for c in self.columns)
+        ]
         aside = f" (and {', '.join(kinds)})" if kinds else ""
-        return (f"Table {self.name}: {count(self.n, 'row')} x {count(self.d, 'column')}{aside}, {count(gaps, 'gap')}\n"
-                f"{self.guess}; {count(len(self.messages), 'message')}: .check()")
+        return (
+            f"Table {self.name}: {count(self.n, 'row')} x {count(self.d, 'column')}{aside}, {count(gaps, 'gap')}\n"
+            f"{self.guess}; {count(len(self.messages), 'message')}: .check()"
+        )
 
     def _repr_html_(self) -> str:
         from lowdim.table.describe import card
@@ -147,8 +162,15 @@ def read(table: Any, **options: Any) -> Table:
     work = _checked(columns, raw, how, place, notes)
     if how.strict:
         _refuse_changes(notes)
-    return Table(raw, columns, work, Messages(notes.found), raw.guess._replace(decimal=decimal, na=used), how.scale,
-                 dict(options))
+    return Table(
+        raw,
+        columns,
+        work,
+        Messages(notes.found),
+        raw.guess._replace(decimal=decimal, na=used),
+        how.scale,
+        dict(options),
+    )
 
 
 def _take(table: Any, how: Options) -> Raw:
@@ -165,8 +187,11 @@ def _take(table: Any, how: Options) -> Raw:
         if need > memory:
             raise too_large(raw.name, found.size, need, memory)
     whole = found.kind != "text" or len(found.data) >= found.size
-    return raw._replace(path=str(found.path), sha256=digest(found.path if whole else found.data),
-                        unit=raw.unit if whole else "sampled line")
+    return raw._replace(
+        path=str(found.path),
+        sha256=digest(found.path if whole else found.data),
+        unit=raw.unit if whole else "sampled line",
+    )
 
 
 def turned(raw: Raw) -> Raw:
@@ -179,13 +204,15 @@ def turned(raw: Raw) -> Raw:
         body: list[Any] = [pa.array(row, from_pandas=True) for row in X]
         head = None
     else:
-        rows = [(column if text is None else text).cast(pa.string()).to_pylist()
-                for column, text in zip(raw.cells, texts, strict=True)]
+        rows = [
+            (column if text is None else text).cast(pa.string()).to_pylist()
+            for column, text in zip(raw.cells, texts, strict=True)
+        ]
         first = [v or "" for v in rows[0]]
         words = sum(not cell.matches(pa.array([v]), cell.PLAIN)[0] for v in first) > len(first) / 2
         head = first if words else None
-        body = [pa.array(list(cells), pa.string()) for cells in zip(*rows[bool(head):], strict=True)]
-    names = raw.names[bool(head):] if raw.names is not None else None
+        body = [pa.array(list(cells), pa.string()) for cells in zip(*rows[bool(head) :], strict=True)]
+    names = raw.names[bool(head) :] if raw.names is not None else None
     if names is not None and any(name.strip() for name in names):
         body = [pa.array(names, pa.string()), *body]
         title = (raw.names or [""])[0] if head else ""
@@ -238,8 +265,7 @@ def _names_from(names: Any) -> list[str]:
     return list(split_names(lines[0])) if len(lines) == 1 else lines
 
 
-def tell_apart(raw: Raw, names: list[str], how: Options, notes: Notes
-               ) -> tuple[list[cell.Cells], str, tuple[str, ...]]:
+def tell_apart(raw: Raw, names: list[str], how: Options, notes: Notes) -> tuple[list[cell.Cells], str, tuple[str, ...]]:
     """Every column's cells as numbers, gaps, dates or text; the decimal sign; the codes for gaps that occurred."""
     codes = how.na
     parsed, slow, units = list[cell.Cells](), dict[int, cell.Evidence](), dict[str, str]()
@@ -293,9 +319,13 @@ def _note_signs(code: str, found: dict[str, str], numbers: int, notes: Notes) ->
     """What was taken out of cells before they were numbers, with an example of each column."""
     if found:
         names = some([f"{name} ({shown(example)})" for name, example in found.items()])
-        spare = list(found)[:max(0, numbers - 2)]  # two columns of numbers have to be left
-        notes.add(code, names, what=count(len(found), "column"),
-                  fix=f"keep as label:  --label {join_names(spare)}" if spare else "")
+        spare = list(found)[: max(0, numbers - 2)]  # two columns of numbers have to be left
+        notes.add(
+            code,
+            names,
+            what=count(len(found), "column"),
+            fix=f"keep as label:  --label {join_names(spare)}" if spare else "",
+        )
 
 
 def _codes_seen(parsed: list[cell.Cells]) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
 """CSV and its kin: every cell read as text first, so that types are decided from all the cells."""
+
 from __future__ import annotations
 
 import csv
@@ -27,8 +28,13 @@ def read_text(data: bytes, name: str, options: Options, kind: str) -> Raw:
     text, encoding = sniff.decode(data, options.encoding, name)
     if 0 in text:
         line = text.count(b"\n", 0, text.index(0)) + 1
-        raise error("LD002", f"line {line}", name=name, why="it holds NUL bytes: a damaged or a binary file",
-                    fix="save the table as CSV or Parquet")
+        raise error(
+            "LD002",
+            f"line {line}",
+            name=name,
+            why="it holds NUL bytes: a damaged or a binary file",
+            fix="save the table as CSV or Parquet",
+        )
     skip, named = sniff.preamble(beginning(text))
     head = "".join(beginning(text).splitlines(keepends=True)[skip:])
     if not head.strip():
@@ -47,13 +53,17 @@ def read_text(data: bytes, name: str, options: Options, kind: str) -> Raw:
         cells, lines = [column.slice(1) for column in cells], lines[1:]
     _check_fields(cells, lines)
     guess = Guess(kind if sep != "\t" else "TSV", sep, ".", encoding, names is not None, (), first_line(rows[0]), skip)
-    noted = (message("LD008", f"{first_line(rows[0])}", name=name, line=first),) \
-        if options.header is None and names is None else ()
+    noted = (
+        (message("LD008", f"{first_line(rows[0])}", name=name, line=first),)
+        if options.header is None and names is None
+        else ()
+    )
     return Raw(name, cells, names, lines, guess, notes=noted)
 
 
-def _header(rows: list[list[str]], asked: bool | None, text: bytes, skip: int, sep: str
-            ) -> tuple[list[str] | None, bool]:
+def _header(
+    rows: list[list[str]], asked: bool | None, text: bytes, skip: int, sep: str
+) -> tuple[list[str] | None, bool]:
     """The names, and whether they stand in the first record."""
     header = sniff.guess_header(rows) if asked is None else asked
     if header:
@@ -76,14 +86,15 @@ def _width(rows: list[list[str]], names: list[str] | None) -> int:
     return Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
 
 
-def _parse(text: bytes, sep: str, skip: int, width: int, name: str, header: bool
-           ) -> tuple[Any, NDArray[np.int64], dict[int, int]]:
+def _parse(
+    text: bytes, sep: str, skip: int, width: int, name: str, header: bool
+) -> tuple[Any, NDArray[np.int64], dict[int, int]]:
     """The records as an Arrow table of strings, the line of each, and the fields of those of another length."""
     if width > WIDEST:
         raise error("LD171", d=f"{width:,}", most=f"{WIDEST:,}", fix="check the separator of the file")
     starts, lines = _records(text, skip, "\t" if sep == " " else sep)
     longest = int(np.diff(starts, append=len(text)).max(initial=0))
-    body = text[starts[0]:] if len(starts) else b""
+    body = text[starts[0] :] if len(starts) else b""
     first = _padded(body, sep, width) if header else body
     bad: list[tuple[int, int, str]] = []
     try:
@@ -106,8 +117,12 @@ def _parse(text: bytes, sep: str, skip: int, width: int, name: str, header: bool
 
 
 def _unreadable(name: str, problem: Exception) -> LowdimError:
-    return error("LD002", name=name, why=f"the CSV reader says: {protect_terminal(str(problem))[:160]}",
-                 fix="check its quotes and separators")
+    return error(
+        "LD002",
+        name=name,
+        why=f"the CSV reader says: {protect_terminal(str(problem))[:160]}",
+        fix="check its quotes and separators",
+    )
 
 
 def _padded(body: bytes, sep: str, width: int) -> bytes:
@@ -131,14 +146,19 @@ def _arrow(body: bytes, sep: str, width: int, longest: int, bad: list[tuple[int,
     if bad is None:
         how = reader.ParseOptions(delimiter="\t" if sep == " " else sep, newlines_in_values=True)
     else:
-        how = reader.ParseOptions(delimiter="\t" if sep == " " else sep, newlines_in_values=True,
-                                  invalid_row_handler=note)
+        how = reader.ParseOptions(
+            delimiter="\t" if sep == " " else sep, newlines_in_values=True, invalid_row_handler=note
+        )
     return reader.read_csv(
-        pa.BufferReader(body), parse_options=how,
-        read_options=reader.ReadOptions(column_names=names, use_threads=bad is None,
-                                        block_size=max(BLOCK, 2 * longest + 2)),
-        convert_options=reader.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), check_utf8=False,
-                                              strings_can_be_null=False))
+        pa.BufferReader(body),
+        parse_options=how,
+        read_options=reader.ReadOptions(
+            column_names=names, use_threads=bad is None, block_size=max(BLOCK, 2 * longest + 2)
+        ),
+        convert_options=reader.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()), check_utf8=False, strings_can_be_null=False
+        ),
+    )
 
 
 def _records(text: bytes, skip: int, sep: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -200,18 +220,25 @@ def respaced(text: bytes) -> bytes:
     return b"\n".join(b"\t".join(cells.findall(line)) for line in text.split(b"\n"))
 
 
-def _ragged(bad: dict[int, int], lines: NDArray[np.int64], sep: str, head: str, width: int,
-            header: bool) -> LowdimError:
+def _ragged(
+    bad: dict[int, int], lines: NDArray[np.int64], sep: str, head: str, width: int, header: bool
+) -> LowdimError:
     places = [int(lines[number - 1]) for number in bad]
     fields = next(iter(bad.values()))
-    where = (f"line {places[0]} has {fields} field{'s' * (fields != 1)}, "
-             f"{'the header has' if header else 'most lines have'} {width}.")
+    where = (
+        f"line {places[0]} has {fields} field{'s' * (fields != 1)}, "
+        f"{'the header has' if header else 'most lines have'} {width}."
+    )
     if len(places) > 1:
         where += f"  First few: {', '.join(map(str, places[:5]))}" + (
-            f" and {len(places) - 5} more" if len(places) > 5 else "")
+            f" and {len(places) - 5} more" if len(places) > 5 else ""
+        )
     others = sniff.other_separators(head, sep)
-    fix = f"a wrong separator?  try  --sep {separator_word(others[0])}" if others else (
-        f"a {SEPS.get(sep, 'separator')} inside a cell?  put that cell between quotes in line {places[0]}")
+    fix = (
+        f"a wrong separator?  try  --sep {separator_word(others[0])}"
+        if others
+        else (f"a {SEPS.get(sep, 'separator')} inside a cell?  put that cell between quotes in line {places[0]}")
+    )
     return error("LD006", where, fix=fix)
 
 
@@ -227,5 +254,10 @@ def _check_fields(cells: list[Any], lines: NDArray[np.int64]) -> None:
         longest = pc.max(pc.binary_length(column)).as_py() or 0
         if longest > FIELD:
             row = pc.index(pc.binary_length(column), longest).as_py()
-            raise error("LD172", f"line {int(lines[row])}, column {j + 1}", size=in_bytes(longest),
-                        most=in_bytes(FIELD), fix="check the quotes and the separator of this line")
+            raise error(
+                "LD172",
+                f"line {int(lines[row])}, column {j + 1}",
+                size=in_bytes(longest),
+                most=in_bytes(FIELD),
+                fix="check the quotes and the separator of this line",
+            )

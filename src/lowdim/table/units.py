@@ -1,4 +1,5 @@
 """Numbers written with their unit: 12.5 %, $1,200, 30 EUR. The sign is taken out, and that is said."""
+
 from __future__ import annotations
 
 import re

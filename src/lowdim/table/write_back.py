@@ -1,4 +1,5 @@
 """A table written back as it came: every column in its place, every cell as it stood but those that are given anew."""
+
 from __future__ import annotations
 
 import re
@@ -140,8 +141,10 @@ def figures(values: Array, half: Array, decimal: str) -> list[str]:
         more = np.ceil(np.log10(abs(value) / width)) + 2 if width > 0 and value else 0
         most = int(np.clip(more, FIGURES, 17))
         plain = 1e-5 <= abs(value) < 1e15
-        text = np.format_float_positional(value, precision=most, unique=False, fractional=False, trim="-") \
-            if plain else f"{value:.{most}g}"
+        text = (
+            np.format_float_positional(value, precision=most, unique=False, fractional=False, trim="-")
+            if plain
+            else f"{value:.{most}g}"
+        )
         out.append(text.replace(".", decimal))
     return out
-

@@ -1,4 +1,5 @@
 """Text from a table made harmless: for spreadsheets that run formulas, for terminals that obey escape codes."""
+
 from __future__ import annotations
 
 import math
@@ -13,7 +14,8 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-](inf|nan)")
 ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)"
-    r"|\x1b[ -/]*[0-~]")
+    r"|\x1b[ -/]*[0-~]"
+)
 BREAKS = re.compile(r"[\t\n\r\v\f\x85\u2028\u2029]+")
 # what is left of control codes, marks that reorder the line, and characters without width that hide in words
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")

@@ -4,6 +4,7 @@ Every error and warning of lowdim is made here, so that one code has one text wh
 data (`catalogue_models.py`, `catalogue_tables.py`), read when the first message is made.
 Rows are counted from 1 in messages; Python positions are counted from 0.
 """
+
 from __future__ import annotations
 
 import sys

@@ -1,4 +1,5 @@
 """What a notebook shows for a judge's answer: one small static table with its own style, dark aware, no script."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -26,8 +27,10 @@ def card(headline: str, header: Sequence[str], rows: Iterable[Sequence[str]], *,
     >>> "<th scope=row>a&lt;b</th><td>1</td>" in card("Two.", ("name", "value"), [("a<b", "1")])
     True
     """
-    body = "".join(f"<tr><th scope=row>{words(first)}</th>{''.join(f'<td>{words(x)}</td>' for x in rest)}</tr>"
-                   for first, *rest in rows)
+    body = "".join(
+        f"<tr><th scope=row>{words(first)}</th>{''.join(f'<td>{words(x)}</td>' for x in rest)}</tr>"
+        for first, *rest in rows
+    )
     head = "".join(f"<th scope=col>{words(name)}</th>" for name in header)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if body else ""
     return f'<div class="ldt">{STYLE}<p>{words(headline)}</p>{table}{f"<p>{words(note)}</p>" if note else ""}</div>'
@@ -52,19 +55,37 @@ def jury_lines(jury: Jury) -> str:
     """The jury in at most four lines: the answer, every judge's vote, what was tried."""
     said = ", ".join(f"{j.name} {j.q}" for j in jury.judges if j.votes and j.q is not None)
     tried = f"{jury.rows[0].q} to {jury.rows[-1].q} tried" if jury.rows else "none tried"
-    return "\n".join(filter(None, (f"Dimensions: {jury.sentence}", said, *(clip(note, 120) for note in jury.notes[:1]),
-                                   f"{tried}: .text(), .rows, .judges")))
+    return "\n".join(
+        filter(
+            None,
+            (
+                f"Dimensions: {jury.sentence}",
+                said,
+                *(clip(note, 120) for note in jury.notes[:1]),
+                f"{tried}: .text(), .rows, .judges",
+            ),
+        )
+    )
 
 
 def jury_card(jury: Jury) -> str:
     """Every number of dimensions that was tried, and what each judge says."""
     listed = [_tried(row, jury.q) for row in jury.rows]
     told = "; ".join(f"{j.name}: {'cannot say' if j.q is None else j.q} ({j.detail})" for j in jury.judges)
-    return card(f"Dimensions: {jury.sentence}", ("q", "variance shared", "Q2 of hidden cells", "evidence weight",
-                                                 "above the noise"), listed, note="; ".join([told, *jury.notes]))
+    return card(
+        f"Dimensions: {jury.sentence}",
+        ("q", "variance shared", "Q2 of hidden cells", "evidence weight", "above the noise"),
+        listed,
+        note="; ".join([told, *jury.notes]),
+    )
 
 
 def _tried(row: Row, q: int) -> tuple[str, ...]:
     hidden = "" if row.q2 is None else f"{row.q2:.2f}"
-    return (f"{row.q} (chosen)" if row.q == q else str(row.q), f"{100 * row.variance:.0f}%", hidden,
-            f"{row.bic_weight:.2g}", "" if row.above_noise is None else "yes" if row.above_noise else "no")
+    return (
+        f"{row.q} (chosen)" if row.q == q else str(row.q),
+        f"{100 * row.variance:.0f}%",
+        hidden,
+        f"{row.bic_weight:.2g}",
+        "" if row.above_noise is None else "yes" if row.above_noise else "no",
+    )

@@ -1,4 +1,5 @@
 """Climbs in memory, remembered by a checkpoint: a repeat asks the same and hears the same bits."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -53,8 +54,9 @@ def job(place: Path, hill: Hill, *, before: bool = True, most: int = 500) -> tup
             kept.note(value)
             return False
 
-        peak = climb(lambda x: (float((v := f(x))[0]), v[1:]), np.full(6, -1.0), see, bounds=BOUNDS, max_iter=most,
-                     tol=1e-12)
+        peak = climb(
+            lambda x: (float((v := f(x))[0]), v[1:]), np.full(6, -1.0), see, bounds=BOUNDS, max_iter=most, tol=1e-12
+        )
         after = fold(sums, source, run).value
     return peak.x.tobytes(), after.tobytes()
 
@@ -67,8 +69,9 @@ def test_a_repeat_hears_the_same_bits_and_computes_nothing(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("interval", [0.0, 30.0])
 @pytest.mark.parametrize("died", [0, 1, 7, 40])
-def test_a_climb_that_dies_goes_on_to_the_same_bits(died: int, interval: float, tmp_path: Path,
-                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_climb_that_dies_goes_on_to_the_same_bits(
+    died: int, interval: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(recall, "INTERVAL", interval)
     first, rest = Hill(), Hill()
     whole = job(tmp_path / "whole", first)

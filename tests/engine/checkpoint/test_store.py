@@ -1,4 +1,5 @@
 """Checkpoints: the same fit goes on from what it has folded, to the same bits, or says why it does not."""
+
 from __future__ import annotations
 
 import json
@@ -28,13 +29,16 @@ from lowdim.sources.views import Chosen, Frame, Framed
 from lowdim.storage import model_file as persist
 from lowdim.text.messages import FileError, LowdimError, ModelWarning, TableError
 
-FITS = {"PPCA": (lowdim.PPCA, {"n_components": 2}), "PCA": (lowdim.PCA, {"n_components": 2}),
-        "standardized": (lowdim.PPCA, {"n_components": 2, "standardize": True}),
-        "krylov": (lowdim.PCA, {"n_components": 2, "solver": "krylov"}),
-        "qr": (lowdim.PCA, {"n_components": 2, "solver": "qr"}),
-        "FA": (lowdim.FactorAnalysis, {"n_components": 2, "rotation": "varimax"}),
-        "Dual": (lowdim.DualPPCA, {"n_components": 2}),
-        "Bayes": (lowdim.BayesianPCA, {"n_components": 4})}
+FITS = {
+    "PPCA": (lowdim.PPCA, {"n_components": 2}),
+    "PCA": (lowdim.PCA, {"n_components": 2}),
+    "standardized": (lowdim.PPCA, {"n_components": 2, "standardize": True}),
+    "krylov": (lowdim.PCA, {"n_components": 2, "solver": "krylov"}),
+    "qr": (lowdim.PCA, {"n_components": 2, "solver": "qr"}),
+    "FA": (lowdim.FactorAnalysis, {"n_components": 2, "rotation": "varimax"}),
+    "Dual": (lowdim.DualPPCA, {"n_components": 2}),
+    "Bayes": (lowdim.BayesianPCA, {"n_components": 4}),
+}
 
 
 def table(gaps: bool = True, n: int = 700, d: int = 7) -> Any:
@@ -92,8 +96,9 @@ def ppca(X: Any, place: Path | None, **how: Any) -> Any:
 # the same bits ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"])
 @pytest.mark.parametrize("name", FITS)
-def test_a_fit_with_a_checkpoint_has_the_same_bits_and_run_again_walks_nothing(name: str, gaps: bool,
-                                                                               ckpt: Path) -> None:
+def test_a_fit_with_a_checkpoint_has_the_same_bits_and_run_again_walks_nothing(
+    name: str, gaps: bool, ckpt: Path
+) -> None:
     cls, options = FITS[name]
     X = tiled(table(gaps, 150 if name == "Dual" else 700))
     plain = bits(cls(**options).fit(X))
@@ -122,12 +127,14 @@ def test_a_fit_that_dies_anywhere_goes_on_to_the_same_bits(name: str, trials: in
 
 
 @pytest.mark.parametrize("interval", [0.0, 30.0])
-def test_inside_a_fold_the_tree_is_kept_now_and_then(interval: float, ckpt: Path,
-                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inside_a_fold_the_tree_is_kept_now_and_then(
+    interval: float, ckpt: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     written = list[str]()
     monkeypatch.setattr(checkpoint, "INTERVAL", interval)
-    monkeypatch.setattr(checkpoint, "save_values", lambda path, values: (
-        written.append(path.name), persist.save_values(path, values)))
+    monkeypatch.setattr(
+        checkpoint, "save_values", lambda path, values: (written.append(path.name), persist.save_values(path, values))
+    )
     lowdim.PCA(2).fit(tiled(table(False)), run=Run(checkpoint=ckpt))
     assert written == ["partial.fold"] * (11 if interval == 0.0 else 0) + ["000000.fold"]
     assert sorted(path.name for path in ckpt.iterdir()) == ["000000.fold", "lock", "manifest.json"]
@@ -147,9 +154,11 @@ def test_weights_sparse_tables_and_columns_in_another_order(tmp_path: Path) -> N
     X, w = table(False), np.random.default_rng(0).integers(0, 3, 700)
     S = sp.random_array((600, 40), density=0.05, rng=np.random.default_rng(1), format="csr")
     chosen = Chosen(tiled(X), [3, 1, 0, 5, 2])
-    fits: list[Callable[[Run], Any]] = [lambda run: lowdim.PPCA(2).fit(X, sample_weight=w, run=run),
-                                        lambda run: lowdim.PCA(2, solver="krylov").fit(S, run=run),
-                                        lambda run: lowdim.PPCA(2).fit(chosen, run=run)]
+    fits: list[Callable[[Run], Any]] = [
+        lambda run: lowdim.PPCA(2).fit(X, sample_weight=w, run=run),
+        lambda run: lowdim.PCA(2, solver="krylov").fit(S, run=run),
+        lambda run: lowdim.PPCA(2).fit(chosen, run=run),
+    ]
     for k, fit in enumerate(fits):
         place = tmp_path / str(k)
         assert bits(fit(Run())) == bits(fit(Run(checkpoint=place)))
@@ -185,7 +194,9 @@ def test_a_checkpoint_of_another_fit_is_refused_and_left_alone(ckpt: Path) -> No
         "n_components=2 there, 3 here": (lowdim.PPCA(3), X),
         "standardize=False there, True here": (lowdim.PPCA(2, standardize=True), X),
         "the model (ProbabilisticPCA there, FactorAnalysis here)": (lowdim.FactorAnalysis(2), X),
-        "the table": (lowdim.PPCA(2), changed), "the number of rows (700 there, 701 here)": (lowdim.PPCA(2), taller)}
+        "the table": (lowdim.PPCA(2), changed),
+        "the number of rows (700 there, 701 here)": (lowdim.PPCA(2), taller),
+    }
     for words, (model, rows) in others.items():
         with pytest.raises(FileError) as caught:
             model.fit(tiled(rows), run=Run(checkpoint=ckpt))
@@ -195,8 +206,9 @@ def test_a_checkpoint_of_another_fit_is_refused_and_left_alone(ckpt: Path) -> No
         lowdim.PPCA(2).fit(X, run=Run(checkpoint=ckpt))
     pd = pytest.importorskip("pandas")
     with pytest.raises(FileError, match="the columns"):
-        lowdim.PPCA(2).fit(lowdim.as_source(pd.DataFrame(X, columns=list("abcdefg")), tile=64),
-                           run=Run(checkpoint=ckpt))
+        lowdim.PPCA(2).fit(
+            lowdim.as_source(pd.DataFrame(X, columns=list("abcdefg")), tile=64), run=Run(checkpoint=ckpt)
+        )
     assert {path.name: path.read_bytes() for path in ckpt.iterdir()} == before
 
 
@@ -234,8 +246,11 @@ def test_places_that_are_no_checkpoints(tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.tex").write_text("a")
     (tmp_path / "file").write_text("a")
-    for place, code in ((tmp_path / "thesis", "LD321"), (tmp_path / "file", "LD304"),
-                        (tmp_path / "no" / "such", "LD304")):
+    for place, code in (
+        (tmp_path / "thesis", "LD321"),
+        (tmp_path / "file", "LD304"),
+        (tmp_path / "no" / "such", "LD304"),
+    ):
         with pytest.raises(FileError) as caught:
             ppca(table(), place)
         assert caught.value.code == code and "delete" not in caught.value.fix
@@ -385,8 +400,11 @@ def test_statistics_that_cannot_be_stored_are_said_and_still_folded(ckpt: Path) 
 def test_a_function_without_a_name_is_refused(ckpt: Path) -> None:
     X = tiled(table(False))
     with Checkpoint(ckpt, lowdim.PPCA(2), X) as memory:
-        nameless: list[Any] = [lambda block: moments(block), partial(lambda a, block: moments(block), 1),
-                               partial(shifted, object())]
+        nameless: list[Any] = [
+            lambda block: moments(block),
+            partial(lambda a, block: moments(block), 1),
+            partial(shifted, object()),
+        ]
         for f in nameless:
             with pytest.raises(LowdimError, match="LD303"):
                 fold(f, X, Run(checkpoint=memory))
@@ -396,9 +414,18 @@ def test_keys_tell_functions_arguments_models_and_views_apart(ckpt: Path) -> Non
     X = tiled(table(False))
     frames = [Framed(X, Frame(np.full(7, s), np.ones(7), np.ones(7))) for s in (0.0, 3.0)]
     with Checkpoint(ckpt, lowdim.PPCA(2), X) as memory:
-        cases = [(columns, X), (moments, X), (partial(shifted, 1.0), X), (partial(shifted, 2.0), X),
-                 (partial(shifted, by=2.0), X), (partial(shifted, np.float64(3.0)), X), (moments, frames[0]),
-                 (moments, frames[1]), (moments, Chosen(X, [1, 2])), (moments, Chosen(X, [2, 1]))]
+        cases = [
+            (columns, X),
+            (moments, X),
+            (partial(shifted, 1.0), X),
+            (partial(shifted, 2.0), X),
+            (partial(shifted, by=2.0), X),
+            (partial(shifted, np.float64(3.0)), X),
+            (moments, frames[0]),
+            (moments, frames[1]),
+            (moments, Chosen(X, [1, 2])),
+            (moments, Chosen(X, [2, 1])),
+        ]
         models: list[Any] = [lowdim.PPCA(2), lowdim.PPCA(3), lowdim.FactorAnalysis(2)]
         cases += [(partial(model._stats, 1.0), X) for model in models]
         keys = [name_of((*spoken(f), list(memory._seen(source)))) for f, source in cases]
@@ -410,11 +437,20 @@ def test_keys_tell_functions_arguments_models_and_views_apart(ckpt: Path) -> Non
 def test_values_come_back_to_the_bit(tmp_path: Path) -> None:
     odd_nan = struct.unpack("<d", struct.pack("<Q", 0x7FF80000DEADBEEF))[0]
     column = np.array([odd_nan, np.inf, -np.inf, -0.0, 5e-324])
-    values = {"plain": [1, 1.5, None, "ß", True, (), -0.0], "odd": odd_nan, "inf": -np.inf, "numpy": np.float64(np.nan),
-              "whole": np.int64(3), "array": column, "F": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
-              "point": np.array(2.5), "empty": np.zeros((0, 3)), "strided": np.arange(8.0)[::2],
-              "stats": Survey(Columns(1.0, 0.0, column, column, column, column, 3), None, None),
-              "stack": [(3, Moments(np.float64(2.0), column, np.eye(5))), (0, Sum(np.array(np.nan)))]}
+    values = {
+        "plain": [1, 1.5, None, "ß", True, (), -0.0],
+        "odd": odd_nan,
+        "inf": -np.inf,
+        "numpy": np.float64(np.nan),
+        "whole": np.int64(3),
+        "array": column,
+        "F": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+        "point": np.array(2.5),
+        "empty": np.zeros((0, 3)),
+        "strided": np.arange(8.0)[::2],
+        "stats": Survey(Columns(1.0, 0.0, column, column, column, column, 3), None, None),
+        "stack": [(3, Moments(np.float64(2.0), column, np.eye(5))), (0, Sum(np.array(np.nan)))],
+    }
     persist.save_values(tmp_path / "v", values)
     again = persist.load_values(tmp_path / "v")
     assert list(again) == list(values)

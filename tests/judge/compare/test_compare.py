@@ -92,7 +92,8 @@ def test_density_and_error_of_hidden_cells_are_those_of_the_model():
             if hide.any():
                 seen = ~hide
                 total += multivariate_normal(mean, C).logpdf(row) - multivariate_normal(
-                    mean[seen], C[np.ix_(seen, seen)]).logpdf(row[seen])
+                    mean[seen], C[np.ix_(seen, seen)]
+                ).logpdf(row[seen])
                 gain = C[np.ix_(hide, seen)] @ np.linalg.inv(C[np.ix_(seen, seen)])
                 guess = mean[hide] + gain @ (row - mean)[seen]
                 squares += ((row[hide] - guess) ** 2).sum()
@@ -122,7 +123,8 @@ def test_uneven_noise_is_for_factor_analysis():
     """Planted factors with very different noise: its density wins, clearly, and is starred."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 2)) @ rng.standard_normal((2, 8)) + rng.standard_normal((400, 8)) * np.geomspace(
-        0.1, 3, 8)
+        0.1, 3, 8
+    )
     found = compare(X, "ppca,fa", dims=2)
     best = {row.method: row.measures["density"].best for row in found.rows}
     assert best == {"pca": False, "ppca": False, "fa": True, "random": False}
@@ -209,8 +211,12 @@ def test_dims_budget_seeds_and_bad_requests():
     assert compare(X, "ppca", budget="1s").seeds == 5 and compare(X, "ppca", dims=1, seeds=7).seeds == 7
     assert compare(X, "ppca").dims == lowdim.choose_dimension(X).q
     assert names_of("FA, pca,fa") == ["pca", "fa", "random"]
-    for how, says in (({"methods": "umap"}, "LD290.*'umap'[\\s\\S]*ppca"), ({"seeds": 2}, "LD210.*seeds"),
-                      ({"dims": 0}, "LD210.*dims"), ({"dims": 99}, "LD210[\\s\\S]*from 1 to 5")):
+    for how, says in (
+        ({"methods": "umap"}, "LD290.*'umap'[\\s\\S]*ppca"),
+        ({"seeds": 2}, "LD210.*seeds"),
+        ({"dims": 0}, "LD210.*dims"),
+        ({"dims": 99}, "LD210[\\s\\S]*from 1 to 5"),
+    ):
         with pytest.raises(LowdimError, match=says):
             compare(X, **{"methods": "ppca", **how})
 

@@ -72,6 +72,7 @@ def test_tied_eigenvalues_give_finite_evidence(values):
 
 def test_scikit_learns_cases_for_mle():
     """Its test suite's tables and answers (references, section 7); pure noise is 0 here, where it says 1."""
+
     def answer(X):
         return int(np.argmax(minka(spectrum(X), len(X), X.shape[1])))
 
@@ -94,8 +95,9 @@ def test_scikit_learns_cases_for_mle():
 
 
 def test_redundant_columns_have_one_dimension():
-    X, _ = make_classification(n_features=20, n_informative=1, n_repeated=18, n_redundant=1,
-                               n_clusters_per_class=1, random_state=42)
+    X, _ = make_classification(
+        n_features=20, n_informative=1, n_repeated=18, n_redundant=1, n_clusters_per_class=1, random_state=42
+    )
     found = choose_dimension(X)
     assert found.q == 1
     assert "exactly rank 1" in found.notes[0]

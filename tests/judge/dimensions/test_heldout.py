@@ -17,7 +17,7 @@ def test_every_seen_cell_is_hidden_at_most_once_and_rows_share_the_load():
     fold = deal(mask, 0)
     assert (fold[~mask] == -1).all()
     assert (fold[:, 0] == -1).all()  # too thin a column to lose a cell
-    assert (fold[mask[:, 1:].nonzero()[0], 1:].max() < PARTS)
+    assert fold[mask[:, 1:].nonzero()[0], 1:].max() < PARTS
     assert ((fold[:, 1:] >= 0) == mask[:, 1:]).all()
     for f in range(PARTS):
         assert (fold == f).sum(axis=1).max() <= -(-30 // PARTS)

@@ -146,8 +146,20 @@ def test_small_and_strange_tables():
         choose_dimension(noise(0, 2, 4))
 
 
-@pytest.mark.parametrize("wrong", [{"most": -1}, {"most": 2.5}, {"folds": 0}, {"folds": 21}, {"shuffles": 0},
-                                   {"level": 0.1}, {"level": 1}, {"standardize": "yes"}, {"random_state": "x"}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"most": -1},
+        {"most": 2.5},
+        {"folds": 0},
+        {"folds": 21},
+        {"shuffles": 0},
+        {"level": 0.1},
+        {"level": 1},
+        {"standardize": "yes"},
+        {"random_state": "x"},
+    ],
+)
 def test_options_are_checked(wrong):
     with pytest.raises(ld.messages.OptionError, match="LD210"):
         choose_dimension(noise(0), **wrong)
@@ -197,28 +209,34 @@ def jury(votes, others=(), q=None) -> Jury:
     return Jury(q, "", (), tuple(Judge(str(i), v, "") for i, v in enumerate(votes)), paired, empty, empty, None, ())
 
 
-@pytest.mark.parametrize(("votes", "others", "weight", "want"), [
-    ((5, 5, 5, 5), ((4, 0.1),), 0.97, "5"),
-    ((5, 5, 5, 4), ((4, 0.1),), 0.97, "5 (one judge says 4)"),
-    ((5, 5, 5, 5), ((4, 0.1), (6, 0.005)), 0.97, "5 (6 predicts no worse)"),
-    ((5, 5, 5, 5), ((6, 0.005), (7, -0.1)), 0.97, "5 (6 and 7 predict no worse)"),
-    ((5, 5, 5, 5), ((6, 0.0), (7, 0.0), (8, 0.0)), 0.97, "5 (6 to 8 predict no worse)"),
-    ((5, 5, 5, 5), ((4, 0.1),), 0.6, "5 (evidence weight 60%)"),
-    ((3, 5, 6, 5), (), 0.97, "between 3 and 6"),
-    ((3, 3, 4, 4), (), 0.97, "between 3 and 4"),
-    ((0, 0, 0), (), 0.97, "no shared structure found"),
-    ((0, 0, 0, 1), (), 0.97, "no shared structure found (one judge says 1)"),
-])
+@pytest.mark.parametrize(
+    ("votes", "others", "weight", "want"),
+    [
+        ((5, 5, 5, 5), ((4, 0.1),), 0.97, "5"),
+        ((5, 5, 5, 4), ((4, 0.1),), 0.97, "5 (one judge says 4)"),
+        ((5, 5, 5, 5), ((4, 0.1), (6, 0.005)), 0.97, "5 (6 predicts no worse)"),
+        ((5, 5, 5, 5), ((6, 0.005), (7, -0.1)), 0.97, "5 (6 and 7 predict no worse)"),
+        ((5, 5, 5, 5), ((6, 0.0), (7, 0.0), (8, 0.0)), 0.97, "5 (6 to 8 predict no worse)"),
+        ((5, 5, 5, 5), ((4, 0.1),), 0.6, "5 (evidence weight 60%)"),
+        ((3, 5, 6, 5), (), 0.97, "between 3 and 6"),
+        ((3, 3, 4, 4), (), 0.97, "between 3 and 4"),
+        ((0, 0, 0), (), 0.97, "no shared structure found"),
+        ((0, 0, 0, 1), (), 0.97, "no shared structure found (one judge says 1)"),
+    ],
+)
 def test_sentences(votes, others, weight, want):
     assert sentence(jury(votes, others), weight) == want
 
 
-@pytest.mark.parametrize(("votes", "want"), [
-    ((5, 5, 5, 5), "5 (as many as 6 columns allow)"),
-    ((5, 5, 5, 1), "5 (as many as 6 columns allow; one judge says 1)"),
-    ((5, 5, 5, 1, 2), "between 1 and 5 (5 is as many as 6 columns allow)"),
-    ((4, 4, 4, 4), "4"),
-])
+@pytest.mark.parametrize(
+    ("votes", "want"),
+    [
+        ((5, 5, 5, 5), "5 (as many as 6 columns allow)"),
+        ((5, 5, 5, 1), "5 (as many as 6 columns allow; one judge says 1)"),
+        ((5, 5, 5, 1, 2), "between 1 and 5 (5 is as many as 6 columns allow)"),
+        ((4, 4, 4, 4), "4"),
+    ],
+)
 def test_sentences_of_saturated_tables(votes, want):
     row = Row(0, 0.0, None, None, 1.0, None, None)
     assert sentence(jury(votes)._replace(columns=6, rows=(row,)), 1.0) == want

@@ -51,8 +51,9 @@ def test_eigenvalues_are_numpys_where_complete():
     np.testing.assert_allclose(eigenvalues(X, None), want, rtol=1e-10)
     np.testing.assert_allclose(eigenvalues(X, np.ones(X.shape, bool)), want, rtol=1e-10)
     wide = X[:8] - X[:8].mean(axis=0)
-    np.testing.assert_allclose(eigenvalues(wide, None), np.linalg.eigvalsh(np.cov(wide.T, bias=True))[::-1][:7],
-                               rtol=1e-9)
+    np.testing.assert_allclose(
+        eigenvalues(wide, None), np.linalg.eigvalsh(np.cov(wide.T, bias=True))[::-1][:7], rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.3])

@@ -1,4 +1,5 @@
 """Columns with a noise each: what one noise for all takes for dimensions."""
+
 import numpy as np
 import pytest
 from sklearn.decomposition import FactorAnalysis
@@ -31,8 +32,15 @@ def test_gaps_reach_what_a_full_table_does():
     assert factor_log_likelihood(table(X), 2) == pytest.approx(full, abs=5.0)
 
 
-@pytest.mark.parametrize(("seeds", "gaps"), [(5, 0.0), (3, 0.1), pytest.param(50, 0.0, marks=pytest.mark.drill),
-                                             pytest.param(50, 0.1, marks=pytest.mark.drill)])
+@pytest.mark.parametrize(
+    ("seeds", "gaps"),
+    [
+        (5, 0.0),
+        (3, 0.1),
+        pytest.param(50, 0.0, marks=pytest.mark.drill),
+        pytest.param(50, 0.1, marks=pytest.mark.drill),
+    ],
+)
 def test_uneven_noise_does_not_add_dimensions(seeds, gaps):
     """Without factor analysis 0 of 50 were right: 4 to 7 for a truth of 2."""
     found = [choose_dimension(with_gaps(uneven(s), gaps, s) if gaps else uneven(s)) for s in range(seeds)]
@@ -50,8 +58,10 @@ def test_even_noise_is_left_alone():
     assert ask(table(noise(0, 20, 30)), 3, standardized=True) is None  # fewer rows than columns
 
 
-@pytest.mark.parametrize(("name", "low", "high"), [
-    ("missmda/snorena.csv", 1, 1), ("factor_analysis/usarrests.csv", 1, 1), ("missing_small/airquality.csv", 1, 3)])
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [("missmda/snorena.csv", 1, 1), ("factor_analysis/usarrests.csv", 1, 1), ("missing_small/airquality.csv", 1, 3)],
+)
 def test_real_tables(name, low, high):
     """Once 3 of 4, 3 of 4 and 'between 1 and 5' of 6 columns."""
     from lowdim import read

@@ -12,10 +12,13 @@ from lowdim.judge.fills.variational_pca import shrunk
 from lowdim.text.messages import OptionError, TableError
 from tests.conftest import need
 
-TABLES = {"airquality": ("missing_small/airquality.csv", ()), "sleep": ("missing_small/sleep.csv", ()),
-          "ozone": ("missmda/ozone_rennes.csv", ("date", "vent", "pluie")),
-          "orange": ("missmda/orange.csv", ("juice",)),
-          "metabolite": ("metabolite/metabolite_incomplete.csv", ("metabolite",))}
+TABLES = {
+    "airquality": ("missing_small/airquality.csv", ()),
+    "sleep": ("missing_small/sleep.csv", ()),
+    "ozone": ("missmda/ozone_rennes.csv", ("date", "vent", "pluie")),
+    "orange": ("missmda/orange.csv", ("juice",)),
+    "metabolite": ("metabolite/metabolite_incomplete.csv", ("metabolite",)),
+}
 
 
 def table(name):

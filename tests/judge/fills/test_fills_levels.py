@@ -73,8 +73,9 @@ def test_crossed_folds_against_a_plain_loop():
 def test_one_way_to_deal_cells_serves_both_judges():
     mask = np.random.default_rng(0).random((50, 7)) > 0.3
     for parts, seed in ((5, 0), (20, 3)):
-        assert np.array_equal(np.where(mask, dealt(mask, parts, np.random.default_rng([seed, 11])), -1),
-                              deal(mask, seed, parts))
+        assert np.array_equal(
+            np.where(mask, dealt(mask, parts, np.random.default_rng([seed, 11])), -1), deal(mask, seed, parts)
+        )
     fold = assign(mask, 5, 0)
     full = mask.sum(axis=0) >= 15
     assert np.array_equal(fold[:, full], np.where(mask, dealt(mask, 5, np.random.default_rng([0, 40])), -1)[:, full])
@@ -97,11 +98,20 @@ def test_negative_ozone_is_counted_and_a_logarithm_proposed():
 
 def test_skewness_is_scipys():
     rng = np.random.default_rng(1)
-    X = np.column_stack([rng.lognormal(0, 1, 200), rng.standard_normal(200), rng.lognormal(0, 1, 200) - 1.0,
-                         rng.uniform(1, 2, 200), np.ones(200)])
+    X = np.column_stack(
+        [
+            rng.lognormal(0, 1, 200),
+            rng.standard_normal(200),
+            rng.lognormal(0, 1, 200) - 1.0,
+            rng.uniform(1, 2, 200),
+            np.ones(200),
+        ]
+    )
     X[3, :] = np.nan
-    want = [stats.skew(x[~np.isnan(x)]) > 0.5 and bool((x[~np.isnan(x)] > 0).all()) if np.nanstd(x) > 0 else False
-            for x in X.T]
+    want = [
+        stats.skew(x[~np.isnan(x)]) > 0.5 and bool((x[~np.isnan(x)] > 0).all()) if np.nanstd(x) > 0 else False
+        for x in X.T
+    ]
     assert skewed(X).tolist() == want == [True, False, False, False, False]
 
 

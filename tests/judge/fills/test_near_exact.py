@@ -1,4 +1,5 @@
 """Tables with almost no noise, or hardly any rows: the answer is their rank, and nothing breaks."""
+
 import numpy as np
 import pytest
 

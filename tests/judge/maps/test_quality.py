@@ -102,7 +102,8 @@ def test_the_floors_are_pca_and_a_random_plane():
     some = floors(X, 50, order(distances(X)))  # more axes than columns: all but one are used
     assert len(some["PCA"]) == 1 and len(some["random projection"]) == 5
     assert found.floors["random projection"].at(10) == pytest.approx(
-        np.mean([one.at(10) for one in floors(X, 3, order(distances(X)))["random projection"]]))
+        np.mean([one.at(10) for one in floors(X, 3, order(distances(X)))["random projection"]])
+    )
 
 
 # what is judged -----------------------------------------------------------------------------------------------------
@@ -144,10 +145,15 @@ def test_bad_maps_are_refused():
     X, Z = two(20)
     bad = Z.copy()
     bad[4, 1] = np.nan
-    for args, says in (((X, Z[:19]), "LD296.*19 lines of coordinates, but 20"), ((X, bad), "LD297[\\s\\S]*row 5"),
-                       ((X, Z, ["a"] * 3), "LD296.*3 labels"), ((X, Z, None, 0), "LD210.*k"),
-                       ((X[:2], Z[:2]), "LD160"), ((X, np.zeros((20, 0))), "LD297"),
-                       ((X, [["a", "b"]] * 20), "LD297")):
+    for args, says in (
+        ((X, Z[:19]), "LD296.*19 lines of coordinates, but 20"),
+        ((X, bad), "LD297[\\s\\S]*row 5"),
+        ((X, Z, ["a"] * 3), "LD296.*3 labels"),
+        ((X, Z, None, 0), "LD210.*k"),
+        ((X[:2], Z[:2]), "LD160"),
+        ((X, np.zeros((20, 0))), "LD297"),
+        ((X, [["a", "b"]] * 20), "LD297"),
+    ):
         with pytest.raises(LowdimError, match=says):
             judge_map(*args)
     with pytest.raises(LowdimError, match=r"LD210.*labels"):
@@ -159,8 +165,9 @@ def test_many_rows_are_sampled_and_it_is_said(monkeypatch):
     X, Z = two(120)
     with pytest.warns(LowdimWarning, match="LD295.*50 of 120 rows"):
         found = judge_map(X, Z)
-    assert len(found.rows) == 50 and found.trust == pytest.approx(trustworthiness(X[found.rows], Z[found.rows],
-                                                                                  n_neighbors=10), abs=1e-12)
+    assert len(found.rows) == 50 and found.trust == pytest.approx(
+        trustworthiness(X[found.rows], Z[found.rows], n_neighbors=10), abs=1e-12
+    )
 
 
 # coordinates from a file --------------------------------------------------------------------------------------------
@@ -184,8 +191,9 @@ def test_lines_are_matched_by_name_or_by_order(rows):
     named = [(f"r{i}", *Z[i]) for i in mixed]
     assert (read_map(save(folder, "row,x,y", named), table) == Z).all()
     assert (read_map(save(folder, "whatever,x,y", named), table) == Z).all()  # it holds the table's names
-    assert (read_map(save(folder, "row,axis1,axis2,axis1_sd,log_density", [(*v, 1, 2) for v in named]), table)
-            == Z).all()  # scores.csv: only its axes are coordinates
+    assert (
+        read_map(save(folder, "row,axis1,axis2,axis1_sd,log_density", [(*v, 1, 2) for v in named]), table) == Z
+    ).all()  # scores.csv: only its axes are coordinates
     assert (read_map(save(folder, "x,y", Z), table) == Z).all() and (read_map(save(folder, "", Z), table) == Z).all()
     assert (read_map(save(folder, ",x,y", [(i, *z) for i, z in enumerate(Z)]), table) == Z).all()  # pandas' index
     comma = [(f"r{i}", *(str(v).replace(".", ",") for v in Z[i])) for i in mixed]
@@ -212,11 +220,13 @@ def test_files_that_do_not_fit_are_refused(rows):
     table, Z, folder = rows
     named = [(f"r{i}", *z) for i, z in enumerate(Z)]
     for head, lines, says in (
-            ("x,y", Z[:29], "LD296.*29 lines in xy.csv, but 30"), ("row,x,y", named[:28], "LD298.*'r28' and 1 more"),
-            ("row,x,y", [*named, named[0]], "LD298.*two lines are called 'r0'"),
-            ("x,y", [*Z[:29], ("?", 1)], "LD299.*'\\?' is no coordinate[\\s\\S]*line 31, column 'x'"),
-            ("x,y", [*Z[:29], ("", 1)], "LD299.*missing"),
-            ("row,kind", [(n[0], "a") for n in named], "LD299.*no column")):
+        ("x,y", Z[:29], "LD296.*29 lines in xy.csv, but 30"),
+        ("row,x,y", named[:28], "LD298.*'r28' and 1 more"),
+        ("row,x,y", [*named, named[0]], "LD298.*two lines are called 'r0'"),
+        ("x,y", [*Z[:29], ("?", 1)], "LD299.*'\\?' is no coordinate[\\s\\S]*line 31, column 'x'"),
+        ("x,y", [*Z[:29], ("", 1)], "LD299.*missing"),
+        ("row,kind", [(n[0], "a") for n in named], "LD299.*no column"),
+    ):
         with pytest.raises(LowdimError, match=says):
             read_map(save(folder, head, lines), table)
 
@@ -256,8 +266,13 @@ def test_spectral_methods_are_compared_and_say_what_they_lack():
 
 def test_what_cannot_grow_is_said(monkeypatch):
     X, _ = two(60)
-    monkeypatch.setattr("lowdim.judge.compare.compare.METHODS", {
-        **lowdim.judge.compare.compare.METHODS, "le": lowdim.judge.compare.compare.METHODS["le"]._replace(most_rows=40)})
+    monkeypatch.setattr(
+        "lowdim.judge.compare.compare.METHODS",
+        {
+            **lowdim.judge.compare.compare.METHODS,
+            "le": lowdim.judge.compare.compare.METHODS["le"]._replace(most_rows=40),
+        },
+    )
     found = compare(X, "le,gtm", dims=4)
     notes = {row.method: row.note for row in found.rows}
     assert notes["le"].startswith("le was fitted to 40 rows") and "gtm has 3 dimensions, not 4" in notes["gtm"]
@@ -278,8 +293,9 @@ def test_weights_are_refused_by_methods_that_take_none():
 def test_digester_and_oil():
     """Gaps: the decoded map keeps most neighbours. Oil: a bent sheet keeps labels far better than a plane."""
     table = lowdim.read(str(need("digester") / "kamyr.csv"))
-    found = judge_map(table, lowdim.PPCA(5, standardize=True).fit(table.X).reconstruct(table.X) / np.nanstd(
-        table.X, axis=0, ddof=1))
+    found = judge_map(
+        table, lowdim.PPCA(5, standardize=True).fit(table.X).reconstruct(table.X) / np.nanstd(table.X, axis=0, ddof=1)
+    )
     assert 0.7 < found.neighbours < 0.85 and found.trust > 0.93
     lines = np.loadtxt(need("oil_flow") / "oil_flow.csv", delimiter=",", skiprows=1, usecols=range(1, 14))[:300]
     X, y = lines[:, :12], lines[:, 12]

@@ -108,8 +108,13 @@ def test_values_are_told_to_the_digits_of_their_spread():
     """1.518 beside an expected 1.516 must not be printed as 1.52 with a spread of 0.001."""
     rng = np.random.default_rng(3)
     z = rng.standard_normal(200)
-    X = np.column_stack([1.5164 + 0.001 * (z + 0.1 * rng.standard_normal(200)), z + 0.1 * rng.standard_normal(200),
-                         z + 0.1 * rng.standard_normal(200)])
+    X = np.column_stack(
+        [
+            1.5164 + 0.001 * (z + 0.1 * rng.standard_normal(200)),
+            z + 0.1 * rng.standard_normal(200),
+            z + 0.1 * rng.standard_normal(200),
+        ]
+    )
     X[4, 0] += 0.0021
     row = next(r for r in odd_rows(PPCA(1, standardize=True).fit(X), X).rows if r.row == 4)
     value, expected = (float(part) for part in (row.reason.split()[1].rstrip(","), row.reason.split()[3]))

@@ -149,8 +149,9 @@ def test_benjamini_and_hochberg_as_scipy_adjusts():
     assert np.array_equal(false_discovery(p, 0.1), stats.false_discovery_control(p) <= 0.1)
 
 
-@pytest.mark.parametrize(("n", "inside", "outside"), [(50, (0.0, 0.04), (0.10, 0.35)),
-                                                      (1000, (0.035, 0.06), (0.045, 0.07))])
+@pytest.mark.parametrize(
+    ("n", "inside", "outside"), [(50, (0.0, 0.04), (0.10, 0.35)), (1000, (0.035, 0.06), (0.045, 0.07))]
+)
 def test_what_estimation_adds(n, inside, outside):
     """Rejections at 5 %: rows of a small fit look too ordinary, new rows too odd; at 1000 rows both are right."""
     own, new = [], []

@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 import lowdim
 from tests.table.outcomes import outcome
 
-CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
-        "phases": [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]}  # explaining takes minutes
+CALM = {
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+    "phases": [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
+}  # explaining takes minutes
 
 
 class Recipe(NamedTuple):
@@ -33,22 +36,37 @@ class Recipe(NamedTuple):
 
 RECIPES = st.builds(
     Recipe,
-    n=st.integers(0, 40), d=st.integers(0, 12),
+    n=st.integers(0, 40),
+    d=st.integers(0, 12),
     dtype=st.sampled_from(["f8", "f4", "f2", "g", "i1", "u8", "?", "O", ">f8"]),
     decay=st.sampled_from([0.0, 1.0, 4.0, 8.0, 16.0, 30.0]),
     offset=st.sampled_from([0.0, 1.0, -1e4, 1e8, 1e15]),
     scale=st.sampled_from([1.0, 1e3, 1e-30, 1e-160, 1e-310, 1e160, 1e300]),
     missing=st.sampled_from([0.0, 0.0, 0.05, 0.5, 0.9, 1.0]),
     layout=st.sampled_from(["C", "F", "negative", "read-only"]),
-    twist=st.sampled_from(["none", "same rows", "same columns", "constant column", "outlier", "own scales", "zeros",
-                           "empty row", "inf", "max"]),
+    twist=st.sampled_from(
+        [
+            "none",
+            "same rows",
+            "same columns",
+            "constant column",
+            "outlier",
+            "own scales",
+            "zeros",
+            "empty row",
+            "inf",
+            "max",
+        ]
+    ),
     seed=st.integers(0, 2**16),
 )
 MODELS = {
     "pca": lambda q, s: lowdim.PCA(q, standardize=s, max_iter=30),
     "whiten": lambda q, s: lowdim.PCA(q, whiten=True, max_iter=30),
-    **{solver: lambda q, s, solver=solver: lowdim.PCA(q, solver=solver, standardize=s, max_iter=30)
-       for solver in ("covariance", "qr", "dual", "krylov", "em")},
+    **{
+        solver: lambda q, s, solver=solver: lowdim.PCA(q, solver=solver, standardize=s, max_iter=30)
+        for solver in ("covariance", "qr", "dual", "krylov", "em")
+    },
     "ppca": lambda q, s: lowdim.PPCA(q, standardize=s, max_iter=30),
     "fa": lambda q, s: lowdim.FactorAnalysis(q, standardize=s, max_iter=30, rotation="varimax"),
     "bayes": lambda q, s: lowdim.BayesianPCA(q, standardize=s, max_iter=30),

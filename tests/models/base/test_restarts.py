@@ -1,4 +1,5 @@
 """Several starts in one call."""
+
 from __future__ import annotations
 
 import warnings
@@ -19,11 +20,16 @@ def arc(n: int = 80) -> np.ndarray:
     return np.column_stack([np.cos(t), np.sin(t), t]) + 0.05 * rng.standard_normal((n, 3))
 
 
-MODELS = {"GTM": lowdim.GTM(1, grid=15, tol=1.0), "density": lowdim.DensityNetwork(1, n_samples=20, hidden=4, tol=1.0),
-          "nlfa": lowdim.NonlinearFactorAnalysis(1, hidden=4, tol=5.0), "gplvm": lowdim.GPLVM(1, tol=1.0),
-          "bgplvm": lowdim.BayesianGPLVM(2, n_inducing=8, tol=1.0),
-          "autoencoder": lowdim.Autoencoder(1, hidden=(3,), max_iter=40),
-          "mixture": lowdim.MixtureOfPPCA(2, 1, random_state=5), "kmeans": lowdim.KMeans(3, n_init=1)}
+MODELS = {
+    "GTM": lowdim.GTM(1, grid=15, tol=1.0),
+    "density": lowdim.DensityNetwork(1, n_samples=20, hidden=4, tol=1.0),
+    "nlfa": lowdim.NonlinearFactorAnalysis(1, hidden=4, tol=5.0),
+    "gplvm": lowdim.GPLVM(1, tol=1.0),
+    "bgplvm": lowdim.BayesianGPLVM(2, n_inducing=8, tol=1.0),
+    "autoencoder": lowdim.Autoencoder(1, hidden=(3,), max_iter=40),
+    "mixture": lowdim.MixtureOfPPCA(2, 1, random_state=5),
+    "kmeans": lowdim.KMeans(3, n_init=1),
+}
 
 
 @pytest.mark.parametrize("name", MODELS)

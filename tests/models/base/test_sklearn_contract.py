@@ -43,27 +43,60 @@ from lowdim import (
 )
 from lowdim.text.messages import LowdimError, VerbError
 
-MODELS = {"PCA()": PCA(), "PCA(2)": PCA(2), "PPCA(1)": PPCA(1), "PPCA()": PPCA(), "FA()": FactorAnalysis(),
-          "DualPPCA()": DualPPCA(), "DualPPCA(1)": DualPPCA(1), "BayesianPCA()": BayesianPCA(),
-          "KMeans(2)": KMeans(2), "KMeans(3)": KMeans(3, n_init=2), "KMedoids(2)": KMedoids(2),
-          "CCA()": CCA(), "ICA()": ICA(), "ICA(1)": ICA(1), "LinearDiscriminant()": LinearDiscriminant(),
-          "GaussianMixture()": GaussianMixture(), "Mixture()": Mixture(n_init=2),
-          "GaussianMixture(2)": GaussianMixture(2, covariance_type="tied", n_init=2),
-          "MixtureOfPPCA()": MixtureOfPPCA(n_init=2),
-          "ClassicalMDS()": ClassicalMDS(), "KernelPCA()": KernelPCA(),
-          "KernelPCA(nystroem)": KernelPCA(approximation="nystroem", n_landmarks=20),
-          "Isomap()": Isomap(), "Isomap(landmarks=10)": Isomap(landmarks=10), "LLE()": LocallyLinearEmbedding(),
-          "LaplacianEigenmaps()": LaplacianEigenmaps(), "LLE(acyclic)": LocallyLinearEmbedding(variant="acyclic"),
-          "MVU()": MaximumVarianceUnfolding(), "MVU(landmarks)": MaximumVarianceUnfolding(n_landmarks=15),
-          "MEU()": MaximumEntropyUnfolding(), "MEU(free)": MaximumEntropyUnfolding(multipliers="free"),
-          "DensityNetwork(1)": DensityNetwork(1, n_samples=12, hidden=3, max_iter=5),
-          "NonlinearFactorAnalysis(1)": NonlinearFactorAnalysis(1, hidden=3, max_iter=4),
-          "Autoencoder(1)": Autoencoder(1, hidden=(4,), max_iter=30), "Autoencoder(())": Autoencoder(1, hidden=()),
-          "GPLVM(1)": GPLVM(1, tol=1.0), "BayesianGPLVM(1)": BayesianGPLVM(1, n_inducing=5, tol=1.0),
-          "VarianceSelector(1)": VarianceSelector(1)}
+MODELS = {
+    "PCA()": PCA(),
+    "PCA(2)": PCA(2),
+    "PPCA(1)": PPCA(1),
+    "PPCA()": PPCA(),
+    "FA()": FactorAnalysis(),
+    "DualPPCA()": DualPPCA(),
+    "DualPPCA(1)": DualPPCA(1),
+    "BayesianPCA()": BayesianPCA(),
+    "KMeans(2)": KMeans(2),
+    "KMeans(3)": KMeans(3, n_init=2),
+    "KMedoids(2)": KMedoids(2),
+    "CCA()": CCA(),
+    "ICA()": ICA(),
+    "ICA(1)": ICA(1),
+    "LinearDiscriminant()": LinearDiscriminant(),
+    "GaussianMixture()": GaussianMixture(),
+    "Mixture()": Mixture(n_init=2),
+    "GaussianMixture(2)": GaussianMixture(2, covariance_type="tied", n_init=2),
+    "MixtureOfPPCA()": MixtureOfPPCA(n_init=2),
+    "ClassicalMDS()": ClassicalMDS(),
+    "KernelPCA()": KernelPCA(),
+    "KernelPCA(nystroem)": KernelPCA(approximation="nystroem", n_landmarks=20),
+    "Isomap()": Isomap(),
+    "Isomap(landmarks=10)": Isomap(landmarks=10),
+    "LLE()": LocallyLinearEmbedding(),
+    "LaplacianEigenmaps()": LaplacianEigenmaps(),
+    "LLE(acyclic)": LocallyLinearEmbedding(variant="acyclic"),
+    "MVU()": MaximumVarianceUnfolding(),
+    "MVU(landmarks)": MaximumVarianceUnfolding(n_landmarks=15),
+    "MEU()": MaximumEntropyUnfolding(),
+    "MEU(free)": MaximumEntropyUnfolding(multipliers="free"),
+    "DensityNetwork(1)": DensityNetwork(1, n_samples=12, hidden=3, max_iter=5),
+    "NonlinearFactorAnalysis(1)": NonlinearFactorAnalysis(1, hidden=3, max_iter=4),
+    "Autoencoder(1)": Autoencoder(1, hidden=(4,), max_iter=30),
+    "Autoencoder(())": Autoencoder(1, hidden=()),
+    "GPLVM(1)": GPLVM(1, tol=1.0),
+    "BayesianGPLVM(1)": BayesianGPLVM(1, n_inducing=5, tol=1.0),
+    "VarianceSelector(1)": VarianceSelector(1),
+}
 # the same class with another option: in the drill
-VARIANTS = ("DualPPCA(1)", "KMeans(3)", "ICA(1)", "Mixture()", "GaussianMixture(2)", "KernelPCA(nystroem)",
-            "Isomap(landmarks=10)", "LLE(acyclic)", "MVU(landmarks)", "MEU(free)", "Autoencoder(())")
+VARIANTS = (
+    "DualPPCA(1)",
+    "KMeans(3)",
+    "ICA(1)",
+    "Mixture()",
+    "GaussianMixture(2)",
+    "KernelPCA(nystroem)",
+    "Isomap(landmarks=10)",
+    "LLE(acyclic)",
+    "MVU(landmarks)",
+    "MEU(free)",
+    "Autoencoder(())",
+)
 # check -> why it is expected to fail: each contradicts something lowdim promises
 ALL = "PCA() keeps every direction, and all of them together say nothing about the check's gaps (LD213); PCA(2) passes"
 FREE = "15 x 30, all directions: those without variance have no direction of their own; PCA(2) passes"
@@ -74,12 +107,26 @@ MIXTURES = ("GaussianMixture()", "GaussianMixture(2)", "Mixture()", "MixtureOfPP
 EXPECTED: dict[str, dict[str, str]] = {
     **{name: {"check_estimator_sparse_array": FOUR, "check_estimator_sparse_matrix": FOUR} for name in MIXTURES},
     "CCA()": {"check_transformer_n_iter": EACH},
-    "PCA()": {"check_estimators_pickle": ALL, "check_sample_weight_equivalence_on_dense_data": FREE,
-              "check_sample_weight_equivalence_on_sparse_data": FREE},
-    "FA()": {f"check_{name}": TWO for name in (
-        "estimators_overwrite_params", "estimators_fit_returns_self", "readonly_memmap_input", "fit_idempotent",
-        "sample_weights_pandas_series", "sample_weights_not_an_array", "fit_check_is_fitted", "n_features_in",
-        "sample_weights_shape", "sample_weights_not_overwritten")},
+    "PCA()": {
+        "check_estimators_pickle": ALL,
+        "check_sample_weight_equivalence_on_dense_data": FREE,
+        "check_sample_weight_equivalence_on_sparse_data": FREE,
+    },
+    "FA()": {
+        f"check_{name}": TWO
+        for name in (
+            "estimators_overwrite_params",
+            "estimators_fit_returns_self",
+            "readonly_memmap_input",
+            "fit_idempotent",
+            "sample_weights_pandas_series",
+            "sample_weights_not_an_array",
+            "fit_check_is_fitted",
+            "n_features_in",
+            "sample_weights_shape",
+            "sample_weights_not_overwritten",
+        )
+    },
 }
 
 
@@ -108,8 +155,13 @@ def table(n=60, gaps=0.1, seed=0):
     return np.where(rng.random((n, 6)) < gaps, np.nan, X)
 
 
-FITTED = {"PCA": PCA(2), "ProbabilisticPCA": PPCA(2), "FactorAnalysis": FactorAnalysis(2), "DualPPCA": DualPPCA(2),
-          "BayesianPCA": BayesianPCA(4)}
+FITTED = {
+    "PCA": PCA(2),
+    "ProbabilisticPCA": PPCA(2),
+    "FactorAnalysis": FactorAnalysis(2),
+    "DualPPCA": DualPPCA(2),
+    "BayesianPCA": BayesianPCA(4),
+}
 NAMES = ["width", "height", "depth", "mass", "age", "price"]
 each = pytest.mark.parametrize("name", FITTED)
 

@@ -196,18 +196,26 @@ def test_the_best_of_two_starts():
 
 
 BAD = {
-    "copies": lambda X: np.repeat(X[:10], 6, axis=0), "no noise": lambda X: arc(60, noise=1e-8)[0],
-    "fewer rows than points": lambda X: X[:20], "three rows": lambda X: X[::25], "two rows": lambda X: X[:2],
-    "constant column": lambda X: np.column_stack([X, np.ones(60)]), "unscaled": lambda X: X * [1e6, *[1.0] * 3],
-    "constant": lambda X: np.ones((20, 4)), "rank 1": lambda X: np.outer(X[:, 0], [1.0, 2, 3, 4]),
-    "one column": lambda X: X[:, :1], "six rows with gaps": lambda X: holed(X)[:6],
-    "outlier": lambda X: np.vstack([X, np.full((1, 4), 1e4)]), "huge": lambda X: X * 1e200,
+    "copies": lambda X: np.repeat(X[:10], 6, axis=0),
+    "no noise": lambda X: arc(60, noise=1e-8)[0],
+    "fewer rows than points": lambda X: X[:20],
+    "three rows": lambda X: X[::25],
+    "two rows": lambda X: X[:2],
+    "constant column": lambda X: np.column_stack([X, np.ones(60)]),
+    "unscaled": lambda X: X * [1e6, *[1.0] * 3],
+    "constant": lambda X: np.ones((20, 4)),
+    "rank 1": lambda X: np.outer(X[:, 0], [1.0, 2, 3, 4]),
+    "one column": lambda X: X[:, :1],
+    "six rows with gaps": lambda X: holed(X)[:6],
+    "outlier": lambda X: np.vstack([X, np.full((1, 4), 1e4)]),
+    "huge": lambda X: X * 1e200,
 }
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
-@pytest.mark.parametrize("case", [pytest.param(name, marks=[] if k < 7 else [pytest.mark.drill])
-                                  for k, name in enumerate(BAD)])
+@pytest.mark.parametrize(
+    "case", [pytest.param(name, marks=[] if k < 7 else [pytest.mark.drill]) for k, name in enumerate(BAD)]
+)
 def test_bad_input_gets_an_answer(case, kernel):
     """Numerics 56 and 57: never NaN; what is doubtful is said."""
     X = BAD[case](arc(60, noise=0.05)[0])

@@ -42,7 +42,7 @@ def test_slopes_of_the_likelihood_by_differences(names, gaps):
     groups = column_groups(Y, seen)
 
     def value(vector):
-        places, k = vector[: X.size].reshape(X.shape), Kernel(names, vector[X.size:])
+        places, k = vector[: X.size].reshape(X.shape), Kernel(names, vector[X.size :])
         return likelihood(sum(k.cross(places, places)), k.noise, groups).value
 
     parts = kernel.cross(X, X)
@@ -56,8 +56,9 @@ def test_slopes_of_the_likelihood_by_differences(names, gaps):
 def test_likelihood_a_column_at_a_time(names):
     X, Y, seen, kernel = small(names)
     K = sum(kernel.cross(X, X)) + kernel.noise * np.eye(len(X))
-    told = sum(multivariate_normal(np.zeros(s.sum()), K[np.ix_(s, s)]).logpdf(y[s])
-               for y, s in zip(Y.T, seen.T, strict=True))
+    told = sum(
+        multivariate_normal(np.zeros(s.sum()), K[np.ix_(s, s)]).logpdf(y[s]) for y, s in zip(Y.T, seen.T, strict=True)
+    )
     groups = column_groups(Y, seen)
     assert len(groups) == 4
     assert likelihood(K - kernel.noise * np.eye(len(X)), kernel.noise, groups).value == pytest.approx(told, rel=1e-12)
@@ -88,8 +89,9 @@ def test_predictions_and_their_slopes(names):
     value, slope = D.density(Z, y, some)
     told = np.where(some, norm(mean, np.sqrt(var + kernel.noise)).logpdf(y), 0.0).sum(axis=1)
     assert value == pytest.approx(told, rel=1e-10)
-    by = np.stack([(D.density(Z + h * e, y, some)[0] - D.density(Z - h * e, y, some)[0]) / (2 * h)
-                   for e in np.eye(2)], axis=1)
+    by = np.stack(
+        [(D.density(Z + h * e, y, some)[0] - D.density(Z - h * e, y, some)[0]) / (2 * h) for e in np.eye(2)], axis=1
+    )
     assert slope == pytest.approx(by, abs=1e-6 * np.abs(by).max())
     by = np.stack([(D.at(Z + h * e)[0] - D.at(Z - h * e)[0]) / (2 * h) for e in np.eye(2)], axis=1)
     assert D.slopes(Z, parts) == pytest.approx(by, abs=1e-6 * np.abs(by).max())
@@ -107,8 +109,9 @@ def test_rows_climb_as_scipy_does():
         told = minimize(lambda z, i=i: -f(np.array([i]), z[None])[0][0], start[i], tol=1e-12).x
         assert found[i] == pytest.approx([i / 3, i**2 / 9], abs=1e-9)
         assert found[i] == pytest.approx(told, abs=1e-5)
-    assert found[[2, 5]] == pytest.approx(climb_rows(lambda r, Z: f(np.array([2, 5])[r], Z), start[[2, 5]],
-                                                     np.tile(np.eye(2), (2, 1, 1))), abs=1e-12)
+    assert found[[2, 5]] == pytest.approx(
+        climb_rows(lambda r, Z: f(np.array([2, 5])[r], Z), start[[2, 5]], np.tile(np.eye(2), (2, 1, 1))), abs=1e-12
+    )
 
 
 def test_a_climb_keeps_the_best_and_can_be_stopped():

@@ -18,8 +18,14 @@ KINDS = {"rbf": RBF, "linear": LINEAR}
 def small(kind="rbf", n=12, d=4, q=2, m=5, seed=0):
     rng = np.random.default_rng(seed)
     Y, seen = rng.standard_normal((n, d)), rng.random((n, d)) < 0.7
-    p = Blurred(rng.standard_normal((n, q)), np.exp(0.3 * rng.standard_normal((n, q)) - 1),
-                rng.standard_normal((m, q)), np.array([1.0, 0.3]), 1.3, 4.0)
+    p = Blurred(
+        rng.standard_normal((n, q)),
+        np.exp(0.3 * rng.standard_normal((n, q)) - 1),
+        rng.standard_normal((m, q)),
+        np.array([1.0, 0.3]),
+        1.3,
+        4.0,
+    )
     return Y, seen, p if kind == "rbf" else p._replace(Z=np.zeros((0, q)), v=1.0)
 
 
@@ -90,8 +96,12 @@ def test_slopes_by_differences(kind, gaps):
     Y, seen, p = small(kind)
     seen = seen if gaps else None
     Y, at, h = np.where(seen, Y, 0.0) if gaps else Y, p.pack(), 1e-5
-    told = np.array([(found(kind, p.unpack(at + h * e), Y, seen)[0] - found(kind, p.unpack(at - h * e), Y, seen)[0])
-                     / (2 * h) for e in np.eye(len(at))])
+    told = np.array(
+        [
+            (found(kind, p.unpack(at + h * e), Y, seen)[0] - found(kind, p.unpack(at - h * e), Y, seen)[0]) / (2 * h)
+            for e in np.eye(len(at))
+        ]
+    )
     slope = found(kind, p, Y, seen)[1]
     if kind == "linear":
         told, slope = np.delete(told, -2), np.delete(slope, -2)  # its signal is all in w
@@ -120,8 +130,9 @@ def test_the_bound_is_exact_without_doubt():
     away = oracle.divergence(p.mu, p.S)
     told = multivariate_normal(np.zeros(12), K).logpdf(Y.T).sum()
     assert found("rbf", p, Y, None)[0] + away == pytest.approx(told, abs=1e-3)
-    told = sum(multivariate_normal(np.zeros(s.sum()), K[np.ix_(s, s)]).logpdf(y[s])
-               for y, s in zip(Y.T, seen.T, strict=True))
+    told = sum(
+        multivariate_normal(np.zeros(s.sum()), K[np.ix_(s, s)]).logpdf(y[s]) for y, s in zip(Y.T, seen.T, strict=True)
+    )
     assert found("rbf", p, np.where(seen, Y, 0.0), seen)[0] + away == pytest.approx(told, abs=1e-3)
 
 

@@ -36,8 +36,14 @@ def beliefs(d: int, q: int) -> vb.Beliefs:
     """Any beliefs at all: the bound holds for every one of them."""
     rng = np.random.default_rng(3)
     roots = 0.3 * rng.standard_normal((d, q + 1, q + 1))
-    return vb.Beliefs(rng.standard_normal((d, q)), rng.standard_normal(d), 0.7, roots @ roots.transpose(0, 2, 1)
-                      + 0.01 * np.eye(q + 1), rng.uniform(0.5, 2.0, q), 31.0)
+    return vb.Beliefs(
+        rng.standard_normal((d, q)),
+        rng.standard_normal(d),
+        0.7,
+        roots @ roots.transpose(0, 2, 1) + 0.01 * np.eye(q + 1),
+        rng.uniform(0.5, 2.0, q),
+        31.0,
+    )
 
 
 @pytest.mark.parametrize("gaps", [False, True])
@@ -107,8 +113,7 @@ def covered(seeds, n: int, d: int, share: float, level: float = 0.95) -> float:
     for seed in seeds:
         X = factors(seed, n, d, noise=0.5 + 0.5 * (seed % 2))
         hidden = np.random.default_rng([seed, 9]).random(X.shape) < share
-        filled, sd = BayesianPCA().fit(np.where(hidden, np.nan, X)).impute(np.where(hidden, np.nan, X),
-                                                                            return_std=True)
+        filled, sd = BayesianPCA().fit(np.where(hidden, np.nan, X)).impute(np.where(hidden, np.nan, X), return_std=True)
         inside += int((np.abs(X - filled)[hidden] < norm.ppf(0.5 + level / 2) * sd[hidden]).sum())
         total += int(hidden.sum())
     return inside / total

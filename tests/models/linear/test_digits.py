@@ -44,13 +44,15 @@ def batches(rows: int) -> Fitter:
     def fit(X: np.ndarray) -> lowdim.PCA:
         model = lowdim.PCA(1)
         for begin in range(0, len(X), rows):
-            model.partial_fit(X[begin: begin + rows])
+            model.partial_fit(X[begin : begin + rows])
         return model
+
     return fit
 
 
 WALKS: dict[str, Fitter] = {
-    "whole": lambda X: lowdim.PCA(1).fit(X), "qr": lambda X: lowdim.PCA(1, solver="qr").fit(X),
+    "whole": lambda X: lowdim.PCA(1).fit(X),
+    "qr": lambda X: lowdim.PCA(1, solver="qr").fit(X),
     **{f"tiles of {t}, {e}": streamed(t, e) for t in (1, 7, 100) for e in ("serial", "threads")},
     **{f"partial_fit by {b}": batches(b) for b in (1, 7, 100)},
 }
@@ -118,7 +120,8 @@ def singular_values(X: np.ndarray) -> list[mp.mpf]:
 
 
 EXACT = {
-    "auto": lambda X: lowdim.PCA().fit(X), "qr": lambda X: lowdim.PCA(solver="qr").fit(X),
+    "auto": lambda X: lowdim.PCA().fit(X),
+    "qr": lambda X: lowdim.PCA(solver="qr").fit(X),
     "auto, tiles of 7": lambda X: lowdim.PCA().fit(lowdim.as_source(X, tile=7)),
     "dual": lambda X: lowdim.PCA(solver="dual").fit(X),
 }
@@ -241,12 +244,16 @@ def test_a_power_of_two_changes_no_bit_but_the_exponents(power):
     model, plain = fitted(np.ldexp(B, power), 3), lowdim.PCA(3).fit(B)
     np.testing.assert_allclose(model.components_, plain.components_, rtol=0, atol=1e-15)
     np.testing.assert_allclose(np.ldexp(model.singular_values_, -power), plain.singular_values_, rtol=1e-15)
-    np.testing.assert_allclose(np.ldexp(model.transform(np.ldexp(B, power)), -power), plain.transform(B),
-                               rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        np.ldexp(model.transform(np.ldexp(B, power)), -power), plain.transform(B), rtol=1e-12, atol=1e-14
+    )
 
 
-OTHERS = {"ppca": lowdim.PPCA(2, tol=1e-11), "fa": lowdim.FactorAnalysis(1, tol=1e-11),
-          "dual": lowdim.DualPPCA(2, tol=1e-11)}
+OTHERS = {
+    "ppca": lowdim.PPCA(2, tol=1e-11),
+    "fa": lowdim.FactorAnalysis(1, tol=1e-11),
+    "dual": lowdim.DualPPCA(2, tol=1e-11),
+}
 
 
 @pytest.mark.parametrize("scale", [*SCALES, 8.5e306])

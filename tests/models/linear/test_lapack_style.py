@@ -13,8 +13,27 @@ from lowdim.text.messages import LowdimWarning, TableError
 ULP = np.finfo(float).eps
 THRESHOLD = 35.0  # LAPACK TESTING/svd.in
 # LAPACK TESTING/svd.in, the 19 pairs (M, N)
-SIZES = [(0, 0), (0, 1), (0, 3), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (3, 0), (3, 1), (3, 3), (10, 10), (10, 16),
-         (16, 10), (16, 16), (30, 30), (30, 40), (40, 30), (40, 40)]
+SIZES = [
+    (0, 0),
+    (0, 1),
+    (0, 3),
+    (1, 0),
+    (1, 1),
+    (1, 2),
+    (2, 0),
+    (2, 1),
+    (3, 0),
+    (3, 1),
+    (3, 3),
+    (10, 10),
+    (10, 16),
+    (16, 10),
+    (16, 16),
+    (30, 30),
+    (30, 40),
+    (40, 30),
+    (40, 40),
+]
 USABLE = [(n, d) for n, d in SIZES if n >= 2 and d >= 1] + [(2, 2), (2, 7), (60, 6), (300, 5)]
 SCALES = {"spaced": 1.0, "tiny": np.finfo(float).tiny / ULP, "huge": np.finfo(float).max * ULP}
 TYPES = ["zero", "identity", *SCALES]

@@ -10,8 +10,13 @@ from lowdim.engine.statistics import columns, stored_columns
 from lowdim.sources.arrays import SparseSource
 from lowdim.sources.views import Frame, Stored
 
-MODELS = {"pca": PCA(4), "krylov": PCA(4, solver="krylov"), "standardize": PCA(4, standardize=True),
-          "ppca": PPCA(4), "fa": FactorAnalysis(2)}
+MODELS = {
+    "pca": PCA(4),
+    "krylov": PCA(4, solver="krylov"),
+    "standardize": PCA(4, standardize=True),
+    "ppca": PPCA(4),
+    "fa": FactorAnalysis(2),
+}
 
 
 def matrix(n: int, d: int, seed: int = 0) -> sp.csr_array:
@@ -26,8 +31,10 @@ def matrix(n: int, d: int, seed: int = 0) -> sp.csr_array:
 
 
 def apart(one, two) -> float:
-    return max(np.abs(getattr(one, name) - getattr(two, name)).max() / np.abs(getattr(two, name)).max()
-               for name in ("components_", "mean_", "noise_variance_"))
+    return max(
+        np.abs(getattr(one, name) - getattr(two, name)).max() / np.abs(getattr(two, name)).max()
+        for name in ("components_", "mean_", "noise_variance_")
+    )
 
 
 @pytest.fixture
@@ -51,7 +58,8 @@ def test_the_answer_of_the_dense_table(name, weighted, never_dense):
     one, two = MODELS[name], MODELS[name]
     one = type(one)(**one.get_params()).fit(X, sample_weight=w)
     two = type(two)(**{**two.get_params(), **({"solver": "covariance"} if name == "krylov" else {})}).fit(
-        X.toarray(), sample_weight=w)
+        X.toarray(), sample_weight=w
+    )
     assert as_source(X).light
     assert apart(one, two) <= 1e-10
     assert one.objective_ == pytest.approx(two.objective_, rel=1e-10)

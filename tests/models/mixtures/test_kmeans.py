@@ -206,11 +206,22 @@ def test_constant_columns_and_single_clusters():
     assert {str(s.message)[:5] for s in said} == {"LD133", "LD261"}
 
 
-@pytest.mark.parametrize(("how", "code"), [
-    ({"n_clusters": 0}, "LD210"), ({"n_clusters": 2.5}, "LD210"), ({"init": "random"}, "LD210"),
-    ({"init": np.zeros((2, 3))}, "LD210"), ({"init": np.full((3, 3), np.nan)}, "LD210"), ({"n_init": 0}, "LD210"),
-    ({"init": np.full((3, 3), 1e200)}, "LD210"), ({"max_iter": 0}, "LD210"), ({"tol": -1.0}, "LD210"),
-    ({"random_state": "x"}, "LD210"), ({"n_clusters": 31}, "LD260")])
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [
+        ({"n_clusters": 0}, "LD210"),
+        ({"n_clusters": 2.5}, "LD210"),
+        ({"init": "random"}, "LD210"),
+        ({"init": np.zeros((2, 3))}, "LD210"),
+        ({"init": np.full((3, 3), np.nan)}, "LD210"),
+        ({"n_init": 0}, "LD210"),
+        ({"init": np.full((3, 3), 1e200)}, "LD210"),
+        ({"max_iter": 0}, "LD210"),
+        ({"tol": -1.0}, "LD210"),
+        ({"random_state": "x"}, "LD210"),
+        ({"n_clusters": 31}, "LD260"),
+    ],
+)
 def test_what_cannot_be_asked(how, code):
     with pytest.raises(LowdimError, match=code):
         KMeans(**{"n_clusters": 3, **how}).fit(blobs(30, 3, 3))
@@ -264,9 +275,22 @@ def test_a_checkpoint_answers_a_second_fit(tmp_path):
     assert np.array_equal(one.cluster_centers_, two.cluster_centers_) and one.inertia_ == two.inertia_
 
 
-WHOLE = ("merge_any_order", "blocks_of_tiles", "serial_is_threads", "objective_never_falls", "impute_keeps_seen",
-         "save_and_load", "passes_as_declared", "finite", "mask_of_ones_is_no_mask", "row_order_does_not_matter",
-         "weights_repeat_rows", "any_tile", "all_missing_row_gets_prior", "transform_is_fit_transform")
+WHOLE = (
+    "merge_any_order",
+    "blocks_of_tiles",
+    "serial_is_threads",
+    "objective_never_falls",
+    "impute_keeps_seen",
+    "save_and_load",
+    "passes_as_declared",
+    "finite",
+    "mask_of_ones_is_no_mask",
+    "row_order_does_not_matter",
+    "weights_repeat_rows",
+    "any_tile",
+    "all_missing_row_gets_prior",
+    "transform_is_fit_transform",
+)
 
 
 @pytest.mark.parametrize("kind", ["array", "array-gaps", "large", "tiny-gaps", "wide", "wide-gaps", "sparse-values"])

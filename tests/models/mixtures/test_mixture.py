@@ -105,20 +105,28 @@ def test_draws_have_the_conditional_moments():
 def test_as_many_steps_as_the_peer_give_its_likelihood(kind):
     """From the peer's own parameters after 2 steps, 6 more of ours are 6 more of its."""
     X, _ = blobs(300, 4, 3, apart=1.5)
-    before, after = (Peer(3, covariance_type=kind, reg_covar=0, tol=0, max_iter=k, random_state=0).fit(X)
-                     for k in (2, 8))
+    before, after = (
+        Peer(3, covariance_type=kind, reg_covar=0, tol=0, max_iter=k, random_state=0).fit(X) for k in (2, 8)
+    )
     model = GaussianMixture(3, covariance_type=kind)
     part, low = model._part(), 1e-12 * X.var(axis=0)
     C = before.covariances_
-    spreads = {"full": C, "tied": [C] * 3, "diag": [np.diag(c) for c in C] if kind == "diag" else None,
-               "spherical": [c * np.eye(4) for c in C] if kind == "spherical" else None}[kind]
+    spreads = {
+        "full": C,
+        "tied": [C] * 3,
+        "diag": [np.diag(c) for c in C] if kind == "diag" else None,
+        "spherical": [c * np.eye(4) for c in C] if kind == "spherical" else None,
+    }[kind]
     low = np.full(4, low.mean()) if kind == "spherical" else low
     if kind in ("full", "tied"):
         params = params_of(before.weights_, before.means_, spreads, low)
     else:
         from lowdim.models.mixtures.starts import Spread
-        parts = tuple(part.start(m, Spread(np.diag(c).copy(), c, None), low, 100.0)._replace(psi=np.diag(c).copy())
-                      for m, c in zip(before.means_, spreads, strict=True))
+
+        parts = tuple(
+            part.start(m, Spread(np.diag(c).copy(), c, None), low, 100.0)._replace(psi=np.diag(c).copy())
+            for m, c in zip(before.means_, spreads, strict=True)
+        )
         params = Weighted(np.log(before.weights_), parts, False)
     for _ in range(6):
         params = model._update(params, model._stats(params, Block(X)))
@@ -145,9 +153,11 @@ def test_one_cluster_is_its_component(gaps):
     W = np.array([[1.0, 0.9, 0.8, 0.0, 0.2, 0.1], [0.1, 0.0, 0.2, 0.9, 1.0, 0.8]])
     X = rng.standard_normal((150, 2)) @ W + 0.6 * rng.standard_normal((150, 6)) + 3
     X = np.where(rng.random(X.shape) < gaps, np.nan, X)
-    for one, component in ((MixtureOfPPCA(1, 2, tol=1e-8), PPCA(2, tol=1e-8)),
-                           (MixtureOfFA(1, 2, tol=1e-8), FactorAnalysis(2, tol=1e-8)),
-                           (Mixture(PPCA(2), 1, tol=1e-8), PPCA(2, tol=1e-8))):
+    for one, component in (
+        (MixtureOfPPCA(1, 2, tol=1e-8), PPCA(2, tol=1e-8)),
+        (MixtureOfFA(1, 2, tol=1e-8), FactorAnalysis(2, tol=1e-8)),
+        (Mixture(PPCA(2), 1, tol=1e-8), PPCA(2, tol=1e-8)),
+    ):
         alone = component.fit(X)
         assert one.fit(X).objective_ == pytest.approx(alone.objective_, abs=2e-4)
         assert one.impute(X) == pytest.approx(alone.impute(X), abs=5e-3)
@@ -177,6 +187,7 @@ def steps_that_never_fall(problems, steps):
         low = 1e-6 * np.nanvar(X, axis=0)
         low = low if part.own_units else np.full_like(low, low.mean())
         from lowdim.models.mixtures.starts import choose_centres, within
+
         centres = choose_centres(block, K, np.sqrt(low), np.nanmean(X, axis=0), rng, plain=True)
         spread = within(centres, np.sqrt(low), block).spread()
         parts = tuple(part.start(mu, spread, low, 10.0) for mu in centres)
@@ -263,8 +274,19 @@ def test_components_that_cannot_be_mixed():
             Mixture(component, 2).fit(blobs()[0])
 
 
-@pytest.mark.parametrize("option", [{"n_components": 0}, {"covariance_type": "oval"}, {"reg_covar": -1.0}, {"tol": 0.0},
-                                    {"init": "best"}, {"init": [[1.0, 2.0]]}, {"random_state": -1}, {"n_init": 0}])
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"n_components": 0},
+        {"covariance_type": "oval"},
+        {"reg_covar": -1.0},
+        {"tol": 0.0},
+        {"init": "best"},
+        {"init": [[1.0, 2.0]]},
+        {"random_state": -1},
+        {"n_init": 0},
+    ],
+)
 def test_options_are_checked(option):
     with pytest.raises(LowdimError, match="LD210"):
         GaussianMixture(2).set_params(**option).fit(blobs()[0])

@@ -87,8 +87,18 @@ def test_distinct_colours_are_counted():
         assert np.array_equal(colours[which], flat) and pixels.sum() == 4 and len(colours) == 3
 
 
-@pytest.mark.parametrize("bad", [np.zeros(5), np.zeros((2, 2, 3, 1)), np.zeros((0, 4)), np.array([["a", "b"]]),
-                                 np.full((3, 3), np.nan), np.ones((3, 3), dtype=complex), np.ones((3, 3), dtype=bool)])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        np.zeros(5),
+        np.zeros((2, 2, 3, 1)),
+        np.zeros((0, 4)),
+        np.array([["a", "b"]]),
+        np.full((3, 3), np.nan),
+        np.ones((3, 3), dtype=complex),
+        np.ones((3, 3), dtype=bool),
+    ],
+)
 def test_what_is_no_image(bad):
     with pytest.raises(TableError, match="LD264"):
         lowdim.quantize_image(bad)

@@ -18,8 +18,10 @@ def arc(n=200, noise=0.02, seed=0):
 
 def by_differences(f, v, h=1e-5):
     """The gradient from five points on each axis."""
+
     def along(e):
         return (8 * (f(v + h * e) - f(v - h * e)) - (f(v + 2 * h * e) - f(v - 2 * h * e))) / (12 * h)
+
     return np.array([along(e) for e in np.eye(len(v))])
 
 

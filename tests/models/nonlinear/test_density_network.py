@@ -98,8 +98,9 @@ def bent_net(L, K, seed=0, hidden="units"):
     rng = np.random.default_rng(seed)
     layers = tuple((W, b + rng.standard_normal(len(b))) for W, b in drawn((L, 6), rng, 3.0))
     W = rng.standard_normal((7, 5))
-    net = Net(rng.standard_normal((100, L)), layers, np.zeros((0, L)), 1.0, W, 0.05, 0.1, 1e-8,
-              draws=spread(K, L + 1, rng))
+    net = Net(
+        rng.standard_normal((100, L)), layers, np.zeros((0, L)), 1.0, W, 0.05, 0.1, 1e-8, draws=spread(K, L + 1, rng)
+    )
     x = net.surface.at(rng.standard_normal((40, L))) + np.sqrt(net.psi) * rng.standard_normal((40, 5))
     mask = rng.random(x.shape) > 0.3
     mask[:, 0] = True
@@ -251,8 +252,15 @@ def test_odd_tables_and_words():
         DensityNetwork(1, n_samples=30, hidden=8, weight_prior=0.0, random_state=1).fit(np.repeat(np.eye(2), 4, axis=0))
     with pytest.raises(LowdimError, match="LD200"):
         DensityNetwork(4).fit(arc())
-    for wrong in ({"hidden": ()}, {"hidden": ("rbf", 0, 1.0)}, {"n_samples": ("grid", 0)}, {"n_samples": 0},
-                  {"hidden": ("sigmoid",)}, {"hidden": ("relu", 5)}, {"n_samples": ("importance", 5)},
-                  {"batch_size": 0}):
+    for wrong in (
+        {"hidden": ()},
+        {"hidden": ("rbf", 0, 1.0)},
+        {"n_samples": ("grid", 0)},
+        {"n_samples": 0},
+        {"hidden": ("sigmoid",)},
+        {"hidden": ("relu", 5)},
+        {"n_samples": ("importance", 5)},
+        {"batch_size": 0},
+    ):
         with pytest.raises(LowdimError, match="LD210"):
             DensityNetwork(1, **wrong).fit(arc())

@@ -14,14 +14,32 @@ from tests.models.nonlinear.test_gtm import arc
 def holds(fit, X):
     """Every number a user can ask for is finite, without a warning of numpy's."""
     with np.errstate(all="raise", under="ignore"):
-        found = [fit.transform(X), fit.mode(X), fit.responsibilities(X), fit.score_samples(X), fit.reconstruct(X),
-                 fit.magnification(), fit.stretch(), fit.nodes_, fit.sample(5), fit.params_.W]
+        found = [
+            fit.transform(X),
+            fit.mode(X),
+            fit.responsibilities(X),
+            fit.score_samples(X),
+            fit.reconstruct(X),
+            fit.magnification(),
+            fit.stretch(),
+            fit.nodes_,
+            fit.sample(5),
+            fit.params_.W,
+        ]
         return all(np.isfinite(part).all() for part in found) and fit.noise_variance_ > 0
 
 
-@pytest.mark.parametrize("how", [
-    {}, {"grid": 3}, {"grid": 12, "basis": (6, 3.0)}, {"n_components": 1, "grid": 5, "basis": 9},
-    {"n_components": 3, "grid": 4, "basis": 4}], ids=["plain", "fewer-nodes", "broad-bells", "line", "cube"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"grid": 3},
+        {"grid": 12, "basis": (6, 3.0)},
+        {"n_components": 1, "grid": 5, "basis": 9},
+        {"n_components": 3, "grid": 4, "basis": 4},
+    ],
+    ids=["plain", "fewer-nodes", "broad-bells", "line", "cube"],
+)
 @pytest.mark.parametrize("gaps", [0.0, 0.15])
 def test_no_prior_leaves_nothing_open(how, gaps):
     X = arc(90, gaps=gaps)

@@ -155,7 +155,8 @@ def test_a_fit_that_died_goes_on_to_the_same_bits(amortised, tmp_path):
 def test_a_callback_keeps_the_best_so_far():
     seen = []
     fit = NonlinearFactorAnalysis(1, hidden=5).fit(
-        bow()[0], run=Run(callback=lambda step: seen.append(step.objective) or len(seen) == 9))
+        bow()[0], run=Run(callback=lambda step: seen.append(step.objective) or len(seen) == 9)
+    )
     assert fit.certificate_.reason == "stopped by the callback" and len(seen) == 9
     assert fit.history_.max() == fit.history_[-1] and not fit.converged_
 

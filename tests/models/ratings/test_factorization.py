@@ -24,8 +24,12 @@ from tests.table.outcomes import outcome
 def simulated(n=120, m=80, k=3, share=0.3, seed=0, noise=0.5):
     """An array with gaps: biases, k factors, users whose noise differs."""
     rng = np.random.default_rng(seed)
-    truth = (rng.standard_normal((n, k)) @ rng.standard_normal((k, m)) * 0.7 + rng.standard_normal((n, 1)) * 0.4
-             + rng.standard_normal(m) * 0.6 + 3.5)
+    truth = (
+        rng.standard_normal((n, k)) @ rng.standard_normal((k, m)) * 0.7
+        + rng.standard_normal((n, 1)) * 0.4
+        + rng.standard_normal(m) * 0.6
+        + 3.5
+    )
     spread = noise * np.sqrt(3.0 / rng.gamma(4.0, size=(n, 1)))
     X = truth + spread * rng.standard_normal((n, m))
     seen = rng.random((n, m)) < share
@@ -56,8 +60,17 @@ def small():
 
 def as_oracle(state, n):
     q = len(state.user_prior.mean)
-    return oracle.Model(np.zeros((n, q)), np.zeros((n, q, q)), state.items.mean.copy(), unpack(state.items.cov.T, q),
-                        np.zeros(n), np.zeros(n), tuple(state.user_prior), tuple(state.item_prior), tuple(state.noise))
+    return oracle.Model(
+        np.zeros((n, q)),
+        np.zeros((n, q, q)),
+        state.items.mean.copy(),
+        unpack(state.items.cov.T, q),
+        np.zeros(n),
+        np.zeros(n),
+        tuple(state.user_prior),
+        tuple(state.item_prior),
+        tuple(state.noise),
+    )
 
 
 def test_sweeps_agree_with_the_oracle():
@@ -97,8 +110,9 @@ def test_sums_of_tiles_merge_to_those_of_the_whole():
     how = mf.How(False, False, "float64")
     state = mf.start(7, 6, 2, how)
     items = mf.tables(state.items, how)
-    a, b, c = (mf.sweep(state, *items, how, X[rows], state.tau[rows])[1]
-               for rows in (slice(0, 2), slice(2, 5), slice(5, 7)))
+    a, b, c = (
+        mf.sweep(state, *items, how, X[rows], state.tau[rows])[1] for rows in (slice(0, 2), slice(2, 5), slice(5, 7))
+    )
     whole = mf.sweep(state, *items, how, X, state.tau)[1]
     for other in (a.merge(b).merge(c), a.merge(b.merge(c)), c.merge(b).merge(a)):
         for one, two in zip(whole, other, strict=True):
@@ -139,14 +153,17 @@ def test_pairs_and_grids_agree_with_draws():
     q, n = 3, 2
     i, j = lower(q)
     roots = rng.standard_normal((2, n, q, q)) * 0.3
-    users, items = (mr.Beliefs(rng.standard_normal((n, q)), (r @ r.transpose(0, 2, 1))[:, i, j], np.zeros(n))
-                    for r in roots)
+    users, items = (
+        mr.Beliefs(rng.standard_normal((n, q)), (r @ r.transpose(0, 2, 1))[:, i, j], np.zeros(n)) for r in roots
+    )
     mean, var = mr.pair_means(users, items)
     grid_mean, grid_var = mr.grid_means(users, items)
     assert np.diag(grid_mean) == pytest.approx(mean) and np.diag(grid_var) == pytest.approx(var)
     for t in range(n):
-        g, h = (side.mean[t] + rng.standard_normal((400_000, q)) @ root[t].T
-                for side, root in zip((users, items), roots, strict=True))
+        g, h = (
+            side.mean[t] + rng.standard_normal((400_000, q)) @ root[t].T
+            for side, root in zip((users, items), roots, strict=True)
+        )
         x = (g[:, :-1] * h[:, :-1]).sum(axis=1) + g[:, -1] + h[:, -1]
         assert mean[t] == pytest.approx(x.mean(), abs=0.02) and var[t] == pytest.approx(x.var(), rel=0.02)
 
@@ -282,8 +299,11 @@ def test_drawn_rows_are_like_users(case):
 # ids, kinds of input, odd ratings --------------------------------------------------------------------------------
 def test_ids_of_any_kind_change_no_number(case):
     X, table = case[0], long(case[0])
-    names = {"text": lambda v: [f"id {x:04d}" for x in v], "negative": lambda v: v - 1000,
-             "far": lambda v: v * 2**40 + 5}
+    names = {
+        "text": lambda v: [f"id {x:04d}" for x in v],
+        "negative": lambda v: v - 1000,
+        "far": lambda v: v * 2**40 + 5,
+    }
     for name, rule in names.items():
         other = table.assign(user=rule(table.user.to_numpy()), item=rule(table.item.to_numpy()))
         fitted = MatrixFactorization(6, max_iter=3)
@@ -377,11 +397,19 @@ def test_scale_holds_ratings_and_predictions(case):
 
 
 def test_options_are_checked():
-    for how in ({"method": "mcmc"}, {"noise": "item"}, {"duplicates": "first"}, {"scale": (5, 1)}, {"columns": ("a",)},
-                {"n_components": -1}, {"tol": 0}):
+    for how in (
+        {"method": "mcmc"},
+        {"noise": "item"},
+        {"duplicates": "first"},
+        {"scale": (5, 1)},
+        {"columns": ("a",)},
+        {"n_components": -1},
+        {"tol": 0},
+    ):
         with pytest.raises(LowdimError, match="LD210"):
-            quiet(**({"method": "map"} | how))([[1.0, 2.0]]) if "n_components" not in how else \
-                MatrixFactorization(-1).fit([[1.0, 2.0]])
+            quiet(**({"method": "map"} | how))([[1.0, 2.0]]) if "n_components" not in how else MatrixFactorization(
+                -1
+            ).fit([[1.0, 2.0]])
     for run in (Run(engine="dask"), Run(checkpoint="here")):
         with pytest.raises(LowdimError, match="LD210"):
             MatrixFactorization(1).fit([[1.0, 2.0]], run=run)

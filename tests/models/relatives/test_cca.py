@@ -15,8 +15,10 @@ from tests.oracles.cca import Slow, correlations, given, log_density, manova
 def views(n=120, d1=4, d2=3, q=2, gaps=0.0, seed=0):
     rng = np.random.default_rng(seed)
     z = rng.standard_normal((n, q))
-    made = [z @ rng.standard_normal((q, k)) + rng.standard_normal((n, k)) @ rng.standard_normal((k, k)) + 3 * k
-            for k in (d1, d2)]
+    made = [
+        z @ rng.standard_normal((q, k)) + rng.standard_normal((n, k)) @ rng.standard_normal((k, k)) + 3 * k
+        for k in (d1, d2)
+    ]
     return tuple(np.where(rng.random(v.shape) < gaps, np.nan, v) for v in made)
 
 
@@ -99,8 +101,9 @@ def test_em_finds_the_closed_form(monkeypatch):
     X, Y = views()
     model = CCA(2, tol=1e-9)
     seen = look(Beside(as_source(X), as_source(Y), (4, 3)), Run(), standardize=True, wide=False)
-    start = TwoViews(0.1 * np.random.default_rng(1).standard_normal((7, 2)), np.zeros(7), np.eye(7),
-                     seen.columns.seen, 4)
+    start = TwoViews(
+        0.1 * np.random.default_rng(1).standard_normal((7, 2)), np.zeros(7), np.eye(7), seen.columns.seen, 4
+    )
     found = em(model, start, seen.source, Run())
     assert found.objective == pytest.approx(model._complete(seen, 4, Run()).objective, abs=1e-6)
     assert found.passes < 60
@@ -163,8 +166,10 @@ def test_intervals_of_predictions_hold(gaps):
     for seed in range(20):
         X, Y = views(100, 4, 3, 2, seed=seed)
         fit = slice(0, 42), slice(42, 100)
-        G, H = (np.where(np.random.default_rng([seed, k]).random(v[fit[0]].shape) < gaps, np.nan, v[fit[0]])
-                for k, v in enumerate((X, Y)))
+        G, H = (
+            np.where(np.random.default_rng([seed, k]).random(v[fit[0]].shape) < gaps, np.nan, v[fit[0]])
+            for k, v in enumerate((X, Y))
+        )
         mean, std = CCA(2).fit(G, H).predict(X[fit[1]], return_std=True)
         inside.append(np.abs(Y[fit[1]] - mean) <= 1.96 * std)
     assert 0.92 <= np.mean(inside) <= 0.975
@@ -189,10 +194,12 @@ def test_statistics_of_a_peer():
     X = z @ rng.standard_normal((2, 4)) + rng.standard_normal((40, 4))
     Y = z @ rng.standard_normal((2, 3)) + rng.standard_normal((40, 3))
     found = rows_of(CCA(1).fit(Y, X), 1)
-    peer = {"Wilks": (0.388862959756, 12, 87.601295887261, 3.131988734779, 0.000973962982),
-            "Pillai": (0.698953065606, 12, 105, 2.657850751604, 0.003763501567),
-            "Hotelling-Lawley": (1.349786045589, 12, 53.587786259542, 3.6221322783, 0.000543729755),
-            "Roy": (1.165935575956, 4, 35, 10.201936289612, 0.00001393431)}
+    peer = {
+        "Wilks": (0.388862959756, 12, 87.601295887261, 3.131988734779, 0.000973962982),
+        "Pillai": (0.698953065606, 12, 105, 2.657850751604, 0.003763501567),
+        "Hotelling-Lawley": (1.349786045589, 12, 53.587786259542, 3.6221322783, 0.000543729755),
+        "Roy": (1.165935575956, 4, 35, 10.201936289612, 0.00001393431),
+    }
     for name, want in peer.items():
         t = found[name]
         assert (t.value, t.df1, t.df2, t.F, t.p) == pytest.approx(want, rel=1e-6)
@@ -275,8 +282,9 @@ def test_one_table_is_two_tables(gaps):
 
 def test_files_weights_and_names(tmp_path):
     X, Y = views(gaps=0.1)
-    a, b = (pd.DataFrame(v, columns=[f"{name}{j}" for j in range(v.shape[1])])
-            for name, v in (("left", X), ("right", Y)))
+    a, b = (
+        pd.DataFrame(v, columns=[f"{name}{j}" for j in range(v.shape[1])]) for name, v in (("left", X), ("right", Y))
+    )
     a.to_parquet(tmp_path / "a.parquet")
     b.to_parquet(tmp_path / "b.parquet")
     model, from_files = CCA(1).fit(X, Y), CCA(1).fit(str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet"))
@@ -310,16 +318,20 @@ def test_a_checkpoint_answers_the_same_fit(tmp_path):
     assert np.array_equal(one.y_loadings_, two.y_loadings_)
 
 
-@pytest.mark.parametrize(("call", "says"), [
-    (lambda X, Y: CCA(1).fit(X), "LD280.*requires y"),
-    (lambda X, Y: CCA(1, views=9).fit(X), "LD280.*views=9"),
-    (lambda X, Y: CCA(1).fit(X, Y[:-1]), "LD280.*120 rows and Y has 119"),
-    (lambda X, Y: CCA(4).fit(X, Y), "LD200.*at most 3"),
-    (lambda X, Y: CCA(1.5).fit(X, Y), "LD210"),
-    (lambda X, Y: CCA(1).fit(X, Y).transform(X, Y[:, :2]), "LD220.*second view"),
-    (lambda X, Y: CCA(1).fit(X, Y).transform(None), "LD280.*both None"),
-    (lambda X, Y: CCA(1, views=2).fit(X).transform(X, Y), "LD280.*one table"),
-    (lambda X, Y: CCA(1).fit(X, np.where(Y > 9, Y, np.inf)), "LD150")])
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda X, Y: CCA(1).fit(X), "LD280.*requires y"),
+        (lambda X, Y: CCA(1, views=9).fit(X), "LD280.*views=9"),
+        (lambda X, Y: CCA(1).fit(X, Y[:-1]), "LD280.*120 rows and Y has 119"),
+        (lambda X, Y: CCA(4).fit(X, Y), "LD200.*at most 3"),
+        (lambda X, Y: CCA(1.5).fit(X, Y), "LD210"),
+        (lambda X, Y: CCA(1).fit(X, Y).transform(X, Y[:, :2]), "LD220.*second view"),
+        (lambda X, Y: CCA(1).fit(X, Y).transform(None), "LD280.*both None"),
+        (lambda X, Y: CCA(1, views=2).fit(X).transform(X, Y), "LD280.*one table"),
+        (lambda X, Y: CCA(1).fit(X, np.where(Y > 9, Y, np.inf)), "LD150"),
+    ],
+)
 def test_bad_input(call, says):
     with pytest.raises(LowdimError, match=says):
         call(*views())

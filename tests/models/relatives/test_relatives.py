@@ -34,8 +34,9 @@ def test_ica_finds_the_sources():
     match = np.abs(np.corrcoef(model.sources_.T, S.T)[:3, 3:])
     assert (match.max(axis=1) > 0.99).all() and set(match.argmax(axis=1)) == {0, 1, 2}
     assert model.sources_.std(axis=0) == pytest.approx(np.ones(3), rel=1e-10)
-    assert np.array_equal(model.transform(S @ A.T + 5), model.sources_) or \
-        model.transform(S @ A.T + 5) == pytest.approx(model.sources_, abs=1e-10)
+    assert np.array_equal(model.transform(S @ A.T + 5), model.sources_) or model.transform(
+        S @ A.T + 5
+    ) == pytest.approx(model.sources_, abs=1e-10)
     assert model.reconstruct(S @ A.T + 5) == pytest.approx(S @ A.T + 5, abs=1e-10)
     assert model.components_ @ model.mixing_ == pytest.approx(np.eye(3), abs=1e-10)
 
@@ -134,8 +135,11 @@ def test_discriminant_em_climbs_to_a_stationary_point():
     model = LinearDiscriminant(tol=1e-9).fit(G, y)
 
     def value(mu, C):
-        return sum(stats.multivariate_normal(mu[y[i]][o], C[np.ix_(o, o)]).logpdf(row[o])
-                   for i, row in enumerate(G) if (o := ~np.isnan(row)).any())
+        return sum(
+            stats.multivariate_normal(mu[y[i]][o], C[np.ix_(o, o)]).logpdf(row[o])
+            for i, row in enumerate(G)
+            if (o := ~np.isnan(row)).any()
+        )
 
     best = value(model.means_, model.covariance_)
     assert best == pytest.approx(model.objective_, rel=1e-9)
@@ -161,17 +165,20 @@ def test_discriminant_weights_names_files_and_shrinkage(tmp_path):
     X.to_parquet(tmp_path / "x.parquet")
     assert np.array_equal(LinearDiscriminant().fit(str(tmp_path / "x.parquet"), words).scalings_, model.scalings_)
     assert LinearDiscriminant(shrinkage=1.0).fit(X, y).covariance_ == pytest.approx(
-        np.diag(np.diag(model.covariance_)), abs=1e-9)
+        np.diag(np.diag(model.covariance_)), abs=1e-9
+    )
 
 
 def test_discriminant_bad_input():
     X, y = load_iris(return_X_y=True)
-    for call, says in ((lambda: LinearDiscriminant().fit(X, np.zeros(150)), "LD286.*got 1 class"),
-                       (lambda: LinearDiscriminant().fit(X, y[:-1]), "LD286.*150 rows"),
-                       (lambda: LinearDiscriminant().fit(X, X[:, 0]), "LD286.*Unknown label type"),
-                       (lambda: LinearDiscriminant().fit(X), "LD286.*requires y"),
-                       (lambda: LinearDiscriminant(3).fit(X, y), "LD200.*at most 2"),
-                       (lambda: LinearDiscriminant(priors=[1.0]).fit(X, y), "LD210.*priors")):
+    for call, says in (
+        (lambda: LinearDiscriminant().fit(X, np.zeros(150)), "LD286.*got 1 class"),
+        (lambda: LinearDiscriminant().fit(X, y[:-1]), "LD286.*150 rows"),
+        (lambda: LinearDiscriminant().fit(X, X[:, 0]), "LD286.*Unknown label type"),
+        (lambda: LinearDiscriminant().fit(X), "LD286.*requires y"),
+        (lambda: LinearDiscriminant(3).fit(X, y), "LD200.*at most 2"),
+        (lambda: LinearDiscriminant(priors=[1.0]).fit(X, y), "LD210.*priors"),
+    ):
         with pytest.raises(LowdimError, match=says):
             call()
     with pytest.warns(LowdimWarning, match="LD287.*4 of 5"):
@@ -223,7 +230,8 @@ def test_the_selector_keeps_columns_to_the_bit():
     assert list(model.set_output(transform="pandas").transform(X).columns) == ["b", "d"]
     w = np.arange(30) % 3
     assert VarianceSelector(2).fit(X, sample_weight=w).error_ == pytest.approx(
-        VarianceSelector(2).fit(X.loc[X.index.repeat(w)]).error_, rel=1e-12)
+        VarianceSelector(2).fit(X.loc[X.index.repeat(w)]).error_, rel=1e-12
+    )
 
 
 def test_the_selector_s_bad_input_and_file(tmp_path):
@@ -239,10 +247,14 @@ def test_the_selector_s_bad_input_and_file(tmp_path):
     assert np.array_equal(lowdim.load(tmp_path / "m.lowdim").transform(X), model.transform(X))
 
 
-@pytest.mark.parametrize(("model", "verbs"), [
-    (ICA(), ("score", "score_samples", "sample", "impute", "posterior")),
-    (LinearDiscriminant(), ("inverse_transform", "reconstruct", "impute", "sample", "posterior", "score_samples")),
-    (VarianceSelector(), ("score", "score_samples", "sample", "impute", "posterior"))])
+@pytest.mark.parametrize(
+    ("model", "verbs"),
+    [
+        (ICA(), ("score", "score_samples", "sample", "impute", "posterior")),
+        (LinearDiscriminant(), ("inverse_transform", "reconstruct", "impute", "sample", "posterior", "score_samples")),
+        (VarianceSelector(), ("score", "score_samples", "sample", "impute", "posterior")),
+    ],
+)
 def test_absent_verbs_say_why_and_what_instead(model, verbs):
     for verb in verbs:
         assert not hasattr(model, verb)
@@ -266,8 +278,15 @@ def fitted(name, X):
     n = X.shape[0] if len(getattr(X, "shape", ())) == 2 else 3
     if name == "CCA, one table":
         model = CCA(1, views=2).fit(X)
-        return model, [model.transform(X), *model.impute(X, return_std=True), model.impute(X, draws=1),
-                       model.score_samples(X), model.sample(2), model.predict(X), *model.posterior(X)]
+        return model, [
+            model.transform(X),
+            *model.impute(X, return_std=True),
+            model.impute(X, draws=1),
+            model.score_samples(X),
+            model.sample(2),
+            model.predict(X),
+            *model.posterior(X),
+        ]
     if name == "CCA, two tables":
         model = CCA(1).fit(X, np.random.default_rng(0).standard_normal((n, 2)))
         return model, [model.transform(X), model.predict(X), model.score_samples(X)]

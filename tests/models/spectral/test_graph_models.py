@@ -16,13 +16,15 @@ from lowdim.math.neighbors import joined, joined_known, nearest, within
 from lowdim.text.messages import LowdimError, LowdimWarning, ModelWarning
 
 MODELS = {
-    "isomap": Isomap(2, n_neighbors=5), "isomap-landmarks": Isomap(2, n_neighbors=5, landmarks=8),
+    "isomap": Isomap(2, n_neighbors=5),
+    "isomap-landmarks": Isomap(2, n_neighbors=5, landmarks=8),
     "laplacian": LaplacianEigenmaps(2, n_neighbors=5),
     "laplacian-symmetric": LaplacianEigenmaps(2, n_neighbors=5, normalisation="symmetric"),
     "laplacian-heat": LaplacianEigenmaps(2, n_neighbors=5, weights="heat", normalisation="symmetric"),
     "lle": LocallyLinearEmbedding(2, n_neighbors=5),
     "lle-free": LocallyLinearEmbedding(2, n_neighbors=5, variant="free"),
-    "lle-acyclic": LocallyLinearEmbedding(2, n_neighbors=5, variant="acyclic")}
+    "lle-acyclic": LocallyLinearEmbedding(2, n_neighbors=5, variant="acyclic"),
+}
 each = pytest.mark.parametrize("name", MODELS)
 rng = np.random.default_rng
 
@@ -40,8 +42,9 @@ def roll(n, seed=0):
 
 def blobs(count, rows=20, seed=0):
     r = rng(seed)
-    return np.concatenate([0.3 * r.standard_normal((rows + 3 * i, 3)) + 10 * r.standard_normal(3)
-                           for i in range(count)])
+    return np.concatenate(
+        [0.3 * r.standard_normal((rows + 3 * i, 3)) + 10 * r.standard_normal(3) for i in range(count)]
+    )
 
 
 def explained(Z, truth):
@@ -60,7 +63,7 @@ def apart(A, B):
 # slow and obvious ---------------------------------------------------------------------------------------------
 def adjacency(X, k):
     D = cdist(X, X)
-    order = np.argsort(D, axis=1)[:, 1: k + 1]
+    order = np.argsort(D, axis=1)[:, 1 : k + 1]
     A = np.zeros(D.shape)
     np.put_along_axis(A, order, 1.0, axis=1)
     return A, D
@@ -81,7 +84,7 @@ def oracle_laplacian(X, k, q, width=None):
     A, D = adjacency(X, k)
     W = A if width is None else A * np.exp(-(D**2) / (2 * width**2))
     W = (W + W.T) / 2
-    return sl.eigh(np.diag(W.sum(axis=1)) - W, np.diag(W.sum(axis=1)))[1][:, 1: q + 1]
+    return sl.eigh(np.diag(W.sum(axis=1)) - W, np.diag(W.sum(axis=1)))[1][:, 1 : q + 1]
 
 
 def oracle_weights(X, neighbours, reg):
@@ -103,7 +106,7 @@ def oracle_lle(X, k, q, reg=1e-3, free=False):
     M = np.eye(len(X)) - W
     least = 1e-6 * np.array([(D[i, row > 0] ** 2).mean() for i, row in enumerate(A)])  # as stated
     p = X.shape[1] / np.maximum(((X - W @ X) ** 2).sum(axis=1), least) if free else np.ones(len(X))
-    return np.linalg.svd(np.sqrt(p)[:, None] * M)[2][::-1][1: q + 1].T
+    return np.linalg.svd(np.sqrt(p)[:, None] * M)[2][::-1][1 : q + 1].T
 
 
 def test_against_slow_oracles():
@@ -186,13 +189,20 @@ def test_free_pseudolikelihood_is_of_conditional_gaussians():
 
 # new rows -----------------------------------------------------------------------------------------------------
 TABLES = {
-    "plain": rng(0).standard_normal((40, 3)), "copies": np.repeat(rng(1).standard_normal((15, 3)), 3, axis=0),
+    "plain": rng(0).standard_normal((40, 3)),
+    "copies": np.repeat(rng(1).standard_normal((15, 3)), 3, axis=0),
     "grid": np.array(list(itertools.product(range(6), range(5))), dtype=float),  # ties everywhere
-    "line": np.c_[np.arange(30.0), np.zeros((30, 2))], "huge": rng(2).standard_normal((30, 3)) * 1e200,
-    "tiny": rng(3).standard_normal((30, 3)) * 1e-200, "offset": rng(4).standard_normal((30, 3)) + 1e8,
-    "simplex": np.eye(12), "wide": rng(5).standard_normal((30, 200)),
-    "far": np.r_[rng(6).standard_normal((30, 3)), [[100.0, 0.0, 0.0]]], "few": rng(7).standard_normal((5, 3)),
-    "pieces": blobs(3), "many-pieces": blobs(9, 8)}
+    "line": np.c_[np.arange(30.0), np.zeros((30, 2))],
+    "huge": rng(2).standard_normal((30, 3)) * 1e200,
+    "tiny": rng(3).standard_normal((30, 3)) * 1e-200,
+    "offset": rng(4).standard_normal((30, 3)) + 1e8,
+    "simplex": np.eye(12),
+    "wide": rng(5).standard_normal((30, 200)),
+    "far": np.r_[rng(6).standard_normal((30, 3)), [[100.0, 0.0, 0.0]]],
+    "few": rng(7).standard_normal((5, 3)),
+    "pieces": blobs(3),
+    "many-pieces": blobs(9, 8),
+}
 
 
 @each
@@ -205,7 +215,7 @@ def test_transform_is_fit_transform(name, table):
         Z = fitted.fit_transform(X)
         assert Z.shape == (len(X), 2)
         assert apart(fitted.transform(X), Z) <= 1e-8
-        one = np.concatenate([fitted.transform(X[i: i + 1]) for i in range(0, len(X), 7)])
+        one = np.concatenate([fitted.transform(X[i : i + 1]) for i in range(0, len(X), 7)])
         assert np.abs(one - Z[::7]).max() <= 1e-8 * np.abs(Z).max()
         assert np.isfinite(fitted.transform(X[:4] + 0.01 * np.abs(X).max())).all()
 
@@ -228,8 +238,10 @@ def test_distances_instead_of_data(name, pieces):
 def test_new_rows_lie_between_their_neighbours(name):
     X, _ = roll(400, seed=3)
     fitted = model(name, n_neighbors=8).fit(X[:300])
-    found = explained(np.r_[fitted.embedding_, fitted.transform(X[300:])], np.r_[fitted.embedding_, fitted.embedding_[
-        nearest(X[300:], 1, X[:300]).row[:, 0]]])
+    found = explained(
+        np.r_[fitted.embedding_, fitted.transform(X[300:])],
+        np.r_[fitted.embedding_, fitted.embedding_[nearest(X[300:], 1, X[:300]).row[:, 0]]],
+    )
     assert found.min() > 0.9
 
 
@@ -367,10 +379,14 @@ def test_equal_rows_share_a_place(name):
 
 
 @each
-@pytest.mark.parametrize(("change", "says"), [
-    (lambda D: D.__setitem__((1, 2), 9.0), "not symmetric"),
-    (lambda D: D.__setitem__(([1, 2], [2, 1]), -1.0), "negative"),
-    (lambda D: D.__setitem__((3, 3), 1.0), "distance to itself")])
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda D: D.__setitem__((1, 2), 9.0), "not symmetric"),
+        (lambda D: D.__setitem__(([1, 2], [2, 1]), -1.0), "negative"),
+        (lambda D: D.__setitem__((3, 3), 1.0), "distance to itself"),
+    ],
+)
 def test_bad_distances(name, change, says):
     D = cdist(TABLES["plain"], TABLES["plain"])
     change(D)
@@ -548,8 +564,10 @@ def test_a_large_table():
     assert explained(Isomap(2, n_neighbors=10, landmarks=200).fit_transform(X), truth).min() > 0.99
     for fitted in (LaplacianEigenmaps(2, n_neighbors=10).fit(X), LocallyLinearEmbedding(2, n_neighbors=10).fit(X)):
         assert fitted.certificate_.residual < 1e-12
-        assert apart(fitted.transform(X[:200]), fitted.embedding_[:200]) <= 1e-8 * np.abs(fitted.embedding_).max() \
-            / np.abs(fitted.embedding_[:200]).max()
+        assert (
+            apart(fitted.transform(X[:200]), fitted.embedding_[:200])
+            <= 1e-8 * np.abs(fitted.embedding_).max() / np.abs(fitted.embedding_[:200]).max()
+        )
 
 
 @pytest.mark.drill

@@ -44,10 +44,15 @@ def test_a_linear_kernel_is_pca(n):
     assert model.inverse_transform(model.embedding_) == pytest.approx(pca.reconstruct(X), abs=1e-8)
 
 
-PAIRS = [({"gamma": 0.05}, {"kernel": "rbf", "gamma": 0.05}), ({"kernel": "poly", "gamma": 0.1},) * 2,
-         ({"kernel": "sigmoid", "gamma": 0.001}, {"kernel": "sigmoid", "gamma": 0.001}),
-         ({"kernel": "poly", "gamma": 0.1, "degree": 2, "constant": 0.5},
-          {"kernel": "poly", "gamma": 0.1, "degree": 2, "coef0": 0.5})]
+PAIRS = [
+    ({"gamma": 0.05}, {"kernel": "rbf", "gamma": 0.05}),
+    ({"kernel": "poly", "gamma": 0.1},) * 2,
+    ({"kernel": "sigmoid", "gamma": 0.001}, {"kernel": "sigmoid", "gamma": 0.001}),
+    (
+        {"kernel": "poly", "gamma": 0.1, "degree": 2, "constant": 0.5},
+        {"kernel": "poly", "gamma": 0.1, "degree": 2, "coef0": 0.5},
+    ),
+]
 
 
 @pytest.mark.parametrize(("ours", "theirs"), PAIRS)
@@ -323,13 +328,28 @@ def test_huge_and_tiny_tables(size):
 
 
 # contract ------------------------------------------------------------
-KEPT = ("blocks_of_tiles", "serial_is_threads", "options_untouched", "transform_is_fit_transform", "save_and_load",
-        "passes_as_declared", "finite", "constructor_holds_options")
+KEPT = (
+    "blocks_of_tiles",
+    "serial_is_threads",
+    "options_untouched",
+    "transform_is_fit_transform",
+    "save_and_load",
+    "passes_as_declared",
+    "finite",
+    "constructor_holds_options",
+)
 
 
 @pytest.mark.parametrize("law", KEPT)
-@pytest.mark.parametrize("how", [{}, {"kernel": "linear"}, {"approximation": "nystroem", "n_landmarks": 20},
-                                 {"approximation": "fourier", "n_landmarks": 30}])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"kernel": "linear"},
+        {"approximation": "nystroem", "n_landmarks": 20},
+        {"approximation": "fourier", "n_landmarks": 30},
+    ],
+)
 def test_laws(law, how):
     laws.LAWS[law](KernelPCA(2, **how), table(36))
 
@@ -357,7 +377,9 @@ def test_random_functions_have_these_distances():
 
 def test_ever_more_basis_functions_are_the_gaussian_kernel():
     width = 0.7
-    exact, _ = quad_vec(lambda mu: np.outer(*(np.exp(-((PLACES - mu) / width) ** 2),) * 2) / (np.pi * width**2), -3, 3)
+    exact, _ = quad_vec(
+        lambda mu: np.outer(*(np.exp(-(((PLACES - mu) / width) ** 2)),) * 2) / (np.pi * width**2), -3, 3
+    )
     assert limit_kernel(PLACES, width=width, low=-3, high=3) == pytest.approx(exact, abs=1e-10)
     gaps = []
     for m in (20, 200, 2000):

@@ -109,8 +109,10 @@ def test_corrections_are_the_least_that_make_distances_euclidean(method):
 
 
 # bad matrices: numerics.md 51 to 53 ------------------------------------------------------------
-@pytest.mark.parametrize(("cell", "value", "problem"), [
-    ((2, 4), 9.5, "not symmetric"), ((2, 4), -1.0, "negative"), ((3, 3), 0.5, "to itself")])
+@pytest.mark.parametrize(
+    ("cell", "value", "problem"),
+    [((2, 4), 9.5, "not symmetric"), ((2, 4), -1.0, "negative"), ((3, 3), 0.5, "to itself")],
+)
 def test_impossible_cells_are_named(cell, value, problem):
     D = bent()
     D[cell] = value
@@ -198,8 +200,16 @@ def test_large_matrices_state_a_bound(monkeypatch):
 
 
 # contract ------------------------------------------------------------
-KEPT = ("blocks_of_tiles", "serial_is_threads", "options_untouched", "transform_is_fit_transform", "save_and_load",
-        "passes_as_declared", "finite", "constructor_holds_options")
+KEPT = (
+    "blocks_of_tiles",
+    "serial_is_threads",
+    "options_untouched",
+    "transform_is_fit_transform",
+    "save_and_load",
+    "passes_as_declared",
+    "finite",
+    "constructor_holds_options",
+)
 
 
 @pytest.mark.parametrize("law", KEPT)

@@ -33,8 +33,15 @@ from lowdim.models.spectral.random_field import (
 from lowdim.text.messages import LowdimError
 from tests.oracles import unfolding as oracle
 
-EVERY = {"mds": ClassicalMDS(2), "kpca": KernelPCA(2), "isomap": Isomap(2), "laplacian": LaplacianEigenmaps(2),
-         "lle": LocallyLinearEmbedding(2), "mvu": MaximumVarianceUnfolding(2), "meu": MaximumEntropyUnfolding(2)}
+EVERY = {
+    "mds": ClassicalMDS(2),
+    "kpca": KernelPCA(2),
+    "isomap": Isomap(2),
+    "laplacian": LaplacianEigenmaps(2),
+    "lle": LocallyLinearEmbedding(2),
+    "mvu": MaximumVarianceUnfolding(2),
+    "meu": MaximumEntropyUnfolding(2),
+}
 MODELS = {name: model for name, model in EVERY.items() if isinstance(model, FieldMixin)}
 each = pytest.mark.parametrize("name", MODELS)
 
@@ -121,8 +128,14 @@ def test_repeated_rows_move_together():
 
 
 # springs whose field is known ------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("graph", "want"), [("path", lambda a, n: a), ("ring", lambda a, n: a * (n - a) / n),
-                                             ("complete", lambda a, n: np.where(a > 0, 2 / n, 0))])
+@pytest.mark.parametrize(
+    ("graph", "want"),
+    [
+        ("path", lambda a, n: a),
+        ("ring", lambda a, n: a * (n - a) / n),
+        ("complete", lambda a, n: np.where(a > 0, 2 / n, 0)),
+    ],
+)
 def test_implied_distances_are_resistances(graph, want):
     """Unit springs: expected squared distance = electrical resistance (path: steps; ring: two ways in parallel)."""
     n = 12
@@ -211,7 +224,12 @@ def test_score_does_not_mind_units_of_the_map_and_counts_those_of_the_table():
 
 def test_scores_that_cannot_be_made():
     X = bent()
-    for Z, Y, code in ((X[:9], X, "LD455"), (np.ones((30, 2)), X, "LD457"), (X, np.ones((30, 2)), "LD457"),
-                       (np.zeros((3001, 1)), np.zeros((3001, 1)), "LD456"), (np.where(X > 0.9, np.nan, X), X, "LD163")):
+    for Z, Y, code in (
+        (X[:9], X, "LD455"),
+        (np.ones((30, 2)), X, "LD457"),
+        (X, np.ones((30, 2)), "LD457"),
+        (np.zeros((3001, 1)), np.zeros((3001, 1)), "LD456"),
+        (np.where(X > 0.9, np.nan, X), X, "LD163"),
+    ):
         with pytest.raises(LowdimError, match=code):
             embedding_score(Z, Y)

@@ -16,9 +16,13 @@ from lowdim.sources.arrays import as_source
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.oracles import unfolding as oracle
 
-MODELS = {"mvu": MaximumVarianceUnfolding(2), "mvu-edges": MaximumVarianceUnfolding(2, n_neighbors=6, cliques=False),
-          "mvu-landmarks": MaximumVarianceUnfolding(2, n_landmarks=25), "meu": MaximumEntropyUnfolding(2),
-          "meu-free": MaximumEntropyUnfolding(2, multipliers="free")}
+MODELS = {
+    "mvu": MaximumVarianceUnfolding(2),
+    "mvu-edges": MaximumVarianceUnfolding(2, n_neighbors=6, cliques=False),
+    "mvu-landmarks": MaximumVarianceUnfolding(2, n_landmarks=25),
+    "meu": MaximumEntropyUnfolding(2),
+    "meu-free": MaximumEntropyUnfolding(2, multipliers="free"),
+}
 each = pytest.mark.parametrize("name", MODELS)
 
 
@@ -99,8 +103,10 @@ def test_gradient_by_finite_differences():
     for e in range(0, len(d), 5):
         step = np.zeros(len(d))
         step[e] = 1e-5 * at[e]
-        rise = (oracle.field_log_likelihood(pairs, at + step, 0.1, Y)
-                - oracle.field_log_likelihood(pairs, at - step, 0.1, Y)) / (2 * step[e])
+        rise = (
+            oracle.field_log_likelihood(pairs, at + step, 0.1, Y)
+            - oracle.field_log_likelihood(pairs, at - step, 0.1, Y)
+        ) / (2 * step[e])
         assert gradient[e] == pytest.approx(rise, rel=1e-5, abs=1e-6)
 
 
@@ -110,8 +116,9 @@ def test_positive_springs_are_the_best():
     model = MaximumEntropyUnfolding(1, n_neighbors=3).fit(Y)
     Y = Y - Y.mean(axis=0)
     best = oracle.positive_field(model.edges_, model.gamma_, Y)
-    assert model.objective_ == pytest.approx(oracle.field_log_likelihood(model.edges_, model.multipliers_,
-                                                                         model.gamma_, Y), rel=1e-10)
+    assert model.objective_ == pytest.approx(
+        oracle.field_log_likelihood(model.edges_, model.multipliers_, model.gamma_, Y), rel=1e-10
+    )
     assert best - 1e-3 < model.objective_
     assert model.objective_ > best - 1e-6
     assert model.kkt_ <= 1e-8
@@ -274,9 +281,16 @@ def test_more_neighbours_than_rows(name):
     assert model.n_neighbors_ == 11
 
 
-@pytest.mark.parametrize(("table", "code"), [
-    (np.ones((9, 3)), "LD431"), (np.ones((1, 3)), "LD160"), (np.where(np.eye(9, 3) > 0, np.nan, 1.0), "LD163"),
-    (np.array([[0.0, 0.0], [1.0, 1.0]]), "LD200"), (np.array([[0.0, np.inf], [1.0, 1.0]]), "LD150")])
+@pytest.mark.parametrize(
+    ("table", "code"),
+    [
+        (np.ones((9, 3)), "LD431"),
+        (np.ones((1, 3)), "LD160"),
+        (np.where(np.eye(9, 3) > 0, np.nan, 1.0), "LD163"),
+        (np.array([[0.0, 0.0], [1.0, 1.0]]), "LD200"),
+        (np.array([[0.0, np.inf], [1.0, 1.0]]), "LD150"),
+    ],
+)
 @pytest.mark.filterwarnings("ignore::lowdim.text.messages.LowdimWarning")
 @each
 def test_tables_that_cannot_be_mapped(name, table, code):
@@ -284,9 +298,18 @@ def test_tables_that_cannot_be_mapped(name, table, code):
         clone(MODELS[name]).fit(table)
 
 
-@pytest.mark.parametrize("options", [
-    {"n_components": 0}, {"n_neighbors": 0}, {"pieces": "each"}, {"gamma": 0.0}, {"gamma": 1e300}, {"eps": -1.0},
-    {"multipliers": "negative"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_components": 0},
+        {"n_neighbors": 0},
+        {"pieces": "each"},
+        {"gamma": 0.0},
+        {"gamma": 1e300},
+        {"eps": -1.0},
+        {"multipliers": "negative"},
+    ],
+)
 def test_options_are_checked(options):
     with pytest.raises(LowdimError, match="LD210"):
         MaximumEntropyUnfolding(**options).fit(bent(10))
@@ -307,11 +330,16 @@ def test_weights_of_rows_are_refused():
 @each
 def test_odd_tables_have_finite_maps(name, kind):
     rng = np.random.default_rng(0)
-    X = {"line": np.column_stack([np.arange(20.0), np.zeros(20)]), "grid": np.argwhere(np.ones((6, 6))).astype(float),
-         "outlier": np.vstack([rng.standard_normal((20, 2)), [[1e6, 0]]]), "huge": rng.standard_normal((20, 2)) * 1e200,
-         "long tails": np.exp(6 * rng.standard_normal((30, 2))), "tiny": rng.standard_normal((20, 2)) * 1e-200,
-         "almost equal": np.vstack([rng.standard_normal((15, 2)), 1e-12 * rng.standard_normal((15, 2))]),
-         "far": rng.standard_normal((20, 2)) + 1e8}[kind]
+    X = {
+        "line": np.column_stack([np.arange(20.0), np.zeros(20)]),
+        "grid": np.argwhere(np.ones((6, 6))).astype(float),
+        "outlier": np.vstack([rng.standard_normal((20, 2)), [[1e6, 0]]]),
+        "huge": rng.standard_normal((20, 2)) * 1e200,
+        "long tails": np.exp(6 * rng.standard_normal((30, 2))),
+        "tiny": rng.standard_normal((20, 2)) * 1e-200,
+        "almost equal": np.vstack([rng.standard_normal((15, 2)), 1e-12 * rng.standard_normal((15, 2))]),
+        "far": rng.standard_normal((20, 2)) + 1e8,
+    }[kind]
     model = clone(MODELS[name]).fit(X)
     assert np.isfinite(model.embedding_).all()
     assert model.transform(X) == pytest.approx(model.embedding_, abs=1e-8 * max(np.abs(model.embedding_).max(), 1e-300))

@@ -63,8 +63,9 @@ def test_cards_of_a_fitted_model():
 def test_many_cards_and_none():
     row = tuple(Loading(name, 0.5 - 0.2 * k, 0.4 - 0.2 * k, 0.6 - 0.2 * k) for k, name in enumerate(HOSTILE[:5]))
     tie = (LabelTie("$sort$ <of>", 0.4, 3, 0.01, True),)
-    cards = [AxisCard(k + 1, 0.1, row, row[:2], (1, 2) if k < 2 else (), tie, (0, 1), (2, 3), 0.9, 50, "")
-             for k in range(8)]
+    cards = [
+        AxisCard(k + 1, 0.1, row, row[:2], (1, 2) if k < 2 else (), tie, (0, 1), (2, 3), 0.9, 50, "") for k in range(8)
+    ]
     plot = axis_cards(cards, row_names=[*HOSTILE])
     assert "6 of 8 axes drawn" in plot.title
     parsed(plot)

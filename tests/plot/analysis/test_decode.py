@@ -10,8 +10,18 @@ from lowdim.text.messages import OptionError
 from tests.conftest import need
 from tests.plot.look import HOSTILE, inside, parsed, same_twice, texts
 
-NAMES = ["kappa", "chip_rate", "bf_cm_ratio", "blow_flow", "chip_level", "t_upper", "t_lower", "uczaa", "white_flow",
-         "aa_white"]
+NAMES = [
+    "kappa",
+    "chip_rate",
+    "bf_cm_ratio",
+    "blow_flow",
+    "chip_level",
+    "t_upper",
+    "t_lower",
+    "uczaa",
+    "white_flow",
+    "aa_white",
+]
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +111,9 @@ def test_steps_are_in_sd_also_for_principal_components_and_own_units():
         spread = np.sqrt(model.explained_variance_[0] - model.noise_variance_)
         want = model.components_[0] * spread * full.std(axis=0, ddof=1)
         np.testing.assert_allclose(plot.data["mean"][:, 2] - plot.data["mean"][:, 1], want, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(model.inverse_transform(np.eye(3)[:1] * plot.data["position"][2])[0],
-                                   plot.data["mean"][:, 2])
+        np.testing.assert_allclose(
+            model.inverse_transform(np.eye(3)[:1] * plot.data["position"][2])[0], plot.data["mean"][:, 2]
+        )
     with pytest.raises(OptionError, match="from 0 to 2"):
         traverse(model, 3, NAMES)
 

@@ -44,8 +44,9 @@ def test_jury_counts_votes_not_advice() -> None:
 
 def test_jury_may_find_nothing_and_takes_any_name() -> None:
     assert jury([0, 1], {"e": [0.99, 0.01]}, {"e": 0}, 0).title == "No shared structure found: 1 of 1 judge agrees"
-    plot = same_twice(lambda: jury(range(60), {n: np.full(60, 1 / 60) for n in HOSTILE[:3]},
-                                   dict.fromkeys(HOSTILE, 7), 7))
+    plot = same_twice(
+        lambda: jury(range(60), {n: np.full(60, 1 / 60) for n in HOSTILE[:3]}, dict.fromkeys(HOSTILE, 7), 7)
+    )
     apart(plot.figure.axes[1].get_yticklabels())
     assert "a<b> & 'c'" in texts(plot) and "$x^2$ price $" in texts(plot)
 
@@ -114,6 +115,7 @@ def test_digester_jury() -> None:
     assert plot.title == "4 eigenvalues stand above shuffled data; 5 kept"
     law = found.distances
     assert law is not None
-    spread = distances(law.counts, law.columns, edges=law.edges, mean=law.mean, effective=law.effective,
-                       compared=law.compared)
+    spread = distances(
+        law.counts, law.columns, edges=law.edges, mean=law.mean, effective=law.effective, compared=law.compared
+    )
     assert 5.4 < spread.data["effective"][0] < 7.0  # spec 3.5: 6.4, participation ratio 5.4

@@ -60,8 +60,11 @@ def test_binomial_is_scipys() -> None:
 
 def test_calibration_marks_columns_outside_the_band() -> None:
     held, tried = [70, 90, 95, 0], [100, 100, 100, 0]
-    plot = same_twice(lambda: calibration(held, tried, ["low", "good", "fine", "none"], levels=[0.5, 0.9, 0.95],
-                                          shares=[0.48, 0.85, 0.93]))
+    plot = same_twice(
+        lambda: calibration(
+            held, tried, ["low", "good", "fine", "none"], levels=[0.5, 0.9, 0.95], shares=[0.48, 0.85, 0.93]
+        )
+    )
     assert plot.data["outside"].tolist() == [True, False, False, False]
     assert plot.data["band_lower"][0] == stats.binom.ppf(0.025, 100, 0.9) / 100
     assert plot.data["claimed_upper"] == pytest.approx(stats.binom.ppf(0.975, 300, [0.5, 0.9, 0.95]) / 300)

@@ -84,15 +84,21 @@ def test_principal_components_bring_their_own_spread():
     X = oil_flow(400).X
     model = ld.PCA(3).fit(X)
     plot = map_rows(model.posterior(X), shares=model.explained_variance_ratio_, spread=model.explained_variance_)
-    np.testing.assert_allclose(plot.data["limit_half_axis"],
-                               np.sqrt(chi2.ppf(0.95, 2) * model.explained_variance_[:2]))
+    np.testing.assert_allclose(plot.data["limit_half_axis"], np.sqrt(chi2.ppf(0.95, 2) * model.explained_variance_[:2]))
 
 
 def test_the_digester_map():
     X, model, share = digester()
     gap = np.isnan(X).any(axis=1)
-    plot = same_twice(lambda: map_rows(model.posterior(X), shares=share, gap_rows=gap, odd_rows=[0, 27],
-                                       row_names=[HOSTILE[0], *map(str, range(2, 97))]))
+    plot = same_twice(
+        lambda: map_rows(
+            model.posterior(X),
+            shares=share,
+            gap_rows=gap,
+            odd_rows=[0, 27],
+            row_names=[HOSTILE[0], *map(str, range(2, 97))],
+        )
+    )
     # product.md 3.9: axes 1-2 carry 42% of the variation, axes 3-5 another 30%, noise 28%
     assert plot.data["share"].round(2).tolist() == [0.42, 0.30, 0.28]
     assert plot.title == "Axes 1 and 2 carry 42% of the variation; 58% is not on this map"
@@ -195,8 +201,10 @@ def test_a_label_column_colours_eight_kinds_and_the_others(coloured):
     shapes = {c.get_paths()[0].vertices.tobytes() for c in marks_of(plot)}
     assert len(shapes) == 9
     assert found.plot.map().data["color"].tolist() == plot.data["color"].tolist()  # the first label by itself
-    assert (plot.data["color"] == np.where(np.isin(frame["site"].drop(4), texts(plot)),
-                                           frame["site"].drop(4), "others (4 kinds)")).all()
+    assert (
+        plot.data["color"]
+        == np.where(np.isin(frame["site"].drop(4), texts(plot)), frame["site"].drop(4), "others (4 kinds)")
+    ).all()
 
 
 def test_dates_and_arrays_colour_too(coloured):
@@ -209,12 +217,21 @@ def test_dates_and_arrays_colour_too(coloured):
     assert "a" in texts(found.plot.map(color=frame["a"]))
 
 
-@pytest.mark.parametrize(("how", "words"), [
-    ({"color": "aa"}, r"LD103 .*no column 'aa'[\s\S]*did you mean 'a'\? choose one of: a, b, c, d, e, site, day"),
-    ({"color": [1, 2]}, r"LD210 .*shape \(2,\)[\s\S]*89 values, one a row"),
-    ({"axes": (0, 3)}, r"LD210 .*axes=\(0, 3\)[\s\S]*from 0 \(axis 1\) to 2 \(axis 3\)"),
-    ({"axes": (1, 1)}, "LD210"), ({"axes": 1}, "LD210"), ({"axes": (0, 1.5)}, "LD210"), ({"axes": (0, 1, 2)}, "LD210"),
-    ({"labels": "all"}, "'odd', 'none'"), ({"labels": ["nobody"]}, "nobody"), ({"labels": [900]}, "900")])
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"color": "aa"}, r"LD103 .*no column 'aa'[\s\S]*did you mean 'a'\? choose one of: a, b, c, d, e, site, day"),
+        ({"color": [1, 2]}, r"LD210 .*shape \(2,\)[\s\S]*89 values, one a row"),
+        ({"axes": (0, 3)}, r"LD210 .*axes=\(0, 3\)[\s\S]*from 0 \(axis 1\) to 2 \(axis 3\)"),
+        ({"axes": (1, 1)}, "LD210"),
+        ({"axes": 1}, "LD210"),
+        ({"axes": (0, 1.5)}, "LD210"),
+        ({"axes": (0, 1, 2)}, "LD210"),
+        ({"labels": "all"}, "'odd', 'none'"),
+        ({"labels": ["nobody"]}, "nobody"),
+        ({"labels": [900]}, "900"),
+    ],
+)
 def test_what_a_map_cannot_be_asked(coloured, how, words):
     with pytest.raises(OptionError, match=words):
         coloured[1].plot.map(**how)

@@ -124,8 +124,13 @@ def test_few_rows_one_axis_and_many_rows(n, q, monkeypatch):
     monkeypatch.setattr("lowdim.plot.analysis.map_quality.MOST", 200)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, 4))
-    for plot in (shepard(X, X[:, :q]), neighbours(X, X[:, :q]), trust(X, X[:, :q]), dist_matrix(X, X[:, :q]),
-                 versus(X[:, :q], X[:, ::-1][:, :q])):
+    for plot in (
+        shepard(X, X[:, :q]),
+        neighbours(X, X[:, :q]),
+        trust(X, X[:, :q]),
+        dist_matrix(X, X[:, :q]),
+        versus(X[:, :q], X[:, ::-1][:, :q]),
+    ):
         parsed(plot)
         inside(plot)
         assert len(svg_of(plot)) < 1_500_000, plot.name

@@ -74,8 +74,9 @@ def test_why_row_names_the_culprit() -> None:
     names = HOSTILE[:4]
     value, expected, sd = np.array([[5.0, 2.0, np.nan, 1.0], [1.0, 2.1, 7.0, 0.5], [0.5, 1.0, 1.0, 230.4]])
     surprise = (value - expected) / sd
-    plot = same_twice(lambda: why_row(value, expected, sd, surprise, names, row_name=12, hide=[names[0]], p=1e-9,
-                                      p_after=0.4))
+    plot = same_twice(
+        lambda: why_row(value, expected, sd, surprise, names, row_name=12, hide=[names[0]], p=1e-9, p_after=0.4)
+    )
     assert plot.data["culprit"].tolist() == [True, False, False, False]
     assert plot.data["surprise"][0] == 8.0
     assert plot.title == "Row 12: 'a<b> & 'c'' is 5 where the rest of the row says 1 ± 0.5"
@@ -131,8 +132,14 @@ def test_digester_row_1() -> None:
     X = np.genfromtxt(need("digester/kamyr.csv"), delimiter=",")
     model = ProbabilisticPCA(5, standardize=True).fit(X)
     card, found = explain_row(model, X, 0), odd_rows(model, X)
-    plot = why_row(*zip(*[(c.value, c.expected, c.sd, c.surprise) for c in card.cells], strict=True),
-                   [c.column for c in card.cells], row_name=card.name, hide=card.hide, p=card.p, p_after=card.p_after)
+    plot = why_row(
+        *zip(*[(c.value, c.expected, c.sd, c.surprise) for c in card.cells], strict=True),
+        [c.column for c in card.cells],
+        row_name=card.name,
+        hide=card.hide,
+        p=card.p,
+        p_after=card.p_after,
+    )
     assert plot.title == "Row 1: 'c3' is 121.7 where the rest of the row says 78.3 ± 6.5"
     assert "+6.7 sd" in plot.sentence and "(p 0.37)" in plot.sentence
     chart = control(found.T2.value, found.T2.dof, found.Q.value, found.Q.dof)

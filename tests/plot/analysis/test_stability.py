@@ -54,8 +54,19 @@ def test_any_size(B: int, n: int, q: int) -> None:
 
 
 def test_gallery_knows_these_plots() -> None:
-    ours = ("scree", "jury", "heldout", "distances", "fills", "calibration", "control", "t2_q", "why_row", "why_all",
-            "stability")
+    ours = (
+        "scree",
+        "jury",
+        "heldout",
+        "distances",
+        "fills",
+        "calibration",
+        "control",
+        "t2_q",
+        "why_row",
+        "why_all",
+        "stability",
+    )
     for name in ours:
         module, function = GALLERY[name].split(":")
         assert callable(getattr(importlib.import_module(module), function))

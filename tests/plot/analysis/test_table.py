@@ -13,8 +13,18 @@ from lowdim.text.messages import OptionError
 from tests.conftest import need
 from tests.plot.look import HOSTILE, apart, inside, parsed, same_twice, texts
 
-NAMES = ["kappa", "chip_rate", "bf_cm_ratio", "blow_flow", "chip_level", "t_upper", "t_lower", "uczaa", "white_flow",
-         "aa_white"]
+NAMES = [
+    "kappa",
+    "chip_rate",
+    "bf_cm_ratio",
+    "blow_flow",
+    "chip_level",
+    "t_upper",
+    "t_lower",
+    "uczaa",
+    "white_flow",
+    "aa_white",
+]
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +42,10 @@ def hostile_table(n=40):
 # columns -----------------------------------------------------------------------------------------------
 def test_columns_of_the_digester(digester):
     plot = same_twice(lambda: columns(digester, NAMES))
-    assert plot.sentence == ("Of 10 columns, 4 have gaps ('aa_white' most, 46%), 1 has far values ('bf_cm_ratio' "
-                             "most, 1) and 0 never change.")
+    assert plot.sentence == (
+        "Of 10 columns, 4 have gaps ('aa_white' most, 46%), 1 has far values ('bf_cm_ratio' "
+        "most, 1) and 0 never change."
+    )
     np.testing.assert_allclose(plot.data["quartile"], np.nanpercentile(digester, [25, 50, 75], axis=0).T)
     assert (plot.data["seen"] == np.isfinite(digester).sum(axis=0)).all()
     assert plot.data["far_above"].tolist() == [0, 0, 1, 0, 0, 0, 0, 0, 0, 0]  # 121.7 in row 1
@@ -60,8 +72,9 @@ def test_many_columns_draw_the_worst_and_keep_all_numbers():
     assert len(plot.data["seen"]) == 200 and "16 drawn" in plot.title
 
 
-@pytest.mark.parametrize("X", [np.zeros((3, 2)), np.full((3, 2), np.nan),
-                               np.array([[1e308, -1e308], [-1e308, 1e308]] * 2)])
+@pytest.mark.parametrize(
+    "X", [np.zeros((3, 2)), np.full((3, 2), np.nan), np.array([[1e308, -1e308], [-1e308, 1e308]] * 2)]
+)
 def test_columns_of_nothing(X):
     parsed(columns(X, ["a", "b"]))
 
@@ -71,8 +84,9 @@ def test_columns_of_nothing(X):
 def test_gaps_of_the_digester(digester, order):
     seen = np.isfinite(digester)
     plot = same_twice(lambda: gaps(seen, NAMES, order=order))
-    assert plot.sentence == ("53 of 960 cells (6%) are gaps, in 4 of 10 columns; 44 of 96 rows are complete; "
-                             "'aa_white' has most gaps (46%).")
+    assert plot.sentence == (
+        "53 of 960 cells (6%) are gaps, in 4 of 10 columns; 44 of 96 rows are complete; 'aa_white' has most gaps (46%)."
+    )
     assert (plot.data["gaps_in_column"] == (~seen).sum(axis=0)).all()
     rows = plot.data["row"] - 1
     assert sorted(rows) == list(range(96))
@@ -108,8 +122,9 @@ def test_too_many_gaps_to_hatch_become_shares():
     apart(plot.figure.axes[2].get_xticklabels())
 
 
-@pytest.mark.parametrize("seen", [np.ones((3, 2), dtype=bool), np.zeros((3, 2), dtype=bool),
-                                  np.array([[True, False]] * 2)])
+@pytest.mark.parametrize(
+    "seen", [np.ones((3, 2), dtype=bool), np.zeros((3, 2), dtype=bool), np.array([[True, False]] * 2)]
+)
 def test_gaps_all_or_none(seen):
     plot = gaps(seen, ["$a$", "b"], ["x<", "y&", "z"][: len(seen)])
     parsed(plot)
@@ -153,8 +168,9 @@ def test_many_rows_use_the_exact_law_where_it_matters():
 
 
 def test_independent_gaps_are_named_in_one_table_of_twenty_at_most():
-    named = [gap_pairs(np.random.default_rng(s).random((200, 4)) > 0.2, list("abcd")).data["named"].any()
-             for s in range(20)]
+    named = [
+        gap_pairs(np.random.default_rng(s).random((200, 4)) > 0.2, list("abcd")).data["named"].any() for s in range(20)
+    ]
     assert sum(named) <= 4  # 5% of tables at most by Benjamini and Hochberg; P(more than 4 of 20) < 0.003
 
 

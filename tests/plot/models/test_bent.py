@@ -46,8 +46,11 @@ def sampled():
 # the sheet ------------------------------------------------------------------------------------------------
 def test_the_sheet_goes_through_the_nodes_of_the_model(sheet):
     X, kind = roll()
-    plot = same_twice(lambda: gtm_sheet(sheet, X, columns=(0, 2), names=HOSTILE[:4], unit=[2.0, 1, 10.0, 1],
-                                        color=kind, color_name="kind"))
+    plot = same_twice(
+        lambda: gtm_sheet(
+            sheet, X, columns=(0, 2), names=HOSTILE[:4], unit=[2.0, 1, 10.0, 1], color=kind, color_name="kind"
+        )
+    )
     assert plot.data["node"] == pytest.approx(sheet.nodes_[:, [0, 2]] * [2, 10])
     assert plot.data["row"] == pytest.approx(X[:, [0, 2]] * [2, 10]) and "8 x 8 nodes" in plot.title
     assert {"low", "mid", "high", "the sheet, and its nodes"} <= set(texts(plot))
@@ -79,8 +82,9 @@ def test_the_stretch_is_that_of_small_steps(sheet):
     X, kind = roll()
     plot = same_twice(lambda: magnification(sheet, X, color=kind))
     z, h = plot.data["place"], 1e-5
-    J = np.stack([(sheet.inverse_transform(z + h * e) - sheet.inverse_transform(z - h * e)) / (2 * h)
-                  for e in np.eye(2)], axis=2)
+    J = np.stack(
+        [(sheet.inverse_transform(z + h * e) - sheet.inverse_transform(z - h * e)) / (2 * h) for e in np.eye(2)], axis=2
+    )
     by_hand = np.sqrt(np.linalg.det(J.transpose(0, 2, 1) @ J))
     assert plot.data["stretch"] == pytest.approx(by_hand, rel=1e-5)
     assert plot.data["log10_stretch"] == pytest.approx(np.log10(by_hand / np.median(by_hand)), abs=1e-5)
@@ -132,8 +136,16 @@ def test_the_sd_of_the_map_is_the_model_s_own(process):
         assert d["sd"][i, j] == pytest.approx(np.sqrt((var / size**2).mean()))
     assert d["row"] == pytest.approx(Z) and "first row" in texts(plot) and "Colour is 'row, in order'" in plot.sentence
     at, h = d["fastest_at"], 1e-4
-    J = np.stack([(process.inverse_transform(at + h * e) - process.inverse_transform(at - h * e)) / (2 * h)
-                  for e in np.eye(2)], axis=2) / size[:, None]
+    J = (
+        np.stack(
+            [
+                (process.inverse_transform(at + h * e) - process.inverse_transform(at - h * e)) / (2 * h)
+                for e in np.eye(2)
+            ],
+            axis=2,
+        )
+        / size[:, None]
+    )
     steep = np.linalg.norm(J, axis=2)
     assert [names[j] for j in steep.argmax(axis=1)] == d["fastest"].tolist()
     assert d["slope"] == pytest.approx(J[np.arange(len(at)), steep.argmax(axis=1)], rel=1e-2)
@@ -153,8 +165,9 @@ def test_other_axes_stay_in_the_middle():
     model = ld.GPLVM(3, tol=1.0).fit(X)
     plot = latent_variance(model, axes=(0, 2))
     middle = np.median(model.embedding_, axis=0)
-    size = np.sqrt(model.inverse_transform(model.embedding_).var(axis=0)
-                   + model.predictive_variance(model.embedding_).mean(axis=0))
+    size = np.sqrt(
+        model.inverse_transform(model.embedding_).var(axis=0) + model.predictive_variance(model.embedding_).mean(axis=0)
+    )
     var = model.predictive_variance([[plot.data["x"][5], middle[1], plot.data["y"][9]]])[0]
     assert plot.data["sd"][5, 9] == pytest.approx(np.sqrt((var / size**2).mean()))
     assert "The other 1 axis" in plot.sentence
@@ -176,8 +189,10 @@ def test_the_robot_s_loop_closes_where_it_did():
 # a walk along an axis -------------------------------------------------------------------------------------
 def test_a_walk_is_the_decoder_s_and_its_band_the_noise(sheet, process):
     names = ["a", "b", "c", "d"]
-    for model, noise in ((sheet, lambda z: np.full((len(z), 4), sheet.noise_variance_)),
-                         (process, process.predictive_variance)):
+    for model, noise in (
+        (sheet, lambda z: np.full((len(z), 4), sheet.noise_variance_)),
+        (process, process.predictive_variance),
+    ):
         plot = same_twice(lambda model=model: traverse(model, 1, names, X=roll()[0]))
         middle = np.zeros(2) if model is sheet else process.embedding_.mean(axis=0)
         z = np.tile(middle, (5, 1))

@@ -28,8 +28,11 @@ def bishop(seed=0):
 
 def three(seed=0):
     rng = np.random.default_rng(seed)
-    parts = (rng.standard_normal((150, 2)) @ [[1.5, 0.9], [0.0, 0.4]], 0.6 * rng.standard_normal((90, 2)) + [3, -2],
-             rng.standard_normal((60, 2)) @ [[0.3, 0.0], [0.5, 1.0]] + [4, 2])
+    parts = (
+        rng.standard_normal((150, 2)) @ [[1.5, 0.9], [0.0, 0.4]],
+        0.6 * rng.standard_normal((90, 2)) + [3, -2],
+        rng.standard_normal((60, 2)) @ [[0.3, 0.0], [0.5, 1.0]] + [4, 2],
+    )
     return np.concatenate(parts)
 
 
@@ -45,7 +48,7 @@ def test_areas_are_exactly_proportional():
         assert box.get_width() * box.get_height() == pytest.approx(0.81 * abs(W[r, c]) / np.abs(W).max(), rel=1e-9)
         assert box.get_facecolor()[:3] == ((1, 1, 1) if W[r, c] > 0 else (0, 0, 0))
         assert box.get_linewidth() == 0 or box.get_edgecolor()[3] == 0
-    assert ax.get_facecolor()[:3] == pytest.approx([int(GROUND[i: i + 2], 16) / 255 for i in (1, 3, 5)])
+    assert ax.get_facecolor()[:3] == pytest.approx([int(GROUND[i : i + 2], 16) / 255 for i in (1, 3, 5)])
     assert ax.get_aspect() == 1.0
 
 

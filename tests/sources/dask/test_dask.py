@@ -21,8 +21,10 @@ from lowdim.text.messages import LowdimError, TableError, TableWarning
 
 distributed = pytest.importorskip("distributed")
 # What distributed itself leaves behind when it closes a cluster: its own sockets, and event loops it has stopped.
-pytestmark = [pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
-              pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 SERIAL = Run(engine="serial")
 NAMES = list("abcdefgh")
 
@@ -65,8 +67,16 @@ def client(cluster):
 # --- the rows are the rows
 
 
-@pytest.mark.parametrize("make", [ragged, lambda X: frame(X), lambda X: ragged(np.ma.masked_invalid(X)),
-                                  lambda X: ragged(X).map_blocks(lambda x: x), lambda X: ragged(X.astype("f4") * 1.0)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        ragged,
+        lambda X: frame(X),
+        lambda X: ragged(np.ma.masked_invalid(X)),
+        lambda X: ragged(X).map_blocks(lambda x: x),
+        lambda X: ragged(X.astype("f4") * 1.0),
+    ],
+)
 @pytest.mark.parametrize("gaps", [0.0, 0.1])
 def test_rows_are_those_of_the_whole_table(make, gaps):
     X = table(700, gaps)
@@ -84,8 +94,9 @@ def test_rows_are_those_of_the_whole_table(make, gaps):
 
 
 def test_frames_keep_their_names_and_nullable_types():
-    data = pd.DataFrame({"a": pd.array([1, None, 3, 4], dtype="Int64"), "b": [True, False, True, True],
-                         "c": np.float32([1, 2, 3, 4])})
+    data = pd.DataFrame(
+        {"a": pd.array([1, None, 3, 4], dtype="Int64"), "b": [True, False, True, True], "c": np.float32([1, 2, 3, 4])}
+    )
     source = as_source(dd.from_pandas(data, npartitions=2))
     assert source.columns == ("a", "b", "c") and source.named
     assert source.block(0).mask.tolist() == [[True] * 3, [False, True, True], [True] * 3, [True] * 3]
@@ -129,8 +140,7 @@ def test_reading_computes_only_the_chunks_it_needs():
 
 def test_large_chunks_are_made_once_a_pass():
     seen = []
-    made = da.from_array(table(4000), chunks=(1000, 8)).map_blocks(lambda x: seen.append(1) or x,
-                                                                   meta=np.empty((0, 0)))
+    made = da.from_array(table(4000), chunks=(1000, 8)).map_blocks(lambda x: seen.append(1) or x, meta=np.empty((0, 0)))
     source = as_source(made, tile=16)
     PCA(2).fit(source)
     assert len(seen) <= 4 + 4  # the sample, and one pass of 250 tiles
@@ -146,12 +156,19 @@ def test_fingerprints_follow_the_collection():
 # --- what is refused
 
 
-@pytest.mark.parametrize(("X", "code"), [
-    (da.ones((10, 4), chunks=(5, 2)), "LD107"), (da.ones(10), "LD100"), (da.ones((2, 2, 2)), "LD100"),
-    (da.ones((10, 0)), "LD105"), (da.ones((4, 2), dtype=complex), "LD102"), (frame(table(20)).a, "LD100"),
-    (dd.from_pandas(pd.DataFrame({"a": ["x", "y"], "b": [1, 2]}), npartitions=1), "LD104"),
-    (dask.delayed(table)(5), "LD101"),
-])
+@pytest.mark.parametrize(
+    ("X", "code"),
+    [
+        (da.ones((10, 4), chunks=(5, 2)), "LD107"),
+        (da.ones(10), "LD100"),
+        (da.ones((2, 2, 2)), "LD100"),
+        (da.ones((10, 0)), "LD105"),
+        (da.ones((4, 2), dtype=complex), "LD102"),
+        (frame(table(20)).a, "LD100"),
+        (dd.from_pandas(pd.DataFrame({"a": ["x", "y"], "b": [1, 2]}), npartitions=1), "LD104"),
+        (dask.delayed(table)(5), "LD101"),
+    ],
+)
 def test_what_is_no_table_is_refused_with_a_code(X, code):
     with pytest.raises(LowdimError) as told:
         as_source(X)
@@ -177,8 +194,9 @@ def test_text_and_infinity_name_their_row():
 
 
 def test_a_chunk_that_is_not_as_announced():
-    lying = da.from_array(table(40), chunks=(10, 8)).map_blocks(lambda x: x[:7], dtype=float, chunks=(10, 8),
-                                                               meta=np.empty((0, 0)))
+    lying = da.from_array(table(40), chunks=(10, 8)).map_blocks(
+        lambda x: x[:7], dtype=float, chunks=(10, 8), meta=np.empty((0, 0))
+    )
     with pytest.raises(TableError, match="LD109"):
         PCA(2).fit(lying)
 
@@ -190,11 +208,13 @@ def test_engine_needs_a_client():
 
 
 def test_dask_is_imported_by_nobody_who_does_not_use_it():
-    code = ("import sys, lowdim, numpy as np; lowdim.PPCA(1).fit(np.random.default_rng(0).random((20, 3)))\n"
-            "print([m for m in ('dask', 'distributed') if m in sys.modules])\n"
-            "sys.modules['distributed'] = None  # as if it were not installed\n"
-            "try: lowdim.PCA(1).fit(np.eye(5), run=lowdim.Run(engine='dask'))\n"
-            "except ValueError as e: print(e.code, e.fix)")
+    code = (
+        "import sys, lowdim, numpy as np; lowdim.PPCA(1).fit(np.random.default_rng(0).random((20, 3)))\n"
+        "print([m for m in ('dask', 'distributed') if m in sys.modules])\n"
+        "sys.modules['distributed'] = None  # as if it were not installed\n"
+        "try: lowdim.PCA(1).fit(np.eye(5), run=lowdim.Run(engine='dask'))\n"
+        "except ValueError as e: print(e.code, e.fix)"
+    )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said.split("\n")[:2] == ["[]", 'LD004 pip install "lowdim[dask]"']
 
@@ -202,9 +222,17 @@ def test_dask_is_imported_by_nobody_who_does_not_use_it():
 # --- the same bits
 
 
-MODELS = [(PCA(2, solver="covariance"), 0.0), (PCA(2, solver="qr"), 0.0), (PCA(2, solver="krylov"), 0.0),
-          (PPCA(2), 0.0), (PPCA(2, max_iter=3), 0.1), (FactorAnalysis(2), 0.0), (DualPPCA(2), 0.0),
-          (DualPPCA(2, max_iter=4), 0.1), (BayesianPCA(4), 0.1)]
+MODELS = [
+    (PCA(2, solver="covariance"), 0.0),
+    (PCA(2, solver="qr"), 0.0),
+    (PCA(2, solver="krylov"), 0.0),
+    (PPCA(2), 0.0),
+    (PPCA(2, max_iter=3), 0.1),
+    (FactorAnalysis(2), 0.0),
+    (DualPPCA(2), 0.0),
+    (DualPPCA(2, max_iter=4), 0.1),
+    (BayesianPCA(4), 0.1),
+]
 
 
 def fitted(model, X, run):
@@ -223,9 +251,18 @@ def test_a_cluster_gives_the_bits_of_one_thread(client, model, gaps):
         same(one, fitted(model, as_source(X, tile=32, block_tiles=k), Run(engine="dask")))
 
 
-@pytest.mark.parametrize("make", [ragged, frame, lambda X: ragged(X).persist(), lambda X: frame(X).persist(),
-                                  lambda X: ragged(X).persist() * 1.0, np.ma.masked_invalid,
-                                  lambda X: pd.DataFrame(X, columns=NAMES)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        ragged,
+        frame,
+        lambda X: ragged(X).persist(),
+        lambda X: frame(X).persist(),
+        lambda X: ragged(X).persist() * 1.0,
+        np.ma.masked_invalid,
+        lambda X: pd.DataFrame(X, columns=NAMES),
+    ],
+)
 def test_every_kind_of_table_on_a_cluster(client, make, tmp_path):
     """A Dask collection goes to the Client in force by itself; the row verbs go where the fit went."""
     X = table(700, 0.1)
@@ -320,8 +357,10 @@ def starts(blocks):
 
 def test_a_cluster_in_this_process():
     """Threads instead of processes: our own limit of BLAS threads holds, and warnings need no way back."""
-    with (distributed.LocalCluster(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as made,
-          distributed.Client(made)):
+    with (
+        distributed.LocalCluster(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as made,
+        distributed.Client(made),
+    ):
         X = ragged(table(640, 0.1))
         same(fitted(PPCA(2, max_iter=3), X, Run()), fitted(PPCA(2, max_iter=3), X, SERIAL))
         with pytest.warns(TableWarning, match="LD121"):
@@ -331,13 +370,18 @@ def test_a_cluster_in_this_process():
 @pytest.mark.drill
 @pytest.mark.parametrize("workers", [1, 2, 4])
 def test_any_number_of_workers(workers):
-    with distributed.LocalCluster(processes=True, n_workers=workers, threads_per_worker=1,
-                                  dashboard_address=":0") as made, distributed.Client(made):
+    with (
+        distributed.LocalCluster(
+            processes=True, n_workers=workers, threads_per_worker=1, dashboard_address=":0"
+        ) as made,
+        distributed.Client(made),
+    ):
         for model, gaps in MODELS:
             X = table(700 if isinstance(model, DualPPCA) else 20_000, gaps)
             one = fitted(model, as_source(X, tile=256), SERIAL)
             for k in (1, 2, 8):
                 for given in (X, ragged(X)):
                     source = as_source(given, tile=256, block_tiles=k)
-                    same(one if given is X else fitted(model, source, SERIAL),
-                         fitted(model, source, Run(engine="dask")))
+                    same(
+                        one if given is X else fitted(model, source, SERIAL), fitted(model, source, Run(engine="dask"))
+                    )

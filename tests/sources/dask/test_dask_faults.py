@@ -16,8 +16,10 @@ from lowdim.text.messages import EngineError, OptionError
 
 distributed = pytest.importorskip("distributed")
 # What distributed itself leaves behind when its workers are killed: sockets, and event loops it has stopped.
-pytestmark = [pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
-              pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 STAGES = 16
 TASKS = 8  # a pass
 
@@ -102,8 +104,11 @@ def test_a_task_that_kills_its_workers_is_an_error(client, cluster, monkeypatch)
 def test_a_cluster_without_workers_is_an_error(monkeypatch):
     monkeypatch.setattr(dasktable, "PATIENCE", 0.5)
     monkeypatch.setattr(dasktable, "LOOK", 0.2)
-    with distributed.LocalCluster(processes=False, n_workers=0, dashboard_address=":0") as made, \
-            distributed.Client(made) as client, pytest.raises(EngineError, match="no worker is left"):
+    with (
+        distributed.LocalCluster(processes=False, n_workers=0, dashboard_address=":0") as made,
+        distributed.Client(made) as client,
+        pytest.raises(EngineError, match="no worker is left"),
+    ):
         PPCA(2).fit(as_source(table(50)), run=Run(engine=DaskExecutor(client)))
 
 

@@ -68,19 +68,24 @@ def saved(save: Any, path: Path) -> Path:
 KINDS: dict[str, Any] = {
     "parquet": lambda X, d: saved(lambda p: pq.write_table(arrow(X), p, row_group_size=700), d / "x.parquet"),
     "parquet, one group": lambda X, d: saved(lambda p: pq.write_table(arrow(X), p), d / "x.parquet"),
-    "parquet, NaN": lambda X, d: saved(lambda p: pq.write_table(
-        pa.table([pa.array(X[:, j]) for j in range(D)], names=NAMES), p, compression="zstd"), d / "x.parquet"),
+    "parquet, NaN": lambda X, d: saved(
+        lambda p: pq.write_table(pa.table([pa.array(X[:, j]) for j in range(D)], names=NAMES), p, compression="zstd"),
+        d / "x.parquet",
+    ),
     "parquet folder": in_folder,
     "feather": lambda X, d: saved(lambda p: feather.write_feather(arrow(X), p, chunksize=333), d / "x.feather"),
     "feather, mapped": lambda X, d: saved(
-        lambda p: feather.write_feather(arrow(X), p, compression="uncompressed"), d / "x.arrow"),
-    "csv": text, "csv, CRLF": lambda X, d: text(X, d, lineterminator="\r\n"),
+        lambda p: feather.write_feather(arrow(X), p, compression="uncompressed"), d / "x.arrow"
+    ),
+    "csv": text,
+    "csv, CRLF": lambda X, d: text(X, d, lineterminator="\r\n"),
     "csv, German": lambda X, d: text(X, d, sep=";", decimal=",", na_rep="NA"),
     "tsv, quoted": lambda X, d: text(X, d, sep="\t", quoting=1, na_rep="-"),
     "csv, latin-1": lambda X, d: text(X, d, sep="|", encoding="latin-1"),
     "npy": lambda X, d: saved(lambda p: np.save(p, X), d / "x.npy"),
     "npy, by columns": lambda X, d: saved(lambda p: np.save(p, np.asfortranarray(X)), d / "x.npy"),
-    "zarr": in_zarr, "zarr, high chunks": lambda X, d: in_zarr(X, d, (2900, 5)),
+    "zarr": in_zarr,
+    "zarr, high chunks": lambda X, d: in_zarr(X, d, (2900, 5)),
 }
 
 
@@ -121,8 +126,10 @@ def test_a_model_of_a_file_is_the_model_of_its_rows(kind, tmp_path):
         np.testing.assert_array_equal(back, two.transform(GAPPY))
         assert out[-3:] in ("uet", "csv") or found.shape == (N, 2)
     one.impute(path, out=tmp_path / "full.parquet")
-    assert pq.ParquetFile(tmp_path / "full.parquet").schema_arrow.names == list(two.get_params() and NAMES) or \
-        kind == "npy"
+    assert (
+        pq.ParquetFile(tmp_path / "full.parquet").schema_arrow.names == list(two.get_params() and NAMES)
+        or kind == "npy"
+    )
     np.testing.assert_array_equal(table(lowdim.stream(tmp_path / "full.parquet")), two.impute(GAPPY))
 
 
@@ -130,12 +137,14 @@ def test_a_model_of_a_file_is_the_model_of_its_rows(kind, tmp_path):
 def test_streamed_answers_equal_those_in_memory(rows, tmp_path):
     """Issue 4: the answer from Parquet equals the in-memory answer to 1e-10."""
     rng = np.random.default_rng(5)
-    X = (rng.standard_normal((rows, 5)) @ rng.standard_normal((5, 100)) + rng.standard_normal((rows, 100)))
+    X = rng.standard_normal((rows, 5)) @ rng.standard_normal((5, 100)) + rng.standard_normal((rows, 100))
     X = X.astype(np.float32)
     holes = rng.random(X.shape) < 0.1
     for gaps, model in ((False, lowdim.PCA(5)), (True, lowdim.PPCA(5, tol=1e-2))):
-        full = pa.table([pa.array(X[:, j], mask=holes[:, j] if gaps else None) for j in range(100)],
-                        names=[f"g{j}" for j in range(100)])
+        full = pa.table(
+            [pa.array(X[:, j], mask=holes[:, j] if gaps else None) for j in range(100)],
+            names=[f"g{j}" for j in range(100)],
+        )
         pq.write_table(full, tmp_path / "x.parquet", row_group_size=33_333)
         source = lowdim.stream(tmp_path / "x.parquet")
         assert source.n_blocks > 1 or rows < 32768
@@ -147,13 +156,26 @@ def test_streamed_answers_equal_those_in_memory(rows, tmp_path):
 
 
 def test_types_of_all_kinds_are_numbers_and_gaps(tmp_path):
-    frame = pa.table({
-        "f2": pa.array(np.array([1, 2, 3], np.float16)), "f4": pa.array([1.5, None, float("nan")], pa.float32()),
-        "i1": pa.array([-1, None, 3], pa.int8()), "u8": pa.array([2**40, 1, 0], pa.uint64()),
-        "b": pa.array([True, None, False]), "none": pa.nulls(3), "dec": pa.array([None, 2, 3]).cast(
-            pa.decimal128(25, 2)), "word": ["x", "y", "z"], "day": pa.array([1, 2, 3], pa.date32())})
-    want = np.array([[1, 1.5, -1, 2.0**40, 1, np.nan, np.nan], [2, np.nan, np.nan, 1, np.nan, np.nan, 2],
-                     [3, np.nan, 3, 0, 0, np.nan, 3]])
+    frame = pa.table(
+        {
+            "f2": pa.array(np.array([1, 2, 3], np.float16)),
+            "f4": pa.array([1.5, None, float("nan")], pa.float32()),
+            "i1": pa.array([-1, None, 3], pa.int8()),
+            "u8": pa.array([2**40, 1, 0], pa.uint64()),
+            "b": pa.array([True, None, False]),
+            "none": pa.nulls(3),
+            "dec": pa.array([None, 2, 3]).cast(pa.decimal128(25, 2)),
+            "word": ["x", "y", "z"],
+            "day": pa.array([1, 2, 3], pa.date32()),
+        }
+    )
+    want = np.array(
+        [
+            [1, 1.5, -1, 2.0**40, 1, np.nan, np.nan],
+            [2, np.nan, np.nan, 1, np.nan, np.nan, 2],
+            [3, np.nan, 3, 0, 0, np.nan, 3],
+        ]
+    )
     pq.write_table(frame.drop_columns("f2").append_column("f2", frame["f2"]), tmp_path / "t.parquet")
     feather.write_feather(frame, tmp_path / "t.feather")
     for name, order in (("t.parquet", [1, 2, 3, 4, 5, 6, 0]), ("t.feather", [0, 1, 2, 3, 4, 5, 6])):
@@ -179,8 +201,9 @@ def test_weights_may_be_a_column(tmp_path):
         source = lowdim.stream(tmp_path / name, weight=weight)
         assert source.d == D and source.total == w.sum()
         np.testing.assert_array_equal(lowdim.PCA(2).fit(source).components_, want)
-    np.testing.assert_array_equal(lowdim.PCA(2).fit(lowdim.stream(tmp_path / "x.npy", columns="c1,c2,c3,c4,c5",
-                                                                  weight=w)).components_, want)
+    np.testing.assert_array_equal(
+        lowdim.PCA(2).fit(lowdim.stream(tmp_path / "x.npy", columns="c1,c2,c3,c4,c5", weight=w)).components_, want
+    )
     with pytest.raises(LowdimError, match="LD103"):
         lowdim.stream(tmp_path / "x.npy", weight="c7")
     pd.DataFrame(GAPPY, columns=NAMES).to_parquet(tmp_path / "g.parquet")
@@ -210,8 +233,9 @@ def test_sparse_files(tmp_path):
         with pytest.raises(LowdimError, match="LD015"):
             lowdim.stream(tmp_path / "e.mtx")
     bad = S.tocsr()
-    np.savez(tmp_path / "i.npz", format=b"csr", shape=[400, 6], data=bad.data, indices=bad.indices + 90,
-             indptr=bad.indptr)
+    np.savez(
+        tmp_path / "i.npz", format=b"csr", shape=[400, 6], data=bad.data, indices=bad.indices + 90, indptr=bad.indptr
+    )
     for name in ("p.npz", "h.mtx", "i.npz"):
         with pytest.raises(LowdimError, match="LD015"):
             lowdim.stream(tmp_path / name)
@@ -239,7 +263,7 @@ def test_threads_read_forwards_and_no_batch_is_decoded_twice(tmp_path):
     walk = cursor.walk
     cursor.walk = lambda row: (walks.append(row), walk(row))[1]
     for i in (1, 0, 2, 4, 3, 5, 6):
-        np.testing.assert_array_equal(source._finish(slice(64 * i, 64 * i + 64), 64 * i).x, CLEAN[64 * i: 64 * i + 64])
+        np.testing.assert_array_equal(source._finish(slice(64 * i, 64 * i + 64), 64 * i).x, CLEAN[64 * i : 64 * i + 64])
     assert walks == [64] and not cursor.held
     source.read(slice(2944, 3000))
     for i in range(47):
@@ -250,8 +274,12 @@ def test_threads_read_forwards_and_no_batch_is_decoded_twice(tmp_path):
 def test_folders_are_read_in_the_order_of_numbers(tmp_path):
     for name in ("part.10.parquet", "part.9.parquet", "part.1.parquet", ".hidden.parquet", "b.parquet"):
         (tmp_path / name).touch()
-    assert [p.name for p in parquet_files(tmp_path)] == ["b.parquet", "part.1.parquet", "part.9.parquet",
-                                                        "part.10.parquet"]
+    assert [p.name for p in parquet_files(tmp_path)] == [
+        "b.parquet",
+        "part.1.parquet",
+        "part.9.parquet",
+        "part.10.parquet",
+    ]
 
 
 def test_a_folder_whose_files_differ_is_refused(tmp_path):
@@ -271,7 +299,7 @@ def test_records_are_found_whatever_the_pieces(piece, tmp_path):
     (tmp_path / "t.csv").write_bytes(data)
     found = csvindex.index(tmp_path / "t.csv", 2, 1, piece)
     assert found.n == 4 and found.lines.tolist() == [3, 7, 10, 12]
-    assert [data[o: o + 1] for o in found.offsets] == [b"1", b"2", b"3", b"4"] and found.end == len(data)
+    assert [data[o : o + 1] for o in found.offsets] == [b"1", b"2", b"3", b"4"] and found.end == len(data)
     assert csvindex.index(tmp_path / "t.csv", 2, 3, piece).offsets.tolist() == [found.offsets[0], found.offsets[3]]
 
 
@@ -284,14 +312,22 @@ def test_an_open_quote_is_named(tmp_path):
 def test_roles_are_those_of_the_checker(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((5000, 2)).round(4)
-    pd.DataFrame({"id": np.arange(5000), "u": X[:, 0], "site": np.where(X[:, 0] > 0, "n", "s"), "when": "2024-01-02",
-                  "v": X[:, 1]}).to_csv(tmp_path / "t.csv", index=False)
+    pd.DataFrame(
+        {
+            "id": np.arange(5000),
+            "u": X[:, 0],
+            "site": np.where(X[:, 0] > 0, "n", "s"),
+            "when": "2024-01-02",
+            "v": X[:, 1],
+        }
+    ).to_csv(tmp_path / "t.csv", index=False)
     with pytest.warns(TableWarning, match=r"LD119 changed  3 columns measure nothing .*: id, site, when"):
         source = lowdim.stream(tmp_path / "t.csv")
     assert source.columns == ("u", "v")
     np.testing.assert_array_equal(table(source), X)
-    np.testing.assert_array_equal(table(lowdim.stream(tmp_path / "t.csv", columns="v,id")),
-                                  np.column_stack([X[:, 1], np.arange(5000)]))
+    np.testing.assert_array_equal(
+        table(lowdim.stream(tmp_path / "t.csv", columns="v,id")), np.column_stack([X[:, 1], np.arange(5000)])
+    )
     with pytest.raises(LowdimError, match=r"LD104[\s\S]*site"):
         lowdim.stream(tmp_path / "t.csv", columns=["site", "u"])
 
@@ -350,9 +386,19 @@ def test_what_cannot_be_streamed_says_so(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "zero.csv").touch()
     zarr.create_group(tmp_path / "group.zarr").create_array("x", shape=(3, 2), dtype="f8")
-    for name, code in (("x.csv.gz", "LD002"), ("u.csv", "LD009"), ("o.npy", "LD002"), ("objects.npy", "LD002"),
-                       ("flat.npy", "LD100"), ("complex.npy", "LD102"), ("empty", "LD002"), ("zero.csv", "LD005"),
-                       ("group.zarr", "LD002"), ("nothing.parquet", "LD001"), ("x.cvs.gz", "LD001")):
+    for name, code in (
+        ("x.csv.gz", "LD002"),
+        ("u.csv", "LD009"),
+        ("o.npy", "LD002"),
+        ("objects.npy", "LD002"),
+        ("flat.npy", "LD100"),
+        ("complex.npy", "LD102"),
+        ("empty", "LD002"),
+        ("zero.csv", "LD005"),
+        ("group.zarr", "LD002"),
+        ("nothing.parquet", "LD001"),
+        ("x.cvs.gz", "LD001"),
+    ):
         with pytest.raises(LowdimError, match=code):
             lowdim.as_source(tmp_path / name)
     np.testing.assert_array_equal(table(lowdim.stream(tmp_path / "group.zarr/x")), np.zeros((3, 2)))
@@ -455,8 +501,7 @@ def test_damaged_files_end_in_a_code_or_a_table(kind, places, tmp_path):
     if kind.endswith(".parquet"):
         pq.write_table(arrow(X), good, row_group_size=90, compression="none" if "flat" in kind else "snappy")
     elif kind in (".feather", ".arrow"):
-        feather.write_feather(arrow(X), good, chunksize=90,
-                              compression="uncompressed" if kind == ".arrow" else "lz4")
+        feather.write_feather(arrow(X), good, chunksize=90, compression="uncompressed" if kind == ".arrow" else "lz4")
     elif kind == ".csv":
         pd.DataFrame(X, columns=NAMES).to_csv(good, index=False)
     elif kind == ".npy":
@@ -464,8 +509,12 @@ def test_damaged_files_end_in_a_code_or_a_table(kind, places, tmp_path):
     else:
         S = sp.csr_array(np.nan_to_num(X[:60]))
         sp.save_npz(good, S) if kind == ".npz" else scipy.io.mmwrite(good, S)
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(DAMAGE), kind, str(tmp_path), str(places)],
-                          capture_output=True, text=True, timeout=120 if places < 100 else 600)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(DAMAGE), kind, str(tmp_path), str(places)],
+        capture_output=True,
+        text=True,
+        timeout=120 if places < 100 else 600,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout)
     assert sum(found.values()) == places and any(code.startswith("LD") for code in found), found
@@ -509,8 +558,9 @@ def test_a_full_disk_is_named_and_costs_nothing(ending, tmp_path):
     path, out = KINDS["parquet"](CLEAN, tmp_path), tmp_path / f"out{ending}"
     lowdim.PCA(2).fit(CLEAN[:50]).transform(CLEAN[:50], out=out)
     before = table(lowdim.stream(out))
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(FULL), str(path), str(out)], capture_output=True,
-                          text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(FULL), str(path), str(out)], capture_output=True, text=True, timeout=120
+    )
     assert done.stdout.startswith("LD304") and str(out) in done.stdout, done.stdout + done.stderr
     np.testing.assert_array_equal(table(lowdim.stream(out)), before)
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([path.name, out.name])
@@ -539,8 +589,12 @@ STOPPED = """
 @pytest.mark.parametrize("ending", SINKS)
 def test_ctrl_c_leaves_nothing_half_done(ending, tmp_path):
     path, out = KINDS["parquet"](CLEAN, tmp_path), tmp_path / f"out{ending}"
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(STOPPED), str(path), str(out)], capture_output=True,
-                          text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(STOPPED), str(path), str(out)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == -signal.SIGINT or "KeyboardInterrupt" in done.stderr
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 

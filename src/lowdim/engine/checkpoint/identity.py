@@ -1,4 +1,5 @@
 """What a fold is known by: hashes of values, of functions with their arguments, and of tables."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -57,8 +58,7 @@ def spoken(f: Callable[..., Any]) -> tuple[str, list[Any], dict[str, Any], dict[
         inner = inner.__func__
     if not isinstance(inner, FunctionType) or "<" in inner.__qualname__:
         name = getattr(inner, "__qualname__", repr(inner))
-        raise error("LD303", what=f"a fold of {name}",
-                    fix="fold a function of a module, or a functools.partial of one")
+        raise error("LD303", what=f"a fold of {name}", fix="fold a function of a module, or a functools.partial of one")
     return f"{inner.__module__}.{inner.__qualname__}", args, words, options
 
 

@@ -3,6 +3,7 @@
 A climb is deterministic: run again, it asks the same questions. A checkpoint keeps the answers in its numbered files,
 a stretch of calls in each, and a repeat hears them without a computation, to the bit.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -121,5 +122,15 @@ class Tape:
         best = self.fresh[int(np.argmax(said[:, 0]))].x
         keys, self.fresh, k = [call.key for call in self.fresh], [], self.shelf.number
         self.shelf.number += 1
-        self.shelf.save(k, {"key": self.name, "args": [best], "frame": None, "stats": None,
-                            "noted": self.shelf.history[-1:], "calls": keys, "said": said})
+        self.shelf.save(
+            k,
+            {
+                "key": self.name,
+                "args": [best],
+                "frame": None,
+                "stats": None,
+                "noted": self.shelf.history[-1:],
+                "calls": keys,
+                "said": said,
+            },
+        )

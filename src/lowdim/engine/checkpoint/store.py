@@ -12,6 +12,7 @@ and each stored fold is answered from disk without a look at the rows: bitwise t
 
 Every file replaces its predecessor in one step and ends in the digest of its bytes.
 """
+
 from __future__ import annotations
 
 import json
@@ -38,8 +39,15 @@ from lowdim.text.messages import LowdimError, error, warn
 SCHEMA = 1
 INTERVAL = 30.0  # seconds of a fold that may be lost
 MANIFEST, LOCK, PART, OLD = "manifest.json", "lock", "partial.fold", "partial.old.fold"
-WORDS = {"model": "the model", "n": "the number of rows", "d": "the number of columns", "tile": "rows in a tile",
-         "columns": "the columns", "lowdim": "lowdim's version", "schema": "the checkpoint's format"}
+WORDS = {
+    "model": "the model",
+    "n": "the number of rows",
+    "d": "the number of columns",
+    "tile": "rows in a tile",
+    "columns": "the columns",
+    "lowdim": "lowdim's version",
+    "schema": "the checkpoint's format",
+}
 
 
 # memories ------------------------------------------------------------------------------------------
@@ -76,9 +84,18 @@ class Checkpoint(Watch):
         options = {name: _text(value) for name, value in model.get_params(deep=False).items()}
         self.table = identity(self.leaf)
         self.facts: dict[str, Any] = {
-            "schema": SCHEMA, "lowdim": VERSION, "model": type(model).__name__, "options": options,
-            "options_hash": name_of(options), "n": source.n, "d": source.d, "tile": source.tile,
-            "columns": name_of(source.columns), "seeds": [options.get("random_state", "0")], "table": self.table}
+            "schema": SCHEMA,
+            "lowdim": VERSION,
+            "model": type(model).__name__,
+            "options": options,
+            "options_hash": name_of(options),
+            "n": source.n,
+            "d": source.d,
+            "tile": source.tile,
+            "columns": name_of(source.columns),
+            "seeds": [options.get("random_state", "0")],
+            "table": self.table,
+        }
 
     def __enter__(self) -> Self:
         try:
@@ -123,12 +140,18 @@ class Checkpoint(Watch):
             warn("LD323", path=str(self.folder / MANIFEST))
             self.sure = not (self.folder / _numbered(0)).exists()
             return
-        found = [f"{words} ({old.get(name)} there, {new[name]} here)" if name != "columns" else words
-                 for name, words in WORDS.items() if old.get(name) != new[name]]
+        found = [
+            f"{words} ({old.get(name)} there, {new[name]} here)" if name != "columns" else words
+            for name, words in WORDS.items()
+            if old.get(name) != new[name]
+        ]
         if not found:
             there, here = old.get("options", {}), new["options"]
-            found = [f"{name}={there.get(name)} there, {here.get(name)} here"
-                     for name in {**there, **here} if there.get(name) != here.get(name) and name not in WHEN]
+            found = [
+                f"{name}={there.get(name)} there, {here.get(name)} here"
+                for name in {**there, **here}
+                if there.get(name) != here.get(name) and name not in WHEN
+            ]
         if not found and old.get("table") != self.table:
             found = ["the table (cells, weights, or the time its file was written)"]
         if found:
@@ -174,8 +197,18 @@ class Checkpoint(Watch):
             stats = self._walk(key, f, source, engine)
             self.check()
             frame = source.frame if isinstance(source, Framed) else None
-            if self._try(save_values, file, {"key": key, "function": name, "args": args, "frame": frame,
-                                             "noted": self.history[-1:], "stats": stats}):
+            if self._try(
+                save_values,
+                file,
+                {
+                    "key": key,
+                    "function": name,
+                    "args": args,
+                    "frame": frame,
+                    "noted": self.history[-1:],
+                    "stats": stats,
+                },
+            ):
                 self._drop(PART, OLD)
         return solid(stats)
 
@@ -195,8 +228,11 @@ class Checkpoint(Watch):
         found = self._load(file)
         if found is not None and found.get("key") != key:
             if not self.sure:
-                raise error("LD320", path=str(self.folder), differs=f"{MANIFEST} is damaged, and {file.name} is not of "
-                            "this model and table")
+                raise error(
+                    "LD320",
+                    path=str(self.folder),
+                    differs=f"{MANIFEST} is damaged, and {file.name} is not of this model and table",
+                )
             self.forget(self.number - 1)
             return None
         self.sure = self.sure or found is not None
@@ -246,7 +282,6 @@ class Checkpoint(Watch):
         with suppress(OSError):
             os.replace(self.folder / PART, self.folder / OLD)
         self._try(save_values, self.folder / PART, {**part, "done": done, "stack": stack})
-
 
     # climbs ----------------------------------------------------------------------------------------
     def recall(self, name: str, f: Callable[[Array], Array], x: Array) -> Array:
@@ -354,6 +389,13 @@ def best(path: str | os.PathLike[str]) -> Best:
     for k in sorted(history, key=history.__getitem__, reverse=True):
         with suppress(LowdimError):
             found = load_values(folder / _numbered(k))
-            return Best(facts["model"], facts["options"], found["args"][0], found["stats"], found["frame"],
-                        history[k], tuple(history.values()))
+            return Best(
+                facts["model"],
+                facts["options"],
+                found["args"][0],
+                found["stats"],
+                found["frame"],
+                history[k],
+                tuple(history.values()),
+            )
     raise error("LD321", path=str(folder), problem="no pass of an iteration has finished in it")

@@ -5,6 +5,7 @@ a seed of its own. What it says of the hidden cells, and where it puts the rows,
 them. PCA and a random projection are always there. No figure is called best unless it beats the next by more than
 twice the spread of their difference over the repeats, and there is no total score.
 """
+
 from __future__ import annotations
 
 import time
@@ -49,10 +50,15 @@ class Figure(NamedTuple):
     more: bool
 
 
-FIGURES = (Figure("density", "log density", 3, True), Figure("rmse", "error", 3, False),
-           Figure("neighbours", "neighbours", 2, True), Figure("area", "area", 2, True),
-           Figure("ranks", "distances", 2, True), Figure("trust", "trust", 3, True),
-           Figure("stability", "stability", 2, True))
+FIGURES = (
+    Figure("density", "log density", 3, True),
+    Figure("rmse", "error", 3, False),
+    Figure("neighbours", "neighbours", 2, True),
+    Figure("area", "area", 2, True),
+    Figure("ranks", "distances", 2, True),
+    Figure("trust", "trust", 3, True),
+    Figure("stability", "stability", 2, True),
+)
 FROM_MAP = ("neighbours", "area", "ranks", "trust")  # what coordinates alone tell
 ALONE = "coordinates only"
 
@@ -118,10 +124,19 @@ class Comparison(NamedTuple):
         return html(self)
 
 
-def compare(table: Any, methods: str | Iterable[str] = USUAL, *, dims: int | str = "auto", clusters: int = 3,
-            seeds: int | None = None, scale: str | None = None, random_state: Any = 0,
-            budget: float | str | None = None, maps: Mapping[str, Any] | None = None,
-            tell: Callable[[str, str], object] | None = None) -> Comparison:
+def compare(
+    table: Any,
+    methods: str | Iterable[str] = USUAL,
+    *,
+    dims: int | str = "auto",
+    clusters: int = 3,
+    seeds: int | None = None,
+    scale: str | None = None,
+    random_state: Any = 0,
+    budget: float | str | None = None,
+    maps: Mapping[str, Any] | None = None,
+    tell: Callable[[str, str], object] | None = None,
+) -> Comparison:
     """Compare methods on a table, a path, a frame or an array; names are those of `lowdim.methods.METHODS`.
 
     Columns of the result: hidden cells, log density a cell (density models; nats, columns of unit variance) and root
@@ -161,12 +176,27 @@ def compare(table: Any, methods: str | Iterable[str] = USUAL, *, dims: int | str
         given = [bench.try_map(name, place) for name, place in places.items()]
     compared = (*mark_best([t.row for t in tried]), *(t.row for t in given))  # a map that saw all cells has no star
     tried += given
-    agreement = {f"{a.row.method} {b.row.method}": common(a, b) for i, a in enumerate(tried) for b in tried[i + 1:]
-                 if a.near and b.near}
+    agreement = {
+        f"{a.row.method} {b.row.method}": common(a, b)
+        for i, a in enumerate(tried)
+        for b in tried[i + 1 :]
+        if a.near and b.near
+    }
     from lowdim.judge.compare.text import sentences
 
-    found = Comparison(table.name, compared, q, int(clusters), often, bench.hidden, len(bench.X), len(bench.at),
-                       int(np.isnan(X).sum()), agreement, ())
+    found = Comparison(
+        table.name,
+        compared,
+        q,
+        int(clusters),
+        often,
+        bench.hidden,
+        len(bench.X),
+        len(bench.at),
+        int(np.isnan(X).sum()),
+        agreement,
+        (),
+    )
     return found._replace(sentences=sentences(found))
 
 
@@ -212,8 +242,13 @@ def dimensions(X: Array, dims: int | str, seed: int, budget: float | str | None,
     most = min(X.shape[1] - 1, len(X) - 2)
     if dims == "auto":
         often = counts(seconds(budget), *X.shape)
-        jury = choose_dimension(ArraySource(X, columns=None), standardize=unit, random_state=seed, folds=often.folds,
-                                shuffles=often.shuffles)
+        jury = choose_dimension(
+            ArraySource(X, columns=None),
+            standardize=unit,
+            random_state=seed,
+            folds=often.folds,
+            shuffles=often.shuffles,
+        )
         if jury.q == 0:
             warn("LD292")
         return int(np.clip(jury.q, 1, max(most, 1)))
@@ -262,15 +297,26 @@ class Bench:
                 self._judge(method, model, s, found, near)
         except LowdimError as problem:
             why = f"failed: {problem.code}"
-            row = Compared(method.name, method.title, {f.key: Measure(why=why) for f in FIGURES}, *abilities(method),
-                           None, None, str(problem).split("\n")[0])
+            row = Compared(
+                method.name,
+                method.title,
+                {f.key: Measure(why=why) for f in FIGURES},
+                *abilities(method),
+                None,
+                None,
+                str(problem).split("\n")[0],
+            )
             return Tried(row, ())
         found["stability"] = steadiness(near)
-        measures = {key: Measure(tuple(values)) if values else Measure(why=missing(method, key))
-                    for key, values in found.items()}
+        measures = {
+            key: Measure(tuple(values)) if values else Measure(why=missing(method, key))
+            for key, values in found.items()
+        }
         note = "; ".join(self._limits(method, late))
-        return Tried(Compared(method.name, method.title, measures, *abilities(method), float(np.median(spent)), peak,
-                              note), tuple(near))
+        return Tried(
+            Compared(method.name, method.title, measures, *abilities(method), float(np.median(spent)), peak, note),
+            tuple(near),
+        )
 
     def _limits(self, method: Method, late: int) -> list[str]:
         """What a reader must know of how a method was fitted."""
@@ -288,11 +334,14 @@ class Bench:
         seen, near = self._figures(Z[self.at])
         measures = {f.key: Measure((seen[f.key],)) if f.key in FROM_MAP else Measure(why=ALONE) for f in FIGURES}
         with one_blas_thread():
-            beside = {title: typical(some).at(NEAR)
-                      for title, some in floors(self.X[self.at], Z.shape[1], self.order).items()}
+            beside = {
+                title: typical(some).at(NEAR) for title, some in floors(self.X[self.at], Z.shape[1], self.order).items()
+            }
         words = ", ".join(f"{title} {share:.0%}" for title, share in beside.items())
-        note = (f"{name} ({Z.shape[1]} {'axis' if Z.shape[1] == 1 else 'axes'}, made elsewhere) keeps "
-                f"{seen['neighbours']:.0%} of the {NEAR} nearest rows; with as many axes and no cell hidden, {words}")
+        note = (
+            f"{name} ({Z.shape[1]} {'axis' if Z.shape[1] == 1 else 'axes'}, made elsewhere) keeps "
+            f"{seen['neighbours']:.0%} of the {NEAR} nearest rows; with as many axes and no cell hidden, {words}"
+        )
         row = Compared(name, name, measures, "–", "–", "–", "–", None, None, note)
         return Tried(row, (near,) * self.often)
 
@@ -323,8 +372,9 @@ class Bench:
                     tracemalloc.stop()
         return model, took, peak
 
-    def _judge(self, method: Method, model: Any, s: int, found: dict[str, list[float]],
-               near: list[NDArray[np.intp]]) -> None:
+    def _judge(
+        self, method: Method, model: Any, s: int, found: dict[str, list[float]], near: list[NDArray[np.intp]]
+    ) -> None:
         hidden = self.masks[s]
         G = np.where(hidden, np.nan, self.X)
         with warnings.catch_warnings():
@@ -351,8 +401,12 @@ class Bench:
         other = order(E)
         same = kept(self.order, other)
         trust = shares_true(self.order, other, min(NEAR, max(len(E) - 2, 1)))
-        figures = {"neighbours": same.at(NEAR), "area": same.area, "trust": float(trust.mean()),
-                   "ranks": rank_agreement(self.D[self.some], E[self.some])}
+        figures = {
+            "neighbours": same.at(NEAR),
+            "area": same.area,
+            "trust": float(trust.mean()),
+            "ranks": rank_agreement(self.D[self.some], E[self.some]),
+        }
         return figures, other[:, :NEAR]
 
 

@@ -1,4 +1,5 @@
 """The floor of every comparison: directions drawn at random, which know nothing of the table but its means."""
+
 from __future__ import annotations
 
 from typing import Any, Self

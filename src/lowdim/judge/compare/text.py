@@ -1,4 +1,5 @@
 """A comparison in words: two tables that fit a terminal, and a sentence for every question."""
+
 from __future__ import annotations
 
 import html as markup
@@ -29,11 +30,29 @@ def cell(measure: Measure, figure: Figure) -> str:
 
 def grid(found: Comparison) -> tuple[list[str], list[list[str]]]:
     """Headings and cells of the whole table."""
-    head = ["method", *(figure.heading for figure in FIGURES), "gaps", "new rows", "decoder", "uncertainty", "seconds",
-            "memory"]
-    body = [[row.method, *(cell(row.measures[figure.key], figure) for figure in FIGURES), row.gaps, row.new_rows,
-             row.decoder, row.uncertainty, "–" if row.seconds is None else f"{row.seconds:.2g}",
-             "–" if row.memory is None else size(row.memory)] for row in found.rows]
+    head = [
+        "method",
+        *(figure.heading for figure in FIGURES),
+        "gaps",
+        "new rows",
+        "decoder",
+        "uncertainty",
+        "seconds",
+        "memory",
+    ]
+    body = [
+        [
+            row.method,
+            *(cell(row.measures[figure.key], figure) for figure in FIGURES),
+            row.gaps,
+            row.new_rows,
+            row.decoder,
+            row.uncertainty,
+            "–" if row.seconds is None else f"{row.seconds:.2g}",
+            "–" if row.memory is None else size(row.memory),
+        ]
+        for row in found.rows
+    ]
     return head, body
 
 
@@ -65,9 +84,11 @@ def heading(found: Comparison) -> str:
     clusters = f", {found.clusters} clusters" if has_clusters(found) else ""
     maps = len(elsewhere(found))
     given = f" and {maps} map{'s' * (maps != 1)} made elsewhere" if maps else ""
-    return (f"{len(found.rows) - maps} methods{given} on {found.name}: {found.dims} dimension"
-            f"{'s' * (found.dims != 1)}{clusters}, {found.fitted:,} rows, {found.gaps:,} gaps, {found.seeds} repeats "
-            f"with a tenth of the cells hidden ({found.hidden:,} in all)")
+    return (
+        f"{len(found.rows) - maps} methods{given} on {found.name}: {found.dims} dimension"
+        f"{'s' * (found.dims != 1)}{clusters}, {found.fitted:,} rows, {found.gaps:,} gaps, {found.seeds} repeats "
+        f"with a tenth of the cells hidden ({found.hidden:,} in all)"
+    )
 
 
 def has_clusters(found: Comparison) -> bool:
@@ -81,12 +102,14 @@ def elsewhere(found: Comparison) -> list[Compared]:
 
 def legend(found: Comparison) -> list[str]:
     """What the columns are."""
-    said = ["Hidden cells: log density in nats a cell, error in standard deviations of the column (1 = its mean). "
-            "Neighbours: share of each row's 10 nearest that are so on the map; area: the same over all sizes, 0 = "
-            "chance. Distances: rank correlation of all of them. Trust: 1 where all 10 nearest on the map are near in "
-            "the table, about 0.5 by chance. Stability: share of the 10 nearest that stay from "
-            "repeat to repeat. ± is the spread over repeats; * is better than the next by more than twice that of "
-            "their difference."]
+    said = [
+        "Hidden cells: log density in nats a cell, error in standard deviations of the column (1 = its mean). "
+        "Neighbours: share of each row's 10 nearest that are so on the map; area: the same over all sizes, 0 = "
+        "chance. Distances: rank correlation of all of them. Trust: 1 where all 10 nearest on the map are near in "
+        "the table, about 0.5 by chance. Stability: share of the 10 nearest that stay from "
+        "repeat to repeat. ± is the spread over repeats; * is better than the next by more than twice that of "
+        "their difference."
+    ]
     if found.gaps:
         said.append("Rows with gaps are compared over the cells both have.")
     if any(METHODS[row.method].no_gaps for row in found.rows if row.method in METHODS):
@@ -102,8 +125,11 @@ def sentences(found: Comparison) -> tuple[str, ...]:
     rows = [row for row in found.rows if row.method in METHODS]
     fill, groups = (pick(rows, BY_KEY[key]) for key in ("rmse", "neighbours"))
     said = [filling(rows, fill), seeing(rows, groups), density(rows)]
-    return (*(words for words in said if words), *agreeing(found, fill, groups),
-            *(f"{row.note}; {agrees(found, row, groups)}." for row in elsewhere(found)))
+    return (
+        *(words for words in said if words),
+        *agreeing(found, fill, groups),
+        *(f"{row.note}; {agrees(found, row, groups)}." for row in elsewhere(found)),
+    )
 
 
 def agrees(found: Comparison, given: Compared, groups: list[Compared]) -> str:
@@ -122,10 +148,10 @@ def pick(rows: Sequence[Compared], figure: Figure) -> list[Compared]:
     if not ranked:
         return []
     first = ranked[0].measures[figure.key]
-    near = takewhile(lambda row: row.method == FLOOR or not clearly(first, row.measures[figure.key], figure),
-                     ranked[1:])
-    return [ranked[0], *(row for row in near if row.method != FLOOR
-                         and not swings(first, row.measures[figure.key]))]
+    near = takewhile(
+        lambda row: row.method == FLOOR or not clearly(first, row.measures[figure.key], figure), ranked[1:]
+    )
+    return [ranked[0], *(row for row in near if row.method != FLOOR and not swings(first, row.measures[figure.key]))]
 
 
 def swings(best: Measure, other: Measure) -> bool:

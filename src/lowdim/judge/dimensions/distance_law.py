@@ -1,4 +1,5 @@
 """Squared distances between rows: how many independent columns would spread them as they are spread?"""
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -37,10 +38,15 @@ class DistanceLaw(NamedTuple):
     @property
     def sentence(self) -> str:
         """One line for a person."""
-        gaps = "" if self.compared == self.columns else \
-            f" (gaps: each pair by the cells both rows have, {self.compared:.3g} on average)"
-        return (f"Distances look like about {self.effective:.2g} independent columns out of {self.columns}"
-                f"{gaps}: a measure of spread, not the number of signals.")
+        gaps = (
+            ""
+            if self.compared == self.columns
+            else f" (gaps: each pair by the cells both rows have, {self.compared:.3g} on average)"
+        )
+        return (
+            f"Distances look like about {self.effective:.2g} independent columns out of {self.columns}"
+            f"{gaps}: a measure of spread, not the number of signals."
+        )
 
     def gamma(self, at: Array, columns: float | None = None) -> Array:
         """Density of the gamma law for so many independent Gaussian columns (all of them unless told).
@@ -73,8 +79,13 @@ def distance_law(X: Any, *, standardize: bool = True, pairs: int = PAIRS, random
     seed = seed_of(random_state)
     t = ready(X, standardize=standardize, seed=seed)
     if t.d == 0:
-        raise error("LD163", "no column varies", job="the distance law", why="all distances are zero",
-                    fix="check that the right table was read")
+        raise error(
+            "LD163",
+            "no column varies",
+            job="the distance law",
+            why="all distances are zero",
+            fix="check that the right table was read",
+        )
     found = law_of(t, seed, pairs=int(pairs))
     if found is None:
         raise error("LD161", "no two pairs of rows can be compared", seen=t.seen)
@@ -99,8 +110,19 @@ def _law(t: Ready, y: Array, cells: Array, drawn: bool) -> DistanceLaw:
     spread, shape = float((s2**2).mean()), float((m4 + s2**2).mean())
     counts, edges = np.histogram(y, bins=BINS)
     full = _without_gaps(variance, 2.0 * shape, compared, t.d)
-    return DistanceLaw(mean, variance, 2.0 * mean**2 / full, t.d, compared, 8.0 * spread / compared,
-                       2.0 * shape / compared, len(y), drawn, counts, edges)
+    return DistanceLaw(
+        mean,
+        variance,
+        2.0 * mean**2 / full,
+        t.d,
+        compared,
+        8.0 * spread / compared,
+        2.0 * shape / compared,
+        len(y),
+        drawn,
+        counts,
+        edges,
+    )
 
 
 def _without_gaps(variance: float, single: float, compared: float, p: int) -> float:

@@ -3,6 +3,7 @@
 Every judge of dimensions looks at the same `Ready` table: centred, in units of each column's spread where
 asked, constant columns left out, in memory.
 """
+
 from __future__ import annotations
 
 import warnings

@@ -1,4 +1,5 @@
 """The jury of dimensions: how many does this table have, and how sure is that?"""
+
 from __future__ import annotations
 
 from itertools import takewhile
@@ -104,8 +105,16 @@ class Jury(NamedTuple):
         return jury_card(self)
 
 
-def choose_dimension(X: Any, *, most: int | None = None, standardize: bool = True, level: float = 0.95,
-                     folds: int | None = None, shuffles: int | None = None, random_state: Any = 0) -> Jury:
+def choose_dimension(
+    X: Any,
+    *,
+    most: int | None = None,
+    standardize: bool = True,
+    level: float = 0.95,
+    folds: int | None = None,
+    shuffles: int | None = None,
+    random_state: Any = 0,
+) -> Jury:
     """How many dimensions a table has: four judges vote, the sentence says how sure that is. Gaps are welcome.
 
     Judges: Minka's Laplace evidence on the complete rows; BIC weights of probabilistic PCA on all rows; cells
@@ -222,8 +231,9 @@ class Heard(NamedTuple):
     notes: tuple[str, ...]
 
 
-def _deliberate(t: Ready, noise: Noise, top: int, folds: int | None, seed: int, notes: tuple[str, ...], *,
-                standardized: bool) -> Jury:
+def _deliberate(
+    t: Ready, noise: Noise, top: int, folds: int | None, seed: int, notes: tuple[str, ...], *, standardized: bool
+) -> Jury:
     """All judges on one table."""
     whole = spectrum(t.complete) if len(t.complete) > 2 else np.zeros(0)
     evidence, minka_judge = _minka(t, whole, top)
@@ -248,8 +258,18 @@ def _verdict(t: Ready, noise: Noise, top: int, heard: Heard) -> Jury:
     paired = () if tried.hidden is None else tuple(tried.hidden.compare(q, k) for k in others)
     if q == top and top < t.d - 1:
         notes = (*notes, f"{top} is the largest number tried; there may be more")
-    found = Jury(q, "", _rows(tried, heard.weights, heard.minka, noise), heard.judges, paired, noise.eigenvalues,
-                 noise.band, None, notes, t.d)
+    found = Jury(
+        q,
+        "",
+        _rows(tried, heard.weights, heard.minka, noise),
+        heard.judges,
+        paired,
+        noise.eigenvalues,
+        noise.band,
+        None,
+        notes,
+        t.d,
+    )
     return found._replace(sentence=sentence(found, float(heard.weights[q])))
 
 
@@ -269,8 +289,13 @@ def _uneven(t: Ready, even: Heard, found: Factors, folds: int | None, seed: int)
         minka = minka._replace(detail=f"{minka.detail}; it takes the noise of all columns for equal", votes=False)
     few = f"{count(found.q, 'dimension')} {'does' if found.q == 1 else 'do'}"
     note = f"with a noise for each column (factor analysis) {few} what takes {found.even} with one noise for all"
-    return Heard(_Tried(logs, even.tried.noise[:many], hidden), weights(logs), even.minka,
-                 (held, evidence, minka, *even.judges[3:]), (*even.notes, note))
+    return Heard(
+        _Tried(logs, even.tried.noise[:many], hidden),
+        weights(logs),
+        even.minka,
+        (held, evidence, minka, *even.judges[3:]),
+        (*even.notes, note),
+    )
 
 
 def median_vote(votes: list[int]) -> int:
@@ -319,7 +344,7 @@ def _enough(q: int, least: int, logs: Array, hidden: Hidden | None) -> bool:
 
 
 def _falling(values: Array) -> bool:
-    return len(values) > FALLS and bool((np.diff(values[-FALLS - 1:]) < 0).all())
+    return len(values) > FALLS and bool((np.diff(values[-FALLS - 1 :]) < 0).all())
 
 
 # the judges ------------------------------------------------------------------------------------------
@@ -372,10 +397,17 @@ def _rows(tried: _Tried, bic_weights: Array, evidence: Array | None, noise: Nois
     density = None if tried.hidden is None else tried.hidden.means()
     above = noise.eigenvalues > noise.band
     return tuple(
-        Row(q, float(shared[q]), None if q2 is None else float(q2[q]), None if density is None else float(density[q]),
-            float(bic_weights[q]), None if evidence is None or q >= len(evidence) else float(evidence[q]),
-            bool(above[:q].all()) if q else None)
-        for q in range(len(tried.bic)))
+        Row(
+            q,
+            float(shared[q]),
+            None if q2 is None else float(q2[q]),
+            None if density is None else float(density[q]),
+            float(bic_weights[q]),
+            None if evidence is None or q >= len(evidence) else float(evidence[q]),
+            bool(above[:q].all()) if q else None,
+        )
+        for q in range(len(tried.bic))
+    )
 
 
 def _without(q: int, notes: tuple[str, ...], t: Ready) -> Jury:

@@ -1,4 +1,5 @@
 """Eigenvalues against chance: parallel analysis with gaps, and the threshold of Gavish and Donoho."""
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -60,8 +61,9 @@ def parallel_analysis(t: Ready, *, shuffles: int | None, level: float, seed: int
     Reference: Horn (1965), with permuted columns (Buja and Eyuboglu 1992).
     """
     count = int(np.clip(WORK // max(t.n * t.d, 1), *SHUFFLES)) if shuffles is None else shuffles
-    chance = np.array([eigenvalues(shuffled(t.x, t.mask, np.random.default_rng([seed, 13, s])), t.mask)
-                       for s in range(count)])
+    chance = np.array(
+        [eigenvalues(shuffled(t.x, t.mask, np.random.default_rng([seed, 13, s])), t.mask) for s in range(count)]
+    )
     return Noise(eigenvalues(t.x, t.mask), np.quantile(chance, level, axis=0), count)
 
 

@@ -1,4 +1,5 @@
 """The jury's verdict in words."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -66,8 +67,10 @@ def headline(jury: Jury) -> str:
         if vote != jury.q:
             dissent[vote] = dissent.get(vote, 0) + 1
     total = NUMBERS[len(jury.votes)] if len(jury.votes) < len(NUMBERS) else str(len(jury.votes))
-    doubts = [f"{NUMBERS[k]} judge{'s' if k > 1 else ''} of {total} say{'' if k > 1 else 's'} {v}"
-              for v, k in sorted(dissent.items())]
+    doubts = [
+        f"{NUMBERS[k]} judge{'s' if k > 1 else ''} of {total} say{'' if k > 1 else 's'} {v}"
+        for v, k in sorted(dissent.items())
+    ]
     doubts = [*filter(None, [_saturated(jury)]), *doubts, *([_no_worse(jury)] if jury.no_worse else [])]
     return f"Dimensions: {jury.sentence.split(' (')[0]}" + (f"   ({'; '.join(doubts)})" if doubts else "")
 
@@ -76,13 +79,17 @@ def jury_text(jury: Jury) -> str:
     """The table of `lowdim dims`: plain characters, no colour needed."""
     lines = [headline(jury), ""]
     if jury.rows:
-        lines += ["  q   variance   held-out cells      evidence        noise floor",
-                  "      shared     Q2                  weight          (parallel analysis)"]
+        lines += [
+            "  q   variance   held-out cells      evidence        noise floor",
+            "      shared     Q2                  weight          (parallel analysis)",
+        ]
         lines += [_row(row, jury.q) for row in jury.rows if row.q or jury.q == 0]
         lines += ["", *_judges(jury)]
         share = next((row.variance for row in jury.rows if row.q == jury.q), 0.0)
-        lines += [f"  {share:.0%} of the variation is shared structure, {1.0 - share:.0%} is column-by-column noise",
-                  "  (variance shared = 1 - noise variance of the fit with q dimensions / mean variance)."]
+        lines += [
+            f"  {share:.0%} of the variation is shared structure, {1.0 - share:.0%} is column-by-column noise",
+            "  (variance shared = 1 - noise variance of the fit with q dimensions / mean variance).",
+        ]
         told = no_summary(jury, _plane(jury))
         lines += [f"  As many dimensions as columns allow: {told} of the variance."] if told else []
     if jury.distances is not None:
@@ -104,8 +111,10 @@ def _row(row: Row, chosen: int) -> str:
     heavy = "#" * round(row.bic_weight * 9)
     floor = "" if row.q == 0 else "above" if row.above_noise else "below"
     tail = "<- recommended" if row.q == chosen else ""
-    return (f" {mark}{row.q:<3} {row.variance:>4.0%}     {skill:<6} {bar[:12]:<13} {weight:<4} {heavy:<10} "
-            f"{floor:<9} {tail}").rstrip()
+    return (
+        f" {mark}{row.q:<3} {row.variance:>4.0%}     {skill:<6} {bar[:12]:<13} {weight:<4} {heavy:<10} "
+        f"{floor:<9} {tail}"
+    ).rstrip()
 
 
 def _judges(jury: Jury) -> list[str]:

@@ -1,4 +1,5 @@
 """Uneven noise: where one noise for all columns asks for too many dimensions, factor analysis is asked."""
+
 from __future__ import annotations
 
 import warnings
@@ -70,7 +71,7 @@ def ask(t: Ready, even: int, *, standardized: bool) -> Factors | None:
 
 
 def _falling(values: Array) -> bool:
-    return len(values) > FALLS and bool((np.diff(values[-FALLS - 1:]) < 0).all())
+    return len(values) > FALLS and bool((np.diff(values[-FALLS - 1 :]) < 0).all())
 
 
 def numbers(d: int, q: int) -> int:
@@ -120,8 +121,15 @@ def _start(seen: Look, q: int) -> Linear:
     alone = np.clip(1.0 - (R**2).max(axis=1), 0.05, 1.0)  # what the nearest column leaves
     found = maximum_likelihood(R + np.eye(len(R)), q, lower=LOWEST, start=alone)
     psi = np.maximum(found.uniquenesses, 10 * LOWEST) * variance
-    return Linear(found.loadings * sd[:, None], seen.columns.mean, psi, np.eye(q), np.zeros((len(R), 1)),
-                  LOWEST * variance, excess(seen.columns.seen, q))
+    return Linear(
+        found.loadings * sd[:, None],
+        seen.columns.mean,
+        psi,
+        np.eye(q),
+        np.zeros((len(R), 1)),
+        LOWEST * variance,
+        excess(seen.columns.seen, q),
+    )
 
 
 def hidden_cells(t: Ready, even: Hidden | None, found: Factors, folds: int | None, seed: int) -> Hidden | None:

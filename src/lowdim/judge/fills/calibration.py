@@ -6,6 +6,7 @@ its own gets a factor of its own as far as it has cells to show for it.
 
 Reference: spec algorithms.md, "Fills and intervals"; Vovk, Gammerman and Shafer (2005) for the rank.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -97,8 +98,9 @@ def cross(hidden: Hidden, d: int, levels: Sequence[float]) -> NDArray[np.bool_]:
     return inside
 
 
-def map_calibration(model: LinearGaussian, X: Any, *, level: float = 0.9, fill_dims: int | None = None,
-                    surprises: Array | None = None) -> MapCalibration:
+def map_calibration(
+    model: LinearGaussian, X: Any, *, level: float = 0.9, fill_dims: int | None = None, surprises: Array | None = None
+) -> MapCalibration:
     """Half widths for the fills of new rows on a map, from the seen cells of the table X it was fitted to.
 
     |z| of a seen cell is its distance from what the other cells of its row say, in closed form for every cell

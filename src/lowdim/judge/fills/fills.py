@@ -7,6 +7,7 @@ in folds, and `judge/calibrate.py` turns how far off their fills were into the h
 
 Reference: spec algorithms.md, "Fills and intervals"; Rubin (1987) for multiple imputation.
 """
+
 from __future__ import annotations
 
 import warnings
@@ -77,8 +78,9 @@ class Fills(NamedTuple):
         lower, upper, spread = self.filled.copy(), self.filled.copy(), np.zeros(self.filled.shape)
         lower[self.mask], upper[self.mask] = (filled - half) / unit, (filled + half) / unit
         spread[self.mask] = half / gauss(level) / unit
-        return self._replace(lower=lower, upper=upper, sd=spread, columns=columns, level=level,
-                             held=sum(c.held for c in columns))
+        return self._replace(
+            lower=lower, upper=upper, sd=spread, columns=columns, level=level, held=sum(c.held for c in columns)
+        )
 
     def __call__(self, level: float | None = None) -> Fills:
         """`found.fills()` is what was found, `found.fills(level=0.8)` the same with other intervals."""
@@ -104,8 +106,10 @@ class Fills(NamedTuple):
         if self.tried == 0:
             return f"{gaps} gaps filled; too few cells are seen to check the intervals."
         word = width_word(self.held, self.tried, self.level)
-        return (f"{gaps} gap{'' if gaps == 1 else 's'} filled; our {100 * self.level:.3g}% intervals held "
-                f"{100 * self.held / self.tried:.0f}% of {self.tried} cells hidden on purpose{word and ': ' + word}.")
+        return (
+            f"{gaps} gap{'' if gaps == 1 else 's'} filled; our {100 * self.level:.3g}% intervals held "
+            f"{100 * self.held / self.tried:.0f}% of {self.tried} cells hidden on purpose{word and ': ' + word}."
+        )
 
     def own_model(self, map_dims: int | None = None) -> str:
         """Which model the fills are from; a map of the same table has a model of its own."""
@@ -120,8 +124,10 @@ class Fills(NamedTuple):
                 seen = self.filled[~self.mask[:, j], j]
                 log = f": try --log {join_names([c.column])}" if c.skewed and c.column not in logged else ""
                 are = "is" if c.outside == 1 else "are"
-                lines.append(f"{count(c.outside, 'fill')} of {c.column} {are} outside the values seen "
-                             f"({seen.min():.3g} .. {seen.max():.3g}){log}")
+                lines.append(
+                    f"{count(c.outside, 'fill')} of {c.column} {are} outside the values seen "
+                    f"({seen.min():.3g} .. {seen.max():.3g}){log}"
+                )
         return tuple(lines)
 
     def to_log(self, logged: Collection[str] = ()) -> tuple[str, ...]:
@@ -136,19 +142,28 @@ class Fills(NamedTuple):
         some = sorted((c for c in self.columns if c.gaps), key=lambda c: -c.skill)
         wide = max([6, *(len(c.column) for c in some)])
         held = f"{100 * self.level:.3g}% intervals held"
-        lines = [f"{count(gaps, 'gap')} filled from {count(self.n_components, 'dimension')}.",
-                 f"  {'column':<{wide}}  gaps  skill*  {held}   advice"]
+        lines = [
+            f"{count(gaps, 'gap')} filled from {count(self.n_components, 'dimension')}.",
+            f"  {'column':<{wide}}  gaps  skill*  {held}   advice",
+        ]
         for c in some:
             share = f"{c.held} of {c.tried}"
             lines.append(f"  {c.column:<{wide}} {c.gaps:>5}  {c.skill:>6.2f}  {share:>{len(held)}}   {c.advice}")
-        lines.append("  * share of the column's variance predicted for cells hidden on purpose. "
-                     "0 = no better than the mean.")
+        lines.append(
+            "  * share of the column's variance predicted for cells hidden on purpose. 0 = no better than the mean."
+        )
         beyond = self.outside_words(logged)
         lines += [f"  {line}" for line in beyond[:FEW]]
         lines += [f"  and {len(beyond) - FEW} more columns with fills outside their values"] if beyond[FEW:] else []
         i, j = np.argwhere(self.mask)[0]
-        return "\n".join([*lines, self.own_model(map_dims), f"e.g. row {i + 1} {self.columns[j].column} = "
-                          f"{self.filled[i, j]:.3g}  ({self.lower[i, j]:.3g} .. {self.upper[i, j]:.3g})"])
+        return "\n".join(
+            [
+                *lines,
+                self.own_model(map_dims),
+                f"e.g. row {i + 1} {self.columns[j].column} = "
+                f"{self.filled[i, j]:.3g}  ({self.lower[i, j]:.3g} .. {self.upper[i, j]:.3g})",
+            ]
+        )
 
     def __repr__(self) -> str:
         """At most four lines: what, what it held, which model, and where the rest is."""
@@ -160,12 +175,17 @@ class Fills(NamedTuple):
     def _repr_html_(self) -> str:
         """What each column's fills are worth, as a small static table."""
         some = sorted((c for c in self.columns if c.gaps), key=lambda c: -c.skill)
-        listed = ((c.column, f"{c.gaps:,}", f"{c.skill:.2f}", f"{c.held} of {c.tried}", f"{c.outside:,}", c.advice)
-                  for c in some[:SHOWN])
+        listed = (
+            (c.column, f"{c.gaps:,}", f"{c.skill:.2f}", f"{c.held} of {c.tried}", f"{c.outside:,}", c.advice)
+            for c in some[:SHOWN]
+        )
         more = f"and {len(some) - SHOWN:,} more columns: .text(). " if len(some) > SHOWN else ""
-        return card(self.sentence, ("column", "gaps", "skill", f"{100 * self.level:.3g}% intervals held",
-                                    "outside the values seen", "advice"), listed,
-                    note=f"{more}{self.own_model()}" if some else "")
+        return card(
+            self.sentence,
+            ("column", "gaps", "skill", f"{100 * self.level:.3g}% intervals held", "outside the values seen", "advice"),
+            listed,
+            note=f"{more}{self.own_model()}" if some else "",
+        )
 
     def multiple(self, m: int = 20, *, random_state: Any = 0) -> Array:
         """m tables drawn jointly, m x n x d, their spread calibrated as the intervals are."""
@@ -245,8 +265,16 @@ def trials(engine: Engine, X: Array, fold: NDArray[np.intp], fits: int) -> Trial
 
 
 # the public face ----------------------------------------------------------------------------------------
-def fill(X: Any, q: int | None = None, *, model: LinearGaussian | None = None, level: float = 0.9,
-         folds: int | None = None, standardize: bool = True, random_state: int = 0) -> Fills:
+def fill(
+    X: Any,
+    q: int | None = None,
+    *,
+    model: LinearGaussian | None = None,
+    level: float = 0.9,
+    folds: int | None = None,
+    standardize: bool = True,
+    random_state: int = 0,
+) -> Fills:
     """Fill the gaps of a table with calibrated intervals, and say column by column what that is worth.
 
     Small tables are filled by variational Bayesian PCA with at most q dimensions (`q=None`: as many as it
@@ -282,9 +310,23 @@ def fill(X: Any, q: int | None = None, *, model: LinearGaussian | None = None, l
     hidden = Hidden(found.z, found.column, found.fold)
     best = len(tries) > 1 or mask.size > SMALL or not standardize
     how = "as asked" if model is not None or q is not None else BEST if best else "as many as it finds use for"
-    rough = Fills(filled, filled, filled, filled, ~mask, _columns(filled, mask, source.columns, found, table), level,
-                  made.n_components, 0, len(found.z), _skill(found, table),
-                  lambda seed, number: made.drawn(seed, number) / unit, hidden, bare, how)
+    rough = Fills(
+        filled,
+        filled,
+        filled,
+        filled,
+        ~mask,
+        _columns(filled, mask, source.columns, found, table),
+        level,
+        made.n_components,
+        0,
+        len(found.z),
+        _skill(found, table),
+        lambda seed, number: made.drawn(seed, number) / unit,
+        hidden,
+        bare,
+        how,
+    )
     return rough.at(level)
 
 
@@ -337,8 +379,9 @@ def _skill(found: Trials, table: Array) -> float:
     return 1.0 - float(((found.error / unit) ** 2).sum()) / base if base > 0 else 0.0
 
 
-def fill_dimension(X: Any, *, most: int | None = None, folds: int = 5, standardize: bool = True,
-                   random_state: int = 0) -> FillDimension:
+def fill_dimension(
+    X: Any, *, most: int | None = None, folds: int = 5, standardize: bool = True, random_state: int = 0
+) -> FillDimension:
     """How many dimensions fill best: the fewest within one paired standard error of the least error of hidden cells.
 
     Fills may use more dimensions than a map shows; the ladder stops when three more have not helped.
@@ -363,8 +406,9 @@ def fill_dimension(X: Any, *, most: int | None = None, folds: int = 5, standardi
         if len(tried) - best > 3:
             break
     same = [len(s) == len(squares[best]) for s in squares]  # a fold that failed leaves nothing to pair
-    behind = np.array([(s - squares[best]).std() / max(len(s), 1) ** 0.5 if k else 0.0
-                       for s, k in zip(squares, same, strict=True)])
+    behind = np.array(
+        [(s - squares[best]).std() / max(len(s), 1) ** 0.5 if k else 0.0 for s, k in zip(squares, same, strict=True)]
+    )
     near = next(k for k in range(len(tried)) if error_of[k] <= error_of[best] + behind[k])
     finite = np.where(np.isfinite(error_of), error_of, 1.0)
     return FillDimension(tried[near], tuple(tried), finite, behind)

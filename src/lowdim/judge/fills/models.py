@@ -1,4 +1,5 @@
 """The models that fill gaps: variational Bayesian PCA, or any linear-Gaussian model."""
+
 from __future__ import annotations
 
 import warnings
@@ -33,6 +34,7 @@ Engine = Callable[[Array], Made]
 
 def by_shrinkage(q: int) -> Engine:
     """Variational Bayesian PCA with at most q dimensions: for tables small enough to be in doubt."""
+
     def engine(X: Array) -> Made:
         mask = ~np.isnan(X)
         fit = shrunk(X, mask, q)
@@ -48,6 +50,7 @@ def by_shrinkage(q: int) -> Engine:
 
 def by_model(model: LinearGaussian, *, quiet: bool = False) -> Engine:
     """A linear-Gaussian model, fitted once to the table and anew to each table with hidden cells."""
+
     def engine(X: Array) -> Made:
         with warnings.catch_warnings():
             if quiet:  # a model nobody asked for

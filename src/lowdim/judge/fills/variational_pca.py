@@ -10,6 +10,7 @@ worse on metabolite and no better elsewhere; the columns' own errors are calibra
 Reference: Bishop, "Variational principal components" (1999); Ilin and Raiko, JMLR 11 (2010); spec
 algorithms.md, "Variational Bayesian PCA" for the turns that make it quick.
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -1,4 +1,5 @@
 """Lawrence's score of a map: how well a Gaussian process regresses the table on it."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -48,8 +49,12 @@ def embedding_score(Z: Any, Y: Any) -> float:
         raise error("LD457", what="table" if size == 0.0 else "map")
     S = y @ (y / size).T
     bounds = [(LOW, HIGH), (LOW, HIGH), (LOW, HIGH), (WHITE, HIGH)]
-    found = [minimize(loss, np.array(start), (D / width, S, y.shape[1]), "L-BFGS-B", True, bounds=bounds,
-                      options={"maxiter": 500}) for start in STARTS]
+    found = [
+        minimize(
+            loss, np.array(start), (D / width, S, y.shape[1]), "L-BFGS-B", True, bounds=bounds, options={"maxiter": 500}
+        )
+        for start in STARTS
+    ]
     return -float(min(one.fun for one in found)) - 0.5 * y.size * float(np.log(size))
 
 
@@ -66,18 +71,24 @@ def loss(theta: Array, D: Array, S: Array, p: int) -> tuple[float, Array]:
         return 1e25, np.zeros(4)
     P = sl.cho_solve(factor, np.eye(n), check_finite=False)
     PS = P @ S
-    value = 0.5 * (p * (n * float(np.log(2 * np.pi)) + 2.0 * float(np.log(np.diagonal(factor[0])).sum()))
-                   + float(np.trace(PS)))
+    value = 0.5 * (
+        p * (n * float(np.log(2 * np.pi)) + 2.0 * float(np.log(np.diagonal(factor[0])).sum())) + float(np.trace(PS))
+    )
     A = 0.5 * (p * P - PS @ P)  # d value / d C
     AR = A * R
-    return value, np.array([float(AR.sum()), -0.5 * g * float((AR * D).sum()), b * float(A.sum()),
-                            s * float(np.trace(A))])
+    return value, np.array(
+        [float(AR.sum()), -0.5 * g * float((AR * D).sum()), b * float(A.sum()), s * float(np.trace(A))]
+    )
 
 
 def _numbers(X: Any, what: str) -> Array:
     source: Source = as_source(np.asarray(X, dtype=np.float64)[:, None] if np.ndim(X) == 1 else X)
     x, mask = gather(source)
     if mask is not None:
-        raise error("LD163", job="embedding_score", why=f"the {what} has gaps, and a likelihood needs every cell",
-                    fix="fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X)")
+        raise error(
+            "LD163",
+            job="embedding_score",
+            why=f"the {what} has gaps, and a likelihood needs every cell",
+            fix="fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X)",
+        )
     return x

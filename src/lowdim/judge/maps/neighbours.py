@@ -1,4 +1,5 @@
 """What a map keeps of a table: its neighbours, and the order of its distances."""
+
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -1,4 +1,5 @@
 """Judging a map: what of the table's neighbours and distances it keeps, whoever made it."""
+
 from __future__ import annotations
 
 import warnings
@@ -118,8 +119,24 @@ def _judged(D: Array, E: Array, here: Order, k: int, labels: NDArray[Any] | None
     same, shape = kept(here, there), shepard(D, E)
     wrong = None if labels is None else label_errors(E, labels)
     before = None if labels is None else label_errors(D, labels)
-    return MapJudged(k, float(trust.mean()), float(whole.mean()), same.at(k), same, shape.stress, shape.ranks,
-                     coranking(here, there), trust, whole, {}, wrong, before, np.zeros(0, dtype=np.intp), 0, ())
+    return MapJudged(
+        k,
+        float(trust.mean()),
+        float(whole.mean()),
+        same.at(k),
+        same,
+        shape.stress,
+        shape.ranks,
+        coranking(here, there),
+        trust,
+        whole,
+        {},
+        wrong,
+        before,
+        np.zeros(0, dtype=np.intp),
+        0,
+        (),
+    )
 
 
 def cells_of(table: Any, labels: Any = None) -> tuple[Array, NDArray[Any] | None]:
@@ -129,8 +146,12 @@ def cells_of(table: Any, labels: Any = None) -> tuple[Array, NDArray[Any] | None
         X = table.X / column_units(table.X, table.scale)
         if isinstance(labels, str):
             if labels not in table.labels:
-                raise error("LD210", option="labels", value=labels,
-                            allowed=f"a label column ({', '.join(table.labels) or 'there is none'}), or one a row")
+                raise error(
+                    "LD210",
+                    option="labels",
+                    value=labels,
+                    allowed=f"a label column ({', '.join(table.labels) or 'there is none'}), or one a row",
+                )
             labels = table.labels[labels]
     else:
         source: Source = as_source(table)
@@ -139,8 +160,9 @@ def cells_of(table: Any, labels: Any = None) -> tuple[Array, NDArray[Any] | None
     X = tame(X)
     if labels is None:
         return X, None
-    given = np.array([None if v is None or v != v else v for v in np.asarray(labels, dtype=object).ravel().tolist()],
-                     dtype=object)
+    given = np.array(
+        [None if v is None or v != v else v for v in np.asarray(labels, dtype=object).ravel().tolist()], dtype=object
+    )
     if len(given) != len(X):
         raise error("LD296", what="labels", got=len(given), want=len(X))
     return X, given
@@ -247,17 +269,21 @@ def sentences(found: MapJudged, with_gaps: int = 0) -> tuple[str, ...]:
     """What was found, for a person."""
     n, k = len(found.rows), found.k
     beside = ", ".join(f"{name} {same.at(k):.0%}" for name, same in found.floors.items())
-    said = [f"The map ({count(found.axes, 'axis', 'axes')}) keeps {found.neighbours:.0%} of each row's {k} nearest rows"
-            f" (with as many axes {beside}; chance {k / (n - 1):.0%}).",
-            f"{_much(found.trust)} of what is near on the map is far apart in the table (trustworthiness "
-            f"{found.trust:.3f}); {_much(found.continuity).lower()} of what is near in the table is torn apart "
-            f"(continuity {found.continuity:.3f}).",
-            f"Distances: rank agreement {found.ranks:.2f}, stress {found.stress:.3f} ({_kruskal(found.stress)} by "
-            "Kruskal's scale)."]
+    said = [
+        f"The map ({count(found.axes, 'axis', 'axes')}) keeps {found.neighbours:.0%} of each row's {k} nearest rows"
+        f" (with as many axes {beside}; chance {k / (n - 1):.0%}).",
+        f"{_much(found.trust)} of what is near on the map is far apart in the table (trustworthiness "
+        f"{found.trust:.3f}); {_much(found.continuity).lower()} of what is near in the table is torn apart "
+        f"(continuity {found.continuity:.3f}).",
+        f"Distances: rank agreement {found.ranks:.2f}, stress {found.stress:.3f} ({_kruskal(found.stress)} by "
+        "Kruskal's scale).",
+    ]
     if found.errors is not None and found.table_errors is not None:
         wrong, before = found.errors, found.table_errors
-        said.append(f"{len(wrong.rows)} of {wrong.labelled} labelled rows ({wrong.share:.1%}) have a nearest row with "
-                    f"another label on the map, {len(before.rows)} in the table.")
+        said.append(
+            f"{len(wrong.rows)} of {wrong.labelled} labelled rows ({wrong.share:.1%}) have a nearest row with "
+            f"another label on the map, {len(before.rows)} in the table."
+        )
     if with_gaps:
         said.append(f"{count(with_gaps, 'row')} with gaps: distances are over the cells both rows have.")
     return tuple(said)

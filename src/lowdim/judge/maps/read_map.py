@@ -1,4 +1,5 @@
 """Coordinates made elsewhere: a file with one line for each row of a table, matched to it."""
+
 from __future__ import annotations
 
 import re
@@ -48,7 +49,8 @@ def read_map(given: Any, table: Table) -> Array:
     columns = [_column(heads[j] if heads else f"c{j + 1}", cells) for j, cells in enumerate(raw.cells)]
     named = _names(columns, table)
     axes = [c for c in columns if AXIS.fullmatch(c.name.strip())] or [
-        c for c in columns if c is not named and c.numeric and not _counts(c)]
+        c for c in columns if c is not named and c.numeric and not _counts(c)
+    ]
     if not axes:
         raise error("LD299", raw.name, problem="no column of numbers")
     Z = np.column_stack([c.value for c in axes])

@@ -5,6 +5,7 @@ false discovery rate over all of them. Differences are stated in units of the ot
 
 Reference: Student, Biometrika 6 (1908); Benjamini and Hochberg (1995).
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -67,8 +68,12 @@ def set_apart(X: Array, names: Sequence[str], scores: Array, rows: Sequence[int]
     inside = np.zeros(len(X), dtype=bool)
     inside[np.asarray(rows, dtype=np.intp)] = True
     if not inside.any() or inside.all():
-        raise error("LD210", option="group", value=f"{int(inside.sum())} rows",
-                    allowed=f"some of the {len(X)} rows, not all and not none")
+        raise error(
+            "LD210",
+            option="group",
+            value=f"{int(inside.sum())} rows",
+            allowed=f"some of the {len(X)} rows, not all and not none",
+        )
     q = scores.shape[1]
     facts = [compared(column, inside) for column in np.column_stack([scores, X]).T]
     p = np.array([1.0 if fact[3] is None else fact[3] for fact in facts])

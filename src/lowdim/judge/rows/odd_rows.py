@@ -16,6 +16,7 @@ them, and new rows too odd, since it did: at p < 0.05, 10 columns, 3 dimensions 
 
 Reference: spec product.md 3.2, 3.3; Lawrence seed 2.9 (posterior); Benjamini and Hochberg (1995).
 """
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -121,11 +122,14 @@ class OddRows(NamedTuple):
 
     def _repr_html_(self) -> str:
         """The odd rows with their reasons as a small static table."""
-        listed = ((r.name, f"{r.seen} of {self.columns}", f"{r.D2:.1f}", _p(r.p), r.reason)
-                  for r in self.rows[:SHOWN])
+        listed = ((r.name, f"{r.seen} of {self.columns}", f"{r.D2:.1f}", _p(r.p), r.reason) for r in self.rows[:SHOWN])
         more = len(self.rows) - SHOWN
-        return card(f"{self.sentence}.", ("row", "cells seen", "D2", "p", "why"), listed,
-                    note=f"and {more:,} more: .text(most={len(self.rows)})" if more > 0 else "")
+        return card(
+            f"{self.sentence}.",
+            ("row", "cells seen", "D2", "p", "why"),
+            listed,
+            note=f"and {more:,} more: .text(most={len(self.rows)})" if more > 0 else "",
+        )
 
     @property
     def sentence(self) -> str:
@@ -143,8 +147,10 @@ class OddRows(NamedTuple):
         for r in self.rows[:most]:
             off = "not defined" if r.Q is None or r.p_Q is None else f"{r.Q:.1f} p {_p(r.p_Q)}"
             first, *rest = r.reason.split("; ")
-            lines.append(f"{r.name:>5}  {r.seen:>2}/{self.columns:<2}  {f'{r.D2:.1f} p {_p(r.p)}':<14} "
-                         f"{f'{r.T2:.1f} p {_p(r.p_T2)}':<14} {off:<14} {first}")
+            lines.append(
+                f"{r.name:>5}  {r.seen:>2}/{self.columns:<2}  {f'{r.D2:.1f} p {_p(r.p)}':<14} "
+                f"{f'{r.T2:.1f} p {_p(r.p_T2)}':<14} {off:<14} {first}"
+            )
             lines += [" " * 59 + part for part in rest]
         if len(self.rows) > most:
             lines.append(f"and {len(self.rows) - most} more")
@@ -162,9 +168,11 @@ class Cell(NamedTuple):
 
     def words(self) -> tuple[str, str, str]:
         """Value, what the rest says, and the surprise, as a person reads them."""
-        return ("gap" if self.value is None else beside(self.value, self.sd, 4),
-                f"{beside(self.expected, self.sd)} +- {figures(self.sd, 2)}",
-                "" if self.surprise is None else f"{self.surprise:+.1f} sd")
+        return (
+            "gap" if self.value is None else beside(self.value, self.sd, 4),
+            f"{beside(self.expected, self.sd)} +- {figures(self.sd, 2)}",
+            "" if self.surprise is None else f"{self.surprise:+.1f} sd",
+        )
 
 
 class RowCard(NamedTuple):
@@ -195,15 +203,24 @@ class RowCard(NamedTuple):
         listed = ((("▶ " if c.column in self.hide else "") + c.column, *c.words()) for c in order[:CELLS])
         left = len(order) - CELLS
         more = f" {left:,} less surprising or missing cells: .text()" if left > 0 else ""
-        return card(self.sentence, ("column", "value", "the rest says", "surprise"), listed,
-                    note=f"{self._laws}.{more}" + (" ▶ hide these and the row is ordinary." if self.hide else ""))
+        return card(
+            self.sentence,
+            ("column", "value", "the rest says", "surprise"),
+            listed,
+            note=f"{self._laws}.{more}" + (" ▶ hide these and the row is ordinary." if self.hide else ""),
+        )
 
     @property
     def _laws(self) -> str:
-        off = ("Q is not defined: no more seen cells than dimensions" if self.Q is None or self.p_Q is None
-               else f"off map Q {self.Q:.1f} on {self.seen - self.dof_T2}, p {_p(self.p_Q)}")
-        return (f"total D2 {self.D2:.1f} on {self.seen} cells, p {_p(self.p)};  "
-                f"within map T2 {self.T2:.1f} on {self.dof_T2}, p {_p(self.p_T2)};  {off}")
+        off = (
+            "Q is not defined: no more seen cells than dimensions"
+            if self.Q is None or self.p_Q is None
+            else f"off map Q {self.Q:.1f} on {self.seen - self.dof_T2}, p {_p(self.p_Q)}"
+        )
+        return (
+            f"total D2 {self.D2:.1f} on {self.seen} cells, p {_p(self.p)};  "
+            f"within map T2 {self.T2:.1f} on {self.dof_T2}, p {_p(self.p_T2)};  {off}"
+        )
 
     def text(self) -> str:
         """The table of `lowdim explain --row`."""
@@ -227,8 +244,9 @@ def _judge(raw: Block, frame: Frame, W: Array, mu: Array, psi: Array) -> Culprit
     worst = np.argmax(size, axis=1)
     at = np.arange(block.rows), worst
     rank = np.minimum(rank, seen)
-    return Culprits(D2, T2, np.where(seen > rank, Q, 0.0), rank, seen, worst, shift[at] / sd[at], shift[at], sd[at],
-                 raw.x[at])
+    return Culprits(
+        D2, T2, np.where(seen > rank, Q, 0.0), rank, seen, worst, shift[at] / sd[at], shift[at], sd[at], raw.x[at]
+    )
 
 
 def p_value(value: Array, dof: NDArray[Any]) -> Array:
@@ -238,8 +256,10 @@ def p_value(value: Array, dof: NDArray[Any]) -> Array:
 
 def laws(rows: Culprits) -> tuple[Law, Law, Law]:
     """D2, T2 and Q of these rows with their chi-square laws."""
-    D2, T2, Q = (Law(value, dof, p_value(value, dof)) for value, dof in (
-        (rows.D2, rows.seen), (rows.T2, rows.rank), (rows.Q, rows.seen - rows.rank)))
+    D2, T2, Q = (
+        Law(value, dof, p_value(value, dof))
+        for value, dof in ((rows.D2, rows.seen), (rows.T2, rows.rank), (rows.Q, rows.seen - rows.rank))
+    )
     return D2, T2, Q
 
 
@@ -289,8 +309,19 @@ def picked(D2: Law, T2: Law, Q: Law, judged: Judged, level: float) -> OddRows:
     odd = false_discovery(D2.p, rate) & (seen > 0)
     order = [int(k) for k in np.lexsort((-D2.value, D2.p)) if odd[k]]  # far rows may share p = 0
     cards = tuple(_odd_row(k, judged, (D2, T2, Q), rate) for k in order)
-    return OddRows(D2, T2, Q, seen, len(judged.columns), level, odd, cards, int((D2.p < rate).sum()),
-                   rate * float((seen > 0).sum()), judged)
+    return OddRows(
+        D2,
+        T2,
+        Q,
+        seen,
+        len(judged.columns),
+        level,
+        odd,
+        cards,
+        int((D2.p < rate).sum()),
+        rate * float((seen > 0).sum()),
+        judged,
+    )
 
 
 def _odd_row(k: int, judged: Judged, laws: tuple[Law, Law, Law], rate: float) -> OddRow:
@@ -302,16 +333,35 @@ def _odd_row(k: int, judged: Judged, laws: tuple[Law, Law, Law], rate: float) ->
     p_hidden = float(p_value(np.array(left), np.array(seen - 1)))
     defined = bool(Q.dof[k] > 0)
     if far_out(p_hidden, float(Q.p[k]) if defined else None, rate):
-        reason = (f"far out on the map (T2 p {_p(float(T2.p[k]))}), where its cells agree with each other "
-                  f"(Q p {_p(float(Q.p[k]))}): no single cell explains it")
+        reason = (
+            f"far out on the map (T2 p {_p(float(T2.p[k]))}), where its cells agree with each other "
+            f"(Q p {_p(float(Q.p[k]))}): no single cell explains it"
+        )
     else:
-        reason = (f"{columns[j]} {beside(value, sd, 4)}, expected {beside(value - shift, sd)} +- {figures(sd, 2)} "
-                  f"({surprise:+.1f} sd); " + _hidden(p_hidden, rate))
+        reason = (
+            f"{columns[j]} {beside(value, sd, 4)}, expected {beside(value - shift, sd)} +- {figures(sd, 2)} "
+            f"({surprise:+.1f} sd); " + _hidden(p_hidden, rate)
+        )
     if not defined:
         reason += "; Q is not defined: no more seen cells than dimensions"
-    return OddRow(k, _row_name(k, judged.row_names), seen, float(rows.D2[k]), float(D2.p[k]), float(rows.T2[k]),
-                  float(T2.p[k]), float(rows.Q[k]) if defined else None, float(Q.p[k]) if defined else None,
-                  columns[j], value, value - shift, sd, surprise, p_hidden, reason)
+    return OddRow(
+        k,
+        _row_name(k, judged.row_names),
+        seen,
+        float(rows.D2[k]),
+        float(D2.p[k]),
+        float(rows.T2[k]),
+        float(T2.p[k]),
+        float(rows.Q[k]) if defined else None,
+        float(Q.p[k]) if defined else None,
+        columns[j],
+        value,
+        value - shift,
+        sd,
+        surprise,
+        p_hidden,
+        reason,
+    )
 
 
 def disagrees(column: str, value: float, expected: float, sd: float) -> str:
@@ -354,16 +404,38 @@ def explain_row(model: LinearGaussian, X: Any, row: int, *, level: float = 0.95,
     shift, sd = surprises(latent, mask, W, psi)
     expected = model.frame_.outward(np.where(mask, block.x - shift, latent.mean @ W.T + mu))[0]
     sd, size = (sd / model.frame_.scale)[0], (shift / sd)[0]
-    cells = tuple(Cell(name, float(raw.x[0, j]) if mask[0, j] else None, float(expected[j]), float(sd[j]),
-                       float(size[j]) if mask[0, j] else None) for j, name in enumerate(source.columns))
+    cells = tuple(
+        Cell(
+            name,
+            float(raw.x[0, j]) if mask[0, j] else None,
+            float(expected[j]),
+            float(sd[j]),
+            float(size[j]) if mask[0, j] else None,
+        )
+        for j, name in enumerate(source.columns)
+    )
     seen, dof = int(mask.sum()), int(min(rank[0], mask.sum()))
     p, p_T2, p_Q = (float(p_value(a, np.array(k))[0]) for a, k in ((D2, seen), (T2, dof), (Q, seen - dof)))
     hidden, after = _ordinary(block, W, mu, psi, 1.0 - level)
     name = _row_name(row, row_names)
     hide = tuple(source.columns[j] for j in hidden)
     defined = seen > dof
-    return RowCard(row, name, cells, float(D2[0]), p, float(T2[0]), p_T2, dof, float(Q[0]) if defined else None,
-                   p_Q if defined else None, seen, hide, after, _sentence(name, cells, hide, p, after))
+    return RowCard(
+        row,
+        name,
+        cells,
+        float(D2[0]),
+        p,
+        float(T2[0]),
+        p_T2,
+        dof,
+        float(Q[0]) if defined else None,
+        p_Q if defined else None,
+        seen,
+        hide,
+        after,
+        _sentence(name, cells, hide, p, after),
+    )
 
 
 def _ordinary(block: Block, W: Array, mu: Array, psi: Array, rate: float) -> tuple[list[int], float]:

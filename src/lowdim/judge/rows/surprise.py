@@ -1,4 +1,5 @@
 """The maths of odd rows: squared distances within and off the map, and every cell beside the others of its row."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,5 @@
 """How wide intervals must be: some seen cells are held back, and 90 % of them must lie where 90 % are promised."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -34,8 +35,11 @@ def held_share(cells: float) -> float:
 
 def widened(by: float) -> str:
     """What a certificate says of it."""
-    return (f"intervals are {by:.2f} times as wide as the model believes, by cells held back" if by != 1.0
-            else "intervals are not calibrated: no cell was missing, too few were seen, or the fit was stopped early")
+    return (
+        f"intervals are {by:.2f} times as wide as the model believes, by cells held back"
+        if by != 1.0
+        else "intervals are not calibrated: no cell was missing, too few were seen, or the fit was stopped early"
+    )
 
 
 def limited(by: float) -> float:

@@ -1,4 +1,5 @@
 """What every fit says about itself."""
+
 from __future__ import annotations
 
 import html
@@ -29,12 +30,19 @@ class Certificate(NamedTuple):
     def rows(self) -> list[tuple[str, str]]:
         """The certificate as (name, text) pairs."""
         passes = "1 pass" if self.passes == 1 else f"{self.passes} passes"
-        rows = [("solver", f"{self.solver}, {passes} over the table"),
-                ("converged", ("yes" if self.converged else "NO") + f" ({self.reason})" * (self.reason != "converged"))]
+        rows = [
+            ("solver", f"{self.solver}, {passes} over the table"),
+            ("converged", ("yes" if self.converged else "NO") + f" ({self.reason})" * (self.reason != "converged")),
+        ]
         if self.objective is not None:
             rows.append((self.objective_name, f"{self.objective:.6f}"))
-        rows.append(("accuracy", f"residual {self.residual:.2g}, orthogonality {self.orthogonality:.2g}, "
-                                 f"condition {self.condition:.2g}, about {self.digits:.0f} digits"))
+        rows.append(
+            (
+                "accuracy",
+                f"residual {self.residual:.2g}, orthogonality {self.orthogonality:.2g}, "
+                f"condition {self.condition:.2g}, about {self.digits:.0f} digits",
+            )
+        )
         if self.boundary:
             rows.append(("on a bound", ", ".join(self.boundary)))
         return rows + [("note", note) for note in self.notes]
@@ -45,7 +53,9 @@ class Certificate(NamedTuple):
 
     def html(self) -> str:
         """The certificate as a small table."""
-        cells = "".join(f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-                        f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-                        for name, value in self.rows())
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+            for name, value in self.rows()
+        )
         return f"<table>{cells}</table>"

@@ -2,6 +2,7 @@
 
 Only `fit` and `partial_fit` assign to self.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -33,8 +34,9 @@ class Rule(NamedTuple):
     words: str
 
 
-WHOLE = Rule(lambda v: isinstance(v, int | np.integer) and not isinstance(v, bool) and bool(v >= 0),
-             "a whole number >= 0")
+WHOLE = Rule(
+    lambda v: isinstance(v, int | np.integer) and not isinstance(v, bool) and bool(v >= 0), "a whole number >= 0"
+)
 TRUTH = Rule(lambda v: isinstance(v, bool | np.bool_), "True or False")
 POSITIVE = Rule(lambda v: isinstance(v, int | float | np.number) and bool(v > 0), "a number > 0")
 COUNT = Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 1), "a whole number >= 1")
@@ -106,8 +108,13 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if source.named and names is not None and tuple(names) != source.columns:
             absent = [name for name in names if source.columns.count(name) != 1]  # or there twice: which is meant?
             if absent:
-                raise error("LD220", got=source.d, want=self.n_features_in_, model=type(self).__name__,
-                            missing=f"; missing or there twice: {', '.join(map(str, absent[:5]))}")
+                raise error(
+                    "LD220",
+                    got=source.d,
+                    want=self.n_features_in_,
+                    model=type(self).__name__,
+                    missing=f"; missing or there twice: {', '.join(map(str, absent[:5]))}",
+                )
             return Chosen(source, [source.columns.index(name) for name in names])
         self._check_width(source)
         return source
@@ -116,8 +123,14 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if source.d != self.n_features_in_:
             raise error("LD220", got=source.d, want=self.n_features_in_, model=type(self).__name__, missing="")
 
-    def _each(self, f: Callable[[Block], Array], X: Any, out: Out = None, run: Run | None = None,
-              names: Callable[[Source], tuple[str, ...]] | None = None) -> Any:
+    def _each(
+        self,
+        f: Callable[[Block], Array],
+        X: Any,
+        out: Out = None,
+        run: Run | None = None,
+        names: Callable[[Source], tuple[str, ...]] | None = None,
+    ) -> Any:
         """The one loop of the row verbs: block -> f -> sink; `names` are the columns of what comes out."""
         source = self._source(X)
         if source.n == 0:

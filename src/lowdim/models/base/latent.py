@@ -3,6 +3,7 @@
 A model gives pure hooks over NamedTuples of arrays; this class turns them into the public verbs. Only
 `fit` and `partial_fit` assign to self.
 """
+
 from __future__ import annotations
 
 from typing import Any, ClassVar, Self
@@ -94,9 +95,16 @@ class LatentModel(Estimator):
     def _keep(self, fit: Fit, frame: Frame, header: Header) -> Self:
         """Everything a fit found, and what it says about itself."""
         certificate = self._certify(fit, frame, header)
-        found = {"params_": fit.params, "frame_": frame, "objective_": fit.objective,
-                 "history_": np.array(fit.history), "n_iter_": fit.passes, "converged_": fit.converged,
-                 "certificate_": certificate, **self._attributes(fit.params, frame, fit)}
+        found = {
+            "params_": fit.params,
+            "frame_": frame,
+            "objective_": fit.objective,
+            "history_": np.array(fit.history),
+            "n_iter_": fit.passes,
+            "converged_": fit.converged,
+            "certificate_": certificate,
+            **self._attributes(fit.params, frame, fit),
+        }
         self._assign(found, header)
         if not fit.converged:
             self._say_why(fit)
@@ -150,8 +158,16 @@ class LatentModel(Estimator):
         point = Posterior(z, np.zeros((len(z), T.shape[0] * (T.shape[0] + 1) // 2)), np.zeros(len(z)))
         return self.frame_.outward(self._decode(self.params_, point).mean)
 
-    def impute(self, X: Any, *, return_std: bool = False, draws: int | None = None, random_state: Any = 0,
-               out: Out = None, run: Run | None = None) -> Any:
+    def impute(
+        self,
+        X: Any,
+        *,
+        return_std: bool = False,
+        draws: int | None = None,
+        random_state: Any = 0,
+        out: Out = None,
+        run: Run | None = None,
+    ) -> Any:
         """The table with its gaps filled; what was seen is kept to the bit.
 
         `return_std=True` adds the standard deviation of each fill (0 where seen): noise, the row's

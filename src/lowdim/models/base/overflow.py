@@ -1,4 +1,5 @@
 """What double precision can hold: numbers beyond it are clipped, and said to be."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,5 @@
 """What a model says about rows: where they lie, and what their cells are."""
+
 from __future__ import annotations
 
 from typing import NamedTuple

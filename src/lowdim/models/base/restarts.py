@@ -1,4 +1,5 @@
 """Several starts of one model in one call: the best is kept, and what the others came to is told."""
+
 from __future__ import annotations
 
 import warnings
@@ -25,8 +26,10 @@ class Starts(NamedTuple):
         """In one line."""
         found = sorted(self.objectives, reverse=True)
         name = self.model.certificate_.objective_name
-        return (f"{type(self.model).__name__}: best of {len(found)} starts: {name} {found[0]:.6g}, "
-                f"middle {found[len(found) // 2]:.6g}, worst {found[-1]:.6g}; random_state={self.model.random_state}")
+        return (
+            f"{type(self.model).__name__}: best of {len(found)} starts: {name} {found[0]:.6g}, "
+            f"middle {found[len(found) // 2]:.6g}, worst {found[-1]:.6g}; random_state={self.model.random_state}"
+        )
 
 
 def best_of(model: Any, X: Any, starts: int = 10, *, run: Run | None = None, **words: Any) -> Starts:

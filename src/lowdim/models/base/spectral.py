@@ -1,4 +1,5 @@
 """The second contract: maps that come from an eigenproblem over pairs of rows."""
+
 from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple, Self
@@ -55,7 +56,8 @@ class SpectralModel(Estimator):
         **dict.fromkeys(("merge_any_order", "weights_repeat_rows"), "it is solved over pairs of rows, not by sums"),
         **dict.fromkeys(("objective_never_falls", "score_is_objective", "sample_then_fit"), NO_DENSITY),
         **dict.fromkeys(("all_missing_row_gets_prior", "impute_keeps_seen"), "gaps are refused"),
-        "mask_of_ones_is_no_mask": NO_DECODER}
+        "mask_of_ones_is_no_mask": NO_DECODER,
+    }
 
     # hooks ---------------------------------------------------------------------------------------
     def _embed(self, X: Array, run: Run) -> Embedded:
@@ -110,16 +112,39 @@ class SpectralModel(Estimator):
         return x
 
     def _refuse(self, row: int, column: str, count: int) -> None:
-        raise error("LD163", f"row {row + 1}, column '{column}', and {count - 1} more", job=type(self).__name__,
-                    why="distances need every cell of a row, and NaN is a gap", fix=FILL)
+        raise error(
+            "LD163",
+            f"row {row + 1}, column '{column}', and {count - 1} more",
+            job=type(self).__name__,
+            why="distances need every cell of a row, and NaN is a gap",
+            fix=FILL,
+        )
 
     def _keep(self, found: Embedded, frame: Frame, source: Source) -> Self:
         digits = float(np.clip(-np.log10(max(found.residual, 1e-16)), 0.0, 15.0))
-        certificate = Certificate(found.solver, found.passes, found.objective, found.name, True, "solved",
-                                  found.residual, 0.0, 1.0, digits, (), found.notes)
-        attributes = {"params_": found.params, "frame_": frame, "embedding_": found.Z,
-                      "eigenvalues_": found.values, "certificate_": certificate,
-                      "n_components_": found.Z.shape[1], **found.made}
+        certificate = Certificate(
+            found.solver,
+            found.passes,
+            found.objective,
+            found.name,
+            True,
+            "solved",
+            found.residual,
+            0.0,
+            1.0,
+            digits,
+            (),
+            found.notes,
+        )
+        attributes = {
+            "params_": found.params,
+            "frame_": frame,
+            "embedding_": found.Z,
+            "eigenvalues_": found.values,
+            "certificate_": certificate,
+            "n_components_": found.Z.shape[1],
+            **found.made,
+        }
         self._assign(attributes, source.header)
         return self
 

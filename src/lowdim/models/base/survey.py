@@ -1,4 +1,5 @@
 """The first look at a table: its frame, its columns, its gaps; one pass."""
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -52,8 +53,11 @@ class Look(NamedTuple):
     def outward(self, fit: Fit, more: int = 0) -> Fit:
         """A fit to what was looked at, told in the table's units; the look's own passes count, and so many more."""
         s = self.stretch
-        return fit._replace(objective=fit.objective + s, history=tuple(value + s for value in fit.history),
-                            passes=fit.passes + self.passes + more)
+        return fit._replace(
+            objective=fit.objective + s,
+            history=tuple(value + s for value in fit.history),
+            passes=fit.passes + self.passes + more,
+        )
 
     @property
     def stored(self) -> Source | None:

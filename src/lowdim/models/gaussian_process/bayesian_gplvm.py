@@ -1,4 +1,5 @@
 """The Bayesian Gaussian process latent variable model: places with doubt, and as many dimensions as are needed."""
+
 from __future__ import annotations
 
 import warnings
@@ -67,8 +68,12 @@ class Doubtful(NamedTuple):
     def decoder(self) -> Decoder:
         d = len(self.mu)
         whole = len(self.inverse) == 1
-        return Decoder(self.kernel, self.Z, self.alpha, [
-            (None, np.arange(d) if whole else np.array([j]), A) for j, A in enumerate(self.inverse)])
+        return Decoder(
+            self.kernel,
+            self.Z,
+            self.alpha,
+            [(None, np.arange(d) if whole else np.array([j]), A) for j, A in enumerate(self.inverse)],
+        )
 
 
 class BayesianGPLVM(GPLVM):
@@ -96,17 +101,33 @@ class BayesianGPLVM(GPLVM):
 
     _objective_name: ClassVar[str] = "evidence bound"
     _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": COUNT, "kernel": Rule(lambda v: v in PSI, f"one of {', '.join(PSI)}"), "n_inducing": COUNT,
-        "tol": POSITIVE, "max_iter": COUNT, "random_state": Rule(is_seed, SEED_WORDS), "n_init": COUNT}
+        "n_components": COUNT,
+        "kernel": Rule(lambda v: v in PSI, f"one of {', '.join(PSI)}"),
+        "n_inducing": COUNT,
+        "tol": POSITIVE,
+        "max_iter": COUNT,
+        "random_state": Rule(is_seed, SEED_WORDS),
+        "n_init": COUNT,
+    }
     _laws_broken: ClassVar[dict[str, str]] = {
         "weights_repeat_rows": GPLVM._pairs,
         "score_is_objective": "the objective is a bound for all rows together",
         "sample_then_fit": "its free parameters grow with the rows",
         "row_order_does_not_matter": "inducing points start at rows drawn by their number",
-        "any_tile": "a line search follows the last digits of a bound that cancels many"}
+        "any_tile": "a line search follows the last digits of a bound that cancels many",
+    }
 
-    def __init__(self, n_components: int = 10, *, kernel: str = "rbf", n_inducing: int = 50, tol: float = 0.05,
-                 max_iter: int = 1000, random_state: Any = None, n_init: int = 1) -> None:
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        kernel: str = "rbf",
+        n_inducing: int = 50,
+        tol: float = 0.05,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        n_init: int = 1,
+    ) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.n_inducing = n_inducing
@@ -211,8 +232,17 @@ class BayesianGPLVM(GPLVM):
                 peak = go(x, bounds=(low, high), max_iter=self.max_iter)
         reason = monitor.reason if monitor.reason in STOPPED else peak.reason
         params, bound = self._doubtful(surface, peak.x), _at_bounds(self.kernel, peak.x, low, high, len(start.w))
-        return Fit(params, bound, peak.value, tuple(monitor.history), passes + surface.passes + 1,
-                   reason == "converged", reason, "L-BFGS", peak.left)
+        return Fit(
+            params,
+            bound,
+            peak.value,
+            tuple(monitor.history),
+            passes + surface.passes + 1,
+            reason == "converged",
+            reason,
+            "L-BFGS",
+            peak.left,
+        )
 
     def _doubtful(self, surface: Evidence, x: Array) -> Doubtful:
         found, p = surface.at(x, surface.rung_there), surface.like.unpack(x)
@@ -222,10 +252,23 @@ class BayesianGPLVM(GPLVM):
         unit = root[0] if self.kernel == "linear" else 1.0
         theta = np.log([w[0], 1.0 / p.beta] if self.kernel == "linear" else [p.v, 1.0, 1.0 / p.beta])
         shape = root / unit
-        return Doubtful(p.mu[:, order] * shape, p.S[:, order] * shape**2, own[:, order] * shape,
-                        np.zeros(found.C.shape[1]), self.kernel, theta, p.beta * found.C, found.inverse, w, found.rung,
-                        1.0, np.zeros(len(w)), np.diag(np.maximum(w, LEAST * w[0])) / unit**2, np.zeros((0, len(w))),
-                        0.0)
+        return Doubtful(
+            p.mu[:, order] * shape,
+            p.S[:, order] * shape**2,
+            own[:, order] * shape,
+            np.zeros(found.C.shape[1]),
+            self.kernel,
+            theta,
+            p.beta * found.C,
+            found.inverse,
+            w,
+            found.rung,
+            1.0,
+            np.zeros(len(w)),
+            np.diag(np.maximum(w, LEAST * w[0])) / unit**2,
+            np.zeros((0, len(w))),
+            0.0,
+        )
 
     # rows -----------------------------------------------------------------------------------------------
     def _nearest(self, params: Any, D: Decoder, P: Any, y: Array, seen: Mask) -> Array:
@@ -237,22 +280,43 @@ class BayesianGPLVM(GPLVM):
         unit, linear = float(frame.report[0]), params.names == "linear"
         signal = float(params.w.sum()) if linear else float(np.exp(params.theta[0]))
         signal, noise = squared(np.array([signal, np.exp(params.theta[-1])]), unit).tolist()
-        return {"embedding_": params.X, "embedding_std_": np.sqrt(params.S),
-                "relevance_": squared(params.w, unit) if linear else params.w,
-                "kept_": int((params.w > KEPT * params.w[0]).sum()), "signal_variance_": signal,
-                "noise_variance_": noise, "inducing_": params.Z, "jitter_": LADDER[params.rung],
-                "calibration_": params.widen, "n_components_": params.X.shape[1]}
+        return {
+            "embedding_": params.X,
+            "embedding_std_": np.sqrt(params.S),
+            "relevance_": squared(params.w, unit) if linear else params.w,
+            "kept_": int((params.w > KEPT * params.w[0]).sum()),
+            "signal_variance_": signal,
+            "noise_variance_": noise,
+            "inducing_": params.Z,
+            "jitter_": LADDER[params.rung],
+            "calibration_": params.widen,
+            "n_components_": params.X.shape[1],
+        }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         p = fit.params
-        notes = [f"{int((p.w > KEPT * p.w[0]).sum())} of {len(p.w)} dimensions are needed",
-                 "new rows are placed at a peak, with Laplace's covariance; the objective is a bound"]
+        notes = [
+            f"{int((p.w > KEPT * p.w[0]).sum())} of {len(p.w)} dimensions are needed",
+            "new rows are placed at a peak, with Laplace's covariance; the objective is a bound",
+        ]
         if p.rung:
             notes.append(f"{LADDER[p.rung]:.0e} of the mean variance was added to the kernel's diagonal")
         notes.append(widened(p.widen))
         digits = float(np.clip(-0.5 * np.log10(2.0 * max(fit.left, 1e-30) / max(len(p.X), 1)), 0.0, 15.0))
-        return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
-                           fit.left, 0.0, 1.0, digits, fit.stats, tuple(notes))
+        return Certificate(
+            fit.solver,
+            fit.passes,
+            fit.objective,
+            self._objective_name,
+            fit.converged,
+            fit.reason,
+            fit.left,
+            0.0,
+            1.0,
+            digits,
+            fit.stats,
+            tuple(notes),
+        )
 
     def _cost(self, n: int, d: int) -> Cost:
         q, m = int(self.n_components), min(int(self.n_inducing), n)
@@ -261,8 +325,9 @@ class BayesianGPLVM(GPLVM):
         # L-BFGS remembers 20 steps of 2 n q numbers, twice, and scipy copies some; a core works on four pieces
         peak = 8 * (min(n * pairs, KEEP) + 4 * PIECE + 2 * d * pairs + 3 * d * m * m + 8 * n * d + 200 * n * q)
         passes = 20 + climbs * (4 * (FROZEN + int(self.max_iter)) + PASSES + 20)
-        return Cost(passes, 8 * n * d * passes, peak, "fewer n_inducing, GTM, or a sample of the rows",
-                    min(800, passes))
+        return Cost(
+            passes, 8 * n * d * passes, peak, "fewer n_inducing, GTM, or a sample of the rows", min(800, passes)
+        )
 
 
 def _centred(seen: Look, source: Source) -> Look:
@@ -292,10 +357,18 @@ def _principal(table: Seen, q: int, run: Run) -> tuple[Array, int]:
 def _bounds(start: Blurred, kernel: str) -> tuple[Array, Array]:
     """Of every number of the vector."""
     n, m, q, wide = start.mu.size, start.Z.size, len(start.w), np.log(WIDE)
-    low = np.concatenate([np.full(n, -FAR), np.full(n, -wide), np.full(m, -FAR), np.full(q, -wide),
-                          np.log([STRENGTH[0], 1.0 / NOISE[1]])])
-    high = np.concatenate([np.full(n, FAR), np.full(n, 1.0), np.full(m, FAR), np.full(q, wide),
-                           np.log([STRENGTH[1], 1.0 / NOISE[0]])])
+    low = np.concatenate(
+        [
+            np.full(n, -FAR),
+            np.full(n, -wide),
+            np.full(m, -FAR),
+            np.full(q, -wide),
+            np.log([STRENGTH[0], 1.0 / NOISE[1]]),
+        ]
+    )
+    high = np.concatenate(
+        [np.full(n, FAR), np.full(n, 1.0), np.full(m, FAR), np.full(q, wide), np.log([STRENGTH[1], 1.0 / NOISE[0]])]
+    )
     if kernel == "linear":
         low[-2] = high[-2] = 0.0  # the relevances are all the signal there is
     return low, high
@@ -305,6 +378,6 @@ def _at_bounds(kernel: str, x: Array, low: Array, high: Array, q: int) -> tuple[
     """What is on a bound; a relevance at its lower one is a dimension that is not needed, and no news."""
     top = x >= high - 1e-9
     at = top | (x <= low + 1e-9)
-    names = ["relevance"] if top[-2 - q: -2].any() else []
+    names = ["relevance"] if top[-2 - q : -2].any() else []
     names += [f"{kernel} variance"] if at[-2] and kernel == "rbf" else []
     return tuple(names + (["noise"] if at[-1] else []))

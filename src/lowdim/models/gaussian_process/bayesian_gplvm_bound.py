@@ -1,4 +1,5 @@
 """The evidence bound of a table that stays where it is: one fold for its value, one walk for its slope."""
+
 from __future__ import annotations
 
 from functools import partial

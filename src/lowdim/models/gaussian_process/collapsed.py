@@ -6,6 +6,7 @@ F = d/2 (n log(beta / 2 pi) + log|K| - log|A| - beta psi0 + beta tr(K^-1 psi2)) 
 
 Reference: Titsias and Lawrence (2010), eq. 11-15.
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -67,8 +68,9 @@ def ridge_of(psi: Psi, p: Blurred) -> float:
     return DIAGONAL * p.v if len(p.Z) else 0.0
 
 
-def _group(b: float, K: Array, logdet: float, Ki: Array, sums: PsiSums, g: int, columns: slice, ridge: float,
-           rung: int) -> _Part:
+def _group(
+    b: float, K: Array, logdet: float, Ki: Array, sums: PsiSums, g: int, columns: slice, ridge: float, rung: int
+) -> _Part:
     """The bound of some columns with the same rows, and its slopes."""
     P, n, own, m = sums.one[:, columns], float(sums.seen[g]), float(sums.own[g]), len(K)
     i, j = lower(m)
@@ -90,5 +92,12 @@ def whole_slope(psi: Psi, p: Blurred, found: Collapsed, rows: Slopes) -> Array:
     """Every slope in the order of the packed parameters; variances, relevances and precisions by their logarithms."""
     gram = psi.pull_gram(p, psi.gram(p), found.K)
     dv = rows.v + gram.v + ridge_of(psi, p) * float(np.trace(found.K))
-    return np.concatenate([rows.mu.ravel(), (rows.S * p.S).ravel(), (rows.Z + gram.Z).ravel(), (rows.w + gram.w) * p.w,
-                           [dv, found.beta * p.beta]])
+    return np.concatenate(
+        [
+            rows.mu.ravel(),
+            (rows.S * p.S).ravel(),
+            (rows.Z + gram.Z).ravel(),
+            (rows.w + gram.w) * p.w,
+            [dv, found.beta * p.beta],
+        ]
+    )

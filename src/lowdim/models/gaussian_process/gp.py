@@ -3,6 +3,7 @@
 dL/dK = 1/2 (a a' - d K^-1), a = K^-1 Y, comes from LAPACK's potrf and potri; every kernel then pulls it back to places
 and to the logarithms of its numbers by hand. Reference: Rasmussen and Williams (2006) 2.2, 4.29 and 5.9.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -103,20 +104,38 @@ def _mlp_pull(t: Array, X: Array, K: Array, G: Array) -> tuple[Array, Array]:
     M /= np.sqrt(p)[:, None]
     M /= np.sqrt(p)
     MX, square = M @ X, (X * X).sum(axis=1)
-    return 2.0 * t[1] * (MX + c[:, None] * X), np.array([
-        (G * K).sum(), t[1] * ((X * MX).sum() + c @ square), t[2] * (M.sum() + c.sum())])
+    return 2.0 * t[1] * (MX + c[:, None] * X), np.array(
+        [(G * K).sum(), t[1] * ((X * MX).sum() + c @ square), t[2] * (M.sum() + c.sum())]
+    )
 
 
 KINDS: dict[str, Kind] = {
-    "rbf": Kind(("variance", "inverse_width"), _rbf, lambda t, Z: np.full(len(Z), t[0]), _rbf_slope,
-                lambda t, Z, axis: np.zeros(len(Z)), _rbf_pull),
-    "linear": Kind(("variance",), lambda t, Z, X: t[0] * (Z @ X.T), lambda t, Z: t[0] * (Z * Z).sum(axis=1),
-                   lambda t, Z, X, K, axis: np.broadcast_to(t[0] * X[:, axis], (len(Z), len(X))),
-                   lambda t, Z, axis: 2.0 * t[0] * Z[:, axis], _linear_pull),
+    "rbf": Kind(
+        ("variance", "inverse_width"),
+        _rbf,
+        lambda t, Z: np.full(len(Z), t[0]),
+        _rbf_slope,
+        lambda t, Z, axis: np.zeros(len(Z)),
+        _rbf_pull,
+    ),
+    "linear": Kind(
+        ("variance",),
+        lambda t, Z, X: t[0] * (Z @ X.T),
+        lambda t, Z: t[0] * (Z * Z).sum(axis=1),
+        lambda t, Z, X, K, axis: np.broadcast_to(t[0] * X[:, axis], (len(Z), len(X))),
+        lambda t, Z, axis: 2.0 * t[0] * Z[:, axis],
+        _linear_pull,
+    ),
     "mlp": Kind(("variance", "weight_variance", "bias_variance"), _mlp, _mlp_diagonal, _mlp_slope, _mlp_own, _mlp_pull),
-    "bias": Kind(("variance",), lambda t, Z, X: np.full((len(Z), len(X)), t[0]), lambda t, Z: np.full(len(Z), t[0]),
-                 lambda t, Z, X, K, axis: np.zeros((len(Z), len(X))), lambda t, Z, axis: np.zeros(len(Z)),
-                 lambda t, X, K, G: (np.zeros_like(X), np.array([t[0] * G.sum()])))}
+    "bias": Kind(
+        ("variance",),
+        lambda t, Z, X: np.full((len(Z), len(X)), t[0]),
+        lambda t, Z: np.full(len(Z), t[0]),
+        lambda t, Z, X, K, axis: np.zeros((len(Z), len(X))),
+        lambda t, Z, axis: np.zeros(len(Z)),
+        lambda t, X, K, G: (np.zeros_like(X), np.array([t[0] * G.sum()])),
+    ),
+}
 
 
 class Kernel(NamedTuple):
@@ -142,7 +161,7 @@ class Kernel(NamedTuple):
         t, at = np.exp(self.theta), 0
         found = []
         for kind in self.kinds:
-            found.append((kind, t[at: at + len(kind.numbers)]))
+            found.append((kind, t[at : at + len(kind.numbers)]))
             at += len(kind.numbers)
         return found
 
@@ -165,8 +184,7 @@ class Kernel(NamedTuple):
 
     def slopes(self, Z: Array, X: Array, mats: list[Array], axis: int) -> Array:
         """d k(z, x) / d z_axis."""
-        return np.asarray(sum(kind.slope(t, Z, X, K, axis)
-                              for (kind, t), K in zip(self.parts(), mats, strict=True)))
+        return np.asarray(sum(kind.slope(t, Z, X, K, axis) for (kind, t), K in zip(self.parts(), mats, strict=True)))
 
     def own_slopes(self, Z: Array) -> Array:
         """d k(z, z) / d z, m x q."""
@@ -313,8 +331,9 @@ class Decoder(NamedTuple):
         R = (rest / v) @ self.alpha.T
         for (rows, columns, _), kept in zip(self.groups, solved, strict=True):
             R[:, slice(None) if rows is None else rows] -= 2.0 * dv[:, columns].sum(axis=1)[:, None] * kept
-        slope = np.stack([np.einsum("mn,mn->m", R, self.kernel.slopes(Z, self.X, mats, a))
-                          for a in range(Z.shape[1])], axis=1)
+        slope = np.stack(
+            [np.einsum("mn,mn->m", R, self.kernel.slopes(Z, self.X, mats, a)) for a in range(Z.shape[1])], axis=1
+        )
         return value, slope + dv.sum(axis=1)[:, None] * self.kernel.own_slopes(Z)
 
 

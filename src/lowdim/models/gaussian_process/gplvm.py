@@ -1,4 +1,5 @@
 """The Gaussian process latent variable model: places of rows, and smooth functions from places to cells."""
+
 from __future__ import annotations
 
 from functools import partial
@@ -85,22 +86,40 @@ class GPLVM(LatentModel):
     _objective_name: ClassVar[str] = "log-likelihood given the places"
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": COUNT,
-        "kernel": Rule(_is_kernel, f"{', '.join(KINDS)}, or several joined by '+', none twice, not bias alone; "
-                       "white(1e-3) among them states the least noise, at most 0.5"),
+        "kernel": Rule(
+            _is_kernel,
+            f"{', '.join(KINDS)}, or several joined by '+', none twice, not bias alone; "
+            "white(1e-3) among them states the least noise, at most 0.5",
+        ),
         "init": Rule(lambda v: not isinstance(v, str) or v in STARTS, f"one of {', '.join(STARTS)}, or n x q places"),
-        "back_constraints": TRUTH, "tol": POSITIVE, "max_iter": COUNT, "random_state": Rule(is_seed, SEED_WORDS),
-        "n_init": Rule(lambda v: v is None or COUNT.holds(v), "None, or a whole number >= 1")}
+        "back_constraints": TRUTH,
+        "tol": POSITIVE,
+        "max_iter": COUNT,
+        "random_state": Rule(is_seed, SEED_WORDS),
+        "n_init": Rule(lambda v: v is None or COUNT.holds(v), "None, or a whole number >= 1"),
+    }
     _pairs = "every row's place is a parameter, and the likelihood is one of all rows at once"
     _laws_broken: ClassVar[dict[str, str]] = {
-        "merge_any_order": _pairs, "weights_repeat_rows": _pairs,
+        "merge_any_order": _pairs,
+        "weights_repeat_rows": _pairs,
         "score_is_objective": "the objective is given the places, the score integrates over them",
         "sample_then_fit": "its free parameters grow with the rows",
-        "row_order_does_not_matter": "the cells held back for the intervals go by row number"}
+        "row_order_does_not_matter": "the cells held back for the intervals go by row number",
+    }
     partial_fit = Absent(_pairs, "fit; GTM streams")
 
-    def __init__(self, n_components: int = 2, *, kernel: str = "rbf", init: Any = "auto",
-                 back_constraints: bool = False, tol: float = 0.05, max_iter: int = 1000, random_state: Any = None,
-                 n_init: int | None = None) -> None:
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        kernel: str = "rbf",
+        init: Any = "auto",
+        back_constraints: bool = False,
+        tol: float = 0.05,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        n_init: int | None = None,
+    ) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.init = init
@@ -180,8 +199,17 @@ class GPLVM(LatentModel):
             found[-1][:cells] += JITTER * max(float(begin[:cells].std()), 1e-3) * rng.standard_normal(cells)
         return found
 
-    def _climb(self, Y: Array, mask: Mask | None, mu: Array, starts: list[Array], run: Run, *,
-               most: int = 0, held: tuple[Array, Mask] | None = None) -> Fit:
+    def _climb(
+        self,
+        Y: Array,
+        mask: Mask | None,
+        mu: Array,
+        starts: list[Array],
+        run: Run,
+        *,
+        most: int = 0,
+        held: tuple[Array, Mask] | None = None,
+    ) -> Fit:
         """The best of several climbs; the statistics are its vector and its problem."""
         n, q, names = len(Y), int(self.n_components), kernel_names(self.kernel)
         gamma = median_width(Y) if self.back_constraints else 0.0
@@ -191,15 +219,26 @@ class GPLVM(LatentModel):
             ridged = back + BACK_RIDGE * np.eye(n)
             starts = [np.append(np.linalg.solve(ridged, problem.split(x)[0]), problem.split(x)[1]) for x in starts]
         stage = f"{len(starts)} starts, {0 if mask is None else int(mask.sum())} cells"
-        top = race(problem, starts, run, (type(self).__name__, stage), most or int(self.max_iter), self.tol * n / 100,
-                   held)
+        top = race(
+            problem, starts, run, (type(self).__name__, stage), most or int(self.max_iter), self.tol * n / 100, held
+        )
         params = self._settled(problem, top.x, Y, mask, mu, top.rung, gamma)
         vector = np.append(problem.places(top.x).ravel(), problem.split(top.x)[1])
-        return Fit(params, (vector, problem), top.value, top.history, top.heard, top.reason == "converged",
-                   top.reason, "L-BFGS", top.left)
+        return Fit(
+            params,
+            (vector, problem),
+            top.value,
+            top.history,
+            top.heard,
+            top.reason == "converged",
+            top.reason,
+            "L-BFGS",
+            top.left,
+        )
 
-    def _settled(self, problem: Problem, vector: Array, Y: Array, mask: Mask | None, mu: Array, rung: int,
-                 gamma: float) -> Places:
+    def _settled(
+        self, problem: Problem, vector: Array, Y: Array, mask: Mask | None, mu: Array, rung: int, gamma: float
+    ) -> Places:
         """Places on their principal axes, with unit mean square; the likelihood is the same."""
         X, (W, theta) = problem.places(vector), problem.split(vector)
         if problem.back is None and not set(problem.names.split("+")) & {"linear", "mlp"}:
@@ -247,8 +286,8 @@ class GPLVM(LatentModel):
 
     def _on_bound(self, stats: Any) -> list[str]:
         vector, problem = stats
-        low, high = (edge[-(len(vector) - problem.shape[0] * problem.shape[1]):] for edge in problem.bounds())
-        theta = vector[problem.shape[0] * problem.shape[1]:]
+        low, high = (edge[-(len(vector) - problem.shape[0] * problem.shape[1]) :] for edge in problem.bounds())
+        theta = vector[problem.shape[0] * problem.shape[1] :]
         labels = Kernel(problem.names, theta).labels
         return [name for name, t, a, b in zip(labels, theta, low, high, strict=True) if t <= a + 1e-9 or t >= b - 1e-9]
 
@@ -341,8 +380,14 @@ class GPLVM(LatentModel):
         for name in numbers:
             if name.split()[-1] in ("variance", "noise"):
                 numbers[name] = float(squared(np.array([numbers[name]]), unit)[0])
-        return {"embedding_": params.X, "kernel_": numbers, "noise_variance_": numbers["noise"],
-                "jitter_": LADDER[params.rung], "calibration_": params.widen, "n_components_": params.X.shape[1]}
+        return {
+            "embedding_": params.X,
+            "kernel_": numbers,
+            "noise_variance_": numbers["noise"],
+            "jitter_": LADDER[params.rung],
+            "calibration_": params.widen,
+            "n_components_": params.X.shape[1],
+        }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         p = fit.params
@@ -351,16 +396,33 @@ class GPLVM(LatentModel):
             notes.append(f"{LADDER[p.rung]:.0e} of the mean variance was added to the kernel's diagonal")
         notes.append(widened(p.widen))
         digits = float(np.clip(-0.5 * np.log10(2.0 * max(fit.left, 1e-30) / max(len(p.X), 1)), 0.0, 15.0))
-        return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
-                           fit.left, 0.0, 1.0, digits, tuple(self._on_bound(fit.stats)), tuple(notes))
+        return Certificate(
+            fit.solver,
+            fit.passes,
+            fit.objective,
+            self._objective_name,
+            fit.converged,
+            fit.reason,
+            fit.left,
+            0.0,
+            1.0,
+            digits,
+            tuple(self._on_bound(fit.stats)),
+            tuple(notes),
+        )
 
     def _cost(self, n: int, d: int) -> Cost:
         """Of a complete table; what gaps add is known when they are."""
         starts = PRINCIPAL if self.n_init is None else int(self.n_init)
         passes, parts = 6 + int(self.max_iter) + RACE * (starts - 1), 1 + kernel_names(self.kernel).count("+")
         squares = 6.0 + 1.5 * parts + (2.5 if self.back_constraints else 0.0)  # measured: 5.2 to 10.6, by kernel
-        return Cost(passes, 8 * n * d * 3, int(8 * (squares * n * n + 6 * n * d)),
-                    "GTM, which streams, or a sample of the rows", min(150 + RACE * (starts - 1), passes))
+        return Cost(
+            passes,
+            8 * n * d * 3,
+            int(8 * (squares * n * n + 6 * n * d)),
+            "GTM, which streams, or a sample of the rows",
+            min(150 + RACE * (starts - 1), passes),
+        )
 
 
 def _height(D: Decoder, P: Array, centre: Array, y: Array, seen: Mask, rows: Any, Z: Array) -> tuple[Array, Array]:

@@ -1,4 +1,5 @@
 """The places of rows as parameters: their likelihood, and where they start from."""
+
 from __future__ import annotations
 
 import re

@@ -1,4 +1,5 @@
 """Climbs over the places of rows: one, or several of which the best goes on."""
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -64,8 +65,9 @@ class Held:
 class Ascent:
     """One climb that can be taken up again; a checkpoint remembers what the likelihood said."""
 
-    def __init__(self, problem: Problem, start: Array, run: Run, name: tuple[str, str], max_iter: int,
-                 held: Held | None = None) -> None:
+    def __init__(
+        self, problem: Problem, start: Array, run: Run, name: tuple[str, str], max_iter: int, held: Held | None = None
+    ) -> None:
         self.problem, self.held = problem, held
         self.surface = Surface(problem)
         self.surface.ask = recalled(run, " ".join(name), self.surface.told)
@@ -80,8 +82,15 @@ class Ascent:
         reason = ENOUGH if peak.reason == "stopped" else peak.reason
         reason = self.monitor.reason if self.monitor.reason in STOPPED else reason
         self.x = peak.x if self.held is None or reason != ENOUGH else self.held.x
-        return Reached(self.x, peak.value, peak.left, reason, tuple(self.monitor.history), self.surface.rung_there,
-                       len(self.monitor.history))
+        return Reached(
+            self.x,
+            peak.value,
+            peak.left,
+            reason,
+            tuple(self.monitor.history),
+            self.surface.rung_there,
+            len(self.monitor.history),
+        )
 
     def _see(self, x: Array, value: float) -> bool:
         stop = heard(self.monitor, x, value)
@@ -93,8 +102,15 @@ def heard(monitor: Monitor, x: Array, value: float) -> bool:
     return monitor.reason in STOPPED
 
 
-def race(problem: Problem, starts: list[Array], run: Run, name: tuple[str, str], max_iter: int, tol: float,
-         held: tuple[Array, Mask] | None = None) -> Reached:
+def race(
+    problem: Problem,
+    starts: list[Array],
+    run: Run,
+    name: tuple[str, str],
+    max_iter: int,
+    tol: float,
+    held: tuple[Array, Mask] | None = None,
+) -> Reached:
     """The best of several climbs: each goes some way, and the one that is highest then goes on.
 
     Given the table and which of its cells are held back, a climb also ends where these are told no better.

@@ -6,6 +6,7 @@ pairs of inducing points stays in the cache, and that of all rows never exists.
 
 Reference: Titsias and Lawrence (2010), eq. 14-24.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -29,15 +30,28 @@ class Blurred(NamedTuple):
     beta: float
 
     def pack(self) -> Array:
-        return np.concatenate([self.mu.ravel(), np.log(self.S).ravel(), self.Z.ravel(), np.log(self.w),
-                               [np.log(self.v), np.log(self.beta)]])
+        return np.concatenate(
+            [
+                self.mu.ravel(),
+                np.log(self.S).ravel(),
+                self.Z.ravel(),
+                np.log(self.w),
+                [np.log(self.v), np.log(self.beta)],
+            ]
+        )
 
     def unpack(self, vector: Array) -> Blurred:
         """The parameters of a vector, shaped as these."""
         n, m, q = self.mu.size, self.Z.size, len(self.w)
         mu, S, Z, w, rest = np.split(vector, [n, 2 * n, 2 * n + m, 2 * n + m + q])
-        return Blurred(mu.reshape(self.mu.shape), np.exp(S).reshape(self.S.shape), Z.reshape(self.Z.shape), np.exp(w),
-                       float(np.exp(rest[0])), float(np.exp(rest[1])))
+        return Blurred(
+            mu.reshape(self.mu.shape),
+            np.exp(S).reshape(self.S.shape),
+            Z.reshape(self.Z.shape),
+            np.exp(w),
+            float(np.exp(rest[0])),
+            float(np.exp(rest[1])),
+        )
 
     def rows(self, begin: int, end: int) -> Blurred:
         """Some places, and all the rest."""
@@ -118,8 +132,9 @@ def psi_sums(psi: Psi, p: Blurred, Y: Array, shares: Array, kept: list[Array] | 
     return PsiSums(psi.one(p).T @ Y, two.T, psi.own(p) @ shares, shares.sum(axis=0), float((Y**2).sum()), kl)
 
 
-def psi_slopes(psi: Psi, p: Blurred, Y: Array, shares: Array, down: Downward,
-               kept: list[Array] | None = None) -> Slopes:
+def psi_slopes(
+    psi: Psi, p: Blurred, Y: Array, shares: Array, down: Downward, kept: list[Array] | None = None
+) -> Slopes:
     """What the slopes in the sums are in the parameters, the divergence taken off; mu and S of these rows only."""
     puller, pairs = psi.pull_pairs(p), psi.pairs(p)
     first = psi.pull_one(p, psi.one(p), Y @ down.one.T)

@@ -4,6 +4,7 @@ Its functions are f(x) = x'u with u ~ N(0, diag w): the q weights say all, so th
 divided by the roots of w. Their matrix is the identity, nothing is lost, and none has to be found: with
 m = mu diag(w)^1/2, psi1 = m and psi2 = sum_n m m' + diag(w S). Reference: Titsias and Lawrence (2010), section 3.2.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -74,5 +75,6 @@ def _pull_rest(p: Blurred, rest: Array) -> tuple[Array, Array, float]:
     return np.zeros_like(p.Z), rest, 0.0
 
 
-LINEAR = Psi(lambda p: len(p.w), lambda p: np.eye(len(p.w)), _pull_gram, _own, _pull_own, _one, _pull_one,
-             _pairs, _pull_pairs)
+LINEAR = Psi(
+    lambda p: len(p.w), lambda p: np.eye(len(p.w)), _pull_gram, _own, _pull_own, _one, _pull_one, _pairs, _pull_pairs
+)

@@ -3,6 +3,7 @@
 The exponent of psi2 is linear in (w mu, w) and in the middles of pairs of inducing points and their squares: one
 product over the m(m+1)/2 pairs, and one each way back. Reference: Titsias and Lawrence (2010), eq. 16-18.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -47,8 +48,13 @@ def _pull_one(p: Blurred, psi: Array, G: Array) -> Slopes:
     wc, r = p.w * c, H.sum(axis=1)[:, None]
     HZ = H @ p.Z
     Q = r * p.mu**2 - 2.0 * p.mu * HZ + H @ p.Z**2
-    return Slopes(-wc * (r * p.mu - HZ), 0.5 * wc * (wc * Q - r), H.T @ (wc * p.mu) - (H.T @ wc) * p.Z,
-                  -0.5 * (p.S * c * r + c**2 * Q).sum(axis=0), float(H.sum()))
+    return Slopes(
+        -wc * (r * p.mu - HZ),
+        0.5 * wc * (wc * Q - r),
+        H.T @ (wc * p.mu) - (H.T @ wc) * p.Z,
+        -0.5 * (p.S * c * r + c**2 * Q).sum(axis=0),
+        float(H.sum()),
+    )
 
 
 def _ends(p: Blurred) -> tuple[Array, Array]:
@@ -84,8 +90,8 @@ def _pull_piece(fixed: Array, p: Blurred, T: Array, G: Array) -> tuple[Array, Ar
     b = 1.0 / (2.0 * p.w * p.S + 1.0)
     wb, H = p.w * b, np.multiply(T, G, out=T)
     back = H @ fixed
-    HZ, r = back[:, :q], back[:, 2 * q:]
-    Q = r * p.mu**2 - 2.0 * p.mu * HZ + back[:, q: 2 * q]
+    HZ, r = back[:, :q], back[:, 2 * q :]
+    Q = r * p.mu**2 - 2.0 * p.mu * HZ + back[:, q : 2 * q]
     over = np.column_stack([wb * p.mu, wb, np.ones(len(b))]).T @ H  # 2q + 1 x pairs
     own = -(p.S * b * r + b**2 * Q).sum(axis=0)
     rest = np.concatenate([over.ravel(), own])
@@ -96,7 +102,7 @@ def _pull_rest(p: Blurred, middle: Array, apart: Array, rest: Array) -> tuple[Ar
     m, q = p.Z.shape
     i, j = lower(m)
     over, own = rest[:-q].reshape(2 * q + 1, -1), rest[-q:]
-    half = over[:q].T - over[q: 2 * q].T * middle  # half the slope in the middles: an end moves it half as far
+    half = over[:q].T - over[q : 2 * q].T * middle  # half the slope in the middles: an end moves it half as far
     side = 0.5 * p.w * apart * over[2 * q][:, None]
     dZ = np.zeros_like(p.Z)
     np.add.at(dZ, i, half - side)

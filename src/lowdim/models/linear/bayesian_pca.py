@@ -1,4 +1,5 @@
 """Bayesian PCA: how many axes a table supports, and how sure it is of each."""
+
 from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
@@ -65,8 +66,16 @@ class Bayes(NamedTuple):
         """These parameters with other beliefs."""
         d, q = b.W.shape
         excess = b.shape / max(b.shape - 1.0, b.shape / 4.0)
-        return self._replace(W=b.W, mu=b.mu, psi=np.full(d, b.psi), T=np.eye(q), V=b.V, excess=np.full(d, excess),
-                             spread=b.spread, shape=b.shape)
+        return self._replace(
+            W=b.W,
+            mu=b.mu,
+            psi=np.full(d, b.psi),
+            T=np.eye(q),
+            V=b.V,
+            excess=np.full(d, excess),
+            spread=b.spread,
+            shape=b.shape,
+        )
 
 
 class BayesianPCA(LinearGaussian):
@@ -93,10 +102,20 @@ class BayesianPCA(LinearGaussian):
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": Rule(lambda v: v is None or WHOLE.holds(v), "None or a whole number >= 0"),
         "method": Rule(lambda v: v in ("variational", "laplace"), "'variational' or 'laplace'"),
-        "standardize": TRUTH, "tol": POSITIVE, "max_iter": COUNT}
+        "standardize": TRUTH,
+        "tol": POSITIVE,
+        "max_iter": COUNT,
+    }
 
-    def __init__(self, n_components: int | None = None, *, method: str = "variational", standardize: bool = False,
-                 tol: float = 1e-3, max_iter: int = 1000) -> None:
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        method: str = "variational",
+        standardize: bool = False,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+    ) -> None:
         self.n_components = n_components
         self.method = method
         self.standardize = standardize
@@ -115,8 +134,10 @@ class BayesianPCA(LinearGaussian):
     def _laws_broken(self) -> dict[str, str]:  # type: ignore[override]
         if self._sure:
             return {"objective_never_falls": "re-estimating alpha by Laplace's approximation may lower the likelihood"}
-        return {"score_is_objective": "the bound also pays for what is learnt about the parameters",
-                "sample_then_fit": "its scores include the parameters' doubt, which more rows lessen"}
+        return {
+            "score_is_objective": "the bound also pays for what is learnt about the parameters",
+            "sample_then_fit": "its scores include the parameters' doubt, which more rows lessen",
+        }
 
     # one pass --------------------------------------------------------------------------------------
     def _stats(self, params: Bayes, block: Block) -> Sums:  # type: ignore[override]
@@ -129,8 +150,9 @@ class BayesianPCA(LinearGaussian):
         return stats.log_density if self._sure else vb.bound(stats, params.beliefs)
 
     def _update(self, params: Bayes, stats: Sums) -> Bayes:  # type: ignore[override]
-        return params.believing(vb.update(stats, params.beliefs, floor=float(params.low[0]), dead=DEAD,
-                                          sure=self._sure))
+        return params.believing(
+            vb.update(stats, params.beliefs, floor=float(params.low[0]), dead=DEAD, sure=self._sure)
+        )
 
     def _posterior(self, params: Bayes, block: Block) -> Posterior:  # type: ignore[override]
         if self._sure:
@@ -153,12 +175,22 @@ class BayesianPCA(LinearGaussian):
         total = float(seen.columns.variance.sum())
         floor = noise_floor(total, d) if seen.moments is None else max(ROUNDING * total, np.finfo(float).tiny ** 0.5)
         # Half the axes count as noise: too little noise at first and every axis looks alive.
-        left = (total - float(values[:d // 2].sum())) / max(d - min(q, d // 2), 1)
+        left = (total - float(values[: d // 2].sum())) / max(d - min(q, d // 2), 1)
         psi = max(left, 1e-3 * total / d, floor)
         W = U * np.sqrt(np.maximum(values - psi, 0.01 * psi))
         V = np.eye(q + 1)[None] * (psi * d / cells)
-        return Bayes(W, seen.columns.mean, np.full(d, psi), np.eye(q), V, np.full(d, floor), np.ones(d),
-                     (W**2).mean(axis=0) + psi * d / cells, 0.5 * cells, q)
+        return Bayes(
+            W,
+            seen.columns.mean,
+            np.full(d, psi),
+            np.eye(q),
+            V,
+            np.full(d, floor),
+            np.ones(d),
+            (W**2).mean(axis=0) + psi * d / cells,
+            0.5 * cells,
+            q,
+        )
 
     def _with_gaps(self, seen: Look, run: Run) -> Fit:
         check_pairs(seen)
@@ -183,8 +215,15 @@ class BayesianPCA(LinearGaussian):
             if passes >= self.max_iter:
                 best = best._replace(converged=False, reason=LIMIT)
                 break
-            trial = em(self, best.params.first(best.params.W.shape[1] - 1), source, run, mix=False,
-                       limit=self.max_iter - passes, beat=best.objective)
+            trial = em(
+                self,
+                best.params.first(best.params.W.shape[1] - 1),
+                source,
+                run,
+                mix=False,
+                limit=self.max_iter - passes,
+                beat=best.objective,
+            )
             passes += trial.passes
             if trial.objective <= best.objective:
                 break
@@ -206,12 +245,18 @@ class BayesianPCA(LinearGaussian):
         reported = squared(np.append(variance, params.psi[0]), one)
         doubt = np.broadcast_to(np.diagonal(params.V, axis1=1, axis2=2)[:, :q], (d, q))
         rest = np.zeros(params.asked - q)
-        return {"components_": np.ascontiguousarray(W.T),
-                "components_std_": np.ascontiguousarray((np.sqrt(doubt) * frame.report[:, None]).T),
-                "noise_variance_": float(reported[-1]), "mean_": frame.outward(params.mu),
-                "explained_variance_": reported[:-1], "explained_variance_ratio_": variance / total,
-                "n_components_": q, "relevance_": np.append(squared(params.spread, one), rest),
-                "kept_": np.arange(params.asked) < q, "scale_": frame.unit.copy()}
+        return {
+            "components_": np.ascontiguousarray(W.T),
+            "components_std_": np.ascontiguousarray((np.sqrt(doubt) * frame.report[:, None]).T),
+            "noise_variance_": float(reported[-1]),
+            "mean_": frame.outward(params.mu),
+            "explained_variance_": reported[:-1],
+            "explained_variance_ratio_": variance / total,
+            "n_components_": q,
+            "relevance_": np.append(squared(params.spread, one), rest),
+            "kept_": np.arange(params.asked) < q,
+            "scale_": frame.unit.copy(),
+        }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         boundary = ("noise_variance_",) if on_floor(fit.params).any() else ()

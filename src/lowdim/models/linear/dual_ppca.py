@@ -1,4 +1,5 @@
 """Dual probabilistic PCA: the loadings are integrated out and the positions are fitted."""
+
 from __future__ import annotations
 
 from functools import partial
@@ -66,24 +67,32 @@ class DualPPCA(LinearGaussian):
     True
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"n_components": WHOLE, "standardize": TRUTH, "tol": POSITIVE,
-                                         "max_iter": COUNT}
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_components": WHOLE,
+        "standardize": TRUTH,
+        "tol": POSITIVE,
+        "max_iter": COUNT,
+    }
     _objective_name = "log-likelihood"
     _why = "columns, not rows, are independent given the positions"
-    score_samples = Absent(_why, "objective_ is the log-likelihood of the whole table; "
-                                 "ProbabilisticPCA has a density for rows")
+    score_samples = Absent(
+        _why, "objective_ is the log-likelihood of the whole table; ProbabilisticPCA has a density for rows"
+    )
     get_covariance = Absent(_why, "ProbabilisticPCA")
     get_precision = Absent(_why, "ProbabilisticPCA")
     score = Absent(_why, "objective_, or ProbabilisticPCA")
     sample = Absent("the positions are parameters without a distribution", "ProbabilisticPCA")
     partial_fit = Absent("every row is a parameter", "fit, or ProbabilisticPCA().partial_fit")
     _laws_broken: ClassVar[dict[str, str]] = {
-        "score_is_objective": _why, "sample_then_fit": "it cannot sample rows",
+        "score_is_objective": _why,
+        "sample_then_fit": "it cannot sample rows",
         "all_missing_row_gets_prior": "an empty row gets the spread of the fitted positions",
-        "weights_repeat_rows": "with gaps, weights are refused"}
+        "weights_repeat_rows": "with gaps, weights are refused",
+    }
 
-    def __init__(self, n_components: int = 2, *, standardize: bool = False, tol: float = 1e-4,
-                 max_iter: int = 1000) -> None:
+    def __init__(
+        self, n_components: int = 2, *, standardize: bool = False, tol: float = 1e-4, max_iter: int = 1000
+    ) -> None:
         self.n_components = n_components
         self.standardize = standardize
         self.tol = tol
@@ -103,16 +112,26 @@ class DualPPCA(LinearGaussian):
         V = self._loading_doubt(np.diag(s2 / top), s2 / n, d)
         logs = n * np.log(2 * np.pi) + np.log(top).sum() + (n - q) * np.log(s2)
         value = float(-0.5 * d * (logs + (values / top).sum() + tail / s2))
-        params = Dual(W, found.mean, np.full(d, s2), np.eye(q), V, np.full(d, floor),
-                      np.full(d, d / max(d - q, d / 4)), np.zeros((0, q)), np.diag(top - s2) / n)
+        params = Dual(
+            W,
+            found.mean,
+            np.full(d, s2),
+            np.eye(q),
+            V,
+            np.full(d, floor),
+            np.full(d, d / max(d - q, d / 4)),
+            np.zeros((0, q)),
+            np.diag(top - s2) / n,
+        )
         params = self._placed(params, seen.source, run)
         return Fit(params, found, value, (value,), found.passes + 1, True, "closed form", found.solver)
 
     def _check_most(self, source: Source) -> None:
         most = min(source.n, source.d)
         if self.n_components > most:
-            raise error("LD200", asked=self.n_components, most=most,
-                        why=f"the table has {source.n} rows and {source.d} columns")
+            raise error(
+                "LD200", asked=self.n_components, most=most, why=f"the table has {source.n} rows and {source.d} columns"
+            )
 
     def _loading_doubt(self, C: Array, mean: float, d: int) -> Array:
         q = len(C)
@@ -131,8 +150,9 @@ class DualPPCA(LinearGaussian):
     def _with_gaps(self, seen: Look, run: Run) -> Fit:
         self._check_most(seen.source)
         if seen.source.weight is not None:
-            raise error("LD230", problem="a dual model with gaps has no weights for rows: they are parameters",
-                        n=seen.source.n)
+            raise error(
+                "LD230", problem="a dual model with gaps has no weights for rows: they are parameters", n=seen.source.n
+            )
         side = transposed(seen.source)
         fit = em(self, self._start(seen, run), side, run)
         params = self._loadings_of(self._canonical(fit.params, fit.stats.sums), side, run)
@@ -147,8 +167,17 @@ class DualPPCA(LinearGaussian):
         rows = [z for _, z in walk(partial(_primal_place, start), seen.source, run)]
         X = np.concatenate(rows) @ root(start.W.T @ start.W / d)
         cells = float(seen.columns.seen.sum())  # each row's position was fitted with q numbers
-        return Dual(start.W, start.mu, start.psi, start.T, np.zeros((d, q + 1, q + 1)), start.low,
-                    np.full(d, cells / max(cells - len(X) * q, cells / 4)), X, np.eye(q))
+        return Dual(
+            start.W,
+            start.mu,
+            start.psi,
+            start.T,
+            np.zeros((d, q + 1, q + 1)),
+            start.low,
+            np.full(d, cells / max(cells - len(X) * q, cells / 4)),
+            X,
+            np.eye(q),
+        )
 
     def _stats(self, params: Dual, block: Block) -> DualSums:  # type: ignore[override]
         """E-step over columns; each column's mean is updated at once, inside its own row here."""
@@ -236,11 +265,14 @@ class DualPPCA(LinearGaussian):
     # what it says ----------------------------------------------------------------------------------
     def _attributes(self, params: Dual, frame: Frame, fit: Fit) -> dict[str, Any]:
         unit = float(frame.report[0])  # positions are lengths in the table's units, loadings have none
-        return {"embedding_": in_range(product(params.X, unit * np.eye(params.X.shape[1])), "Positions", unit),
-                "components_": np.ascontiguousarray(params.W.T),
-                "noise_variance_": float(squared(params.psi[:1], float(frame.report[0]))[0]),
-                "mean_": frame.outward(params.mu),
-                "n_components_": params.W.shape[1], "scale_": frame.unit.copy()}
+        return {
+            "embedding_": in_range(product(params.X, unit * np.eye(params.X.shape[1])), "Positions", unit),
+            "components_": np.ascontiguousarray(params.W.T),
+            "noise_variance_": float(squared(params.psi[:1], float(frame.report[0]))[0]),
+            "mean_": frame.outward(params.mu),
+            "n_components_": params.W.shape[1],
+            "scale_": frame.unit.copy(),
+        }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         boundary = ("noise_variance_",) if on_floor(fit.params).any() else ()

@@ -1,4 +1,5 @@
 """Factor analysis: the linear-Gaussian model with a noise variance for every column."""
+
 from __future__ import annotations
 
 from typing import Any, ClassVar, Self
@@ -43,16 +44,28 @@ class FactorAnalysis(LinearGaussian):
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": WHOLE, "rotation": Rule(lambda v: v is None or v in METHODS, f"None or one of {METHODS}"),
-        "scores": Rule(lambda v: v in SCORES, f"one of {SCORES}"), "standardize": TRUTH, "tol": POSITIVE,
-        "max_iter": COUNT}
+        "n_components": WHOLE,
+        "rotation": Rule(lambda v: v is None or v in METHODS, f"None or one of {METHODS}"),
+        "scores": Rule(lambda v: v in SCORES, f"one of {SCORES}"),
+        "standardize": TRUTH,
+        "tol": POSITIVE,
+        "max_iter": COUNT,
+    }
     _low_share: ClassVar[float] = LOWEST
     _ddof: ClassVar[int] = 0  # standardised columns give correlations exactly, as factor analysts expect
 
     _own_units = True
 
-    def __init__(self, n_components: int = 1, *, rotation: str | None = None, scores: str = "regression",
-                 standardize: bool = False, tol: float = 1e-4, max_iter: int = 1000) -> None:
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        rotation: str | None = None,
+        scores: str = "regression",
+        standardize: bool = False,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+    ) -> None:
         self.n_components = n_components
         self.rotation = rotation
         self.scores = scores
@@ -107,8 +120,15 @@ class FactorAnalysis(LinearGaussian):
             why = "columns depend on each other" if m.n > d else f"{m.n:g} rows cannot tell {d} columns apart"
             warn("LD205", ridge=found.ridge, why=why)
         W, psi = found.loadings * sd[:, None], found.uniquenesses * variance
-        params = Linear(W, m.mean, psi, np.eye(self.n_components), (psi / m.n)[:, None], LOWEST * variance,
-                        excess(np.full(d, m.n), self.n_components))
+        params = Linear(
+            W,
+            m.mean,
+            psi,
+            np.eye(self.n_components),
+            (psi / m.n)[:, None],
+            LOWEST * variance,
+            excess(np.full(d, m.n), self.n_components),
+        )
         params = self._turned(params)
         value = log_likelihood(m, W, psi)
         self._say_heywood(params, names)
@@ -126,8 +146,15 @@ class FactorAnalysis(LinearGaussian):
         np.fill_diagonal(R, 1.0)
         found = maximum_likelihood(np.clip(R, -1.0, 1.0), self.n_components, lower=LOWEST)
         psi = np.maximum(found.uniquenesses, 10 * LOWEST) * variance  # EM cannot leave the bound quickly
-        return Linear(found.loadings * sd[:, None], seen.columns.mean, psi, np.eye(self.n_components),
-                      np.zeros((d, 1)), LOWEST * variance, excess(seen.columns.seen, self.n_components))
+        return Linear(
+            found.loadings * sd[:, None],
+            seen.columns.mean,
+            psi,
+            np.eye(self.n_components),
+            np.zeros((d, 1)),
+            LOWEST * variance,
+            excess(seen.columns.seen, self.n_components),
+        )
 
     def _noise(self, left: Array, count: Array) -> Array:
         return left / count
@@ -169,9 +196,17 @@ class FactorAnalysis(LinearGaussian):
             found, n = fit.stats
             gof = goodness_of_fit(found.criterion, n, d, q)
         variance = (params.W**2).sum(axis=1) + params.psi
-        return {"components_": np.ascontiguousarray(L.T), "noise_variance_": psi, "mean_": frame.outward(params.mu),
-                "uniquenesses_": params.psi / variance, "factor_covariance_": params.T.T @ params.T,
-                "rotation_": params.T, "goodness_of_fit_": gof, "n_components_": q, "scale_": frame.unit.copy()}
+        return {
+            "components_": np.ascontiguousarray(L.T),
+            "noise_variance_": psi,
+            "mean_": frame.outward(params.mu),
+            "uniquenesses_": params.psi / variance,
+            "factor_covariance_": params.T.T @ params.T,
+            "rotation_": params.T,
+            "goodness_of_fit_": gof,
+            "n_components_": q,
+            "scale_": frame.unit.copy(),
+        }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         names = tuple(header.columns[j] for j in np.flatnonzero(on_floor(fit.params)))
@@ -189,16 +224,22 @@ def check_covariance(m: Moments) -> Array:
     """The covariance of Moments given by hand, checked."""
     C = np.asarray(m.covariance, dtype=np.float64)
     mean = np.asarray(m.mean)
-    for holds, problem in ((C.ndim == 2 and C.shape == (len(C), len(C)), "square"), (m.n >= 2, "of n >= 2 rows"),
-                           (mean.shape == C.shape[:1], "as long as its mean"),
-                           (np.isfinite(C).all() and np.isfinite(mean).all(), "finite, as its mean"),
-                           (np.allclose(C, C.T, rtol=1e-8, atol=0), "symmetric"),
-                           ((np.diag(C) > 0).all(), "of columns that vary"),
-                           ((np.abs(C) <= 1.000001 * np.sqrt(np.outer(np.diag(C), np.diag(C)))).all(),
-                            "of correlations between -1 and 1")):
+    for holds, problem in (
+        (C.ndim == 2 and C.shape == (len(C), len(C)), "square"),
+        (m.n >= 2, "of n >= 2 rows"),
+        (mean.shape == C.shape[:1], "as long as its mean"),
+        (np.isfinite(C).all() and np.isfinite(mean).all(), "finite, as its mean"),
+        (np.allclose(C, C.T, rtol=1e-8, atol=0), "symmetric"),
+        ((np.diag(C) > 0).all(), "of columns that vary"),
+        ((np.abs(C) <= 1.000001 * np.sqrt(np.outer(np.diag(C), np.diag(C)))).all(), "of correlations between -1 and 1"),
+    ):
         if not holds:
-            raise error("LD210", option="Moments", value=f"covariance of shape {C.shape}",
-                        allowed=f"a covariance that is {problem}")
+            raise error(
+                "LD210",
+                option="Moments",
+                value=f"covariance of shape {C.shape}",
+                allowed=f"a covariance that is {problem}",
+            )
     return (C + C.T) / 2
 
 
@@ -209,5 +250,3 @@ def log_likelihood(m: Moments, W: Array, psi: Array) -> float:
     logdet = float(np.log(psi).sum() + np.linalg.slogdet(A)[1])
     trace = float((np.diag(m.covariance) / psi).sum() - np.trace(np.linalg.solve(A, V.T @ m.covariance @ V)))
     return -0.5 * m.n * (len(psi) * LOG_TWO_PI + logdet + trace)
-
-

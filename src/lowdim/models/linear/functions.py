@@ -1,4 +1,5 @@
 """Plain functions where a model would be too much: whitening and total least squares."""
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -36,8 +37,12 @@ def whiten(X: Any, *, method: str = "pca") -> Whitened:
         raise error("LD210", option="method", value=method, allowed="'pca' or 'zca'")
     rows, mask = gather(as_source(X))
     if mask is not None:
-        raise error("LD163", job="whiten", why="a covariance of all columns needs every cell",
-                    fix="fill the gaps first: lowdim.PPCA(q).fit(X).impute(X)")
+        raise error(
+            "LD163",
+            job="whiten",
+            why="a covariance of all columns needs every cell",
+            fix="fill the gaps first: lowdim.PPCA(q).fit(X).impute(X)",
+        )
     model = PCA(solver="qr").fit(X)
     rank = int((model.explained_variance_ > 1e-20 * model.explained_variance_.max()).sum())
     V, sd = model.components_[:rank].T, np.sqrt(model.explained_variance_[:rank])
@@ -73,15 +78,22 @@ def total_least_squares(X: Any, y: Any) -> Plane:
         raise error("LD100", f"X has shape {X.shape}, y has shape {y.shape}", shape=y.shape)
     table = np.column_stack([X, y])
     if not np.isfinite(table).all():
-        raise error("LD163", job="total_least_squares", why="a distance needs every cell",
-                    fix="fill the gaps first: lowdim.PPCA(q).fit(X).impute(X)")
+        raise error(
+            "LD163",
+            job="total_least_squares",
+            why="a distance needs every cell",
+            fix="fill the gaps first: lowdim.PPCA(q).fit(X).impute(X)",
+        )
     model = PCA(solver="qr").fit(table)
     if len(model.components_) < table.shape[1]:
         raise error("LD160", n=len(table), least=table.shape[1])
     v = model.components_[-1]
     if abs(v[-1]) < 1e-12:
-        raise error("LD210", option="y", value="y", allowed="a y that the plane can be solved for; here the "
-                    "fitted plane is parallel to it")
+        raise error(
+            "LD210",
+            option="y",
+            value="y",
+            allowed="a y that the plane can be solved for; here the fitted plane is parallel to it",
+        )
     coefficients = -v[:-1] / v[-1]
-    return Plane(coefficients, float(model.mean_[-1] - model.mean_[:-1] @ coefficients), v,
-                 (table - model.mean_) @ v)
+    return Plane(coefficients, float(model.mean_[-1] - model.mean_[:-1] @ coefficients), v, (table - model.mean_) @ v)

@@ -1,4 +1,5 @@
 """One linear-Gaussian model: x = mu + W z + e, and probabilistic PCA as its simplest member."""
+
 from __future__ import annotations
 
 from typing import Any, ClassVar, Self
@@ -122,8 +123,14 @@ class LinearGaussian(LatentModel):
         return is_wide(n, d)
 
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        seen = look(source, run, standardize=self.standardize, wide=self._wide(source.n, source.d),
-                    each=self._own_units, ddof=self._ddof)
+        seen = look(
+            source,
+            run,
+            standardize=self.standardize,
+            wide=self._wide(source.n, source.d),
+            each=self._own_units,
+            ddof=self._ddof,
+        )
         if not self.standardize:
             self._say_spread(seen)
         fit = self._with_gaps(seen, run) if seen.gaps else self._complete(seen, run)
@@ -175,7 +182,9 @@ class LinearGaussian(LatentModel):
             return self  # an empty batch says nothing, least of all where the origin should be
         each = self._own_units or self.standardize
         frame, moments = vars(self).get("_online") or (
-            frame_of(source.sample(SAMPLE), each, origin=not source.light), None)
+            frame_of(source.sample(SAMPLE), each, origin=not source.light),
+            None,
+        )
         if moments is not None:
             moments = moments._replace(n=moments.n * decay)
         light = source.light and not frame.shift.any()
@@ -206,8 +215,13 @@ class LinearGaussian(LatentModel):
     def _absorb(self, m: Moments | None, block: Block) -> Moments:
         if block.mask is not None:
             row, column = np.argwhere(~block.mask)[0]
-            raise error("LD163", f"row {block.start + row + 1}, column {column + 1} of this batch", job="partial_fit",
-                        why="rows with gaps need several passes", fix="fit(X), which takes gaps")
+            raise error(
+                "LD163",
+                f"row {block.start + row + 1}, column {column + 1} of this batch",
+                job="partial_fit",
+                why="rows with gaps need several passes",
+                fix="fit(X), which takes gaps",
+            )
         found = moments_of(block) if isinstance(block.x, np.ndarray) else stored_moments(block)
         return found if m is None else m.merge(found)
 
@@ -270,8 +284,19 @@ class LinearGaussian(LatentModel):
         condition = float(kept.max() / kept.min()) if len(kept) else 1.0
         reached = -0.5 * np.log10(2.0 * max(fit.left, 1e-30) / max(n, 1.0))
         digits = float(np.clip(min(15.0 - np.log10(condition), reached), 0.0, 15.0))
-        return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
-                           fit.left, orthogonality(W / np.where(sizes > 0, sizes, 1.0)), condition, digits, boundary)
+        return Certificate(
+            fit.solver,
+            fit.passes,
+            fit.objective,
+            self._objective_name,
+            fit.converged,
+            fit.reason,
+            fit.left,
+            orthogonality(W / np.where(sizes > 0, sizes, 1.0)),
+            condition,
+            digits,
+            boundary,
+        )
 
 
 class ProbabilisticPCA(LinearGaussian):
@@ -289,11 +314,16 @@ class ProbabilisticPCA(LinearGaussian):
     [4.0, 8.0, 12.1]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"n_components": WHOLE, "standardize": TRUTH, "tol": POSITIVE,
-                                         "max_iter": COUNT}
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_components": WHOLE,
+        "standardize": TRUTH,
+        "tol": POSITIVE,
+        "max_iter": COUNT,
+    }
 
-    def __init__(self, n_components: int = 2, *, standardize: bool = False, tol: float = 1e-4,
-                 max_iter: int = 1000) -> None:
+    def __init__(
+        self, n_components: int = 2, *, standardize: bool = False, tol: float = 1e-4, max_iter: int = 1000
+    ) -> None:
         self.n_components = n_components
         self.standardize = standardize
         self.tol = tol
@@ -315,8 +345,15 @@ class ProbabilisticPCA(LinearGaussian):
             warn("LD202", floor=s2, q=q, rank=found.rank)
         W = found.vectors * np.sqrt(np.maximum(found.values - s2, 0.0))
         value = log_likelihood(found, s2)
-        params = Linear(W, found.mean, np.full(d, s2), np.eye(q), np.full((d, 1), s2 / found.n),
-                        np.full(d, floor), excess(np.full(d, found.n), q))
+        params = Linear(
+            W,
+            found.mean,
+            np.full(d, s2),
+            np.eye(q),
+            np.full((d, 1), s2 / found.n),
+            np.full(d, floor),
+            excess(np.full(d, found.n), q),
+        )
         return Fit(params, found, value, (value,), found.passes, True, "closed form", found.solver)
 
     def _start(self, seen: Look) -> Linear:
@@ -340,10 +377,15 @@ class ProbabilisticPCA(LinearGaussian):
         variance = (params.W**2).sum(axis=0) + params.psi[0]
         total = float((params.W**2).sum() + params.psi.sum())
         reported = squared(np.append(variance, params.psi[0]), float(frame.report[0]))
-        return {"components_": np.ascontiguousarray(W.T), "noise_variance_": float(reported[-1]),
-                "mean_": frame.outward(params.mu), "explained_variance_": reported[:-1],
-                "explained_variance_ratio_": variance / total, "n_components_": W.shape[1],
-                "scale_": frame.unit.copy()}
+        return {
+            "components_": np.ascontiguousarray(W.T),
+            "noise_variance_": float(reported[-1]),
+            "mean_": frame.outward(params.mu),
+            "explained_variance_": reported[:-1],
+            "explained_variance_ratio_": variance / total,
+            "n_components_": W.shape[1],
+            "scale_": frame.unit.copy(),
+        }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         boundary = ("noise_variance_",) if on_floor(fit.params).any() else ()
@@ -372,8 +414,20 @@ def certify_spectrum(fit: Fit, found: Spectrum, name: str, boundary: tuple[str, 
         more = f", and so have others ({len(groups) - 1} more groups)" if len(groups) > 1 else ""
         warn("LD203", first=first, last=last, more=more)
         notes = (f"components {first} to {last} have equal variance{more}: read them together",)
-    return Certificate(fit.solver, fit.passes, fit.objective, name, fit.converged, fit.reason, found.residual,
-                       found.orthogonality, found.condition, found.digits, boundary, notes)
+    return Certificate(
+        fit.solver,
+        fit.passes,
+        fit.objective,
+        name,
+        fit.converged,
+        fit.reason,
+        found.residual,
+        found.orthogonality,
+        found.condition,
+        found.digits,
+        boundary,
+        notes,
+    )
 
 
 PPCA = ProbabilisticPCA

@@ -1,4 +1,5 @@
 """Parameters of the linear-Gaussian model, their bounds, and where EM starts from."""
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -43,8 +44,15 @@ def ppca_start(seen: Look, q: int) -> Linear:
     floor = noise_floor(total, d)
     s2 = max((total - float(values.sum())) / max(d - q, 1), 1e-3 * total / d, floor)
     W = V * np.sqrt(np.maximum(values - s2, 0.01 * s2))
-    return Linear(W, seen.columns.mean, np.full(d, s2), np.eye(q), np.zeros((d, 1)), np.full(d, floor),
-                  excess(seen.columns.seen, q))
+    return Linear(
+        W,
+        seen.columns.mean,
+        np.full(d, s2),
+        np.eye(q),
+        np.zeros((d, 1)),
+        np.full(d, floor),
+        excess(seen.columns.seen, q),
+    )
 
 
 def excess(seen: Array, q: int) -> Array:

@@ -1,4 +1,5 @@
 """Principal component analysis: the linear-Gaussian model as its noise goes to zero."""
+
 from __future__ import annotations
 
 from functools import partial
@@ -71,13 +72,26 @@ class PCA(LinearGaussian):
 
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": Rule(_components, "None, a whole number >= 0, or a fraction of the variance in (0, 1)"),
-        "whiten": TRUTH, "standardize": TRUTH, "solver": Rule(lambda v: v in SOLVERS, f"one of {SOLVERS}"),
-        "tol": POSITIVE, "max_iter": COUNT, "random_state": Rule(is_seed, SEED_WORDS)}
+        "whiten": TRUTH,
+        "standardize": TRUTH,
+        "solver": Rule(lambda v: v in SOLVERS, f"one of {SOLVERS}"),
+        "tol": POSITIVE,
+        "max_iter": COUNT,
+        "random_state": Rule(is_seed, SEED_WORDS),
+    }
     _low_share: ClassVar[float] = VANISHING
 
-    def __init__(self, n_components: int | float | None = None, *, whiten: bool = False,
-                 standardize: bool = False, solver: str = "auto", tol: float = 1e-4, max_iter: int = 1000,
-                 random_state: Any = 0) -> None:
+    def __init__(
+        self,
+        n_components: int | float | None = None,
+        *,
+        whiten: bool = False,
+        standardize: bool = False,
+        solver: str = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        random_state: Any = 0,
+    ) -> None:
         self.n_components = n_components
         self.whiten = whiten
         self.standardize = standardize
@@ -134,9 +148,16 @@ class PCA(LinearGaussian):
         one = np.where(live, 1.0 / np.sqrt(np.where(live, variance, 1.0)), 0.0)
         # doubt about an entry of an axis: noise / (n variance); about the mean: noise / n
         doubt = np.append(one**2, 1.0) * noise / n
-        return Principal(V, mu, np.full(d, noise), np.diag(one) if self.whiten else np.eye(q),
-                         np.tile(doubt, (d, 1)), np.full(d, floor),
-                         excess(np.full(d, n), q), variance)
+        return Principal(
+            V,
+            mu,
+            np.full(d, noise),
+            np.diag(one) if self.whiten else np.eye(q),
+            np.tile(doubt, (d, 1)),
+            np.full(d, floor),
+            excess(np.full(d, n), q),
+            variance,
+        )
 
     # gaps ------------------------------------------------------------------------------------------
     def _start(self, seen: Look) -> Linear:
@@ -233,12 +254,17 @@ class PCA(LinearGaussian):
         ratio = params.variance / total if total > 0 else np.zeros(q)
         with np.errstate(over="ignore"):
             sizes = np.sqrt(params.variance * max(n - 1.0, 1.0)) * report
-        return {"components_": np.ascontiguousarray(params.W.T), "mean_": frame.outward(params.mu),
-                "explained_variance_": squared(params.variance, report), "explained_variance_ratio_": ratio,
-                "singular_values_": in_range(sizes, "Singular values", report),
-                "noise_variance_": float(squared(np.array([noise]), report)[0]), "n_components_": q,
-                "log_variance_": np.log(np.maximum(params.variance, np.finfo(float).tiny)) + 2 * np.log(report),
-                "scale_": frame.unit.copy()}
+        return {
+            "components_": np.ascontiguousarray(params.W.T),
+            "mean_": frame.outward(params.mu),
+            "explained_variance_": squared(params.variance, report),
+            "explained_variance_ratio_": ratio,
+            "singular_values_": in_range(sizes, "Singular values", report),
+            "noise_variance_": float(squared(np.array([noise]), report)[0]),
+            "n_components_": q,
+            "log_variance_": np.log(np.maximum(params.variance, np.finfo(float).tiny)) + 2 * np.log(report),
+            "scale_": frame.unit.copy(),
+        }
 
     def _covariance_parts(self) -> tuple[Array, Array]:
         p, report = self.params_, self.frame_.report

@@ -4,6 +4,7 @@ covariance  one pass, d x d               qr      one pass more, nothing is squa
 dual        n x n, for n << d             krylov  a few passes, for large n and d
 All answer alike; the Gram-like ones hand over to QR or SVD where squaring would cost the wanted digits.
 """
+
 from __future__ import annotations
 
 from functools import partial
@@ -127,8 +128,9 @@ def _from_factor(F: Array, mean: Array, n: float, k: int, solver: str, passes: i
     V = V[:, :k] * sign_rule(V[:, :k])
     off = float(np.linalg.norm(F.T @ (F @ V) / n - V * values[:k]))
     off /= max(float(np.linalg.norm(values)), 1e-300) * d * EPS
-    return settled(Spectrum(values[:k], V, mean, float(values.sum()), float(values[k:].sum()), n, 0, solver, passes,
-                            off, False))
+    return settled(
+        Spectrum(values[:k], V, mean, float(values.sum()), float(values[k:].sum()), n, 0, solver, passes, off, False)
+    )
 
 
 def _dual(look: Look, k: int) -> Spectrum:

@@ -5,6 +5,7 @@ neither knows of the other. Complete tables give each part its weighted moments,
 solved in closed form and factor analysis by Newton's method at no further pass; rows with gaps give it the sums
 of its own E-step.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -65,8 +66,12 @@ class Part(Protocol):
 def part_of(component: Any) -> Part | None:
     """The part a component or a name stands for; None where it cannot be mixed."""
     if isinstance(component, str):
-        named: dict[str, Part] = {"full": Gaussian(), "tied": Gaussian(tied=True),
-                                  "diag": LinearPart(FactorAnalysis(0)), "spherical": LinearPart(ProbabilisticPCA(0))}
+        named: dict[str, Part] = {
+            "full": Gaussian(),
+            "tied": Gaussian(tied=True),
+            "diag": LinearPart(FactorAnalysis(0)),
+            "spherical": LinearPart(ProbabilisticPCA(0)),
+        }
         return named.get(component)
     if type(component) in (ProbabilisticPCA, FactorAnalysis):
         return LinearPart(component)

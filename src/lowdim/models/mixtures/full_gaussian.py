@@ -1,4 +1,5 @@
 """The full Gaussian as a part of a mixture: x ~ N(mu, C), any gaps, C of its own or shared."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -140,8 +141,10 @@ class Gaussian:
         """The M-step; the parts marked `kept` have too little weight to be fitted anew."""
         if self.tied:
             return self._update_tied(parts, sums, kept)
-        return tuple(p if keep else full(p.mu + s.s / s.n, s.covariance(), p.low, s.n)
-                     for p, s, keep in zip(parts, sums, kept, strict=True))
+        return tuple(
+            p if keep else full(p.mu + s.s / s.n, s.covariance(), p.low, s.n)
+            for p, s, keep in zip(parts, sums, kept, strict=True)
+        )
 
     def _update_tied(self, parts: Sequence[Full], sums: Sequence[Scatter], kept: Sequence[bool]) -> tuple[Full, ...]:
         total, n = np.zeros_like(parts[0].C), 0.0
@@ -149,8 +152,9 @@ class Gaussian:
             if not keep:
                 total, n = total + s.n * s.covariance(), n + s.n
         one = full(parts[0].mu, total / n, parts[0].low, n)
-        return tuple(one._replace(mu=p.mu if keep else p.mu + s.s / s.n)
-                     for p, s, keep in zip(parts, sums, kept, strict=True))
+        return tuple(
+            one._replace(mu=p.mu if keep else p.mu + s.s / s.n) for p, s, keep in zip(parts, sums, kept, strict=True)
+        )
 
     def finish(self, p: Full, s: Scatter) -> Full:
         return p._replace(n=max(p.n if self.tied else s.n, 1.0))

@@ -1,4 +1,5 @@
 """Mixtures of Gaussians under scikit-learn's names."""
+
 from __future__ import annotations
 
 from typing import Any, ClassVar
@@ -24,12 +25,28 @@ class GaussianMixture(Mixture):
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": COUNT, "covariance_type": Rule(lambda v: isinstance(v, str) and v in NAMES, f"one of {NAMES}"),
-        "tol": POSITIVE, "reg_covar": FLOOR, "max_iter": COUNT, "n_init": COUNT, "init": INIT, "random_state": SEED}
+        "n_components": COUNT,
+        "covariance_type": Rule(lambda v: isinstance(v, str) and v in NAMES, f"one of {NAMES}"),
+        "tol": POSITIVE,
+        "reg_covar": FLOOR,
+        "max_iter": COUNT,
+        "n_init": COUNT,
+        "init": INIT,
+        "random_state": SEED,
+    }
 
-    def __init__(self, n_components: int = 1, *, covariance_type: str = "full", tol: float = 1e-5,
-                 reg_covar: float = 1e-6, max_iter: int = 1000, n_init: int = 10, init: Any = "k-means++",
-                 random_state: Any = None) -> None:
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        covariance_type: str = "full",
+        tol: float = 1e-5,
+        reg_covar: float = 1e-6,
+        max_iter: int = 1000,
+        n_init: int = 10,
+        init: Any = "k-means++",
+        random_state: Any = None,
+    ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
         self.tol = tol

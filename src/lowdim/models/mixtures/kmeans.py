@@ -1,4 +1,5 @@
 """K-means: hard clusters, gaps welcome, any number of starts in one read."""
+
 from __future__ import annotations
 
 from functools import partial
@@ -32,8 +33,9 @@ KEPT = 2**22  # labels are kept of tables of up to so many rows
 USUAL = 20  # passes that Lloyd's iteration usually takes
 NOT_NEGATIVE = Rule(lambda v: isinstance(v, int | float | np.number) and bool(v >= 0), "a number >= 0")
 STARTS = Rule(lambda v: (isinstance(v, str) and v == "auto") or COUNT.holds(v), "'auto' or a whole number >= 1")
-INIT = Rule(lambda v: v == "k-means++" if isinstance(v, str) else np.ndim(v) == 2,
-            "'k-means++' or an array of n_clusters rows")
+INIT = Rule(
+    lambda v: v == "k-means++" if isinstance(v, str) else np.ndim(v) == 2, "'k-means++' or an array of n_clusters rows"
+)
 SEED = Rule(is_seed, SEED_WORDS)
 
 
@@ -86,19 +88,37 @@ class KMeans(ClusterMixin, LatentModel):
     (True, 9.1)
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"n_clusters": COUNT, "init": INIT, "n_init": STARTS, "max_iter": COUNT,
-                                         "tol": NOT_NEGATIVE, "random_state": SEED}
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_clusters": COUNT,
+        "init": INIT,
+        "n_init": STARTS,
+        "max_iter": COUNT,
+        "tol": NOT_NEGATIVE,
+        "random_state": SEED,
+    }
     _objective_name = "minus the inertia"
     _why = "in the limit of K-means the clusters have no width, so rows have no density"
-    score_samples = Absent(_why, "transform gives each row's distances, score minus the sum of squares; "
-                                 "GaussianMixture(covariance_type='spherical') has densities")
+    score_samples = Absent(
+        _why,
+        "transform gives each row's distances, score minus the sum of squares; "
+        "GaussianMixture(covariance_type='spherical') has densities",
+    )
     sample = Absent(_why, "GaussianMixture(covariance_type='spherical').fit(X).sample(n)")
-    inverse_transform = Absent("distances from the centres do not tell where a row is",
-                               "reconstruct(X), or cluster_centers_[predict(X)]")
+    inverse_transform = Absent(
+        "distances from the centres do not tell where a row is", "reconstruct(X), or cluster_centers_[predict(X)]"
+    )
     _laws_broken: ClassVar[dict[str, str]] = {"score_is_objective": _why, "sample_then_fit": "it cannot sample rows"}
 
-    def __init__(self, n_clusters: int = 8, *, init: Any = "k-means++", n_init: Any = "auto", max_iter: int = 300,
-                 tol: float = 1e-4, random_state: Any = 0) -> None:
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: Any = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        random_state: Any = 0,
+    ) -> None:
         self.n_clusters = n_clusters
         self.init = init
         self.n_init = n_init
@@ -127,8 +147,16 @@ class KMeans(ClusterMixin, LatentModel):
         unit = float(seen.frame.report[0])
         values = -squared(-np.array([fit.objective, *fit.history]), unit)
         found = Found(np.concatenate(kept) if kept else None, steps)
-        return Fit(params._replace(left=left), found, float(values[0]), tuple(values[1:]), fit.passes + seen.passes + 1,
-                   fit.converged, fit.reason, fit.solver), seen.frame
+        return Fit(
+            params._replace(left=left),
+            found,
+            float(values[0]),
+            tuple(values[1:]),
+            fit.passes + seen.passes + 1,
+            fit.converged,
+            fit.reason,
+            fit.solver,
+        ), seen.frame
 
     def _check_rows(self, source: Source) -> None:
         n = source.n if source.weight is None else int((source.weight > 0).sum())
@@ -143,15 +171,23 @@ class KMeans(ClusterMixin, LatentModel):
             with np.errstate(over="ignore", invalid="ignore"):
                 near = given.shape == (K, d) and np.abs((given - frame.shift) * frame.scale).max() < MODERATE
             if not near:  # NaN too
-                raise error("LD210", option="init", value=f"an array of shape {given.shape}",
-                            allowed=f"'k-means++' or {K} x {d} finite numbers of the table's order of size")
+                raise error(
+                    "LD210",
+                    option="init",
+                    value=f"an array of shape {given.shape}",
+                    allowed=f"'k-means++' or {K} x {d} finite numbers of the table's order of size",
+                )
             return frame.inward(Block(given)).x[None]
         seed, starts = seed_of(self.random_state), 1 if self.n_init == "auto" else self.n_init
         rows = min(START, max(START_CELLS // max(d, 1), 4 * K))
         block = framed.sample(rows, None if rows >= framed.n else np.random.default_rng([seed, 0]))
         with one_blas_thread():
-            return np.stack([plus_plus(block.x, block.mask, block.weight, K, fill, np.random.default_rng([seed, r]))
-                             for r in range(1, starts + 1)])
+            return np.stack(
+                [
+                    plus_plus(block.x, block.mask, block.weight, K, fill, np.random.default_rng([seed, r]))
+                    for r in range(1, starts + 1)
+                ]
+            )
 
     def _lloyd(self, mu: Array, small: float, seen: Look, run: Run) -> tuple[Fit, int, int]:
         """Every start moves until none of its centres does; a pass carries all that still move."""
@@ -277,8 +313,13 @@ class KMeans(ClusterMixin, LatentModel):
     # what it says ----------------------------------------------------------------------------------
     def _attributes(self, params: Centres, frame: Frame, fit: Fit) -> dict[str, Any]:
         kept = {} if fit.stats.labels is None else {"labels_": fit.stats.labels}
-        return {"cluster_centers_": frame.outward(params.mu), "counts_": params.rows.copy(), **kept,
-                "inertia_": -fit.objective, "n_iter_": fit.stats.steps}
+        return {
+            "cluster_centers_": frame.outward(params.mu),
+            "counts_": params.rows.copy(),
+            **kept,
+            "inertia_": -fit.objective,
+            "n_iter_": fit.stats.steps,
+        }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         params = fit.params
@@ -287,8 +328,20 @@ class KMeans(ClusterMixin, LatentModel):
         condition = float(np.clip(size / width, 1.0, 1e15)) if width > 0 else 1.0
         notes = () if fit.solver == "online" else ("a local optimum: more starts (n_init) may find a better one",)
         bare = ("empty clusters",) if (params.rows == 0).any() else ()
-        return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
-                           fit.left, 0.0, condition, float(np.clip(15.0 - np.log10(condition), 0.0, 15.0)), bare, notes)
+        return Certificate(
+            fit.solver,
+            fit.passes,
+            fit.objective,
+            self._objective_name,
+            fit.converged,
+            fit.reason,
+            fit.left,
+            0.0,
+            condition,
+            float(np.clip(15.0 - np.log10(condition), 0.0, 15.0)),
+            bare,
+            notes,
+        )
 
     def _cost(self, n: int, d: int) -> Cost:
         R, K = 1 if self.n_init == "auto" or not isinstance(self.init, str) else self.n_init, self.n_clusters
@@ -364,5 +417,3 @@ def _taken_in(params: Centres, tile: Block) -> Centres:
     step = sums.total[0] - (seen - params.seen) * params.mu
     mu = params.mu + step / np.where(seen > 0, seen, 1.0)
     return Centres(mu, params.rows + sums.rows[0], seen, params.left + _ending(params, tile)[1])
-
-

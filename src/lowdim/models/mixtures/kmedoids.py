@@ -1,4 +1,5 @@
 """K-medoids: clusters around rows of the table, for any dissimilarity."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -21,8 +22,10 @@ from lowdim.text.messages import error, warn
 
 ROUNDING = 1e-12  # a swap must gain more than this share of the cost, or rounding could swap for ever
 NO_DENSITY, NO_MEAN = "clusters around rows have no density", "a medoid is a row, not a mean"
-METRIC = Rule(lambda v: isinstance(v, str) or callable(v),
-              "'precomputed', the name of a scipy.spatial.distance metric, or a function of two rows")
+METRIC = Rule(
+    lambda v: isinstance(v, str) or callable(v),
+    "'precomputed', the name of a scipy.spatial.distance metric, or a function of two rows",
+)
 
 
 class Medoids(NamedTuple):
@@ -54,8 +57,9 @@ class KMedoids(ClusterMixin, Estimator):
     inverse_transform = Absent(NO_MEAN, "cluster_centers_, or KMeans")
     _rules: ClassVar[dict[str, Rule]] = {"n_clusters": COUNT, "metric": METRIC, "max_iter": COUNT}
 
-    def __init__(self, n_clusters: int = 8, *, metric: str | Callable[..., float] = "euclidean",
-                 max_iter: int = 300) -> None:
+    def __init__(
+        self, n_clusters: int = 8, *, metric: str | Callable[..., float] = "euclidean", max_iter: int = 300
+    ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
         self.max_iter = max_iter
@@ -81,18 +85,33 @@ class KMedoids(ClusterMixin, Estimator):
             warn("LD201", model=type(self).__name__, passes=self.max_iter, reason="the limit of swaps was reached")
         return self._keep(medoids, swaps, settled, D, w, rows, source.header)
 
-    def _keep(self, medoids: NDArray[np.intp], swaps: int, settled: bool, D: Array, w: Array, rows: Array,
-              header: Header) -> Self:
+    def _keep(
+        self, medoids: NDArray[np.intp], swaps: int, settled: bool, D: Array, w: Array, rows: Array, header: Header
+    ) -> Self:
         near = D[:, medoids]
         cost, d = float(w @ near.min(axis=1)), header.d
-        told = Certificate(f"partitioning around medoids, {swaps} swaps", 1, cost, "inertia", settled,
-                           "no swap is left that gains" if settled else "the limit of swaps was reached", 0.0, 0.0, 1.0,
-                           15.0)
+        told = Certificate(
+            f"partitioning around medoids, {swaps} swaps",
+            1,
+            cost,
+            "inertia",
+            settled,
+            "no swap is left that gains" if settled else "the limit of swaps was reached",
+            0.0,
+            0.0,
+            1.0,
+            15.0,
+        )
         found: dict[str, Any] = {
-            "params_": Medoids(medoids.astype(np.int64), rows[medoids]), "certificate_": told,
+            "params_": Medoids(medoids.astype(np.int64), rows[medoids]),
+            "certificate_": told,
             "frame_": Frame(np.zeros(d), np.ones(d), np.ones(d)),
-            "medoid_indices_": medoids.astype(np.int64), "labels_": near.argmin(axis=1),
-            "inertia_": cost, "n_iter_": swaps, "converged_": settled}
+            "medoid_indices_": medoids.astype(np.int64),
+            "labels_": near.argmin(axis=1),
+            "inertia_": cost,
+            "n_iter_": swaps,
+            "converged_": settled,
+        }
         if not self._of_pairs():
             found["cluster_centers_"] = rows[medoids]
         self._assign(found, header)
@@ -147,9 +166,13 @@ def _complete(source: Source) -> Array:
     rows, mask = gather(source)
     if mask is not None:
         row, column = np.argwhere(~mask)[0]
-        raise error("LD163", f"row {row + 1}, column {column + 1} (NaN)", job="KMedoids",
-                    why="a dissimilarity of one's choice needs every cell",
-                    fix="KMeans, which takes gaps, or metric='precomputed' with dissimilarities over seen cells")
+        raise error(
+            "LD163",
+            f"row {row + 1}, column {column + 1} (NaN)",
+            job="KMedoids",
+            why="a dissimilarity of one's choice needs every cell",
+            fix="KMeans, which takes gaps, or metric='precomputed' with dissimilarities over seen cells",
+        )
     return rows
 
 

@@ -1,4 +1,5 @@
 """Mixtures: a row belongs to one of K parts, each a model of its own."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -33,11 +34,15 @@ TIED = 1e-9  # objectives closer than this share of their size differ by roundin
 PIECE = 2**21  # numbers the components may hold of a tile at a time (16 MB)
 LEAST = 1e-10  # a component with less than this share of the rows is not fitted anew
 LOWEST = 1e-12  # the floor where none is asked for: below it covariances are not told from singular ones
-FLOOR = Rule(lambda v: isinstance(v, int | float | np.number) and not isinstance(v, bool) and bool(0 <= v < 1),
-             "a share of the variances, 0 <= share < 1")
+FLOOR = Rule(
+    lambda v: isinstance(v, int | float | np.number) and not isinstance(v, bool) and bool(0 <= v < 1),
+    "a share of the variances, 0 <= share < 1",
+)
 SEED = Rule(is_seed, SEED_WORDS)
-INIT = Rule(lambda v: not isinstance(v, str) or v in ("k-means++", "random"),
-            "'k-means++', 'random', or an array of means, one row a component")
+INIT = Rule(
+    lambda v: not isinstance(v, str) or v in ("k-means++", "random"),
+    "'k-means++', 'random', or an array of means, one row a component",
+)
 
 
 class Weighted(NamedTuple):
@@ -88,11 +93,28 @@ class Mixture(LatentModel):
     [0, 0, 0, 1, 1, 1]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"n_clusters": COUNT, "tol": POSITIVE, "max_iter": COUNT, "n_init": COUNT,
-                                         "init": INIT, "floor": FLOOR, "random_state": SEED}
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_clusters": COUNT,
+        "tol": POSITIVE,
+        "max_iter": COUNT,
+        "n_init": COUNT,
+        "init": INIT,
+        "floor": FLOOR,
+        "random_state": SEED,
+    }
 
-    def __init__(self, component: Any = "full", n_clusters: int = 2, *, tol: float = 1e-5, max_iter: int = 1000,
-                 n_init: int = 10, init: Any = "k-means++", floor: float = 1e-6, random_state: Any = None) -> None:
+    def __init__(
+        self,
+        component: Any = "full",
+        n_clusters: int = 2,
+        *,
+        tol: float = 1e-5,
+        max_iter: int = 1000,
+        n_init: int = 10,
+        init: Any = "k-means++",
+        floor: float = 1e-6,
+        random_state: Any = None,
+    ) -> None:
         self.component = component
         self.n_clusters = n_clusters
         self.tol = tol
@@ -132,8 +154,9 @@ class Mixture(LatentModel):
         shares = shares if w is None else shares * w
         return MixtureSums(block.size, total, self._sums(part, params, block, shape, seen, shares))
 
-    def _sums(self, part: Part, params: Weighted, block: Block, shape: Any, seen: Sequence[Any],
-              shares: Array) -> tuple[Any, ...]:
+    def _sums(
+        self, part: Part, params: Weighted, block: Block, shape: Any, seen: Sequence[Any], shares: Array
+    ) -> tuple[Any, ...]:
         each = zip(params.parts, seen, shares, strict=True)
         return tuple(part.sums(p, block._replace(weight=share), shape, s, params.dense) for p, s, share in each)
 
@@ -166,8 +189,10 @@ class Mixture(LatentModel):
         logs = np.clip(vector[:K], like.logs - 3.0, like.logs + 3.0)
         ends = np.cumsum([part.length(p) for p in like.parts])
         pieces = np.split(vector[K:], ends[:-1])
-        return like._replace(logs=logs - np.logaddexp.reduce(logs),
-                             parts=tuple(part.unpack(v, p) for v, p in zip(pieces, like.parts, strict=True)))
+        return like._replace(
+            logs=logs - np.logaddexp.reduce(logs),
+            parts=tuple(part.unpack(v, p) for v, p in zip(pieces, like.parts, strict=True)),
+        )
 
     # fitting ------------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
@@ -198,8 +223,11 @@ class Mixture(LatentModel):
         wide = part.wide(seen.source.d)
         if not isinstance(self.init, str):
             centres = self._means(seen, K)
-            spread = (within_wide(centres, unit, seen.source.sample(WIDE_SAMPLE)) if wide
-                      else fold(partial(within, centres, unit), seen.source, run).spread())
+            spread = (
+                within_wide(centres, unit, seen.source.sample(WIDE_SAMPLE))
+                if wide
+                else fold(partial(within, centres, unit), seen.source, run).spread()
+            )
             return self._about(seen, part, centres, spread, bound(spread, unit, part.own_units, floor)), int(not wide)
         sample = in_order(seen.source.sample(WIDE_SAMPLE + SHARE * K if wide else max(SAMPLE, SHARE * K)))
         seed, starts, low = seed_of(self.random_state), [], None
@@ -221,8 +249,9 @@ class Mixture(LatentModel):
             means = np.zeros(0)
         if means.shape != (K, seen.source.d) or not np.isfinite(means).all():
             allowed = f"{INIT.words}: here {K} x {seen.source.d} finite numbers"
-            raise error("LD210", option="init", value=f"<{type(self.init).__name__} of shape {means.shape}>",
-                        allowed=allowed)
+            raise error(
+                "LD210", option="init", value=f"<{type(self.init).__name__} of shape {means.shape}>", allowed=allowed
+            )
         return seen.frame.inward(Block(means)).x
 
     def _about(self, seen: Look, part: Part, centres: Array, spread: Spread, low: Array) -> Weighted:
@@ -254,8 +283,13 @@ class Mixture(LatentModel):
         share = np.exp(params.logs)
         held = [k for k, p in enumerate(params.parts) if part.on_floor(p)]
         if held:
-            warn("LD251", model=type(self).__name__, which=named(held), floor=floor,
-                 rows=", ".join(f"{n * share[k]:.3g}" for k in held[:5]))
+            warn(
+                "LD251",
+                model=type(self).__name__,
+                which=named(held),
+                floor=floor,
+                rows=", ".join(f"{n * share[k]:.3g}" for k in held[:5]),
+            )
         empty = [k for k in range(len(share)) if n * share[k] < 0.5]
         if empty:
             warn("LD252", model=type(self).__name__, which=named(empty), count=len(empty))
@@ -299,8 +333,9 @@ class Mixture(LatentModel):
 
     def _prior(self, params: Weighted, n: int) -> Posterior:
         share = np.exp(params.logs)
-        return Posterior(np.tile(share, (n, 1)), np.broadcast_to(one_of(share[None]), (n, len(lower(len(share))[0]))),
-                         np.zeros(n))
+        return Posterior(
+            np.tile(share, (n, 1)), np.broadcast_to(one_of(share[None]), (n, len(lower(len(share))[0]))), np.zeros(n)
+        )
 
     def _axes(self, params: Weighted) -> Array:
         return np.eye(len(params.logs))
@@ -357,8 +392,13 @@ class Mixture(LatentModel):
         part, parts = self._part(), params.parts
         means = np.array([frame.outward(p.mu) for p in parts])
         free = len(parts) - 1 + sum(part.free(p) for p in parts) + part.shared(parts[0])
-        return {"weights_": np.exp(params.logs), "means_": means, "n_parameters_": free, "n_clusters_": len(parts),
-                **part.attributes(parts, frame.report)}
+        return {
+            "weights_": np.exp(params.logs),
+            "means_": means,
+            "n_parameters_": free,
+            "n_clusters_": len(parts),
+            **part.attributes(parts, frame.report),
+        }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         part, parts = self._part(), fit.params.parts
@@ -366,9 +406,20 @@ class Mixture(LatentModel):
         reached = -0.5 * np.log10(2.0 * max(fit.left, 1e-30) / max(fit.stats.n, 1.0))
         digits = float(np.clip(min(15.0 - np.log10(condition), reached), 0.0, 15.0))
         boundary = tuple(f"covariance of component {k}" for k, p in enumerate(parts) if part.on_floor(p))
-        return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
-                           fit.left, 0.0, condition, digits, boundary,
-                           (f"variances not below {self._asked()[1]:g} of those about the starting centres",))
+        return Certificate(
+            fit.solver,
+            fit.passes,
+            fit.objective,
+            self._objective_name,
+            fit.converged,
+            fit.reason,
+            fit.left,
+            0.0,
+            condition,
+            digits,
+            boundary,
+            (f"variances not below {self._asked()[1]:g} of those about the starting centres",),
+        )
 
     def _cost(self, n: int, d: int) -> Cost:
         K, part = self._asked()[0], self._part()

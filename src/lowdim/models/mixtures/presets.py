@@ -1,4 +1,5 @@
 """Mixtures of linear-Gaussian models: of probabilistic PCAs and of factor analysers."""
+
 from __future__ import annotations
 
 from typing import Any, ClassVar
@@ -27,8 +28,18 @@ class MixtureOfPPCA(Mixture):
 
     _rules: ClassVar[dict[str, Rule]] = {**Mixture._rules, "n_components": WHOLE}
 
-    def __init__(self, n_clusters: int = 2, n_components: int = 1, *, tol: float = 1e-5, max_iter: int = 1000,
-                 n_init: int = 10, init: Any = "k-means++", floor: float = 1e-6, random_state: Any = None) -> None:
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        n_components: int = 1,
+        *,
+        tol: float = 1e-5,
+        max_iter: int = 1000,
+        n_init: int = 10,
+        init: Any = "k-means++",
+        floor: float = 1e-6,
+        random_state: Any = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.n_components = n_components
         self.tol = tol
@@ -63,10 +74,28 @@ class MixtureOfFA(MixtureOfPPCA):
     [0.5, 0.5]
     """
 
-    def __init__(self, n_clusters: int = 2, n_components: int = 1, *, tol: float = 1e-5, max_iter: int = 1000,
-                 n_init: int = 10, init: Any = "k-means++", floor: float = 1e-4, random_state: Any = None) -> None:
-        super().__init__(n_clusters, n_components, tol=tol, max_iter=max_iter, n_init=n_init, init=init, floor=floor,
-                         random_state=random_state)
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        n_components: int = 1,
+        *,
+        tol: float = 1e-5,
+        max_iter: int = 1000,
+        n_init: int = 10,
+        init: Any = "k-means++",
+        floor: float = 1e-4,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_clusters,
+            n_components,
+            tol=tol,
+            max_iter=max_iter,
+            n_init=n_init,
+            init=init,
+            floor=floor,
+            random_state=random_state,
+        )
 
     def _part(self) -> Part:
         found = part_of(FactorAnalysis(self.n_components))

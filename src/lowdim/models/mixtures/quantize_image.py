@@ -1,4 +1,5 @@
 """Image compression by K-means: a palette of a few colours, and for each pixel which one."""
+
 from __future__ import annotations
 
 import warnings
@@ -28,8 +29,9 @@ class Quantized(NamedTuple):
     bits: int
 
 
-def quantize_image(image: Any, n_colours: int = 16, *, random_state: Any = 0, n_init: int = 1,
-                   max_iter: int = 100) -> Quantized:
+def quantize_image(
+    image: Any, n_colours: int = 16, *, random_state: Any = 0, n_init: int = 1, max_iter: int = 100
+) -> Quantized:
     """An image in at most `n_colours` colours, by K-means on its distinct colours, each counted by its pixels.
 
     `image` is H x W (grey) or H x W x channels, of whole or floating point numbers. An image that has no more
@@ -57,8 +59,15 @@ def quantize_image(image: Any, n_colours: int = 16, *, random_state: Any = 0, n_
     off = made.astype(np.float64) - flat.astype(np.float64)
     deep = 8 * picture.dtype.itemsize * flat.shape[1]
     bits = len(flat) * _label_bits(len(palette)) + deep * len(palette)
-    return Quantized(made.reshape(picture.shape), palette, label.reshape(picture.shape[:2]), bits / len(flat),
-                     bits / (deep * len(flat)), float(np.mean(off * off)), bits)
+    return Quantized(
+        made.reshape(picture.shape),
+        palette,
+        label.reshape(picture.shape[:2]),
+        bits / len(flat),
+        bits / (deep * len(flat)),
+        float(np.mean(off * off)),
+        bits,
+    )
 
 
 def _label_bits(colours: int) -> int:
@@ -84,15 +93,17 @@ def _distinct(flat: Picture) -> tuple[Picture, NDArray[np.int64], Array]:
     if flat.dtype.kind == "u" and width <= 8:  # a colour as one number: sorting those is ten times as fast
         key = np.zeros((len(flat), 8), dtype=np.uint8)
         key[:, :width] = flat.view(np.uint8).reshape(len(flat), width)
-        _, first, which, pixels = np.unique(key.view(np.uint64)[:, 0], return_index=True, return_inverse=True,
-                                            return_counts=True)
+        _, first, which, pixels = np.unique(
+            key.view(np.uint64)[:, 0], return_index=True, return_inverse=True, return_counts=True
+        )
         return flat[first], which, pixels.astype(np.float64)
     colours, which, pixels = np.unique(flat, axis=0, return_inverse=True, return_counts=True)
     return colours, which.ravel(), pixels.astype(np.float64)
 
 
-def _palette(colours: Picture, pixels: Array, K: int, seed: Any, starts: int,
-             steps: int) -> tuple[Picture, NDArray[np.int64]]:
+def _palette(
+    colours: Picture, pixels: Array, K: int, seed: Any, starts: int, steps: int
+) -> tuple[Picture, NDArray[np.int64]]:
     """Centres of the colours in the image's own type, and the nearest of them for each colour."""
     from lowdim.math.clusters import labels_of
     from lowdim.models.mixtures.kmeans import KMeans

@@ -1,4 +1,5 @@
 """Responsibilities: whose row is it, and what one-of-K leaves open."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,4 +1,5 @@
 """Where a mixture starts: centres among the rows of a sample, and the spread about them."""
+
 from __future__ import annotations
 
 from typing import NamedTuple, Self
@@ -96,8 +97,11 @@ def in_order(block: Block) -> Block:
     row is repeated or has a weight."""
     keys = block.x if block.mask is None else np.hstack([block.x, block.mask])
     order = np.lexsort(keys.T)
-    return Block(block.x[order], None if block.mask is None else block.mask[order],
-                 None if block.weight is None else block.weight[order])
+    return Block(
+        block.x[order],
+        None if block.mask is None else block.mask[order],
+        None if block.weight is None else block.weight[order],
+    )
 
 
 def choose_centres(block: Block, K: int, unit: Array, mean: Array, rng: np.random.Generator, plain: bool) -> Array:

@@ -1,4 +1,5 @@
 """Autoencoders: rows through a bottleneck and back."""
+
 from __future__ import annotations
 
 from functools import partial
@@ -94,24 +95,42 @@ class Autoencoder(LatentModel):
 
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": COUNT,
-        "hidden": Rule(lambda v: isinstance(v, tuple | list) and all(COUNT.holds(k) for k in v),
-                       "a tuple of whole numbers >= 1, or () for none"),
+        "hidden": Rule(
+            lambda v: isinstance(v, tuple | list) and all(COUNT.holds(k) for k in v),
+            "a tuple of whole numbers >= 1, or () for none",
+        ),
         "batch_size": Rule(lambda v: v is None or COUNT.holds(v), "None (L-BFGS on all rows), or a whole number >= 1"),
-        "learning_rate": POSITIVE, "variational": TRUTH, "standardize": TRUTH, "max_iter": COUNT,
-        "random_state": Rule(is_seed, SEED_WORDS)}
+        "learning_rate": POSITIVE,
+        "variational": TRUTH,
+        "standardize": TRUTH,
+        "max_iter": COUNT,
+        "random_state": Rule(is_seed, SEED_WORDS),
+    }
     score = VariationalOnly(WHY_NOT, INSTEAD)
     score_samples = VariationalOnly(WHY_NOT, INSTEAD)
     sample = VariationalOnly(WHY_NOT, "variational=True")
     posterior = VariationalOnly("it places a row at one point", "transform, or variational=True")
     impute = Absent("gaps are refused", GAPS)
     _laws_broken: ClassVar[dict[str, str]] = {
-        "objective_never_falls": "it watches rows that were held out", "score_is_objective": WHY_NOT,
-        "sample_then_fit": "only the variational form can sample", "all_missing_row_gets_prior": "gaps are refused",
-        "impute_keeps_seen": "gaps are refused"}
+        "objective_never_falls": "it watches rows that were held out",
+        "score_is_objective": WHY_NOT,
+        "sample_then_fit": "only the variational form can sample",
+        "all_missing_row_gets_prior": "gaps are refused",
+        "impute_keeps_seen": "gaps are refused",
+    }
 
-    def __init__(self, n_components: int = 2, *, hidden: Any = (20,), batch_size: int | None = None,
-                 learning_rate: float = 1e-3, variational: bool = False, standardize: bool = False,
-                 max_iter: int = 1000, random_state: Any = 0) -> None:
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        hidden: Any = (20,),
+        batch_size: int | None = None,
+        learning_rate: float = 1e-3,
+        variational: bool = False,
+        standardize: bool = False,
+        max_iter: int = 1000,
+        random_state: Any = 0,
+    ) -> None:
         self.n_components = n_components
         self.hidden = hidden
         self.batch_size = batch_size
@@ -130,14 +149,20 @@ class Autoencoder(LatentModel):
         wide = is_wide(source.n, source.d) or not self._linear
         seen = look(source, run, standardize=self.standardize, wide=wide)
         if seen.gaps:
-            raise error("LD163", f"{seen.columns.holes:g} cells (NaN)", job="Autoencoder",
-                        why="its first layer needs every cell of a row", fix=GAPS)
+            raise error(
+                "LD163",
+                f"{seen.columns.holes:g} cells (NaN)",
+                job="Autoencoder",
+                why="its first layer needs every cell of a row",
+                fix=GAPS,
+            )
         if not self.standardize:
             warn_spread(seen)
         most = min(source.n, source.d) if self._linear else source.d
         if self.n_components > most:
-            raise error("LD200", asked=self.n_components, most=most,
-                        why=f"the table has {source.n} rows and {source.d} columns")
+            raise error(
+                "LD200", asked=self.n_components, most=most, why=f"the table has {source.n} rows and {source.d} columns"
+            )
         if self._linear:
             return _closed(principal(seen, self.n_components, run), seen.passes), seen.frame
         x, _ = gather(source)
@@ -169,8 +194,15 @@ class Autoencoder(LatentModel):
         params = Coder(seen.columns.mean, encoder, decoder, np.sqrt(seen.columns.variance), size, psi)
         calm = progress.reason in ("converged", EARLY)
         move = float(seen.frame.log_stretch(None)) - d * float(np.log(size)) if self.variational else 0.0  # a row's
-        return fit._replace(params=params, stats=int(held.sum()), converged=calm, reason=progress.reason, left=0.0,
-                            objective=fit.objective + move, history=tuple(v + move for v in fit.history))
+        return fit._replace(
+            params=params,
+            stats=int(held.sum()),
+            converged=calm,
+            reason=progress.reason,
+            left=0.0,
+            objective=fit.objective + move,
+            history=tuple(v + move for v in fit.history),
+        )
 
     def _worth(self, coder: tuple[Layers, Layers], task: Task, v: Array) -> float:
         """The share of variance explained; of the variational form the bound a row, with one fixed draw of noise."""
@@ -181,8 +213,14 @@ class Autoencoder(LatentModel):
 
     def _down(self, coder: tuple[Layers, Layers], task: Task, progress: _Progress, run: Run) -> None:
         f = parted(recalled(run, "loss", joined(minus(lambda v: _loss(coder, task, v, None)))))
-        peak = climb(f, pack(coder[0] + coder[1]), lambda v, value: progress.stop(v, progress.worth(v)),
-                     max_iter=int(self.max_iter), tol=SETTLED, window=1)
+        peak = climb(
+            f,
+            pack(coder[0] + coder[1]),
+            lambda v, value: progress.stop(v, progress.worth(v)),
+            max_iter=int(self.max_iter),
+            tol=SETTLED,
+            window=1,
+        )
         progress.end(peak.reason == "converged")
 
     def _minibatches(self, coder: tuple[Layers, Layers], task: Task, progress: _Progress, run: Run) -> None:
@@ -211,8 +249,13 @@ class Autoencoder(LatentModel):
     def _posterior(self, params: Coder, block: Block) -> Posterior:
         if block.mask is not None and not block.mask.all():
             row, j = np.argwhere(~block.mask)[0]
-            raise error("LD163", f"row {block.start + row + 1}, column {j + 1} (NaN)", job="Autoencoder",
-                        why="its first layer needs every cell of a row", fix=GAPS)
+            raise error(
+                "LD163",
+                f"row {block.start + row + 1}, column {j + 1} (NaN)",
+                job="Autoencoder",
+                why="its first layer needs every cell of a row",
+                fix=GAPS,
+            )
         q = params.decoder[0][0].shape[0]
         found = output(params.encoder, (block.x - params.mean) / _divisor(params.spread))
         i, j = lower(q)
@@ -251,12 +294,36 @@ class Autoencoder(LatentModel):
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         if isinstance(fit.stats, Spectrum):
             s = fit.stats
-            return Certificate(fit.solver, fit.passes, fit.objective, "share of the variance explained", True,
-                               fit.reason, s.residual, s.orthogonality, s.condition, s.digits, (), ())
+            return Certificate(
+                fit.solver,
+                fit.passes,
+                fit.objective,
+                "share of the variance explained",
+                True,
+                fit.reason,
+                s.residual,
+                s.orthogonality,
+                s.condition,
+                s.digits,
+                (),
+                (),
+            )
         name = "evidence bound a row" if self.variational else "share of the variance explained"
         where = f" of {fit.stats} held-out rows" if fit.stats else ""
-        return Certificate(fit.solver, fit.passes, fit.objective, name + where, fit.converged, fit.reason, 0.0, 0.0,
-                           1.0, 0.0, (), ("one of many local optima: another random_state may do better",))
+        return Certificate(
+            fit.solver,
+            fit.passes,
+            fit.objective,
+            name + where,
+            fit.converged,
+            fit.reason,
+            0.0,
+            0.0,
+            1.0,
+            0.0,
+            (),
+            ("one of many local optima: another random_state may do better",),
+        )
 
     def _cost(self, n: int, d: int) -> Cost:
         if self._linear:
@@ -265,8 +332,13 @@ class Autoencoder(LatentModel):
         units = [d, *map(int, self.hidden), 2 * int(self.n_components)]
         weights = 2 * sum((a + 1) * b for a, b in pairwise(units))
         peak = 8 * (5 * n * d + 6 * min(n, PIECE) * (2 * sum(units) + d) + 50 * weights)
-        return Cost(6 + int(self.max_iter), 8 * n * d * 4, peak, "a sample of rows, or fewer columns",
-                    min(200, int(self.max_iter)))
+        return Cost(
+            6 + int(self.max_iter),
+            8 * n * d * 4,
+            peak,
+            "a sample of rows, or fewer columns",
+            min(200, int(self.max_iter)),
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -341,7 +413,7 @@ def _held(x: Array) -> Mask:
 
 def _layers(v: Array, coder: tuple[Layers, Layers]) -> tuple[Layers, Layers]:
     both = unpack(v, coder[0] + coder[1])
-    return both[: len(coder[0])], both[len(coder[0]):]
+    return both[: len(coder[0])], both[len(coder[0]) :]
 
 
 def _loss(coder: tuple[Layers, Layers], task: Task, v: Array, rng: np.random.Generator | None) -> tuple[float, Array]:
@@ -369,8 +441,9 @@ def _squares(encoder: Layers, decoder: Layers, task: Task) -> tuple[float, Array
     return float(task.w @ (R**2).sum(axis=1)) / d, pack(low + up)
 
 
-def _bound(encoder: Layers, decoder: Layers, task: Task, log_psi: float,
-           rng: np.random.Generator) -> tuple[float, Array]:
+def _bound(
+    encoder: Layers, decoder: Layers, task: Task, log_psi: float, rng: np.random.Generator
+) -> tuple[float, Array]:
     """Minus the evidence bound with one draw a row, z = m + s e; the last parameter is log psi."""
     code = forward(encoder, task.S)
     q, w, psi = code[-1].shape[1] // 2, task.w[:, None], np.exp(np.clip(log_psi, -RANGE, RANGE))

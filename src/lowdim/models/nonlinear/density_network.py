@@ -1,4 +1,5 @@
 """Density networks: one sample of latent points for all rows, bent through the table by a network."""
+
 from __future__ import annotations
 
 from functools import partial
@@ -60,7 +61,8 @@ def _sizes(hidden: Any) -> bool:
 def _bells(hidden: Any) -> bool:
     named = isinstance(hidden, tuple) and len(hidden) == 3 and hidden[0] == "rbf"
     return (isinstance(hidden, str) and hidden == "rbf") or (
-        named and COUNT.holds(hidden[1]) and POSITIVE.holds(hidden[2]))
+        named and COUNT.holds(hidden[1]) and POSITIVE.holds(hidden[2])
+    )
 
 
 def _named(samples: Any, name: str, least: int = 1) -> bool:
@@ -98,18 +100,32 @@ class DensityNetwork(GTM):
 
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": COUNT,
-        "n_samples": Rule(lambda v: COUNT.holds(v) or _named(v, "grid") or _named(v, "importance", LEAST),
-                          f"a whole number >= 1, ('grid', points a side) or ('importance', draws >= {LEAST})"),
-        "hidden": Rule(lambda v: _sizes(v) or _bells(v),
-                       "units, a tuple of units, ('sigmoid', units, ...), 'rbf' or ('rbf', bells, width)"),
+        "n_samples": Rule(
+            lambda v: COUNT.holds(v) or _named(v, "grid") or _named(v, "importance", LEAST),
+            f"a whole number >= 1, ('grid', points a side) or ('importance', draws >= {LEAST})",
+        ),
+        "hidden": Rule(
+            lambda v: _sizes(v) or _bells(v),
+            "units, a tuple of units, ('sigmoid', units, ...), 'rbf' or ('rbf', bells, width)",
+        ),
         "batch_size": Rule(lambda v: v is None or COUNT.holds(v), "None, or a whole number >= 1"),
         **{name: GTM._rules[name] for name in ("weight_prior", "tol", "max_iter")},
-        "random_state": Rule(is_seed, SEED_WORDS)}
+        "random_state": Rule(is_seed, SEED_WORDS),
+    }
     standardize = False  # columns keep their units: of the eight options a network can have this one is a pipeline's
 
-    def __init__(self, n_components: int = 2, *, n_samples: Any = 100, hidden: Any = 20, weight_prior: Any = 0.02,
-                 batch_size: int | None = None, tol: float = 1e-2, max_iter: int = 1000,
-                 random_state: Any = 0) -> None:
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_samples: Any = 100,
+        hidden: Any = 20,
+        weight_prior: Any = 0.02,
+        batch_size: int | None = None,
+        tol: float = 1e-2,
+        max_iter: int = 1000,
+        random_state: Any = 0,
+    ) -> None:
         self.n_components = n_components
         self.n_samples = n_samples
         self.hidden = hidden
@@ -127,8 +143,13 @@ class DensityNetwork(GTM):
         """The hidden layers, each step with the best output layer; then the noise. Bells are the sheet's own case."""
         if not params.layers:
             return super()._update(params, stats)
-        found = climb(minus(lambda v: profile(unpack(v, params.layers), params, stats)), pack(params.layers),
-                      max_iter=INNER + 1, tol=ENOUGH, window=1)
+        found = climb(
+            minus(lambda v: profile(unpack(v, params.layers), params, stats)),
+            pack(params.layers),
+            max_iter=INNER + 1,
+            tol=ENOUGH,
+            window=1,
+        )
         layers = unpack(found.x, params.layers)
         f = fitted(layers, params, stats)
         if -found.value > expected(params.layers, params.W, params.nodes, params, stats):  # nothing but rounding
@@ -173,10 +194,15 @@ class DensityNetwork(GTM):
                 if watch.reason or since >= PATIENCE:
                     fit = watch.fit("stepwise EM on minibatches")
                     calm = not watch.reason
-                    return fit._replace(converged=calm, reason=watch.reason or "converged",
-                                        left=LITTLE * source.total, passes=2 * fit.passes - 1)
-                params, running = self._epoch(params, stats if running is None else running, len(watch.history),
-                                              source, run)
+                    return fit._replace(
+                        converged=calm,
+                        reason=watch.reason or "converged",
+                        left=LITTLE * source.total,
+                        passes=2 * fit.passes - 1,
+                    )
+                params, running = self._epoch(
+                    params, stats if running is None else running, len(watch.history), source, run
+                )
 
     def _epoch(self, params: Any, running: SheetSums, number: int, source: Source, run: Run) -> tuple[Any, SheetSums]:
         """Every row once, tile by tile, in an order drawn within each; an M-step after each batch."""
@@ -184,9 +210,13 @@ class DensityNetwork(GTM):
         count = (number - 1) * (-(-source.n // size))
         for start, tile in walk(_whole, source, run):
             order = np.random.default_rng([seed, 88, number, start]).permutation(tile.rows)
-            for some in (order[i: i + size] for i in range(0, len(order), size)):
-                part = Block(tile.x[some], None if tile.mask is None else tile.mask[some],
-                             None if tile.weight is None else tile.weight[some], start)
+            for some in (order[i : i + size] for i in range(0, len(order), size)):
+                part = Block(
+                    tile.x[some],
+                    None if tile.mask is None else tile.mask[some],
+                    None if tile.weight is None else tile.weight[some],
+                    start,
+                )
                 count += 1
                 if part.size > 0.0:
                     running = blended(running, self._stats(params, part), source.total / part.size, count)
@@ -210,9 +240,13 @@ class DensityNetwork(GTM):
                 params, passes = self._unpack(peak.x, params), passes + peak.calls
         found = watch.fit(f"EM, then L-BFGS on {K} draws of each row's own")
         return found._replace(
-            history=(*fit.history, *found.history), passes=passes,
-            stats=fold(partial(self._stats, found.params), source, run), left=NOISY * source.total,
-            converged=not watch.reason, reason=watch.reason or "converged")
+            history=(*fit.history, *found.history),
+            passes=passes,
+            stats=fold(partial(self._stats, found.params), source, run),
+            left=NOISY * source.total,
+            converged=not watch.reason,
+            reason=watch.reason or "converged",
+        )
 
     def _drawn_value(self, at: Any, source: Source, run: Run, v: Array) -> tuple[float, Array]:
         """The log posterior estimated by draws from proposals made at some parameters, and its gradient."""
@@ -223,7 +257,7 @@ class DensityNetwork(GTM):
         unit = np.sqrt(params.low / NOISE_FLOOR)
         plain = pack(tuple((HIDDEN_PRIOR * V, 0.0 * b) for V, b in params.layers))
         slope = told[1:] - np.concatenate([plain, params.prior * W.ravel(), [0.0]])
-        slope[len(plain): -1] *= unit
+        slope[len(plain) : -1] *= unit
         value = float(told[0]) - 0.5 * params.prior * float((W**2).sum())
         return value - 0.5 * HIDDEN_PRIOR * squares(params.layers), slope
 
@@ -273,8 +307,11 @@ class DensityNetwork(GTM):
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         found, p = super()._certify(fit, frame, header), fit.params
-        how = (f"log densities are estimated by {len(p.draws)} draws of each row's own (score_error says how well)"
-               if len(p.draws) else f"log densities are those under {len(p.grid)} points, not under the Gaussian")
+        how = (
+            f"log densities are estimated by {len(p.draws)} draws of each row's own (score_error says how well)"
+            if len(p.draws)
+            else f"log densities are those under {len(p.grid)} points, not under the Gaussian"
+        )
         return found._replace(notes=(*found.notes, how))
 
     # where it starts --------------------------------------------------------------------------------------
@@ -336,5 +373,10 @@ class DensityNetwork(GTM):
         work = 4 * tile * d + 4 * PIECE * K + 8 * K * H + 2 * node + own * OWN * K * (2 * d + 3 * H + 10 * L)
         peak = walking(n, d, work, node) + 8 * (2 * d * H * H + 2 * node)
         wide = 8 * (3 * d * d if d <= n else 4 * n * d + 4 * n * n)
-        return Cost(passes, 8 * n * d * passes, peak + kept + wide, "fewer samples, or fewer columns",
-                    min(100, int(self.max_iter)))
+        return Cost(
+            passes,
+            8 * n * d * passes,
+            peak + kept + wide,
+            "fewer samples, or fewer columns",
+            min(100, int(self.max_iter)),
+        )

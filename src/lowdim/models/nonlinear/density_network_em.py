@@ -1,4 +1,5 @@
 """What a density network is made of: units over latent points, its best output layer, its rows' own draws."""
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple, Self
@@ -58,8 +59,9 @@ class Net(NamedTuple):
     @property
     def surface(self) -> Surface:
         """The cells of any place."""
-        return Surface(lambda Z: self.basis.at(Z) @ self.W,
-                       lambda Z: self.basis.slopes(Z).transpose(0, 2, 1) @ self.W, self.psi)
+        return Surface(
+            lambda Z: self.basis.at(Z) @ self.W, lambda Z: self.basis.slopes(Z).transpose(0, 2, 1) @ self.W, self.psi
+        )
 
     @property
     def nodes(self) -> Array:
@@ -158,8 +160,9 @@ def places(params: Net, block: Block) -> Own:
     Y = params.surface.at(given.z.reshape(-1, mean.shape[1])).reshape(*f.share.shape, -1)
     cells = np.einsum("nk,nkd->nd", f.share, Y)
     var = np.einsum("nk,nkd->nd", f.share, (Y - cells[:, None]) ** 2)
-    return Own(mean, packed, np.where(empty, 0.0, f.log_density), np.where(empty, 0.0, f.error), cells, var, given.z,
-               f.share)
+    return Own(
+        mean, packed, np.where(empty, 0.0, f.log_density), np.where(empty, 0.0, f.error), cells, var, given.z, f.share
+    )
 
 
 def pulled(at: Net, params: Net, block: Block) -> Array:

@@ -1,4 +1,5 @@
 """The generative topographic mapping: a grid of latent points, bent through the table."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -80,18 +81,39 @@ class GTM(LatentModel):
     _objective_name: ClassVar[str] = "log posterior"
     _widens: ClassVar[bool] = True
     _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": Rule(lambda v: v in (1, 2, 3), "1, 2 or 3"), "grid": COUNT,
-        "basis": Rule(lambda v: COUNT.holds(v) or (isinstance(v, tuple) and len(v) == 2 and COUNT.holds(v[0])
-                                                   and POSITIVE.holds(v[1])), "bells a side, or (bells, width)"),
-        "weight_prior": Rule(lambda v: v == "auto" or (not isinstance(v, str) and 0 <= v < np.inf),
-                             "a number >= 0, or 'auto'"),
-        "standardize": TRUTH, "tol": POSITIVE, "max_iter": COUNT, "random_state": Rule(is_seed, SEED_WORDS)}
+        "n_components": Rule(lambda v: v in (1, 2, 3), "1, 2 or 3"),
+        "grid": COUNT,
+        "basis": Rule(
+            lambda v: (
+                COUNT.holds(v) or (isinstance(v, tuple) and len(v) == 2 and COUNT.holds(v[0]) and POSITIVE.holds(v[1]))
+            ),
+            "bells a side, or (bells, width)",
+        ),
+        "weight_prior": Rule(
+            lambda v: v == "auto" or (not isinstance(v, str) and 0 <= v < np.inf), "a number >= 0, or 'auto'"
+        ),
+        "standardize": TRUTH,
+        "tol": POSITIVE,
+        "max_iter": COUNT,
+        "random_state": Rule(is_seed, SEED_WORDS),
+    }
     _laws_broken: ClassVar[dict[str, str]] = {
         "score_is_objective": "the objective also has the weights' prior",
-        "sample_then_fit": "its free parameters are not those of a Gaussian"}
+        "sample_then_fit": "its free parameters are not those of a Gaussian",
+    }
 
-    def __init__(self, n_components: int = 2, *, grid: int = 20, basis: Any = 6, weight_prior: Any = 0.1,
-                 standardize: bool = False, tol: float = 1e-2, max_iter: int = 1000, random_state: Any = None) -> None:
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        grid: int = 20,
+        basis: Any = 6,
+        weight_prior: Any = 0.1,
+        standardize: bool = False,
+        tol: float = 1e-2,
+        max_iter: int = 1000,
+        random_state: Any = None,
+    ) -> None:
         self.n_components = n_components
         self.grid = grid
         self.basis = basis
@@ -181,8 +203,11 @@ class GTM(LatentModel):
         begin = fits[0].params._replace(widen=factor(counts))
         fit = self._em(begin, seen, run, limit=1 if stopped else None)  # 1: the statistics of all cells, and no more
         passes = fit.passes + sum(part.passes + 1 for part in fits) - stopped
-        return fit._replace(passes=passes, reason=fits[-1].reason, converged=False) if stopped else \
-            fit._replace(passes=passes)
+        return (
+            fit._replace(passes=passes, reason=fits[-1].reason, converged=False)
+            if stopped
+            else fit._replace(passes=passes)
+        )
 
     def _off(self, params: Any, held: Held, frames: tuple[Frame, ...], block: Block) -> Sum:
         """How far held-back cells lie off, in standard deviations."""
@@ -307,9 +332,15 @@ class GTM(LatentModel):
     # what it says ---------------------------------------------------------------------------------------
     def _attributes(self, params: Sheet, frame: Frame, fit: Fit) -> dict[str, Any]:
         noise = squared(np.array([params.psi]), float(frame.report[0]))
-        return {"nodes_": frame.outward(params.nodes), "grid_": params.grid, "noise_variance_": float(noise[0]),
-                "weight_prior_": params.prior * params.low / NOISE_FLOOR, "calibration_": params.widen,
-                "alone_": fit.stats.alone / max(fit.stats.n, 1.0), "n_components_": params.grid.shape[1]}
+        return {
+            "nodes_": frame.outward(params.nodes),
+            "grid_": params.grid,
+            "noise_variance_": float(noise[0]),
+            "weight_prior_": params.prior * params.low / NOISE_FLOOR,
+            "calibration_": params.widen,
+            "alone_": fit.stats.alone / max(fit.stats.n, 1.0),
+            "n_components_": params.grid.shape[1],
+        }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         reached = -0.5 * np.log10(2.0 * max(fit.left, 1e-30) / max(fit.stats.n, 1.0))
@@ -319,8 +350,20 @@ class GTM(LatentModel):
         if len(p.grid) > fit.stats.n:
             notes.append(f"fewer rows ({fit.stats.n:g}) than nodes: those without lie where bells and prior put them")
         notes.append(widened(p.widen))
-        return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
-                           fit.left, 0.0, 1.0, float(np.clip(reached, 0.0, 15.0)), held, tuple(notes))
+        return Certificate(
+            fit.solver,
+            fit.passes,
+            fit.objective,
+            self._objective_name,
+            fit.converged,
+            fit.reason,
+            fit.left,
+            0.0,
+            1.0,
+            float(np.clip(reached, 0.0, 15.0)),
+            held,
+            tuple(notes),
+        )
 
     def _cost(self, n: int, d: int) -> Cost:
         K, bells = int(self.grid) ** self.n_components, self.basis[0] if isinstance(self.basis, tuple) else self.basis
@@ -355,5 +398,5 @@ def _label_sums(model: GTM, params: Any, frame: Frame, which: NDArray[np.intp], 
     total = np.zeros((len(params.grid), count))
     for piece in block.tiles(PIECE):
         share = model._posterior(params, frame.inward(piece)).share
-        total += share.T @ (which[piece.start: piece.start + piece.rows, None] == np.arange(count))
+        total += share.T @ (which[piece.start : piece.start + piece.rows, None] == np.arange(count))
     return total

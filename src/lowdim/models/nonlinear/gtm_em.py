@@ -1,4 +1,5 @@
 """A sheet of nodes: its parameters, whose row each node is, and the regression that bends it."""
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple, Self
@@ -57,8 +58,15 @@ class SheetSums(NamedTuple):
 
     def merge(self, other: Self) -> Self:
         G = (self.G, other.G) if self.G.shape == other.G.shape else np.broadcast_arrays(self.G, other.G)
-        return type(self)(self.n + other.n, self.log_density + other.log_density, G[0] + G[1], self.RX + other.RX,
-                          self.xx + other.xx, self.cells + other.cells, self.alone + other.alone)
+        return type(self)(
+            self.n + other.n,
+            self.log_density + other.log_density,
+            G[0] + G[1],
+            self.RX + other.RX,
+            self.xx + other.xx,
+            self.cells + other.cells,
+            self.alone + other.alone,
+        )
 
 
 class Nodes(NamedTuple):
@@ -197,4 +205,3 @@ def flat(seen: Look, nodes: Array) -> Flat:
     sd = nodes.std(axis=0)
     target = seen.columns.mean + (nodes / np.where(sd > 0, sd, 1.0) * np.sqrt(values)) @ U.T
     return Flat(target, values, total, max(NOISE_FLOOR * total / d, FLOOR * np.finfo(float).tiny ** 0.25))
-

@@ -1,4 +1,5 @@
 """Importance sampling of latent places: each row's own draws, from Gaussians at its modes and from the prior."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -109,8 +110,10 @@ def draws(surface: Surface, x: Array, seen: Array, first: Array, u: Array) -> Dr
     which = (u[:, -1] > np.cumsum(share, axis=1)[:, :-1, None]).sum(axis=1)
     step = np.linalg.solve(root.transpose(0, 1, 3, 2)[rows, which], ndtri(u[:, :-1])[None, :, :, None])[..., 0]
     z = m[rows, which] + step
-    parts = [np.log(share[:, k, None]) + size[:, k, None] - 0.5 * (((z - m[:, k, None]) @ root[:, k]) ** 2).sum(axis=2)
-             for k in range(M + 1)]
+    parts = [
+        np.log(share[:, k, None]) + size[:, k, None] - 0.5 * (((z - m[:, k, None]) @ root[:, k]) ** 2).sum(axis=2)
+        for k in range(M + 1)
+    ]
     return Draws(z, -0.5 * (z**2).sum(axis=2) - np.logaddexp.reduce(parts, axis=0))
 
 

@@ -1,4 +1,5 @@
 """Nonlinear factor analysis: Gaussian factors through a network, and a Gaussian posterior for each row."""
+
 from __future__ import annotations
 
 import warnings
@@ -85,17 +86,32 @@ class NonlinearFactorAnalysis(LatentModel):
 
     _objective_name: ClassVar[str] = "evidence bound"
     _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": Rule(lambda v: v in (1, 2, 3), "1, 2 or 3"), "hidden": COUNT,
+        "n_components": Rule(lambda v: v in (1, 2, 3), "1, 2 or 3"),
+        "hidden": COUNT,
         "weight_prior": Rule(lambda v: not isinstance(v, str) and 0 <= v < np.inf, "a number >= 0"),
-        "amortised": TRUTH, "standardize": TRUTH,
-        "tol": POSITIVE, "max_iter": COUNT, "random_state": Rule(is_seed, SEED_WORDS)}
+        "amortised": TRUTH,
+        "standardize": TRUTH,
+        "tol": POSITIVE,
+        "max_iter": COUNT,
+        "random_state": Rule(is_seed, SEED_WORDS),
+    }
     _laws_broken: ClassVar[dict[str, str]] = {
         "sample_then_fit": "its free parameters are not those of a Gaussian",
-        "mask_of_ones_is_no_mask": "a row's search may end a rounding error elsewhere"}
+        "mask_of_ones_is_no_mask": "a row's search may end a rounding error elsewhere",
+    }
 
-    def __init__(self, n_components: int = 2, *, hidden: int = 30, weight_prior: float = 1e-2,
-                 amortised: bool = False, standardize: bool = False, tol: float = 1.0, max_iter: int = 1000,
-                 random_state: Any = 0) -> None:
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        hidden: int = 30,
+        weight_prior: float = 1e-2,
+        amortised: bool = False,
+        standardize: bool = False,
+        tol: float = 1.0,
+        max_iter: int = 1000,
+        random_state: Any = 0,
+    ) -> None:
         self.n_components = n_components
         self.hidden = hidden
         self.weight_prior = weight_prior
@@ -123,8 +139,13 @@ class NonlinearFactorAnalysis(LatentModel):
         told = fold(partial(self._told, params, seed_of(self.random_state)), seen.source, run).value
         stretch = seen.stretch
         history = tuple(v + stretch - float(seen.columns.seen.sum()) * np.log(size) for v in fit.history)
-        return fit._replace(params=params, stats=float(told[1]) + stretch, objective=float(told[0]) + stretch,
-                            history=history, passes=fit.passes + seen.passes + before + 2), seen.frame
+        return fit._replace(
+            params=params,
+            stats=float(told[1]) + stretch,
+            objective=float(told[0]) + stretch,
+            history=history,
+            passes=fit.passes + seen.passes + before + 2,
+        ), seen.frame
 
     def _told(self, params: Curved, seed: int, block: Block) -> Sum:
         """The bound of the rows placed anew, and the same on fresh draws."""
@@ -134,8 +155,9 @@ class NonlinearFactorAnalysis(LatentModel):
         u = np.random.default_rng([seed, 85, block.start]).standard_normal((block.rows, FRESH, q))
         parts = (slice(i, i + PIECE) for i in range(0, block.rows, PIECE))
         share = np.full(FRESH, 1.0 / FRESH)
-        fresh = np.concatenate([value_of(params.layers, params.psi, rows.part(p), theta[p], u[p], share)
-                                for p in parts])
+        fresh = np.concatenate(
+            [value_of(params.layers, params.psi, rows.part(p), theta[p], u[p], share) for p in parts]
+        )
         w = np.ones(block.rows) if block.weight is None else block.weight
         units = cells(rows) * np.log(params.size)
         return Sum(np.array([w @ (bound - units), w @ (fresh - units)]))
@@ -192,8 +214,14 @@ class NonlinearFactorAnalysis(LatentModel):
 
         def brought(name: str, like: Layers, to: Rows, places: Array) -> Peak:
             f = parted(recalled(run, name, joined(minus(partial(regression, like, to, w, places, prior)))))
-            return climb(f, pack(like), lambda v, value: watch.interrupted, tol=SETTLED * float(w.sum()), window=1,
-                         max_iter=min(FIRST, int(self.max_iter)) + 1)
+            return climb(
+                f,
+                pack(like),
+                lambda v, value: watch.interrupted,
+                tol=SETTLED * float(w.sum()),
+                window=1,
+                max_iter=min(FIRST, int(self.max_iter)) + 1,
+            )
 
         net = brought("network", layers, rows, theta[:, :q])
         psi = max(-2.0 * net.value / max(float(w @ cells(rows)), 1.0), 1e-3)
@@ -236,17 +264,32 @@ class NonlinearFactorAnalysis(LatentModel):
     # what it says ---------------------------------------------------------------------------------------
     def _attributes(self, params: Curved, frame: Frame, fit: Fit) -> dict[str, Any]:
         noise = squared(np.array([params.psi * params.size**2]), float(frame.report[0]))
-        return {"mean_": frame.outward(params.mean), "noise_variance_": float(noise[0]), "fresh_bound_": fit.stats,
-                "calibration_": params.widen, "n_components_": params.layers[0][0].shape[0]}
+        return {
+            "mean_": frame.outward(params.mean),
+            "noise_variance_": float(noise[0]),
+            "fresh_bound_": fit.stats,
+            "calibration_": params.widen,
+            "n_components_": params.layers[0][0].shape[0],
+        }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         p = fit.params
         reached = -0.5 * np.log10(2.0 * max(fit.left, 1e-30) / max(header.n, 1))
         held = ("noise_variance_",) if p.psi <= p.low * (1 + 1e-6) else ()
-        return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
-                           fit.left, 0.0, 1.0, float(np.clip(reached, 0.0, 15.0)), held,
-                           (f"on fresh samples the bound is {fit.stats:.6g}",
-                            widened(p.widen)))
+        return Certificate(
+            fit.solver,
+            fit.passes,
+            fit.objective,
+            self._objective_name,
+            fit.converged,
+            fit.reason,
+            fit.left,
+            0.0,
+            1.0,
+            float(np.clip(reached, 0.0, 15.0)),
+            held,
+            (f"on fresh samples the bound is {fit.stats:.6g}", widened(p.widen)),
+        )
 
     def _cost(self, n: int, d: int) -> Cost:
         q, H, points = int(self.n_components), int(self.hidden), 3 ** int(self.n_components)
@@ -265,7 +308,7 @@ def _bent(layers: Layers, rng: np.random.Generator) -> Layers:
 
 def _curved(problem: Bound, v: Array) -> Curved:
     """What a vector says, in the network's units."""
-    coder = unpack(v[problem.weights + 1:], problem.coder)
+    coder = unpack(v[problem.weights + 1 :], problem.coder)
     return Curved(np.zeros(problem.rows.x.shape[1]), unpack(v, problem.like), 1.0, problem.psi(v), NOISE_FLOOR, coder)
 
 

@@ -1,4 +1,5 @@
 """The evidence bound of nonlinear factor analysis, its slopes, and the search for a row's place."""
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -55,8 +56,10 @@ def value_of(layers: Layers, psi: float, rows: Rows, theta: Array, u: Array, sha
 
 def _rest(rows: Rows, psi: float, m: Array, logs: Array) -> Array:
     """What the bound has beside the squares: the noise's size, less the divergence from the prior."""
-    return np.asarray(-0.5 * cells(rows) * (LOG_TWO_PI + np.log(psi))
-                      - 0.5 * (m**2 + np.exp(2.0 * logs) - 2.0 * logs - 1.0).sum(axis=1))
+    return np.asarray(
+        -0.5 * cells(rows) * (LOG_TWO_PI + np.log(psi))
+        - 0.5 * (m**2 + np.exp(2.0 * logs) - 2.0 * logs - 1.0).sum(axis=1)
+    )
 
 
 class Slopes(NamedTuple):
@@ -84,10 +87,10 @@ def slopes_of(layers: Layers, psi: float, rows: Rows, theta: Array, w: Array) ->
         pull *= np.repeat(w, len(u))[:, None]
     found, dZ = backward(layers, said, pull)
     dZ = dZ.reshape(n, len(u), q)
-    by = np.hstack([dZ.sum(axis=1) - w[:, None] * m,
-                    s * np.einsum("njq,jq->nq", dZ, u) - w[:, None] * (s**2 - 1.0)])
-    return Slopes(-0.5 / psi * square + _rest(rows, psi, m, logs), by, found,
-                  float(w @ (0.5 * square / psi - 0.5 * cells(rows))))
+    by = np.hstack([dZ.sum(axis=1) - w[:, None] * m, s * np.einsum("njq,jq->nq", dZ, u) - w[:, None] * (s**2 - 1.0)])
+    return Slopes(
+        -0.5 / psi * square + _rest(rows, psi, m, logs), by, found, float(w @ (0.5 * square / psi - 0.5 * cells(rows)))
+    )
 
 
 class Bound(NamedTuple):
@@ -112,7 +115,7 @@ class Bound(NamedTuple):
 
     def theta(self, v: Array) -> Array:
         """(m, log s) of each row."""
-        rest, n = v[self.weights + 1:], len(self.rows.x)
+        rest, n = v[self.weights + 1 :], len(self.rows.x)
         if self.coder:
             return output(unpack(rest, self.coder), spoken(self.rows, self.coder))
         return np.hstack(tuple(rest.reshape(2, n, -1) / np.sqrt(self.w)[:, None]))
@@ -127,7 +130,7 @@ class Bound(NamedTuple):
 
     def at(self, v: Array) -> tuple[float, Array]:
         """Its value and gradient."""
-        layers, rest, psi = unpack(v, self.like), v[self.weights + 1:], self.psi(v)
+        layers, rest, psi = unpack(v, self.like), v[self.weights + 1 :], self.psi(v)
         by = [np.zeros(self.weights), np.zeros(1), np.zeros_like(rest)]
         coder, total, theta = unpack(rest, self.coder), 0.0, np.empty(0) if self.coder else self.theta(v)
         for i in range(0, len(self.rows.x), PIECE):
@@ -168,8 +171,9 @@ def regression(like: Layers, rows: Rows, w: Array, m: Array, prior: float, v: Ar
         R *= rows.mask
     found, _ = backward(layers, said, R * w[:, None])
     weights = pack(tuple((W, 0.0 * b) for W, b in layers))
-    return 0.5 * float(w @ (R**2).sum(axis=1)) + 0.5e-2 * prior * float(weights @ weights), \
-        pack(found) + 1e-2 * prior * weights
+    return 0.5 * float(w @ (R**2).sum(axis=1)) + 0.5e-2 * prior * float(weights @ weights), pack(
+        found
+    ) + 1e-2 * prior * weights
 
 
 # new rows -------------------------------------------------------------------------------------------------

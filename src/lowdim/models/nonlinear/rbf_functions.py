@@ -1,4 +1,5 @@
 """Distances through basis functions, random functions, and the Gaussian kernel as their limit."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -42,8 +43,9 @@ def feature_distances(Y: Any, centres: Any, *, width: float = 1.0, variance: flo
     return np.maximum(variance * to_squared_distances(phi @ phi.T), 0.0)
 
 
-def random_functions(Y: Any, centres: Any, n: int = 1, *, width: float = 1.0, variance: float = 1.0,
-                     random_state: Any = 0) -> Array:
+def random_functions(
+    Y: Any, centres: Any, n: int = 1, *, width: float = 1.0, variance: float = 1.0, random_state: Any = 0
+) -> Array:
     """n functions f(y) = sum_k w_k phi_k(y), w_k ~ N(0, variance), at the places Y: one a column.
 
     Reference: Lawrence seed 4.1, figures 4.2 and 4.4.
@@ -59,8 +61,9 @@ def even_centres(low: float, high: float, n: int) -> tuple[Array, float]:
     return np.asarray(low + step * np.arange(1, n + 1), dtype=np.float64), step
 
 
-def limit_kernel(Y: Any, *, width: float = 1.0, alpha: float = 1.0, low: float = -np.inf,
-                 high: float = np.inf) -> Array:
+def limit_kernel(
+    Y: Any, *, width: float = 1.0, alpha: float = 1.0, low: float = -np.inf, high: float = np.inf
+) -> Array:
     """The kernel of ever more, ever closer basis functions between low and high on a line.
 
         k(y, y') = alpha / sqrt(2 pi width^2) exp(-(y - y')^2 / (2 width^2)) 1/2 [erf(b) - erf(a)],

@@ -1,4 +1,5 @@
 """Grids of latent points, radial basis functions over them, and how a sheet stretches."""
+
 from __future__ import annotations
 
 from typing import NamedTuple

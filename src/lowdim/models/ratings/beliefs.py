@@ -4,6 +4,7 @@ A vector of one side is (factors, bias), q = k + 1 numbers with a full covarianc
 e = (factors, 1, bias). With the other side's extension in the order (factors, bias, 1) a rating is their inner
 product, so both halves of a sweep are the same functions. Triangles are packed by rows, as everywhere.
 """
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple, Self
@@ -96,8 +97,9 @@ def row_sums(X: sp.csr_array, table: NDArray[Any], ext: NDArray[Any]) -> RowSums
     R = np.asarray(X @ ext, dtype=np.float64)
     square = sp.csr_array((X.data.astype(np.float64) ** 2, X.indices, X.indptr), shape=X.shape)
     x2 = square @ np.ones(X.shape[1])
-    return RowSums(S[:, :p], R[:, :q] - S[:, p:p + q], x2 - 2 * R[:, q] + S[:, p + q],
-                   np.diff(X.indptr).astype(np.float64))
+    return RowSums(
+        S[:, :p], R[:, :q] - S[:, p : p + q], x2 - 2 * R[:, q] + S[:, p + q], np.diff(X.indptr).astype(np.float64)
+    )
 
 
 def column_sums(X: sp.csr_array, mean: Array, cov: Array, tau: Array, dtype: Any) -> tuple[Array, Array]:
@@ -108,7 +110,7 @@ def column_sums(X: sp.csr_array, mean: Array, cov: Array, tau: Array, dtype: Any
     """
     q = mean.shape[1]
     p = q * (q + 1) // 2
-    T = (squares(mean, cov)[:, :p + q] * tau[:, None]).astype(dtype)
+    T = (squares(mean, cov)[:, : p + q] * tau[:, None]).astype(dtype)
     F = (extended(mean)[:, :q] * tau[:, None]).astype(dtype)
     turned = (X.shape[1], X.shape[0])
     ones = np.ones(X.nnz, dtype=dtype)
@@ -171,8 +173,13 @@ def log_prior(found: Beliefs, prior: Prior, point: bool) -> Array:
 def log_gamma_prior(tau: Gamma, prior: Gamma) -> Array:
     """E[log p(t)] - E[log q(t)] of precisions under a gamma prior: minus the divergence of two gammas."""
     a, b = tau
-    return np.asarray(gammaln(a) - gammaln(prior.shape) - (a - prior.shape) * digamma(a)
-                      - prior.shape * (np.log(b) - np.log(prior.rate)) - a * (prior.rate - b) / b)
+    return np.asarray(
+        gammaln(a)
+        - gammaln(prior.shape)
+        - (a - prior.shape) * digamma(a)
+        - prior.shape * (np.log(b) - np.log(prior.rate))
+        - a * (prior.rate - b) / b
+    )
 
 
 def precision(sums: RowSums, error: Array, prior: Gamma) -> Gamma:

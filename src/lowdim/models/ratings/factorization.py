@@ -1,4 +1,5 @@
 """Probabilistic matrix factorisation: users and items as vectors, ratings as their inner products."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -80,12 +81,15 @@ class MatrixFactorization(RatingModel):
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": WHOLE, "tol": POSITIVE, "max_iter": COUNT,
+        "n_components": WHOLE,
+        "tol": POSITIVE,
+        "max_iter": COUNT,
         "method": Rule(lambda v: v in ("variational", "map"), "'variational' or 'map'"),
         "noise": Rule(lambda v: v in ("user", "shared"), "'user' or 'shared'"),
         "duplicates": Rule(lambda v: v in RULES, "'error', 'mean' or 'last'"),
         "columns": Rule(_is_columns, "None or the names of three columns: user, item, rating"),
-        "scale": Rule(_is_scale, "None or (low, high)")}
+        "scale": Rule(_is_scale, "None or (low, high)"),
+    }
     _objective_name = "lower bound on the log evidence (variational) or log posterior (map)"
     _laws_broken: ClassVar[dict[str, str]] = {
         "score_is_objective": "the objective is a bound or a log posterior; scores are of single ratings",
@@ -94,12 +98,22 @@ class MatrixFactorization(RatingModel):
         "merge_any_order": "what merges are sums over items inside a sweep, tested in tests/models/ratings/test_factorization.py",
     }
 
-    partial_fit = Absent("every rating of a user bears on all they rated before",
-                         "fit again with all ratings; a new user alone: fold_in")
+    partial_fit = Absent(
+        "every rating of a user bears on all they rated before", "fit again with all ratings; a new user alone: fold_in"
+    )
 
-    def __init__(self, n_components: int = 10, *, method: str = "variational", noise: str = "user",
-                 columns: Any = None, duplicates: str = "error", scale: Any = None, tol: float = 3e-4,
-                 max_iter: int = 200) -> None:
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        method: str = "variational",
+        noise: str = "user",
+        columns: Any = None,
+        duplicates: str = "error",
+        scale: Any = None,
+        tol: float = 3e-4,
+        max_iter: int = 200,
+    ) -> None:
         self.n_components = n_components
         self.method = method
         self.noise = noise
@@ -114,11 +128,17 @@ class MatrixFactorization(RatingModel):
         """Fit users and items to ratings; `y` is ignored."""
         run = Run() if run is None else run
         self._check_options()
-        for option, value, fine in (("checkpoint", run.checkpoint, run.checkpoint is None),
-                                    ("engine", run.engine, run.engine in ("threads", "serial"))):
+        for option, value, fine in (
+            ("checkpoint", run.checkpoint, run.checkpoint is None),
+            ("engine", run.engine, run.engine in ("threads", "serial")),
+        ):
             if not fine:
-                raise error("LD210", option=option, value=value, allowed="no checkpoint, and 'threads' or 'serial': "
-                            "ratings are held in memory")
+                raise error(
+                    "LD210",
+                    option=option,
+                    value=value,
+                    allowed="no checkpoint, and 'threads' or 'serial': ratings are held in memory",
+                )
         ratings = as_ratings(X, columns=self.columns, duplicates=self.duplicates)
         if ratings.matrix.nnz == 0:
             raise error("LD276")
@@ -175,8 +195,9 @@ class MatrixFactorization(RatingModel):
                 if less is not None:
                     state, plain = less, state
 
-    def _finish(self, source: Ratings, run: Run, fit: Fit, how: How, rated: Any,
-                unit: tuple[float, float]) -> tuple[Fit, Frame]:
+    def _finish(
+        self, source: Ratings, run: Run, fit: Fit, how: How, rated: Any, unit: tuple[float, float]
+    ) -> tuple[Fit, Frame]:
         """The answer in its own coordinates, and every user placed in them."""
         state, (middle, spread) = fit.params, unit
         turn = principal(state.items) if how.point else canonical(state.user_prior, state.item_prior)
@@ -190,10 +211,24 @@ class MatrixFactorization(RatingModel):
             noise = Gamma(SHARP, SHARP / float(state.tau[0]))
         where = source.matrix
         n, p = source.n, (k + 1) * (k + 2) // 2
-        params = Factors(items.mean, items.cov, np.empty((n, k + 1)), np.empty((n, p)), np.empty(n), np.empty(n),
-                         (users.mean, users.cov), (own.mean, own.cov),
-                         (float(noise.shape), float(noise.rate)), known, how.point, how.shared, source.users,
-                         source.items, where.indptr.astype(np.int64), where.indices.astype(np.int64))
+        params = Factors(
+            items.mean,
+            items.cov,
+            np.empty((n, k + 1)),
+            np.empty((n, p)),
+            np.empty(n),
+            np.empty(n),
+            (users.mean, users.cov),
+            (own.mean, own.cov),
+            (float(noise.shape), float(noise.rate)),
+            known,
+            how.point,
+            how.shared,
+            source.users,
+            source.items,
+            where.indptr.astype(np.int64),
+            where.indices.astype(np.int64),
+        )
         tile = partial(_placed, params.state, tables(items, params.how), params.how, (middle, 1.0 / spread))
         for begin, found in walk(tile, source, run):
             rows = slice(begin, begin + len(found.mean))
@@ -213,13 +248,21 @@ class MatrixFactorization(RatingModel):
         k, unit = self.n_components, 1.0 / float(frame.scale[0])
         i, j = lower(k + 1)
         user, item = (np.sqrt(np.maximum(cov[:, i == j], 0.0)) for cov in (params.user_cov, params.item_cov))
-        found = {"user_factors_": params.user_mean[:, :k].copy(), "user_bias_": params.user_mean[:, k] * unit,
-                 "user_factors_std_": user[:, :k].copy(), "user_bias_std_": user[:, k] * unit,
-                 "item_factors_": params.item_mean[:, :k] * unit, "item_bias_": params.item_mean[:, k] * unit,
-                 "item_factors_std_": item[:, :k] * unit, "item_bias_std_": item[:, k] * unit,
-                 "mean_": float(frame.shift[0]), "noise_precision_": squared(params.shape / params.rate, 1.0 / unit),
-                 "relevance_": _sizes(params) * unit, "kept_": kept(params),
-                 "n_components_": k}
+        found = {
+            "user_factors_": params.user_mean[:, :k].copy(),
+            "user_bias_": params.user_mean[:, k] * unit,
+            "user_factors_std_": user[:, :k].copy(),
+            "user_bias_std_": user[:, k] * unit,
+            "item_factors_": params.item_mean[:, :k] * unit,
+            "item_bias_": params.item_mean[:, k] * unit,
+            "item_factors_std_": item[:, :k] * unit,
+            "item_bias_std_": item[:, k] * unit,
+            "mean_": float(frame.shift[0]),
+            "noise_precision_": squared(params.shape / params.rate, 1.0 / unit),
+            "relevance_": _sizes(params) * unit,
+            "kept_": kept(params),
+            "n_components_": k,
+        }
         if params.user_ids is not None:
             found |= {"user_ids_": params.user_ids, "item_ids_": params.item_ids}
         return found
@@ -236,8 +279,20 @@ class MatrixFactorization(RatingModel):
             warn("LD202", floor=float(least), q=self.n_components, rank=self.n_components)
         name = "log posterior" if params.point else "lower bound on the log evidence"
         note = f"{int(kept(params).sum())} of {self.n_components} dimensions are needed"
-        return Certificate(fit.solver, fit.passes, fit.objective, name, fit.converged, fit.reason, fit.left, 0.0,
-                           condition, digits, ("noise_precision_",) if floor else (), (note,))
+        return Certificate(
+            fit.solver,
+            fit.passes,
+            fit.objective,
+            name,
+            fit.converged,
+            fit.reason,
+            fit.left,
+            0.0,
+            condition,
+            digits,
+            ("noise_precision_",) if floor else (),
+            (note,),
+        )
 
 
 def centre(values: NDArray[Any]) -> tuple[float, float]:
@@ -258,12 +313,12 @@ def _leaves(source: Ratings, run: Run, state: State, how: How, unit: tuple[float
 def _noted(leaves: Any, tau: Array) -> Iterator[Sweep]:
     """The sums of each tile; its users' precisions are noted on the way."""
     for begin, (found, part) in leaves:
-        tau[begin: begin + len(found)] = found
+        tau[begin : begin + len(found)] = found
         yield part
 
 
 def _tile(state: State, items: tuple[Any, Any], how: How, unit: tuple[float, float], slab: Slab) -> tuple[Array, Sweep]:
-    tau = state.tau[slab.start: slab.start + slab.rows]
+    tau = state.tau[slab.start : slab.start + slab.rows]
     return sweep(state, *items, how, framed(slab.X, unit, how.dtype), tau)
 
 

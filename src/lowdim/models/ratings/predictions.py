@@ -1,4 +1,5 @@
 """What a fitted factorisation says: predictions with their doubt, recommendations, new users, scores."""
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -132,8 +133,9 @@ class RatingModel(LatentModel):
         if items is None and not is_triples(users):
             return self._grid(users, return_std, interval)
         one = items is not None and np.ndim(items) == 0 and (isinstance(users, User) or np.ndim(users) == 0)
-        mean, scale, shape = (self._listed(users, rated=False)[1:] if items is None
-                              else self._rated(users, self._item_places(items)))
+        mean, scale, shape = (
+            self._listed(users, rated=False)[1:] if items is None else self._rated(users, self._item_places(items))
+        )
         parts = [mean]
         if return_std:
             parts = [mean, scale * np.sqrt(shape / (shape - 1))]
@@ -173,7 +175,7 @@ class RatingModel(LatentModel):
         return self._of_pairs(None, places, items)
 
     def _of_pairs(self, user: User | None, u: NDArray[np.intp], i: NDArray[np.intp]) -> tuple[Array, Array, Array]:
-        parts = [self._pairs(user, u[at: at + PAIRS], i[at: at + PAIRS]) for at in range(0, max(len(u), 1), PAIRS)]
+        parts = [self._pairs(user, u[at : at + PAIRS], i[at : at + PAIRS]) for at in range(0, max(len(u), 1), PAIRS)]
         mean, scale, shape = (np.concatenate(part) for part in zip(*parts, strict=True))
         return mean, scale, shape
 
@@ -238,8 +240,13 @@ class RatingModel(LatentModel):
         inside = np.abs(values - mean) <= reach
         density = student.logpdf((values - mean) / scale, 2 * shape) - np.log(scale)
         off = values - (mean if self.scale is None else np.clip(mean, *self.scale))
-        return Evaluation(len(values), float(np.sqrt((off**2).mean())), float(np.abs(off).mean()),
-                          float(density.mean()), float(inside.mean()))
+        return Evaluation(
+            len(values),
+            float(np.sqrt((off**2).mean())),
+            float(np.abs(off).mean()),
+            float(density.mean()),
+            float(inside.mean()),
+        )
 
     # one user ------------------------------------------------------------------------------------
     def fold_in(self, items: Any, values: Any) -> User:
@@ -273,7 +280,7 @@ class RatingModel(LatentModel):
             raise error("LD210", option="n", value=n, allowed="a whole number >= 0")
         new = isinstance(user, User)
         at = -1 if new else int(self._user_places(user)[0])
-        seen = user.seen if new else p.seen[p.ptr[at]: p.ptr[at + 1]] if at >= 0 else np.empty(0, dtype=np.intp)
+        seen = user.seen if new else p.seen[p.ptr[at] : p.ptr[at + 1]] if at >= 0 else np.empty(0, dtype=np.intp)
         left = np.setdiff1d(places, seen) if exclude_seen else places
         mean, scale, shape = self._of_pairs(user if new else None, np.full(len(left), at), left)
         best = np.argsort(-mean, kind="stable")[:n]
@@ -301,8 +308,11 @@ class RatingModel(LatentModel):
     def _decode(self, params: Factors, posterior: Any) -> Cells:
         users = Beliefs(posterior.mean, posterior.packed, np.zeros(len(posterior.mean)))
         mean, var = grid_means(users, params.items)
-        shape, rate = (posterior.shape, posterior.rate) if isinstance(posterior, Placed) else (
-            np.full(len(mean), part) for part in params.noise)
+        shape, rate = (
+            (posterior.shape, posterior.rate)
+            if isinstance(posterior, Placed)
+            else (np.full(len(mean), part) for part in params.noise)
+        )
         return Cells(mean, var, (rate / (shape - 1))[:, None])
 
     def _cells(self, block: Block) -> Array:
@@ -317,8 +327,11 @@ class RatingModel(LatentModel):
     def _draw(self, params: Factors, posterior: Any, rng: list[np.random.Generator]) -> Array:
         """Users and their noise drawn from what is believed of them, then their ratings of every item."""
         q, m = posterior.mean.shape[1], len(params.item_mean)
-        shape, rate = (posterior.shape, posterior.rate) if isinstance(posterior, Placed) else (
-            np.full(len(rng), part) for part in params.noise)
+        shape, rate = (
+            (posterior.shape, posterior.rate)
+            if isinstance(posterior, Placed)
+            else (np.full(len(rng), part) for part in params.noise)
+        )
         values, V = np.linalg.eigh(unpack(posterior.packed.T, q))
         roots = V * np.sqrt(np.maximum(values, 0.0))[:, None, :]
         out = np.empty((len(rng), m))
@@ -332,8 +345,9 @@ class RatingModel(LatentModel):
     def _redraw(self, params: Factors, rng: np.random.Generator) -> Factors:
         q = params.item_mean.shape[1]
         values, V = np.linalg.eigh(unpack(params.item_cov.T, q))
-        step = np.einsum("nij,nj->ni", V * np.sqrt(np.maximum(values, 0.0))[:, None, :],
-                         rng.standard_normal((len(V), q)))
+        step = np.einsum(
+            "nij,nj->ni", V * np.sqrt(np.maximum(values, 0.0))[:, None, :], rng.standard_normal((len(V), q))
+        )
         return params._replace(item_mean=params.item_mean + step, item_cov=np.zeros_like(params.item_cov))
 
     def _axes(self, params: Factors) -> Array:
@@ -364,8 +378,9 @@ def chosen(mean: Array, cov: Array, prior: tuple[Array, Array], at: NDArray[np.i
     known, (centre, spread) = at >= 0, prior
     i, j = np.tril_indices(len(centre))
     spread = spread[i, j]
-    return Beliefs(np.where(known[:, None], mean[at], centre), np.where(known[:, None], cov[at], spread),
-                   np.zeros(len(at)))
+    return Beliefs(
+        np.where(known[:, None], mean[at], centre), np.where(known[:, None], cov[at], spread), np.zeros(len(at))
+    )
 
 
 def strength(items: Beliefs, prior: Prior, how: How) -> Array:

@@ -1,4 +1,5 @@
 """One sweep of a factorisation: users from items, all that is shared from users; and the coordinates of the answer."""
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -122,8 +123,10 @@ def sweep(state: State, table: Any, ext: Any, how: How, X: sp.csr_array, tau: Ar
     A, r = column_sums(X, users.found.mean, users.found.cov, users.tau, how.dtype)
     rated = sums.cells > 0
     off, cov = users.found.mean[rated] - state.user_prior.mean, users.found.cov[rated]
-    totals = [float(rated.sum()), *(float(part[rated].sum()) for part in
-                                    (users.tau, users.log_tau, users.error, sums.cells, users.bound))]
+    totals = [
+        float(rated.sum()),
+        *(float(part[rated].sum()) for part in (users.tau, users.log_tau, users.error, sums.cells, users.bound)),
+    ]
     return users.tau, Sweep(A, r, off.sum(axis=0), second(off, cov).sum(axis=0), np.array(totals))
 
 

@@ -1,4 +1,5 @@
 """Probabilistic canonical correlation analysis: what two views of the same rows share."""
+
 from __future__ import annotations
 
 from copy import copy
@@ -56,12 +57,16 @@ class CCA(TwoViewGaussian):
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": WHOLE, "tol": POSITIVE, "max_iter": COUNT,
-        "views": Rule(lambda v: v is None or COUNT.holds(v), "None, or how many columns the first view has")}
+        "n_components": WHOLE,
+        "tol": POSITIVE,
+        "max_iter": COUNT,
+        "views": Rule(lambda v: v is None or COUNT.holds(v), "None, or how many columns the first view has"),
+    }
     y_frame_: Frame
 
-    def __init__(self, n_components: int = 1, *, views: int | None = None, tol: float = 1e-4,
-                 max_iter: int = 1000) -> None:
+    def __init__(
+        self, n_components: int = 1, *, views: int | None = None, tol: float = 1e-4, max_iter: int = 1000
+    ) -> None:
         self.n_components = n_components
         self.views = views
         self.tol = tol
@@ -166,11 +171,27 @@ class CCA(TwoViewGaussian):
         """What the shared positions say every cell of both views should be."""
         return self._apart(LatentModel.reconstruct(self._joined(), self._views(X, y), out=out, run=run))
 
-    def impute(self, X: Any, y: Any = None, *, return_std: bool = False, draws: int | None = None,
-               random_state: Any = 0, out: Out = None, run: Run | None = None) -> Any:
+    def impute(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        return_std: bool = False,
+        draws: int | None = None,
+        random_state: Any = 0,
+        out: Out = None,
+        run: Run | None = None,
+    ) -> Any:
         """Both views with their gaps filled from all seen cells of the row; what was seen is kept to the bit."""
-        filled = LatentModel.impute(self._joined(), self._views(X, y), return_std=return_std, draws=draws,
-                                    random_state=random_state, out=out, run=run)
+        filled = LatentModel.impute(
+            self._joined(),
+            self._views(X, y),
+            return_std=return_std,
+            draws=draws,
+            random_state=random_state,
+            out=out,
+            run=run,
+        )
         return tuple(map(self._apart, filled)) if return_std else self._apart(filled)
 
     def inverse_transform(self, Z: Any) -> Any:
@@ -204,9 +225,19 @@ class CCA(TwoViewGaussian):
             weights = in_range(weights * frame.scale[:, None], "Weights", 1.0 / size)
         W, mean = params.W / frame.scale[:, None], frame.outward(params.mu)
         tests = () if fit.solver == "em" else canonical_tests(found.rho, found.ranks, float(params.seen[0]))
-        return {"canonical_correlations_": rho, "n_components_": q, "x_loadings_": W[:k], "y_loadings_": W[k:],
-                "x_weights_": weights[:k], "y_weights_": weights[k:], "x_mean_": mean[:k], "y_mean_": mean[k:],
-                "x_noise_covariance_": noise[:k, :k], "y_noise_covariance_": noise[k:, k:], "tests_": tests}
+        return {
+            "canonical_correlations_": rho,
+            "n_components_": q,
+            "x_loadings_": W[:k],
+            "y_loadings_": W[k:],
+            "x_weights_": weights[:k],
+            "y_weights_": weights[k:],
+            "x_mean_": mean[:k],
+            "y_mean_": mean[k:],
+            "x_noise_covariance_": noise[:k, :k],
+            "y_noise_covariance_": noise[k:, k:],
+            "tests_": tests,
+        }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,6 +9,7 @@ Q = sum (y_i y_i' - P_i): sum E[r] = C s, and sum E[r r'] = n C + C Q C. Rows of
 
 Reference: Bjoerck and Golub, Math. Comp. 27 (1973), sec. 2; Bach and Jordan (2005), thm. 2; the sums re-derived.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -60,9 +61,16 @@ def canonical(F1: Array, F2: Array, n: float) -> Canonical:
     for at, s, V, r in ((slice(d1), s1, V1, r1), (slice(d1, d), s2, V2, r2)):
         block[at, at] = (V * np.where(np.arange(len(s)) < r, np.maximum(s**2 / n, FLOOR), NULL)) @ V.T
     kept = [s[0] / s[r - 1] for s, r in ((s1, r1), (s2, r2)) if r]
-    return Canonical(np.minimum(rho, 1.0), turned[0][0] * flip, turned[1][0] * flip,
-                     np.concatenate([turned[0][1], turned[1][1]]) * flip, block, (r1, r2),
-                     float(max(kept, default=1.0)), (U, Vt.T))
+    return Canonical(
+        np.minimum(rho, 1.0),
+        turned[0][0] * flip,
+        turned[1][0] * flip,
+        np.concatenate([turned[0][1], turned[1][1]]) * flip,
+        block,
+        (r1, r2),
+        float(max(kept, default=1.0)),
+        (U, Vt.T),
+    )
 
 
 def _view(F: Array) -> tuple[Array, Array, Array, int]:
@@ -136,11 +144,11 @@ def patterns(mask: Mask | None, rows: int, C: Array) -> Iterator[Pattern]:
     seen, count, order = mask[first], np.bincount(which), np.argsort(which, kind="stable")
     step = max(CHUNK // (d * d), 1)
     for k in np.flatnonzero(count >= MANY):
-        at = order[np.searchsorted(which[order], k):][: count[k]]
-        yield Pattern(at, np.zeros(len(at), dtype=np.intp), *_factors(C, seen[k: k + 1]))
+        at = order[np.searchsorted(which[order], k) :][: count[k]]
+        yield Pattern(at, np.zeros(len(at), dtype=np.intp), *_factors(C, seen[k : k + 1]))
     few = order[(count < MANY)[which[order]]]
     for begin in range(0, len(few), step):
-        at = few[begin: begin + step]
+        at = few[begin : begin + step]
         own, place = np.unique(which[at], return_inverse=True)
         yield Pattern(at, place.ravel(), *_factors(C, seen[own]))
 
@@ -279,8 +287,18 @@ def canonical_tests(rho: Array, ranks: tuple[int, int], n: float) -> tuple[Canon
         for name, value, F, df1, df2 in _statistics(rho[k:] ** 2, p, q, n - k):
             fine = df1 > 0.0 and df2 > 0.0 and np.isfinite(F) and np.isfinite(value)
             if fine:
-                made.append(CanonicalTest(k + 1, float(rho[k]), name, float(value), float(F), float(df1), float(df2),
-                                          float(law.sf(F, df1, df2))))
+                made.append(
+                    CanonicalTest(
+                        k + 1,
+                        float(rho[k]),
+                        name,
+                        float(value),
+                        float(F),
+                        float(df1),
+                        float(df2),
+                        float(law.sf(F, df1, df2)),
+                    )
+                )
     return tuple(made)
 
 

@@ -1,4 +1,5 @@
 """One Gaussian of two views that share q positions: every hook of canonical correlation analysis."""
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -71,16 +72,23 @@ class TwoViewGaussian(LatentModel):
         if self.views is None:
             raise error("LD280", problem="CCA requires y to be passed, but the target y is None")
         if self.views >= source.d:
-            raise error("LD280", problem=f"views={self.views} leaves none of the {source.d} columns, n_features = "
-                                         f"{source.d}, for the second view")
+            raise error(
+                "LD280",
+                problem=f"views={self.views} leaves none of the {source.d} columns, n_features = "
+                f"{source.d}, for the second view",
+            )
         return int(self.views)
 
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         k = self._first(source)
         most = min(k, source.d - k)
         if self.n_components > most:
-            raise error("LD200", asked=self.n_components, most=most,
-                        why=f"the views have {k} and {source.d - k} columns (n_features = {k})")
+            raise error(
+                "LD200",
+                asked=self.n_components,
+                most=most,
+                why=f"the views have {k} and {source.d - k} columns (n_features = {k})",
+            )
         seen = look(source, run, standardize=True, wide=False)
         fit = self._with_gaps(seen, k, run) if seen.gaps else self._complete(seen, k, run)
         frame = seen.frame._replace(unit=np.ones(source.d))  # everything is told in the table's units
@@ -211,8 +219,9 @@ class TwoViewGaussian(LatentModel):
             if b.mask is None:
                 return b.x
             inner, d = self.frame_.inward(b), len(params.mu)
-            normal = np.array([np.random.default_rng([seed, number, b.start + i]).standard_normal(d)
-                               for i in range(b.rows)])
+            normal = np.array(
+                [np.random.default_rng([seed, number, b.start + i]).standard_normal(d) for i in range(b.rows)]
+            )
             drawn = drawn_gaps(off(params, inner), inner.mask, params.covariance, normal)
             return np.where(b.mask, b.x, self.frame_.outward(params.mu + drawn))
 
@@ -230,8 +239,20 @@ class TwoViewGaussian(LatentModel):
             digits = min(digits, -0.5 * float(np.log10(2.0 * max(fit.left, 1e-30) / n)))
             notes = ("no tests: their F needs complete rows",)
         residual = fit.left if fit.solver == "em" else 0.0
-        return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
-                           residual, apart, found.condition, float(np.clip(digits, 0.0, 15.0)), boundary, notes)
+        return Certificate(
+            fit.solver,
+            fit.passes,
+            fit.objective,
+            self._objective_name,
+            fit.converged,
+            fit.reason,
+            residual,
+            apart,
+            found.condition,
+            float(np.clip(digits, 0.0, 15.0)),
+            boundary,
+            notes,
+        )
 
     def _cost(self, n: int, d: int) -> Cost:
         passes = 6 + self.max_iter

@@ -1,4 +1,5 @@
 """Independent component analysis: the sources whose mixture a table is."""
+
 from __future__ import annotations
 
 import warnings
@@ -59,7 +60,10 @@ class ICA(LatentModel):
         "n_components": Rule(lambda v: v is None or COUNT.holds(v), "None for all, or a whole number >= 1"),
         "fun": Rule(lambda v: v in ("logcosh", "exp", "cube"), "'logcosh', 'exp' or 'cube'"),
         "algorithm": Rule(lambda v: v in ("parallel", "deflation"), "'parallel' or 'deflation'"),
-        "tol": POSITIVE, "max_iter": COUNT, "random_state": Rule(is_seed, SEED_WORDS)}
+        "tol": POSITIVE,
+        "max_iter": COUNT,
+        "random_state": Rule(is_seed, SEED_WORDS),
+    }
     _objective_name = "negentropy of the sources (by log cosh)"
     _why = "sources without noise: rows off their plane have no density, and the sources' own shapes are not fitted"
     score = Absent(_why, "ProbabilisticPCA or FactorAnalysis, which have a density")
@@ -68,12 +72,23 @@ class ICA(LatentModel):
     posterior = Absent("a complete row determines its sources", "transform")
     impute = Absent("a gap leaves the sources of its row open", GAPS)
     _laws_broken: ClassVar[dict[str, str]] = {
-        "weights_repeat_rows": "scikit-learn's FastICA knows no weights", "score_is_objective": _why,
-        "sample_then_fit": "it cannot sample rows", "all_missing_row_gets_prior": "gaps are refused",
-        "impute_keeps_seen": "gaps are refused"}
+        "weights_repeat_rows": "scikit-learn's FastICA knows no weights",
+        "score_is_objective": _why,
+        "sample_then_fit": "it cannot sample rows",
+        "all_missing_row_gets_prior": "gaps are refused",
+        "impute_keeps_seen": "gaps are refused",
+    }
 
-    def __init__(self, n_components: int | None = None, *, fun: str = "logcosh", algorithm: str = "parallel",
-                 tol: float = 1e-4, max_iter: int = 1000, random_state: Any = 0) -> None:
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        fun: str = "logcosh",
+        algorithm: str = "parallel",
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        random_state: Any = 0,
+    ) -> None:
         self.n_components = n_components
         self.fun = fun
         self.algorithm = algorithm
@@ -91,12 +106,21 @@ class ICA(LatentModel):
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         seen = look(source, run, standardize=False, wide=is_wide(source.n, source.d))
         if seen.gaps:
-            raise error("LD163", f"{seen.columns.holes} cells (NaN)", job="ICA",
-                        why="what a gap hides changes the shape of every source", fix=GAPS)
+            raise error(
+                "LD163",
+                f"{seen.columns.holes} cells (NaN)",
+                job="ICA",
+                why="what a gap hides changes the shape of every source",
+                fix=GAPS,
+            )
         most = min(source.n, source.d)
         if self.n_components is not None and self.n_components > most:
-            raise error("LD200", asked=self.n_components, most=most,
-                        why=f"the table has {source.n} rows and {source.d} columns (n_features = {source.d})")
+            raise error(
+                "LD200",
+                asked=self.n_components,
+                most=most,
+                why=f"the table has {source.n} rows and {source.d} columns (n_features = {source.d})",
+            )
         found = principal(seen, most if self.n_components is None else self.n_components, run)
         keep = found.values > FEW**2 * max(float(found.values[0]), np.finfo(float).tiny)
         if not keep.any() or (self.n_components is not None and not keep.all()):
@@ -113,8 +137,16 @@ class ICA(LatentModel):
         params = Mixed(W * flip, found.mean, ((K @ turn.T)[:, order] * flip).T)
         made = {"sources_": S[:, order] * flip, "negentropy_": shape[order]}
         value = float(shape.sum())
-        fit = Fit(params, (made, turn, found), value, (value,), found.passes + seen.passes + 1, reason == "converged",
-                  reason, f"FastICA ({self.algorithm}, {passes} turns)")
+        fit = Fit(
+            params,
+            (made, turn, found),
+            value,
+            (value,),
+            found.passes + seen.passes + 1,
+            reason == "converged",
+            reason,
+            f"FastICA ({self.algorithm}, {passes} turns)",
+        )
         return fit, seen.frame
 
     def _turned(self, Z: Array) -> tuple[Array, int, str]:
@@ -126,8 +158,16 @@ class ICA(LatentModel):
         start = np.random.default_rng([seed_of(self.random_state), 51]).standard_normal((q, q))
         with one_blas_thread(), warnings.catch_warnings(record=True) as given:
             warnings.simplefilter("always")
-            _, turn, _, passes = fastica(Z, algorithm=self.algorithm, whiten=False, fun=self.fun,
-                                         max_iter=self.max_iter, tol=self.tol, w_init=start, return_n_iter=True)
+            _, turn, _, passes = fastica(
+                Z,
+                algorithm=self.algorithm,
+                whiten=False,
+                fun=self.fun,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                w_init=start,
+                return_n_iter=True,
+            )
         late = any(issubclass(w.category, ConvergenceWarning) for w in given)
         # decorrelated once more, so that sources have unit variance to the last digit
         values, V = np.linalg.eigh(turn @ turn.T)
@@ -138,8 +178,13 @@ class ICA(LatentModel):
     def _posterior(self, params: Mixed, block: Block) -> Posterior:
         if block.mask is not None and not block.mask.all():
             row, j = np.argwhere(~block.mask)[0]
-            raise error("LD163", f"row {block.start + row + 1}, column {j + 1} (NaN)", job="ICA",
-                        why="a gap leaves the sources of its row open", fix=GAPS)
+            raise error(
+                "LD163",
+                f"row {block.start + row + 1}, column {j + 1} (NaN)",
+                job="ICA",
+                why="a gap leaves the sources of its row open",
+                fix=GAPS,
+            )
         q = len(params.U)
         mean = (block.x - params.mu) @ params.U.T
         return Posterior(mean, np.zeros((block.rows, q * (q + 1) // 2)), np.zeros(block.rows))
@@ -156,14 +201,30 @@ class ICA(LatentModel):
         with np.errstate(over="ignore"):
             unmixing = in_range(params.U * frame.scale, "Components", float(frame.scale.max()))
             mixing = in_range(params.W / frame.scale[:, None], "The mixing matrix", float(1.0 / frame.scale.min()))
-        return {"components_": unmixing, "mixing_": mixing, "mean_": frame.outward(params.mu),
-                "n_components_": len(params.U), **made}
+        return {
+            "components_": unmixing,
+            "mixing_": mixing,
+            "mean_": frame.outward(params.mu),
+            "n_components_": len(params.U),
+            **made,
+        }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         _, turn, found = fit.stats
-        return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
-                           found.residual, orthogonality(turn), found.condition, min(found.digits, -np.log10(self.tol)),
-                           (), ("digits are those of the turn, by tol",))
+        return Certificate(
+            fit.solver,
+            fit.passes,
+            fit.objective,
+            self._objective_name,
+            fit.converged,
+            fit.reason,
+            found.residual,
+            orthogonality(turn),
+            found.condition,
+            min(found.digits, -np.log10(self.tol)),
+            (),
+            ("digits are those of the turn, by tol",),
+        )
 
     def _cost(self, n: int, d: int) -> Cost:
         q = min(n, d, d if self.n_components is None else self.n_components)

@@ -1,4 +1,5 @@
 """Fisher's linear discriminant: the directions in which known classes lie apart."""
+
 from __future__ import annotations
 
 from functools import partial
@@ -83,9 +84,12 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
 
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": Rule(lambda v: v is None or COUNT.holds(v), "None for all, or a whole number >= 1"),
-        "shrinkage": Rule(lambda v: isinstance(v, int | float | np.number) and bool(0.0 <= v <= 1.0),
-                          "a share between 0 and 1"),
-        "tol": POSITIVE, "max_iter": COUNT}
+        "shrinkage": Rule(
+            lambda v: isinstance(v, int | float | np.number) and bool(0.0 <= v <= 1.0), "a share between 0 and 1"
+        ),
+        "tol": POSITIVE,
+        "max_iter": COUNT,
+    }
     _objective_name = "log-likelihood given the classes"
     _why = "it tells classes apart, and a row's class is not among its cells"
     inverse_transform = Absent("it keeps only the directions that tell classes apart", "means_, or PCA")
@@ -95,8 +99,15 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
     sample = Absent(_why, "GaussianMixture().sample")
     score_samples = Absent(_why, "predict_log_proba, or GaussianMixture().score_samples")
 
-    def __init__(self, n_components: int | None = None, *, priors: Any = None, shrinkage: float = 0.0,
-                 tol: float = 1e-4, max_iter: int = 1000) -> None:
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        priors: Any = None,
+        shrinkage: float = 0.0,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+    ) -> None:
         self.n_components = n_components
         self.priors = priors
         self.shrinkage = shrinkage
@@ -132,12 +143,17 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         K = int(source.second.read(slice(0, source.n))[0].max()) + 1
         most = min(K - 1, d)
         if self.n_components is not None and self.n_components > most:
-            raise error("LD200", asked=self.n_components, most=most,
-                        why=f"{K} classes and {d} columns (n_features = {d}) leave no more directions between them")
+            raise error(
+                "LD200",
+                asked=self.n_components,
+                most=most,
+                why=f"{K} classes and {d} columns (n_features = {d}) leave no more directions between them",
+            )
         seen = look(X, run, standardize=True, wide=False)
         whole = Frame(*(np.append(part, last) for part, last in zip(seen.frame, (0.0, 1.0, 1.0), strict=True)))
-        start = Classes(np.zeros((d, 0)), np.zeros(d), np.tile(seen.columns.mean, (K, 1)), np.eye(d), np.ones(K) / K,
-                        np.ones(K))
+        start = Classes(
+            np.zeros((d, 0)), np.zeros(d), np.tile(seen.columns.mean, (K, 1)), np.eye(d), np.ones(K) / K, np.ones(K)
+        )
         rows = Framed(source, whole)
         if seen.gaps:
             check_pairs(seen)
@@ -268,16 +284,30 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         with np.errstate(over="ignore"):
             covariance = in_range(params.C / frame.scale / frame.scale[:, None], "Covariances", 1.0 / scale)
             scalings = in_range(params.W * frame.scale[:, None], "Scalings", scale)
-        return {"means_": frame.outward(params.mu + params.means), "xbar_": frame.outward(params.mu),
-                "priors_": params.prior, "covariance_": covariance, "n_components_": params.W.shape[1],
-                "explained_variance_ratio_": apart.sum(axis=0) / total if total > 0.0 else np.zeros(params.W.shape[1]),
-                "scalings_": scalings}
+        return {
+            "means_": frame.outward(params.mu + params.means),
+            "xbar_": frame.outward(params.mu),
+            "priors_": params.prior,
+            "covariance_": covariance,
+            "n_components_": params.W.shape[1],
+            "explained_variance_ratio_": apart.sum(axis=0) / total if total > 0.0 else np.zeros(params.W.shape[1]),
+            "scalings_": scalings,
+        }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         condition = float(np.sqrt(np.linalg.cond(fit.params.C)))
-        return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, fit.converged, fit.reason,
-                           fit.left if fit.solver == "em" else 0.0, 0.0, condition,
-                           float(np.clip(15.0 - 2.0 * np.log10(condition), 0.0, 15.0)))
+        return Certificate(
+            fit.solver,
+            fit.passes,
+            fit.objective,
+            self._objective_name,
+            fit.converged,
+            fit.reason,
+            fit.left if fit.solver == "em" else 0.0,
+            0.0,
+            condition,
+            float(np.clip(15.0 - 2.0 * np.log10(condition), 0.0, 15.0)),
+        )
 
     def _cost(self, n: int, d: int) -> Cost:
         passes = 5 + self.max_iter
@@ -303,8 +333,12 @@ def class_sums(params: Classes, block: Block) -> ClassSums:
         own = codes == k
         mask, weight = (None if part is None else part[own] for part in (seen, block.weight))
         parts.append(seen_sums(r[own], mask, weight, params.C))
-    return ClassSums(np.array([p.n for p in parts]), sum(p.log_density for p in parts),
-                     np.array([p.s for p in parts]), np.sum([p.Q for p in parts], axis=0))
+    return ClassSums(
+        np.array([p.n for p in parts]),
+        sum(p.log_density for p in parts),
+        np.array([p.s for p in parts]),
+        np.sum([p.Q for p in parts], axis=0),
+    )
 
 
 def floored(C: Array, least: float) -> Array:

@@ -1,4 +1,5 @@
 """Feature selection: the columns with the largest variance, and what leaving the others out costs."""
+
 from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
@@ -58,8 +59,12 @@ class VarianceSelector(LatentModel):
     posterior = Absent(_why, "transform")
     impute = Absent(_why, "ProbabilisticPCA().impute, or  lowdim fill FILE -o FILLED")
     _laws_broken: ClassVar[dict[str, str]] = {
-        "score_is_objective": _why, "sample_then_fit": _why, "all_missing_row_gets_prior": _why,
-        "impute_keeps_seen": _why, "mask_of_ones_is_no_mask": "there is no posterior of a row to compare"}
+        "score_is_objective": _why,
+        "sample_then_fit": _why,
+        "all_missing_row_gets_prior": _why,
+        "impute_keeps_seen": _why,
+        "mask_of_ones_is_no_mask": "there is no posterior of a row to compare",
+    }
 
     def __init__(self, n_components: int = 2) -> None:
         self.n_components = n_components
@@ -75,8 +80,9 @@ class VarianceSelector(LatentModel):
         support[np.argsort(-variance, kind="stable")[: self.n_components]] = True  # ties: the first
         lost = -2.0 / source.d * float(variance[~support].sum())
         lost = float(-squared(np.array([-lost]), float(seen.frame.report[0]))[0])
-        return Fit(Kept(support, cols.mean, variance), cols, lost, (lost,), seen.passes, True, "closed form",
-                   "variances"), seen.frame
+        return Fit(
+            Kept(support, cols.mean, variance), cols, lost, (lost,), seen.passes, True, "closed form", "variances"
+        ), seen.frame
 
     # verbs ---------------------------------------------------------------------------------------
     def transform(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
@@ -135,12 +141,18 @@ class VarianceSelector(LatentModel):
 
     def _attributes(self, params: Kept, frame: Frame, fit: Fit) -> dict[str, Any]:
         q, d = int(params.support.sum()), len(params.mu)
-        return {"variances_": squared(params.variance, float(frame.report[0])), "mean_": frame.outward(params.mu),
-                "error_": -fit.objective, "scale_": float(np.sqrt(q / d)), "n_components_": q}
+        return {
+            "variances_": squared(params.variance, float(frame.report[0])),
+            "mean_": frame.outward(params.mu),
+            "error_": -fit.objective,
+            "scale_": float(np.sqrt(q / d)),
+            "n_components_": q,
+        }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        return Certificate(fit.solver, fit.passes, fit.objective, self._objective_name, True, fit.reason, 0.0, 0.0, 1.0,
-                           15.0)
+        return Certificate(
+            fit.solver, fit.passes, fit.objective, self._objective_name, True, fit.reason, 0.0, 0.0, 1.0, 15.0
+        )
 
     def _cost(self, n: int, d: int) -> Cost:
         return Cost(3, 24 * n * d, walking(n, d, 6 * min(n, 8192) * d, 7 * d), "fewer columns", 1)

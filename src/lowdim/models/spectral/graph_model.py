@@ -1,4 +1,5 @@
 """What the methods of neighbourhoods share: the graph of the rows, its pieces, and where new rows join it."""
+
 from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple, Self
@@ -24,9 +25,11 @@ from lowdim.text.messages import error, warn
 Rows = NDArray[np.intp]
 PIECES = Rule(lambda v: v in ("bridge", "largest", "each"), "'bridge', 'largest' or 'each'")
 METRIC = Rule(lambda v: v in ("euclidean", "precomputed", "graph"), "'euclidean', 'precomputed' or 'graph'")
-DONE = {"bridge": "they are joined by the shortest edges that do it, whose lengths the map is least sure of",
-        "largest": "the map is of the largest; other rows (left_out_) are placed by their neighbours in it",
-        "each": "each has a map of its own: places in different pieces (pieces_) cannot be compared"}
+DONE = {
+    "bridge": "they are joined by the shortest edges that do it, whose lengths the map is least sure of",
+    "largest": "the map is of the largest; other rows (left_out_) are placed by their neighbours in it",
+    "each": "each has a map of its own: places in different pieces (pieces_) cannot be compared",
+}
 EQUAL = 1e-9  # two eigenvalues closer than this share of them are equal
 LAST = "the next axis has the same eigenvalue as the last: which of them is shown is arbitrary"
 SHOWN = 8  # sizes of pieces that are written out
@@ -62,8 +65,12 @@ class NeighbourhoodModel(FieldMixin, SpectralModel):
     n_neighbors: int
     metric: str
     pieces: str
-    _rules: ClassVar[dict[str, Rule]] = {"n_components": COUNT, "n_neighbors": COUNT, "metric": METRIC,
-                                         "pieces": PIECES}
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_components": COUNT,
+        "n_neighbors": COUNT,
+        "metric": METRIC,
+        "pieces": PIECES,
+    }
 
     def _map(self, web: Web, rows: Rows) -> Embedded:
         """Places of the m rows of the web, which are these `rows` of the table."""
@@ -138,8 +145,16 @@ class NeighbourhoodModel(FieldMixin, SpectralModel):
         if len(out):
             Z[out] = self._extend(found.params, X[out])
         label = self._labels(web, at, node, sizes)
-        made = {"n_pieces_": len(sizes), "piece_sizes_": sizes, "pieces_": label, "left_out_": out,
-                "rows_": first[kept], "node_": at[node], "n_neighbors_": web.k, **found.made}
+        made = {
+            "n_pieces_": len(sizes),
+            "piece_sizes_": sizes,
+            "pieces_": label,
+            "left_out_": out,
+            "rows_": first[kept],
+            "node_": at[node],
+            "n_neighbors_": web.k,
+            **found.made,
+        }
         return found._replace(Z=Z, made=made, notes=found.notes + self._notes(web, sizes, X.shape[0] - len(first)))
 
     def _distinct(self, X: Any) -> tuple[Rows, Rows]:
@@ -199,8 +214,14 @@ class NeighbourhoodModel(FieldMixin, SpectralModel):
         at = np.full(web.m, -1, dtype=np.intp)
         at[kept] = np.arange(len(kept))
         pairs = web.pairs.chosen(at[web.pairs.i] >= 0)
-        return Web(self._part(web.points, kept), Pairs(at[pairs.i], at[pairs.j], pairs.d), web.radius[kept],
-                   np.zeros(len(kept), dtype=np.intp), web.bridges, min(web.k, len(kept) - 1)), kept
+        return Web(
+            self._part(web.points, kept),
+            Pairs(at[pairs.i], at[pairs.j], pairs.d),
+            web.radius[kept],
+            np.zeros(len(kept), dtype=np.intp),
+            web.bridges,
+            min(web.k, len(kept) - 1),
+        ), kept
 
     def _labels(self, web: Web, at: Rows, node: Rows, sizes: Rows) -> Rows:
         """The piece of each row of the table; those left out of the largest are numbered together, as 1."""
@@ -235,8 +256,12 @@ class NeighbourhoodModel(FieldMixin, SpectralModel):
         """Distances of new rows to the mapped ones, infinite where there is no edge."""
         if D.min(initial=0.0) < 0.0:
             i, j = np.argwhere(D < 0.0)[0]
-            raise error("LD410", f"row {i + 1}, column {j + 1}", what=self._kind(),
-                        problem=f"a distance is negative: {D[i, j]:g}")
+            raise error(
+                "LD410",
+                f"row {i + 1}, column {j + 1}",
+                what=self._kind(),
+                problem=f"a distance is negative: {D[i, j]:g}",
+            )
         return D
 
 

@@ -1,4 +1,5 @@
 """Isomap: classical scaling of the lengths of paths through the neighbourhood graph."""
+
 from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
@@ -57,11 +58,20 @@ class Isomap(NeighbourhoodModel):
 
     _rules: ClassVar[dict[str, Rule]] = {
         **NeighbourhoodModel._rules,
-        "landmarks": Rule(lambda v: v is None or (isinstance(v, int | np.integer) and bool(v >= 2)),
-                          "None, or a whole number >= 2")}
+        "landmarks": Rule(
+            lambda v: v is None or (isinstance(v, int | np.integer) and bool(v >= 2)), "None, or a whole number >= 2"
+        ),
+    }
 
-    def __init__(self, n_components: int = 2, *, n_neighbors: int = 7, landmarks: int | None = None,
-                 metric: str = "euclidean", pieces: str = "bridge") -> None:
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int = 7,
+        landmarks: int | None = None,
+        metric: str = "euclidean",
+        pieces: str = "bridge",
+    ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.landmarks = landmarks
@@ -92,10 +102,18 @@ class Isomap(NeighbourhoodModel):
             start += len(one.landmark)
         data = self.metric == "euclidean"
         label = web.label if web.maps > 1 else np.zeros(web.m, dtype=np.intp)
-        params = Geodesics(web.points if data else np.zeros((web.m, 0)), rows, lengths, landmark,
-                           np.concatenate([one.mean for one in kept]), np.concatenate(axes),
-                           np.array([one.shift for one in kept]), label, web.k)
-        values = (kept[0].Z**2).sum(axis=0)
+        params = Geodesics(
+            web.points if data else np.zeros((web.m, 0)),
+            rows,
+            lengths,
+            landmark,
+            np.concatenate([one.mean for one in kept]),
+            np.concatenate(axes),
+            np.array([one.shift for one in kept]),
+            label,
+            web.k,
+        )
+        values = (kept[0].Z ** 2).sum(axis=0)
         made = {"landmarks_": rows[landmark]} if self.landmarks is not None else {}
         return Embedded(params, Z, values, kept[0].solver, max(one.residual for one in kept), made, kept[0].notes)
 
@@ -117,14 +135,16 @@ class Isomap(NeighbourhoodModel):
             V = np.zeros((m, self.n_components))
             V[:, : min(found.vectors.shape[1], self.n_components)] = found.vectors[:, : self.n_components]
             Z = V * np.sqrt(np.where(values > SPREAD * max(values[0], 0.0), values, 0.0))[:-1]
-            return _Scaled(landmark, lengths, mean, axes, np.zeros(self.n_components), Z, found.solver, found.residual,
-                           notes)
+            return _Scaled(
+                landmark, lengths, mean, axes, np.zeros(self.n_components), Z, found.solver, found.residual, notes
+            )
         Z = -0.5 * (lengths**2 - mean) @ axes
         shift = Z.mean(axis=0)
         turn = np.linalg.svd(Z - shift, full_matrices=False)[2].T
         turn = turn * sign_rule((Z - shift) @ turn)
-        return _Scaled(landmark, lengths, mean, axes @ turn, shift @ turn, (Z - shift) @ turn, found.solver,
-                       found.residual, notes)
+        return _Scaled(
+            landmark, lengths, mean, axes @ turn, shift @ turn, (Z - shift) @ turn, found.solver, found.residual, notes
+        )
 
     def _axes(self, V: Array, values: Array, m: int) -> tuple[Array, tuple[str, ...]]:
         """V / sqrt(lambda), zero where an axis has no spread; what there is to say of the spectrum."""
@@ -144,8 +164,9 @@ class Isomap(NeighbourhoodModel):
             p = found.params
             with np.errstate(over="ignore"):
                 Z = in_range(found.Z * back, "Places", back)
-            found = found._replace(params=p._replace(axes=p.axes * back, shift=p.shift * back), Z=Z,
-                                   values=squared(found.values, back))
+            found = found._replace(
+                params=p._replace(axes=p.axes * back, shift=p.shift * back), Z=Z, values=squared(found.values, back)
+            )
         return super()._keep(found, frame, source)
 
     # new rows --------------------------------------------------------------------------------------
@@ -165,7 +186,7 @@ class Isomap(NeighbourhoodModel):
             whole = len(marks) == len(of)
             rows = max(1, BLOCK // max(len(marks), 1))
             for start in range(0, len(who), rows):
-                part = who[start: start + rows]
+                part = who[start : start + rows]
                 delta = np.full((len(part), len(marks)), np.inf)
                 for j in range(_used(away[part])):  # neighbours are few, landmarks many
                     by = params.lengths[near.row[part, j]]

@@ -1,4 +1,5 @@
 """Kernel matrices and their eigenpairs; finite features in their place: landmarks and frequencies, through the fold."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -36,8 +37,11 @@ def similarities(kernel: Kernel, X: Array, Y: Array) -> Array:
             return gaussian(exact_distances(X, Y) ** 2 if exact else squared_distances(X, Y), kernel.gamma)
         K = kernel(X, Y)
     if K.shape != (len(X), len(Y)):
-        raise error("LD415", problem=f"a callable must take tables of {len(X)} and {len(Y)} rows and give that many "
-                    f"rows and columns; it gave {K.shape}")
+        raise error(
+            "LD415",
+            problem=f"a callable must take tables of {len(X)} and {len(Y)} rows and give that many "
+            f"rows and columns; it gave {K.shape}",
+        )
     if not np.isfinite(K).all():
         i, j = np.argwhere(~np.isfinite(K))[0]
         raise error("LD415", problem=f"k(x, y) is {K[i, j]} for some rows")
@@ -60,11 +64,11 @@ def gaussian_matrix(X: Array, gamma: float, *, half: bool = False) -> Array:
     with one_blas_thread():  # strips are thin: threads would wait for each other more than they work
         for i in range(0, n, STRIP):
             end = min(i + STRIP, n) if half else n
-            part = K[i: i + STRIP, :end]
+            part = K[i : i + STRIP, :end]
             if narrow:
-                part[...] = similarities(kernel, X[i: i + STRIP], X[:end])
+                part[...] = similarities(kernel, X[i : i + STRIP], X[:end])
                 continue
-            np.matmul(left[i: i + STRIP], right[:end].T, out=part)
+            np.matmul(left[i : i + STRIP], right[:end].T, out=part)
             np.minimum(part, 0.0, out=part)
             np.exp(part, out=part)
     np.fill_diagonal(K, 1.0)
@@ -119,7 +123,6 @@ class Features(NamedTuple):
         angle = X @ self.rows.T
         return np.hstack([np.cos(angle), np.sin(angle)]) / np.sqrt(len(self.rows))
 
-
     def axes(self, W: Array, mean: Array) -> tuple[Array, Array, Array]:
         """Weights, columns and origin of z = (k - columns) weights = (features - mean) W; Fourier: k are the features.
 
@@ -157,8 +160,9 @@ def fourier(kernel: Kernel, d: int, m: int, rng: np.random.Generator) -> Feature
 class Mapped(View):
     """A complete source seen through a feature map: a table of as many columns as there are features."""
 
-    def __init__(self, source: Source, f: Callable[[Array], Array], width: int,
-                 refuse: Callable[[int, str, int], None]) -> None:
+    def __init__(
+        self, source: Source, f: Callable[[Array], Array], width: int, refuse: Callable[[int, str, int], None]
+    ) -> None:
         super().__init__((source.n, width), None, source.weight)  # tiles by its own width, not the table's
         self.source, self.f, self.refuse = source, f, refuse
 
@@ -182,4 +186,4 @@ def chunked(f: Callable[[Array], Array], X: Array, width: int) -> Array:
     rows = max(16, BLOCK // max(width, 1))
     if len(X) <= rows:
         return f(X)
-    return np.concatenate([f(X[i: i + rows]) for i in range(0, len(X), rows)])
+    return np.concatenate([f(X[i : i + rows]) for i in range(0, len(X), rows)])

@@ -1,4 +1,5 @@
 """Kernel PCA: principal components of images in a feature space that is never written down."""
+
 from __future__ import annotations
 
 from functools import partial
@@ -84,19 +85,33 @@ class KernelPCA(FieldMixin, SpectralModel):
 
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": COUNT,
-        "kernel": Rule(lambda v: callable(v) or (isinstance(v, str) and v in KERNELS),
-                       f"one of {', '.join(KERNELS)}, or a function k(X, Y)"),
-        "gamma": Rule(lambda v: v is None or (isinstance(v, int | float | np.number) and bool(0 <= v < np.inf)),
-                      "None or a number >= 0"),
+        "kernel": Rule(
+            lambda v: callable(v) or (isinstance(v, str) and v in KERNELS),
+            f"one of {', '.join(KERNELS)}, or a function k(X, Y)",
+        ),
+        "gamma": Rule(
+            lambda v: v is None or (isinstance(v, int | float | np.number) and bool(0 <= v < np.inf)),
+            "None or a number >= 0",
+        ),
         "degree": Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 1), "a whole number >= 1"),
         "constant": Rule(lambda v: isinstance(v, int | float | np.number) and bool(np.isfinite(v)), "a finite number"),
         "approximation": Rule(lambda v: v in (None, "nystroem", "fourier"), "None, 'nystroem' or 'fourier'"),
         "n_landmarks": Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 2), "a whole number >= 2"),
-        "random_state": Rule(is_seed, SEED_WORDS)}
+        "random_state": Rule(is_seed, SEED_WORDS),
+    }
 
-    def __init__(self, n_components: int = 2, *, kernel: Any = "gaussian", gamma: float | None = None, degree: int = 3,
-                 constant: float = 1.0, approximation: str | None = None, n_landmarks: int = 500,
-                 random_state: Any = 0) -> None:
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        kernel: Any = "gaussian",
+        gamma: float | None = None,
+        degree: int = 3,
+        constant: float = 1.0,
+        approximation: str | None = None,
+        n_landmarks: int = 500,
+        random_state: Any = 0,
+    ) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.gamma = gamma
@@ -110,11 +125,19 @@ class KernelPCA(FieldMixin, SpectralModel):
     def _check_options(self) -> None:
         super()._check_options()
         if self.approximation == "fourier" and self.kernel != "gaussian":
-            raise error("LD418", value="fourier", why="random frequencies belong to the Gaussian kernel",
-                        fix="approximation='nystroem', or kernel='gaussian'")
+            raise error(
+                "LD418",
+                value="fourier",
+                why="random frequencies belong to the Gaussian kernel",
+                fix="approximation='nystroem', or kernel='gaussian'",
+            )
         if self.approximation and self._of_pairs():
-            raise error("LD418", value=self.approximation, why="the matrix of pairs is there already",
-                        fix="approximation=None, or the rows of a table and a kernel")
+            raise error(
+                "LD418",
+                value=self.approximation,
+                why="the matrix of pairs is there already",
+                fix="approximation=None, or the rows of a table and a kernel",
+            )
 
     def _of_pairs(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
@@ -148,8 +171,11 @@ class KernelPCA(FieldMixin, SpectralModel):
         if self.gamma is None:
             return median_width(sample) if self.kernel == "gaussian" else 1.0 / max(sample.shape[1], 1)
         with np.errstate(over="ignore", under="ignore"):
-            g = float(np.float64(self.gamma) / frame.scale[0] / frame.scale[0]) if self.kernel == "gaussian" \
+            g = (
+                float(np.float64(self.gamma) / frame.scale[0] / frame.scale[0])
+                if self.kernel == "gaussian"
                 else float(self.gamma)
+            )
         return float(min(g, np.finfo(float).max))
 
     def _check_size(self, source: Source) -> None:
@@ -167,8 +193,9 @@ class KernelPCA(FieldMixin, SpectralModel):
         with np.errstate(over="ignore"):
             units = min(float(gamma * frame.scale[0] * frame.scale[0]), LARGEST)
         made = {} if self._of_pairs() or callable(self.kernel) else {"gamma_": units}
-        return found._replace(made=made, notes=self._said(units) + found.notes,
-                              passes=1 if self.approximation is None else 2)
+        return found._replace(
+            made=made, notes=self._said(units) + found.notes, passes=1 if self.approximation is None else 2
+        )
 
     def _complete(self, block: Block, source: Source) -> Array:
         if block.mask is not None:
@@ -217,8 +244,11 @@ class KernelPCA(FieldMixin, SpectralModel):
 
     def _check_kernel(self, S: Array, X: Array, gamma: float) -> None:
         """Say where a kernel, of which S shows a part, tells nothing."""
-        between = np.minimum(S, 1.0 - S).max(initial=0.0) > FLAT if self.kernel == "gaussian" else \
-            float(np.ptp(S)) > FLAT * float(np.abs(S).max(initial=0.0))
+        between = (
+            np.minimum(S, 1.0 - S).max(initial=0.0) > FLAT
+            if self.kernel == "gaussian"
+            else float(np.ptp(S)) > FLAT * float(np.abs(S).max(initial=0.0))
+        )
         if not between and not self._of_pairs():
             alike = bool((S > 0.5).all()) or self.kernel != "gaussian"
             how = "all rows look alike" if alike else "no two different rows look alike"
@@ -271,7 +301,7 @@ class KernelPCA(FieldMixin, SpectralModel):
         params = KernelMap(made.rows, *made.axes(W, found.mean), gamma)
         Z = np.empty((n, self.n_components))
         for start, part in walk(partial(self._places_of, params), framed, run):
-            Z[start: start + len(part)] = part
+            Z[start : start + len(part)] = part
         size = f"{made.width} features" if self.approximation == "fourier" else f"{len(made.rows)} landmarks"
         return Embedded(params, Z, values, f"{self.approximation}, {size}", off, {}, notes)
 
@@ -308,8 +338,16 @@ class KernelPCA(FieldMixin, SpectralModel):
         start = way.rows[np.argmin(squared_distances(Z, way.places), axis=1)]
         return self.frame_.outward(self._back(way, method, n_neighbors, Z, start))
 
-    def reconstruct(self, X: Any, *, method: str | None = None, n_neighbors: int = 10, noise: Any = None,
-                    out: Out = None, run: Run | None = None) -> Array:
+    def reconstruct(
+        self,
+        X: Any,
+        *,
+        method: str | None = None,
+        n_neighbors: int = 10,
+        noise: Any = None,
+        out: Out = None,
+        run: Run | None = None,
+    ) -> Array:
         """Each row's pre-image: what is left of it on the map. With few components noise is taken away.
 
         `noise` (Gaussian kernels) is the variance a cell by which these rows are noisier than those of the fit: it adds

@@ -1,4 +1,5 @@
 """Few rows for many: farthest points, cliques of neighbours, and weights that carry places over to the other rows."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -81,8 +82,9 @@ def settled(X: Array, fixed: Rows, Z: Array, k: int) -> Array:
     n = len(X)
     found = nearest(X, k)
     W = weights(X, X, found)
-    A = sp.csr_array((W.ravel(), found.row.ravel(), np.arange(0, n * found.row.shape[1] + 1, found.row.shape[1])),
-                     shape=(n, n))
+    A = sp.csr_array(
+        (W.ravel(), found.row.ravel(), np.arange(0, n * found.row.shape[1] + 1, found.row.shape[1])), shape=(n, n)
+    )
     R = sp.csr_array(sp.eye_array(n) - A)
     M = sp.csr_array(R.T @ R)
     rest = np.setdiff1d(np.arange(n), fixed)
@@ -91,8 +93,9 @@ def settled(X: Array, fixed: Rows, Z: Array, k: int) -> Array:
     if len(rest):
         inner = sp.csc_array(M[rest][:, rest])
         inner = inner + 1e-12 * float(inner.diagonal().mean()) * sp.eye_array(len(rest))  # a group tied to no fixed row
-        out[rest] = spl.splu(sp.csc_array(inner), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True},
-                             diag_pivot_thresh=0.0).solve(-(M[rest][:, fixed] @ Z))
+        out[rest] = spl.splu(
+            sp.csc_array(inner), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}, diag_pivot_thresh=0.0
+        ).solve(-(M[rest][:, fixed] @ Z))
     return out
 
 

@@ -1,4 +1,5 @@
 """Laplacian eigenmaps: the slowest vibrations of the neighbourhood graph."""
+
 from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
@@ -60,13 +61,24 @@ class LaplacianEigenmaps(NeighbourhoodModel):
     _rules: ClassVar[dict[str, Rule]] = {
         **NeighbourhoodModel._rules,
         "weights": Rule(lambda v: v in ("binary", "heat"), "'binary' or 'heat'"),
-        "width": Rule(lambda v: v is None or (isinstance(v, int | float | np.number) and bool(0.0 < v < np.inf)),
-                      "None, or a number > 0"),
-        "normalisation": Rule(lambda v: v in ("generalised", "symmetric"), "'generalised' or 'symmetric'")}
+        "width": Rule(
+            lambda v: v is None or (isinstance(v, int | float | np.number) and bool(0.0 < v < np.inf)),
+            "None, or a number > 0",
+        ),
+        "normalisation": Rule(lambda v: v in ("generalised", "symmetric"), "'generalised' or 'symmetric'"),
+    }
 
-    def __init__(self, n_components: int = 2, *, n_neighbors: int = 7, weights: str = "binary",
-                 width: float | None = None, normalisation: str = "generalised", metric: str = "euclidean",
-                 pieces: str = "bridge") -> None:
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int = 7,
+        weights: str = "binary",
+        width: float | None = None,
+        normalisation: str = "generalised",
+        metric: str = "euclidean",
+        pieces: str = "bridge",
+    ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.weights = weights
@@ -96,8 +108,11 @@ class LaplacianEigenmaps(NeighbourhoodModel):
     def _checked(self, D: Any) -> Any:
         if self.metric != "graph":
             return super()._checked(D)
-        wrong = sparse_fault(D, loops=True) if sp.issparse(D) else fault(D, similar=True) or sparse_fault(
-            sp.csr_array(D), loops=True)
+        wrong = (
+            sparse_fault(D, loops=True)
+            if sp.issparse(D)
+            else fault(D, similar=True) or sparse_fault(sp.csr_array(D), loops=True)
+        )
         if wrong is not None:
             raise error("LD410", f"row {wrong.i + 1}, column {wrong.j + 1}", what="weights", problem=wrong.problem)
         return D
@@ -127,9 +142,20 @@ class LaplacianEigenmaps(NeighbourhoodModel):
             notes = equal_values(found.values, q) if c == 0 else notes
         i = rows_of(W)
         half = i <= W.indices
-        params = Vibrations(web.points if self.metric == "euclidean" else np.zeros((web.m, 0)), rows, V, values,
-                            web.label, web.radius, reach, width, web.k, i[half],
-                            W.indices[half].astype(np.intp), W.data[half])
+        params = Vibrations(
+            web.points if self.metric == "euclidean" else np.zeros((web.m, 0)),
+            rows,
+            V,
+            values,
+            web.label,
+            web.radius,
+            reach,
+            width,
+            web.k,
+            i[half],
+            W.indices[half].astype(np.intp),
+            W.data[half],
+        )
         Z = V * np.sqrt(d)[:, None] if self.normalisation == "symmetric" else V
         made = {"width_": width} if self.weights == "heat" else {}
         if self.weights == "heat" and self.width is None and self.metric != "graph":

@@ -1,4 +1,5 @@
 """Locally linear embedding: places that are the same averages of their neighbours as the rows are."""
+
 from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
@@ -58,10 +59,19 @@ class LocallyLinearEmbedding(NeighbourhoodModel):
         **NeighbourhoodModel._rules,
         "metric": Rule(lambda v: v in ("euclidean", "precomputed"), "'euclidean' or 'precomputed'"),
         "variant": Rule(lambda v: v in ("standard", "free", "acyclic"), "'standard', 'free' or 'acyclic'"),
-        "reg": Rule(lambda v: isinstance(v, int | float | np.number) and bool(0.0 <= v < np.inf), "a number >= 0")}
+        "reg": Rule(lambda v: isinstance(v, int | float | np.number) and bool(0.0 <= v < np.inf), "a number >= 0"),
+    }
 
-    def __init__(self, n_components: int = 2, *, n_neighbors: int = 7, variant: str = "standard", reg: float = 1e-3,
-                 metric: str = "euclidean", pieces: str = "bridge") -> None:
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int = 7,
+        variant: str = "standard",
+        reg: float = 1e-3,
+        metric: str = "euclidean",
+        pieces: str = "bridge",
+    ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.variant = variant
@@ -101,8 +111,9 @@ class LocallyLinearEmbedding(NeighbourhoodModel):
         fit = 0.5 * float((d * np.log(p[known] / (2.0 * np.pi)) - p[known] * gap[known]).sum())
         label = web.label if web.maps > 1 else np.zeros(web.m, dtype=np.intp)
         C = sp.coo_array(W)
-        params = Patches(web.points, rows, Z, label, web.k, C.row.astype(np.intp), C.col.astype(np.intp), C.data,
-                         precision)
+        params = Patches(
+            web.points, rows, Z, label, web.k, C.row.astype(np.intp), C.col.astype(np.intp), C.data, precision
+        )
         made = {} if self._of_pairs() else {"log_pseudolikelihood_": fit}
         if web.k > d and not self._of_pairs():
             notes += (f"ridge of {self.reg:g} times the spread of the neighbours",)

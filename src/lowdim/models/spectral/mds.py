@@ -1,4 +1,5 @@
 """Classical multidimensional scaling: positions from distances, by one eigenproblem."""
+
 from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
@@ -66,10 +67,17 @@ class ClassicalMDS(FieldMixin, SpectralModel):
         "n_components": COUNT,
         "metric": Rule(lambda v: v in ("euclidean", *WORDS), "'euclidean', 'precomputed', 'squared' or 'similarity'"),
         "correction": Rule(lambda v: v in (None, "lingoes", "cailliez"), "None, 'lingoes' or 'cailliez'"),
-        "scaling": Rule(lambda v: v in (None, "sqrt(q/p)"), "None or 'sqrt(q/p)'")}
+        "scaling": Rule(lambda v: v in (None, "sqrt(q/p)"), "None or 'sqrt(q/p)'"),
+    }
 
-    def __init__(self, n_components: int = 2, *, metric: str = "euclidean", correction: str | None = None,
-                 scaling: str | None = None) -> None:
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        metric: str = "euclidean",
+        correction: str | None = None,
+        scaling: str | None = None,
+    ) -> None:
         self.n_components = n_components
         self.metric = metric
         self.correction = correction
@@ -78,11 +86,19 @@ class ClassicalMDS(FieldMixin, SpectralModel):
     def _check_options(self) -> None:
         super()._check_options()
         if self.scaling is not None and self.metric != "euclidean":
-            raise error("LD210", option="scaling", value=self.scaling,
-                        allowed="None, or metric='euclidean': p is the number of columns")
+            raise error(
+                "LD210",
+                option="scaling",
+                value=self.scaling,
+                allowed="None, or metric='euclidean': p is the number of columns",
+            )
         if self.correction is not None and self.metric == "similarity":
-            raise error("LD210", option="correction", value=self.correction,
-                        allowed="None, or distances: lowdim.to_squared_distances(K) with metric='squared'")
+            raise error(
+                "LD210",
+                option="correction",
+                value=self.correction,
+                allowed="None, or distances: lowdim.to_squared_distances(K) with metric='squared'",
+            )
 
     def _of_pairs(self) -> bool:
         return self.metric != "euclidean"
@@ -91,8 +107,12 @@ class ClassicalMDS(FieldMixin, SpectralModel):
         small = n if self._of_pairs() else min(n, d)
         copies = 5 if self._of_pairs() else 3
         peak = 8 * (copies * n * d + 3 * small * small) + (32 * n * n * (self.correction == "cailliez"))
-        return Cost(1, 8 * n * d, peak, "a sample of the rows, or from data KernelPCA(kernel='linear', "
-                    "approximation='nystroem')")
+        return Cost(
+            1,
+            8 * n * d,
+            peak,
+            "a sample of the rows, or from data KernelPCA(kernel='linear', approximation='nystroem')",
+        )
 
     # rows of a table -----------------------------------------------------------------------------
     def _embed(self, X: Array, run: Run) -> Embedded:
@@ -182,8 +202,12 @@ class ClassicalMDS(FieldMixin, SpectralModel):
             return (X - params.mean) @ params.axes
         if self.metric != "similarity" and X.min(initial=0.0) < 0.0:
             i, j = np.argwhere(X < 0.0)[0]
-            raise error("LD410", f"row {i + 1}, column {j + 1}", what=WORDS[self.metric],
-                        problem=f"a distance is negative: {X[i, j]:g}")
+            raise error(
+                "LD410",
+                f"row {i + 1}, column {j + 1}",
+                what=WORDS[self.metric],
+                problem=f"a distance is negative: {X[i, j]:g}",
+            )
         K = self._inner(X / params.unit, params.constant)
         return centred(K, Centre(params.mean, params.whole)) @ params.axes
 

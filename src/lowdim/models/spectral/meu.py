@@ -1,4 +1,5 @@
 """Maximum entropy unfolding: the Gaussian random field that expects the distances of neighbours as they are."""
+
 from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
@@ -28,8 +29,9 @@ SPAN = 1e-10  # of the mean variance: springs for shorter squared distances woul
 SURE = 1e-6  # a whole step of so small a promise is safe (the objective is self-concordant), and lost in its rounding
 ASKED = 1e-8  # above this the fit says that it has not converged
 Rows = NDArray[np.intp]
-SMALL = Rule(lambda v: isinstance(v, int | float) and not isinstance(v, bool) and 1e-12 <= v <= 1.0,
-             "a number from 1e-12 to 1")  # more is stiffer than the table, less is rounding beside it
+SMALL = Rule(
+    lambda v: isinstance(v, int | float) and not isinstance(v, bool) and 1e-12 <= v <= 1.0, "a number from 1e-12 to 1"
+)  # more is stiffer than the table, less is rounding beside it
 
 
 class Springs(NamedTuple):
@@ -83,12 +85,24 @@ class MaximumEntropyUnfolding(NeighbourhoodModel):
 
     metric = "euclidean"
     _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": COUNT, "n_neighbors": COUNT, "pieces": WHOLE,
+        "n_components": COUNT,
+        "n_neighbors": COUNT,
+        "pieces": WHOLE,
         "multipliers": Rule(lambda v: v in ("positive", "free"), "'positive' or 'free'"),
-        "gamma": SMALL, "eps": SMALL}
+        "gamma": SMALL,
+        "eps": SMALL,
+    }
 
-    def __init__(self, n_components: int = 2, *, n_neighbors: int = 7, multipliers: str = "positive",
-                 gamma: float = 1e-4, eps: float = 1e-6, pieces: str = "bridge") -> None:
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int = 7,
+        multipliers: str = "positive",
+        gamma: float = 1e-4,
+        eps: float = 1e-6,
+        pieces: str = "bridge",
+    ) -> None:
         self.n_components, self.n_neighbors, self.multipliers = n_components, n_neighbors, multipliers
         self.gamma, self.eps, self.pieces = gamma, eps, pieces
 
@@ -126,10 +140,18 @@ class MaximumEntropyUnfolding(NeighbourhoodModel):
         k = min(max(self.n_neighbors, 2 * self.n_components + 2), web.m)
         params = Springs(web.points, Z, edges, held.multipliers, want.gamma, k)
         value = log_likelihood(want, held.multipliers, Y.shape[1], float((Y**2).sum()), eps)
-        made = {"multipliers_": held.multipliers, "edges_": rows[edges], "kkt_": held.kkt, "gamma_": want.gamma,
-                "eps_": eps, "objective_": value}
-        notes: tuple[str, ...] = (f"optimality conditions hold to {held.kkt:.1e}",
-                                  f"{int((held.multipliers != 0).sum())} of {len(edges)} springs are in use")
+        made = {
+            "multipliers_": held.multipliers,
+            "edges_": rows[edges],
+            "kkt_": held.kkt,
+            "gamma_": want.gamma,
+            "eps_": eps,
+            "objective_": value,
+        }
+        notes: tuple[str, ...] = (
+            f"optimality conditions hold to {held.kkt:.1e}",
+            f"{int((held.multipliers != 0).sum())} of {len(edges)} springs are in use",
+        )
         notes += (f"2 p {eps:.3g} was added to squared distances",) * (eps > 0.0)
         how = f"projected Newton, {held.steps} steps" if held.steps else "closed form (all pairs joined)"
         return Embedded(params, Z, values, how, max(found.residual, held.kkt), made, notes, value, "log-likelihood")

@@ -1,4 +1,5 @@
 """Maximum variance unfolding: the rows drawn apart as far as their neighbours let them go."""
+
 from __future__ import annotations
 
 from contextlib import nullcontext
@@ -60,15 +61,26 @@ class MaximumVarianceUnfolding(NeighbourhoodModel):
 
     metric = "euclidean"
     _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": COUNT, "n_neighbors": COUNT, "pieces": WHOLE,
+        "n_components": COUNT,
+        "n_neighbors": COUNT,
+        "pieces": WHOLE,
         "cliques": Rule(lambda v: isinstance(v, bool), "True or False"),
-        "n_landmarks": Rule(lambda v: v is None or COUNT.holds(v), "None (all rows up to 600) or a whole number >= 1")}
+        "n_landmarks": Rule(lambda v: v is None or COUNT.holds(v), "None (all rows up to 600) or a whole number >= 1"),
+    }
     _laws_broken: ClassVar[dict[str, str]] = {
         **NeighbourhoodModel._laws_broken,
-        "row_order_does_not_matter": "an interior point stops 1e-8 before the optimum, where depends on the order"}
+        "row_order_does_not_matter": "an interior point stops 1e-8 before the optimum, where depends on the order",
+    }
 
-    def __init__(self, n_components: int = 2, *, n_neighbors: int = 4, cliques: bool = True,
-                 n_landmarks: int | None = None, pieces: str = "bridge") -> None:
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int = 4,
+        cliques: bool = True,
+        n_landmarks: int | None = None,
+        pieces: str = "bridge",
+    ) -> None:
         self.n_components, self.n_neighbors, self.cliques = n_components, n_neighbors, cliques
         self.n_landmarks, self.pieces = n_landmarks, pieces
 
@@ -108,11 +120,25 @@ class MaximumVarianceUnfolding(NeighbourhoodModel):
         k = min(max(self.n_neighbors, 2 * self.n_components + 2), web.m)
         params = Unrolled(web.points, places, self.n_components, k)
         value, gap = float(np.trace(found.K)), max(found.gap, 0.0)
-        made = {"landmarks_": rows[nodes], "edges_": rows[nodes][np.column_stack([edges.i, edges.j])], "gap_": gap,
-                "multipliers_": found.multipliers, "objective_": value}
+        made = {
+            "landmarks_": rows[nodes],
+            "edges_": rows[nodes][np.column_stack([edges.i, edges.j])],
+            "gap_": gap,
+            "multipliers_": found.multipliers,
+            "objective_": value,
+        }
         note = f"tr K is within {gap:.1e} of the largest possible (eigenvalue certificate)"
-        return Embedded(params, places[:, : self.n_components], values[: self.n_components], _solver(found, few), gap,
-                        made, (note,), value, "variance, tr K")
+        return Embedded(
+            params,
+            places[:, : self.n_components],
+            values[: self.n_components],
+            _solver(found, few),
+            gap,
+            made,
+            (note,),
+            value,
+            "variance, tr K",
+        )
 
     def _joins(self, pairs: Pairs, bridges: Pairs, web: Web) -> Pairs:
         """Every pair that must not get farther apart, once."""

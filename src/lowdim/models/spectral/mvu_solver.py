@@ -8,6 +8,7 @@ has one unknown an edge: M = (B'KB) o (B'S^-1 B) + diag(t / l), B the incidence 
 
 References: Weinberger and Saul (2006); Helmberg, Rendl, Vanderbei and Wolkowicz (1996); Mehrotra (1992).
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -1,4 +1,5 @@
 """Ways back from feature space: the point of the table whose image is nearest to a place on the map."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

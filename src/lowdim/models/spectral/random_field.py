@@ -3,6 +3,7 @@
 A mattress of n points joined by springs L in a heat bath: columns of the table are draws from N(0, K), K = L^-1.
 A method that makes a Laplacian gives L, one that makes a similarity gives K; the rest follows here.
 """
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -112,8 +113,12 @@ class FieldMixin:
         framed = source.d == len(self.frame_.scale)
         x, mask = gather(Framed(source, self.frame_) if framed else source)
         if mask is not None:
-            raise error("LD163", job="field_score", why="a column of the field needs every row",
-                        fix="fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X)")
+            raise error(
+                "LD163",
+                job="field_score",
+                why="a column of the field needs every row",
+                fix="fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X)",
+            )
         stretch = float(np.log(self.frame_.scale).sum()) * (source.n - 1) if framed else 0.0
         return log_density(field, x) + stretch
 

@@ -1,4 +1,5 @@
 """A map that a few wrong distances cannot bend, and the distances that look wrong beside it."""
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -43,8 +44,12 @@ class RobustMap(NamedTuple):
         off, i, j = _misfit(self.given, self.on_map)
         names = np.arange(len(self.given)) if names is None else list(names)
         order = np.argsort(-np.abs(off), kind="stable")[:count]
-        return [Suspect(names[i[t]], names[j[t]], float(self.given[i[t], j[t]]), float(self.on_map[i[t], j[t]]),
-                        float(off[t])) for t in order]
+        return [
+            Suspect(
+                names[i[t]], names[j[t]], float(self.given[i[t], j[t]]), float(self.on_map[i[t], j[t]]), float(off[t])
+            )
+            for t in order
+        ]
 
 
 def robust_map(D: Any, n_components: int = 2, *, tol: float = 1e-6, max_iter: int = 300) -> RobustMap:

@@ -1,4 +1,5 @@
 """What drives each axis: loadings as a heatmap, as squares, and as cards."""
+
 from __future__ import annotations
 
 import textwrap
@@ -35,8 +36,9 @@ CARDS = 6
 
 
 @drawn
-def loadings(L: Array, names: Sequence[str], *, widths: Array | None = None, shares: Array | None = None,
-             most: int = MOST) -> Plot:
+def loadings(
+    L: Array, names: Sequence[str], *, widths: Array | None = None, shares: Array | None = None, most: int = MOST
+) -> Plot:
     """Columns by axes, shaded by loading; columns are ordered by the axis they load on most.
 
     L is d x q. A dot's area grows with the width of the loading's interval (`widths`, d x q, full width): a
@@ -98,8 +100,9 @@ def _dots(ax: Axes, L: Array, half: Array) -> None:
     across = (half >= np.abs(L)).ravel()
     for part, fill, edge in ((~across, INK, PAPER), (across, PAPER, INK)):  # seen on dark cells and on light ones
         ax.scatter(x.ravel()[part], y.ravel()[part], s=area[part], facecolors=fill, edgecolors=edge, linewidths=0.8)
-    ax.set_title(f"dot area: width of the interval (largest {number(2 * widest)}); hollow: over twice the loading",
-                 fontsize=8)
+    ax.set_title(
+        f"dot area: width of the interval (largest {number(2 * widest)}); hollow: over twice the loading", fontsize=8
+    )
 
 
 def _numbers(ax: Axes, L: Array, top: float) -> None:
@@ -125,7 +128,8 @@ def _loading_words(L: Array, names: Sequence[str], half: Array | None, shown: in
         sentence += f" {clear} of {L.size} loadings are larger than half the width of their interval."
     j = int(np.argmax(np.abs(L[:, 0])))
     title = f"Axis 1 follows {quoted(names[j])} most" + (
-        f", axis 2 {quoted(names[int(np.argmax(np.abs(L[:, 1])))])}" if q > 1 else "")
+        f", axis 2 {quoted(names[int(np.argmax(np.abs(L[:, 1])))])}" if q > 1 else ""
+    )
     return title + (f" ({shown} of {len(L)} columns drawn)" if shown < len(L) else ""), sentence
 
 
@@ -135,8 +139,9 @@ def _signed(value: float) -> str:
 
 
 @drawn
-def axis_cards(cards: Sequence[AxisCard], *, row_names: Sequence[str] | None = None, level: float | None = None,
-               top: int = 5) -> Plot:
+def axis_cards(
+    cards: Sequence[AxisCard], *, row_names: Sequence[str] | None = None, level: float | None = None, top: int = 5
+) -> Plot:
     """One card an axis: its strongest columns with intervals, the rows at both ends, labels tied to it.
 
     `cards` come from `lowdim.judge.axes`; of more than six axes the first six are drawn.
@@ -154,19 +159,21 @@ def axis_cards(cards: Sequence[AxisCard], *, row_names: Sequence[str] | None = N
     panels = figure.subplots(high, wide, squeeze=False).ravel()
     for ax, card, part in zip(panels, shown, strongest, strict=False):
         _card(ax, card, part, row_names, 38 if wide == 2 else 80)
-    for ax in panels[len(shown):]:
+    for ax in panels[len(shown) :]:
         ax.set_axis_off()
     title, sentence = _card_words(cards, strongest, len(shown))
     held = percent(level if level is not None else cards[0].level if cards else 0.9)
     figure.supxlabel(f"loading, with its {held} interval (hollow: the interval includes zero)", fontsize=9)
     headline(figure, title)
     flat = [(card, x) for card in cards for x in card.loadings]
-    data = {"axis": np.array([card.axis for card, _ in flat], dtype=int),
-            "share": np.array([card.share for card, _ in flat], dtype=float),
-            "column": np.array([str(x.column) for _, x in flat]),
-            "loading": np.array([x.value for _, x in flat], dtype=float),
-            "low": np.array([x.low for _, x in flat], dtype=float),
-            "high": np.array([x.high for _, x in flat], dtype=float)}
+    data = {
+        "axis": np.array([card.axis for card, _ in flat], dtype=int),
+        "share": np.array([card.share for card, _ in flat], dtype=float),
+        "column": np.array([str(x.column) for _, x in flat]),
+        "loading": np.array([x.value for _, x in flat], dtype=float),
+        "low": np.array([x.low for _, x in flat], dtype=float),
+        "high": np.array([x.high for _, x in flat], dtype=float),
+    }
     return Plot("axis_cards", figure, title=title, sentence=sentence, data=data)
 
 
@@ -181,8 +188,11 @@ def _card(ax: Axes, card: AxisCard, part: list[Loading], rows: Sequence[str] | N
     ax.tick_params(axis="x", labelsize=8)
     ax.locator_params(axis="x", nbins=5)
     ax.set_title(f"axis {card.axis}: {percent(card.share)} of the variation", fontsize=9)
-    lines = [f"{end} rows: {', '.join(short(i + 1 if rows is None else rows[i], 12) for i in some)}"
-             for end, some in (("− end", card.low_rows), ("+ end", card.high_rows)) if some]
+    lines = [
+        f"{end} rows: {', '.join(short(i + 1 if rows is None else rows[i], 12) for i in some)}"
+        for end, some in (("− end", card.low_rows), ("+ end", card.high_rows))
+        if some
+    ]
     lines += [f"tied to {short(t.label, 20)} (it explains {percent(t.eta2)})" for t in card.labels if t.tied][:2]
     others = [str(k) for k in card.interchangeable if k != card.axis]
     lines += [f"interchangeable with axis {' and '.join(others)}"] if others else []
@@ -201,8 +211,13 @@ def _card_words(cards: Sequence[AxisCard], strongest: list[list[Loading]], shown
     verb = "has an interval that includes" if doubtful == 1 else "have intervals that include"
     more = f"; {doubtful} of the loadings drawn {verb} zero" if doubtful else ""
     first = next((x for x in strongest[0] if x.sure), None)
-    title = "No column drives axis 1 for certain" if first is None else (
-        f"Axis 1 ({percent(cards[0].share)}) goes {'with' if first.value > 0 else 'against'} {quoted(first.column)} "
-        "first of all")
+    title = (
+        "No column drives axis 1 for certain"
+        if first is None
+        else (
+            f"Axis 1 ({percent(cards[0].share)}) goes {'with' if first.value > 0 else 'against'} {quoted(first.column)} "
+            "first of all"
+        )
+    )
     title += f" ({shown} of {len(cards)} axes drawn)" if shown < len(cards) else ""
     return title, f"{text[0].upper()}{text[1:]}{more}."

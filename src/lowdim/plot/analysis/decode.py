@@ -2,6 +2,7 @@
 
 Columns may be a table's, a curve (`shape=(d,)`) or an image (`shape=(height, width)`).
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -43,8 +44,16 @@ def check_shape(shape: Shape, d: int) -> None:
         raise error("LD210", option="shape", value=shape, allowed=f"(d,) or (height, width) with {d} cells in all")
 
 
-def draw_image(ax: Axes, values: Array, shape: tuple[int, ...], title: str, *, cmap: str = "gray",
-               low: float | None = None, high: float | None = None) -> None:
+def draw_image(
+    ax: Axes,
+    values: Array,
+    shape: tuple[int, ...],
+    title: str,
+    *,
+    cmap: str = "gray",
+    low: float | None = None,
+    high: float | None = None,
+) -> None:
     """Cells as the pixels of a picture."""
     ax.imshow(values.reshape(shape), cmap=cmap, vmin=low, vmax=high, interpolation="nearest")
     ax.set_xticks([])
@@ -54,8 +63,9 @@ def draw_image(ax: Axes, values: Array, shape: tuple[int, ...], title: str, *, c
 
 
 @drawn
-def reconstruct(model: Any, X: Array, row: int, qs: Sequence[int], names: Sequence[str], *,
-                shape: Shape = None) -> Plot:
+def reconstruct(
+    model: Any, X: Array, row: int, qs: Sequence[int], names: Sequence[str], *, shape: Shape = None
+) -> Plot:
     """One row, rebuilt from its first q axes for each q, and what is left over.
 
     x_q = mean + sum_{k <= q} z_k w_k with the model's own z and w (later coordinates are set to 0); the error
@@ -69,7 +79,7 @@ def reconstruct(model: Any, X: Array, row: int, qs: Sequence[int], names: Sequen
     X = np.asarray(X, dtype=np.float64)
     check_shape(shape, X.shape[1])
     x = X[row]
-    z = model.transform(X[row: row + 1])[0]
+    z = model.transform(X[row : row + 1])[0]
     steps = np.array([q for q in qs if q <= len(z)], dtype=int)
     built = np.asarray(model.inverse_transform(np.where(np.arange(len(z)) < steps[:, None], z, 0.0)))
     unit, mean = _spread(X)
@@ -85,8 +95,14 @@ def reconstruct(model: Any, X: Array, row: int, qs: Sequence[int], names: Sequen
     else:
         figure = _built_image(x, built, steps, shape)
     headline(figure, title)
-    data = {"column": np.array([str(name) for name in names]), "original": x, "q": steps, "rebuilt": built.T,
-            "residual": x - built[-1] if len(steps) else x, "error": wrong}
+    data = {
+        "column": np.array([str(name) for name in names]),
+        "original": x,
+        "q": steps,
+        "rebuilt": built.T,
+        "residual": x - built[-1] if len(steps) else x,
+        "error": wrong,
+    }
     return Plot("reconstruct", figure, title=title, sentence=sentence, data=data)
 
 
@@ -196,13 +212,16 @@ def component_images(model: Any, shape: tuple[int, int], count: int = 9) -> Plot
         size = float(np.abs(C[k]).max()) or 1.0
         part = "" if np.isnan(share[k]) else f" · {percent(share[k])}"
         draw_image(panels[k + 1], C[k], shape, f"axis {k + 1}{part}", cmap=DIVERGING, low=-size, high=size)
-    for ax in panels[many + 1:]:
+    for ax in panels[many + 1 :]:
         ax.set_axis_off()
     total = "" if np.isnan(share[:many]).any() else f" carry {percent(share[:many].sum())} of the variation"
-    title = f"The mean and the first {many} axes as images" + (f":{total.replace(' carry', ' they carry')}"
-                                                             if total else "")
-    sentence = (f"The first {many} axes{total or ' are drawn'} of images of {shape[0]} x {shape[1]} pixels; red and "
-                "blue pixels move oppositely along an axis, white ones do not move.")
+    title = f"The mean and the first {many} axes as images" + (
+        f":{total.replace(' carry', ' they carry')}" if total else ""
+    )
+    sentence = (
+        f"The first {many} axes{total or ' are drawn'} of images of {shape[0]} x {shape[1]} pixels; red and "
+        "blue pixels move oppositely along an axis, white ones do not move."
+    )
     headline(figure, title)
     data = {"mean_image": np.asarray(model.mean_), "axis_image": C[:many], "share": share[:many]}
     return Plot("component_images", figure, title=title, sentence=sentence, data=data)

@@ -1,4 +1,5 @@
 """How many dimensions: eigenvalues beside chance, the jury, hidden cells, and the spread of distances."""
+
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
@@ -16,8 +17,9 @@ DASHES = ("-", "--", "-.", ":")
 
 
 @drawn
-def scree(eigenvalues: Any, *, band: Any = None, interval: Any = None, noise: float | None = None,
-          q: int | None = None) -> Plot:
+def scree(
+    eigenvalues: Any, *, band: Any = None, interval: Any = None, noise: float | None = None, q: int | None = None
+) -> Plot:
     """Eigenvalues, largest first, beside those of shuffled data (`band`), their sampling interval and the noise.
 
     `band` is the upper edge (k) or both edges (2 x k) of 95% of the shuffled tables; `interval` is 2 x k.
@@ -53,8 +55,9 @@ def _given(**facts: Any) -> dict[str, Any]:
     return {key: [value] for key, value in facts.items() if value is not None}
 
 
-def _scree_marks(ax: Any, values: Array, low: Array | None, high: Array | None, limits: Array | None,
-                 noise: float | None) -> None:
+def _scree_marks(
+    ax: Any, values: Array, low: Array | None, high: Array | None, limits: Array | None, noise: float | None
+) -> None:
     k = len(values)
     x = np.arange(1, k + 1)
     if high is not None and low is not None:
@@ -63,8 +66,16 @@ def _scree_marks(ax: Any, values: Array, low: Array | None, high: Array | None, 
         ax.plot(x, high[:k], "--", color=GREY, marker="s", ms=3.5, lw=1.2, label="95% limit of shuffled data")
     if limits is not None:
         off = np.maximum([values - limits[0][:k], limits[1][:k] - values], 0.0)
-        ax.errorbar(x, values, yerr=off, fmt="none", ecolor=COLOURS[0], elinewidth=1.2, capsize=2.5,
-                    label="95% sampling interval")
+        ax.errorbar(
+            x,
+            values,
+            yerr=off,
+            fmt="none",
+            ecolor=COLOURS[0],
+            elinewidth=1.2,
+            capsize=2.5,
+            label="95% sampling interval",
+        )
     ax.plot(x, values, "o-", color=COLOURS[0], ms=5, lw=1.2, label="this table")
     if noise is not None:
         ax.axhline(noise, color=COLOURS[3], ls=":", lw=1.6, label=f"noise level {number(noise)}")
@@ -103,14 +114,23 @@ def _scree_words(values: Array, high: Array | None, noise: float | None, q: int 
         return title, f"{title}: the largest is {number(values[0])}, its limit {number(high[0])}.{kept}{floor}"
     verb = "stands" if above == 1 else "stand"
     title = f"{count(above, 'eigenvalue')} {verb} above shuffled data" + ("" if q in (None, above) else f"; {q} kept")
-    return title, (f"The first {above} of {len(values)} eigenvalues {verb} above the 95% limit of shuffled data; "
-                   f"the last of them is {number(values[above - 1])} where shuffled data reach "
-                   f"{number(high[above - 1])}.{kept}{floor}")
+    return title, (
+        f"The first {above} of {len(values)} eigenvalues {verb} above the 95% limit of shuffled data; "
+        f"the last of them is {number(values[above - 1])} where shuffled data reach "
+        f"{number(high[above - 1])}.{kept}{floor}"
+    )
 
 
 @drawn
-def jury(qs: Any, weights_by_judge: Mapping[str, Any], picks: Mapping[str, int | None], q: int, *,
-         advisers: Collection[str] = (), title: str | None = None) -> Plot:
+def jury(
+    qs: Any,
+    weights_by_judge: Mapping[str, Any],
+    picks: Mapping[str, int | None],
+    q: int,
+    *,
+    advisers: Collection[str] = (),
+    title: str | None = None,
+) -> Plot:
     """The weight each judge gives to each number of dimensions, and what every judge picks.
 
     A pick of None means that the judge cannot say. `advisers` are judges that are heard but do not vote.
@@ -123,11 +143,20 @@ def jury(qs: Any, weights_by_judge: Mapping[str, Any], picks: Mapping[str, int |
     qs = np.asarray(qs, dtype=int) if len(qs) else np.array([q])
     weights_by_judge = {name: weight for name, weight in weights_by_judge.items() if len(weight) == len(qs)}
     lanes = max(len(picks), 1)
-    figure, (top, low) = canvas(6.4, 2.9 + 0.24 * lanes, rows=2, sharex=True,
-                                height_ratios=[2.2, max(1.0, 0.3 * lanes)])
+    figure, (top, low) = canvas(
+        6.4, 2.9 + 0.24 * lanes, rows=2, sharex=True, height_ratios=[2.2, max(1.0, 0.3 * lanes)]
+    )
     for i, (name, weight) in enumerate(weights_by_judge.items()):
-        top.plot(qs, 100 * np.asarray(weight, dtype=float), DASHES[i % 4], marker=SHAPES[i % 8], ms=5, lw=1.4,
-                 color=COLOURS[i % 7], label=short(name, 40))
+        top.plot(
+            qs,
+            100 * np.asarray(weight, dtype=float),
+            DASHES[i % 4],
+            marker=SHAPES[i % 8],
+            ms=5,
+            lw=1.4,
+            color=COLOURS[i % 7],
+            label=short(name, 40),
+        )
     for ax in (top, low):
         ax.axvspan(q - 0.5, q + 0.5, color=COLOURS[1], alpha=0.18, lw=0)
     write(top, q, 1.01, f"recommended: {q}", transform=top.get_xaxis_transform(), ha="center", va="bottom")
@@ -145,8 +174,11 @@ def jury(qs: Any, weights_by_judge: Mapping[str, Any], picks: Mapping[str, int |
     headline(figure, title or words)
     data: dict[str, Any] = {"q": qs}
     data |= {f"weight: {name}": np.asarray(weight, dtype=float) for name, weight in weights_by_judge.items()}
-    data |= {"judge": list(picks), "pick": [np.nan if p is None else float(p) for p in picks.values()],
-             "recommended": [q]}
+    data |= {
+        "judge": list(picks),
+        "pick": [np.nan if p is None else float(p) for p in picks.values()],
+        "recommended": [q],
+    }
     return Plot("jury", figure, title=title or words, sentence=sentence, data=data)
 
 
@@ -155,8 +187,15 @@ def _picks(ax: Any, picks: Mapping[str, int | None], q: int, advisers: Collectio
     for i, (name, pick) in enumerate(picks.items()):
         ax.axhline(i, color=GREY, lw=0.5, alpha=0.5, zorder=0)
         if pick is None:
-            write(ax, 0.01, i, "no answer for this table", transform=ax.get_yaxis_transform(), va="center",
-                  bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"})
+            write(
+                ax,
+                0.01,
+                i,
+                "no answer for this table",
+                transform=ax.get_yaxis_transform(),
+                va="center",
+                bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"},
+            )
         else:
             mark, colour = (SHAPES[0], COLOURS[0]) if pick == q else (SHAPES[3], COLOURS[3])
             ax.plot([pick], [i], mark, ms=8, color=colour, mfc="white" if name in advisers else colour)
@@ -173,8 +212,9 @@ def _window(qs: Array, weights: Mapping[str, Any], picks: Mapping[str, int | Non
     return min(int(qs.min()), min(at)), min(top, max(int(qs.max()), max(at)))
 
 
-def _jury_words(qs: Array, weights: Mapping[str, Any], picks: Mapping[str, int | None], q: int,
-                advisers: Collection[str]) -> tuple[str, str]:
+def _jury_words(
+    qs: Array, weights: Mapping[str, Any], picks: Mapping[str, int | None], q: int, advisers: Collection[str]
+) -> tuple[str, str]:
     heard = {name: pick for name, pick in picks.items() if pick is not None}
     votes = [pick for name, pick in heard.items() if name not in advisers]
     agree = votes.count(q)
@@ -191,8 +231,9 @@ def _jury_words(qs: Array, weights: Mapping[str, Any], picks: Mapping[str, int |
 
 
 @drawn
-def heldout(qs: Any, q2: Any, log_density: Any, errors: Any, q: int, *, train: Any = None,
-            cells: int | None = None) -> Plot:
+def heldout(
+    qs: Any, q2: Any, log_density: Any, errors: Any, q: int, *, train: Any = None, cells: int | None = None
+) -> Plot:
     """How well each number of dimensions predicts cells hidden on purpose: Q2, and log density a cell.
 
     `errors` are *paired* standard errors of the log density against `q` (0 at q itself): the same cells are
@@ -213,8 +254,17 @@ def heldout(qs: Any, q2: Any, log_density: Any, errors: Any, q: int, *, train: A
     left.plot(qs, q2, "o-", ms=4.5, lw=1.4, color=COLOURS[0], label="hidden cells")
     left.axhline(0.0, color=GREY, lw=0.8)
     left.set_ylabel("share of variance predicted (Q²)")
-    right.errorbar(qs, density, yerr=errors, fmt="o-", ms=4.5, lw=1.4, capsize=2.5, color=COLOURS[0],
-                   label=f"± 1 standard error, paired with {q}")
+    right.errorbar(
+        qs,
+        density,
+        yerr=errors,
+        fmt="o-",
+        ms=4.5,
+        lw=1.4,
+        capsize=2.5,
+        color=COLOURS[0],
+        label=f"± 1 standard error, paired with {q}",
+    )
     right.axhline(density[at], color=GREY, lw=0.8, ls="--")
     right.set_ylabel("log density per hidden cell (nats)")
     for ax in (left, right):
@@ -224,33 +274,55 @@ def heldout(qs: Any, q2: Any, log_density: Any, errors: Any, q: int, *, train: A
         legend_above(ax)
     title, sentence = _heldout_words(qs, q2, density, errors, at, cells)
     headline(figure, title)
-    data = {"q": qs.astype(int), "q2": q2, "log_density": density, "difference": density - density[at],
-            "paired_error": errors, "recommended": [q]}
+    data = {
+        "q": qs.astype(int),
+        "q2": q2,
+        "log_density": density,
+        "difference": density - density[at],
+        "paired_error": errors,
+        "recommended": [q],
+    }
     if train is not None:
         data["train"] = np.asarray(train, dtype=float)
     return Plot("heldout", figure, title=title, sentence=sentence, data=data)
 
 
-def _heldout_words(qs: Array, q2: Array, density: Array, errors: Array, at: int,
-                   cells: int | None) -> tuple[str, str]:
+def _heldout_words(qs: Array, q2: Array, density: Array, errors: Array, at: int, cells: int | None) -> tuple[str, str]:
     q = int(qs[at])
-    title = (f"{count(q, 'dimension')} predict{'s' if q == 1 else ''} {percent(max(q2[at], 0.0))} of the variance of "
-             f"hidden cells" if q else "No number of dimensions predicts hidden cells better than column means do")
+    title = (
+        f"{count(q, 'dimension')} predict{'s' if q == 1 else ''} {percent(max(q2[at], 0.0))} of the variance of "
+        f"hidden cells"
+        if q
+        else "No number of dimensions predicts hidden cells better than column means do"
+    )
     parts = []
     for other in (at - 1, at + 1):
         if 0 <= other < len(qs):
             gain, error = density[at] - density[other], errors[other]
-            told = (f"{q} and {qs[other]:.0f} cannot be told apart" if abs(gain) <= error
-                    else f"{q} {'beats' if gain > 0 else 'loses to'} {qs[other]:.0f}")
+            told = (
+                f"{q} and {qs[other]:.0f} cannot be told apart"
+                if abs(gain) <= error
+                else f"{q} {'beats' if gain > 0 else 'loses to'} {qs[other]:.0f}"
+            )
             parts.append(f"{told} ({number(gain)} ± {number(error)})")
     hidden = "" if cells is None else f" over {count(cells, 'hidden cell')}"
-    return title, (f"Q² is {number(q2[at])} at {count(q, 'dimension')}. Log density per cell, differences paired"
-                   f"{hidden}, ± one standard error: {'; '.join(parts) or 'nothing to compare'}.")
+    return title, (
+        f"Q² is {number(q2[at])} at {count(q, 'dimension')}. Log density per cell, differences paired"
+        f"{hidden}, ± one standard error: {'; '.join(parts) or 'nothing to compare'}."
+    )
 
 
 @drawn
-def distances(squared: Any, p: int, *, effective: float | None = None, law: float | None = None, edges: Any = None,
-              mean: float | None = None, compared: float | None = None) -> Plot:
+def distances(
+    squared: Any,
+    p: int,
+    *,
+    effective: float | None = None,
+    law: float | None = None,
+    edges: Any = None,
+    mean: float | None = None,
+    compared: float | None = None,
+) -> Plot:
     """Squared distances between rows, over their mean, beside the gamma laws of p columns and of the best k.
 
     Independent Gaussian columns of one variance give gamma(p/2) with variance 2/p about a mean of 1; the k
@@ -282,18 +354,33 @@ def distances(squared: Any, p: int, *, effective: float | None = None, law: floa
         ax.plot(x, gamma_density(x, 2.0 / law), ":", color=COLOURS[2], lw=1.8, label="independent, shaped like these")
     ax.plot(x, best, "-", color=INK, lw=1.8, label=f"best match: {_few(k)} columns")
     tall = float(density.max())
-    ax.set(xlim=(foot, top), ylim=(0, 1.08 * max(tall, min(whole.max(), 2.2 * tall), min(best.max(), 2.2 * tall))),
-           xlabel="squared distance between two rows (mean = 1)", ylabel="density")
+    ax.set(
+        xlim=(foot, top),
+        ylim=(0, 1.08 * max(tall, min(whole.max(), 2.2 * tall), min(best.max(), 2.2 * tall))),
+        xlabel="squared distance between two rows (mean = 1)",
+        ylabel="density",
+    )
     ax.legend(loc="upper right", fontsize=8.5, title="spread, not number of signals", title_fontsize=8.5)
     title, sentence = _distance_words(p, full, k, law)
     headline(figure, title)
-    data = {"left": borders[:-1], "right": borders[1:], "density": density, "gamma_x": x, "gamma_columns": whole,
-            "gamma_effective": best, "effective": [k], "columns": [p], "compared": [full], "mean": [centre]}
+    data = {
+        "left": borders[:-1],
+        "right": borders[1:],
+        "density": density,
+        "gamma_x": x,
+        "gamma_columns": whole,
+        "gamma_effective": best,
+        "effective": [k],
+        "columns": [p],
+        "compared": [full],
+        "mean": [centre],
+    }
     return Plot("distances", figure, title=title, sentence=sentence, data=data | _given(independent_variance=law))
 
 
-def _binned(squared: Array, edges: Any, mean: float | None,
-            effective: float | None) -> tuple[Array, Array, float, float]:
+def _binned(
+    squared: Array, edges: Any, mean: float | None, effective: float | None
+) -> tuple[Array, Array, float, float]:
     """Counts, edges, mean and effective columns, of distances or of a histogram of them."""
     if edges is None:
         centre = float(squared.mean()) or 1.0
@@ -312,9 +399,11 @@ def _distance_words(p: int, full: float, k: float, law: float | None) -> tuple[s
     title = f"Distances spread like those of about {_few(k)} independent columns, out of {p}"
     gaps = "" if full == p else f" (gaps: {number(full)} cells are compared on average)"
     more = "" if law is None else f", and {number(law)} if they were independent and shaped as these are"
-    return title, (f"{title}{gaps}. The variance of squared distances is {number(2.0 / k)} (mean = 1); {p} independent "
-                   f"Gaussian columns would have {number(2.0 / full)}{more}. This measures spread, not the number of "
-                   f"signals.")
+    return title, (
+        f"{title}{gaps}. The variance of squared distances is {number(2.0 / k)} (mean = 1); {p} independent "
+        f"Gaussian columns would have {number(2.0 / full)}{more}. This measures spread, not the number of "
+        f"signals."
+    )
 
 
 def _few(k: float) -> str:
@@ -329,5 +418,3 @@ def gamma_density(x: Array, k: float) -> Array:
     """
     a = k / 2.0
     return np.exp(a * np.log(a) - gammaln(a) + (a - 1.0) * np.log(x) - a * x)
-
-

@@ -1,4 +1,5 @@
 """Filled gaps: every fill with its interval over its column's own spread, and whether intervals hold their claim."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -31,8 +32,17 @@ BARS = 120  # fills of one column drawn one by one; more become a band
 
 
 @drawn
-def fills(values: Any, mask: Any, lower: Any, upper: Any, names: Sequence[object], column: object = None, *,
-          level: float = 0.9, row_names: Sequence[object] | None = None) -> Plot:
+def fills(
+    values: Any,
+    mask: Any,
+    lower: Any,
+    upper: Any,
+    names: Sequence[object],
+    column: object = None,
+    *,
+    level: float = 0.9,
+    row_names: Sequence[object] | None = None,
+) -> Plot:
     """Each filled cell with its interval, over the spread of the cells its column has.
 
     `mask` is True where a cell was filled. `column` (a name or a position) draws one column in its own
@@ -56,10 +66,19 @@ def fills(values: Any, mask: Any, lower: Any, upper: Any, names: Sequence[object
     mean, sd, own = _spread(X, gap, level)
     share = (high[i, j] - low[i, j]) / np.where(own[j] > 0, own[j], 1.0)
     title, sentence = _fill_words(j, share, names, level, column is not None)
-    figure = (_one(X, gap, low, high, i, at, rows, level, title) if column is not None and len(i)
-              else _lanes(X, gap, low, high, mean, sd, names, level, title))
-    data = {"row": [rows[k] for k in i], "column": [str(names[int(k)]) for k in j], "fill": X[i, j], "lower": low[i, j],
-            "upper": high[i, j], "share_of_spread": share}
+    figure = (
+        _one(X, gap, low, high, i, at, rows, level, title)
+        if column is not None and len(i)
+        else _lanes(X, gap, low, high, mean, sd, names, level, title)
+    )
+    data = {
+        "row": [rows[k] for k in i],
+        "column": [str(names[int(k)]) for k in j],
+        "fill": X[i, j],
+        "lower": low[i, j],
+        "upper": high[i, j],
+        "share_of_spread": share,
+    }
     return Plot("fills", figure, title=title, sentence=sentence, data=data)
 
 
@@ -73,8 +92,7 @@ def _spread(X: Array, gap: NDArray[np.bool_], level: float) -> tuple[Array, Arra
     return mean, np.where(sd > 0, sd, 1.0), own
 
 
-def _fill_words(j: NDArray[np.intp], share: Array, names: Sequence[object], level: float,
-                one: bool) -> tuple[str, str]:
+def _fill_words(j: NDArray[np.intp], share: Array, names: Sequence[object], level: float, one: bool) -> tuple[str, str]:
     if not len(j):
         return "No gaps to fill", "Every cell was seen, so nothing was filled."
     columns, totals = np.unique(j, return_counts=True)
@@ -84,12 +102,23 @@ def _fill_words(j: NDArray[np.intp], share: Array, names: Sequence[object], leve
     title = f"{count(len(j), 'gap')} filled {where}; {claim} intervals {percent(half)} as wide as the column"
     most = columns[int(np.argmax(totals))]
     more = "" if one or len(columns) == 1 else f" Most are in {quoted(names[most])}: {totals.max():,}."
-    return title, (f"{count(len(j), 'gap')} filled {where}. Half of the {claim} intervals are narrower than "
-                   f"{percent(half)} of the width that holds {claim} of the column's seen cells.{more}")
+    return title, (
+        f"{count(len(j), 'gap')} filled {where}. Half of the {claim} intervals are narrower than "
+        f"{percent(half)} of the width that holds {claim} of the column's seen cells.{more}"
+    )
 
 
-def _lanes(X: Array, gap: NDArray[np.bool_], low: Array, high: Array, mean: Array, sd: Array,
-           names: Sequence[object], level: float, title: str) -> Any:
+def _lanes(
+    X: Array,
+    gap: NDArray[np.bool_],
+    low: Array,
+    high: Array,
+    mean: Array,
+    sd: Array,
+    names: Sequence[object],
+    level: float,
+    title: str,
+) -> Any:
     """A lane for every column with gaps: grey where its seen cells are, a mark and a bar for every fill."""
     totals = gap.sum(axis=0)
     shown = np.argsort(-totals, kind="stable")[:LANES]
@@ -134,13 +163,25 @@ def _fill_keys(ax: Any, level: float, across: int) -> None:
     from matplotlib.patches import Patch
 
     claim = f"{100 * level:.3g}%"
-    marks = [Line2D([], [], color=COLOURS[0], marker="D", mfc=COLOURS[3], mec="white", ms=5, lw=1.1),
-             Patch(color=GREY, alpha=0.25), Line2D([], [], color=GREY, lw=0.8)]
+    marks = [
+        Line2D([], [], color=COLOURS[0], marker="D", mfc=COLOURS[3], mec="white", ms=5, lw=1.1),
+        Patch(color=GREY, alpha=0.25),
+        Line2D([], [], color=GREY, lw=0.8),
+    ]
     legend_above(ax, marks, [f"fill and {claim} interval", f"{claim} of seen cells", "all seen cells"], ncols=across)
 
 
-def _one(X: Array, gap: NDArray[np.bool_], low: Array, high: Array, rows: NDArray[np.intp], j: int,
-         names: Sequence[str], level: float, title: str) -> Any:
+def _one(
+    X: Array,
+    gap: NDArray[np.bool_],
+    low: Array,
+    high: Array,
+    rows: NDArray[np.intp],
+    j: int,
+    names: Sequence[str],
+    level: float,
+    title: str,
+) -> Any:
     """One column in its own units: fills in the order of the rows beside a histogram of its seen cells."""
     seen = X[~gap[:, j], j]
     figure = blank()
@@ -151,14 +192,28 @@ def _one(X: Array, gap: NDArray[np.bool_], low: Array, high: Array, rows: NDArra
     left.set_ylabel("value, in the column's units")
     if len(seen):
         tail = (1.0 - level) / 2.0
-        ax.axhspan(*np.quantile(seen, [tail, 1.0 - tail]), color=GREY, alpha=0.18, lw=0,
-                   label=f"{100 * level:.3g}% of seen cells")
+        ax.axhspan(
+            *np.quantile(seen, [tail, 1.0 - tail]),
+            color=GREY,
+            alpha=0.18,
+            lw=0,
+            label=f"{100 * level:.3g}% of seen cells",
+        )
     mid, a, b = X[rows, j], low[rows, j], high[rows, j]
     x = np.arange(len(rows))
     claim = f"fill and {100 * level:.3g}% interval"
     if len(rows) <= BARS:
-        ax.errorbar(x, mid, yerr=[np.maximum(mid - a, 0.0), np.maximum(b - mid, 0.0)], fmt="D", ms=3.5, lw=1.1,
-                    color=COLOURS[3], ecolor=COLOURS[0], label=claim)
+        ax.errorbar(
+            x,
+            mid,
+            yerr=[np.maximum(mid - a, 0.0), np.maximum(b - mid, 0.0)],
+            fmt="D",
+            ms=3.5,
+            lw=1.1,
+            color=COLOURS[3],
+            ecolor=COLOURS[0],
+            label=claim,
+        )
         places = spread_out(len(rows), 8)
         name_ticks(ax.xaxis, places, [names[rows[k]] for k in places], most=8)
         ax.set_xlabel("row of the filled cell", fontsize=9)
@@ -174,8 +229,9 @@ def _one(X: Array, gap: NDArray[np.bool_], low: Array, high: Array, rows: NDArra
 
 # calibration --------------------------------------------------------------------------------------------
 @drawn
-def calibration(held: Any, tried: Any, names: Sequence[object], *, level: float = 0.9, levels: Any = None,
-                shares: Any = None) -> Plot:
+def calibration(
+    held: Any, tried: Any, names: Sequence[object], *, level: float = 0.9, levels: Any = None, shares: Any = None
+) -> Plot:
     """How many cells hidden on purpose the intervals held, column by column, against what they claim.
 
     `held` of `tried` cells a column at `level`; `shares[k]` of all cells were held by intervals that claim
@@ -201,8 +257,15 @@ def calibration(held: Any, tried: Any, names: Sequence[object], *, level: float 
     _columns(axes[1], held, tried, names, level, band, outside)
     title, sentence = _calibration_words(inside, total, level, outside, share, names)
     headline(figure, title)
-    data = {"column": [str(n) for n in names], "held": held, "tried": tried, "share": share, "band_lower": band[0],
-            "band_upper": band[1], "outside": outside} | data
+    data = {
+        "column": [str(n) for n in names],
+        "held": held,
+        "tried": tried,
+        "share": share,
+        "band_lower": band[0],
+        "band_upper": band[1],
+        "outside": outside,
+    } | data
     return Plot("calibration", figure, title=title, sentence=sentence, data=data)
 
 
@@ -234,8 +297,9 @@ def _curve(ax: Any, levels: Array, shares: Array, cells: int) -> dict[str, Any]:
     return {"claimed_lower": edge[0], "claimed_upper": edge[1]}
 
 
-def _columns(ax: Any, held: Array, tried: Array, names: Sequence[object], level: float, band: Array,
-             outside: NDArray[np.bool_]) -> None:
+def _columns(
+    ax: Any, held: Array, tried: Array, names: Sequence[object], level: float, band: Array, outside: NDArray[np.bool_]
+) -> None:
     """Each column's share held, lowest first, with its 95% interval over the band of exact intervals."""
     share = held / np.maximum(tried, 1.0)
     order = np.flatnonzero(tried > 0)
@@ -251,16 +315,18 @@ def _columns(ax: Any, held: Array, tried: Array, names: Sequence[object], level:
     ax.set_ylim(len(shown) - 0.4, -0.6)
     least = 100 * float(min([*low[shown], level]))
     ax.set_xlim(max(0.0, least - 3), 101)
-    name_ticks(ax.yaxis, range(len(shown)), [f"{short(names[j], 18)} ({tried[j]:.0f})" for j in shown], most=30,
-               fontsize=8)
+    name_ticks(
+        ax.yaxis, range(len(shown)), [f"{short(names[j], 18)} ({tried[j]:.0f})" for j in shown], most=30, fontsize=8
+    )
     some = "" if len(shown) == len(order) else f"\n{len(shown)} of {len(order)} columns"
     ax.set_xlabel(f"held by {100 * level:.3g}% intervals (%){some}", fontsize=9)
     if not len(shown):
         write(ax, 0.5, 0.5, "no cell could be hidden", transform=ax.transAxes, ha="center")
 
 
-def _calibration_words(inside: float, total: float, level: float, outside: NDArray[np.bool_], share: Array,
-                       names: Sequence[object]) -> tuple[str, str]:
+def _calibration_words(
+    inside: float, total: float, level: float, outside: NDArray[np.bool_], share: Array, names: Sequence[object]
+) -> tuple[str, str]:
     claim = f"{100 * level:.3g}%"
     if total == 0:
         return "Too few cells to check the intervals", "No cell could be hidden, so the intervals are not checked."
@@ -271,6 +337,8 @@ def _calibration_words(inside: float, total: float, level: float, outside: NDArr
     if not len(bad):
         return title, f"{title}. No column lies outside the 95% band of exact intervals."
     worst = bad[int(np.argmax(np.abs(share[bad] - level)))]
-    return title, (f"{title}. {count(len(bad), 'column')} of {len(share)} outside the 95% band of exact intervals "
-                   f"(about {about(0.05 * len(share))} expected by chance), farthest {quoted(names[worst])} with "
-                   f"{percent(share[worst])}.")
+    return title, (
+        f"{title}. {count(len(bad), 'column')} of {len(share)} outside the 95% band of exact intervals "
+        f"(about {about(0.05 * len(share))} expected by chance), farthest {quoted(names[worst])} with "
+        f"{percent(share[worst])}."
+    )

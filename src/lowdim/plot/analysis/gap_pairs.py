@@ -1,4 +1,5 @@
 """Which gaps come together, and whether they look as if they fell at random."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -47,9 +48,16 @@ def gap_pairs(mask: Mask, names: Sequence[str], *, report: GapReport | None = No
     kept = worst((phi - 2 * np.eye(len(some))).max(axis=1, initial=-2.0), most)
     _draw_pairs(ax, phi[np.ix_(kept, kept)], both[np.ix_(kept, kept)], [short(names[k], 18) for k in some[kept]])
     headline(figure, title)
-    data = {"first": np.array([str(names[k]) for k in some[j]]), "second": np.array([str(names[k]) for k in some[i]]),
-            "together": both[i, j], "expected": np.outer(G.sum(axis=0), G.sum(axis=0))[i, j] / max(len(G), 1),
-            "correlation": phi[i, j], "p": p[i, j], "named": found, "ties_to_values": tied}
+    data = {
+        "first": np.array([str(names[k]) for k in some[j]]),
+        "second": np.array([str(names[k]) for k in some[i]]),
+        "together": both[i, j],
+        "expected": np.outer(G.sum(axis=0), G.sum(axis=0))[i, j] / max(len(G), 1),
+        "correlation": phi[i, j],
+        "p": p[i, j],
+        "named": found,
+        "ties_to_values": tied,
+    }
     return Plot("gap_pairs", figure, title=title, sentence=sentence + hint, data=data)
 
 
@@ -77,12 +85,15 @@ def _value_hint(report: GapReport | None) -> tuple[str, int]:
     if not report.depends:
         return " Rows with and without gaps have similar values elsewhere, as gaps at random would.", 0
     first = report.depends[0]
-    return (f" Rows with a gap in {quoted(first.column)} have other values of {quoted(first.on)}: gaps are not "
-            "completely at random."), len(report.depends)
+    return (
+        f" Rows with a gap in {quoted(first.column)} have other values of {quoted(first.on)}: gaps are not "
+        "completely at random."
+    ), len(report.depends)
 
 
-def _pair_words(names: list[str], both: Array, per: Array, n: int, pairs: tuple[Any, Any, Mask],
-                p: Array) -> tuple[str, str]:
+def _pair_words(
+    names: list[str], both: Array, per: Array, n: int, pairs: tuple[Any, Any, Mask], p: Array
+) -> tuple[str, str]:
     i, j, found = pairs
     if len(names) < 2:
         gaps_in = "No column has" if not names else "Only one column has"
@@ -90,15 +101,21 @@ def _pair_words(names: list[str], both: Array, per: Array, n: int, pairs: tuple[
     best = int(np.argmin(p[i, j]))
     a, b = j[best], i[best]
     chance = per[a] * per[b] / n
-    together = (f"in {quoted(names[a])} and {quoted(names[b])} come together in "
-                f"{count(int(both[a, b]), 'row')} where chance would give {number(chance)}")
+    together = (
+        f"in {quoted(names[a])} and {quoted(names[b])} come together in "
+        f"{count(int(both[a, b]), 'row')} where chance would give {number(chance)}"
+    )
     if not found.any():
-        return ("No two columns' gaps come together more often than chance",
-                f"No two columns' gaps come together more often than chance (closest: gaps {together}).")
+        return (
+            "No two columns' gaps come together more often than chance",
+            f"No two columns' gaps come together more often than chance (closest: gaps {together}).",
+        )
     verb = "do so" if found.sum() > 1 else "does so"
-    return (f"Gaps in {quoted(names[a])} and {quoted(names[b])} come together: {int(both[a, b])} rows, "
-            f"{number(chance)} by chance",
-            f"Gaps {together}; {int(found.sum())} of {count(len(found), 'pair')} {verb} (5% false discovery rate).")
+    return (
+        f"Gaps in {quoted(names[a])} and {quoted(names[b])} come together: {int(both[a, b])} rows, "
+        f"{number(chance)} by chance",
+        f"Gaps {together}; {int(found.sum())} of {count(len(found), 'pair')} {verb} (5% false discovery rate).",
+    )
 
 
 def _draw_pairs(ax: Axes, phi: Array, both: Array, names: list[str]) -> None:
@@ -112,8 +129,15 @@ def _draw_pairs(ax: Axes, phi: Array, both: Array, names: list[str]) -> None:
     image = ax.imshow(shown[1:, :-1], cmap=DIVERGING, vmin=-1, vmax=1, aspect="auto")
     for r, c in np.argwhere(np.isfinite(shown)).tolist():
         if k <= 14:
-            ax.text(c, r - 1, f"{int(both[r, c])}", ha="center", va="center", fontsize=8,
-                    color=PAPER if abs(phi[r, c]) > 0.6 else INK)
+            ax.text(
+                c,
+                r - 1,
+                f"{int(both[r, c])}",
+                ha="center",
+                va="center",
+                fontsize=8,
+                color=PAPER if abs(phi[r, c]) > 0.6 else INK,
+            )
     ax.set_xticks(range(k - 1), names[:-1], rotation=90 if k > 4 else 0, fontsize=8)
     ax.set_yticks(range(k - 1), names[1:], fontsize=8)
     ax.tick_params(length=0)

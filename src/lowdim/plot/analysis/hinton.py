@@ -1,4 +1,5 @@
 """A matrix as squares: area is size, white is positive, black is negative, on grey."""
+
 from __future__ import annotations
 
 import html
@@ -38,8 +39,14 @@ class Squares(Plot):
 
 
 @drawn
-def hinton(W: Array, names: Sequence[str], *, other: Array | None = None,
-           labels: tuple[str, str] = ("this model", "the other"), most: int = MOST) -> Plot:
+def hinton(
+    W: Array,
+    names: Sequence[str],
+    *,
+    other: Array | None = None,
+    labels: tuple[str, str] = ("this model", "the other"),
+    most: int = MOST,
+) -> Plot:
     """A matrix as squares whose area is exactly proportional to size: white is positive, black negative.
 
     W is d x q, one column an axis. With `other` (the same rows, say maximum likelihood beside a Bayesian fit), both
@@ -89,8 +96,9 @@ def off(M: Array, largest: float) -> NDArray[np.bool_]:
     return np.asarray(np.abs(M).max(axis=0, initial=0.0) <= NEGLIGIBLE * largest)
 
 
-def _squares(ax: Axes, M: Array, rows: NDArray[np.intp], largest: float, names: Sequence[str],
-             name: str) -> dict[str, str]:
+def _squares(
+    ax: Axes, M: Array, rows: NDArray[np.intp], largest: float, names: Sequence[str], name: str
+) -> dict[str, str]:
     """Squares of side 0.9 sqrt(|entry| / largest) without an edge, so that areas are exact; what each one says."""
     from matplotlib.patches import Rectangle
 
@@ -127,6 +135,7 @@ def _words(both: list[Array], names: Sequence[str], labels: tuple[str, str], sho
         title = f"{short(labels[0])} uses {count(used[0], 'axis', 'axes')}, {short(labels[1])} {used[1]}"
     if shown < len(W):
         title += f" ({shown} of {len(W)} columns drawn)"
-    unused = f"{idle} of {W.shape[1]} axes {'is' if idle == 1 else 'are'} switched off" if idle else (
-        "every axis is in use")
+    unused = (
+        f"{idle} of {W.shape[1]} axes {'is' if idle == 1 else 'are'} switched off" if idle else ("every axis is in use")
+    )
     return title, f"The largest entry is {number(W[r, c])} ({quoted(names[int(r)])} on axis {c + 1}); {unused}."

@@ -1,4 +1,5 @@
 """The map: rows on two axes with each row's own uncertainty, and what the map leaves out; the biplot."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -43,10 +44,20 @@ CROWD = 60  # ellipses from which they are drawn lightly
 
 
 @drawn
-def map_rows(posterior: Posterior, *, axes: tuple[int, int] = (0, 1), shares: Sequence[float] | Array,
-             row_names: Sequence[str] | None = None, color: Any = None, color_name: str = "", gap_rows: Any = None,
-             odd_rows: Sequence[int] | None = None, named: Sequence[int] | None = None, t2_level: float = 0.95,
-             spread: Array | None = None) -> Plot:
+def map_rows(
+    posterior: Posterior,
+    *,
+    axes: tuple[int, int] = (0, 1),
+    shares: Sequence[float] | Array,
+    row_names: Sequence[str] | None = None,
+    color: Any = None,
+    color_name: str = "",
+    gap_rows: Any = None,
+    odd_rows: Sequence[int] | None = None,
+    named: Sequence[int] | None = None,
+    t2_level: float = 0.95,
+    spread: Array | None = None,
+) -> Plot:
     """Rows on two axes; each ellipse is where 90% of that row's position lies, given its gaps.
 
     A row's ellipse has half-axes sqrt(chi2_2(0.9) v), v the eigenvalues of its 2 x 2 posterior covariance S.
@@ -83,11 +94,19 @@ def map_rows(posterior: Posterior, *, axes: tuple[int, int] = (0, 1), shares: Se
     place_labels(ax, xy[named_rows], [short(i + 1 if row_names is None else row_names[i], 14) for i in named_rows])
     title, sentence = _map_words(share, (a, b), n, int(gap.sum()), half, gap, float(inside.mean()), t2_level)
     headline(figure, title)
-    data = {"row": np.array([str(i + 1) if row_names is None else str(row_names[i]) for i in range(n)]),
-            "position": xy, "half_axis": half, "angle": np.degrees(angle), "has_gaps": gap,
-            "has_ellipse": np.isin(np.arange(n), around), "inside_limit": inside, "limit_half_axis": limit,
-            "limit_angle": np.degrees(turn), "share": _left_out(share, (a, b)),
-            **({} if color is None else {"color": kinds.shown()})}
+    data = {
+        "row": np.array([str(i + 1) if row_names is None else str(row_names[i]) for i in range(n)]),
+        "position": xy,
+        "half_axis": half,
+        "angle": np.degrees(angle),
+        "has_gaps": gap,
+        "has_ellipse": np.isin(np.arange(n), around),
+        "inside_limit": inside,
+        "limit_half_axis": limit,
+        "limit_angle": np.degrees(turn),
+        "share": _left_out(share, (a, b)),
+        **({} if color is None else {"color": kinds.shown()}),
+    }
     return Plot("map", figure, title=title, sentence=sentence + _drawn_words(n, dots, around) + kinds.words, data=data)
 
 
@@ -96,8 +115,9 @@ def check_axes(axes: tuple[int, int], q: int) -> tuple[int, int]:
     pair = tuple(axes) if isinstance(axes, Sequence | np.ndarray) else ()
     whole = all(isinstance(k, int | np.integer) and 0 <= k < q for k in pair)
     if len(pair) != 2 or not whole or pair[0] == pair[1]:
-        raise error("LD210", option="axes", value=axes,
-                    allowed=f"two different positions from 0 (axis 1) to {q - 1} (axis {q})")
+        raise error(
+            "LD210", option="axes", value=axes, allowed=f"two different positions from 0 (axis 1) to {q - 1} (axis {q})"
+        )
     return int(pair[0]), int(pair[1])
 
 
@@ -169,25 +189,48 @@ def _density(ax: Axes, xy: Array) -> None:
     image = ax.imshow(shown, origin="lower", extent=(x[0], x[-1], y[0], y[-1]), aspect="auto", cmap=SEQUENTIAL)
     ticks = np.arange(int(np.ceil(np.nanmax(shown))) + 1)
     figure.colorbar(image, ax=ax, ticks=ticks, label="rows a cell", shrink=0.8).set_ticklabels(
-        [f"{10**k:,}" for k in ticks])
+        [f"{10**k:,}" for k in ticks]
+    )
 
 
-def _draw_ellipses(ax: Axes, xy: Array, half: Array, angle: Array, rows: NDArray[np.int_], odd: NDArray[np.int_],
-                   kinds: Groups, density: bool) -> None:
+def _draw_ellipses(
+    ax: Axes,
+    xy: Array,
+    half: Array,
+    angle: Array,
+    rows: NDArray[np.int_],
+    odd: NDArray[np.int_],
+    kinds: Groups,
+    density: bool,
+) -> None:
     from matplotlib.collections import EllipseCollection
 
     if not len(rows):
         return
     many = len(rows) > CROWD  # a crowd of ellipses is shade, not lines; the odd ones stand out of it
-    for part, width, alpha in ((~np.isin(rows, odd), 0.4 if many else 0.6, 0.3 if many else 0.55),
-                               (np.isin(rows, odd), 1.0, 0.9)):
+    for part, width, alpha in (
+        (~np.isin(rows, odd), 0.4 if many else 0.6, 0.3 if many else 0.55),
+        (np.isin(rows, odd), 1.0, 0.9),
+    ):
         some = rows[part]
         if not len(some):
             continue
         colours = [edge(kinds.look(k)[0]) if kinds.value is None else GREY for k in kinds.kind[some]]
-        ax.add_collection(EllipseCollection(
-            2 * half[some, 0], 2 * half[some, 1], np.degrees(angle[some]), units="xy", offsets=xy[some], zorder=2,
-            offset_transform=ax.transData, facecolors="none", edgecolors=colours, linewidths=width, alpha=alpha))
+        ax.add_collection(
+            EllipseCollection(
+                2 * half[some, 0],
+                2 * half[some, 1],
+                np.degrees(angle[some]),
+                units="xy",
+                offsets=xy[some],
+                zorder=2,
+                offset_transform=ax.transData,
+                facecolors="none",
+                edgecolors=colours,
+                linewidths=width,
+                alpha=alpha,
+            )
+        )
     if density:
         ax.scatter(xy[rows, 0], xy[rows, 1], s=20, marker="D", facecolors=PAPER, edgecolors=COLOURS[3], zorder=4)
 
@@ -196,8 +239,15 @@ def _draw_limit(ax: Axes, half: Array, angle: float, level: float) -> None:
     turn = np.linspace(0, 2 * np.pi, 181)
     x, y = half[0] * np.cos(turn), half[1] * np.sin(turn)
     c, s = np.cos(angle), np.sin(angle)
-    ax.plot(c * x - s * y, s * x + c * y, "--", color=INK, lw=1.0, zorder=1,
-            label=f"T² limit: {percent(level)} of complete rows lie inside")
+    ax.plot(
+        c * x - s * y,
+        s * x + c * y,
+        "--",
+        color=INK,
+        lw=1.0,
+        zorder=1,
+        label=f"T² limit: {percent(level)} of complete rows lie inside",
+    )
 
 
 def _finish(ax: Axes, xy: Array, half: Array, limit: Array, axes: tuple[int, int], share: Array) -> None:
@@ -222,8 +272,19 @@ def _legend(ax: Axes, marks: list[Any], with_ellipse: int, n: int, density: bool
     if with_ellipse:
         few = "" if with_ellipse == n else f" ({with_ellipse} rows)"
         few += "; bold: odd row" if bold and not density else ""
-        marks.append(Line2D([], [], marker="o", ls="", color=GREY, mfc="none", mew=0.6, ms=9,
-                            label=f"90%: this row's position given its gaps{few}"))
+        marks.append(
+            Line2D(
+                [],
+                [],
+                marker="o",
+                ls="",
+                color=GREY,
+                mfc="none",
+                mew=0.6,
+                ms=9,
+                label=f"90%: this row's position given its gaps{few}",
+            )
+        )
     marks += ax.get_lines()[:1]
     figure = ax.get_figure(root=True)
     assert figure is not None
@@ -252,31 +313,47 @@ def _draw_left_out(ax: Axes, share: Array, axes: tuple[int, int]) -> None:
     ax.set_xlabel("what the map leaves out:  " + "  ·  ".join(words), fontsize=9, loc="left")
 
 
-def _map_words(share: Array, axes: tuple[int, int], n: int, gaps: int, half: Array, gap: Any, inside: float,
-               level: float) -> tuple[str, str]:
+def _map_words(
+    share: Array, axes: tuple[int, int], n: int, gaps: int, half: Array, gap: Any, inside: float, level: float
+) -> tuple[str, str]:
     here, other, noise = _left_out(share, axes)
     a, b = axes[0] + 1, axes[1] + 1
     title = f"Axes {a} and {b} carry {percent(here)} of the variation; {percent(other + noise)} is not on this map"
-    text = (f"{count(n, 'row')} on axes {a} and {b}, which carry {percent(here)} of the variation; other axes carry "
-            f"{percent(other)} and noise {percent(noise)}. {percent(inside)} of the rows lie inside the "
-            f"{percent(level)} T² limit.")
+    text = (
+        f"{count(n, 'row')} on axes {a} and {b}, which carry {percent(here)} of the variation; other axes carry "
+        f"{percent(other)} and noise {percent(noise)}. {percent(inside)} of the rows lie inside the "
+        f"{percent(level)} T² limit."
+    )
     area = half.prod(axis=1)
     if 0 < gaps < n and np.median(area[~gap]) > 0:
         times = float(np.sqrt(np.median(area[gap]) / np.median(area[~gap])))
         wide = f"{number(times)} times as wide as" if times > 1.05 else "about as wide as"
-        text += (f" {count(gaps, 'row')} {'has' if gaps == 1 else 'have'} gaps; the 90% ellipses of their positions "
-                 f"are {wide} complete rows' (median).")
+        text += (
+            f" {count(gaps, 'row')} {'has' if gaps == 1 else 'have'} gaps; the 90% ellipses of their positions "
+            f"are {wide} complete rows' (median)."
+        )
     return title, text
 
 
 POWERS = {"form": 1.0, "covariance": 0.0, "symmetric": 0.5}
-MEANING = {"form": "distances between rows are true", "covariance": "arrow angles show correlations",
-           "symmetric": "a compromise: neither is exact"}
+MEANING = {
+    "form": "distances between rows are true",
+    "covariance": "arrow angles show correlations",
+    "symmetric": "a compromise: neither is exact",
+}
 
 
 @drawn
-def biplot(model: Any, scores: Array, names: Sequence[str], *, axes: tuple[int, int] = (0, 1),
-           scaling: str = "covariance", top: int = 8, intervals: tuple[Array, Array] | None = None) -> Plot:
+def biplot(
+    model: Any,
+    scores: Array,
+    names: Sequence[str],
+    *,
+    axes: tuple[int, int] = (0, 1),
+    scaling: str = "covariance",
+    top: int = 8,
+    intervals: tuple[Array, Array] | None = None,
+) -> Plot:
     """Rows as points and columns as arrows on two axes; point . arrow approximates the (centred) cell.
 
     With standardised scores U, axes of length one V and variances L, points are U L^(a/2) and arrows
@@ -315,8 +392,13 @@ def biplot(model: Any, scores: Array, names: Sequence[str], *, axes: tuple[int, 
     place_labels(ax, arrows[chosen] * factor, [short(names[j]) for j in chosen], avoid=along.reshape(-1, 2))
     ax.text(1.0, 1.0, f"arrows drawn × {number(factor)}", transform=ax.transAxes, ha="right", va="bottom", fontsize=8)
     headline(figure, title)
-    data = {"point": points, "column": np.array([str(name) for name in names]), "arrow": arrows,
-            "drawn": np.isin(np.arange(len(arrows)), chosen), "factor": factor}
+    data = {
+        "point": points,
+        "column": np.array([str(name) for name in names]),
+        "arrow": arrows,
+        "drawn": np.isin(np.arange(len(arrows)), chosen),
+        "factor": factor,
+    }
     if ends is not None:
         data |= {"arrow_low": ends[0], "arrow_high": ends[1]}
     return Plot("biplot", figure, title=title, sentence=sentence, data=data)
@@ -328,8 +410,7 @@ def _size(scores: Array) -> Array:
     return np.where(size > 0, size, 1.0)
 
 
-def _draw_biplot(ax: Axes, points: Array, arrows: Array, chosen: NDArray[np.int_],
-                 ends: list[Array] | None) -> float:
+def _draw_biplot(ax: Axes, points: Array, arrows: Array, chosen: NDArray[np.int_], ends: list[Array] | None) -> float:
     reach = float(np.abs(points).max(initial=0.0)) or 1.0
     longest = float(np.abs(arrows[chosen]).max(initial=0.0)) or 1.0
     factor = float(f"{0.95 * reach / longest:.2g}")
@@ -338,8 +419,13 @@ def _draw_biplot(ax: Axes, points: Array, arrows: Array, chosen: NDArray[np.int_
     else:
         ax.scatter(points[:, 0], points[:, 1], s=8, color=GREY, alpha=0.7, zorder=1, linewidths=0)
     for j in chosen:
-        ax.annotate("", arrows[j] * factor, (0, 0), zorder=3,
-                    arrowprops={"arrowstyle": "-|>", "color": COLOURS[0], "lw": 1.2, "shrinkA": 0, "shrinkB": 0})
+        ax.annotate(
+            "",
+            arrows[j] * factor,
+            (0, 0),
+            zorder=3,
+            arrowprops={"arrowstyle": "-|>", "color": COLOURS[0], "lw": 1.2, "shrinkA": 0, "shrinkB": 0},
+        )
         if ends is not None:
             (x, y), low, high = arrows[j] * factor, ends[0][j] * factor, ends[1][j] * factor
             ax.plot([low[0], high[0]], [y, y], color=COLOURS[3], lw=1.0, zorder=4)
@@ -351,8 +437,9 @@ def _draw_biplot(ax: Axes, points: Array, arrows: Array, chosen: NDArray[np.int_
     return factor
 
 
-def _biplot_words(scaling: str, arrows: Array, chosen: NDArray[np.int_], names: Sequence[str],
-                  axes: tuple[int, int]) -> tuple[str, str]:
+def _biplot_words(
+    scaling: str, arrows: Array, chosen: NDArray[np.int_], names: Sequence[str], axes: tuple[int, int]
+) -> tuple[str, str]:
     title = f"Biplot, {scaling} scaling: {MEANING[scaling]}"
     if len(chosen) < len(arrows):
         title += f" ({len(chosen)} of {len(arrows)} columns drawn)"

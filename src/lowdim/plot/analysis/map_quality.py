@@ -1,4 +1,5 @@
 """Judging a map by eye: distances and neighbours that it keeps, rows that it misplaces, and another map beside it."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -82,11 +83,18 @@ def shepard(table: Any, Z: Any) -> Plot:
     title = f"Distances: rank agreement {found.ranks:.2f}, stress {found.stress:.3f}{_some(rows, n)}"
     headline(figure, title)
     at = spread_out(len(found.table), 200)
-    sentence = (f"{count(len(found.table), 'pair')} of rows{_some(rows, n)}: the order of their distances in the table "
-                f"and on the map agrees by {found.ranks:.2f} (Spearman), and the map is off a rising curve by "
-                f"{percent(found.stress)} of its size (Kruskal's stress).")
-    data = {"table": found.table[at], "map": found.map[at], "fitted": found.fitted[at], "stress": found.stress,
-            "rank_agreement": found.ranks}
+    sentence = (
+        f"{count(len(found.table), 'pair')} of rows{_some(rows, n)}: the order of their distances in the table "
+        f"and on the map agrees by {found.ranks:.2f} (Spearman), and the map is off a rising curve by "
+        f"{percent(found.stress)} of its size (Kruskal's stress)."
+    )
+    data = {
+        "table": found.table[at],
+        "map": found.map[at],
+        "fitted": found.fitted[at],
+        "stress": found.stress,
+        "rank_agreement": found.ranks,
+    }
     return Plot("shepard", figure, title=title, sentence=sentence, data=data)
 
 
@@ -95,8 +103,17 @@ def _pairs(ax: Axes, found: Shepard) -> None:
     from matplotlib.colors import LogNorm
 
     if len(found.table) <= POINTS:
-        ax.plot(found.table, found.map, "o", ms=2.5, color=COLOURS[0], alpha=0.5, mew=0, label="a pair of rows",
-                rasterized=len(found.table) > VECTOR)
+        ax.plot(
+            found.table,
+            found.map,
+            "o",
+            ms=2.5,
+            color=COLOURS[0],
+            alpha=0.5,
+            mew=0,
+            label="a pair of rows",
+            rasterized=len(found.table) > VECTOR,
+        )
     else:
         shade, x, y = np.histogram2d(found.table, found.map, bins=BINS)
         image = ax.pcolormesh(x, y, np.ma.masked_equal(shade.T, 0.0), cmap="Blues", norm=LogNorm(0.5), rasterized=True)
@@ -125,31 +142,48 @@ def neighbours(table: Any, Z: Any, *, beside: Mapping[str, Any] | None = None, k
     """
     X, Y, rows = _rows(table, Z)
     here, n = order(distances(X)), len(X)
-    maps = {"this map": Y, **{name: coordinates(place, len(cells_of(table)[0]))[rows]
-                              for name, place in (beside or {}).items()}}
+    maps = {
+        "this map": Y,
+        **{name: coordinates(place, len(cells_of(table)[0]))[rows] for name, place in (beside or {}).items()},
+    }
     floor = floors(X, Y.shape[1], here)
-    found = {**{name: kept(here, order(distances(place))) for name, place in maps.items()},
-             **{name: typical(some) for name, some in floor.items()}}
+    found = {
+        **{name: kept(here, order(distances(place))) for name, place in maps.items()},
+        **{name: typical(some) for name, some in floor.items()},
+    }
     size = np.arange(1, n - 1)
     chance = size / (n - 1)
     figure, ax = canvas(6.4, 4.2)
     looks = ("-", "--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)))
     for i, (name, same) in enumerate(found.items()):
-        ax.plot(size, same.share, ls=looks[i % len(looks)], lw=2.4 if i == 0 else 1.4, color=COLOURS[i % 6],
-                label=f"{short(name)} ({same.at(k):.0%} of {k})")
+        ax.plot(
+            size,
+            same.share,
+            ls=looks[i % len(looks)],
+            lw=2.4 if i == 0 else 1.4,
+            color=COLOURS[i % 6],
+            label=f"{short(name)} ({same.at(k):.0%} of {k})",
+        )
     low, *_, high = np.sort([one.share for one in floor["random projection"]], axis=0)
     ax.fill_between(size, low, high, color=COLOURS[(len(found) - 1) % 6], alpha=0.15, lw=0)
     ax.plot(size, chance, ":", color=GREY, lw=1.2, label=f"chance ({min(k / (n - 1), 1.0):.0%})")
     ax.axvline(min(k, n - 2), color=GREY, lw=0.6)
-    ax.set(xscale="log", ylim=(0, 1.02), xlim=(1, max(n - 2, 2)), xlabel="k, nearest rows that are looked at",
-           ylabel="share kept on the map")
+    ax.set(
+        xscale="log",
+        ylim=(0, 1.02),
+        xlim=(1, max(n - 2, 2)),
+        xlabel="k, nearest rows that are looked at",
+        ylabel="share kept on the map",
+    )
     plain_log(ax.xaxis)
     ax.legend(loc="upper left" if found["this map"].share[0] < 0.6 else "lower right")
     title = f"The map keeps {found['this map'].at(k):.0%} of each row's {k} nearest rows"
     headline(figure, title)
     others = ", ".join(f"{name} {same.at(k):.0%}" for name, same in list(found.items())[1:])
-    sentence = (f"{title}; with as many axes {others}; chance {min(k / (n - 1), 1.0):.0%}. Over all sizes, 0 being "
-                f"chance and 1 everything: {', '.join(f'{name} {same.area:.2f}' for name, same in found.items())}.")
+    sentence = (
+        f"{title}; with as many axes {others}; chance {min(k / (n - 1), 1.0):.0%}. Over all sizes, 0 being "
+        f"chance and 1 everything: {', '.join(f'{name} {same.area:.2f}' for name, same in found.items())}."
+    )
     data = {"k": size, **{name: same.share for name, same in found.items()}, "chance": chance}
     return Plot("neighbours", figure, title=title, sentence=sentence, data=data)
 
@@ -177,8 +211,18 @@ def trust(table: Any, Z: Any, *, k: int = NEAR, row_names: Sequence[object] | No
     ax = figure.subplots()
     low = float(min(own.min(), 0.9))
     first = np.argsort(-own, kind="stable")  # the doubtful on top
-    dots = ax.scatter(xy[first, 0], xy[first, 1], c=own[first], cmap=SEQUENTIAL, vmin=low, vmax=1.0,
-                      s=26 if len(X) <= 300 else 11, edgecolors=GREY, linewidths=0.3, rasterized=len(X) > VECTOR)
+    dots = ax.scatter(
+        xy[first, 0],
+        xy[first, 1],
+        c=own[first],
+        cmap=SEQUENTIAL,
+        vmin=low,
+        vmax=1.0,
+        s=26 if len(X) <= 300 else 11,
+        edgecolors=GREY,
+        linewidths=0.3,
+        rasterized=len(X) > VECTOR,
+    )
     figure.colorbar(dots, ax=ax, label="trustworthiness of a row (1: all neighbours true)", shrink=0.9)
     _plain_axes(ax, Y.shape[1])
     mean, bad = float(own.mean()), int((own < 0.9).sum())
@@ -189,8 +233,10 @@ def trust(table: Any, Z: Any, *, k: int = NEAR, row_names: Sequence[object] | No
     worst = worst[own[worst] < 0.9]
     place_labels(ax, xy[worst], [short(names[i], 12) for i in worst], avoid=xy)
     told = f" Least: {', '.join(f'{short(names[i])} {own[i]:.2f}' for i in worst)}." if len(worst) else ""
-    sentence = (f"Of each row's {near} nearest rows on the map, those that are far away in the table count against it: "
-                f"{mean:.3f} on average (continuity {float(whole.mean()):.3f}).{told}")
+    sentence = (
+        f"Of each row's {near} nearest rows on the map, those that are far away in the table count against it: "
+        f"{mean:.3f} on average (continuity {float(whole.mean()):.3f}).{told}"
+    )
     data = {"row": names, "place": Y, "trust": own, "continuity": whole}
     return Plot("trust", figure, title=title, sentence=sentence, data=data)
 
@@ -205,8 +251,14 @@ def _plain_axes(ax: Axes, q: int) -> None:
 
 
 @drawn
-def versus(Z: Any, other: Any, *, names: tuple[str, str] = ("first", "second"), color: Any = None,
-           row_names: Sequence[object] | None = None) -> Plot:
+def versus(
+    Z: Any,
+    other: Any,
+    *,
+    names: tuple[str, str] = ("first", "second"),
+    color: Any = None,
+    row_names: Sequence[object] | None = None,
+) -> Plot:
     """Two maps of the same rows, the second shifted, turned and scaled onto the first, a line for each row's move.
 
     The turn is the best one (Procrustes, with reflection) over all axes; a map with fewer axes is padded with zeros.
@@ -238,8 +290,10 @@ def versus(Z: Any, other: Any, *, names: tuple[str, str] = ("first", "second"), 
     most = most[moved[most] > 1e-6 * size]
     place_labels(ax, fit.aligned[most, :2], [short(words[i], 12) for i in most], avoid=A[rows, :2])
     far = f"; most, row {short(words[most[0]])}, by {percent(moved[most[0]] / size)}" if len(most) else ""
-    sentence = (f"After the best shift, turn and scale the two maps have {percent(max(1.0 - fit.error, 0.0))} of their "
-                f"spread in common; a row moves by {typical} of the map's size (median){far}.")
+    sentence = (
+        f"After the best shift, turn and scale the two maps have {percent(max(1.0 - fit.error, 0.0))} of their "
+        f"spread in common; a row moves by {typical} of the map's size (median){far}."
+    )
     data = {"row": words, "first": A, "second": fit.aligned, "moved": moved}
     return Plot("versus", figure, title=title, sentence=sentence, data=data)
 
@@ -252,19 +306,32 @@ def _moves(ax: Axes, A: Array, B: Array, names: tuple[str, str], color: Any) -> 
     from lowdim.plot.colour import groups
 
     many = len(A) > 300
-    ax.add_collection(LineCollection(list(np.stack([A, B], axis=1)), colors=GREY, linewidths=0.4 if many else 0.8,
-                                     alpha=0.5, zorder=1, rasterized=many))
+    ax.add_collection(
+        LineCollection(
+            list(np.stack([A, B], axis=1)),
+            colors=GREY,
+            linewidths=0.4 if many else 0.8,
+            alpha=0.5,
+            zorder=1,
+            rasterized=many,
+        )
+    )
     found = groups(color, len(A))
     shade: Any = [found.look(k)[0] for k in found.kind] if found.names else None
     how: dict[str, Any] = {"s": 7 if many else 20, "rasterized": many}
     ax.scatter(A[:, 0], A[:, 1], marker="o", facecolors=shade or COLOURS[0], linewidths=0, zorder=3, **how)
-    ax.scatter(B[:, 0], B[:, 1], marker="s", facecolors=PAPER, edgecolors=shade or COLOURS[3], linewidths=0.8,
-               zorder=2, **how)
+    ax.scatter(
+        B[:, 0], B[:, 1], marker="s", facecolors=PAPER, edgecolors=shade or COLOURS[3], linewidths=0.8, zorder=2, **how
+    )
     ink = INK if shade else ""
-    marks = [Line2D([], [], marker="o", ls="", color=ink or COLOURS[0], label=short(names[0]), ms=5),
-             Line2D([], [], marker="s", ls="", mfc=PAPER, color=ink or COLOURS[3], label=short(names[1]), ms=5)]
-    marks += [Line2D([], [], marker="o", ls="", color=found.look(k)[0], label=short(name), ms=5)
-              for k, name in enumerate(found.names)]
+    marks = [
+        Line2D([], [], marker="o", ls="", color=ink or COLOURS[0], label=short(names[0]), ms=5),
+        Line2D([], [], marker="s", ls="", mfc=PAPER, color=ink or COLOURS[3], label=short(names[1]), ms=5),
+    ]
+    marks += [
+        Line2D([], [], marker="o", ls="", color=found.look(k)[0], label=short(name), ms=5)
+        for k, name in enumerate(found.names)
+    ]
     legend_above(ax, handles=marks, ncols=min(len(marks), 6), columnspacing=0.9, handletextpad=0.2)
 
 
@@ -304,8 +371,10 @@ def dist_matrix(table: Any, Z: Any, *, row_names: Sequence[object] | None = None
     title = f"Distances of {count(len(at), 'row')} by axis 1: rank agreement {ranks:.2f}"
     headline(figure, title)
     left = "" if len(at) == len(X) else f" {len(at)} of {len(X):,} rows are drawn, spread along the axis."
-    sentence = (f"Distances between rows in the table and on the map, ordered by the map's first axis and shaded "
-                f"alike: their ranks agree by {ranks:.2f}.{left}")
+    sentence = (
+        f"Distances between rows in the table and on the map, ordered by the map's first axis and shaded "
+        f"alike: their ranks agree by {ranks:.2f}.{left}"
+    )
     data = {"row": _named(row_names, at), "table": np.where(fine, D, np.nan), "map": scale * E, "scale": scale}
     return Plot("dist_matrix", figure, title=title, sentence=sentence, data=data)
 

@@ -1,4 +1,5 @@
 """Odd rows: distances in order with limits that know the gaps, and the plane of T2 and Q."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -59,8 +60,18 @@ def chart(value: Any, dof: Any, level: float, order: NDArray[np.intp]) -> Chart:
 
 
 @drawn
-def control(T2: Any, T2_dof: Any, Q: Any, Q_dof: Any, *, order: Any = None, new: Any = None, level: float = 0.99,
-            row_names: Sequence[object] | None = None, order_name: str = "") -> Plot:
+def control(
+    T2: Any,
+    T2_dof: Any,
+    Q: Any,
+    Q_dof: Any,
+    *,
+    order: Any = None,
+    new: Any = None,
+    level: float = 0.99,
+    row_names: Sequence[object] | None = None,
+    order_name: str = "",
+) -> Plot:
     """T2 and Q over time or row order, each row beside the chi-square limit of its own degrees of freedom.
 
     A row with gaps has fewer degrees of freedom, so its limit is lower: the limit steps. `order` holds times
@@ -87,8 +98,16 @@ def control(T2: Any, T2_dof: Any, Q: Any, Q_dof: Any, *, order: Any = None, new:
     legend_above(axes[0], *_keys(share, n), ncols=3)
     title, sentence = _control_words(within, off, fresh[rows], level, n)
     headline(figure, title)
-    data = {"row": [names[r] for r in rows], "T2": within.value, "T2_limit": within.limit, "T2_beyond": within.beyond,
-            "Q": off.value, "Q_limit": off.limit, "Q_beyond": off.beyond, "new": fresh[rows]}
+    data = {
+        "row": [names[r] for r in rows],
+        "T2": within.value,
+        "T2_limit": within.limit,
+        "T2_beyond": within.beyond,
+        "Q": off.value,
+        "Q_limit": off.limit,
+        "Q_beyond": off.beyond,
+        "new": fresh[rows],
+    }
     return Plot("control", figure, title=title, sentence=sentence, data=data)
 
 
@@ -140,8 +159,11 @@ def _height(ax: Any, found: Chart) -> None:
 def _keys(share: str, n: int) -> tuple[list[Any], list[str]]:
     from matplotlib.lines import Line2D
 
-    marks = [Line2D([], [], color=COLOURS[0], marker="." if n <= POINTS else "", lw=0.8),
-             Line2D([], [], color=INK, lw=0.9), Line2D([], [], color=COLOURS[3], marker="D", lw=0, ms=5)]
+    marks = [
+        Line2D([], [], color=COLOURS[0], marker="." if n <= POINTS else "", lw=0.8),
+        Line2D([], [], color=INK, lw=0.9),
+        Line2D([], [], color=COLOURS[3], marker="D", lw=0, ms=5),
+    ]
     value = "each row" if n <= POINTS else "largest (line) and median (area)"
     return marks, [value, f"{share} limit for its seen cells", "beyond it"]
 
@@ -169,8 +191,16 @@ def _split(axes: Any, fresh: NDArray[np.bool_]) -> None:
     for ax in axes:
         ax.axvline(start, color=GREY, lw=1.2)
     for text, side, shift in (("← history", "right", -4), ("new rows →", "left", 4)):
-        axes[0].annotate(text, (start, 1.0), (shift, -2), xycoords=axes[0].get_xaxis_transform(), fontsize=8.5,
-                         textcoords="offset points", va="top", ha=side)
+        axes[0].annotate(
+            text,
+            (start, 1.0),
+            (shift, -2),
+            xycoords=axes[0].get_xaxis_transform(),
+            fontsize=8.5,
+            textcoords="offset points",
+            va="top",
+            ha=side,
+        )
 
 
 def _control_words(within: Chart, off: Chart, fresh: NDArray[np.bool_], level: float, n: int) -> tuple[str, str]:
@@ -178,20 +208,31 @@ def _control_words(within: Chart, off: Chart, fresh: NDArray[np.bool_], level: f
     share = f"{100 * level:.3g}%"
     title = f"{count(int(either.sum()), 'row')} of {n:,} beyond {share} limits"
     if fresh.any():
-        title = (f"{int(either[fresh].sum())} of {count(int(fresh.sum()), 'new row')} beyond {share} limits "
-                 f"({int(either[~fresh].sum())} of {int((~fresh).sum()):,} in history)")
+        title = (
+            f"{int(either[fresh].sum())} of {count(int(fresh.sum()), 'new row')} beyond {share} limits "
+            f"({int(either[~fresh].sum())} of {int((~fresh).sum()):,} in history)"
+        )
     two = np.isfinite(off.limit)
     chance = (1.0 - level) * (n + two.sum()) - (1.0 - level) ** 2 * two.sum()
     steps = len(np.unique(off.limit[two]))
     some = f" As cells are missing, the limit of Q takes {steps} values." if steps > 1 else ""
     some += "" if two.all() else f" Q is not defined for {count(int((~two).sum()), 'row')}."
-    return title, (f"{title}: {int(within.beyond.sum())} in T² and {int(off.beyond.sum())} in Q; about "
-                   f"{about(chance)} rows expected by chance.{some}")
+    return title, (
+        f"{title}: {int(within.beyond.sum())} in T² and {int(off.beyond.sum())} in Q; about "
+        f"{about(chance)} rows expected by chance.{some}"
+    )
 
 
 @drawn
-def t2_q(T2_p: Any, Q_p: Any, *, level: float = 0.99, odd: Any = None, row_names: Sequence[object] | None = None,
-         show_rows: bool = True) -> Plot:
+def t2_q(
+    T2_p: Any,
+    Q_p: Any,
+    *,
+    level: float = 0.99,
+    odd: Any = None,
+    row_names: Sequence[object] | None = None,
+    show_rows: bool = True,
+) -> Plot:
     """Every row in the plane of its two p-values, with how many chance alone puts into each zone.
 
     T2 and Q are independent, so p = 1 - level cuts off shares a, a and a^2 of ordinary rows. `odd` marks the
@@ -225,8 +266,10 @@ def t2_q(T2_p: Any, Q_p: Any, *, level: float = 0.99, odd: Any = None, row_names
     ax.set_ylabel("off the map: −log10 p of Q", fontsize=9)
     outside, expected = int(rows[1:].sum()), about(chance[1:].sum())
     title = f"{count(outside, 'row')} of {n:,} beyond p = {a:.3g}; about {expected} expected by chance"
-    sentence = (f"{title}: {rows[1]} within the map only (about {about(chance[1])} by chance), {rows[2]} off the map "
-                f"only (about {about(chance[2])}), {rows[3]} in both (about {about(chance[3])}).")
+    sentence = (
+        f"{title}: {rows[1]} within the map only (about {about(chance[1])} by chance), {rows[2]} off the map "
+        f"only (about {about(chance[2])}), {rows[3]} in both (about {about(chance[3])})."
+    )
     headline(figure, title)
     data: dict[str, Any] = {"zone": ["ordinary", "T2 only", "Q only", "both"], "rows": rows, "chance": chance}
     if show_rows:
@@ -244,8 +287,9 @@ def _plane(figure: Any, ax: Any, x: Array, y: Array, far: NDArray[np.bool_], sho
         counts, xe, ye = np.histogram2d(x, y, bins=48 if show_rows else 16, range=(ax.get_xlim(), ax.get_ylim()))
         least = 1 if show_rows else 5
         shown = np.ma.masked_less(counts.T, least)
-        mesh = ax.pcolormesh(xe, ye, shown, cmap=SEQUENTIAL + "_r", rasterized=True,
-                             norm=LogNorm(least, max(counts.max(), least + 1)))
+        mesh = ax.pcolormesh(
+            xe, ye, shown, cmap=SEQUENTIAL + "_r", rasterized=True, norm=LogNorm(least, max(counts.max(), least + 1))
+        )
         bar = figure.colorbar(mesh, ax=ax, pad=0.01, aspect=30, label="rows in a cell (log scale)")
         plain_log(bar.ax.yaxis)
     if show_rows:
@@ -259,9 +303,21 @@ def _zones(ax: Any, cut: float, rows: NDArray[np.intp], chance: Array, *, dense:
     (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
     left, low = x0 + 0.012 * (x1 - x0), y0 + 0.012 * (y1 - y0)
     # points thin out away from the origin, so the far corner of the ordinary zone is its emptiest
-    places = ((cut - 0.01 * (x1 - x0), cut - 0.015 * (y1 - y0), "right", "top", "ordinary"),
-              (x1, low, "right", "bottom", "far within the map"), (left, y1, "left", "top", "off the map"),
-              (x1, cut + 0.015 * (y1 - y0), "right", "bottom", "both"))
+    places = (
+        (cut - 0.01 * (x1 - x0), cut - 0.015 * (y1 - y0), "right", "top", "ordinary"),
+        (x1, low, "right", "bottom", "far within the map"),
+        (left, y1, "left", "top", "off the map"),
+        (x1, cut + 0.015 * (y1 - y0), "right", "bottom", "both"),
+    )
     for (x, y, ha, va, name), seen, by in zip(places, rows, chance, strict=True):
-        write(ax, x, y, f"{name}: {seen:,}\nby chance {about(by)}", ha=ha, va=va, fontsize=8, bbox=behind,
-              zorder=3 if dense else 1.5)
+        write(
+            ax,
+            x,
+            y,
+            f"{name}: {seen:,}\nby chance {about(by)}",
+            ha=ha,
+            va=va,
+            fontsize=8,
+            bbox=behind,
+            zorder=3 if dense else 1.5,
+        )

@@ -1,4 +1,5 @@
 """Does the map hold up: where each row lands when the table is drawn again, and how far each axis turns."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -31,8 +32,15 @@ FIRM, LOOSE = 15.0, 35.0  # degrees: an axis that keeps its direction, and one t
 
 
 @drawn
-def stability(clouds: Any, reference: Any, angles: Any, *, plane: Any = None,
-              row_names: Sequence[object] | None = None, axes: tuple[int, int] = (0, 1)) -> Plot:
+def stability(
+    clouds: Any,
+    reference: Any,
+    angles: Any,
+    *,
+    plane: Any = None,
+    row_names: Sequence[object] | None = None,
+    axes: tuple[int, int] = (0, 1),
+) -> Plot:
     """Bootstrap clouds of the rows on the map, and the histogram of each axis's angle to its own direction.
 
     `clouds` is B x n x q, already turned onto `reference` (n x q) by Procrustes; `angles` is B x q in degrees,
@@ -64,8 +72,15 @@ def stability(clouds: Any, reference: Any, angles: Any, *, plane: Any = None,
     title, sentence = _words(middle, both, spread, total, names, len(B))
     headline(figure, title)
     far = np.quantile(turns, [0.05, 0.95], axis=0) if len(turns) else np.zeros((2, 0))
-    data = {"row": names, "spread": spread, "axis": np.arange(1, len(middle) + 1), "median_angle": middle,
-            "angle_5": far[0], "angle_95": far[1], "median_plane": np.median(both, axis=0) if both.size else []}
+    data = {
+        "row": names,
+        "spread": spread,
+        "axis": np.arange(1, len(middle) + 1),
+        "median_angle": middle,
+        "angle_5": far[0],
+        "angle_95": far[1],
+        "median_plane": np.median(both, axis=0) if both.size else [],
+    }
     return Plot("stability", figure, title=title, sentence=sentence, data=data)
 
 
@@ -80,11 +95,17 @@ def _clouds(ax: Any, B: Array, R: Array, spread: Array, names: Sequence[str]) ->
     low, high = np.quantile(np.concatenate([dots, R]), [0.002, 0.998], axis=0)
     edge = 0.08 * np.where(high > low, high - low, 1.0)
     inside = ((dots >= low - edge) & (dots <= high + edge)).all(axis=1)
-    ax.plot(*dots[inside].T, ".", ms=2, color=COLOURS[5], alpha=0.7, label="drawn again", zorder=1,
-            rasterized=True)
+    ax.plot(*dots[inside].T, ".", ms=2, color=COLOURS[5], alpha=0.7, label="drawn again", zorder=1, rasterized=True)
     _ellipses(ax, B, rows)
-    ax.plot(*R[spread_out(len(R), POINTS)].T, "o", ms=2.6 if len(R) <= 200 else 1.5, color=INK, label="this table",
-            zorder=3, rasterized=len(R) > VECTOR)
+    ax.plot(
+        *R[spread_out(len(R), POINTS)].T,
+        "o",
+        ms=2.6 if len(R) <= 200 else 1.5,
+        color=INK,
+        label="this table",
+        zorder=3,
+        rasterized=len(R) > VECTOR,
+    )
     ax.set_xlim(low[0] - edge[0], high[0] + edge[0])
     ax.set_ylim(low[1] - edge[1], high[1] + edge[1])
     visible = rows[((R[rows] >= low - edge) & (R[rows] <= high + edge)).all(axis=1)]
@@ -108,8 +129,9 @@ def _ellipses(ax: Any, B: Array, rows: NDArray[np.intp]) -> None:
         values, U = np.linalg.eigh(np.cov(B[:, k].T))
         lines.append(B[:, k].mean(axis=0) + circle * np.sqrt(np.maximum(values, 0.0)) @ U.T)
     many = len(rows) > 60  # a crowd of ellipses is shade, not lines
-    ax.add_collection(LineCollection(lines, colors=COLOURS[0], linewidths=0.4 if many else 0.6,
-                                     alpha=0.4 if many else 0.8, zorder=2))
+    ax.add_collection(
+        LineCollection(lines, colors=COLOURS[0], linewidths=0.4 if many else 0.6, alpha=0.4 if many else 0.8, zorder=2)
+    )
 
 
 def _ridges(ax: Any, turns: Array, labels: Sequence[str]) -> None:
@@ -123,8 +145,15 @@ def _ridges(ax: Any, turns: Array, labels: Sequence[str]) -> None:
         ax.stairs(i - 0.75 * counts / max(counts.max(), 1), edges, baseline=i, fill=True, color=COLOURS[5], alpha=0.7)
         ax.axhline(i, color=GREY, lw=0.5)
         ax.plot([middle[i]], [i], "^", color=COLOURS[3], ms=6, clip_on=False, zorder=4)
-        ax.text(top, i - 0.42, f"{middle[i]:.0f}°", ha="right", va="center", fontsize=8,
-                bbox={"boxstyle": "square,pad=0.05", "fc": "white", "ec": "none", "alpha": 0.7})
+        ax.text(
+            top,
+            i - 0.42,
+            f"{middle[i]:.0f}°",
+            ha="right",
+            va="center",
+            fontsize=8,
+            bbox={"boxstyle": "square,pad=0.05", "fc": "white", "ec": "none", "alpha": 0.7},
+        )
     ax.set_xlim(0, top)
     ax.set_ylim(max(k, 1) - 0.7, -1.0)
     name_ticks(ax.yaxis, range(k), labels[:k])
@@ -132,22 +161,28 @@ def _ridges(ax: Any, turns: Array, labels: Sequence[str]) -> None:
     ax.set_xlabel(f"angle to own direction (°)\ntriangle: median{some}", fontsize=9)
 
 
-def _words(middle: Array, both: Array, spread: Array, total: float, names: Sequence[str],
-           draws: int) -> tuple[str, str]:
+def _words(
+    middle: Array, both: Array, spread: Array, total: float, names: Sequence[str], draws: int
+) -> tuple[str, str]:
     """Axes that hold, and the row that moves most."""
     if not draws or not len(middle):
         return "Stability was not measured", "The table was not drawn again, so nothing is known about stability."
     firm = int((middle < FIRM).sum())
     axes = f"{len(middle)} {'axis' if len(middle) == 1 else 'axes'}"
     holds = f"{firm} of {axes} keep{'s' if firm == 1 else ''} direction to within {FIRM:.0f}°"
-    title = (f"Drawn again, the map's plane turns by {np.median(both):.0f}° (median); {holds}" if both.size
-             else f"{holds} (median) when the table is drawn again")
+    title = (
+        f"Drawn again, the map's plane turns by {np.median(both):.0f}° (median); {holds}"
+        if both.size
+        else f"{holds} (median) when the table is drawn again"
+    )
     parts = ", ".join(f"axis {i + 1} {a:.0f}°" for i, a in enumerate(middle[:AXES]))
     more = "" if len(middle) <= AXES else f" and {len(middle) - AXES} more"
     loose = [str(i + 1) for i, a in enumerate(middle) if a > LOOSE]
     warn = f" Axes {', '.join(loose)} turn too far to be read one by one." if len(loose) > 1 else ""
     worst = int(np.argmax(spread))
     typical, most = percent(float(np.median(spread)) / total), percent(float(spread[worst]) / total)
-    return title, (f"{count(draws, 'table')} drawn again from the rows. Median angle of each axis to its own "
-                   f"direction: {parts}{more}.{warn} A row moves by {typical} of the map's spread (median, root mean "
-                   f"square); most, row {short(names[worst])}, by {most}.")
+    return title, (
+        f"{count(draws, 'table')} drawn again from the rows. Median angle of each axis to its own "
+        f"direction: {parts}{more}.{warn} A row moves by {typical} of the map's spread (median, root mean "
+        f"square); most, row {short(names[worst])}, by {most}."
+    )

@@ -1,4 +1,5 @@
 """The table before any model: its columns, and where its gaps are."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -76,11 +77,17 @@ def columns(X: Array, names: Sequence[str], *, most: int = 16) -> Plot:
     left.set_yticks(range(len(kept)), [short(names[j]) for j in kept], fontsize=9)
     left.set_ylim(len(kept) - 0.4, -0.6)
     headline(figure, title)
-    data = {"column": np.array([str(name) for name in names]), "seen": [s.seen for s in strips], "gap_share": gap,
-            "low": [s.low for s in strips], "high": [s.high for s in strips],
-            "quartile": np.array([s.quartiles for s in strips]).reshape(len(strips), 3),
-            "far_below": [s.below for s in strips], "far_above": [s.above for s in strips],
-            "count": np.array([s.counts for s in strips]).reshape(len(strips), BINS)}
+    data = {
+        "column": np.array([str(name) for name in names]),
+        "seen": [s.seen for s in strips],
+        "gap_share": gap,
+        "low": [s.low for s in strips],
+        "high": [s.high for s in strips],
+        "quartile": np.array([s.quartiles for s in strips]).reshape(len(strips), 3),
+        "far_below": [s.below for s in strips],
+        "far_above": [s.above for s in strips],
+        "count": np.array([s.counts for s in strips]).reshape(len(strips), BINS),
+    }
     return Plot("columns", figure, title=title, sentence=sentence, data=data)
 
 
@@ -109,8 +116,10 @@ def _column_words(names: Sequence[str], gap: Array, far: Array, still: Array, sh
     title += f" ({shown} drawn: those with most of these)" if shown < d else ""
     worst = f" ({quoted(names[int(gap.argmax())])} most, {percent(gap.max())})" if gaps else ""
     most = f" ({quoted(names[int(far.argmax())])} most, {far.max()})" if odd else ""
-    return title, (f"Of {count(d, 'column')}, {_has(gaps)} gaps{worst}, {_has(odd)} far values{most} and "
-                   f"{same} never {'changes' if same == 1 else 'change'}.")
+    return title, (
+        f"Of {count(d, 'column')}, {_has(gaps)} gaps{worst}, {_has(odd)} far values{most} and "
+        f"{same} never {'changes' if same == 1 else 'change'}."
+    )
 
 
 def _has(k: int) -> str:
@@ -157,8 +166,7 @@ def _draw_shares(ax: Axes, share: Array) -> None:
 
 
 @drawn
-def gaps(mask: Mask, names: Sequence[str], row_names: Sequence[str] | None = None, *,
-         order: str = "pattern") -> Plot:
+def gaps(mask: Mask, names: Sequence[str], row_names: Sequence[str] | None = None, *, order: str = "pattern") -> Plot:
     """Rows by columns with every gap hatched, and totals at the sides; `mask` is True where a cell is seen.
 
     `order="pattern"` sets rows with the same gaps together, most gaps first; `"time"` keeps the table's order.
@@ -183,8 +191,11 @@ def gaps(mask: Mask, names: Sequence[str], row_names: Sequence[str] | None = Non
     _name_columns(body, names, per_column)
     _name_rows(body, rows, row_names, order)
     headline(figure, title)
-    data = {"column": np.array([str(name) for name in names]), "gaps_in_column": per_column,
-            "gap_share": per_column / max(n, 1)}
+    data = {
+        "column": np.array([str(name) for name in names]),
+        "gaps_in_column": per_column,
+        "gap_share": per_column / max(n, 1),
+    }
     # the numbers of what is drawn: a line a row, or a line a band of rows
     data |= {"row": rows + 1, "gaps_in_row": per_row[rows]} if pooled is None else {"share_in_band": pooled}
     return Plot("gaps", figure, title=title, sentence=sentence, data=data)
@@ -205,10 +216,12 @@ def _gap_words(hole: Mask, names: Sequence[str]) -> tuple[str, str]:
         return "No gaps: every cell is seen", f"All {n * d:,} cells are seen: there are no gaps."
     share, one = percent(total / (n * d)), total == 1
     title = f"{share} of the cells are gaps; {full:,} of {count(n, 'row')} {'is' if full == 1 else 'are'} complete"
-    return title, (f"{total:,} of {n * d:,} cells ({share}) {'is a gap' if one else 'are gaps'}, in "
-                   f"{int((per > 0).sum())} of {count(d, 'column')}; {full:,} of {count(n, 'row')} "
-                   f"{'is' if full == 1 else 'are'} complete; {quoted(names[int(per.argmax())])} has most gaps "
-                   f"({percent(per.max() / n)}).")
+    return title, (
+        f"{total:,} of {n * d:,} cells ({share}) {'is a gap' if one else 'are gaps'}, in "
+        f"{int((per > 0).sum())} of {count(d, 'column')}; {full:,} of {count(n, 'row')} "
+        f"{'is' if full == 1 else 'are'} complete; {quoted(names[int(per.argmax())])} has most gaps "
+        f"({percent(per.max() / n)})."
+    )
 
 
 def _runs(hole: Mask) -> NDArray[np.int_]:
@@ -228,14 +241,16 @@ def _draw_holes(ax: Axes, hole: Mask) -> Array | None:
     ax.set_facecolor("#e3eef5")
     if len(runs) <= RUNS:
         for column, first, last in runs:
-            ax.fill_between([column - 0.45, column + 0.45], first, last, facecolor=PAPER, edgecolor=INK,
-                            hatch=HATCH, lw=0.3)
+            ax.fill_between(
+                [column - 0.45, column + 0.45], first, last, facecolor=PAPER, edgecolor=INK, hatch=HATCH, lw=0.3
+            )
         ax.set_xlabel("column (hatched: gap; plain: seen)")
         return None
     edges = np.linspace(0, n, min(BANDS, n) + 1).astype(int)
     share: Array = np.add.reduceat(hole, edges[:-1], axis=0, dtype=float) / np.diff(edges)[:, None]
-    image = ax.imshow(share, aspect="auto", extent=(-0.5, d - 0.5, n, 0), cmap="Greys", vmin=0, vmax=1,
-                      interpolation="nearest")
+    image = ax.imshow(
+        share, aspect="auto", extent=(-0.5, d - 0.5, n, 0), cmap="Greys", vmin=0, vmax=1, interpolation="nearest"
+    )
     figure = ax.get_figure(root=True)
     assert figure is not None
     figure.colorbar(image, ax=ax, location="left", fraction=0.04, label="share of gaps (dark: all)")

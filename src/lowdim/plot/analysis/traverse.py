@@ -1,4 +1,5 @@
 """A walk along one axis of a model: what its rows look like there, with bands; as columns, a curve or a filmstrip."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -39,8 +40,16 @@ class Walk(NamedTuple):
 
 
 @drawn
-def traverse(model: Any, axis: int, names: Sequence[str], steps: Sequence[float] = (-2, -1, 0, 1, 2), *,
-             shape: Shape = None, X: Any = None, unit: Any = None) -> Plot:
+def traverse(
+    model: Any,
+    axis: int,
+    names: Sequence[str],
+    steps: Sequence[float] = (-2, -1, 0, 1, 2),
+    *,
+    shape: Shape = None,
+    X: Any = None,
+    unit: Any = None,
+) -> Plot:
     """What the model says a row looks like as it moves along one axis, in sd of that axis, others in the middle.
 
     Bands hold 90% of new cells there: mean +- 1.645 sqrt(doubt about the map + noise). A model without noise (an
@@ -68,8 +77,13 @@ def traverse(model: Any, axis: int, names: Sequence[str], steps: Sequence[float]
         figure = _images(along, mean, shape)
     title, sentence = _words(walk, axis, int(order[0]), names, shape is not None)
     headline(figure, title)
-    data = {"column": np.array([str(name) for name in names]), "step": along, "position": walk.z[:, axis],
-            "mean": mean.T, "band": band.T}
+    data = {
+        "column": np.array([str(name) for name in names]),
+        "step": along,
+        "position": walk.z[:, axis],
+        "mean": mean.T,
+        "band": band.T,
+    }
     return Plot("traverse", figure, title=title, sentence=sentence, data=data)
 
 
@@ -118,8 +132,9 @@ def _by_prior(model: LatentModel, axis: int, along: Array) -> Walk:
     inner, k = z @ np.linalg.pinv(T), T.shape[0]
     cells = model._decode(params, Posterior(inner, np.zeros((len(z), k * (k + 1) // 2)), np.zeros(len(z))))
     band = BAND * np.sqrt(cells.var + cells.noise) / model.frame_.scale
-    return Walk(z, (z[:, axis] - middle[axis]) / sd, model.frame_.outward(cells.mean), band,
-                NOISE if band.any() else NONE)
+    return Walk(
+        z, (z[:, axis] - middle[axis]) / sd, model.frame_.outward(cells.mean), band, NOISE if band.any() else NONE
+    )
 
 
 def _by_rows(model: Any, axis: int, along: Array, X: Array) -> Walk:
@@ -151,7 +166,7 @@ def _columns(walk: Walk, fine: Walk, chosen: NDArray[np.int_], names: Sequence[s
         ax.set_title(short(names[j], 22), fontsize=9)
         ax.tick_params(labelsize=8)
         ax.locator_params(axis="y", nbins=5)
-    for ax in panels[len(chosen):]:
+    for ax in panels[len(chosen) :]:
         ax.set_axis_off()
     held = f"band: {walk.kind}" if walk.kind else "no band: no noise"
     figure.supxlabel(f"sd along the axis ({held})", fontsize=9)
@@ -183,6 +198,6 @@ def _images(along: Array, mean: Array, shape: tuple[int, ...]) -> Figure:
     low, top = float(mean.min()), float(mean.max())
     for ax, step, image in zip(panels, along, mean, strict=False):
         draw_image(ax, image, shape, f"{_step(step)} sd", low=low, high=top)
-    for ax in panels[len(along):]:
+    for ax in panels[len(along) :]:
         ax.set_axis_off()
     return figure

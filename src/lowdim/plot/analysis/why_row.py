@@ -1,4 +1,5 @@
 """Why a row is odd: each cell beside what the rest of its row says, for one row and for the oddest ones."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -16,8 +17,18 @@ LINES, LANES = 24, 30  # rows and columns of the heatmap
 
 
 @drawn
-def why_row(value: Any, expected: Any, sd: Any, surprise: Any, names: Sequence[object], *, row_name: object = "",
-            hide: Sequence[object] = (), p: float | None = None, p_after: float | None = None) -> Plot:
+def why_row(
+    value: Any,
+    expected: Any,
+    sd: Any,
+    surprise: Any,
+    names: Sequence[object],
+    *,
+    row_name: object = "",
+    hide: Sequence[object] = (),
+    p: float | None = None,
+    p_after: float | None = None,
+) -> Plot:
     """One row, cell by cell: what it holds, what the rest of the row says, and the surprise in sd.
 
     A gap has value NaN (or None). `hide` names the culprits: the cells that, hidden, make the row ordinary.
@@ -42,8 +53,14 @@ def why_row(value: Any, expected: Any, sd: Any, surprise: Any, names: Sequence[o
     ax.set_xlabel(f"surprise: value minus what the rest says, in sd{rest}", fontsize=9)
     title, sentence = _why_words(value, expected, sd, surprise, names, str(row_name), tuple(hide), p, p_after)
     headline(figure, title)
-    data = {"column": [str(name) for name in names], "value": value, "expected": expected, "sd": sd,
-            "surprise": surprise, "culprit": culprit}
+    data = {
+        "column": [str(name) for name in names],
+        "value": value,
+        "expected": expected,
+        "sd": sd,
+        "surprise": surprise,
+        "culprit": culprit,
+    }
     name_ticks(ax.yaxis, range(k), [("▶ " if culprit[j] else "") + short(names[j]) for j in order], most=30)
     return Plot("why_row", figure, title=title, sentence=sentence, data=data)
 
@@ -53,20 +70,39 @@ def _bars(ax: Any, size: Array, surprise: Array, order: NDArray[np.intp], culpri
     ax.axvline(0, color=INK, lw=0.8)
     for i, j in enumerate(order):
         if size[j] >= 0:
-            ax.barh(i, surprise[j], height=0.62, color=COLOURS[3] if culprit[j] else COLOURS[5], ec=INK, lw=0.5,
-                    hatch="///" if culprit[j] else None)
+            ax.barh(
+                i,
+                surprise[j],
+                height=0.62,
+                color=COLOURS[3] if culprit[j] else COLOURS[5],
+                ec=INK,
+                lw=0.5,
+                hatch="///" if culprit[j] else None,
+            )
     drawn_ones = surprise[order[size[order] >= 0]]
     ax.set_xlim(min(-3.0, 1.1 * drawn_ones.min(initial=0.0)), max(3.0, 1.1 * drawn_ones.max(initial=0.0)))
     ax.set_ylim(len(order) - 0.4, -0.95)
 
 
-def _says(ax: Any, value: Array, expected: Array, sd: Array, order: NDArray[np.intp],
-          culprit: NDArray[np.bool_]) -> None:
+def _says(
+    ax: Any, value: Array, expected: Array, sd: Array, order: NDArray[np.intp], culprit: NDArray[np.bool_]
+) -> None:
     """Value and expectation as two columns of text at the right, in points from the edge of the axes."""
+
     def put(y: float, first: str, second: str, weight: str = "normal") -> None:
         for text, side, shift in ((first, "right", 54), (second, "left", 62)):
-            ax.annotate(text, (1.0, y), (shift, 0), xycoords=ax.get_yaxis_transform(), textcoords="offset points",
-                        ha=side, va="center", fontsize=8.5, fontweight=weight, annotation_clip=False)
+            ax.annotate(
+                text,
+                (1.0, y),
+                (shift, 0),
+                xycoords=ax.get_yaxis_transform(),
+                textcoords="offset points",
+                ha=side,
+                va="center",
+                fontsize=8.5,
+                fontweight=weight,
+                annotation_clip=False,
+            )
 
     put(-0.85, "value", "rest says ± sd")
     for i, j in enumerate(order):
@@ -80,21 +116,34 @@ def _plain(value: float, figures: int) -> str:
     return f"{value:,.0f}" if 10.0 ** (figures - 1) <= abs(value) < 1e9 else f"{value:.{figures}g}"
 
 
-def _why_words(value: Array, expected: Array, sd: Array, surprise: Array, names: Sequence[object], row: str,
-               hide: tuple[object, ...], p: float | None, after: float | None) -> tuple[str, str]:
+def _why_words(
+    value: Array,
+    expected: Array,
+    sd: Array,
+    surprise: Array,
+    names: Sequence[object],
+    row: str,
+    hide: tuple[object, ...],
+    p: float | None,
+    after: float | None,
+) -> tuple[str, str]:
     who = f"Row {short(row)}" if row else "This row"
     if np.isnan(surprise).all():
         return f"{who} has no seen cell", f"{who} has no seen cell, so nothing in it can surprise."
     j = int(np.nanargmax(np.abs(surprise)))
-    title = (f"{who}: {quoted(names[j])} is {_plain(value[j], 4)} where the rest of the row says "
-             f"{number(expected[j])} ± {_plain(sd[j], 2)}")
+    title = (
+        f"{who}: {quoted(names[j])} is {_plain(value[j], 4)} where the rest of the row says "
+        f"{number(expected[j])} ± {_plain(sd[j], 2)}"
+    )
     if p is not None and not hide:
         title = f"{who} is ordinary (p {small(p)})"
     odds = "" if p is None else f"{who} has p {small(p)}. "
     cells = "that cell" if len(hide) == 1 else f"{len(hide)} cells ({', '.join(short(h) for h in hide)})"
     then = f" Hide {cells}, and the row is ordinary" + (f" (p {small(after)})." if after is not None else ".")
-    return title, (f"{odds}Most surprising: {quoted(names[j])} is {_plain(value[j], 4)}; the rest of the row says "
-                   f"{number(expected[j])} ± {_plain(sd[j], 2)} (sd), {surprise[j]:+.1f} sd off.{then if hide else ''}")
+    return title, (
+        f"{odds}Most surprising: {quoted(names[j])} is {_plain(value[j], 4)}; the rest of the row says "
+        f"{number(expected[j])} ± {_plain(sd[j], 2)} (sd), {surprise[j]:+.1f} sd off.{then if hide else ''}"
+    )
 
 
 @drawn
@@ -117,8 +166,9 @@ def why_all(surprise: Any, names: Sequence[object], row_names: Sequence[object] 
     figure, ax = canvas(6.4, 2.4 + 0.15 * len(rows))
     reach = max(3.0, min(float(np.abs(np.nan_to_num(part)).max(initial=0.0)), 6.0))
     _heat(figure, ax, part, reach)
-    turned: dict[str, Any] = ({"rotation": 90} if len(columns) > 8
-                              else {"rotation": 30, "ha": "right", "rotation_mode": "anchor"})
+    turned: dict[str, Any] = (
+        {"rotation": 90} if len(columns) > 8 else {"rotation": 30, "ha": "right", "rotation_mode": "anchor"}
+    )
     name_ticks(ax.xaxis, range(len(columns)), [names[j] for j in columns], **turned)
     name_ticks(ax.yaxis, range(len(rows)), [labels[i] for i in rows], most=16, fontsize=7 if len(rows) > 25 else 8)
     ax.set_ylabel(f"row ({len(rows)} most surprising of {len(S):,})" if len(rows) < len(S) else "row")
@@ -126,8 +176,10 @@ def why_all(surprise: Any, names: Sequence[object], row_names: Sequence[object] 
     beyond = int((size > 3).sum())
     title = f"{count(beyond, 'cell')} more than 3 sd from what the rest of the row says"
     seen = int(np.isfinite(S).sum())
-    sentence = (f"{title}, of {seen:,} seen (about {about(0.0027 * seen)} expected by chance); the farthest is "
-                f"{quoted(names[j])} in row {short(labels[i])}, {np.nan_to_num(S)[i, j]:+.1f} sd off.")
+    sentence = (
+        f"{title}, of {seen:,} seen (about {about(0.0027 * seen)} expected by chance); the farthest is "
+        f"{quoted(names[j])} in row {short(labels[i])}, {np.nan_to_num(S)[i, j]:+.1f} sd off."
+    )
     headline(figure, title)
     data = {"row": [labels[k] for k in rows], **{str(names[k]): S[rows, k] for k in columns}}
     return Plot("why_all", figure, title=title, sentence=sentence, data=data)
@@ -135,12 +187,22 @@ def why_all(surprise: Any, names: Sequence[object], row_names: Sequence[object] 
 
 def _heat(figure: Any, ax: Any, part: Array, reach: float) -> None:
     """Colour and, beyond 3 sd, a sign: + or − says the side without colour; gaps are hatched."""
-    shown = ax.imshow(np.ma.masked_invalid(part), cmap=DIVERGING, vmin=-reach, vmax=reach, aspect="auto",
-                      interpolation="nearest")  # one small image, not a path a cell
+    shown = ax.imshow(
+        np.ma.masked_invalid(part), cmap=DIVERGING, vmin=-reach, vmax=reach, aspect="auto", interpolation="nearest"
+    )  # one small image, not a path a cell
     ax.patch.set(hatch="////", edgecolor=GREY, facecolor="white")
     for i, j in zip(*np.nonzero(np.abs(np.nan_to_num(part)) > 3), strict=True):
-        write(ax, j, i, "+" if part[i, j] > 0 else "−", ha="center", va="center", color="white", fontsize=8,
-              fontweight="bold")
+        write(
+            ax,
+            j,
+            i,
+            "+" if part[i, j] > 0 else "−",
+            ha="center",
+            va="center",
+            color="white",
+            fontsize=8,
+            fontweight="bold",
+        )
     bar = figure.colorbar(shown, ax=ax, pad=0.01, aspect=30, extend="both")
     bar.set_label("surprise in sd", fontsize=9)
     ax.set_xlabel("sign: beyond 3 sd; hatched: gap", fontsize=9)

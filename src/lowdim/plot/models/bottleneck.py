@@ -1,4 +1,5 @@
 """How much an autoencoder loses at each width of its bottleneck, beside PCA of the same width."""
+
 from __future__ import annotations
 
 import warnings
@@ -38,8 +39,13 @@ def bottleneck(X: Any, widths: Sequence[int] | None = None, *, model: Any = None
     """
     X = np.asarray(X, dtype=np.float64)
     if np.isnan(X).any():
-        raise error("LD163", f"{int(np.isnan(X).sum())} gaps", job="The plot 'bottleneck'",
-                    why="the first layer of an autoencoder needs every cell", fix="fill the gaps first")
+        raise error(
+            "LD163",
+            f"{int(np.isnan(X).sum())} gaps",
+            job="The plot 'bottleneck'",
+            why="the first layer of an autoencoder needs every cell",
+            fix="fill the gaps first",
+        )
     most = min(X.shape[1], len(X) - len(X) // EVERY - 1)
     usual = range(1, min(WIDTHS, X.shape[1] - 1, most) + 1)
     tried = np.array(list(usual if widths is None else widths), dtype=int)
@@ -61,8 +67,9 @@ def _lost(X: Array, out: NDArray[np.bool_], widths: NDArray[np.int_], asked: Any
     for width in widths.tolist():
         pca = PCA(width).fit(X[~out])
         linear = asked.__class__(**{**asked.get_params(), "n_components": width, "hidden": (), "variational": False})
-        nets = [asked.__class__(**{**asked.get_params(), "n_components": width, "random_state": s})
-                for s in range(seeds)]
+        nets = [
+            asked.__class__(**{**asked.get_params(), "n_components": width, "random_state": s}) for s in range(seeds)
+        ]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LowdimWarning)  # starts that did not converge show in the spread
             for one in (linear, *nets):
@@ -92,13 +99,24 @@ def _draw(ax: Any, widths: NDArray[np.int_], lost: dict[str, Array]) -> None:
     ax.plot(widths, lost["pca"], "-s", color=INK, ms=4, label="PCA")
     ax.plot(widths, lost["linear"], "o", ms=10, mfc="none", color=COLOURS[3], label="linear autoencoder")
     ends = np.stack([middle - nets.min(axis=1), nets.max(axis=1) - middle])
-    ax.errorbar(widths, middle, ends, fmt="-D", color=COLOURS[0], mec=PAPER, ms=6, capsize=4,
-                label=f"autoencoder (median of {count(nets.shape[1], 'start')}; bar: best to worst)")
+    ax.errorbar(
+        widths,
+        middle,
+        ends,
+        fmt="-D",
+        color=COLOURS[0],
+        mec=PAPER,
+        ms=6,
+        capsize=4,
+        label=f"autoencoder (median of {count(nets.shape[1], 'start')}; bar: best to worst)",
+    )
     ax.set_ylim(0.0, None)
     ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: percent(v)))
     whole_ticks(ax.xaxis)
-    ax.set(xlabel="width of the bottleneck (numbers a row)",
-           ylabel="variance lost on rows left out\n(dotted: on the rows of the fit)")
+    ax.set(
+        xlabel="width of the bottleneck (numbers a row)",
+        ylabel="variance lost on rows left out\n(dotted: on the rows of the fit)",
+    )
     ax.legend(loc="upper right", fontsize=8)
 
 
@@ -112,6 +130,8 @@ def _words(widths: NDArray[np.int_], lost: dict[str, Array], hidden: tuple[int, 
     title = f"{width}, {net}, PCA {percent(float(pca[k]))}"
     apart = float(np.abs(lost["linear"] - pca).max())
     meets = "meets PCA at every width" if apart < MEETS else f"is off PCA by up to {percent(apart)}"
-    text = (f"{width}, {net} ({held} of them; hidden layers {hidden or 'none'}), PCA {percent(float(pca[k]))}; every "
-            f"start beats PCA at {better} of {count(len(widths), 'width')}. The linear autoencoder {meets}.")
+    text = (
+        f"{width}, {net} ({held} of them; hidden layers {hidden or 'none'}), PCA {percent(float(pca[k]))}; every "
+        f"start beats PCA at {better} of {count(len(widths), 'width')}. The linear autoencoder {meets}."
+    )
     return title, text

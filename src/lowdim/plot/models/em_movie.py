@@ -1,4 +1,5 @@
 """EM as a movie: K-means, a mixture of Gaussians or probabilistic PCA on two columns, half-step by half-step."""
+
 from __future__ import annotations
 
 import html
@@ -72,12 +73,16 @@ class Movie(Plot):
             parts.append(f'<g class="{self.name}-frame" style="animation-delay:{k * seconds:g}s">{inner}</g>')
         found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', parts[0])
         wide, high = (found[1], found[2]) if found else ("345.6", "345.6")
-        words = (f'<title id="{self.name}-title">{html.escape(self.title)}</title>'
-                 f'<desc id="{self.name}-desc">{html.escape(self.sentence)}</desc>')
-        return (f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
-                f'viewBox="0 0 {wide} {high}" width="{wide}pt" height="{high}pt" role="img" '
-                f'aria-labelledby="{self.name}-title {self.name}-desc">{words}'
-                f"{_sheet(self.name, n, seconds)}{''.join(parts)}</svg>")
+        words = (
+            f'<title id="{self.name}-title">{html.escape(self.title)}</title>'
+            f'<desc id="{self.name}-desc">{html.escape(self.sentence)}</desc>'
+        )
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+            f'viewBox="0 0 {wide} {high}" width="{wide}pt" height="{high}pt" role="img" '
+            f'aria-labelledby="{self.name}-title {self.name}-desc">{words}'
+            f"{_sheet(self.name, n, seconds)}{''.join(parts)}</svg>"
+        )
 
     def save_animated(self, path: str | PathLike[str], seconds: float = SECONDS) -> Path:
         """Write the animation; any browser plays it."""
@@ -91,15 +96,24 @@ class Movie(Plot):
 def _sheet(name: str, n: int, seconds: float) -> str:
     """The style sheet of an animation: every frame visible for its n-th of the round."""
     share = 100.0 / n
-    return (f"<style>.{name}-frame{{opacity:0;animation:{name}-show {n * seconds:g}s step-end infinite}}"
-            f"@keyframes {name}-show{{0%{{opacity:1}}{share:.6g}%{{opacity:0}}100%{{opacity:0}}}}"
-            f"@media (prefers-reduced-motion: reduce){{.{name}-frame{{animation:none}}"
-            f".{name}-frame:last-of-type{{opacity:1}}}}</style>")
+    return (
+        f"<style>.{name}-frame{{opacity:0;animation:{name}-show {n * seconds:g}s step-end infinite}}"
+        f"@keyframes {name}-show{{0%{{opacity:1}}{share:.6g}%{{opacity:0}}100%{{opacity:0}}}}"
+        f"@media (prefers-reduced-motion: reduce){{.{name}-frame{{animation:none}}"
+        f".{name}-frame:last-of-type{{opacity:1}}}}</style>"
+    )
 
 
 @drawn
-def em_movie(X2: Any, steps: int = 6, *, model: str = "ppca", n_clusters: int = 3,
-             names: Sequence[str] = ("column 1", "column 2"), random_state: int = 0) -> Plot:
+def em_movie(
+    X2: Any,
+    steps: int = 6,
+    *,
+    model: str = "ppca",
+    n_clusters: int = 3,
+    names: Sequence[str] = ("column 1", "column 2"),
+    random_state: int = 0,
+) -> Plot:
     """EM on two columns, half-step by half-step, with its objective underneath.
 
     "kmeans": each row is tied by a spring to its nearest centre (E), then the springs pull the centres (M).
@@ -119,9 +133,11 @@ def em_movie(X2: Any, steps: int = 6, *, model: str = "ppca", n_clusters: int = 
         start = across(X)
         moments, values = run_em(Block(X), start, steps, expanded=False)
         name = "log-likelihood"
-        ends = {"axis": np.array([m.params.W[:, 0] for m in moments if m.half == "E"]),
-                "mean": np.array([m.params.mu for m in moments if m.half == "E"]),
-                "noise": np.array([m.params.psi[0] for m in moments if m.half == "E"])}
+        ends = {
+            "axis": np.array([m.params.W[:, 0] for m in moments if m.half == "E"]),
+            "mean": np.array([m.params.mu for m in moments if m.half == "E"]),
+            "noise": np.array([m.params.psi[0] for m in moments if m.half == "E"]),
+        }
     else:
         path = (_kmeans if model == "kmeans" else _gaussians)(X, steps, n_clusters, random_state)
         moments, values = path  # type: ignore[assignment]
@@ -227,7 +243,7 @@ def _still(X: Array, moments: Sequence[Any], values: Array, name: str, names: Se
     panels = upper.subplots(high, wide, sharex=True, sharey=True, squeeze=False).ravel()
     for ax, k in zip(panels, chosen, strict=False):
         _draw(ax, X, moments[k])
-    for ax in panels[len(chosen):]:
+    for ax in panels[len(chosen) :]:
         ax.set_axis_off()
     upper.supxlabel(f"{short(names[0])} (sd from its mean)", fontsize=9)
     upper.supylabel(f"{short(names[1])} (sd from its mean)", fontsize=9)

@@ -1,4 +1,5 @@
 """The bent sheet of a GTM or a density network, in the plane of two columns or of the table's principal axes."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -42,8 +43,13 @@ def lattice(model: Any, name: str) -> Lattice:
     grid = vars(model).get("grid_")
     if grid is None or grid.shape[1] > 2:
         why = "it has no sheet of nodes" if grid is None else f"its map has {grid.shape[1]} axes, and pages have two"
-        raise error("LD494", name=name, model=f"this {type(model).__name__}", why=why,
-                    fix="a GTM or a density network with one or two axes:  lowdim fit FILE -m gtm --dims 2")
+        raise error(
+            "LD494",
+            name=name,
+            model=f"this {type(model).__name__}",
+            why=why,
+            fix="a GTM or a density network with one or two axes:  lowdim fit FILE -m gtm --dims 2",
+        )
     sides = tuple(np.unique(grid[:, k]) for k in range(grid.shape[1]))
     even = all(np.allclose(np.diff(side), np.ptp(side) / max(len(side) - 1, 1)) for side in sides)
     if even and int(np.prod([len(side) for side in sides])) == len(grid):
@@ -68,8 +74,13 @@ def plane(X: Array, columns: tuple[int, int] | None, names: Sequence[str], unit:
     """The plane of two columns in their own units, or that of the first principal axes of a complete table."""
     d = X.shape[1]
     if d < 2:
-        raise error("LD494", name="gtm_sheet", model="a table of one column", why="a sheet is seen in a plane",
-                    fix="a table of two columns or more")
+        raise error(
+            "LD494",
+            name="gtm_sheet",
+            model="a table of one column",
+            why="a sheet is seen in a plane",
+            fix="a table of two columns or more",
+        )
     centred = X - X.mean(axis=0)
     total = float((centred**2).sum()) or 1.0
     if columns is None and d == 2:
@@ -87,8 +98,16 @@ def plane(X: Array, columns: tuple[int, int] | None, names: Sequence[str], unit:
 
 
 @drawn
-def gtm_sheet(model: Any, X: Any, *, columns: tuple[int, int] | None = None, names: Sequence[str] | None = None,
-              color: Any = None, color_name: str = "", unit: Any = None) -> Plot:
+def gtm_sheet(
+    model: Any,
+    X: Any,
+    *,
+    columns: tuple[int, int] | None = None,
+    names: Sequence[str] | None = None,
+    color: Any = None,
+    color_name: str = "",
+    unit: Any = None,
+) -> Plot:
     """The sheet of a fitted GTM or density network as lines through its nodes, bent through the rows of X.
 
     The plane is that of two `columns` (positions from 0) or of the first two principal axes of X, its gaps filled by
@@ -120,8 +139,13 @@ def gtm_sheet(model: Any, X: Any, *, columns: tuple[int, int] | None = None, nam
     _legend(ax, legend_marks(kinds, gap), net.own, not kinds.names and kinds.value is None)
     title, sentence = _words(model, X, net, view, len(shown))
     headline(figure, title)
-    return Plot("gtm_sheet", figure, title=title, sentence=sentence + kinds.words,
-                data={"node_place": net.points, "node": nodes, "row": rows, "has_gaps": gap})
+    return Plot(
+        "gtm_sheet",
+        figure,
+        title=title,
+        sentence=sentence + kinds.words,
+        data={"node_place": net.points, "node": nodes, "row": rows, "has_gaps": gap},
+    )
 
 
 def _lines(ax: Axes, model: Any, net: Lattice, view: Plane) -> None:
@@ -163,6 +187,8 @@ def _words(model: Any, X: Array, net: Lattice, view: Plane, shown: int) -> tuple
     what = f"{net.words} {'nodes' if net.own else 'latent points'}"
     noise = float(np.sqrt(model.noise_variance_))
     title = f"A sheet of {what}, bent through {count(len(X), 'row')}"
-    text = (f"The sheet ({what}) holds {percent(explained(model, X))} of the variation; a cell scatters about it with "
-            f"a standard deviation of {number(noise)} (model's units). This plane shows {percent(view.share)} of it.")
+    text = (
+        f"The sheet ({what}) holds {percent(explained(model, X))} of the variation; a cell scatters about it with "
+        f"a standard deviation of {number(noise)} (model's units). This plane shows {percent(view.share)} of it."
+    )
     return title, text + (f" {shown:,} of {len(X):,} rows are drawn." if shown < len(X) else "")

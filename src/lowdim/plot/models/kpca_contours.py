@@ -1,4 +1,5 @@
 """What kernel PCA sees over two columns: lines along which a component is constant."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -46,8 +47,9 @@ def kpca_contours(model: Any, X: Any, *, names: Sequence[str] | None = None) -> 
     panels = np.atleast_1d(figure.subplots(-(-k // across), across, sharex=True, sharey=True, squeeze=False)).ravel()
     dots = X[spread_out(len(X), POINTS // 8)]
     for c, ax in enumerate(panels):
-        _component(ax, x, y, value[c], dots, f"{c + 1}: eigenvalue {number(float(eigen[c]))}") if c < k \
-            else ax.set_axis_off()
+        _component(
+            ax, x, y, value[c], dots, f"{c + 1}: eigenvalue {number(float(eigen[c]))}"
+        ) if c < k else ax.set_axis_off()
     heads = ("c1", "c2") if names is None else tuple(names)
     figure.supxlabel(short(heads[0]), fontsize=9)
     figure.supylabel(short(heads[1]), fontsize=9)
@@ -55,10 +57,17 @@ def kpca_contours(model: Any, X: Any, *, names: Sequence[str] | None = None) -> 
     title = f"{count(k, 'component')} of kernel PCA over {short(heads[0])} and {short(heads[1])}"
     headline(figure, title)
     first = ", ".join(percent(part) for part in share[:4])
-    sentence = (f"Lines of equal value of {count(k, 'component')} of kernel PCA; of the eigenvalues drawn, the first "
-                f"{'has' if k == 1 else f'{min(k, 4)} have'} {first}.")
-    return Plot("kpca_contours", figure, title=title, sentence=sentence,
-                data={"x": x, "y": y, "eigenvalue": eigen, "value": value})
+    sentence = (
+        f"Lines of equal value of {count(k, 'component')} of kernel PCA; of the eigenvalues drawn, the first "
+        f"{'has' if k == 1 else f'{min(k, 4)} have'} {first}."
+    )
+    return Plot(
+        "kpca_contours",
+        figure,
+        title=title,
+        sentence=sentence,
+        data={"x": x, "y": y, "eigenvalue": eigen, "value": value},
+    )
 
 
 def _component(ax: Any, x: Array, y: Array, value: Array, dots: Array, title: str) -> None:

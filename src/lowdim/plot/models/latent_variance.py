@@ -1,4 +1,5 @@
 """The map of a GP-LVM over how sure it is of itself: predictive sd, rows, and the columns that change fastest."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -61,8 +62,17 @@ class Ground(NamedTuple):
 
 
 @drawn
-def latent_variance(model: Any, X: Any = None, *, axes: tuple[int, int] = (0, 1), names: Sequence[str] | None = None,
-                    color: Any = None, color_name: str = "", gap_rows: Any = None, join: bool = False) -> Plot:
+def latent_variance(
+    model: Any,
+    X: Any = None,
+    *,
+    axes: tuple[int, int] = (0, 1),
+    names: Sequence[str] | None = None,
+    color: Any = None,
+    color_name: str = "",
+    gap_rows: Any = None,
+    join: bool = False,
+) -> Plot:
     """Rows of a GP-LVM (Bayesian or not) over the standard deviation of a new cell at each place of the map.
 
     The sd is the root mean square over columns of `predictive_variance`, each in units of what its column varies: near
@@ -80,8 +90,13 @@ def latent_variance(model: Any, X: Any = None, *, axes: tuple[int, int] = (0, 1)
     True
     """
     if not callable(getattr(model, "predictive_variance", None)):
-        raise error("LD494", name="latent_variance", model=f"this {type(model).__name__}",
-                    why="it is equally sure of itself everywhere", fix="a GP-LVM:  lowdim fit FILE -m gplvm --dims 2")
+        raise error(
+            "LD494",
+            name="latent_variance",
+            model=f"this {type(model).__name__}",
+            why="it is equally sure of itself everywhere",
+            fix="a GP-LVM:  lowdim fit FILE -m gplvm --dims 2",
+        )
     Z = np.asarray(model.embedding_ if X is None else model.transform(X), dtype=np.float64)
     size = spread_of(model)
     heads = [f"c{j + 1}" for j in range(len(size))] if names is None else list(names)
@@ -122,14 +137,30 @@ def _reach(values: Array, points: int) -> Array:
     return np.linspace(low - edge, high + edge, points)
 
 
-def _plane(figure: Figure, model: Any, Z: Array, axes: tuple[int, int], size: Array, names: Sequence[str],
-           marks: tuple[Groups, Any], join: bool) -> tuple[dict[str, Any], str]:
+def _plane(
+    figure: Figure,
+    model: Any,
+    Z: Array,
+    axes: tuple[int, int],
+    size: Array,
+    names: Sequence[str],
+    marks: tuple[Groups, Any],
+    join: bool,
+) -> tuple[dict[str, Any], str]:
     """The sd as shades, rows and names on top; the numbers, and which columns were named."""
     ground = Ground(axes, _reach(Z[:, axes[0]], SIDE), _reach(Z[:, axes[1]], SIDE), np.median(Z, axis=0))
     sd = doubt(model, ground.grid, size).reshape(SIDE, SIDE)
     ax = figure.subplots()
-    shade = ax.pcolormesh(ground.x, ground.y, sd.T, cmap="Greys", vmin=0.0, vmax=LIGHT * float(sd.max()),
-                          shading="nearest", rasterized=True)
+    shade = ax.pcolormesh(
+        ground.x,
+        ground.y,
+        sd.T,
+        cmap="Greys",
+        vmin=0.0,
+        vmax=LIGHT * float(sd.max()),
+        shading="nearest",
+        rasterized=True,
+    )
     bar = figure.colorbar(shade, ax=ax, shrink=0.8, label="sd of a new cell (1 = what its column varies)")
     bar.ax.set_ylim(0.0, float(sd.max()))
     xy = np.ascontiguousarray(Z[:, list(axes)])
@@ -148,8 +179,14 @@ def _plane(figure: Figure, model: Any, Z: Array, axes: tuple[int, int], size: Ar
     spots, columns, slope = steepest(model, ground, xy, size)
     _name_slopes(ax, spots, slope, [short(names[j], 14) for j in columns])
     told = ", ".join(quoted(names[j]) for j in dict.fromkeys(columns))
-    data = {"x": ground.x, "y": ground.y, "sd": sd, "fastest": np.array([str(names[j]) for j in columns]),
-            "fastest_at": spots, "slope": slope}
+    data = {
+        "x": ground.x,
+        "y": ground.y,
+        "sd": sd,
+        "fastest": np.array([str(names[j]) for j in columns]),
+        "fastest_at": spots,
+        "slope": slope,
+    }
     return data, told
 
 
@@ -188,8 +225,13 @@ def _name_slopes(ax: Axes, spots: Array, slope: Array, texts: list[str]) -> None
     way /= np.maximum(np.sqrt((way**2).sum(axis=1, keepdims=True)), 1e-300)
     ends = spots + 0.06 * way * wide
     for start, end in zip(spots, ends, strict=True):
-        ax.annotate("", end, start, zorder=6, arrowprops={"arrowstyle": "-|>", "color": COLOURS[3], "lw": 1.4,
-                                                          "shrinkA": 0, "shrinkB": 0})
+        ax.annotate(
+            "",
+            end,
+            start,
+            zorder=6,
+            arrowprops={"arrowstyle": "-|>", "color": COLOURS[3], "lw": 1.4, "shrinkA": 0, "shrinkB": 0},
+        )
     arrows = spots + np.linspace(0.0, 1.0, 9)[:, None, None] * (ends - spots)  # no name on an arrow
     place_labels(ax, ends, texts, avoid=arrows.reshape(-1, 2))
 
@@ -222,8 +264,10 @@ def _words(model: Any, Z: Array, size: Array, join: bool, told: str) -> tuple[st
     at_rows = float(np.median(doubt(model, Z, size)))
     where, far = ("it is light", "dark places") if Z.shape[1] > 1 else ("the curve is low", "places where it is high")
     title = f"Where {where} the map knows what it says: sd {number(at_rows)} at the {count(len(Z), 'row')}"
-    text = (f"A new cell at a row's place has a standard deviation of {number(at_rows)} of what its column varies "
-            f"(median); {far} have no rows near, and nothing is known there.")
+    text = (
+        f"A new cell at a row's place has a standard deviation of {number(at_rows)} of what its column varies "
+        f"(median); {far} have no rows near, and nothing is known there."
+    )
     if Z.shape[1] > 2:
         text += f" The other {count(Z.shape[1] - 2, 'axis', 'axes')} of the map stay in the middle of the rows."
     if told:
@@ -231,6 +275,8 @@ def _words(model: Any, Z: Array, size: Array, join: bool, told: str) -> tuple[st
     if join and len(Z) > 1:
         i, share = comes_back(Z)
         closes = "the loop closes" if share < CLOSED else "the path stays open"
-        text += (f" Rows are joined in order: of their first half row {i + 1} is nearest to the last one, "
-                 f"{percent(share)} of the map's width apart, so {closes}.")
+        text += (
+            f" Rows are joined in order: of their first half row {i + 1} is nearest to the last one, "
+            f"{percent(share)} of the map's width apart, so {closes}."
+        )
     return title, text

@@ -1,4 +1,5 @@
 """Clusters over two columns: ellipses, local axes, and each row in the mixed colour of its clusters."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -33,9 +34,17 @@ RINGS = ((1.0, "-"), (2.0, "--"))  # standard deviations: 39 % and 86 % of a com
 
 
 @drawn
-def mixture(X: Any, means: Any, shares: Any, *, covariances: Any = None, weights: Any = None,
-            axes: Sequence[Any] | None = None, columns: tuple[int, int] = (0, 1),
-            names: Sequence[str] | None = None) -> Plot:
+def mixture(
+    X: Any,
+    means: Any,
+    shares: Any,
+    *,
+    covariances: Any = None,
+    weights: Any = None,
+    axes: Sequence[Any] | None = None,
+    columns: tuple[int, int] = (0, 1),
+    names: Sequence[str] | None = None,
+) -> Plot:
     """Rows in the colour of their clusters, mixed by membership; components as ellipses of one and two sd.
 
     `means` is K x d and `shares` n x K (responsibilities; one-hot for K-means); `covariances` K x d x d draws
@@ -71,8 +80,14 @@ def mixture(X: Any, means: Any, shares: Any, *, covariances: Any = None, weights
     headline(figure, title)
     figure.canvas.draw_idle()
     place_labels(ax, mu[:, pair], [f"{k + 1}: {percent(p)}" for k, p in enumerate(part)])
-    data: dict[str, Any] = {"cluster": np.arange(1, len(mu) + 1), "share": part, "mean": mu[:, pair], "row": rows + 1,
-                            "cell": X[rows][:, pair], "membership": shares[rows]}
+    data: dict[str, Any] = {
+        "cluster": np.arange(1, len(mu) + 1),
+        "share": part,
+        "mean": mu[:, pair],
+        "row": rows + 1,
+        "cell": X[rows][:, pair],
+        "membership": shares[rows],
+    }
     if covariances is not None:
         data["covariance"] = np.stack([np.asarray(S, dtype=np.float64)[np.ix_(pair, pair)] for S in covariances])
     return Plot("mixture", figure, title=title, sentence=sentence, data=data)
@@ -81,11 +96,16 @@ def mixture(X: Any, means: Any, shares: Any, *, covariances: Any = None, weights
 def _check(X: Array, mu: Array, shares: Array, columns: tuple[int, int]) -> None:
     fits = X.ndim == mu.ndim == shares.ndim == 2 and mu.shape[1] == X.shape[1] and shares.shape == (len(X), len(mu))
     if not fits:
-        raise error("LD210", option="X, means, shares", value=(X.shape, mu.shape, shares.shape),
-                    allowed="n x d rows, K x d means and n x K shares")
+        raise error(
+            "LD210",
+            option="X, means, shares",
+            value=(X.shape, mu.shape, shares.shape),
+            allowed="n x d rows, K x d means and n x K shares",
+        )
     if len({*columns}) != 2 or not all(0 <= j < X.shape[1] for j in columns):
-        raise error("LD210", option="columns", value=columns,
-                    allowed=f"two different columns from 0 to {X.shape[1] - 1}")
+        raise error(
+            "LD210", option="columns", value=columns, allowed=f"two different columns from 0 to {X.shape[1] - 1}"
+        )
 
 
 def mixed(shares: Array) -> Array:
@@ -104,8 +124,16 @@ def _points(ax: Axes, cells: Array, shares: Array) -> None:
     for k in range(shares.shape[1]):
         at = home == k
         if at.any():
-            ax.scatter(cells[at, 0], cells[at, 1], c=colour[at], marker=SHAPES[k % len(SHAPES)],
-                       s=np.where(sure[at] >= SURE, 22, 12), linewidths=0, alpha=0.75, rasterized=len(cells) > VECTOR)
+            ax.scatter(
+                cells[at, 0],
+                cells[at, 1],
+                c=colour[at],
+                marker=SHAPES[k % len(SHAPES)],
+                s=np.where(sure[at] >= SURE, 22, 12),
+                linewidths=0,
+                alpha=0.75,
+                rasterized=len(cells) > VECTOR,
+            )
 
 
 def _rings(ax: Axes, centre: Array, S: Array, colour: str) -> None:

@@ -1,4 +1,5 @@
 """Two pictures on the map of a GTM: how much the sheet is stretched, and one row's posterior over the nodes."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -52,16 +53,27 @@ def magnification(model: Any, X: Any = None, *, color: Any = None, color_name: s
         _curve(ax, net, value, rows, kinds)
     else:
         darkest = float(value.max()) + 0.4 * (float(np.ptp(value)) or 1.0)  # rows must stay visible on it
-        shade = ax.pcolormesh(*net.sides, value.reshape([len(s) for s in net.sides]).T, cmap=FLAT, shading="nearest",
-                              vmax=darkest, rasterized=True)
+        shade = ax.pcolormesh(
+            *net.sides,
+            value.reshape([len(s) for s in net.sides]).T,
+            cmap=FLAT,
+            shading="nearest",
+            vmax=darkest,
+            rasterized=True,
+        )
         _bar(figure, ax, shade, value)
         draw_groups(ax, rows, kinds, gap, spread_out(len(rows), POINTS))
         ax.set(xlabel="axis 1 of the map (no scale)", ylabel="axis 2 of the map (no scale)")
         _below(figure, legend_marks(kinds, gap))
     title, sentence = _stretch_words(model, net, value, rows)
     headline(figure, title)
-    return Plot("magnification", figure, title=title, sentence=sentence + (kinds.words if len(rows) else ""),
-                data={"place": net.points, "stretch": stretch, "log10_stretch": value, "row": rows})
+    return Plot(
+        "magnification",
+        figure,
+        title=title,
+        sentence=sentence + (kinds.words if len(rows) else ""),
+        data={"place": net.points, "stretch": stretch, "log10_stretch": value, "row": rows},
+    )
 
 
 def _curve(ax: Axes, net: Lattice, value: Array, rows: Array, kinds: Groups) -> None:
@@ -109,9 +121,12 @@ def _stretch_words(model: Any, net: Lattice, value: Array, rows: Array) -> tuple
     text = f"A piece of the map is worth between {ends} times the median {size} of the table."
     if len(rows):
         there = np.log10(np.maximum(model.magnification(rows), 1e-300)) - np.log10(
-            np.maximum(np.median(model.magnification(net.points)), 1e-300))
-        text += (f" {percent(float((there > least).mean()))} of {len(rows):,} rows lie in the most stretched tenth of "
-                 "the map: dark borders separate what is near on the map and far apart in the table.")
+            np.maximum(np.median(model.magnification(net.points)), 1e-300)
+        )
+        text += (
+            f" {percent(float((there > least).mean()))} of {len(rows):,} rows lie in the most stretched tenth of "
+            "the map: dark borders separate what is near on the map and far apart in the table."
+        )
     return title, text
 
 
@@ -139,7 +154,7 @@ def responsibility(model: Any, X: Any, row: int | None = None, *, row_names: Seq
     i = int(np.argmax(apart)) if row is None else int(row)
     if not 0 <= i < len(X):
         raise error("LD210", option="row", value=row, allowed=f"a position from 0 to {len(X) - 1}")
-    places, share = np.asarray(model.grid_), np.asarray(model.responsibilities(X[i: i + 1]))[0]
+    places, share = np.asarray(model.grid_), np.asarray(model.responsibilities(X[i : i + 1]))[0]
     figure = blank(6.4, 4.8)
     ax = figure.subplots()
     if places.shape[1] == 1:
@@ -152,11 +167,15 @@ def responsibility(model: Any, X: Any, row: int | None = None, *, row_names: Seq
         ax.set(xlabel="axis 1 of the map (no scale)", ylabel="axis 2 of the map (no scale)")
     legend_above(ax, ncols=3)
     name = str(i + 1) if row_names is None else str(row_names[i])
-    title, sentence = _row_words(name, share, float(apart[i]), _spacing(net, places), chosen,
-                                 int(np.isnan(X[i]).sum()))
+    title, sentence = _row_words(name, share, float(apart[i]), _spacing(net, places), chosen, int(np.isnan(X[i]).sum()))
     headline(figure, title)
-    return Plot("responsibility", figure, title=title, sentence=sentence,
-                data={"node": places, "share": share, "mean": means[i], "mode": modes[i]})
+    return Plot(
+        "responsibility",
+        figure,
+        title=title,
+        sentence=sentence,
+        data={"node": places, "share": share, "mean": means[i], "mode": modes[i]},
+    )
 
 
 def _spacing(net: Lattice, places: Array) -> float:
@@ -171,14 +190,29 @@ def _nodes(figure: Figure, ax: Axes, places: Array, share: Array, net: Lattice) 
     """Shares as shades of a grid, or as areas where the nodes are drawn at random."""
     if net.own:
         order = np.lexsort(places.T[::-1])
-        shade = ax.pcolormesh(*net.sides, share[order].reshape([len(s) for s in net.sides]).T, cmap="Blues", vmin=0.0,
-                              shading="nearest", rasterized=True)
+        shade = ax.pcolormesh(
+            *net.sides,
+            share[order].reshape([len(s) for s in net.sides]).T,
+            cmap="Blues",
+            vmin=0.0,
+            shading="nearest",
+            rasterized=True,
+        )
         figure.colorbar(shade, ax=ax, shrink=0.8, label="share of the row (responsibility) of each node")
         return
     x, y = places.T
     ax.scatter(x, y, s=18, marker="+", color=INK, linewidths=0.6, alpha=0.6, zorder=1, label="nodes")
-    ax.scatter(x, y, s=500.0 * share, facecolors=COLOURS[5], edgecolors=COLOURS[0], linewidths=0.6, alpha=0.8,
-               zorder=3, label="area: share of the row")
+    ax.scatter(
+        x,
+        y,
+        s=500.0 * share,
+        facecolors=COLOURS[5],
+        edgecolors=COLOURS[0],
+        linewidths=0.6,
+        alpha=0.8,
+        zorder=3,
+        label="area: share of the row",
+    )
 
 
 def _joined(ax: Axes, mean: Array, mode: Array) -> None:
@@ -201,7 +235,9 @@ def _row_words(name: str, share: Array, apart: float, spacing: float, chosen: bo
     far = steps > APART
     hold = f"{held} of {count(len(share), 'node')} {'holds' if held == 1 else 'hold'} {percent(HELD)}"
     title = f"Row {short(name)}: {hold} of its posterior" + ("; its mean stands between places" if far else "")
-    text = (f"Row {short(name)}{' (the most spread out of all)' if chosen else ''}: the likeliest node has "
-            f"{percent(float(share.max()))} and {hold}; mean and mode lie {number(steps)} spacings apart")
+    text = (
+        f"Row {short(name)}{' (the most spread out of all)' if chosen else ''}: the likeliest node has "
+        f"{percent(float(share.max()))} and {hold}; mean and mode lie {number(steps)} spacings apart"
+    )
     text += ", so that the mean stands where little of the posterior is" if far else ""
     return title, text + (f". {count(gaps, 'gap')} in the row." if gaps else ".")

@@ -1,4 +1,5 @@
 """How much each axis of a Bayesian model matters, and which were switched off."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -59,8 +60,14 @@ def _bars(ax: Any, value: Array, keep: Array, order: Any, name: str) -> None:
     ax.set_xlim(-0.6, len(value) - 0.4)
     ax.set_ylim(0.0, 1.12 * top)
     ax.set(xlabel="axis, strongest first", ylabel=f"relevance {name}")
-    legend_above(ax, handles=[Patch(color=COLOURS[0], label="kept"),
-                              Patch(facecolor=PAPER, edgecolor=GREY, hatch="////", label="switched off")], ncols=2)
+    legend_above(
+        ax,
+        handles=[
+            Patch(color=COLOURS[0], label="kept"),
+            Patch(facecolor=PAPER, edgecolor=GREY, hatch="////", label="switched off"),
+        ],
+        ncols=2,
+    )
 
 
 def _words(value: Array, keep: Any) -> tuple[str, str]:

@@ -1,4 +1,5 @@
 """The mattress: a map's neighbourhood graph as springs, and the shape it takes in its heat bath."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -79,18 +80,37 @@ def _draw_springs(ax: Axes, xy: Array, i: NDArray[np.intp], j: NDArray[np.intp],
     tense = (tension >= limit) & (tension > 0.0) & (len(tension) >= 20)
     wide = 0.3 + 1.5 * np.sqrt(size / (np.quantile(size, 0.95) if len(size) else 1.0))
     marks = []
-    kinds = ((~tense & (w > 0), GREY, "spring", "-"), (tense, COLOURS[3], f"{TENSE:.0%} under most tension", "-"),
-             (w < 0, COLOURS[0], "pushes apart", "--"))
+    kinds = (
+        (~tense & (w > 0), GREY, "spring", "-"),
+        (tense, COLOURS[3], f"{TENSE:.0%} under most tension", "-"),
+        (w < 0, COLOURS[0], "pushes apart", "--"),
+    )
     for part, colour, words, line in kinds:
         at = seen[part[seen]]
         if len(at):
             ends = list(np.stack([xy[i[at]], xy[j[at]]], axis=1))
-            ax.add_collection(LineCollection(ends, colors=colour, linestyles=line, alpha=0.7,
-                                             linewidths=np.minimum(wide[at], 2.2), zorder=1 if colour == GREY else 2,
-                                             rasterized=len(at) > VECTOR))
+            ax.add_collection(
+                LineCollection(
+                    ends,
+                    colors=colour,
+                    linestyles=line,
+                    alpha=0.7,
+                    linewidths=np.minimum(wide[at], 2.2),
+                    zorder=1 if colour == GREY else 2,
+                    rasterized=len(at) > VECTOR,
+                )
+            )
             marks.append(Line2D([], [], color=colour, ls=line, lw=1.6, label=words))
-    marks += ax.plot(*xy.T, "o", ms=3.0 if len(xy) <= 300 else 1.6, color=INK, zorder=3, label="row", ls="",
-                     rasterized=len(xy) > VECTOR)
+    marks += ax.plot(
+        *xy.T,
+        "o",
+        ms=3.0 if len(xy) <= 300 else 1.6,
+        color=INK,
+        zorder=3,
+        label="row",
+        ls="",
+        rasterized=len(xy) > VECTOR,
+    )
     ax.autoscale_view()
     legend_above(ax, handles=marks, ncols=4, columnspacing=0.9)
 
@@ -101,11 +121,30 @@ def _draw_heights(ax: Axes, xy: Array, height: Array, i: NDArray[np.intp], j: ND
     if len(height) != len(xy):
         raise error("LD210", option="draw", value=f"{len(height)} numbers", allowed=f"{len(xy)}, one a row")
     some = spread_out(len(i), EDGES)
-    ax.add_collection(LineCollection(list(np.stack([xy[i[some]], xy[j[some]]], axis=1)), colors=GREY, linewidths=0.3,
-                                     alpha=0.4, zorder=1, rasterized=len(some) > VECTOR))
+    ax.add_collection(
+        LineCollection(
+            list(np.stack([xy[i[some]], xy[j[some]]], axis=1)),
+            colors=GREY,
+            linewidths=0.3,
+            alpha=0.4,
+            zorder=1,
+            rasterized=len(some) > VECTOR,
+        )
+    )
     top = float(np.abs(height).max(initial=0.0)) or 1.0
-    dots = ax.scatter(xy[:, 0], xy[:, 1], c=height, cmap=DIVERGING, vmin=-top, vmax=top, s=26 if len(xy) <= 300 else 12,
-                      edgecolors=GREY, linewidths=0.4, zorder=3, rasterized=len(xy) > VECTOR)
+    dots = ax.scatter(
+        xy[:, 0],
+        xy[:, 1],
+        c=height,
+        cmap=DIVERGING,
+        vmin=-top,
+        vmax=top,
+        s=26 if len(xy) <= 300 else 12,
+        edgecolors=GREY,
+        linewidths=0.4,
+        zorder=3,
+        rasterized=len(xy) > VECTOR,
+    )
     figure = ax.get_figure(root=True)
     assert figure is not None
     figure.colorbar(dots, ax=ax, label="height in the heat bath, one draw", shrink=0.85)
@@ -121,5 +160,7 @@ def _words(n: int, i: NDArray[np.intp], w: Array, tension: Array) -> tuple[str, 
     held = float(np.sort(np.abs(tension))[-few:].sum()) / total if total > 0.0 else 0.0
     pushed = int((w < 0).sum())
     push = f" {count(pushed, 'spring')} push apart." if pushed else ""
-    return title, (f"{title}; on the map, the {percent(few / m)} of them under the most tension hold {percent(held)} "
-                   f"of the energy: there it is stretched or torn.{push}")
+    return title, (
+        f"{title}; on the map, the {percent(few / m)} of them under the most tension hold {percent(held)} "
+        f"of the energy: there it is stretched or torn.{push}"
+    )

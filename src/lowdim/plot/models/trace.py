@@ -1,4 +1,5 @@
 """How a fit went: the objective step by step, and EM as a movie."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -53,8 +54,12 @@ def trace(history: Any, name: str = "log-likelihood", *, rounding: float = ROUND
     _missing(right, h)
     title, sentence = _trace_words(h, falls, name, len(runs))
     headline(figure, title)
-    data = {"step": np.arange(1, len(h) + 1), "objective": h, "fall": falls + 1,
-            "last_of_run": [run[-1] for run in runs if len(run)]}
+    data = {
+        "step": np.arange(1, len(h) + 1),
+        "objective": h,
+        "fall": falls + 1,
+        "last_of_run": [run[-1] for run in runs if len(run)],
+    }
     return Plot("trace", figure, title=title, sentence=sentence, data=data)
 
 
@@ -86,11 +91,15 @@ def _trace_words(h: Array, falls: NDArray[np.int_], name: str, runs: int) -> tup
     some = f" ({runs} starts; the best is drawn in full)" if runs > 1 else ""
     if len(falls):
         where = ", ".join(str(f + 1) for f in falls[:5])
-        return (f"The {name} fell at {count(len(falls), 'step')}: it never should",
-                f"The {name} fell at step {where} of {len(h)}{some}; it never should.")
+        return (
+            f"The {name} fell at {count(len(falls), 'step')}: it never should",
+            f"The {name} fell at step {where} of {len(h)}{some}; it never should.",
+        )
     path = f"from {_long(h[0])} to {_long(h[-1])}; the last step added {number(h[-1] - h[-2])}"
-    return (f"The {name} rose at every step, {len(h)} in all{some}",
-            f"The {name} rose at each of {count(len(h) - 1, 'step')}{some}, {path}.")
+    return (
+        f"The {name} rose at every step, {len(h)} in all{some}",
+        f"The {name} rose at each of {count(len(h) - 1, 'step')}{some}, {path}.",
+    )
 
 
 def _long(value: float) -> str:
@@ -116,8 +125,15 @@ def across(X: Array) -> Linear:
     turn = np.deg2rad(ACROSS)
     w = np.cos(turn) * U[:, 1] + np.sin(turn) * U[:, 0]
     low = np.full(2, noise_floor(total, 2))
-    return Linear((w * np.sqrt(total / 2))[:, None], mu, np.full(2, QUIET * total / 2), np.eye(1), np.zeros((2, 1)),
-                  low, np.ones(2))
+    return Linear(
+        (w * np.sqrt(total / 2))[:, None],
+        mu,
+        np.full(2, QUIET * total / 2),
+        np.eye(1),
+        np.zeros((2, 1)),
+        low,
+        np.ones(2),
+    )
 
 
 def run_em(block: Block, start: Linear, steps: int, *, expanded: bool) -> tuple[list[Frame], Array]:
@@ -148,7 +164,7 @@ def _still(X: Array, frames: list[Frame], names: Sequence[str]) -> Figure:
     panels = figure.subplots(-(-len(frames) // wide), wide, sharex=True, sharey=True, squeeze=False).ravel()
     for ax, frame in zip(panels, frames, strict=False):
         draw_frame(ax, X, frame)
-    for ax in panels[len(frames):]:
+    for ax in panels[len(frames) :]:
         ax.set_axis_off()
     figure.supxlabel(f"{short(names[0])} (sd from its mean)", fontsize=9)
     figure.supylabel(f"{short(names[1])} (sd from its mean)", fontsize=9)

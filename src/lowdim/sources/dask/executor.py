@@ -4,6 +4,7 @@ Parameters go out once a pass, statistics come back, and the tree is the one of 
 cluster gives the bits a single thread gives. A task that dies with its worker is sent again by Dask's
 scheduler, which keeps what every task was made of; nothing of a fit lives on a worker only.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -102,7 +103,7 @@ class DaskExecutor:
         many = 1 if leaf.local else self.threads  # tasks in one message, which must not hold many rows
         for k in range(0, len(begins), many):
             graph: dict[Any, Any] = {}
-            tasks = [self._task(job, source, i, min(i + step, source.n_blocks), graph) for i in begins[k: k + many]]
+            tasks = [self._task(job, source, i, min(i + step, source.n_blocks), graph) for i in begins[k : k + many]]
             waiting.extend(self._submit(graph, tasks))
             while len(waiting) > 2 * self.threads:
                 yield from self._answers(waiting, heard)
@@ -186,8 +187,9 @@ def on_chunks(job: Job, *rest: Any) -> Told:
     return _told(job, make)
 
 
-def on_rows(job: Job, blocks: tuple[int, int], first: int, share: Array | None, values: Array,
-            seen: Mask | None) -> Told:
+def on_rows(
+    job: Job, blocks: tuple[int, int], first: int, share: Array | None, values: Array, seen: Mask | None
+) -> Told:
     """A task that came with its rows."""
     return _told(job, lambda f, source: f(_blocks(_planted(source, first, share, values, seen), blocks)))
 
@@ -270,8 +272,9 @@ class _Ears:
                 warnings.showwarning = self._hear
             return self.said.setdefault(threading.get_ident(), [])
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         with self.lock:
             self.said.pop(threading.get_ident(), None)
             if not self.said:

@@ -1,4 +1,5 @@
 """Dask arrays and dataframes as tables: chunks of any lengths, cut into tiles by global row index."""
+
 from __future__ import annotations
 
 import asyncio
@@ -41,8 +42,16 @@ class DaskSource(Source):
 
     local = False
 
-    def __init__(self, collection: Any, shape: tuple[int, int], graph: dict[Any, Any], keys: list[Hashable],
-                 ends: list[int], columns: tuple[str, ...] | None, **where: Any) -> None:
+    def __init__(
+        self,
+        collection: Any,
+        shape: tuple[int, int],
+        graph: dict[Any, Any],
+        keys: list[Hashable],
+        ends: list[int],
+        columns: tuple[str, ...] | None,
+        **where: Any,
+    ) -> None:
         super().__init__(shape, columns, **where)
         self.collection, self.graph, self.keys, self.ends = collection, graph, keys, ends
         self.held, self.lock = OrderedDict[int, Future[tuple[Array, Mask | None]]](), threading.Lock()
@@ -66,15 +75,22 @@ class DaskSource(Source):
             return self._taken(rows)
         cuts = self.cuts(rows.start, rows.stop)
         chunks = self._chunks([cut.chunk for cut in cuts])
-        return joined([(x[c.begin: c.end], None if m is None else m[c.begin: c.end])
-                       for c, (x, m) in zip(cuts, chunks, strict=True)], self.d)
+        return joined(
+            [
+                (x[c.begin : c.end], None if m is None else m[c.begin : c.end])
+                for c, (x, m) in zip(cuts, chunks, strict=True)
+            ],
+            self.d,
+        )
 
     def _taken(self, rows: NDArray[np.intp]) -> tuple[Array, Mask | None]:
         """Single rows, picked where the chunks are: no whole chunk comes here."""
         chunk = np.searchsorted(self.ends, rows, side="right")
         picks = [(int(i), rows[chunk == i] - (self.ends[i - 1] if i else 0)) for i in np.unique(chunk)]
-        found = self.pick(picked, [(i, (within, self.size(i), self.d, self.columns, self.ends[i] - self.size(i)))
-                                   for i, within in picks])
+        found = self.pick(
+            picked,
+            [(i, (within, self.size(i), self.d, self.columns, self.ends[i] - self.size(i))) for i, within in picks],
+        )
         values, mask = joined(found, self.d)
         back = np.argsort(np.argsort(chunk, kind="stable"), kind="stable")
         return values[back], None if mask is None else mask[back]
@@ -91,8 +107,9 @@ class DaskSource(Source):
                 self.held.popitem(last=False)
         waiting = {i: future for i, future in zip(wanted, found, strict=True) if i in mine}
         try:
-            made = self.pick(cells, [(i, (self.size(i), self.d, self.columns, self.ends[i] - self.size(i)))
-                                     for i in mine])
+            made = self.pick(
+                cells, [(i, (self.size(i), self.d, self.columns, self.ends[i] - self.size(i))) for i in mine]
+            )
             for i, values in zip(mine, made, strict=True):
                 waiting[i].set_result(values)
         except BaseException as problem:
@@ -229,8 +246,11 @@ def cells(chunk: Any, size: int, d: int, columns: tuple[str, ...], first: int) -
     if not kinds:  # an array that is not NumPy's own
         return _numbers(np.asarray(chunk), columns, first), None
     _pandas(chunk.iloc[:0], {})  # a partition may hold other types than were declared
-    return _numbers(chunk.to_numpy(dtype=object) if "object" in kinds
-                    else chunk.to_numpy(dtype=np.float64, na_value=np.nan), columns, first), None
+    return _numbers(
+        chunk.to_numpy(dtype=object) if "object" in kinds else chunk.to_numpy(dtype=np.float64, na_value=np.nan),
+        columns,
+        first,
+    ), None
 
 
 def _numbers(values: NDArray[Any], columns: tuple[str, ...], first: int) -> Array:
@@ -244,8 +264,9 @@ def cut_out(chunk: Any, begin: int, end: int) -> Any:
     return chunk.iloc[begin:end] if getattr(chunk, "iloc", None) is not None else chunk[begin:end]
 
 
-def picked(chunk: Any, within: NDArray[np.intp], size: int, d: int, columns: tuple[str, ...],
-           first: int) -> tuple[Array, Mask | None]:
+def picked(
+    chunk: Any, within: NDArray[np.intp], size: int, d: int, columns: tuple[str, ...], first: int
+) -> tuple[Array, Mask | None]:
     """Single rows of a chunk as numbers."""
     values, mask = cells(chunk, size, d, columns, first)
     return values[within], None if mask is None else mask[within]

@@ -1,4 +1,5 @@
 """Arrow's own files (IPC, Feather): record batches mapped into memory, or unpacked one at a time."""
+
 from __future__ import annotations
 
 import threading
@@ -88,8 +89,9 @@ def open_ipc(path: Path, fields: list[int] | None = None) -> Any:
     return pa.ipc.open_file(pa.memory_map(str(path)), options=options)
 
 
-def open_source(path: Path, columns: tuple[str, ...] | None, weight: str | None, where: dict[str, Any]
-                ) -> FeatherSource:
+def open_source(
+    path: Path, columns: tuple[str, ...] | None, weight: str | None, where: dict[str, Any]
+) -> FeatherSource:
     """The table of an Arrow file; its batches are counted by their first column."""
     try:
         file = open_ipc(path)

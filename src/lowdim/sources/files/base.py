@@ -1,4 +1,5 @@
 """A table in a file: read a block at a time, refused where it is damaged or changes between two looks."""
+
 from __future__ import annotations
 
 import hashlib
@@ -58,8 +59,9 @@ class FileSource(Source):
     kind: ClassVar[str] = ""
     clean: ClassVar[bool] = False  # whether `take` puts zeros below the gaps of its mask, so that a sum tells of NaN
 
-    def __init__(self, paths: list[Path], shape: tuple[int, int], columns: tuple[str, ...] | None,
-                 where: dict[str, Any]) -> None:
+    def __init__(
+        self, paths: list[Path], shape: tuple[int, int], columns: tuple[str, ...] | None, where: dict[str, Any]
+    ) -> None:
         if shape[1] > WIDEST:
             raise error("LD171", d=f"{shape[1]:,}", most=f"{WIDEST:,}", fix="name the columns to use:  columns=[...]")
         how = {**where, "block_tiles": where.get("block_tiles") or block_tiles(shape[1], where.get("tile"))}

@@ -2,6 +2,7 @@
 
 A later cell that is no number is an error that names its line, never a gap.
 """
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -120,8 +121,13 @@ def _quickly(text: bytes, form: Form) -> list[Any]:
         read_options=csv.ReadOptions(column_names=names, use_threads=False, block_size=len(text) + 2),
         parse_options=csv.ParseOptions(delimiter="\t" if form.sep == " " else form.sep, newlines_in_values=True),
         convert_options=csv.ConvertOptions(
-            include_columns=used, column_types=dict.fromkeys(used, pa.float64()), check_utf8=False,
-            null_values=[*GAPS, *NUMBER_GAPS], decimal_point=form.decimal))
+            include_columns=used,
+            column_types=dict.fromkeys(used, pa.float64()),
+            check_utf8=False,
+            null_values=[*GAPS, *NUMBER_GAPS],
+            decimal_point=form.decimal,
+        ),
+    )
     return [column.combine_chunks() for column in table.columns]
 
 
@@ -145,9 +151,14 @@ def _slowly(text: bytes, form: Form, line: int) -> list[Any]:
             values, wrong, _ = cell.numbers(bare if sign else c.text, c.gap, form.decimal, cell.Evidence())
             c = c._replace(values=values, bad=wrong)
         if c.bad.any():
-            raise error("LD111", f"{form.name}, column {j + 1}, {place.cell(c, int(np.argmax(c.bad)))}", column=name,
-                        good=f"{c.good:,}", seen=f"{c.seen:,}",
-                        fix="correct the cell, or leave the column out:  columns=[...]")
+            raise error(
+                "LD111",
+                f"{form.name}, column {j + 1}, {place.cell(c, int(np.argmax(c.bad)))}",
+                column=name,
+                good=f"{c.good:,}",
+                seen=f"{c.seen:,}",
+                fix="correct the cell, or leave the column out:  columns=[...]",
+            )
         found.append(pa.array(c.values))
     return found
 
@@ -158,8 +169,9 @@ def open_source(path: Path, columns: tuple[str, ...] | None, weight: str | None,
     head = whole_records(piece(path, 0, LOOK_BYTES))
     encoding = guess_encoding(head)
     if encoding not in BYTEWISE:
-        raise error("LD009", name=name, encoding="a stream of bytes", why=f"it is written in {encoding}",
-                    fix="save it as UTF-8")
+        raise error(
+            "LD009", name=name, encoding="a stream of bytes", why=f"it is written in {encoding}", fix="save it as UTF-8"
+        )
     raw = read_text(head, name, Options(encoding=encoding), "CSV")
     for note in raw.notes:  # no header
         warn(note.code, note.where, name=name, line=int(raw.lines[0]) if len(raw.lines) else 1)
@@ -215,5 +227,13 @@ def _fixed(head: Raw, some: Raw, columns: tuple[str, ...] | None, weight: str | 
     slow = {c.name: not cell.text_cells("", 0, cell.as_text(some.cells[c.position - 1]), ())[1] for c in used}
     if decimal == "," and slow:  # a decimal comma is read quickly too
         slow = dict.fromkeys(slow, False)
-    return Form(head.name, head.guess.sep, decimal, head.guess.encoding, len(head.cells),
-                tuple(c.position - 1 for c in used), tuple(c.name for c in used), tuple(slow.values()))
+    return Form(
+        head.name,
+        head.guess.sep,
+        decimal,
+        head.guess.encoding,
+        len(head.cells),
+        tuple(c.position - 1 for c in used),
+        tuple(c.name for c in used),
+        tuple(slow.values()),
+    )

@@ -1,4 +1,5 @@
 """Where the records of a text file begin: one look at its bytes, so that any block can be read by itself."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

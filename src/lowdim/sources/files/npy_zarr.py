@@ -1,4 +1,5 @@
 """Arrays in files: .npy mapped into memory, Zarr by its chunks, sparse matrices (.npz, .mtx)."""
+
 from __future__ import annotations
 
 import re
@@ -49,8 +50,12 @@ def open_npy(path: Path, where: dict[str, Any]) -> NpySource:
         del found
     except Exception as problem:
         if "Python objects" in str(problem) or "Object arrays" in str(problem):
-            raise error("LD002", name=protect_terminal(path.name), why="it holds Python objects, which are pickles; "
-                        "pickles can run code, so they are never opened", fix="save numbers, or CSV") from None
+            raise error(
+                "LD002",
+                name=protect_terminal(path.name),
+                why="it holds Python objects, which are pickles; pickles can run code, so they are never opened",
+                fix="save numbers, or CSV",
+            ) from None
         raise damaged(path, NpySource.kind, problem) from None
     check_kind(shape, kind)
     return NpySource(path, shape, where)
@@ -82,13 +87,13 @@ class Bands:
         parts = []
         for k in range(begin // self.height, -(-end // self.height)):
             base = k * self.height
-            parts.append(self._band(k)[max(begin - base, 0): end - base])
+            parts.append(self._band(k)[max(begin - base, 0) : end - base])
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _band(self, k: int) -> NDArray[Any]:
         with self.lock:
             if k not in self.kept:
-                self.kept[k] = np.asarray(self.array[k * self.height: (k + 1) * self.height])
+                self.kept[k] = np.asarray(self.array[k * self.height : (k + 1) * self.height])
                 while len(self.kept) > KEPT:
                     self.kept.popitem(last=False)
             return self.kept[k]
@@ -138,8 +143,13 @@ def open_zarr(path: Path, where: dict[str, Any]) -> ZarrSource:
         found = zarr.open(str(path), mode="r")
         if not isinstance(found, zarr.Array):
             inside = ", ".join(sorted(str(key) for key in found))[:100]
-            raise error("LD002", f"in it: {protect_terminal(inside)}", name=name, why="it is a group of Zarr arrays",
-                        fix=f"give one of them:  {name}/NAME")
+            raise error(
+                "LD002",
+                f"in it: {protect_terminal(inside)}",
+                name=name,
+                why="it is a group of Zarr arrays",
+                fix=f"give one of them:  {name}/NAME",
+            )
         shape, kind, chunks = found.shape, found.dtype, found.chunks
         told = next(path / one for one in TOLD if (path / one).is_file())
     except LowdimError:
@@ -174,8 +184,11 @@ def _refuse_lies(path: Path) -> None:
             for part in archive.infolist():
                 with archive.open(part) as file:
                     version = np.lib.format.read_magic(file)
-                    reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else \
-                        np.lib.format.read_array_header_2_0
+                    reader = (
+                        np.lib.format.read_array_header_1_0
+                        if version == (1, 0)
+                        else np.lib.format.read_array_header_2_0
+                    )
                     shape, _, kind = reader(file)
                     if file.tell() + int(np.prod(shape, dtype=object)) * kind.itemsize != part.file_size:
                         raise EOFError(f"'{part.filename}' is not as long as it says")

@@ -1,4 +1,5 @@
 """From a path to a Source: tables that are read a block at a time and never need to fit into memory."""
+
 from __future__ import annotations
 
 import os
@@ -24,8 +25,15 @@ from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import error
 
 
-def stream(path: str | PathLike[str], *, columns: Sequence[str] | str | None = None, zeros: str = "values",
-           weight: Any = None, tile: int | None = None, block_tiles: int | None = None) -> Source:
+def stream(
+    path: str | PathLike[str],
+    *,
+    columns: Sequence[str] | str | None = None,
+    zeros: str = "values",
+    weight: Any = None,
+    tile: int | None = None,
+    block_tiles: int | None = None,
+) -> Source:
     """A table in a file as a Source, read a block at a time: for tables that do not fit into memory.
 
     Parquet (a file, or a folder of files in the order of their names), Arrow IPC (Feather), CSV and its kin, .npy,
@@ -58,8 +66,9 @@ def stream(path: str | PathLike[str], *, columns: Sequence[str] | str | None = N
     return source
 
 
-def _open(path: str | PathLike[str], columns: tuple[str, ...] | None, weight: str | None, zeros: str,
-          where: dict[str, Any]) -> Source:
+def _open(
+    path: str | PathLike[str], columns: tuple[str, ...] | None, weight: str | None, zeros: str, where: dict[str, Any]
+) -> Source:
     """The source of a file by what it is."""
     place = Path(path)
     if place.is_dir():
@@ -84,9 +93,13 @@ def _open(path: str | PathLike[str], columns: tuple[str, ...] | None, weight: st
         return _some(_sparse(arrayfile.load_mtx(place), zeros, where), columns, weight, where)
     if kind == "text":
         return csvfile.open_source(place, columns, weight, where)
-    raise error("LD002", name=protect_terminal(place.name), why=f"it is {'packed' if kind == 'gzip' else 'a workbook'}"
-                ", and only a file that can be read in parts is streamed",
-                fix="unpack it" if kind == "gzip" else "save the sheet as CSV or Parquet")
+    raise error(
+        "LD002",
+        name=protect_terminal(place.name),
+        why=f"it is {'packed' if kind == 'gzip' else 'a workbook'}"
+        ", and only a file that can be read in parts is streamed",
+        fix="unpack it" if kind == "gzip" else "save the sheet as CSV or Parquet",
+    )
 
 
 def _sparse(found: Any, zeros: str, where: dict[str, Any]) -> Source:
@@ -119,5 +132,5 @@ def _weight(source: Source) -> Array:
         if block.mask is not None:
             row = block.start + int(np.argmin(block.mask[:, 0])) + 1
             raise error("LD230", f"row {row}, column '{source.columns[0]}'", problem="a gap", n=source.n)
-        found[block.start: block.start + block.rows] = block.x[:, 0]
+        found[block.start : block.start + block.rows] = block.x[:, 0]
     return found

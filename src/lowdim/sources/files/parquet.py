@@ -1,4 +1,5 @@
 """Parquet, one file or a folder of them: row groups are streamed, never read whole."""
+
 from __future__ import annotations
 
 import os
@@ -112,8 +113,15 @@ class ParquetSource(FileSource):
     clean: ClassVar[bool] = True
     fresh: ClassVar[bool] = True
 
-    def __init__(self, paths: list[Path], groups: list[Group], rows: int, picked: Picked, asked: list[str] | None,
-                 where: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        paths: list[Path],
+        groups: list[Group],
+        rows: int,
+        picked: Picked,
+        asked: list[str] | None,
+        where: dict[str, Any],
+    ) -> None:
         super().__init__(paths, (rows, len(picked.names)), picked.names, where)
         self.groups, self.picked, self.asked = groups, picked, asked
 
@@ -151,8 +159,9 @@ class ParquetSource(FileSource):
             at = mine[0].start
             with open_parquet(self.paths[k]) as file:
                 order = self._order(file.schema_arrow.names)
-                for batch in file.iter_batches(size, row_groups=[one.place for one in mine],
-                                               columns=self.asked, use_threads=True):
+                for batch in file.iter_batches(
+                    size, row_groups=[one.place for one in mine], columns=self.asked, use_threads=True
+                ):
                     batch.validate()
                     if batch.num_rows:
                         yield at, [batch.column(j) for j in order(batch.schema.names)]
@@ -160,12 +169,16 @@ class ParquetSource(FileSource):
 
     def _order(self, names: list[str]) -> Callable[[list[str]], list[int]]:
         wanted = [names[j] for j in self.picked.positions]
-        return (lambda found: self.picked.positions) if self.asked is None else (
-            lambda found: [found.index(name) for name in wanted])
+        return (
+            (lambda found: self.picked.positions)
+            if self.asked is None
+            else (lambda found: [found.index(name) for name in wanted])
+        )
 
 
-def take_rows(get: Callable[[int, int], list[list[Any]]], rows: slice | NDArray[np.intp], d: int
-              ) -> tuple[Array, Mask | None]:
+def take_rows(
+    get: Callable[[int, int], list[list[Any]]], rows: slice | NDArray[np.intp], d: int
+) -> tuple[Array, Mask | None]:
     """Rows of any order through a reader of runs of rows."""
     if isinstance(rows, slice) and rows.stop <= rows.start:
         return np.empty((0, d)), None
@@ -182,20 +195,29 @@ def open_parquet(path: Path) -> Any:
     from pyarrow import parquet
 
     # Not mapped into memory: a file that is cut while it is mapped kills the process.
-    return parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER, memory_map=False,
-                               page_checksum_verification=True)
+    return parquet.ParquetFile(
+        path, pre_buffer=False, buffer_size=BUFFER, memory_map=False, page_checksum_verification=True
+    )
 
 
 def parquet_files(folder: Path) -> list[Path]:
     """The Parquet files of a folder in the order of their names, numbers in them by their size."""
-    found = [path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file()
-             and not path.name.startswith((".", "_"))]
-    return sorted(found, key=lambda path: [(part.isdigit(), int(part) if part.isdigit() else 0, part)
-                                           for part in re.split(r"(\d+)", path.name)])
+    found = [
+        path
+        for path in folder.iterdir()
+        if path.suffix.lower() in SUFFIXES and path.is_file() and not path.name.startswith((".", "_"))
+    ]
+    return sorted(
+        found,
+        key=lambda path: [
+            (part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", path.name)
+        ],
+    )
 
 
-def open_source(paths: list[Path], columns: tuple[str, ...] | None, weight: str | None, where: dict[str, Any]
-                ) -> ParquetSource:
+def open_source(
+    paths: list[Path], columns: tuple[str, ...] | None, weight: str | None, where: dict[str, Any]
+) -> ParquetSource:
     """The table of one Parquet file or several, known by their footers."""
     schema, groups, rows = _footer(paths[0])[0], list[Group](), 0
     name = paths[0].name if len(paths) == 1 else paths[0].parent.name
