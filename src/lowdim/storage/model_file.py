@@ -32,6 +32,7 @@ import numpy as np
 
 from lowdim import __version__
 from lowdim.registry import MODELS, RECORDS, STATISTICS
+from lowdim.storage import former
 from lowdim.storage.atomic import replace
 from lowdim.text.messages import LowdimError, error
 
@@ -318,9 +319,11 @@ class _Reader:
             number = self.decode(body, depth)
             _need(isinstance(number, np.ndarray) and number.ndim == 0, "a number in its manifest is malformed")
             return number[()] if kind == "scalar" else float(number)
+        kind = former.record_name(kind)
         cls: Any = dict if kind == "dict" else _known(kind, self.records)
         _need(cls, f"values of kind {kind!r:.60} are not known")
-        _need(cls is dict or tuple(body) == cls._fields, f"the fields of its {kind} are not the known ones")
+        body = former.fields(kind, body)
+        _need(cls is dict or tuple(body) == _fields(cls, body), f"the fields of its {kind} are not the known ones")
         return cls(**dict(zip(body, self.decode(list(body.values()), depth), strict=True)))
 
     def _array(self, body: dict[str, Any]) -> Any:
@@ -346,6 +349,11 @@ class _Reader:
         return flat.reshape(shape, order=order).astype(dtype, order="K")
 
 
+def _fields(cls: Any, body: dict[str, Any]) -> tuple[str, ...]:
+    """The fields a record must have: one with a default may be newer than the file."""
+    return tuple(name for name in cls._fields if name in body or name not in cls._field_defaults)
+
+
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     _need(len(found) == len(pairs), "its manifest says something twice")
@@ -364,6 +372,7 @@ def _build(reader: _Reader) -> LatentModel:
     _need(cls, f"models of class {name!r:.60} are not known")
     options, state = ({key: reader.decode(node) for key, node in tree[part].items()} for part in ("options", "state"))
     reader.end()
+    options, state = former.options(name, options), former.state(name, state)
     _need(options.keys() == cls().get_params(deep=False).keys(), f"its options are not those of {name}")
     _need(all(_settable(cls, key) for key in state), "it would set attributes that are not fitted ones")
     kinds = [type(state.get(key)).__name__ for key in ("frame_", "certificate_", "n_features_in_")]

@@ -8,6 +8,7 @@ from lowdim.math.mlp import UNITS, Adam, backward, drawn, forward, output, pack,
 from lowdim.math.optimise import climb, joined, minus, parted
 from lowdim.models.nonlinear.autoencoder import Task, _held, _loss
 from lowdim.text.messages import LowdimError, ModelWarning, TableWarning, VerbError
+from tests.models.power_cut import resumed
 
 
 def arc(n=200, noise=0.02, seed=0):

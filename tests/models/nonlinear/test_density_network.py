@@ -12,6 +12,7 @@ from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block
 from lowdim.text.messages import LowdimError, ModelWarning
 from tests.models.nonlinear.test_autoencoder import by_differences
+from tests.models.power_cut import resumed
 
 
 def arc(n=80, noise=0.05, gaps=0.0, seed=0):

@@ -12,6 +12,7 @@ from lowdim.models.nonlinear.nonlinear_fa_bound import Bound, Rows, placed, poin
 from lowdim.sources.arrays import as_source
 from lowdim.text.messages import LowdimError, ModelWarning
 from tests.models.nonlinear.test_autoencoder import by_differences
+from tests.models.power_cut import resumed
 
 
 def bow(n=120, noise=0.1, gaps=0.0, seed=0):

@@ -95,7 +95,7 @@ class MatrixFactorization(RatingModel):
         "score_is_objective": "the objective is a bound or a log posterior; scores are of single ratings",
         "sample_then_fit": "scores are of single ratings of known users",
         "weights_repeat_rows": "a user who counts twice would be two users: there are no row weights",
-        "merge_any_order": "what merges are sums over items inside a sweep, tested in tests/models/ratings/test_factorization.py",
+        "merge_any_order": "what merges are sums over items inside a sweep, tested with the model",
     }
 
     partial_fit = Absent(
