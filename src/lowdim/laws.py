@@ -21,9 +21,10 @@ from sklearn.base import clone
 
 from lowdim.engine.fold import Run, Serial
 from lowdim.engine.statistics import Triangle
+from lowdim.math.linalg import Array, Mask
 from lowdim.registry import MODELS
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Array, Block, Mask, Source
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import gather
 from lowdim.text.messages import LowdimWarning
 

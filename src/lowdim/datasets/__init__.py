@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lowdim.datasets.oil import oil_flow
-from lowdim.sources.source import Array
+from lowdim.math.linalg import Array
 from lowdim.text.messages import error
 
 

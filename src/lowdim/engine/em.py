@@ -10,7 +10,8 @@ import numpy as np
 
 from lowdim.engine.fold import Run, S, fold, one_blas_thread
 from lowdim.engine.monitor import Fit, Monitor
-from lowdim.sources.source import Array, Block, Source
+from lowdim.math.linalg import Array
+from lowdim.sources.source import Block, Source
 
 MEMORY = 8  # passes an extrapolation looks back on; more did not help (spec, algorithms)
 T = TypeVar("T")

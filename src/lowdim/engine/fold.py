@@ -18,7 +18,8 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-from lowdim.sources.source import Array, Block, Source, cores
+from lowdim.math.linalg import Array
+from lowdim.sources.source import Block, Source, cores
 from lowdim.text.messages import error
 
 

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from lowdim.sources.source import Array, Block
+from lowdim.math.linalg import Array
+from lowdim.sources.source import Block
 
 
 class Moments(NamedTuple):

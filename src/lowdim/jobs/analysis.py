@@ -26,10 +26,10 @@ from lowdim.judge.rows.odd_rows import OddRows, RowCard, explain_row, odd_rows
 from lowdim.judge.rows.surprise import all_surprises
 from lowdim.judge.stability import Stability, refits, stability
 from lowdim.judge.verdicts import Check, five_sentences, trust_strip
+from lowdim.math.linalg import Array
 from lowdim.models.base.posterior import Posterior
 from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
 from lowdim.sources.arrays import ArraySource
-from lowdim.sources.source import Array
 from lowdim.table.frames import like
 from lowdim.table.notes import CheckError, count
 from lowdim.table.options import options_from_flags, proposals

@@ -24,11 +24,12 @@ from lowdim.judge.fills.fills import Fills, fill, fill_dimension
 from lowdim.judge.fills.models import TRIAL
 from lowdim.judge.rows.odd_rows import Culprits, Judged, OddRow, _judge, _odd_row, check_level, gaussian, laws
 from lowdim.judge.verdicts import because
+from lowdim.math.linalg import Array
 from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.files.open import stream
 from lowdim.sources.sinks import as_sink
-from lowdim.sources.source import Array, Block, Source
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Chosen
 from lowdim.table.detect import Guess
 from lowdim.table.notes import Messages, Notes

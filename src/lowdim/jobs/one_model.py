@@ -17,9 +17,9 @@ from lowdim.jobs.apply import said_of
 from lowdim.jobs.run_folder import SavedRun, csv, digest, run_facts, saving, write
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.math.factor import most_factors
+from lowdim.math.linalg import Array
 from lowdim.methods import FITTED, METHODS, Method, named
 from lowdim.sources.arrays import ArraySource
-from lowdim.sources.source import Array
 from lowdim.storage.model_file import load
 from lowdim.table.new_rows import read_rows
 from lowdim.table.notes import count

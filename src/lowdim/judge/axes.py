@@ -21,9 +21,8 @@ from scipy.special import fdtrc
 
 from lowdim.judge.rows.odd_rows import check_level, false_discovery, gaussian
 from lowdim.judge.stability import Refits, refits
-from lowdim.math.linalg import align
+from lowdim.math.linalg import Array, align
 from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.sources.source import Array
 
 TOP = 4  # columns an axis is named after, at the most
 NEAR = 0.5  # of the largest loading: what a column needs to be one of them

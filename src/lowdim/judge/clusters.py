@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.engine.fold import Run
+from lowdim.math.linalg import Array
 from lowdim.models.mixtures.mixture import Mixture
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Array
 from lowdim.text.messages import error
 
 CLOSE = 3.0  # nats: less than 20 to 1 is no decision (Kass and Raftery 1995)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from lowdim.judge.rows.odd_rows import false_discovery
-from lowdim.sources.source import Array, Mask
+from lowdim.math.linalg import Array, Mask
 from lowdim.text.messages import Message, message
 
 RATE = 0.05  # share of false alarms allowed among the pairs reported

@@ -26,12 +26,12 @@ from lowdim.engine.statistics import columns as columns_of
 from lowdim.engine.statistics import moments
 from lowdim.judge.rows.odd_rows import gaussian
 from lowdim.math.gaussian import posterior
-from lowdim.math.linalg import align
+from lowdim.math.linalg import Array, align
 from lowdim.models.base.estimator import seed_of
 from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
 from lowdim.models.linear.parameters import Linear
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Array, Source
+from lowdim.sources.source import Source
 from lowdim.sources.views import Framed
 from lowdim.text.messages import LowdimError, LowdimWarning
 

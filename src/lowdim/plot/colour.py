@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.math.linalg import Array, Mask
 from lowdim.plot.base import COLOURS, GREY, PAPER, SEQUENTIAL, SHAPES, count, number, quoted, short
-from lowdim.sources.source import Array, Mask
 from lowdim.table.notes import some
 from lowdim.table.table import Column, Table
 from lowdim.text.messages import error

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.math.linalg import Array
 from lowdim.plot.base import INK, Plot, canvas, headline, number, short
-from lowdim.sources.source import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.math.linalg import Array
 from lowdim.plot.base import Plot
 from lowdim.plot.colour import chosen
 from lowdim.plot.marks import POINTS
-from lowdim.sources.source import Array
 from lowdim.table.table import Table
 from lowdim.text.messages import error
 

@@ -9,9 +9,9 @@ from urllib.parse import quote
 import numpy as np
 from markupsafe import Markup
 
+from lowdim.math.linalg import Array
 from lowdim.plot.base import Plot
 from lowdim.report.svg import dots, slim
-from lowdim.sources.source import Array
 
 SHOWN = 25  # rows of numbers shown under a chart; the rest is in its CSV file
 WIDE = 12  # columns shown

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lowdim.judge.axes import AxisCard
+from lowdim.math.linalg import Array
 from lowdim.plot.analysis.axes import axis_cards
 from lowdim.plot.analysis.map import POINTS, biplot
 from lowdim.plot.marks import spread_out
@@ -14,7 +15,6 @@ from lowdim.report.charts import MOST, density, distance_law, other_axes
 from lowdim.report.page_parts import Chart, Grid, Section, chart, grid
 from lowdim.report.section_reproduce import code_of, command_of
 from lowdim.report.section_table import drawn
-from lowdim.sources.source import Array
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis

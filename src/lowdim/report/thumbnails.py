@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lowdim.sources.source import Array
+from lowdim.math.linalg import Array
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis

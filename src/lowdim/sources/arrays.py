@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowdim.sources.source import Array, Mask, Source
+from lowdim.math.linalg import Array, Mask
+from lowdim.sources.source import Source
 from lowdim.text.messages import error
 
 FEW = 0.1  # up to this share of stored cells a sparse matrix is worked on as it is

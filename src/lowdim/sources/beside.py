@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.sources.source import Array, Mask, Source
+from lowdim.math.linalg import Array, Mask
+from lowdim.sources.source import Source
 from lowdim.text.messages import error
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.sources.source import Array, Mask
+from lowdim.math.linalg import Array, Mask
 from lowdim.table.notes import Notes, some
 from lowdim.table.roles import settle_names
 from lowdim.text.escape import protect_terminal

@@ -12,9 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lowdim.math.linalg import Array, Mask
 from lowdim.sources.arrays import as_source
 from lowdim.sources.columns import is_number, position
-from lowdim.sources.source import Array, Mask, Source
+from lowdim.sources.source import Source
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import error
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from lowdim.sources.source import Array
+from lowdim.math.linalg import Array
 from lowdim.text.messages import error
 
 GROUP_CELLS = 2**22  # 32 MB of float64 in a row group

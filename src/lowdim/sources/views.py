@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lowdim.math.linalg import Array, Mask
 from lowdim.sources.arrays import ArraySource
-from lowdim.sources.source import Array, Block, Mask, Source
+from lowdim.sources.source import Block, Source
 
 LARGEST = float(np.finfo(float).max)
 STORED_CELLS = 2**21  # stored cells in a tile: a product takes ten milliseconds, and starting one a tenth of that

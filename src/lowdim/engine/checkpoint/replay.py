@@ -16,7 +16,7 @@ import numpy as np
 
 from lowdim.engine.checkpoint.identity import name_of
 from lowdim.engine.fold import Run
-from lowdim.sources.source import Array
+from lowdim.math.linalg import Array
 
 INTERVAL = 30.0  # seconds of a climb that may be lost
 STRETCH = 2**26  # bytes of a climb in one file

@@ -30,7 +30,8 @@ import numpy as np
 from lowdim.engine.checkpoint.identity import WHEN, identity, mapped, name_of, spoken, state
 from lowdim.engine.checkpoint.replay import Tape
 from lowdim.engine.fold import Executor, Run, S, Tree, node, tree
-from lowdim.sources.source import Array, Block, Source
+from lowdim.math.linalg import Array
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, View
 from lowdim.storage.atomic import lock, replace
 from lowdim.storage.model_file import VERSION, digest, load_values, save_values

@@ -25,10 +25,10 @@ from lowdim.judge.maps.neighbours import NEAR, distances, kept, order, overlap, 
 from lowdim.judge.maps.quality import floors, shares_true, typical
 from lowdim.judge.maps.read_map import read_map
 from lowdim.math.factor import most_factors
+from lowdim.math.linalg import Array
 from lowdim.methods import ALWAYS, METHODS, Method, named
 from lowdim.models.base.latent import seed_of
 from lowdim.sources.arrays import ArraySource
-from lowdim.sources.source import Array
 from lowdim.table.table import Table, column_units, read
 from lowdim.text.messages import LowdimError, LowdimWarning, error, warn
 

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowdim.sources.source import Array
+from lowdim.math.linalg import Array
 
 
 class RandomProjection:

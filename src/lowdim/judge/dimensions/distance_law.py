@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.dimensions.evidence import Ready, ready
+from lowdim.math.linalg import Array
 from lowdim.models.base.estimator import seed_of
-from lowdim.sources.source import Array
 from lowdim.text.messages import error
 
 PAIRS = 2_000_000  # all pairs of 2000 rows; beyond, this many are drawn

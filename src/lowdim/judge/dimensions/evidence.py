@@ -16,11 +16,12 @@ from lowdim.engine.em import em
 from lowdim.engine.fold import Run
 from lowdim.engine.monitor import Fit
 from lowdim.engine.statistics import columns, pairs
+from lowdim.math.linalg import Array, Mask
 from lowdim.models.base.survey import Look, look
 from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
 from lowdim.models.linear.parameters import Linear, ppca_start
 from lowdim.sources.arrays import ArraySource, as_source
-from lowdim.sources.source import Array, Block, Mask, Source
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, gather
 from lowdim.text.messages import ModelWarning, error, warn
 

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from lowdim.judge.dimensions.evidence import Ready, quick_fit, quick_look
 from lowdim.math.gaussian import LOG_TWO_PI
+from lowdim.math.linalg import Array, Mask
 from lowdim.models.base.survey import Look
 from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
 from lowdim.models.linear.parameters import Linear
-from lowdim.sources.source import Array, Block, Mask
+from lowdim.sources.source import Block
 
 THIN = 5  # a column seen in fewer cells, or with fewer that differ from the rest, loses none
 PARTS = 20  # parts the seen cells are dealt into; a fold hides one of them

@@ -25,8 +25,9 @@ from lowdim.judge.dimensions.heldout import PARTS, Compared, Folds, Hidden
 from lowdim.judge.dimensions.parallel import Noise, gavish_donoho, parallel_analysis
 from lowdim.judge.dimensions.text import jury_text, sentence
 from lowdim.judge.dimensions.uneven_noise import Factors, ask, hidden_cells
+from lowdim.math.linalg import Array
 from lowdim.models.base.estimator import seed_of
-from lowdim.sources.source import Array, Block
+from lowdim.sources.source import Block
 from lowdim.table.notes import count
 from lowdim.text.messages import error
 from lowdim.text.notebook import jury_card, jury_lines

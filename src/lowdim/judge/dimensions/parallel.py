@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lowdim.judge.dimensions.evidence import Ready
-from lowdim.sources.source import Array, Mask
+from lowdim.math.linalg import Array, Mask
 
 SHUFFLES = (20, 200)  # the fewest that give a 95 % band, and enough for any table
 WORK = 2e7  # cells shuffled in all: a budget by the table's size, never by the clock

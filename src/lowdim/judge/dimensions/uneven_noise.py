@@ -13,10 +13,11 @@ from lowdim.engine.statistics import Moments
 from lowdim.judge.dimensions.evidence import Ready, bic, one_log_likelihood, quick_look, weights
 from lowdim.judge.dimensions.heldout import TOL, Folds, Hidden
 from lowdim.math.factor import maximum_likelihood, most_factors
+from lowdim.math.linalg import Array
 from lowdim.models.base.survey import Look
 from lowdim.models.linear.factor_analysis import LOWEST, FactorAnalysis, log_likelihood
 from lowdim.models.linear.parameters import Linear, excess
-from lowdim.sources.source import Array, Block
+from lowdim.sources.source import Block
 from lowdim.text.messages import LowdimWarning
 
 COLUMNS = 60  # more are not asked about: the search for factors takes seconds a number there

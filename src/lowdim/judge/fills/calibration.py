@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, ndtri
 
 from lowdim.judge.rows.surprise import all_surprises
+from lowdim.math.linalg import Array, Mask
 from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.sources.source import Array, Mask
 
 USELESS = 0.1  # skill below this: no better than the column mean (spec, product 4.8)
 SHARED = 12.0  # how many cells the pooled law is worth beside a column's own

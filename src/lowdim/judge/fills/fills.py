@@ -22,10 +22,10 @@ from lowdim.judge.fills.calibration import ColumnFill, Hidden, beyond, calibrate
 from lowdim.judge.fills.calibration import factors as factors
 from lowdim.judge.fills.models import TRIAL, Engine, by_model, candidates
 from lowdim.judge.rows.odd_rows import check_level
+from lowdim.math.linalg import Array, Mask
 from lowdim.models.base.estimator import seed_of
 from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Array, Mask
 from lowdim.sources.views import gather
 from lowdim.table.notes import count
 from lowdim.table.options import join_names

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from lowdim.judge.fills.variational_pca import shrunk
+from lowdim.math.linalg import Array
 from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
-from lowdim.sources.source import Array
 from lowdim.text.messages import LowdimWarning
 
 TRIAL = 1e-2  # nats within which a trial fit has converged: far below what a fill can show

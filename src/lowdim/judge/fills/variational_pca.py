@@ -19,8 +19,7 @@ import numpy as np
 
 from lowdim.math import variational as vb
 from lowdim.math.gaussian import Latent, sums
-from lowdim.math.linalg import lower, root_times, unpack
-from lowdim.sources.source import Array, Mask
+from lowdim.math.linalg import Array, Mask, lower, root_times, unpack
 
 FLOOR = 1e-6  # the least noise variance, as a share of the columns' variance
 DEAD = 0.1  # a dimension whose loadings are smaller than this share of their own doubt is dropped

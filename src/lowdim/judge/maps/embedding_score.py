@@ -8,9 +8,10 @@ import numpy as np
 import scipy.linalg as sl
 from scipy.optimize import minimize
 
+from lowdim.math.linalg import Array
 from lowdim.math.neighbors import exact_distances
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Array, Source
+from lowdim.sources.source import Source
 from lowdim.sources.views import gather
 from lowdim.text.messages import error
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.sources.source import Array
+from lowdim.math.linalg import Array
 
 NEAR = 10  # neighbours of the headline figure (protocol, product.md 4.9)
 TIE = 1e-12  # distances closer than this share of the largest are equal: rounding must not order rows

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.maps.neighbours import NEAR, Kept, distances, kept, order, rank_agreement, ranks
+from lowdim.math.linalg import Array
 from lowdim.methods import METHODS
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Array, Source
+from lowdim.sources.source import Source
 from lowdim.sources.views import gather
 from lowdim.table.notes import count
 from lowdim.table.table import Table, column_units, read

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from lowdim.judge.rows.odd_rows import false_discovery
-from lowdim.sources.source import Array
+from lowdim.math.linalg import Array
 from lowdim.text.messages import error
 
 RATE = 0.05

@@ -28,8 +28,9 @@ from scipy.special import chdtrc
 from lowdim.engine.fold import Run, walk
 from lowdim.judge.rows.surprise import distances, surprises
 from lowdim.judge.rows.surprise import gaussian as gaussian
+from lowdim.math.linalg import Array
 from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.sources.source import Array, Block
+from lowdim.sources.source import Block
 from lowdim.sources.views import Frame
 from lowdim.table.notes import beside, figures
 from lowdim.text.messages import error

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from lowdim.engine.fold import Run, walk
 from lowdim.math.gaussian import Latent, posterior
-from lowdim.math.linalg import lower, unpack
+from lowdim.math.linalg import Array, Mask, lower, unpack
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.pca import Principal
-from lowdim.sources.source import Array, Block, Mask
+from lowdim.sources.source import Block
 
 RANK = 1e-10  # eigenvalues of W' Psi^-1 W below this share of the largest hold no information on z
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.engine.statistics import Sum
+from lowdim.math.linalg import Array, Mask
 from lowdim.models.base.posterior import Cells
-from lowdim.sources.source import Array, Block, Mask, Source
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, View
 from lowdim.text.messages import warn
 

@@ -17,10 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run, walk
 from lowdim.engine.monitor import Fit
+from lowdim.math.linalg import Array
 from lowdim.models.base.certificate import Certificate
 from lowdim.sources.arrays import as_source
 from lowdim.sources.sinks import Sink, as_sink
-from lowdim.sources.source import Array, Block, Header, Source
+from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Chosen, Frame
 from lowdim.text.messages import error, warn
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowdim.sources.source import Array
+from lowdim.math.linalg import Array
 from lowdim.text.messages import warn
 
 LARGEST = float(np.finfo(float).max)

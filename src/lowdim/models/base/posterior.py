@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.math.linalg import lower, unpack
+from lowdim.math.linalg import Array, lower, unpack
 from lowdim.models.base.overflow import product
-from lowdim.sources.source import Array
 
 
 class Posterior(NamedTuple):

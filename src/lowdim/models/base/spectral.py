@@ -9,11 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost, plan
+from lowdim.math.linalg import Array
 from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import Absent, Estimator, Out
 from lowdim.models.base.survey import SAMPLE, frame_of
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Array, Block, Source
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, gather
 from lowdim.text.messages import error
 

@@ -9,9 +9,9 @@ import numpy as np
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.monitor import Fit
 from lowdim.engine.statistics import Columns, Moments, Pairs, Survey, columns, stored_columns, stored_survey, survey
-from lowdim.math.linalg import EPS
+from lowdim.math.linalg import EPS, Array
 from lowdim.models.base.overflow import LARGEST
-from lowdim.sources.source import Array, Block, Source
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, Stored
 from lowdim.text.messages import error, warn
 

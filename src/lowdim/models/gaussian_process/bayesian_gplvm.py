@@ -12,6 +12,7 @@ import numpy as np
 from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost
+from lowdim.math.linalg import Array, Mask
 from lowdim.math.optimise import Peak, climb
 from lowdim.models.base.calibration import EDGES, TURNS, factor, less, off, turns, unframed, widened
 from lowdim.models.base.certificate import Certificate
@@ -27,7 +28,7 @@ from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
 from lowdim.models.linear.parameters import check_q
 from lowdim.models.linear.pca import PCA
 from lowdim.models.linear.principal_axes import is_wide
-from lowdim.sources.source import Array, Header, Mask, Source
+from lowdim.sources.source import Header, Source
 from lowdim.sources.views import Frame, Framed
 from lowdim.text.messages import LowdimWarning, error, warn
 

@@ -10,12 +10,13 @@ import numpy as np
 from lowdim.engine.checkpoint.replay import recalled
 from lowdim.engine.fold import Run, fold, tree, walk
 from lowdim.engine.statistics import Sum
+from lowdim.math.linalg import Array
 from lowdim.models.gaussian_process.collapsed import Collapsed, collapsed, ridge_of, whole_slope
 from lowdim.models.gaussian_process.gplvm_likelihood import condition
 from lowdim.models.gaussian_process.psi import Blurred, Downward, Psi, PsiSums, Slopes, psi_slopes, psi_sums
 from lowdim.models.gaussian_process.psi_linear import LINEAR
 from lowdim.models.gaussian_process.psi_rbf import RBF
-from lowdim.sources.source import Array, Block, Source
+from lowdim.sources.source import Block, Source
 from lowdim.text.messages import error
 
 PSI: dict[str, Psi] = {"rbf": RBF, "linear": LINEAR}

@@ -12,7 +12,7 @@ from lowdim.engine.fold import Run, one_blas_thread
 from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost, plan
 from lowdim.math.kernels import median_width
-from lowdim.math.linalg import lower, sign_rule, svd
+from lowdim.math.linalg import Array, Mask, lower, sign_rule, svd
 from lowdim.math.neighbors import squared_distances
 from lowdim.math.optimise import climb_rows
 from lowdim.models.base.calibration import hold_back, needed, widened
@@ -37,7 +37,7 @@ from lowdim.models.gaussian_process.gplvm_likelihood import (
 from lowdim.models.gaussian_process.gplvm_search import ENOUGH, RACE, race
 from lowdim.models.linear.parameters import check_q
 from lowdim.models.linear.principal_axes import is_wide
-from lowdim.sources.source import Array, Block, Header, Mask, Source
+from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame, gather
 from lowdim.text.messages import error, warn
 

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.engine.fold import Run
-from lowdim.math.linalg import EPS, sign_rule, svd
+from lowdim.math.linalg import EPS, Array, Mask, sign_rule, svd
 from lowdim.models.gaussian_process.gp import Columns, Decoder, Kernel, decoder, likelihood
-from lowdim.sources.source import Array, Mask
 from lowdim.text.messages import LowdimWarning, error
 
 STARTS = ("auto", "pca", "gtm", "isomap")

@@ -9,10 +9,10 @@ import numpy as np
 from lowdim.engine.checkpoint.replay import recalled
 from lowdim.engine.fold import Run
 from lowdim.engine.monitor import STOPPED, Monitor
+from lowdim.math.linalg import Array, Mask
 from lowdim.math.optimise import climb
 from lowdim.models.gaussian_process.gp import Kernel, factor
 from lowdim.models.gaussian_process.gplvm_likelihood import Problem, Surface
-from lowdim.sources.source import Array, Mask
 
 RACE = 60  # iterations that show which start is best: on oil its end is 3 to 7 nats below the best of three climbs
 EVERY, PATIENCE = 5, 3  # iterations between looks at cells held back, and looks that may be no better

@@ -12,7 +12,7 @@ from lowdim.engine.monitor import LIMIT, Fit
 from lowdim.engine.statistics import Moments
 from lowdim.math import variational as vb
 from lowdim.math.gaussian import Sums, sums
-from lowdim.math.linalg import EPS, sign_rule
+from lowdim.math.linalg import EPS, Array, sign_rule
 from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
 from lowdim.models.base.overflow import squared
@@ -21,7 +21,7 @@ from lowdim.models.base.survey import Look, check_pairs, columns_of
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.parameters import check_q, first_axes, noise_floor, on_floor
 from lowdim.sources.arrays import ArraySource
-from lowdim.sources.source import Array, Block, Header, Source
+from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame
 from lowdim.text.messages import warn
 

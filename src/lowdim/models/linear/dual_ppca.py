@@ -12,7 +12,7 @@ from lowdim.engine.fold import Run, walk
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost
 from lowdim.math.gaussian import Sums, design, posterior, sums
-from lowdim.math.linalg import align, inverse_packed, lower, root, sign_rule, times_packed, unpack
+from lowdim.math.linalg import Array, align, inverse_packed, lower, root, sign_rule, times_packed, unpack
 from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Absent, Rule
 from lowdim.models.base.overflow import in_range, product, squared
@@ -21,7 +21,7 @@ from lowdim.models.base.survey import Look
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.parameters import Linear, closed_noise, on_floor, ppca_start
 from lowdim.models.linear.principal_axes import Spectrum, principal
-from lowdim.sources.source import Array, Block, Header, Source
+from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame, transposed
 from lowdim.text.messages import error, warn
 

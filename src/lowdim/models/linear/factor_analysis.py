@@ -11,6 +11,7 @@ from lowdim.engine.monitor import Fit
 from lowdim.engine.statistics import Moments
 from lowdim.math.factor import FactorFit, degrees_of_freedom, goodness_of_fit, maximum_likelihood, most_factors
 from lowdim.math.gaussian import LOG_TWO_PI, Sums
+from lowdim.math.linalg import Array
 from lowdim.math.rotate import METHODS, rotate
 from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
@@ -19,7 +20,7 @@ from lowdim.models.base.posterior import Posterior
 from lowdim.models.base.survey import Look
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.parameters import Linear, excess, on_floor
-from lowdim.sources.source import Array, Header
+from lowdim.sources.source import Header
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 

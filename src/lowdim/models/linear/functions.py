@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowdim.math.linalg import Array
 from lowdim.models.linear.pca import PCA
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Array, Block
+from lowdim.sources.source import Block
 from lowdim.sources.views import gather
 from lowdim.text.messages import error
 

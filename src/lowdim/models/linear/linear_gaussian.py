@@ -14,7 +14,7 @@ from lowdim.engine.statistics import Moments, stored_moments
 from lowdim.engine.statistics import moments as moments_of
 from lowdim.math.eigen import PASSES
 from lowdim.math.gaussian import LIGHT, Sums, expand, parameter_covariance, posterior, regress, sums
-from lowdim.math.linalg import align, lower, orthogonality, root_times, sign_rule
+from lowdim.math.linalg import Array, align, lower, orthogonality, root_times, sign_rule
 from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
 from lowdim.models.base.latent import LatentModel
@@ -24,7 +24,7 @@ from lowdim.models.base.survey import SAMPLE, Look, check_pairs, columns_of, fra
 from lowdim.models.linear.parameters import FLOOR, Linear, check_q, closed_noise, excess, on_floor, ppca_start
 from lowdim.models.linear.principal_axes import Spectrum, is_wide, principal, spectrum_of
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import KEEP_CELLS, Array, Block, Header, Source, tile_rows
+from lowdim.sources.source import KEEP_CELLS, Block, Header, Source, tile_rows
 from lowdim.sources.views import Frame, Framed, Stored
 from lowdim.text.messages import error, warn
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.eigen import largest
+from lowdim.math.linalg import Array
 from lowdim.models.base.survey import Look
 from lowdim.models.linear.principal_axes import Spectrum
-from lowdim.sources.source import Array
 from lowdim.sources.views import gather
 from lowdim.text.messages import error
 

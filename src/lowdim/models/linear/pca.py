@@ -11,24 +11,16 @@ from lowdim.engine.fold import Run, fold
 from lowdim.engine.monitor import Fit
 from lowdim.engine.statistics import Moments, Sum
 from lowdim.math.gaussian import Sums, posterior
-from lowdim.math.linalg import lower
+from lowdim.math.linalg import Array, lower
 from lowdim.models.base.certificate import Certificate
-from lowdim.models.base.estimator import SEED_WORDS, Rule, is_seed, seed_of
+from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, WHOLE, Rule, is_seed, seed_of
 from lowdim.models.base.overflow import in_range, squared
 from lowdim.models.base.posterior import Posterior
 from lowdim.models.base.survey import Look
-from lowdim.models.linear.linear_gaussian import (
-    COUNT,
-    POSITIVE,
-    TRUTH,
-    WHOLE,
-    LinearGaussian,
-    certify_spectrum,
-    log_likelihood,
-)
+from lowdim.models.linear.linear_gaussian import LinearGaussian, certify_spectrum, log_likelihood
 from lowdim.models.linear.parameters import Linear, closed_noise, excess, first_axes, noise_floor, on_floor, ppca_start
 from lowdim.models.linear.principal_axes import SOLVERS, Spectrum, principal, spectrum_of
-from lowdim.sources.source import Array, Block, Header
+from lowdim.sources.source import Block, Header
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 

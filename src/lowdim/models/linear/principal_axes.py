@@ -15,9 +15,9 @@ import numpy as np
 from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.engine.statistics import Moments, Sum, triangle
 from lowdim.math.eigen import block_krylov, lanczos, largest, residual
-from lowdim.math.linalg import EPS, orthogonality, sign_rule, svd
+from lowdim.math.linalg import EPS, Array, orthogonality, sign_rule, svd
 from lowdim.models.base.survey import Look
-from lowdim.sources.source import Array, Block
+from lowdim.sources.source import Block
 from lowdim.sources.views import gather
 from lowdim.text.messages import warn
 

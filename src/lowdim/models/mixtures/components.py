@@ -16,7 +16,7 @@ import numpy as np
 from lowdim.math.eigen import largest
 from lowdim.math.factor import maximum_likelihood
 from lowdim.math.gaussian import LOG_TWO_PI, SHARP, Latent, Sums, posterior, sums
-from lowdim.math.linalg import align, inverse_packed, lower, unpack
+from lowdim.math.linalg import Array, Mask, align, inverse_packed, lower, unpack
 from lowdim.models.base.overflow import squared
 from lowdim.models.base.posterior import Cells
 from lowdim.models.linear.factor_analysis import FactorAnalysis
@@ -24,7 +24,7 @@ from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPC
 from lowdim.models.linear.parameters import Linear, check_q, excess, on_floor
 from lowdim.models.mixtures.full_gaussian import Gaussian, Scatter, scatter
 from lowdim.models.mixtures.starts import Spread
-from lowdim.sources.source import Array, Block, Mask
+from lowdim.sources.source import Block
 
 STEPS = 3  # Newton steps of a factor part in one M-step: it need not arrive before the other parts do
 SWEEPS = 5  # EM steps where Newton's method cannot be used

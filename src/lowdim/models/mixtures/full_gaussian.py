@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import lower, unpack
+from lowdim.math.linalg import Array, lower, unpack
 from lowdim.math.missing_patterns import Filled, Group, fill, groups, open_scatter, open_variance
 from lowdim.models.base.overflow import in_range
 from lowdim.models.base.posterior import Cells
 from lowdim.models.mixtures.starts import Spread
-from lowdim.sources.source import Array, Block
+from lowdim.sources.source import Block
 
 NOTHING = 1e-40  # a share that changes no digit of a sum, however far the row
 

@@ -14,6 +14,7 @@ from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.plan import Cost, walking
 from lowdim.math.clusters import EPS, MILD, ClusterSums, Labels, cluster_sums, distances, labels_of, moved, plus_plus
+from lowdim.math.linalg import Array
 from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Absent, Out, Rule, is_fitted, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
@@ -22,7 +23,7 @@ from lowdim.models.base.posterior import Cells, Posterior
 from lowdim.models.base.survey import MODERATE, SAMPLE, Look, frame_of, look
 from lowdim.models.mixtures.responsibilities import picked
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Array, Block, Header, Source, tile_rows
+from lowdim.sources.source import Block, Header, Source, tile_rows
 from lowdim.sources.views import Frame, Framed
 from lowdim.text.messages import error, warn
 

@@ -13,7 +13,7 @@ from lowdim.engine.em import em
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost, walking
-from lowdim.math.linalg import lower
+from lowdim.math.linalg import Array, Mask, lower
 from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
@@ -22,7 +22,7 @@ from lowdim.models.base.survey import Look, look
 from lowdim.models.mixtures.components import Part, part_of
 from lowdim.models.mixtures.responsibilities import named, one_of, picked, responsibilities
 from lowdim.models.mixtures.starts import Spread, bound, choose_centres, in_order, nearest, within, within_wide
-from lowdim.sources.source import KEEP_CELLS, Array, Block, Header, Mask, Source, tile_rows
+from lowdim.sources.source import KEEP_CELLS, Block, Header, Source, tile_rows
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 

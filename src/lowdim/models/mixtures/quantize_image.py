@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.sources.source import Array
+from lowdim.math.linalg import Array
 from lowdim.text.messages import LowdimWarning, error
 
 Picture = NDArray[Any]

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import lower
-from lowdim.sources.source import Array, Mask
+from lowdim.math.linalg import Array, Mask, lower
 
 
 def responsibilities(logs: Array, found: Sequence[Array], mask: Mask | None) -> tuple[Array, Array]:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.eigen import largest
-from lowdim.math.linalg import svd
-from lowdim.sources.source import Array, Block
+from lowdim.math.linalg import Array, svd
+from lowdim.sources.source import Block
 
 NARROW = 1e-12  # the least share of a column's variance that counts as spread about the starting centres
 LLOYD = 8  # rounds of K-means on the sample: the rest is EM's business

@@ -14,7 +14,7 @@ from lowdim.engine.fold import Run, one_blas_thread
 from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.plan import Cost, walking
 from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import lower
+from lowdim.math.linalg import Array, Mask, lower
 from lowdim.math.mlp import Adam, Layers, backward, batches, drawn, forward, output, pack, unpack
 from lowdim.math.optimise import climb, joined, minus, parted
 from lowdim.models.base.calibration import row_hash
@@ -25,7 +25,7 @@ from lowdim.models.base.overflow import squared
 from lowdim.models.base.posterior import Cells, Posterior, standard
 from lowdim.models.base.survey import Look, look, warn_spread
 from lowdim.models.linear.principal_axes import LARGE, Spectrum, is_wide, principal
-from lowdim.sources.source import Array, Block, Header, Mask, Source
+from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame, gather
 from lowdim.text.messages import error, warn
 

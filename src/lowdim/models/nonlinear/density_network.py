@@ -13,6 +13,7 @@ from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost, walking
 from lowdim.engine.statistics import Sum
+from lowdim.math.linalg import Array
 from lowdim.math.mlp import UNITS, Layers, drawn, pack, unpack
 from lowdim.math.optimise import climb, minus
 from lowdim.models.base.calibration import TURNS
@@ -39,7 +40,7 @@ from lowdim.models.nonlinear.gtm import GTM, PIECE
 from lowdim.models.nonlinear.gtm_em import NOISE_FLOOR, SheetSums, flat, strength
 from lowdim.models.nonlinear.importance import spread
 from lowdim.models.nonlinear.rbf_grid import Basis, grid, spread_basis
-from lowdim.sources.source import KEEP_CELLS, Array, Block, Header, Source, tile_rows
+from lowdim.sources.source import KEEP_CELLS, Block, Header, Source, tile_rows
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error
 

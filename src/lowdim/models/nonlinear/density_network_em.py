@@ -6,13 +6,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from lowdim.math.linalg import lower
+from lowdim.math.linalg import Array, lower
 from lowdim.math.mlp import Layers, backward, forward, output, pack, slopes, squashed, steepness
 from lowdim.models.base.posterior import Posterior
 from lowdim.models.nonlinear.gtm_em import SheetSums, shares, solved
 from lowdim.models.nonlinear.importance import Draws, Surface, Weighed, begun, draws, weighed
 from lowdim.models.nonlinear.rbf_grid import Basis
-from lowdim.sources.source import Array, Block
+from lowdim.sources.source import Block
 
 RIDGE = 1e-10  # of the mean diagonal, at least: nodes that hold no row would leave the output weights open
 HIDDEN_PRIOR = 1e-2  # precision of the hidden weights: keeps units from turning into steps

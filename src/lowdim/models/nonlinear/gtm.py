@@ -15,6 +15,7 @@ from lowdim.engine.fold import Run, fold, walk
 from lowdim.engine.monitor import LIMIT, STOPPED, Fit
 from lowdim.engine.plan import Cost, walking
 from lowdim.engine.statistics import Sum
+from lowdim.math.linalg import Array
 from lowdim.models.base.calibration import EDGES, TURNS, Held, Width, factor, less, off, turns, unframed, widened
 from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Rule, is_seed, seed_of
@@ -37,7 +38,7 @@ from lowdim.models.nonlinear.gtm_em import (
     strength,
 )
 from lowdim.models.nonlinear.rbf_grid import grid, magnification, spread_basis, stretch
-from lowdim.sources.source import KEEP_CELLS, Array, Block, Header, Source, tile_rows
+from lowdim.sources.source import KEEP_CELLS, Block, Header, Source, tile_rows
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 

@@ -7,12 +7,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import lower
+from lowdim.math.linalg import Array, Mask, lower
 from lowdim.models.base.posterior import Posterior
 from lowdim.models.base.survey import Look
 from lowdim.models.linear.parameters import FLOOR, first_axes
 from lowdim.models.nonlinear.rbf_grid import Basis
-from lowdim.sources.source import Array, Mask
 
 CLIP = -40.0  # logarithms of relative responsibilities below this are set to it: denormal numbers are 28 times slower
 LEAST = float(np.exp(CLIP))

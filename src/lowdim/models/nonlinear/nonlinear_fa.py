@@ -13,7 +13,7 @@ from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Sum
-from lowdim.math.linalg import lower
+from lowdim.math.linalg import Array, Mask, lower
 from lowdim.math.mlp import Layers, drawn, output, pack, unpack
 from lowdim.math.optimise import Peak, climb, joined, minus, parted
 from lowdim.models.base.calibration import Width, less, needed, turns, widened
@@ -40,7 +40,7 @@ from lowdim.models.nonlinear.nonlinear_fa_bound import (
     spoken,
     value_of,
 )
-from lowdim.sources.source import Array, Block, Header, Mask, Source
+from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame, gather
 from lowdim.text.messages import LowdimWarning, error, warn
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lowdim.engine.fold import Run, one_blas_thread, tree, walk
 from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.plan import Cost, plan
-from lowdim.math.linalg import lower
+from lowdim.math.linalg import Array, lower
 from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, WHOLE, Absent, Rule
 from lowdim.models.base.overflow import squared
@@ -36,7 +36,7 @@ from lowdim.models.ratings.sweep import (
     update,
 )
 from lowdim.sources.ratings import MANY, RULES, Ratings, Slab, as_ratings
-from lowdim.sources.source import Array, Header, Source, cores
+from lowdim.sources.source import Header, Source, cores
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 

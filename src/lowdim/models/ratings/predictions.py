@@ -11,14 +11,14 @@ from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run
-from lowdim.math.linalg import unpack
+from lowdim.math.linalg import Array, unpack
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.posterior import Cells, Posterior
 from lowdim.models.ratings.beliefs import Beliefs, Gamma, Prior, grid_means, pair_means, row_sums
 from lowdim.models.ratings.sweep import FADING, LEAST, How, State, determined, settle, tables, user_half
 from lowdim.sources.arrays import SparseSource, as_source
 from lowdim.sources.ratings import Ratings, as_ids, as_ratings, is_triples, look_up, triples
-from lowdim.sources.source import Array, Block, Source
+from lowdim.sources.source import Block, Source
 from lowdim.text.messages import error
 
 PAIRS = 2**16  # pairs predicted together

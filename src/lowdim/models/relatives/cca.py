@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run
 from lowdim.engine.monitor import Fit
+from lowdim.math.linalg import Array
 from lowdim.models.base.estimator import COUNT, POSITIVE, WHOLE, Out, Rule, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.overflow import in_range
@@ -19,7 +20,7 @@ from lowdim.models.relatives.cca_algebra import Canonical, canonical_tests
 from lowdim.models.relatives.cca_em import TwoViewGaussian, TwoViews
 from lowdim.sources.arrays import as_source
 from lowdim.sources.beside import Beside
-from lowdim.sources.source import Array, Source
+from lowdim.sources.source import Source
 from lowdim.sources.views import Chosen, Frame
 from lowdim.text.messages import error
 

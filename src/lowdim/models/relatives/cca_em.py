@@ -12,7 +12,7 @@ from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import USUAL, Cost, walking
 from lowdim.engine.statistics import triangle
 from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import lower, orthogonality
+from lowdim.math.linalg import Array, lower, orthogonality
 from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.posterior import Cells, Posterior
@@ -36,7 +36,7 @@ from lowdim.models.relatives.cca_algebra import (
     shared,
 )
 from lowdim.sources.beside import Beside
-from lowdim.sources.source import Array, Block, Header, Source, tile_rows
+from lowdim.sources.source import Block, Header, Source, tile_rows
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 

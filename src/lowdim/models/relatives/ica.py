@@ -11,7 +11,7 @@ import numpy as np
 from lowdim.engine.fold import Run, one_blas_thread, walk
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost, walking
-from lowdim.math.linalg import orthogonality, sign_rule
+from lowdim.math.linalg import Array, orthogonality, sign_rule
 from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
@@ -20,7 +20,7 @@ from lowdim.models.base.posterior import Cells, Posterior
 from lowdim.models.base.survey import look
 from lowdim.models.linear.principal_axes import LARGE, is_wide, principal
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Array, Block, Header, Source
+from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error
 

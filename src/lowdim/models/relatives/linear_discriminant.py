@@ -14,7 +14,7 @@ from lowdim.engine.em import em
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import USUAL, Cost, walking
-from lowdim.math.linalg import sign_rule
+from lowdim.math.linalg import Array, sign_rule
 from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, Absent, Rule
 from lowdim.models.base.latent import LatentModel
@@ -24,7 +24,7 @@ from lowdim.models.base.survey import check_pairs, look
 from lowdim.models.relatives.cca_algebra import CHUNK, LOW, NULL, given_seen, patterns, seen_sums
 from lowdim.sources.arrays import ArraySource, as_source
 from lowdim.sources.beside import Beside
-from lowdim.sources.source import Array, Block, Header, Source
+from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame, Framed
 from lowdim.text.messages import error, warn
 

@@ -11,13 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.engine.fold import Run
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost, walking
+from lowdim.math.linalg import Array, Mask
 from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, Absent, Out, Rule
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.overflow import squared
 from lowdim.models.base.survey import look, warn_spread
 from lowdim.models.linear.parameters import check_q
-from lowdim.sources.source import Array, Block, Header, Mask, Source
+from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error
 

@@ -12,13 +12,14 @@ from lowdim.engine.fold import Run
 from lowdim.math.distances import SAME, Fault, fault
 from lowdim.math.eigen import DENSE
 from lowdim.math.graph import bridges, by_size, components
+from lowdim.math.linalg import Array
 from lowdim.math.neighbors import Neighbours, Pairs, joined, joined_known, nearest, nearest_known
 from lowdim.models.base.estimator import COUNT, Out, Rule
 from lowdim.models.base.spectral import Embedded, SpectralModel
 from lowdim.models.base.survey import SAMPLE, frame_of
 from lowdim.models.spectral.random_field import FieldMixin
 from lowdim.sources.arrays import SparseSource, as_source
-from lowdim.sources.source import Array, Block, Source
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, gather
 from lowdim.text.messages import error, warn
 

@@ -11,13 +11,12 @@ from lowdim.engine.plan import Cost
 from lowdim.math.distances import centred_gram
 from lowdim.math.eigen import DENSE, Eigen, Problem, lanczos, solve
 from lowdim.math.graph import both_ways, path_lengths, spread_rows
-from lowdim.math.linalg import sign_rule
+from lowdim.math.linalg import Array, sign_rule
 from lowdim.math.neighbors import BLOCK, together
 from lowdim.models.base.estimator import Rule
 from lowdim.models.base.overflow import in_range, squared
 from lowdim.models.base.spectral import Embedded
 from lowdim.models.spectral.graph_model import NeighbourhoodModel, Rows, Web, equal_values
-from lowdim.sources.source import Array
 from lowdim.text.messages import warn
 
 SPREAD = 1e-12  # of the first eigenvalue: an axis below it is rounding, and its places are zero

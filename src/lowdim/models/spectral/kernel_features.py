@@ -14,10 +14,10 @@ from lowdim.engine.fold import one_blas_thread
 from lowdim.math.distances import centred_gram
 from lowdim.math.eigen import Eigen, Problem, solve
 from lowdim.math.kernels import Kernel
-from lowdim.math.linalg import EPS, sign_rule
+from lowdim.math.linalg import EPS, Array, Mask, sign_rule
 from lowdim.math.neighbors import exact_distances, squared_distances
 from lowdim.models.spectral.preimage import gaussian
-from lowdim.sources.source import Array, Block, Mask, Source
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import View
 from lowdim.text.messages import error
 

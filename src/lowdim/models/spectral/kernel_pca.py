@@ -14,7 +14,7 @@ from lowdim.engine.statistics import moments
 from lowdim.math.distances import centred_gram, fault, negative_mass
 from lowdim.math.eigen import Eigen, largest
 from lowdim.math.kernels import PAIRS, Kernel, median_width
-from lowdim.math.linalg import EPS
+from lowdim.math.linalg import EPS, Array
 from lowdim.math.neighbors import squared_distances
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Out, Rule, is_seed, seed_of
 from lowdim.models.base.overflow import LARGEST
@@ -43,7 +43,7 @@ from lowdim.models.spectral.preimage import (
     quiet_half,
 )
 from lowdim.models.spectral.random_field import FieldMixin
-from lowdim.sources.source import Array, Block, Source
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed
 from lowdim.text.messages import error, warn
 

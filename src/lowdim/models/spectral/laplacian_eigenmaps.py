@@ -10,11 +10,12 @@ import scipy.sparse as sp
 from lowdim.engine.plan import Cost
 from lowdim.math.distances import fault
 from lowdim.math.graph import degrees, laplacian, normalised, rows_of, smallest
+from lowdim.math.linalg import Array
 from lowdim.math.neighbors import BLOCK, TIE, Pairs, joined, joined_known, together, within
 from lowdim.models.base.estimator import Rule
 from lowdim.models.base.spectral import Embedded
 from lowdim.models.spectral.graph_model import NeighbourhoodModel, Rows, Web, asked, equal_values, sparse_fault
-from lowdim.sources.source import Array, Source
+from lowdim.sources.source import Source
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 

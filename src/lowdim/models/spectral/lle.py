@@ -9,12 +9,12 @@ import scipy.sparse as sp
 
 from lowdim.engine.plan import Cost
 from lowdim.math.graph import both_ways, closed_groups, path_lengths, smallest
+from lowdim.math.linalg import Array
 from lowdim.math.neighbors import BLOCK, Neighbours, exact_distances, nearest, nearest_known, together
 from lowdim.models.base.estimator import Rule
 from lowdim.models.base.overflow import squared
 from lowdim.models.base.spectral import Embedded
 from lowdim.models.spectral.graph_model import NeighbourhoodModel, Rows, Web, asked, equal_values
-from lowdim.sources.source import Array
 from lowdim.text.messages import error, warn
 
 FLOOR = 1e-6  # of the mean squared distance of the neighbours: what a row is missed by counts as at least so much

@@ -20,12 +20,11 @@ from lowdim.math.distances import (
 )
 from lowdim.math.eigen import Problem, solve
 from lowdim.math.kernels import Centre, centre_of, centred
-from lowdim.math.linalg import EPS, sign_rule
+from lowdim.math.linalg import EPS, Array, sign_rule
 from lowdim.models.base.estimator import COUNT, Rule
 from lowdim.models.base.overflow import in_range, squared
 from lowdim.models.base.spectral import Embedded, SpectralModel
 from lowdim.models.spectral.random_field import FieldMixin
-from lowdim.sources.source import Array
 from lowdim.text.messages import error, warn
 
 WORDS = {"precomputed": "distances", "squared": "squared distances", "similarity": "similarities"}

@@ -13,14 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.engine.plan import Cost
 from lowdim.math.eigen import Problem, solve
 from lowdim.math.graph import springs
-from lowdim.math.linalg import centred
+from lowdim.math.linalg import Array, centred
 from lowdim.math.neighbors import apart, together
 from lowdim.models.base.estimator import COUNT, Rule
 from lowdim.models.base.spectral import Embedded
 from lowdim.models.spectral.graph_model import NeighbourhoodModel, Web
 from lowdim.models.spectral.landmarks import carried, unordered
 from lowdim.models.spectral.mvu import WHOLE, few_threads
-from lowdim.sources.source import Array
 from lowdim.text.messages import warn
 
 STEPS = 200  # Newton steps; 9 to 15 are usual

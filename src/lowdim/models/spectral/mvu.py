@@ -13,13 +13,13 @@ from lowdim.engine.fold import one_blas_thread
 from lowdim.engine.plan import Cost
 from lowdim.math.eigen import Problem, solve
 from lowdim.math.graph import both_ways, by_size, components, path_lengths, spread_rows
+from lowdim.math.linalg import Array
 from lowdim.math.neighbors import Pairs, apart, joined, joined_known, together
 from lowdim.models.base.estimator import COUNT, Rule
 from lowdim.models.base.spectral import Embedded
 from lowdim.models.spectral.graph_model import NeighbourhoodModel, Web
 from lowdim.models.spectral.landmarks import carried, cliques, settled, unordered
 from lowdim.models.spectral.mvu_solver import Unfolded, unfold
-from lowdim.sources.source import Array
 from lowdim.text.messages import warn
 
 ALL = 600  # rows up to which each is a node of the program: its Schur matrix costs edges^3 / 3 a step

@@ -14,10 +14,10 @@ from scipy.optimize import minimize
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.math.eigen import largest
-from lowdim.math.linalg import EPS, centred, svd
+from lowdim.math.linalg import EPS, Array, centred, svd
 from lowdim.models.base.estimator import seed_of
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Array, Source
+from lowdim.sources.source import Source
 from lowdim.sources.views import Framed, gather
 from lowdim.text.messages import error
 

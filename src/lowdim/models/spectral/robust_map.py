@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from lowdim.math.distances import fault, to_similarities
 from lowdim.math.eigen import Problem, solve
 from lowdim.math.graph import components, path_lengths
+from lowdim.math.linalg import Array, Mask
 from lowdim.math.neighbors import exact_distances
-from lowdim.sources.source import Array, Mask
 from lowdim.text.messages import error, warn
 
 SMOOTH = 1e-3  # logarithms of ratios below this weigh as in least squares; it starts at 1 and halves each time

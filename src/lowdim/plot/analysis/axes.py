@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.axes import AxisCard, Loading
+from lowdim.math.linalg import Array
 from lowdim.plot.base import (
     COLOURS,
     DIVERGING,
@@ -26,7 +27,6 @@ from lowdim.plot.base import (
     quoted,
     short,
 )
-from lowdim.sources.source import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

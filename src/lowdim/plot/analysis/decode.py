@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.math.linalg import Array
 from lowdim.plot.base import (
     COLOURS,
     DIVERGING,
@@ -27,7 +28,6 @@ from lowdim.plot.base import (
     percent,
     short,
 )
-from lowdim.sources.source import Array
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
+from lowdim.math.linalg import Array
 from lowdim.plot.base import COLOURS, GREY, INK, SHAPES, Plot, canvas, count, drawn, headline, number, percent, short
 from lowdim.plot.marks import legend_above, name_ticks, nothing, plain_log, whole_ticks, write
-from lowdim.sources.source import Array
 
 SHOWN = 40  # eigenvalues that can be told apart in one plot
 DASHES = ("-", "--", "-.", ":")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrik, betaincinv
 
+from lowdim.math.linalg import Array
 from lowdim.plot.base import (
     COLOURS,
     GREY,
@@ -24,7 +25,6 @@ from lowdim.plot.base import (
     short,
 )
 from lowdim.plot.marks import about, legend_above, name_ticks, spread_out, write
-from lowdim.sources.source import Array
 
 LANES, MARKS = 10, 40  # columns drawn at once, and fills drawn in each
 CHECKED = 28  # columns whose calibration is drawn

@@ -9,9 +9,9 @@ import numpy as np
 
 from lowdim.judge.gaps import GapReport
 from lowdim.judge.rows.odd_rows import false_discovery
+from lowdim.math.linalg import Array, Mask
 from lowdim.plot.analysis.table import worst
 from lowdim.plot.base import DIVERGING, GREY, INK, PAPER, Plot, blank, count, drawn, headline, number, quoted, short
-from lowdim.sources.source import Array, Mask
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.math.linalg import Array
 from lowdim.plot.base import PAPER, Plot, blank, count, described, drawn, headline, number, quoted, short, style
-from lowdim.sources.source import Array
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.math.linalg import Array
 from lowdim.models.base.posterior import Posterior
 from lowdim.plot.base import (
     COLOURS,
@@ -29,7 +30,6 @@ from lowdim.plot.base import (
 from lowdim.plot.colour import Groups, draw_groups, edge, groups, legend_marks
 from lowdim.plot.marks import POINTS as POINTS
 from lowdim.plot.marks import spread_out
-from lowdim.sources.source import Array
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:

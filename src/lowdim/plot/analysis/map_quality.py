@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lowdim.judge.maps.neighbours import NEAR, distances, kept, order, rank_agreement
 from lowdim.judge.maps.quality import Shepard, cells_of, coordinates, floors, shares_true, typical
 from lowdim.judge.maps.quality import shepard as shepard_of
+from lowdim.math.linalg import Array
 from lowdim.math.rotate import procrustes
 from lowdim.plot.base import (
     COLOURS,
@@ -29,7 +30,6 @@ from lowdim.plot.base import (
     short,
 )
 from lowdim.plot.marks import POINTS, VECTOR, legend_above, plain_log, spread_out
-from lowdim.sources.source import Array
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:

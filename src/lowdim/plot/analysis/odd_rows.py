@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
+from lowdim.math.linalg import Array
 from lowdim.plot.base import (
     COLOURS,
     GREY,
@@ -37,7 +38,6 @@ from lowdim.plot.marks import (
     whole_ticks,
     write,
 )
-from lowdim.sources.source import Array
 
 NAMED = 8  # rows named on a plot
 FAR = 16.0  # -log10 p beyond which only "farther" is said

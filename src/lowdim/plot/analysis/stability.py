@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.math.linalg import Array
 from lowdim.plot.base import (
     COLOURS,
     GREY,
@@ -22,7 +23,6 @@ from lowdim.plot.base import (
     short,
 )
 from lowdim.plot.marks import POINTS, VECTOR, legend_above, name_ticks, spread_out
-from lowdim.sources.source import Array
 
 ROWS = 150  # rows whose clouds are drawn
 DOTS = 2500  # bootstrap positions drawn

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.math.linalg import Array, Mask
 from lowdim.plot.base import (
     COLOURS,
     GREY,
@@ -25,7 +26,6 @@ from lowdim.plot.base import (
     thinned,
 )
 from lowdim.plot.marks import whole_ticks
-from lowdim.sources.source import Array, Mask
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.math.linalg import Array
 from lowdim.plot.base import COLOURS, DIVERGING, GREY, INK, Plot, canvas, count, drawn, headline, number, quoted, short
 from lowdim.plot.marks import about, name_ticks, small, write
-from lowdim.sources.source import Array
 
 CELLS = 15  # cells of one row that are drawn
 LINES, LANES = 24, 30  # rows and columns of the heatmap

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.math.linalg import Array
 from lowdim.models.linear.pca import PCA
 from lowdim.models.nonlinear.autoencoder import Autoencoder
 from lowdim.plot.base import COLOURS, GREY, INK, PAPER, Plot, blank, count, drawn, headline, percent
 from lowdim.plot.marks import whole_ticks
-from lowdim.sources.source import Array
 from lowdim.text.messages import LowdimWarning, error
 
 WIDTHS = 6  # tried at most where none are named

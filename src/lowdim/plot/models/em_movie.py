@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lowdim.math.clusters import cluster_sums, labels_of, moved, plus_plus
+from lowdim.math.linalg import Array
 from lowdim.plot.base import (
     COLOURS,
     GREY,
@@ -31,7 +32,7 @@ from lowdim.plot.base import (
 from lowdim.plot.marks import spread_out, whole_ticks
 from lowdim.plot.models.mixture import mixed
 from lowdim.plot.models.trace import SHOWN, SPRINGS, across, draw_frame, run_em
-from lowdim.sources.source import Array, Block
+from lowdim.sources.source import Block
 from lowdim.storage.atomic import check_folder
 from lowdim.text.messages import error
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lowdim.math.linalg import Array, Mask
 from lowdim.plot.base import COLOURS, INK, Plot, blank, count, drawn, headline, number, percent, short
 from lowdim.plot.colour import draw_groups, groups, legend_marks
 from lowdim.plot.marks import POINTS, spread_out
-from lowdim.sources.source import Array, Mask
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from lowdim.math.linalg import Array
 from lowdim.plot.base import DIVERGING, GREY, INK, Plot, blank, count, drawn, headline, number, percent, short
 from lowdim.plot.marks import POINTS, spread_out
-from lowdim.sources.source import Array
 from lowdim.text.messages import error
 
 SHOWN = 8  # components, as in the figures of Schoelkopf and of Bishop

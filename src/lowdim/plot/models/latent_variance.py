@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lowdim.math.linalg import Array
 from lowdim.plot.analysis.map import check_axes
 from lowdim.plot.base import (
     COLOURS,
@@ -25,7 +26,6 @@ from lowdim.plot.base import (
 )
 from lowdim.plot.colour import Groups, draw_groups, groups, legend_marks
 from lowdim.plot.marks import POINTS, legend_above, spread_out
-from lowdim.sources.source import Array
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:

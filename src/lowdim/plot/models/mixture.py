@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.math.linalg import Array
 from lowdim.plot.base import (
     COLOURS,
     INK,
@@ -23,7 +24,6 @@ from lowdim.plot.base import (
     short,
 )
 from lowdim.plot.marks import POINTS, VECTOR, spread_out
-from lowdim.sources.source import Array
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lowdim.math.linalg import Array, Mask
 from lowdim.plot.base import COLOURS, GREY, INK, PAPER, Plot, blank, count, drawn, headline, number, percent, short
 from lowdim.plot.colour import Groups, draw_groups, groups, legend_marks
 from lowdim.plot.marks import POINTS, legend_above, spread_out
 from lowdim.plot.models.gtm import Lattice, lattice
-from lowdim.sources.source import Array, Mask
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from lowdim.math.linalg import Array
 from lowdim.plot.base import COLOURS, GREY, INK, PAPER, Plot, blank, count, drawn, headline, number
 from lowdim.plot.marks import legend_above
-from lowdim.sources.source import Array
 from lowdim.text.messages import error
 
 SWITCHED_OFF = 1e-3  # without `kept`: an axis below this share of the strongest is off

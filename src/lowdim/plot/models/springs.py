@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowdim.judge.maps.quality import coordinates
+from lowdim.math.linalg import Array
 from lowdim.plot.base import COLOURS, DIVERGING, GREY, INK, Plot, blank, count, drawn, headline, percent
 from lowdim.plot.marks import VECTOR, legend_above, spread_out
-from lowdim.sources.source import Array
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from lowdim.engine.monitor import ROUNDING
 from lowdim.math.gaussian import posterior, regress
-from lowdim.math.linalg import align
+from lowdim.math.linalg import Array, align
 from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
 from lowdim.models.linear.parameters import Linear, noise_floor
 from lowdim.plot.base import COLOURS, GREY, INK, PAPER, Plot, blank, count, drawn, headline, number, short
 from lowdim.plot.marks import plain_log, whole_ticks
-from lowdim.sources.source import Array, Block
+from lowdim.sources.source import Block
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

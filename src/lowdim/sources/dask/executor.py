@@ -26,8 +26,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from lowdim.math.linalg import Array, Mask
 from lowdim.sources.dask.source import DaskSource, Late, ask, cells, client_in_force, cut_out, joined, settle
-from lowdim.sources.source import Array, Block, Mask, Source
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Rows
 from lowdim.text.messages import error
 

@@ -18,8 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lowdim.math.linalg import Array, Mask
 from lowdim.sources.arrays import _objects, _pandas, _real
-from lowdim.sources.source import Array, Block, Mask, Source
+from lowdim.sources.source import Block, Source
 from lowdim.text.messages import error, warn
 
 SAMPLED = 16  # chunks a sample looks into: the rest of the collection is not computed for it

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.math.linalg import Array, Mask
 from lowdim.sources.columns import Picked, choose
 from lowdim.sources.files.base import FileSource, damaged
 from lowdim.sources.files.parquet import take_rows
-from lowdim.sources.source import Array, Mask
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import LowdimError
 

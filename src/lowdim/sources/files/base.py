@@ -11,7 +11,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.sources.source import KEEP_CELLS, Array, Block, Mask, Source, cores, finish, tile_rows
+from lowdim.math.linalg import Array, Mask
+from lowdim.sources.source import KEEP_CELLS, Block, Source, cores, finish, tile_rows
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import LowdimError, error
 

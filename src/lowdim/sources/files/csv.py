@@ -11,11 +11,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.math.linalg import Array, Mask
 from lowdim.sources.columns import left_out
 from lowdim.sources.files.base import FileSource
 from lowdim.sources.files.csv_index import PIECE, Index, index, whole_records
 from lowdim.sources.files.parquet import take_rows
-from lowdim.sources.source import Array, Mask, tile_rows
+from lowdim.sources.source import tile_rows
 from lowdim.table import cells as cell
 from lowdim.table.detect import GAPS, LOOK_BYTES, NUMBER_GAPS, guess_encoding
 from lowdim.table.notes import Notes

@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lowdim.math.linalg import Array, Mask
 from lowdim.sources.files.base import WIDEST, FileSource, damaged, runs_of
 from lowdim.sources.sinks import TOLD, import_zarr
-from lowdim.sources.source import Array, Mask
 from lowdim.table.open_file import free_memory, too_large
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import LowdimError, error

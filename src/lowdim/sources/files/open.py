@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lowdim.math.linalg import Array
 from lowdim.sources.arrays import ArraySource, SparseSource, check_tiles, check_weight
 from lowdim.sources.columns import position
 from lowdim.sources.files import arrow as feather
@@ -17,7 +18,7 @@ from lowdim.sources.files import csv as csvfile
 from lowdim.sources.files import npy_zarr as arrayfile
 from lowdim.sources.files import parquet
 from lowdim.sources.files.base import block_tiles as tiles_for
-from lowdim.sources.source import Array, Source
+from lowdim.sources.source import Source
 from lowdim.sources.views import Chosen
 from lowdim.table.open_file import _size, look
 from lowdim.table.options import split_names

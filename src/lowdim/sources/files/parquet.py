@@ -15,9 +15,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.math.linalg import Array, Mask
 from lowdim.sources.columns import Picked, choose, is_number, turn
 from lowdim.sources.files.base import FileSource, damaged, runs_of
-from lowdim.sources.source import Array, Mask
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import error
 
