@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, lower, unpack
 from lowdim.models.base.overflow import product
@@ -38,6 +40,13 @@ def standard(n: int, q: int) -> Posterior:
     """N(0, I) of each of n rows."""
     i, j = lower(q)
     return Posterior(np.zeros((n, q)), np.tile(np.where(i == j, 1.0, 0.0), (n, 1)), np.zeros(n))
+
+
+def draw_labels(share: Array, rng: Sequence[np.random.Generator]) -> NDArray[np.intp]:
+    """One of K for each row, drawn by its shares (n x K) with the row's own generator."""
+    edges = np.cumsum(share, axis=1)
+    at = np.array([r.random() for r in rng])[:, None] * edges[:, -1:]
+    return np.asarray((at >= edges[:, :-1]).sum(axis=1), dtype=np.intp)
 
 
 class Cells(NamedTuple):

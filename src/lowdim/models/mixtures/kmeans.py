@@ -19,9 +19,8 @@ from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Absent, Out, Rule, is_fitted, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.overflow import LARGEST, squared
-from lowdim.models.base.posterior import Cells, Posterior
+from lowdim.models.base.posterior import Cells, Posterior, draw_labels
 from lowdim.models.base.survey import MODERATE, SAMPLE, Look, frame_of, look
-from lowdim.models.mixtures.responsibilities import picked
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Header, Source, tile_rows
 from lowdim.sources.views import Frame, Framed
@@ -303,7 +302,7 @@ class KMeans(ClusterMixin, LatentModel):
     def _draw(self, params: Centres, found: Posterior, rng: list[np.random.Generator]) -> Array:
         """Around the centre with the spread of the rows: the mixture with a width, for fills only."""
         d = params.mu.shape[1]
-        own = picked(found.mean, rng)
+        own = draw_labels(found.mean, rng)
         normal = np.array([r.standard_normal(d) for r in rng]).reshape(len(rng), d)
         return params.mu[own] + normal * np.sqrt(params.psi)
 

@@ -17,10 +17,10 @@ from lowdim.math.linalg import Array, Mask, lower
 from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.posterior import Cells, Posterior
+from lowdim.models.base.posterior import Cells, Posterior, draw_labels
 from lowdim.models.base.survey import Look, look
 from lowdim.models.mixtures.components import Part, part_of
-from lowdim.models.mixtures.responsibilities import named, one_of, picked, responsibilities
+from lowdim.models.mixtures.responsibilities import named, one_of, responsibilities
 from lowdim.models.mixtures.starts import Spread, bound, choose_centres, in_order, nearest, within, within_wide
 from lowdim.sources.source import KEEP_CELLS, Block, Header, Source, tile_rows
 from lowdim.sources.views import Frame
@@ -319,7 +319,7 @@ class Mixture(LatentModel):
     def _draw(self, params: Weighted, found: Any, rng: list[np.random.Generator]) -> Array:
         """A component by responsibility for each row, then its cells jointly."""
         part, rows = self._part(), _rows(params, found)
-        own = picked(found.mean, rng)
+        own = draw_labels(found.mean, rng)
         out = np.empty_like(rows.x)
         for k in np.unique(own):
             at = np.flatnonzero(own == k)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask, lower
 
@@ -31,13 +30,6 @@ def one_of(share: Array) -> Array:
     """The packed covariances diag(r) - r r' of one-of-K."""
     i, j = lower(share.shape[1])
     return np.where(i == j, share[:, i], 0.0) - share[:, i] * share[:, j]
-
-
-def picked(share: Array, rng: Sequence[np.random.Generator]) -> NDArray[np.intp]:
-    """One of K for each row, drawn by its shares with the row's own generator."""
-    edges = np.cumsum(share, axis=1)
-    at = np.array([r.random() for r in rng])[:, None] * edges[:, -1:]
-    return np.asarray((at >= edges[:, :-1]).sum(axis=1), dtype=np.intp)
 
 
 def named(which: list[int]) -> str:

@@ -19,9 +19,8 @@ from lowdim.math.optimise import climb, minus
 from lowdim.models.base.calibration import TURNS
 from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Rule, is_seed, seed_of
-from lowdim.models.base.posterior import Cells, Posterior, standard
+from lowdim.models.base.posterior import Cells, Posterior, draw_labels, standard
 from lowdim.models.base.survey import Look
-from lowdim.models.mixtures.responsibilities import picked
 from lowdim.models.nonlinear.density_network_em import (
     HIDDEN_PRIOR,
     OWN,
@@ -285,7 +284,7 @@ class DensityNetwork(GTM):
         z, noise = np.split(np.array([r.standard_normal(L + d) for r in rng]).reshape(-1, L + d), [L], axis=1)
         if isinstance(found, Posterior):
             return np.asarray(params.surface.at(z) + np.sqrt(params.psi) * noise)
-        z = found.z[np.arange(len(rng)), picked(found.share, rng)]
+        z = found.z[np.arange(len(rng)), draw_labels(found.share, rng)]
         cells = params.surface.at(z) + np.sqrt(params.psi) * noise
         return self._width(params).drawn(cells, self._plain(params, found))
 

@@ -21,10 +21,9 @@ from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.overflow import squared
-from lowdim.models.base.posterior import Cells, Posterior
+from lowdim.models.base.posterior import Cells, Posterior, draw_labels
 from lowdim.models.base.survey import Look, check_pairs, look, warn_spread
 from lowdim.models.linear.principal_axes import is_wide
-from lowdim.models.mixtures.responsibilities import picked
 from lowdim.models.nonlinear.gtm_em import (
     NOISE_FLOOR,
     Nodes,
@@ -264,7 +263,7 @@ class GTM(LatentModel):
     def _draw(self, params: Sheet, found: Any, rng: list[np.random.Generator]) -> Array:
         """A node, and noise; as wide about the row's mean as its intervals are."""
         d = params.W.shape[1]
-        own = picked(found.share, rng)
+        own = draw_labels(found.share, rng)
         normal = np.array([r.standard_normal(d) for r in rng]).reshape(len(rng), d)
         cells = params.nodes[own] + np.sqrt(params.psi) * normal
         return self._width(params).drawn(cells, self._plain(params, found))
