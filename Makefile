@@ -14,7 +14,7 @@ INSTALL = $(PYTHON) -m pip --python $(RUN) --disable-pip-version-check install -
 # An environment whose Python is gone has nothing installed: forget its stamps.
 $(shell test -x $(RUN) || rm -f $(VENV)/*.stamp)
 
-.PHONY: help demo test lint types drills bench clean
+.PHONY: help demo test lint types drills bench derive clean
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -38,6 +38,9 @@ drills: $(VENV)/test.stamp  ## the full-size versions of the checks, one at a ti
 
 bench: $(VENV)/bench.stamp  ## ours and the peers, in one run, as ratios
 	$(RUN) benchmarks/run.py
+
+derive: $(VENV)/core.stamp  ## write what the registry says: the public names for editors, README's table of models
+	$(RUN) tools/derive.py
 
 clean:  ## remove the environment and everything generated
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

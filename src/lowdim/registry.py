@@ -1,38 +1,328 @@
-"""The classes a file may name: model files and checkpoints hold numbers, and only these give them meaning."""
+"""Every public name, and one row a model: whatever lists models is made from here.
+
+`lowdim.NAME`, model files, `lowdim methods`, `lowdim fit -m`, `compare`, README's table and the list of the laws are
+derived from these rows; `make derive` writes what has to stand in a file. What a model lacks is repeated from its class
+(an absent verb, a tag) because `lowdim methods` answers without importing the models; a test compares the two.
+"""
 
 from __future__ import annotations
 
-MODELS = {  # estimators
-    "Autoencoder": "lowdim.models.nonlinear.autoencoder",
-    "BayesianGPLVM": "lowdim.models.gaussian_process.bayesian_gplvm",
-    "BayesianPCA": "lowdim.models.linear.bayesian_pca",
-    "CCA": "lowdim.models.relatives.cca",
-    "ClassicalMDS": "lowdim.models.spectral.mds",
-    "DensityNetwork": "lowdim.models.nonlinear.density_network",
-    "DualPPCA": "lowdim.models.linear.dual_ppca",
-    "FactorAnalysis": "lowdim.models.linear.factor_analysis",
-    "GPLVM": "lowdim.models.gaussian_process.gplvm",
-    "GTM": "lowdim.models.nonlinear.gtm",
-    "GaussianMixture": "lowdim.models.mixtures.gaussian_mixture",
-    "ICA": "lowdim.models.relatives.ica",
-    "Isomap": "lowdim.models.spectral.isomap",
-    "KMeans": "lowdim.models.mixtures.kmeans",
-    "KMedoids": "lowdim.models.mixtures.kmedoids",
-    "KernelPCA": "lowdim.models.spectral.kernel_pca",
-    "LaplacianEigenmaps": "lowdim.models.spectral.laplacian_eigenmaps",
-    "LinearDiscriminant": "lowdim.models.relatives.linear_discriminant",
-    "LocallyLinearEmbedding": "lowdim.models.spectral.lle",
-    "MatrixFactorization": "lowdim.models.ratings.factorization",
-    "MaximumEntropyUnfolding": "lowdim.models.spectral.meu",
-    "MaximumVarianceUnfolding": "lowdim.models.spectral.mvu",
-    "Mixture": "lowdim.models.mixtures.mixture",
-    "MixtureOfFA": "lowdim.models.mixtures.presets",
-    "MixtureOfPPCA": "lowdim.models.mixtures.presets",
-    "NonlinearFactorAnalysis": "lowdim.models.nonlinear.nonlinear_fa",
-    "PCA": "lowdim.models.linear.pca",
-    "ProbabilisticPCA": "lowdim.models.linear.linear_gaussian",
-    "VarianceSelector": "lowdim.models.relatives.variance_selector",
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from lowdim.text.messages import error
+
+Options = Callable[[int | None, int, int], dict[str, Any]]
+LACKS = {
+    "gaps": "no gaps",  # tables with gaps are refused
+    "decoder": "no decoder",  # it does not say what cells a position stands for
+    "density": "no density",
+    "uncertainty": "no noise",  # it does not say how sure it is of a position or a fill
+    "map": "no map",  # it gives rows clusters, not places
 }
+
+
+def _q(q: int | None, k: int, seed: int) -> dict[str, Any]:
+    return {"n_components": q}
+
+
+def _seeded(q: int | None, k: int, seed: int) -> dict[str, Any]:
+    return {"n_components": q, "random_state": seed}
+
+
+def _clusters(q: int | None, k: int, seed: int) -> dict[str, Any]:
+    return {"n_clusters": k, "random_state": seed}
+
+
+def _parts(q: int | None, k: int, seed: int) -> dict[str, Any]:
+    return {"n_components": k, "random_state": seed}
+
+
+def _local(q: int | None, k: int, seed: int) -> dict[str, Any]:
+    return {"n_clusters": k, "n_components": q, "random_state": seed}
+
+
+def _sheet(q: int | None, k: int, seed: int) -> dict[str, Any]:
+    return {"n_components": q, **({"grid": 20} if q is None or q < 3 else {"grid": 8, "basis": 4})}  # from PCA's axes
+
+
+class ModelEntry(NamedTuple):
+    """A model: where its class lives, what it is, which question it answers, and what `fit -m` must know of it."""
+
+    class_name: str
+    module: str
+    about: str  # its line in README
+    question: str = ""  # that it answers; models with the same question answer it together
+    way: str = ""  # what to type, where it is not `lowdim fit` with its short name
+    name: str = ""  # its short name for `fit -m` and `compare`; empty where it has none
+    title: str = ""  # in a sentence
+    options: Options = _q  # for q dimensions, k clusters and a seed
+    lacks_abilities: tuple[str, ...] = ()  # keys of LACKS
+    axes: bool = False  # its axes have a length of their own: distances are those of the positions, not decoded
+    most_axes: int = 0  # axes it can have; 0 = as many as asked
+    usual: int = 0  # axes at most where their number is the jury's, which counts straight ones; 0 = as the jury says
+    local: bool = False  # clusters with axes of their own
+    factors: bool = False  # no more axes than factor analysis can tell apart
+    most_rows: int = 0  # rows it is fitted to where it is fitted many times; 0 = all
+    slow: str = ""  # why a fit to more rows than that takes long
+    estimate: str = ""  # what its log density is, where it is not exact
+    needs: str = ""  # its attribute that counts the axes it needs of those it was given, which come first
+    begins: int | None = 0  # axes it begins with to find their number itself: None = all, 0 = it does not
+
+    @property
+    def no_gaps(self) -> str:
+        return self._lack("gaps")
+
+    @property
+    def no_decoder(self) -> str:
+        return self._lack("decoder")
+
+    @property
+    def no_density(self) -> str:
+        return self._lack("density")
+
+    @property
+    def no_uncertainty(self) -> str:
+        return self._lack("uncertainty")
+
+    @property
+    def no_map(self) -> str:
+        return self._lack("map")
+
+    def _lack(self, ability: str) -> str:
+        return LACKS[ability] if ability in self.lacks_abilities else ""
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """What it cannot do, in a word or two each."""
+        return tuple(words for ability, words in LACKS.items() if ability in self.lacks_abilities)
+
+    @property
+    def public(self) -> bool:
+        """Whether its class is a name of the package; a random projection is a floor to compare with."""
+        return self.module.startswith("models.")
+
+    def load_class(self) -> Any:
+        """Its class."""
+        return getattr(import_module(f"lowdim.{self.module}"), self.class_name)
+
+    def most(self, q: int, auto: bool) -> int:
+        """How many axes it gets where q were asked for, or (`auto`) where the jury found q straight ones."""
+        limits = (self.most_axes, self.usual if auto else 0)
+        return min([q, *(limit for limit in limits if limit)])
+
+    def make(self, q: int | None, k: int = 3, seed: int = 0) -> Any:
+        """The estimator, not yet fitted; without a q it begins with all axes there may be."""
+        q = None if q is None else self.most(q, False)
+        return self.load_class()(**self.options(q, k, seed))
+
+
+def _spectral(class_name: str, module: str, about: str, question: str, **facts: Any) -> ModelEntry:
+    """A map over pairs of rows: it places rows, new ones too, and says no more."""
+    lacks = facts.pop("lacks_abilities", ("gaps", "decoder", "density", "uncertainty"))
+    facts = {"axes": True, "most_rows": 1000, **facts}
+    return ModelEntry(class_name, f"models.spectral.{module}", about, question, lacks_abilities=lacks, **facts)
+
+
+_NEIGHBORS = "A map that keeps neighbours, or the distances along them?"
+_DISTANCES = "A map of distances or similarities?"
+_BENT = "A bent surface behind the columns, also of many rows?"
+_GROUPS = "Are there groups of rows?"
+_LOCAL = "Groups, each with axes of its own?"
+_LAPLACE = "Laplace's estimate, too high for rows of the fit"
+
+ENTRIES = (
+    ModelEntry(
+        "ProbabilisticPCA", "models.linear.linear_gaussian",
+        "x = W z + mu + e with one noise variance; closed form, or EM with gaps (`ld.PPCA` for short)",
+        "How many dimensions? A map with gaps and uncertainty?", "lowdim report FILE", "ppca", "probabilistic PCA",
+    ),
+    ModelEntry(
+        "PCA", "models.linear.pca",
+        "principal components as scikit-learn names them; solver by shape and conditioning; gaps by EM",
+        "The same axes as other PCA software?", "", "pca", "PCA",
+    ),
+    ModelEntry(
+        "FactorAnalysis", "models.linear.factor_analysis",
+        "a noise variance for every column; exact maximum likelihood, rotations, goodness of fit",
+        "Which hidden traits explain the correlations?", "", "fa", "factor analysis", factors=True,
+    ),
+    ModelEntry(
+        "DualPPCA", "models.linear.dual_ppca",
+        "loadings integrated out, positions fitted: for tables with many more columns than rows",
+        "Many more columns than rows?", "", "dual", "dual PPCA", lacks_abilities=("density",),
+    ),
+    ModelEntry(
+        "BayesianPCA", "models.linear.bayesian_pca",
+        "variational Bayes: the table decides how many axes it supports, with a posterior of each; or Bishop's ARD",
+        "How many axes does the table support, and how surely?", "", "bpca", "Bayesian PCA", begins=None,
+    ),
+    ModelEntry(
+        "GaussianMixture", "models.mixtures.gaussian_mixture",
+        "clusters of any covariance, gaps welcome; `ld.choose_clusters` finds how many",
+        _GROUPS, "", "gmm", "Gaussian mixture", _parts, ("map",),
+    ),
+    ModelEntry(
+        "KMeans", "models.mixtures.kmeans", "the limit without noise, gaps welcome, streams",
+        _GROUPS, "", "kmeans", "K-means", _clusters, ("density", "map"),
+    ),
+    ModelEntry(
+        "KMedoids", "models.mixtures.kmedoids", "rows that stand for their cluster, for any dissimilarity",
+        _GROUPS, "",
+    ),
+    ModelEntry(
+        "MixtureOfPPCA", "models.mixtures.presets", "clusters with axes of their own and one noise variance each",
+        _LOCAL, "", "mppca", "mixture of PPCA", _local, ("map",), local=True,
+    ),
+    ModelEntry(
+        "MixtureOfFA", "models.mixtures.presets", "the same with a noise variance for every column",
+        _LOCAL, "", "mfa", "mixture of FA", _local, ("map",), local=True, factors=True,
+    ),
+    ModelEntry("Mixture", "models.mixtures.mixture", "a mixture of any linear-Gaussian model"),
+    ModelEntry(
+        "ICA", "models.relatives.ica", "independent sources behind the columns",
+        "Independent sources behind the columns?", "", "ica", "ICA", _seeded,
+        ("gaps", "density", "uncertainty"), axes=True,
+    ),
+    ModelEntry(
+        "CCA", "models.relatives.cca",
+        "two views of the same rows: probabilistic CCA with gaps and both posteriors, four tests of each correlation",
+        "What do two sets of columns share?", "lowdim.CCA(k).fit(X, Y)",
+    ),
+    ModelEntry(
+        "LinearDiscriminant", "models.relatives.linear_discriminant", "the directions that tell known classes apart",
+        "What tells known classes apart?", "lowdim.LinearDiscriminant(k).fit(X, y)",
+    ),
+    ModelEntry(
+        "VarianceSelector", "models.relatives.variance_selector", "the columns that vary most",
+        "Which columns vary most?", "lowdim.VarianceSelector(k).fit(X)",
+    ),
+    ModelEntry(
+        "MatrixFactorization", "models.ratings.factorization",
+        "ratings of users and items: Bayesian, with standard deviations, new users in closed form",
+        "Ratings of items by users?", "lowdim.MatrixFactorization(k).fit(triples)",
+    ),
+    # bent sheets: decoded, they are no maps, so their places count
+    ModelEntry(
+        "GTM", "models.nonlinear.gtm",
+        "a sheet of nodes bent through the table: gaps, density, uncertainty, magnification",
+        _BENT, "", "gtm", "GTM", _sheet, axes=True, most_axes=3, usual=2,
+    ),
+    ModelEntry(
+        "DensityNetwork", "models.nonlinear.density_network",
+        "a Gaussian sample through a network: gaps, uncertainty, a density",
+        _BENT, "", "density", "density network", _seeded, axes=True, most_axes=3, usual=2,
+        estimate="an estimate by a drawn sample",
+    ),
+    ModelEntry(
+        "NonlinearFactorAnalysis", "models.nonlinear.nonlinear_fa",
+        "Gaussian factors through a network: gaps, uncertainty, a bound on the density",
+        _BENT, "", "nlfa", "nonlinear factor analysis", _seeded, axes=True, most_axes=3, usual=2,
+        estimate="a lower bound",
+    ),
+    ModelEntry(
+        "GPLVM", "models.gaussian_process.gplvm", "smooth functions of the rows' places, with predictive variance",
+        "The smoothest bent map of up to a few thousand rows?", "", "gplvm", "GP-LVM", _seeded, axes=True,
+        most_rows=1000, usual=2, estimate=_LAPLACE, slow="its time grows with the cube of the rows",
+    ),
+    ModelEntry(
+        "BayesianGPLVM", "models.gaussian_process.bayesian_gplvm", "the same; it says how many dimensions it needs",
+        "The same, and how many dimensions it needs?", "", "bgplvm", "Bayesian GP-LVM", _seeded, axes=True,
+        most_rows=1000, begins=10, needs="kept_", estimate=_LAPLACE,
+        slow="each of several hundred steps goes through all pairs of its inducing points for every row",
+    ),
+    ModelEntry(
+        "Autoencoder", "models.nonlinear.autoencoder",
+        "a network to a few numbers and back; without hidden layers it is PCA; variational on request",
+        "The fewest numbers from which a row can be made again?", "", "autoencoder", "autoencoder", _seeded,
+        ("gaps", "density", "uncertainty"), axes=True, usual=2,
+    ),
+    _spectral(
+        "Isomap", "isomap", "a map of the distances along a neighbourhood graph; pieces never dropped in silence",
+        _NEIGHBORS, name="isomap", title="Isomap",
+    ),
+    _spectral(
+        "LaplacianEigenmaps", "laplacian_eigenmaps", "a map that keeps neighbours near; new rows by one formula",
+        _NEIGHBORS, name="le", title="Laplacian eigenmaps",
+    ),
+    _spectral(
+        "LocallyLinearEmbedding", "lle", "a map in which each row is made of its neighbours as in the table",
+        _NEIGHBORS, name="lle", title="locally linear embedding",
+    ),
+    _spectral(
+        "MaximumVarianceUnfolding", "mvu", "unfolding that keeps neighbours' distances, with a certificate",
+        _NEIGHBORS, name="mvu", title="maximum variance unfolding", most_rows=300,
+    ),
+    _spectral(
+        "MaximumEntropyUnfolding", "meu", "unfolding by the random field that explains all of these",
+        _NEIGHBORS, name="meu", title="maximum entropy unfolding", most_rows=300,
+    ),
+    _spectral(
+        "ClassicalMDS", "mds", "a map from distances or similarities", _DISTANCES, name="mds", title="classical MDS",
+    ),
+    _spectral(
+        "KernelPCA", "kernel_pca", "a map from kernels, with pre-images and landmarks for many rows", _DISTANCES,
+        name="kpca", title="kernel PCA", options=_seeded, lacks_abilities=("gaps", "density", "uncertainty"),
+    ),
+    ModelEntry(
+        "RandomProjection", "judge.compare.random_projection", "a floor to compare with", name="random",
+        title="random projection", options=_seeded, lacks_abilities=("density", "uncertainty"),
+    ),
+)  # fmt: skip
+MODELS = {entry.class_name: f"lowdim.{entry.module}" for entry in ENTRIES if entry.public}  # what files may name
+METHODS = {entry.name: entry for entry in ENTRIES if entry.name}
+FITTED = tuple(name for name, entry in METHODS.items() if entry.public)
+ALWAYS = ("pca", "random")  # what everyone knows, and the floor
+
+FUNCTIONS = {  # public names that are no models, and where they live
+    "Moments": "engine.statistics", "PPCA": "models.linear.linear_gaussian", "Run": "engine.fold",
+    "analyse": "jobs.analysis", "analyse_stream": "jobs.large", "as_source": "sources.arrays",
+    "best_of": "models.base.restarts", "choose_clusters": "judge.clusters",
+    "choose_dimension": "judge.dimensions.jury", "compare": "judge.compare.compare",
+    "distance_law": "judge.dimensions.distance_law", "embedding_score": "judge.maps.embedding_score",
+    "judge_map": "judge.maps.quality", "load": "storage.model_file", "load_run": "jobs.run_folder",
+    "procrustes": "math.rotate", "quantize_image": "models.mixtures.quantize_image", "read": "table.table",
+    "robust_map": "models.spectral.robust_map", "rotate": "math.rotate", "stream": "sources.files.open",
+    "to_similarities": "math.distances", "to_squared_distances": "math.distances",
+    "total_least_squares": "models.linear.functions", "whiten": "models.linear.functions",
+}  # fmt: skip
+MODULES = {"datasets": "datasets", "laws": "laws", "messages": "text.messages"}
+
+
+def find_method(name: str, among: tuple[str, ...] | None = None) -> ModelEntry:
+    """The model of this short name, in capitals or not; one that is not among them is refused with those that are."""
+    word, known = str(name).strip().lower(), tuple(METHODS) if among is None else among
+    if word not in known:
+        raise error("LD290", name=name, known=", ".join(known))
+    return METHODS[word]
+
+
+class Question(NamedTuple):
+    """What a person may want to know, the classes that answer it, and what to type."""
+
+    text: str
+    answer: str
+    how: str
+
+
+def questions() -> tuple[Question, ...]:
+    """What the models answer, in their order; then what the commands do."""
+    texts = dict.fromkeys(entry.question for entry in ENTRIES if entry.question)
+    by_text = {text: [entry for entry in ENTRIES if entry.question == text] for text in texts}
+    ours = [
+        Question(
+            text, ", ".join(e.class_name for e in entries), entries[0].way or f"lowdim fit FILE -m {entries[0].name}"
+        )
+        for text, entries in by_text.items()
+    ]
+    return (
+        *ours,
+        Question("How good is a map made elsewhere?", "", "lowdim compare FILE --map xy.csv"),
+        Question("Which of these, for this table?", "", "lowdim compare FILE"),
+    )
+
+
 RECORDS = {  # their parameters and what else they keep
     "Bayes": "lowdim.models.linear.bayesian_pca",
     "CanonicalTest": "lowdim.models.relatives.cca_algebra",

@@ -11,8 +11,8 @@ import lowdim as ld
 from lowdim.cli.tools import FOR
 from lowdim.jobs.one_model import fit_method, place_fitted, save_fitted
 from lowdim.jobs.run_folder import load_run
-from lowdim.methods import FITTED, METHODS, QUESTIONS, Method, named
 from lowdim.plot.gallery import GALLERY
+from lowdim.registry import FITTED, METHODS, ModelEntry, find_method, questions
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.cli.conftest import write_csv
 
@@ -38,8 +38,8 @@ def quick(monkeypatch):
         "bgplvm": {"n_inducing": 6, "tol": 5.0},
         "autoencoder": {"hidden": (3,), "max_iter": 10},
     }
-    made = Method.make
-    monkeypatch.setattr(Method, "make", lambda self, *how: made(self, *how).set_params(**small.get(self.name, {})))
+    made = ModelEntry.make
+    monkeypatch.setattr(ModelEntry, "make", lambda self, *how: made(self, *how).set_params(**small.get(self.name, {})))
 
 
 @pytest.mark.parametrize("name", BENT)
@@ -184,22 +184,22 @@ def test_one_code_for_a_name_that_is_none(lowdim):
     for words in (("fit", "t.csv", "-m", "umap"), ("compare", "t.csv", "-m", "umap"), ("fit", "t.csv", "-m", "random")):
         said = lowdim(*words)
         assert said.code == 2 and "LD290" in said.err and "gplvm" in said.err
-    assert named(" GpLvM ").name == "gplvm"
+    assert find_method(" GpLvM ").name == "gplvm"
     with pytest.raises(LowdimError, match="LD290"):
-        named("random", FITTED)
+        find_method("random", FITTED)
 
 
 def test_methods_are_listed_from_one_place(lowdim):
     """Every method answers some question, every class named exists, every name is printed with what it lacks."""
-    assert {name for q in QUESTIONS for name in q.methods} == set(FITTED)
-    assert all(name in dir(ld) for q in QUESTIONS for name in q.answer.split(", ") if name)
+    assert {METHODS[name].class_name for name in FITTED} <= {name for q in questions() for name in q.answer.split(", ")}
+    assert all(name in dir(ld) for q in questions() for name in q.answer.split(", ") if name)
     out = lowdim("methods").out
-    assert all(q.text in out and q.how in out for q in QUESTIONS)
+    assert all(q.text in out and q.how in out for q in questions())
     for name in FITTED:
         line = re.search(rf"^  {name} +(.*)$", out, re.M)
         assert line and METHODS[name].title in line[1] and all(word in line[1] for word in METHODS[name].lacks)
     told = json.loads(lowdim("methods", "--json").out)
-    assert len(told["methods"]) == len(QUESTIONS) and {m["name"] for m in told["names"]} == set(FITTED)
+    assert len(told["methods"]) == len(questions()) and {m["name"] for m in told["names"]} == set(FITTED)
 
 
 @pytest.mark.filterwarnings("ignore::lowdim.text.messages.LowdimWarning")

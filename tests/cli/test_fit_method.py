@@ -8,7 +8,7 @@ import pytest
 
 from lowdim import PPCA, read
 from lowdim.jobs.one_model import fit_method
-from lowdim.methods import FITTED
+from lowdim.registry import FITTED
 from lowdim.text.messages import OptionError, TableError
 
 

@@ -154,6 +154,6 @@ def test_a_drawn_sample_on_one_axis_is_no_grid() -> None:
 
 
 def test_gtm_in_three_dimensions_by_its_name() -> None:
-    from lowdim.methods import METHODS
+    from lowdim.registry import METHODS
 
     assert METHODS["gtm"].make(3).get_params()["n_components"] == 3

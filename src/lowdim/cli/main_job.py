@@ -26,7 +26,7 @@ from lowdim.cli.streaming import CHECKPOINT, STREAM, analysis_of, or_stream, str
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
-    from lowdim.methods import Method
+    from lowdim.registry import ModelEntry
 
 
 def asked_dims(context: click.Context, option: click.Parameter, dims: str) -> int | str:
@@ -251,7 +251,7 @@ def fit_one(asked: Asked, name: str, clusters: int | None, out: str | None, *, a
     """Fit one model by its name and save it as a run folder."""
     from lowdim.jobs.one_model import fit_method, save_fitted
     from lowdim.jobs.run_folder import check_free
-    from lowdim.methods import FITTED, named
+    from lowdim.registry import FITTED, find_method
 
     where = click.get_current_context().get_parameter_source
     for option in ("level", "budget"):
@@ -262,7 +262,7 @@ def fit_one(asked: Asked, name: str, clusters: int | None, out: str | None, *, a
             "--stream fits the main job's model; in Python every model takes a file: "
             "lowdim.PPCA(5).fit('cells.parquet')"
         )
-    method = named(name, FITTED)
+    method = find_method(name, FITTED)
     _check_sizes(method, asked.dims, clusters)
     out = out or f"{stem(asked.file)}.{method.name}.run"
     check_free(out, asked.file, method.name)
@@ -290,7 +290,7 @@ def fit_one(asked: Asked, name: str, clusters: int | None, out: str | None, *, a
         raise Done(130 if found.model.certificate_.reason.startswith("interrupted") else 5)
 
 
-def _check_sizes(method: Method, dims: int | str, clusters: int | None) -> None:
+def _check_sizes(method: ModelEntry, dims: int | str, clusters: int | None) -> None:
     """An option that the method has no use for is not passed over in silence."""
     if clusters is not None and not method.no_map:
         raise click.UsageError(f"--clusters does nothing for {method.name}: it has no clusters")

@@ -227,15 +227,15 @@ def compare(first: str, second: str, *, as_json: bool) -> None:
 @common_options
 def methods_command(quiet: bool, as_json: bool) -> None:
     """Which method for which question."""
-    from lowdim.methods import FITTED, METHODS, QUESTIONS
+    from lowdim.registry import FITTED, METHODS, questions
 
     if as_json:
         print_json(
-            methods=[{"question": q.text, "method": q.answer, "how": q.how} for q in QUESTIONS],
+            methods=[{"question": q.text, "method": q.answer, "how": q.how} for q in questions()],
             names=[{"name": name, "method": METHODS[name].title, "lacks": METHODS[name].lacks} for name in FITTED],
         )
         return
-    for question in QUESTIONS:
+    for question in questions():
         say(f"{question.text}\n    {question.answer:<27} {question.how}")
     wide = max(len(METHODS[name].title) for name in FITTED)
     lines = [

@@ -18,7 +18,7 @@ from lowdim.jobs.run_folder import SavedRun, csv, digest, run_facts, saving, wri
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.math.factor import most_factors
 from lowdim.math.linalg import Array
-from lowdim.methods import FITTED, METHODS, Method, named
+from lowdim.registry import FITTED, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
 from lowdim.storage.model_file import load
 from lowdim.table.new_rows import read_rows
@@ -33,7 +33,7 @@ class Fitted(NamedTuple):
     """A model of a table in units of its columns' spread, and where it puts the rows."""
 
     table: Table
-    method: Method
+    method: ModelEntry
     settings: Settings
     clusters: int
     model: Any
@@ -111,7 +111,7 @@ def fit_method(
     decides. Columns count in units of their spread unless the table was read with scale="none". Ctrl-C, or a callback
     of `run`, keeps the best there is.
     """
-    method, unit = named(name, FITTED), column_units(table.X, table.scale)
+    method, unit = find_method(name, FITTED), column_units(table.X, table.scale)
     X = ArraySource(table.X / unit, columns=table.names)
     _check_gaps(method, table.X, "lowdim fill FILE -o FILLED, then fit FILLED")
     if method.slow and table.n > method.most_rows:
@@ -125,7 +125,7 @@ def fit_method(
     return Fitted(table, method, Settings(dims, table.scale, seed=random_state), k, model, unit, found, why)
 
 
-def _check_gaps(method: Method, X: Array, fix: str) -> None:
+def _check_gaps(method: ModelEntry, X: Array, fix: str) -> None:
     gaps = int(np.isnan(X).sum())
     if method.no_gaps and gaps:
         title = method.title[0].upper() + method.title[1:]
@@ -142,7 +142,7 @@ def _weight(table: Table, model: Any) -> dict[str, Any]:
 
 
 def _sizes(
-    method: Method, X: ArraySource, weight: Array | None, dims: int | str, clusters: int | None, seed: int
+    method: ModelEntry, X: ArraySource, weight: Array | None, dims: int | str, clusters: int | None, seed: int
 ) -> tuple[int | None, int, str]:
     """The numbers of dimensions and of clusters, each asked for only where the method has them; None = all axes."""
     clustered = bool(method.no_map)
@@ -167,7 +167,7 @@ def _sizes(
     return q, k, why
 
 
-def places(model: Any, method: Method, X: ArraySource) -> Places:
+def places(model: Any, method: ModelEntry, X: ArraySource) -> Places:
     """Where the model puts rows."""
     density = None if method.no_density else model.score_samples(X)
     if method.no_map:

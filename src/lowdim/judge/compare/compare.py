@@ -26,8 +26,8 @@ from lowdim.judge.maps.quality import floors, shares_true, typical
 from lowdim.judge.maps.read_map import read_map
 from lowdim.math.factor import most_factors
 from lowdim.math.linalg import Array
-from lowdim.methods import ALWAYS, METHODS, Method, named
 from lowdim.models.base.latent import seed_of
+from lowdim.registry import ALWAYS, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.table import Table, column_units, read
 from lowdim.text.messages import LowdimError, LowdimWarning, error, warn
@@ -137,7 +137,7 @@ def compare(
     maps: Mapping[str, Any] | None = None,
     tell: Callable[[str, str], object] | None = None,
 ) -> Comparison:
-    """Compare methods on a table, a path, a frame or an array; names are those of `lowdim.methods.METHODS`.
+    """Compare methods on a table, a path, a frame or an array; names are those of `lowdim.registry.METHODS`.
 
     Columns of the result: hidden cells, log density a cell (density models; nats, columns of unit variance) and root
     mean squared error in standard deviations; neighbours, the share of each row's 10 nearest that stay so on the
@@ -205,7 +205,7 @@ def names_of(methods: str | Iterable[str]) -> list[str]:
     given = methods.split(",") if isinstance(methods, str) else list(methods)
     asked = [str(name).strip().lower() for name in given if str(name).strip()]
     for name in asked:
-        named(name)
+        find_method(name)
     rest = [name for name in dict.fromkeys(asked) if name not in ALWAYS]
     return [ALWAYS[0], *rest, ALWAYS[1]]
 
@@ -281,7 +281,7 @@ class Bench:
         self.some = np.ix_(few, few)
         self.fillers: dict[int, Any] = {}  # a model for each repeat, for methods that need every cell
 
-    def try_method(self, method: Method) -> Tried:
+    def try_method(self, method: ModelEntry) -> Tried:
         """Everything that is measured of one method; one that fails says why."""
         found: dict[str, list[float]] = {figure.key: [] for figure in FIGURES}
         near: list[NDArray[np.intp]] = []
@@ -318,7 +318,7 @@ class Bench:
             tuple(near),
         )
 
-    def _limits(self, method: Method, late: int) -> list[str]:
+    def _limits(self, method: ModelEntry, late: int) -> list[str]:
         """What a reader must know of how a method was fitted."""
         said = [f"{method.name} had not converged in {late} of {self.often} fits"] if late else []
         if 0 < method.most_rows < len(self.X):
@@ -351,7 +351,7 @@ class Bench:
             self.fillers[s] = METHODS["ppca"].make(self.q).fit(np.where(self.masks[s], np.nan, self.X))
         return self.fillers[s]
 
-    def _fitted(self, method: Method, s: int) -> tuple[Any, float, int | None]:
+    def _fitted(self, method: ModelEntry, s: int) -> tuple[Any, float, int | None]:
         """A fit to the table without the hidden cells: the model, its seconds and, once, its peak."""
         G = np.where(self.masks[s], np.nan, self.X)
         if method.most_rows:
@@ -373,7 +373,7 @@ class Bench:
         return model, took, peak
 
     def _judge(
-        self, method: Method, model: Any, s: int, found: dict[str, list[float]], near: list[NDArray[np.intp]]
+        self, method: ModelEntry, model: Any, s: int, found: dict[str, list[float]], near: list[NDArray[np.intp]]
     ) -> None:
         hidden = self.masks[s]
         G = np.where(hidden, np.nan, self.X)
@@ -410,13 +410,13 @@ class Bench:
         return figures, other[:, :NEAR]
 
 
-def abilities(method: Method) -> tuple[str, str, str, str]:
+def abilities(method: ModelEntry) -> tuple[str, str, str, str]:
     """What a method can do: yes, or why not."""
-    lacks = (method.no_gaps, method.no_new_rows, method.no_decoder, method.no_uncertainty)
+    lacks = (method.no_gaps, method.no_decoder, method.no_uncertainty)
     return tuple("no" if word else "yes" for word in lacks)  # type: ignore[return-value]
 
 
-def missing(method: Method, key: str) -> str:
+def missing(method: ModelEntry, key: str) -> str:
     """Why a method has no such figure."""
     if key in ("density", "rmse"):
         return method.no_gaps or method.no_density or "not measured"

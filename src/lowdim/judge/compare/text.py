@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lowdim.engine.plan import size
 from lowdim.judge.compare.compare import FIGURES, Compared, Comparison, Figure, Measure, clearly, ranking
-from lowdim.methods import METHODS
+from lowdim.registry import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lowdim.judge.maps.neighbours import NEAR, Kept, distances, kept, order, rank_agreement, ranks
 from lowdim.math.linalg import Array
-from lowdim.methods import METHODS
+from lowdim.registry import METHODS
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Source
 from lowdim.sources.views import gather

@@ -215,8 +215,8 @@ def _card_words(cards: Sequence[AxisCard], strongest: list[list[Loading]], shown
         "No column drives axis 1 for certain"
         if first is None
         else (
-            f"Axis 1 ({percent(cards[0].share)}) goes {'with' if first.value > 0 else 'against'} {quoted(first.column)} "
-            "first of all"
+            f"Axis 1 ({percent(cards[0].share)}) goes {'with' if first.value > 0 else 'against'} "
+            f"{quoted(first.column)} first of all"
         )
     )
     title += f" ({shown} of {len(cards)} axes drawn)" if shown < len(cards) else ""

@@ -1,0 +1,120 @@
+"""Made by `make derive`; lowdim/registry.py is what to edit."""
+
+from lowdim import datasets as datasets
+from lowdim import laws as laws
+from lowdim.engine.fold import Run as Run
+from lowdim.engine.statistics import Moments as Moments
+from lowdim.jobs.analysis import analyse as analyse
+from lowdim.jobs.large import analyse_stream as analyse_stream
+from lowdim.jobs.run_folder import load_run as load_run
+from lowdim.judge.clusters import choose_clusters as choose_clusters
+from lowdim.judge.compare.compare import compare as compare
+from lowdim.judge.dimensions.distance_law import distance_law as distance_law
+from lowdim.judge.dimensions.jury import choose_dimension as choose_dimension
+from lowdim.judge.maps.embedding_score import embedding_score as embedding_score
+from lowdim.judge.maps.quality import judge_map as judge_map
+from lowdim.math.distances import to_similarities as to_similarities
+from lowdim.math.distances import to_squared_distances as to_squared_distances
+from lowdim.math.rotate import procrustes as procrustes
+from lowdim.math.rotate import rotate as rotate
+from lowdim.models.base.restarts import best_of as best_of
+from lowdim.models.gaussian_process.bayesian_gplvm import BayesianGPLVM as BayesianGPLVM
+from lowdim.models.gaussian_process.gplvm import GPLVM as GPLVM
+from lowdim.models.linear.bayesian_pca import BayesianPCA as BayesianPCA
+from lowdim.models.linear.dual_ppca import DualPPCA as DualPPCA
+from lowdim.models.linear.factor_analysis import FactorAnalysis as FactorAnalysis
+from lowdim.models.linear.functions import total_least_squares as total_least_squares
+from lowdim.models.linear.functions import whiten as whiten
+from lowdim.models.linear.linear_gaussian import PPCA as PPCA
+from lowdim.models.linear.linear_gaussian import ProbabilisticPCA as ProbabilisticPCA
+from lowdim.models.linear.pca import PCA as PCA
+from lowdim.models.mixtures.gaussian_mixture import GaussianMixture as GaussianMixture
+from lowdim.models.mixtures.kmeans import KMeans as KMeans
+from lowdim.models.mixtures.kmedoids import KMedoids as KMedoids
+from lowdim.models.mixtures.mixture import Mixture as Mixture
+from lowdim.models.mixtures.presets import MixtureOfFA as MixtureOfFA
+from lowdim.models.mixtures.presets import MixtureOfPPCA as MixtureOfPPCA
+from lowdim.models.mixtures.quantize_image import quantize_image as quantize_image
+from lowdim.models.nonlinear.autoencoder import Autoencoder as Autoencoder
+from lowdim.models.nonlinear.density_network import DensityNetwork as DensityNetwork
+from lowdim.models.nonlinear.gtm import GTM as GTM
+from lowdim.models.nonlinear.nonlinear_fa import NonlinearFactorAnalysis as NonlinearFactorAnalysis
+from lowdim.models.ratings.factorization import MatrixFactorization as MatrixFactorization
+from lowdim.models.relatives.cca import CCA as CCA
+from lowdim.models.relatives.ica import ICA as ICA
+from lowdim.models.relatives.linear_discriminant import LinearDiscriminant as LinearDiscriminant
+from lowdim.models.relatives.variance_selector import VarianceSelector as VarianceSelector
+from lowdim.models.spectral.isomap import Isomap as Isomap
+from lowdim.models.spectral.kernel_pca import KernelPCA as KernelPCA
+from lowdim.models.spectral.laplacian_eigenmaps import LaplacianEigenmaps as LaplacianEigenmaps
+from lowdim.models.spectral.lle import LocallyLinearEmbedding as LocallyLinearEmbedding
+from lowdim.models.spectral.mds import ClassicalMDS as ClassicalMDS
+from lowdim.models.spectral.meu import MaximumEntropyUnfolding as MaximumEntropyUnfolding
+from lowdim.models.spectral.mvu import MaximumVarianceUnfolding as MaximumVarianceUnfolding
+from lowdim.models.spectral.robust_map import robust_map as robust_map
+from lowdim.sources.arrays import as_source as as_source
+from lowdim.sources.files.open import stream as stream
+from lowdim.storage.model_file import load as load
+from lowdim.table.table import read as read
+from lowdim.text import messages as messages
+
+__version__: str
+__all__ = [
+    "Autoencoder",
+    "BayesianGPLVM",
+    "BayesianPCA",
+    "CCA",
+    "ClassicalMDS",
+    "DensityNetwork",
+    "DualPPCA",
+    "FactorAnalysis",
+    "GPLVM",
+    "GTM",
+    "GaussianMixture",
+    "ICA",
+    "Isomap",
+    "KMeans",
+    "KMedoids",
+    "KernelPCA",
+    "LaplacianEigenmaps",
+    "LinearDiscriminant",
+    "LocallyLinearEmbedding",
+    "MatrixFactorization",
+    "MaximumEntropyUnfolding",
+    "MaximumVarianceUnfolding",
+    "Mixture",
+    "MixtureOfFA",
+    "MixtureOfPPCA",
+    "Moments",
+    "NonlinearFactorAnalysis",
+    "PCA",
+    "PPCA",
+    "ProbabilisticPCA",
+    "Run",
+    "VarianceSelector",
+    "analyse",
+    "analyse_stream",
+    "as_source",
+    "best_of",
+    "choose_clusters",
+    "choose_dimension",
+    "compare",
+    "datasets",
+    "distance_law",
+    "embedding_score",
+    "judge_map",
+    "laws",
+    "load",
+    "load_run",
+    "messages",
+    "procrustes",
+    "quantize_image",
+    "read",
+    "robust_map",
+    "rotate",
+    "stream",
+    "to_similarities",
+    "to_squared_distances",
+    "total_least_squares",
+    "whiten",
+]
