@@ -22,6 +22,7 @@ def stub() -> str:
         lines.append(f"from {package} import {last} as {name}")
     names = "".join(f'    "{name}",\n' for name in sorted([*homes, *MODULES]))
     return (
+        "# ruff: noqa: RUF022\n"
         '"""Made by `make derive`; lowdim/registry.py is what to edit."""\n\n'
         + "\n".join(sorted(lines))
         + f"\n\n__version__: str\n__all__ = [\n{names}]\n"

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF022
 """Made by `make derive`; lowdim/registry.py is what to edit."""
 
 from lowdim import datasets as datasets

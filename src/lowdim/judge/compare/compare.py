@@ -412,7 +412,7 @@ class Bench:
 
 def abilities(method: ModelEntry) -> tuple[str, str, str, str]:
     """What a method can do: yes, or why not."""
-    lacks = (method.no_gaps, method.no_decoder, method.no_uncertainty)
+    lacks = (method.no_gaps, "", method.no_decoder, method.no_uncertainty)  # all of them place new rows
     return tuple("no" if word else "yes" for word in lacks)  # type: ignore[return-value]
 
 
