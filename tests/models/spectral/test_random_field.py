@@ -24,6 +24,7 @@ from lowdim import (
 from lowdim.judge.maps.embedding_score import loss
 from lowdim.models.spectral.random_field import (
     FieldMixin,
+    _inverse,
     distances_of,
     field_of_covariance,
     field_of_map,
@@ -153,6 +154,19 @@ def test_a_field_of_loose_pieces_is_finite():
     assert np.isfinite(field.variances).all()
     assert len(field.variances) == 4
     assert np.abs(field.vectors.sum(axis=0)).max() < 1e-9
+
+
+@pytest.mark.parametrize("small", [1e-8, 1e-9, 1e-10, 1e-13, 1e-15])
+def test_rounding_is_not_inverted(small):
+    """Variances down to rounding, two of them tied: the precision belongs to the covariance, tied ones together."""
+    turn = np.linalg.qr(np.random.default_rng(3).standard_normal((9, 9)))[0]
+    turn = np.linalg.qr(np.column_stack([np.ones(9), turn[:, :8]]))[0][:, 1:]
+    K = (turn * [1.0, 0.5, 1e-2, 1e-4, 1e-6, small * (1 + 1e-9), small, 1e-16]) @ turn.T
+    L = _inverse(field_of_covariance((K + K.T) / 2))
+    LK = L @ K
+    assert np.abs(LK @ LK - LK).max() < 1e-5
+    assert round(LK.trace()) == pytest.approx(LK.trace(), abs=1e-6)
+    assert round(LK.trace()) == (7 if small > 2e-9 else 5)
 
 
 def test_negative_eigenvalues_are_left_out():

@@ -22,7 +22,8 @@ from lowdim.sources.views import Framed, gather
 from lowdim.text.messages import error
 
 MOST = 6000  # rows whose n x n matrices are made on demand: 0.3 GB each
-SLACK = 1e-9  # of the largest eigenvalue: springs weaker than this are rounding, and hold nothing
+SLACK = 1e-9  # of the largest eigenvalue: springs or variances smaller than this are rounding, and nothing is inverted
+TIED = 1e-6  # two variances closer than this share of them have no directions of their own
 FLOOR = 1e-6  # of the table's mean variance: the least noise a likelihood is stated with
 
 
@@ -55,7 +56,10 @@ class FieldMixin:
 
     @property
     def precision_(self) -> Any:
-        """L of the mapped rows (`rows_`, where equal ones are one): as it was made, else the centred K inverted."""
+        """L of the mapped rows (`rows_`, where equal ones are one): as it was made, else the centred K inverted.
+
+        A K is inverted over the directions whose variance exceeds 1e-9 of the largest; the others are rounding.
+        """
         check_is_fitted(self)
         L = self._precision()
         if L is None:
@@ -193,7 +197,17 @@ def _level(A: Array) -> float:
 
 
 def _inverse(field: Field) -> Array:
-    return np.asarray((field.vectors / field.variances) @ field.vectors.T)
+    """K^+ over the directions whose variance is more than rounding; what is tied to one put aside is put aside too.
+
+    An eigenpair is known to eps |K|, so 1 / lambda of a variance near eps |K| would be made of rounding: which
+    directions count must not hang on it.
+    """
+    v = field.variances
+    count = int((v > SLACK * v.max(initial=0.0)).sum())
+    while 0 < count < len(v) and v[count] >= (1.0 - TIED) * v[count - 1]:
+        count -= 1
+    V = field.vectors[:, :count]
+    return np.asarray((V / v[:count]) @ V.T)
 
 
 def _product(field: Field) -> Array:
