@@ -183,7 +183,7 @@ def test_aitken_estimates_what_is_left():
     watch = Monitor(Run(), "Test", 1e-9, 100)
     for value in (-2.0, -1.0, -0.5, -0.25):
         watch.see(None, None, value, False)
-    assert watch.left(-0.25) == pytest.approx(0.25 + 0.25, rel=1e-12)
+    assert watch.remaining(-0.25) == pytest.approx(0.25 + 0.25, rel=1e-12)
     assert not watch.reason
 
 
@@ -192,9 +192,9 @@ def test_extrapolation_ends_where_plain_em_does_in_fewer_passes():
     X = table(gaps=0.4, seed=1)
     model = PPCA(2, tol=1e-8)
     source = as_source(X)
-    from lowdim.models.base.survey import look
+    from lowdim.models.base.survey import survey_table
 
-    seen = look(source, Run(), standardize=False, wide=False)
+    seen = survey_table(source, Run(), standardize=False, wide=False)
     start = model._start(seen)
     mixed, plain = (em(model, start, seen.source, Run(), mix=mix) for mix in (True, False))
     assert mixed.objective == pytest.approx(plain.objective, abs=1e-6)

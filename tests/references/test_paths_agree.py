@@ -5,7 +5,7 @@ import pytest
 
 import lowdim
 from lowdim.engine.fold import Run
-from lowdim.models.base.survey import look
+from lowdim.models.base.survey import survey_table
 from lowdim.models.linear.principal_axes import principal
 from lowdim.sources.arrays import as_source
 
@@ -28,7 +28,7 @@ def truth(X):
 
 
 def closed_by(solver, X):
-    seen = look(as_source(X), Run(), standardize=False, wide=solver == "dual")
+    seen = survey_table(as_source(X), Run(), standardize=False, wide=solver == "dual")
     return lowdim.PPCA(Q)._closed(principal(seen, Q, Run(), solver=solver))
 
 

@@ -40,7 +40,15 @@ class Fit(NamedTuple):
     converged: bool
     reason: str
     solver: str
-    left: float = 0.0  # what the objective may still gain, in nats
+    remaining: float = 0.0  # what the objective may still gain, in nats
+
+    def restated(self, log_stretch: float, passes: int) -> Fit:
+        """The fit in other units, in which its log density is larger by `log_stretch`, after so many more passes."""
+        return self._replace(
+            objective=self.objective + log_stretch,
+            history=tuple(value + log_stretch for value in self.history),
+            passes=self.passes + passes,
+        )
 
 
 class Monitor:
@@ -108,16 +116,16 @@ class Monitor:
             warn("LD208", before=before, after=value, number=step.passes)
         elif self.interrupted:
             self.reason = "interrupted"
-        elif not fell and self.left(value) <= self.tol:
+        elif not fell and self.remaining(value) <= self.tol:
             self.reason = "converged"
-        elif not fell and value + HOPE * self.left(value) < self.beat:
+        elif not fell and value + HOPE * self.remaining(value) < self.beat:
             self.reason = "it will not do better"
         elif len(self.history) >= self.max_iter:
             self.reason = LIMIT
         if self.run.callback is not None and self.run.callback(step) and not self.reason:
             self.reason = "stopped by the callback"
 
-    def left(self, value: float) -> float:
+    def remaining(self, value: float) -> float:
         """How much the objective may still gain, if gains go on shrinking as they did (Aitken)."""
         if len(self.gains) < 3:
             return float("inf")
@@ -131,7 +139,7 @@ class Monitor:
         """The best seen."""
         assert self.best is not None
         value, params, stats = self.best
-        left = min(self.left(value), abs(value) + 1.0)  # after a pass or two nothing is known but the size
+        remaining = min(self.remaining(value), abs(value) + 1.0)  # after a pass or two nothing is known but the size
         return Fit(
             params,
             stats,
@@ -141,5 +149,5 @@ class Monitor:
             self.reason == "converged",
             self.reason,
             solver,
-            left,
+            remaining,
         )

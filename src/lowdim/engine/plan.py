@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from lowdim.engine.fold import Run
-from lowdim.sources.source import Source, cores, tile_rows
+from lowdim.sources.source import KEEP_CELLS, Source, cores, tile_rows
 from lowdim.text.messages import error
 
 USUAL = 12  # passes a table with a third of its cells missing usually takes (spec, algorithms)
@@ -34,6 +34,11 @@ def walking(n: int, d: int, work: int, node: int) -> int:
     hands = min(cores(), blocks)
     waiting = min(blocks, 2 * hands + 1) + blocks.bit_length()
     return 8 * (hands * work + waiting * node)
+
+
+def kept_blocks(n: int, d: int) -> int:
+    """Bytes of the finished blocks that a source keeps between passes: cells and their mask, where there are few."""
+    return 9 * n * d if n * d <= KEEP_CELLS else 0
 
 
 def plan(job: str, cost: Cost, run: Run, source: Source | None = None) -> Cost:

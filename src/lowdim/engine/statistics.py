@@ -181,7 +181,7 @@ def stored_moments(block: Block) -> Moments:
     return Moments(n, mean, covariance)
 
 
-class Survey(NamedTuple):
+class BlockSurvey(NamedTuple):
     """The first look at a table: column statistics, and moments of pairs or of all columns at once."""
 
     columns: Columns | None  # only where some block has gaps
@@ -202,16 +202,16 @@ def _both(a: Any, b: Any) -> Any:
     return b if a is None else a if b is None else a.merge(b)
 
 
-def survey(block: Block) -> Survey:
+def survey_block(block: Block) -> BlockSurvey:
     """One block surveyed: complete blocks take the cheap path."""
     if block.mask is None:
-        return Survey(None, moments(block), None)
-    return Survey(columns(block), None, pairs(block))
+        return BlockSurvey(None, moments(block), None)
+    return BlockSurvey(columns(block), None, pairs(block))
 
 
-def stored_survey(block: Block) -> Survey:
+def survey_stored_block(block: Block) -> BlockSurvey:
     """One block of stored cells surveyed: its columns by themselves, for the diagonal of moments may lose digits."""
-    return Survey(stored_columns(block), stored_moments(block), None)
+    return BlockSurvey(stored_columns(block), stored_moments(block), None)
 
 
 def upper(x: Array) -> Array:

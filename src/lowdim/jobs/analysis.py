@@ -27,7 +27,7 @@ from lowdim.judge.rows.surprise import all_surprises
 from lowdim.judge.stability import Stability, refits, stability
 from lowdim.judge.verdicts import Check, five_sentences, trust_strip
 from lowdim.math.linalg import Array
-from lowdim.models.base.posterior import Posterior
+from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.frames import like

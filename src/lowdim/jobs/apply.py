@@ -10,7 +10,7 @@ from lowdim.judge.fills.calibration import MapCalibration, gauss
 from lowdim.judge.rows.odd_rows import OddRows, odd_rows
 from lowdim.judge.verdicts import because
 from lowdim.math.linalg import Array
-from lowdim.models.base.posterior import Posterior
+from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.frames import like

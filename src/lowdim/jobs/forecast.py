@@ -14,7 +14,7 @@ from lowdim.engine.fold import Run, fold, walk
 from lowdim.engine.plan import available, plan, size
 from lowdim.engine.statistics import moments
 from lowdim.jobs.large import ASSUMED, thin
-from lowdim.models.base.survey import SAMPLE, frame_of
+from lowdim.models.base.survey import FRAME_ROWS, frame_of
 from lowdim.models.linear.factor_analysis import FactorAnalysis
 from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
 from lowdim.models.linear.parameters import Linear, check_q
@@ -171,7 +171,7 @@ def _gaps(head: Source, run: Run) -> tuple[float, float]:
 def _work(head: Source, model: LinearGaussian, q: int, gaps: bool, run: Run) -> float:
     """The seconds of one pass of the kind that a table with or without gaps needs."""
     d = head.d
-    framed = Framed(head, frame_of(head.sample(SAMPLE), True))
+    framed = Framed(head, frame_of(head.sample(FRAME_ROWS), True))
     W = np.random.default_rng([0, 71]).standard_normal((d, q)) / np.sqrt(max(q, 1))
     begun = time.perf_counter()
     if gaps or d > 5000:

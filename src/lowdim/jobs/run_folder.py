@@ -20,7 +20,7 @@ from lowdim.jobs.apply import Placed
 from lowdim.judge.fills.calibration import MapCalibration, map_calibration
 from lowdim.judge.fills.fills import Fills
 from lowdim.judge.rows.odd_rows import OddRows
-from lowdim.models.base.posterior import Posterior
+from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
 from lowdim.sources.arrays import ArraySource
 from lowdim.storage.atomic import replacing

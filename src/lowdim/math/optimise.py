@@ -32,7 +32,7 @@ class Peak(NamedTuple):
 
     x: Array
     value: float
-    left: float
+    remaining: float
     reason: str
     calls: int = 0  # of the function
 
@@ -107,7 +107,7 @@ def climb(
         if watch.reason or (attempt and watch.value - before <= tol):
             break
         x = watch.x
-    return Peak(watch.x, watch.value, watch.left(), watch.reason or "converged", watch.calls)
+    return Peak(watch.x, watch.value, watch.remaining(), watch.reason or "converged", watch.calls)
 
 
 class _Watch:
@@ -154,7 +154,7 @@ class _Watch:
         if self.reason:
             raise StopIteration
 
-    def left(self) -> float:
+    def remaining(self) -> float:
         """The mean gain of the last iterations."""
         if len(self.values) < 2:
             return abs(self.values[0]) + 1.0
@@ -164,7 +164,7 @@ class _Watch:
     def _decide(self, x: Array, value: float) -> None:
         if self.see is not None and self.see(x, value):
             self.reason = "stopped"
-        elif len(self.values) > self.window and self.left() <= self.tol:
+        elif len(self.values) > self.window and self.remaining() <= self.tol:
             self.reason = "converged"
         elif len(self.values) >= self.max_iter:
             self.reason = "the limit of passes was reached"

@@ -21,7 +21,7 @@ import lowdim
 from lowdim.engine.checkpoint import store as checkpoint
 from lowdim.engine.checkpoint.store import Checkpoint, best, name_of, spoken
 from lowdim.engine.fold import Run, Serial, Threads, fold
-from lowdim.engine.statistics import Columns, Moments, Sum, Survey, columns, moments
+from lowdim.engine.statistics import BlockSurvey, Columns, Moments, Sum, columns, moments
 from lowdim.math.gaussian import Sums
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Source
@@ -448,7 +448,7 @@ def test_values_come_back_to_the_bit(tmp_path: Path) -> None:
         "point": np.array(2.5),
         "empty": np.zeros((0, 3)),
         "strided": np.arange(8.0)[::2],
-        "stats": Survey(Columns(1.0, 0.0, column, column, column, column, 3), None, None),
+        "stats": BlockSurvey(Columns(1.0, 0.0, column, column, column, column, 3), None, None),
         "stack": [(3, Moments(np.float64(2.0), column, np.eye(5))), (0, Sum(np.array(np.nan)))],
     }
     persist.save_values(tmp_path / "v", values)

@@ -4,8 +4,18 @@ import numpy as np
 import pytest
 
 from lowdim.laws import Relaid
-from lowdim.models.base.calibration import EDGES, Held, factor, hold_back, less, needed, off, turns, unframed
-from lowdim.models.base.posterior import Cells
+from lowdim.models.base.calibration import (
+    ERROR_EDGES,
+    HeldOutCells,
+    count_errors,
+    held_out_rounds,
+    hold_back,
+    inflation_from_counts,
+    inflation_from_errors,
+    split_frames,
+    without_held_cells,
+)
+from lowdim.models.base.results import Cells
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block
 from lowdim.sources.views import Frame, Framed
@@ -19,7 +29,7 @@ def table(n=400, d=6, gaps=0.2, seed=0):
 
 
 def rule(share=0.05, turn=0, d=6):
-    return Held(share, turn, 0, np.ones(d, dtype=bool))
+    return HeldOutCells(share, turn, 0, np.ones(d, dtype=bool))
 
 
 def test_in_memory_a_share_of_the_seen_cells_is_held_back():
@@ -35,18 +45,18 @@ def test_in_memory_a_share_of_the_seen_cells_is_held_back():
 @pytest.mark.parametrize("wrong", [0.8, 1.0, 1.7])
 def test_the_factor_undoes_a_wrong_standard_deviation(wrong):
     z = np.abs(np.random.default_rng(1).standard_normal(40000)) / wrong
-    assert needed(z) == pytest.approx(1 / wrong, rel=0.02)
-    counts = np.bincount(np.searchsorted(EDGES, z), minlength=len(EDGES) + 1).astype(float)
-    assert factor(counts) == pytest.approx(needed(z), rel=1.1e-3)
-    assert factor(counts * 2.5) == factor(counts)
+    assert inflation_from_errors(z) == pytest.approx(1 / wrong, rel=0.02)
+    counts = np.bincount(np.searchsorted(ERROR_EDGES, z), minlength=len(ERROR_EDGES) + 1).astype(float)
+    assert inflation_from_counts(counts) == pytest.approx(inflation_from_errors(z), rel=1.1e-3)
+    assert inflation_from_counts(counts * 2.5) == inflation_from_counts(counts)
 
 
 def test_factors_have_ends():
-    assert needed(np.zeros(9)) == 0.2 and needed(np.zeros(0)) == 1.0
-    low, high = np.zeros(len(EDGES) + 1), np.zeros(len(EDGES) + 1)
+    assert inflation_from_errors(np.zeros(9)) == 0.2 and inflation_from_errors(np.zeros(0)) == 1.0
+    low, high = np.zeros(len(ERROR_EDGES) + 1), np.zeros(len(ERROR_EDGES) + 1)
     low[0], high[-1] = 3.0, 3.0
-    assert factor(low) == 0.2 and factor(np.zeros(4)) == 1.0
-    for f, given in ((needed, np.full(9, 1e9)), (factor, high)):
+    assert inflation_from_counts(low) == 0.2 and inflation_from_counts(np.zeros(4)) == 1.0
+    for f, given in ((inflation_from_errors, np.full(9, 1e9)), (inflation_from_counts, high)):
         with pytest.warns(ModelWarning, match="LD477"):
             assert f(given) == 5.0
 
@@ -60,7 +70,7 @@ def test_which_cells_depends_on_the_rows_alone():
     assert np.array_equal(rule().cells(Block(X[order], mask[order])), held[order])
     assert np.array_equal(rule().cells(Block(-1.0 * (0.0 - X)[7:9], mask[7:9], start=55)), held[7:9])  # -0.0 is 0.0
     assert not (rule(turn=1).cells(Block(X, mask)) & held).any() and rule(turn=1).cells(Block(X, mask)).any()
-    closed = rule()._replace(spare=np.arange(6) > 0)
+    closed = rule()._replace(columns=np.arange(6) > 0)
     assert not closed.cells(Block(X))[:, 0].any() and closed.cells(Block(X))[:, 1:].any()
 
 
@@ -76,19 +86,19 @@ def test_cells_are_drawn_evenly():
 
 
 def test_a_small_table_takes_two_turns_and_a_large_one_one():
-    assert [h.turn for h in turns(np.full(6, 300.0), 0)] == [0, 1]
-    assert [h.turn for h in turns(np.full(6, 1e5), 0)] == [0]
-    assert turns(np.full(6, 1e5), 0)[0].share == 0.05
-    assert turns(np.array([9.0, 500.0]), 0)[0].spare.tolist() == [False, True]
+    assert [h.round for h in held_out_rounds(np.full(6, 300.0), 0)] == [0, 1]
+    assert [h.round for h in held_out_rounds(np.full(6, 1e5), 0)] == [0]
+    assert held_out_rounds(np.full(6, 1e5), 0)[0].share == 0.05
+    assert held_out_rounds(np.array([9.0, 500.0]), 0)[0].columns.tolist() == [False, True]
 
 
 @pytest.mark.parametrize(("tile", "blocks"), [(7, 1), (7, 4), (64, 2)])
 def test_the_view_hides_the_same_cells_in_any_block(tile, blocks):
     X = table()
     frame = Frame(np.arange(6.0), np.full(6, 2.0), np.ones(6))
-    whole = less(Framed(as_source(X), frame), rule(0.1)).block(0)
-    source = less(Framed(Relaid(X, tile, blocks), frame), rule(0.1))
-    assert isinstance(source, Framed) and unframed(source)[1] == (frame,)
+    whole = without_held_cells(Framed(as_source(X), frame), rule(0.1)).block(0)
+    source = without_held_cells(Framed(Relaid(X, tile, blocks), frame), rule(0.1))
+    assert isinstance(source, Framed) and split_frames(source)[1] == (frame,)
     parts = [source.block(i) for i in range(source.n_blocks)]
     assert np.array_equal(np.concatenate([b.x for b in parts]), whole.x)
     mask = np.concatenate([np.ones(b.x.shape, bool) if b.mask is None else b.mask for b in parts])
@@ -107,10 +117,10 @@ def test_cells_off_are_counted_by_weight_and_seen_cells_are_hidden_from_who_says
         assert b.mask is not None and (b.x[~b.mask] == 0.0).all()
         return Cells(np.zeros_like(b.x), np.full_like(b.x, 4.0), np.full_like(b.x, 12.0))  # sd 4, as the frame makes it
 
-    counts = off(rule(), (frame,), says, block).value
+    counts = count_errors(rule(), (frame,), says, block).value
     held = rule().cells(block)
-    assert counts.sum() == held.sum() and factor(counts) == pytest.approx(1.0, abs=0.1)  # 480 cells
-    assert factor(counts) == pytest.approx(needed(np.abs(block.x[held])), rel=0.01)
-    twice = off(rule(), (frame,), says, block._replace(weight=np.full(2000, 2.0))).value
+    assert counts.sum() == held.sum() and inflation_from_counts(counts) == pytest.approx(1.0, abs=0.1)  # 480 cells
+    assert inflation_from_counts(counts) == pytest.approx(inflation_from_errors(np.abs(block.x[held])), rel=0.01)
+    twice = count_errors(rule(), (frame,), says, block._replace(weight=np.full(2000, 2.0))).value
     assert np.array_equal(twice, 2 * counts)
-    assert off(rule(0.0), (frame,), says, block).value.sum() == 0.0
+    assert count_errors(rule(0.0), (frame,), says, block).value.sum() == 0.0

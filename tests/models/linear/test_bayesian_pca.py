@@ -8,7 +8,7 @@ import lowdim
 from lowdim import BayesianPCA, Run
 from lowdim.math import variational as vb
 from lowdim.math.gaussian import sums
-from lowdim.models.base.survey import look
+from lowdim.models.base.survey import survey_table
 from lowdim.models.linear.bayesian_pca import stand_in
 from lowdim.text.messages import ModelWarning, OptionError
 from tests.conftest import need
@@ -166,7 +166,7 @@ def test_moments_stand_in_for_a_complete_table():
     for part in np.array_split(X, 7):
         two.partial_fit(part)
     assert two.objective_ == pytest.approx(one.objective_, abs=1e-6)
-    seen = look(lowdim.as_source(X), Run(), standardize=False, wide=False)
+    seen = survey_table(lowdim.as_source(X), Run(), standardize=False, wide=False)
     start = one._start(seen)
     a = one._pruned(start, seen.source, Run())
     b = one._pruned(start, stand_in(seen.moments), Run())

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from lowdim import GTM, Run
 from lowdim.laws import Relaid
-from lowdim.models.base.calibration import Held, unframed
+from lowdim.models.base.calibration import HeldOutCells, split_frames
 from lowdim.sources.arrays import as_source
 
 
@@ -124,8 +124,8 @@ def test_a_fit_that_is_stopped_keeps_what_it_has(number):
 def test_cells_are_hidden_under_frames_that_stay():
     _, Y = ring(100, 0.2)
     fit = MODEL.fit(Y)
-    held = Held(0.1, 0, 0, np.ones(5, dtype=bool))
-    raw, frames = unframed(as_source(Y))
+    held = HeldOutCells(0.1, 0, 0, np.ones(5, dtype=bool))
+    raw, frames = split_frames(as_source(Y))
     assert frames == () and raw.n == 100
     counts = fit._off(fit.params_, held, (fit.frame_,), as_source(Y).block(0)).value
     assert counts.sum() == held.cells(as_source(Y).block(0)).sum() > 20

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 import lowdim as ld
 from lowdim.datasets.oil import oil_flow
-from lowdim.models.base.posterior import Posterior
+from lowdim.models.base.results import Posterior
 from lowdim.plot.analysis.map import biplot, map_rows
 from lowdim.text.messages import OptionError
 from tests.conftest import need

@@ -17,7 +17,7 @@ from lowdim.engine.fold import Run
 from lowdim.engine.monitor import Fit
 from lowdim.engine.statistics import columns, pairs
 from lowdim.math.linalg import Array, Mask
-from lowdim.models.base.survey import Look, look
+from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
 from lowdim.models.linear.parameters import Linear, ppca_start
 from lowdim.sources.arrays import ArraySource, as_source
@@ -63,7 +63,7 @@ def ready(X: Any, *, standardize: bool, seed: int) -> Ready:
     if source.n < 3:
         raise error("LD160", n=source.n, least=3)
     n, source = source.n, _drawn(source, seed)
-    seen = look(source, Run(), standardize=standardize, wide=True)
+    seen = survey_table(source, Run(), standardize=standardize, wide=True)
     x, mask = gather(seen.source)
     x -= seen.columns.mean
     if mask is not None:
@@ -104,15 +104,15 @@ class Quick(NamedTuple):
         return float(self.params.psi[0])
 
 
-def quick_look(block: Block) -> Look:
+def quick_look(block: Block) -> TableSurvey:
     """What a fit starts from; nothing is said about the table, which was checked before."""
     n, d = block.x.shape
     frame = Frame(np.zeros(d), np.ones(d), np.ones(d))
     source = ArraySource(block.x, block.mask, columns=None)
-    return Look(frame, Framed(source, frame), columns(block), None, None if d > n else pairs(block))
+    return TableSurvey(frame, Framed(source, frame), columns(block), None, None if d > n else pairs(block))
 
 
-def quick_fit(seen: Look, q: int, tol: float = 0.01) -> Quick:
+def quick_fit(seen: TableSurvey, q: int, tol: float = 0.01) -> Quick:
     """PPCA with gaps for one q by EM, to `tol` nats in all, started from this table's own pairwise moments.
 
     Never from another fit: that of all cells knows the hidden ones, and a warm start would leak them.

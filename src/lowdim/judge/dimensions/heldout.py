@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lowdim.judge.dimensions.evidence import Ready, quick_fit, quick_look
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, Mask
-from lowdim.models.base.survey import Look
+from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
 from lowdim.models.linear.parameters import Linear
 from lowdim.sources.source import Block
@@ -105,7 +105,7 @@ def fold_count(t: Ready) -> int:
     return int(np.clip(WORK // max(t.seen, 1), 1, PARTS))
 
 
-def even_fit(seen: Look, q: int) -> Linear:
+def even_fit(seen: TableSurvey, q: int) -> Linear:
     """Principal axes of a table with hidden cells, one noise for all columns."""
     return quick_fit(seen, q, TOL).params
 
@@ -114,7 +114,7 @@ class Folds:
     """Fits a growing number of dimensions to the same folds."""
 
     def __init__(
-        self, t: Ready, folds: int | None, seed: int, *, fit: Callable[[Look, int], Linear] = even_fit
+        self, t: Ready, folds: int | None, seed: int, *, fit: Callable[[TableSurvey, int], Linear] = even_fit
     ) -> None:
         mask = np.ones((t.n, t.d), dtype=bool) if t.mask is None else t.mask
         fold = np.where(_varied(t.x, mask), deal(mask, seed), -1)

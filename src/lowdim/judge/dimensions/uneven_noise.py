@@ -14,7 +14,7 @@ from lowdim.judge.dimensions.evidence import Ready, bic, one_log_likelihood, qui
 from lowdim.judge.dimensions.heldout import TOL, Folds, Hidden
 from lowdim.math.factor import maximum_likelihood, most_factors
 from lowdim.math.linalg import Array
-from lowdim.models.base.survey import Look
+from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.factor_analysis import LOWEST, FactorAnalysis, log_likelihood
 from lowdim.models.linear.parameters import Linear, excess
 from lowdim.sources.source import Block
@@ -98,12 +98,12 @@ def factor_log_likelihood(t: Ready, q: int) -> float:
     return log_likelihood(Moments(t.n, np.zeros(t.d), C), found.loadings * sd[:, None], found.uniquenesses * sd**2)
 
 
-def factor_fit(seen: Look, q: int) -> Linear:
+def factor_fit(seen: TableSurvey, q: int) -> Linear:
     """Factors of a table with hidden cells, a noise for every column."""
     return _by_em(seen, q, TOL, FOLD_PASSES)[0]
 
 
-def _by_em(seen: Look, q: int, tol: float, passes: int) -> tuple[Linear, float]:
+def _by_em(seen: TableSurvey, q: int, tol: float, passes: int) -> tuple[Linear, float]:
     enough = max(tol, 1e-6 * float(seen.columns.seen.sum()))
     model = FactorAnalysis(q, tol=enough, max_iter=passes)
     with warnings.catch_warnings():  # how a q that nobody will use converges is not the reader's business
@@ -112,7 +112,7 @@ def _by_em(seen: Look, q: int, tol: float, passes: int) -> tuple[Linear, float]:
     return model._canonical(fit.params, fit.stats), fit.objective
 
 
-def _start(seen: Look, q: int) -> Linear:
+def _start(seen: TableSurvey, q: int) -> Linear:
     """Factors of the pairwise correlations, from one start: poorer optima are left to the other folds."""
     assert seen.pairs is not None
     variance = np.maximum(seen.columns.variance, 1e-12)  # a column that only varies in hidden cells

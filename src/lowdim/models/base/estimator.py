@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.engine.fold import Run, walk
 from lowdim.engine.monitor import Fit
 from lowdim.math.linalg import Array
-from lowdim.models.base.certificate import Certificate
+from lowdim.models.base.results import Certificate
 from lowdim.sources.arrays import as_source
 from lowdim.sources.sinks import Sink, as_sink
 from lowdim.sources.source import Block, Header, Source

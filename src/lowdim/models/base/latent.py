@@ -15,10 +15,8 @@ from lowdim.engine.fold import Run, walk
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost, plan
 from lowdim.math.linalg import Array
-from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import SEED_WORDS, Absent, Estimator, Out, Rule, is_seed, seed_of
-from lowdim.models.base.overflow import product
-from lowdim.models.base.posterior import Cells, Posterior
+from lowdim.models.base.results import Cells, Certificate, Posterior, product
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame

@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost, plan
 from lowdim.math.linalg import Array
-from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import Absent, Estimator, Out
-from lowdim.models.base.survey import SAMPLE, frame_of
+from lowdim.models.base.results import Certificate
+from lowdim.models.base.survey import FRAME_ROWS, frame_of
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, gather
@@ -103,7 +103,7 @@ class SpectralModel(Estimator):
     def _frame(self, source: Source) -> Frame:
         if self._of_pairs():
             return Frame(np.zeros(source.d), np.ones(source.d), np.ones(source.d))
-        return frame_of(source.sample(SAMPLE))
+        return frame_of(source.sample(FRAME_ROWS))
 
     def _whole(self, source: Source, frame: Frame) -> Array:
         x, mask = gather(Framed(source, frame))

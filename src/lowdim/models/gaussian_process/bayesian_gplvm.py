@@ -14,11 +14,19 @@ from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.optimise import Peak, climb
-from lowdim.models.base.calibration import EDGES, TURNS, factor, less, off, turns, unframed, widened
-from lowdim.models.base.certificate import Certificate
+from lowdim.models.base.calibration import (
+    ERROR_EDGES,
+    MOST_ROUNDS,
+    count_errors,
+    held_out_rounds,
+    inflation_from_counts,
+    inflation_note,
+    split_frames,
+    without_held_cells,
+)
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Rule, is_seed, seed_of
-from lowdim.models.base.overflow import squared
-from lowdim.models.base.survey import Look, check_pairs, look
+from lowdim.models.base.results import Certificate, em_digits, squared
+from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.gaussian_process.bayesian_gplvm_bound import KEEP, PSI, Evidence, Seen
 from lowdim.models.gaussian_process.gp import LADDER, Decoder, Kernel
 from lowdim.models.gaussian_process.gplvm import GPLVM, TRIED
@@ -27,7 +35,6 @@ from lowdim.models.gaussian_process.psi import PIECE, Blurred
 from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
 from lowdim.models.linear.parameters import check_q
 from lowdim.models.linear.pca import PCA
-from lowdim.models.linear.principal_axes import is_wide
 from lowdim.sources.source import Header, Source
 from lowdim.sources.views import Frame, Framed
 from lowdim.text.messages import LowdimWarning, error, warn
@@ -146,18 +153,16 @@ class BayesianGPLVM(GPLVM):
         if source.weight is not None:
             raise error("LD283", model=type(self).__name__)
         check_q(int(self.n_components), source.d)
-        seen = _centred(look(source, run, standardize=False, wide=is_wide(source.n, source.d)), source)
-        if seen.gaps:
-            check_pairs(seen)
+        seen = _centred(survey_for_fit(source, run, unit_free=True), source)
         with one_blas_thread():
             fit = self._best(seen, run)
         if fit.params.rung:
             warn("LD472", jitter=LADDER[fit.params.rung])
         for name in fit.stats:
             warn("LD471", name=name)
-        return seen.outward(fit), seen.frame
+        return fit.restated(seen.log_stretch, seen.passes), seen.frame
 
-    def _best(self, seen: Look, run: Run) -> Fit:
+    def _best(self, seen: TableSurvey, run: Run) -> Fit:
         """The best of several climbs; with gaps after some that show how wide intervals must be."""
         table, first, widen, passes = Seen(seen.source, seen.gaps, "all"), None, 1.0, 0
         if seen.gaps:
@@ -177,19 +182,19 @@ class BayesianGPLVM(GPLVM):
 
     def _widening(self, table: Seen, seen: Array, run: Run) -> tuple[Fit | None, float, int]:
         """The last of the fits with cells held back, what intervals must be multiplied by, and the passes it took."""
-        under, frames = unframed(table.source)
-        counts, passes, fit = np.zeros(len(EDGES) + 1), 0, None
-        for held in turns(seen, seed_of(self.random_state)):
-            if not held.spare.any():
+        under, frames = split_frames(table.source)
+        counts, passes, fit = np.zeros(len(ERROR_EDGES) + 1), 0, None
+        for held in held_out_rounds(seen, seed_of(self.random_state)):
+            if not held.columns.any():
                 break
-            fewer = table._replace(source=less(table.source, held), name=f"less {held.turn}")
+            fewer = table._replace(source=without_held_cells(table.source, held), name=f"less {held.round}")
             fit = self._rise(fewer, 0, run)
             say = partial(self._cells_given, fit.params)
-            counts += fold(partial(off, held, frames, say), under, run._replace(checkpoint=None)).value
+            counts += fold(partial(count_errors, held, frames, say), under, run._replace(checkpoint=None)).value
             passes += fit.passes + 1
             if fit.reason in STOPPED:
                 break
-        return fit, factor(counts), passes
+        return fit, inflation_from_counts(counts), passes
 
     def _first(self, table: Seen, i: int, scores: Array) -> Blurred:
         """Unwhitened principal scores, the first with unit variance; inducing points among them."""
@@ -242,7 +247,7 @@ class BayesianGPLVM(GPLVM):
             reason == "converged",
             reason,
             "L-BFGS",
-            peak.left,
+            peak.remaining,
         )
 
     def _doubtful(self, surface: Evidence, x: Array) -> Doubtful:
@@ -302,8 +307,8 @@ class BayesianGPLVM(GPLVM):
         ]
         if p.rung:
             notes.append(f"{LADDER[p.rung]:.0e} of the mean variance was added to the kernel's diagonal")
-        notes.append(widened(p.widen))
-        digits = float(np.clip(-0.5 * np.log10(2.0 * max(fit.left, 1e-30) / max(len(p.X), 1)), 0.0, 15.0))
+        notes.append(inflation_note(p.widen))
+        digits = float(np.clip(em_digits(fit.remaining, len(p.X)), 0.0, 15.0))
         return Certificate(
             fit.solver,
             fit.passes,
@@ -311,7 +316,7 @@ class BayesianGPLVM(GPLVM):
             self._objective_name,
             fit.converged,
             fit.reason,
-            fit.left,
+            fit.remaining,
             0.0,
             1.0,
             digits,
@@ -322,7 +327,7 @@ class BayesianGPLVM(GPLVM):
     def _cost(self, n: int, d: int) -> Cost:
         q, m = int(self.n_components), min(int(self.n_inducing), n)
         m = q if self.kernel == "linear" else m
-        pairs, climbs = m * (m + 1) // 2, TURNS + (self.n_init or 1)
+        pairs, climbs = m * (m + 1) // 2, MOST_ROUNDS + (self.n_init or 1)
         # L-BFGS remembers 20 steps of 2 n q numbers, twice, and scipy copies some; a core works on four pieces
         peak = 8 * (min(n * pairs, KEEP) + 4 * PIECE + 2 * d * pairs + 3 * d * m * m + 8 * n * d + 200 * n * q)
         passes = 20 + climbs * (4 * (FROZEN + int(self.max_iter)) + PASSES + 20)
@@ -331,7 +336,7 @@ class BayesianGPLVM(GPLVM):
         )
 
 
-def _centred(seen: Look, source: Source) -> Look:
+def _centred(seen: TableSurvey, source: Source) -> TableSurvey:
     """The same look from the columns' means, in units in which the mean variance is one."""
     f, cols = seen.frame, seen.columns
     unit = float(np.sqrt(cols.scatter.sum() / max(float(cols.seen.sum()), 1.0))) or 1.0

@@ -15,13 +15,11 @@ from lowdim.math.kernels import median_width
 from lowdim.math.linalg import Array, Mask, lower, sign_rule, svd
 from lowdim.math.neighbors import squared_distances
 from lowdim.math.optimise import climb_rows
-from lowdim.models.base.calibration import hold_back, needed, widened
-from lowdim.models.base.certificate import Certificate
+from lowdim.models.base.calibration import hold_back, inflation_from_errors, inflation_note
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.overflow import squared
-from lowdim.models.base.posterior import Cells, Posterior
-from lowdim.models.base.survey import check_pairs, look, warn_spread
+from lowdim.models.base.results import Cells, Certificate, Posterior, em_digits, squared
+from lowdim.models.base.survey import survey_for_fit
 from lowdim.models.gaussian_process.gp import KINDS, LADDER, Decoder, Kernel, column_groups
 from lowdim.models.gaussian_process.gplvm_likelihood import (
     STARTS,
@@ -36,7 +34,6 @@ from lowdim.models.gaussian_process.gplvm_likelihood import (
 )
 from lowdim.models.gaussian_process.gplvm_search import ENOUGH, RACE, race
 from lowdim.models.linear.parameters import check_q
-from lowdim.models.linear.principal_axes import is_wide
 from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame, gather
 from lowdim.text.messages import error, warn
@@ -140,10 +137,7 @@ class GPLVM(LatentModel):
         check_q(int(self.n_components), source.d)
         if self.n_components > source.n:
             raise error("LD200", asked=self.n_components, most=source.n, why=f"the table has {source.n} rows")
-        seen = look(source, run, standardize=False, wide=is_wide(source.n, source.d))
-        if seen.gaps:
-            check_pairs(seen)
-        warn_spread(seen)
+        seen = survey_for_fit(source, run)
         x, mask = gather(seen.source)
         mu = x.sum(axis=0) / (len(x) if mask is None else mask.sum(axis=0))  # the same bits whatever the tiles
         Y = x - mu if mask is None else np.where(mask, x - mu, 0.0)
@@ -155,7 +149,7 @@ class GPLVM(LatentModel):
             fit = self._search(Y, mask, mu, first, run)
             fit = fit._replace(reason="interrupted", converged=False) if watch.interrupted else fit
         self._say(fit.params, fit.stats)
-        return seen.outward(fit, 1), seen.frame
+        return fit.restated(seen.log_stretch, seen.passes + 1), seen.frame
 
     def _search(self, Y: Array, mask: Mask | None, mu: Array, first: Start, run: Run) -> Fit:
         """The best of several climbs, or a closed form."""
@@ -233,7 +227,7 @@ class GPLVM(LatentModel):
             top.reason == "converged",
             top.reason,
             "L-BFGS",
-            top.left,
+            top.remaining,
         )
 
     def _settled(
@@ -275,7 +269,7 @@ class GPLVM(LatentModel):
         block = Block(np.where(less[rows], Y[rows] + params.mu, 0.0), less[rows])
         cells = self._cells_given(params, block)
         off = np.abs(Y[rows] + params.mu - cells.mean) / np.sqrt(cells.var + cells.noise)
-        return needed(off[held[rows]])
+        return inflation_from_errors(off[held[rows]])
 
     def _say(self, params: Places, stats: Any) -> None:
         if params.rung:
@@ -394,8 +388,8 @@ class GPLVM(LatentModel):
         notes = ["places are points without a prior; the posterior of a row is Laplace's"]
         if p.rung:
             notes.append(f"{LADDER[p.rung]:.0e} of the mean variance was added to the kernel's diagonal")
-        notes.append(widened(p.widen))
-        digits = float(np.clip(-0.5 * np.log10(2.0 * max(fit.left, 1e-30) / max(len(p.X), 1)), 0.0, 15.0))
+        notes.append(inflation_note(p.widen))
+        digits = float(np.clip(em_digits(fit.remaining, len(p.X)), 0.0, 15.0))
         return Certificate(
             fit.solver,
             fit.passes,
@@ -403,7 +397,7 @@ class GPLVM(LatentModel):
             self._objective_name,
             fit.converged,
             fit.reason,
-            fit.left,
+            fit.remaining,
             0.0,
             1.0,
             digits,

@@ -24,7 +24,7 @@ class Reached(NamedTuple):
 
     x: Array
     value: float
-    left: float  # nats it may still gain an iteration
+    remaining: float  # nats it may still gain an iteration
     reason: str
     history: tuple[float, ...]
     rung: int
@@ -85,7 +85,7 @@ class Ascent:
         return Reached(
             self.x,
             peak.value,
-            peak.left,
+            peak.remaining,
             reason,
             tuple(self.monitor.history),
             self.surface.rung_there,

@@ -13,11 +13,9 @@ from lowdim.engine.statistics import Moments
 from lowdim.math import variational as vb
 from lowdim.math.gaussian import Sums, sums
 from lowdim.math.linalg import EPS, Array, sign_rule
-from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
-from lowdim.models.base.overflow import squared
-from lowdim.models.base.posterior import Posterior
-from lowdim.models.base.survey import Look, check_pairs, columns_of
+from lowdim.models.base.results import Certificate, Posterior, squared
+from lowdim.models.base.survey import TableSurvey, columns_of
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.parameters import check_q, first_axes, noise_floor, on_floor
 from lowdim.sources.arrays import ArraySource
@@ -167,13 +165,13 @@ class BayesianPCA(LinearGaussian):
             return max(min(n, d, MOST + 1) - 1, 0)
         return int(self.n_components)
 
-    def _start(self, seen: Look) -> Bayes:  # type: ignore[override]
-        d, cells = seen.source.d, float(seen.columns.seen.sum())
-        q = self._most(seen.source.n, d)
+    def _start(self, survey: TableSurvey) -> Bayes:  # type: ignore[override]
+        d, cells = survey.source.d, float(survey.columns.seen.sum())
+        q = self._most(survey.source.n, d)
         check_q(q, d)
-        values, U = first_axes(seen, q)
-        total = float(seen.columns.variance.sum())
-        floor = noise_floor(total, d) if seen.moments is None else max(ROUNDING * total, np.finfo(float).tiny ** 0.5)
+        values, U = first_axes(survey, q)
+        total = float(survey.columns.variance.sum())
+        floor = noise_floor(total, d) if survey.moments is None else max(ROUNDING * total, np.finfo(float).tiny ** 0.5)
         # Half the axes count as noise: too little noise at first and every axis looks alive.
         left = (total - float(values[: d // 2].sum())) / max(d - min(q, d // 2), 1)
         psi = max(left, 1e-3 * total / d, floor)
@@ -181,7 +179,7 @@ class BayesianPCA(LinearGaussian):
         V = np.eye(q + 1)[None] * (psi * d / cells)
         return Bayes(
             W,
-            seen.columns.mean,
+            survey.columns.mean,
             np.full(d, psi),
             np.eye(q),
             V,
@@ -192,19 +190,20 @@ class BayesianPCA(LinearGaussian):
             q,
         )
 
-    def _with_gaps(self, seen: Look, run: Run) -> Fit:
-        check_pairs(seen)
-        fit = self._pruned(self._start(seen), seen.source, run)
-        return fit._replace(passes=fit.passes + seen.gathered)
+    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
+        fit = self._pruned(self._start(survey), survey.source, run)
+        return fit._replace(passes=fit.passes + survey.gathered)
 
-    def _complete(self, seen: Look, run: Run) -> Fit:
-        if seen.moments is None:
-            return self._with_gaps(seen, run)
-        return self._pruned(self._start(seen), stand_in(seen.moments), run._replace(engine="serial", checkpoint=None))
+    def _complete(self, survey: TableSurvey, run: Run) -> Fit:
+        if survey.moments is None:
+            return self._with_gaps(survey, run)
+        return self._pruned(
+            self._start(survey), stand_in(survey.moments), run._replace(engine="serial", checkpoint=None)
+        )
 
     def _from_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
         source, d = stand_in(m), len(m.mean)
-        seen = Look(Frame(np.zeros(d), np.ones(d), np.ones(d)), source, columns_of(m), m, None)
+        seen = TableSurvey(Frame(np.zeros(d), np.ones(d), np.ones(d)), source, columns_of(m), m, None)
         return self._pruned(self._start(seen), source, Run(engine="serial"))
 
     def _pruned(self, start: Bayes, source: Source, run: Run) -> Fit:

@@ -13,11 +13,9 @@ from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost
 from lowdim.math.gaussian import Sums, design, posterior, sums
 from lowdim.math.linalg import Array, align, inverse_packed, lower, root, sign_rule, times_packed, unpack
-from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Absent, Rule
-from lowdim.models.base.overflow import in_range, product, squared
-from lowdim.models.base.posterior import Posterior
-from lowdim.models.base.survey import Look
+from lowdim.models.base.results import Certificate, Posterior, in_range, product, squared
+from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.parameters import Linear, closed_noise, on_floor, ppca_start
 from lowdim.models.linear.principal_axes import Spectrum, principal
@@ -99,9 +97,9 @@ class DualPPCA(LinearGaussian):
         self.max_iter = max_iter
 
     # complete tables -----------------------------------------------------------------------------
-    def _complete(self, seen: Look, run: Run) -> Fit:
-        self._check_most(seen.source)
-        found = principal(seen, self.n_components, run)
+    def _complete(self, survey: TableSurvey, run: Run) -> Fit:
+        self._check_most(survey.source)
+        found = principal(survey, self.n_components, run)
         n, (d, q) = found.n, found.vectors.shape
         values, tail = found.values * n / d, found.tail * n / d
         s2, floor = (v * n / d for v in closed_noise(found, found.tail / max(n - q, 1)))
@@ -123,7 +121,7 @@ class DualPPCA(LinearGaussian):
             np.zeros((0, q)),
             np.diag(top - s2) / n,
         )
-        params = self._placed(params, seen.source, run)
+        params = self._placed(params, survey.source, run)
         return Fit(params, found, value, (value,), found.passes + 1, True, "closed form", found.solver)
 
     def _check_most(self, source: Source) -> None:
@@ -147,26 +145,28 @@ class DualPPCA(LinearGaussian):
         return self._posterior(params, block).mean
 
     # gaps: columns become the rows of an EM ------------------------------------------------------------
-    def _with_gaps(self, seen: Look, run: Run) -> Fit:
-        self._check_most(seen.source)
-        if seen.source.weight is not None:
+    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
+        self._check_most(survey.source)
+        if survey.source.weight is not None:
             raise error(
-                "LD230", problem="a dual model with gaps has no weights for rows: they are parameters", n=seen.source.n
+                "LD230",
+                problem="a dual model with gaps has no weights for rows: they are parameters",
+                n=survey.source.n,
             )
-        side = transposed(seen.source)
-        fit = em(self, self._start(seen, run), side, run)
+        side = transposed(survey.source)
+        fit = em(self, self._start(survey, run), side, run)
         params = self._loadings_of(self._canonical(fit.params, fit.stats.sums), side, run)
         if on_floor(params).any():
             warn("LD202", floor=float(params.psi[0]), q=self.n_components, rank=self.n_components)
         return fit._replace(params=params, passes=fit.passes + 3)  # its start, its turning, its loadings
 
-    def _start(self, seen: Look, run: Run) -> Dual:  # type: ignore[override]
+    def _start(self, survey: TableSurvey, run: Run) -> Dual:  # type: ignore[override]
         """Positions of the rows under a start for the primal model, in units where loadings have unit variance."""
-        start = ppca_start(seen, self.n_components)
+        start = ppca_start(survey, self.n_components)
         d, q = start.W.shape
-        rows = [z for _, z in walk(partial(_primal_place, start), seen.source, run)]
+        rows = [z for _, z in walk(partial(_primal_place, start), survey.source, run)]
         X = np.concatenate(rows) @ root(start.W.T @ start.W / d)
-        cells = float(seen.columns.seen.sum())  # each row's position was fitted with q numbers
+        cells = float(survey.columns.seen.sum())  # each row's position was fitted with q numbers
         return Dual(
             start.W,
             start.mu,

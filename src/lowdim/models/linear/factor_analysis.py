@@ -13,11 +13,9 @@ from lowdim.math.factor import FactorFit, degrees_of_freedom, goodness_of_fit, m
 from lowdim.math.gaussian import LOG_TWO_PI, Sums
 from lowdim.math.linalg import Array
 from lowdim.math.rotate import METHODS, rotate
-from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
-from lowdim.models.base.overflow import squared
-from lowdim.models.base.posterior import Posterior
-from lowdim.models.base.survey import Look
+from lowdim.models.base.results import Certificate, Posterior, squared
+from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.parameters import Linear, excess, on_floor
 from lowdim.sources.source import Header
@@ -93,9 +91,6 @@ class FactorAnalysis(LinearGaussian):
     def _wide(self, n: int, d: int) -> bool:
         return False  # correlations are what factors explain
 
-    def _say_spread(self, seen: Look) -> None:
-        """Nothing to say: factors do not depend on the columns' units."""
-
     def _check_factors(self, d: int, variance: Array, names: tuple[str, ...]) -> None:
         if d < 3:
             raise error("LD207", d=d)
@@ -107,9 +102,9 @@ class FactorAnalysis(LinearGaussian):
             raise error("LD131", column=names[flat[0]])
 
     # complete tables -----------------------------------------------------------------------------
-    def _complete(self, seen: Look, run: Run) -> Fit:
-        assert seen.moments is not None
-        return self._from_moments(seen.moments, seen.names)
+    def _complete(self, survey: TableSurvey, run: Run) -> Fit:
+        assert survey.moments is not None
+        return self._from_moments(survey.moments, survey.names)
 
     def _from_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
         d, C = len(m.mean), m.covariance
@@ -137,32 +132,32 @@ class FactorAnalysis(LinearGaussian):
         return Fit(params, (found, m.n), value, (value,), 0, found.converged, reason, "newton")
 
     # gaps ------------------------------------------------------------------------------------------
-    def _start(self, seen: Look) -> Linear:
+    def _start(self, survey: TableSurvey) -> Linear:
         """The factors of the pairwise correlations."""
-        assert seen.pairs is not None
-        d, variance = seen.source.d, seen.columns.variance
-        self._check_factors(d, variance, seen.names)
+        assert survey.pairs is not None
+        d, variance = survey.source.d, survey.columns.variance
+        self._check_factors(d, variance, survey.names)
         sd = np.sqrt(variance)
-        R = seen.pairs.covariance() / np.outer(sd, sd)
+        R = survey.pairs.covariance() / np.outer(sd, sd)
         np.fill_diagonal(R, 1.0)
         found = maximum_likelihood(np.clip(R, -1.0, 1.0), self.n_components, lower=LOWEST)
         psi = np.maximum(found.uniquenesses, 10 * LOWEST) * variance  # EM cannot leave the bound quickly
         return Linear(
             found.loadings * sd[:, None],
-            seen.columns.mean,
+            survey.columns.mean,
             psi,
             np.eye(self.n_components),
             np.zeros((d, 1)),
             LOWEST * variance,
-            excess(seen.columns.seen, self.n_components),
+            excess(survey.columns.seen, self.n_components),
         )
 
     def _noise(self, left: Array, count: Array) -> Array:
         return left / count
 
-    def _with_gaps(self, seen: Look, run: Run) -> Fit:
-        fit = super()._with_gaps(seen, run)
-        self._say_heywood(fit.params, seen.names)
+    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
+        fit = super()._with_gaps(survey, run)
+        self._say_heywood(fit.params, survey.names)
         return fit._replace(params=self._turned(fit.params))
 
     def _metric(self, params: Linear) -> Array:

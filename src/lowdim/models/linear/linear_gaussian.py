@@ -9,22 +9,28 @@ import numpy as np
 from lowdim.engine.em import em, online
 from lowdim.engine.fold import Run
 from lowdim.engine.monitor import Fit
-from lowdim.engine.plan import USUAL, Cost, walking
+from lowdim.engine.plan import USUAL, Cost, kept_blocks, walking
 from lowdim.engine.statistics import Moments, stored_moments
 from lowdim.engine.statistics import moments as moments_of
 from lowdim.math.eigen import PASSES
 from lowdim.math.gaussian import LIGHT, Sums, expand, parameter_covariance, posterior, regress, sums
 from lowdim.math.linalg import Array, align, lower, orthogonality, root_times, sign_rule
-from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.overflow import squared
-from lowdim.models.base.posterior import Cells, Posterior
-from lowdim.models.base.survey import SAMPLE, Look, check_pairs, columns_of, frame_of, look, standardized, warn_spread
+from lowdim.models.base.results import Cells, Certificate, Posterior, em_digits, squared
+from lowdim.models.base.survey import (
+    FRAME_ROWS,
+    TableSurvey,
+    columns_of,
+    frame_of,
+    is_wide,
+    standardized,
+    survey_for_fit,
+)
 from lowdim.models.linear.parameters import FLOOR, Linear, check_q, closed_noise, excess, on_floor, ppca_start
-from lowdim.models.linear.principal_axes import Spectrum, is_wide, principal, spectrum_of
+from lowdim.models.linear.principal_axes import Spectrum, principal, spectrum_of
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import KEEP_CELLS, Block, Header, Source, tile_rows
+from lowdim.sources.source import Block, Header, Source, tile_rows
 from lowdim.sources.views import Frame, Framed, Stored
 from lowdim.text.messages import error, warn
 
@@ -123,32 +129,27 @@ class LinearGaussian(LatentModel):
         return is_wide(n, d)
 
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        seen = look(
+        survey = survey_for_fit(
             source,
             run,
             standardize=self.standardize,
             wide=self._wide(source.n, source.d),
             each=self._own_units,
             ddof=self._ddof,
+            unit_free=self._own_units,
         )
-        if not self.standardize:
-            self._say_spread(seen)
-        fit = self._with_gaps(seen, run) if seen.gaps else self._complete(seen, run)
-        return seen.outward(fit), seen.frame
+        fit = self._with_gaps(survey, run) if survey.gaps else self._complete(survey, run)
+        return fit.restated(survey.log_stretch, survey.passes), survey.frame
 
-    def _say_spread(self, seen: Look) -> None:
-        warn_spread(seen)
-
-    def _complete(self, seen: Look, run: Run) -> Fit:
+    def _complete(self, survey: TableSurvey, run: Run) -> Fit:
         raise NotImplementedError
 
-    def _start(self, seen: Look) -> Linear:
+    def _start(self, survey: TableSurvey) -> Linear:
         raise NotImplementedError
 
-    def _with_gaps(self, seen: Look, run: Run) -> Fit:
-        check_pairs(seen)
-        fit = em(self, self._start(seen), seen.source, run)
-        return fit._replace(params=self._canonical(fit.params, fit.stats), passes=fit.passes + seen.gathered)
+    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
+        fit = em(self, self._start(survey), survey.source, run)
+        return fit._replace(params=self._canonical(fit.params, fit.stats), passes=fit.passes + survey.gathered)
 
     def _canonical(self, params: Linear, stats: Sums) -> Linear:
         """Columns of W orthogonal, falling, signs fixed; the parameters' covariance turned along."""
@@ -182,7 +183,7 @@ class LinearGaussian(LatentModel):
             return self  # an empty batch says nothing, least of all where the origin should be
         each = self._own_units or self.standardize
         frame, moments = vars(self).get("_online") or (
-            frame_of(source.sample(SAMPLE), each, origin=not source.light),
+            frame_of(source.sample(FRAME_ROWS), each, origin=not source.light),
             None,
         )
         if moments is not None:
@@ -205,7 +206,7 @@ class LinearGaussian(LatentModel):
 
     def _keep_moments(self, m: Moments, frame: Frame, source: Source) -> None:
         if self.standardize:
-            scaled = standardized(Look(frame, source, columns_of(m), m, None), source, self._ddof)
+            scaled = standardized(TableSurvey(frame, source, columns_of(m), m, None), source, self._ddof)
             assert scaled.moments is not None
             m, frame = scaled.moments, scaled.frame
         fit = self._from_moments(m, source.columns)
@@ -261,7 +262,7 @@ class LinearGaussian(LatentModel):
         """Bytes at the worst moment: of the look, of the solve, or of an EM pass (counted in numbers, by hand)."""
         tile, p = min(tile_rows(d), n), q * (q + 1) // 2
         cells = tile * d
-        look = walking(n, d, 6 * cells, 6 * d if wide else 3 * d * d)
+        survey = walking(n, d, 6 * cells, 6 * d if wide else 3 * d * d)
         if wide:
             basis = d * min(PASSES * (q + 8), d)
             solve = 8 * (4 * n * d + 4 * n * n if n < d else 3 * basis) + walking(n, d, 4 * cells, d * (q + 8))
@@ -270,20 +271,14 @@ class LinearGaussian(LatentModel):
         outer = min(d * p, LIGHT)
         em = walking(n, d, 8 * cells + (11 * p + 6 * q) * tile + outer, min(d * (p + q + 1), LIGHT) + d * (q + 4))
         em += 8 * (4 * min(d * (q + 1) ** 2, 2 * LIGHT) + (0 if wide else 3 * d * d))
-        kept = 9 * n * d if n * d <= KEEP_CELLS else 0
-        return max(look, solve, em) + kept
+        return max(survey, solve, em) + kept_blocks(n, d)
 
     def _certify_em(self, fit: Fit, W: Array, boundary: tuple[str, ...], n: float) -> Certificate:
-        """The certificate of an EM fit to n rows whose axes are the orthogonal columns of W.
-
-        A gap of g nats leaves parameters sqrt(2 g) of their standard errors away, and these are a share
-        1 / sqrt(n) of their size: so many digits are true, whatever the condition.
-        """
+        """The certificate of an EM fit to n rows whose axes are the orthogonal columns of W."""
         sizes = np.linalg.norm(W, axis=0)
         kept = sizes[sizes > 0]
         condition = float(kept.max() / kept.min()) if len(kept) else 1.0
-        reached = -0.5 * np.log10(2.0 * max(fit.left, 1e-30) / max(n, 1.0))
-        digits = float(np.clip(min(15.0 - np.log10(condition), reached), 0.0, 15.0))
+        digits = float(np.clip(min(15.0 - np.log10(condition), em_digits(fit.remaining, n)), 0.0, 15.0))
         return Certificate(
             fit.solver,
             fit.passes,
@@ -291,7 +286,7 @@ class LinearGaussian(LatentModel):
             self._objective_name,
             fit.converged,
             fit.reason,
-            fit.left,
+            fit.remaining,
             orthogonality(W / np.where(sizes > 0, sizes, 1.0)),
             condition,
             digits,
@@ -329,9 +324,9 @@ class ProbabilisticPCA(LinearGaussian):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _complete(self, seen: Look, run: Run) -> Fit:
-        check_q(self.n_components, seen.source.d)
-        return self._closed(principal(seen, self.n_components, run))
+    def _complete(self, survey: TableSurvey, run: Run) -> Fit:
+        check_q(self.n_components, survey.source.d)
+        return self._closed(principal(survey, self.n_components, run))
 
     def _from_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
         check_q(self.n_components, len(m.mean))
@@ -356,15 +351,15 @@ class ProbabilisticPCA(LinearGaussian):
         )
         return Fit(params, found, value, (value,), found.passes, True, "closed form", found.solver)
 
-    def _start(self, seen: Look) -> Linear:
-        return ppca_start(seen, self.n_components)
+    def _start(self, survey: TableSurvey) -> Linear:
+        return ppca_start(survey, self.n_components)
 
-    def _with_gaps(self, seen: Look, run: Run) -> Fit:
-        d, q = seen.source.d, self.n_components
-        cells, free = float(seen.columns.seen.sum()), d * q + 1 - q * (q - 1) // 2 + d
+    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
+        d, q = survey.source.d, self.n_components
+        cells, free = float(survey.columns.seen.sum()), d * q + 1 - q * (q - 1) // 2 + d
         if cells < free:
             warn("LD212", seen=f"{cells:g}", free=free)
-        fit = super()._with_gaps(seen, run)
+        fit = super()._with_gaps(survey, run)
         if on_floor(fit.params).any():
             warn("LD202", floor=float(fit.params.psi[0]), q=q, rank=q)
         return fit

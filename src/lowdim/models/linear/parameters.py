@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lowdim.math.eigen import largest
 from lowdim.math.linalg import Array
-from lowdim.models.base.survey import Look
+from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.principal_axes import Spectrum
 from lowdim.sources.views import gather
 from lowdim.text.messages import error
@@ -35,23 +35,23 @@ def check_q(q: int, d: int) -> None:
         raise error("LD200", asked=q, most=d, why=f"the table has {d} columns")
 
 
-def ppca_start(seen: Look, q: int) -> Linear:
+def ppca_start(survey: TableSurvey, q: int) -> Linear:
     """The eigenvectors of the pairwise moments; of the zero-filled table where it is wide."""
-    d = seen.source.d
+    d = survey.source.d
     check_q(q, d)
-    total = float(seen.columns.variance.sum())
-    values, V = first_axes(seen, q)
+    total = float(survey.columns.variance.sum())
+    values, V = first_axes(survey, q)
     floor = noise_floor(total, d)
     s2 = max((total - float(values.sum())) / max(d - q, 1), 1e-3 * total / d, floor)
     W = V * np.sqrt(np.maximum(values - s2, 0.01 * s2))
     return Linear(
         W,
-        seen.columns.mean,
+        survey.columns.mean,
         np.full(d, s2),
         np.eye(q),
         np.zeros((d, 1)),
         np.full(d, floor),
-        excess(seen.columns.seen, q),
+        excess(survey.columns.seen, q),
     )
 
 
@@ -60,13 +60,13 @@ def excess(seen: Array, q: int) -> Array:
     return seen / np.maximum(seen - q - 1.0, seen / 4.0)
 
 
-def first_axes(seen: Look, q: int) -> tuple[Array, Array]:
+def first_axes(survey: TableSurvey, q: int) -> tuple[Array, Array]:
     """Leading eigenpairs of what the first look found; of the zero-filled table where it is wide."""
-    if seen.pairs is not None:
-        return largest(seen.pairs.covariance(), q)
-    if seen.moments is not None:
-        return largest(seen.moments.covariance, q)
-    return _zero_filled(seen, q)
+    if survey.pairs is not None:
+        return largest(survey.pairs.covariance(), q)
+    if survey.moments is not None:
+        return largest(survey.moments.covariance, q)
+    return _zero_filled(survey, q)
 
 
 def noise_floor(total: float, d: int) -> float:
@@ -87,14 +87,14 @@ def on_floor(params: Any) -> NDArray[np.bool_]:
     return params.psi <= params.low * (1 + 1e-6)
 
 
-def _zero_filled(seen: Look, q: int) -> tuple[Array, Array]:
+def _zero_filled(survey: TableSurvey, q: int) -> tuple[Array, Array]:
     """Leading axes of a wide table whose gaps sit on their column's mean."""
-    X, mask = gather(seen.source)
-    X -= seen.columns.mean
+    X, mask = gather(survey.source)
+    X -= survey.columns.mean
     if mask is not None:
         X *= mask
-    if seen.source.weight is not None:
-        X *= np.sqrt(seen.source.weight)[:, None]
+    if survey.source.weight is not None:
+        X *= np.sqrt(survey.source.weight)[:, None]
     if len(X) > X.shape[1]:  # the smaller side
         values, V = largest(X.T @ X, q)
     else:
@@ -103,4 +103,4 @@ def _zero_filled(seen: Look, q: int) -> tuple[Array, Array]:
     if q > V.shape[1]:
         V = np.hstack([V, np.zeros((len(V), q - V.shape[1]))])
         values = np.concatenate([values, np.zeros(q - len(values))])
-    return values / seen.columns.seen.mean(), V
+    return values / survey.columns.seen.mean(), V

@@ -12,11 +12,9 @@ from lowdim.engine.monitor import Fit
 from lowdim.engine.statistics import Moments, Sum
 from lowdim.math.gaussian import Sums, posterior
 from lowdim.math.linalg import Array, lower
-from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, WHOLE, Rule, is_seed, seed_of
-from lowdim.models.base.overflow import in_range, squared
-from lowdim.models.base.posterior import Posterior
-from lowdim.models.base.survey import Look
+from lowdim.models.base.results import Certificate, Posterior, in_range, squared
+from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import LinearGaussian, certify_spectrum, log_likelihood
 from lowdim.models.linear.parameters import Linear, closed_noise, excess, first_axes, noise_floor, on_floor, ppca_start
 from lowdim.models.linear.principal_axes import SOLVERS, Spectrum, principal, spectrum_of
@@ -98,11 +96,11 @@ class PCA(LinearGaussian):
         return self.solver in ("dual", "krylov") or super()._wide(n, d)
 
     # complete tables -----------------------------------------------------------------------------
-    def _complete(self, seen: Look, run: Run) -> Fit:
+    def _complete(self, survey: TableSurvey, run: Run) -> Fit:
         if self.solver == "em":
-            return self._with_gaps(seen, run)
-        k = self._how_many(seen.source.repeats, seen.source.d)
-        found = principal(seen, k, run, solver=self.solver, seed=seed_of(self.random_state))
+            return self._with_gaps(survey, run)
+        k = self._how_many(survey.source.repeats, survey.source.d)
+        found = principal(survey, k, run, solver=self.solver, seed=seed_of(self.random_state))
         return self._closed(self._cut(found))
 
     def _from_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
@@ -152,20 +150,20 @@ class PCA(LinearGaussian):
         )
 
     # gaps ------------------------------------------------------------------------------------------
-    def _start(self, seen: Look) -> Linear:
-        start = ppca_start(seen, self._with_gaps_many(seen))
-        total = float(seen.columns.variance.sum())
-        vanishing = np.full(seen.source.d, max(VANISHING * total / seen.source.d, float(start.low[0])))
+    def _start(self, survey: TableSurvey) -> Linear:
+        start = ppca_start(survey, self._with_gaps_many(survey))
+        total = float(survey.columns.variance.sum())
+        vanishing = np.full(survey.source.d, max(VANISHING * total / survey.source.d, float(start.low[0])))
         return start._replace(psi=vanishing, low=vanishing)
 
-    def _with_gaps_many(self, seen: Look) -> int:
-        n, d = seen.source.repeats, seen.source.d
+    def _with_gaps_many(self, survey: TableSurvey) -> int:
+        n, d = survey.source.repeats, survey.source.d
         k = self._how_many(n, d)
-        if seen.gaps and (self.n_components is None or (k == d > 1 and WHOLE.holds(self.n_components))):
+        if survey.gaps and (self.n_components is None or (k == d > 1 and WHOLE.holds(self.n_components))):
             raise error("LD213", asked=self.n_components, most=min(n, d) - 1)
         if WHOLE.holds(self.n_components):
             return k
-        values = np.maximum(first_axes(seen, min(n, d))[0], 0.0)
+        values = np.maximum(first_axes(survey, min(n, d))[0], 0.0)
         return enough(values / values.sum(), float(self.n_components))
 
     def _noise(self, left: Array, count: Array) -> Array:
@@ -174,8 +172,8 @@ class PCA(LinearGaussian):
     def _objective(self, params: Linear, stats: Sums) -> float:
         return stats.log_density * VANISHING  # squared error in units of the mean variance
 
-    def _with_gaps(self, seen: Look, run: Run) -> Fit:
-        fit = super()._with_gaps(seen, run)
+    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
+        fit = super()._with_gaps(survey, run)
         W, stats = fit.params.W, fit.stats
         (d, q), n = W.shape, stats.n
         more = n / (n - 1.0) if n > 1.0 else 1.0
@@ -187,12 +185,12 @@ class PCA(LinearGaussian):
         V = W / np.where(lengths > 0, lengths, 1.0)
         floor = noise_floor(float(variance.sum()) + left * (d - q), d)
         params = self._params(V, fit.params.mu, variance, max(left, floor), floor, n)
-        had = float(seen.columns.variance.sum())
-        if seen.gaps and had > 0.0 and variance.sum() > RUNAWAY * had:
+        had = float(survey.columns.variance.sum())
+        if survey.gaps and had > 0.0 and variance.sum() > RUNAWAY * had:
             warn("LD217", times=f"{variance.sum() / had:.3g}")
-        density = fold(partial(self._density, params), seen.source, run)
+        density = fold(partial(self._density, params), survey.source, run)
         # one pass for the density, and one where a wide table was gathered to count its axes
-        more_passes = 1 + seen.gathered * (not WHOLE.holds(self.n_components))
+        more_passes = 1 + survey.gathered * (not WHOLE.holds(self.n_components))
         return fit._replace(params=params, objective=float(density.value), passes=fit.passes + more_passes)
 
     def _density(self, params: Principal, block: Block) -> Sum:

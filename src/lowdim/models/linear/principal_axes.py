@@ -16,22 +16,16 @@ from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.engine.statistics import Moments, Sum, triangle
 from lowdim.math.eigen import block_krylov, lanczos, largest, residual
 from lowdim.math.linalg import EPS, Array, orthogonality, sign_rule, svd
-from lowdim.models.base.survey import Look
+from lowdim.models.base.survey import LARGE_ORDER, TableSurvey
 from lowdim.sources.source import Block
 from lowdim.sources.views import gather
 from lowdim.text.messages import warn
 
 SQUARED = 1e-8  # below this ratio of eigenvalues a squared matrix has lost half the digits
 CHEAP, CHEAP_LOSS = 2**19, 1e-1  # up to so many products QR takes half a millisecond: no digit need be lost
-LARGE = 2048  # from this order on, k eigenpairs come cheaper by Krylov than by a full factorisation
 TINY = 1e-20  # beside the first eigenvalue, what a solver that squares nothing can still tell from zero
 RESIDUAL = 1e-8  # what the Krylov residual test asks for
 SOLVERS = ("auto", "covariance", "dual", "qr", "krylov", "em")
-
-
-def is_wide(n: int, d: int) -> bool:
-    """Whether d x d matrices are to be avoided."""
-    return d > n or min(n, d) > LARGE
 
 
 class Spectrum(NamedTuple):
@@ -72,28 +66,28 @@ class Spectrum(NamedTuple):
 
 def choose(n: int, d: int, k: int, light: bool = False) -> str:
     """The solver for a table's shape; of a light one the dual would fill in every zero."""
-    if (min(n, d) > LARGE or (light and n < d)) and k <= min(n, d) // 20:
+    if (min(n, d) > LARGE_ORDER or (light and n < d)) and k <= min(n, d) // 20:
         return "krylov"
     return "dual" if n < d else "covariance"
 
 
-def principal(look: Look, k: int, run: Run, *, solver: str = "auto", seed: int = 0) -> Spectrum:
+def principal(survey: TableSurvey, k: int, run: Run, *, solver: str = "auto", seed: int = 0) -> Spectrum:
     """The k largest principal axes of a complete table."""
-    n, d = look.source.n, look.source.d
-    name = choose(n, d, k, look.source.light) if solver == "auto" else solver
+    n, d = survey.source.n, survey.source.d
+    name = choose(n, d, k, survey.source.light) if solver == "auto" else solver
     if name == "krylov":
-        return _krylov(look, k, run, seed) if k else _no_axes(look)
-    if name == "dual" or (name == "covariance" and look.moments is None):
-        return _dual(look, k)
+        return _krylov(survey, k, run, seed) if k else _no_axes(survey)
+    if name == "dual" or (name == "covariance" and survey.moments is None):
+        return _dual(survey, k)
     if name == "qr":
-        return _qr(look, k, run)
-    assert look.moments is not None
-    answer = spectrum_of(look.moments, k)
+        return _qr(survey, k, run)
+    assert survey.moments is not None
+    answer = spectrum_of(survey.moments, k)
     lost = CHEAP_LOSS if n * d * d <= CHEAP else SQUARED
     wanted = answer.values[-1] > lost * answer.values[0] if k else True
     noise = answer.tail / max(d - k, 1) > 10 * answer.floor or k == d  # the tail must be more than rounding
     if solver == "auto" and answer.total > 0 and not (wanted and noise):
-        return _qr(look, k, run)
+        return _qr(survey, k, run)
     return answer
 
 
@@ -110,8 +104,8 @@ def spectrum_of(m: Moments, k: int) -> Spectrum:
     return settled(Spectrum(values, V, m.mean, total, float(rest), m.n, 0, "covariance", 0, off, True))
 
 
-def _qr(look: Look, k: int, run: Run) -> Spectrum:
-    R = fold(triangle, look.source, run).R
+def _qr(survey: TableSurvey, k: int, run: Run) -> Spectrum:
+    R = fold(triangle, survey.source, run).R
     n = R[0, 0] ** 2
     mean = R[0, 1:] / R[0, 0] if n > 0 else R[0, 1:]
     return _from_factor(R[1:, 1:], mean, n, k, "qr", 1)
@@ -133,17 +127,17 @@ def _from_factor(F: Array, mean: Array, n: float, k: int, solver: str, passes: i
     )
 
 
-def _dual(look: Look, k: int) -> Spectrum:
+def _dual(survey: TableSurvey, k: int) -> Spectrum:
     """n << d: eigenvectors of the n x n Gram matrix, carried over to the columns."""
-    X, _ = gather(look.source)
-    w = look.source.weight
-    n = look.source.total
-    X -= look.columns.mean
+    X, _ = gather(survey.source)
+    w = survey.source.weight
+    n = survey.source.total
+    X -= survey.columns.mean
     extra = (X if w is None else w[:, None] * X).sum(axis=0) / n  # centre twice: the first mean was rounded
     X -= extra
     if w is not None:
         X *= np.sqrt(w)[:, None]
-    mean = look.columns.mean + extra
+    mean = survey.columns.mean + extra
     G = X @ X.T / n
     values, U = largest(G, min(k, len(G)))
     total = float(np.trace(G))
@@ -161,11 +155,11 @@ def _dual(look: Look, k: int) -> Spectrum:
     return settled(Spectrum(values, V, mean, total, tail, n, 0, "dual", 1, residual(G, values, U), True))
 
 
-def _krylov(look: Look, k: int, run: Run, seed: int) -> Spectrum:
+def _krylov(survey: TableSurvey, k: int, run: Run, seed: int) -> Spectrum:
     """Each product with the covariance is one pass; nothing of order d^2 or n^2 is ever held."""
-    mean, n = look.columns.mean, look.source.total
-    stored = look.stored
-    source = look.source if stored is None else stored
+    mean, n = survey.columns.mean, survey.source.total
+    stored = survey.stored
+    source = survey.source if stored is None else stored
     if stored is not None and run.engine == "threads":
         run = run._replace(engine="serial")  # SciPy's sparse products hold Python's lock: threads would only wait
 
@@ -177,7 +171,7 @@ def _krylov(look: Look, k: int, run: Run, seed: int) -> Spectrum:
         values, V, off, passes = solve(operate, source.d, k, np.random.default_rng(seed), tol=RESIDUAL)
     if off > RESIDUAL:
         warn("LD209", solver="Krylov", residual=off, tol=RESIDUAL)
-    total = float(look.columns.variance.sum())
+    total = float(survey.columns.variance.sum())
     tail = max(total - float(values.sum()), 0.0)
     return settled(Spectrum(values, V, mean, total, tail, n, 0, "krylov", passes, off, True))
 
@@ -189,11 +183,11 @@ def covariance_times(mean: Array, Q: Array, block: Block) -> Sum:
     return Sum(block.x.T @ y - np.multiply.outer(mean, y.sum(axis=0)))
 
 
-def _no_axes(look: Look) -> Spectrum:
+def _no_axes(survey: TableSurvey) -> Spectrum:
     """The mean and the total variance, where no axis is asked for."""
-    mean, total = look.columns.mean, float(look.columns.variance.sum())
+    mean, total = survey.columns.mean, float(survey.columns.variance.sum())
     none = np.zeros((len(mean), 0))
-    return settled(Spectrum(np.zeros(0), none, mean, total, total, look.source.total, 0, "krylov", 0, 0.0, True))
+    return settled(Spectrum(np.zeros(0), none, mean, total, total, survey.source.total, 0, "krylov", 0, 0.0, True))
 
 
 def settled(found: Spectrum) -> Spectrum:

@@ -17,8 +17,7 @@ from lowdim.math.eigen import largest
 from lowdim.math.factor import maximum_likelihood
 from lowdim.math.gaussian import LOG_TWO_PI, SHARP, Latent, Sums, posterior, sums
 from lowdim.math.linalg import Array, Mask, align, inverse_packed, lower, unpack
-from lowdim.models.base.overflow import squared
-from lowdim.models.base.posterior import Cells
+from lowdim.models.base.results import Cells, squared
 from lowdim.models.linear.factor_analysis import FactorAnalysis
 from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
 from lowdim.models.linear.parameters import Linear, check_q, excess, on_floor

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, lower, unpack
 from lowdim.math.missing_patterns import Filled, Group, fill, groups, open_scatter, open_variance
-from lowdim.models.base.overflow import in_range
-from lowdim.models.base.posterior import Cells
+from lowdim.models.base.results import Cells, in_range
 from lowdim.models.mixtures.starts import Spread
 from lowdim.sources.source import Block
 

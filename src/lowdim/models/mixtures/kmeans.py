@@ -15,12 +15,10 @@ from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.plan import Cost, walking
 from lowdim.math.clusters import EPS, MILD, ClusterSums, Labels, cluster_sums, distances, labels_of, moved, plus_plus
 from lowdim.math.linalg import Array
-from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Absent, Out, Rule, is_fitted, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.overflow import LARGEST, squared
-from lowdim.models.base.posterior import Cells, Posterior, draw_labels
-from lowdim.models.base.survey import MODERATE, SAMPLE, Look, frame_of, look
+from lowdim.models.base.results import LARGEST, Cells, Certificate, Posterior, draw_labels, squared
+from lowdim.models.base.survey import FRAME_ROWS, MODERATE_SIZE, TableSurvey, frame_of, survey_table
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Header, Source, tile_rows
 from lowdim.sources.views import Frame, Framed
@@ -129,7 +127,7 @@ class KMeans(ClusterMixin, LatentModel):
     # fitting -------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         self._check_rows(source)
-        seen = _plain(look(source, run, standardize=False, wide=source.d > WIDE), source)
+        seen = _plain(survey_table(source, run, standardize=False, wide=source.d > WIDE), source)
         mu = self._starts(seen.source, seen.frame, seen.columns.mean)
         small = self.tol * float(seen.columns.variance.mean())
         fit, steps, reseeded = self._lloyd(mu, small, seen, run)
@@ -169,7 +167,7 @@ class KMeans(ClusterMixin, LatentModel):
         if not isinstance(self.init, str):
             given = np.array(self.init, dtype=np.float64)
             with np.errstate(over="ignore", invalid="ignore"):
-                near = given.shape == (K, d) and np.abs((given - frame.shift) * frame.scale).max() < MODERATE
+                near = given.shape == (K, d) and np.abs((given - frame.shift) * frame.scale).max() < MODERATE_SIZE
             if not near:  # NaN too
                 raise error(
                     "LD210",
@@ -189,7 +187,7 @@ class KMeans(ClusterMixin, LatentModel):
                 ]
             )
 
-    def _lloyd(self, mu: Array, small: float, seen: Look, run: Run) -> tuple[Fit, int, int]:
+    def _lloyd(self, mu: Array, small: float, seen: TableSurvey, run: Run) -> tuple[Fit, int, int]:
         """Every start moves until none of its centres does; a pass carries all that still move."""
         live = [_Start(centres) for centres in mu]
         over: list[_Start] = []
@@ -225,7 +223,7 @@ class KMeans(ClusterMixin, LatentModel):
         params = self.params_ if is_fitted(self) else None
         if params is None:
             self._check_rows(source)
-            frame = frame_of(source.sample(SAMPLE), origin=not source.light)
+            frame = frame_of(source.sample(FRAME_ROWS), origin=not source.light)
             framed = Framed(source, frame)
             mu = self._starts(framed, frame, np.zeros(source.d))[0]
             params = Centres(mu, np.zeros(len(mu)), np.zeros_like(mu), np.zeros(source.d))
@@ -335,7 +333,7 @@ class KMeans(ClusterMixin, LatentModel):
             self._objective_name,
             fit.converged,
             fit.reason,
-            fit.left,
+            fit.remaining,
             0.0,
             condition,
             float(np.clip(15.0 - np.log10(condition), 0.0, 15.0)),
@@ -377,7 +375,7 @@ class _Start:
         self.mu, self.reseeded = self.next, self.reseeded + self.empty
 
 
-def _plain(seen: Look, source: Source) -> Look:
+def _plain(seen: TableSurvey, source: Source) -> TableSurvey:
     """The look without its frame where the origin lies among the rows anyway: every pass saves a copy."""
     frame, variance = seen.frame, seen.columns.variance
     if (frame.scale != 1.0).any() or float((frame.shift**2).sum()) > float(variance.sum()):

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost, plan
 from lowdim.math.linalg import Array
-from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, Absent, Estimator, Rule
+from lowdim.models.base.results import Certificate
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Header, Source
 from lowdim.sources.views import Frame, gather

@@ -12,17 +12,16 @@ from numpy.typing import NDArray
 from lowdim.engine.em import em
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.monitor import Fit
-from lowdim.engine.plan import Cost, walking
+from lowdim.engine.plan import Cost, kept_blocks, walking
 from lowdim.math.linalg import Array, Mask, lower
-from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.posterior import Cells, Posterior, draw_labels
-from lowdim.models.base.survey import Look, look
+from lowdim.models.base.results import Cells, Certificate, Posterior, draw_labels, em_digits
+from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.models.mixtures.components import Part, part_of
 from lowdim.models.mixtures.responsibilities import named, one_of, responsibilities
 from lowdim.models.mixtures.starts import Spread, bound, choose_centres, in_order, nearest, within, within_wide
-from lowdim.sources.source import KEEP_CELLS, Block, Header, Source, tile_rows
+from lowdim.sources.source import Block, Header, Source, tile_rows
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
@@ -200,16 +199,16 @@ class Mixture(LatentModel):
         part.check(source.d)
         if source.n < K:
             raise error("LD253", asked=K, n=source.n)
-        seen = look(source, run, standardize=self._standardize(), wide=part.wide(source.d), each=part.own_units)
+        seen = survey_table(source, run, standardize=self._standardize(), wide=part.wide(source.d), each=part.own_units)
         with one_blas_thread():
             params, passes = self._start(seen, part, K, self._unit(seen, part), floor, run)
         fit = em(self, params, seen.source, run)
         parts = tuple(map(part.finish, fit.params.parts, fit.stats.parts))
         params = fit.params._replace(parts=parts)
         self._say(params, part, float(fit.stats.n), floor)
-        return seen.outward(fit._replace(params=params), passes), seen.frame
+        return fit._replace(params=params).restated(seen.log_stretch, seen.passes + passes), seen.frame
 
-    def _unit(self, seen: Look, part: Part) -> Array:
+    def _unit(self, seen: TableSurvey, part: Part) -> Array:
         """The columns' own spreads, or their typical one where units are shared."""
         variance = seen.columns.variance
         mean = float(variance.mean())
@@ -218,7 +217,9 @@ class Mixture(LatentModel):
         own = np.where(variance > 0.0, variance, mean)
         return np.sqrt(own if part.own_units else np.full(len(own), mean))
 
-    def _start(self, seen: Look, part: Part, K: int, unit: Array, floor: float, run: Run) -> tuple[Weighted, int]:
+    def _start(
+        self, seen: TableSurvey, part: Part, K: int, unit: Array, floor: float, run: Run
+    ) -> tuple[Weighted, int]:
         """Given means with the spread about them; else the best of several starts on a sample."""
         wide = part.wide(seen.source.d)
         if not isinstance(self.init, str):
@@ -241,7 +242,7 @@ class Mixture(LatentModel):
             starts.append(self._update(params, self._given(params, nearest(sample, centres, unit), sample)))
         return self._race(starts, sample), 0
 
-    def _means(self, seen: Look, K: int) -> Array:
+    def _means(self, seen: TableSurvey, K: int) -> Array:
         """Means given by the caller, in the frame."""
         try:
             means = np.asarray(self.init, dtype=np.float64)
@@ -254,7 +255,7 @@ class Mixture(LatentModel):
             )
         return seen.frame.inward(Block(means)).x
 
-    def _about(self, seen: Look, part: Part, centres: Array, spread: Spread, low: Array) -> Weighted:
+    def _about(self, seen: TableSurvey, part: Part, centres: Array, spread: Spread, low: Array) -> Weighted:
         K = len(centres)
         n = float(seen.columns.n) / K
         parts = tuple(part.start(mu, spread, low, n) for mu in centres)
@@ -403,7 +404,7 @@ class Mixture(LatentModel):
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         part, parts = self._part(), fit.params.parts
         condition = max(part.condition(p) for p in parts)
-        reached = -0.5 * np.log10(2.0 * max(fit.left, 1e-30) / max(fit.stats.n, 1.0))
+        reached = em_digits(fit.remaining, fit.stats.n)
         digits = float(np.clip(min(15.0 - np.log10(condition), reached), 0.0, 15.0))
         boundary = tuple(f"covariance of component {k}" for k, p in enumerate(parts) if part.on_floor(p))
         return Certificate(
@@ -413,7 +414,7 @@ class Mixture(LatentModel):
             self._objective_name,
             fit.converged,
             fit.reason,
-            fit.left,
+            fit.remaining,
             0.0,
             condition,
             digits,
@@ -428,8 +429,7 @@ class Mixture(LatentModel):
         held, node = part.held(d, True), K * part.kept(d)
         work = 4 * min(tile * K * held, max(PIECE, 256 * K * held)) + 4 * tile * d
         sample = max(SAMPLE, SHARE * K) * (d + 4 * K)
-        kept = 9 * n * d if n * d <= KEEP_CELLS else 0
-        peak = walking(n, d, work, node) + 8 * (sample + 24 * node) + kept
+        peak = walking(n, d, work, node) + 8 * (sample + 24 * node) + kept_blocks(n, d)
         words = "fewer components, fewer columns, or covariance_type='diag'"
         return Cost(passes, 8 * n * d * passes, peak, words, min(60, self.max_iter) + 2)
 

@@ -18,13 +18,11 @@ from lowdim.math.linalg import Array, Mask, lower
 from lowdim.math.mlp import Adam, Layers, backward, batches, drawn, forward, output, pack, unpack
 from lowdim.math.optimise import climb, joined, minus, parted
 from lowdim.models.base.calibration import row_hash
-from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.overflow import squared
-from lowdim.models.base.posterior import Cells, Posterior, standard
-from lowdim.models.base.survey import Look, look, warn_spread
-from lowdim.models.linear.principal_axes import LARGE, Spectrum, is_wide, principal
+from lowdim.models.base.results import Cells, Certificate, Posterior, squared, standard
+from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, is_wide, survey_table, warn_spread
+from lowdim.models.linear.principal_axes import Spectrum, principal
 from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame, gather
 from lowdim.text.messages import error, warn
@@ -147,7 +145,7 @@ class Autoencoder(LatentModel):
 
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         wide = is_wide(source.n, source.d) or not self._linear
-        seen = look(source, run, standardize=self.standardize, wide=wide)
+        seen = survey_table(source, run, standardize=self.standardize, wide=wide)
         if seen.gaps:
             raise error(
                 "LD163",
@@ -171,7 +169,7 @@ class Autoencoder(LatentModel):
         fit = self._trained(seen, task.rows(counts), _held(x[counts]), run)
         return fit._replace(passes=fit.passes + seen.passes + 1), seen.frame
 
-    def _trained(self, seen: Look, task: Task, held: Mask, run: Run) -> Fit:
+    def _trained(self, seen: TableSurvey, task: Task, held: Mask, run: Run) -> Fit:
         """Down the loss of the training rows, to where the held-out ones fare best."""
         q, d = int(self.n_components), task.S.shape[1]
         rng = np.random.default_rng([seed_of(self.random_state), 81])
@@ -199,7 +197,7 @@ class Autoencoder(LatentModel):
             stats=int(held.sum()),
             converged=calm,
             reason=progress.reason,
-            left=0.0,
+            remaining=0.0,
             objective=fit.objective + move,
             history=tuple(v + move for v in fit.history),
         )
@@ -327,7 +325,7 @@ class Autoencoder(LatentModel):
 
     def _cost(self, n: int, d: int) -> Cost:
         if self._linear:
-            peak = walking(n, d, 6 * min(n, 8192) * d, 3 * d * d) + 8 * 9 * min(d, LARGE) ** 2
+            peak = walking(n, d, 6 * min(n, 8192) * d, 3 * d * d) + 8 * 9 * min(d, LARGE_ORDER) ** 2
             return Cost(48, 8 * 48 * n * d, peak + 8 * 4 * n * d * int(d > n), "fewer columns", 3)
         units = [d, *map(int, self.hidden), 2 * int(self.n_components)]
         weights = 2 * sum((a + 1) * b for a, b in pairwise(units))
@@ -395,7 +393,7 @@ def _divisor(sd: Array) -> Array:
     return np.where(sd > 0, sd, 1.0)
 
 
-def _task(seen: Look, x: Array) -> Task:
+def _task(seen: TableSurvey, x: Array) -> Task:
     """Standardised rows; a column's error counts by its spread, so that the loss is in the table's units."""
     sd = np.sqrt(seen.columns.variance)
     S = (seen.frame.inward(Block(x)).x - seen.columns.mean) / _divisor(sd)

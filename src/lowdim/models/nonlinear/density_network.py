@@ -11,16 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.engine.em import em
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.monitor import STOPPED, Fit, Monitor
-from lowdim.engine.plan import Cost, walking
+from lowdim.engine.plan import Cost, kept_blocks, walking
 from lowdim.engine.statistics import Sum
 from lowdim.math.linalg import Array
 from lowdim.math.mlp import UNITS, Layers, drawn, pack, unpack
 from lowdim.math.optimise import climb, minus
-from lowdim.models.base.calibration import TURNS
-from lowdim.models.base.certificate import Certificate
+from lowdim.models.base.calibration import MOST_ROUNDS
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Rule, is_seed, seed_of
-from lowdim.models.base.posterior import Cells, Posterior, draw_labels, standard
-from lowdim.models.base.survey import Look
+from lowdim.models.base.results import Cells, Certificate, Posterior, draw_labels, standard
+from lowdim.models.base.survey import TableSurvey
 from lowdim.models.nonlinear.density_network_em import (
     HIDDEN_PRIOR,
     OWN,
@@ -39,7 +38,7 @@ from lowdim.models.nonlinear.gtm import GTM, PIECE
 from lowdim.models.nonlinear.gtm_em import NOISE_FLOOR, SheetSums, flat, strength
 from lowdim.models.nonlinear.importance import spread
 from lowdim.models.nonlinear.rbf_grid import Basis, grid, spread_basis
-from lowdim.sources.source import KEEP_CELLS, Block, Header, Source, tile_rows
+from lowdim.sources.source import Block, Header, Source, tile_rows
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error
 
@@ -168,7 +167,9 @@ class DensityNetwork(GTM):
         return found._replace(layers=unpack(vector[:count], like.layers))
 
     # other ways up ----------------------------------------------------------------------------------------
-    def _em(self, start: Any, seen: Look, run: Run, source: Source | None = None, limit: int | None = None) -> Fit:
+    def _em(
+        self, start: Any, seen: TableSurvey, run: Run, source: Source | None = None, limit: int | None = None
+    ) -> Fit:
         """Expectation-maximisation, whole or in batches; then each row's own draws, where these are asked for."""
         source = seen.source if source is None else source
         auto, most = self.weight_prior == "auto", int(self.max_iter if limit is None else limit)
@@ -197,7 +198,7 @@ class DensityNetwork(GTM):
                     return fit._replace(
                         converged=calm,
                         reason=watch.reason or "converged",
-                        left=LITTLE * source.total,
+                        remaining=LITTLE * source.total,
                         passes=2 * fit.passes - 1,
                     )
                 params, running = self._epoch(
@@ -243,7 +244,7 @@ class DensityNetwork(GTM):
             history=(*fit.history, *found.history),
             passes=passes,
             stats=fold(partial(self._stats, found.params), source, run),
-            left=NOISY * source.total,
+            remaining=NOISY * source.total,
             converged=not watch.reason,
             reason=watch.reason or "converged",
         )
@@ -286,7 +287,7 @@ class DensityNetwork(GTM):
             return np.asarray(params.surface.at(z) + np.sqrt(params.psi) * noise)
         z = found.z[np.arange(len(rng)), draw_labels(found.share, rng)]
         cells = params.surface.at(z) + np.sqrt(params.psi) * noise
-        return self._width(params).drawn(cells, self._plain(params, found))
+        return self._width(params).inflate_draw(cells, self._plain(params, found))
 
     def _prior(self, params: Any, n: int) -> Any:
         if not len(params.draws):
@@ -315,7 +316,7 @@ class DensityNetwork(GTM):
         return found._replace(notes=(*found.notes, how))
 
     # where it starts --------------------------------------------------------------------------------------
-    def _start(self, seen: Look) -> Any:
+    def _start(self, seen: TableSurvey) -> Any:
         """The principal plane, as well as drawn units can make it; its noise what the plane leaves out."""
         d, L = seen.source.d, int(self.n_components)
         if d < L:
@@ -368,15 +369,18 @@ class DensityNetwork(GTM):
         H = 1 + (sum(self._units) or int(bells) ** L)
         own = _named(self.n_samples, "importance")
         each = int(self.max_iter) * (1 if self.batch_size is None else 2) + own * 3 * (int(self.max_iter) + ROUND)
-        passes, tile, node = 6 + TURNS + (1 + TURNS) * each, min(tile_rows(d), n), 2 * K * d  # with gaps so many fits
-        kept = 9 * n * d if n * d <= KEEP_CELLS else 0
+        passes, tile, node = (
+            6 + MOST_ROUNDS + (1 + MOST_ROUNDS) * each,
+            min(tile_rows(d), n),
+            2 * K * d,
+        )  # with gaps so many fits
         work = 4 * tile * d + 4 * PIECE * K + 8 * K * H + 2 * node + own * OWN * K * (2 * d + 3 * H + 10 * L)
         peak = walking(n, d, work, node) + 8 * (2 * d * H * H + 2 * node)
         wide = 8 * (3 * d * d if d <= n else 4 * n * d + 4 * n * n)
         return Cost(
             passes,
             8 * n * d * passes,
-            peak + kept + wide,
+            peak + kept_blocks(n, d) + wide,
             "fewer samples, or fewer columns",
             min(100, int(self.max_iter)),
         )

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim.math.linalg import Array, lower
 from lowdim.math.mlp import Layers, backward, forward, output, pack, slopes, squashed, steepness
-from lowdim.models.base.posterior import Posterior
+from lowdim.models.base.results import Posterior
 from lowdim.models.nonlinear.gtm_em import SheetSums, shares, solved
 from lowdim.models.nonlinear.importance import Draws, Surface, Weighed, begun, draws, weighed
 from lowdim.models.nonlinear.rbf_grid import Basis

@@ -13,17 +13,25 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.engine.em import em
 from lowdim.engine.fold import Run, fold, walk
 from lowdim.engine.monitor import LIMIT, STOPPED, Fit
-from lowdim.engine.plan import Cost, walking
+from lowdim.engine.plan import Cost, kept_blocks, walking
 from lowdim.engine.statistics import Sum
 from lowdim.math.linalg import Array
-from lowdim.models.base.calibration import EDGES, TURNS, Held, Width, factor, less, off, turns, unframed, widened
-from lowdim.models.base.certificate import Certificate
+from lowdim.models.base.calibration import (
+    ERROR_EDGES,
+    MOST_ROUNDS,
+    HeldOutCells,
+    Inflation,
+    count_errors,
+    held_out_rounds,
+    inflation_from_counts,
+    inflation_note,
+    split_frames,
+    without_held_cells,
+)
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.overflow import squared
-from lowdim.models.base.posterior import Cells, Posterior, draw_labels
-from lowdim.models.base.survey import Look, check_pairs, look, warn_spread
-from lowdim.models.linear.principal_axes import is_wide
+from lowdim.models.base.results import Cells, Certificate, Posterior, draw_labels, em_digits, squared
+from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.nonlinear.gtm_em import (
     NOISE_FLOOR,
     Nodes,
@@ -37,7 +45,7 @@ from lowdim.models.nonlinear.gtm_em import (
     strength,
 )
 from lowdim.models.nonlinear.rbf_grid import grid, magnification, spread_basis, stretch
-from lowdim.sources.source import KEEP_CELLS, Block, Header, Source, tile_rows
+from lowdim.sources.source import Block, Header, Source, tile_rows
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
@@ -167,18 +175,16 @@ class GTM(LatentModel):
 
     # fitting ------------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        seen = look(source, run, standardize=self.standardize, wide=is_wide(source.n, source.d))
-        if seen.gaps:
-            check_pairs(seen)
-        if not self.standardize:
-            warn_spread(seen)
+        seen = survey_for_fit(source, run, standardize=self.standardize)
         start = self._start(seen)
         fit = self._calibrated(start, seen, run) if seen.gaps and self._widens else self._em(start, seen, run)
         if fit.params.psi <= fit.params.low * (1 + 1e-9):
             warn("LD470", floor=fit.params.psi)
-        return seen.outward(fit, seen.gathered), seen.frame
+        return fit.restated(seen.log_stretch, seen.passes + seen.gathered), seen.frame
 
-    def _em(self, start: Any, seen: Look, run: Run, source: Source | None = None, limit: int | None = None) -> Fit:
+    def _em(
+        self, start: Any, seen: TableSurvey, run: Run, source: Source | None = None, limit: int | None = None
+    ) -> Fit:
         """Plain steps first: extrapolation from far away leaps into worse valleys; then extrapolated ones."""
         auto, source = self.weight_prior == "auto", seen.source if source is None else source
         if auto:
@@ -190,17 +196,17 @@ class GTM(LatentModel):
         fit = em(self, first.params, source, run, limit=most - PLAIN)
         return fit._replace(history=first.history + fit.history[1:], passes=first.passes + fit.passes)
 
-    def _calibrated(self, start: Any, seen: Look, run: Run) -> Fit:
+    def _calibrated(self, start: Any, seen: TableSurvey, run: Run) -> Fit:
         """Fits without some cells say how wide intervals must be; the one with all of them goes on from the first."""
-        raw, frames = unframed(seen.source)
-        fits, counts = [], np.zeros(len(EDGES) + 1)
-        for held in turns(seen.columns.seen, seed_of(self.random_state)):
-            fits.append(self._em(start, seen, run, less(seen.source, held)))
+        raw, frames = split_frames(seen.source)
+        fits, counts = [], np.zeros(len(ERROR_EDGES) + 1)
+        for held in held_out_rounds(seen.columns.seen, seed_of(self.random_state)):
+            fits.append(self._em(start, seen, run, without_held_cells(seen.source, held)))
             if fits[-1].reason in STOPPED:
                 break
             counts += fold(partial(self._off, fits[-1].params, held, frames), raw, run).value
         stopped = fits[-1].reason in STOPPED
-        begin = fits[0].params._replace(widen=factor(counts))
+        begin = fits[0].params._replace(widen=inflation_from_counts(counts))
         fit = self._em(begin, seen, run, limit=1 if stopped else None)  # 1: the statistics of all cells, and no more
         passes = fit.passes + sum(part.passes + 1 for part in fits) - stopped
         return (
@@ -209,14 +215,14 @@ class GTM(LatentModel):
             else fit._replace(passes=passes)
         )
 
-    def _off(self, params: Any, held: Held, frames: tuple[Frame, ...], block: Block) -> Sum:
+    def _off(self, params: Any, held: HeldOutCells, frames: tuple[Frame, ...], block: Block) -> Sum:
         """How far held-back cells lie off, in standard deviations."""
-        total = Sum(np.zeros(len(EDGES) + 1))
+        total = Sum(np.zeros(len(ERROR_EDGES) + 1))
         for piece in block.tiles(PIECE):
-            total = total.merge(off(held, frames, partial(self._cells_given, params), piece))
+            total = total.merge(count_errors(held, frames, partial(self._cells_given, params), piece))
         return total
 
-    def _start(self, seen: Look) -> Sheet:
+    def _start(self, seen: TableSurvey) -> Sheet:
         """The principal axes as a flat sheet, as wide as the table is; its noise what the sheet leaves out."""
         d, L = seen.source.d, min(int(self.n_components), seen.source.d)
         if self.n_components > d:
@@ -244,10 +250,10 @@ class GTM(LatentModel):
         return Nodes(R, log_density, params.grid)
 
     def _decode(self, params: Sheet, found: Any) -> Cells:
-        return self._width(params).of(self._plain(params, found))
+        return self._width(params).inflate(self._plain(params, found))
 
-    def _width(self, params: Sheet) -> Width:
-        return Width(params.widen, params.nodes.var(axis=0) + params.psi)
+    def _width(self, params: Sheet) -> Inflation:
+        return Inflation(params.widen, params.nodes.var(axis=0) + params.psi)
 
     def _plain(self, params: Sheet, found: Any) -> Cells:
         """The nodes' cells mixed by their shares; a point decodes through the sheet itself."""
@@ -266,7 +272,7 @@ class GTM(LatentModel):
         own = draw_labels(found.share, rng)
         normal = np.array([r.standard_normal(d) for r in rng]).reshape(len(rng), d)
         cells = params.nodes[own] + np.sqrt(params.psi) * normal
-        return self._width(params).drawn(cells, self._plain(params, found))
+        return self._width(params).inflate_draw(cells, self._plain(params, found))
 
     def _redraw(self, params: Sheet, rng: np.random.Generator) -> Sheet:
         return params
@@ -343,13 +349,13 @@ class GTM(LatentModel):
         }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        reached = -0.5 * np.log10(2.0 * max(fit.left, 1e-30) / max(fit.stats.n, 1.0))
+        reached = em_digits(fit.remaining, fit.stats.n)
         p, alone = fit.params, fit.stats.alone / max(fit.stats.n, 1.0)
         held = ("noise_variance_",) if p.psi <= p.low * (1 + 1e-9) else ()
         notes = [f"{alone:.0%} of the rows lie on one of the {len(p.grid)} nodes alone"]
         if len(p.grid) > fit.stats.n:
             notes.append(f"fewer rows ({fit.stats.n:g}) than nodes: those without lie where bells and prior put them")
-        notes.append(widened(p.widen))
+        notes.append(inflation_note(p.widen))
         return Certificate(
             fit.solver,
             fit.passes,
@@ -357,7 +363,7 @@ class GTM(LatentModel):
             self._objective_name,
             fit.converged,
             fit.reason,
-            fit.left,
+            fit.remaining,
             0.0,
             1.0,
             float(np.clip(reached, 0.0, 15.0)),
@@ -368,13 +374,15 @@ class GTM(LatentModel):
     def _cost(self, n: int, d: int) -> Cost:
         K, bells = int(self.grid) ** self.n_components, self.basis[0] if isinstance(self.basis, tuple) else self.basis
         M = int(bells) ** self.n_components + 1
-        passes, tile = 6 + TURNS + (1 + TURNS) * self.max_iter, min(tile_rows(d), n)  # with gaps so many fits
-        kept = 9 * n * d if n * d <= KEEP_CELLS else 0
+        passes, tile = (
+            6 + MOST_ROUNDS + (1 + MOST_ROUNDS) * self.max_iter,
+            min(tile_rows(d), n),
+        )  # with gaps so many fits
         node = 2 * K * d
         peak = walking(n, d, 4 * tile * d + 4 * PIECE * K + K * M + 2 * node, node) + 8 * (2 * d * M * M + 2 * node)
         wide = 8 * (3 * d * d if d <= n else 4 * n * d + 4 * n * n)
         words = "a smaller grid, or fewer columns"
-        return Cost(passes, 8 * n * d * passes, peak + kept + wide, words, min(60, self.max_iter))
+        return Cost(passes, 8 * n * d * passes, peak + kept_blocks(n, d) + wide, words, min(60, self.max_iter))
 
 
 class RoughSheet(GTM):

@@ -8,8 +8,8 @@ import numpy as np
 
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, Mask, lower
-from lowdim.models.base.posterior import Posterior
-from lowdim.models.base.survey import Look
+from lowdim.models.base.results import Posterior
+from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.parameters import FLOOR, first_axes
 from lowdim.models.nonlinear.rbf_grid import Basis
 
@@ -196,7 +196,7 @@ class Flat(NamedTuple):
     low: float  # the floor of the noise
 
 
-def flat(seen: Look, nodes: Array) -> Flat:
+def flat(seen: TableSurvey, nodes: Array) -> Flat:
     """Latent points laid out along the principal axes, as wide as the table is."""
     d, total = seen.source.d, float(seen.columns.variance.sum())
     values, U = first_axes(seen, nodes.shape[1])

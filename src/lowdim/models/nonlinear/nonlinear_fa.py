@@ -16,15 +16,18 @@ from lowdim.engine.statistics import Sum
 from lowdim.math.linalg import Array, Mask, lower
 from lowdim.math.mlp import Layers, drawn, output, pack, unpack
 from lowdim.math.optimise import Peak, climb, joined, minus, parted
-from lowdim.models.base.calibration import Width, less, needed, turns, widened
-from lowdim.models.base.certificate import Certificate
+from lowdim.models.base.calibration import (
+    Inflation,
+    held_out_rounds,
+    inflation_from_errors,
+    inflation_note,
+    without_held_cells,
+)
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.overflow import squared
-from lowdim.models.base.posterior import Cells, Posterior, standard
-from lowdim.models.base.survey import Look, check_pairs, look, warn_spread
+from lowdim.models.base.results import Cells, Certificate, Posterior, em_digits, squared, standard
+from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.gaussian_process.gplvm_search import heard
-from lowdim.models.linear.principal_axes import is_wide
 from lowdim.models.nonlinear.gtm import RoughSheet
 from lowdim.models.nonlinear.nonlinear_fa_bound import (
     NOISE_FLOOR,
@@ -123,11 +126,7 @@ class NonlinearFactorAnalysis(LatentModel):
 
     # fitting ------------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        seen = look(source, run, standardize=self.standardize, wide=is_wide(source.n, source.d))
-        if seen.gaps:
-            check_pairs(seen)
-        if not self.standardize:
-            warn_spread(seen)
+        seen = survey_for_fit(source, run, standardize=self.standardize)
         if self.n_components > source.d:
             raise error("LD200", asked=self.n_components, most=source.d, why=f"the table has {source.d} columns")
         size = float(np.sqrt(seen.columns.variance.mean())) or 1.0
@@ -137,7 +136,7 @@ class NonlinearFactorAnalysis(LatentModel):
         if params.psi <= NOISE_FLOOR * (1 + 1e-6):
             warn("LD481", floor=params.psi * size**2)
         told = fold(partial(self._told, params, seed_of(self.random_state)), seen.source, run).value
-        stretch = seen.stretch
+        stretch = seen.log_stretch
         history = tuple(v + stretch - float(seen.columns.seen.sum()) * np.log(size) for v in fit.history)
         return fit._replace(
             params=params,
@@ -162,7 +161,7 @@ class NonlinearFactorAnalysis(LatentModel):
         units = cells(rows) * np.log(params.size)
         return Sum(np.array([w @ (bound - units), w @ (fresh - units)]))
 
-    def _places(self, seen: Look, run: Run, watch: Monitor) -> tuple[Array, Array, int]:
+    def _places(self, seen: TableSurvey, run: Run, watch: Monitor) -> tuple[Array, Array, int]:
         """Where a sheet puts the rows, and how surely, in units of their spread; and the passes that took."""
         q = int(self.n_components)
         sheet = RoughSheet(q, grid=SHEET[q], basis=6 if q < 3 else 4, tol=0.1, max_iter=min(200, int(self.max_iter)))
@@ -176,7 +175,7 @@ class NonlinearFactorAnalysis(LatentModel):
         spread = np.where(spread > 0, spread, 1.0)
         return (found.mean - middle) / spread, np.clip(found.std / spread, LEAST, 1.0), int(sheet.n_iter_) + 1
 
-    def _raised(self, seen: Look, size: float, theta: Array, run: Run, watch: Monitor) -> tuple[Fit, Curved]:
+    def _raised(self, seen: TableSurvey, size: float, theta: Array, run: Run, watch: Monitor) -> tuple[Fit, Curved]:
         """The network to the sheet's places, then everything together; with gaps first with some cells held back."""
         x, mask = gather(seen.source)
         w = np.ones(len(x)) if seen.source.weight is None else np.asarray(seen.source.weight, dtype=np.float64)
@@ -186,19 +185,19 @@ class NonlinearFactorAnalysis(LatentModel):
         problem, v = self._started(rows, w[counts], theta[counts], run, watch)
         widen = 1.0
         if rows.mask is not None:
-            held = turns(seen.columns.seen, seed_of(self.random_state))[0]
-            _, left = gather(less(seen.source, held))
+            held = held_out_rounds(seen.columns.seen, seed_of(self.random_state))[0]
+            _, left = gather(without_held_cells(seen.source, held))
             fewer = rows.mask if left is None else left[counts]
             some = problem._replace(rows=Rows(np.where(fewer, rows.x, 0.0), fewer))
             first = self._climb("held back", some, v, run, lambda v, value: watch.interrupted)
-            widen = 1.0 if watch.interrupted else needed(_off(some, first.x, rows.x, rows.mask & ~fewer))
+            widen = 1.0 if watch.interrupted else inflation_from_errors(_off(some, first.x, rows.x, rows.mask & ~fewer))
             v = first.x
 
         peak = self._climb("bound", problem, v, run, partial(heard, watch))
         reason = watch.reason if peak.reason == "stopped" else peak.reason
         fit = watch.fit("L-BFGS on network and " + ("encoder" if self.amortised else "rows") + " together")
         params = _curved(problem, peak.x)._replace(mean=seen.columns.mean, size=size, widen=widen)
-        return fit._replace(converged=reason == "converged", reason=reason, left=WATCHED * peak.left), params
+        return fit._replace(converged=reason == "converged", reason=reason, remaining=WATCHED * peak.remaining), params
 
     def _climb(self, name: str, problem: Bound, v: Array, run: Run, see: Any) -> Peak:
         """Up the bound, until the last steps gained less than `tol` nats."""
@@ -239,18 +238,18 @@ class NonlinearFactorAnalysis(LatentModel):
         return _gaussian(theta, bound - cells(rows) * np.log(params.size))
 
     def _decode(self, params: Curved, found: Posterior) -> Cells:
-        return self._width(params).of(_decoded(params, found))
+        return self._width(params).inflate(_decoded(params, found))
 
-    def _width(self, params: Curved) -> Width:
+    def _width(self, params: Curved) -> Inflation:
         nothing = _decoded(params, self._prior(params, 1))
-        return Width(params.widen, nothing.var + nothing.noise)
+        return Inflation(params.widen, nothing.var + nothing.noise)
 
     def _draw(self, params: Curved, found: Posterior, rng: list[np.random.Generator]) -> Array:
         q, d = found.mean.shape[1], len(params.mean)
         normal = np.array([r.standard_normal(q + d) for r in rng]).reshape(len(rng), q + d)
         Y = output(params.layers, found.mean + found.std * normal[:, :q])
         draw = (Y + np.sqrt(params.psi) * normal[:, q:]) * params.size + params.mean
-        return self._width(params).drawn(draw, _decoded(params, found))
+        return self._width(params).inflate_draw(draw, _decoded(params, found))
 
     def _redraw(self, params: Curved, rng: np.random.Generator) -> Curved:
         return params
@@ -274,7 +273,7 @@ class NonlinearFactorAnalysis(LatentModel):
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         p = fit.params
-        reached = -0.5 * np.log10(2.0 * max(fit.left, 1e-30) / max(header.n, 1))
+        reached = em_digits(fit.remaining, header.n)
         held = ("noise_variance_",) if p.psi <= p.low * (1 + 1e-6) else ()
         return Certificate(
             fit.solver,
@@ -283,12 +282,12 @@ class NonlinearFactorAnalysis(LatentModel):
             self._objective_name,
             fit.converged,
             fit.reason,
-            fit.left,
+            fit.remaining,
             0.0,
             1.0,
             float(np.clip(reached, 0.0, 15.0)),
             held,
-            (f"on fresh samples the bound is {fit.stats:.6g}", widened(p.widen)),
+            (f"on fresh samples the bound is {fit.stats:.6g}", inflation_note(p.widen)),
         )
 
     def _cost(self, n: int, d: int) -> Cost:

@@ -13,9 +13,8 @@ from lowdim.engine.fold import Run, one_blas_thread, tree, walk
 from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.plan import Cost, plan
 from lowdim.math.linalg import Array, lower
-from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, WHOLE, Absent, Rule
-from lowdim.models.base.overflow import squared
+from lowdim.models.base.results import Certificate, em_digits, squared
 from lowdim.models.ratings.beliefs import Beliefs, Gamma, Sweep
 from lowdim.models.ratings.predictions import Factors, Placed, RatingModel, framed, kept, place, strength
 from lowdim.models.ratings.sweep import (
@@ -271,7 +270,7 @@ class MatrixFactorization(RatingModel):
         params: Factors = fit.params
         sizes = _sizes(params)[kept(params)]
         condition = float(sizes.max() / sizes.min()) if len(sizes) and sizes.min() > 0 else 1.0
-        reached = -0.5 * np.log10(2.0 * max(fit.left, 1e-30) / max(len(params.seen), 1))
+        reached = em_digits(fit.remaining, len(params.seen))
         digits = float(np.clip(min(15.0 - np.log10(condition), reached), 0.0, 15.0))
         floor = params.noise[1] / params.noise[0] <= 1.01 * FLOOR
         if floor:
@@ -286,7 +285,7 @@ class MatrixFactorization(RatingModel):
             name,
             fit.converged,
             fit.reason,
-            fit.left,
+            fit.remaining,
             0.0,
             condition,
             digits,

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.engine.fold import Run
 from lowdim.math.linalg import Array, unpack
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.posterior import Cells, Posterior
+from lowdim.models.base.results import Cells, Posterior
 from lowdim.models.ratings.beliefs import Beliefs, Gamma, Prior, grid_means, pair_means, row_sums
 from lowdim.models.ratings.sweep import FADING, LEAST, How, State, determined, settle, tables, user_half
 from lowdim.sources.arrays import SparseSource, as_source

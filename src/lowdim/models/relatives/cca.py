@@ -14,8 +14,7 @@ from lowdim.engine.monitor import Fit
 from lowdim.math.linalg import Array
 from lowdim.models.base.estimator import COUNT, POSITIVE, WHOLE, Out, Rule, seed_of
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.overflow import in_range
-from lowdim.models.base.posterior import Posterior
+from lowdim.models.base.results import Posterior, in_range
 from lowdim.models.relatives.cca_algebra import Canonical, canonical_tests
 from lowdim.models.relatives.cca_em import TwoViewGaussian, TwoViews
 from lowdim.sources.arrays import as_source

@@ -13,10 +13,9 @@ from lowdim.engine.plan import USUAL, Cost, walking
 from lowdim.engine.statistics import triangle
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, lower, orthogonality
-from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.posterior import Cells, Posterior
-from lowdim.models.base.survey import Look, check_pairs, look
+from lowdim.models.base.results import Cells, Certificate, Posterior, em_digits
+from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.linear.principal_axes import SQUARED
 from lowdim.models.relatives.cca_algebra import (
     CHUNK,
@@ -89,12 +88,12 @@ class TwoViewGaussian(LatentModel):
                 most=most,
                 why=f"the views have {k} and {source.d - k} columns (n_features = {k})",
             )
-        seen = look(source, run, standardize=True, wide=False)
+        seen = survey_for_fit(source, run, standardize=True, wide=False)
         fit = self._with_gaps(seen, k, run) if seen.gaps else self._complete(seen, k, run)
         frame = seen.frame._replace(unit=np.ones(source.d))  # everything is told in the table's units
-        return seen.outward(fit), frame
+        return fit.restated(seen.log_stretch, seen.passes), frame
 
-    def _complete(self, seen: Look, k: int, run: Run) -> Fit:
+    def _complete(self, seen: TableSurvey, k: int, run: Run) -> Fit:
         m = seen.moments
         assert m is not None
         F, passes = scatter_factor(m.covariance, m.n), 0
@@ -111,8 +110,7 @@ class TwoViewGaussian(LatentModel):
         return Fit(params, found, value, (value,), passes, True, "closed form", "svd of the whitened views")
 
     # gaps ----------------------------------------------------------------------------------------
-    def _with_gaps(self, seen: Look, k: int, run: Run) -> Fit:
-        check_pairs(seen)
+    def _with_gaps(self, seen: TableSurvey, k: int, run: Run) -> Fit:
         assert seen.pairs is not None
         values, U = np.linalg.eigh(seen.pairs.covariance())
         W, noise = shared(model_canonical((U * np.maximum(values, LEAST)) @ U.T, k), self.n_components)
@@ -236,9 +234,9 @@ class TwoViewGaussian(LatentModel):
         notes: tuple[str, ...] = ()
         if fit.solver == "em":
             n = max(float(fit.params.seen.max()), 1.0)
-            digits = min(digits, -0.5 * float(np.log10(2.0 * max(fit.left, 1e-30) / n)))
+            digits = min(digits, em_digits(fit.remaining, n))
             notes = ("no tests: their F needs complete rows",)
-        residual = fit.left if fit.solver == "em" else 0.0
+        residual = fit.remaining if fit.solver == "em" else 0.0
         return Certificate(
             fit.solver,
             fit.passes,

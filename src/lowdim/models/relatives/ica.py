@@ -12,13 +12,11 @@ from lowdim.engine.fold import Run, one_blas_thread, walk
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost, walking
 from lowdim.math.linalg import Array, orthogonality, sign_rule
-from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.overflow import in_range
-from lowdim.models.base.posterior import Cells, Posterior
-from lowdim.models.base.survey import look
-from lowdim.models.linear.principal_axes import LARGE, is_wide, principal
+from lowdim.models.base.results import Cells, Certificate, Posterior, in_range
+from lowdim.models.base.survey import LARGE_ORDER, is_wide, survey_table
+from lowdim.models.linear.principal_axes import principal
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame
@@ -104,7 +102,7 @@ class ICA(LatentModel):
         return super().fit(source, run=run)
 
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        seen = look(source, run, standardize=False, wide=is_wide(source.n, source.d))
+        seen = survey_table(source, run, standardize=False, wide=is_wide(source.n, source.d))
         if seen.gaps:
             raise error(
                 "LD163",
@@ -228,7 +226,7 @@ class ICA(LatentModel):
 
     def _cost(self, n: int, d: int) -> Cost:
         q = min(n, d, d if self.n_components is None else self.n_components)
-        peak = walking(n, d, 6 * min(n, 8192) * d, 3 * d * d) + 8 * (6 * n * q + 9 * min(d, LARGE) ** 2)
+        peak = walking(n, d, 6 * min(n, 8192) * d, 3 * d * d) + 8 * (6 * n * q + 9 * min(d, LARGE_ORDER) ** 2)
         return Cost(48, 8 * 48 * n * d, peak, "fewer sources (n_components), or a sample of rows", 3)
 
     def __sklearn_tags__(self) -> Any:

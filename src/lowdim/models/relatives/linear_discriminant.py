@@ -15,12 +15,10 @@ from lowdim.engine.fold import Run, fold
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import USUAL, Cost, walking
 from lowdim.math.linalg import Array, sign_rule
-from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, POSITIVE, Absent, Rule
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.overflow import in_range
-from lowdim.models.base.posterior import Cells, Posterior
-from lowdim.models.base.survey import check_pairs, look
+from lowdim.models.base.results import Cells, Certificate, Posterior, in_range
+from lowdim.models.base.survey import survey_for_fit
 from lowdim.models.relatives.cca_algebra import CHUNK, LOW, NULL, given_seen, patterns, seen_sums
 from lowdim.sources.arrays import ArraySource, as_source
 from lowdim.sources.beside import Beside
@@ -149,14 +147,13 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
                 most=most,
                 why=f"{K} classes and {d} columns (n_features = {d}) leave no more directions between them",
             )
-        seen = look(X, run, standardize=True, wide=False)
+        seen = survey_for_fit(X, run, standardize=True, wide=False)
         whole = Frame(*(np.append(part, last) for part, last in zip(seen.frame, (0.0, 1.0, 1.0), strict=True)))
         start = Classes(
             np.zeros((d, 0)), np.zeros(d), np.tile(seen.columns.mean, (K, 1)), np.eye(d), np.ones(K) / K, np.ones(K)
         )
         rows = Framed(source, whole)
         if seen.gaps:
-            check_pairs(seen)
             assert seen.pairs is not None
             values, U = np.linalg.eigh(seen.pairs.covariance())
             fit = em(self, start._replace(C=(U * np.maximum(values, LEAST)) @ U.T), rows, run)
@@ -169,7 +166,7 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
             fit = fit._replace(objective=value, history=(value,))
         params = self._between(fit.params._replace(rows=sums.n), K)
         frame = seen.frame._replace(unit=np.ones(d))
-        return seen.outward(fit._replace(params=params)), frame
+        return fit._replace(params=params).restated(seen.log_stretch, seen.passes), frame
 
     def _stats(self, params: Classes, block: Block) -> ClassSums:
         return class_sums(params, block)
@@ -303,7 +300,7 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
             self._objective_name,
             fit.converged,
             fit.reason,
-            fit.left if fit.solver == "em" else 0.0,
+            fit.remaining if fit.solver == "em" else 0.0,
             0.0,
             condition,
             float(np.clip(15.0 - 2.0 * np.log10(condition), 0.0, 15.0)),

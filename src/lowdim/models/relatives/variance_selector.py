@@ -12,11 +12,10 @@ from lowdim.engine.fold import Run
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost, walking
 from lowdim.math.linalg import Array, Mask
-from lowdim.models.base.certificate import Certificate
 from lowdim.models.base.estimator import COUNT, Absent, Out, Rule
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.overflow import squared
-from lowdim.models.base.survey import look, warn_spread
+from lowdim.models.base.results import Certificate, squared
+from lowdim.models.base.survey import survey_table, warn_spread
 from lowdim.models.linear.parameters import check_q
 from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame
@@ -73,7 +72,7 @@ class VarianceSelector(LatentModel):
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         if self.n_components > source.d:
             check_q(self.n_components, source.d)
-        seen = look(source, run, standardize=False, wide=True)
+        seen = survey_table(source, run, standardize=False, wide=True)
         warn_spread(seen)
         cols = seen.columns
         variance = cols.scatter / np.maximum(cols.seen - 1.0, np.finfo(float).tiny) * (cols.seen > 1.0)

@@ -16,7 +16,7 @@ from lowdim.math.linalg import Array
 from lowdim.math.neighbors import Neighbours, Pairs, joined, joined_known, nearest, nearest_known
 from lowdim.models.base.estimator import COUNT, Out, Rule
 from lowdim.models.base.spectral import Embedded, SpectralModel
-from lowdim.models.base.survey import SAMPLE, frame_of
+from lowdim.models.base.survey import FRAME_ROWS, frame_of
 from lowdim.models.spectral.random_field import FieldMixin
 from lowdim.sources.arrays import SparseSource, as_source
 from lowdim.sources.source import Block, Source
@@ -94,7 +94,7 @@ class NeighbourhoodModel(FieldMixin, SpectralModel):
         return as_source(X, zeros="gaps") if self._of_pairs() and sp.issparse(X) else X
 
     def _frame(self, source: Source) -> Frame:
-        return frame_of(source.sample(SAMPLE), origin=not self._of_pairs())
+        return frame_of(source.sample(FRAME_ROWS), origin=not self._of_pairs())
 
     def _whole(self, source: Source, frame: Frame) -> Any:
         if not self._of_pairs():

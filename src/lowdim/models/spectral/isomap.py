@@ -14,7 +14,7 @@ from lowdim.math.graph import both_ways, path_lengths, spread_rows
 from lowdim.math.linalg import Array, sign_rule
 from lowdim.math.neighbors import BLOCK, together
 from lowdim.models.base.estimator import Rule
-from lowdim.models.base.overflow import in_range, squared
+from lowdim.models.base.results import in_range, squared
 from lowdim.models.base.spectral import Embedded
 from lowdim.models.spectral.graph_model import NeighbourhoodModel, Rows, Web, equal_values
 from lowdim.text.messages import warn

@@ -17,7 +17,7 @@ from lowdim.math.kernels import PAIRS, Kernel, median_width
 from lowdim.math.linalg import EPS, Array
 from lowdim.math.neighbors import squared_distances
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Out, Rule, is_seed, seed_of
-from lowdim.models.base.overflow import LARGEST
+from lowdim.models.base.results import LARGEST
 from lowdim.models.base.spectral import Embedded, SpectralModel
 from lowdim.models.spectral.kernel_features import (
     Features,

@@ -12,7 +12,7 @@ from lowdim.math.graph import both_ways, closed_groups, path_lengths, smallest
 from lowdim.math.linalg import Array
 from lowdim.math.neighbors import BLOCK, Neighbours, exact_distances, nearest, nearest_known, together
 from lowdim.models.base.estimator import Rule
-from lowdim.models.base.overflow import squared
+from lowdim.models.base.results import squared
 from lowdim.models.base.spectral import Embedded
 from lowdim.models.spectral.graph_model import NeighbourhoodModel, Rows, Web, asked, equal_values
 from lowdim.text.messages import error, warn

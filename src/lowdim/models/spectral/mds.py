@@ -22,7 +22,7 @@ from lowdim.math.eigen import Problem, solve
 from lowdim.math.kernels import Centre, centre_of, centred
 from lowdim.math.linalg import EPS, Array, sign_rule
 from lowdim.models.base.estimator import COUNT, Rule
-from lowdim.models.base.overflow import in_range, squared
+from lowdim.models.base.results import in_range, squared
 from lowdim.models.base.spectral import Embedded, SpectralModel
 from lowdim.models.spectral.random_field import FieldMixin
 from lowdim.text.messages import error, warn

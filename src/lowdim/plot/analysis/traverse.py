@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.posterior import Posterior
+from lowdim.models.base.results import Posterior
 from lowdim.plot.analysis.decode import Shape, check_shape, draw_image
 from lowdim.plot.base import COLOURS, GREY, Plot, blank, drawn, headline, number, quoted, short
 from lowdim.text.messages import error

@@ -1,0 +1,148 @@
+"""What models return: where rows lie, what their cells are, and how far the numbers of a fit can be trusted."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.math.linalg import Array, lower, unpack
+from lowdim.text.messages import warn
+
+LARGEST = float(np.finfo(float).max)
+
+
+class Posterior(NamedTuple):
+    """p(z | seen cells) of each row: Gaussian mean, covariance and the row's log density."""
+
+    mean: Array  # n x q
+    packed: Array  # covariances as packed lower triangles, n x q(q+1)/2
+    log_density: Array  # n
+
+    @property
+    def cov(self) -> Array:
+        """The covariances as n matrices of order q."""
+        return unpack(self.packed.T, self.mean.shape[1])
+
+    @property
+    def std(self) -> Array:
+        """Standard deviation of each coordinate, n x q."""
+        i, j = lower(self.mean.shape[1])
+        return np.sqrt(np.maximum(self.packed[:, i == j], 0.0))
+
+    def turned(self, T: Array) -> Posterior:
+        """The posterior of z T."""
+        i, j = lower(T.shape[1])
+        return self._replace(mean=product(self.mean, T), packed=product(product(T.T, self.cov), T)[:, i, j])
+
+
+def standard(n: int, q: int) -> Posterior:
+    """N(0, I) of each of n rows."""
+    i, j = lower(q)
+    return Posterior(np.zeros((n, q)), np.tile(np.where(i == j, 1.0, 0.0), (n, 1)), np.zeros(n))
+
+
+def draw_labels(share: Array, rng: Sequence[np.random.Generator]) -> NDArray[np.intp]:
+    """One of K for each row, drawn by its shares (n x K) with the row's own generator."""
+    edges = np.cumsum(share, axis=1)
+    at = np.array([r.random() for r in rng])[:, None] * edges[:, -1:]
+    return np.asarray((at >= edges[:, :-1]).sum(axis=1), dtype=np.intp)
+
+
+class Cells(NamedTuple):
+    """The cells a latent position decodes to: mean, variance of the noiseless cell, noise variance."""
+
+    mean: Array
+    var: Array
+    noise: Array
+
+
+class Certificate(NamedTuple):
+    """How a fit was done and how far its numbers can be trusted.
+
+    `residual` and `orthogonality` are LAPACK-style ratios for eigenproblems (good: below 35); for EM the
+    residual is what the objective could still gain, in nats. `condition` is the ratio of the largest to
+    the smallest singular value kept, `digits` what that leaves of double precision.
+    """
+
+    solver: str
+    passes: int
+    objective: float | None
+    objective_name: str
+    converged: bool
+    reason: str
+    residual: float
+    orthogonality: float
+    condition: float
+    digits: float
+    boundary: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The certificate as (name, text) pairs."""
+        passes = "1 pass" if self.passes == 1 else f"{self.passes} passes"
+        rows = [
+            ("solver", f"{self.solver}, {passes} over the table"),
+            ("converged", ("yes" if self.converged else "NO") + f" ({self.reason})" * (self.reason != "converged")),
+        ]
+        if self.objective is not None:
+            rows.append((self.objective_name, f"{self.objective:.6f}"))
+        rows.append(
+            (
+                "accuracy",
+                f"residual {self.residual:.2g}, orthogonality {self.orthogonality:.2g}, "
+                f"condition {self.condition:.2g}, about {self.digits:.0f} digits",
+            )
+        )
+        if self.boundary:
+            rows.append(("on a bound", ", ".join(self.boundary)))
+        return rows + [("note", note) for note in self.notes]
+
+    def text(self) -> str:
+        """The certificate in plain lines."""
+        return "\n".join(f"  {name:<14} {value}" for name, value in self.rows())
+
+    def html(self) -> str:
+        """The certificate as a small table."""
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+            for name, value in self.rows()
+        )
+        return f"<table>{cells}</table>"
+
+
+def em_digits(remaining: float, n: float) -> float:
+    """True digits of parameters whose objective may still gain `remaining` nats over n rows.
+
+    A gap of g nats leaves parameters sqrt(2 g) of their standard errors away from the optimum, and these are a share
+    1 / sqrt(n) of their size.
+    """
+    return float(-0.5 * np.log10(2.0 * max(remaining, 1e-30) / max(n, 1.0)))
+
+
+# what double precision can hold: numbers beyond it are clipped, with a warning ------------------------------
+def in_range(values: Array, what: str, size: float) -> Array:
+    """The values, those beyond the largest double set to it, with a warning that names them."""
+    if np.isfinite(values).all():
+        return values
+    warn("LD152", what=what, limit=f"{LARGEST:.2e}", size=f"{size:.0e}")
+    return np.clip(values, -LARGEST, LARGEST)
+
+
+def squared(variance: Array, factor: Array | float) -> Array:
+    """variance * factor^2, never with factor^2 alone: it overflows long before the product does."""
+    with np.errstate(over="ignore"):
+        out = variance * factor * factor
+    return in_range(np.asarray(out), "Variances", float(np.max(factor)))
+
+
+def product(A: Array, B: Array) -> Array:
+    """A @ B; where that leaves double precision, its largest number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        out = A @ B
+        fine = np.isfinite(out.sum())  # one cheap look, as for blocks
+    return out if fine else np.clip(out, -LARGEST, LARGEST)
