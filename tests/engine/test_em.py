@@ -14,10 +14,11 @@ from lowdim import PCA, PPCA, DualPPCA, FactorAnalysis, Run
 from lowdim.engine.em import Anderson, em, one_pass, online
 from lowdim.engine.fold import fold
 from lowdim.engine.monitor import Monitor
-from lowdim.engine.plan import Cost, plan, size
+from lowdim.engine.plan import Cost, plan
 from lowdim.engine.statistics import Sum
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block
+from lowdim.text.format import size
 from lowdim.text.messages import BudgetError, ModelWarning
 
 

@@ -21,7 +21,8 @@ import pytest
 
 import lowdim
 from lowdim.engine.fold import Run
-from lowdim.engine.plan import Cost, plan, size
+from lowdim.engine.plan import Cost, plan
+from lowdim.text.format import size
 from lowdim.text.messages import BudgetError
 from tests.cli.calls import environment
 

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 import lowdim as ld
-from lowdim.judge.budget import Counts, counts, seconds
+from lowdim.judge.budget import Counts, counts
+from lowdim.text.format import parse_duration
 from lowdim.text.messages import LowdimError
 from tests.cli.conftest import small_table
 
@@ -101,7 +102,7 @@ def test_a_budget_is_counts_that_grow_with_it_and_shrink_with_the_table():
 
 @pytest.mark.parametrize(("text", "value"), [("30s", 30), ("2m", 120), ("1.5 min", 90), ("1h", 3600), (7, 7), ("9", 9)])
 def test_lengths_of_time(text, value):
-    assert seconds(text) == value
+    assert parse_duration(text) == value
 
 
 def test_the_clock_is_never_read(monkeypatch):

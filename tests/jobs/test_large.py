@@ -16,7 +16,7 @@ from lowdim.engine.fold import Run
 from lowdim.jobs.analysis import analyse
 from lowdim.jobs.apply import place
 from lowdim.jobs.forecast import forecast
-from lowdim.jobs.large import BITS, analyse_stream, discoveries, draw, fill_stream, new_rows, place_stream, thin
+from lowdim.jobs.large import BITS, analyse_stream, discoveries, draw, fill_stream, new_rows, place_stream
 from lowdim.judge.rows.odd_rows import false_discovery, odd_rows
 from lowdim.table.table import read
 from lowdim.text.messages import BudgetError, LowdimError, TableWarning
@@ -207,7 +207,7 @@ def test_counted_p_values_give_the_rule_its_answer(share):
 
 def test_smaller_blocks_are_the_same_rows(file):
     source = lowdim.stream(file, columns=["x2", "x1"])
-    small = thin(source)
+    small = source.single_tile_blocks()
     assert small.block_tiles == 1 and small.n == source.n
     np.testing.assert_array_equal(small.block(0).x, source.block(0).part(0, small.tile).x)
 

@@ -254,14 +254,14 @@ def words(to: Output, found: Fills) -> list[str]:
 def left_words(table: Table) -> list[str]:
     """What OUT still has as gaps, or only a part of."""
     from lowdim.table.describe import gaps_of
-    from lowdim.table.notes import count, some
+    from lowdim.text.format import count, listing
 
     still = [
         f"{c.name} ({gaps_of(c):,})"
         for c in table.columns
         if gaps_of(c) and (c.role != "number" or c.note.startswith("encoded"))
     ]
-    lines = [f"Left as they are, being no numbers of the analysis: gaps in {some(still)}."] if still else []
+    lines = [f"Left as they are, being no numbers of the analysis: gaps in {listing(still)}."] if still else []
     empty = table.shape[0] - table.n
     if empty:
         lines.append(

@@ -175,12 +175,13 @@ def _facts(m: Any) -> dict[str, str]:
 @table_options
 def dims_command(file: str, seed: int, budget: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
     """How many dimensions the table has, with every judge's vote."""
-    from lowdim.judge.budget import counts, seconds
+    from lowdim.judge.budget import counts
     from lowdim.judge.dimensions.jury import choose_dimension
     from lowdim.sources.arrays import ArraySource
+    from lowdim.text.format import parse_duration
 
     table = open_table(file, reading(given))
-    often = counts(seconds(budget), table.n, table.d)
+    often = counts(parse_duration(budget), table.n, table.d)
     X = ArraySource(table.X, columns=table.names)
     jury = choose_dimension(
         X, standardize=table.scale == "unit", random_state=seed, shuffles=often.shuffles, folds=often.folds

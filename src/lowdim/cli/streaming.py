@@ -190,7 +190,7 @@ def fill_file(
 
 
 def _fill_sentence(found: Filled, drawn: Drawn) -> str:
-    from lowdim.table.notes import count
+    from lowdim.text.format import count
 
     q, many = int(found.model.n_components_), drawn.table.n
     if not found.total:

@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 from lowdim.engine.fold import Run
 from lowdim.sources.source import KEEP_CELLS, Source, cores, tile_rows
+from lowdim.storage.memory import free_memory
+from lowdim.text.format import size
 from lowdim.text.messages import error
 
-USUAL = 12  # passes a table with a third of its cells missing usually takes (spec, algorithms)
+USUAL = 12  # passes a table with a third of its cells missing usually takes (docs/measurements.md)
 
 
 class Cost(NamedTuple):
@@ -48,32 +50,7 @@ def plan(job: str, cost: Cost, run: Run, source: Source | None = None) -> Cost:
     """
     if source is not None:
         cost = cost._replace(peak=cost.peak + source.overhead)
-    allowed = run.memory if run.memory is not None else available()
-    if allowed is not None and cost.peak > allowed:
+    allowed = run.memory if run.memory is not None else free_memory()
+    if cost.peak > allowed:
         raise error("LD170", job=job, need=size(cost.peak), have=size(allowed), alternative=cost.alternative)
     return cost
-
-
-def available() -> int | None:
-    """Bytes of memory that are free to use, where the system says."""
-    try:
-        with open("/proc/meminfo") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return None
-
-
-def size(count: float) -> str:
-    """Bytes in words.
-
-    >>> size(3_200_000_000)
-    '3.2 GB'
-    """
-    for unit in ("bytes", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} GB"

@@ -17,7 +17,7 @@ import numpy as np
 
 from lowdim.engine.fold import one_blas_thread
 from lowdim.judge.axes import AxisCard, axes
-from lowdim.judge.budget import counts, seconds
+from lowdim.judge.budget import counts
 from lowdim.judge.dimensions.jury import Jury, choose_dimension
 from lowdim.judge.fills.calibration import MapCalibration, map_calibration
 from lowdim.judge.fills.fills import Fills, fill
@@ -31,9 +31,10 @@ from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.frames import like
-from lowdim.table.notes import CheckError, count
+from lowdim.table.notes import CheckError
 from lowdim.table.options import options_from_flags, proposals
 from lowdim.table.table import Messages, Table, read
+from lowdim.text.format import count, parse_duration
 from lowdim.text.messages import LowdimError, Message, error
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ def analyse(
     3
     """
     t = table if isinstance(table, Table) else _read(table)
-    asked = Settings(dims, t.scale if scale is None else scale, level, random_state, seconds(budget))
+    asked = Settings(dims, t.scale if scale is None else scale, level, random_state, parse_duration(budget))
     return _analysed(t, check_settings(asked, t.n, t.d), tell)
 
 

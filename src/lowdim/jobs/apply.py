@@ -15,7 +15,7 @@ from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.frames import like
 from lowdim.table.new_rows import NewRows, read_rows
-from lowdim.table.notes import count
+from lowdim.text.format import count
 from lowdim.text.messages import Message, message
 from lowdim.text.notebook import card, clip
 

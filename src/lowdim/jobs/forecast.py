@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lowdim.engine.fold import Run, fold, walk
-from lowdim.engine.plan import available, plan, size
+from lowdim.engine.plan import plan
 from lowdim.engine.statistics import moments
-from lowdim.jobs.large import ASSUMED, thin
+from lowdim.jobs.large import ASSUMED
 from lowdim.models.base.survey import FRAME_ROWS, frame_of
 from lowdim.models.linear.factor_analysis import FactorAnalysis
 from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
@@ -22,7 +22,8 @@ from lowdim.models.linear.pca import PCA
 from lowdim.sources.files.open import stream
 from lowdim.sources.source import Block, Source, cores
 from lowdim.sources.views import Framed
-from lowdim.table.notes import count
+from lowdim.storage.memory import free_memory
+from lowdim.text.format import count, duration, size
 from lowdim.text.messages import BudgetError, error
 
 METHODS: dict[str, type[LinearGaussian]] = {"ppca": ProbabilisticPCA, "pca": PCA, "fa": FactorAnalysis}
@@ -75,23 +76,12 @@ class Forecast(NamedTuple):
                 f"  {METHODS[self.method].__name__} with {count(self.dims, 'dimension')}",
                 f"  passes   {passes}{once}",
                 f"  bytes    {size(self.stored)} of the file a pass, {size(self.stored * self.passes)} in all",
-                f"  seconds  about {span(max(self.read, self.work))} a pass ({span(self.read)} of it reading), about "
-                f"{span(self.seconds)} in all",
+                f"  seconds  about {duration(max(self.read, self.work))} a pass ({duration(self.read)} of it reading), "
+                f"about {duration(self.seconds)} in all",
                 f"  memory   about {size(self.peak)} at its peak{allowed}",
                 verdict,
             ]
         )
-
-
-def span(seconds: float) -> str:
-    """A time as people say it.
-
-    >>> [span(t) for t in (0.004, 3.21, 400.0, 9000.0)]
-    ['0.01 s', '3.2 s', '7 min', '2.5 h']
-    """
-    if seconds < 120:
-        return f"{max(seconds, 0.01):.2g} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def forecast(
@@ -118,7 +108,7 @@ def forecast(
     run = Run(memory=memory)
     cost = model._cost(source.n, source.d)
     peak = cost.peak + source.leaf.overhead
-    allowed = memory if memory is not None else available()
+    allowed = memory if memory is not None else free_memory()
     words, likely, most = cost.alternative, cost.likely, cost.passes
     head = first(source)
     gaps, read = _gaps(head, run)
@@ -149,11 +139,7 @@ def forecast(
 def first(source: Source) -> Source:
     """The first few blocks of a source, enough to keep every core at work."""
     rows = min(source.n, 2 * cores() * source.tile * source.block_tiles)
-    leaf = source.leaf.weighted(None)
-    leaf.n = rows
-    head = source.planted(leaf)
-    head.n, head.weight = rows, None
-    return head
+    return source.first_rows(rows)
 
 
 def _nothing(block: Block) -> tuple[int, int]:
@@ -193,7 +179,7 @@ def stored(source: Source, file: str | PathLike[str]) -> int:
 def _otherwise(model: LinearGaussian, source: Source, run: Run, words: str) -> str:
     """What could be done instead: smaller blocks, which a stream takes by itself, or what the model says."""
     try:
-        plan("plan", model._cost(source.n, source.d), run, thin(source).leaf)
+        plan("plan", model._cost(source.n, source.d), run, source.single_tile_blocks().leaf)
     except BudgetError:
         return words
     return "read in smaller blocks, as --stream does by itself, it fits"

@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 from lowdim.engine.fold import Run, walk
 from lowdim.engine.plan import plan
 from lowdim.jobs.analysis import Analysis, Settings, Tell, _analysed, _ctrl_c, check_settings
-from lowdim.judge.budget import seconds
 from lowdim.judge.fills.calibration import gauss
 from lowdim.judge.fills.fills import SAMPLE as TRIED
 from lowdim.judge.fills.fills import Fills, fill, fill_dimension
 from lowdim.judge.fills.models import TRIAL
 from lowdim.judge.rows.odd_rows import Culprits, Judged, OddRow, _judge, _odd_row, check_level, gaussian, laws
 from lowdim.judge.verdicts import because
-from lowdim.math.linalg import Array
+from lowdim.math.linalg import Array, evenly_spread
 from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.files.open import stream
@@ -37,6 +36,7 @@ from lowdim.table.open_file import Raw
 from lowdim.table.options import settle, split_names
 from lowdim.table.roles import Column, Place
 from lowdim.table.table import Table, _checked
+from lowdim.text.format import parse_duration
 from lowdim.text.messages import BudgetError, OptionError, error
 
 SAMPLE = 5_000  # rows from which a number of dimensions, intervals and pictures come
@@ -141,18 +141,9 @@ def affordable(source: Source, run: Run, q: int = ASSUMED) -> Source:
         plan("ProbabilisticPCA", cost, run, source.leaf)
         return source
     except BudgetError:
-        small = thin(source)
+        small = source.single_tile_blocks()
         plan("ProbabilisticPCA", cost, run, small.leaf)
         return small
-
-
-def thin(source: Source) -> Source:
-    """The same rows a tile at a time: for verbs that hold what they make of a block."""
-    leaf = source.leaf.weighted(source.leaf.weight)
-    leaf.block_tiles = 1
-    found = source.planted(leaf)
-    found.block_tiles, found.weight = 1, source.weight
-    return found
 
 
 def _pick(rows: NDArray[np.intp], block: Block) -> Array:
@@ -229,7 +220,7 @@ def analyse_stream(
         )
     )
     t = drawn.table
-    asked = check_settings(Settings(dims, scale, level, random_state, seconds(budget)), t.n, t.d)
+    asked = check_settings(Settings(dims, scale, level, random_state, parse_duration(budget)), t.n, t.d)
     if drawn.of is None:
         return _analysed(t, asked, tell)
 
@@ -273,7 +264,7 @@ def fill_stream(
     """
     check_level(level)
     t, unit, run = drawn.table, drawn.table.scale == "unit", run or Run()
-    spread = np.unique(np.linspace(0, t.n - 1, min(t.n, TRIED)).astype(int))
+    spread = evenly_spread(t.n, TRIED, ends=True)
     with _ctrl_c():
         q = fill_dimension(t.X[spread], standardize=unit, random_state=random_state).n_components
         rated = fill(
@@ -294,7 +285,7 @@ def fill_stream(
 
 def _write(drawn: Drawn, out: Path, f: Any, intervals: bool, run: Run) -> tuple[tuple[str, ...], NDArray[np.intp]]:
     """Walk once, each table that comes out into a file of its own; gaps counted on the way."""
-    whole = thin(drawn.whole)
+    whole = drawn.whole.single_tile_blocks()
     words = ("", "lower", "upper", "mask") if intervals else ("",)
     paths = [out.with_name(f"{out.stem}.{word}{out.suffix}") if word else out for word in words]
     gaps = np.zeros(whole.d, dtype=np.intp)
@@ -390,7 +381,9 @@ def place_stream(
     names = (*axes, *(f"{axis}_sd" for axis in axes), "seen", "D2", "D2_p", "T2", "T2_p", "Q", "Q_p")
     best, seen, counts = None, _Judging(model, source.columns), Counter[int]()
     with _ctrl_c(), as_sink(out, source.n, names) as sink:
-        for start, (table, rows) in walk(partial(_place, model, T, gaussian(model)), thin(source), run or Run()):
+        for start, (table, rows) in walk(
+            partial(_place, model, T, gaussian(model)), source.single_tile_blocks(), run or Run()
+        ):
             sink.write(start, table)
             keys, many = np.unique(rows.p.view(np.int64) >> BITS, return_counts=True)
             counts.update(dict(zip(keys.tolist(), many.tolist(), strict=True)))

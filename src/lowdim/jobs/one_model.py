@@ -22,8 +22,8 @@ from lowdim.registry import FITTED, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
 from lowdim.storage.model_file import load
 from lowdim.table.new_rows import read_rows
-from lowdim.table.notes import count
 from lowdim.table.table import Table, column_units
+from lowdim.text.format import count
 from lowdim.text.messages import Message, error, warn
 
 CLUSTERS = (1, 10)  # numbers of clusters that are tried where none is named

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 import numpy as np
@@ -11,9 +10,7 @@ from lowdim.judge.dimensions.heldout import PARTS
 from lowdim.judge.dimensions.heldout import WORK as HIDDEN
 from lowdim.judge.dimensions.parallel import SHUFFLES
 from lowdim.judge.dimensions.parallel import WORK as SHUFFLED
-from lowdim.text.messages import error
 
-UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 FIXED, EACH = 5.0, 6e-5  # seconds of everything at the counts of a table's size: so many, and so many a cell
 REFITS = 100
 LEAST = 20  # refits and shuffles below which a spread cannot be told
@@ -26,21 +23,6 @@ class Counts(NamedTuple):
     shuffles: int | None = None
     folds: int | None = None
     refits: int = REFITS
-
-
-def seconds(text: float | str | None) -> float | None:
-    """A length of time from 30, "30s", "2m" or "1h".
-
-    >>> seconds("30s"), seconds("2m"), seconds(None)
-    (30.0, 120.0, None)
-    """
-    if text is None:
-        return None
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(text).lower())
-    value = float(found[1]) * UNITS.get(found[2], 0.0) if found else 0.0
-    if isinstance(text, bool) or not 0.0 < value < np.inf:
-        raise error("LD210", option="budget", value=text, allowed="a length of time such as 30s, 2m or 1h")
-    return value
 
 
 def counts(budget: float | None, n: int, d: int) -> Counts:

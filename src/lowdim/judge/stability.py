@@ -178,7 +178,7 @@ def _clouds(model: LinearGaussian, X: Any, found: Refits) -> tuple[Array, NDArra
     """Positions of some rows under every refit, each map turned onto the fitted one."""
     source = model._source(X)
     rows = np.unique(np.linspace(0, source.n - 1, min(source.n, CLOUD)).astype(np.intp))
-    block = model.frame_.inward(source._finish(rows, 0))
+    block = model.frame_.inward(source.block_of(rows, 0))
     W, mu, psi = gaussian(model)
     k = min(2, W.shape[1])
     Z = posterior(block.x, block.mask, W, mu, psi).mean[:, :k]
@@ -251,7 +251,7 @@ def without_one(model: LinearGaussian, X: Any, *, tries: int = 5, row_names: Any
 
 
 def _table(source: Source) -> Array:
-    block = source._finish(slice(0, source.n), 0)
+    block = source.block_of(slice(0, source.n), 0)
     return block.x if block.mask is None else np.where(block.mask, block.x, np.nan)
 
 

@@ -9,7 +9,7 @@ from scipy.special import bdtr
 from lowdim.judge.dimensions.text import no_summary
 from lowdim.judge.rows.odd_rows import disagrees, far_out
 from lowdim.judge.stability import DECIDES
-from lowdim.table.notes import count
+from lowdim.text.format import count
 
 ENOUGH = 3.0  # rows a dimension needs to be useful
 BAND = 0.05  # a coverage further out than chance allows at this level is called out

@@ -14,6 +14,18 @@ EPS = float(np.finfo(np.float64).eps)
 VECTORISED = 12  # up to this order a Cholesky written over rows beats batched LAPACK (measured)
 
 
+def evenly_spread(n: int, most: int, *, ends: bool = False) -> NDArray[np.intp]:
+    """At most so many of n positions, evenly spread from the first on; with `ends`, up to the last one.
+
+    >>> evenly_spread(10, 4).tolist(), evenly_spread(10, 4, ends=True).tolist(), evenly_spread(2, 4).tolist()
+    ([0, 2, 5, 7], [0, 3, 6, 9], [0, 1])
+    """
+    k = min(n, most)
+    if ends:
+        return np.unique(np.linspace(0, max(n - 1, 0), k).astype(np.intp))
+    return (np.arange(k) * n) // max(k, 1)
+
+
 def sign_rule(V: Array) -> Array:
     """+1 or -1 for each column, so that its largest entry is positive (near-ties: the first)."""
     if V.shape[0] == 0 or V.shape[1] == 0:

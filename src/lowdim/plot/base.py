@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 
 from lowdim.storage.atomic import check_folder
-from lowdim.table.notes import count as count
 from lowdim.text.escape import csv_cell, csv_text
+from lowdim.text.format import count as count
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:

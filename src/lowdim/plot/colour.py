@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
 from lowdim.plot.base import COLOURS, GREY, PAPER, SEQUENTIAL, SHAPES, count, number, quoted, short
-from lowdim.table.notes import some
 from lowdim.table.table import Column, Table
+from lowdim.text.format import listing
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _unknown(table: Table, color: str) -> Exception:
     names = [c.name for c in table.columns if _usable(c)]
     near = difflib.get_close_matches(color.lower(), [name.lower() for name in names], 1)
     meant = next((f"did you mean '{name}'? " for name in names if [name.lower()] == near), "")
-    return error("LD103", column=color, option="color", fix=f"{meant}choose one of: {some(names, 12)}")
+    return error("LD103", column=color, option="color", fix=f"{meant}choose one of: {listing(names, 12)}")
 
 
 def _values(c: Column) -> NDArray[Any]:

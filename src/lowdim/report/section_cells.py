@@ -8,8 +8,8 @@ from lowdim.report.no_rows import few, sentences
 from lowdim.report.page_parts import Bar, RowStory, Section, grid
 from lowdim.report.section_reproduce import code_of, command_of
 from lowdim.report.section_table import drawn
-from lowdim.table.notes import beside, figures, some
 from lowdim.table.options import listed
+from lowdim.text.format import figures, figures_by_sd, listing
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
@@ -66,7 +66,7 @@ def beyond(found: Analysis, rows: bool) -> str:
     told = f"{many:,}" if rows else few(many).capitalize()
     text = (
         f" {told} fill{' is' if many == 1 else 's are'} outside the values seen in "
-        f"{some([c.column for c in where])}: a Gaussian model knows no bounds."
+        f"{listing([c.column for c in where])}: a Gaussian model knows no bounds."
     )
     log = f.to_log(logged)
     again = command_of(found, "fill", "-o", "filled.csv", "--log", listed(log)) if log else ""
@@ -115,10 +115,10 @@ def bar(c: Any) -> Bar:
     """A cell's surprise as a bar around the middle of its track."""
     size = max(-REACH, min(REACH, float(c.surprise)))
     width = 50.0 * abs(size) / REACH
-    says = f"{beside(c.expected, c.sd)} ± {figures(c.sd, 2)}"
+    says = f"{figures_by_sd(c.expected, c.sd)} ± {figures(c.sd, 2)}"
     return Bar(
         c.column,
-        beside(c.value, c.sd, 4),
+        figures_by_sd(c.value, c.sd, 4),
         says,
         f"{c.surprise:+.1f}",
         round(50.0 if size >= 0 else 50.0 - width, 1),

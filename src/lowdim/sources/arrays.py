@@ -51,7 +51,7 @@ class SparseSource(Source):
         return values, self.pattern[rows].toarray() if self.gaps else None
 
     @cached_property
-    def light(self) -> bool:
+    def is_sparse(self) -> bool:
         """Few cells are stored, in no column most of them, and all are numbers."""
         if self.gaps or self.values.nnz > FEW * self.n * self.d:
             return False

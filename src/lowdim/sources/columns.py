@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.table.notes import Notes, some
+from lowdim.table.notes import Notes
 from lowdim.table.roles import settle_names
 from lowdim.text.escape import protect_terminal
+from lowdim.text.format import listing
 from lowdim.text.messages import error, warn
 
 STRIP_CELLS = 2**18  # 1 MB of float32: columns are laid side by side so many at a time, in the cache
@@ -58,7 +59,7 @@ def left_out(columns: list[str], name: str) -> None:
     """Say which columns of a file are not used."""
     if columns:
         were = "column measures nothing and was" if len(columns) == 1 else "columns measure nothing and were"
-        warn("LD119", what=f"{len(columns):,} {were}", name=name, columns=some(columns, 10))
+        warn("LD119", what=f"{len(columns):,} {were}", name=name, columns=listing(columns, 10))
 
 
 def _index_columns(schema: Any) -> set[str]:
@@ -79,7 +80,7 @@ def position(column: str, names: list[str], option: str) -> int:
         "LD103",
         column=protect_terminal(str(column)),
         option=option,
-        fix=f"did you mean '{near[0]}' ?" if near else f"the columns are: {some(names, 10)}",
+        fix=f"did you mean '{near[0]}' ?" if near else f"the columns are: {listing(names, 10)}",
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array, Mask
+from lowdim.math.linalg import Array, Mask, evenly_spread
 from lowdim.text.messages import LowdimError, error
 
 TILE_CELLS = 2**20  # 8 MB of float64: a tile stays in the last-level cache while BLAS works on it
@@ -79,9 +79,13 @@ class Header(NamedTuple):
 
 
 class Source(ABC):
-    """A table as a stream of blocks, each of `block_tiles` (a power of two) whole tiles."""
+    """A table as a stream of blocks, each of `block_tiles` (a power of two) whole tiles.
 
-    fresh: ClassVar[bool] = False  # whether `read` gives arrays that nobody else holds
+    A kind of table implements `read`: raw numbers of any rows. What everyone else calls is `block_of`, the same rows
+    checked and with a mask and weights, and `block(i)`, the i-th run of rows of the walk.
+    """
+
+    owns_arrays: ClassVar[bool] = False  # whether `read` gives arrays that nobody else holds
     local: ClassVar[bool] = True  # whether the rows live in this process; False = any machine can read them
 
     def __init__(
@@ -125,28 +129,40 @@ class Source(ABC):
             return self.n
         return max(int(self.total), int((self.weight > 0).sum()))  # weights may be small fractions
 
-    def weighted(self, weight: Array | None) -> Source:
-        """The same rows counted by other weights; this source stays as it is."""
+    def changed(self, **attributes: Any) -> Source:
+        """A copy of this source with other attributes and no kept blocks; this source stays as it is."""
         other = copy(self)
-        other.weight, other._kept = weight, {}
+        other.__dict__.update(attributes, _kept={})
         return other
+
+    def weighted(self, weight: Array | None) -> Source:
+        """The same rows counted by other weights."""
+        return self.changed(weight=weight)
+
+    def single_tile_blocks(self) -> Source:
+        """The same rows a tile at a time: for verbs that hold what they make of a block."""
+        return self.changed(block_tiles=1)
+
+    def first_rows(self, n: int) -> Source:
+        """The first n rows, each counted once."""
+        return self.changed(n=n, weight=None)
 
     @property
     def leaf(self) -> Source:
         """The source that holds the rows, under every view of it."""
         return self
 
-    def planted(self, leaf: Source) -> Source:
+    def rebased(self, leaf: Source) -> Source:
         """This view of another leaf: how an executor sends a few rows of a table without the rest."""
         return leaf
 
     @property
-    def light(self) -> bool:
+    def is_sparse(self) -> bool:
         """Whether `leaf.stored(rows)` gives the few cells that are not zero."""
         return False
 
     def stored(self, rows: slice | NDArray[np.intp]) -> Any:
-        """These rows as a CSR matrix, where the source is light."""
+        """These rows as a CSR matrix, where the source is sparse."""
         raise NotImplementedError
 
     @property
@@ -173,7 +189,7 @@ class Source(ABC):
         step = self.tile * self.block_tiles
         begin, end = i * step, min((i + 1) * step, self.n)
         try:
-            block = self._finish(slice(begin, end), begin)
+            block = self.block_of(slice(begin, end), begin)
         except Exception as problem:
             if not isinstance(problem, LowdimError):  # ours name the row themselves
                 problem.add_note(f"lowdim: while reading block {i}, rows {begin + 1} to {end}")
@@ -185,13 +201,13 @@ class Source(ABC):
     def sample(self, k: int, rng: np.random.Generator | None = None) -> Block:
         """About k rows by global index: drawn by `rng`, or evenly spread where there is none."""
         k = min(k, self.n)
-        spread = (np.arange(k) * self.n) // max(k, 1)
-        rows = spread if rng is None else np.sort(rng.choice(self.n, k, replace=False))
-        return self._finish(rows, 0)
+        rows = evenly_spread(self.n, k) if rng is None else np.sort(rng.choice(self.n, k, replace=False))
+        return self.block_of(rows)
 
-    def _finish(self, rows: slice | NDArray[np.intp], start: int) -> Block:
+    def block_of(self, rows: slice | NDArray[np.intp], start: int = 0) -> Block:
+        """These rows as a finished block: gaps found and zeroed, infinite cells refused, weights beside them."""
         values, mask = self.read(rows)
-        return finish(values, mask, self.weights(rows), start, rows, self.columns)
+        return as_block(values, mask, self.weights(rows), start, rows, self.columns)
 
     def weights(self, rows: slice | NDArray[np.intp]) -> Array | None:
         """How often each of these rows counts."""
@@ -205,7 +221,7 @@ class Source(ABC):
         return digest.hexdigest()
 
 
-def finish(
+def as_block(
     values: Array,
     mask: Mask | None,
     weight: Array | None,
@@ -213,7 +229,7 @@ def finish(
     rows: slice | NDArray[np.intp],
     columns: tuple[str, ...],
 ) -> Block:
-    """A block from raw values: gaps found and zeroed, infinite cells refused."""
+    """The block of raw values: gaps found and zeroed, infinite cells refused."""
     with np.errstate(over="ignore", invalid="ignore"):
         finite = bool(np.isfinite(values.sum()))  # one cheap look; only if it fails, a look at every cell
     if mask is None and finite:

@@ -1,8 +1,7 @@
-"""A table seen through a change of origin and unit, or turned on its side."""
+"""A table seen another way: in other units, some columns, a few rows, turned on its side, or beside another."""
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array, Mask
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block, Source
+from lowdim.text.messages import error
 
 LARGEST = float(np.finfo(float).max)
 STORED_CELLS = 2**21  # stored cells in a tile: a product takes ten milliseconds, and starting one a tenth of that
@@ -71,22 +71,24 @@ class View(Source):
     def leaf(self) -> Source:
         return self.source.leaf
 
-    def planted(self, leaf: Source) -> Source:
-        other = copy(self)
-        other.source, other.weight, other._kept = self.source.planted(leaf), None, {}
-        return other
+    def rebased(self, leaf: Source) -> Source:
+        return self.changed(source=self.source.rebased(leaf), weight=None)
 
     def weighted(self, weight: Array | None) -> Source:
-        other = copy(self)
-        other.source, other.weight, other._kept = self.source.weighted(weight), weight, {}
-        return other
+        return self.changed(source=self.source.weighted(weight), weight=weight)
+
+    def single_tile_blocks(self) -> Source:
+        return self.changed(source=self.source.single_tile_blocks(), block_tiles=1)
+
+    def first_rows(self, n: int) -> Source:
+        return self.changed(source=self.source.first_rows(n), n=n, weight=None)
 
     def weights(self, rows: slice | NDArray[np.intp]) -> Array | None:
         return self.source.weights(rows)
 
     @property
-    def light(self) -> bool:
-        return self.source.light
+    def is_sparse(self) -> bool:
+        return self.source.is_sparse
 
     def fingerprint(self) -> str:
         return self.source.fingerprint()
@@ -102,8 +104,8 @@ class Framed(View):
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         raise NotImplementedError("a framed source makes finished blocks")
 
-    def _finish(self, rows: slice | NDArray[np.intp], start: int) -> Block:
-        return self.frame.inward(self.source._finish(rows, start), own=self.leaf.fresh)
+    def block_of(self, rows: slice | NDArray[np.intp], start: int = 0) -> Block:
+        return self.frame.inward(self.source.block_of(rows, start), own=self.leaf.owns_arrays)
 
 
 def gather(source: Source) -> tuple[Array, Mask | None]:
@@ -127,9 +129,9 @@ def transposed(source: Source) -> ArraySource:
 class Chosen(View):
     """Some columns of a source, in the order asked for."""
 
-    def __init__(self, source: Source, order: list[int]) -> None:
+    def __init__(self, source: Source, order: list[int], tile: int | None = None) -> None:
         names = tuple(source.columns[j] for j in order)
-        super().__init__((source.n, len(order)), names, source.weight, None, source.block_tiles)
+        super().__init__((source.n, len(order)), names, source.weight, tile, source.block_tiles)
         self.source, self.order = source, order
 
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
@@ -143,12 +145,12 @@ class Chosen(View):
         return block._replace(x=x, mask=None if mask is None or mask.all() else mask)
 
     @property
-    def light(self) -> bool:
+    def is_sparse(self) -> bool:
         return False  # its leaf has the columns in another order
 
 
 class Stored(View):
-    """A light sparse source by its stored cells: blocks of CSR rows in a frame without origin, never made dense."""
+    """A sparse source by its stored cells: blocks of CSR rows in a frame without origin, never made dense."""
 
     def __init__(self, source: Source, frame: Frame) -> None:
         rows = STORED_CELLS // max(int(source.leaf.per_row), 1)
@@ -163,7 +165,7 @@ class Stored(View):
             self._kept[i] = super().block(i)  # a copy of the stored cells, for the many passes to come
         return self._kept[i]
 
-    def _finish(self, rows: slice | NDArray[np.intp], start: int) -> Block:
+    def block_of(self, rows: slice | NDArray[np.intp], start: int = 0) -> Block:
         found = self.leaf.stored(rows)
         if (self.frame.scale != 1.0).any():
             found = sp.csr_array(found.multiply(self.frame.scale))
@@ -187,3 +189,44 @@ class Rows(Source):
 
     def _here(self, rows: slice | NDArray[np.intp]) -> slice | NDArray[np.intp]:
         return slice(rows.start - self.first, rows.stop - self.first) if isinstance(rows, slice) else rows - self.first
+
+
+class Joined(Source):
+    """The columns of one source and then those of another; a source that is None is all gaps.
+
+    Both are read by the joined table's tiles, so a view of either (a frame, chosen columns) is read as it is.
+    """
+
+    def __init__(self, first: Source | None, second: Source | None, widths: tuple[int, int]) -> None:
+        some = first or second
+        assert some is not None
+        if first is not None and second is not None and first.n != second.n:
+            raise error("LD280", problem=f"X has {first.n} rows and Y has {second.n}: inconsistent numbers of samples")
+        names = [
+            f"{view}: {name}"
+            for view, source, width in zip("xy", (first, second), widths, strict=True)
+            for name in (source.columns if source is not None else [f"c{j + 1}" for j in range(width)])
+        ]
+        super().__init__((some.n, sum(widths)), tuple(names), some.weight)
+        self.named, self.first, self.second, self.widths = False, first, second, widths
+
+    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        parts = [
+            self._part(source, width, rows)
+            for source, width in zip((self.first, self.second), self.widths, strict=True)
+        ]
+        return np.ascontiguousarray(np.concatenate(parts, axis=1)), None
+
+    def _part(self, source: Source | None, width: int, rows: slice | NDArray[np.intp]) -> Array:
+        if source is None:
+            count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+            return np.full((count, width), np.nan)
+        values, mask = source.read(rows)
+        return values if mask is None else np.where(mask, values, np.nan)
+
+    @property
+    def overhead(self) -> int:
+        return sum(source.leaf.overhead for source in (self.first, self.second) if source is not None)
+
+    def fingerprint(self) -> str:
+        return " ".join(source.fingerprint() for source in (self.first, self.second) if source is not None)

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from lowdim.table.detect import Guess, first_line, guess_header
-from lowdim.table.open_file import RATIO, SMALL, Found, Raw, in_bytes, too_large
+from lowdim.table.open_file import RATIO, SMALL, Found, Raw, too_large
 from lowdim.table.options import Options, join_names
 from lowdim.text.escape import protect_terminal
+from lowdim.text.format import size
 from lowdim.text.messages import LowdimError, error, message
 
 COST = 3  # bytes of memory for a byte of numbers: the column, its float64, the table's own copy
@@ -117,10 +118,10 @@ def _refuse_bomb(found: Found, name: str, memory: int) -> None:
         raise error(
             "LD170.table",
             name=name,
-            size=f"{in_bytes(found.size)} packed",
+            size=f"{size(found.size)} packed",
             fix="save the sheet as CSV",
-            shape=f", {in_bytes(total)} unpacked",
-            why=f"{in_bytes(memory)} may be used",
+            shape=f", {size(total)} unpacked",
+            why=f"{size(memory)} may be used",
         )
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.table.notes import Notes, count, figures, some
+from lowdim.table.notes import Notes
 from lowdim.table.options import Options, join_names
 from lowdim.table.roles import MOST_LABELS, Column, Place
+from lowdim.text.format import count, figures, listing
 from lowdim.text.messages import error
 
 LEAST_ROWS = 3
@@ -90,7 +91,7 @@ def infinite(work: Numbers, options: Options, place: Place, notes: Notes) -> Num
     parts = []
     for j in np.flatnonzero(wrong.any(axis=0))[:5]:
         cells = [f"{place.unit} {place.lines[work.rows[i]]} ({work.X[i, j]})" for i in np.flatnonzero(wrong[:, j])]
-        parts.append(f"{work.names[j]}: {some(cells)}")
+        parts.append(f"{work.names[j]}: {listing(cells)}")
     total = int(wrong.sum())
     notes.add("LD150.table", "; ".join(parts), what=count(total, "infinite value"))
     return work._replace(X=np.where(wrong, np.nan, work.X))
@@ -105,7 +106,7 @@ def logs(work: Numbers, options: Options, place: Place) -> Numbers:
             continue
         low = np.flatnonzero(X[:, j] <= 0)
         if len(low):
-            where = some([f"{place.unit} {place.lines[work.rows[i]]} ({figures(X[i, j], 6)})" for i in low])
+            where = listing([f"{place.unit} {place.lines[work.rows[i]]} ({figures(X[i, j], 6)})" for i in low])
             raise error(
                 "LD116", where, column=column.name, what=count(len(low), "cell") + (" is" if len(low) == 1 else " are")
             )
@@ -135,7 +136,7 @@ def empty(work: Numbers, place: Place, notes: Notes) -> Numbers:
     gone = [c for c, kept in zip(work.columns, full, strict=True) if not kept]
     if gone:
         one = len(gone) == 1
-        what = f"Column{'s' * (not one)} " + some([f"'{c.name}'" for c in gone]) + (" is" if one else " are")
+        what = f"Column{'s' * (not one)} " + listing([f"'{c.name}'" for c in gone]) + (" is" if one else " are")
         notes.add(
             "LD120.table",
             _positions(place, gone),
@@ -153,14 +154,14 @@ def empty(work: Numbers, place: Place, notes: Notes) -> Numbers:
             f"{place.name}, counted in {place.unit}s",
             what=count(len(lost), "row") + (" is" if one else " are"),
             was="was" if one else "were",
-            rows=some(lost),
+            rows=listing(lost),
         )
         work = work._replace(X=work.X[rows], rows=work.rows[rows])
     return work
 
 
 def _positions(place: Place, columns: list[Column]) -> str:
-    return f"{place.name}, column{'s' * (len(columns) > 1)} {some([c.position for c in columns])}"
+    return f"{place.name}, column{'s' * (len(columns) > 1)} {listing([c.position for c in columns])}"
 
 
 def constant(work: Numbers, place: Place, notes: Notes) -> Numbers:
@@ -172,7 +173,9 @@ def constant(work: Numbers, place: Place, notes: Notes) -> Numbers:
         return work
     one = len(gone) == 1
     words = [f"'{c.name}' (always {figures(value, 6)})" for c, value in gone]
-    listed = some(words) if len(words) > 5 else " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
+    listed = (
+        listing(words) if len(words) > 5 else " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
+    )
     notes.add(
         "LD130.table",
         _positions(place, [c for c, _ in gone]),
@@ -219,7 +222,7 @@ def enough_columns(work: Numbers, others: list[Column], sep: str, place: Place, 
         fix = f"use labels as categories:  --encode {join_names(labels)}"
     if sep:
         fix = f"a wrong separator?  --sep {sep}"
-    where = some([f"{c.name} ({c.role})" for c in aside])
+    where = listing([f"{c.name} ({c.role})" for c in aside])
     notes.add(
         "LD113",
         f"{place.name}{': ' * bool(where)}{where}",
@@ -343,7 +346,7 @@ def _near_copies(work: Numbers, options: Options, notes: Notes) -> None:
     for first, others in _families(work.X, pairs.tolist()).items():
         names = [work.names[j] for j in (first, *others)]
         listed = (
-            some([f"'{name}'" for name in names])
+            listing([f"'{name}'" for name in names])
             if names[5:]
             else (", ".join(f"'{name}'" for name in names[:-1]) + f" and '{names[-1]}'")
         )
@@ -402,7 +405,7 @@ def _closed(work: Numbers, notes: Notes) -> None:
                 notes.add(
                     "LD190",
                     f"columns {work.columns[run[a]].position} to {work.columns[run[b - 1]].position}",
-                    names=some(names),
+                    names=listing(names),
                     total=f"{total:g}",
                     flag=join_names(names[-1:]),
                 )
@@ -429,7 +432,7 @@ def _repeats(work: Numbers, place: Place, notes: Notes) -> None:
             "LD191",
             f"counted in {place.unit}s",
             what=f"{count(len(again), 'row')} repeat{'s' * one}",
-            rows=some(place.lines[work.rows[again]]),
+            rows=listing(place.lines[work.rows[again]]),
         )
 
 
@@ -444,5 +447,5 @@ def _note(c: Column, x: Array, rows: NDArray[np.intp], place: Place) -> str:
     spread = (q3 - q1) / 1.349  # the standard deviation of a Gaussian with these quartiles
     far = np.flatnonzero(np.abs(x - middle) > FAR * spread) if spread > 0 else np.array([], dtype=int)
     if 0 < len(far) <= 3:
-        words.append(f"{count(len(far), 'far value')} (row{'s' * (len(far) > 1)} {some(rows[far] + 1)})")
+        words.append(f"{count(len(far), 'far value')} (row{'s' * (len(far) > 1)} {listing(rows[far] + 1)})")
     return "; ".join(words)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lowdim.table.notes import Messages, count, figures, some
+from lowdim.table.notes import Messages
 from lowdim.table.options import flags_from_options
 from lowdim.table.roles import Column
 from lowdim.text.escape import protect_terminal, shell_word
+from lowdim.text.format import count, figures, listing
 
 if TYPE_CHECKING:
     from lowdim.table.table import Table
@@ -51,7 +52,7 @@ def _header_words(table: Table) -> str:
     if table.guess.skipped:
         words.append(f"{count(table.guess.skipped, 'line')} before the table skipped.")
     if table.guess.na:
-        codes = some([f'"{protect_terminal(code)[:20]}"' for code in table.guess.na], 8)
+        codes = listing([f'"{protect_terminal(code)[:20]}"' for code in table.guess.na], 8)
         words.append(f"Read as gaps, beside empty cells: {codes}.")
     return _indent(" ".join(words))
 
@@ -131,7 +132,7 @@ def _last(table: Table) -> str:
         for found, word in ((table.messages.changed, "change"), (table.messages.notes, "note"))
         if found
     ]
-    codes = f"   {', '.join(kinds)}  (lowdim help {some(table.messages.codes, 8)})" if kinds else ""
+    codes = f"   {', '.join(kinds)}  (lowdim help {listing(table.messages.codes, 8)})" if kinds else ""
     again = " ".join(map(shell_word, [protect_terminal(table.path), *flags_from_options(table.options)]))
     file = f"\n  Next:  lowdim {again}" if table.path else ""
     return f"  Nothing blocks the analysis.{codes}{file}"

@@ -9,11 +9,12 @@ import numpy as np
 from lowdim.math.linalg import Array
 from lowdim.table import checks
 from lowdim.table.detect import Guess
-from lowdim.table.notes import Messages, Notes, some
+from lowdim.table.notes import Messages, Notes
 from lowdim.table.options import LISTS, Options, settle
 from lowdim.table.roles import Column, Place, assign
 from lowdim.table.table import Table, _named, _take, tell_apart, turned
 from lowdim.text.escape import protect_terminal
+from lowdim.text.format import listing
 from lowdim.text.messages import error
 
 EXPECTED = ("LD008", "LD110", "LD180", "LD181")  # said of the first table already
@@ -95,7 +96,7 @@ def _placed(columns: list[Column], wanted: tuple[str, ...], rows: tuple[str, ...
             got=len(here),
             want=len(wanted),
             model="the map",
-            missing=f"; none of its columns is one of {some(wanted, 10)}",
+            missing=f"; none of its columns is one of {listing(wanted, 10)}",
         )
     X = np.full((len(rows), len(wanted)), np.nan)
     for j, name in enumerate(wanted):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import html
-import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lowdim.text.messages import Message, TableError, message
@@ -94,47 +92,3 @@ class Notes:
         found = Messages(self.found)
         if found.errors:
             raise CheckError(found)
-
-
-def some(items: Sequence[Any] | Iterable[Any], most: int = MOST, *, join: str = ", ") -> str:
-    """The first few of a list, and how many more.
-
-    >>> some(range(8))
-    '0, 1, 2, 3, 4 and 3 more'
-    """
-    items = list(items)
-    words = join.join(str(item) for item in items[:most])
-    return f"{words} and {len(items) - most} more" if len(items) > most else words
-
-
-def figures(value: float, most: int = 3) -> str:
-    """A number as a person writes it: so many figures, an exponent only for the very small and the very large.
-
-    >>> figures(112.3, 2), figures(53121), figures(0.00123456), figures(-1.5), figures(2.5e7), figures(0.0)
-    ('110', '53100', '0.00123', '-1.5', '2.5e+07', '0')
-    """
-    short = f"{value:.{most}g}"
-    if not 1e-3 <= abs(float(short)) < 1e6:
-        return "0" if value == 0 else short
-    plain = f"{float(short):.12f}"
-    return plain.rstrip("0").rstrip(".")
-
-
-def beside(value: float, sd: float, least: int = 3) -> str:
-    """A number to the digits that its standard deviation leaves of it, and at least so many figures.
-
-    >>> beside(1.518312, 0.00098), beside(121.7, 6.5), beside(231.4, 110.0)
-    ('1.51831', '121.7', '231')
-    """
-    if value == 0.0 or not 0.0 < sd < math.inf:
-        return figures(value, 4)
-    return figures(value, min(max(math.floor(math.log10(abs(value))) - math.floor(math.log10(sd)) + 2, least), 12))
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """A number with its noun: "1 row", "3 rows".
-
-    >>> count(1, "row"), count(1200, "row"), count(2, "axis", "axes")
-    ('1 row', '1,200 rows', '2 axes')
-    """
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.table.detect import Guess
-from lowdim.table.notes import some
 from lowdim.text.escape import protect_terminal, shell_word, shown
+from lowdim.text.format import listing
+from lowdim.text.format import size as size_text
 from lowdim.text.messages import LowdimError, Message, error
 
 RATIO = 200  # text that shrank more than this is a bomb, not a table
@@ -154,7 +155,7 @@ def _folder(path: Path, name: str) -> LowdimError:
         told = "a run folder, made from a table"
         return error("LD002", name=name, why=f"it is {told}", fix=f"show the run:  lowdim report {_word(path)}")
     inside = sorted(one for one in path.iterdir() if one.suffix.lower() in (*TEXTS, *BINARY) and one.is_file())
-    where = "in it: " + some([protect_terminal(one.name) for one in inside]) if inside else ""
+    where = "in it: " + listing([protect_terminal(one.name) for one in inside]) if inside else ""
     return error(
         "LD002",
         where,
@@ -260,8 +261,8 @@ def _unpacked(path: Path, size: int, memory: int) -> bytes:
                     raise error(
                         "LD170.table",
                         name=name,
-                        size=f"{in_bytes(size)} packed",
-                        shape=f", more than {in_bytes(total)} unpacked",
+                        size=f"{size_text(size)} packed",
+                        shape=f", more than {size_text(total)} unpacked",
                         why=f"it grows more than {RATIO} times, as files made to fill a disk do",
                         fix="unpack it yourself if you trust it",
                     )
@@ -301,10 +302,10 @@ def too_large(name: str, size: int, need: int, memory: int, *, shape: str = "", 
     return error(
         "LD170.table",
         name=protect_terminal(name),
-        size=in_bytes(size),
+        size=size_text(size),
         shape=shape,
         fix=fix,
-        why=f"reading it whole needs about {in_bytes(need)} of memory; {in_bytes(memory)} may be used",
+        why=f"reading it whole needs about {size_text(need)} of memory; {size_text(memory)} may be used",
     )
 
 
@@ -322,25 +323,6 @@ def _affordable(head: bytes, memory: int) -> int:
     rows = max(int(memory / (4 * TEXT_COST * _line_bytes(head))), LEAST)
     unit = 10 ** (len(str(rows)) - 1)
     return min(rows // unit * unit, 200_000)
-
-
-def in_bytes(size: int) -> str:
-    """A size as people say it: 38 GB."""
-    for unit, word in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if size >= unit:
-            return f"{size / unit:.3g} {word}"
-    return f"{size} bytes"
-
-
-def free_memory() -> int:
-    """Bytes of memory that are free now, or all there is where the system does not say."""
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (OSError, ValueError, AttributeError):
-        return 4 * 10**9
 
 
 def digest(data: bytes | Path) -> str:

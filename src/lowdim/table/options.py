@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from lowdim.text.escape import shell_word
+from lowdim.text.format import parse_size
 from lowdim.text.messages import BudgetError, FileError, LowdimError, OptionError, error
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
-UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 
 
 class Options(NamedTuple):
@@ -86,7 +86,7 @@ def settle(given: dict[str, Any]) -> Options:
         na=_codes(options.na),
         sep=_separator(options.sep),
         sample=_count("sample", options.sample),
-        memory=_bytes(options.memory),
+        memory=parse_size(options.memory),
     )
 
 
@@ -107,16 +107,6 @@ def _count(name: str, value: Any) -> int | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
         raise error("LD210", option=name, value=value, allowed="a whole number above 0")
     return value
-
-
-def _bytes(value: Any) -> int | None:
-    """A number of bytes from 2000000000 or "2GB"."""
-    if value is None:
-        return None
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?b?)\s*", str(value).lower())
-    if not found:
-        raise error("LD210", option="memory", value=value, allowed="bytes, or a size such as 2GB")
-    return int(float(found[1]) * UNITS[found[2] if found[2] in UNITS else found[2] + "b"])
 
 
 def split_names(names: Any) -> tuple[str, ...]:

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array, Mask
 from lowdim.table.cells import DAYS, LIMIT, Cells, dates, is_code, matches
 from lowdim.table.detect import GAPS
-from lowdim.table.notes import Notes, count, some
+from lowdim.table.notes import Notes
 from lowdim.table.options import Options, join_names
 from lowdim.text.escape import protect_terminal
+from lowdim.text.format import count, listing
 from lowdim.text.messages import error
 
 ALMOST = 0.5  # a column of which this share is numbers is meant as numbers
@@ -68,7 +69,7 @@ def settle_names(given: list[str] | None, width: int, notes: Notes) -> list[str]
         if times > 1:
             same = [r for r, n in zip(result, names, strict=True) if n == name]
             notes.add(
-                "LD140", column=name, count=times, names=some(same), fix="give names of your own:  --names names.txt"
+                "LD140", column=name, count=times, names=listing(same), fix="give names of your own:  --names names.txt"
             )
     return result
 
@@ -97,7 +98,7 @@ def _check_name(name: str, option: str, names: list[str]) -> None:
         return
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     flag = f"--{option}"
-    fix = f"did you mean  {flag} {join_names(near)}" if near else f"the columns are: {some(names, 10)}"
+    fix = f"did you mean  {flag} {join_names(near)}" if near else f"the columns are: {listing(names, 10)}"
     raise error("LD103", column=protect_terminal(name), option=flag, fix=fix)
 
 
@@ -334,7 +335,7 @@ def _must_be_number(c: Cells, place: Place, notes: Notes) -> None:
 
 def _almost(c: Cells, place: Place, notes: Notes) -> None:
     rows = np.flatnonzero(c.bad)
-    where = f"column {c.position}, " + some([place.cell(c, int(row)) for row in rows[:1000]], 5)
+    where = f"column {c.position}, " + listing([place.cell(c, int(row)) for row in rows[:1000]], 5)
     if len(rows) > 1000:
         where = where.rpartition(" and ")[0] + f" and {len(rows) - 5:,} more"
     notes.add("LD111", where, column=c.name, good=f"{c.good:,}", seen=f"{c.seen:,}", fix=_almost_fix(c, rows, place))
@@ -369,6 +370,6 @@ def _note_labels(labels: Iterable[Column], notes: Notes) -> None:
         "LD110",
         what=f"{count(len(names), 'column')} {'is not a number' if one else 'are not numbers'}",
         was="was set aside as a label" if one else "were set aside as labels",
-        names=some(names, 10),
+        names=listing(names, 10),
         fix=f"{encode}leave out:          --drop {flag}",
     )

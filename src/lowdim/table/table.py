@@ -10,18 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array
+from lowdim.math.linalg import Array, evenly_spread
+from lowdim.storage.memory import free_memory
 from lowdim.table import cells as cell
 from lowdim.table import checks
 from lowdim.table.binary_file import base_name, from_memory, read_binary
 from lowdim.table.detect import GAPS, Guess, beginning, other_separators
-from lowdim.table.notes import CheckError, Messages, Notes, count, some
-from lowdim.table.open_file import Raw, digest, find, free_memory, too_large
+from lowdim.table.notes import CheckError, Messages, Notes
+from lowdim.table.open_file import Raw, digest, find, too_large
 from lowdim.table.options import Options, join_names, settle, split_names
 from lowdim.table.roles import Column, Place, asked_role, assign, check_names, settle_names
 from lowdim.table.text_file import read_text, separator_word
 from lowdim.table.units import without_units
 from lowdim.text.escape import protect_terminal, shown
+from lowdim.text.format import count, listing
 from lowdim.text.messages import Message, error
 
 __all__ = ["Column", "Guess", "Messages", "Table", "read"]
@@ -226,7 +228,7 @@ def _sampled(raw: Raw, most: int | None) -> Raw:
     n = len(raw.lines)
     if most is None or n <= most:
         return raw
-    rows = (np.arange(most) * n) // most
+    rows = evenly_spread(n, most)
     index = None if raw.index is None else raw.index[rows]
     return raw._replace(cells=[column.take(rows) for column in raw.cells], lines=raw.lines[rows], index=index)
 
@@ -318,7 +320,7 @@ def _recoded(c: cell.Cells, codes: tuple[str, ...]) -> cell.Cells:
 def _note_signs(code: str, found: dict[str, str], numbers: int, notes: Notes) -> None:
     """What was taken out of cells before they were numbers, with an example of each column."""
     if found:
-        names = some([f"{name} ({shown(example)})" for name, example in found.items()])
+        names = listing([f"{name} ({shown(example)})" for name, example in found.items()])
         spare = list(found)[: max(0, numbers - 2)]  # two columns of numbers have to be left
         notes.add(
             code,

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from lowdim.table import detect as sniff
 from lowdim.table.detect import GAPS, SEPS, Guess, beginning, first_line, records
-from lowdim.table.open_file import Raw, in_bytes
+from lowdim.table.open_file import Raw
 from lowdim.table.options import Options
 from lowdim.text.escape import protect_terminal, shell_word
+from lowdim.text.format import size
 from lowdim.text.messages import LowdimError, error, message
 
 FIELD = 10**6  # bytes a cell may have
@@ -257,7 +258,7 @@ def _check_fields(cells: list[Any], lines: NDArray[np.int64]) -> None:
             raise error(
                 "LD172",
                 f"line {int(lines[row])}, column {j + 1}",
-                size=in_bytes(longest),
-                most=in_bytes(FIELD),
+                size=size(longest),
+                most=size(FIELD),
                 fix="check the quotes and the separator of this line",
             )

@@ -263,7 +263,9 @@ def test_threads_read_forwards_and_no_batch_is_decoded_twice(tmp_path):
     walk = cursor.walk
     cursor.walk = lambda row: (walks.append(row), walk(row))[1]
     for i in (1, 0, 2, 4, 3, 5, 6):
-        np.testing.assert_array_equal(source._finish(slice(64 * i, 64 * i + 64), 64 * i).x, CLEAN[64 * i : 64 * i + 64])
+        np.testing.assert_array_equal(
+            source.block_of(slice(64 * i, 64 * i + 64), 64 * i).x, CLEAN[64 * i : 64 * i + 64]
+        )
     assert walks == [64] and not cursor.held
     source.read(slice(2944, 3000))
     for i in range(47):
@@ -438,7 +440,7 @@ def test_other_numbers_in_the_next_pass_are_found_out(kind, tmp_path, monkeypatc
     path = KINDS[kind](CLEAN, tmp_path)
     source = lowdim.stream(path, tile=64)
     source._kept = {}
-    source._finish(slice(0, 64), 0)
+    source.block_of(slice(0, 64), 0)
     other = CLEAN.copy()
     other[3, 2] += 1.0
     (tmp_path / "other").mkdir()
@@ -447,9 +449,9 @@ def test_other_numbers_in_the_next_pass_are_found_out(kind, tmp_path, monkeypatc
         source.paths = [tmp_path / "other" / "x.csv"]
         source.stamps = [filesource.stamp(source.paths[0])]
         source.marks = lowdim.stream(source.paths[0]).marks
-    source._finish(slice(64, 128), 64)
+    source.block_of(slice(64, 128), 64)
     with pytest.raises(LowdimError, match=r"LD174[\s\S]*not those of the pass before[\s\S]*rows 1 to 64"):
-        source._finish(slice(0, 64), 0)
+        source.block_of(slice(0, 64), 0)
 
 
 def test_fingerprints_tell_files_apart(tmp_path):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.engine.fold import one_blas_thread
-from lowdim.judge.budget import counts, seconds
+from lowdim.judge.budget import counts
 from lowdim.judge.dimensions.heldout import deal
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.maps.neighbours import NEAR, distances, kept, order, overlap, rank_agreement, steadiness
@@ -30,6 +30,7 @@ from lowdim.models.base.latent import seed_of
 from lowdim.registry import ALWAYS, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.table import Table, column_units, read
+from lowdim.text.format import parse_duration
 from lowdim.text.messages import LowdimError, LowdimWarning, error, warn
 
 PARTS = 10  # a repeat hides one cell in ten
@@ -218,7 +219,7 @@ def repeats(seeds: int | None, budget: float | str | None, table: Table) -> int:
         return int(seeds)
     if budget is None:
         return SEEDS[0]
-    return int(np.clip(counts(seconds(budget), table.n, table.d).refits // 10, *SEEDS))
+    return int(np.clip(counts(parse_duration(budget), table.n, table.d).refits // 10, *SEEDS))
 
 
 def spread(n: int, most: int) -> NDArray[np.intp]:
@@ -241,7 +242,7 @@ def dimensions(X: Array, dims: int | str, seed: int, budget: float | str | None,
     """The number of dimensions of every method: as asked, or the jury's."""
     most = min(X.shape[1] - 1, len(X) - 2)
     if dims == "auto":
-        often = counts(seconds(budget), *X.shape)
+        often = counts(parse_duration(budget), *X.shape)
         jury = choose_dimension(
             ArraySource(X, columns=None),
             standardize=unit,

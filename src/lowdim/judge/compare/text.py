@@ -7,9 +7,9 @@ import textwrap
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from lowdim.engine.plan import size
 from lowdim.judge.compare.compare import FIGURES, Compared, Comparison, Figure, Measure, clearly, ranking
 from lowdim.registry import METHODS
+from lowdim.text.format import size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -28,7 +28,7 @@ from lowdim.judge.dimensions.uneven_noise import Factors, ask, hidden_cells
 from lowdim.math.linalg import Array
 from lowdim.models.base.estimator import seed_of
 from lowdim.sources.source import Block
-from lowdim.table.notes import count
+from lowdim.text.format import count
 from lowdim.text.messages import error
 from lowdim.text.notebook import jury_card, jury_lines
 

@@ -27,8 +27,8 @@ from lowdim.models.base.estimator import seed_of
 from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
 from lowdim.sources.arrays import as_source
 from lowdim.sources.views import gather
-from lowdim.table.notes import count
 from lowdim.table.options import join_names
+from lowdim.text.format import count
 from lowdim.text.messages import LowdimError, LowdimWarning, error
 from lowdim.text.notebook import card
 

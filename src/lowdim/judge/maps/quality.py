@@ -15,8 +15,8 @@ from lowdim.registry import METHODS
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Source
 from lowdim.sources.views import gather
-from lowdim.table.notes import count
 from lowdim.table.table import Table, column_units, read
+from lowdim.text.format import count
 from lowdim.text.messages import LowdimWarning, error, warn
 
 Order = NDArray[np.intp]

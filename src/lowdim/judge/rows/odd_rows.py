@@ -32,7 +32,7 @@ from lowdim.math.linalg import Array
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.sources.source import Block
 from lowdim.sources.views import Frame
-from lowdim.table.notes import beside, figures
+from lowdim.text.format import figures, figures_by_sd
 from lowdim.text.messages import error
 from lowdim.text.notebook import card, clip
 
@@ -170,8 +170,8 @@ class Cell(NamedTuple):
     def words(self) -> tuple[str, str, str]:
         """Value, what the rest says, and the surprise, as a person reads them."""
         return (
-            "gap" if self.value is None else beside(self.value, self.sd, 4),
-            f"{beside(self.expected, self.sd)} +- {figures(self.sd, 2)}",
+            "gap" if self.value is None else figures_by_sd(self.value, self.sd, 4),
+            f"{figures_by_sd(self.expected, self.sd)} +- {figures(self.sd, 2)}",
             "" if self.surprise is None else f"{self.surprise:+.1f} sd",
         )
 
@@ -340,8 +340,8 @@ def _odd_row(k: int, judged: Judged, laws: tuple[Law, Law, Law], rate: float) ->
         )
     else:
         reason = (
-            f"{columns[j]} {beside(value, sd, 4)}, expected {beside(value - shift, sd)} +- {figures(sd, 2)} "
-            f"({surprise:+.1f} sd); " + _hidden(p_hidden, rate)
+            f"{columns[j]} {figures_by_sd(value, sd, 4)}, expected {figures_by_sd(value - shift, sd)} "
+            f"+- {figures(sd, 2)} ({surprise:+.1f} sd); " + _hidden(p_hidden, rate)
         )
     if not defined:
         reason += "; Q is not defined: no more seen cells than dimensions"
@@ -367,7 +367,8 @@ def _odd_row(k: int, judged: Judged, laws: tuple[Law, Law, Law], rate: float) ->
 
 def disagrees(column: str, value: float, expected: float, sd: float) -> str:
     """'bf_cm_ratio is 121.7; the rest of the row says 78.3, sd 6.5'"""
-    return f"{column} is {beside(value, sd, 4)}; the rest of the row says {beside(expected, sd)}, sd {figures(sd, 2)}"
+    says = f"{figures_by_sd(expected, sd)}, sd {figures(sd, 2)}"
+    return f"{column} is {figures_by_sd(value, sd, 4)}; the rest of the row says {says}"
 
 
 def far_out(p_hidden: float, p_Q: float | None, rate: float = 0.05) -> bool:
@@ -396,7 +397,7 @@ def explain_row(model: LinearGaussian, X: Any, row: int, *, level: float = 0.95,
     source = model._source(X)
     if not 0 <= row < source.n:
         raise error("LD210", option="row", value=row, allowed=f"a row from 0 to {source.n - 1}")
-    raw = source._finish(slice(row, row + 1), row)
+    raw = source.block_of(slice(row, row + 1), row)
     block = model.frame_.inward(raw)
     W, mu, psi = gaussian(model)
     mask = np.ones_like(block.x, dtype=bool) if block.mask is None else block.mask

@@ -152,8 +152,8 @@ class WithoutHeldCells(View):
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         raise NotImplementedError("a source with cells held out makes finished blocks")
 
-    def _finish(self, rows: slice | NDArray[np.intp], start: int) -> Block:
-        return self.held.without(self.source._finish(rows, start))
+    def block_of(self, rows: slice | NDArray[np.intp], start: int = 0) -> Block:
+        return self.held.without(self.source.block_of(rows, start))
 
 
 def without_held_cells(source: Source, held: HeldOutCells) -> Source:

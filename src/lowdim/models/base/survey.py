@@ -62,7 +62,11 @@ class TableSurvey(NamedTuple):
     @property
     def stored(self) -> Source | None:
         """The stored cells of a light sparse table, in the frame."""
-        return Stored(self.source.source, self.frame) if isinstance(self.source, Framed) and self.source.light else None
+        return (
+            Stored(self.source.source, self.frame)
+            if isinstance(self.source, Framed) and self.source.is_sparse
+            else None
+        )
 
 
 def is_wide(n: int, d: int) -> bool:
@@ -101,7 +105,7 @@ def survey_table(
     `each=True` lets every column have a scale of its own, for models that do not mind.
     """
     each = each or standardize
-    frame = frame_of(source.sample(FRAME_ROWS), each, origin=not source.light)
+    frame = frame_of(source.sample(FRAME_ROWS), each, origin=not source.is_sparse)
     blocks, cols = _survey(source, frame, run, wide)
     passes = 1
     if not np.isfinite(cols.scatter).all():  # the sample missed the largest cells
@@ -118,7 +122,7 @@ def survey_table(
 def _survey(source: Source, frame: Frame, run: Run, wide: bool) -> tuple[BlockSurvey | None, Columns]:
     framed = Framed(source, frame)
     with np.errstate(over="ignore", invalid="ignore"):
-        if source.light:
+        if source.is_sparse:
             stored = Stored(source, frame)
             if wide:
                 return None, fold(stored_columns, stored, run)

@@ -183,12 +183,12 @@ class LinearGaussian(LatentModel):
             return self  # an empty batch says nothing, least of all where the origin should be
         each = self._own_units or self.standardize
         frame, moments = vars(self).get("_online") or (
-            frame_of(source.sample(FRAME_ROWS), each, origin=not source.light),
+            frame_of(source.sample(FRAME_ROWS), each, origin=not source.is_sparse),
             None,
         )
         if moments is not None:
             moments = moments._replace(n=moments.n * decay)
-        light = source.light and not frame.shift.any()
+        light = source.is_sparse and not frame.shift.any()
         rows = Stored(source, frame) if light else Framed(source, frame)
         blocks = map(rows.block, range(rows.n_blocks))
         with np.errstate(over="ignore", invalid="ignore"):

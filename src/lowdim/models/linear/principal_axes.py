@@ -74,7 +74,7 @@ def choose(n: int, d: int, k: int, light: bool = False) -> str:
 def principal(survey: TableSurvey, k: int, run: Run, *, solver: str = "auto", seed: int = 0) -> Spectrum:
     """The k largest principal axes of a complete table."""
     n, d = survey.source.n, survey.source.d
-    name = choose(n, d, k, survey.source.light) if solver == "auto" else solver
+    name = choose(n, d, k, survey.source.is_sparse) if solver == "auto" else solver
     if name == "krylov":
         return _krylov(survey, k, run, seed) if k else _no_axes(survey)
     if name == "dual" or (name == "covariance" and survey.moments is None):

@@ -223,7 +223,7 @@ class KMeans(ClusterMixin, LatentModel):
         params = self.params_ if is_fitted(self) else None
         if params is None:
             self._check_rows(source)
-            frame = frame_of(source.sample(FRAME_ROWS), origin=not source.light)
+            frame = frame_of(source.sample(FRAME_ROWS), origin=not source.is_sparse)
             framed = Framed(source, frame)
             mu = self._starts(framed, frame, np.zeros(source.d))[0]
             params = Centres(mu, np.zeros(len(mu)), np.zeros_like(mu), np.zeros(source.d))

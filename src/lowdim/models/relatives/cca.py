@@ -18,9 +18,8 @@ from lowdim.models.base.results import Posterior, in_range
 from lowdim.models.relatives.cca_algebra import Canonical, canonical_tests
 from lowdim.models.relatives.cca_em import TwoViewGaussian, TwoViews
 from lowdim.sources.arrays import as_source
-from lowdim.sources.beside import Beside
 from lowdim.sources.source import Source
-from lowdim.sources.views import Chosen, Frame
+from lowdim.sources.views import Chosen, Frame, Joined
 from lowdim.text.messages import error
 
 
@@ -80,7 +79,7 @@ class CCA(TwoViewGaussian):
             return super().fit(X, sample_weight=sample_weight, run=run)
         table, ndim = column(y)
         first, second = as_source(X, weight=sample_weight), as_source(table)
-        super().fit(Beside(first, second, (first.d, second.d)), run=run)
+        super().fit(Joined(first, second, (first.d, second.d)), run=run)
         k, frame = first.d, self.frame_
         self.frame_, self.y_frame_ = Frame(*(part[:k] for part in frame)), Frame(*(part[k:] for part in frame))
         self.n_features_in_, self.y_ndim_ = k, ndim
@@ -117,7 +116,7 @@ class CCA(TwoViewGaussian):
         k, d = self.n_features_in_, len(self.params_.mu)
         first = None if X is None else self._arranged(as_source(X))
         second = None if y is None else self._y_arranged(as_source(column(y)[0]), d - k)
-        return Beside(first, second, (k, d - k))
+        return Joined(first, second, (k, d - k))
 
     def _y_arranged(self, source: Source, width: int) -> Source:
         names = [str(name) for name in getattr(self, "y_feature_names_in_", ())]
@@ -159,13 +158,13 @@ class CCA(TwoViewGaussian):
     def _only_first(self, X: Any, k: int) -> Source:
         """The rows with the second view unknown; where one table was fitted, the new one may hold it or not."""
         if "y_frame_" in vars(self):
-            return Beside(self._arranged(as_source(X)), None, (k, len(self.params_.mu) - k))
+            return Joined(self._arranged(as_source(X)), None, (k, len(self.params_.mu) - k))
         first, names = as_source(X), [str(name) for name in getattr(self, "feature_names_in_", ())[:k]]
         if first.named and names and set(names) <= set(first.columns):
             first = Chosen(first, [first.columns.index(name) for name in names])
         elif first.d != k:
             first = Chosen(self._arranged(first), list(range(k)))
-        return Beside(first, None, (k, len(self.params_.mu) - k))
+        return Joined(first, None, (k, len(self.params_.mu) - k))
 
     def reconstruct(self, X: Any, y: Any = None, *, out: Out = None, run: Run | None = None) -> Any:
         """What the shared positions say every cell of both views should be."""

@@ -34,9 +34,8 @@ from lowdim.models.relatives.cca_algebra import (
     seen_sums,
     shared,
 )
-from lowdim.sources.beside import Beside
 from lowdim.sources.source import Block, Header, Source, tile_rows
-from lowdim.sources.views import Frame
+from lowdim.sources.views import Frame, Joined
 from lowdim.text.messages import error, warn
 
 LEAST = 0.05  # least eigenvalue of the pairwise correlations that start EM, which need not be those of any table
@@ -66,7 +65,7 @@ class TwoViewGaussian(LatentModel):
 
     def _first(self, source: Source) -> int:
         """How many columns the first view has."""
-        if isinstance(source, Beside):
+        if isinstance(source, Joined):
             return source.widths[0]
         if self.views is None:
             raise error("LD280", problem="CCA requires y to be passed, but the target y is None")

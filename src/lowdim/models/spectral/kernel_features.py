@@ -170,11 +170,11 @@ class Mapped(View):
         raise NotImplementedError("a mapped source makes finished blocks")
 
     @property
-    def light(self) -> bool:
+    def is_sparse(self) -> bool:
         return False
 
-    def _finish(self, rows: slice | NDArray[np.intp], start: int) -> Block:
-        block = self.source._finish(rows, start)
+    def block_of(self, rows: slice | NDArray[np.intp], start: int = 0) -> Block:
+        block = self.source.block_of(rows, start)
         if block.mask is not None:
             row, j = np.argwhere(~block.mask)[0]
             self.refuse(start + int(row), self.source.columns[j], int((~block.mask).sum()))

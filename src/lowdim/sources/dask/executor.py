@@ -96,7 +96,7 @@ class DaskExecutor:
         from distributed.protocol.pickle import dumps
 
         step, leaf = self.span(source), source.leaf
-        sown = source.planted(_no_rows(leaf)) if leaf.local or isinstance(leaf, DaskSource) else source
+        sown = source.rebased(_no_rows(leaf)) if leaf.local or isinstance(leaf, DaskSource) else source
         job = self._submit({}, [(Late(Job, (dumps((f, sown)), os.getpid(), np.geterr())),)])[0]
         waiting: deque[Any] = deque()
         heard: set[tuple[type[Warning], str]] = set()
@@ -125,7 +125,7 @@ class DaskExecutor:
             extra = ((begin, end), rows.start, leaf.weights(rows), cuts)
             return (Late(on_chunks, extra), job, *chunks)
         if leaf.local:
-            values, seen = (leaf.stored(rows), None) if leaf.light else leaf.read(rows)
+            values, seen = (leaf.stored(rows), None) if leaf.is_sparse else leaf.read(rows)
             return (Late(on_rows, ((begin, end), rows.start, leaf.weights(rows), values, seen)), job)
         return (Late(on_source, ((begin, end),)), job)
 
@@ -220,7 +220,7 @@ def _no_rows(of: Source) -> Rows:
 
 def _planted(source: Source, first: int, share: Array | None, values: Any, seen: Mask | None) -> Source:
     kind = StoredRows if sp.issparse(values) else Rows
-    return source.planted(kind(source.leaf, first, values, seen, share))
+    return source.rebased(kind(source.leaf, first, values, seen, share))
 
 
 def _told(job: Job, make: Callable[..., Any]) -> Told:

@@ -154,7 +154,7 @@ class DaskSource(Source):
             many = min(each, self.size(i))
             within = np.arange(many) if rng is None else np.sort(rng.choice(self.size(i), many, replace=False))
             rows.append(within + self.ends[i] - self.size(i))
-        return self._finish(np.concatenate(rows), 0)
+        return self.block_of(np.concatenate(rows), 0)
 
     def executor(self) -> Any:
         from lowdim.sources.dask.executor import DaskExecutor
@@ -168,11 +168,8 @@ class DaskSource(Source):
         words = f"{tokenize(self.collection)} {self.n} {self.d} {self.columns}"
         return hashlib.blake2b(words.encode(), digest_size=16).hexdigest()
 
-    def weighted(self, weight: Array | None) -> Source:
-        other = super().weighted(weight)
-        assert isinstance(other, DaskSource)
-        other.held, other.lock = OrderedDict(), threading.Lock()
-        return other
+    def changed(self, **attributes: Any) -> Source:
+        return super().changed(**attributes, held=OrderedDict(), lock=threading.Lock())
 
 
 # opening -------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ class FeatherSource(FileSource):
 
     kind = "Arrow"
     clean: ClassVar[bool] = True
-    fresh: ClassVar[bool] = True
+    owns_arrays: ClassVar[bool] = True
 
     def __init__(self, path: Path, starts: NDArray[np.intp], rows: int, picked: Picked, where: dict[str, Any]) -> None:
         super().__init__([path], (rows, len(picked.names)), picked.names, where)
@@ -77,7 +77,7 @@ class FeatherSource(FileSource):
     def starts(self) -> NDArray[np.intp]:
         return self.first
 
-    def take(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def decode(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         return take_rows(self.reader.rows, rows, self.d)
 
 

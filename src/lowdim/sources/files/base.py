@@ -11,8 +11,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array, Mask
-from lowdim.sources.source import KEEP_CELLS, Block, Source, cores, finish, tile_rows
+from lowdim.math.linalg import Array, Mask, evenly_spread
+from lowdim.sources.source import KEEP_CELLS, Block, Source, as_block, cores, tile_rows
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import LowdimError, error
 
@@ -58,7 +58,7 @@ class FileSource(Source):
 
     local = False
     kind: ClassVar[str] = ""
-    clean: ClassVar[bool] = False  # whether `take` puts zeros below the gaps of its mask, so that a sum tells of NaN
+    clean: ClassVar[bool] = False  # whether `decode` puts zeros below the gaps of its mask, so that a sum tells of NaN
 
     def __init__(
         self, paths: list[Path], shape: tuple[int, int], columns: tuple[str, ...] | None, where: dict[str, Any]
@@ -72,7 +72,7 @@ class FileSource(Source):
         self._sums: dict[tuple[int, int], float] = {}
         self._reader: Any = None
 
-    def take(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def decode(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         """These rows, by a format; whatever it raises means that the file is damaged."""
         raise NotImplementedError
 
@@ -100,7 +100,7 @@ class FileSource(Source):
 
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         try:
-            found = self.take(rows)
+            found = self.decode(rows)
         except LowdimError:
             raise
         except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
@@ -123,13 +123,13 @@ class FileSource(Source):
     def _changed(self, path: Path, problem: str, rows: slice | NDArray[np.intp]) -> LowdimError:
         return error("LD174", _rows(rows), name=protect_terminal(path.name), problem=problem)
 
-    def _finish(self, rows: slice | NDArray[np.intp], start: int) -> Block:
+    def block_of(self, rows: slice | NDArray[np.intp], start: int = 0) -> Block:
         values, mask = self.read(rows)
         weight = self.weights(rows)
         with np.errstate(over="ignore", invalid="ignore"):
             total = float(values.sum())
         if not (self.clean or mask is None) or not np.isfinite(total):
-            block = finish(values, mask, weight, start, rows, self.columns)
+            block = as_block(values, mask, weight, start, rows, self.columns)
             total = total if np.isfinite(total) else float(block.x.sum())
         else:
             if mask is not None and weight is not None:
@@ -139,17 +139,20 @@ class FileSource(Source):
             raise self._changed(Path(self.name), "its numbers are not those of the pass before", rows)
         return block
 
+    def single_tile_blocks(self) -> Source:
+        return self.changed(block_tiles=1, _reader=None)  # a reader may decode a block at a time
+
     def sample(self, k: int, rng: np.random.Generator | None = None) -> Block:
         """About k rows: of a large file from a few places where reading is cheap, which depend on the file alone."""
         if self.n * self.d <= KEEP_CELLS:
             return super().sample(k, rng)
         starts = self.starts()
-        starts = starts[(np.arange(min(PIECES, len(starts))) * len(starts)) // min(PIECES, len(starts))]
+        starts = starts[evenly_spread(len(starts), PIECES)]
         each = -(-k // len(starts)) * (1 if rng is None else DRAW)
         rows = np.unique(np.concatenate([np.arange(s, min(s + each, self.n)) for s in starts]))
         if rng is not None:
             rows = np.sort(rng.choice(rows, min(k, len(rows)), replace=False))
-        return self._finish(rows, 0)
+        return self.block_of(rows, 0)
 
     @property
     def overhead(self) -> int:

@@ -63,7 +63,7 @@ class CsvSource(FileSource):
 
     kind = "CSV"
     clean: ClassVar[bool] = True
-    fresh: ClassVar[bool] = True
+    owns_arrays: ClassVar[bool] = True
 
     def __init__(self, path: Path, form: Form, marks: Index, named: bool, where: dict[str, Any]) -> None:
         super().__init__([path], (marks.n, len(form.names)), form.names, where)
@@ -77,7 +77,7 @@ class CsvSource(FileSource):
     def starts(self) -> NDArray[np.intp]:
         return np.arange(0, max(self.n, 1), self.marks.step)
 
-    def take(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def decode(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         return take_rows(self._rows, rows, self.d)
 
     def _rows(self, begin: int, end: int) -> list[list[Any]]:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array, Mask
 from lowdim.sources.files.base import WIDEST, FileSource, damaged, runs_of
 from lowdim.sources.sinks import TOLD, import_zarr
-from lowdim.table.open_file import free_memory, too_large
+from lowdim.storage.memory import free_memory
+from lowdim.table.open_file import too_large
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import LowdimError, error
 
@@ -37,7 +38,7 @@ class NpySource(FileSource):
     def begin(self) -> NDArray[Any]:
         return np.load(self.paths[0], mmap_mode="r", allow_pickle=False)
 
-    def take(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def decode(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         self._unchanged(rows)  # before the map is touched: a file that was cut would end the process
         return np.ascontiguousarray(self.reader[rows], dtype=np.float64), None
 
@@ -122,7 +123,7 @@ class ZarrSource(FileSource):
     def starts(self) -> NDArray[np.intp]:
         return np.arange(0, max(self.n, 1), self.height)
 
-    def take(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def decode(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         if isinstance(rows, slice):
             return np.ascontiguousarray(self.reader.rows(rows.start, rows.stop), dtype=np.float64), None
         runs, back = runs_of(rows)

@@ -63,8 +63,7 @@ def stream(
         raise error("LD105", shape=(source.n, 0))
     if named is not None:
         weight = _weight(_open(path, (named,), None, zeros, {"tile": None, "block_tiles": None}))
-    source.weight = source.leaf.weight = check_weight(weight, source.n)
-    return source
+    return source if weight is None else source.weighted(check_weight(weight, source.n))
 
 
 def _open(
@@ -119,10 +118,7 @@ def _some(source: Source, columns: tuple[str, ...] | None, weight: str | None, w
     asked = [name for name in names if name != weight] if columns is None else list(columns)
     if weight is not None:
         position(weight, names, "weight")
-    chosen = Chosen(source, [position(name, names, "columns") for name in asked])
-    if where["tile"] is not None:
-        chosen.tile = where["tile"]
-    return chosen
+    return Chosen(source, [position(name, names, "columns") for name in asked], where["tile"])
 
 
 def _weight(source: Source) -> Array:

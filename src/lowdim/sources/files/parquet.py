@@ -111,7 +111,7 @@ class ParquetSource(FileSource):
 
     kind = "Parquet"
     clean: ClassVar[bool] = True
-    fresh: ClassVar[bool] = True
+    owns_arrays: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class ParquetSource(FileSource):
     def starts(self) -> NDArray[np.intp]:
         return np.array([group.start for group in self.groups], dtype=np.intp)
 
-    def take(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def decode(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         if isinstance(rows, slice):
             return take_rows(self.reader.rows, rows, self.d)
         some = Cursor(partial(self._walk, FEW), self.n)  # a few rows here and there: little is decoded for each

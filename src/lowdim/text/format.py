@@ -1,0 +1,110 @@
+"""Numbers, sizes, times and lists as people write them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+
+from lowdim.text.messages import error
+
+LISTED = 5  # items of a list that are written out
+BYTE_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+TIME_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun: "1 row", "3 rows".
+
+    >>> count(1, "row"), count(1200, "row"), count(2, "axis", "axes")
+    ('1 row', '1,200 rows', '2 axes')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listing(items: Iterable[object], most: int = LISTED, *, join: str = ", ") -> str:
+    """The first few of a list, and how many more.
+
+    >>> listing(range(8))
+    '0, 1, 2, 3, 4 and 3 more'
+    """
+    items = list(items)
+    words = join.join(str(item) for item in items[:most])
+    return f"{words} and {len(items) - most} more" if len(items) > most else words
+
+
+def figures(value: float, most: int = 3) -> str:
+    """A number as a person writes it: so many figures, an exponent only for the very small and the very large.
+
+    >>> figures(112.3, 2), figures(53121), figures(0.00123456), figures(-1.5), figures(2.5e7), figures(0.0)
+    ('110', '53100', '0.00123', '-1.5', '2.5e+07', '0')
+    """
+    short = f"{value:.{most}g}"
+    if not 1e-3 <= abs(float(short)) < 1e6:
+        return "0" if value == 0 else short
+    plain = f"{float(short):.12f}"
+    return plain.rstrip("0").rstrip(".")
+
+
+def figures_by_sd(value: float, sd: float, least: int = 3) -> str:
+    """A number to the digits that its standard deviation leaves of it, and at least so many figures.
+
+    >>> figures_by_sd(1.518312, 0.00098), figures_by_sd(121.7, 6.5), figures_by_sd(231.4, 110.0)
+    ('1.51831', '121.7', '231')
+    """
+    if value == 0.0 or not 0.0 < sd < math.inf:
+        return figures(value, 4)
+    return figures(value, min(max(math.floor(math.log10(abs(value))) - math.floor(math.log10(sd)) + 2, least), 12))
+
+
+def size(number: float) -> str:
+    """Bytes in words.
+
+    >>> size(3_200_000_000), size(512), size(1.5e12)
+    ('3.2 GB', '512 bytes', '1.5 TB')
+    """
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:.3g} {unit}"
+        number /= 1000
+    return f"{number:.3g} TB"
+
+
+def parse_size(value: object, option: str = "memory") -> int | None:
+    """A number of bytes from 2000000000 or "2GB".
+
+    >>> parse_size("1.5 GB"), parse_size(4096), parse_size(None)
+    (1500000000, 4096, None)
+    """
+    if value is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?b?)\s*", str(value).lower())
+    if not found:
+        raise error("LD210", option=option, value=value, allowed="bytes, or a size such as 2GB")
+    return int(float(found[1]) * BYTE_UNITS[found[2] if found[2] in BYTE_UNITS else found[2] + "b"])
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> [duration(t) for t in (0.004, 3.21, 400.0, 9000.0)]
+    ['0.01 s', '3.2 s', '7 min', '2.5 h']
+    """
+    if seconds < 120:
+        return f"{max(seconds, 0.01):.2g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def parse_duration(value: float | str | None, option: str = "budget") -> float | None:
+    """Seconds from 30, "30s", "2m" or "1h".
+
+    >>> parse_duration("30s"), parse_duration("2m"), parse_duration(None)
+    (30.0, 120.0, None)
+    """
+    if value is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(value).lower())
+    seconds = float(found[1]) * TIME_UNITS.get(found[2], 0.0) if found else 0.0
+    if isinstance(value, bool) or not 0.0 < seconds < math.inf:
+        raise error("LD210", option=option, value=value, allowed="a length of time such as 30s, 2m or 1h")
+    return seconds
