@@ -14,14 +14,13 @@ from lowdim.engine.fold import Run, fold, walk
 from lowdim.engine.plan import plan
 from lowdim.engine.statistics import moments
 from lowdim.jobs.large import ASSUMED
-from lowdim.models.base.survey import FRAME_ROWS, frame_of
 from lowdim.models.linear.factor_analysis import FactorAnalysis
 from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
 from lowdim.models.linear.parameters import Linear, check_q
 from lowdim.models.linear.pca import PCA
 from lowdim.sources.files.open import stream
 from lowdim.sources.source import Block, Source, cores
-from lowdim.sources.views import Framed
+from lowdim.sources.views import FRAME_ROWS, Framed, frame_of
 from lowdim.storage.memory import free_memory
 from lowdim.text.format import count, duration, size
 from lowdim.text.messages import BudgetError, error

@@ -15,6 +15,9 @@ from lowdim.text.messages import error
 
 LARGEST = float(np.finfo(float).max)
 STORED_CELLS = 2**21  # stored cells in a tile: a product takes ten milliseconds, and starting one a tenth of that
+FRAME_ROWS = 256  # rows that set the origin; the mean of so many lies within sd/16 of the truth
+MODERATE_SIZE = 2.0**200  # sizes within 1/this .. this square and sum without leaving double precision
+FAR_FROM_ZERO = 2.0**1020  # numbers beyond this may differ by more than a double can hold
 HUGE = 2.0**-900  # the scale of tables whose cells lie so near the end of double precision that sums may pass it
 
 
@@ -60,6 +63,33 @@ class Frame(NamedTuple):
     def report(self) -> Array:
         """Factor from the model's units to the reported ones."""
         return 1.0 / (self.scale * self.unit)
+
+
+def frame_of(sample: Block, each: bool = False, origin: bool = True) -> Frame:
+    """An origin among the rows, and a power of two that brings huge or tiny numbers into range.
+
+    `origin=False` leaves zero where it is, for tables of which only the cells that are not zero are stored.
+    """
+    x, mask = sample.x, sample.mask
+    count = max(len(x), 1) if mask is None else np.maximum(mask.sum(axis=0), 1)
+    largest = np.abs(x).max(axis=0, initial=0.0)
+    size = powers_of_two(largest, True)
+    shift = (x if (size == 1.0).all() else x * size).sum(axis=0) / count / size
+    # differences of such numbers overflow, and so large a spread hides no digits
+    shift[(largest > FAR_FROM_ZERO) | (not origin)] = 0.0
+    off = x - shift
+    if mask is not None:
+        off *= mask
+    off = np.abs(off, out=off).max(axis=0, initial=0.0)
+    varies = bool((off > 0.0).any())  # a single row shows no spread, only a size
+    return Frame(shift, powers_of_two(off if varies else largest, each), np.ones(len(shift)))
+
+
+def powers_of_two(size: Array, each: bool) -> Array:
+    """Powers of two that bring these sizes near one, and 1 where they are moderate already."""
+    size = size if each else np.full_like(size, size.max(initial=0.0))
+    moderate = (size == 0.0) | ((size > 1.0 / MODERATE_SIZE) & (size < MODERATE_SIZE))
+    return np.where(moderate, 1.0, 2.0 ** -np.clip(np.frexp(size)[1], -1000, 1000))
 
 
 class View(Source):

@@ -12,10 +12,9 @@ from lowdim.engine.plan import Cost, plan
 from lowdim.math.linalg import Array
 from lowdim.models.base.estimator import Absent, Estimator, Out
 from lowdim.models.base.results import Certificate
-from lowdim.models.base.survey import FRAME_ROWS, frame_of
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Source
-from lowdim.sources.views import Frame, Framed, gather
+from lowdim.sources.views import FRAME_ROWS, Frame, Framed, frame_of, gather
 from lowdim.text.messages import error
 
 FILL = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"

@@ -19,13 +19,10 @@ from lowdim.engine.statistics import (
 )
 from lowdim.math.linalg import EPS, Array
 from lowdim.models.base.results import LARGEST
-from lowdim.sources.source import Block, Source
-from lowdim.sources.views import Frame, Framed, Stored
+from lowdim.sources.source import Source
+from lowdim.sources.views import FAR_FROM_ZERO, FRAME_ROWS, Frame, Framed, Stored, frame_of, powers_of_two
 from lowdim.text.messages import error, warn
 
-FRAME_ROWS = 256  # rows that set the origin; the mean of so many lies within sd/16 of the truth
-MODERATE_SIZE = 2.0**200  # sizes within 1/this .. this square and sum without leaving double precision
-FAR_FROM_ZERO = 2.0**1020  # numbers beyond this may differ by more than a double can hold
 COARSE_ROUNDING = 1e-6  # a column whose rounding unit exceeds this share of its spread is warned about
 LARGE_ORDER = 2048  # from this order on, k eigenpairs come cheaper by Krylov than by a full factorisation
 SPREAD_RATIO = 1e8  # columns whose spreads differ by more are warned about
@@ -149,36 +146,9 @@ def _largest(source: Source, run: Run) -> Array:
         return fold(columns, source, run).size
 
 
-def frame_of(sample: Block, each: bool = False, origin: bool = True) -> Frame:
-    """An origin among the rows, and a power of two that brings huge or tiny numbers into range.
-
-    `origin=False` leaves zero where it is, for tables of which only the cells that are not zero are stored.
-    """
-    x, mask = sample.x, sample.mask
-    count = max(len(x), 1) if mask is None else np.maximum(mask.sum(axis=0), 1)
-    largest = np.abs(x).max(axis=0, initial=0.0)
-    size = _powers(largest, True)
-    shift = (x if (size == 1.0).all() else x * size).sum(axis=0) / count / size
-    # differences of such numbers overflow, and so large a spread hides no digits
-    shift[(largest > FAR_FROM_ZERO) | (not origin)] = 0.0
-    off = x - shift
-    if mask is not None:
-        off *= mask
-    off = np.abs(off, out=off).max(axis=0, initial=0.0)
-    varies = bool((off > 0.0).any())  # a single row shows no spread, only a size
-    return Frame(shift, _powers(off if varies else largest, each), np.ones(len(shift)))
-
-
 def _larger(frame: Frame, size: Array, each: bool) -> Frame:
     """The frame for a table whose largest cells were not in the sample."""
-    return frame._replace(shift=np.where(size > FAR_FROM_ZERO, 0.0, frame.shift), scale=_powers(size, each))
-
-
-def _powers(size: Array, each: bool) -> Array:
-    """Powers of two that bring these sizes near one, and 1 where they are moderate already."""
-    size = size if each else np.full_like(size, size.max(initial=0.0))
-    moderate = (size == 0.0) | ((size > 1.0 / MODERATE_SIZE) & (size < MODERATE_SIZE))
-    return np.where(moderate, 1.0, 2.0 ** -np.clip(np.frexp(size)[1], -1000, 1000))
+    return frame._replace(shift=np.where(size > FAR_FROM_ZERO, 0.0, frame.shift), scale=powers_of_two(size, each))
 
 
 def check_columns(source: Source, cols: Columns, frame: Frame) -> None:

@@ -19,10 +19,8 @@ from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, em_digits, squared
 from lowdim.models.base.survey import (
-    FRAME_ROWS,
     TableSurvey,
     columns_of,
-    frame_of,
     is_wide,
     standardized,
     survey_for_fit,
@@ -31,7 +29,7 @@ from lowdim.models.linear.parameters import FLOOR, Linear, check_q, closed_noise
 from lowdim.models.linear.principal_axes import Spectrum, principal, spectrum_of
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Header, Source, tile_rows
-from lowdim.sources.views import Frame, Framed, Stored
+from lowdim.sources.views import FRAME_ROWS, Frame, Framed, Stored, frame_of
 from lowdim.text.messages import error, warn
 
 

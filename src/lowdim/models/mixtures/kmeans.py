@@ -18,10 +18,10 @@ from lowdim.math.linalg import Array
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Absent, Out, Rule, is_fitted, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import LARGEST, Cells, Certificate, Posterior, draw_labels, squared
-from lowdim.models.base.survey import FRAME_ROWS, MODERATE_SIZE, TableSurvey, frame_of, survey_table
+from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Header, Source, tile_rows
-from lowdim.sources.views import Frame, Framed
+from lowdim.sources.views import FRAME_ROWS, MODERATE_SIZE, Frame, Framed, frame_of
 from lowdim.text.messages import error, warn
 
 WIDE = 256  # columns up to which products of all of them are the quickest way to their variances

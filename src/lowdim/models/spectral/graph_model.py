@@ -16,11 +16,10 @@ from lowdim.math.linalg import Array
 from lowdim.math.neighbors import Neighbours, Pairs, joined, joined_known, nearest, nearest_known
 from lowdim.models.base.estimator import COUNT, Out, Rule
 from lowdim.models.base.spectral import Embedded, SpectralModel
-from lowdim.models.base.survey import FRAME_ROWS, frame_of
 from lowdim.models.spectral.random_field import FieldMixin
 from lowdim.sources.arrays import SparseSource, as_source
 from lowdim.sources.source import Block, Source
-from lowdim.sources.views import Frame, Framed, gather
+from lowdim.sources.views import FRAME_ROWS, Frame, Framed, frame_of, gather
 from lowdim.text.messages import error, warn
 
 Rows = NDArray[np.intp]
