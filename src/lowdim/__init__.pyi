@@ -56,7 +56,7 @@ from lowdim.models.spectral.robust_map import robust_map as robust_map
 from lowdim.sources.arrays import as_source as as_source
 from lowdim.sources.files.open import stream as stream
 from lowdim.storage.model_file import load as load
-from lowdim.table.table import read as read
+from lowdim.table.read import read as read
 from lowdim.text import messages as messages
 
 __version__: str

@@ -282,7 +282,7 @@ FUNCTIONS = {  # public names that are no models, and where they live
     "choose_dimension": "judge.dimensions.jury", "compare": "judge.compare.compare",
     "distance_law": "judge.dimensions.distance_law", "embedding_score": "judge.maps.embedding_score",
     "judge_map": "judge.maps.quality", "load": "storage.model_file", "load_run": "jobs.run_folder",
-    "procrustes": "math.rotate", "quantize_image": "models.mixtures.quantize_image", "read": "table.table",
+    "procrustes": "math.rotate", "quantize_image": "models.mixtures.quantize_image", "read": "table.read",
     "robust_map": "models.spectral.robust_map", "rotate": "math.rotate", "stream": "sources.files.open",
     "to_similarities": "math.distances", "to_squared_distances": "math.distances",
     "total_least_squares": "models.linear.functions", "whiten": "models.linear.functions",

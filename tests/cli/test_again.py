@@ -11,7 +11,8 @@ import pytest
 
 import lowdim as ld
 from lowdim.report.section_reproduce import code_of, command_of
-from lowdim.table.options import flags_from_options, options_from_flags, settle
+from lowdim.table.flags import flags_from_options, options_from_flags
+from lowdim.table.options import check_options
 from tests.cli.conftest import small_table, write_csv
 
 
@@ -104,7 +105,9 @@ def test_check_proposes_the_command_that_reads_the_same(lowdim):
     said = lowdim("check", "t.csv", *FLAGS)
     (line,) = [part for part in said.out.split("\n") if "Next:" in part]
     words = shlex.split(line.split("Next:  lowdim ")[1])
-    assert words[0] == "t.csv" and settle(options_from_flags(words[1:])) == settle(options_from_flags(FLAGS))
+    assert words[0] == "t.csv" and check_options(options_from_flags(words[1:])) == check_options(
+        options_from_flags(FLAGS)
+    )
 
 
 @pytest.mark.parametrize(
@@ -130,7 +133,7 @@ def test_check_proposes_the_command_that_reads_the_same(lowdim):
     ids=str,
 )
 def test_options_become_flags_and_come_back(options):
-    assert settle(options_from_flags(flags_from_options(options))) == settle(options)
+    assert check_options(options_from_flags(flags_from_options(options))) == check_options(options)
 
 
 # --- a run whose table has moved

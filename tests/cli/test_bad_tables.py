@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lowdim.table.options import proposals
+from lowdim.table.flags import proposals
 from tests.cli.repairs import REPAIRS
 
 FOLDER = Path(__file__).parents[1] / "table" / "bad_tables"

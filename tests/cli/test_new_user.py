@@ -72,7 +72,7 @@ def test_values_survive_their_units(lowdim):
 def test_a_unit_is_taken_out_only_where_it_is_one(cells):
     import pyarrow as pa
 
-    from lowdim.table.units import without_units
+    from lowdim.table.cells import without_units
 
     column = pa.array(cells * 3)
     assert without_units(column, np.zeros(6, dtype=bool)) == (column, "")

@@ -135,7 +135,7 @@ def test_a_file_that_is_not_there(lowdim, made):
 
 
 def test_a_folder_that_is_not_there_is_said_before_any_work(lowdim, made, monkeypatch):
-    monkeypatch.setattr("lowdim.table.table.read", lambda *a, **k: pytest.fail("work was done first"))
+    monkeypatch.setattr("lowdim.table.read.read", lambda *a, **k: pytest.fail("work was done first"))
     for verb, more in (("fill", ()), ("odd", ()), ("report", ()), ("apply", (made / "small.csv",))):
         said = lowdim(verb, made / ("small.run" if more else "small.csv"), *more, "-o", "no/such/out.csv")
         assert said.code == 2 and "LD304" in said.err and "there is no folder 'no/such'" in said.err
@@ -165,7 +165,7 @@ def test_an_unknown_error_is_one_message_and_a_traceback_only_when_asked_for(low
     def broken(*arguments, **options):
         raise ZeroDivisionError("by nought")
 
-    monkeypatch.setattr("lowdim.table.table.read", broken)
+    monkeypatch.setattr("lowdim.table.read.read", broken)
     said = lowdim("check", "x.csv")
     assert said.code == 70 and said.out == "" and said.err.count("\n") == 1
     assert "our fault" in said.err and "ZeroDivisionError: by nought" in said.err and "report it" in said.err
@@ -187,7 +187,7 @@ def test_memory_that_runs_out_is_a_code_and_6(lowdim, monkeypatch):
     def full(*arguments, **options):
         raise MemoryError
 
-    monkeypatch.setattr("lowdim.table.table.read", full)
+    monkeypatch.setattr("lowdim.table.read.read", full)
     said = lowdim("check", "x.csv", "--json")
     assert said.code == 6 and json.loads(said.out)["error"] == "LD173" and "--sample" in said.err
 

@@ -18,7 +18,7 @@ from lowdim.jobs.apply import place
 from lowdim.jobs.forecast import forecast
 from lowdim.jobs.large import BITS, analyse_stream, discoveries, draw, fill_stream, new_rows, place_stream
 from lowdim.judge.rows.odd_rows import false_discovery, odd_rows
-from lowdim.table.table import read
+from lowdim.table.read import read
 from lowdim.text.messages import BudgetError, LowdimError, TableWarning
 
 

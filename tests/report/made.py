@@ -15,7 +15,7 @@ import numpy as np
 
 from lowdim.jobs.analysis import Analysis, analyse
 from lowdim.report import report_html
-from lowdim.table.table import read
+from lowdim.table.read import read
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 SPECIAL = [

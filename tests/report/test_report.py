@@ -14,7 +14,7 @@ from lowdim.jobs.analysis import analyse
 from lowdim.report import report_html, write_report
 from lowdim.report.page_parts import cell, csv_text, data_url
 from lowdim.report.svg import slim
-from lowdim.table.table import read
+from lowdim.table.read import read
 from tests.conftest import need
 from tests.report import made
 

@@ -18,9 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
+from lowdim.cli.exit_codes import exit_code
+from lowdim.table.flags import options_from_flags
 from lowdim.table.notes import CheckError
-from lowdim.table.options import exit_code, options_from_flags
-from lowdim.table.table import read
+from lowdim.table.read import read
 from lowdim.text.messages import LowdimError
 
 FOLDER = Path(__file__).parent / "bad_tables"

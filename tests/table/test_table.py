@@ -17,10 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lowdim.table.detect import GAPS, NUMBER_GAPS
+from lowdim.table.flags import options_from_flags, proposals
 from lowdim.table.notes import CheckError, Messages
-from lowdim.table.options import options_from_flags, proposals
-from lowdim.table.table import Table, problems, read
-from lowdim.text.messages import LowdimError, OptionError, TableError, catalogue
+from lowdim.table.read import read
+from lowdim.table.table import Table
+from lowdim.text.messages import LowdimError, Message, OptionError, TableError, catalogue
 from tests.conftest import need
 from tests.table.make_bad_tables import FOLDER, said
 
@@ -35,8 +36,14 @@ def flags_of(name: str) -> str:
     return re.sub(r"^exit \d\s*", "", first)
 
 
-def messages(name: str, flags: str) -> tuple[object, ...]:
-    return problems(FOLDER / name, **options_from_flags(shlex.split(flags)))
+def messages(name: str, flags: str) -> tuple[Message, ...]:
+    """The messages of a table whether it can be analysed or not."""
+    try:
+        return tuple(read(FOLDER / name, **options_from_flags(shlex.split(flags))).messages)
+    except CheckError as problem:
+        return tuple(problem.messages)
+    except LowdimError as problem:
+        return (problem.message,) if isinstance(problem.message, Message) else ()
 
 
 # the bad tables ----------------------------------------------------------------------------------
@@ -435,7 +442,7 @@ def test_what_is_no_table(thing: object) -> None:
 
 
 def test_messages_print_and_render() -> None:
-    found = Messages(problems(FOLDER / "almost_often.csv"))
+    found = Messages(messages("almost_often.csv", ""))
     assert str(found).endswith("LD111 error  and 2 more (lowdim check --all)")
     assert len(found.errors) == 7 and found.text(everything=True).count("LD111") == 7
     assert found._repr_html_().count("<tr>") == 8 and repr(Messages()) == "no messages"

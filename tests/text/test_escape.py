@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowdim.table.options import join_names, options_from_flags, proposals, split_names
+from lowdim.table.flags import options_from_flags, proposals
+from lowdim.table.options import join_names, split_names
 from lowdim.text.escape import protect_cell, protect_terminal, shell_word, shown
 
 # leading characters that OWASP's page on CSV injection lists

@@ -179,7 +179,7 @@ def run(arguments: list[str]) -> int:
 def left_with(problem: BaseException, said: Said) -> int:
     """What ended the command, said as text and, where asked for, as JSON; its exit code."""
     from lowdim.cli.common import Done, complain
-    from lowdim.table.options import exit_code
+    from lowdim.cli.exit_codes import exit_code
     from lowdim.text.messages import LowdimError, error
 
     if isinstance(problem, Done):

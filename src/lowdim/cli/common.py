@@ -117,7 +117,7 @@ def complain(text: str) -> None:
 
 def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Every option of reading a table, as flags, and those of every command."""
-    from lowdim.table.options import SWITCHES, VALUES
+    from lowdim.table.flags import SWITCHES, VALUES
 
     for flag, name in reversed(VALUES.items()):
         # given twice, a list is added up
@@ -160,7 +160,7 @@ def check_folder(out: str | None) -> None:
 
 def reading(given: dict[str, Any]) -> dict[str, Any]:
     """Take the reading options out of a command's arguments, as `read` wants them."""
-    from lowdim.table.options import SWITCHES, VALUES, options_from_flags
+    from lowdim.table.flags import SWITCHES, VALUES, options_from_flags
 
     tokens: list[str] = []
     for flag, name in VALUES.items():
@@ -179,7 +179,7 @@ def is_run(path: str) -> bool:
 
 def open_table(path: str, options: dict[str, Any]) -> Table:
     """Read a table and say on stderr what was found."""
-    from lowdim.table.table import read
+    from lowdim.table.read import read
 
     table = read(path, **options)
     hear(table.messages)

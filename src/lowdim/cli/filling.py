@@ -181,7 +181,7 @@ def write_fills(to: Output, found: Fills, intervals: bool, multiple: int, seed: 
     where = [
         (k, c)
         for k, c in enumerate(c for c in to.table.columns if c.role == "number")
-        if found.mask[:, k].any() and not c.note.startswith("encoded")
+        if found.mask[:, k].any() and not c.encoded
     ]
     signs = {c.position: sign_of(to, c) for _, c in where}
 
@@ -224,7 +224,7 @@ def own_unit(values: Any, c: Column) -> Any:
     """Fills in the column's own unit: a logarithm is taken back."""
     import numpy as np
 
-    return np.exp(np.clip(values, -700.0, 700.0)) if c.note.startswith("logarithm") else values
+    return np.exp(np.clip(values, -700.0, 700.0)) if c.log else values
 
 
 def sign_of(to: Output, c: Column) -> str:
@@ -239,7 +239,7 @@ def words(to: Output, found: Fills) -> list[str]:
     """The table of fills, and what to paste where a logarithm may serve better."""
     from lowdim.table.options import join_names
 
-    logged = {c.name for c in to.table.columns if c.role == "number" and c.note.startswith("logarithm")}
+    logged = {c.name for c in to.table.columns if c.role == "number" and c.log}
     lines = [found.text(map_dims=map_dims(to.table, to.file), logged=logged)]
     if log := found.to_log(logged):
         lines.append(f"As logarithms:  {command_line()} --log {join_names(log)}")
@@ -256,11 +256,7 @@ def left_words(table: Table) -> list[str]:
     from lowdim.table.describe import gaps_of
     from lowdim.text.format import count, listing
 
-    still = [
-        f"{c.name} ({gaps_of(c):,})"
-        for c in table.columns
-        if gaps_of(c) and (c.role != "number" or c.note.startswith("encoded"))
-    ]
+    still = [f"{c.name} ({gaps_of(c):,})" for c in table.columns if gaps_of(c) and (c.role != "number" or c.encoded)]
     lines = [f"Left as they are, being no numbers of the analysis: gaps in {listing(still)}."] if still else []
     empty = table.shape[0] - table.n
     if empty:

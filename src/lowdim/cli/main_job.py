@@ -141,7 +141,7 @@ def kept(asked: Asked) -> dict[str, Any]:
 def check_command(file: str, everything: bool, quiet: bool, as_json: bool, **given: Any) -> None:
     """Is the table usable, and what would be changed? No model is fitted."""
     from lowdim.table.describe import gaps_of, page, span
-    from lowdim.table.table import read
+    from lowdim.table.read import read
 
     options = reading(given)
     strict = options.pop("strict", False)

@@ -69,17 +69,17 @@ def streamed(options: dict[str, Any], stream: bool, checkpoint: str | None = Non
 def run_of(options: dict[str, Any]) -> Run:
     """How to run: the limit of memory, and where passes are kept."""
     from lowdim.engine.fold import Run
-    from lowdim.table.options import settle
+    from lowdim.table.options import check_options
 
-    return Run(memory=settle({"memory": options.get("memory")}).memory, checkpoint=options.get("checkpoint"))
+    return Run(memory=check_options({"memory": options.get("memory")}).memory, checkpoint=options.get("checkpoint"))
 
 
 def drawn_from(file: str, options: dict[str, Any], seed: int) -> Drawn:
     """The file and the rows drawn from it, with what there is to say about them."""
     from lowdim.jobs.large import SAMPLE, draw
-    from lowdim.table.options import settle
+    from lowdim.table.options import check_options
 
-    how = settle({key: value for key, value in options.items() if key not in ("stream", "checkpoint")})
+    how = check_options({key: value for key, value in options.items() if key not in ("stream", "checkpoint")})
     found = draw(
         file,
         sample=how.sample or SAMPLE,
@@ -280,10 +280,10 @@ def _quiet() -> bool:
 def plan_command(file: str, dims: int | None, method: str, memory: str | None, quiet: bool, as_json: bool) -> None:
     """What a fit to FILE will take: passes, bytes, seconds and memory, before anything runs."""
     from lowdim.jobs.forecast import forecast
-    from lowdim.table.options import settle
+    from lowdim.table.options import check_options
     from lowdim.text.escape import protect_terminal, shell_word
 
-    found = forecast(file, method=method, dims=dims, memory=settle({"memory": memory}).memory)
+    found = forecast(file, method=method, dims=dims, memory=check_options({"memory": memory}).memory)
     if as_json:
         print_json(**found._asdict(), seconds=found.seconds, fits=found.fits)
         return

@@ -153,7 +153,7 @@ def of_run(folder: str) -> Analysis:
     from lowdim.cli.progress import Interrupts, Stages
     from lowdim.jobs.analysis import analyse
     from lowdim.jobs.run_folder import load_run
-    from lowdim.table.table import read
+    from lowdim.table.read import read
     from lowdim.text.messages import error
 
     run = load_run(folder)

@@ -30,10 +30,10 @@ from lowdim.math.linalg import Array
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
 from lowdim.sources.arrays import ArraySource
-from lowdim.table.frames import like
+from lowdim.table.flags import options_from_flags, proposals
 from lowdim.table.notes import CheckError
-from lowdim.table.options import options_from_flags, proposals
-from lowdim.table.table import Messages, Table, read
+from lowdim.table.read import read
+from lowdim.table.table import Messages, Table, frame_like
 from lowdim.text.format import count, parse_duration
 from lowdim.text.messages import LowdimError, Message, error
 
@@ -102,7 +102,7 @@ class Analysis:
     @property
     def scores(self) -> Any:
         """Each row's position, n x q; a frame if a frame came in."""
-        return like(self.posterior.mean, tuple(f"axis{k + 1}" for k in range(self.dims)), self.table)
+        return frame_like(self.posterior.mean, tuple(f"axis{k + 1}" for k in range(self.dims)), self.table)
 
     @property
     def loadings(self) -> Any:
@@ -118,7 +118,7 @@ class Analysis:
     @property
     def filled(self) -> Any:
         """The numbers with their gaps filled; a frame if a frame came in."""
-        return like(self.fills.filled, self.table.names, self.table)
+        return frame_like(self.fills.filled, self.table.names, self.table)
 
     @property
     def noise_share(self) -> float:
@@ -180,8 +180,8 @@ class Analysis:
 
         numbers = [c for c in self.table.columns if c.role == "number"]
         done = {
-            "log": tuple(c.name for c in numbers if c.note.startswith("logarithm")),
-            "encode": tuple(dict.fromkeys(c.name.split("=")[0] for c in numbers if c.note.startswith("encoded"))),
+            "log": tuple(c.name for c in numbers if c.log),
+            "encode": tuple(dict.fromkeys(c.name.split("=")[0] for c in numbers if c.encoded)),
         }
         return place(
             self.model, self.table.names, new, level=level, calibration=self.calibration, **{**done, **options}

@@ -13,8 +13,8 @@ from lowdim.math.linalg import Array
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.sources.arrays import ArraySource
-from lowdim.table.frames import like
-from lowdim.table.new_rows import NewRows, read_rows
+from lowdim.table.read import NewRows, read_rows
+from lowdim.table.table import frame_like
 from lowdim.text.format import count
 from lowdim.text.messages import Message, message
 from lowdim.text.notebook import card, clip
@@ -46,7 +46,9 @@ class Placed(NamedTuple):
     @property
     def scores(self) -> Any:
         """Each row's position."""
-        return like(self.posterior.mean, tuple(f"axis{k + 1}" for k in range(self.posterior.mean.shape[1])), self.came)
+        return frame_like(
+            self.posterior.mean, tuple(f"axis{k + 1}" for k in range(self.posterior.mean.shape[1])), self.came
+        )
 
     @property
     def gaps(self) -> int:
@@ -153,7 +155,7 @@ def place(
     half = sd * np.array(used.half)
     plain = (message("LD223"),) if calibration is None and np.isnan(rows.X).any() else ()
     notes = (*rows.messages, *said_of(rows), *rescaled(rows.X, np.asarray(model.mean_), names), *plain)
-    middle, low, high = (like(part, names, rows) for part in (filled, filled - half, filled + half))
+    middle, low, high = (frame_like(part, names, rows) for part in (filled, filled - half, filled + half))
     return Placed(
         rows.row_names,
         rows.X,

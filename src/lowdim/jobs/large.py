@@ -33,9 +33,10 @@ from lowdim.sources.views import Chosen
 from lowdim.table.detect import Guess
 from lowdim.table.notes import Messages, Notes
 from lowdim.table.open_file import Raw
-from lowdim.table.options import settle, split_names
+from lowdim.table.options import check_options, split_names
+from lowdim.table.read import check_numbers
 from lowdim.table.roles import Column, Place
-from lowdim.table.table import Table, _checked
+from lowdim.table.table import Table
 from lowdim.text.format import parse_duration
 from lowdim.text.messages import BudgetError, OptionError, error
 
@@ -169,7 +170,7 @@ def drawn_table(
             Column(called if isinstance(called, str) else "weight", "weight", whole.weight[rows], len(columns) + 1)
         )
     notes = Notes(some, "row")
-    work = _checked(columns, raw, settle({"scale": scale}), Place(some, "row", raw.lines), notes)
+    work = check_numbers(columns, raw, check_options({"scale": scale}), Place(some, "row", raw.lines), notes)
     table = Table(raw, columns, work, Messages(notes.found), raw.guess, scale, options)
     table.name, table.rows = name, rows[work.rows]
     return table

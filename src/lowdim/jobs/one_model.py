@@ -21,7 +21,7 @@ from lowdim.math.linalg import Array
 from lowdim.registry import FITTED, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
 from lowdim.storage.model_file import load
-from lowdim.table.new_rows import read_rows
+from lowdim.table.read import read_rows
 from lowdim.table.table import Table, column_units
 from lowdim.text.format import count
 from lowdim.text.messages import Message, error, warn

@@ -26,7 +26,8 @@ from lowdim.sources.arrays import ArraySource
 from lowdim.storage.atomic import replacing
 from lowdim.storage.model_file import load
 from lowdim.table.open_file import digest as sha256
-from lowdim.table.table import Table, read
+from lowdim.table.read import read
+from lowdim.table.table import Table
 from lowdim.text.escape import csv_cell
 from lowdim.text.messages import LowdimError, LowdimWarning, Message, error
 

@@ -94,7 +94,7 @@ def chosen(table: Table, color: Any) -> tuple[Any, str]:
             raise _unknown(table, color)
         if found.values.dtype.kind == "M":
             return _values(found), color + IN_YEARS
-        return _values(found), f"log of {color}" if found.note.startswith("logarithm") else color
+        return _values(found), f"log of {color}" if found.log else color
     values = np.asarray(color)
     if values.ndim == 1 and len(values) == table.shape[0]:  # rows as they came; some may have been left out
         values = values[table.rows]

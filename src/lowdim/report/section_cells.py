@@ -61,7 +61,7 @@ def beyond(found: Analysis, rows: bool) -> str:
     where = [c for c in f.columns if c.outside]
     if not where:
         return ""
-    logged = {c.name for c in found.table.columns if c.role == "number" and c.note.startswith("logarithm")}
+    logged = {c.name for c in found.table.columns if c.role == "number" and c.log}
     many = sum(c.outside for c in where)
     told = f"{many:,}" if rows else few(many).capitalize()
     text = (

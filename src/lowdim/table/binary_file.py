@@ -12,7 +12,7 @@ import numpy as np
 
 from lowdim.table.detect import Guess, first_line, guess_header
 from lowdim.table.open_file import RATIO, SMALL, Found, Raw, too_large
-from lowdim.table.options import Options, join_names
+from lowdim.table.options import ReadingOptions, join_names
 from lowdim.text.escape import protect_terminal
 from lowdim.text.format import size
 from lowdim.text.messages import LowdimError, error, message
@@ -20,7 +20,7 @@ from lowdim.text.messages import LowdimError, error, message
 COST = 3  # bytes of memory for a byte of numbers: the column, its float64, the table's own copy
 
 
-def read_binary(found: Found, options: Options, memory: int) -> Raw:
+def read_binary(found: Found, options: ReadingOptions, memory: int) -> Raw:
     """A file that is not text."""
     name = protect_terminal(found.path.name)
     if found.kind == "xlsx":
@@ -89,7 +89,7 @@ def _npy(found: Found, name: str, memory: int) -> Raw:
     return from_matrix(np.array(values), name, "NumPy file")
 
 
-def _excel(found: Found, name: str, options: Options, memory: int) -> Raw:
+def _excel(found: Found, name: str, options: ReadingOptions, memory: int) -> Raw:
     try:
         import openpyxl
     except ImportError:

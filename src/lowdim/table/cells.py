@@ -27,6 +27,9 @@ CLOCK = r"(?:[T ](?P<h>\d{1,2}):(?P<i>\d{2})(?::(?P<s>\d{2})(?:[.,]\d+)?)?(?:Z|[
 ISO = r"^(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})" + CLOCK
 LOCAL = r"^(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.](?P<y>\d{4})" + CLOCK  # or the month first: the numbers decide
 DAYS = r"^(?P<y>(?:19|20)\d{2})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?:\.0*)?$"
+UNIT_SIGNS = ("%", "‰", "€", "$", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "JPY")
+UNIT_DIGITS = r"[+-]?(\d[\d.,' \x{a0}\x{2009}\x{202f}\x{2019}]*|[.,]\d+)([eE][+-]?\d+)?"
+UNIT_SHARE = 0.5  # of the cells of a column that must carry the sign
 
 
 class Cells(NamedTuple):
@@ -286,3 +289,31 @@ def _dates(text: Any, gap: Mask, pattern: str) -> NDArray[np.datetime64] | None:
     whole = days.astype("datetime64[s]") + (h * 3600 + i * 60 + s).astype("timedelta64[s]")
     whole[gap] = np.datetime64("NaT")
     return whole
+
+
+# numbers with their unit: 12.5 %, $1,200, 30 EUR --------------------------------------------------
+def without_units(text: Any, gap: Mask) -> tuple[Any, str]:
+    """The text of a column without its unit, and an example; the column as it is where its cells share no unit.
+
+    >>> import pyarrow as pa
+    >>> without_units(pa.array(["12 %", "7.5%", ""]), np.array([False, False, True]))[0].to_pylist()
+    ['12', '7.5', '']
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    numeric = matches(text, rf"^{UNIT_DIGITS}$") | _marked(text, "|".join(map(re.escape, UNIT_SIGNS)))
+    for sign in UNIT_SIGNS:
+        mark = re.escape(sign)
+        marked = _marked(text, mark)
+        if marked.sum() < UNIT_SHARE * (~gap).sum() or not marked.any() or (numeric & ~gap & ~marked).any():
+            continue  # 5 or $5 beside 5 % may mean two things
+        bare = pc.replace_substring_regex(text, rf"\s*{mark}\s*", "")
+        example = str(text[int(np.argmax(marked))].as_py())
+        return pc.if_else(pa.array(marked), bare, text), example
+    return text, ""
+
+
+def _marked(text: Any, marks: str) -> Mask:
+    """Which cells are a number with a mark in front of it or behind."""
+    return matches(text, rf"^[+-]?({marks})\s*{UNIT_DIGITS}$|^{UNIT_DIGITS}\s*({marks})$")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
 from lowdim.table.notes import Notes
-from lowdim.table.options import Options, join_names
+from lowdim.table.options import ReadingOptions, join_names
 from lowdim.table.roles import MOST_LABELS, Column, Place
 from lowdim.text.format import count, figures, listing
 from lowdim.text.messages import error
@@ -58,7 +58,7 @@ class Numbers(NamedTuple):
         return Numbers(np.ascontiguousarray(self.X[:, columns]), chosen, self.rows)
 
 
-def refuse_width(names: list[str], n: int, options: Options) -> None:
+def refuse_width(names: list[str], n: int, options: ReadingOptions) -> None:
     """More columns than are analysed are refused before their cells are looked at."""
     wide = len(options.columns) if options.columns else len(names) - len(options.drop)
     if wide > WIDEST:
@@ -80,7 +80,7 @@ def stack(columns: list[Column], n: int) -> Numbers:
     return Numbers(X, chosen, np.arange(n))
 
 
-def infinite(work: Numbers, options: Options, place: Place, notes: Notes) -> Numbers:
+def infinite(work: Numbers, options: ReadingOptions, place: Place, notes: Notes) -> Numbers:
     """Infinite cells: an error, or gaps where that was asked for."""
     wrong = np.isinf(work.X)
     if not wrong.any():
@@ -97,7 +97,7 @@ def infinite(work: Numbers, options: Options, place: Place, notes: Notes) -> Num
     return work._replace(X=np.where(wrong, np.nan, work.X))
 
 
-def logs(work: Numbers, options: Options, place: Place) -> Numbers:
+def logs(work: Numbers, options: ReadingOptions, place: Place) -> Numbers:
     """The logarithm of the columns it was asked for."""
     X = work.X.copy() if options.log else work.X
     columns = list(work.columns)
@@ -111,7 +111,7 @@ def logs(work: Numbers, options: Options, place: Place) -> Numbers:
                 "LD116", where, column=column.name, what=count(len(low), "cell") + (" is" if len(low) == 1 else " are")
             )
         X[:, j] = np.log(X[:, j])
-        columns[j] = column._replace(note="logarithm")
+        columns[j] = column._replace(note="logarithm", log=True)
     return work._replace(X=X, columns=columns)
 
 
@@ -192,7 +192,7 @@ def _span(X: Array) -> tuple[Array, Array]:
     return (np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf))
 
 
-def copies(work: Numbers, options: Options, notes: Notes) -> Numbers:
+def copies(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
     """Exact copies of an earlier column are left out."""
     first: dict[bytes, int] = {}
     keep = np.ones(len(work.columns), dtype=bool)
@@ -233,13 +233,13 @@ def enough_columns(work: Numbers, others: list[Column], sep: str, place: Place, 
     )
 
 
-def remarks(work: Numbers, options: Options, place: Place, notes: Notes) -> Numbers:
+def remarks(work: Numbers, options: ReadingOptions, place: Place, notes: Notes) -> Numbers:
     """Everything that is worth knowing and changes nothing; the columns come back with their notes."""
     with np.errstate(over="ignore", invalid="ignore"):  # numbers near the end of double precision are noted, not feared
         return _remarks(work, options, place, notes)
 
 
-def _remarks(work: Numbers, options: Options, place: Place, notes: Notes) -> Numbers:
+def _remarks(work: Numbers, options: ReadingOptions, place: Place, notes: Notes) -> Numbers:
     n, d = work.X.shape
     if n <= d:
         swapped = "rows and columns swapped?  --transpose\n" if n < d else ""
@@ -328,7 +328,7 @@ def _huge(work: Numbers, place: Place, notes: Notes) -> None:
         )
 
 
-def _near_copies(work: Numbers, options: Options, notes: Notes) -> None:
+def _near_copies(work: Numbers, options: ReadingOptions, notes: Notes) -> None:
     """Pairs whose correlation is one: by a product of standardised columns, then checked on all rows."""
     n, d = work.X.shape
     step = max(1, int(np.ceil(n * d * d / PAIRS_WORK)))
@@ -385,7 +385,7 @@ def _correlation(x: Array, y: Array) -> float:
 
 def _closed(work: Numbers, notes: Notes) -> None:
     """Neighbouring columns that add up to 100 or 1 in every complete row."""
-    parts = [j for j, c in enumerate(work.columns) if c.note != "encoded" and np.nanmin(work.X[:, j]) >= 0]
+    parts = [j for j, c in enumerate(work.columns) if not c.encoded and np.nanmin(work.X[:, j]) >= 0]
     for run in _runs(parts):
         X = work.X[:, run]
         X = X[~np.isnan(X).any(axis=1)]

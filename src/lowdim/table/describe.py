@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lowdim.table.flags import flags_from_options
 from lowdim.table.notes import Messages
-from lowdim.table.options import flags_from_options
 from lowdim.table.roles import Column
 from lowdim.text.escape import protect_terminal, shell_word
 from lowdim.text.format import count, figures, listing

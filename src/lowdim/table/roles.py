@@ -15,7 +15,7 @@ from lowdim.math.linalg import Array, Mask
 from lowdim.table.cells import DAYS, LIMIT, Cells, dates, is_code, matches
 from lowdim.table.detect import GAPS
 from lowdim.table.notes import Notes
-from lowdim.table.options import Options, join_names
+from lowdim.table.options import ReadingOptions, join_names
 from lowdim.text.escape import protect_terminal
 from lowdim.text.format import count, listing
 from lowdim.text.messages import error
@@ -34,7 +34,10 @@ class Column(NamedTuple):
     role: str
     values: NDArray[Any]
     position: int  # in the file, counted from 1
-    note: str = ""
+    note: str = ""  # in words, for people
+    log: bool = False  # its values are logarithms of those in the file
+    encoded: bool = False  # zeros and ones made from a label
+    date: bool = False  # a label that is a date
 
 
 class Place(NamedTuple):
@@ -74,7 +77,7 @@ def settle_names(given: list[str] | None, width: int, notes: Notes) -> list[str]
     return result
 
 
-def check_names(options: Options, names: list[str]) -> Options:
+def check_names(options: ReadingOptions, names: list[str]) -> ReadingOptions:
     """The options with every column they name found in the table, or an error that proposes the nearest."""
     found: dict[str, Any] = {}
     for option in ("columns", "drop", "number", "label", "encode", "log"):
@@ -102,7 +105,7 @@ def _check_name(name: str, option: str, names: list[str]) -> None:
     raise error("LD103", column=protect_terminal(name), option=flag, fix=fix)
 
 
-def assign(columns: list[Cells], blank: set[int], options: Options, place: Place, notes: Notes) -> list[Column]:
+def assign(columns: list[Cells], blank: set[int], options: ReadingOptions, place: Place, notes: Notes) -> list[Column]:
     """Every column with its role; what was set aside is noted, what cannot be is an error."""
     found: list[Column] = []
     labels: list[Column] = []
@@ -115,11 +118,11 @@ def assign(columns: list[Cells], blank: set[int], options: Options, place: Place
             free.discard(found[-1].role)
         if not role and found[-1].role == "label":
             labels.append(found[-1])
-    _note_labels([c for c in labels if c.note != "date"], notes)
+    _note_labels([c for c in labels if not c.date], notes)
     return found
 
 
-def asked_role(c: Cells, options: Options) -> str:
+def asked_role(c: Cells, options: ReadingOptions) -> str:
     """The role the caller asked for; nothing where none was."""
     name = c.name
     single = {"id": options.id, "time": options.time, "weight": options.weight}
@@ -243,7 +246,7 @@ def _dated(c: Cells, when: NDArray[np.datetime64], free: bool, place: Place, not
         return Column(c.name, "time", when, c.position)
     words = when.astype(str).astype(object)
     words[c.gap] = None
-    return Column(c.name, "label", words, c.position, "date")
+    return Column(c.name, "label", words, c.position, "date", date=True)
 
 
 def _running(c: Cells, blank: bool) -> str:
@@ -305,6 +308,7 @@ def encoded(c: Cells, place: Place) -> list[Column]:
             np.where(gap, np.nan, (values == level) * 1.0),
             c.position,
             "encoded",
+            encoded=True,
         )
         for level in used
     ]

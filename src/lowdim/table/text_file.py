@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lowdim.table import detect as sniff
 from lowdim.table.detect import GAPS, SEPS, Guess, beginning, first_line, records
 from lowdim.table.open_file import Raw
-from lowdim.table.options import Options
+from lowdim.table.options import ReadingOptions
 from lowdim.text.escape import protect_terminal, shell_word
 from lowdim.text.format import size
 from lowdim.text.messages import LowdimError, error, message
@@ -24,7 +24,7 @@ WIDEST = 10**6  # fields a line may have
 BLOCK = 2**24
 
 
-def read_text(data: bytes, name: str, options: Options, kind: str) -> Raw:
+def read_text(data: bytes, name: str, options: ReadingOptions, kind: str) -> Raw:
     """A text table as columns of strings."""
     text, encoding = sniff.decode(data, options.encoding, name)
     if 0 in text:

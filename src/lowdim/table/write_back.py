@@ -11,8 +11,8 @@ import numpy as np
 from lowdim.math.linalg import Array
 from lowdim.table import cells as cell
 from lowdim.table.detect import GAPS, NUMBER_GAPS
-from lowdim.table.options import settle
-from lowdim.table.table import _sampled, _take, turned
+from lowdim.table.options import check_options
+from lowdim.table.read import load_raw, sample_raw, transpose_raw
 from lowdim.text.escape import in_quotes, protect_cell
 
 # a sign, digits with their marks, an exponent, or dashes alone: nothing that a spreadsheet could run
@@ -46,9 +46,9 @@ class Sheet(NamedTuple):
 
 def original(path: str, options: dict[str, Any]) -> Sheet:
     """The table of a file before anything was decided about it; `options` are those of `lowdim.read`."""
-    how = settle(options)
-    raw = _take(path, how)
-    raw = _sampled(turned(raw) if how.transpose else raw, how.sample)
+    how = check_options(options)
+    raw = load_raw(path, how)
+    raw = sample_raw(transpose_raw(raw) if how.transpose else raw, how.sample)
     cells = [texts(column) for column in raw.cells]
     if not raw.guess.encoding:
         return Sheet(raw.names, cells)

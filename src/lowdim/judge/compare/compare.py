@@ -29,7 +29,8 @@ from lowdim.math.linalg import Array
 from lowdim.models.base.latent import seed_of
 from lowdim.registry import ALWAYS, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
-from lowdim.table.table import Table, column_units, read
+from lowdim.table.read import read
+from lowdim.table.table import Table, column_units
 from lowdim.text.format import parse_duration
 from lowdim.text.messages import LowdimError, LowdimWarning, error, warn
 

@@ -15,7 +15,8 @@ from lowdim.registry import METHODS
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Source
 from lowdim.sources.views import gather
-from lowdim.table.table import Table, column_units, read
+from lowdim.table.read import read
+from lowdim.table.table import Table, column_units
 from lowdim.text.format import count
 from lowdim.text.messages import LowdimWarning, error, warn
 

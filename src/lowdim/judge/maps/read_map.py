@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from lowdim.judge.maps.quality import coordinates
 from lowdim.math.linalg import Array
 from lowdim.table.cells import as_text, is_textual
-from lowdim.table.options import settle
-from lowdim.table.table import Table, _take
+from lowdim.table.options import check_options
+from lowdim.table.read import load_raw
+from lowdim.table.table import Table
 from lowdim.text.escape import protect_terminal as shown
 from lowdim.text.messages import error
 
@@ -44,7 +45,7 @@ def read_map(given: Any, table: Table) -> Array:
     """
     if not isinstance(given, str | PathLike):
         return _by_order(np.asarray(given, dtype=np.float64), table, "lines of coordinates")
-    raw = _take(given, settle({}))
+    raw = load_raw(given, check_options({}))
     heads = raw.names or [""] * 0
     columns = [_column(heads[j] if heads else f"c{j + 1}", cells) for j, cells in enumerate(raw.cells)]
     named = _names(columns, table)

@@ -18,14 +18,14 @@ from lowdim.sources.files.csv_index import PIECE, Index, index, whole_records
 from lowdim.sources.files.parquet import take_rows
 from lowdim.sources.source import tile_rows
 from lowdim.table import cells as cell
+from lowdim.table.cells import without_units
 from lowdim.table.detect import GAPS, LOOK_BYTES, NUMBER_GAPS, guess_encoding
 from lowdim.table.notes import Notes
 from lowdim.table.open_file import Raw
-from lowdim.table.options import Options
+from lowdim.table.options import ReadingOptions
+from lowdim.table.read import name_columns, parse_columns
 from lowdim.table.roles import Place, assign, check_names
-from lowdim.table.table import _named, tell_apart
 from lowdim.table.text_file import _parse, _ragged, read_text, respaced
-from lowdim.table.units import without_units
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import error, warn
 
@@ -173,7 +173,7 @@ def open_source(path: Path, columns: tuple[str, ...] | None, weight: str | None,
         raise error(
             "LD009", name=name, encoding="a stream of bytes", why=f"it is written in {encoding}", fix="save it as UTF-8"
         )
-    raw = read_text(head, name, Options(encoding=encoding), "CSV")
+    raw = read_text(head, name, ReadingOptions(encoding=encoding), "CSV")
     for note in raw.notes:  # no header
         warn(note.code, note.where, name=name, line=int(raw.lines[0]) if len(raw.lines) else 1)
     width = len(raw.cells)
@@ -209,16 +209,16 @@ def _sample(path: Path, marks: Index, raw: Raw, width: int) -> Raw:
 def _fixed(head: Raw, some: Raw, columns: tuple[str, ...] | None, weight: str | None) -> Form:
     """The form of the file: which columns are numbers by their beginning and by the sample, and how they are read."""
     notes = Aloud(head.name)
-    how = Options(columns=columns or (), weight=weight)
-    some, names, blank = _named(some, how, notes)
+    how = ReadingOptions(columns=columns or (), weight=weight)
+    some, names, blank = name_columns(some, how, notes)
     how = check_names(how, names)
-    parsed, decimal, _ = tell_apart(some, names, how, notes)
+    parsed, decimal, _ = parse_columns(some, names, how, notes)
     place = Place(head.name, "line", some.lines)
     found = assign(parsed, blank, how, place, notes)
     notes.stop()
     first = list(head.cells[: len(names)])
     quiet = Notes(head.name)
-    early, _, _ = tell_apart(head._replace(cells=first), names, how._replace(decimal=decimal), quiet)
+    early, _, _ = parse_columns(head._replace(cells=first), names, how._replace(decimal=decimal), quiet)
     ids = {c.name for c in assign(early, blank, how, Place(head.name, "line", head.lines), quiet) if c.role == "id"}
     used = [c for c in found if c.role == "number" and c.name not in ids]  # a running number shows at the beginning
     if columns:

@@ -1,0 +1,16 @@
+"""What the command line leaves with."""
+
+from __future__ import annotations
+
+from lowdim.text.messages import BudgetError, FileError, LowdimError, OptionError
+
+
+def exit_code(problem: LowdimError) -> int:
+    """What the command line leaves with: 2 usage, 3 unreadable, 6 over a limit, 4 everything else about a table."""
+    if isinstance(problem, OptionError) or problem.code == "LD304":  # a file that cannot be written was asked for
+        return 2
+    if isinstance(problem, FileError):
+        return 3
+    if isinstance(problem, BudgetError):
+        return 6
+    return 3 if problem.code.startswith("LD00") or problem.code == "LD010" else 4

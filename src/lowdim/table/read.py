@@ -1,0 +1,360 @@
+"""From a file, a frame or an array to a table that was understood and checked, or to new rows for an old model."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowdim.math.linalg import Array, evenly_spread
+from lowdim.storage.memory import free_memory
+from lowdim.table import cells as cell
+from lowdim.table import checks
+from lowdim.table.binary_file import base_name, from_memory, read_binary
+from lowdim.table.cells import without_units
+from lowdim.table.detect import GAPS, Guess, beginning, other_separators
+from lowdim.table.notes import CheckError, Messages, Notes
+from lowdim.table.open_file import Raw, digest, find, too_large
+from lowdim.table.options import LISTS, ReadingOptions, check_options, join_names, split_names
+from lowdim.table.roles import Column, Place, asked_role, assign, check_names, settle_names
+from lowdim.table.table import Table
+from lowdim.table.text_file import read_text, separator_word
+from lowdim.text.escape import protect_terminal, shown
+from lowdim.text.format import count, listing
+from lowdim.text.messages import error
+
+MEMORY_SHARE = 0.8  # of the free memory that one table may use
+EXPECTED = ("LD008", "LD110", "LD180", "LD181")  # notes on new rows that were given for the first table already
+
+
+def read(table: Any, **options: Any) -> Table:
+    """A table from a file, a frame or an array; what cannot be analysed raises TableError with a code and a fix.
+
+    Files: CSV and its kin (also .gz), Parquet, Arrow (Feather), .npy, .xlsx. Separator, decimal sign, encoding,
+    header and codes for gaps are guessed, and `table.guess` says how; `table.messages` lists every change.
+
+    How to read: sep, decimal ("." or ","), encoding, header (True or False), names (a file or a list), na (more
+    codes for gaps), sheet, transpose, sample (rows spread over the file), memory (bytes, or "2GB").
+    What columns are: columns (use these alone), drop, number, label, id, time, weight, encode (labels as zeros
+    and ones), log. What to do with: inf ("error" or "missing"), below_limit ("half", "zero" or "limit" for
+    cells such as "<0.05"), keep_copies. strict=True makes every change an error.
+
+    >>> t = read([[1, 2.5], [2, None], [4, 3.5], [3, 1.0]])
+    >>> t.names, t.n, [m.code for m in t.messages]
+    (('c1', 'c2'), 4, [])
+    """
+    if isinstance(table, Table):
+        return table
+    how = check_options(options)
+    raw = load_raw(table, how)
+    if how.transpose:
+        raw = transpose_raw(raw)
+    raw = sample_raw(raw, how.sample)
+    notes = Notes(raw.name, raw.unit)
+    notes.found.extend(raw.notes)
+    raw, names, blank = name_columns(raw, how, notes)
+    how = check_names(how, names)
+    checks.refuse_width(names, len(raw.lines), how)
+    parsed, decimal, used = parse_columns(raw, names, how, notes)
+    place = Place(raw.name, raw.unit, raw.lines, how.na)
+    columns = assign(parsed, blank, how, place, notes)
+    notes.stop()
+    work = check_numbers(columns, raw, how, place, notes)
+    if how.strict:
+        _refuse_changes(notes)
+    return Table(
+        raw,
+        columns,
+        work,
+        Messages(notes.found),
+        raw.guess._replace(decimal=decimal, na=used),
+        how.scale,
+        dict(options),
+    )
+
+
+def load_raw(table: Any, how: ReadingOptions) -> Raw:
+    """The table before anything is decided."""
+    if not isinstance(table, str | PathLike):
+        return from_memory(table)
+    memory = how.memory if how.memory is not None else int(MEMORY_SHARE * free_memory())
+    found = find(table, memory, how.sample)
+    if found.kind != "text":
+        raw = read_binary(found, how, memory)
+    else:
+        raw = read_text(found.data, base_name(found.path), how, "CSV")
+        need = 8 * 3 * len(raw.lines) * len(raw.cells)
+        if need > memory:
+            raise too_large(raw.name, found.size, need, memory)
+    whole = found.kind != "text" or len(found.data) >= found.size
+    return raw._replace(
+        path=str(found.path),
+        sha256=digest(found.path if whole else found.data),
+        unit=raw.unit if whole else "sampled line",
+    )
+
+
+def transpose_raw(raw: Raw) -> Raw:
+    """The table on its side: the first column, if it is text, becomes the names, and the names become a column."""
+    import pyarrow as pa
+
+    texts = [cell.is_textual(column) for column in raw.cells]
+    if all(text is None for text in texts):
+        X = np.column_stack([cell.typed_cells("", 0, column).values for column in raw.cells])
+        body: list[Any] = [pa.array(row, from_pandas=True) for row in X]
+        head = None
+    else:
+        rows = [
+            (column if text is None else text).cast(pa.string()).to_pylist()
+            for column, text in zip(raw.cells, texts, strict=True)
+        ]
+        first = [v or "" for v in rows[0]]
+        words = sum(not cell.matches(pa.array([v]), cell.PLAIN)[0] for v in first) > len(first) / 2
+        head = first if words else None
+        body = [pa.array(list(cells), pa.string()) for cells in zip(*rows[bool(head) :], strict=True)]
+    names = raw.names[bool(head) :] if raw.names is not None else None
+    if names is not None and any(name.strip() for name in names):
+        body = [pa.array(names, pa.string()), *body]
+        title = (raw.names or [""])[0] if head else ""
+        head = [title, *(head or [f"c{j + 1}" for j in range(len(body) - 1)])]
+    n = len(body[0]) if body else 0
+    return raw._replace(cells=body, names=head, lines=np.arange(1, n + 1), unit="row", index=None)
+
+
+def sample_raw(raw: Raw, most: int | None) -> Raw:
+    """At most so many rows, spread evenly."""
+    n = len(raw.lines)
+    if most is None or n <= most:
+        return raw
+    rows = evenly_spread(n, most)
+    index = None if raw.index is None else raw.index[rows]
+    return raw._replace(cells=[column.take(rows) for column in raw.cells], lines=raw.lines[rows], index=index)
+
+
+def name_columns(raw: Raw, how: ReadingOptions, notes: Notes) -> tuple[Raw, list[str], set[int]]:
+    """Names from the options or the file, and the positions of columns whose header is empty."""
+    given = raw.names
+    while given and not given[-1].strip() and _hollow(raw.cells[-1]):  # every line ends with a separator
+        given = given[:-1]
+        raw = raw._replace(cells=raw.cells[:-1])
+    blank = {j + 1 for j, name in enumerate(given or []) if not name.strip()}
+    if how.names is not None:
+        given = _names_from(how.names)
+        if len(given) != len(raw.cells):
+            raise error("LD106", got=len(given), want=len(raw.cells))
+        source = base_name(how.names) if isinstance(how.names, str | PathLike) else "a list"
+        raw = raw._replace(guess=raw.guess._replace(names=source))
+    return raw, settle_names(given, len(raw.cells), notes), blank
+
+
+def _hollow(column: Any) -> bool:
+    text = cell.is_textual(column)
+    return text is not None and bool(cell.is_code(cell.as_text(text), GAPS).all())
+
+
+def _names_from(names: Any) -> list[str]:
+    """Names as they are, or from a file with one a line or all in one line."""
+    if not isinstance(names, str | PathLike):
+        return [str(name) for name in names]
+    path = Path(names)
+    if isinstance(names, str) and "," in names and not path.is_file():
+        return list(split_names(names))
+    if not path.is_file():
+        raise error("LD001", "given as --names", name=protect_terminal(str(names)), why="", fix="check the spelling")
+    lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+    return list(split_names(lines[0])) if len(lines) == 1 else lines
+
+
+def parse_columns(
+    raw: Raw, names: list[str], how: ReadingOptions, notes: Notes
+) -> tuple[list[cell.Cells], str, tuple[str, ...]]:
+    """Every column's cells as numbers, gaps, dates or text; the decimal sign; the codes for gaps that occurred."""
+    codes = how.na
+    parsed, slow, units = list[cell.Cells](), dict[int, cell.Evidence](), dict[str, str]()
+    for j, (name, column) in enumerate(zip(names, raw.cells, strict=True)):
+        text = cell.is_textual(column)
+        if text is None:
+            parsed.append(cell.typed_cells(name, j + 1, column))
+            continue
+        found, enough = cell.text_cells(name, j + 1, cell.as_text(text), codes)
+        if not enough and asked_role(found, how) in ("", "number", "weight"):
+            bare, units[name] = without_units(found.text, found.gap)
+            found, enough = cell.text_cells(name, j + 1, bare, codes) if units[name] else (found, enough)
+        parsed.append(found)
+        if not enough and name not in how.drop:
+            slow[j] = cell.weigh(found.text, found.gap)
+    if any(e.comma or e.either or e.groups for e in slow.values()) or how.decimal == ",":
+        for j, c in enumerate(parsed):  # only now is it worth asking the plain columns about their points
+            if j not in slow and c.text is not None:
+                slow[j] = cell.weigh(c.text, c.gap)
+    decimal = cell.decide_decimal({names[j]: slow[j] for j in sorted(slow)}, how.decimal)
+    for j, evidence in slow.items():
+        parsed[j] = _slowly(parsed[j], decimal, evidence, how)
+    wanted = [c for c in parsed if asked_role(c, how) in ("", "number") and c.good >= 0.5 * c.seen]
+    _note_signs("LD118", {name: example for name, example in units.items() if example}, len(wanted), notes)
+    _note_signs("LD114", {c.name: c.grouped for c in wanted if c.grouped}, len(wanted), notes)
+    return [_recoded(c, codes) for c in parsed], decimal, _codes_seen(parsed)
+
+
+def _slowly(c: cell.Cells, decimal: str, evidence: cell.Evidence, how: ReadingOptions) -> cell.Cells:
+    values, bad, example = cell.numbers(c.text, c.gap, decimal, evidence)
+    if how.below_limit is not None:
+        values, bad = cell.below_limit(c.text, bad, values, how.below_limit)
+    return c._replace(values=values, bad=bad, grouped=example)
+
+
+def _recoded(c: cell.Cells, codes: tuple[str, ...]) -> cell.Cells:
+    """Codes that are numbers, such as -999, mean every cell of that value, however it is written."""
+    wanted = []
+    for code in codes:
+        try:
+            wanted.append(float(code.replace(",", ".")))
+        except ValueError:
+            continue
+    hit = np.isin(c.values, wanted) if wanted else np.zeros(0, dtype=bool)
+    if not hit.any():
+        return c
+    return c._replace(values=np.where(hit, np.nan, c.values), gap=c.gap | hit)
+
+
+def _note_signs(code: str, found: dict[str, str], numbers: int, notes: Notes) -> None:
+    """What was taken out of cells before they were numbers, with an example of each column."""
+    if found:
+        names = listing([f"{name} ({shown(example)})" for name, example in found.items()])
+        spare = list(found)[: max(0, numbers - 2)]  # two columns of numbers have to be left
+        notes.add(
+            code,
+            names,
+            what=count(len(found), "column"),
+            fix=f"keep as label:  --label {join_names(spare)}" if spare else "",
+        )
+
+
+def _codes_seen(parsed: list[cell.Cells]) -> tuple[str, ...]:
+    """The codes for gaps that occurred, beside the empty cell."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found: dict[str, None] = {}
+    for c in parsed:
+        if c.text is not None and c.gap.any() and len(found) < 20:
+            found.update(dict.fromkeys(pc.unique(c.text.filter(pa.array(c.gap))).to_pylist()))
+    return tuple(code for code in found if code)
+
+
+def check_numbers(columns: list[Column], raw: Raw, how: ReadingOptions, place: Place, notes: Notes) -> checks.Numbers:
+    """The numbers after every check; errors are raised, changes made and noted."""
+    work = checks.stack(columns, len(raw.lines))
+    work = checks.infinite(work, how, place, notes)
+    checks.enough_rows(work, place, notes)
+    work = checks.logs(work, how, place)
+    work = checks.empty(work, place, notes)
+    checks.enough_rows(work, place, notes)
+    work = checks.copies(checks.constant(work, place, notes), how, notes)
+    checks.enough_columns(work, columns, _better_separator(raw, how), place, notes)
+    notes.stop()
+    return checks.remarks(work, how, place, notes)
+
+
+def _better_separator(raw: Raw, how: ReadingOptions) -> str:
+    """A separator that would give more columns, as a flag names it; nothing if there is none."""
+    if how.sep is None or not raw.guess.encoding or len(raw.cells) > 1:
+        return ""
+    text = "\n".join([*(raw.names or []), *(str(v) for v in raw.cells[0][:100].to_pylist())])
+    others = other_separators(beginning(text.encode()), how.sep)
+    return separator_word(others[0]) if others else ""
+
+
+def _refuse_changes(notes: Notes) -> None:
+    hard = Messages(m._replace(severity="error") if m.severity == "changed" else m for m in notes.found)
+    if hard.errors:
+        raise CheckError(hard)
+
+
+# new rows ------------------------------------------------------------------------------------------
+class NewRows(NamedTuple):
+    """The cells of new rows in the order of a model's columns, gaps where the table lacks one."""
+
+    X: Array
+    row_names: tuple[str, ...]
+    absent: tuple[str, ...]  # columns of the model that the table lacks
+    unknown: tuple[str, ...]  # columns of numbers that the model does not know
+    messages: Messages
+    index: Any = None  # of a frame
+    guess: Guess = Guess("array")  # how the table was read
+
+
+def read_rows(table: Any, wanted: tuple[str, ...], **options: Any) -> NewRows:
+    """Read new rows; the columns of the model are numbers whatever they look like.
+
+    >>> read_rows(np.array([[1.0, 2.0]]), ("c2", "c1", "c9")).X  # by name; an array of three would be by position
+    array([[ 2., 1., nan]])
+    """
+    if isinstance(table, Table):
+        here = [c for c in table.columns if c.values.dtype.kind == "f"]
+        return _placed(here, wanted, table.row_names, table.messages)._replace(index=table.index, guess=table.guess)
+    how = check_options(options)
+    raw = load_raw(table, how)
+    raw = transpose_raw(raw) if how.transpose else raw
+    notes = Notes(raw.name, raw.unit)
+    notes.found.extend(raw.notes)
+    if raw.names is None and not raw.path and how.names is None and len(raw.cells) == len(wanted):
+        raw = raw._replace(names=list(wanted))  # an array has no names: its columns are the model's, in order
+    raw, names, blank = name_columns(raw, how, notes)
+    encode, how = how.encode, _here(how, names, wanted)
+    parsed, _, _ = parse_columns(raw, names, how, notes)
+    place = Place(raw.name, raw.unit, raw.lines, how.na)
+    columns = assign(parsed, blank, how, place, notes)
+    notes.stop()
+    work = checks.logs(checks.infinite(checks.stack(columns, len(raw.lines)), how, place, notes), how, place)
+    notes.stop()
+    numbers = [c._replace(values=work.X[:, j]) for j, c in enumerate(work.columns)]
+    said = Messages(m for m in notes.found if m.code not in EXPECTED)
+    named = next((c.values for c in columns if c.role == "id"), raw.index)
+    plain = named is None or type(named).__name__ == "RangeIndex"
+    rows = tuple(str(k + 1) if plain or named[k] is None else str(named[k]) for k in range(len(raw.lines)))
+    return _placed([*numbers, *_levels(columns, encode, wanted)], wanted, rows, said)._replace(
+        index=raw.index, guess=raw.guess
+    )
+
+
+def _here(how: ReadingOptions, names: list[str], wanted: tuple[str, ...]) -> ReadingOptions:
+    """The options of the first table as far as this one has the columns they name."""
+    known: dict[str, Any] = {option: tuple(n for n in getattr(how, option) if n in names) for option in LISTS}
+    single = {role: getattr(how, role) if getattr(how, role) in names else None for role in ("id", "time", "weight")}
+    known["label"], known["encode"] = (*known["label"], *known["encode"]), ()
+    aside = {*known["label"], *known["drop"], *single.values()}
+    known["number"] = tuple(name for name in wanted if name in names and name not in aside)
+    return how._replace(**{**known, **single, "columns": ()})
+
+
+def _levels(columns: list[Column], encode: tuple[str, ...], wanted: tuple[str, ...]) -> list[Column]:
+    """The model's columns of zeros and ones from the labels of these rows, whichever of them occur here."""
+    more = []
+    for c in columns:
+        for name in wanted if c.name in encode else ():
+            if name.startswith(f"{c.name}="):
+                cells = [np.nan if v is None else float(protect_terminal(f"{c.name}={v}") == name) for v in c.values]
+                more.append(Column(name, "number", np.array(cells), c.position))
+    return more
+
+
+def _placed(columns: list[Column], wanted: tuple[str, ...], rows: tuple[str, ...], said: Messages) -> NewRows:
+    here = {c.name: c for c in columns}
+    absent = tuple(name for name in wanted if name not in here)
+    if len(absent) == len(wanted):
+        raise error(
+            "LD220",
+            got=len(here),
+            want=len(wanted),
+            model="the map",
+            missing=f"; none of its columns is one of {listing(wanted, 10)}",
+        )
+    X = np.full((len(rows), len(wanted)), np.nan)
+    for j, name in enumerate(wanted):
+        if name in here:
+            X[:, j] = here[name].values
+    unknown = tuple(c.name for c in columns if c.role == "number" and c.name not in wanted)
+    return NewRows(X, rows, absent, unknown, said)
