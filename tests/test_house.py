@@ -31,7 +31,7 @@ ALONE = {"math", "text"}  # these import nothing of ours
 ANYWHERE = {"registry"}  # names only
 TOP = {"", "laws", "registry", "datasets"}  # these may import what they need
 FAMILIES = ("linear", "mixtures", "relatives", "ratings", "spectral", "nonlinear", "gaussian_process")
-LAZY = {"jobs.analysis": {"plot", "report", "pandas", "polars"}}  # imported when asked for, inside a function
+LAZY = {"jobs.analysis_base": {"plot", "report", "pandas", "polars"}}  # imported when asked for, inside a function
 LONGEST = 40  # lines of code in a function, its docstring not counted
 FULL = 15  # files in a folder
 

@@ -51,7 +51,7 @@ def test_it_is_fitted_saved_and_places_rows(tmp_path, monkeypatch, name):
     table = ld.read(str(write_csv(tmp_path / "t.csv", X)))
     found = fit_method(table, name, dims=1)
     run = load_run(save_fitted(found, tmp_path / "t.run"))
-    assert run.told["dims"] == 1 and run.told["clusters"] is None and found.places.z.shape == (40, 1)
+    assert run.facts["dims"] == 1 and run.facts["clusters"] is None and found.places.z.shape == (40, 1)
     S = X / np.nanstd(X, axis=0, ddof=1)
     assert found.places.z == pytest.approx(found.model.transform(S), abs=1e-6)
     assert (found.places.sd is None) == bool(METHODS[name].no_uncertainty) == (name == "autoencoder")
@@ -69,9 +69,9 @@ def test_the_bayesian_gplvm_decides_how_many_axes(lowdim, monkeypatch):
     assert lowdim("fit", "t.csv", "-m", "BGPLVM", "--quiet").code in (0, 5)
     run = load_run("t.bgplvm.run")
     model = ld.load(run.model_file)
-    assert model.n_components == 4 and run.told["dims"] == max(1, model.kept_)  # 10, but there are four columns
+    assert model.n_components == 4 and run.facts["dims"] == max(1, model.kept_)  # 10, but there are four columns
     with open("t.bgplvm.run/scores.csv", newline="") as lines:
-        assert sum(re.fullmatch(r"axis\d+", key) is not None for key in next(csv.reader(lines))) == run.told["dims"]
+        assert sum(re.fullmatch(r"axis\d+", key) is not None for key in next(csv.reader(lines))) == run.facts["dims"]
     said = lowdim("plot", "relevance", "t.bgplvm.run", "-o", "r.csv")
     assert said.code == 0
     with open("r.csv", newline="") as lines:

@@ -36,7 +36,7 @@ def test_a_report_says_what_comes_from_where(lowdim, cells, no_drawing, tmp_path
     assert "  6. The model is fitted to all 900 rows; " in said.out
     assert "come from 200 rows drawn at random." in said.out
     run = load_run(tmp_path / "cells.run")
-    assert run.told["table"]["rows"] == 900 and run.told["table"]["drawn"] == 200
+    assert run.facts["table"]["rows"] == 900 and run.facts["table"]["drawn"] == 200
     assert run.options == {"sample": 200, "stream": True} and run.table.n == 200
     again = lowdim("report", "cells.run", "--json")  # the same numbers, drawn again
     assert again.code == 0 and json.loads(again.out)["sentences"] == list(run.sentences)
@@ -212,4 +212,4 @@ def test_ctrl_c_during_the_fit_to_all_rows(tmp_path):
     assert said.code == 130 and said.out == "" and "marked as not finished" in said.err
     told = json.loads((tmp_path / "t.run" / "run.json").read_text())
     assert told["finished"] is False and told["table"]["options"] == {"sample": 100, "stream": True}
-    assert child(*call, cwd=tmp_path).code == 0 and load_run(tmp_path / "t.run").told["finished"] is True
+    assert child(*call, cwd=tmp_path).code == 0 and load_run(tmp_path / "t.run").facts["finished"] is True

@@ -275,8 +275,8 @@ def map_dims(table: Table, file: str) -> int | None:
     from lowdim.text.messages import LowdimError
 
     try:
-        told = load_run(f"{stem(file)}.run").told
+        facts = load_run(f"{stem(file)}.run").facts
     except LowdimError:
         return None
-    dims = told.get("dims")
-    return int(dims) if told["table"].get("sha256") == table.sha256 and isinstance(dims, int) else None
+    dims = facts.get("dims")
+    return int(dims) if facts["table"].get("sha256") == table.sha256 and isinstance(dims, int) else None

@@ -71,9 +71,8 @@ def again(asked: Asked) -> Asked:
     from lowdim.jobs.run_folder import load_run
 
     run = load_run(asked.file)
-    if "method" in run.told:
-        _ = run.model  # an error that says what the run is
-    if "model.lowdim" in run.told["files"]:
+    run.check_analysis()
+    if run.has_model:
         _ = run.table  # unchanged since then, or an error
     s = run.settings
     return Asked(run.path, run.options, s.dims, s.level, s.seed, s.budget)

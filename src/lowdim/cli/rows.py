@@ -80,14 +80,14 @@ def told_again(folder: str, as_json: bool) -> bool:
     try:
         _ = run.path
     except LowdimError as gone:
-        known = run.told["files"].get(stored.name)
+        known = run.facts["files"].get(stored.name)
         if not stored.is_file() or digest(stored.read_bytes()) != known:
             raise gone from None
     else:
         return False
     with stored.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    hear([message("LD308", path=run.told["table"]["path"])])
+    hear([message("LD308", path=run.facts["table"]["path"])])
     sentence = next((text for text in run.sentences if "odd row" in text), "")
     if as_json:
         print_json(sentence=sentence, rows=rows, wrote=None)
@@ -205,7 +205,7 @@ def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool
     from lowdim.jobs.run_folder import load_run, placed_fills, placed_table, write
 
     opened = load_run(run)
-    if "method" in opened.told:
+    if opened.method is not None:
         return apply_one(opened, new, out, given, as_json=as_json)
     if stream:
         return place_file(run, new, out, streamed(reading(given), stream), as_json=as_json)
@@ -259,7 +259,7 @@ def apply_one(run: SavedRun, new: str, out: str | None, given: dict[str, Any], *
 def read_as(run: SavedRun) -> dict[str, Any]:
     """How the table of a run was read, as far as it holds for new rows."""
     told = {key: value for key, value in run.options.items() if key not in ("sample", "strict", "stream")}
-    if run.told["table"]["header"] is False:
+    if run.facts["table"]["header"] is False:
         told.setdefault("header", False)
     return told
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.common import common_options, is_run, print_json, reading, said, say, table_options
+from lowdim.cli.common import common_options, is_run, print_json, reading, say, table_options
 from lowdim.cli.main_job import BUDGET, DIMS, LEVEL, SEED, Asked, analysed, finish, reported
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def plot_of_model(name: str, folder: str, how: dict[str, Any]) -> Plot | None:
     from lowdim.jobs.run_folder import load_run
 
     run = load_run(folder)
-    if "method" not in run.told:
+    if run.method is None:
         return None
     import numpy as np
 
@@ -110,7 +110,7 @@ def plot_of_model(name: str, folder: str, how: dict[str, Any]) -> Plot | None:
     from lowdim.storage.model_file import load
 
     model, table = load(run.model_file), run.table
-    return plot_model(name, model, table, unit=np.asarray(run.told["unit"]), **placed_options(how, table))
+    return plot_model(name, model, table, unit=np.asarray(run.facts["unit"]), **placed_options(how, table))
 
 
 def options_of(name: str, **given: Any) -> dict[str, Any]:
@@ -149,28 +149,15 @@ def placed_options(how: dict[str, Any], table: Table) -> dict[str, Any]:
 
 
 def of_run(folder: str) -> Analysis:
-    """The analysis that a run folder tells of, made again; what was said of its table then is not said again."""
-    from lowdim.cli.progress import Interrupts, Stages
-    from lowdim.jobs.analysis import analyse
+    """The analysis that a run folder holds; one that was stopped before there was a model is made again."""
     from lowdim.jobs.run_folder import load_run
-    from lowdim.table.read import read
-    from lowdim.text.messages import error
 
     run = load_run(folder)
+    if run.has_model:
+        return run.analysis
+    run.check_analysis()
     s = run.settings
-    if "method" in run.told:
-        raise error("LD319", path=run.folder, method=run.told["method"])
-    if "stream" in run.options:
-        from lowdim.jobs.large import analyse_stream
-
-        return analyse_stream(
-            run.drawn, dims=s.dims, scale=s.scale, level=s.level, random_state=s.seed, budget=s.budget, model=run.model
-        )
-    table = run.table if "model.lowdim" in run.told["files"] else read(run.path, **run.options)
-    with Interrupts() as interrupts, Stages(said().quiet, interrupts) as stages:
-        return analyse(
-            table, dims=s.dims, scale=s.scale, level=s.level, random_state=s.seed, budget=s.budget, tell=stages
-        )
+    return analysed(Asked(run.path, run.options, s.dims, s.level, s.seed, s.budget))
 
 
 @click.command("runs")
@@ -206,7 +193,7 @@ def one_run(folder: Path) -> tuple[str, str]:
         run = load_run(folder)
     except LowdimError:
         return "", "run.json cannot be read"
-    shape = f"{run.told['table']['rows']} x {len(run.names)}"
+    shape = f"{run.facts['table']['rows']} x {len(run.names)}"
     return shape, run.sentences[0] if run.sentences else "stopped before it was finished"
 
 

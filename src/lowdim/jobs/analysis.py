@@ -9,53 +9,34 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lowdim.engine.fold import one_blas_thread
+from lowdim.jobs.analysis_base import Analysis as Analysis
+from lowdim.jobs.analysis_base import Settings as Settings
 from lowdim.judge.axes import AxisCard, axes
-from lowdim.judge.budget import counts
+from lowdim.judge.budget import Counts, counts
 from lowdim.judge.dimensions.jury import Jury, choose_dimension
-from lowdim.judge.fills.calibration import MapCalibration, map_calibration
 from lowdim.judge.fills.fills import Fills, fill
 from lowdim.judge.gaps import GapReport, gap_report
-from lowdim.judge.rows.odd_rows import OddRows, RowCard, explain_row, odd_rows
-from lowdim.judge.rows.surprise import all_surprises
-from lowdim.judge.stability import Stability, refits, stability
-from lowdim.judge.verdicts import Check, five_sentences, trust_strip
-from lowdim.math.linalg import Array
+from lowdim.judge.rows.odd_rows import OddRows, odd_rows
+from lowdim.judge.stability import Refits, Stability, refits, stability
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.flags import options_from_flags, proposals
 from lowdim.table.notes import CheckError
 from lowdim.table.read import read
-from lowdim.table.table import Messages, Table, frame_like
+from lowdim.table.table import Messages, Table
 from lowdim.text.format import count, parse_duration
 from lowdim.text.messages import LowdimError, Message, error
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lowdim.jobs.apply import Placed
-    from lowdim.plot.bound import Plots
 
 Tell = Callable[[str, str], object]
 SCALES = ("unit", "none")
 COMMAND = re.compile(r"(.*)\blowdim (?:report |check )?((?:'[^']*'|\"[^\"]*\"|[^\s-])\S*)")  # a fix that is a command
-
-
-class Settings(NamedTuple):
-    """What was asked for; with the table and the version it determines every number."""
-
-    dims: int | str = "auto"
-    scale: str = "unit"
-    level: float = 0.9
-    seed: int = 0
-    budget: float | None = None  # seconds, from which counts are made; None = counts by the table's size
 
 
 class Partial(NamedTuple):
@@ -78,9 +59,9 @@ class Stopped(KeyboardInterrupt):
         self.partial = partial
 
 
-@dataclass(frozen=True)
-class Analysis:
-    """Everything one look at a table found out."""
+@dataclass(frozen=True, repr=False)
+class ComputedAnalysis(Analysis):
+    """An analysis that was made just now; `Analysis` says what its parts are."""
 
     table: Table
     settings: Settings
@@ -92,126 +73,65 @@ class Analysis:
     odd: OddRows
     axes: tuple[AxisCard, ...]
     stability: Stability
-    of: int | None = None  # the rows the model was fitted to, where the table is a sample of them
+    of: int | None = None
+
+
+class AnalysisStages(NamedTuple):
+    """The stages of an analysis, each a function of the table, the settings and the stages before it."""
+
+    table: Table
+    settings: Settings
 
     @property
-    def dims(self) -> int:
-        """The number of dimensions of the map."""
-        return int(self.model.n_components_)
-
-    @property
-    def scores(self) -> Any:
-        """Each row's position, n x q; a frame if a frame came in."""
-        return frame_like(self.posterior.mean, tuple(f"axis{k + 1}" for k in range(self.dims)), self.table)
-
-    @property
-    def loadings(self) -> Any:
-        """How each column changes with each axis, d x q; a frame with the columns' names if a pandas frame came in."""
-        if self.table.index is None:
-            return np.asarray(self.model.components_.T)
-        import pandas as pd
-
-        return pd.DataFrame(
-            self.model.components_.T, index=list(self.table.names), columns=[f"axis{k + 1}" for k in range(self.dims)]
-        )
-
-    @property
-    def filled(self) -> Any:
-        """The numbers with their gaps filled; a frame if a frame came in."""
-        return frame_like(self.fills.filled, self.table.names, self.table)
-
-    @property
-    def noise_share(self) -> float:
-        """The share of the variation that is column-by-column noise."""
-        return float(self.model.noise_variance_ * self.table.d / np.trace(self.model.get_covariance()))
-
-    @cached_property
-    def sentences(self) -> tuple[str, ...]:
-        """Five sentences that anyone can repeat."""
-        return five_sentences(self)
-
-    @cached_property
-    def trust(self) -> tuple[Check, ...]:
-        """Six checks, each a word, a yes or no, and its evidence; never one overall grade."""
-        return trust_strip(self)
-
-    @property
-    def plot(self) -> Plots:
-        """The named plots: `found.plot.map()`."""
-        from lowdim.plot.bound import Plots
-
-        return Plots(self)
-
-    @cached_property
-    def surprises(self) -> Array:
-        """How far each cell is from what the others of its row say, in standard deviations; 0 at gaps."""
-        return all_surprises(self.model, self._source)
-
-    @cached_property
-    def calibration(self) -> MapCalibration:
-        """Half widths that make the intervals of fills in new rows hold what they claim."""
-        return map_calibration(
-            self.model,
-            self._source,
-            level=self.settings.level,
-            surprises=self.surprises,
-            fill_dims=self.fills.n_components,
-        )
-
-    @property
-    def _source(self) -> ArraySource:
+    def X(self) -> ArraySource:
         return ArraySource(self.table.X, columns=self.table.names)
 
-    def explain(self, row: int | str) -> RowCard:
-        """One row, counted from 0 or by its name: every cell, and what the rest of the row says about it."""
-        names = self.table.row_names
-        if isinstance(row, str):
-            if row not in names:
-                raise error("LD210", option="row", value=row, allowed="the name of a row, or its position from 0")
-            row = names.index(row)
-        return explain_row(self.model, self._source, row, row_names=names)
+    @property
+    def counts(self) -> Counts:
+        return counts(self.settings.budget, self.table.n, self.table.d)
 
-    def apply(self, new: Any, *, level: float = 0.95, **options: Any) -> Placed:
-        """Place new rows (a path, a frame, an array) on this map; `options` say how to read them.
+    @property
+    def standardize(self) -> bool:
+        return self.settings.scale == "unit"
 
-        Columns whose logarithm was taken, and labels that were encoded, are treated as they were.
-        """
-        from lowdim.jobs.apply import place
-
-        numbers = [c for c in self.table.columns if c.role == "number"]
-        done = {
-            "log": tuple(c.name for c in numbers if c.log),
-            "encode": tuple(dict.fromkeys(c.name.split("=")[0] for c in numbers if c.encoded)),
-        }
-        return place(
-            self.model, self.table.names, new, level=level, calibration=self.calibration, **{**done, **options}
+    def jury(self) -> Jury:
+        return choose_dimension(
+            self.X,
+            standardize=self.standardize,
+            random_state=self.settings.seed,
+            shuffles=self.counts.shuffles,
+            folds=self.counts.folds,
         )
 
-    def report(self, path: str | PathLike[str], *, rows: bool = True) -> Path:
-        """Write the report; `rows=False` leaves out every row's values and names."""
-        from lowdim.report import write_report
+    def dims(self, jury: Jury) -> int:
+        asked = self.settings.dims
+        return min(jury.q, self.table.d - 1) if asked == "auto" else int(asked)
 
-        return write_report(self, path, rows=rows)
+    def model(self, q: int) -> ProbabilisticPCA:
+        return ProbabilisticPCA(q, standardize=self.standardize).fit(self.X, sample_weight=self.table.weight)
 
-    def _repr_html_(self) -> str:
-        from lowdim.report.notebook_card import card
+    def posterior(self, model: ProbabilisticPCA) -> Posterior:
+        return model.posterior(self.X)
 
-        return card(self)
+    def odd(self, model: ProbabilisticPCA) -> OddRows:
+        return odd_rows(model, self.X, row_names=self.table.row_names)
 
-    def __repr__(self) -> str:
-        n, d = self.table.X.shape
-        noise, q, words = 100 * self.noise_share, self.dims, self.jury.sentence
-        if self.settings.dims != "auto":
-            words = f"asked for; the judges say {words}"
-        elif words.startswith(f"{q}"):
-            words = words.removeprefix(f"{q}").strip(" ()") or "the judges agree"
-        words = words.replace(" (", ", ").rstrip(")")  # it stands in brackets itself
-        size = f"{n} x {d}" if self.of is None else f"{self.of:,} x {d}, of which {n:,} rows drawn"
-        return (
-            f"PPCA · {size}, {count(self.gaps.gaps, 'gap')}\n{count(q, 'dimension')} ({words})\n"
-            f"{100 - noise:.0f}% shared / {noise:.0f}% noise\n"
-            f"{self.model.certificate_.reason} in {count(self.model.n_iter_, 'pass', 'passes')}"
-        )
+    def gaps(self) -> GapReport:
+        return gap_report(self.table.X, self.table.names)
+
+    def fills(self) -> Fills:
+        s = self.settings
+        return fill(self.X, level=s.level, standardize=self.standardize, random_state=s.seed)
+
+    def refits(self, model: ProbabilisticPCA) -> Refits:
+        return refits(model, self.X, bootstraps=self.counts.refits, random_state=self.settings.seed)
+
+    def axes(self, model: ProbabilisticPCA, found: Refits) -> tuple[AxisCard, ...]:
+        s = self.settings
+        return axes(model, self.X, labels=self.table.labels, found=found, level=s.level, random_state=s.seed)
+
+    def stability(self, model: ProbabilisticPCA, found: Refits) -> Stability:
+        return stability(model, self.X, found=found, random_state=self.settings.seed, row_names=self.table.row_names)
 
 
 def analyse(
@@ -286,7 +206,7 @@ def _analysed(
     so_far = _Teller(Partial(t, asked), tell)
     with one_blas_thread(), _ctrl_c():  # many small matrices: more threads wait for each other
         try:
-            return _stages(t, asked, so_far, fit, of)
+            return _stages(AnalysisStages(t, asked), so_far, fit, of)
         except Stopped:
             raise
         except KeyboardInterrupt:
@@ -294,26 +214,25 @@ def _analysed(
 
 
 def _stages(
-    t: Table, asked: Settings, so_far: _Teller, fit: Callable[[int], ProbabilisticPCA] | None, of: int | None
+    do: AnalysisStages, so_far: _Teller, fit: Callable[[int], ProbabilisticPCA] | None, of: int | None
 ) -> Analysis:
-    often, X, unit = counts(asked.budget, t.n, t.d), ArraySource(t.X, columns=t.names), asked.scale == "unit"
+    t, asked = do
     rows = f"{t.n}" if of is None else f"{t.n:,} of {of:,} rows"
     so_far.say("read", f"{rows} x {t.d}, {int(np.isnan(t.X).sum())} gaps")
-    jury = choose_dimension(X, standardize=unit, random_state=asked.seed, shuffles=often.shuffles, folds=often.folds)
-    q = min(jury.q, t.d - 1) if asked.dims == "auto" else int(asked.dims)
+    jury = do.jury()
+    q = do.dims(jury)
     how = "chosen" if asked.dims == "auto" else "asked for"
     so_far.say("dimensions", f"0..{jury.rows[-1].q if jury.rows else 0} tried, {q} {how}", jury=jury)
-    model = ProbabilisticPCA(q, standardize=unit).fit(X, sample_weight=t.weight) if fit is None else fit(q)
-    where, odd = model.posterior(X), odd_rows(model, X, row_names=t.row_names)
+    model = do.model(q) if fit is None else fit(q)
+    posterior, odd = do.posterior(model), do.odd(model)
     steps = f"{count(model.n_iter_, 'pass', 'passes')}, {model.certificate_.reason}"
-    so_far.say("fit", f"PPCA, {count(q, 'dimension')}, {steps}", model=model, posterior=where, odd=odd)
-    fills = fill(X, level=asked.level, standardize=unit, random_state=asked.seed)
+    so_far.say("fit", f"PPCA, {count(q, 'dimension')}, {steps}", model=model, posterior=posterior, odd=odd)
+    fills = do.fills()
     so_far.say("fills", f"{int(fills.mask.sum())} gaps, {fills.held} of {fills.tried} hidden cells held", fills=fills)
-    found = refits(model, X, bootstraps=often.refits, random_state=asked.seed)
-    cards = axes(model, X, labels=t.labels, found=found, level=asked.level, random_state=asked.seed)
-    steady = stability(model, X, found=found, random_state=asked.seed, row_names=t.row_names)
-    so_far.say("axes", f"{len(cards)} axes, {len(found.W)} resamplings: {steady.verdict}", last=True)
-    return Analysis(t, asked, jury, model, where, gap_report(t.X, t.names), fills, odd, cards, steady, of)
+    resampled = do.refits(model)
+    cards, steady = do.axes(model, resampled), do.stability(model, resampled)
+    so_far.say("axes", f"{len(cards)} axes, {len(resampled.W)} resamplings: {steady.verdict}", last=True)
+    return ComputedAnalysis(t, asked, jury, model, posterior, do.gaps(), fills, odd, cards, steady, of)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from inspect import signature
 from os import PathLike
 from pathlib import Path
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from lowdim.engine.fold import Run
 from lowdim.jobs.analysis import Settings
 from lowdim.jobs.apply import said_of
-from lowdim.jobs.run_folder import SavedRun, csv, digest, run_facts, saving, write
+from lowdim.jobs.run_folder import MODEL, ONE_MODEL, SavedRun, csv, run_facts, save_facts, saving, write
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.math.factor import most_factors
 from lowdim.math.linalg import Array
@@ -184,13 +183,12 @@ def save_fitted(
 ) -> Path:
     """Write model.lowdim and scores.csv, then run.json, which names them."""
     t, folder = found.table, saving(folder)
-    text = found.places.lines(t.row_names)
-    write(folder / "scores.csv", text)
-    found.model.save(folder / "model.lowdim")
-    files = {"model.lowdim": digest((folder / "model.lowdim").read_bytes()), "scores.csv": digest(text.encode())}
+    write(folder / "scores.csv", found.places.lines(t.row_names))
+    found.model.save(folder / MODEL)
     mapped, certificate = found.places.cluster is None, found.model.certificate_
-    told = {
+    facts = {
         **run_facts(t, found.settings, options or {}, command),
+        "kind": ONE_MODEL,
         "finished": True,
         "method": found.method.name,
         "clusters": None if mapped else int(found.places.z.shape[1]),
@@ -198,17 +196,15 @@ def save_fitted(
         "dims": int(found.places.z.shape[1]) if mapped else None,
         "converged": bool(certificate.converged),
         "sentences": [found.text().split("\n")[0]],
-        "files": files,
     }
-    write(folder / "run.json", json.dumps(told, indent=1, allow_nan=False) + "\n")
-    return folder
+    return save_facts(folder, facts, [MODEL, "scores.csv"])
 
 
 def place_fitted(run: SavedRun, new: Any, **options: Any) -> tuple[tuple[str, ...], Places, tuple[Message, ...]]:
     """New rows as the model of such a run sees them: their names, their places, and what is to be said of them."""
-    method = METHODS[run.told["method"]]
+    method = METHODS[run.facts["method"]]
     rows = read_rows(new, run.names, **options)
-    X = ArraySource(rows.X / np.asarray(run.told["unit"], dtype=np.float64), columns=run.names)
+    X = ArraySource(rows.X / np.asarray(run.facts["unit"], dtype=np.float64), columns=run.names)
     _check_gaps(method, rows.X, "lowdim fill NEW -o FILLED, then apply to FILLED")
     found = places(load(run.model_file), method, X)
-    return rows.row_names, found.first(run.told["dims"] or found.z.shape[1]), (*rows.messages, *said_of(rows))
+    return rows.row_names, found.first(run.facts["dims"] or found.z.shape[1]), (*rows.messages, *said_of(rows))

@@ -1,4 +1,12 @@
-"""Run folders: what was asked, what was found, and the model, as flat files anyone can open."""
+"""Run folders: what was asked, what was found, and the model, as flat files anyone can open.
+
+    run.json        what was asked, what was said, and the digest of every other file
+    model.lowdim    the fitted model (`lowdim.load`)
+    judges.lowdim   what the judges found, for `load_run(folder).analysis` (`jobs/saved_analysis.py`)
+    scores.csv, fills.csv, odd.csv
+
+No model is imported before one is asked for.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +23,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lowdim import __version__
-from lowdim.jobs.analysis import Analysis, Partial, Settings
-from lowdim.jobs.apply import Placed
-from lowdim.judge.fills.calibration import MapCalibration, map_calibration
-from lowdim.judge.fills.fills import Fills
-from lowdim.judge.rows.odd_rows import OddRows
-from lowdim.models.base.results import Posterior
-from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
-from lowdim.sources.arrays import ArraySource
+from lowdim.jobs.analysis_base import Analysis, Settings
+from lowdim.jobs.saved_analysis import FILE as JUDGES
+from lowdim.jobs.saved_analysis import SavedAnalysis, save_parts
 from lowdim.storage.atomic import replacing
 from lowdim.storage.model_file import load
 from lowdim.table.open_file import digest as sha256
@@ -32,71 +35,120 @@ from lowdim.text.escape import csv_cell
 from lowdim.text.messages import LowdimError, LowdimWarning, Message, error
 
 if TYPE_CHECKING:
+    from lowdim.jobs.analysis import Partial
+    from lowdim.jobs.apply import Placed
     from lowdim.jobs.large import Drawn
+    from lowdim.judge.fills.calibration import MapCalibration
+    from lowdim.judge.fills.fills import Fills
+    from lowdim.judge.rows.odd_rows import OddRows
+    from lowdim.models.base.results import Posterior
+    from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
 
 SCHEMA = 1
-TELLING = "run.json"
+FACTS = "run.json"
+MODEL = "model.lowdim"
+ANALYSIS, STREAM, ONE_MODEL = "analysis", "stream", "model"  # kinds of runs: of a table, of a large file, of one model
 OUTSIDE = {-1: "below", 0: "", 1: "above"}
 
 
 @dataclass(frozen=True)
 class SavedRun:
-    """A run folder opened again; its table is read anew when asked for, and must not have changed."""
+    """A run folder opened again: `load_run(folder)`.
+
+    Attributes
+    ----------
+    folder : Path
+        Where it is.
+    facts : dict
+        What run.json says.
+    kind : str
+        "analysis" (of a table), "stream" (an analysis of a file larger than memory) or "model" (one named model).
+    method : str or None
+        The name of the one model, where it is one.
+    names, options, settings, sentences
+        The model's columns, how the table was read, what was asked for, and what was said.
+    model, table, analysis
+        Read when asked for; the table must be what it was then.
+    """
 
     folder: Path
-    told: dict[str, Any]  # run.json
+    facts: dict[str, Any]  # run.json
+
+    @property
+    def kind(self) -> str:
+        """What was run; a run.json without that word says it by what else it holds."""
+        if "kind" in self.facts:
+            return str(self.facts["kind"])
+        return ONE_MODEL if "method" in self.facts else STREAM if "stream" in self.options else ANALYSIS
+
+    @property
+    def method(self) -> str | None:
+        """The name of the one model that was fitted; None where the run is an analysis."""
+        found = self.facts.get("method")
+        return None if found is None else str(found)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns of the model."""
-        return tuple(self.told["table"]["columns"])
+        return tuple(self.facts["table"]["columns"])
 
     @property
     def options(self) -> dict[str, Any]:
         """How its table was read."""
-        return dict(self.told["table"]["options"])
+        return dict(self.facts["table"]["options"])
 
     @property
     def settings(self) -> Settings:
         """What was asked for."""
-        return Settings(**self.told["settings"])
+        return Settings(**self.facts["settings"])
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """What was said."""
-        return tuple(self.told["sentences"])
+        return tuple(self.facts["sentences"])
 
     @property
     def path(self) -> str:
         """Where its table was."""
-        found = self.told["table"]["path"]
+        found = self.facts["table"]["path"]
         if found is None or not Path(found).exists():
             raise error("LD306", path=found or "(a table from Python)")
         return str(found)
 
     @property
+    def has_model(self) -> bool:
+        """Whether the run came as far as a model."""
+        return MODEL in self.facts["files"]
+
+    @property
     def model_file(self) -> Path:
-        """The file of the fitted model; it must be the one that run.json tells of."""
-        if "model.lowdim" not in self.told["files"]:
+        """The file of the fitted model; it must be the one that run.json names."""
+        if not self.has_model:
             raise error("LD305", path=self.folder, problem="the run was stopped before there was a model")
-        path = self.folder / "model.lowdim"
-        if not path.is_file() or digest(path.read_bytes()) != self.told["files"][path.name]:
-            raise error("LD305", path=self.folder, problem="model.lowdim is not the one that run.json tells of")
+        path = self.folder / MODEL
+        if not path.is_file() or digest(path.read_bytes()) != self.facts["files"][MODEL]:
+            raise error("LD305", path=self.folder, problem=f"{MODEL} is not the one that {FACTS} tells of")
         return path
 
     @cached_property
     def model(self) -> ProbabilisticPCA:
         """The model of the main job."""
-        if "method" in self.told:
-            raise error("LD319", path=self.folder, method=self.told["method"])
+        from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+
+        self.check_analysis()
         model = load(self.model_file)
         assert isinstance(model, ProbabilisticPCA)
         return model
 
+    def check_analysis(self) -> None:
+        """Refuse a run of one named model where an analysis is wanted."""
+        if self.kind == ONE_MODEL:
+            raise error("LD319", path=self.folder, method=self.method)
+
     @property
     def calibration(self) -> MapCalibration | None:
         """The half widths of intervals for fills of new rows; None in a run of an older lowdim."""
-        return _calibration(self.told, len(self.names))
+        return _calibration(self.facts, len(self.names))
 
     @cached_property
     def drawn(self) -> Drawn:
@@ -111,19 +163,27 @@ class SavedRun:
     @cached_property
     def table(self) -> Table:
         """The table, read as it was then; of one that was streamed, the rows that were drawn."""
-        table = self.drawn.table if "stream" in self.options else read(self.path, **self.options)
-        if table.sha256 != self.told["table"]["sha256"]:
+        table = self.drawn.table if self.kind == STREAM else read(self.path, **self.options)
+        if table.sha256 != self.facts["table"]["sha256"]:
             raise error("LD307", path=self.path, folder=self.folder)
         return table
 
+    @cached_property
+    def analysis(self) -> SavedAnalysis:
+        """The analysis: what was stored is read, what was not is made again, each part when it is asked for."""
+        self.check_analysis()
+        return SavedAnalysis(self)
 
-def _calibration(told: dict[str, Any], d: int) -> MapCalibration | None:
+
+def _calibration(facts: dict[str, Any], d: int) -> MapCalibration | None:
     """The intervals of fills on this map as run.json has them; None where it is older, or not as it should be."""
+    from lowdim.judge.fills.calibration import MapCalibration
+
     try:
-        facts = told["apply"]
-        half = tuple(float(c) for c in facts["half_widths"])
-        dims = None if facts["fill_dimensions"] is None else int(facts["fill_dimensions"])
-        made = MapCalibration(float(facts["level"]), half, dims)
+        stored = facts["apply"]
+        half = tuple(float(c) for c in stored["half_widths"])
+        dims = None if stored["fill_dimensions"] is None else int(stored["fill_dimensions"])
+        made = MapCalibration(float(stored["level"]), half, dims)
     except (KeyError, TypeError, ValueError):
         return None
     fine = 0.0 < made.level < 1.0 and len(half) == d and all(0.0 <= c < np.inf for c in half)
@@ -131,15 +191,26 @@ def _calibration(told: dict[str, Any], d: int) -> MapCalibration | None:
 
 
 def load_run(folder: str | PathLike[str]) -> SavedRun:
-    """Open a run folder that `lowdim report` or `lowdim fit` wrote."""
+    """Open a run folder that `lowdim report` or `lowdim fit` wrote.
+
+    Parameters
+    ----------
+    folder : path
+        The folder that holds run.json.
+
+    Returns
+    -------
+    SavedRun
+        What was asked and said, at once; `.model`, `.table` and `.analysis` are read when asked for.
+    """
     folder = Path(folder)
     try:
-        told = json.loads((folder / TELLING).read_text(encoding="utf-8"))
-        run = SavedRun(folder, told)
-        _ = run.names, run.options, run.settings, run.sentences, told["table"]["path"], dict(told["files"])
+        facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+        run = SavedRun(folder, facts)
+        _ = run.names, run.options, run.settings, run.sentences, facts["table"]["path"], dict(facts["files"])
     except (OSError, ValueError, KeyError, TypeError) as problem:
         why = getattr(problem, "strerror", None) or f"{type(problem).__name__} {problem}"
-        raise error("LD305", path=folder, problem=f"{TELLING}: {why}") from None
+        raise error("LD305", path=folder, problem=f"{FACTS}: {why}") from None
     return run
 
 
@@ -163,33 +234,38 @@ def digest(data: bytes) -> str:
 def save_run(
     found: Analysis | Partial, folder: str | PathLike[str], *, options: dict[str, Any] | None = None, command: str = ""
 ) -> Path:
-    """Write model.lowdim, scores.csv, fills.csv and odd.csv as far as they exist, then run.json, which names them."""
-    folder = saving(folder)
-    texts = tables(found)
-    files = {name: digest(text.encode()) for name, text in texts.items()}
+    """Write the model, the judges' findings and the tables as far as they exist, then run.json, which names them."""
+    folder, texts = saving(folder), tables(found)
     for name, text in texts.items():
         write(folder / name, text)
     if found.model is not None:
-        found.model.save(folder / "model.lowdim")
-        files["model.lowdim"] = digest((folder / "model.lowdim").read_bytes())
-    told = {**describe(found, options or {}, command), "files": dict(sorted(files.items()))}
-    write(folder / TELLING, json.dumps(told, indent=1, allow_nan=False) + "\n")
+        found.model.save(folder / MODEL)
+    save_parts(found, folder)
+    names = [*texts, *([MODEL] if found.model is not None else ()), JUDGES]
+    return save_facts(folder, describe(found, options or {}, command), names)
+
+
+def save_facts(folder: Path, facts: dict[str, Any], names: Iterable[str]) -> Path:
+    """Write run.json, the last file of a run: a folder without it is not one."""
+    present = (folder / name for name in sorted(names))
+    files = {path.name: digest(path.read_bytes()) for path in present if path.is_file()}
+    write(folder / FACTS, json.dumps({**facts, "files": files}, indent=1, allow_nan=False) + "\n")
     return folder
 
 
 def check_free(folder: str | PathLike[str], table: str | PathLike[str], method: str | None = None) -> None:
     """Refuse a folder that holds the run of another table or of another method: it would be lost."""
     folder = Path(folder)
-    if not (folder / TELLING).is_file():
+    if not (folder / FACTS).is_file():
         return
     try:
-        told = load_run(folder).told
+        run = load_run(folder)
     except LowdimError:
         return  # torn: there is nothing to lose
-    other, here = told["table"]["path"], Path(table)
-    same = other == str(here.resolve()) or (here.is_file() and sha256(here) == told["table"]["sha256"])  # a copy, moved
-    if not same or told.get("method") != method:
-        what = f"of {other or 'a table from Python'} by {told.get('method') or 'the main job'}"
+    other, here = run.facts["table"]["path"], Path(table)
+    copied = here.is_file() and sha256(here) == run.facts["table"]["sha256"]  # and moved since
+    if not (other == str(here.resolve()) or copied) or run.method != method:
+        what = f"of {other or 'a table from Python'} by {run.method or 'the main job'}"
         raise error("LD493", path=folder, what=what)
 
 
@@ -204,22 +280,24 @@ def saving(folder: str | PathLike[str]) -> Path:
 
 def tables(found: Analysis | Partial) -> dict[str, str]:
     """The CSV files of a run by name."""
-    t, made = found.table, {}
+    t, texts = found.table, {}
     if found.posterior is not None and found.odd is not None:
-        made["scores.csv"] = position_table(t.row_names, found.posterior, found.odd)
-        made["odd.csv"] = odd_table(found.odd)
+        texts["scores.csv"] = position_table(t.row_names, found.posterior, found.odd)
+        texts["odd.csv"] = odd_table(found.odd)
     if found.fills is not None:
-        made["fills.csv"] = fills_table(t, found.fills)
-    return made
+        texts["fills.csv"] = fills_table(t, found.fills)
+    return texts
 
 
 def describe(found: Analysis | Partial, options: dict[str, Any], command: str = "") -> dict[str, Any]:
     """The run as one JSON object."""
-    told = run_facts(found.table, found.settings, options, command) | {"finished": isinstance(found, Analysis)}
+    finished = isinstance(found, Analysis)
+    kind = STREAM if options.get("stream") else ANALYSIS
+    facts = run_facts(found.table, found.settings, options, command) | {"kind": kind, "finished": finished}
     if found.jury is not None:
-        told["judges"] = found.jury.sentence
+        facts["judges"] = found.jury.sentence
     if found.model is not None:
-        told |= {
+        facts |= {
             "dims": int(found.model.n_components_),
             "objective": float(found.model.objective_),
             "converged": bool(found.model.converged_),
@@ -227,9 +305,13 @@ def describe(found: Analysis | Partial, options: dict[str, Any], command: str = 
         }
     if isinstance(found, Analysis):
         if found.of is not None:
-            told["table"] |= {"rows": found.of, "drawn": found.table.n}
-        told |= {"sentences": list(found.sentences), "trust": [check._asdict() for check in found.trust]}
-    return told
+            facts["table"] |= {"rows": found.of, "drawn": found.table.n}
+        facts |= {
+            "sentences": list(found.sentences),
+            "trust": [check._asdict() for check in found.trust],
+            "shares": list(found.shares),
+        }
+    return facts
 
 
 def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: str) -> dict[str, Any]:
@@ -237,6 +319,7 @@ def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: st
     return {
         "schema": SCHEMA,
         "command": command,
+        "kind": ANALYSIS,
         "finished": False,
         "versions": {"lowdim": __version__, "numpy": np.__version__},
         "table": {
@@ -259,6 +342,9 @@ def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: st
 
 def _apply_facts(found: Analysis | Partial, model: ProbabilisticPCA) -> dict[str, Any]:
     """What fills of new rows need beside the model: half widths that hold what they claim, a column each."""
+    from lowdim.judge.fills.calibration import map_calibration
+    from lowdim.sources.arrays import ArraySource
+
     t = found.table
     if isinstance(found, Analysis):
         made = found.calibration
@@ -360,29 +446,29 @@ class Difference(NamedTuple):
 
 def differences(a: SavedRun, b: SavedRun) -> tuple[Difference, ...]:
     """What was asked and what was found, where two runs differ."""
-    parts = [_facts(run.told) for run in (a, b)]
+    parts = [_flat(run.facts) for run in (a, b)]
     keys = dict.fromkeys([*parts[0], *parts[1]])
     pairs = [(key, parts[0].get(key, "-"), parts[1].get(key, "-")) for key in keys]
     return tuple(Difference(*pair) for pair in pairs if pair[1] != pair[2])
 
 
-def _facts(told: dict[str, Any]) -> dict[str, str]:
+def _flat(facts: dict[str, Any]) -> dict[str, str]:
     """A run as flat words, in the order a person would ask for them."""
-    table = told["table"]
-    found = {
+    table = facts["table"]
+    flat = {
         "table": f"{table['path']} ({table['sha256'][:12]})",
         "rows": str(table["rows"]),
         "columns": ", ".join(table["columns"]),
     }
-    found |= {f"reading: {key}": str(value) for key, value in table["options"].items()}
-    found |= {key: str(value) for key, value in told["settings"].items()}
-    found |= {
-        "finished": str(told.get("finished")),
-        "method": str(told.get("method", "the main job")),
-        "found dimensions": str(told.get("dims")),
-        "found clusters": str(told.get("clusters")),
-        "judges": str(told.get("judges")),
+    flat |= {f"reading: {key}": str(value) for key, value in table["options"].items()}
+    flat |= {key: str(value) for key, value in facts["settings"].items()}
+    flat |= {
+        "finished": str(facts.get("finished")),
+        "method": str(facts.get("method", "the main job")),
+        "found dimensions": str(facts.get("dims")),
+        "found clusters": str(facts.get("clusters")),
+        "judges": str(facts.get("judges")),
     }
-    found |= {f"sentence {k}": text for k, text in enumerate(told["sentences"], 1)}
-    found |= {f"trust: {c['name']}": str(c["holds"]) for c in told["trust"]}
-    return found | {f"version of {key}": str(value) for key, value in told.get("versions", {}).items()}
+    flat |= {f"sentence {k}": text for k, text in enumerate(facts["sentences"], 1)}
+    flat |= {f"trust: {c['name']}": str(c["holds"]) for c in facts["trust"]}
+    return flat | {f"version of {key}": str(value) for key, value in facts.get("versions", {}).items()}

@@ -19,7 +19,7 @@ Reference: spec product.md 3.2, 3.3; Lawrence seed 2.9 (posterior); Benjamini an
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,14 @@ from lowdim.engine.fold import Run, walk
 from lowdim.judge.rows.surprise import distances, surprises
 from lowdim.judge.rows.surprise import gaussian as gaussian
 from lowdim.math.linalg import Array
-from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.sources.source import Block
 from lowdim.sources.views import Frame
 from lowdim.text.format import figures, figures_by_sd
 from lowdim.text.messages import error
 from lowdim.text.notebook import card, clip
+
+if TYPE_CHECKING:
+    from lowdim.models.linear.linear_gaussian import LinearGaussian
 
 SHOWN, CELLS = 20, 30  # odd rows, and cells of one row, that a notebook lists
 

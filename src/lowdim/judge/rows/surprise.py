@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from lowdim.engine.fold import Run, walk
 from lowdim.math.gaussian import Latent, posterior
 from lowdim.math.linalg import Array, Mask, lower, unpack
-from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.pca import Principal
 from lowdim.sources.source import Block
+
+if TYPE_CHECKING:
+    from lowdim.models.linear.linear_gaussian import LinearGaussian
 
 RANK = 1e-10  # eigenvalues of W' Psi^-1 W below this share of the largest hold no information on z
 
@@ -20,7 +21,7 @@ RANK = 1e-10  # eigenvalues of W' Psi^-1 W below this share of the largest hold 
 def gaussian(model: LinearGaussian) -> tuple[Array, Array, Array]:
     """W, mu and psi of a fitted model whose latent prior is N(0, I), in the frame's units."""
     p = model.params_
-    if isinstance(p, Principal):
+    if "variance" in p._fields:  # principal components: scores with variances of their own
         return p.W * np.sqrt(np.maximum(p.variance - p.psi[0], 0.0)), p.mu, p.psi
     return p.W, p.mu, p.psi
 

@@ -1,0 +1,221 @@
+"""What an analysis answers, whether it was made just now or opened from a run folder.
+
+No model is imported here: what needs one imports it when asked.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lowdim.math.linalg import Array
+from lowdim.sources.arrays import ArraySource
+from lowdim.table.table import frame_like
+from lowdim.text.format import count
+from lowdim.text.messages import error
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lowdim.jobs.apply import Placed
+    from lowdim.judge.axes import AxisCard
+    from lowdim.judge.dimensions.jury import Jury
+    from lowdim.judge.fills.calibration import MapCalibration
+    from lowdim.judge.fills.fills import Fills
+    from lowdim.judge.gaps import GapReport
+    from lowdim.judge.rows.odd_rows import OddRows, RowCard
+    from lowdim.judge.stability import Stability
+    from lowdim.judge.verdicts import Check
+    from lowdim.models.base.results import Posterior
+    from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+    from lowdim.plot.bound import Plots
+    from lowdim.table.table import Table
+
+
+class Settings(NamedTuple):
+    """What was asked for; with the table and the version it determines every number."""
+
+    dims: int | str = "auto"
+    scale: str = "unit"
+    level: float = 0.9
+    seed: int = 0
+    budget: float | None = None  # seconds, from which counts are made; None = counts by the table's size
+
+
+class Analysis:
+    """The parts of an analysis, and what follows from them.
+
+    Attributes
+    ----------
+    table : Table
+        The table as it was read; of a table larger than memory, the rows that were drawn.
+    settings : Settings
+        What was asked for.
+    jury : Jury
+        How many dimensions the table has, by every judge.
+    model : ProbabilisticPCA
+        The model of the map.
+    posterior : Posterior
+        Where each row lies on the map, and how surely.
+    gaps : GapReport
+        How many cells are missing, and whether at random.
+    fills : Fills
+        The gaps filled, with intervals.
+    odd : OddRows
+        The rows that the model finds odd, and why.
+    axes : tuple of AxisCard
+        What each axis is made of.
+    stability : Stability
+        How far the map moves when rows are resampled.
+    of : int or None
+        The rows the model was fitted to, where the table is a sample of them.
+    """
+
+    table: Table
+    settings: Settings
+    jury: Jury
+    model: ProbabilisticPCA
+    posterior: Posterior
+    gaps: GapReport
+    fills: Fills
+    odd: OddRows
+    axes: tuple[AxisCard, ...]
+    stability: Stability
+    of: int | None
+
+    @property
+    def dims(self) -> int:
+        """The number of dimensions of the map."""
+        return int(self.model.n_components_)
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Each axis' share of the table's variation."""
+        return tuple(card.share for card in self.axes)
+
+    @property
+    def scores(self) -> Any:
+        """Each row's position, n x q; a frame if a frame came in."""
+        return frame_like(self.posterior.mean, tuple(f"axis{k + 1}" for k in range(self.dims)), self.table)
+
+    @property
+    def loadings(self) -> Any:
+        """How each column changes with each axis, d x q; a frame with the columns' names if a pandas frame came in."""
+        if self.table.index is None:
+            return np.asarray(self.model.components_.T)
+        import pandas as pd
+
+        return pd.DataFrame(
+            self.model.components_.T, index=list(self.table.names), columns=[f"axis{k + 1}" for k in range(self.dims)]
+        )
+
+    @property
+    def filled(self) -> Any:
+        """The numbers with their gaps filled; a frame if a frame came in."""
+        return frame_like(self.fills.filled, self.table.names, self.table)
+
+    @property
+    def noise_share(self) -> float:
+        """The share of the variation that is column-by-column noise."""
+        return float(self.model.noise_variance_ * self.table.d / np.trace(self.model.get_covariance()))
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """Five sentences that anyone can repeat."""
+        from lowdim.judge.verdicts import five_sentences
+
+        return five_sentences(self)
+
+    @cached_property
+    def trust(self) -> tuple[Check, ...]:
+        """Six checks, each a word, a yes or no, and its evidence; never one overall grade."""
+        from lowdim.judge.verdicts import trust_strip
+
+        return trust_strip(self)
+
+    @property
+    def plot(self) -> Plots:
+        """The named plots: `found.plot.map()`."""
+        from lowdim.plot.bound import Plots
+
+        return Plots(self)
+
+    @cached_property
+    def surprises(self) -> Array:
+        """How far each cell is from what the others of its row say, in standard deviations; 0 at gaps."""
+        from lowdim.judge.rows.surprise import all_surprises
+
+        return all_surprises(self.model, self._source)
+
+    @cached_property
+    def calibration(self) -> MapCalibration:
+        """Half widths that make the intervals of fills in new rows hold what they claim."""
+        from lowdim.judge.fills.calibration import map_calibration
+
+        return map_calibration(
+            self.model,
+            self._source,
+            level=self.settings.level,
+            surprises=self.surprises,
+            fill_dims=self.fills.n_components,
+        )
+
+    @property
+    def _source(self) -> ArraySource:
+        return ArraySource(self.table.X, columns=self.table.names)
+
+    def explain(self, row: int | str) -> RowCard:
+        """One row, counted from 0 or by its name: every cell, and what the rest of the row says about it."""
+        from lowdim.judge.rows.odd_rows import explain_row
+
+        names = self.table.row_names
+        if isinstance(row, str):
+            if row not in names:
+                raise error("LD210", option="row", value=row, allowed="the name of a row, or its position from 0")
+            row = names.index(row)
+        return explain_row(self.model, self._source, row, row_names=names)
+
+    def apply(self, new: Any, *, level: float = 0.95, **options: Any) -> Placed:
+        """Place new rows (a path, a frame, an array) on this map; `options` say how to read them.
+
+        Columns whose logarithm was taken, and labels that were encoded, are treated as they were.
+        """
+        from lowdim.jobs.apply import place
+
+        numbers = [c for c in self.table.columns if c.role == "number"]
+        done = {
+            "log": tuple(c.name for c in numbers if c.log),
+            "encode": tuple(dict.fromkeys(c.name.split("=")[0] for c in numbers if c.encoded)),
+        }
+        return place(
+            self.model, self.table.names, new, level=level, calibration=self.calibration, **{**done, **options}
+        )
+
+    def report(self, path: str | PathLike[str], *, rows: bool = True) -> Path:
+        """Write the report; `rows=False` leaves out every row's values and names."""
+        from lowdim.report import write_report
+
+        return write_report(self, path, rows=rows)
+
+    def _repr_html_(self) -> str:
+        from lowdim.report.notebook_card import card
+
+        return card(self)
+
+    def __repr__(self) -> str:
+        n, d = self.table.X.shape
+        noise, q, words = 100 * self.noise_share, self.dims, self.jury.sentence
+        if self.settings.dims != "auto":
+            words = f"asked for; the judges say {words}"
+        elif words.startswith(f"{q}"):
+            words = words.removeprefix(f"{q}").strip(" ()") or "the judges agree"
+        words = words.replace(" (", ", ").rstrip(")")  # it stands in brackets itself
+        size = f"{n} x {d}" if self.of is None else f"{self.of:,} x {d}, of which {n:,} rows drawn"
+        return (
+            f"PPCA · {size}, {count(self.gaps.gaps, 'gap')}\n{count(q, 'dimension')} ({words})\n"
+            f"{100 - noise:.0f}% shared / {noise:.0f}% noise\n"
+            f"{self.model.certificate_.reason} in {count(self.model.n_iter_, 'pass', 'passes')}"
+        )

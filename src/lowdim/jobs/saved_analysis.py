@@ -1,0 +1,285 @@
+"""An analysis opened from its run folder: what was stored is read, what was not is made again, stage by stage.
+
+`judges.lowdim` beside the model holds the parts of an analysis that took long (format: `storage/model_file.py`, plain
+values only): the jury, the axes' cards, the fills' numbers, the odd rows, and where each row lies. Resampled maps are
+not in it, as they are large: the stability of the map is found again when asked for.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from lowdim.jobs.analysis_base import Analysis
+from lowdim.storage.model_file import load_values, save_values
+from lowdim.text.messages import LowdimError, error
+
+if TYPE_CHECKING:
+    from lowdim.jobs.analysis import AnalysisStages, Partial
+    from lowdim.jobs.run_folder import SavedRun
+    from lowdim.judge.axes import AxisCard
+    from lowdim.judge.dimensions.jury import Jury
+    from lowdim.judge.fills.calibration import MapCalibration
+    from lowdim.judge.fills.fills import Fills
+    from lowdim.judge.gaps import GapReport
+    from lowdim.judge.rows.odd_rows import OddRows
+    from lowdim.judge.stability import Refits, Stability
+    from lowdim.judge.verdicts import Check
+    from lowdim.models.base.results import Posterior
+    from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+    from lowdim.table.table import Table
+
+FILE = "judges.lowdim"
+SCHEMA = 1  # of the parts; a file of another one is as good as none
+PART_CELLS = 2**19  # numbers of one part that are stored at the most: 4 MB; a larger part is made again
+RECORDS = {  # what may stand in the file, and where it is defined
+    "AxisCard": "judge.axes",
+    "Bare": "judge.fills.fills",
+    "ColumnFill": "judge.fills.calibration",
+    "Compared": "judge.dimensions.heldout",
+    "Culprits": "judge.rows.odd_rows",
+    "DistanceLaw": "judge.dimensions.distance_law",
+    "Hidden": "judge.fills.calibration",
+    "Judge": "judge.dimensions.jury",
+    "Jury": "judge.dimensions.jury",
+    "LabelTie": "judge.axes",
+    "Law": "judge.rows.odd_rows",
+    "Loading": "judge.axes",
+    "OddRow": "judge.rows.odd_rows",
+    "Posterior": "models.base.results",
+    "Row": "judge.dimensions.jury",
+}
+
+
+class SavedAnalysis(Analysis):
+    """What `Analysis` holds, from a run folder: `load_run(folder).analysis`.
+
+    Every part of an `Analysis` is here under the same name and with the same numbers. None is read or made before it
+    is asked for:
+
+    ============================================  =============================================================
+    part                                          where it comes from
+    ============================================  =============================================================
+    `settings`, `of`, `dims`, `sentences`,        run.json
+    `trust`, `shares`
+    `jury`, `axes`, `fills`, `odd`,               judges.lowdim; in a folder without it (of an older lowdim, or
+    `posterior`                                   of a run that was stopped) that stage alone runs again
+    `model`, `calibration`                        model.lowdim, run.json
+    `table`                                       the file it was read from, if it has not changed since
+    `gaps`, `surprises`                           the table and the model; quick
+    `stability`                                   rows resampled again: the one part that takes seconds
+    ============================================  =============================================================
+
+    `map`, `scree`, `jury`, `heldout`, `loadings`, `axis_cards`, `control` and their like are drawn without any fit, and
+    the first of them without loading a model at all.
+    """
+
+    def __init__(self, run: SavedRun) -> None:
+        self.run = run
+        self.settings = run.settings
+        table = run.facts["table"]
+        self.of = table["rows"] if "drawn" in table else None
+
+    # parts --------------------------------------------------------------------------------------------
+    @cached_property
+    def table(self) -> Table:  # type: ignore[override]
+        return self.run.table
+
+    @cached_property
+    def model(self) -> ProbabilisticPCA:  # type: ignore[override]
+        return self.run.model if self.run.has_model else self._stages.model(self._stages.dims(self.jury))
+
+    @cached_property
+    def jury(self) -> Jury:  # type: ignore[override]
+        return cast("Jury", self._part("jury", lambda: self._stages.jury()))
+
+    @cached_property
+    def posterior(self) -> Posterior:  # type: ignore[override]
+        return cast("Posterior", self._part("posterior", lambda: self._stages.posterior(self.model)))
+
+    @cached_property
+    def odd(self) -> OddRows:  # type: ignore[override]
+        stored = self._stored.get("odd")
+        if stored is None:
+            return self._stages.odd(self.model)
+        from lowdim.judge.rows.odd_rows import Judged, OddRows
+
+        fields = unpacked(stored)
+        judged = Judged(fields.pop("rows_judged"), self.table.names, fields.pop("scale"), self.table.row_names)
+        return OddRows(**fields, judged=judged)
+
+    @cached_property
+    def gaps(self) -> GapReport:  # type: ignore[override]
+        from lowdim.judge.gaps import gap_report
+
+        return gap_report(self.table.X, self.table.names)
+
+    @cached_property
+    def fills(self) -> Fills:  # type: ignore[override]
+        stored = self._stored.get("fills")
+        if stored is None:
+            return self._stages.fills()
+        from lowdim.judge.fills.fills import Fills
+
+        fields = unpacked(stored)
+        gap = np.isnan(self.table.X)
+        filled, bare = np.array(self.table.X), fields["bare"]
+        filled[gap] = bare.filled / bare.unit[np.nonzero(gap)[1]]
+        made = Fills(**fields, filled=filled, lower=filled, upper=filled, sd=filled, mask=gap, drawn=self._drawn)
+        return made.at(made.level)
+
+    @cached_property
+    def axes(self) -> tuple[AxisCard, ...]:  # type: ignore[override]
+        return cast("tuple[AxisCard, ...]", self._part("axes", lambda: self._stages.axes(self.model, self._refits)))
+
+    @cached_property
+    def stability(self) -> Stability:  # type: ignore[override]
+        return self._stages.stability(self.model, self._refits)
+
+    # what follows from them, where run.json says it -----------------------------------------------------
+    @property
+    def dims(self) -> int:
+        known = self.run.facts.get("dims")
+        return super().dims if known is None else int(known)
+
+    @cached_property
+    def shares(self) -> tuple[float, ...]:
+        known = self.run.facts.get("shares")
+        return super().shares if known is None else tuple(known)
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        return self.run.sentences or super().sentences
+
+    @cached_property
+    def trust(self) -> tuple[Check, ...]:
+        known = self.run.facts.get("trust")
+        if not known:
+            return super().trust
+        from lowdim.judge.verdicts import Check
+
+        return tuple(Check(**check) for check in known)
+
+    @cached_property
+    def calibration(self) -> MapCalibration:
+        return self.run.calibration or super().calibration
+
+    # what is stored, and the stages that make the rest --------------------------------------------------
+    @cached_property
+    def _stored(self) -> dict[str, Any]:
+        return stored_parts(self.run)
+
+    @cached_property
+    def _stages(self) -> AnalysisStages:
+        from lowdim.jobs.analysis import AnalysisStages
+
+        return AnalysisStages(self.table, self.settings)
+
+    @cached_property
+    def _refits(self) -> Refits:
+        return self._stages.refits(self.model)
+
+    def _part(self, name: str, make: Any) -> Any:
+        stored = self._stored.get(name)
+        return make() if stored is None else unpacked(stored)
+
+    def _drawn(self, seed: int, number: int) -> Any:
+        """A table drawn by the model of the fills, which is fitted again for it."""
+        return self._filling.drawn(seed, number)
+
+    @cached_property
+    def _filling(self) -> Any:
+        return self._stages.fills()
+
+
+# the file -----------------------------------------------------------------------------------------------
+def save_parts(found: Analysis | Partial, folder: Path) -> None:
+    """Write the parts of an analysis that took long, as far as they exist and are small."""
+    parts: dict[str, Any] = {"jury": found.jury, "posterior": found.posterior, "axes": getattr(found, "axes", None)}
+    if found.odd is not None:
+        fields = found.odd._asdict()
+        judged = fields.pop("judged")
+        parts["odd"] = {**fields, "rows_judged": judged.rows, "scale": judged.scale}
+    if found.fills is not None:
+        names = ("columns", "level", "n_components", "held", "tried", "skill", "hidden", "bare", "how")
+        parts["fills"] = {name: getattr(found.fills, name) for name in names}
+    small = {name: packed(part) for name, part in parts.items() if part is not None and cells(part) <= PART_CELLS}
+    try:
+        save_values(folder / FILE, {"schema": SCHEMA, **small})
+    except LowdimError:  # more columns than a manifest takes: these stages run again when asked for
+        (folder / FILE).unlink(missing_ok=True)
+    except OSError as cause:
+        raise error("LD304", path=folder / FILE, problem=cause.strerror or str(cause)) from cause
+
+
+def stored_parts(run: SavedRun) -> dict[str, Any]:
+    """The parts in a run's file, still packed; none where there is no such file, or not that of this run."""
+    from lowdim.jobs.run_folder import digest
+
+    path, known = run.folder / FILE, run.facts["files"].get(FILE)
+    try:
+        if known is None or digest(path.read_bytes()) != known:
+            return {}
+        parts = load_values(path)
+    except (LowdimError, OSError):
+        return {}
+    return parts if parts.pop("schema", None) == SCHEMA else {}
+
+
+def cells(value: Any) -> int:
+    """How many numbers the arrays of a tree hold."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else ()
+    return value.size if isinstance(value, np.ndarray) else sum(map(cells, parts))
+
+
+def packed(value: Any) -> Any:
+    """A tree of records, tuples and arrays as plain values: a record by its name, many of a kind field by field."""
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {"record": _known(value), "fields": packed(value._asdict())}
+    if isinstance(value, tuple) and value and all(hasattr(part, "_asdict") for part in value):
+        columns = zip(*value, strict=True)
+        fields = {name: _column(tuple(column)) for name, column in zip(value[0]._fields, columns, strict=True)}
+        return {"records": _known(value[0]), "fields": fields}
+    if isinstance(value, tuple):
+        return tuple(packed(part) for part in value)
+    if isinstance(value, dict):
+        return {key: packed(part) for key, part in value.items()}
+    if isinstance(value, np.ndarray):
+        return np.ascontiguousarray(value.astype(np.int64) if value.dtype.kind in "iu" else value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _known(record: Any) -> str:
+    name = type(record).__name__
+    assert name in RECORDS, name
+    return name
+
+
+def _column(values: tuple[Any, ...]) -> Any:
+    """One field of many records: an array of numbers, or the values one by one."""
+    return np.array(values) if all(type(part) is float for part in values) else tuple(map(packed, values))
+
+
+def unpacked(value: Any) -> Any:
+    """The tree of `packed` again."""
+    if isinstance(value, tuple):
+        return tuple(unpacked(part) for part in value)
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"record", "fields"}:
+        return _class(value["record"])(**{key: unpacked(part) for key, part in value["fields"].items()})
+    if value.keys() == {"records", "fields"}:
+        columns = (
+            part.tolist() if isinstance(part, np.ndarray) else unpacked(part) for part in value["fields"].values()
+        )
+        rows = zip(*columns, strict=True)
+        return tuple(_class(value["records"])(**dict(zip(value["fields"], row, strict=True))) for row in rows)
+    return {key: unpacked(part) for key, part in value.items()}
+
+
+def _class(name: str) -> Any:
+    return getattr(import_module(f"lowdim.{RECORDS[name]}"), name)

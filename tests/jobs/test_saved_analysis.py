@@ -1,0 +1,119 @@
+"""An analysis opened from its run folder: the same parts, without doing the work again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lowdim import analyse, load_run, read
+from lowdim.jobs import saved_analysis
+from lowdim.jobs.analysis import AnalysisStages
+from lowdim.jobs.run_folder import save_run
+from lowdim.text.messages import LowdimError
+from tests.cli.conftest import small_table, write_csv
+
+PARTS = ("jury", "posterior", "odd", "gaps", "fills", "axes", "stability")
+STORED = Path(__file__).parents[1] / "stored"
+
+
+def same(a, b) -> bool:
+    """Whether two trees of tuples and arrays hold the same values; functions are not compared."""
+    if isinstance(a, np.ndarray):
+        return a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    if isinstance(a, tuple):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    return callable(a) or a == b
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved")
+    found = analyse(read(write_csv(folder / "t.csv", small_table())), dims=2, budget="1s")
+    return found, save_run(found, folder / "t.run")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_is_the_same(run, part):
+    found, folder = run
+    assert same(getattr(found, part), getattr(load_run(folder).analysis, part))
+
+
+def test_what_follows_from_the_parts_is_the_same(run):
+    found, folder = run
+    opened = load_run(folder).analysis
+    for name in ("dims", "sentences", "trust", "shares", "settings", "of", "noise_share"):
+        assert getattr(opened, name) == getattr(found, name), name
+    assert np.array_equal(opened.scores, found.scores) and np.array_equal(opened.filled, found.filled)
+    assert np.array_equal(opened.surprises, found.surprises) and repr(opened) == repr(found)
+    assert same(opened.fills.at(0.5), found.fills.at(0.5)) and same(opened.odd.at(0.5), found.odd.at(0.5))
+    assert np.array_equal(opened.fills.multiple(2), found.fills.multiple(2))
+    assert opened.calibration.half == pytest.approx(found.calibration.half, rel=1e-5)
+
+
+def test_nothing_that_is_stored_is_made_again(run, monkeypatch):
+    for name in ("jury", "model", "posterior", "odd", "fills", "refits"):
+        monkeypatch.setattr(AnalysisStages, name, lambda *given, **how: pytest.fail("made again"))
+    opened = load_run(run[1]).analysis
+    for part in PARTS[:-1]:
+        assert getattr(opened, part) is not None
+    assert len(opened.sentences) == 5 and opened.model.n_components_ == 2
+
+
+def test_a_folder_without_the_judges_makes_each_stage_again(run, tmp_path):
+    found, _ = run
+    folder = save_run(found, tmp_path / "old.run")
+    (folder / saved_analysis.FILE).unlink()
+    opened = load_run(folder).analysis
+    assert opened._stored == {} and same(opened.axes, found.axes) and same(opened.odd, found.odd)
+    assert same(opened.fills, found.fills) and same(opened.jury, found.jury)
+
+
+@pytest.mark.parametrize("damage", ["bytes", "schema", "large"])
+def test_a_file_that_is_not_this_run_s_is_passed_over(run, tmp_path, damage, monkeypatch):
+    found, _ = run
+    if damage == "schema":
+        monkeypatch.setattr(saved_analysis, "SCHEMA", 0)
+    if damage == "large":
+        monkeypatch.setattr(saved_analysis, "PART_CELLS", 10)
+    folder = save_run(found, tmp_path / "d.run")
+    monkeypatch.undo()
+    if damage == "bytes":
+        (folder / saved_analysis.FILE).write_bytes(b"no zip")
+    opened = load_run(folder).analysis
+    assert not {"posterior", "odd"} & set(opened._stored) and same(opened.posterior, found.posterior)
+
+
+def test_a_run_of_an_older_layout_is_an_analysis_too(monkeypatch):
+    monkeypatch.chdir(STORED)
+    run = load_run("runs/main")
+    opened = run.analysis
+    assert run.kind == "analysis" and run.method is None and opened.sentences == run.sentences
+    assert opened.dims == run.facts["dims"] and run.model.n_components_ == opened.dims
+    one = load_run("runs/fa")
+    assert one.kind == "model" and one.method == "fa"
+    with pytest.raises(LowdimError, match="LD319"):
+        _ = one.analysis
+
+
+def test_equal_runs_make_equal_files(run, tmp_path):
+    found, folder = run
+    again = save_run(found, tmp_path / "again.run")
+    assert (again / saved_analysis.FILE).read_bytes() == (folder / saved_analysis.FILE).read_bytes()
+    facts = json.loads((again / "run.json").read_text())
+    assert facts["kind"] == "analysis" and set(facts["files"]) == {p.name for p in again.iterdir()} - {"run.json"}
+
+
+def test_what_a_map_needs_is_read_without_loading_a_model(run):
+    code = (
+        "import sys, lowdim.jobs.run_folder as r\n"
+        f"a = r.load_run({str(run[1])!r}).analysis\n"
+        "assert a.posterior.mean.shape == (60, 2) and len(a.shares) == 2 and a.odd.rows and a.table.n == 60\n"
+        "sys.exit(str([m for m in sys.modules if m.split('.')[0] == 'sklearn'][:3] or ''))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.strip() == "" and done.returncode in (0, 1), done.stderr
