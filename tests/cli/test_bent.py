@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from lowdim.cli.tools import FOR
+from lowdim.cli.run.plot import FOR
 from lowdim.jobs.one_model import fit_method, place_fitted, save_fitted
 from lowdim.jobs.run_folder import load_run
 from lowdim.plot.gallery import GALLERY

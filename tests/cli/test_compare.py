@@ -53,6 +53,6 @@ def test_compare_judges_coordinates_made_elsewhere(lowdim, made, tmp_path):
 
 def test_compare_refuses_before_it_works(lowdim, made):
     said = lowdim("compare", made / "small.csv", "-m", "ppca,tsne")
-    assert said.code == 2 and "LD290" in said.err and "use one of pca, ppca, fa" in said.err
+    assert said.code == 2 and "LD290" in said.err and "use one of ppca, pca, fa" in said.err
     assert lowdim("compare", made / "small.csv", "--seeds", "2").code == 2
     assert lowdim("compare", "nowhere.csv").code == 3

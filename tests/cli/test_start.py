@@ -9,8 +9,9 @@ import time
 
 import pytest
 
-from lowdim.cli import EXAMPLES, HOMES, SHORT, commands, run
-from lowdim.cli.helping import FAMILIES
+from lowdim.cli import run
+from lowdim.cli.about.help import FAMILIES
+from lowdim.cli.group import commands, every_command, load_command, modules
 from tests.cli.calls import child
 from tests.cli.conftest import small_table, write_csv
 from tests.conftest import ROOT
@@ -58,11 +59,15 @@ def test_help_is_quick_by_the_clock(tmp_path):
 
 def test_every_command_is_listed_with_a_line(lowdim):
     said = lowdim("--help")
-    assert said.code == 0 and list(SHORT) == list(HOMES) == commands.list_commands(None)
-    assert all(re.search(rf"^  {name} +\S", said.out, re.M) for name in HOMES)
+    assert (
+        said.code == 0
+        and list(every_command()) == commands.list_commands(None)
+        and set(every_command()) == set(modules())
+    )
+    assert all(re.search(rf"^  {name} +\S", said.out, re.M) for name in modules())
 
 
-@pytest.mark.parametrize("name", HOMES)
+@pytest.mark.parametrize("name", modules())
 def test_every_command_has_help_and_every_option_a_line(lowdim, name):
     said = lowdim(name, "--help")
     assert said.code == 0 and said.out.startswith(f"Usage: lowdim {name}")
@@ -75,7 +80,7 @@ def test_every_option_that_a_message_names_exists(lowdim):
     """product.md 4.1: a command or an option is printed only once it exists."""
     from lowdim.text.messages import catalogue
 
-    known = set(re.findall(r"--[a-z-]+", "".join(lowdim(name, "--help").out for name in HOMES)))
+    known = set(re.findall(r"--[a-z-]+", "".join(lowdim(name, "--help").out for name in modules())))
     named = {
         flag
         for entry in catalogue().values()
@@ -89,7 +94,7 @@ def test_every_option_that_a_message_names_exists(lowdim):
         for verb in re.findall(r"lowdim ([a-z]+)\b", part)
     }
     assert named <= known, named - known
-    assert verbs <= {*HOMES, "model", "can", "does"}, verbs
+    assert verbs <= {*modules(), "model", "can", "does"}, verbs
 
 
 @pytest.mark.parametrize(
@@ -168,7 +173,7 @@ def test_an_unknown_error_is_one_message_and_a_traceback_only_when_asked_for(low
     monkeypatch.setattr("lowdim.table.read.read", broken)
     said = lowdim("check", "x.csv")
     assert said.code == 70 and said.out == "" and said.err.count("\n") == 1
-    assert "our fault" in said.err and "ZeroDivisionError: by nought" in said.err and "report it" in said.err
+    assert "lowdim itself failed" in said.err and "ZeroDivisionError: by nought" in said.err and "report it" in said.err
     assert "Traceback" not in said.err and "--debug" in said.err
     told = json.loads(lowdim("check", "x.csv", "--json").out)
     assert told["error"] == "fault" and told["messages"][0]["text"] == "ZeroDivisionError: by nought"
@@ -179,7 +184,7 @@ def test_an_unknown_error_is_one_message_and_a_traceback_only_when_asked_for(low
 def test_exit_70_and_debug_are_written_down(lowdim):
     assert "70 a fault of lowdim" in lowdim("--help").out.replace("\n  ", " ")
     assert "70" in (ROOT / "README.md").read_text().split("Exit codes")[1].split("\n\n")[0]
-    for name in HOMES:
+    for name in modules():
         assert "--debug" in lowdim(name, "--help").out
 
 
@@ -237,11 +242,11 @@ def example_folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.drill) if name == "demo" else name for name in HOMES]
+    "name", [pytest.param(name, marks=pytest.mark.drill) if name == "demo" else name for name in modules()]
 )  # test_demo.py runs the example of demo
 def test_the_example_of_every_command_works_when_pasted(lowdim, no_drawing, example_folder, monkeypatch, name):
     line = re.search(r"^ *Example:  lowdim (.*)$", lowdim(name, "--help").out, re.M)
-    assert line and line[1] == EXAMPLES[name].removeprefix("lowdim ")
+    assert line and line[1] == load_command(name).example.removeprefix("lowdim ")
     monkeypatch.chdir(example_folder)
     said = lowdim(*shlex.split(line[1]))
     assert said.code == 0 and said.out, said.err
@@ -251,7 +256,7 @@ def test_help_alone_lists_commands_and_messages_by_family(lowdim):
     from lowdim.text.messages import catalogue
 
     out = lowdim("help").out
-    assert all(re.search(rf"^  {name} ", out, re.M) for name in HOMES)
+    assert all(re.search(rf"^  {name} ", out, re.M) for name in modules())
     assert re.findall(r"^(\w.*)  \(lowdim help CODE\)", out, re.M) == [title for _, title in FAMILIES]
     listed = re.findall(r"^  (LD\d{3})  (.*)$", out, re.M)
     assert [code for code, _ in listed] == sorted({key[:5] for key in catalogue()})

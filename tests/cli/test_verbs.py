@@ -10,7 +10,7 @@ import shutil
 import numpy as np
 import pytest
 
-from lowdim.cli import HOMES
+from lowdim.cli.group import modules
 from tests.cli.conftest import small_table, write_csv
 
 
@@ -188,7 +188,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize(
-    "verb", [pytest.param(verb, marks=pytest.mark.drill) if verb == "demo" else verb for verb in HOMES]
+    "verb", [pytest.param(verb, marks=pytest.mark.drill) if verb == "demo" else verb for verb in modules()]
 )
 def test_json_is_one_object_with_a_schema_and_messages(lowdim, made, no_drawing, verb):
     shutil.copy(made / "small.csv", lowdim.folder)

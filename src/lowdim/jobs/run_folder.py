@@ -32,7 +32,7 @@ from lowdim.table.open_file import digest as sha256
 from lowdim.table.read import read
 from lowdim.table.table import Table
 from lowdim.text.escape import csv_cell
-from lowdim.text.messages import LowdimError, LowdimWarning, Message, error
+from lowdim.text.messages import LowdimError, LowdimWarning, error
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Partial
@@ -336,7 +336,7 @@ def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: st
         "judges": None,
         "sentences": [],
         "trust": [],
-        "messages": [message_facts(m) for m in t.messages],
+        "messages": [m.facts() for m in t.messages],
     }
 
 
@@ -356,11 +356,6 @@ def _apply_facts(found: Analysis | Partial, model: ProbabilisticPCA) -> dict[str
         "half_widths": [float(f"{c:.6g}") for c in made.half],
         "fill_dimensions": made.fill_dims,
     }
-
-
-def message_facts(m: Message) -> dict[str, str]:
-    """A message as JSON has it."""
-    return {"code": m.code, "severity": m.severity, "where": m.where, "text": m.what, "why": m.why, "fix": m.fix}
 
 
 def _plain(options: dict[str, Any]) -> dict[str, Any]:

@@ -41,13 +41,14 @@ def options_from_flags(tokens: Sequence[str]) -> dict[str, Any]:
             name, switch = SWITCHES[flag]
             found[name] = switch
         elif flag in VALUES and (given or rest):
-            _keep(found, VALUES[flag], value if given else rest.pop(0))
+            add_value(found, VALUES[flag], value if given else rest.pop(0))
         else:
             raise error("LD210", option="flag", value=flag, allowed="one of " + ", ".join([*SWITCHES, *VALUES]))
     return found
 
 
-def _keep(found: dict[str, Any], name: str, value: str) -> None:
+def add_value(found: dict[str, Any], name: str, value: str) -> None:
+    """Enter an option that came as text; a list that is given twice is added up."""
     if name in LISTS:
         found[name] = (*found.get(name, ()), *split_names(value))
     elif name == "na":

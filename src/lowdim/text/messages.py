@@ -30,6 +30,12 @@ class Message(NamedTuple):
                 lines.append(f"  {name:<7} " + text.replace("\n", "\n" + " " * 10))
         return "\n".join(lines)
 
+    def facts(self) -> dict[str, str]:
+        """The message as JSON has it."""
+        keys = ("code", "severity", "where", "text", "why", "fix")
+        values = (self.code, self.severity, self.where, self.what, self.why, self.fix)
+        return dict(zip(keys, values, strict=True))
+
 
 class LowdimError(Exception):
     """Any error lowdim raises on purpose; `code`, `fix` and the whole `message` are attributes."""
@@ -74,7 +80,11 @@ class FileError(LowdimError, ValueError):
 
 
 class LowdimWarning(UserWarning):
-    """Any warning lowdim gives on purpose."""
+    """Any warning lowdim gives on purpose; its `message` is the whole message."""
+
+    def __init__(self, message: Message | str) -> None:
+        super().__init__(str(message))
+        self.message = message
 
 
 class TableWarning(LowdimWarning):
@@ -129,4 +139,4 @@ def warn(code: str, where: str = "", **facts: Any) -> None:
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("lowdim.", "sklearn.")):
         level, frame = level + 1, frame.f_back
-    warnings.warn(str(message(code, where, **facts)), catalogue()[code].kind, stacklevel=level)
+    warnings.warn(catalogue()[code].kind(message(code, where, **facts)), stacklevel=level)

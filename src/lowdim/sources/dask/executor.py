@@ -142,7 +142,7 @@ class DaskExecutor:
             for kind, text in said:
                 if (kind, text) not in heard:
                     heard.add((kind, text))
-                    warnings.warn_explicit(text, kind, *_caller())
+                    warnings.warn_explicit(kind(text), kind, *_caller())
             if problem is not None:
                 raise problem
             yield value
@@ -282,7 +282,7 @@ class _Ears:
                 self.catcher.__exit__(None, None, None)
 
     def _hear(self, message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-        self.said.get(threading.get_ident(), []).append((category, str(message)))
+        self.said.get(threading.get_ident(), []).append((category, getattr(message, "message", str(message))))
 
 
 _EARS = _Ears()

@@ -1,14 +1,16 @@
-"""plot, runs, methods, demo."""
+"""plot: a named plot of a table or a run."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.common import common_options, is_run, print_json, reading, say, table_options
-from lowdim.cli.main_job import BUDGET, DIMS, LEVEL, SEED, Asked, analysed, finish, reported
+from lowdim.cli.analysing import analysed
+from lowdim.cli.command import command
+from lowdim.cli.new_rows import positions
+from lowdim.cli.options import BUDGET, DIMS, LEVEL, SEED, Request, is_run, reading, table_options
+from lowdim.cli.say import print_json, say
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
@@ -25,7 +27,11 @@ FOR = {  # options of some plots, and those that take them
 }
 
 
-@click.command("plot")
+@command(
+    "Draw a named plot.",
+    example="lowdim plot map table.run -o map.svg",
+    rank=11,
+)
 @click.argument("name", required=False)
 @click.argument("target", required=False)
 @click.option("-o", "--out", help="File to write: .svg, .png, .pdf or .csv [default: NAME.svg].")
@@ -78,7 +84,7 @@ def plot_command(
     check_picture(out)  # before the analysis, which takes a while
     if is_run(target) and (plot := plot_of_model(name, target, how)) is not None:
         return drawn_to(plot, name, out, as_json=as_json)
-    found = of_run(target) if is_run(target) else analysed(Asked(target, reading(given), dims, level, seed, budget))
+    found = of_run(target) if is_run(target) else analysed(Request(target, reading(given), dims, level, seed, budget))
     how = placed_options(how, found.table)
     if name == "map" and max(how.get("axes", (0,))) >= max(found.dims, 1):
         raise click.BadParameter(f"'{axes}': there are axes 1 to {found.dims}", param_hint="--axes")
@@ -130,8 +136,6 @@ def options_of(name: str, **given: Any) -> dict[str, Any]:
 
 def placed_options(how: dict[str, Any], table: Table) -> dict[str, Any]:
     """Rows and columns by their names as positions."""
-    from lowdim.cli.rows import positions
-
     how = dict(how)
     if "row" in how:
         how["row"] = positions(table, [how["row"]], "--row")[0]
@@ -157,101 +161,4 @@ def of_run(folder: str) -> Analysis:
         return run.analysis
     run.check_analysis()
     s = run.settings
-    return analysed(Asked(run.path, run.options, s.dims, s.level, s.seed, s.budget))
-
-
-@click.command("runs")
-@click.argument("folders", nargs=-1)
-@common_options
-def runs_command(folders: tuple[str, ...], quiet: bool, as_json: bool) -> None:
-    """List the run folders in a folder, or say in what two run folders differ."""
-    if len(folders) > 2:
-        raise click.UsageError("give one folder that holds runs, or two run folders")
-    if len(folders) == 2:
-        compare(*folders, as_json=as_json)
-        return
-    folder = Path(folders[0] if folders else ".")
-    if not folder.is_dir():
-        raise click.BadParameter(f"'{folder}' is not a folder", param_hint="FOLDERS")
-    found = sorted(path.parent for path in (*folder.glob("run.json"), *folder.glob("*/run.json")))
-    listed = [(str(path), *one_run(path)) for path in found]
-    if as_json:
-        print_json(runs=[dict(zip(("run", "table", "verdict"), row, strict=True)) for row in listed])
-    elif not listed:
-        say(f"No run folders in {folder}.")
-    wide = max((len(row[0]) for row in listed), default=0)
-    for row in () if as_json else listed:
-        say(f"{row[0]:<{wide}}   {row[1]:<18} {row[2]}")
-
-
-def one_run(folder: Path) -> tuple[str, str]:
-    """The shape of a run's table, and its first sentence."""
-    from lowdim.jobs.run_folder import load_run
-    from lowdim.text.messages import LowdimError
-
-    try:
-        run = load_run(folder)
-    except LowdimError:
-        return "", "run.json cannot be read"
-    shape = f"{run.facts['table']['rows']} x {len(run.names)}"
-    return shape, run.sentences[0] if run.sentences else "stopped before it was finished"
-
-
-def compare(first: str, second: str, *, as_json: bool) -> None:
-    """What was asked and found in two runs, where they differ."""
-    from lowdim.jobs.run_folder import differences, load_run
-
-    found = differences(load_run(first), load_run(second))
-    if as_json:
-        print_json(differences=list(found))
-    elif not found:
-        say(f"{first} and {second} do not differ.")
-    else:
-        say("\n".join(f"{d.what}\n  {first}: {d.first}\n  {second}: {d.second}" for d in found))
-
-
-@click.command("methods")
-@common_options
-def methods_command(quiet: bool, as_json: bool) -> None:
-    """Which method for which question."""
-    from lowdim.registry import FITTED, METHODS, questions
-
-    if as_json:
-        print_json(
-            methods=[{"question": q.text, "method": q.answer, "how": q.how} for q in questions()],
-            names=[{"name": name, "method": METHODS[name].title, "lacks": METHODS[name].lacks} for name in FITTED],
-        )
-        return
-    for question in questions():
-        say(f"{question.text}\n    {question.answer:<27} {question.how}")
-    wide = max(len(METHODS[name].title) for name in FITTED)
-    lines = [
-        f"  {name:<12} {METHODS[name].title:<{wide}}   {', '.join(METHODS[name].lacks)}".rstrip() for name in FITTED
-    ]
-    say("\n".join(["", "Names for -m, and what each does not have:", *lines]))
-
-
-@click.command("demo")
-@click.argument("name", default="wine")
-@click.option("-o", "--out", default=".", help="Folder to write into [default: the current one].")
-@SEED
-@common_options
-def demo_command(name: str, out: str, seed: int, quiet: bool, as_json: bool) -> None:
-    """The report on a table that ships with lowdim, with gaps made on purpose: wine, oil, gaussian or digits."""
-    from lowdim.cli.demo import truth_text, write_demo
-
-    table, demo = write_demo(name, Path(out), seed)
-    if not as_json:
-        say(f"{table}: {demo.about}; a tenth of its cells was hidden on purpose.\n")
-    base = Path(out) / f"demo-{demo.name}"
-    found, path, folder = reported(
-        Asked(str(table), {}, seed=seed), f"{base}.report.html", f"{base}.run", rows=True, quiet=True
-    )
-    if as_json:
-        print_json(table=str(table), sentences=list(found.sentences), report=str(path), run=str(folder))
-    else:
-        say(truth_text(demo, found) + "\n")
-        say("".join(f"  {number}. {sentence}\n" for number, sentence in enumerate(found.sentences, 1)))
-        say(f"  Report  {path.resolve()}   (opens offline)\n  Run     {folder}/")
-        say(f"  Next    lowdim odd {folder}     lowdim fill {table} -o filled.csv --intervals")
-    finish(found, False)
+    return analysed(Request(run.path, run.options, s.dims, s.level, s.seed, s.budget))

@@ -6,7 +6,9 @@ import re
 
 import click
 
-from lowdim.cli.common import common_options, print_json, say
+from lowdim.cli.command import command
+from lowdim.cli.options import common_options
+from lowdim.cli.say import print_json, say
 
 FAMILIES = (
     ("LD0", "The file"),
@@ -17,20 +19,24 @@ FAMILIES = (
 )
 
 
-@click.command("help")
+@command(
+    "The long explanation of a message, or a list of all.",
+    example="lowdim help LD104",
+    rank=15,
+)
 @click.argument("code", required=False)
 @common_options
 def help_command(code: str | None, quiet: bool, as_json: bool) -> None:
     """The long explanation of a message, e.g. LD104; of a command, its --help; of nothing, the list of both."""
     root = click.get_current_context().find_root()
     assert isinstance(root.command, click.Group)
-    command = root.command.get_command(root, code) if code else None
+    known = root.command.get_command(root, code) if code else None
     entries = explained(code or "")
     if as_json:
         print_json(commands=root.command.list_commands(root), explained=entries)
-    elif command is not None:
-        with click.Context(command, info_name=f"lowdim {code}", help_option_names=["-h", "--help"]) as context:
-            click.echo(command.get_help(context))
+    elif known is not None:
+        with click.Context(known, info_name=f"lowdim {code}", help_option_names=["-h", "--help"]) as context:
+            click.echo(known.get_help(context))
     elif not entries:
         near = nearest(code or "", [*root.command.list_commands(root), *(e["code"] for e in explained(""))])
         raise click.BadParameter(
@@ -66,9 +72,9 @@ def one(entry: dict[str, str]) -> str:
 
 def everything(entries: list[dict[str, str]]) -> str:
     """The commands, then every message in a line, by family."""
-    from lowdim.cli import SHORT
+    from lowdim.cli.group import every_command
 
-    lines = ["Commands  (lowdim help COMMAND)", *(f"  {name:<9} {text}" for name, text in SHORT.items())]
+    lines = ["Commands  (lowdim help COMMAND)", *(f"  {name:<9} {c.short_help}" for name, c in every_command().items())]
     for start, title in FAMILIES:
         lines += ["", f"{title}  (lowdim help CODE)"]
         last = {e["code"]: e["text"] for e in entries if e["code"].startswith(start)}  # of a file rather than an array

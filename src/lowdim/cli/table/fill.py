@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from lowdim.cli.common import hear, open_table, print_json, reading, say, stem, table_options
-from lowdim.cli.main_job import LEVEL, SEED, command_line
-from lowdim.cli.streaming import CHECKPOINT, INSTEAD, STREAM, fill_file, or_stream, streamed
+from lowdim.cli.analysing import command_line, open_table
+from lowdim.cli.command import command
+from lowdim.cli.options import CHECKPOINT, LEVEL, SEED, STREAM, Request, stem, with_request
+from lowdim.cli.progress import Stages
+from lowdim.cli.say import message_log, print_json, say, show_messages
+from lowdim.cli.streaming import INSTEAD, drawn_from, or_stream, run_of
 
 if TYPE_CHECKING:
+    from lowdim.jobs.large import Drawn, Filled
     from lowdim.judge.fills.fills import Fills
     from lowdim.table.table import Column, Table
     from lowdim.table.write_back import Sheet, Texts
@@ -63,8 +67,11 @@ class Output(NamedTuple):
         return self.out.with_name(f"{self.out.stem}.{word}{self.out.suffix}") if word else self.out
 
 
-@click.command("fill")
-@click.argument("file")
+@command(
+    "Fill the gaps, with intervals.",
+    example="lowdim fill table.csv -o filled.csv --intervals",
+    rank=4,
+)
 @click.option("-o", "--out", required=True, help="File for the filled table: CSV, or as FILE is.")
 @click.option("--intervals", is_flag=True, help="Also write OUT.lower.csv, OUT.upper.csv and OUT.mask.csv.")
 @click.option(
@@ -74,69 +81,69 @@ class Output(NamedTuple):
     metavar="M",
     help="Write M tables drawn jointly, for statistics.",
 )
-@LEVEL
-@SEED
-@STREAM
-@CHECKPOINT
-@table_options
-def fill_command(
-    file: str,
-    out: str,
-    intervals: bool,
-    multiple: int,
-    level: float,
-    seed: int,
-    stream: bool,
-    checkpoint: str | None,
-    quiet: bool,
-    as_json: bool,
-    **given: Any,
-) -> None:
+@with_request(LEVEL, SEED, STREAM, CHECKPOINT)
+def fill_command(request: Request, out: str, intervals: bool, multiple: int) -> None:
     """Fill the gaps of a table, with intervals checked on cells hidden on purpose.
 
     OUT has every column of FILE in its place, and every cell that was seen as it stood. With --stream it has the
     columns of numbers, as .parquet, .csv, .npy or .zarr.
     """
-    from lowdim.judge.fills.fills import NO_GAPS, fill
-    from lowdim.judge.gaps import gap_report
     from lowdim.judge.rows.odd_rows import check_level
-    from lowdim.sources.arrays import ArraySource
     from lowdim.table.write_back import original
     from lowdim.text.messages import error
 
-    options = streamed(reading(given), stream, checkpoint)
-    if stream:
+    if request.options.get("stream"):
         if multiple:
             raise error("LD175", flag="--multiple", instead=INSTEAD["multiple"])
-        check_other(file, out)
-        return fill_file(file, out, options, intervals=intervals, level=level, seed=seed, as_json=as_json)
+        check_other(request.file, out)
+        return fill_file(request, out, intervals=intervals)
     check_ending(out)
-    check_other(file, out)
-    check_level(level)
-    with or_stream(options):
-        table = open_table(file, options)
-    to = Output(table, original(file, options), file, Path(out))
-    told: dict[str, Any] = {"sentence": NO_GAPS, "columns": []}
-    if not (table.X != table.X).any():
-        wrote, said = write_same(to, intervals, multiple), [NO_GAPS]
-        same = Path(out).read_bytes() == Path(file).read_bytes()
-        last = f"{out} is {file} as it came." if same else f"{out} has every cell of {file}, written anew."
+    check_other(request.file, out)
+    check_level(request.level)
+    with or_stream(request.options):
+        table = open_table(request.file, request.options)
+    to = Output(table, original(request.file, request.options), request.file, Path(out))
+    if (table.X != table.X).any():
+        return fill_gaps(request, to, intervals, multiple)
+    return keep_as_it_is(request, to, intervals, multiple)
+
+
+def keep_as_it_is(request: Request, to: Output, intervals: bool, multiple: int) -> None:
+    """A table without gaps is written as it came."""
+    from lowdim.judge.fills.fills import NO_GAPS
+
+    wrote, out = write_same(to, intervals, multiple), str(to.out)
+    same = to.out.read_bytes() == Path(to.file).read_bytes()
+    last = f"{out} is {to.file} as it came." if same else f"{out} has every cell of {to.file}, written anew."
+    print_fills(request, to, wrote, {"sentence": NO_GAPS, "columns": []}, [NO_GAPS], last)
+
+
+def fill_gaps(request: Request, to: Output, intervals: bool, multiple: int) -> None:
+    """Fill a table and write it back."""
+    from lowdim.judge.fills.fills import fill
+    from lowdim.judge.gaps import gap_report
+    from lowdim.sources.arrays import ArraySource
+
+    table, level, seed = to.table, request.level, request.seed
+    X = ArraySource(table.X, columns=table.names)
+    found = fill(X, level=level, standardize=table.scale == "unit", random_state=seed)
+    show_messages(gap_report(table.X, table.names).notes())
+    wrote = write_fills(to, found, intervals, multiple, seed)
+    fills_from = found.own_model(map_dims(table, request.file))
+    facts = {"sentence": found.sentence, "columns": list(found.columns), "fills_from": fills_from}
+    measured = f"Do not analyse {to.out} as if it had been measured. For statistics use --multiple 20."
+    print_fills(request, to, wrote, facts, words(to, found), "" if multiple else measured)
+
+
+def print_fills(
+    request: Request, to: Output, wrote: list[Path], facts: dict[str, Any], lines: list[str], last: str
+) -> None:
+    """What was filled and written, as text or JSON."""
+    left = left_words(to.table)
+    if request.as_json:
+        print_json(**facts, wrote=[str(path) for path in wrote], level=request.level, left=left)
     else:
-        found = fill(
-            ArraySource(table.X, columns=table.names), level=level, standardize=table.scale == "unit", random_state=seed
-        )
-        hear(gap_report(table.X, table.names).notes())
-        wrote, said = write_fills(to, found, intervals, multiple, seed), words(to, found)
-        told = {
-            "sentence": found.sentence,
-            "columns": list(found.columns),
-            "fills_from": found.own_model(map_dims(table, file)),
-        }
-        last = "" if multiple else f"Do not analyse {out} as if it had been measured. For statistics use --multiple 20."
-    if as_json:
-        print_json(**told, wrote=[str(path) for path in wrote], level=level, left=left_words(table))
-    else:
-        say("\n".join(filter(None, [*said, *left_words(table), "Wrote " + ", ".join(map(str, wrote)), last])))
+        say("\n".join(filter(None, [*lines, *left, "Wrote " + ", ".join(map(str, wrote)), last])))
 
 
 def check_ending(out: str) -> None:
@@ -280,3 +287,77 @@ def map_dims(table: Table, file: str) -> int | None:
         return None
     dims = facts.get("dims")
     return int(dims) if facts["table"].get("sha256") == table.sha256 and isinstance(dims, int) else None
+
+
+# a file larger than memory ----------------------------------------------------------------------------
+def fill_file(request: Request, out: str, *, intervals: bool) -> None:
+    """Fill a file by a model of all its rows."""
+    from lowdim.jobs.large import fill_stream
+    from lowdim.judge.rows.odd_rows import check_level
+    from lowdim.sources.sinks import as_sink
+
+    options, level, seed = request.options, request.level, request.seed
+    check_level(level)
+    as_sink(out, 1)  # refuses an ending that no format has, before any work
+    with Stages(message_log().quiet) as stages:
+        drawn = drawn_from(request.file, options, seed)
+        stages("read", f"{drawn.table.n:,} of {drawn.whole.n:,} rows drawn")
+        stages.now = "fills"
+        found = fill_stream(drawn, out, level=level, random_state=seed, intervals=intervals, run=run_of(options))
+        stages("fills", f"{found.total:,} gaps")
+    if request.as_json:
+        print_json(
+            sentence=_fill_sentence(found, drawn),
+            columns=list(found.rated.columns),
+            gaps=found.gaps,
+            left=found.left,
+            dims=int(found.model.n_components_),
+            rows=found.rows,
+            drawn=drawn.table.n,
+            wrote=list(found.wrote),
+            level=level,
+            converged=bool(found.model.converged_),
+        )
+        return
+    say(
+        "\n".join(
+            [
+                _fill_sentence(found, drawn),
+                *_fill_table(found),
+                "Wrote " + ", ".join(found.wrote),
+                f"Do not analyse {out} as if it had been measured." if found.total else "",
+            ]
+        ).rstrip()
+    )
+
+
+def _fill_sentence(found: Filled, drawn: Drawn) -> str:
+    from lowdim.text.format import count
+
+    q, many = int(found.model.n_components_), drawn.table.n
+    if not found.total:
+        return f"No gaps in {found.rows:,} rows."
+    whole = "all rows" if drawn.of is None else f"all {found.rows:,} rows"
+    return (
+        f"{found.total:,} gaps filled by a model of {whole} with {count(q, 'dimension')}; skill and intervals come "
+        f"from cells hidden on purpose in {many:,} rows{' drawn at random' if drawn.of else ''}."
+    )
+
+
+def _fill_table(found: Filled) -> list[str]:
+    some = sorted((c for c in found.rated.columns if found.gaps[c.column]), key=lambda c: -c.skill)
+    if not found.total:
+        return []
+    wide, held = max([6, *(len(c.column) for c in some)]), f"{100 * found.rated.level:.3g}% intervals held"
+    lines = [f"  {'column':<{wide}}  {'gaps':>10}  skill*  {held}   advice"]
+    for c in some:
+        share = f"{c.held} of {c.tried}"
+        lines.append(
+            f"  {c.column:<{wide}}  {found.gaps[c.column]:>10,}  {c.skill:>6.2f}  {share:>{len(held)}}   {c.advice}"
+        )
+    lines.append(
+        "  * share of the column's variance predicted for cells hidden on purpose. 0 = no better than the mean."
+    )
+    return lines + [
+        f"Left as they are, being no part of the model: {many:,} gaps in {name}." for name, many in found.left.items()
+    ]

@@ -6,13 +6,18 @@ from typing import Any
 
 import click
 
-from lowdim.cli.common import open_table, print_json, reading, said, say, table_options
-from lowdim.cli.main_job import BUDGET, DIMS, SEED
+from lowdim.cli.analysing import open_table
+from lowdim.cli.command import command
+from lowdim.cli.options import BUDGET, DIMS, SEED, Request, with_request
 from lowdim.cli.progress import Interrupts, Stages
+from lowdim.cli.say import message_log, print_json, say
 
 
-@click.command("compare")
-@click.argument("file")
+@command(
+    "Methods side by side on the same hidden cells.",
+    example="lowdim compare table.csv -m ppca,fa",
+    rank=6,
+)
 @click.option(
     "-m",
     "--methods",
@@ -21,7 +26,6 @@ from lowdim.cli.progress import Interrupts, Stages
     metavar="NAMES",
     help="Methods, with commas between; PCA and a random projection are always there.",
 )
-@DIMS
 @click.option(
     "--clusters",
     default=3,
@@ -38,63 +42,37 @@ from lowdim.cli.progress import Interrupts, Stages
     metavar="FILE",
     help="Coordinates made elsewhere, a line a row, to be judged beside them; may be given again.",
 )
-@SEED
-@BUDGET
-@table_options
-def compare_command(
-    file: str,
-    methods: str,
-    dims: int | str,
-    clusters: int,
-    seeds: int | None,
-    maps: tuple[str, ...],
-    seed: int,
-    budget: str | None,
-    quiet: bool,
-    as_json: bool,
-    **given: Any,
-) -> None:
+@with_request(DIMS, SEED, BUDGET)
+def compare_command(request: Request, methods: str, clusters: int, seeds: int | None, maps: tuple[str, ...]) -> None:
     """Compare methods on the same hidden cells, with the spread beside every figure."""
     from lowdim.judge.compare.compare import compare, names_of
     from lowdim.judge.maps.read_map import read_map
 
     names = names_of(methods)  # before the table is read: a name mistyped costs nothing
-    table = open_table(file, reading(given))
+    table = open_table(request.file, request.options)
     places = {name: read_map(path, table) for name, path in zip(map_names(maps), maps, strict=True)}
-    with Interrupts() as interrupts, Stages(said().quiet, interrupts) as stages:
+    with Interrupts() as interrupts, Stages(message_log().quiet, interrupts) as stages:
         stages.now = names[0]
 
-        def told(name: str, title: str) -> bool:
+        def show(name: str, title: str) -> bool:
             stop = bool(stages(name, title))
             stages.now = names[min(names.index(name) + 1, len(names) - 1)]  # what is under way
             return stop
 
-        found = compare(
-            table,
-            methods,
-            dims=dims,
-            clusters=clusters,
-            seeds=seeds,
-            random_state=seed,
-            budget=budget,
-            maps=places,
-            tell=told,
-        )
-    if as_json:
-        rows = [
-            {
-                **row._asdict(),
-                "measures": {
-                    key: {"mean": m.mean, "spread": m.spread, "values": m.values, "why": m.why, "best": m.best}
-                    for key, m in row.measures.items()
-                },
-            }
-            for row in found.rows
-        ]
-        facts = found._asdict()
-        print_json(**{**facts, "rows": rows, "sentences": list(found.sentences)})
+        how: dict[str, Any] = {"dims": request.dims, "clusters": clusters, "seeds": seeds, "random_state": request.seed}
+        found = compare(table, methods, **how, budget=request.budget, maps=places, tell=show)
+    if request.as_json:
+        rows = [row_facts(row) for row in found.rows]
+        print_json(**{**found._asdict(), "rows": rows, "sentences": list(found.sentences)})
     else:
         say(found.text(terminal_width()))
+
+
+def row_facts(row: Any) -> dict[str, Any]:
+    """A method's row as JSON has it."""
+    keys = ("mean", "spread", "values", "why", "best")
+    measures = {name: {key: getattr(m, key) for key in keys} for name, m in row.measures.items()}
+    return {**row._asdict(), "measures": measures}
 
 
 def map_names(paths: tuple[str, ...]) -> list[str]:

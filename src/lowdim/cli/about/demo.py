@@ -1,0 +1,86 @@
+"""demo: the report on a table that ships with lowdim, its fills beside the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lowdim.cli.analysing import finish, reported
+from lowdim.cli.command import command
+from lowdim.cli.options import SEED, Request, common_options
+from lowdim.cli.say import print_json, say
+
+if TYPE_CHECKING:
+    from lowdim.datasets import DemoTable
+    from lowdim.jobs.analysis import Analysis
+
+FILLS_SHOWN = 6  # fills printed
+
+
+@command(
+    "The report on a table that ships with lowdim.",
+    example="lowdim demo gaussian",
+    rank=14,
+)
+@click.argument("name", default="wine")
+@click.option("-o", "--out", default=".", help="Folder to write into [default: the current one].")
+@SEED
+@common_options
+def demo_command(name: str, out: str, seed: int, quiet: bool, as_json: bool) -> None:
+    """The report on a table that ships with lowdim, with gaps made on purpose: wine, oil, gaussian or digits."""
+    table, demo = write_demo(name, Path(out), seed)
+    if not as_json:
+        say(f"{table}: {demo.about}; a tenth of its cells was hidden on purpose.\n")
+    base = Path(out) / f"demo-{demo.name}"
+    found, path, folder = reported(
+        Request(str(table), {}, seed=seed), f"{base}.report.html", f"{base}.run", rows=True, quiet=True
+    )
+    if as_json:
+        print_json(table=str(table), sentences=list(found.sentences), report=str(path), run=str(folder))
+    else:
+        say(truth_text(demo, found) + "\n")
+        say("".join(f"  {number}. {sentence}\n" for number, sentence in enumerate(found.sentences, 1)))
+        say(f"  Report  {path.resolve()}   (opens offline)\n  Run     {folder}/")
+        say(f"  Next    lowdim odd {folder}     lowdim fill {table} -o filled.csv --intervals")
+    finish(found, False)
+
+
+def write_demo(name: str, folder: Path, seed: int) -> tuple[Path, DemoTable]:
+    """The demo table as a person's file, and the truth behind it."""
+    import numpy as np
+
+    from lowdim.datasets import load_demo
+    from lowdim.jobs.run_folder import csv, write
+
+    demo = load_demo(name, random_state=seed)
+    rows = [[None if np.isnan(cell) else cell for cell in line] for line in demo.X.tolist()]
+    folder.mkdir(parents=True, exist_ok=True)
+    return write(folder / f"demo-{demo.name}.csv", csv(list(demo.columns), rows)), demo
+
+
+def truth_text(demo: DemoTable, found: Analysis) -> str:
+    """The certificate of the fit, and the first fills beside the truth."""
+    return "\n".join([found.model.certificate_.text(), "", *_lines(demo, found)])
+
+
+def _lines(demo: DemoTable, found: Analysis) -> Iterator[str]:
+    import numpy as np
+
+    fills, names = found.fills, found.table.names
+    truth = demo.truth[found.table.rows][:, [demo.columns.index(name) for name in names]]
+    where = np.argwhere(fills.mask)
+    if not len(where):
+        return
+    wide = max(6, *(len(name) for name in names))
+    yield f"First fills, with {100 * fills.level:.0f}% intervals, beside the truth (rows count from 1):"
+    yield f"  row  {'column':<{wide}}      fill   interval              truth"
+    for i, j in where[:FILLS_SHOWN]:
+        yield (
+            f"  {found.table.row_names[i]:>3}  {names[j]:<{wide}}  {fills.filled[i, j]:>8.4g}   "
+            f"{fills.lower[i, j]:>8.4g} .. {fills.upper[i, j]:<8.4g}  {truth[i, j]:>8.4g}"
+        )
+    held = int(((fills.lower <= truth) & (truth <= fills.upper))[fills.mask].sum())
+    yield f"The intervals hold {held} of the {len(where)} cells that were hidden ({100 * held / len(where):.0f}%)."

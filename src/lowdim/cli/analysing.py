@@ -1,0 +1,155 @@
+"""The main job as a command runs it: read, analyse stage by stage, save, say, draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lowdim.cli.options import Request, is_run
+from lowdim.cli.progress import Interrupts, Stages
+from lowdim.cli.say import Done, complain, message_log, print_json, say, show_messages
+from lowdim.cli.streaming import analysis_of, or_stream
+
+if TYPE_CHECKING:
+    from lowdim.jobs.analysis import Analysis
+    from lowdim.table.table import Table
+
+
+def open_table(path: str, options: dict[str, Any]) -> Table:
+    """Read a table and say on stderr what was found."""
+    from lowdim.table.read import read
+
+    table = read(path, **options)
+    show_messages(table.messages)
+    return table
+
+
+def repeat_of_run(request: Request) -> Request:
+    """The same for a run folder: the table and the settings it was made from."""
+    if not is_run(request.file):
+        return request
+    from lowdim.jobs.run_folder import load_run
+
+    run = load_run(request.file)
+    run.check_analysis()
+    if run.has_model:
+        _ = run.table  # unchanged since then, or an error
+    s = run.settings
+    return Request(run.path, run.options, s.dims, s.level, s.seed, s.budget)
+
+
+def command_line() -> str:
+    """The command as it was given, for run.json."""
+    import shlex
+    import sys
+
+    from lowdim.text.escape import protect_terminal
+
+    given = click.get_current_context().find_root().meta.get("lowdim.arguments", sys.argv[1:])
+    return protect_terminal(shlex.join(["lowdim", *given]))
+
+
+def analysed(request: Request, folder: str | None = None) -> Analysis:
+    """The analysis of a file, told stage by stage; Ctrl-C saves what there is in the run folder."""
+    from lowdim.jobs.analysis import Stopped
+
+    with or_stream(request.options):
+        work = analysis_of(request) if request.options.get("stream") else whole_analysis(request)
+    with Interrupts() as interrupts, Stages(message_log().quiet, interrupts) as stages:
+        try:
+            found = work(
+                dims=request.dims, level=request.level, random_state=request.seed, budget=request.budget, tell=stages
+            )
+            show_messages(found.gaps.notes())
+            return found
+        except Stopped as stopped:
+            if folder is None:
+                raise
+            from lowdim.jobs.run_folder import save_run
+
+            save_run(stopped.partial, folder, options=kept_options(request), command=command_line())
+            had = [name for name in ("jury", "model", "fills", "odd") if getattr(stopped.partial, name) is not None]
+            complain(
+                f"Stopped. {folder}/ holds what there is ({', '.join(had) or 'the settings only'}) and is "
+                "marked as not finished."
+            )
+            raise Done(130) from None
+
+
+def whole_analysis(request: Request) -> Callable[..., Analysis]:
+    """The analysis of a file that is read whole."""
+    from functools import partial
+
+    from lowdim.jobs.analysis import analyse
+
+    table = open_table(request.file, request.options)
+    return partial(analyse, table, scale=table.scale)
+
+
+def kept_options(request: Request) -> dict[str, Any]:
+    """The options of reading that a run remembers: those that decide what was read."""
+    return {
+        key: value
+        for key, value in request.options.items()
+        if not (request.options.get("stream") and key in ("memory", "checkpoint"))
+    }
+
+
+def reported(request: Request, report: str, run: str, *, rows: bool, quiet: bool) -> tuple[Analysis, Path, Path]:
+    """Analyse, save the run, say the sentences, then draw: whoever stops early has the numbers."""
+    from lowdim.jobs.run_folder import check_free, save_run
+    from lowdim.storage.atomic import replacing
+
+    check_free(run, request.file)
+    found = analysed(request, run)
+    folder = save_run(found, run, options=kept_options(request), command=command_line())
+    if not quiet:
+        say("".join(f"  {number}. {sentence}\n" for number, sentence in enumerate(found.sentences, 1)))
+    try:
+        from lowdim.report import write_report
+
+        with Stages(message_log().quiet) as stages, replacing(report) as temp:
+            stages.now = "report"
+            write_report(found, temp, rows=rows)
+            stages("report", f"{temp.stat().st_size / 1e6:.1f} MB")
+    except KeyboardInterrupt:
+        complain(f"Stopped. {folder}/ is complete; the report was not written:  lowdim report {folder}")
+        raise Done(130) from None
+    path = Path(report)
+    if not quiet:
+        say(f"  Report  {path}   ({path.stat().st_size / 1e6:.1f} MB, opens offline)\n  Run     {run_files(folder)}")
+    return found, path, folder
+
+
+def run_files(folder: Path, *names: str) -> str:
+    """The files of a run, in a line."""
+    return f"{folder}/   run.json model.lowdim {' '.join(names or ('scores.csv', 'fills.csv', 'odd.csv'))}"
+
+
+def print_found(found: Analysis, request: Request, **facts: Any) -> None:
+    """An analysis as one JSON object."""
+    from lowdim.jobs.run_folder import describe
+
+    told = describe(found, kept_options(request), command_line())
+    print_json(
+        **facts,
+        **{key: value for key, value in told.items() if key not in ("schema", "messages")},
+        axes=list(found.axes),
+        odd=list(found.odd.rows),
+        fills=list(found.fills.columns),
+        dimensions=list(found.jury.rows),
+    )
+
+
+def finish(found: Analysis, strict: bool) -> None:
+    """Exit code 5 where the fit did not converge; 1 where a check of the trust strip failed and that matters."""
+    if not found.model.converged_:
+        complain("The fit did not converge; the results are saved and marked so.")
+        raise Done(5)
+    failed = [check for check in found.trust if check.holds is False]
+    if strict and failed:
+        complain("--strict: " + "; ".join(f"not so: {check.name} ({check.evidence})" for check in failed))
+        raise Done(1)

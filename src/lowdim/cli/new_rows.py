@@ -1,0 +1,58 @@
+"""Rows of a run: by name or number, and new ones placed on its map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lowdim.cli.options import reading
+from lowdim.cli.say import show_messages
+
+if TYPE_CHECKING:
+    from lowdim.jobs.apply import Placed
+    from lowdim.jobs.run_folder import SavedRun
+    from lowdim.sources.arrays import ArraySource
+    from lowdim.table.table import Table
+
+
+def source_of(run: SavedRun) -> ArraySource:
+    """The rows of a run as its model takes them."""
+    from lowdim.sources.arrays import ArraySource
+
+    return ArraySource(run.table.X, columns=run.names)
+
+
+def positions(table: Table, words: list[str], flag: str) -> list[int]:
+    """Rows by name, else by number as the file counts them from 1."""
+    by_name = {name: k for k, name in reversed(list(enumerate(table.row_names)))}
+    by_number = {str(r + 1): k for k, r in enumerate(table.rows.tolist())}
+    unknown = [word for word in words if word not in by_name and word not in by_number]
+    if unknown:
+        raise click.BadParameter(
+            f"there is no row '{unknown[0][:40]}'; rows are counted from 1 to {table.shape[0]}"
+            + ("" if table.row_names[0].isdigit() else f" or named, such as '{table.row_names[0]}'"),
+            param_hint=flag,
+        )
+    return [by_name.get(word, by_number.get(word, 0)) for word in words]
+
+
+def placed(run: str, new: str, given: dict[str, Any]) -> tuple[SavedRun, Placed]:
+    """A run and new rows placed on its map; the new file is read as the run's own was, unless told otherwise."""
+    from lowdim.jobs.apply import place
+    from lowdim.jobs.run_folder import load_run
+
+    opened = load_run(run)
+    found = place(
+        opened.model, opened.names, new, calibration=opened.calibration, **{**read_as(opened), **reading(given)}
+    )
+    show_messages(found.messages)
+    return opened, found
+
+
+def read_as(run: SavedRun) -> dict[str, Any]:
+    """How the table of a run was read, as far as it holds for new rows."""
+    told = {key: value for key, value in run.options.items() if key not in ("sample", "strict", "stream")}
+    if run.facts["table"]["header"] is False:
+        told.setdefault("header", False)
+    return told

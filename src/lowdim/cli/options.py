@@ -1,0 +1,174 @@
+"""The options that commands share, as click options and as what the library takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from lowdim.text.escape import protect_terminal
+
+HELP = {
+    "sep": "Separator: comma, semicolon, tab, pipe, space.",
+    "decimal": "Decimal sign, . or ,",
+    "encoding": "Encoding of the file.",
+    "names": "A file with one column name a line.",
+    "na": 'More codes for gaps, e.g. "-999,ND".',
+    "columns": "Use only these columns.",
+    "drop": "Leave these columns out.",
+    "number": "Use these columns as numbers whatever they look like.",
+    "label": "Columns to colour and describe by.",
+    "id": "The column that names the rows.",
+    "time": "The column that orders the rows.",
+    "weight": "How many times each row counts.",
+    "encode": "Label columns to use as zeros and ones.",
+    "log": "Columns to take the logarithm of.",
+    "sheet": "Sheet of a workbook.",
+    "inf": "error, or missing: read infinite values as gaps.",
+    "below_limit": 'half, zero or limit: what "<0.05" counts as.',
+    "scale": "unit (each column counts alike) or none.",
+    "sample": "Use so many rows, spread over the file.",
+    "memory": "Memory to use, e.g. 2GB.",
+}
+SWITCH_HELP = {
+    "header": "Line 1 holds the names.",
+    "no_header": "Line 1 is data.",
+    "transpose": "Swap rows and columns.",
+    "keep_copies": "Keep columns that are copies of others.",
+    "strict": "Any change to the table is an error, and a failed check leaves with 1.",
+}
+
+
+def parse_dims(context: click.Context, option: click.Parameter, dims: str) -> int | str:
+    """The --dims option as `analyse` wants it."""
+    if dims == "auto":
+        return dims
+    if not dims.isdigit():
+        raise click.BadParameter(f"'{dims}' is neither auto nor a whole number")
+    return int(dims)
+
+
+DIMS = click.option("--dims", default="auto", metavar="K", callback=parse_dims, help="auto, or how many dimensions.")
+LEVEL = click.option("--level", default=0.9, show_default=True, help="Level of the intervals.")
+SEED = click.option("--seed", default=0, show_default=True, help="Seed of everything that is drawn.")
+BUDGET = click.option(
+    "--budget",
+    metavar="TIME",
+    help="About how long, e.g. 30s: sets how often the slow parts "
+    "repeat, from the table's size and never from the clock.",
+)
+STREAM = click.option("--stream", is_flag=True, help="Read FILE a block at a time, for files larger than memory.")
+CHECKPOINT = click.option(
+    "--checkpoint",
+    metavar="DIR",
+    help="With --stream: keep each pass in this folder, and go on from there after a crash.",
+)
+
+
+class Request(NamedTuple):
+    """A table and what to do with it."""
+
+    file: str
+    options: dict[str, Any]  # of reading
+    dims: int | str = "auto"
+    level: float = 0.9
+    seed: int = 0
+    budget: str | float | None = None
+    as_json: bool = False
+
+    @property
+    def strict(self) -> bool:
+        return bool(self.options.get("strict"))
+
+
+def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Every option of reading a table, as flags, and those of every command."""
+    from lowdim.table.flags import SWITCHES, VALUES
+
+    for flag, name in reversed(VALUES.items()):
+        # given twice, a list is added up
+        command = click.option(flag, f"read_{name}", help=HELP[name], metavar="TEXT", multiple=True)(command)
+    for flag in reversed(SWITCHES):
+        word = flag.strip("-").replace("-", "_")
+        command = click.option(flag, f"read_{word}", is_flag=True, help=SWITCH_HELP[word])(command)
+    return common_options(command)
+
+
+def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--quiet, --json and --debug; a file asked for in a folder that is not there is refused before any work."""
+    command = before(command, check_folder)
+    command = click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")(command)
+    command = click.option("--quiet", is_flag=True, help="No progress and no notes on stderr.")(command)
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
+
+
+def before(command: Callable[..., Any], check: Callable[[Any], None]) -> Callable[..., Any]:
+    """The command, after a look at its --out."""
+
+    @wraps(command)
+    def checked(*words: Any, **given: Any) -> Any:
+        check(given.get("out"))
+        return command(*words, **given)
+
+    return checked
+
+
+def check_folder(out: str | None) -> None:
+    """Refuse a file in a folder that does not exist; `fit` and `demo` make theirs."""
+    from lowdim.text.messages import error
+
+    if out is None or click.get_current_context().info_name in ("fit", "demo"):
+        return
+    path, folder = protect_terminal(out), Path(out).parent
+    if not folder.is_dir():
+        raise error("LD304", path=path, problem=f"there is no folder '{protect_terminal(str(folder))}'")
+
+
+def reading(given: dict[str, Any]) -> dict[str, Any]:
+    """Take the reading options out of a command's arguments, as `read` wants them."""
+    from lowdim.table.flags import SWITCHES, VALUES, add_value
+
+    options: dict[str, Any] = {}
+    for name in VALUES.values():
+        for value in given.pop(f"read_{name}", ()):
+            add_value(options, name, value)
+    for flag, (name, value) in SWITCHES.items():
+        if given.pop("read_" + flag.strip("-").replace("-", "_"), False):
+            options[name] = value
+    return options
+
+
+def is_run(path: str) -> bool:
+    """Whether this is a run folder; any other folder is read as a table, which says what is in it."""
+    return (Path(path) / "run.json").is_file()
+
+
+def stem(file: str) -> str:
+    """The name a table's outputs share: next to where the command runs, not next to the table."""
+    return Path(file).name.split(".")[0] or "table"
+
+
+def with_request(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """FILE, the options of reading and these shared options as one `Request`, the command's first argument."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def call(file: str, **given: Any) -> Any:
+            from lowdim.cli.streaming import streamed
+
+            shared = {name: given.pop(name) for name in ("dims", "level", "seed", "budget") if name in given}
+            stream, checkpoint = given.pop("stream", False), given.pop("checkpoint", None)
+            given.pop("quiet")
+            as_json = given.pop("as_json")
+            request = Request(file, streamed(reading(given), stream, checkpoint), **shared, as_json=as_json)
+            return command(request, **given)
+
+        wrapped: Callable[..., Any] = call
+        for option in reversed(options):
+            wrapped = option(wrapped)
+        return click.argument("file")(table_options(wrapped))
+
+    return decorate

@@ -1,0 +1,125 @@
+"""apply: new rows on the map of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lowdim.cli.command import command
+from lowdim.cli.new_rows import placed, read_as
+from lowdim.cli.options import STREAM, reading, stem, table_options
+from lowdim.cli.progress import Stages
+from lowdim.cli.say import message_log, print_json, say, show_messages
+from lowdim.cli.streaming import INSTEAD, READING_OPTIONS, STREAM_OPTIONS, or_stream, run_of, streamed
+
+if TYPE_CHECKING:
+    from lowdim.jobs.run_folder import SavedRun
+
+
+@command(
+    "Place new rows on an old map.",
+    example="lowdim apply table.run new.csv",
+    rank=9,
+)
+@click.argument("run")
+@click.argument("new")
+@click.option("-o", "--out", help="CSV file for the positions [default: NAME.scores.csv].")
+@STREAM
+@table_options
+def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool, as_json: bool, **given: Any) -> None:
+    """Place the rows of NEW on the map of a run: positions, ellipses, distances, fills.
+
+    With --stream OUT may be .parquet (the default), .csv, .npy or .zarr, and gaps are not filled.
+    """
+    from lowdim.jobs.run_folder import load_run, placed_fills, placed_table, write
+
+    opened = load_run(run)
+    if opened.method is not None:
+        return apply_one(opened, new, out, given, as_json=as_json)
+    if stream:
+        return place_file(run, new, out, streamed(reading(given), stream), as_json=as_json)
+    with or_stream(reading(dict(given))):
+        opened, found = placed(run, new, given)
+    path = write(out or f"{stem(new)}.scores.csv", placed_table(found))
+    wrote = [path]
+    if (found.X != found.X).any():
+        name = path.name.removesuffix(".csv").removesuffix(".scores")
+        wrote.append(write(path.with_name(f"{name}.fills.csv"), placed_fills(found, opened.names)))
+    if as_json:
+        print_json(
+            sentence=found.sentence,
+            rows=list(found.row_names),
+            scores=found.scores,
+            std=found.posterior.std,
+            larger=found.larger,
+            odd=list(found.odd.rows),
+            wrote=[str(p) for p in wrote],
+            level=found.level,
+            calibrated=found.calibrated,
+            fills_from=found.own_model,
+        )
+    else:
+        say(f"{found.sentence} Scores in {wrote[0]}" + (f", fills in {wrote[1]}" if wrote[1:] else ""))
+        say(found.own_model) if wrote[1:] else None
+    return None
+
+
+def apply_one(run: SavedRun, new: str, out: str | None, given: dict[str, Any], *, as_json: bool) -> None:
+    """New rows as the one model of a run sees them."""
+    from lowdim.jobs.one_model import place_fitted
+    from lowdim.jobs.run_folder import write
+
+    names, places, notes = place_fitted(run, new, **{**read_as(run), **reading(given)})
+    show_messages(notes)
+    path = write(out or f"{stem(new)}.scores.csv", places.lines(names))
+    if as_json:
+        print_json(
+            rows=list(names),
+            scores=places.z,
+            std=places.sd,
+            cluster=places.cluster,
+            log_density=places.density,
+            wrote=[str(path)],
+        )
+    else:
+        say(f"{len(names)} row{'' if len(names) == 1 else 's'} placed: {places.words}. Scores in {path}")
+
+
+def place_file(run: str, new: str, out: str | None, options: dict[str, Any], *, as_json: bool) -> None:
+    """Place every row of a file on the map of a run."""
+    from lowdim.jobs.large import new_rows, place_stream
+    from lowdim.jobs.run_folder import load_run
+    from lowdim.text.messages import error
+
+    opened = load_run(run)
+    for name in opened.options:
+        if name not in (*STREAM_OPTIONS, *READING_OPTIONS):
+            raise error(
+                "LD175",
+                f"the run {run}",
+                flag=f"--{name.replace('_', '-')}",
+                instead=INSTEAD.get(name, "change the file first"),
+            )
+    for name in options:
+        if name not in ("stream", "memory", "scale"):
+            raise error("LD175", flag=f"--{name.replace('_', '-')}", instead="the columns are those of the run")
+    out = out or f"{stem(new)}.scores.parquet"
+    with Stages(message_log().quiet) as stages:
+        source = new_rows(new, opened.model, opened.names)
+        stages.now = "rows"
+        found = place_stream(opened.model, source, out, run=run_of(options))
+        stages("rows", f"{found.rows:,} placed")
+    if as_json:
+        print_json(
+            sentence=found.sentence,
+            rows=found.rows,
+            gaps=found.gaps,
+            below=found.below,
+            outside=found.outside,
+            level=found.level,
+            odd=list(found.odd),
+            wrote=[found.wrote],
+        )
+    else:
+        say(f"{found.sentence} Scores in {found.wrote}")

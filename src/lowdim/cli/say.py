@@ -1,0 +1,100 @@
+"""What a command prints: results and JSON on stdout, messages on stderr."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from lowdim.text.escape import protect_terminal
+from lowdim.text.messages import LowdimError, Message
+
+
+class Done(Exception):  # noqa: N818 - leaving early is not an error
+    """Leave with this exit code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class MessageLog:
+    """The messages of one call of the command, in the order they were given."""
+
+    def __init__(self, *, quiet: bool, as_json: bool) -> None:
+        self.quiet, self.as_json = quiet, as_json
+        self.messages: list[Message] = []
+
+    def add(self, message: Message) -> None:
+        """Keep a message, and show it unless told to be quiet; several fits may give the same."""
+        if message in self.messages:
+            return
+        self.messages.append(message)
+        if not self.quiet:
+            complain(str(message))
+
+    def facts(self) -> list[dict[str, str]]:
+        """Every message as JSON has it."""
+        return [message.facts() for message in self.messages]
+
+    def print_error(self, reason: str, problems: Iterable[LowdimError | Message | str]) -> None:
+        """Where JSON was asked for, the object of a command that did not finish: why, and every message."""
+        if self.as_json:
+            facts = [*self.facts(), *(as_message(problem).facts() for problem in problems)]
+            click.echo(json.dumps({"schema": 1, "error": reason, "messages": facts}, indent=1))
+
+
+def as_message(problem: LowdimError | Message | str) -> Message:
+    """A problem as a message; one that is only text has no code."""
+    found = problem.message if isinstance(problem, LowdimError) else problem
+    return found if isinstance(found, Message) else Message("", "error", str(found), "", "", "")
+
+
+def message_log() -> MessageLog:
+    """The messages of this call."""
+    found = click.get_current_context().find_object(MessageLog)
+    return MessageLog(quiet=False, as_json=False) if found is None else found
+
+
+def say(text: str) -> None:
+    """A result on stdout, escape codes taken out."""
+    click.echo(protect_terminal(text, lines=True))
+
+
+def complain(text: str) -> None:
+    """A message on stderr, escape codes taken out."""
+    click.echo(protect_terminal(text, lines=True), err=True)
+
+
+def show_messages(messages: Iterable[Message]) -> None:
+    """Keep messages, and show the first few of each kind unless told to be quiet."""
+    from lowdim.table.notes import Messages
+
+    log, shown = message_log(), Messages(messages)
+    log.messages += shown
+    if shown and not log.quiet:
+        complain(str(shown))
+
+
+def print_json(**facts: Any) -> None:
+    """One object on stdout: schema, the facts, and every message."""
+    click.echo(json.dumps({"schema": 1, **plain(facts), "messages": message_log().facts()}, indent=1, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: tuples with names are objects, arrays are lists, what is not finite is null."""
+    if isinstance(value, dict):
+        return {str(key): plain(part) for key, part in value.items()}
+    fields = getattr(value, "_asdict", None)
+    if fields is not None:
+        return plain(fields())
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    as_list = getattr(value, "tolist", None)  # NumPy's arrays and numbers
+    if as_list is not None:
+        return plain(as_list())
+    if isinstance(value, float):
+        return value if abs(value) < float("inf") else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -1,0 +1,98 @@
+"""fit: analyse and save a run folder, or fit one model by its name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from lowdim.cli.analysing import analysed, command_line, finish, kept_options, open_table, print_found, run_files
+from lowdim.cli.command import command
+from lowdim.cli.options import BUDGET, CHECKPOINT, DIMS, LEVEL, SEED, STREAM, Request, stem, with_request
+from lowdim.cli.progress import Stages
+from lowdim.cli.say import Done, complain, message_log, print_json, say
+
+if TYPE_CHECKING:
+    from lowdim.registry import ModelEntry
+
+
+@command(
+    "Analyse and save a run folder, without a report.",
+    example="lowdim fit table.csv -o table.run",
+    rank=3,
+)
+@click.option("-o", "--out", help="Run folder to write [default: NAME.run, or NAME.METHOD.run].")
+@click.option("-m", "--method", metavar="NAME", help="Fit this one model instead; lowdim methods lists them.")
+@click.option(
+    "--clusters", type=click.IntRange(1), metavar="K", help="With --method: how many clusters [default: by evidence]."
+)
+@with_request(DIMS, LEVEL, SEED, BUDGET, STREAM, CHECKPOINT)
+def fit_command(request: Request, out: str | None, method: str | None, clusters: int | None) -> None:
+    """Analyse a table and save a run folder, without a report; or fit one model by its name."""
+    from lowdim.jobs.run_folder import check_free, save_run
+
+    if method is not None:
+        return fit_one(request, method, clusters, out)
+    out = out or f"{stem(request.file)}.run"
+    check_free(out, request.file)
+    if clusters is not None:
+        raise click.UsageError("--clusters goes with --method; lowdim methods lists them")
+    found = analysed(request, out)
+    folder = save_run(found, out, options=kept_options(request), command=command_line())
+    if request.as_json:
+        print_found(found, request, run=str(folder))
+    else:
+        say(f"{found!r}\nRun     {run_files(folder)}")
+    finish(found, request.strict)
+    return None
+
+
+def fit_one(request: Request, name: str, clusters: int | None, out: str | None) -> None:
+    """Fit one model by its name and save it as a run folder."""
+    from lowdim.jobs.one_model import fit_method, save_fitted
+    from lowdim.jobs.run_folder import check_free
+    from lowdim.registry import FITTED, find_method
+
+    where = click.get_current_context().get_parameter_source
+    for option in ("level", "budget"):
+        if where(option) not in (None, click.core.ParameterSource.DEFAULT):
+            raise click.UsageError(f"--{option} is the main job's; a single model has no use for it")
+    if request.options.get("stream"):
+        raise click.UsageError(
+            "--stream fits the main job's model; in Python every model takes a file: "
+            "lowdim.PPCA(5).fit('cells.parquet')"
+        )
+    method = find_method(name, FITTED)
+    _check_sizes(method, request.dims, clusters)
+    out = out or f"{stem(request.file)}.{method.name}.run"
+    check_free(out, request.file, method.name)
+    table = open_table(request.file, request.options)
+    with Stages(message_log().quiet) as stages:
+        stages.now = method.name
+        found = fit_method(table, method.name, dims=request.dims, clusters=clusters, random_state=request.seed)
+    folder = save_fitted(found, out, options=request.options, command=command_line())
+    if request.as_json:
+        p = found.places
+        print_json(
+            method=method.name,
+            sentence=found.text().split("\n")[0],
+            scores=p.z,
+            std=p.sd,
+            cluster=p.cluster,
+            log_density=p.density,
+            certificate=found.model.certificate_,
+            run=str(folder),
+        )
+    else:
+        say(f"{found.text()}\nRun     {run_files(folder, 'scores.csv')}")
+    if not found.model.certificate_.converged:
+        complain("The fit did not converge; the results are saved and marked so.")
+        raise Done(130 if found.model.certificate_.reason.startswith("interrupted") else 5)
+
+
+def _check_sizes(method: ModelEntry, dims: int | str, clusters: int | None) -> None:
+    """An option that the method has no use for is not passed over in silence."""
+    if clusters is not None and not method.no_map:
+        raise click.UsageError(f"--clusters does nothing for {method.name}: it has no clusters")
+    if dims != "auto" and method.no_map and not method.local:
+        raise click.UsageError(f"--dims does nothing for {method.name}: its clusters have no axes of their own")

@@ -1,0 +1,99 @@
+"""odd: the odd rows of a table or a run, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lowdim.cli.analysing import open_table
+from lowdim.cli.command import command
+from lowdim.cli.options import DIMS, SEED, is_run, reading, stem, table_options
+from lowdim.cli.say import print_json, say, show_messages
+
+if TYPE_CHECKING:
+    from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+    from lowdim.sources.arrays import ArraySource
+    from lowdim.table.table import Table
+
+
+@command(
+    "The odd rows, and why.",
+    example="lowdim odd table.csv",
+    rank=7,
+)
+@click.argument("target")
+@click.option("--level", default=0.95, show_default=True, help="1 - false discovery rate.")
+@click.option("-o", "--out", help="CSV file [default: NAME.odd.csv].")
+@DIMS
+@SEED
+@table_options
+def odd_command(
+    target: str, level: float, out: str | None, dims: int | str, seed: int, quiet: bool, as_json: bool, **given: Any
+) -> None:
+    """The odd rows of a table or a run, and why."""
+    from lowdim.jobs.run_folder import odd_table, write
+    from lowdim.judge.rows.odd_rows import odd_rows
+
+    if out is None and level == 0.95 and is_run(target) and print_stored(target, as_json):
+        return
+    model, table, X = model_of(target, reading(given), dims, seed)
+    found = odd_rows(model, X, level=level, row_names=table.row_names)
+    path = write(out or f"{stem(target)}.odd.csv", odd_table(found))
+    if as_json:
+        print_json(sentence=found.sentence, rows=list(found.rows), wrote=str(path))
+        return
+    first = found.rows[0].name if found.rows else table.row_names[0]
+    run = target.rstrip("/") if Path(target).is_dir() else f"{stem(target)}.run"
+    made = "" if Path(run).is_dir() else f" (after lowdim report {target})"
+    say(f"{found.text()}\nSaved {path}.   One row in full:  lowdim explain {run} --row {first}{made}")
+
+
+def print_stored(folder: str, as_json: bool) -> bool:
+    """Say the odd rows as they were found, where the table of a run is gone; whether it is."""
+    import csv
+
+    from lowdim.jobs.run_folder import digest, load_run
+    from lowdim.text.messages import LowdimError, message
+
+    run, stored = load_run(folder), Path(folder) / "odd.csv"
+    try:
+        _ = run.path
+    except LowdimError as gone:
+        known = run.facts["files"].get(stored.name)
+        if not stored.is_file() or digest(stored.read_bytes()) != known:
+            raise gone from None
+    else:
+        return False
+    with stored.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    show_messages([message("LD308", path=run.facts["table"]["path"])])
+    sentence = next((text for text in run.sentences if "odd row" in text), "")
+    if as_json:
+        print_json(sentence=sentence, rows=rows, wrote=None)
+    else:
+        say("\n".join([sentence, *(f"  row {row['row']}: {row['reason']}" for row in rows), f"Kept in {stored}"]))
+    return True
+
+
+def model_of(
+    target: str, options: dict[str, Any], dims: int | str, seed: int
+) -> tuple[ProbabilisticPCA, Table, ArraySource]:
+    """A model and its rows: a run's own, or one fitted to a table now."""
+    from lowdim.jobs.analysis import Settings, check_settings
+    from lowdim.judge.dimensions.jury import choose_dimension
+    from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+    from lowdim.sources.arrays import ArraySource
+
+    if is_run(target):
+        from lowdim.jobs.run_folder import load_run
+
+        run = load_run(target)
+        return run.model, run.table, ArraySource(run.table.X, columns=run.table.names)
+    table = open_table(target, options)
+    X, unit = ArraySource(table.X, columns=table.names), table.scale == "unit"
+    check_settings(Settings(dims, table.scale), table.n, table.d)
+    if dims == "auto":
+        dims = min(choose_dimension(X, standardize=unit, random_state=seed).q, table.d - 1)
+    return ProbabilisticPCA(int(dims), standardize=unit).fit(X, sample_weight=table.weight), table, X
