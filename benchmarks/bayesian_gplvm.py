@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim import PCA, BayesianGPLVM, Run, as_source
-from lowdim.models.gaussian_process.bayesian_gplvm_bound import Seen
+from lowdim.models.gaussian_process.bayesian_gplvm_bound import CentredTable
 from tests.references.tables import neighbour_errors, oil
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "oil_flow"
@@ -59,7 +59,7 @@ def gpy(X: np.ndarray, label: np.ndarray) -> Reached:
     Y = X - X.mean(axis=0)
     scores = PCA(DIMENSIONS).fit_transform(X)
     like = BayesianGPLVM(DIMENSIONS, n_inducing=POINTS, random_state=0)
-    start = like._first(Seen(as_source(Y), False, ""), 0, scores)
+    start = like._start(CentredTable(as_source(Y), False, ""), 0, scores)
     begin, cpu = time.perf_counter(), time.process_time()
     kernel = GPy.kern.RBF(DIMENSIONS, ARD=True, variance=Y.var())
     model = GPy.models.BayesianGPLVM(

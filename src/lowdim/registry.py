@@ -229,7 +229,7 @@ ENTRIES = (
     ModelEntry(
         "BayesianGPLVM", "models.gaussian_process.bayesian_gplvm", "the same; it says how many dimensions it needs",
         "The same, and how many dimensions it needs?", "", "bgplvm", "Bayesian GP-LVM", _seeded, axes=True,
-        most_rows=1000, begins=10, needs="kept_", estimate=_LAPLACE,
+        most_rows=1000, begins=10, needs="n_kept_", estimate=_LAPLACE,
         slow="each of several hundred steps goes through all pairs of its inducing points for every row",
     ),
     ModelEntry(
@@ -325,6 +325,7 @@ def questions() -> tuple[Question, ...]:
 
 RECORDS = {  # their parameters and what else they keep
     "Bayes": "lowdim.models.linear.bayesian_pca",
+    "BayesianGPLVMParams": "lowdim.models.gaussian_process.bayesian_gplvm",
     "CanonicalTest": "lowdim.models.relatives.cca_algebra",
     "Centres": "lowdim.models.mixtures.kmeans",
     "Certificate": "lowdim.models.base.results",
@@ -332,11 +333,11 @@ RECORDS = {  # their parameters and what else they keep
     "Coder": "lowdim.models.nonlinear.autoencoder",
     "Coordinates": "lowdim.models.spectral.mds",
     "Curved": "lowdim.models.nonlinear.nonlinear_fa",
-    "Doubtful": "lowdim.models.gaussian_process.bayesian_gplvm",
     "Dual": "lowdim.models.linear.dual_ppca",
     "Factors": "lowdim.models.ratings.predictions",
     "Frame": "lowdim.sources.views",
     "Full": "lowdim.models.mixtures.full_gaussian",
+    "GPLVMParams": "lowdim.models.gaussian_process.gplvm_likelihood",
     "Geodesics": "lowdim.models.spectral.isomap",
     "GoodnessOfFit": "lowdim.math.factor",
     "Kept": "lowdim.models.relatives.variance_selector",
@@ -347,7 +348,6 @@ RECORDS = {  # their parameters and what else they keep
     "Moments": "lowdim.engine.statistics",
     "Net": "lowdim.models.nonlinear.density_network_em",
     "Patches": "lowdim.models.spectral.lle",
-    "Places": "lowdim.models.gaussian_process.gplvm_likelihood",
     "Principal": "lowdim.models.linear.pca",
     "Sheet": "lowdim.models.nonlinear.gtm_em",
     "Springs": "lowdim.models.spectral.meu",

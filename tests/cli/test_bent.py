@@ -69,7 +69,7 @@ def test_the_bayesian_gplvm_decides_how_many_axes(lowdim, monkeypatch):
     assert lowdim("fit", "t.csv", "-m", "BGPLVM", "--quiet").code in (0, 5)
     run = load_run("t.bgplvm.run")
     model = ld.load(run.model_file)
-    assert model.n_components == 4 and run.facts["dims"] == max(1, model.kept_)  # 10, but there are four columns
+    assert model.n_components == 4 and run.facts["dims"] == max(1, model.n_kept_)  # 10, but there are four columns
     with open("t.bgplvm.run/scores.csv", newline="") as lines:
         assert sum(re.fullmatch(r"axis\d+", key) is not None for key in next(csv.reader(lines))) == run.facts["dims"]
     said = lowdim("plot", "relevance", "t.bgplvm.run", "-o", "r.csv")
@@ -77,7 +77,7 @@ def test_the_bayesian_gplvm_decides_how_many_axes(lowdim, monkeypatch):
     with open("r.csv", newline="") as lines:
         rows = list(csv.DictReader(lines))
     assert [float(row["relevance"]) for row in rows] == pytest.approx(model.relevance_)
-    assert [row["kept"] for row in rows].count("True") == model.kept_
+    assert [row["kept"] for row in rows].count("True") == model.n_kept_
 
 
 def test_gaps_and_many_rows_are_answered_politely(lowdim, monkeypatch):

@@ -94,7 +94,7 @@ def test_a_sample_of_a_gplvm_is_not_widened() -> None:
     X = arc(80, gaps=0.1)
     model = lowdim.GPLVM(1, tol=0.5).fit(X[~np.isnan(X).all(axis=1)])
     calm = model.sample(50, random_state=0)
-    model.params_ = model.params_._replace(widen=3.0)
+    model.params_ = model.params_._replace(inflation=3.0)
     assert np.array_equal(model.sample(50, random_state=0), calm) or np.allclose(model.sample(50, random_state=0), calm)
 
 

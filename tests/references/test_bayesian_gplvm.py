@@ -18,7 +18,7 @@ def test_200_rows_of_oil():
     X, label = oil(need("oil_flow"))
     rows = np.random.default_rng(0).choice(len(X), 200, replace=False)
     model = BayesianGPLVM(5, n_inducing=30, random_state=0).fit(X[rows])
-    assert 2 <= model.kept_ <= 4
+    assert 2 <= model.n_kept_ <= 4
     assert neighbour_errors(model.embedding_[:, :2], label[rows]) <= 8
 
 
@@ -26,9 +26,9 @@ def test_200_rows_of_oil():
 def test_oil():
     X, label = oil(need("oil_flow"))
     models = [BayesianGPLVM(random_state=seed).fit(X) for seed in range(3)]
-    assert all(2 <= model.kept_ <= 4 for model in models)
+    assert all(2 <= model.n_kept_ <= 4 for model in models)
     assert np.median([neighbour_errors(model.embedding_[:, :2], label) for model in models]) <= 6
-    assert all(neighbour_errors(model.embedding_[:, : model.kept_], label) <= 2 for model in models)
+    assert all(neighbour_errors(model.embedding_[:, : model.n_kept_], label) <= 2 for model in models)
 
 
 @pytest.mark.drill

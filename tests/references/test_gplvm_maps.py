@@ -22,8 +22,7 @@ def unrolled(seed, n, **options):
     table = numbers(need("swiss_roll") / "swiss_roll.csv", ["x", "y", "z", "u1", "u2"])
     rows = np.random.default_rng(seed).choice(len(table), n, replace=False)
     fits = (
-        GPLVM(2, init=init, n_init=1, kernel="rbf+white(1e-3)", **options).fit(table[rows, :3])
-        for init in ("isomap", "pca")
+        GPLVM(2, init=init, n_init=1, noise_floor=1e-3, **options).fit(table[rows, :3]) for init in ("isomap", "pca")
     )
     return [told(model.embedding_, table[rows, 3:]) for model in fits]
 

@@ -48,7 +48,7 @@ def models() -> dict:
         "DualPPCA": (ld.DualPPCA(2), True),
         "FactorAnalysis": (ld.FactorAnalysis(2), True),
         "GPLVM": (ld.GPLVM(2, max_iter=20), False),
-        "GPLVM-white": (ld.GPLVM(2, kernel="rbf+white(1e-3)", max_iter=20), False),
+        "GPLVM-white": (ld.GPLVM(2, noise_floor=1e-3, max_iter=20), False),
         "GTM": (ld.GTM(2, grid=5, basis=3), True),
         "GTM-basis": (ld.GTM(2, grid=5, basis=(3, 1.5), random_state=1), False),
         "GaussianMixture": (ld.GaussianMixture(2, n_init=2), True),

@@ -76,11 +76,7 @@ def _relevance(shown: Shown, **how: Any) -> Plot:
     found = vars(shown.model)
     if "relevance_" not in found:
         raise _lacks("relevance", shown, "it switches no axes off", "a Bayesian model: -m bpca or -m bgplvm")
-    values, kept = np.asarray(found["relevance_"]), found["kept_"]
-    if np.ndim(kept) == 0:  # how many of the first
-        unit = {} if shown.model.kernel == "linear" else {"name": "1/ℓ²"}  # 1 over a squared scale, or a variance
-        return relevance(values, np.arange(len(values)) < int(kept), **{**unit, **how})
-    return relevance(values, kept, **how)
+    return relevance(found["relevance_"], found["kept_"], **how)
 
 
 def _hinton(shown: Shown, **how: Any) -> Plot:

@@ -9,12 +9,47 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 Values = dict[str, Any]
 
-RECORDS: dict[str, str] = {}  # a record's former name -> its name
-FIELDS: dict[str, dict[str, str]] = {}  # a record's name -> {a field's former name: its name}
-OPTIONS: dict[str, Callable[[Values], Values]] = {}  # a model's name -> today's options of former ones
-STATE: dict[str, Callable[[Values], Values]] = {}  # a model's name -> today's fitted attributes of former ones
+
+def _gplvm_options(values: Values) -> Values:
+    """White noise was a term of the kernel, "rbf+white(1e-3)"."""
+    if "noise_floor" in values:
+        return values
+    terms = values["kernel"].replace(" ", "").split("+")
+    white = [term for term in terms if term.startswith("white")]
+    floors = [float(term[6:-1]) for term in white if term != "white"]
+    kernel = "+".join(term for term in terms if term not in white)
+    return {**values, "kernel": kernel, "noise_floor": floors[0] if floors else None}
+
+
+def _bayesian_gplvm_state(values: Values) -> Values:
+    """`kept_` was the number of dimensions, the most relevant of which come first."""
+    if "n_kept_" in values or "kept_" not in values:
+        return values
+    count = int(values["kept_"])
+    return {**values, "kept_": np.arange(values["n_components_"]) < count, "n_kept_": count}
+
+
+RECORDS: dict[str, str] = {  # a record's former name -> its name
+    "Doubtful": "BayesianGPLVMParams",
+    "Places": "GPLVMParams",
+}
+FIELDS: dict[str, dict[str, str]] = {  # a record's name -> {a field's former name: its name}
+    "BayesianGPLVMParams": {"rung": "jitter_level", "widen": "inflation"},
+    "GPLVMParams": {"rung": "jitter_level", "widen": "inflation"},
+}
+DROPPED: dict[str, tuple[str, ...]] = {  # a record's name -> fields it no longer has
+    "BayesianGPLVMParams": ("back", "gamma"),
+}
+OPTIONS: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's options of former ones
+    "GPLVM": _gplvm_options,
+}
+STATE: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's fitted attributes of former ones
+    "BayesianGPLVM": _bayesian_gplvm_state,
+}
 
 
 def record_name(name: str) -> str:
@@ -26,6 +61,11 @@ def fields(record: str, body: Values) -> Values:
     """A record's fields by today's names."""
     renamed = FIELDS.get(record, {})
     return {renamed.get(name, name): value for name, value in body.items()}
+
+
+def dropped(record: str) -> tuple[str, ...]:
+    """Fields in older files that a record no longer has."""
+    return DROPPED.get(record, ())
 
 
 def options(model: str, values: Values) -> Values:

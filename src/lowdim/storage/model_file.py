@@ -323,8 +323,10 @@ class _Reader:
         cls: Any = dict if kind == "dict" else _known(kind, self.records)
         _need(cls, f"values of kind {kind!r:.60} are not known")
         body = former.fields(kind, body)
-        _need(cls is dict or tuple(body) == _fields(cls, body), f"the fields of its {kind} are not the known ones")
-        return cls(**dict(zip(body, self.decode(list(body.values()), depth), strict=True)))
+        names = tuple(name for name in body if name not in former.dropped(kind))
+        _need(cls is dict or names == _fields(cls, body), f"the fields of its {kind} are not the known ones")
+        values = dict(zip(body, self.decode(list(body.values()), depth), strict=True))
+        return cls(**{name: values[name] for name in names})
 
     def _array(self, body: dict[str, Any]) -> Any:
         """The next array, every claim about it checked before memory is taken."""

@@ -11,8 +11,8 @@ from scipy.stats import spearmanr
 import lowdim.models.gaussian_process.bayesian_gplvm_bound as evidence
 import lowdim.models.gaussian_process.gp as gp
 from lowdim import BayesianGPLVM, BayesianPCA, Run, as_source, laws
-from lowdim.models.gaussian_process.bayesian_gplvm_bound import Evidence, Seen
-from lowdim.models.gaussian_process.psi import Blurred
+from lowdim.models.gaussian_process.bayesian_gplvm_bound import CentredTable, EvidenceBound
+from lowdim.models.gaussian_process.psi import VariationalParams
 from lowdim.sources.views import Frame, Framed
 from lowdim.text.messages import FitError, LowdimWarning, ModelWarning, OptionError, TableError
 from tests.models.gaussian_process.test_gplvm import arc
@@ -34,7 +34,7 @@ def same(one, two):
 def test_an_arc_needs_one_dimension():
     X, t = arc(60, noise=0.02)
     model = BayesianGPLVM(3, n_inducing=12, random_state=0).fit(X)
-    assert model.kept_ == 1 and model.noise_variance_ == pytest.approx(0.02**2, rel=0.5)
+    assert model.n_kept_ == 1 and model.noise_variance_ == pytest.approx(0.02**2, rel=0.5)
     assert abs(spearmanr(model.embedding_[:, 0], t).statistic) > 0.99
     assert model.transform(X)[:, 0] == pytest.approx(model.embedding_[:, 0], abs=0.05)
     new, _ = arc(30, noise=0.02, seed=5)
@@ -59,7 +59,7 @@ def test_linear_is_bayesian_pca():
     for seed in range(2):
         X = seeds_gaussian(seed)
         ours, theirs = BayesianGPLVM(9, kernel="linear", tol=0.01).fit(X), BayesianPCA().fit(X)
-        assert ours.kept_ == theirs.n_components_ == 3
+        assert ours.n_kept_ == theirs.n_components_ == 3
         axes = np.diff([ours.inverse_transform(z) for z in (np.zeros((3, 9)), np.eye(3, 9))], axis=0)[0]
         assert np.degrees(subspace_angles(axes.T, theirs.components_[:3].T)).max() < 0.1
         assert ours.noise_variance_ == pytest.approx(theirs.noise_variance_, rel=0.01)
@@ -67,7 +67,7 @@ def test_linear_is_bayesian_pca():
 
 def test_linear_with_gaps_keeps_as_many():
     model = BayesianGPLVM(6, kernel="linear").fit(seeds_gaussian(0, 0.1))
-    assert model.kept_ == 3 and model.calibration_ == pytest.approx(1.0, abs=0.25)
+    assert model.n_kept_ == 3 and model.calibration_ == pytest.approx(1.0, abs=0.25)
 
 
 # the table stays where it is ------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def test_files_and_clusters_give_the_same_bits(gaps, kernel, tmp_path):
 def problem(X, q=2, m=6, seed=0):
     rng, n = np.random.default_rng(seed), len(X)
     mu = rng.standard_normal((n, q))
-    return Blurred(mu, np.full((n, q), 0.3), mu[:m] + 0.1, np.ones(q), 1.0, 10.0)
+    return VariationalParams(mu, np.full((n, q), 0.3), mu[:m] + 0.1, np.ones(q), 1.0, 10.0)
 
 
 @pytest.mark.parametrize("gaps", [False, True])
@@ -99,8 +99,10 @@ def test_tiles_and_what_is_kept_change_no_digit_that_matters(gaps, monkeypatch):
     p, frame = problem(X), Frame(np.zeros(4), np.ones(4), np.ones(4))
     found = []
     for tile, keep in ((90, 2**22), (90, 0), (7, 2**22), (1, 0)):
-        monkeypatch.setattr(evidence, "KEEP", keep)
-        found.append(Evidence("rbf", p, Seen(Framed(laws.Relaid(X, tile=tile), frame), gaps, ""), Run())(p.pack()))
+        monkeypatch.setattr(evidence, "CACHED_PAIRS", keep)
+        found.append(
+            EvidenceBound("rbf", p, CentredTable(Framed(laws.Relaid(X, tile=tile), frame), gaps, ""), Run())(p.pack())
+        )
     value, slope = found[0]
     assert found[1][0] == value and np.array_equal(found[1][1], slope)
     for other, turned in found[2:]:
@@ -112,7 +114,7 @@ def test_the_pairs_of_all_rows_never_exist():
     """60 000 rows x 210 pairs would be 101 MB."""
     X = np.random.default_rng(0).standard_normal((60_000, 3))
     p = problem(X, q=1, m=20)
-    surface = Evidence("rbf", p, Seen(as_source(X), False, ""), Run(engine="serial"))
+    surface = EvidenceBound("rbf", p, CentredTable(as_source(X), False, ""), Run(engine="serial"))
     tracemalloc.start()
     surface(p.pack())
     peak = tracemalloc.get_traced_memory()[1]
@@ -138,9 +140,9 @@ def test_a_fit_that_dies_goes_on_to_the_same_bits(gaps, tmp_path):
         laws._fit(model, X, run=Run(checkpoint=folder, callback=die))
     same(whole, laws._fit(model, X, run=Run(checkpoint=folder)))
     asked = []
-    real = Evidence._said
+    real = EvidenceBound._evaluate
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Evidence, "_said", lambda self, x: asked.append(1) or real(self, x))
+        patch.setattr(EvidenceBound, "_evaluate", lambda self, x: asked.append(1) or real(self, x))
         same(whole, laws._fit(model, X, run=Run(checkpoint=folder)))
     assert not asked  # all was remembered
 
@@ -182,7 +184,7 @@ def test_options_and_stops(monkeypatch):
     assert model.objective_ >= model.history_[0] and model.certificate_.reason == "stopped by the callback"
     stopped = BayesianGPLVM(2, n_inducing=5, n_init=2).fit(holed(X), run=Run(callback=lambda step: True))
     assert stopped.certificate_.reason == "stopped by the callback" and len(stopped.history_) == 1
-    monkeypatch.setattr(gp, "LADDER", ())
+    monkeypatch.setattr(gp, "JITTER_LEVELS", ())
     with pytest.raises(FitError, match=r"LD473.*condition number \d"):
         BayesianGPLVM(2, n_inducing=5).fit(X)
 
@@ -233,7 +235,7 @@ def test_bad_input_gets_an_answer(case, kernel):
     assert all(np.isfinite(answer).all() for answer in answers)
 
 
-def test_what_is_on_its_bound_is_said():
+def test_what_is_on_its_bound_is_evaluate():
     X = np.outer(np.linspace(-1, 1, 30), [1.0, 2.0, 3.0])
     with pytest.warns(ModelWarning, match="LD471"):
         model = BayesianGPLVM(2, kernel="linear").fit(X)

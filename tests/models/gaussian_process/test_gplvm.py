@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal, norm, spearmanr
 import lowdim.models.gaussian_process.gp as gp
 from lowdim import GPLVM, DualPPCA, Run, laws
 from lowdim.math.optimise import climb, climb_rows
-from lowdim.models.gaussian_process.gp import Kernel, column_groups, decoder, factor, likelihood
+from lowdim.models.gaussian_process.gp import KernelSum, column_groups, decoder, jittered_cholesky, likelihood
 from lowdim.text.messages import FitError, ModelWarning, OptionError, TableError, VerbError
 
 KERNELS = {"rbf": 3, "linear": 2, "mlp": 4, "bias+rbf+linear": 5, "mlp+rbf": 6}
@@ -30,7 +30,7 @@ def small(names, gaps=True, n=14, d=5, seed=0):
     X, Y = rng.standard_normal((n, 2)), rng.standard_normal((n, d))
     seen = rng.random((n, d)) < 0.7
     seen[:, 1] = seen[:, 0]  # these two share a pattern
-    kernel = Kernel(names, 0.5 * rng.standard_normal(KERNELS[names]))
+    kernel = KernelSum(names, 0.5 * rng.standard_normal(KERNELS[names]))
     return (X, np.where(seen, Y, 0.0), seen, kernel) if gaps else (X, Y, None, kernel)
 
 
@@ -42,11 +42,11 @@ def test_slopes_of_the_likelihood_by_differences(names, gaps):
     groups = column_groups(Y, seen)
 
     def value(vector):
-        places, k = vector[: X.size].reshape(X.shape), Kernel(names, vector[X.size :])
+        places, k = vector[: X.size].reshape(X.shape), KernelSum(names, vector[X.size :])
         return likelihood(sum(k.cross(places, places)), k.noise, groups).value
 
     parts = kernel.cross(X, X)
-    dX, dtheta = kernel.pull(X, parts, likelihood(sum(parts), kernel.noise, groups).G)
+    dX, dtheta = kernel.gradient(X, parts, likelihood(sum(parts), kernel.noise, groups).G)
     at, h = np.append(X.ravel(), kernel.theta), 1e-5
     told = np.array([(value(at + h * e) - value(at - h * e)) / (2 * h) for e in np.eye(len(at))])
     assert np.append(dX.ravel(), dtheta) == pytest.approx(told, abs=1e-6 * np.abs(told).max())
@@ -257,14 +257,14 @@ def test_no_noise_and_a_straight_line():
     assert np.sqrt(np.mean((model.reconstruct(t @ [[1.0, 2.0, -1.0]]) - t @ [[1.0, 2.0, -1.0]]) ** 2)) < 1e-2
 
 
-def test_the_jitter_ladder(monkeypatch):
+def test_jitter_levels(monkeypatch):
     K = np.ones((50, 50))  # rank one
-    found = factor(K)
-    assert found.rung > 0 and found.jitter <= 1e-4
+    found = jittered_cholesky(K)
+    assert found.jitter_level > 0 and found.jitter <= 1e-4
     assert np.allclose(found.L @ found.L.T, K + found.jitter * np.eye(50), rtol=0, atol=1e-12)
     with pytest.raises(np.linalg.LinAlgError):
-        factor(-K)
-    assert factor(np.eye(3), rung=2).rung == 2  # it never climbs down
+        jittered_cholesky(-K)
+    assert jittered_cholesky(np.eye(3), jitter_level=2).jitter_level == 2  # it never climbs down
     from lowdim.models.gaussian_process import gplvm_likelihood as places
 
     monkeypatch.setitem(places.BOUNDS, "noise", (1e-30, 1e-20))
@@ -273,7 +273,7 @@ def test_the_jitter_ladder(monkeypatch):
         model = GPLVM(1, max_iter=30).fit(X)
     assert any("LD472" in str(w.message) for w in given) and model.jitter_ > 0
     assert any("added to the kernel's diagonal" in note for note in model.certificate_.notes)
-    monkeypatch.setattr(gp, "LADDER", (0.0,))
+    monkeypatch.setattr(gp, "JITTER_LEVELS", (0.0,))
     with pytest.raises(FitError, match=r"LD473.*condition number"):
         GPLVM(1, max_iter=30).fit(X)
 

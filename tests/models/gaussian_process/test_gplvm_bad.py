@@ -8,11 +8,16 @@ import pytest
 import lowdim.models.gaussian_process.gp as gp
 from lowdim import GPLVM, Run
 from lowdim.models.gaussian_process import gplvm_search as ascent
-from lowdim.models.gaussian_process.gplvm_likelihood import Problem, Surface, condition, mean_variance
+from lowdim.models.gaussian_process.gplvm_likelihood import LikelihoodSurface, PlacesProblem, mean_variance
 from lowdim.text.messages import FitError, LowdimWarning, ModelWarning, OptionError
 from tests.models.gaussian_process.test_gplvm import arc
 
-NOISY = {"rbf", "mlp", "rbf+linear+bias", "rbf+white(1e-3)"}
+KERNELS = {
+    "rbf": {},
+    "mlp": {"kernel": "mlp"},
+    "rbf+linear+bias": {"kernel": "rbf+linear+bias"},
+    "noise floor": {"noise_floor": 1e-3},
+}
 
 
 def sane(model, X):
@@ -63,30 +68,33 @@ def test_500_rows_of_rank_one():
     sane(model, rank_one())
 
 
-@pytest.mark.parametrize("kernel", sorted(NOISY))
+@pytest.mark.parametrize("options", KERNELS.values(), ids=KERNELS)
 @pytest.mark.parametrize("back", [False, True])
-def test_every_kernel_with_new_rows_and_gaps(kernel, back):
+def test_every_kernel_with_new_rows_and_gaps(options, back):
     X, _ = arc(25)
-    model = GPLVM(1, kernel=kernel, back_constraints=back, max_iter=150, n_init=1)
+    model = GPLVM(1, back_constraints=back, max_iter=150, n_init=1, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LowdimWarning)
         sane(model.fit(X), X)
         if not back:
-            sane(GPLVM(1, kernel=kernel, max_iter=60).fit(arc(25, gaps=0.15)[0]), X)
+            sane(GPLVM(1, max_iter=60, **options).fit(arc(25, gaps=0.15)[0]), X)
 
 
 def test_a_stated_noise_floor():
     X = rank_one(40)
     with pytest.warns(ModelWarning, match=r"LD471.*noise"):
         least = GPLVM(1, n_init=1).fit(X)
-    stated = GPLVM(1, kernel="rbf+white(1e-3)", n_init=1).fit(X)  # asked for: no warning
+    stated = GPLVM(1, noise_floor=1e-3, n_init=1).fit(X)  # asked for: no warning
     size = mean_variance(X - X.mean(axis=0), None)
     assert least.noise_variance_ == pytest.approx(1e-6 * size, rel=1e-6)
     assert stated.noise_variance_ == pytest.approx(1e-3 * size, rel=1e-6)
     assert "noise" in stated.certificate_.boundary
-    line = GPLVM(1, kernel="linear+white(1e-3)").fit(X)
+    line = GPLVM(1, kernel="linear", noise_floor=1e-3).fit(X)
     assert line.noise_variance_ == pytest.approx(1e-3 * size, rel=1e-6)
-    for bad in ("rbf+white(0)", "rbf+white(2)", "rbf+white(few)", "rbf+white(1e-e)", "rbf+white+white(1e-3)", "white"):
+    for bad in (0, 2, "few", np.nan, True, -1e-3):
+        with pytest.raises(OptionError, match="LD210"):
+            GPLVM(1, noise_floor=bad).fit(X)
+    for bad in ("white", "rbf+white(1e-3)", "rbf+"):
         with pytest.raises(OptionError, match="LD210"):
             GPLVM(1, kernel=bad).fit(X)
 
@@ -96,8 +104,8 @@ class Runaway(GPLVM):
 
     width: float = 0.0
 
-    def _begin(self, X, Y, mask):
-        return np.append(super()._begin(X, Y, mask)[:-2], [self.width, np.log(1e-4)])
+    def _first_vector(self, X, Y, mask):
+        return np.append(super()._first_vector(X, Y, mask)[:-2], [self.width, np.log(1e-4)])
 
 
 @pytest.mark.parametrize("width", [-30.0, 30.0])
@@ -115,22 +123,22 @@ def test_length_scales_that_run_away(width):
 def problem(n=30):
     Y = arc(n)[0]
     Y = Y - Y.mean(axis=0)
-    return Problem(gp.column_groups(Y, None), "rbf", (n, 1), None, mean_variance(Y, None))
+    return PlacesProblem(gp.column_groups(Y, None), "rbf", (n, 1), None, mean_variance(Y, None))
 
 
 def test_the_condition_number_is_finite():
     rng = np.random.default_rng(0)
     Q = np.linalg.qr(rng.standard_normal((20, 20)))[0]
     values = np.logspace(0, 6, 20)
-    assert condition((Q * values) @ Q.T, 0.0) == pytest.approx(1e6, rel=1e-6)
+    assert gp.condition((Q * values) @ Q.T, 0.0) == pytest.approx(1e6, rel=1e-6)
     for K in (np.ones((9, 9)), np.zeros((9, 9)), np.full((9, 9), np.nan)):
-        assert np.isfinite(condition(K, 0.0))
+        assert np.isfinite(gp.condition(K, 0.0))
 
 
 def test_a_matrix_that_fails_is_an_error_first_and_a_wall_later(monkeypatch):
-    surface, vector = Surface(problem()), np.append(np.linspace(-1, 1, 30), [0.0, 0.0, -1.0])
+    surface, vector = LikelihoodSurface(problem()), np.append(np.linspace(-1, 1, 30), [0.0, 0.0, -1.0])
     flat = np.append(np.zeros(30), [0.0, 0.0, -60.0])
-    monkeypatch.setattr(gp, "LADDER", (0.0,))
+    monkeypatch.setattr(gp, "JITTER_LEVELS", (0.0,))
     with pytest.raises(FitError, match=r"LD473.*condition number \d\.\de\+1\d"):
         surface(flat)
     value = surface(vector)[0]
@@ -138,19 +146,19 @@ def test_a_matrix_that_fails_is_an_error_first_and_a_wall_later(monkeypatch):
 
 
 def test_the_rung_is_the_best_places_own():
-    surface = Surface(problem())
+    surface = LikelihoodSurface(problem())
     surface(np.append(np.zeros(30), [0.0, 0.0, -60.0]))  # rank one: jitter, and a bad place
-    assert surface.rung > 0 and surface.rung_there == surface.rung
-    good = Surface(problem())
+    assert surface.jitter_level > 0 and surface.best_level == surface.jitter_level
+    good = LikelihoodSurface(problem())
     good(np.append(np.linspace(-1, 1, 30), [0.0, 0.0, -1.0]))
     good(np.append(np.zeros(30), [0.0, 0.0, -60.0]))
-    assert good.rung > 0 and good.rung_there == 0
+    assert good.jitter_level > 0 and good.best_level == 0
 
 
 # races, and fits taken up again ----------------------------------------------------------------------------------
 def test_a_race_is_won_by_the_highest(monkeypatch):
     X, _ = arc(40)
-    monkeypatch.setattr(ascent, "RACE", 15)
+    monkeypatch.setattr(ascent, "RACE_STEPS", 15)
     with pytest.warns(ModelWarning, match="LD201"):
         first, some = (GPLVM(1, n_init=k, max_iter=15).fit(X) for k in (1, 3))
     raced = GPLVM(1, n_init=3).fit(X)
@@ -164,9 +172,9 @@ def test_a_race_is_won_by_the_highest(monkeypatch):
 @pytest.mark.parametrize("gaps", [0.0, 0.15])
 @pytest.mark.parametrize("died", [2, 25, 70])
 def test_a_fit_that_was_killed_goes_on_to_the_same_bits(died, gaps, tmp_path, monkeypatch):
-    monkeypatch.setattr(ascent, "RACE", 20)
+    monkeypatch.setattr(ascent, "RACE_STEPS", 20)
     X, _ = arc(30, gaps=gaps)
-    calls, told = [], Surface.told
+    calls, told = [], LikelihoodSurface.packed
 
     def counted(self, vector):
         calls.append(1)
@@ -183,7 +191,7 @@ def test_a_fit_that_was_killed_goes_on_to_the_same_bits(died, gaps, tmp_path, mo
             raise OSError("the lights went out")
 
     whole, seen = fitted(Run()), []
-    monkeypatch.setattr(Surface, "told", counted)
+    monkeypatch.setattr(LikelihoodSurface, "packed", counted)
     fitted(Run(checkpoint=tmp_path / "whole"))
     all_calls = len(calls)
     with pytest.raises(OSError, match="lights"):

@@ -6,19 +6,15 @@ from scipy.stats import multivariate_normal
 
 import lowdim.models.gaussian_process.psi as psi_module
 from lowdim.math.linalg import lower
-from lowdim.models.gaussian_process.collapsed import DIAGONAL, collapsed, whole_slope
-from lowdim.models.gaussian_process.psi import Blurred, psi_slopes, psi_sums
-from lowdim.models.gaussian_process.psi_linear import LINEAR
-from lowdim.models.gaussian_process.psi_rbf import RBF
+from lowdim.models.gaussian_process.bayesian_gplvm_bound import DIAGONAL, collapsed_bound, packed_gradient
+from lowdim.models.gaussian_process.psi import PSI_KERNELS, VariationalParams, psi_gradients, psi_sums
 from tests.oracles import psi as oracle
-
-KINDS = {"rbf": RBF, "linear": LINEAR}
 
 
 def small(kind="rbf", n=12, d=4, q=2, m=5, seed=0):
     rng = np.random.default_rng(seed)
     Y, seen = rng.standard_normal((n, d)), rng.random((n, d)) < 0.7
-    p = Blurred(
+    p = VariationalParams(
         rng.standard_normal((n, q)),
         np.exp(0.3 * rng.standard_normal((n, q)) - 1),
         rng.standard_normal((m, q)),
@@ -39,18 +35,18 @@ def parts(kind, p):
 
 
 def found(kind, p, Y, seen, kept=None):
-    psi, shares = KINDS[kind], np.ones((len(Y), 1)) if seen is None else seen.astype(float)
-    told = collapsed(psi, p, psi_sums(psi, p, Y, shares, kept))
-    return told.value, whole_slope(psi, p, told, psi_slopes(psi, p, Y, shares, told.down, kept))
+    psi, shares = PSI_KERNELS[kind], np.ones((len(Y), 1)) if seen is None else seen.astype(float)
+    told = collapsed_bound(psi, p, psi_sums(psi, p, Y, shares, kept))
+    return told.value, packed_gradient(psi, p, told, psi_gradients(psi, p, Y, shares, told.down, kept))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PSI_KERNELS)
 def test_statistics_by_quadrature(kind):
     Y, seen, p = small(kind)
     Y = np.where(seen, Y, 0.0)
     k, Z, _ = parts(kind, p)
     zero, one, two = oracle.averages(k, p.mu, p.S, Z)
-    sums = psi_sums(KINDS[kind], p, Y, seen.astype(float))
+    sums = psi_sums(PSI_KERNELS[kind], p, Y, seen.astype(float))
     i, j = lower(len(Z))
     assert sums.own == pytest.approx(zero @ seen, rel=1e-12)
     assert sums.one == pytest.approx(one.T @ Y, rel=1e-10)
@@ -59,7 +55,7 @@ def test_statistics_by_quadrature(kind):
 
 
 @pytest.mark.parametrize("gaps", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PSI_KERNELS)
 def test_bound_by_definition(kind, gaps):
     Y, seen, p = small(kind)
     seen = seen if gaps else np.ones_like(seen)
@@ -91,7 +87,7 @@ def test_more_inducing_points_say_no_more_of_a_linear_kernel():
 
 
 @pytest.mark.parametrize("gaps", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PSI_KERNELS)
 def test_slopes_by_differences(kind, gaps):
     Y, seen, p = small(kind)
     seen = seen if gaps else None
@@ -109,14 +105,14 @@ def test_slopes_by_differences(kind, gaps):
 
 
 @pytest.mark.parametrize("gaps", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PSI_KERNELS)
 def test_pieces_and_what_is_kept_change_nothing(kind, gaps, monkeypatch):
     Y, seen, p = small(kind, n=50)
     seen = seen if gaps else None
     Y = np.where(seen, Y, 0.0) if gaps else Y
     whole, kept = found(kind, p, Y, seen), found(kind, p, Y, seen, [])
     assert whole[0] == kept[0] and np.array_equal(whole[1], kept[1])
-    monkeypatch.setattr(psi_module, "PIECE", 150)
+    monkeypatch.setattr(psi_module, "CACHED_CELLS", 150)
     again = found(kind, p, Y, seen)
     assert again[0] == pytest.approx(whole[0], rel=1e-12)
     assert again[1] == pytest.approx(whole[1], rel=1e-8, abs=1e-8 * np.abs(whole[1]).max())

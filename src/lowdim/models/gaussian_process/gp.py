@@ -1,7 +1,9 @@
-"""Gaussian processes: kernels with their slopes, the likelihood of columns, and what new places decode to.
+"""Gaussian processes: kernels with their gradients, the likelihood of columns, and predictions at new places.
 
-dL/dK = 1/2 (a a' - d K^-1), a = K^-1 Y, comes from LAPACK's potrf and potri; every kernel then pulls it back to places
-and to the logarithms of its numbers by hand. Reference: Rasmussen and Williams (2006) 2.2, 4.29 and 5.9.
+dL/dK = 1/2 (a a' - d K^-1), a = K^-1 Y, comes from LAPACK's potrf and potri; every kernel then carries it by hand to
+gradients in places and in the logarithms of its numbers.
+
+Reference: Rasmussen and Williams, Gaussian Processes for Machine Learning, MIT Press 2006: 2.2, 4.29 and 5.9.
 """
 
 from __future__ import annotations
@@ -14,23 +16,23 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import Array
+from lowdim.math.linalg import EPS, Array, Mask
 from lowdim.math.missing_patterns import distinct
 from lowdim.math.neighbors import squared_distances
 
-LADDER = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # of the mean diagonal (spec, numerics 57)
+JITTER_LEVELS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # of the mean diagonal, tried in turn
 Index = NDArray[np.intp]
 
 
-class Kind(NamedTuple):
-    """One kernel: t its numbers (not their logarithms), Z new places, X old ones, K its own matrix."""
+class KernelTerm(NamedTuple):
+    """One kernel: t its numbers (not their logarithms), Z new places, X old ones, K = k(Z, X)."""
 
     numbers: tuple[str, ...]
     cross: Callable[[Array, Array, Array], Array]  # t, Z, X -> m x n
     diagonal: Callable[[Array, Array], Array]  # t, Z -> m
     slope: Callable[[Array, Array, Array, Array, int], Array]  # t, Z, X, K, axis -> d k(z, x) / d z_axis, m x n
-    own: Callable[[Array, Array, int], Array]  # t, Z, axis -> d k(z, z) / d z_axis, m
-    pull: Callable[[Array, Array, Array, Array], tuple[Array, Array]]  # t, X, K, dL/dK -> dL/dX, dL/dlog t
+    diagonal_slope: Callable[[Array, Array, int], Array]  # t, Z, axis -> d k(z, z) / d z_axis, m
+    gradient: Callable[[Array, Array, Array, Array], tuple[Array, Array]]  # t, X, K, dL/dK -> dL/dX, dL/dlog t
 
 
 # v exp(-g/2 |x - y|^2) --------------------------------------------------------------------------------------
@@ -46,7 +48,7 @@ def _rbf_slope(t: Array, Z: Array, X: Array, K: Array, axis: int) -> Array:
     return -t[1] * (Z[:, axis, None] - X[:, axis]) * K
 
 
-def _rbf_pull(t: Array, X: Array, K: Array, G: Array) -> tuple[Array, Array]:
+def _rbf_gradient(t: Array, X: Array, K: Array, G: Array) -> tuple[Array, Array]:
     H = G * K
     total = H.sum(axis=1)
     HX = H @ X
@@ -55,7 +57,7 @@ def _rbf_pull(t: Array, X: Array, K: Array, G: Array) -> tuple[Array, Array]:
 
 
 # v x'y ------------------------------------------------------------------------------------------------------
-def _linear_pull(t: Array, X: Array, K: Array, G: Array) -> tuple[Array, Array]:
+def _linear_gradient(t: Array, X: Array, K: Array, G: Array) -> tuple[Array, Array]:
     GX = G @ X
     return 2.0 * t[0] * GX, np.array([t[0] * (X * GX).sum()])
 
@@ -92,12 +94,12 @@ def _mlp_slope(t: Array, Z: Array, X: Array, K: Array, axis: int) -> Array:
     return _bend(t, A) * (inner - A * (t[1] * Z[:, axis] / p)[:, None])
 
 
-def _mlp_own(t: Array, Z: Array, axis: int) -> Array:
+def _mlp_diagonal_slope(t: Array, Z: Array, axis: int) -> Array:
     p = _size(t, Z)
     return _bend(t, (p - 1.0) / p) / p**2 * 2.0 * t[1] * Z[:, axis]
 
 
-def _mlp_pull(t: Array, X: Array, K: Array, G: Array) -> tuple[Array, Array]:
+def _mlp_gradient(t: Array, X: Array, K: Array, G: Array) -> tuple[Array, Array]:
     A, p = _angle(t, X, X), _size(t, X)
     M = G * _bend(t, A)
     c = -(M * A).sum(axis=1) / p
@@ -109,25 +111,32 @@ def _mlp_pull(t: Array, X: Array, K: Array, G: Array) -> tuple[Array, Array]:
     )
 
 
-KINDS: dict[str, Kind] = {
-    "rbf": Kind(
+KERNEL_TERMS: dict[str, KernelTerm] = {
+    "rbf": KernelTerm(
         ("variance", "inverse_width"),
         _rbf,
         lambda t, Z: np.full(len(Z), t[0]),
         _rbf_slope,
         lambda t, Z, axis: np.zeros(len(Z)),
-        _rbf_pull,
+        _rbf_gradient,
     ),
-    "linear": Kind(
+    "linear": KernelTerm(
         ("variance",),
         lambda t, Z, X: t[0] * (Z @ X.T),
         lambda t, Z: t[0] * (Z * Z).sum(axis=1),
         lambda t, Z, X, K, axis: np.broadcast_to(t[0] * X[:, axis], (len(Z), len(X))),
         lambda t, Z, axis: 2.0 * t[0] * Z[:, axis],
-        _linear_pull,
+        _linear_gradient,
     ),
-    "mlp": Kind(("variance", "weight_variance", "bias_variance"), _mlp, _mlp_diagonal, _mlp_slope, _mlp_own, _mlp_pull),
-    "bias": Kind(
+    "mlp": KernelTerm(
+        ("variance", "weight_variance", "bias_variance"),
+        _mlp,
+        _mlp_diagonal,
+        _mlp_slope,
+        _mlp_diagonal_slope,
+        _mlp_gradient,
+    ),
+    "bias": KernelTerm(
         ("variance",),
         lambda t, Z, X: np.full((len(Z), len(X)), t[0]),
         lambda t, Z: np.full(len(Z), t[0]),
@@ -138,67 +147,72 @@ KINDS: dict[str, Kind] = {
 }
 
 
-class Kernel(NamedTuple):
+class KernelSum(NamedTuple):
     """A sum of kernels, `names` joined by "+", and white noise; theta the logarithms of its numbers, noise last."""
 
     names: str
     theta: Array
 
     @property
-    def kinds(self) -> list[Kind]:
-        return [KINDS[name] for name in self.names.split("+")]
+    def terms(self) -> list[KernelTerm]:
+        return [KERNEL_TERMS[name] for name in self.names.split("+")]
 
     @property
     def labels(self) -> list[str]:
         """A name for each of the numbers."""
-        return [f"{name} {number}" for name in self.names.split("+") for number in KINDS[name].numbers] + ["noise"]
+        return [f"{name} {number}" for name in self.names.split("+") for number in KERNEL_TERMS[name].numbers] + [
+            "noise"
+        ]
 
     @property
     def noise(self) -> float:
         return float(np.exp(self.theta[-1]))
 
-    def parts(self) -> list[tuple[Kind, Array]]:
+    def parts(self) -> list[tuple[KernelTerm, Array]]:
+        """Each term with its numbers."""
         t, at = np.exp(self.theta), 0
-        found = []
-        for kind in self.kinds:
-            found.append((kind, t[at : at + len(kind.numbers)]))
-            at += len(kind.numbers)
-        return found
+        parts = []
+        for term in self.terms:
+            parts.append((term, t[at : at + len(term.numbers)]))
+            at += len(term.numbers)
+        return parts
 
-    def scaled(self, size: float) -> Kernel:
+    def scaled(self, size: float) -> KernelSum:
         """The same kernel for places divided by `size`."""
         at, theta, step = 0, self.theta.copy(), 2.0 * np.log(size)
         for name in self.names.split("+"):
             which = {"rbf": 1, "linear": 0, "mlp": 1}.get(name)
             if which is not None:
                 theta[at + which] += step
-            at += len(KINDS[name].numbers)
+            at += len(KERNEL_TERMS[name].numbers)
         return self._replace(theta=theta)
 
     def cross(self, Z: Array, X: Array) -> list[Array]:
         """The matrices of its parts, without noise."""
-        return [kind.cross(t, Z, X) for kind, t in self.parts()]
+        return [term.cross(t, Z, X) for term, t in self.parts()]
 
     def diagonal(self, Z: Array) -> Array:
-        return np.asarray(sum(kind.diagonal(t, Z) for kind, t in self.parts()))
+        return np.asarray(sum(term.diagonal(t, Z) for term, t in self.parts()))
 
     def slopes(self, Z: Array, X: Array, mats: list[Array], axis: int) -> Array:
         """d k(z, x) / d z_axis."""
-        return np.asarray(sum(kind.slope(t, Z, X, K, axis) for (kind, t), K in zip(self.parts(), mats, strict=True)))
+        return np.asarray(sum(term.slope(t, Z, X, K, axis) for (term, t), K in zip(self.parts(), mats, strict=True)))
 
-    def own_slopes(self, Z: Array) -> Array:
+    def diagonal_slopes(self, Z: Array) -> Array:
         """d k(z, z) / d z, m x q."""
-        return np.column_stack([sum(kind.own(t, Z, a) for kind, t in self.parts()) for a in range(Z.shape[1])])
+        return np.column_stack(
+            [sum(term.diagonal_slope(t, Z, a) for term, t in self.parts()) for a in range(Z.shape[1])]
+        )
 
-    def pull(self, X: Array, mats: list[Array], G: Array) -> tuple[Array, Array]:
+    def gradient(self, X: Array, mats: list[Array], G: Array) -> tuple[Array, Array]:
         """dL/dX and dL/dtheta from dL/dK (symmetric)."""
-        found = [kind.pull(t, X, K, G) for (kind, t), K in zip(self.parts(), mats, strict=True)]
+        gradients = [term.gradient(t, X, K, G) for (term, t), K in zip(self.parts(), mats, strict=True)]
         noise = np.array([self.noise * np.trace(G)])
-        return np.asarray(sum(dX for dX, _ in found)), np.concatenate([dt for _, dt in found] + [noise])
+        return np.asarray(sum(dX for dX, _ in gradients)), np.concatenate([dt for _, dt in gradients] + [noise])
 
 
-class Columns(NamedTuple):
-    """Columns of a table seen in the same rows; Y their cells there, or fewer columns with the same Y Y'."""
+class ColumnGroup(NamedTuple):
+    """ColumnGroup of a table seen in the same rows; Y their cells there, or fewer columns with the same Y Y'."""
 
     rows: Index | None  # None: all of them
     columns: Index
@@ -206,18 +220,18 @@ class Columns(NamedTuple):
     width: int  # how many columns
 
 
-def column_groups(Y: Array, seen: NDArray[np.bool_] | None) -> list[Columns]:
+def column_groups(Y: Array, mask: Mask | None) -> list[ColumnGroup]:
     """The columns grouped by the rows in which they are seen."""
     d = Y.shape[1]
-    if seen is None or seen.all():
-        return [Columns(None, np.arange(d), _narrow(Y), d)]
-    _, which = distinct(seen.T)
-    found = []
+    if mask is None or mask.all():
+        return [ColumnGroup(None, np.arange(d), _narrow(Y), d)]
+    _, which = distinct(mask.T)
+    groups = []
     for k in range(int(which.max()) + 1):
         columns = np.flatnonzero(which == k)
-        rows = np.flatnonzero(seen[:, columns[0]])
-        found.append(Columns(rows, columns, _narrow(Y[np.ix_(rows, columns)]), len(columns)))
-    return found
+        rows = np.flatnonzero(mask[:, columns[0]])
+        groups.append(ColumnGroup(rows, columns, _narrow(Y[np.ix_(rows, columns)]), len(columns)))
+    return groups
 
 
 def _narrow(Y: Array) -> Array:
@@ -225,12 +239,12 @@ def _narrow(Y: Array) -> Array:
     return Y if Y.shape[1] <= len(Y) else np.ascontiguousarray(np.asarray(np.linalg.qr(Y.T, mode="r")).T)
 
 
-class Factor(NamedTuple):
-    """A Cholesky factor (lower), and what had to be added to the diagonal."""
+class JitteredCholesky(NamedTuple):
+    """A lower Cholesky factor, and the jitter that had to be added to the diagonal."""
 
     L: Array
     jitter: float
-    rung: int
+    jitter_level: int
 
     def solve(self, B: Array) -> Array:
         return np.asarray(lapack.dpotrs(self.L, B, lower=1)[0])
@@ -246,28 +260,28 @@ class Factor(NamedTuple):
         return np.asarray(low.T + low)
 
 
-def factor(K: Array, noise: float = 0.0, rung: int = 0) -> Factor:
-    """Cholesky of K + noise I, with more and more added until it goes; a LinAlgError where the ladder ends."""
+def jittered_cholesky(K: Array, noise: float = 0.0, jitter_level: int = 0) -> JitteredCholesky:
+    """Cholesky of K + noise I, with more and more jitter until it succeeds; a LinAlgError where no level does."""
     mean = float(np.trace(K)) / max(len(K), 1) + noise
     if np.isfinite(mean):
-        for k in range(rung, len(LADDER)):
+        for k in range(jitter_level, len(JITTER_LEVELS)):
             A = K.copy()
-            A.flat[:: len(K) + 1] += noise + LADDER[k] * mean
+            A.flat[:: len(K) + 1] += noise + JITTER_LEVELS[k] * mean
             L, info = lapack.dpotrf(A.T, lower=1, clean=1, overwrite_a=1)  # A is symmetric, and A.T in LAPACK's order
             if info == 0 and np.isfinite(L[-1:, -1:]).all():
-                return Factor(L, LADDER[k] * mean, k)
+                return JitteredCholesky(L, JITTER_LEVELS[k] * mean, k)
     raise np.linalg.LinAlgError("the kernel's matrix is not positive definite, even with the largest jitter")
 
 
-class Fitted(NamedTuple):
-    """The log-likelihood of all columns, its slope in K, and the rung of the ladder that was needed."""
+class LikelihoodGradient(NamedTuple):
+    """The log-likelihood of all columns, its gradient in K, and the jitter level that was needed."""
 
     value: float
     G: Array
-    rung: int
+    jitter_level: int
 
 
-def likelihood(K: Array, noise: float, groups: list[Columns], rung: int = 0) -> Fitted:
+def likelihood(K: Array, noise: float, groups: list[ColumnGroup], jitter_level: int = 0) -> LikelihoodGradient:
     """sum_j log N(y_j | 0, K + noise I) over the seen rows of each column, and dL/dK."""
     n = len(K)
     total = np.zeros((n, n)) if groups[0].rows is not None else np.empty(0)
@@ -277,24 +291,24 @@ def likelihood(K: Array, noise: float, groups: list[Columns], rung: int = 0) -> 
         m = len(A)
         if m == 0:
             continue
-        found = factor(A, noise, rung)
-        rung = found.rung
-        alpha = found.solve(Y)
-        value -= 0.5 * (count * (m * LOG_TWO_PI + found.logdet) + float((Y * alpha).sum()))
-        G = found.inverse()
+        factor = jittered_cholesky(A, noise, jitter_level)
+        jitter_level = factor.jitter_level
+        alpha = factor.solve(Y)
+        value -= 0.5 * (count * (m * LOG_TWO_PI + factor.logdet) + float((Y * alpha).sum()))
+        G = factor.inverse()
         G *= -0.5 * count
         G += 0.5 * (alpha @ alpha.T)
         if rows is None:
             total = G
         else:
             total[np.ix_(rows, rows)] += G
-    return Fitted(value, total, rung)
+    return LikelihoodGradient(value, total, jitter_level)
 
 
 class Decoder(NamedTuple):
     """What predictions need: K^-1 y_j of every column, and K^-1 of every group of columns."""
 
-    kernel: Kernel
+    kernel: KernelSum
     X: Array
     alpha: Array  # n x d, zero where a column is not seen
     groups: list[tuple[Index | None, Index, Array]]  # rows, columns, inverse
@@ -307,44 +321,50 @@ class Decoder(NamedTuple):
 
     def _variance(self, Z: Array, K: Array) -> tuple[Array, list[Array]]:
         """Of every cell, and k K^-1 of each group of columns."""
-        own, var, solved = self.kernel.diagonal(Z), np.empty((len(Z), self.alpha.shape[1])), []
+        prior, var, solved = self.kernel.diagonal(Z), np.empty((len(Z), self.alpha.shape[1])), []
         for rows, columns, inverse in self.groups:
             k = K if rows is None else K[:, rows]
             solved.append(k @ inverse)
-            var[:, columns] = (own - np.einsum("mn,mn->m", solved[-1], k))[:, None]
-        return np.maximum(var, 1e-12 * own[:, None]), solved
+            var[:, columns] = (prior - np.einsum("mn,mn->m", solved[-1], k))[:, None]
+        return np.maximum(var, 1e-12 * prior[:, None]), solved
 
     def slopes(self, Z: Array, mats: list[Array]) -> Array:
         """d mean / d z, m x q x d."""
         each = [self.kernel.slopes(Z, self.X, mats, a) @ self.alpha for a in range(Z.shape[1])]
         return np.stack(each, axis=1)
 
-    def density(self, Z: Array, y: Array, seen: NDArray[np.bool_]) -> tuple[Array, Array]:
-        """log p(y | z) of the seen cells of each row at its own place, and its slope."""
+    def density(self, Z: Array, y: Array, seen: Mask) -> tuple[Array, Array]:
+        """log p(y | z) of the seen cells of each row at its place, and its slope."""
         mats = self.kernel.cross(Z, self.X)
         K = np.asarray(sum(mats))
         var, solved = self._variance(Z, K)
         mean, v = K @ self.alpha, var + self.kernel.noise
-        rest = np.where(seen, y - mean, 0.0)
-        value = -0.5 * np.where(seen, rest**2 / v + np.log(v) + LOG_TWO_PI, 0.0).sum(axis=1)
-        dv = 0.5 * np.where(seen, rest**2 / v**2 - 1.0 / v, 0.0)
-        R = (rest / v) @ self.alpha.T
-        for (rows, columns, _), kept in zip(self.groups, solved, strict=True):
-            R[:, slice(None) if rows is None else rows] -= 2.0 * dv[:, columns].sum(axis=1)[:, None] * kept
+        residual = np.where(seen, y - mean, 0.0)
+        value = -0.5 * np.where(seen, residual**2 / v + np.log(v) + LOG_TWO_PI, 0.0).sum(axis=1)
+        dv = 0.5 * np.where(seen, residual**2 / v**2 - 1.0 / v, 0.0)
+        R = (residual / v) @ self.alpha.T
+        for (rows, columns, _), k_inverse in zip(self.groups, solved, strict=True):
+            R[:, slice(None) if rows is None else rows] -= 2.0 * dv[:, columns].sum(axis=1)[:, None] * k_inverse
         slope = np.stack(
             [np.einsum("mn,mn->m", R, self.kernel.slopes(Z, self.X, mats, a)) for a in range(Z.shape[1])], axis=1
         )
-        return value, slope + dv.sum(axis=1)[:, None] * self.kernel.own_slopes(Z)
+        return value, slope + dv.sum(axis=1)[:, None] * self.kernel.diagonal_slopes(Z)
 
 
-def decoder(kernel: Kernel, X: Array, Y: Array, seen: NDArray[np.bool_] | None, rung: int = 0) -> Decoder:
+def decoder(kernel: KernelSum, X: Array, Y: Array, mask: Mask | None, jitter_level: int = 0) -> Decoder:
     """The predictions of columns Y at places X; a gap holds zero."""
     K = np.asarray(sum(kernel.cross(X, X)))
     alpha = np.zeros_like(Y)
-    found: list[tuple[Index | None, Index, Array]] = []
-    for rows, columns, _, _ in column_groups(Y, seen):
+    groups: list[tuple[Index | None, Index, Array]] = []
+    for rows, columns, _, _ in column_groups(Y, mask):
         at = np.arange(len(X)) if rows is None else rows
-        made = factor(K[np.ix_(at, at)], kernel.noise, rung)
-        alpha[np.ix_(at, columns)] = made.solve(Y[np.ix_(at, columns)])
-        found.append((rows, columns, made.inverse()))
-    return Decoder(kernel, X, alpha, found)
+        factor = jittered_cholesky(K[np.ix_(at, at)], kernel.noise, jitter_level)
+        alpha[np.ix_(at, columns)] = factor.solve(Y[np.ix_(at, columns)])
+        groups.append((rows, columns, factor.inverse()))
+    return Decoder(kernel, X, alpha, groups)
+
+
+def condition(K: Array, noise: float) -> float:
+    """Condition number of K + noise I: largest over smallest eigenvalue, as far as double precision can tell."""
+    values = np.abs(np.linalg.eigvalsh(K) + noise) if np.isfinite(K).all() else np.array([0.0, 1.0])
+    return float(values.max() / max(values.min(), EPS * values.max(), 1e-300))

@@ -1,25 +1,92 @@
-"""Climbs over the places of rows: one, or several of which the best goes on."""
+"""Where the places of a GP-LVM start from, and the climbs from there: one, or several of which the best goes on."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lowdim.engine.checkpoint.replay import recalled
 from lowdim.engine.fold import Run
-from lowdim.engine.monitor import STOPPED, Monitor
-from lowdim.math.linalg import Array, Mask
+from lowdim.engine.monitor import STOPPED, Monitor, notify_monitor
+from lowdim.math.linalg import Array, Mask, sign_rule, svd
 from lowdim.math.optimise import climb
-from lowdim.models.gaussian_process.gp import Kernel, factor
-from lowdim.models.gaussian_process.gplvm_likelihood import Problem, Surface
+from lowdim.models.gaussian_process.gp import jittered_cholesky
+from lowdim.models.gaussian_process.gplvm_likelihood import LikelihoodSurface, PlacesProblem
+from lowdim.text.messages import LowdimWarning, error
 
-RACE = 60  # iterations that show which start is best: on oil its end is 3 to 7 nats below the best of three climbs
-EVERY, PATIENCE = 5, 3  # iterations between looks at cells held back, and looks that may be no better
-ENOUGH = "cells held back are told no better"
+INITS = ("auto", "pca", "gtm", "isomap")
+MOST_GTM_DIMENSIONS = 3
+GTM_PASSES = 200
+RACE_STEPS = 60  # that show which start is best: on oil its end is 3 to 7 nats below the best of three climbs
+LOOK_EVERY, PATIENCE = 5, 3  # iterations between looks at held-out cells, and looks that may be no better
+NO_BETTER = "held-out cells are predicted no better"
 
 
-class Reached(NamedTuple):
+# starts ---------------------------------------------------------------------------------------------------------------
+class StartPlaces(NamedTuple):
+    """Places with unit variance on each axis, and which of INITS they came from."""
+
+    X: Array
+    init: str
+
+
+def start_places(init: Any, Y: Array, mask: Mask | None, q: int, run: Run) -> StartPlaces:
+    """First places of the rows of a centred table, gaps as zeros."""
+    if not isinstance(init, str):
+        X = np.array(init, dtype=np.float64)
+        if X.shape != (len(Y), q) or not np.isfinite(X).all():
+            raise error("LD474", shape=X.shape, n=len(Y), q=q)
+        return StartPlaces(X, "given")
+    if init == "auto":
+        init = "pca" if mask is None or q > MOST_GTM_DIMENSIONS else "gtm"
+    if init == "pca" or (init == "gtm" and q > MOST_GTM_DIMENSIONS):
+        return StartPlaces(_unit_variance(_principal_scores(Y, mask, q, run)), "pca")
+    if init == "gtm":
+        return StartPlaces(_unit_variance(_gtm_means(Y, mask, q, run)[0]), "gtm")
+    from lowdim.models.spectral.isomap import Isomap
+
+    filled = Y if mask is None else _gtm_means(Y, mask, min(q, MOST_GTM_DIMENSIONS), run)[1]
+    return StartPlaces(_unit_variance(Isomap(q).fit_transform(filled)), "isomap")
+
+
+def _principal_scores(Y: Array, mask: Mask | None, q: int, run: Run) -> Array:
+    """Principal scores; of a table with gaps the posterior means of probabilistic PCA."""
+    if mask is None:
+        U, s, Vt = svd(Y)
+        Z = np.zeros((len(Y), q))
+        Z[:, : min(q, len(s))] = (U * s * sign_rule(Vt.T))[:, :q]
+        return Z
+    from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowdimWarning)
+        table = np.where(mask, Y, np.nan)
+        return np.asarray(ProbabilisticPCA(q).fit(table, run=run).transform(table))
+
+
+def _gtm_means(Y: Array, mask: Mask | None, q: int, run: Run) -> tuple[Array, Array]:
+    """Posterior means of a GTM, and its fills."""
+    from lowdim.models.nonlinear.gtm import RoughSheet
+
+    table = Y if mask is None else np.where(mask, Y, np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowdimWarning)  # a start need not be the best
+        side, bells = (20, 6) if q < MOST_GTM_DIMENSIONS else (8, 4)
+        model = RoughSheet(q, grid=side, basis=bells, max_iter=GTM_PASSES).fit(table, run=run)
+        return model.transform(table), model.impute(table)
+
+
+def _unit_variance(X: Array) -> Array:
+    """Unit variance on each axis; an axis without any stays."""
+    X = X - X.mean(axis=0)
+    sd = X.std(axis=0)
+    return np.asarray(X / np.where(sd > 1e-9 * sd.max(initial=0.0), sd, 1.0))
+
+
+# climbs ---------------------------------------------------------------------------------------------------------------
+class ClimbResult(NamedTuple):
     """Where a climb came to."""
 
     x: Array
@@ -27,109 +94,103 @@ class Reached(NamedTuple):
     remaining: float  # nats it may still gain an iteration
     reason: str
     history: tuple[float, ...]
-    rung: int
-    heard: int  # iterations, those of other starts too
+    jitter_level: int
+    n_iter: int  # those of other starts too
 
 
-class Held:
-    """Cells held back from a climb, which ends where they are told no better: free places follow the noise."""
+class EarlyStopping:
+    """Ends a climb where the density of held-out cells stops rising: free places follow the noise."""
 
     def __init__(self, Y: Array, held: Mask) -> None:
         self.Y, self.held = Y, held
-        self.x, self.best, self.looks, self.since = np.empty(0), -np.inf, 0, 0
+        self.x, self.best, self.n_iter, self.worse = np.empty(0), -np.inf, 0, 0
 
-    def enough(self, problem: Problem, rung: int, x: Array) -> bool:
-        """Looks now and then."""
-        self.looks += 1
-        if self.looks % EVERY == 0:
-            value = self.density(problem, rung, x)
-            self.since = 0 if value > self.best else self.since + 1
+    def __call__(self, problem: PlacesProblem, jitter_level: int, x: Array) -> bool:
+        """After an iteration; whether to stop."""
+        self.n_iter += 1
+        if self.n_iter % LOOK_EVERY == 0:
+            value = self.density(problem, jitter_level, x)
+            self.worse = 0 if value > self.best else self.worse + 1
             if value > self.best:
                 self.x, self.best = x.copy(), value
-        return self.since >= PATIENCE
+        return self.worse >= PATIENCE
 
-    def density(self, problem: Problem, rung: int, x: Array) -> float:
-        """log p(cells held back | their rows' places, the others), without its constant."""
-        X, kernel, total = problem.places(x), Kernel(problem.names, problem.split(x)[1]), 0.0
+    def density(self, problem: PlacesProblem, jitter_level: int, x: Array) -> float:
+        """log p(held-out cells | their rows' places, the other cells), without its constant."""
+        X, kernel, total = problem.places(x), problem.kernel(x), 0.0
         for rows, columns, _, _ in problem.groups:
             held = self.held[:, columns]
             at, seen = np.flatnonzero(held.any(axis=1)), slice(None) if rows is None else rows
-            made = factor(np.asarray(sum(kernel.cross(X[seen], X[seen]))), kernel.noise, rung)
+            factor = jittered_cholesky(np.asarray(sum(kernel.cross(X[seen], X[seen]))), kernel.noise, jitter_level)
             k = np.asarray(sum(kernel.cross(X[at], X[seen])))
-            var = kernel.diagonal(X[at]) - np.einsum("mn,nm->m", k, made.solve(k.T)) + kernel.noise
-            off = self.Y[np.ix_(at, columns)] - k @ made.solve(self.Y[seen][:, columns])
+            var = kernel.diagonal(X[at]) - np.einsum("mn,nm->m", k, factor.solve(k.T)) + kernel.noise
+            off = self.Y[np.ix_(at, columns)] - k @ factor.solve(self.Y[seen][:, columns])
             total -= 0.5 * float((off**2 / var[:, None] + np.log(var)[:, None])[held[at]].sum())
         return total
 
 
-class Ascent:
-    """One climb that can be taken up again; a checkpoint remembers what the likelihood said."""
+class Climb:
+    """One climb that can be taken up again; a checkpoint remembers the values of the likelihood."""
 
     def __init__(
-        self, problem: Problem, start: Array, run: Run, name: tuple[str, str], max_iter: int, held: Held | None = None
+        self,
+        problem: PlacesProblem,
+        start: Array,
+        run: Run,
+        name: tuple[str, str],
+        max_iter: int,
+        stopping: EarlyStopping | None = None,
     ) -> None:
-        self.problem, self.held = problem, held
-        self.surface = Surface(problem)
-        self.surface.ask = recalled(run, " ".join(name), self.surface.told)
+        self.problem, self.stopping = problem, stopping
+        self.surface = LikelihoodSurface(problem)
+        self.surface.evaluate = recalled(run, " ".join(name), self.surface.packed)
         self.bounds = problem.bounds()
         self.monitor = Monitor(run, name[0], -1.0, max_iter)
         self.x = np.clip(start, *self.bounds)
 
-    def go(self, steps: int, tol: float) -> Reached:
+    def go(self, steps: int, tol: float) -> ClimbResult:
         """At most so many iterations more."""
         with self.monitor:
-            peak = climb(self.surface, self.x, self._see, bounds=self.bounds, max_iter=steps, tol=tol)
-        reason = ENOUGH if peak.reason == "stopped" else peak.reason
+            peak = climb(self.surface, self.x, self._after, bounds=self.bounds, max_iter=steps, tol=tol)
+        reason = NO_BETTER if peak.reason == "stopped" else peak.reason
         reason = self.monitor.reason if self.monitor.reason in STOPPED else reason
-        self.x = peak.x if self.held is None or reason != ENOUGH else self.held.x
-        return Reached(
-            self.x,
-            peak.value,
-            peak.remaining,
-            reason,
-            tuple(self.monitor.history),
-            self.surface.rung_there,
-            len(self.monitor.history),
-        )
+        self.x = peak.x if self.stopping is None or reason != NO_BETTER else self.stopping.x
+        history, level = tuple(self.monitor.history), self.surface.best_level
+        return ClimbResult(self.x, peak.value, peak.remaining, reason, history, level, len(history))
 
-    def _see(self, x: Array, value: float) -> bool:
-        stop = heard(self.monitor, x, value)
-        return stop or (self.held is not None and self.held.enough(self.problem, self.surface.rung, x))
-
-
-def heard(monitor: Monitor, x: Array, value: float) -> bool:
-    monitor.see(None, None, value, True)
-    return monitor.reason in STOPPED
+    def _after(self, x: Array, value: float) -> bool:
+        stop = notify_monitor(self.monitor, x, value)
+        return stop or (self.stopping is not None and self.stopping(self.problem, self.surface.jitter_level, x))
 
 
 def race(
-    problem: Problem,
+    problem: PlacesProblem,
     starts: list[Array],
     run: Run,
     name: tuple[str, str],
     max_iter: int,
     tol: float,
     held: tuple[Array, Mask] | None = None,
-) -> Reached:
+) -> ClimbResult:
     """The best of several climbs: each goes some way, and the one that is highest then goes on.
 
-    Given the table and which of its cells are held back, a climb also ends where these are told no better.
+    Given the table and which of its cells are held out, a climb also ends where these are predicted no better.
     """
-    some = max_iter if len(starts) == 1 else min(RACE, max_iter)
-    best: tuple[Reached, Ascent] | None = None
-    others = 0
+    steps = max_iter if len(starts) == 1 else min(RACE_STEPS, max_iter)
+    best: tuple[ClimbResult, Climb] | None = None
+    n_iter = 0
     for i, start in enumerate(starts):
-        watch = None if held is None else Held(*held)
-        ascent = Ascent(problem, start, run, (name[0], f"{name[1]} {i}"), max_iter, watch)
-        found = ascent.go(some, tol)
-        others += found.heard
-        if best is None or found.value > best[0].value:
-            best = found, ascent
-        if found.reason in STOPPED:
-            return best[0]._replace(reason=found.reason, heard=others)
+        stopping = None if held is None else EarlyStopping(*held)
+        ascent = Climb(problem, start, run, (name[0], f"{name[1]} {i}"), max_iter, stopping)
+        result = ascent.go(steps, tol)
+        n_iter += result.n_iter
+        if best is None or result.value > best[0].value:
+            best = result, ascent
+        if result.reason in STOPPED:
+            return best[0]._replace(reason=result.reason, n_iter=n_iter)
     assert best is not None
-    found, ascent = best
-    others -= found.heard
-    ended = found.reason in ("converged", ENOUGH) or some == max_iter
-    found = found if ended else ascent.go(max_iter - some, tol)
-    return found._replace(heard=others + found.heard)
+    result, ascent = best
+    n_iter -= result.n_iter
+    ended = result.reason in ("converged", NO_BETTER) or steps == max_iter
+    result = result if ended else ascent.go(max_iter - steps, tol)
+    return result._replace(n_iter=n_iter + result.n_iter)

@@ -10,7 +10,7 @@ import numpy as np
 
 from lowdim.engine.checkpoint.replay import recalled
 from lowdim.engine.fold import Run, fold, one_blas_thread
-from lowdim.engine.monitor import Fit, Monitor
+from lowdim.engine.monitor import Fit, Monitor, notify_monitor
 from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Sum
 from lowdim.math.linalg import Array, Mask, lower
@@ -27,7 +27,6 @@ from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Rul
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, em_digits, squared, standard
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
-from lowdim.models.gaussian_process.gplvm_search import heard
 from lowdim.models.nonlinear.gtm import RoughSheet
 from lowdim.models.nonlinear.nonlinear_fa_bound import (
     NOISE_FLOOR,
@@ -193,7 +192,7 @@ class NonlinearFactorAnalysis(LatentModel):
             widen = 1.0 if watch.interrupted else inflation_from_errors(_off(some, first.x, rows.x, rows.mask & ~fewer))
             v = first.x
 
-        peak = self._climb("bound", problem, v, run, partial(heard, watch))
+        peak = self._climb("bound", problem, v, run, partial(notify_monitor, watch))
         reason = watch.reason if peak.reason == "stopped" else peak.reason
         fit = watch.fit("L-BFGS on network and " + ("encoder" if self.amortised else "rows") + " together")
         params = _curved(problem, peak.x)._replace(mean=seen.columns.mean, size=size, widen=widen)
