@@ -33,7 +33,6 @@ STEP = 1e-11  # the same after one update: its solves may cost a digit (PCA with
 PLACE = 1e-8  # what a row's place may change where it is solved for
 TOTAL = 1e-9  # what a sum over rows may differ from the same figure in closed form
 ENOUGH = 1000  # rows drawn by `sample_then_fit`
-OPTIONS = 8  # house style: the most options a model may have
 T = TypeVar("T")
 
 
@@ -259,11 +258,10 @@ def finite(model: Any, X: Any) -> None:
 
 
 def constructor_holds_options(model: Any, X: Any) -> None:
-    """The constructor stores its options, nothing else; at most eight, keyword-only after the first two."""
+    """The constructor stores its options, nothing else; keyword-only after the first two."""
     fresh = clone(model)
     options = fresh.get_params(deep=False)
     assert set(vars(fresh)) == set(options), f"the constructor also sets {set(vars(fresh)) - set(options)}"
-    assert len(options) <= OPTIONS, f"{len(options)} options; at most {OPTIONS} are allowed"
     code = type(model).__init__.__code__
     assert code.co_argcount <= 3, "options after the first two must be keyword-only"
 

@@ -27,7 +27,7 @@ from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Ru
 from lowdim.models.base.results import Certificate, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.gaussian_process.bayesian_gplvm_bound import CACHED_PAIRS, CentredTable, EvidenceBound
-from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, KernelSum
+from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, Index, KernelSum
 from lowdim.models.gaussian_process.gp_map import GaussianProcessMap, strided, warn_jitter
 from lowdim.models.gaussian_process.psi import CACHED_CELLS, PSI_KERNELS, VariationalParams
 from lowdim.sources.source import Header, Source
@@ -73,7 +73,10 @@ class BayesianGPLVMParams(NamedTuple):
     def decoder(self) -> Decoder:
         d = len(self.mu)
         one_group = len(self.inverse) == 1
-        groups = [(None, np.arange(d) if one_group else np.array([j]), A) for j, A in enumerate(self.inverse)]
+        columns = [np.arange(d)] if one_group else list(np.arange(d)[:, None])
+        groups: list[tuple[Index | None, Index, Array]] = [
+            (None, j, A) for j, A in zip(columns, self.inverse, strict=True)
+        ]
         return Decoder(self.kernel, self.Z, self.alpha, groups)
 
 

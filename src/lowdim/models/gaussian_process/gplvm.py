@@ -307,9 +307,9 @@ class GPLVM(GaussianProcessMap):
 
     def _place(self, params: GPLVMParams, rows: NewRows) -> Array:
         """With back constraints a complete row's place is a function of it; any other row climbs."""
-        mapped = rows.seen.all(axis=1) & (len(params.back) > 0)
-        if not mapped.any():
+        if not len(params.back):
             return super()._place(params, rows)
+        mapped = np.asarray(rows.seen.all(axis=1))
         Z = np.empty((len(mapped), params.X.shape[1]))
         Z[~mapped] = super()._place(params, rows.rows(~mapped))
         Z[mapped] = np.exp(-params.gamma * squared_distances(rows.y[mapped], params.Y)) @ params.back
@@ -353,7 +353,7 @@ def _canonical(
     problem: PlacesProblem, vector: Array, Y: Array, mask: Mask | None, mu: Array, jitter_level: int, gamma: float
 ) -> GPLVMParams:
     """Places on their principal axes, with unit mean square; the likelihood is the same."""
-    X, (W, theta) = problem.places(vector), problem.split(vector)
+    X, W = problem.places(vector), problem.split(vector)[0]
     if problem.back is None and not set(problem.names.split("+")) & {"linear", "mlp"}:
         X = X - X.mean(axis=0)  # these kernels depend on differences only
     _, _, Vt = svd(X - X.mean(axis=0))
