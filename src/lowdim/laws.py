@@ -136,7 +136,7 @@ def all_missing_row_gets_prior(model: Any, X: Any) -> None:
     """A row without any cell is the prior: its mean, its covariance, log density 0."""
     fitted = _fit(model, X)
     found = fitted.posterior(np.full((1, fitted.n_features_in_), np.nan))
-    prior = fitted._prior(fitted.params_, 1).turned(fitted._axes(fitted.params_))
+    prior = fitted.prior()
     gap = _apart(found[:2], prior[:2], (prior[:2],))
     assert gap <= EXACT, f"an empty row's posterior is {gap:.1e} from the prior"
     assert found.log_density[0] == 0.0, f"an empty row has log density {found.log_density[0]}, not 0"
@@ -173,7 +173,7 @@ def score_is_objective(model: Any, X: Any) -> None:
 
 
 def impute_keeps_seen(model: Any, X: Any) -> None:
-    """`impute` keeps every seen cell to the bit, fills every gap, and is uncertain of gaps only."""
+    """`impute` keeps every seen cell to the bit, fills every gap as `predict_cells` says, and is sure of seen cells."""
     fitted = _fit(model, X)
     table = _table(X)
     seen = ~np.isnan(table)
@@ -182,6 +182,11 @@ def impute_keeps_seen(model: Any, X: Any) -> None:
     assert np.isfinite(filled).all(), "impute left a gap"
     assert (std[seen] == 0.0).all(), "impute is uncertain of a cell that was seen"
     assert (std[~seen] > 0.0).all() and np.isfinite(std).all(), "impute is certain of a cell that was not seen"
+    if _can(fitted, "predict_cells"):
+        cells = fitted.predict_cells(X)
+        assert np.array_equal(cells.mean[~seen], filled[~seen]), "impute and predict_cells have other means for a gap"
+        gap = _apart(np.sqrt(cells.var + cells.noise)[~seen], std[~seen], ())
+        assert gap <= EXACT, f"impute and predict_cells differ by {gap:.1e} in their standard deviations"
     for drawn in fitted.impute(X, draws=2):
         assert np.array_equal(drawn[seen], table[seen]), "a draw changed a cell that was seen"
 
@@ -244,7 +249,7 @@ def passes_as_declared(model: Any, X: Any) -> None:
     for mine in (model, _brief(model)):
         source = Relaid(X)
         fitted = _fit(mine, source)
-        declared, used = fitted._cost(source.n, source.d).passes, fitted.certificate_.passes
+        declared, used = fitted.cost(source.n, source.d).passes, fitted.certificate_.passes
         assert used <= declared, f"{used} passes used, {declared} declared"
         read = source.walked / source.n
         assert read <= used, f"the table was read {read:g} times, the certificate says {used}"

@@ -105,7 +105,7 @@ def forecast(
     model = METHODS[method](q)
     model._check_options()
     run = Run(memory=memory)
-    cost = model._cost(source.n, source.d)
+    cost = model.cost(source.n, source.d)
     peak = cost.peak + source.leaf.overhead
     allowed = memory if memory is not None else free_memory()
     words, likely, most = cost.alternative, cost.likely, cost.passes
@@ -178,7 +178,7 @@ def stored(source: Source, file: str | PathLike[str]) -> int:
 def _otherwise(model: LinearGaussian, source: Source, run: Run, words: str) -> str:
     """What could be done instead: smaller blocks, which a stream takes by itself, or what the model says."""
     try:
-        plan("plan", model._cost(source.n, source.d), run, source.single_tile_blocks().leaf)
+        plan("plan", model.cost(source.n, source.d), run, source.single_tile_blocks().leaf)
     except BudgetError:
         return words
     return "read in smaller blocks, as --stream does by itself, it fits"

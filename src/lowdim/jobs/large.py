@@ -137,7 +137,7 @@ def name_of(file: File, source: Source) -> tuple[str, str]:
 
 def affordable(source: Source, run: Run, q: int = ASSUMED) -> Source:
     """The source in smaller blocks where that is what it takes to stay within memory; or the refusal."""
-    cost = ProbabilisticPCA(min(q, max(source.d - 1, 0)))._cost(source.n, source.d)
+    cost = ProbabilisticPCA(min(q, max(source.d - 1, 0))).cost(source.n, source.d)
     try:
         plan("ProbabilisticPCA", cost, run, source.leaf)
         return source
@@ -310,14 +310,13 @@ def _filled(
         return same, np.zeros(block.x.shape[1], dtype=np.intp)
     gap, seen = ~block.mask, np.ascontiguousarray(block.mask[:, places])
     part = Block(np.ascontiguousarray(block.x[:, places]), seen, None, block.start)
-    cells = model._decode(model.params_, model._latent(part))
+    cells = model.block_cells(part)
     filled = np.where(gap, np.nan, block.x)
-    filled[:, places] = np.where(seen, part.x, model.frame_.outward(cells.mean))
+    filled[:, places] = np.where(seen, part.x, cells.mean)
     tables = [filled]
     if intervals:
         width = np.zeros_like(filled)
-        sd = model.frame_.lengths(np.sqrt(cells.var + cells.noise))
-        width[:, places] = np.where(seen, 0.0, half * sd)
+        width[:, places] = np.where(seen, 0.0, half * np.sqrt(cells.var + cells.noise))
         tables += [filled - width, filled + width, gap.astype(np.float64)]
     return tables, gap.sum(axis=0)
 
@@ -377,13 +376,12 @@ def place_stream(
     check_level(level)
     if source.n == 0:
         raise error("LD160", n=0, least=1)
-    T = model._axes(model.params_)
-    axes = [f"axis{k + 1}" for k in range(T.shape[1])]
+    axes = [f"axis{k + 1}" for k in range(len(model.get_feature_names_out()))]
     names = (*axes, *(f"{axis}_sd" for axis in axes), "seen", "D2", "D2_p", "T2", "T2_p", "Q", "Q_p")
     best, seen, counts = None, _Judging(model, source.columns), Counter[int]()
     with _ctrl_c(), as_sink(out, source.n, names) as sink:
         for start, (table, rows) in walk(
-            partial(_place, model, T, gaussian(model)), source.single_tile_blocks(), run or Run()
+            partial(_place, model, gaussian(model)), source.single_tile_blocks(), run or Run()
         ):
             sink.write(start, table)
             keys, many = np.unique(rows.p.view(np.int64) >> BITS, return_counts=True)
@@ -403,8 +401,8 @@ class _Rows(NamedTuple):
     gaps: int = 0
 
 
-def _place(model: LinearGaussian, T: Array, law: tuple[Array, Array, Array], block: Block) -> tuple[Array, _Rows]:
-    where, found = model._latent(block).turned(T), _judge(block, model.frame_, *law)
+def _place(model: LinearGaussian, law: tuple[Array, Array, Array], block: Block) -> tuple[Array, _Rows]:
+    where, found = model.block_posterior(block), _judge(block, model.frame_, *law)
     D2, T2, Q = laws(found)
     table = np.column_stack(
         [where.mean, where.std, found.seen, *(part for law in (D2, T2, Q) for part in (law.value, law.p))]

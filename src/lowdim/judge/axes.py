@@ -214,7 +214,7 @@ def axes(
     total = float(((W * model.frame_.report[:, None]) ** 2).sum()) + noise
     scores = model.transform(X)
     ties = label_ties(scores, labels or {})
-    names = model._source(X).columns
+    names = model.arrange(X).columns
     cards = []
     for k in range(L.shape[1]):
         rows = tuple(Loading(names[j], float(L[j, k]), float(low[j, k]), float(high[j, k])) for j in range(len(L)))

@@ -103,7 +103,7 @@ class Bench(NamedTuple):
 
 def bench(model: LinearGaussian, X: Any) -> Bench:
     """Everything set up for refits of this model to (a spread sample of) this table."""
-    source = model._source(X)
+    source = model.arrange(X)
     at = np.arange(source.n)
     if source.n > ROWS:
         at, some = (np.arange(ROWS) * source.n) // ROWS, source.sample(ROWS)
@@ -176,7 +176,7 @@ def axis_angles(A: Array, B: Array) -> Array:
 
 def _clouds(model: LinearGaussian, X: Any, found: Refits) -> tuple[Array, NDArray[np.intp], Array]:
     """Positions of some rows under every refit, each map turned onto the fitted one."""
-    source = model._source(X)
+    source = model.arrange(X)
     rows = np.unique(np.linspace(0, source.n - 1, min(source.n, CLOUD)).astype(np.intp))
     block = model.frame_.inward(source.block_of(rows, 0))
     W, mu, psi = gaussian(model)
@@ -200,7 +200,7 @@ def influence(model: LinearGaussian, X: Any) -> Array:
 
     Reference: Critchley, Biometrika 72 (1985), eq. 2.5.
     """
-    source = model._source(X)
+    source = model.arrange(X)
     W, mu, psi = gaussian(model)
     M = W / np.sqrt(psi)[:, None]
     U, s, Rt = np.linalg.svd(M, full_matrices=False)

@@ -295,7 +295,7 @@ def odd_rows(model: LinearGaussian, X: Any, *, level: float = 0.95, row_names: A
     [(7, 'c3')]
     """
     check_level(level)
-    source = model._source(X)
+    source = model.arrange(X)
     W, mu, psi = gaussian(model)
     frame = model.frame_
     parts = [part for _, part in walk(lambda b: _judge(b, frame, W, mu, psi), source, Run())]
@@ -396,7 +396,7 @@ def explain_row(model: LinearGaussian, X: Any, row: int, *, level: float = 0.95,
     ('c3',)
     """
     check_level(level)
-    source = model._source(X)
+    source = model.arrange(X)
     if not 0 <= row < source.n:
         raise error("LD210", option="row", value=row, allowed=f"a row from 0 to {source.n - 1}")
     raw = source.block_of(slice(row, row + 1), row)

@@ -78,4 +78,4 @@ def all_surprises(model: LinearGaussian, X: Any) -> Array:
         shift, sd = surprises(posterior(block.x, block.mask, W, mu, psi), block.mask, W, psi)
         return shift / sd
 
-    return np.concatenate([rows for _, rows in walk(one, model._source(X), Run())])
+    return np.concatenate([rows for _, rows in walk(one, model.arrange(X), Run())])

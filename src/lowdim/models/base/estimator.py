@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run, walk
 from lowdim.engine.monitor import Fit
+from lowdim.engine.plan import Cost
 from lowdim.math.linalg import Array
 from lowdim.models.base.results import Certificate
 from lowdim.sources.arrays import as_source
@@ -96,8 +97,15 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             warn("LD201", model=name, passes=fit.passes, reason=fit.reason)
 
     # row verbs -----------------------------------------------------------------------------------
-    def _source(self, X: Any) -> Source:
-        """New rows as a source with the fitted columns in the fitted order."""
+    def cost(self, n: int, d: int) -> Cost:
+        """What a fit to n rows of d columns would take: passes, bytes read, peak memory."""
+        return self._cost(n, d)
+
+    def _cost(self, n: int, d: int) -> Cost:
+        raise NotImplementedError
+
+    def arrange(self, X: Any) -> Source:
+        """Rows as a source with the fitted columns in the fitted order."""
         check_is_fitted(self)
         return self._arranged(as_source(X))
 
@@ -133,7 +141,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         names: Callable[[Source], tuple[str, ...]] | None = None,
     ) -> Any:
         """The one loop of the row verbs: block -> f -> sink; `names` are the columns of what comes out."""
-        source = self._source(X)
+        source = self.arrange(X)
         if source.n == 0:
             raise error("LD160", n=0, least=1)
         with as_sink(out, source.n, names and names(source)) as sink:

@@ -6,6 +6,7 @@ A model gives pure hooks over NamedTuples of arrays; this class turns them into 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run, walk
 from lowdim.engine.monitor import Fit
-from lowdim.engine.plan import Cost, plan
+from lowdim.engine.plan import plan
 from lowdim.math.linalg import Array
 from lowdim.models.base.estimator import SEED_WORDS, Absent, Estimator, Out, Rule, is_seed, seed_of
-from lowdim.models.base.results import Cells, Certificate, Posterior, product
+from lowdim.models.base.results import Cells, Certificate, Posterior, product, squared
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame
@@ -28,8 +29,28 @@ __all__ = ["SEED_WORDS", "Absent", "LatentModel", "Out", "Rule", "is_seed", "see
 class LatentModel(Estimator):
     """A latent variable model: rows come from positions z, cells from z plus noise.
 
-    To write one, implement `_fit`, `_posterior`, `_decode`, `_draw`, `_prior`, `_attributes`, `_certify`
-    and `_cost`; you inherit every public verb.
+    To write one, implement `_fit`, `_posterior`, `_decode`, `_draw`, `_redraw`, `_prior`, `_axes`, `_attributes`,
+    `_certify` and `_cost`; you inherit every public verb. Hooks work in the frame (`frame_`) on parameters
+    (`params_`); verbs speak in the table's units.
+
+    Attributes
+    ----------
+    params_ : NamedTuple
+        The fitted parameters, in the frame's units.
+    frame_ : Frame
+        The origin and unit of each column that the model works in.
+    objective_ : float
+        What was maximised (the log-likelihood, or a bound of it), in the table's units and in nats.
+    history_ : ndarray of shape (passes of the search,)
+        The objective after each pass.
+    n_iter_ : int
+        Passes over the table.
+    converged_ : bool
+    certificate_ : Certificate
+        How the fit was done and how far its numbers can be trusted.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only where the table names its columns.
     """
 
     _objective_name: ClassVar[str] = "log-likelihood"
@@ -45,7 +66,7 @@ class LatentModel(Estimator):
         raise NotImplementedError
 
     def _cells_given(self, params: Any, block: Block) -> Cells:
-        """What is said of every cell of rows, given those that are seen."""
+        """The model's prediction of every cell of rows in the frame, given those that are seen."""
         return self._decode(params, self._posterior(params, block))
 
     def _draw(self, params: Any, posterior: Posterior, rng: list[np.random.Generator]) -> Array:
@@ -68,16 +89,25 @@ class LatentModel(Estimator):
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         raise NotImplementedError
 
-    def _cost(self, n: int, d: int) -> Cost:
-        raise NotImplementedError
-
     # fitting -------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
-        """Fit the model to a table; `y` is ignored, a weight of 2 counts a row twice.
+        """Fit the model to a table.
 
-        With `run=lowdim.Run(checkpoint="fit.ckpt")` that folder keeps what each pass found: after a crash, a kill or
-        Ctrl-C the same call goes on where it stopped, to the same bits. It stays when the fit is done, and the
-        same fit then takes no pass at all; delete it when it is no longer needed.
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix, path or Source, n x d
+            NaN (or a mask) is a gap.
+        y : ignored
+        sample_weight : array of shape (n,), optional
+            A weight of 2 counts a row twice.
+        run : Run, optional
+            How to run. With `Run(checkpoint="fit.ckpt")` that folder keeps what each pass found: after a crash, a
+            kill or Ctrl-C the same call goes on where it stopped, to the same bits. It stays when the fit is done,
+            and the same fit then takes no pass at all; delete it when it is no longer needed.
+
+        Returns
+        -------
+        self
         """
         from lowdim.engine.checkpoint.store import remembered
 
@@ -92,9 +122,9 @@ class LatentModel(Estimator):
         return self._keep(fit, frame, source.header)
 
     def _keep(self, fit: Fit, frame: Frame, header: Header) -> Self:
-        """Everything a fit found, and what it says about itself."""
+        """Assign what a fit found, and its certificate."""
         certificate = self._certify(fit, frame, header)
-        found = {
+        attributes = {
             "params_": fit.params,
             "frame_": frame,
             "objective_": fit.objective,
@@ -104,50 +134,112 @@ class LatentModel(Estimator):
             "certificate_": certificate,
             **self._attributes(fit.params, frame, fit),
         }
-        self._assign(found, header)
+        self._assign(attributes, header)
         if not fit.converged:
             self._say_why(fit)
         return self
 
-    # row verbs -----------------------------------------------------------------------------------
+    # one block of rows, in the table's units --------------------------------------------------------
     def _latent(self, block: Block) -> Posterior:
         """The posterior of a block given in the table's units, its density in those units too."""
-        found = self._posterior(self.params_, self.frame_.inward(block))
-        return found._replace(log_density=found.log_density + self.frame_.log_stretch(block.mask))
+        posterior = self._posterior(self.params_, self.frame_.inward(block))
+        return posterior._replace(log_density=posterior.log_density + self.frame_.log_stretch(block.mask))
+
+    def _in_table(self, cells: Cells) -> Cells:
+        """Cells in the frame's units, in the table's."""
+        scale = 1.0 / self.frame_.scale
+        return Cells(self.frame_.outward(cells.mean), squared(cells.var, scale), squared(cells.noise, scale))
 
     def _cells(self, block: Block) -> Array:
-        """The block's cells as the model sees them, in the table's units."""
+        """The mean of the block's cells under the model, in the table's units."""
         return self.frame_.outward(self._decode(self.params_, self._latent(block)).mean)
 
+    def block_posterior(self, block: Block) -> Posterior:
+        """`posterior` of one block of rows of the fitted columns: what a walk over a large table calls."""
+        return self._latent(block).turned(self._axes(self.params_))
+
+    def block_cells(self, block: Block) -> Cells:
+        """`predict_cells` of one block of rows of the fitted columns: what a walk over a large table calls."""
+        return self._in_table(self._cells_given(self.params_, self.frame_.inward(block)))
+
+    # row verbs -----------------------------------------------------------------------------------
     def transform(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
-        """Posterior mean of each row's position, n x q; gaps are welcome, and `out` may be a file."""
+        """Posterior mean of each row's position.
+
+        Parameters
+        ----------
+        X : table of the fitted columns, n x d
+            Gaps are welcome.
+        out : path, array or Sink, optional
+            Where the positions go, for tables larger than memory.
+        run : Run, optional
+
+        Returns
+        -------
+        ndarray of shape (n, q), or what `out` holds
+        """
         check_is_fitted(self)
         T = self._axes(self.params_)
         return self._each(lambda b: product(self._scores(self._latent(b)), T), X, out, run, self._axis_names)
 
-    def _scores(self, found: Posterior) -> Array:
+    def _scores(self, posterior: Posterior) -> Array:
         """The point estimate of each row's position."""
-        return found.mean
+        return posterior.mean
 
     def fit_transform(self, X: Any, y: Any = None, **how: Any) -> Array:
-        """`fit` and then `transform` of the same rows."""
+        """`fit` and then `transform` of the same rows; `how` goes to `fit`."""
         return self.fit(X, y, **how).transform(X)
 
     def posterior(self, X: Any, *, run: Run | None = None) -> Posterior:
-        """Mean and covariance of each row's position given its seen cells, and its log density."""
-        source = self._source(X)
+        """The distribution of each row's position given its seen cells.
+
+        Returns
+        -------
+        Posterior
+            `mean` (n x q), `cov` (n x q x q), `std` (n x q) and `log_density` of the row (n).
+        """
+        return Posterior(*self._rows_of(self.block_posterior, X, run))
+
+    def predict_cells(self, X: Any, *, run: Run | None = None) -> Cells:
+        """Every cell of each row, seen or not, given the row's seen cells; in the table's units.
+
+        Returns
+        -------
+        Cells
+            `mean`, `var` (of the noiseless cell: the row's position and the parameters are uncertain) and `noise`
+            (its variance), each n x d. A new measurement of a cell has variance `var + noise`.
+        """
+        return Cells(*self._rows_of(self.block_cells, X, run))
+
+    def _rows_of(self, f: Callable[[Block], tuple[Array, ...]], X: Any, run: Run | None) -> list[Array]:
+        """The arrays that f makes of each block, one below the other."""
+        source = self.arrange(X)
         if source.n == 0:
             raise error("LD160", n=0, least=1)
-        T = self._axes(self.params_)
-        parts = [part for _, part in walk(lambda b: self._latent(b).turned(T), source, run or Run())]
-        return Posterior(*(np.concatenate(rows) for rows in zip(*parts, strict=True)))
+        parts = [part for _, part in walk(f, source, run or Run())]
+        return [np.concatenate(rows) for rows in zip(*parts, strict=True)]
 
-    def reconstruct(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
-        """What the model says every cell should be, seen or not."""
-        return self._each(self._cells, X, out, run, lambda source: source.columns)
+    def prior(self, n: int = 1) -> Posterior:
+        """The distribution of the position of a row of which nothing is seen, n times."""
+        check_is_fitted(self)
+        return self._prior(self.params_, n).turned(self._axes(self.params_))
 
-    def inverse_transform(self, Z: Any) -> Array:
-        """The cells that positions decode to."""
+    def decode(self, Z: Any) -> Cells:
+        """The cells that positions decode to, in the table's units.
+
+        Parameters
+        ----------
+        Z : array of shape (n, q)
+            Positions, as `transform` gives them.
+
+        Returns
+        -------
+        Cells
+            `mean`, `var` (the parameters' uncertainty) and `noise`, each n x d.
+        """
+        return self._in_table(self._decoded(Z))
+
+    def _decoded(self, Z: Any) -> Cells:
         check_is_fitted(self)
         T = self._axes(self.params_)
         Z = np.atleast_2d(np.asarray(Z, dtype=np.float64))
@@ -155,7 +247,29 @@ class LatentModel(Estimator):
             raise error("LD220", got=Z.shape[1], want=T.shape[1], model=type(self).__name__, missing="")
         z = Z @ np.linalg.pinv(T)
         point = Posterior(z, np.zeros((len(z), T.shape[0] * (T.shape[0] + 1) // 2)), np.zeros(len(z)))
-        return self.frame_.outward(self._decode(self.params_, point).mean)
+        return self._decode(self.params_, point)
+
+    def inverse_transform(self, Z: Any) -> Array:
+        """The mean of the cells that positions decode to.
+
+        Parameters
+        ----------
+        Z : array of shape (n, q)
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+        """
+        return self.frame_.outward(self._decoded(Z).mean)
+
+    def reconstruct(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
+        """The mean of every cell under the model, seen or not, given the row's seen cells.
+
+        Returns
+        -------
+        ndarray of shape (n, d), or what `out` holds
+        """
+        return self._each(self._cells, X, out, run, lambda source: source.columns)
 
     def impute(
         self,
@@ -169,8 +283,22 @@ class LatentModel(Estimator):
     ) -> Any:
         """The table with its gaps filled; what was seen is kept to the bit.
 
-        `return_std=True` adds the standard deviation of each fill (0 where seen): noise, the row's
-        position and the uncertainty of the parameters. `draws=m` gives m tables drawn jointly, m x n x d.
+        Parameters
+        ----------
+        X : table of the fitted columns, n x d
+        return_std : bool, default False
+            Add the standard deviation of each fill (0 where seen): noise, the row's position and the uncertainty
+            of the parameters.
+        draws : int, optional
+            Instead of means, so many tables whose gaps are drawn jointly.
+        random_state : int, Generator or RandomState, default 0
+            Of the draws.
+        out : path, array or Sink, optional
+        run : Run, optional
+
+        Returns
+        -------
+        ndarray of shape (n, d), with `return_std` two of them, with `draws` (draws, n, d)
         """
         if draws is not None:
             if draws < 1 or return_std or out is not None:
@@ -206,7 +334,17 @@ class LatentModel(Estimator):
         return self._each(fill, X)
 
     def sample(self, n: int = 1, *, random_state: Any = 0) -> Array:
-        """New rows from the fitted model."""
+        """New rows from the fitted model.
+
+        Parameters
+        ----------
+        n : int, default 1
+        random_state : int, Generator or RandomState, default 0
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+        """
         check_is_fitted(self)
         if n < 0:
             raise error("LD210", option="n", value=n, allowed="a whole number >= 0")
@@ -215,11 +353,16 @@ class LatentModel(Estimator):
         return self.frame_.outward(self._draw(self.params_, self._prior(self.params_, n), rngs))
 
     def score_samples(self, X: Any, *, run: Run | None = None) -> Array:
-        """Log density of each row's seen cells."""
+        """Log density of each row's seen cells, in nats, in the table's units.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         return self._each(lambda b: self._latent(b).log_density, X, run=run)
 
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
-        """Mean log density of the rows."""
+        """Mean log density of the rows, in nats a row, weighted by `sample_weight`."""
         source = as_source(X, weight=sample_weight)
         return float(np.average(self.score_samples(source, run=run), weights=source.weight))
 

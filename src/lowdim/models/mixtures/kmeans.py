@@ -102,6 +102,7 @@ class KMeans(ClusterMixin, LatentModel):
         "GaussianMixture(covariance_type='spherical') has densities",
     )
     sample = Absent(_why, "GaussianMixture(covariance_type='spherical').fit(X).sample(n)")
+    decode = Absent("a row's distances to the centres are no position", "cluster_centers_[model.predict(X)]")
     inverse_transform = Absent(
         "distances from the centres do not tell where a row is", "reconstruct(X), or cluster_centers_[predict(X)]"
     )

@@ -14,7 +14,7 @@ from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost, kept_blocks, walking
 from lowdim.math.linalg import Array, Mask, lower
-from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Rule, is_seed, seed_of
+from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, draw_labels, em_digits
 from lowdim.models.base.survey import TableSurvey, survey_table
@@ -101,6 +101,8 @@ class Mixture(LatentModel):
         "floor": FLOOR,
         "random_state": SEED,
     }
+
+    decode = Absent("shares of clusters are no position", "inverse_transform, or predict_cells")
 
     def __init__(
         self,
@@ -343,7 +345,7 @@ class Mixture(LatentModel):
 
     def posterior(self, X: Any, *, run: Run | None = None) -> Posterior:
         """Responsibilities, their covariances diag(r) - r r', and each row's log density."""
-        source = self._source(X)
+        source = self.arrange(X)
         if source.n == 0:
             raise error("LD160", n=0, least=1)
         found = [part for _, part in walk(self._latent, source, run or Run())]

@@ -294,7 +294,7 @@ class GTM(LatentModel):
 
     def label_map(self, X: Any, labels: Any, *, run: Run | None = None) -> LabelMap:
         """Labels of rows (None = not known) spread over the nodes by their shares of these rows."""
-        source, p, frame = self._source(X), self._shared(self.params_), self.frame_
+        source, p, frame = self.arrange(X), self._shared(self.params_), self.frame_
         names, which = coded(labels)
         if len(which) != source.n or not len(names):
             raise error("LD296", what="labels", got=len(which) if len(names) else 0, want=source.n)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.engine.fold import Run
 from lowdim.engine.monitor import Fit
 from lowdim.math.linalg import Array
-from lowdim.models.base.estimator import COUNT, POSITIVE, WHOLE, Out, Rule, seed_of
+from lowdim.models.base.estimator import COUNT, POSITIVE, WHOLE, Absent, Out, Rule, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Posterior, in_range
 from lowdim.models.relatives.cca_algebra import Canonical, canonical_tests
@@ -61,6 +61,8 @@ class CCA(TwoViewGaussian):
         "max_iter": COUNT,
         "views": Rule(lambda v: v is None or COUNT.holds(v), "None, or how many columns the first view has"),
     }
+    predict_cells = Absent("its rows are of two tables", "impute or reconstruct, which give both")
+    decode = Absent("its rows are of two tables", "inverse_transform, which gives both")
     y_frame_: Frame
 
     def __init__(

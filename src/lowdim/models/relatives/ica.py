@@ -67,6 +67,7 @@ class ICA(LatentModel):
     score = Absent(_why, "ProbabilisticPCA or FactorAnalysis, which have a density")
     score_samples = Absent(_why, "ProbabilisticPCA or FactorAnalysis, which have a density")
     sample = Absent(_why, "ProbabilisticPCA().sample")
+    prior = Absent("it has no density of sources", "ProbabilisticPCA")
     posterior = Absent("a complete row determines its sources", "transform")
     impute = Absent("a gap leaves the sources of its row open", GAPS)
     _laws_broken: ClassVar[dict[str, str]] = {

@@ -56,6 +56,9 @@ class VarianceSelector(LatentModel):
     score = Absent(_why, "ProbabilisticPCA, or error_ for the distances lost")
     score_samples = Absent(_why, "ProbabilisticPCA")
     sample = Absent(_why, "ProbabilisticPCA().sample")
+    predict_cells = Absent(_why, "ProbabilisticPCA")
+    decode = Absent(_why, "ProbabilisticPCA")
+    prior = Absent(_why, "ProbabilisticPCA")
     posterior = Absent(_why, "transform")
     impute = Absent(_why, "ProbabilisticPCA().impute, or  lowdim fill FILE -o FILLED")
     _laws_broken: ClassVar[dict[str, str]] = {

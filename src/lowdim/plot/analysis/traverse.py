@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Posterior
 from lowdim.plot.analysis.decode import Shape, check_shape, draw_image
 from lowdim.plot.base import COLOURS, GREY, Plot, blank, drawn, headline, number, quoted, short
 from lowdim.text.messages import error
@@ -120,21 +119,17 @@ def _check_axis(axis: int, q: int) -> None:
 
 def _by_prior(model: LatentModel, axis: int, along: Array) -> Walk:
     """In sd of the axis under the model's own density of places."""
-    params, T = model.params_, model._axes(model.params_)
-    _check_axis(axis, T.shape[1])
-    prior = model._prior(params, 1).turned(T)
+    prior = model.prior()
+    _check_axis(axis, prior.mean.shape[1])
     middle, sd = prior.mean[0], float(prior.std[0, axis]) or 1.0
     z = np.tile(middle, (len(along), 1))
     z[:, axis] += along * sd
     grid = vars(model).get("grid_")
     if grid is not None:  # beyond its nodes a sheet says nothing
         z[:, axis] = np.clip(z[:, axis], grid[:, axis].min(), grid[:, axis].max())
-    inner, k = z @ np.linalg.pinv(T), T.shape[0]
-    cells = model._decode(params, Posterior(inner, np.zeros((len(z), k * (k + 1) // 2)), np.zeros(len(z))))
-    band = BAND * np.sqrt(cells.var + cells.noise) / model.frame_.scale
-    return Walk(
-        z, (z[:, axis] - middle[axis]) / sd, model.frame_.outward(cells.mean), band, NOISE if band.any() else NONE
-    )
+    cells = model.decode(z)
+    band = BAND * np.sqrt(cells.var + cells.noise)
+    return Walk(z, (z[:, axis] - middle[axis]) / sd, cells.mean, band, NOISE if band.any() else NONE)
 
 
 def _by_rows(model: Any, axis: int, along: Array, X: Array) -> Walk:
