@@ -26,9 +26,9 @@ from lowdim.models.linear.dual_ppca import DualPPCA as DualPPCA
 from lowdim.models.linear.factor_analysis import FactorAnalysis as FactorAnalysis
 from lowdim.models.linear.functions import total_least_squares as total_least_squares
 from lowdim.models.linear.functions import whiten as whiten
-from lowdim.models.linear.linear_gaussian import PPCA as PPCA
-from lowdim.models.linear.linear_gaussian import ProbabilisticPCA as ProbabilisticPCA
 from lowdim.models.linear.pca import PCA as PCA
+from lowdim.models.linear.ppca import PPCA as PPCA
+from lowdim.models.linear.ppca import ProbabilisticPCA as ProbabilisticPCA
 from lowdim.models.mixtures.gaussian_mixture import GaussianMixture as GaussianMixture
 from lowdim.models.mixtures.kmeans import KMeans as KMeans
 from lowdim.models.mixtures.kmedoids import KMedoids as KMedoids

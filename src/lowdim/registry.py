@@ -134,7 +134,7 @@ _LAPLACE = "Laplace's estimate, too high for rows of the fit"
 
 ENTRIES = (
     ModelEntry(
-        "ProbabilisticPCA", "models.linear.linear_gaussian",
+        "ProbabilisticPCA", "models.linear.ppca",
         "x = W z + mu + e with one noise variance; closed form, or EM with gaps (`ld.PPCA` for short)",
         "How many dimensions? A map with gaps and uncertainty?", "lowdim report FILE", "ppca", "probabilistic PCA",
     ),
@@ -276,7 +276,7 @@ FITTED = tuple(name for name, entry in METHODS.items() if entry.public)
 ALWAYS = ("pca", "random")  # what everyone knows, and the floor
 
 FUNCTIONS = {  # public names that are no models, and where they live
-    "Moments": "engine.statistics", "PPCA": "models.linear.linear_gaussian", "Run": "engine.fold",
+    "Moments": "engine.statistics", "PPCA": "models.linear.ppca", "Run": "engine.fold",
     "analyse": "jobs.analysis", "analyse_stream": "jobs.large", "as_source": "sources.arrays",
     "best_of": "models.base.restarts", "choose_clusters": "judge.clusters",
     "choose_dimension": "judge.dimensions.jury", "compare": "judge.compare.compare",

@@ -228,7 +228,7 @@ def test_another_seed_is_another_run(lowdim, made):
 
 
 def test_a_fit_that_does_not_converge_leaves_with_5(lowdim, made, monkeypatch):
-    from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+    from lowdim.models.linear.ppca import ProbabilisticPCA
 
     monkeypatch.setattr(
         ProbabilisticPCA.__init__, "__kwdefaults__", {**ProbabilisticPCA.__init__.__kwdefaults__, "max_iter": 2}

@@ -9,7 +9,7 @@ from lowdim.judge.dimensions.jury import Judge, Jury, Row
 from lowdim.judge.dimensions.text import sentence
 from lowdim.judge.rows.odd_rows import odd_rows
 from lowdim.judge.verdicts import because, dimension_sentence, odd_sentence
-from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+from lowdim.models.linear.ppca import ProbabilisticPCA
 
 
 def analysis(votes: tuple[int, ...], columns: int, asked: int | str = "auto") -> Made:

@@ -25,7 +25,7 @@ from lowdim.judge.gaps import GapReport, gap_report
 from lowdim.judge.rows.odd_rows import OddRows, odd_rows
 from lowdim.judge.stability import Refits, Stability, refits, stability
 from lowdim.models.base.results import Posterior
-from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.flags import options_from_flags, proposals
 from lowdim.table.notes import CheckError

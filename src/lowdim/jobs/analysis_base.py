@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lowdim.judge.stability import Stability
     from lowdim.judge.verdicts import Check
     from lowdim.models.base.results import Posterior
-    from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+    from lowdim.models.linear.ppca import ProbabilisticPCA
     from lowdim.plot.bound import Plots
     from lowdim.table.table import Table
 

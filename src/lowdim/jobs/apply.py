@@ -140,7 +140,7 @@ def place(
     `calibration` (`map_calibration` of the map's own table) makes the intervals of the fills hold what they
     claim, without it they are the model's own. `options` are those of `lowdim.read`.
 
-    >>> from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+    >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> X = np.random.default_rng(0).standard_normal((50, 1)) * [1.0, 2.0, 3.0] + 0.1 * np.eye(50, 3)
     >>> place(ProbabilisticPCA(1).fit(X), ("c1", "c2", "c3"), X[:4]).sentence.split(".")[0]
     '4 rows placed'

@@ -15,9 +15,10 @@ from lowdim.engine.plan import plan
 from lowdim.engine.statistics import moments
 from lowdim.jobs.large import ASSUMED
 from lowdim.models.linear.factor_analysis import FactorAnalysis
-from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
+from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.parameters import Linear, check_q
 from lowdim.models.linear.pca import PCA
+from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.files.open import stream
 from lowdim.sources.source import Block, Source, cores
 from lowdim.sources.views import FRAME_ROWS, Framed, frame_of
@@ -113,7 +114,7 @@ def forecast(
     gaps, read = _gaps(head, run)
     scale = source.n / head.n
     work = _work(head, model, q, gaps > 0.0, run)
-    if gaps == 0.0 and not model._wide(source.n, source.d):
+    if gaps == 0.0 and not model.avoids_covariance(source.n, source.d):
         likely, most = ONCE, ONCE if head.n == source.n else most
     return Forecast(
         Path(file).name,

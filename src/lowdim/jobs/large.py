@@ -24,7 +24,8 @@ from lowdim.judge.fills.models import TRIAL
 from lowdim.judge.rows.odd_rows import Culprits, Judged, OddRow, _judge, _odd_row, check_level, gaussian, laws
 from lowdim.judge.verdicts import because
 from lowdim.math.linalg import Array, evenly_spread
-from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
+from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.files.open import stream
 from lowdim.sources.sinks import as_sink

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from lowdim.judge.fills.fills import Fills
     from lowdim.judge.rows.odd_rows import OddRows
     from lowdim.models.base.results import Posterior
-    from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+    from lowdim.models.linear.ppca import ProbabilisticPCA
 
 SCHEMA = 1
 FACTS = "run.json"
@@ -133,7 +133,7 @@ class SavedRun:
     @cached_property
     def model(self) -> ProbabilisticPCA:
         """The model of the main job."""
-        from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+        from lowdim.models.linear.ppca import ProbabilisticPCA
 
         self.check_analysis()
         model = load(self.model_file)

@@ -199,7 +199,7 @@ def axes(
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((100, 1)) * [1.2, 1.0, -0.8, 0.0] + 0.2 * rng.standard_normal((100, 4))
-    >>> from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+    >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> axes(ProbabilisticPCA(1).fit(X), X, bootstraps=20)[0].sentence
     'Axis 1 is c1 + c2 against c3 (94% of variation).'
     """

@@ -20,7 +20,6 @@ import scipy.linalg as sl
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from lowdim.engine.em import em
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.statistics import columns as columns_of
 from lowdim.engine.statistics import moments
@@ -28,8 +27,9 @@ from lowdim.judge.rows.odd_rows import gaussian
 from lowdim.math.gaussian import posterior
 from lowdim.math.linalg import Array, align
 from lowdim.models.base.estimator import seed_of
-from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
+from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.parameters import Linear
+from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Source
 from lowdim.sources.views import Framed
@@ -95,10 +95,10 @@ class Bench(NamedTuple):
         """The parameters with rows counted by these weights."""
         framed = Framed(self.source.weighted(weight), self.fitted.frame_)
         if self.closed:
-            params: Linear = self.model._from_moments(fold(moments, framed, Run()), framed.columns).params
+            params: Linear = self.model.fit_moments(fold(moments, framed, Run()), framed.columns).params
             return params
-        found = em(self.model, self.start, framed, Run())
-        return self.model._canonical(found.params, found.stats)
+        refit: Linear = self.model.fit_from(self.start, framed).params
+        return refit
 
 
 def bench(model: LinearGaussian, X: Any) -> Bench:
@@ -117,7 +117,7 @@ def bench(model: LinearGaussian, X: Any) -> Bench:
         light = ProbabilisticPCA(q, standardize=model.standardize, tol=LOOSE, max_iter=100)
         start = Linear(W, mu, psi, np.eye(q), np.zeros((d, 1)), p.low, p.excess)
     gaps = fold(columns_of, Framed(source, model.frame_), Run()).gaps
-    return Bench(light, start, source, model, not gaps and not light._wide(source.n, d), at)
+    return Bench(light, start, source, model, not gaps and not light.avoids_covariance(source.n, d), at)
 
 
 def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state: Any = 0) -> Refits:

@@ -127,7 +127,7 @@ def test_why_all_of_any_size(n: int, d: int) -> None:
 def test_digester_row_1() -> None:
     """spec 3.3: bf_cm_ratio is 121.7 where the others say 78.3 ± 6.5, +6.7 sd; hidden, p = 0.37."""
     from lowdim.judge.rows.odd_rows import explain_row, odd_rows
-    from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+    from lowdim.models.linear.ppca import ProbabilisticPCA
 
     X = np.genfromtxt(need("digester/kamyr.csv"), delimiter=",")
     model = ProbabilisticPCA(5, standardize=True).fit(X)

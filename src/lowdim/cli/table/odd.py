@@ -13,7 +13,7 @@ from lowdim.cli.options import DIMS, SEED, is_run, reading, stem, table_options
 from lowdim.cli.say import print_json, say, show_messages
 
 if TYPE_CHECKING:
-    from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+    from lowdim.models.linear.ppca import ProbabilisticPCA
     from lowdim.sources.arrays import ArraySource
     from lowdim.table.table import Table
 
@@ -83,7 +83,7 @@ def model_of(
     """A model and its rows: a run's own, or one fitted to a table now."""
     from lowdim.jobs.analysis import Settings, check_settings
     from lowdim.judge.dimensions.jury import choose_dimension
-    from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+    from lowdim.models.linear.ppca import ProbabilisticPCA
     from lowdim.sources.arrays import ArraySource
 
     if is_run(target):

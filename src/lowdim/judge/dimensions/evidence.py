@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from lowdim.engine.em import em
 from lowdim.engine.fold import Run
 from lowdim.engine.monitor import Fit
 from lowdim.engine.statistics import columns, pairs
 from lowdim.math.linalg import Array, Mask
 from lowdim.models.base.survey import TableSurvey, survey_table
-from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
 from lowdim.models.linear.parameters import Linear, ppca_start
+from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import ArraySource, as_source
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, gather
@@ -121,8 +120,8 @@ def quick_fit(seen: TableSurvey, q: int, tol: float = 0.01) -> Quick:
     model = ProbabilisticPCA(q, tol=enough, max_iter=PASSES)
     with warnings.catch_warnings():  # how a q that nobody will use converges is not the reader's business
         warnings.simplefilter("ignore", ModelWarning)
-        fit: Fit = em(model, ppca_start(seen, q), seen.source, Run())
-    return Quick(model._canonical(fit.params, fit.stats), fit.objective)
+        fit: Fit = model.fit_from(ppca_start(seen, q), seen.source)
+    return Quick(fit.params, fit.objective)
 
 
 def spectrum(x: Array) -> Array:

@@ -16,7 +16,7 @@ from lowdim.judge.dimensions.evidence import Ready, quick_fit, quick_look
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, Mask
 from lowdim.models.base.survey import TableSurvey
-from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+from lowdim.models.linear.linear_gaussian import predict_cells
 from lowdim.models.linear.parameters import Linear
 from lowdim.sources.source import Block
 
@@ -152,5 +152,5 @@ def _varied(x: Array, mask: Mask) -> Mask:
 
 def predict(params: Linear, block: Block) -> tuple[Array, Array]:
     """Mean and variance of every cell given the seen cells of its row; parameters count as uncertain too."""
-    cells = ProbabilisticPCA(params.W.shape[1])._cells_given(params, block)
+    cells = predict_cells(params, block)
     return cells.mean, cells.var + cells.noise

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.engine.em import em
-from lowdim.engine.fold import Run
 from lowdim.engine.statistics import Moments
 from lowdim.judge.dimensions.evidence import Ready, bic, one_log_likelihood, quick_look, weights
 from lowdim.judge.dimensions.heldout import TOL, Folds, Hidden
@@ -108,8 +106,8 @@ def _by_em(seen: TableSurvey, q: int, tol: float, passes: int) -> tuple[Linear, 
     model = FactorAnalysis(q, tol=enough, max_iter=passes)
     with warnings.catch_warnings():  # how a q that nobody will use converges is not the reader's business
         warnings.simplefilter("ignore", LowdimWarning)
-        fit = em(model, _start(seen, q), seen.source, Run())
-    return model._canonical(fit.params, fit.stats), fit.objective
+        fit = model.fit_from(_start(seen, q), seen.source)
+    return fit.params, fit.objective
 
 
 def _start(seen: TableSurvey, q: int) -> Linear:

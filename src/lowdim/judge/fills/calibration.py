@@ -107,7 +107,7 @@ def map_calibration(
     (`surprises`, where they are known already). No cell is hidden from the fit, so z is a little small where
     rows are few; the standard deviations of new fills count the doubt about the parameters, which makes up for it.
 
-    >>> from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+    >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((300, 1)) + 0.3 * rng.standard_normal((300, 4))
     >>> [round(c, 1) for c in map_calibration(ProbabilisticPCA(1).fit(X), X).half]

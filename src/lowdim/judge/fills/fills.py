@@ -24,7 +24,8 @@ from lowdim.judge.fills.models import TRIAL, Engine, by_model, candidates
 from lowdim.judge.rows.odd_rows import check_level
 from lowdim.math.linalg import Array, Mask
 from lowdim.models.base.estimator import seed_of
-from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
+from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
 from lowdim.sources.views import gather
 from lowdim.table.options import join_names

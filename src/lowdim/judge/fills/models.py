@@ -11,7 +11,8 @@ from sklearn.base import clone
 
 from lowdim.judge.fills.variational_pca import shrunk
 from lowdim.math.linalg import Array
-from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
+from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.text.messages import LowdimWarning
 
 TRIAL = 1e-2  # nats within which a trial fit has converged: far below what a fill can show

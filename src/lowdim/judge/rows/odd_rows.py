@@ -287,7 +287,7 @@ def odd_rows(model: LinearGaussian, X: Any, *, level: float = 0.95, row_names: A
 
     Reference: spec product.md 3.2, 3.3.
 
-    >>> from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+    >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> X = np.random.default_rng(0).standard_normal((60, 1)) * np.ones(4) + 0.1 * np.sin(np.arange(240)).reshape(60, 4)
     >>> X[7, 2] += 5.0
     >>> found = odd_rows(ProbabilisticPCA(1).fit(X), X)
@@ -389,7 +389,7 @@ def explain_row(model: LinearGaussian, X: Any, row: int, *, level: float = 0.95,
 
     The set is found greedily: hide the most surprising cell, look again, until p >= 1 - level.
 
-    >>> from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+    >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> X = np.random.default_rng(0).standard_normal((60, 1)) * np.ones(4) + 0.1 * np.sin(np.arange(240)).reshape(60, 4)
     >>> X[7, 2] += 5.0
     >>> explain_row(ProbabilisticPCA(1).fit(X), X, 7).hide

@@ -58,7 +58,7 @@ def _principal_scores(Y: Array, mask: Mask | None, q: int, run: Run) -> Array:
         Z = np.zeros((len(Y), q))
         Z[:, : min(q, len(s))] = (U * s * sign_rule(Vt.T))[:, :q]
         return Z
-    from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+    from lowdim.models.linear.ppca import ProbabilisticPCA
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LowdimWarning)

@@ -201,7 +201,7 @@ class BayesianPCA(LinearGaussian):
             self._start(survey), stand_in(survey.moments), run._replace(engine="serial", checkpoint=None)
         )
 
-    def _from_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
+    def fit_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
         source, d = stand_in(m), len(m.mean)
         seen = TableSurvey(Frame(np.zeros(d), np.ones(d), np.ones(d)), source, columns_of(m), m, None)
         return self._pruned(self._start(seen), source, Run(engine="serial"))

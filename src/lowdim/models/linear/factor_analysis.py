@@ -83,12 +83,12 @@ class FactorAnalysis(LinearGaussian):
         unit = np.sqrt(np.diag(C)) if self.standardize else np.ones(d)
         frame = Frame(X.centre, 1.0 / unit, unit)
         moments = Moments(float(X.n), np.zeros(d), C / np.outer(unit, unit))
-        fit = self._from_moments(moments, header.columns)
+        fit = self.fit_moments(moments, header.columns)
         stretch = -float(X.n) * float(np.log(unit).sum())
         fit = fit._replace(objective=fit.objective + stretch, history=(fit.objective + stretch,), passes=0)
         return self._keep(fit, frame, header)
 
-    def _wide(self, n: int, d: int) -> bool:
+    def avoids_covariance(self, n: int, d: int) -> bool:
         return False  # correlations are what factors explain
 
     def _check_factors(self, d: int, variance: Array, names: tuple[str, ...]) -> None:
@@ -104,9 +104,9 @@ class FactorAnalysis(LinearGaussian):
     # complete tables -----------------------------------------------------------------------------
     def _complete(self, survey: TableSurvey, run: Run) -> Fit:
         assert survey.moments is not None
-        return self._from_moments(survey.moments, survey.names)
+        return self.fit_moments(survey.moments, survey.names)
 
-    def _from_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
+    def fit_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
         d, C = len(m.mean), m.covariance
         variance = np.diag(C)
         self._check_factors(d, variance, names)

@@ -1,7 +1,8 @@
-"""One linear-Gaussian model: x = mu + W z + e, and probabilistic PCA as its simplest member."""
+"""One linear-Gaussian model, x = mu + W z + e: all that its members share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +16,6 @@ from lowdim.engine.statistics import moments as moments_of
 from lowdim.math.eigen import PASSES
 from lowdim.math.gaussian import LIGHT, Sums, expand, parameter_covariance, posterior, regress, sums
 from lowdim.math.linalg import Array, align, lower, orthogonality, root_times, sign_rule
-from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, em_digits, squared
 from lowdim.models.base.survey import (
@@ -25,12 +25,69 @@ from lowdim.models.base.survey import (
     standardized,
     survey_for_fit,
 )
-from lowdim.models.linear.parameters import FLOOR, Linear, check_q, closed_noise, excess, on_floor, ppca_start
-from lowdim.models.linear.principal_axes import Spectrum, principal, spectrum_of
+from lowdim.models.linear.parameters import FLOOR, Linear
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Block, Header, Source, tile_rows
+from lowdim.sources.source import Block, Source, tile_rows
 from lowdim.sources.views import FRAME_ROWS, Frame, Framed, Stored, frame_of
-from lowdim.text.messages import error, warn
+from lowdim.text.messages import error
+
+
+# the model as functions of its parameters, in the frame ------------------------------------------------------
+def row_posterior(params: Linear, block: Block) -> Posterior:
+    """The distribution of each row's position given its seen cells."""
+    latent = posterior(block.x, block.mask, params.W, params.mu, params.psi)
+    packed = np.broadcast_to(latent.cov.T, (block.rows, latent.cov.shape[0]))
+    return Posterior(latent.mean, packed, latent.log_density)
+
+
+def decode_cells(params: Linear, rows: Posterior) -> Cells:
+    """Mean and variance of the noiseless cells; parameters count as uncertain too.
+
+    With z of mean m and covariance C, and (w_j, mu_j) of covariance V_j independent of it, the variance of
+    w_j'z + mu_j is w_j'C w_j + tr(V_j E[(z, 1)(z, 1)']).
+    """
+    q = params.W.shape[1]
+    i, j = lower(q)
+    twice = np.where(i == j, 1.0, 2.0)
+    var = (rows.packed * twice) @ (params.W[:, i] * params.W[:, j]).T
+    second = rows.packed + rows.mean[:, i] * rows.mean[:, j]
+    if params.V.ndim == 2:
+        V = np.broadcast_to(params.V, (len(params.W), q + 1))
+        var += second[:, i == j] @ V[:, :q].T + V[:, q]
+    else:
+        V = params.V
+        var += (second * twice) @ V[:, i, j].T + 2.0 * rows.mean @ V[:, :q, q].T + V[:, q, q]
+    noise = np.broadcast_to(params.psi * params.excess, var.shape)
+    return Cells(rows.mean @ params.W.T + params.mu, np.maximum(var, 0.0), noise)
+
+
+def predict_cells(params: Linear, block: Block) -> Cells:
+    """Every cell of a block given the seen cells of its row."""
+    return decode_cells(params, row_posterior(params, block))
+
+
+def e_step(params: Linear, block: Block) -> Sums:
+    """The sums over rows that an M-step needs; `log_density` of them is the log-likelihood of the block."""
+    latent = posterior(block.x, block.mask, params.W, params.mu, params.psi)
+    return sums(block.mask, block.weight, latent, params.W, params.psi)
+
+
+def m_step(params: Linear, stats: Sums, noise: Callable[[Array, Array], Array]) -> Linear:
+    """One M-step, expanded, and turned back towards the last W so that steps can be compared.
+
+    `noise` gives noise variances from the squares left over in each column and the count of its seen cells.
+    """
+    W, mu, rest = regress(stats, params.W, params.mu)
+    psi = np.maximum(noise(rest, stats.seen), params.low)
+    if params.W.shape[1]:
+        W, mu = expand(stats, W, mu)
+        W = align(W, params.W)
+    return params._replace(W=W, mu=mu, psi=psi)
+
+
+def isotropic_noise(rest: Array, count: Array) -> Array:
+    """One noise variance for all columns, repeated."""
+    return np.full(len(rest), rest.sum() / count.sum())
 
 
 class LinearGaussian(LatentModel):
@@ -45,22 +102,15 @@ class LinearGaussian(LatentModel):
     max_iter: int
 
     def _stats(self, params: Linear, block: Block) -> Sums:
-        latent = posterior(block.x, block.mask, params.W, params.mu, params.psi)
-        return sums(block.mask, block.weight, latent, params.W, params.psi)
+        return e_step(params, block)
 
     def _objective(self, params: Linear, stats: Sums) -> float:
         return stats.log_density
 
     def _update(self, params: Linear, stats: Sums) -> Linear:
-        """One M-step, expanded, and turned back towards the last W so that steps can be compared."""
-        W, mu, left = regress(stats, params.W, params.mu)
-        psi = np.maximum(self._noise(left, stats.seen), params.low)
-        if params.W.shape[1]:
-            W, mu = expand(stats, W, mu)
-            W = align(W, params.W)
-        return params._replace(W=W, mu=mu, psi=psi)
+        return m_step(params, stats, self._noise)
 
-    def _noise(self, left: Array, count: Array) -> Array:
+    def _noise(self, rest: Array, count: Array) -> Array:
         """Noise variances from the squares left over in each column."""
         raise NotImplementedError
 
@@ -81,25 +131,10 @@ class LinearGaussian(LatentModel):
         return like._replace(W=W.reshape(d, q) * u, mu=mu * u, psi=np.maximum(psi, like.low))
 
     def _posterior(self, params: Linear, block: Block) -> Posterior:
-        latent = posterior(block.x, block.mask, params.W, params.mu, params.psi)
-        packed = np.broadcast_to(latent.cov.T, (block.rows, latent.cov.shape[0]))
-        return Posterior(latent.mean, packed, latent.log_density)
+        return row_posterior(params, block)
 
     def _decode(self, params: Linear, found: Posterior) -> Cells:
-        """Mean and variance of the noiseless cells; parameters count as uncertain too."""
-        q = params.W.shape[1]
-        i, j = lower(q)
-        twice = np.where(i == j, 1.0, 2.0)
-        var = (found.packed * twice) @ (params.W[:, i] * params.W[:, j]).T
-        second = found.packed + found.mean[:, i] * found.mean[:, j]
-        if params.V.ndim == 2:
-            V = np.broadcast_to(params.V, (len(params.W), q + 1))
-            var += second[:, i == j] @ V[:, :q].T + V[:, q]
-        else:
-            V = params.V
-            var += (second * twice) @ V[:, i, j].T + 2.0 * found.mean @ V[:, :q, q].T + V[:, q, q]
-        noise = np.broadcast_to(params.psi * params.excess, var.shape)
-        return Cells(found.mean @ params.W.T + params.mu, np.maximum(var, 0.0), noise)
+        return decode_cells(params, found)
 
     def _draw(self, params: Linear, found: Posterior, rng: list[np.random.Generator]) -> Array:
         d, q = params.W.shape
@@ -122,8 +157,8 @@ class LinearGaussian(LatentModel):
         return params.T
 
     # fitting -------------------------------------------------------------------------------------
-    def _wide(self, n: int, d: int) -> bool:
-        """Whether d x d matrices are to be avoided."""
+    def avoids_covariance(self, n: int, d: int) -> bool:
+        """Whether a fit to a complete n x d table holds no d x d matrix."""
         return is_wide(n, d)
 
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
@@ -131,7 +166,7 @@ class LinearGaussian(LatentModel):
             source,
             run,
             standardize=self.standardize,
-            wide=self._wide(source.n, source.d),
+            wide=self.avoids_covariance(source.n, source.d),
             each=self._own_units,
             ddof=self._ddof,
             unit_free=self._own_units,
@@ -146,8 +181,13 @@ class LinearGaussian(LatentModel):
         raise NotImplementedError
 
     def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
-        fit = em(self, self._start(survey), survey.source, run)
-        return fit._replace(params=self._canonical(fit.params, fit.stats), passes=fit.passes + survey.gathered)
+        fit = self.fit_from(self._start(survey), survey.source, run)
+        return fit._replace(passes=fit.passes + survey.gathered)
+
+    def fit_from(self, start: Linear, source: Source, run: Run | None = None) -> Fit:
+        """EM from given parameters over a table in the frame; nothing is assigned, the fit has canonical axes."""
+        fit = em(self, start, source, run or Run())
+        return fit._replace(params=self._canonical(fit.params, fit.stats))
 
     def _canonical(self, params: Linear, stats: Sums) -> Linear:
         """Columns of W orthogonal, falling, signs fixed; the parameters' covariance turned along."""
@@ -207,7 +247,7 @@ class LinearGaussian(LatentModel):
             scaled = standardized(TableSurvey(frame, source, columns_of(m), m, None), source, self._ddof)
             assert scaled.moments is not None
             m, frame = scaled.moments, scaled.frame
-        fit = self._from_moments(m, source.columns)
+        fit = self.fit_moments(m, source.columns)
         value = fit.objective + m.n * float(np.log(frame.scale).sum())
         self._keep(fit._replace(objective=value, history=(value,), passes=1), frame, source.header)
 
@@ -224,7 +264,8 @@ class LinearGaussian(LatentModel):
         found = moments_of(block) if isinstance(block.x, np.ndarray) else stored_moments(block)
         return found if m is None else m.merge(found)
 
-    def _from_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
+    def fit_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
+        """The fit to complete rows with these moments in the frame; nothing is assigned."""
         raise NotImplementedError
 
     # what it says ----------------------------------------------------------------------------------
@@ -250,7 +291,7 @@ class LinearGaussian(LatentModel):
     def _cost(self, n: int, d: int) -> Cost:
         asked = self.n_components
         q = min(int(asked), d) if isinstance(asked, int | np.integer) else min(n, d)
-        wide = self._wide(n, d)
+        wide = self.avoids_covariance(n, d)
         # The look (three where its sample missed huge cells), a gathered start (two), EM or Krylov, a last density.
         passes = 6 + max(self.max_iter, PASSES if wide else 1)
         words = "fewer columns, fewer dimensions (n_components, --dims), or a sample of rows (--sample)"
@@ -290,137 +331,3 @@ class LinearGaussian(LatentModel):
             digits,
             boundary,
         )
-
-
-class ProbabilisticPCA(LinearGaussian):
-    """Probabilistic principal component analysis, by maximum likelihood, gaps welcome.
-
-    x = mu + W z + e,  z ~ N(0, I_q),  e ~ N(0, s2 I_d).  Complete tables are solved in closed form:
-    W = U (Lambda - s2)^(1/2), s2 = mean of the d - q discarded eigenvalues; tables with gaps by
-    parameter-expanded EM with Anderson extrapolation, every row's posterior exact.
-
-    Reference: Tipping and Bishop (1999); Lawrence seed 2.8-2.11 (errata 3-5), Zabaras seed on PPCA.
-
-    >>> import numpy as np
-    >>> X = np.array([[1.0, 2.0, 3.1], [2.0, 4.1, np.nan], [3.0, 5.9, 9.0], [4.0, np.nan, 12.1]])
-    >>> ProbabilisticPCA(1).fit(X).impute(X).round(1)[3].tolist()
-    [4.0, 8.0, 12.1]
-    """
-
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": WHOLE,
-        "standardize": TRUTH,
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-    }
-
-    def __init__(
-        self, n_components: int = 2, *, standardize: bool = False, tol: float = 1e-4, max_iter: int = 1000
-    ) -> None:
-        self.n_components = n_components
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-
-    def _complete(self, survey: TableSurvey, run: Run) -> Fit:
-        check_q(self.n_components, survey.source.d)
-        return self._closed(principal(survey, self.n_components, run))
-
-    def _from_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
-        check_q(self.n_components, len(m.mean))
-        return self._closed(spectrum_of(m, self.n_components))
-
-    def _closed(self, found: Spectrum) -> Fit:
-        """Tipping and Bishop's solution, with a stated floor where nothing is left for the noise."""
-        d, q = found.vectors.shape
-        s2, floor = closed_noise(found, found.tail / max(d - q, 1))
-        if s2 == floor:
-            warn("LD202", floor=s2, q=q, rank=found.rank)
-        W = found.vectors * np.sqrt(np.maximum(found.values - s2, 0.0))
-        value = log_likelihood(found, s2)
-        params = Linear(
-            W,
-            found.mean,
-            np.full(d, s2),
-            np.eye(q),
-            np.full((d, 1), s2 / found.n),
-            np.full(d, floor),
-            excess(np.full(d, found.n), q),
-        )
-        return Fit(params, found, value, (value,), found.passes, True, "closed form", found.solver)
-
-    def _start(self, survey: TableSurvey) -> Linear:
-        return ppca_start(survey, self.n_components)
-
-    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
-        d, q = survey.source.d, self.n_components
-        cells, free = float(survey.columns.seen.sum()), d * q + 1 - q * (q - 1) // 2 + d
-        if cells < free:
-            warn("LD212", seen=f"{cells:g}", free=free)
-        fit = super()._with_gaps(survey, run)
-        if on_floor(fit.params).any():
-            warn("LD202", floor=float(fit.params.psi[0]), q=q, rank=q)
-        return fit
-
-    def _noise(self, left: Array, count: Array) -> Array:
-        return np.full(len(left), left.sum() / count.sum())
-
-    def _attributes(self, params: Linear, frame: Frame, fit: Fit) -> dict[str, Any]:
-        W = self._loadings(params, frame)
-        variance = (params.W**2).sum(axis=0) + params.psi[0]
-        total = float((params.W**2).sum() + params.psi.sum())
-        reported = squared(np.append(variance, params.psi[0]), float(frame.report[0]))
-        return {
-            "components_": np.ascontiguousarray(W.T),
-            "noise_variance_": float(reported[-1]),
-            "mean_": frame.outward(params.mu),
-            "explained_variance_": reported[:-1],
-            "explained_variance_ratio_": variance / total,
-            "n_components_": W.shape[1],
-            "scale_": frame.unit.copy(),
-        }
-
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        boundary = ("noise_variance_",) if on_floor(fit.params).any() else ()
-        if isinstance(fit.stats, Spectrum):
-            return certify_spectrum(fit, fit.stats, self._objective_name, boundary)
-        return self._certify_em(fit, fit.params.W, boundary, fit.stats.n)
-
-
-def log_likelihood(found: Spectrum, s2: float, more: float = 1.0) -> float:
-    """Log-likelihood of all rows under the spectrum's own axes, variances `more` times its values, noise s2."""
-    d, q = found.vectors.shape
-    top = np.maximum(found.values * more, s2)
-    logdet = float(np.log(top).sum()) + (d - q) * np.log(s2)
-    trace = float((found.values / top).sum()) + found.tail / s2
-    return float(-0.5 * found.n * (d * np.log(2 * np.pi) + logdet + trace))
-
-
-def certify_spectrum(fit: Fit, found: Spectrum, name: str, boundary: tuple[str, ...] = ()) -> Certificate:
-    """The certificate of a closed-form fit."""
-    ties = np.flatnonzero(found.values[:-1] - found.values[1:] <= 1e-12 * found.values[:-1])
-    ties = ties[found.values[ties] > 1e-12 * found.values[0]] if len(ties) else ties
-    notes: tuple[str, ...] = ()
-    if len(ties):
-        groups = np.split(ties, np.flatnonzero(np.diff(ties) > 1) + 1)  # pairs beside pairs are not all equal
-        first, last = int(groups[0][0]) + 1, int(groups[0][-1]) + 2
-        more = f", and so have others ({len(groups) - 1} more groups)" if len(groups) > 1 else ""
-        warn("LD203", first=first, last=last, more=more)
-        notes = (f"components {first} to {last} have equal variance{more}: read them together",)
-    return Certificate(
-        fit.solver,
-        fit.passes,
-        fit.objective,
-        name,
-        fit.converged,
-        fit.reason,
-        found.residual,
-        found.orthogonality,
-        found.condition,
-        found.digits,
-        boundary,
-        notes,
-    )
-
-
-PPCA = ProbabilisticPCA

@@ -15,9 +15,16 @@ from lowdim.math.linalg import Array, lower
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, WHOLE, Rule, is_seed, seed_of
 from lowdim.models.base.results import Certificate, Posterior, in_range, squared
 from lowdim.models.base.survey import TableSurvey
-from lowdim.models.linear.linear_gaussian import LinearGaussian, certify_spectrum, log_likelihood
+from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.parameters import Linear, closed_noise, excess, first_axes, noise_floor, on_floor, ppca_start
-from lowdim.models.linear.principal_axes import SOLVERS, Spectrum, principal, spectrum_of
+from lowdim.models.linear.principal_axes import (
+    SOLVERS,
+    Spectrum,
+    certify_spectrum,
+    principal,
+    spectrum_log_likelihood,
+    spectrum_of,
+)
 from lowdim.sources.source import Block, Header
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
@@ -90,7 +97,7 @@ class PCA(LinearGaussian):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _wide(self, n: int, d: int) -> bool:
+    def avoids_covariance(self, n: int, d: int) -> bool:
         if self.solver in ("covariance", "qr"):
             return False
         return self.solver in ("dual", "krylov") or super()._wide(n, d)
@@ -103,7 +110,7 @@ class PCA(LinearGaussian):
         found = principal(survey, k, run, solver=self.solver, seed=seed_of(self.random_state))
         return self._closed(self._cut(found))
 
-    def _from_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
+    def fit_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
         d = len(m.mean)
         return self._closed(self._cut(spectrum_of(m, self._how_many(d, d))))
 
@@ -129,7 +136,7 @@ class PCA(LinearGaussian):
         left = found.tail * more / (d - q) if q < d else 0.0
         noise, floor = closed_noise(found, left)
         params = self._params(found.vectors, found.mean, found.values * more, noise, floor, found.n)
-        value = log_likelihood(found, float(params.psi[0]), more)
+        value = spectrum_log_likelihood(found, float(params.psi[0]), more)
         return Fit(params, found, value, (value,), found.passes, True, "closed form", found.solver)
 
     def _params(self, V: Array, mu: Array, variance: Array, noise: float, floor: float, n: float) -> Principal:

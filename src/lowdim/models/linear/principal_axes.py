@@ -13,9 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from lowdim.engine.fold import Run, fold, one_blas_thread
+from lowdim.engine.monitor import Fit
 from lowdim.engine.statistics import Moments, Sum, triangle
 from lowdim.math.eigen import block_krylov, lanczos, largest, residual
 from lowdim.math.linalg import EPS, Array, orthogonality, sign_rule, svd
+from lowdim.models.base.results import Certificate
 from lowdim.models.base.survey import LARGE_ORDER, TableSurvey
 from lowdim.sources.source import Block
 from lowdim.sources.views import gather
@@ -198,3 +200,39 @@ def settled(found: Spectrum) -> Spectrum:
     rank = int((values > least * values[0]).sum()) if len(values) else 0
     tail = 0.0 if len(values) == len(found.mean) else found.tail
     return found._replace(values=values, tail=tail, rank=rank)
+
+
+def spectrum_log_likelihood(spectrum: Spectrum, s2: float, factor: float = 1.0) -> float:
+    """Log-likelihood of all rows under the spectrum's axes, variances `factor` times its values, noise s2."""
+    d, q = spectrum.vectors.shape
+    top = np.maximum(spectrum.values * factor, s2)
+    logdet = float(np.log(top).sum()) + (d - q) * np.log(s2)
+    trace = float((spectrum.values / top).sum()) + spectrum.tail / s2
+    return float(-0.5 * spectrum.n * (d * np.log(2 * np.pi) + logdet + trace))
+
+
+def certify_spectrum(fit: Fit, spectrum: Spectrum, name: str, boundary: tuple[str, ...] = ()) -> Certificate:
+    """The certificate of a closed-form fit."""
+    ties = np.flatnonzero(spectrum.values[:-1] - spectrum.values[1:] <= 1e-12 * spectrum.values[:-1])
+    ties = ties[spectrum.values[ties] > 1e-12 * spectrum.values[0]] if len(ties) else ties
+    notes: tuple[str, ...] = ()
+    if len(ties):
+        groups = np.split(ties, np.flatnonzero(np.diff(ties) > 1) + 1)  # pairs beside pairs are not all equal
+        first, last = int(groups[0][0]) + 1, int(groups[0][-1]) + 2
+        more = f", and so have others ({len(groups) - 1} more groups)" if len(groups) > 1 else ""
+        warn("LD203", first=first, last=last, more=more)
+        notes = (f"components {first} to {last} have equal variance{more}: read them together",)
+    return Certificate(
+        fit.solver,
+        fit.passes,
+        fit.objective,
+        name,
+        fit.converged,
+        fit.reason,
+        spectrum.residual,
+        spectrum.orthogonality,
+        spectrum.condition,
+        spectrum.digits,
+        boundary,
+        notes,
+    )

@@ -19,8 +19,9 @@ from lowdim.math.gaussian import LOG_TWO_PI, SHARP, Latent, Sums, posterior, sum
 from lowdim.math.linalg import Array, Mask, align, inverse_packed, lower, unpack
 from lowdim.models.base.results import Cells, squared
 from lowdim.models.linear.factor_analysis import FactorAnalysis
-from lowdim.models.linear.linear_gaussian import LinearGaussian, ProbabilisticPCA
+from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.parameters import Linear, check_q, excess, on_floor
+from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixtures.full_gaussian import Gaussian, Scatter, scatter
 from lowdim.models.mixtures.starts import Spread
 from lowdim.sources.source import Block

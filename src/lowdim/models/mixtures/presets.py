@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from lowdim.models.base.estimator import WHOLE
 from lowdim.models.base.latent import Rule
 from lowdim.models.linear.factor_analysis import FactorAnalysis
-from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixtures.components import Part, part_of
 from lowdim.models.mixtures.mixture import Mixture
 

@@ -56,7 +56,7 @@ def traverse(
     those rows. `unit` is what one unit of each column is worth. Columns that move most against their band are drawn.
     A walk ends where the grid of a GTM does.
 
-    >>> from lowdim.models.linear.linear_gaussian import PPCA
+    >>> from lowdim.models.linear.ppca import PPCA
     >>> X = np.random.default_rng(0).normal(size=(50, 1)) @ [[2.0, 1.0, 0.5]] + np.arange(150).reshape(50, 3) % 2
     >>> traverse(PPCA(1).fit(X), 0, ["a", "b", "c"]).sentence
     "From -2 to +2 sd along axis 1, 'a' moves most: from -3.11 to 4.63 (90% of cells within ± 0.904)."

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lowdim.engine.monitor import ROUNDING
 from lowdim.math.gaussian import posterior, regress
 from lowdim.math.linalg import Array, align
-from lowdim.models.linear.linear_gaussian import ProbabilisticPCA
+from lowdim.models.linear.linear_gaussian import e_step, isotropic_noise, m_step
 from lowdim.models.linear.parameters import Linear, noise_floor
 from lowdim.plot.base import COLOURS, GREY, INK, PAPER, Plot, blank, count, drawn, headline, number, short
 from lowdim.plot.marks import plain_log, whole_ticks
@@ -138,21 +138,21 @@ def across(X: Array) -> Linear:
 
 def run_em(block: Block, start: Linear, steps: int, *, expanded: bool) -> tuple[list[Frame], Array]:
     """Frames (E, M, E, M, ..., E) and the log-likelihood at each E step, by the model's own hooks."""
-    model, params = ProbabilisticPCA(1), start
+    params = start
     frames: list[Frame] = []
     values = []
     for step in range(steps + 1):
-        stats = model._stats(params, block)
+        stats = e_step(params, block)
         z = posterior(block.x, None, params.W, params.mu, params.psi).mean
-        values.append(model._objective(params, stats))
+        values.append(stats.log_density)
         frames.append(Frame(step, "E", params, z))
         if step == steps:
             break
         if expanded:
-            params = model._update(params, stats)
+            params = m_step(params, stats, isotropic_noise)
         else:
             W, mu, left = regress(stats, params.W, params.mu)
-            psi = np.maximum(model._noise(left, stats.seen), params.low)
+            psi = np.maximum(isotropic_noise(left, stats.seen), params.low)
             params = params._replace(W=align(W, params.W), mu=mu, psi=psi)
         frames.append(Frame(step, "M", params, z))
     return frames, np.array(values)

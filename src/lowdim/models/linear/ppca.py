@@ -1,0 +1,125 @@
+"""Probabilistic PCA."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lowdim.engine.fold import Run
+from lowdim.engine.monitor import Fit
+from lowdim.engine.statistics import Moments
+from lowdim.math.linalg import Array
+from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
+from lowdim.models.base.results import Certificate, squared
+from lowdim.models.base.survey import TableSurvey
+from lowdim.models.linear.linear_gaussian import LinearGaussian, isotropic_noise
+from lowdim.models.linear.parameters import Linear, check_q, closed_noise, excess, on_floor, ppca_start
+from lowdim.models.linear.principal_axes import (
+    Spectrum,
+    certify_spectrum,
+    principal,
+    spectrum_log_likelihood,
+    spectrum_of,
+)
+from lowdim.sources.source import Header
+from lowdim.sources.views import Frame
+from lowdim.text.messages import warn
+
+
+class ProbabilisticPCA(LinearGaussian):
+    """Probabilistic principal component analysis, by maximum likelihood, gaps welcome.
+
+    x = mu + W z + e,  z ~ N(0, I_q),  e ~ N(0, s2 I_d).  Complete tables are solved in closed form:
+    W = U (Lambda - s2)^(1/2), s2 = mean of the d - q discarded eigenvalues; tables with gaps by
+    parameter-expanded EM with Anderson extrapolation, every row's posterior exact.
+
+    Reference: Tipping and Bishop (1999); Lawrence seed 2.8-2.11 (errata 3-5), Zabaras seed on PPCA.
+
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 2.0, 3.1], [2.0, 4.1, np.nan], [3.0, 5.9, 9.0], [4.0, np.nan, 12.1]])
+    >>> ProbabilisticPCA(1).fit(X).impute(X).round(1)[3].tolist()
+    [4.0, 8.0, 12.1]
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_components": WHOLE,
+        "standardize": TRUTH,
+        "tol": POSITIVE,
+        "max_iter": COUNT,
+    }
+
+    def __init__(
+        self, n_components: int = 2, *, standardize: bool = False, tol: float = 1e-4, max_iter: int = 1000
+    ) -> None:
+        self.n_components = n_components
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _complete(self, survey: TableSurvey, run: Run) -> Fit:
+        check_q(self.n_components, survey.source.d)
+        return self._closed(principal(survey, self.n_components, run))
+
+    def fit_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
+        check_q(self.n_components, len(m.mean))
+        return self._closed(spectrum_of(m, self.n_components))
+
+    def _closed(self, found: Spectrum) -> Fit:
+        """Tipping and Bishop's solution, with a stated floor where nothing is left for the noise."""
+        d, q = found.vectors.shape
+        s2, floor = closed_noise(found, found.tail / max(d - q, 1))
+        if s2 == floor:
+            warn("LD202", floor=s2, q=q, rank=found.rank)
+        W = found.vectors * np.sqrt(np.maximum(found.values - s2, 0.0))
+        value = spectrum_log_likelihood(found, s2)
+        params = Linear(
+            W,
+            found.mean,
+            np.full(d, s2),
+            np.eye(q),
+            np.full((d, 1), s2 / found.n),
+            np.full(d, floor),
+            excess(np.full(d, found.n), q),
+        )
+        return Fit(params, found, value, (value,), found.passes, True, "closed form", found.solver)
+
+    def _start(self, survey: TableSurvey) -> Linear:
+        return ppca_start(survey, self.n_components)
+
+    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
+        d, q = survey.source.d, self.n_components
+        cells, free = float(survey.columns.seen.sum()), d * q + 1 - q * (q - 1) // 2 + d
+        if cells < free:
+            warn("LD212", seen=f"{cells:g}", free=free)
+        fit = super()._with_gaps(survey, run)
+        if on_floor(fit.params).any():
+            warn("LD202", floor=float(fit.params.psi[0]), q=q, rank=q)
+        return fit
+
+    def _noise(self, rest: Array, count: Array) -> Array:
+        return isotropic_noise(rest, count)
+
+    def _attributes(self, params: Linear, frame: Frame, fit: Fit) -> dict[str, Any]:
+        W = self._loadings(params, frame)
+        variance = (params.W**2).sum(axis=0) + params.psi[0]
+        total = float((params.W**2).sum() + params.psi.sum())
+        reported = squared(np.append(variance, params.psi[0]), float(frame.report[0]))
+        return {
+            "components_": np.ascontiguousarray(W.T),
+            "noise_variance_": float(reported[-1]),
+            "mean_": frame.outward(params.mu),
+            "explained_variance_": reported[:-1],
+            "explained_variance_ratio_": variance / total,
+            "n_components_": W.shape[1],
+            "scale_": frame.unit.copy(),
+        }
+
+    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
+        boundary = ("noise_variance_",) if on_floor(fit.params).any() else ()
+        if isinstance(fit.stats, Spectrum):
+            return certify_spectrum(fit, fit.stats, self._objective_name, boundary)
+        return self._certify_em(fit, fit.params.W, boundary, fit.stats.n)
+
+
+PPCA = ProbabilisticPCA
