@@ -60,7 +60,7 @@ def test_the_answer_of_the_dense_table(name, weighted, never_dense):
     two = type(two)(**{**two.get_params(), **({"solver": "covariance"} if name == "krylov" else {})}).fit(
         X.toarray(), sample_weight=w
     )
-    assert as_source(X).light
+    assert as_source(X).is_sparse
     assert apart(one, two) <= 1e-10
     assert one.objective_ == pytest.approx(two.objective_, rel=1e-10)
 
@@ -95,12 +95,12 @@ def test_what_is_not_light_takes_the_dense_path():
     X = matrix(300, 20).toarray()
     full = X.copy()
     full[:, 3] += 1e8  # one column stored everywhere, far from zero: centring it by formula would lose its digits
-    assert not as_source(sp.csr_array(full)).light
-    assert not as_source(sp.csr_array(np.ones((30, 4)))).light
-    assert not as_source(sp.csr_array(X), zeros="gaps").light
+    assert not as_source(sp.csr_array(full)).is_sparse
+    assert not as_source(sp.csr_array(np.ones((30, 4)))).is_sparse
+    assert not as_source(sp.csr_array(X), zeros="gaps").is_sparse
     with_gap = sp.csr_array(X)
     with_gap.data[0] = np.nan
-    assert not as_source(with_gap).light
+    assert not as_source(with_gap).is_sparse
     assert apart(PCA(2).fit(sp.csr_array(full)), PCA(2).fit(full)) <= 1e-10
 
 

@@ -100,7 +100,7 @@ class PCA(LinearGaussian):
     def avoids_covariance(self, n: int, d: int) -> bool:
         if self.solver in ("covariance", "qr"):
             return False
-        return self.solver in ("dual", "krylov") or super()._wide(n, d)
+        return self.solver in ("dual", "krylov") or super().avoids_covariance(n, d)
 
     # complete tables -----------------------------------------------------------------------------
     def _complete(self, survey: TableSurvey, run: Run) -> Fit:
