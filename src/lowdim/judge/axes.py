@@ -96,7 +96,7 @@ def interchangeable(model: LinearGaussian, found: Refits) -> tuple[tuple[int, ..
     """
     W, _, psi = gaussian(model)
     q = W.shape[1]
-    if q < 2 or len(found.W) < 2 or not np.array_equal(model._axes(model.params_), np.eye(q)):
+    if q < 2 or len(found.W) < 2 or not np.array_equal(model.latent_axes(), np.eye(q)):
         return ()  # rotated axes are told apart by the rotation
     each = np.std(psi) > 1e-9 * np.mean(psi)  # factor analysis orders its axes by noise-scaled variance
     unit = 1.0 / np.sqrt(psi) if each else np.ones(len(psi))
@@ -128,7 +128,7 @@ def matched(W: Array, Wb: Array, groups: tuple[tuple[int, ...], ...]) -> Array:
 def intervals(model: LinearGaussian, found: Refits, groups: tuple[tuple[int, ...], ...], level: float) -> Array:
     """Lower and upper ends of every loading in reported units, 2 x d x q."""
     W = gaussian(model)[0]
-    T = model._axes(model.params_)
+    T = model.latent_axes()
     back = np.linalg.pinv(T).T
     plain = np.array_equal(T, np.eye(len(T)))
     made = np.array([(matched(W, Wb, groups) if plain else align(Wb, W) @ back) for Wb in found.W])
@@ -208,7 +208,7 @@ def axes(
     groups = interchangeable(model, found)
     low, high = intervals(model, found, groups, level)
     W, _, psi = gaussian(model)
-    T = model._axes(model.params_)
+    T = model.latent_axes()
     L = (W @ np.linalg.pinv(T).T) * model.frame_.report[:, None]
     noise = float((psi * model.frame_.report**2).sum())
     total = float(((W * model.frame_.report[:, None]) ** 2).sum()) + noise

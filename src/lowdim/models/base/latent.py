@@ -219,6 +219,11 @@ class LatentModel(Estimator):
         parts = [part for _, part in walk(f, source, run or Run())]
         return [np.concatenate(rows) for rows in zip(*parts, strict=True)]
 
+    def latent_axes(self) -> Array:
+        """T, q x q: the coordinates that `transform` gives are z T, with z as in the model's formulas."""
+        check_is_fitted(self)
+        return self._axes(self.params_)
+
     def prior(self, n: int = 1) -> Posterior:
         """The distribution of the position of a row of which nothing is seen, n times."""
         check_is_fitted(self)

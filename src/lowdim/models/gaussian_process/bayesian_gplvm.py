@@ -350,8 +350,8 @@ def _centred(survey: TableSurvey, source: Source) -> TableSurvey:
 
 def _principal_scores(table: CentredTable, q: int, run: Run) -> tuple[Array, int]:
     """Principal scores, n x q (of a table with gaps probabilistic PCA's, in the same units), and the passes it took."""
-    from lowdim.models.linear.ppca import ProbabilisticPCA
     from lowdim.models.linear.pca import PCA
+    from lowdim.models.linear.ppca import ProbabilisticPCA
 
     n, d = table.source.n, table.source.d
     scores = np.zeros((n, q))
