@@ -44,6 +44,6 @@ def test_the_python_lines_work(lowdim):
     write_csv(lowdim.folder / "table.csv", small_table())
     found = ld.analyse(ld.read("table.csv"), budget="1s")
     assert len(found.sentences) == 5 and found.dims == 2 and np.shape(found.scores) == (60, 2)
-    assert found.loadings.shape == (6, 2) and np.isfinite(found.filled).all() and found.fills.mask.any()
+    assert found.loadings.shape == (6, 2) and np.isfinite(found.filled).all() and found.fills.is_filled.any()
     assert found.odd.rows[0].name == "8" and found.explain(0).name == "1"
     assert found.apply(small_table()[:2]).X.shape == (2, 6)

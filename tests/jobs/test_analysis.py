@@ -209,5 +209,5 @@ def test_a_report_where_there_is_no_folder_is_refused_before_it_is_drawn(plain, 
             plain.plot.trace().save(tmp_path / "no" / name)
 
 
-def test_odd_rows_may_be_called(plain):
-    assert plain.odd() is plain.odd and plain.odd(level=0.99).level == 0.99 and plain.odd.rows[0].name == "8"
+def test_odd_rows_at_another_level(plain):
+    assert plain.odd.at(0.99).odd_level == 0.99 and plain.odd.odd_level == 0.95 and plain.odd.rows[0].name == "8"

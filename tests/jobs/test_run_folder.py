@@ -40,7 +40,8 @@ def test_the_tables_hold_the_numbers(run):
     assert np.array_equal(scores[["axis1_sd", "axis2_sd"]].to_numpy(), found.posterior.std)
     assert np.array_equal(scores["D2_p"].to_numpy(), found.odd.D2.p)
     fills = pd.read_csv(folder / "t.run" / "fills.csv")
-    assert len(fills) == found.fills.mask.sum() and np.array_equal(fills["fill"], found.fills.filled[found.fills.mask])
+    gap = found.fills.is_filled
+    assert len(fills) == gap.sum() and np.array_equal(fills["fill"], found.fills.filled[gap])
     odd = pd.read_csv(folder / "t.run" / "odd.csv")
     assert odd["row"].tolist() == [int(r.name) for r in found.odd.rows]
 

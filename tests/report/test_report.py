@@ -104,7 +104,7 @@ def test_embedded_files_hold_the_numbers():
     np.testing.assert_allclose([float(r["sd2"]) for r in rows], found.posterior.std[:, 1], rtol=1e-5)
     fills = list(csv.DictReader(io.StringIO(unquote(files["fills.csv"]))))
     assert len(fills) == int(np.isnan(found.table.X).sum())
-    np.testing.assert_allclose([float(r["fill"]) for r in fills], found.fills.filled[found.fills.mask], rtol=1e-5)
+    np.testing.assert_allclose([float(r["fill"]) for r in fills], found.fills.filled[found.fills.is_filled], rtol=1e-5)
     kept = list(csv.DictReader(io.StringIO(unquote(files["scree.csv"]))))
     np.testing.assert_allclose([float(r["eigenvalue"]) for r in kept], found.jury.eigenvalues, rtol=1e-5)
 

@@ -228,7 +228,8 @@ def _stages(
     steps = f"{count(model.n_iter_, 'pass', 'passes')}, {model.certificate_.reason}"
     so_far.say("fit", f"PPCA, {count(q, 'dimension')}, {steps}", model=model, posterior=posterior, odd=odd)
     fills = do.fills()
-    so_far.say("fills", f"{int(fills.mask.sum())} gaps, {fills.held} of {fills.tried} hidden cells held", fills=fills)
+    gaps = int(fills.is_filled.sum())
+    so_far.say("fills", f"{gaps} gaps, {fills.held} of {fills.tried} hidden cells held", fills=fills)
     resampled = do.refits(model)
     cards, steady = do.axes(model, resampled), do.stability(model, resampled)
     so_far.say("axes", f"{len(cards)} axes, {len(resampled.W)} resamplings: {steady.verdict}", last=True)

@@ -178,7 +178,7 @@ class Analysis:
             row = names.index(row)
         return explain_row(self.model, self._source, row, row_names=names)
 
-    def apply(self, new: Any, *, level: float = 0.95, **options: Any) -> Placed:
+    def apply(self, new: Any, *, odd_level: float = 0.95, **options: Any) -> Placed:
         """Place new rows (a path, a frame, an array) on this map; `options` say how to read them.
 
         Columns whose logarithm was taken, and labels that were encoded, are treated as they were.
@@ -191,7 +191,7 @@ class Analysis:
             "encode": tuple(dict.fromkeys(c.name.split("=")[0] for c in numbers if c.encoded)),
         }
         return place(
-            self.model, self.table.names, new, level=level, calibration=self.calibration, **{**done, **options}
+            self.model, self.table.names, new, odd_level=odd_level, calibration=self.calibration, **{**done, **options}
         )
 
     def report(self, path: str | PathLike[str], *, rows: bool = True) -> Path:

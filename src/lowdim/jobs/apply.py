@@ -108,7 +108,7 @@ class Placed(NamedTuple):
         if not k:
             return text + "\nNone is outside the table's experience."
         first = self.odd.rows[0]
-        rate = f"{100 * (1 - self.odd.level):.3g}% false discovery rate"
+        rate = f"{100 * (1 - self.odd.odd_level):.3g}% false discovery rate"
         return (
             f"{text}\n{k} row{' is' if k == 1 else 's are'} outside the table's experience ({rate}): "
             f"{'' if k == 1 else 'first of all '}row {first.name}, because {because(first)}."
@@ -130,13 +130,13 @@ def place(
     names: tuple[str, ...],
     new: Any,
     *,
-    level: float = 0.95,
+    odd_level: float = 0.95,
     calibration: MapCalibration | None = None,
     **options: Any,
 ) -> Placed:
     """Place the rows of a new table (a path, frame, array or Table) on a fitted map; `names` are its columns.
 
-    A column the new table lacks is a gap in every row; one row is enough. `level` is that of odd rows;
+    A column the new table lacks is a gap in every row; one row is enough. `odd_level` is that of odd rows;
     `calibration` (`map_calibration` of the map's own table) makes the intervals of the fills hold what they
     claim, without it they are the model's own. `options` are those of `lowdim.read`.
 
@@ -150,7 +150,7 @@ def place(
     found = model.posterior(source)
     whole = model.posterior(ArraySource(np.asarray(model.mean_)[None, :], columns=names))
     filled, sd = model.impute(source, return_std=True)
-    odd = odd_rows(model, source, level=level, row_names=rows.row_names)
+    odd = odd_rows(model, source, odd_level=odd_level, row_names=rows.row_names)
     used = calibration or MapCalibration(USUAL, (gauss(USUAL),) * len(names))
     half = sd * np.array(used.half)
     plain = (message("LD223"),) if calibration is None and np.isnan(rows.X).any() else ()

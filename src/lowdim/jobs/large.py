@@ -328,16 +328,16 @@ class PlacedStream(NamedTuple):
 
     rows: int
     gaps: int  # rows with gaps
-    below: int  # rows with p < 1 - level
-    outside: int  # rows that Benjamini and Hochberg's rule picks at rate 1 - level, among all of them
-    level: float
+    below: int  # rows with p < 1 - odd_level
+    outside: int  # rows that Benjamini and Hochberg's rule picks at rate 1 - odd_level, among all of them
+    odd_level: float
     odd: tuple[OddRow, ...]  # the oddest of them
     wrote: str
 
     @property
     def sentence(self) -> str:
         """How many were placed, how many have gaps, how many are odd."""
-        rate, k = f"({100 * (1 - self.level):.3g}% false discovery rate)", self.outside
+        rate, k = f"({100 * (1 - self.odd_level):.3g}% false discovery rate)", self.outside
         text = f"{self.rows:,} rows placed, {self.gaps:,} of them with gaps."
         if not k:
             return f"{text}\nNone is outside the table's experience {rate}."
@@ -367,14 +367,14 @@ def new_rows(file: File, model: LinearGaussian, names: Sequence[str]) -> Source:
 
 
 def place_stream(
-    model: LinearGaussian, source: Source, out: str | PathLike[str], *, level: float = 0.95, run: Run | None = None
+    model: LinearGaussian, source: Source, out: str | PathLike[str], *, odd_level: float = 0.95, run: Run | None = None
 ) -> PlacedStream:
     """Place every row of a source on a map: positions, their standard deviations, distances and p-values to a file.
 
     No more than a few tiles are in memory. Columns of the file: axis1, ..., axis1_sd, ..., seen (cells), then D2,
     T2 and Q each with its p-value; a row with no more cells than dimensions has no Q: 0 with p = 1.
     """
-    check_level(level)
+    check_level(odd_level, "odd_level")
     if source.n == 0:
         raise error("LD160", n=0, least=1)
     axes = [f"axis{k + 1}" for k in range(len(model.get_feature_names_out()))]
@@ -389,8 +389,8 @@ def place_stream(
             counts.update(dict(zip(keys.tolist(), many.tolist(), strict=True)))
             best = seen.oddest(best, start, rows)
         sink.close()
-    limit, outside = discoveries(counts, 1.0 - level)
-    return seen.told(best, source.n, limit, outside, counts, level, str(out))
+    limit, outside = discoveries(counts, 1.0 - odd_level)
+    return seen.told(best, source.n, limit, outside, counts, odd_level, str(out))
 
 
 class _Rows(NamedTuple):
@@ -433,16 +433,16 @@ class _Judging:
         return _Rows(at[some], _some(found, some), p[some])
 
     def told(
-        self, best: _Rows | None, n: int, limit: float, outside: int, counts: Counter[int], level: float, out: str
+        self, best: _Rows | None, n: int, limit: float, outside: int, counts: Counter[int], odd_level: float, out: str
     ) -> PlacedStream:
         assert best is not None
-        f, rate = best.found, 1.0 - level
+        f, rate = best.found, 1.0 - odd_level
         judged = Judged(f, self.columns, self.model.frame_.scale, [str(row + 1) for row in best.at])
         picked = [k for k in range(len(f.D2)) if best.p[k] <= limit and f.seen[k] > 0]
         odd = tuple(_odd_row(k, judged, laws(f), rate)._replace(row=int(best.at[k])) for k in picked)
         edge = np.array(rate).view(np.int64) >> BITS
         below = sum(many for key, many in counts.items() if key < edge)
-        return PlacedStream(n, self.gaps, below, outside, level, odd, out)
+        return PlacedStream(n, self.gaps, below, outside, odd_level, odd, out)
 
 
 def discoveries(counts: Counter[int], rate: float) -> tuple[float, int]:

@@ -410,9 +410,9 @@ def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> st
 
 def fills_table(table: Table, f: Fills) -> str:
     """One line a filled cell; `outside` says where it lies beyond every value its column has."""
-    where = np.argwhere(f.mask)
-    numbers = np.column_stack([part[f.mask] for part in (f.filled, f.lower, f.upper, f.sd)]).tolist()
-    names, rows, beyond = table.names, table.row_names, f.outside[f.mask].tolist()
+    where = np.argwhere(f.is_filled)
+    numbers = np.column_stack([part[f.is_filled] for part in (f.filled, f.lower, f.upper, f.sd)]).tolist()
+    names, rows, beyond = table.names, table.row_names, f.outside[f.is_filled].tolist()
     return csv(
         ["row", "column", "fill", "lower", "upper", "sd", "outside"],
         [

@@ -129,7 +129,7 @@ class SavedAnalysis(Analysis):
         gap = np.isnan(self.table.X)
         filled, bare = np.array(self.table.X), fields["bare"]
         filled[gap] = bare.filled / bare.unit[np.nonzero(gap)[1]]
-        made = Fills(**fields, filled=filled, lower=filled, upper=filled, sd=filled, mask=gap, drawn=self._drawn)
+        made = Fills(**fields, filled=filled, lower=filled, upper=filled, sd=filled, is_filled=gap, drawn=self._drawn)
         return made.at(made.level)
 
     @cached_property

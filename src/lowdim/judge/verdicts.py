@@ -65,12 +65,12 @@ def axis_sentence(found: Any) -> str:
 
 
 def fill_sentence(fills: Any) -> str:
-    return str(fills.sentence) if fills.mask.any() else "There are no gaps to fill."
+    return str(fills.sentence) if fills.is_filled.any() else "There are no gaps to fill."
 
 
 def odd_sentence(odd: Any) -> str:
-    rate = 100 * (1 - odd.level)
-    below = f"{count(odd.below, 'row')} {'has' if odd.below == 1 else 'have'} p < {1 - odd.level:.2g}"
+    rate = 100 * (1 - odd.odd_level)
+    below = f"{count(odd.below, 'row')} {'has' if odd.below == 1 else 'have'} p < {1 - odd.odd_level:.2g}"
     chance = f"{below}; about {odd.expected:.0f} expected by chance"
     if not odd.rows:
         return f"No odd rows at a {rate:.3g}% false discovery rate ({chance})."

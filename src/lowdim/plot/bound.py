@@ -200,10 +200,10 @@ class Plots:
     # fills and odd rows ----------------------------------------------------------------------------
     def fills(self, **how: Any) -> Plot:
         f, t = self._found.fills, self._found.table
-        if not f.mask.any():
+        if not f.is_filled.any():
             raise error("LD216", name="fills", why="there are no gaps")
         return self._call(
-            "fills", f.filled, f.mask, f.lower, f.upper, t.names, level=f.level, row_names=t.row_names, **how
+            "fills", f.filled, f.is_filled, f.lower, f.upper, t.names, level=f.level, row_names=t.row_names, **how
         )
 
     def calibration(self, **how: Any) -> Plot:

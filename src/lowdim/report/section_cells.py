@@ -44,7 +44,7 @@ def fills(found: Analysis, rows: bool) -> Section:
         found.sentences[2],
         "Skill is the share of a column's variance predicted for cells hidden on purpose; 0 is no better "
         f"than the column mean. The {100 * f.level:.3g}% intervals are checked on the same cells: a point "
-        f"inside its band holds what it claims. {f.own_model(found.dims) if f.mask.any() else ''}".rstrip(),
+        f"inside its band holds what it claims. {f.own_model(found.dims) if f.is_filled.any() else ''}".rstrip(),
         "Do not analyse filled cells as if they had been measured; use multiple imputation for statistics. "
         "Where gaps depend on the missing value itself, no check on seen cells can tell."
         f"{beyond(found, rows)}",

@@ -130,8 +130,8 @@ def downloads(found: Analysis) -> tuple[Download, ...]:
     }
     words = f"{_share(t.n, MOST_ROWS, 'rows')}: position on each axis, its standard deviation, distances and p-values"
     out = [Download("rows.csv", words, data_url(csv_text(_thin(columns, MOST_ROWS))))]
-    if found.fills.mask.any():
-        i, j = np.nonzero(found.fills.mask)
+    if found.fills.is_filled.any():
+        i, j = np.nonzero(found.fills.is_filled)
         words = f"{_share(len(i), MOST_FILLS, 'fills')} with their {100 * found.fills.level:.3g}% intervals"
         f = found.fills
         cells = {

@@ -62,11 +62,11 @@ def test_noise_passes_the_band_as_often_as_promised(gaps):
     above = 0
     for s in range(200):
         t = ready(with_gaps(noise(s, 40, 9), gaps, s), standardize=True, seed=s)
-        above += parallel_analysis(t, shuffles=49, level=0.9, seed=s).q > 0
+        above += parallel_analysis(t, shuffles=49, band=0.9, seed=s).q > 0
     assert abs(above - 20) <= 3 * np.sqrt(200 * 0.1 * 0.9) + 2
 
 
 def test_counts_follow_the_size():
     small, large = (ready(noise(0, n, 10), standardize=True, seed=0) for n in (30, 40_000))
-    assert parallel_analysis(small, shuffles=None, level=0.95, seed=0).shuffles == 200
-    assert parallel_analysis(large, shuffles=None, level=0.95, seed=0).shuffles == 50
+    assert parallel_analysis(small, shuffles=None, band=0.95, seed=0).shuffles == 200
+    assert parallel_analysis(large, shuffles=None, band=0.95, seed=0).shuffles == 50

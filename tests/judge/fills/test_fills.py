@@ -185,7 +185,7 @@ def test_text_as_the_command_prints_it():
     assert "0 = no better than the mean" in text and "e.g. row 1 c10" in text
     assert made.sentence.startswith("53 gaps filled; our 90% intervals held ")
     assert made.tried == 907 and 0.86 <= made.held / made.tried <= 0.94
-    assert made.sd[~made.mask].max() == 0.0 and np.isfinite(made.upper).all()
+    assert made.sd[~made.is_filled].max() == 0.0 and np.isfinite(made.upper).all()
 
 
 def test_folds_leave_every_column_and_row_something():
@@ -220,7 +220,7 @@ def test_small_and_bad_tables():
     made = fill(tiny)
     assert np.isfinite(made.filled).all() and made.lower[0, 2] < made.upper[0, 2] and made.text()
     complete = fill(tiny[1:])
-    assert not complete.mask.any() and complete.text() == complete.sentence == "No gaps: nothing to fill."
+    assert not complete.is_filled.any() and complete.text() == complete.sentence == "No gaps: nothing to fill."
     with pytest.raises(TableError, match="completely empty"):
         fill(np.array([[1.0, np.nan], [2.0, np.nan]]))
     with pytest.raises(OptionError, match="level"):

@@ -29,7 +29,7 @@ def airquality() -> np.ndarray:
     return np.array([[float(cell) if cell else np.nan for cell in row] for row in rows])
 
 
-@pytest.mark.parametrize("how", [{}, {"model": PPCA(2)}, {"q": 1, "standardize": False}])
+@pytest.mark.parametrize("how", [{}, {"model": PPCA(2)}, {"n_components": 1, "standardize": False}])
 def test_another_level_is_bitwise_the_fit_with_that_level(how):
     X, gap = simulated()
     X = np.where(gap, np.nan, X)
@@ -38,12 +38,12 @@ def test_another_level_is_bitwise_the_fit_with_that_level(how):
     made = fill(X, **how)
     for level in (0.5, 0.8, 0.99):
         again = fill(X, level=level, **how)
-        for other in (made.at(level), made(level=level), made(level)):
-            for name in ("filled", "lower", "upper", "sd", "mask"):
+        for other in (made.at(level), made.at(level=level)):
+            for name in ("filled", "lower", "upper", "sd", "is_filled"):
                 assert np.array_equal(getattr(other, name), getattr(again, name)), name
             assert other.columns == again.columns and other.sentence == again.sentence and other.level == level
             assert np.array_equal(other.multiple(2), again.multiple(2)) and other.skill == again.skill
-    assert made() is made and made.at(0.9).columns == made.columns
+    assert not callable(made) and made.at(0.9).columns == made.columns
     assert (made.at(0.95).upper >= made.upper).all() and (made.at(0.5).upper <= made.upper).all()
     with pytest.raises(OptionError, match="level"):
         made.at(1.0)

@@ -29,18 +29,18 @@ def table():
 def test_another_level_is_scipy_s_rule_at_that_rate(table, level):
     X, model = table
     found = odd_rows(model, X, row_names=[f"r{i}" for i in range(300)])
-    other = found(level=level)
+    other = found.at(level)
     assert np.array_equal(other.odd, stats.false_discovery_control(found.D2.p) <= 1 - level)
-    assert other.level == level and other.below == (found.D2.p < 1 - level).sum()
-    assert other.rows == odd_rows(model, X, level=level, row_names=[f"r{i}" for i in range(300)]).rows
+    assert other.odd_level == level and other.below == (found.D2.p < 1 - level).sum()
+    assert other.rows == odd_rows(model, X, odd_level=level, row_names=[f"r{i}" for i in range(300)]).rows
     assert {r.row for r in other.rows} == set(np.flatnonzero(other.odd)) and other.at(0.95).rows == found.rows
 
 
-def test_called_with_nothing_it_is_what_was_found(table):
+def test_the_planted_rows_are_found_and_a_level_is_a_share(table):
     found = odd_rows(table[1], table[0])
-    assert found() is found and {11, 40} <= {r.row for r in found().rows}
-    with pytest.raises(OptionError, match="level"):
-        found(level=99)
+    assert not callable(found) and {11, 40} <= {r.row for r in found.rows}
+    with pytest.raises(OptionError, match="odd_level"):
+        found.at(99)
 
 
 class Balanced(HTMLParser):
@@ -73,7 +73,7 @@ def test_prompts_are_four_lines_and_notebooks_get_tables(table):
     found = odd_rows(model, pd.DataFrame(X, columns=NASTY), row_names=["<b>" + str(i) for i in range(300)])
     card = explain_row(model, pd.DataFrame(X, columns=NASTY), 11)
     jury = choose_dimension(X, folds=1, shuffles=20)
-    for thing in (found, found(level=0.3), card, jury):
+    for thing in (found, found.at(0.3), card, jury):
         assert len(repr(thing).split("\n")) <= 4 and "\x1b" not in repr(thing)
         assert max(map(len, repr(thing).split("\n"))) < 220
     assert "3 odd rows" in repr(found) and "and 1 more" in repr(found) and f"Dimensions: {jury.sentence}" in repr(jury)

@@ -139,7 +139,7 @@ def test_false_discoveries_are_few():
     for seed in range(30):
         X, model = simulate(500, 0.2, 100 + seed)
         X[:20, 0] = 25.0
-        odd = odd_rows(model, X, level=0.9).odd
+        odd = odd_rows(model, X, odd_level=0.9).odd
         shares.append(odd[20:].sum() / max(odd.sum(), 1))
     assert np.mean(shares) <= 0.13  # 0.1 is promised on average; 30 repeats leave about 0.012
 
@@ -185,7 +185,7 @@ def test_names_and_options():
     X[3, 3] = 40.0
     assert odd_rows(model, X, row_names=[f"r{i}" for i in range(30)]).rows[0].name == "r3"
     assert explain_row(model, X, 3, row_names=[f"r{i}" for i in range(30)]).name == "r3"
-    with pytest.raises(OptionError, match="level"):
-        odd_rows(model, X, level=95)
+    with pytest.raises(OptionError, match="odd_level"):
+        odd_rows(model, X, odd_level=95)
     with pytest.raises(OptionError, match="row"):
         explain_row(model, X, 30)

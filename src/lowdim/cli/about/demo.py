@@ -71,7 +71,7 @@ def _lines(demo: DemoTable, found: Analysis) -> Iterator[str]:
 
     fills, names = found.fills, found.table.names
     truth = demo.truth[found.table.rows][:, [demo.columns.index(name) for name in names]]
-    where = np.argwhere(fills.mask)
+    where = np.argwhere(fills.is_filled)
     if not len(where):
         return
     wide = max(6, *(len(name) for name in names))
@@ -82,5 +82,5 @@ def _lines(demo: DemoTable, found: Analysis) -> Iterator[str]:
             f"  {found.table.row_names[i]:>3}  {names[j]:<{wide}}  {fills.filled[i, j]:>8.4g}   "
             f"{fills.lower[i, j]:>8.4g} .. {fills.upper[i, j]:<8.4g}  {truth[i, j]:>8.4g}"
         )
-    held = int(((fills.lower <= truth) & (truth <= fills.upper))[fills.mask].sum())
+    held = int(((fills.lower <= truth) & (truth <= fills.upper))[fills.is_filled].sum())
     yield f"The intervals hold {held} of the {len(where)} cells that were hidden ({100 * held / len(where):.0f}%)."

@@ -117,7 +117,7 @@ def place_file(run: str, new: str, out: str | None, options: dict[str, Any], *, 
             gaps=found.gaps,
             below=found.below,
             outside=found.outside,
-            level=found.level,
+            level=found.odd_level,
             odd=list(found.odd),
             wrote=[found.wrote],
         )

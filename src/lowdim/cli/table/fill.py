@@ -188,14 +188,14 @@ def write_fills(to: Output, found: Fills, intervals: bool, multiple: int, seed: 
     where = [
         (k, c)
         for k, c in enumerate(c for c in to.table.columns if c.role == "number")
-        if found.mask[:, k].any() and not c.encoded
+        if found.is_filled[:, k].any() and not c.encoded
     ]
     signs = {c.position: sign_of(to, c) for _, c in where}
 
     def cells(values: Any) -> Texts:
         new = {}
         for k, c in where:
-            gap = found.mask[:, k]
+            gap = found.is_filled[:, k]
             ends = [own_unit(part[gap, k], c) for part in (values, found.lower, found.upper)]
             texts = figures(ends[0], (ends[2] - ends[1]) / 2, signs[c.position])
             new[c.position - 1] = dict(zip(to.table.rows[gap].tolist(), texts, strict=True))

@@ -39,7 +39,7 @@ def odd_command(
     if out is None and level == 0.95 and is_run(target) and print_stored(target, as_json):
         return
     model, table, X = model_of(target, reading(given), dims, seed)
-    found = odd_rows(model, X, level=level, row_names=table.row_names)
+    found = odd_rows(model, X, odd_level=level, row_names=table.row_names)
     path = write(out or f"{stem(target)}.odd.csv", odd_table(found))
     if as_json:
         print_json(sentence=found.sentence, rows=list(found.rows), wrote=str(path))

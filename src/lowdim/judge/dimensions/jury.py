@@ -111,7 +111,7 @@ def choose_dimension(
     *,
     most: int | None = None,
     standardize: bool = True,
-    level: float = 0.95,
+    band: float = 0.95,
     folds: int | None = None,
     shuffles: int | None = None,
     random_state: Any = 0,
@@ -120,7 +120,7 @@ def choose_dimension(
 
     Judges: Minka's Laplace evidence on the complete rows; BIC weights of probabilistic PCA on all rows; cells
     hidden on purpose, the smallest q within one paired standard error of the best log density; parallel
-    analysis, eigenvalues above the `level` band of tables with shuffled columns. Gavish and Donoho's threshold
+    analysis, eigenvalues above the `band` quantile of tables with shuffled columns. Gavish and Donoho's threshold
     is heard but does not vote: it asks what a hard cut should keep.
 
     The answer is the median vote, the lower one of two. Measured: each judge alone errs. Evidence and held-out
@@ -146,7 +146,7 @@ def choose_dimension(
     >>> choose_dimension(X).sentence
     '2'
     """
-    _check(most, standardize, level, folds, shuffles)
+    _check(most, standardize, band, folds, shuffles)
     seed = seed_of(random_state)
     unit = ready(X, standardize=standardize, seed=seed)
     notes = (f"judged on {unit.n} of {unit.sampled} rows, drawn by the seed",) if unit.sampled else ()
@@ -158,13 +158,13 @@ def choose_dimension(
         return exact
     cap = most_possible(unit, rank)
     top = min(cap, MOST if most is None else most)
-    noise = parallel_analysis(unit, shuffles=shuffles, level=level, seed=seed)
+    noise = parallel_analysis(unit, shuffles=shuffles, band=band, seed=seed)
     t = own_units(unit, min(noise.q, top)) if standardize else unit
     found = _deliberate(t, noise, top, folds, seed, notes, standardized=standardize and t is unit)
     return found._replace(distances=law_of(unit, seed, quick=True))
 
 
-def _check(most: Any, standardize: Any, level: Any, folds: Any, shuffles: Any) -> None:
+def _check(most: Any, standardize: Any, band: Any, folds: Any, shuffles: Any) -> None:
     counts = (("most", most, 0, 10**6), ("folds", folds, 1, PARTS), ("shuffles", shuffles, 1, 10**6))
     for name, value, low, high in counts:
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
@@ -172,8 +172,8 @@ def _check(most: Any, standardize: Any, level: Any, folds: Any, shuffles: Any) -
             raise error("LD210", option=name, value=value, allowed=f"None or a whole number from {low} to {high}")
     if not isinstance(standardize, bool | np.bool_):
         raise error("LD210", option="standardize", value=standardize, allowed="True or False")
-    if not isinstance(level, float) or not 0.5 <= level < 1.0:
-        raise error("LD210", option="level", value=level, allowed="a number from 0.5 to 1, e.g. 0.95")
+    if not isinstance(band, float) or not 0.5 <= band < 1.0:
+        raise error("LD210", option="band", value=band, allowed="a number from 0.5 to 1, e.g. 0.95")
 
 
 def exact_rank(noise: Array) -> int | None:

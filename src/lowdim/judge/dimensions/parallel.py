@@ -55,7 +55,7 @@ def shuffled(x: Array, mask: Mask | None, rng: np.random.Generator) -> Array:
     return out
 
 
-def parallel_analysis(t: Ready, *, shuffles: int | None, level: float, seed: int) -> Noise:
+def parallel_analysis(t: Ready, *, shuffles: int | None, band: float, seed: int) -> Noise:
     """Horn's parallel analysis: shuffled columns have the same cells and gaps, and share nothing.
 
     Reference: Horn (1965), with permuted columns (Buja and Eyuboglu 1992).
@@ -64,7 +64,7 @@ def parallel_analysis(t: Ready, *, shuffles: int | None, level: float, seed: int
     chance = np.array(
         [eigenvalues(shuffled(t.x, t.mask, np.random.default_rng([seed, 13, s])), t.mask) for s in range(count)]
     )
-    return Noise(eigenvalues(t.x, t.mask), np.quantile(chance, level, axis=0), count)
+    return Noise(eigenvalues(t.x, t.mask), np.quantile(chance, band, axis=0), count)
 
 
 def threshold(beta: float) -> float:

@@ -58,7 +58,7 @@ class Fills(NamedTuple):
     lower: Array  # equals filled where a cell was seen
     upper: Array
     sd: Array  # calibrated; 0 where seen
-    mask: Mask  # True = filled, False = seen
+    is_filled: Mask  # True where a gap was filled
     columns: tuple[ColumnFill, ...]
     level: float
     n_components: int
@@ -74,18 +74,14 @@ class Fills(NamedTuple):
         """The same fills with intervals of another level: the numbers that `fill(X, level=level)` gives."""
         check_level(level)
         columns, c = calibrated(self.columns, self.hidden, level)
-        where, (filled, sd, unit) = np.nonzero(self.mask)[1], self.bare
+        where, (filled, sd, unit) = np.nonzero(self.is_filled)[1], self.bare
         half, unit = sd * c[where], unit[where]
         lower, upper, spread = self.filled.copy(), self.filled.copy(), np.zeros(self.filled.shape)
-        lower[self.mask], upper[self.mask] = (filled - half) / unit, (filled + half) / unit
-        spread[self.mask] = half / gauss(level) / unit
+        lower[self.is_filled], upper[self.is_filled] = (filled - half) / unit, (filled + half) / unit
+        spread[self.is_filled] = half / gauss(level) / unit
         return self._replace(
             lower=lower, upper=upper, sd=spread, columns=columns, level=level, held=sum(c.held for c in columns)
         )
-
-    def __call__(self, level: float | None = None) -> Fills:
-        """`found.fills()` is what was found, `found.fills(level=0.8)` the same with other intervals."""
-        return self if level is None else self.at(level)
 
     def coverage(self, levels: Sequence[float] = LEVELS) -> Array:
         """The share of hidden cells held by intervals of each level, every fold calibrated on the others."""
@@ -96,12 +92,12 @@ class Fills(NamedTuple):
     @property
     def outside(self) -> NDArray[np.int8]:
         """-1 where a fill is below every value its column has, 1 where above, 0 elsewhere."""
-        return beyond(self.filled, self.mask)
+        return beyond(self.filled, self.is_filled)
 
     @property
     def sentence(self) -> str:
         """One sentence: how many, and what the intervals held."""
-        gaps = int(self.mask.sum())
+        gaps = int(self.is_filled.sum())
         if gaps == 0:
             return NO_GAPS
         if self.tried == 0:
@@ -122,7 +118,7 @@ class Fills(NamedTuple):
         lines = []
         for j, c in enumerate(self.columns):
             if c.outside:
-                seen = self.filled[~self.mask[:, j], j]
+                seen = self.filled[~self.is_filled[:, j], j]
                 log = f": try --log {join_names([c.column])}" if c.skewed and c.column not in logged else ""
                 are = "is" if c.outside == 1 else "are"
                 lines.append(
@@ -137,7 +133,7 @@ class Fills(NamedTuple):
 
     def text(self, *, map_dims: int | None = None, logged: Collection[str] = ()) -> str:
         """The table of `lowdim fill`; `map_dims` are those of a map of the same table."""
-        gaps = int(self.mask.sum())
+        gaps = int(self.is_filled.sum())
         if not gaps:
             return NO_GAPS
         some = sorted((c for c in self.columns if c.gaps), key=lambda c: -c.skill)
@@ -156,7 +152,7 @@ class Fills(NamedTuple):
         beyond = self.outside_words(logged)
         lines += [f"  {line}" for line in beyond[:FEW]]
         lines += [f"  and {len(beyond) - FEW} more columns with fills outside their values"] if beyond[FEW:] else []
-        i, j = np.argwhere(self.mask)[0]
+        i, j = np.argwhere(self.is_filled)[0]
         return "\n".join(
             [
                 *lines,
@@ -170,7 +166,7 @@ class Fills(NamedTuple):
         """At most four lines: what, what it held, which model, and where the rest is."""
         n, d = self.filled.shape
         first = f"Fills of {count(n, 'row')} x {count(d, 'column')}, {100 * self.level:.3g}% intervals"
-        own = [self.own_model()] if self.mask.any() else []
+        own = [self.own_model()] if self.is_filled.any() else []
         return "\n".join([first, self.sentence, *own, ".text(), .filled, .lower, .upper, .at(0.8), .multiple(20)"])
 
     def _repr_html_(self) -> str:
@@ -193,7 +189,7 @@ class Fills(NamedTuple):
         factor = np.array([c.factor for c in self.columns])
         seed, centre = seed_of(random_state), self.filled
         tables = (self.drawn(seed, k) for k in range(m))
-        return np.stack([np.where(self.mask, centre + (table - centre) * factor, centre) for table in tables])
+        return np.stack([np.where(self.is_filled, centre + (table - centre) * factor, centre) for table in tables])
 
 
 class Trials(NamedTuple):
@@ -268,7 +264,7 @@ def trials(engine: Engine, X: Array, fold: NDArray[np.intp], fits: int) -> Trial
 # the public face ----------------------------------------------------------------------------------------
 def fill(
     X: Any,
-    q: int | None = None,
+    n_components: int | None = None,
     *,
     model: LinearGaussian | None = None,
     level: float = 0.9,
@@ -278,9 +274,9 @@ def fill(
 ) -> Fills:
     """Fill the gaps of a table with calibrated intervals, and say column by column what that is worth.
 
-    Small tables are filled by variational Bayesian PCA with at most q dimensions (`q=None`: as many as it
+    Small tables are filled by variational Bayesian PCA with at most n_components dimensions (None: as many as it
     finds use for, or the whole Gaussian where there are rows enough and it fills hidden cells better), large
-    ones by ProbabilisticPCA(q) (`q=None`: `fill_dimension` of a sample of rows). A `model` of the
+    ones by ProbabilisticPCA(n_components) (None: `fill_dimension` of a sample of rows). A `model` of the
     linear-Gaussian family, options only, is used instead.
 
     Reference: spec algorithms.md, "Fills and intervals".
@@ -302,7 +298,7 @@ def fill(
     table = table * unit
     count, fits = folds_for(mask) if folds is None else (folds, folds)
     fold = assign(mask, count, random_state)
-    tries = _engines(table, q, model, standardize, random_state)
+    tries = _engines(table, n_components, model, standardize, random_state)
     tried = [(engine, trials(engine, table, fold, fits)) for engine in tries]
     engine, found = max(tried, key=lambda pair: _skill(pair[1], table))
     made = engine(table)
@@ -310,7 +306,8 @@ def fill(
     bare = Bare(made.filled[~mask], made.sd[~mask], unit)
     hidden = Hidden(found.z, found.column, found.fold)
     best = len(tries) > 1 or mask.size > SMALL or not standardize
-    how = "as asked" if model is not None or q is not None else BEST if best else "as many as it finds use for"
+    asked = model is not None or n_components is not None
+    how = "as asked" if asked else BEST if best else "as many as it finds use for"
     rough = Fills(
         filled,
         filled,

@@ -102,20 +102,16 @@ class OddRows(NamedTuple):
     Q: Law  # dof 0 and p 1 where Q is not defined: no more seen cells than dimensions
     seen: NDArray[np.intp]
     columns: int
-    level: float
+    odd_level: float
     odd: NDArray[np.bool_]
     rows: tuple[OddRow, ...]  # the odd ones, oddest first
-    below: int  # rows with p < 1 - level
+    below: int  # rows with p < 1 - odd_level
     expected: float  # how many of them chance alone makes
     judged: Judged  # what the reasons are made of, for another level
 
-    def at(self, level: float) -> OddRows:
-        """The same rows judged at another level: 1 - level is the false discovery rate."""
-        return picked(self.D2, self.T2, self.Q, self.judged, level)
-
-    def __call__(self, level: float | None = None) -> OddRows:
-        """`found.odd()` is what was found, `found.odd(level=0.99)` the same at another level."""
-        return self if level is None else self.at(level)
+    def at(self, odd_level: float) -> OddRows:
+        """The same rows judged at another level: 1 - odd_level is the false discovery rate."""
+        return picked(self.D2, self.T2, self.Q, self.judged, odd_level)
 
     def __repr__(self) -> str:
         """At most four lines: how many, and the oddest two."""
@@ -137,9 +133,9 @@ class OddRows(NamedTuple):
     @property
     def sentence(self) -> str:
         """How many, at which rate, beside what chance makes."""
-        k, rate = len(self.rows), f"{100 * (1 - self.level):.3g}%"
+        k, rate = len(self.rows), f"{100 * (1 - self.odd_level):.3g}%"
         head = f"{k or 'No'} odd row{'' if k == 1 else 's'} at {rate} false discovery rate"
-        have = f"{self.below} row{' has' if self.below == 1 else 's have'} p < {1 - self.level:.3g}"
+        have = f"{self.below} row{' has' if self.below == 1 else 's have'} p < {1 - self.odd_level:.3g}"
         return f"{head} ({have}; about {self.expected:.0f} expected by chance)"
 
     def text(self, *, most: int = 20) -> str:
@@ -279,10 +275,10 @@ def false_discovery(p: Array, rate: float) -> NDArray[np.bool_]:
 
 
 # the public face --------------------------------------------------------------------------------------
-def odd_rows(model: LinearGaussian, X: Any, *, level: float = 0.95, row_names: Any = None) -> OddRows:
+def odd_rows(model: LinearGaussian, X: Any, *, odd_level: float = 0.95, row_names: Any = None) -> OddRows:
     """The rows a fitted linear-Gaussian model finds odd, each with its one-sentence reason.
 
-    Rows are picked on D2 by Benjamini and Hochberg's rule at rate 1 - level. All three distances know the
+    Rows are picked on D2 by Benjamini and Hochberg's rule at rate 1 - odd_level. All three distances know the
     row's gaps. The reason names the cell that disagrees most with the rest of its row, and what hiding it does.
 
     Reference: spec product.md 3.2, 3.3.
@@ -294,7 +290,7 @@ def odd_rows(model: LinearGaussian, X: Any, *, level: float = 0.95, row_names: A
     >>> [(r.row, r.column) for r in found.rows]
     [(7, 'c3')]
     """
-    check_level(level)
+    check_level(odd_level, "odd_level")
     source = model.arrange(X)
     W, mu, psi = gaussian(model)
     frame = model.frame_
@@ -302,13 +298,13 @@ def odd_rows(model: LinearGaussian, X: Any, *, level: float = 0.95, row_names: A
     if not parts:
         raise error("LD160", n=0, least=1)
     rows = Culprits(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
-    return picked(*laws(rows), Judged(rows, source.columns, frame.scale, row_names), level)
+    return picked(*laws(rows), Judged(rows, source.columns, frame.scale, row_names), odd_level)
 
 
-def picked(D2: Law, T2: Law, Q: Law, judged: Judged, level: float) -> OddRows:
-    """The rows whose D2 Benjamini and Hochberg's rule picks at rate 1 - level, oddest first, each with its reason."""
-    check_level(level)
-    seen, rate = judged.rows.seen, 1.0 - level
+def picked(D2: Law, T2: Law, Q: Law, judged: Judged, odd_level: float) -> OddRows:
+    """The rows whose D2 Benjamini and Hochberg's rule picks at rate 1 - odd_level, oddest first, with their reasons."""
+    check_level(odd_level, "odd_level")
+    seen, rate = judged.rows.seen, 1.0 - odd_level
     odd = false_discovery(D2.p, rate) & (seen > 0)
     order = [int(k) for k in np.lexsort((-D2.value, D2.p)) if odd[k]]  # far rows may share p = 0
     cards = tuple(_odd_row(k, judged, (D2, T2, Q), rate) for k in order)
@@ -318,7 +314,7 @@ def picked(D2: Law, T2: Law, Q: Law, judged: Judged, level: float) -> OddRows:
         Q,
         seen,
         len(judged.columns),
-        level,
+        odd_level,
         odd,
         cards,
         int((D2.p < rate).sum()),
@@ -384,10 +380,10 @@ def _hidden(p: float, rate: float) -> str:
     return f"hide that cell and the row is still odd (p {_p(p)}): more than one cell disagrees"
 
 
-def explain_row(model: LinearGaussian, X: Any, row: int, *, level: float = 0.95, row_names: Any = None) -> RowCard:
+def explain_row(model: LinearGaussian, X: Any, row: int, *, odd_level: float = 0.95, row_names: Any = None) -> RowCard:
     """Every cell of one row beside what its other cells say, and a small set that makes the row ordinary.
 
-    The set is found greedily: hide the most surprising cell, look again, until p >= 1 - level.
+    The set is found greedily: hide the most surprising cell, look again, until p >= 1 - odd_level.
 
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> X = np.random.default_rng(0).standard_normal((60, 1)) * np.ones(4) + 0.1 * np.sin(np.arange(240)).reshape(60, 4)
@@ -395,7 +391,7 @@ def explain_row(model: LinearGaussian, X: Any, row: int, *, level: float = 0.95,
     >>> explain_row(ProbabilisticPCA(1).fit(X), X, 7).hide
     ('c3',)
     """
-    check_level(level)
+    check_level(odd_level, "odd_level")
     source = model.arrange(X)
     if not 0 <= row < source.n:
         raise error("LD210", option="row", value=row, allowed=f"a row from 0 to {source.n - 1}")
@@ -420,7 +416,7 @@ def explain_row(model: LinearGaussian, X: Any, row: int, *, level: float = 0.95,
     )
     seen, dof = int(mask.sum()), int(min(rank[0], mask.sum()))
     p, p_T2, p_Q = (float(p_value(a, np.array(k))[0]) for a, k in ((D2, seen), (T2, dof), (Q, seen - dof)))
-    hidden, after = _ordinary(block, W, mu, psi, 1.0 - level)
+    hidden, after = _ordinary(block, W, mu, psi, 1.0 - odd_level)
     name = _row_name(row, row_names)
     hide = tuple(source.columns[j] for j in hidden)
     defined = seen > dof
@@ -478,7 +474,7 @@ def _p(p: float) -> str:
     return "0" if p == 0.0 else f"{p:.0e}".replace("e-0", "e-") if p < 1e-3 else f"{p:.2g}"
 
 
-def check_level(level: float) -> None:
+def check_level(level: float, option: str = "level") -> None:
     """A level is a share between 0 and 1."""
     if not 0.0 < level < 1.0:
-        raise error("LD210", option="level", value=level, allowed="a number between 0 and 1, such as 0.95")
+        raise error("LD210", option=option, value=level, allowed="a number between 0 and 1, such as 0.95")
