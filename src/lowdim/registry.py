@@ -172,11 +172,12 @@ ENTRIES = (
         _GROUPS, "",
     ),
     ModelEntry(
-        "MixtureOfPPCA", "models.mixtures.presets", "clusters with axes of their own and one noise variance each",
+        "MixtureOfPPCA", "models.mixtures.mixture_of_ppca",
+        "clusters with axes of their own and one noise variance each",
         _LOCAL, "", "mppca", "mixture of PPCA", _local, ("map",), local=True,
     ),
     ModelEntry(
-        "MixtureOfFA", "models.mixtures.presets", "the same with a noise variance for every column",
+        "MixtureOfFA", "models.mixtures.mixture_of_fa", "the same with a noise variance for every column",
         _LOCAL, "", "mfa", "mixture of FA", _local, ("map",), local=True, factors=True,
     ),
     ModelEntry("Mixture", "models.mixtures.mixture", "a mixture of any linear-Gaussian model"),
@@ -336,7 +337,7 @@ RECORDS = {  # their parameters and what else they keep
     "Dual": "lowdim.models.linear.dual_ppca",
     "Factors": "lowdim.models.ratings.predictions",
     "Frame": "lowdim.sources.views",
-    "Full": "lowdim.models.mixtures.full_gaussian",
+    "FullGaussian": "lowdim.models.mixtures.components",
     "GPLVMParams": "lowdim.models.gaussian_process.gplvm_likelihood",
     "Geodesics": "lowdim.models.spectral.isomap",
     "GoodnessOfFit": "lowdim.math.factor",
@@ -345,6 +346,7 @@ RECORDS = {  # their parameters and what else they keep
     "Linear": "lowdim.models.linear.parameters",
     "Medoids": "lowdim.models.mixtures.kmedoids",
     "Mixed": "lowdim.models.relatives.ica",
+    "MixtureParams": "lowdim.models.mixtures.mixture",
     "Moments": "lowdim.engine.statistics",
     "Net": "lowdim.models.nonlinear.density_network_em",
     "Patches": "lowdim.models.spectral.lle",
@@ -354,7 +356,6 @@ RECORDS = {  # their parameters and what else they keep
     "TwoViews": "lowdim.models.relatives.cca_em",
     "Unrolled": "lowdim.models.spectral.mvu",
     "Vibrations": "lowdim.models.spectral.laplacian_eigenmaps",
-    "Weighted": "lowdim.models.mixtures.mixture",
 }
 STATISTICS = {  # what a fold leaves, in checkpoints only
     "ClassSums": "lowdim.models.relatives.linear_discriminant",
@@ -365,7 +366,7 @@ STATISTICS = {  # what a fold leaves, in checkpoints only
     "MixtureSums": "lowdim.models.mixtures.mixture",
     "Pairs": "lowdim.engine.statistics",
     "PsiSums": "lowdim.models.gaussian_process.psi",
-    "Scatter": "lowdim.models.mixtures.full_gaussian",
+    "Scatter": "lowdim.models.mixtures.components",
     "Seen": "lowdim.models.relatives.cca_algebra",
     "SheetSums": "lowdim.models.nonlinear.gtm_em",
     "Sum": "lowdim.engine.statistics",
@@ -373,5 +374,5 @@ STATISTICS = {  # what a fold leaves, in checkpoints only
     "BlockSurvey": "lowdim.engine.statistics",
     "Sweep": "lowdim.models.ratings.beliefs",
     "Triangle": "lowdim.engine.statistics",
-    "Within": "lowdim.models.mixtures.starts",
+    "WithinSums": "lowdim.models.mixtures.starts",
 }

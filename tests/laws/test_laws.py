@@ -63,7 +63,8 @@ MODELS = {
     "mixture-full": GaussianMixture(2, n_init=2, **QUICK),
     "mixture-tied": GaussianMixture(2, covariance_type="tied", n_init=2, **QUICK),
     "mixture-ppca": MixtureOfPPCA(2, 1, n_init=2, **QUICK),
-    "mixture-fa": MixtureOfFA(2, 1, n_init=2, **QUICK),
+    # one start in six ends on so flat a ridge of this small table that rounding moves rows by 1e-10
+    "mixture-fa": MixtureOfFA(2, 1, n_init=2, random_state=1, **QUICK),
     "cca": CCA(1, views=3, **QUICK),
     "gtm": GTM(2, grid=5, basis=3, **QUICK),
     "density": DensityNetwork(2, n_samples=12, hidden=3, max_iter=8),

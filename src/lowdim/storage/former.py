@@ -33,19 +33,30 @@ def _bayesian_gplvm_state(values: Values) -> Values:
     return {**values, "kept_": np.arange(values["n_components_"]) < count, "n_kept_": count}
 
 
+def _renamed(**names: str) -> Callable[[Values], Values]:
+    """Values under today's names, given as former=today's."""
+    return lambda values: {names.get(name, name): value for name, value in values.items()}
+
+
 RECORDS: dict[str, str] = {  # a record's former name -> its name
     "Doubtful": "BayesianGPLVMParams",
+    "Full": "FullGaussian",
     "Places": "GPLVMParams",
+    "Weighted": "MixtureParams",
 }
 FIELDS: dict[str, dict[str, str]] = {  # a record's name -> {a field's former name: its name}
     "BayesianGPLVMParams": {"rung": "jitter_level", "widen": "inflation"},
     "GPLVMParams": {"rung": "jitter_level", "widen": "inflation"},
+    "MixtureParams": {"logs": "log_weights", "parts": "components", "dense": "moments"},
 }
 DROPPED: dict[str, tuple[str, ...]] = {  # a record's name -> fields it no longer has
     "BayesianGPLVMParams": ("back", "gamma"),
 }
 OPTIONS: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's options of former ones
     "GPLVM": _gplvm_options,
+    "Mixture": _renamed(floor="reg_covar"),
+    "MixtureOfFA": _renamed(floor="reg_covar"),
+    "MixtureOfPPCA": _renamed(floor="reg_covar"),
 }
 STATE: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's fitted attributes of former ones
     "BayesianGPLVM": _bayesian_gplvm_state,

@@ -178,7 +178,7 @@ MODELS: dict[str, Entry] = {
         "{model}: component {which} is held up by the covariance floor, {floor:g} of the "
         "variances about the starting centres; it has about {rows} rows",
         "it collapsed on few or equal rows, or its columns depend on each other; densities are stated with this floor",
-        "fewer components, a simpler covariance, or a higher floor",
+        "fewer components, a simpler covariance, or a higher reg_covar",
     ),
     "LD252": Entry(
         ModelWarning,

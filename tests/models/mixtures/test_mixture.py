@@ -8,8 +8,8 @@ from sklearn.mixture import GaussianMixture as Peer
 
 import lowdim
 from lowdim import PCA, PPCA, FactorAnalysis, GaussianMixture, Mixture, MixtureOfFA, MixtureOfPPCA
-from lowdim.models.mixtures.full_gaussian import full
-from lowdim.models.mixtures.mixture import Weighted
+from lowdim.models.mixtures.components import full_gaussian
+from lowdim.models.mixtures.mixture import MixtureParams
 from lowdim.sources.source import Block
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.oracles import mixture as oracle
@@ -36,8 +36,8 @@ def start(X, K, tied=False):
 
 
 def params_of(weights, means, covs, low):
-    parts = tuple(full(m, C, low, 100.0) for m, C in zip(means, covs, strict=True))
-    return Weighted(np.log(weights), parts, False)
+    parts = tuple(full_gaussian(m, C, low, 100.0) for m, C in zip(means, covs, strict=True))
+    return MixtureParams(np.log(weights), parts, False)
 
 
 # the slow oracle ------------------------------------------------------------------------------------------------
@@ -56,10 +56,10 @@ def test_five_steps_are_those_of_the_oracle(tied, gaps):
         *truth, value = oracle.em_step(X, *truth, tied=tied)
         params = model._update(params, stats)
         assert stats.log_density == pytest.approx(value, rel=1e-11)
-        assert np.exp(params.logs) == pytest.approx(truth[0], rel=1e-9)
-        for k, part in enumerate(params.parts):
-            assert part.mu == pytest.approx(truth[1][k], rel=1e-8, abs=1e-9)
-            assert np.allclose(part.C, truth[2][k], rtol=1e-8, atol=1e-9)
+        assert np.exp(params.log_weights) == pytest.approx(truth[0], rel=1e-9)
+        for k, component in enumerate(params.components):
+            assert component.mu == pytest.approx(truth[1][k], rel=1e-8, abs=1e-9)
+            assert np.allclose(component.C, truth[2][k], rtol=1e-8, atol=1e-9)
 
 
 def test_every_verb_with_gaps_is_that_of_the_oracle():
@@ -109,7 +109,7 @@ def test_as_many_steps_as_the_peer_give_its_likelihood(kind):
         Peer(3, covariance_type=kind, reg_covar=0, tol=0, max_iter=k, random_state=0).fit(X) for k in (2, 8)
     )
     model = GaussianMixture(3, covariance_type=kind)
-    part, low = model._part(), 1e-12 * X.var(axis=0)
+    component, low = model._component(), 1e-12 * X.var(axis=0)
     C = before.covariances_
     spreads = {
         "full": C,
@@ -121,13 +121,13 @@ def test_as_many_steps_as_the_peer_give_its_likelihood(kind):
     if kind in ("full", "tied"):
         params = params_of(before.weights_, before.means_, spreads, low)
     else:
-        from lowdim.models.mixtures.starts import Spread
+        from lowdim.models.mixtures.starts import StartCovariance
 
         parts = tuple(
-            part.start(m, Spread(np.diag(c).copy(), c, None), low, 100.0)._replace(psi=np.diag(c).copy())
+            component.start(m, StartCovariance(np.diag(c).copy(), c, None), low, 100.0)._replace(psi=np.diag(c).copy())
             for m, c in zip(before.means_, spreads, strict=True)
         )
-        params = Weighted(np.log(before.weights_), parts, False)
+        params = MixtureParams(np.log(before.weights_), parts, False)
     for _ in range(6):
         params = model._update(params, model._stats(params, Block(X)))
     ours = model._stats(params, Block(X)).log_density
@@ -183,15 +183,15 @@ def steps_that_never_fall(problems, steps):
         model = Mixture(kind, K)
         mask = ~np.isnan(X)
         block = Block(np.nan_to_num(X), None if mask.all() else mask)
-        part = model._part()
+        component = model._component()
         low = 1e-6 * np.nanvar(X, axis=0)
-        low = low if part.own_units else np.full_like(low, low.mean())
-        from lowdim.models.mixtures.starts import choose_centres, within
+        low = low if component.unit_free else np.full_like(low, low.mean())
+        from lowdim.models.mixtures.starts import choose_centers, within_sums
 
-        centres = choose_centres(block, K, np.sqrt(low), np.nanmean(X, axis=0), rng, plain=True)
-        spread = within(centres, np.sqrt(low), block).spread()
-        parts = tuple(part.start(mu, spread, low, 10.0) for mu in centres)
-        params = Weighted(np.full(K, -np.log(K)), parts, part.dense(not mask.all(), X.shape[1]))
+        centres = choose_centers(block, K, np.sqrt(low), np.nanmean(X, axis=0), rng, far=False)
+        spread = within_sums(centres, np.sqrt(low), block).covariance()
+        parts = tuple(component.start(mu, spread, low, 10.0) for mu in centres)
+        params = MixtureParams(np.full(K, -np.log(K)), parts, component.uses_moments(not mask.all(), X.shape[1]))
         before = -np.inf
         for _ in range(steps):
             stats = model._stats(params, block)

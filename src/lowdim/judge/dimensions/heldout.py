@@ -16,8 +16,7 @@ from lowdim.judge.dimensions.evidence import Ready, quick_fit, quick_look
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, Mask
 from lowdim.models.base.survey import TableSurvey
-from lowdim.models.linear.linear_gaussian import predict_cells
-from lowdim.models.linear.parameters import Linear
+from lowdim.models.linear.parameters import Linear, predict_cells
 from lowdim.sources.source import Block
 
 THIN = 5  # a column seen in fewer cells, or with fewer that differ from the rest, loses none

@@ -17,8 +17,8 @@ from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Absent, 
 from lowdim.models.base.results import Certificate, Posterior, in_range, product, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.parameters import Linear, closed_noise, on_floor, ppca_start
-from lowdim.models.linear.principal_axes import Spectrum, principal
+from lowdim.models.linear.parameters import Linear, on_floor, ppca_start
+from lowdim.models.linear.principal_axes import Spectrum, closed_noise, principal
 from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame, transposed
 from lowdim.text.messages import error, warn

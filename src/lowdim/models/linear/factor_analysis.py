@@ -17,7 +17,7 @@ from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
 from lowdim.models.base.results import Certificate, Posterior, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.parameters import Linear, excess, on_floor
+from lowdim.models.linear.parameters import Linear, column_noise, excess, on_floor
 from lowdim.sources.source import Header
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
@@ -153,7 +153,7 @@ class FactorAnalysis(LinearGaussian):
         )
 
     def _noise(self, left: Array, count: Array) -> Array:
-        return left / count
+        return column_noise(left, count)
 
     def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
         fit = super()._with_gaps(survey, run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,8 +13,8 @@ from lowdim.engine.plan import USUAL, Cost, kept_blocks, walking
 from lowdim.engine.statistics import Moments, stored_moments
 from lowdim.engine.statistics import moments as moments_of
 from lowdim.math.eigen import PASSES
-from lowdim.math.gaussian import LIGHT, Sums, expand, parameter_covariance, posterior, regress, sums
-from lowdim.math.linalg import Array, align, lower, orthogonality, root_times, sign_rule
+from lowdim.math.gaussian import LIGHT, Sums
+from lowdim.math.linalg import Array, lower, orthogonality
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, em_digits, squared
 from lowdim.models.base.survey import (
@@ -25,69 +24,21 @@ from lowdim.models.base.survey import (
     standardized,
     survey_for_fit,
 )
-from lowdim.models.linear.parameters import FLOOR, Linear
+from lowdim.models.linear.parameters import (
+    FLOOR,
+    Linear,
+    canonical_axes,
+    decode_cells,
+    draw_cells,
+    draw_parameters,
+    e_step,
+    m_step,
+    row_posterior,
+)
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Source, tile_rows
 from lowdim.sources.views import FRAME_ROWS, Frame, Framed, Stored, frame_of
 from lowdim.text.messages import error
-
-
-# the model as functions of its parameters, in the frame ------------------------------------------------------
-def row_posterior(params: Linear, block: Block) -> Posterior:
-    """The distribution of each row's position given its seen cells."""
-    latent = posterior(block.x, block.mask, params.W, params.mu, params.psi)
-    packed = np.broadcast_to(latent.cov.T, (block.rows, latent.cov.shape[0]))
-    return Posterior(latent.mean, packed, latent.log_density)
-
-
-def decode_cells(params: Linear, rows: Posterior) -> Cells:
-    """Mean and variance of the noiseless cells; parameters count as uncertain too.
-
-    With z of mean m and covariance C, and (w_j, mu_j) of covariance V_j independent of it, the variance of
-    w_j'z + mu_j is w_j'C w_j + tr(V_j E[(z, 1)(z, 1)']).
-    """
-    q = params.W.shape[1]
-    i, j = lower(q)
-    twice = np.where(i == j, 1.0, 2.0)
-    var = (rows.packed * twice) @ (params.W[:, i] * params.W[:, j]).T
-    second = rows.packed + rows.mean[:, i] * rows.mean[:, j]
-    if params.V.ndim == 2:
-        V = np.broadcast_to(params.V, (len(params.W), q + 1))
-        var += second[:, i == j] @ V[:, :q].T + V[:, q]
-    else:
-        V = params.V
-        var += (second * twice) @ V[:, i, j].T + 2.0 * rows.mean @ V[:, :q, q].T + V[:, q, q]
-    noise = np.broadcast_to(params.psi * params.excess, var.shape)
-    return Cells(rows.mean @ params.W.T + params.mu, np.maximum(var, 0.0), noise)
-
-
-def predict_cells(params: Linear, block: Block) -> Cells:
-    """Every cell of a block given the seen cells of its row."""
-    return decode_cells(params, row_posterior(params, block))
-
-
-def e_step(params: Linear, block: Block) -> Sums:
-    """The sums over rows that an M-step needs; `log_density` of them is the log-likelihood of the block."""
-    latent = posterior(block.x, block.mask, params.W, params.mu, params.psi)
-    return sums(block.mask, block.weight, latent, params.W, params.psi)
-
-
-def m_step(params: Linear, stats: Sums, noise: Callable[[Array, Array], Array]) -> Linear:
-    """One M-step, expanded, and turned back towards the last W so that steps can be compared.
-
-    `noise` gives noise variances from the squares left over in each column and the count of its seen cells.
-    """
-    W, mu, rest = regress(stats, params.W, params.mu)
-    psi = np.maximum(noise(rest, stats.seen), params.low)
-    if params.W.shape[1]:
-        W, mu = expand(stats, W, mu)
-        W = align(W, params.W)
-    return params._replace(W=W, mu=mu, psi=psi)
-
-
-def isotropic_noise(rest: Array, count: Array) -> Array:
-    """One noise variance for all columns, repeated."""
-    return np.full(len(rest), rest.sum() / count.sum())
 
 
 class LinearGaussian(LatentModel):
@@ -137,16 +88,10 @@ class LinearGaussian(LatentModel):
         return decode_cells(params, found)
 
     def _draw(self, params: Linear, found: Posterior, rng: list[np.random.Generator]) -> Array:
-        d, q = params.W.shape
-        normal = np.array([r.standard_normal(q + d) for r in rng]).reshape(len(rng), q + d)
-        z = found.mean + root_times(found.cov, normal[:, :q])
-        return z @ params.W.T + params.mu + normal[:, q:] * np.sqrt(params.psi)
+        return draw_cells(params, found, rng)
 
     def _redraw(self, params: Linear, rng: np.random.Generator) -> Linear:
-        d, q = params.W.shape
-        normal = rng.standard_normal((d, q + 1))
-        step = normal * np.sqrt(params.V) if params.V.ndim == 2 else root_times(params.V, normal)
-        return params._replace(W=params.W + step[:, :q], mu=params.mu + step[:, q], psi=params.psi * params.excess)
+        return draw_parameters(params, rng)
 
     def _prior(self, params: Linear, n: int) -> Posterior:
         q = params.W.shape[1]
@@ -191,15 +136,7 @@ class LinearGaussian(LatentModel):
 
     def _canonical(self, params: Linear, stats: Sums) -> Linear:
         """Columns of W orthogonal, falling, signs fixed; the parameters' covariance turned along."""
-        q = params.W.shape[1]
-        V = parameter_covariance(stats, params.psi, q)
-        if q:
-            _, _, Qt = np.linalg.svd(self._metric(params), full_matrices=False)
-            Q = Qt.T * sign_rule(params.W @ Qt.T)
-            turn = np.eye(q + 1)
-            turn[:q, :q] = Q
-            params, V = params._replace(W=params.W @ Q), turn.T @ V @ turn if V.ndim == 3 else V
-        return params._replace(V=V)
+        return canonical_axes(params, stats, self._metric(params))
 
     def _metric(self, params: Linear) -> Array:
         """The matrix whose right singular vectors are the canonical axes."""

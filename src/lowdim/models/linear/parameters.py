@@ -1,16 +1,19 @@
-"""Parameters of the linear-Gaussian model, their bounds, and where EM starts from."""
+"""The linear-Gaussian model x = mu + W z + e as functions of its parameters; their bounds, and where EM starts from."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.eigen import largest
-from lowdim.math.linalg import Array
+from lowdim.math.gaussian import Sums, expand, parameter_covariance, posterior, regress, sums
+from lowdim.math.linalg import Array, align, lower, root_times, sign_rule
+from lowdim.models.base.results import Cells, Posterior
 from lowdim.models.base.survey import TableSurvey
-from lowdim.models.linear.principal_axes import Spectrum
+from lowdim.sources.source import Block
 from lowdim.sources.views import gather
 from lowdim.text.messages import error
 
@@ -29,6 +32,99 @@ class Linear(NamedTuple):
     excess: Array  # d, how much wider than psi the noise of a new cell is, since psi was fitted too
 
 
+# the steps, in the frame ------------------------------------------------------
+def row_posterior(params: Linear, block: Block) -> Posterior:
+    """The distribution of each row's position given its seen cells."""
+    latent = posterior(block.x, block.mask, params.W, params.mu, params.psi)
+    packed = np.broadcast_to(latent.cov.T, (block.rows, latent.cov.shape[0]))
+    return Posterior(latent.mean, packed, latent.log_density)
+
+
+def decode_cells(params: Linear, rows: Posterior) -> Cells:
+    """Mean and variance of the noiseless cells; parameters count as uncertain too.
+
+    With z of mean m and covariance C, and (w_j, mu_j) of covariance V_j independent of it, the variance of
+    w_j'z + mu_j is w_j'C w_j + tr(V_j E[(z, 1)(z, 1)']).
+    """
+    q = params.W.shape[1]
+    i, j = lower(q)
+    twice = np.where(i == j, 1.0, 2.0)
+    var = (rows.packed * twice) @ (params.W[:, i] * params.W[:, j]).T
+    second = rows.packed + rows.mean[:, i] * rows.mean[:, j]
+    if params.V.ndim == 2:
+        V = np.broadcast_to(params.V, (len(params.W), q + 1))
+        var += second[:, i == j] @ V[:, :q].T + V[:, q]
+    else:
+        V = params.V
+        var += (second * twice) @ V[:, i, j].T + 2.0 * rows.mean @ V[:, :q, q].T + V[:, q, q]
+    noise = np.broadcast_to(params.psi * params.excess, var.shape)
+    return Cells(rows.mean @ params.W.T + params.mu, np.maximum(var, 0.0), noise)
+
+
+def predict_cells(params: Linear, block: Block) -> Cells:
+    """Every cell of a block given the seen cells of its row."""
+    return decode_cells(params, row_posterior(params, block))
+
+
+def e_step(params: Linear, block: Block) -> Sums:
+    """The sums over rows that an M-step needs; `log_density` of them is the log-likelihood of the block."""
+    latent = posterior(block.x, block.mask, params.W, params.mu, params.psi)
+    return sums(block.mask, block.weight, latent, params.W, params.psi)
+
+
+def m_step(params: Linear, stats: Sums, noise: Callable[[Array, Array], Array]) -> Linear:
+    """One M-step, expanded, and turned back towards the last W so that steps can be compared.
+
+    `noise` gives noise variances from the squares left over in each column and the count of its seen cells.
+    """
+    W, mu, rest = regress(stats, params.W, params.mu)
+    psi = np.maximum(noise(rest, stats.seen), params.low)
+    if params.W.shape[1]:
+        W, mu = expand(stats, W, mu)
+        W = align(W, params.W)
+    return params._replace(W=W, mu=mu, psi=psi)
+
+
+def isotropic_noise(rest: Array, count: Array) -> Array:
+    """One noise variance for all columns, repeated."""
+    return np.full(len(rest), rest.sum() / count.sum())
+
+
+def column_noise(rest: Array, count: Array) -> Array:
+    """A noise variance for every column."""
+    return rest / count
+
+
+def canonical_axes(params: Linear, stats: Sums, metric: Array) -> Linear:
+    """W turned along the right singular vectors of `metric`, signs fixed; the parameters' covariance V with it."""
+    q = params.W.shape[1]
+    V = parameter_covariance(stats, params.psi, q)
+    if q:
+        _, _, Qt = np.linalg.svd(metric, full_matrices=False)
+        Q = Qt.T * sign_rule(params.W @ Qt.T)
+        turn = np.eye(q + 1)
+        turn[:q, :q] = Q
+        params, V = params._replace(W=params.W @ Q), turn.T @ V @ turn if V.ndim == 3 else V
+    return params._replace(V=V)
+
+
+def draw_cells(params: Linear, rows: Posterior, rng: list[np.random.Generator]) -> Array:
+    """The cells of each row drawn jointly, with the row's own generator."""
+    d, q = params.W.shape
+    normal = np.array([r.standard_normal(q + d) for r in rng]).reshape(len(rng), q + d)
+    z = rows.mean + root_times(rows.cov, normal[:, :q])
+    return z @ params.W.T + params.mu + normal[:, q:] * np.sqrt(params.psi)
+
+
+def draw_parameters(params: Linear, rng: np.random.Generator) -> Linear:
+    """Parameters drawn from what the table leaves open about them."""
+    d, q = params.W.shape
+    normal = rng.standard_normal((d, q + 1))
+    step = normal * np.sqrt(params.V) if params.V.ndim == 2 else root_times(params.V, normal)
+    return params._replace(W=params.W + step[:, :q], mu=params.mu + step[:, q], psi=params.psi * params.excess)
+
+
+# bounds and starts --------------------------------------------------------------------------------------
 def check_q(q: int, d: int) -> None:
     """At most as many latent dimensions as columns."""
     if q > d:
@@ -72,14 +168,6 @@ def first_axes(survey: TableSurvey, q: int) -> tuple[Array, Array]:
 def noise_floor(total: float, d: int) -> float:
     """The smallest noise variance told from zero."""
     return max(FLOOR * total / max(d, 1), float(np.finfo(float).tiny) ** 0.5)
-
-
-def closed_noise(found: Spectrum, s2: float) -> tuple[float, float]:
-    """A noise variance and its bound: what is left over, or the stated floor where that is only rounding."""
-    if s2 > found.floor:
-        return s2, found.floor
-    floor = noise_floor(found.total, len(found.mean))
-    return floor, floor
 
 
 def on_floor(params: Any) -> NDArray[np.bool_]:

@@ -16,11 +16,12 @@ from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, WHO
 from lowdim.models.base.results import Certificate, Posterior, in_range, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.parameters import Linear, closed_noise, excess, first_axes, noise_floor, on_floor, ppca_start
+from lowdim.models.linear.parameters import Linear, excess, first_axes, noise_floor, on_floor, ppca_start
 from lowdim.models.linear.principal_axes import (
     SOLVERS,
     Spectrum,
     certify_spectrum,
+    closed_noise,
     principal,
     spectrum_log_likelihood,
     spectrum_of,

@@ -13,11 +13,12 @@ from lowdim.math.linalg import Array
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
 from lowdim.models.base.results import Certificate, squared
 from lowdim.models.base.survey import TableSurvey
-from lowdim.models.linear.linear_gaussian import LinearGaussian, isotropic_noise
-from lowdim.models.linear.parameters import Linear, check_q, closed_noise, excess, on_floor, ppca_start
+from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.models.linear.parameters import Linear, check_q, excess, isotropic_noise, on_floor, ppca_start
 from lowdim.models.linear.principal_axes import (
     Spectrum,
     certify_spectrum,
+    closed_noise,
     principal,
     spectrum_log_likelihood,
     spectrum_of,

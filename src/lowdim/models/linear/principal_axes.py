@@ -19,6 +19,7 @@ from lowdim.math.eigen import block_krylov, lanczos, largest, residual
 from lowdim.math.linalg import EPS, Array, orthogonality, sign_rule, svd
 from lowdim.models.base.results import Certificate
 from lowdim.models.base.survey import LARGE_ORDER, TableSurvey
+from lowdim.models.linear.parameters import noise_floor
 from lowdim.sources.source import Block
 from lowdim.sources.views import gather
 from lowdim.text.messages import warn
@@ -236,3 +237,11 @@ def certify_spectrum(fit: Fit, spectrum: Spectrum, name: str, boundary: tuple[st
         boundary,
         notes,
     )
+
+
+def closed_noise(found: Spectrum, s2: float) -> tuple[float, float]:
+    """A noise variance and its bound: what is left over, or the stated floor where that is only rounding."""
+    if s2 > found.floor:
+        return s2, found.floor
+    floor = noise_floor(found.total, len(found.mean))
+    return floor, floor

@@ -13,8 +13,17 @@ from lowdim.engine.em import online
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.plan import Cost, walking
-from lowdim.math.clusters import EPS, MILD, ClusterSums, Labels, cluster_sums, distances, labels_of, moved, plus_plus
-from lowdim.math.linalg import Array
+from lowdim.math.clusters import (
+    SAFE_SQUARES,
+    ClusterSums,
+    Labels,
+    center_distances,
+    cluster_sums,
+    move_centers,
+    nearest_labels,
+    plus_plus,
+)
+from lowdim.math.linalg import EPS, Array
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Absent, Out, Rule, is_fitted, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import LARGEST, Cells, Certificate, Posterior, draw_labels, squared
@@ -58,7 +67,7 @@ class Centres(NamedTuple):
 
     def rounding(self, inertia: float) -> float:
         """What rounding of sums and centres may add to the squares: centres have lost at most three digits."""
-        return 8 * MILD * EPS * inertia + 1e6 * EPS**2 * float((self.seen * self.mu**2).sum())
+        return 8 * SAFE_SQUARES * EPS * inertia + 1e6 * EPS**2 * float((self.seen * self.mu**2).sum())
 
 
 class Found(NamedTuple):
@@ -196,7 +205,7 @@ class KMeans(ClusterMixin, LatentModel):
             while True:
                 sums = fold(partial(_sums, np.stack([one.mu for one in live])), seen.source, run)
                 for r, one in enumerate(live):
-                    one.see(sums.of(r), small)
+                    one.see(sums.of_start(r), small)
                 over += [one for one in live if one.over]
                 best = max(over + live, key=lambda one: one.value)
                 live = [one for one in live if not one.over]
@@ -259,7 +268,7 @@ class KMeans(ClusterMixin, LatentModel):
     def _distances(self, b: Block) -> Array:
         z = self.frame_.inward(b)
         with np.errstate(over="ignore"):
-            return np.minimum(distances(z.x, z.mask, self.params_.mu) * self.frame_.report[0], LARGEST)
+            return np.minimum(center_distances(z.x, z.mask, self.params_.mu) * self.frame_.report[0], LARGEST)
 
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
         """Minus the inertia: the negative sum of squared distances from the nearest centres."""
@@ -268,7 +277,7 @@ class KMeans(ClusterMixin, LatentModel):
         if source.n == 0:
             raise error("LD160", n=0, least=1)
         sums = fold(partial(_sums, self.params_.mu[None]), source, run or Run())
-        return -float(squared(sums.left.sum(), float(self.frame_.report[0])))
+        return -float(squared(sums.inertia.sum(), float(self.frame_.report[0])))
 
     def _posterior(self, params: Centres, block: Block) -> Posterior:
         """Which cluster: 0 or 1, or the clusters' shares for a row without any cell; nothing is in doubt."""
@@ -360,14 +369,14 @@ class _Start:
 
     def see(self, sums: ClusterSums, small: float) -> None:
         """Note the sums at the present centres, and where they lead."""
-        before, self.value, self.steps = self.value, -float(sums.left.sum()), self.steps + 1
+        before, self.value, self.steps = self.value, -float(sums.inertia.sum()), self.steps + 1
         seen = np.broadcast_to(sums.seen[0], self.mu.shape).copy()
         found = Centres(self.mu, sums.rows[0], seen, np.zeros(self.mu.shape[1]))
         if 0.0 < before - self.value <= found.rounding(-self.value):  # a mean of copies may miss them by a digit
             self.value, self.over = before, True
             return
         self.params = found
-        self.next, self.empty = moved(self.mu, sums)
+        self.next, self.empty = move_centers(self.mu, sums)
         step = float(((self.next - self.mu) ** 2).sum())
         self.over = self.last or step == 0.0
         self.last = step <= small and not self.empty
@@ -396,7 +405,7 @@ def _labels(params: Centres, block: Block) -> Labels:
 
 
 def _placed(params: Centres, block: Block) -> tuple[Labels, Array]:
-    label, rest = labels_of(block.x, block.mask, params.mu)
+    label, rest = nearest_labels(block.x, block.mask, params.mu)
     if block.mask is not None:
         label[~block.mask.any(axis=1)] = int(params.rows.argmax())
     return label, rest

@@ -105,7 +105,7 @@ def _palette(
     colours: Picture, pixels: Array, K: int, seed: Any, starts: int, steps: int
 ) -> tuple[Picture, NDArray[np.int64]]:
     """Centres of the colours in the image's own type, and the nearest of them for each colour."""
-    from lowdim.math.clusters import labels_of
+    from lowdim.math.clusters import nearest_labels
     from lowdim.models.mixtures.kmeans import KMeans
 
     model = KMeans(K, n_init=starts, max_iter=steps, random_state=seed)
@@ -117,7 +117,7 @@ def _palette(
         centres = np.rint(centres)
     palette = np.unique(centres.astype(colours.dtype), axis=0)  # rounded, two may be one
     origin = table.mean(axis=0)
-    return palette, labels_of(table - origin, None, palette.astype(np.float64) - origin)[0]
+    return palette, nearest_labels(table - origin, None, palette.astype(np.float64) - origin)[0]
 
 
 def _by_use(palette: Picture, of: NDArray[np.int64], pixels: Array) -> tuple[Picture, NDArray[np.int64]]:

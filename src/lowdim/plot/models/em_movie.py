@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lowdim.math.clusters import cluster_sums, labels_of, moved, plus_plus
+from lowdim.math.clusters import cluster_sums, move_centers, nearest_labels, plus_plus
 from lowdim.math.linalg import Array
 from lowdim.plot.base import (
     COLOURS,
@@ -175,11 +175,11 @@ def _kmeans(X: Array, steps: int, K: int, seed: int) -> tuple[list[Moment], Arra
     values = []
     for step in range(steps + 1):
         sums = cluster_sums(X, None, None, 0, mu[None])
-        shares = np.eye(K)[labels_of(X, None, mu)[0]]
-        values.append(-float(sums.left[0]))
+        shares = np.eye(K)[nearest_labels(X, None, mu)[0]]
+        values.append(-float(sums.inertia[0]))
         moments.append(Moment(step, "E", mu, shares, None, mu))
         if step < steps:
-            new, _ = moved(mu, sums)
+            new, _ = move_centers(mu, sums)
             moments.append(Moment(step, "M", new, shares, None, mu))
             mu = new
     return moments, np.array(values)

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from lowdim.engine.monitor import ROUNDING
 from lowdim.math.gaussian import posterior, regress
 from lowdim.math.linalg import Array, align
-from lowdim.models.linear.linear_gaussian import e_step, isotropic_noise, m_step
-from lowdim.models.linear.parameters import Linear, noise_floor
+from lowdim.models.linear.parameters import Linear, e_step, isotropic_noise, m_step, noise_floor
 from lowdim.plot.base import COLOURS, GREY, INK, PAPER, Plot, blank, count, drawn, headline, number, short
 from lowdim.plot.marks import plain_log, whole_ticks
 from lowdim.sources.source import Block
