@@ -70,6 +70,16 @@ class Run(NamedTuple):
     verbose: int = 0
 
 
+def recalled(run: Run, name: str, f: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """The function, remembered by the run's checkpoint where there is one.
+
+    f must depend on x alone and leave nothing behind: on a repeat it is not called. The first of its numbers is the
+    objective, to be raised. Passes over rows need none of this: their folds are remembered.
+    """
+    memory = run.checkpoint
+    return f if memory is None or isinstance(memory, str | PathLike) else partial(memory.recall, name, f)
+
+
 class Serial:
     """One block after the other."""
 

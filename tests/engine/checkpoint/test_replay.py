@@ -10,9 +10,8 @@ import pytest
 
 import lowdim
 from lowdim.engine.checkpoint import replay as recall
-from lowdim.engine.checkpoint.replay import recalled
 from lowdim.engine.checkpoint.store import Checkpoint, best
-from lowdim.engine.fold import Run, fold
+from lowdim.engine.fold import Run, fold, recalled
 from lowdim.engine.statistics import Sum
 from lowdim.math.optimise import climb
 from lowdim.text.messages import LowdimWarning

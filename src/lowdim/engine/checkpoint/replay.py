@@ -7,29 +7,16 @@ a stretch of calls in each, and a repeat hears them without a computation, to th
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from os import PathLike
 from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from lowdim.engine.checkpoint.identity import name_of
-from lowdim.engine.fold import Run
 from lowdim.math.linalg import Array
 
 INTERVAL = 30.0  # seconds of a climb that may be lost
 STRETCH = 2**26  # bytes of a climb in one file
-
-
-def recalled(run: Run, name: str, f: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """The function, remembered by the run's checkpoint where there is one.
-
-    f must depend on x alone and leave nothing behind: on a repeat it is not called. The first number it says is the
-    objective, to be raised. Passes over rows need none of this: their folds are remembered.
-    """
-    kept = run.checkpoint
-    return f if kept is None or isinstance(kept, str | PathLike) else partial(kept.recall, name, f)
 
 
 class Shelf(Protocol):

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.engine.checkpoint.replay import recalled
-from lowdim.engine.fold import Run, fold, tree, walk
+from lowdim.engine.fold import Run, fold, recalled, tree, walk
 from lowdim.engine.statistics import Sum
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, lower

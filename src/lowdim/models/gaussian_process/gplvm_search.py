@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.engine.checkpoint.replay import recalled
-from lowdim.engine.fold import Run
+from lowdim.engine.fold import Run, recalled
 from lowdim.engine.monitor import STOPPED, Monitor, notify_monitor
 from lowdim.math.linalg import Array, Mask, sign_rule, svd
 from lowdim.math.optimise import climb

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.engine.checkpoint.replay import recalled
-from lowdim.engine.fold import Run, one_blas_thread
+from lowdim.engine.fold import Run, one_blas_thread, recalled
 from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.plan import Cost, walking
 from lowdim.math.gaussian import LOG_TWO_PI
