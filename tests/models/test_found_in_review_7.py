@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import warnings
 from typing import Any
 
@@ -11,7 +9,6 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim.engine.fold import Run
 from lowdim.plot.analysis.traverse import walk_axis
 from lowdim.plot.models.bottleneck import bottleneck
 from lowdim.plot.models.gtm import gtm_sheet, lattice
@@ -75,8 +72,8 @@ def test_the_bound_of_an_autoencoder_is_in_the_table_s_units() -> None:
 
 @pytest.mark.parametrize(
     "model",
-    [lowdim.NonlinearFactorAnalysis(1, hidden=5, tol=2.0), lowdim.GPLVM(1, tol=0.5), lowdim.GTM(1, grid=20, tol=0.5)],
-    ids=["nlfa", "gplvm", "gtm"],
+    [lowdim.NonlinearFactorAnalysis(1, hidden=5, tol=2.0), lowdim.GTM(1, grid=20, tol=0.5)],
+    ids=["nlfa", "gtm"],
 )
 def test_drawn_fills_are_as_wide_as_their_intervals_say(model: Any) -> None:
     X = arc(150, gaps=0.15)
@@ -88,47 +85,6 @@ def test_drawn_fills_are_as_wide_as_their_intervals_say(model: Any) -> None:
         drawn = np.array(model.impute(X, draws=60))
     gap = np.isnan(X)
     assert drawn.std(axis=0)[gap].mean() / sd[gap].mean() == pytest.approx(1.0, abs=0.25)
-
-
-def test_a_sample_of_a_gplvm_is_not_widened() -> None:
-    X = arc(80, gaps=0.1)
-    model = lowdim.GPLVM(1, tol=0.5).fit(X[~np.isnan(X).all(axis=1)])
-    calm = model.sample(50, random_state=0)
-    model.params_ = model.params_._replace(inflation=3.0)
-    assert np.array_equal(model.sample(50, random_state=0), calm) or np.allclose(model.sample(50, random_state=0), calm)
-
-
-@pytest.mark.parametrize("unit", [1e-4, 1.0, 1e4])
-def test_the_closed_form_of_a_linear_kernel_is_on_no_bound(unit: float) -> None:
-    X = unit * np.random.default_rng(0).standard_normal((40, 5))
-    model = lowdim.GPLVM(2, kernel="linear").fit(X)  # a warning would be an error
-    assert model.certificate_.boundary == ()
-
-
-@pytest.mark.parametrize("model", [lowdim.GPLVM(1), lowdim.BayesianGPLVM(2, n_inducing=8)], ids=["gplvm", "bgplvm"])
-def test_ctrl_c_while_the_start_is_sought_is_heard(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lowdim.models.linear.linear_gaussian import LinearGaussian
-
-    calls: list[int] = []
-    for owner, name in ((lowdim.GTM, "_stats"), (LinearGaussian, "_stats")):
-        before = getattr(owner, name)
-
-        def press(self: Any, params: Any, block: Any, before: Any = before) -> Any:
-            if not calls:
-                os.kill(os.getpid(), signal.SIGINT)
-            calls.append(1)
-            return before(self, params, block)
-
-        monkeypatch.setattr(owner, name, press)
-    with pytest.warns(ModelWarning):
-        fit = model.fit(arc(60, gaps=0.1)[:58], run=Run(engine="serial"))
-    assert calls and fit.certificate_.reason == "interrupted" and np.isfinite(fit.embedding_).all()
-
-
-def test_passes_count_every_start() -> None:
-    heard: list[int] = []
-    model = lowdim.GPLVM(1, n_init=3, tol=0.5).fit(arc(40), run=Run(callback=lambda step: heard.append(1)))
-    assert model.certificate_.passes >= len(heard)
 
 
 def test_edges_end_in_messages() -> None:

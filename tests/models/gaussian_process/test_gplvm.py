@@ -1,135 +1,20 @@
-"""GP-LVM: slopes by differences, likelihoods by SciPy, places by quadrature, its linear limit, and bad tables."""
+"""GP-LVM: its linear limit, places by quadrature, new rows and gaps, and tables that break kernels."""
 
-import signal
+import warnings
 
 import numpy as np
 import pytest
 from scipy.integrate import trapezoid
-from scipy.optimize import minimize
-from scipy.stats import multivariate_normal, norm, spearmanr
+from scipy.stats import norm, spearmanr
 
 import lowdim.models.gaussian_process.gp as gp
-from lowdim import GPLVM, DualPPCA, Run, laws
-from lowdim.math.optimise import climb, climb_rows
-from lowdim.models.gaussian_process.gp import KernelSum, column_groups, decoder, jittered_cholesky, likelihood
-from lowdim.text.messages import FitError, ModelWarning, OptionError, TableError, VerbError
-
-KERNELS = {"rbf": 3, "linear": 2, "mlp": 4, "bias+rbf+linear": 5, "mlp+rbf": 6}
-kernels = pytest.mark.parametrize("names", KERNELS)
+from lowdim import GPLVM, DualPPCA, laws
+from lowdim.models.gaussian_process import gplvm_likelihood
+from lowdim.models.gaussian_process.gplvm_likelihood import mean_variance
+from lowdim.text.messages import FitError, LowdimWarning, ModelWarning, OptionError, TableError, VerbError
+from tests.models.gaussian_process.tables import arc
 
 
-def arc(n=40, noise=0.05, gaps=0.0, seed=0):
-    rng = np.random.default_rng(seed)
-    t = rng.uniform(0, 3, n)
-    X = np.column_stack([np.cos(t), np.sin(t), t, t**2 / 3]) + noise * rng.standard_normal((n, 4)) + [5.0, 0, 1, 2]
-    return np.where(rng.random(X.shape) < gaps, np.nan, X), t
-
-
-def small(names, gaps=True, n=14, d=5, seed=0):
-    rng = np.random.default_rng(seed)
-    X, Y = rng.standard_normal((n, 2)), rng.standard_normal((n, d))
-    seen = rng.random((n, d)) < 0.7
-    seen[:, 1] = seen[:, 0]  # these two share a pattern
-    kernel = KernelSum(names, 0.5 * rng.standard_normal(KERNELS[names]))
-    return (X, np.where(seen, Y, 0.0), seen, kernel) if gaps else (X, Y, None, kernel)
-
-
-# the mathematics ------------------------------------------------------------------------------------------------
-@kernels
-@pytest.mark.parametrize("gaps", [False, True])
-def test_slopes_of_the_likelihood_by_differences(names, gaps):
-    X, Y, seen, kernel = small(names, gaps)
-    groups = column_groups(Y, seen)
-
-    def value(vector):
-        places, k = vector[: X.size].reshape(X.shape), KernelSum(names, vector[X.size :])
-        return likelihood(sum(k.cross(places, places)), k.noise, groups).value
-
-    parts = kernel.cross(X, X)
-    dX, dtheta = kernel.gradient(X, parts, likelihood(sum(parts), kernel.noise, groups).G)
-    at, h = np.append(X.ravel(), kernel.theta), 1e-5
-    told = np.array([(value(at + h * e) - value(at - h * e)) / (2 * h) for e in np.eye(len(at))])
-    assert np.append(dX.ravel(), dtheta) == pytest.approx(told, abs=1e-6 * np.abs(told).max())
-
-
-@kernels
-def test_likelihood_a_column_at_a_time(names):
-    X, Y, seen, kernel = small(names)
-    K = sum(kernel.cross(X, X)) + kernel.noise * np.eye(len(X))
-    told = sum(
-        multivariate_normal(np.zeros(s.sum()), K[np.ix_(s, s)]).logpdf(y[s]) for y, s in zip(Y.T, seen.T, strict=True)
-    )
-    groups = column_groups(Y, seen)
-    assert len(groups) == 4
-    assert likelihood(K - kernel.noise * np.eye(len(X)), kernel.noise, groups).value == pytest.approx(told, rel=1e-12)
-    assert np.diag(sum(kernel.cross(X, X))) == pytest.approx(kernel.diagonal(X), rel=1e-12)
-
-
-def test_wide_tables_are_narrowed():
-    X, _, _, kernel = small("rbf")
-    Y = np.random.default_rng(3).standard_normal((14, 60))
-    K = sum(kernel.cross(X, X)) + kernel.noise * np.eye(14)
-    told = multivariate_normal(np.zeros(14), K).logpdf(Y.T).sum()
-    groups = column_groups(Y, None)
-    assert groups[0].Y.shape == (14, 14)
-    assert likelihood(sum(kernel.cross(X, X)), kernel.noise, groups).value == pytest.approx(told, rel=1e-12)
-
-
-@kernels
-def test_predictions_and_their_slopes(names):
-    X, Y, seen, kernel = small(names)
-    D, rng, h = decoder(kernel, X, Y, seen), np.random.default_rng(1), 1e-5
-    Z, y, some = rng.standard_normal((6, 2)), rng.standard_normal((6, 5)), rng.random((6, 5)) < 0.7
-    mean, var, parts = D.at(Z)
-    for j, s in enumerate(seen.T):
-        K = sum(kernel.cross(X[s], X[s])) + kernel.noise * np.eye(s.sum())
-        k = sum(kernel.cross(Z, X[s]))
-        assert mean[:, j] == pytest.approx(k @ np.linalg.solve(K, Y[s, j]), abs=1e-10)
-        assert var[:, j] == pytest.approx(kernel.diagonal(Z) - np.sum(k * np.linalg.solve(K, k.T).T, axis=1), abs=1e-10)
-    value, slope = D.density(Z, y, some)
-    told = np.where(some, norm(mean, np.sqrt(var + kernel.noise)).logpdf(y), 0.0).sum(axis=1)
-    assert value == pytest.approx(told, rel=1e-10)
-    by = np.stack(
-        [(D.density(Z + h * e, y, some)[0] - D.density(Z - h * e, y, some)[0]) / (2 * h) for e in np.eye(2)], axis=1
-    )
-    assert slope == pytest.approx(by, abs=1e-6 * np.abs(by).max())
-    by = np.stack([(D.at(Z + h * e)[0] - D.at(Z - h * e)[0]) / (2 * h) for e in np.eye(2)], axis=1)
-    assert D.slopes(Z, parts) == pytest.approx(by, abs=1e-6 * np.abs(by).max())
-
-
-def test_rows_climb_as_scipy_does():
-    def f(rows, Z):  # a bent valley, another one for each row
-        a = rows[:, None] / 3.0
-        u, v = Z[:, :1] - a, Z[:, 1:] - Z[:, :1] ** 2
-        return -(u**2 + 5 * v**2).ravel(), np.hstack([-2 * u + 20 * v * Z[:, :1], -10 * v])
-
-    start = np.random.default_rng(0).standard_normal((7, 2))
-    found = climb_rows(f, start, np.tile(np.eye(2), (7, 1, 1)))
-    for i in range(7):
-        told = minimize(lambda z, i=i: -f(np.array([i]), z[None])[0][0], start[i], tol=1e-12).x
-        assert found[i] == pytest.approx([i / 3, i**2 / 9], abs=1e-9)
-        assert found[i] == pytest.approx(told, abs=1e-5)
-    assert found[[2, 5]] == pytest.approx(
-        climb_rows(lambda r, Z: f(np.array([2, 5])[r], Z), start[[2, 5]], np.tile(np.eye(2), (2, 1, 1))), abs=1e-12
-    )
-
-
-def test_a_climb_keeps_the_best_and_can_be_stopped():
-    def f(x):
-        return -float((x**4).sum()), -4 * x**3
-
-    free = (np.full(3, -np.inf), np.full(3, np.inf))
-    heard = []
-    peak = climb(f, np.ones(3), lambda x, v: heard.append(v) or False, bounds=free, max_iter=500, tol=1e-14)
-    assert peak.reason == "converged" and np.abs(peak.x).max() < 0.01
-    assert heard == sorted(heard) and peak.value == max(heard)
-    stopped = climb(f, np.ones(3), lambda x, v: len(heard) > 0, bounds=free, max_iter=500, tol=1e-14)
-    assert stopped.reason == "stopped" and stopped.value == f(np.ones(3))[0]
-    edge = climb(f, np.ones(3), lambda x, v: False, bounds=(np.full(3, 0.5), free[1]), max_iter=500, tol=1e-14)
-    assert edge.x == pytest.approx(np.full(3, 0.5))
-
-
-# the model ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("shape", [(30, 6), (12, 40)])
 def test_linear_is_dual_ppca(shape):
     rng = np.random.default_rng(0)
@@ -213,24 +98,6 @@ def test_laws(gaps):
     laws.check(GPLVM(1, tol=1.0), X, verbose=False)
 
 
-def test_starts():
-    X, t = arc(50, noise=0.02)
-    given = GPLVM(1, init=t[:, None]).fit(X)
-    assert GPLVM(1, init="isomap").fit(X).objective_ == pytest.approx(given.objective_, abs=30)
-    assert GPLVM(1, init="gtm").fit(X).objective_ == pytest.approx(given.objective_, abs=30)
-    best = GPLVM(1, n_init=3, random_state=1).fit(X)
-    assert best.objective_ >= GPLVM(1).fit(X).objective_ - 1e-9
-    with pytest.raises(OptionError, match="LD474"):
-        GPLVM(1, init=t).fit(X)
-    for bad in ({"kernel": "cubic"}, {"kernel": "bias"}, {"kernel": "rbf+rbf"}, {"init": "best"}, {"n_init": 0}):
-        with pytest.raises(OptionError, match="LD210"):
-            GPLVM(**bad).fit(X)
-    with pytest.raises(TableError, match="LD283"):
-        GPLVM().fit(laws.as_source(X, weight=np.ones(50)))
-    with pytest.raises(OptionError, match="LD200"):
-        GPLVM(5).fit(X)
-
-
 def test_back_constraints():
     X, _ = arc(40)
     model = GPLVM(1, back_constraints=True).fit(X)
@@ -241,7 +108,32 @@ def test_back_constraints():
         GPLVM(1, back_constraints=True).fit(arc(gaps=0.1)[0])
 
 
-# bad tables and interruptions --------------------------------------------------------------------------------------
+def test_drawn_fills_are_as_wide_as_their_intervals_say():
+    X, _ = arc(60, gaps=0.15)
+    X = X[~np.isnan(X).all(axis=1)]
+    model = GPLVM(1, tol=0.5).fit(X)
+    some = X[np.isnan(X).any(axis=1)]  # each draw places the rows anew
+    _, sd = model.impute(some, return_std=True)
+    drawn, gap = np.array(model.impute(some, draws=25)), np.isnan(some)
+    assert drawn.std(axis=0)[gap].mean() / sd[gap].mean() == pytest.approx(1.0, abs=0.25)
+
+
+def test_a_sample_is_not_inflated():
+    X = arc(80, gaps=0.1)[0]
+    model = GPLVM(1, tol=0.5).fit(X[~np.isnan(X).all(axis=1)])
+    calm = model.sample(50, random_state=0)
+    model.params_ = model.params_._replace(inflation=3.0)
+    assert np.array_equal(model.sample(50, random_state=0), calm) or np.allclose(model.sample(50, random_state=0), calm)
+
+
+@pytest.mark.parametrize("unit", [1e-4, 1.0, 1e4])
+def test_the_closed_form_of_a_linear_kernel_is_on_no_bound(unit):
+    X = unit * np.random.default_rng(0).standard_normal((40, 5))
+    model = GPLVM(2, kernel="linear").fit(X)  # a warning would be an error
+    assert model.certificate_.boundary == ()
+
+
+# tables that break kernels ---------------------------------------------------------------------------------------
 def test_copies_of_rows():
     X, _ = arc(15)
     model = GPLVM(1).fit(np.repeat(X, 3, axis=0))
@@ -257,17 +149,8 @@ def test_no_noise_and_a_straight_line():
     assert np.sqrt(np.mean((model.reconstruct(t @ [[1.0, 2.0, -1.0]]) - t @ [[1.0, 2.0, -1.0]]) ** 2)) < 1e-2
 
 
-def test_jitter_levels(monkeypatch):
-    K = np.ones((50, 50))  # rank one
-    found = jittered_cholesky(K)
-    assert found.jitter_level > 0 and found.jitter <= 1e-4
-    assert np.allclose(found.L @ found.L.T, K + found.jitter * np.eye(50), rtol=0, atol=1e-12)
-    with pytest.raises(np.linalg.LinAlgError):
-        jittered_cholesky(-K)
-    assert jittered_cholesky(np.eye(3), jitter_level=2).jitter_level == 2  # it never climbs down
-    from lowdim.models.gaussian_process import gplvm_likelihood as places
-
-    monkeypatch.setitem(places.BOUNDS, "noise", (1e-30, 1e-20))
+def test_jitter_is_reported(monkeypatch):
+    monkeypatch.setitem(gplvm_likelihood.BOUNDS, "noise", (1e-30, 1e-20))
     X = np.repeat(arc(5)[0], 12, axis=0)
     with pytest.warns(ModelWarning) as given:
         model = GPLVM(1, max_iter=30).fit(X)
@@ -278,16 +161,109 @@ def test_jitter_levels(monkeypatch):
         GPLVM(1, max_iter=30).fit(X)
 
 
-def test_callbacks_and_control_c():
-    X, _ = arc()
-    model = GPLVM(1).fit(X, run=Run(callback=lambda step: step.passes >= 4))
-    assert model.history_.shape == (4,) and model.objective_ == model.history_.max()
+KERNELS = {
+    "rbf": {},
+    "mlp": {"kernel": "mlp"},
+    "rbf+linear+bias": {"kernel": "rbf+linear+bias"},
+    "noise floor": {"noise_floor": 1e-3},
+}
 
-    def press(step):
-        if step.passes == 3:
-            signal.raise_signal(signal.SIGINT)
 
-    with pytest.warns(ModelWarning, match="LD211"):
-        model = GPLVM(1, n_init=5).fit(X, run=Run(callback=press))
-    assert len(model.history_) <= 5 and model.certificate_.reason == "interrupted"
-    assert model.objective_ >= model.history_[0]
+def sane(model, X):
+    """Nothing a fit says is NaN, neither of itself nor of rows, with gaps or without any cell."""
+    for name, value in vars(model).items():
+        if name.endswith("_") and isinstance(value, float | np.ndarray):
+            assert np.isfinite(value).all(), name
+    assert all(np.isfinite(v) for v in model.kernel_.values())
+    new = X[:3].copy()
+    new[0, 0], new[1] = np.nan, np.nan
+    assert np.isfinite(model.transform(new)).all() and np.isfinite(model.score_samples(new)).all()
+    filled, std = model.impute(new, return_std=True)
+    assert np.isfinite(filled).all() and np.isfinite(std).all()
+    assert np.isfinite(model.predictive_variance(model.embedding_[:2])).all()
+
+
+def rank_one(n=500):
+    return np.linspace(-1, 1, n)[:, None] @ [[1.0, 2.0, -1.0]]
+
+
+TABLES = {
+    "copies": lambda: np.repeat(arc(8)[0], 6, axis=0),
+    "all equal but one": lambda: np.vstack([np.ones((20, 3)), [[2.0, 3, 4]]]),
+    "noise of 1e-8": lambda: rank_one(60) + 1e-8 * np.random.default_rng(0).standard_normal((60, 3)),
+    "rank one": lambda: rank_one(120),
+    "one huge column": lambda: arc(40)[0] * [1e6, 1, 1, 1],
+    "far away": lambda: arc(30)[0] + 1e9,
+    "three rows": lambda: arc(3)[0],
+    "two columns": lambda: arc(30)[0][:, :2],
+    "two values": lambda: np.where(np.random.default_rng(0).random((30, 4)) < 0.5, 0.0, 1.0),
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_bad_tables(table):
+    X = TABLES[table]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowdimWarning)
+        model = GPLVM(1, n_init=2, max_iter=120).fit(X)
+    sane(model, X)
+    assert model.jitter_ <= 1e-4 and np.isfinite(model.objective_)
+
+
+@pytest.mark.drill
+def test_500_rows_of_rank_one():
+    with pytest.warns(ModelWarning, match="LD471"):
+        model = GPLVM(1, n_init=1, max_iter=300).fit(rank_one())
+    sane(model, rank_one())
+
+
+@pytest.mark.parametrize("options", KERNELS.values(), ids=KERNELS)
+@pytest.mark.parametrize("back", [False, True])
+def test_every_kernel_with_new_rows_and_gaps(options, back):
+    X, _ = arc(25)
+    model = GPLVM(1, back_constraints=back, max_iter=150, n_init=1, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowdimWarning)
+        sane(model.fit(X), X)
+        if not back:
+            sane(GPLVM(1, max_iter=60, **options).fit(arc(25, gaps=0.15)[0]), X)
+
+
+def test_a_stated_noise_floor():
+    X = rank_one(40)
+    with pytest.warns(ModelWarning, match=r"LD471.*noise"):
+        least = GPLVM(1, n_init=1).fit(X)
+    stated = GPLVM(1, noise_floor=1e-3, n_init=1).fit(X)  # asked for: no warning
+    size = mean_variance(X - X.mean(axis=0), None)
+    assert least.noise_variance_ == pytest.approx(1e-6 * size, rel=1e-6)
+    assert stated.noise_variance_ == pytest.approx(1e-3 * size, rel=1e-6)
+    assert "noise" in stated.certificate_.boundary
+    line = GPLVM(1, kernel="linear", noise_floor=1e-3).fit(X)
+    assert line.noise_variance_ == pytest.approx(1e-3 * size, rel=1e-6)
+    for bad in (0, 2, "few", np.nan, True, -1e-3):
+        with pytest.raises(OptionError, match="LD210"):
+            GPLVM(1, noise_floor=bad).fit(X)
+    for bad in ("white", "rbf+white(1e-3)", "rbf+"):
+        with pytest.raises(OptionError, match="LD210"):
+            GPLVM(1, kernel=bad).fit(X)
+
+
+class Runaway(GPLVM):
+    """Starts from a length scale far too small or large, and almost no noise."""
+
+    width: float = 0.0
+
+    def _first_vector(self, X, Y, mask):
+        return np.append(super()._first_vector(X, Y, mask)[:-2], [self.width, np.log(1e-4)])
+
+
+@pytest.mark.parametrize("width", [-30.0, 30.0])
+def test_length_scales_that_run_away(width):
+    X, _ = arc(30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowdimWarning)
+        model = Runaway(1, n_init=1, max_iter=80)
+        model.width = width
+        model.fit(X)
+    sane(model, X)
+    assert 1e-7 < model.kernel_["rbf inverse_width"] / np.mean(model.embedding_**2) < 1e13

@@ -78,7 +78,7 @@ def test_the_same_bits_on_a_cluster():
     _, Y = ring(300, 0.2)
     model = GTM(1, grid=15, basis=6, max_iter=15, tol=1.0)
     one = clone(model).fit(as_source(Y, tile=32), run=Run(engine="serial"))
-    with distributed.Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None):
+    with distributed.Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"):
         same(one, clone(model).fit(as_source(Y, tile=32), run=Run(engine="dask")))
         far = clone(model).fit(da.from_array(Y, chunks=(100, 5)))  # its origin is taken from other rows
     near = clone(model).fit(Y)
