@@ -25,20 +25,28 @@ def read_binary(found: Found, options: ReadingOptions, memory: int) -> Raw:
     name = protect_terminal(found.path.name)
     if found.kind == "xlsx":
         return _excel(found, name, options, memory)
+    from lowdim.sources.files.open import read_whole  # the formats are read in one place, which knows tables
+
+    def affordable(rows: int, columns: int, shape: str) -> None:
+        need = rows * max(columns, 1) * 8 * COST
+        if need > memory:
+            raise too_large(name, found.size, need, memory, shape=shape)
+
     try:
-        raw = {"parquet": _parquet, "arrow": _feather, "npy": _npy}[found.kind](found, name, memory)
-    except (LowdimError, ImportError):
-        raise
-    except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
-        if "Python objects" in str(problem):
-            raise error(
-                "LD002",
-                name=name,
-                why="it holds Python objects, which are pickles; pickles can run code, so they are never opened",
-                fix="save numbers, or CSV",
-            ) from None
+        whole = read_whole(found.path, found.kind, affordable)
+    except LowdimError as problem:
+        if problem.code != "LD015":
+            raise
         raise _damaged(name, found.kind) from None
-    return raw._replace(path=str(found.path))
+    return _raw(whole, name, found.kind)._replace(path=str(found.path))
+
+
+def _raw(whole: Any, name: str, kind: str) -> Raw:
+    if kind != "npy":
+        return from_arrow(whole, name, {"parquet": "Parquet", "arrow": "Arrow"}[kind])
+    if whole.dtype.names:
+        return from_arrays({field: np.asarray(whole[field]) for field in whole.dtype.names}, name, "NumPy file")
+    return from_matrix(whole, name, "NumPy file")
 
 
 def _damaged(name: str, kind: str) -> LowdimError:
@@ -48,45 +56,6 @@ def _damaged(name: str, kind: str) -> LowdimError:
         why=f"the {kind} file is damaged, cut short or lies about itself",
         fix="write it again from its source",
     )
-
-
-def _parquet(found: Found, name: str, memory: int) -> Raw:
-    from pyarrow import parquet
-
-    with parquet.ParquetFile(found.path) as file:
-        rows, columns = file.metadata.num_rows, file.metadata.num_columns
-        need = rows * max(columns, 1) * 8 * COST  # by what the footer claims: it is believed only as a warning
-        if need > memory:
-            raise too_large(name, found.size, need, memory, shape=f" and claims {rows:,} rows x {columns:,} columns")
-        table = file.read()
-    return from_arrow(table, name, "Parquet")
-
-
-def _feather(found: Found, name: str, memory: int) -> Raw:
-    import pyarrow as pa
-
-    with pa.memory_map(str(found.path)) as file:
-        reader = pa.ipc.open_file(file)
-        batches, rows = [], 0
-        for i in range(reader.num_record_batches):
-            batches.append(reader.get_batch(i))
-            rows += batches[-1].num_rows
-            if rows * max(len(reader.schema), 1) * 8 * COST > memory:
-                raise too_large(name, found.size, rows * len(reader.schema) * 8 * COST, memory)
-        table = pa.Table.from_batches(batches, reader.schema)
-        for column in table.columns:
-            for chunk in column.chunks:
-                chunk.validate(full=True)
-        return from_arrow(table, name, "Arrow")
-
-
-def _npy(found: Found, name: str, memory: int) -> Raw:
-    values = np.load(found.path, mmap_mode="r", allow_pickle=False)
-    if values.size * 8 * COST > memory:
-        raise too_large(name, found.size, values.size * 8 * COST, memory)
-    if values.dtype.names:
-        return from_arrays({field: np.asarray(values[field]) for field in values.dtype.names}, name, "NumPy file")
-    return from_matrix(np.array(values), name, "NumPy file")
 
 
 def _excel(found: Found, name: str, options: ReadingOptions, memory: int) -> Raw:

@@ -203,6 +203,26 @@ def text_cells(name: str, position: int, text: Any, codes: tuple[str, ...]) -> t
     return Cells(name, position, text, gap, np.full(len(gap), np.nan), ~gap), False
 
 
+def text_column(
+    name: str, position: int, column: Any, codes: tuple[str, ...], *, units: bool = True
+) -> tuple[Cells, bool, str]:
+    """A text column read the fast way, a unit such as % taken out of its cells; whether that was enough, and an
+    example of a cell with a unit."""
+    found, enough = text_cells(name, position, as_text(column), codes)
+    if enough or not units:
+        return found, enough, ""
+    bare, example = without_units(found.text, found.gap)
+    return (*text_cells(name, position, bare, codes), example) if example else (found, enough, "")
+
+
+def slow_numbers(c: Cells, decimal: str, evidence: Evidence, limit: str | None = None) -> Cells:
+    """A column whose cells are not all plain numbers: decimal commas, thousands separators, limits such as <0.05."""
+    values, bad, example = numbers(c.text, c.gap, decimal, evidence)
+    if limit is not None:
+        values, bad = below_limit(c.text, bad, values, limit)
+    return c._replace(values=values, bad=bad, grouped=example)
+
+
 def typed_cells(name: str, position: int, column: Any) -> Cells:
     """A column that came with a type: numbers, dates, or something that cannot be used."""
     import pyarrow as pa

@@ -13,7 +13,6 @@ from lowdim.storage.memory import free_memory
 from lowdim.table import cells as cell
 from lowdim.table import checks
 from lowdim.table.binary_file import base_name, from_memory, read_binary
-from lowdim.table.cells import without_units
 from lowdim.table.detect import GAPS, Guess, beginning, other_separators
 from lowdim.table.notes import CheckError, Messages, Notes
 from lowdim.table.open_file import Raw, digest, find, too_large
@@ -178,10 +177,8 @@ def parse_columns(
         if text is None:
             parsed.append(cell.typed_cells(name, j + 1, column))
             continue
-        found, enough = cell.text_cells(name, j + 1, cell.as_text(text), codes)
-        if not enough and asked_role(found, how) in ("", "number", "weight"):
-            bare, units[name] = without_units(found.text, found.gap)
-            found, enough = cell.text_cells(name, j + 1, bare, codes) if units[name] else (found, enough)
+        numeric = asked_role(name, how) in ("", "number", "weight")
+        found, enough, units[name] = cell.text_column(name, j + 1, text, codes, units=numeric)
         parsed.append(found)
         if not enough and name not in how.drop:
             slow[j] = cell.weigh(found.text, found.gap)
@@ -191,18 +188,11 @@ def parse_columns(
                 slow[j] = cell.weigh(c.text, c.gap)
     decimal = cell.decide_decimal({names[j]: slow[j] for j in sorted(slow)}, how.decimal)
     for j, evidence in slow.items():
-        parsed[j] = _slowly(parsed[j], decimal, evidence, how)
-    wanted = [c for c in parsed if asked_role(c, how) in ("", "number") and c.good >= 0.5 * c.seen]
+        parsed[j] = cell.slow_numbers(parsed[j], decimal, evidence, how.below_limit)
+    wanted = [c for c in parsed if asked_role(c.name, how) in ("", "number") and c.good >= 0.5 * c.seen]
     _note_signs("LD118", {name: example for name, example in units.items() if example}, len(wanted), notes)
     _note_signs("LD114", {c.name: c.grouped for c in wanted if c.grouped}, len(wanted), notes)
     return [_recoded(c, codes) for c in parsed], decimal, _codes_seen(parsed)
-
-
-def _slowly(c: cell.Cells, decimal: str, evidence: cell.Evidence, how: ReadingOptions) -> cell.Cells:
-    values, bad, example = cell.numbers(c.text, c.gap, decimal, evidence)
-    if how.below_limit is not None:
-        values, bad = cell.below_limit(c.text, bad, values, how.below_limit)
-    return c._replace(values=values, bad=bad, grouped=example)
 
 
 def _recoded(c: cell.Cells, codes: tuple[str, ...]) -> cell.Cells:

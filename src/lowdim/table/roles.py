@@ -111,7 +111,7 @@ def assign(columns: list[Cells], blank: set[int], options: ReadingOptions, place
     labels: list[Column] = []
     free = {role for role in ("id", "time") if getattr(options, role) is None}  # each is given once
     for c in columns:
-        role = asked_role(c, options)
+        role = asked_role(c.name, options)
         column = _asked(c, role, place, notes) if role else guessed(c, c.position in blank, free, place, notes)
         found.extend(column if isinstance(column, list) else [column])
         if not role:
@@ -122,9 +122,8 @@ def assign(columns: list[Cells], blank: set[int], options: ReadingOptions, place
     return found
 
 
-def asked_role(c: Cells, options: ReadingOptions) -> str:
+def asked_role(name: str, options: ReadingOptions) -> str:
     """The role the caller asked for; nothing where none was."""
-    name = c.name
     single = {"id": options.id, "time": options.time, "weight": options.weight}
     asked = [role for role, column in single.items() if column == name]
     if name in options.drop:

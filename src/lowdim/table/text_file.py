@@ -6,13 +6,14 @@ import csv
 import io
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.table import detect as sniff
-from lowdim.table.detect import GAPS, SEPS, Guess, beginning, first_line, records
+from lowdim.table.detect import GAPS, NUMBER_GAPS, SEPS, Guess, beginning, first_line, records
 from lowdim.table.open_file import Raw
 from lowdim.table.options import ReadingOptions
 from lowdim.text.escape import protect_terminal, shell_word
@@ -22,6 +23,56 @@ from lowdim.text.messages import LowdimError, error, message
 FIELD = 10**6  # bytes a cell may have
 WIDEST = 10**6  # fields a line may have
 BLOCK = 2**24
+NEWLINE, RETURN, QUOTE = 10, 13, 34  # bytes
+
+
+class RecordScan:
+    """Reads a file a piece at a time and tells where its records begin.
+
+    A line break between quotes ends no record, and a blank line is none.
+    """
+
+    def __init__(self) -> None:
+        self.at, self.line = 0, 1  # the next byte, and the line it stands in
+        self.start, self.first = 0, 1  # the same of the record that is open
+        self.inside, self.last = 0, 0  # whether a quote is open, and the byte before
+
+    def look(self, data: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """First byte and line of every record that ends in this piece."""
+        a = np.frombuffer(data, dtype=np.uint8)
+        ends = np.flatnonzero(a == NEWLINE)
+        lines = self.line + np.arange(len(ends))
+        self.line += len(ends)
+        if self.inside or b'"' in data:
+            quotes = np.flatnonzero(a == QUOTE)
+            outside = (np.searchsorted(quotes, ends) + self.inside) % 2 == 0
+            ends, lines = ends[outside], lines[outside]
+            self.inside = (self.inside + len(quotes)) % 2
+        starts, firsts, before = ends, lines, ends
+        if len(ends):
+            starts = np.concatenate([[self.start], self.at + ends[:-1] + 1])
+            firsts = np.concatenate([[self.first], lines[:-1] + 1])
+            before = np.where(ends > 0, a[np.maximum(ends - 1, 0)], self.last)
+            self.start, self.first = int(self.at + ends[-1] + 1), int(lines[-1] + 1)
+        sizes = self.at + ends - starts
+        full = (sizes > 1) | ((sizes == 1) & (before != RETURN))
+        self.at, self.last = self.at + len(data), int(a[-1])
+        return starts[full], firsts[full]
+
+    def close(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The last record, where no line break ends it."""
+        if self.inside:
+            raise error("LD007", f"the row begins in line {self.first}")
+        size = self.at - self.start
+        full = size > 1 or (size == 1 and self.last != RETURN)
+        return np.array([self.start] * full, dtype=np.int64), np.array([self.first] * full, dtype=np.int64)
+
+
+def whole_records(data: bytes) -> bytes:
+    """The beginning of a file without the record that it breaks off in."""
+    scan = RecordScan()
+    scan.look(data)
+    return data[: scan.start] if scan.start else data
 
 
 def read_text(data: bytes, name: str, options: ReadingOptions, kind: str) -> Raw:
@@ -45,9 +96,9 @@ def read_text(data: bytes, name: str, options: ReadingOptions, kind: str) -> Raw
     names, header = _header(rows, options.header, text, skip, sep)
     if sep == " ":
         text = respaced(text)
-    table, lines, bad = _parse(text, sep, skip, _width(rows, names), name, header)
+    table, lines, bad = split_records(text, sep, skip, _width(rows, names), name, header)
     if bad:
-        raise _ragged(bad, lines, sep, head, _width(rows, names), names is not None)
+        raise ragged_error(bad, lines, sep, head, _width(rows, names), names is not None)
     first = int(lines[0]) if len(lines) else 1
     cells = list(table.columns)
     if header:  # it was parsed as a row: the first
@@ -87,24 +138,24 @@ def _width(rows: list[list[str]], names: list[str] | None) -> int:
     return Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
 
 
-def _parse(
+def split_records(
     text: bytes, sep: str, skip: int, width: int, name: str, header: bool
 ) -> tuple[Any, NDArray[np.int64], dict[int, int]]:
     """The records as an Arrow table of strings, the line of each, and the fields of those of another length."""
     if width > WIDEST:
         raise error("LD171", d=f"{width:,}", most=f"{WIDEST:,}", fix="check the separator of the file")
     starts, lines = _records(text, skip, "\t" if sep == " " else sep)
-    longest = int(np.diff(starts, append=len(text)).max(initial=0))
+    block = max(BLOCK, 2 * int(np.diff(starts, append=len(text)).max(initial=0)) + 2)
     body = text[starts[0] :] if len(starts) else b""
     first = _padded(body, sep, width) if header else body
     bad: list[tuple[int, int, str]] = []
     try:
-        table = _arrow(first, sep, width, longest, None)
+        table = tokenise(first, sep, width, block)
     except OSError as problem:
         raise _unreadable(name, problem) from None
     except ValueError:  # rows of different lengths: once more, slowly, to say which
         try:
-            table = _arrow(first, sep, width, longest, bad)
+            table = tokenise(first, sep, width, block, bad=bad)
         except (ValueError, OSError) as problem:
             raise _unreadable(name, problem) from None
     if table.num_rows + len(bad) != len(lines):  # quotes inside cells: count lines as the csv module does
@@ -134,7 +185,20 @@ def _padded(body: bytes, sep: str, width: int) -> bytes:
     return (b"\t" if sep == " " else sep.encode()) + line + found + rest if short else body
 
 
-def _arrow(body: bytes, sep: str, width: int, longest: int, bad: list[tuple[int, int, str]] | None) -> Any:
+def tokenise(
+    body: bytes,
+    sep: str,
+    width: int,
+    block: int,
+    *,
+    bad: list[tuple[int, int, str]] | None = None,
+    threads: bool = True,
+    numbers: tuple[Sequence[int], str] | None = None,
+) -> Any:
+    """Records as an Arrow table of strings, or of numbers in the fields named with their decimal sign.
+
+    `bad` gets (number, fields, text) of records of another length, which are an error where it is None.
+    """
     import pyarrow as pa
     from pyarrow import csv as reader
 
@@ -144,41 +208,32 @@ def _arrow(body: bytes, sep: str, width: int, longest: int, bad: list[tuple[int,
         return "skip"
 
     names = [f"f{j}" for j in range(width)]
-    if bad is None:
-        how = reader.ParseOptions(delimiter="\t" if sep == " " else sep, newlines_in_values=True)
-    else:
-        how = reader.ParseOptions(
-            delimiter="\t" if sep == " " else sep, newlines_in_values=True, invalid_row_handler=note
-        )
+    used = names if numbers is None else [names[j] for j in numbers[0]]
+    kind = pa.string() if numbers is None else pa.float64()
+    more: dict[str, Any] = {} if bad is None else {"invalid_row_handler": note}
+    cells: dict[str, Any] = {"strings_can_be_null": False}
+    if numbers is not None:
+        cells = {"include_columns": used, "null_values": [*GAPS, *NUMBER_GAPS], "decimal_point": numbers[1]}
     return reader.read_csv(
         pa.BufferReader(body),
-        parse_options=how,
-        read_options=reader.ReadOptions(
-            column_names=names, use_threads=bad is None, block_size=max(BLOCK, 2 * longest + 2)
-        ),
-        convert_options=reader.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()), check_utf8=False, strings_can_be_null=False
-        ),
+        parse_options=reader.ParseOptions(delimiter="\t" if sep == " " else sep, newlines_in_values=True, **more),
+        read_options=reader.ReadOptions(column_names=names, use_threads=threads and bad is None, block_size=block),
+        convert_options=reader.ConvertOptions(column_types=dict.fromkeys(used, kind), check_utf8=False, **cells),
     )
 
 
 def _records(text: bytes, skip: int, sep: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each record starts, in bytes and in lines; a line break between quotes starts none."""
-    a = np.frombuffer(text, dtype=np.uint8)
-    ends = np.flatnonzero(a == 10)
-    if not text.endswith(b"\n"):
-        ends = np.append(ends, len(text))
-    starts = np.concatenate([[0], ends[:-1] + 1])
-    fresh = np.ones(len(starts), dtype=bool)
+    """Where each record after the skipped lines starts, in bytes and in lines."""
+    scan = RecordScan()
+    starts, lines = scan.look(text) if text else (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
     if b'"' in text:
-        quotes = np.flatnonzero(a == 34)
-        inside = np.searchsorted(quotes, ends) % 2 == 1
-        if inside[-1] or _stray(a, quotes, sep):
+        a = np.frombuffer(text, dtype=np.uint8)
+        if scan.inside or _stray(a, np.flatnonzero(a == QUOTE), sep):
             _refuse_unclosed(text, sep)
-        fresh[1:] = ~inside[:-1]
-    fresh &= ends > starts
-    fresh[:skip] = False
-    return starts[fresh], np.flatnonzero(fresh) + 1
+    if scan.at > scan.start:  # no line break ends the last one
+        starts, lines = np.append(starts, scan.start), np.append(lines, scan.first)
+    rows = lines > skip
+    return starts[rows], lines[rows]
 
 
 def _stray(a: NDArray[np.uint8], quotes: NDArray[np.intp], sep: str) -> bool:
@@ -221,9 +276,10 @@ def respaced(text: bytes) -> bytes:
     return b"\n".join(b"\t".join(cells.findall(line)) for line in text.split(b"\n"))
 
 
-def _ragged(
+def ragged_error(
     bad: dict[int, int], lines: NDArray[np.int64], sep: str, head: str, width: int, header: bool
 ) -> LowdimError:
+    """The error that names the first records of another length."""
     places = [int(lines[number - 1]) for number in bad]
     fields = next(iter(bad.values()))
     where = (

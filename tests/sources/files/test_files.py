@@ -24,7 +24,7 @@ import zarr
 
 import lowdim
 from lowdim.sources.files import base as filesource
-from lowdim.sources.files import csv_index as csvindex
+from lowdim.sources.files import csv as csvfile
 from lowdim.sources.files.parquet import Cursor, parquet_files
 from lowdim.sources.views import gather
 from lowdim.text.messages import LowdimError, TableWarning
@@ -299,10 +299,14 @@ BODY = "\n".join(f"{i},{i / 7:.4f},{'' if i % 5 == 0 else i * i}" for i in range
 def test_records_are_found_whatever_the_pieces(piece, tmp_path):
     data = b'# note\nx,y\r\n1,"a\nb"\r\n\r\n\n2,"c""\n\nd"\n3,e\n\r\n4,f'
     (tmp_path / "t.csv").write_bytes(data)
-    found = csvindex.index(tmp_path / "t.csv", 2, 1, piece)
+    found = csvfile.index_records(tmp_path / "t.csv", 2, 1, piece)
     assert found.n == 4 and found.lines.tolist() == [3, 7, 10, 12]
     assert [data[o : o + 1] for o in found.offsets] == [b"1", b"2", b"3", b"4"] and found.end == len(data)
-    assert csvindex.index(tmp_path / "t.csv", 2, 3, piece).offsets.tolist() == [found.offsets[0], found.offsets[3]]
+    marks = csvfile.index_records(tmp_path / "t.csv", 2, 3, piece)
+    assert marks.offsets.tolist() == [found.offsets[0], found.offsets[3]]
+        found.offsets[0],
+        found.offsets[3],
+    ]
 
 
 def test_an_open_quote_is_named(tmp_path):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
 from lowdim.sources.columns import Picked, choose
-from lowdim.sources.files.base import FileSource, damaged
+from lowdim.sources.files.base import Affordable, FileSource, damaged
 from lowdim.sources.files.parquet import take_rows
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import LowdimError
@@ -101,9 +101,28 @@ def open_source(
     except LowdimError:
         raise
     except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
-        raise damaged(path, "Arrow", problem) from None
+        raise damaged(path, FeatherSource.kind, problem) from None
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
     return FeatherSource(path, starts[:-1], int(starts[-1]), picked, where)
+
+
+def read_whole(path: Path, affordable: Affordable) -> Any:
+    """Every column of a file as an Arrow table, refused as soon as it grows too large; every cell is checked."""
+    import pyarrow as pa
+
+    try:
+        file = open_ipc(path)
+        batches, rows = [], 0
+        for k in range(file.num_record_batches):
+            batches.append(file.get_batch(k))
+            rows += batches[-1].num_rows
+            affordable(rows, len(file.schema), "")
+            batches[-1].validate(full=True)
+        return pa.Table.from_batches(batches, file.schema)
+    except LowdimError:
+        raise
+    except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
+        raise damaged(path, FeatherSource.kind, problem) from None
 
 
 def _counted(batch: Any) -> int:

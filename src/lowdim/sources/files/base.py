@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -47,6 +48,9 @@ def damaged(path: str | PathLike[str], kind: str, problem: object, where: str = 
     """The one error of a file that its reader cannot read."""
     said = protect_terminal(str(problem) or type(problem).__name__)
     return error("LD015", where, name=protect_terminal(Path(path).name), kind=kind, problem=said[:160])
+
+
+Affordable = Callable[[int, int, str], None]  # refuses so many rows and columns that do not fit into memory
 
 
 class FileSource(Source):

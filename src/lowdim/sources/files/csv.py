@@ -5,8 +5,9 @@ A later cell that is no number is an error that names its line, never a gap.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,21 +15,20 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array, Mask
 from lowdim.sources.columns import left_out
 from lowdim.sources.files.base import FileSource
-from lowdim.sources.files.csv_index import PIECE, Index, index, whole_records
 from lowdim.sources.files.parquet import take_rows
 from lowdim.sources.source import tile_rows
 from lowdim.table import cells as cell
-from lowdim.table.cells import without_units
-from lowdim.table.detect import GAPS, LOOK_BYTES, NUMBER_GAPS, guess_encoding
+from lowdim.table.detect import LOOK_BYTES, guess_encoding
 from lowdim.table.notes import Notes
 from lowdim.table.open_file import Raw
 from lowdim.table.options import ReadingOptions
 from lowdim.table.read import name_columns, parse_columns
 from lowdim.table.roles import Place, assign, check_names
-from lowdim.table.text_file import _parse, _ragged, read_text, respaced
+from lowdim.table.text_file import RecordScan, ragged_error, read_text, respaced, split_records, tokenise, whole_records
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import error, warn
 
+PIECE = 2**25  # bytes looked at together
 STEP = 1024  # rows between two marks of the index
 LOOK_COST = 3  # bytes of memory a byte takes while the rows are counted
 SPREAD = 8  # places of the file that the types are decided from
@@ -36,7 +36,23 @@ SAID = ("LD114", "LD118", "LD140")  # changes that are said where the table is r
 BYTEWISE = ("utf-8", "utf-8-sig", "cp1252", "latin-1")  # a line break is one byte, and no part of another letter
 
 
-class Form(NamedTuple):
+class RecordIndex(NamedTuple):
+    """Every `step`-th row of a text file: its first byte and its line; `end` is the byte after the last row."""
+
+    n: int
+    step: int
+    offsets: NDArray[np.int64]
+    lines: NDArray[np.int64]
+    end: int
+
+    def span(self, begin: int, end: int) -> tuple[int, int, int, int]:
+        """The bytes that hold these rows, the first row in them, and how many rows they hold."""
+        first, last = begin // self.step, -(-end // self.step)
+        stop = int(self.offsets[last]) if last < len(self.offsets) else self.end
+        return int(self.offsets[first]), stop, first * self.step, min(last * self.step, self.n) - first * self.step
+
+
+class CsvForm(NamedTuple):
     """How a text file is read: everything that was guessed, fixed for all of it."""
 
     name: str
@@ -65,7 +81,7 @@ class CsvSource(FileSource):
     clean: ClassVar[bool] = True
     owns_arrays: ClassVar[bool] = True
 
-    def __init__(self, path: Path, form: Form, marks: Index, named: bool, where: dict[str, Any]) -> None:
+    def __init__(self, path: Path, form: CsvForm, marks: RecordIndex, named: bool, where: dict[str, Any]) -> None:
         super().__init__([path], (marks.n, len(form.names)), form.names, where)
         self.form, self.marks, self.named = form, marks, named
 
@@ -97,7 +113,7 @@ def piece(path: Path, start: int, stop: int) -> bytes:
         return file.read(stop - start)
 
 
-def parse(text: bytes, form: Form, line: int) -> list[Any]:
+def parse(text: bytes, form: CsvForm, line: int) -> list[Any]:
     """The columns that are used, as Arrow arrays of float64; `line` is that of the first record."""
     import pyarrow as pa
 
@@ -111,46 +127,28 @@ def parse(text: bytes, form: Form, line: int) -> list[Any]:
     return _slowly(text, form, line)
 
 
-def _quickly(text: bytes, form: Form) -> list[Any]:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    names = [f"f{j}" for j in range(form.width)]
-    used = [names[j] for j in form.positions]
-    table = csv.read_csv(
-        pa.BufferReader(text),
-        read_options=csv.ReadOptions(column_names=names, use_threads=False, block_size=len(text) + 2),
-        parse_options=csv.ParseOptions(delimiter="\t" if form.sep == " " else form.sep, newlines_in_values=True),
-        convert_options=csv.ConvertOptions(
-            include_columns=used,
-            column_types=dict.fromkeys(used, pa.float64()),
-            check_utf8=False,
-            null_values=[*GAPS, *NUMBER_GAPS],
-            decimal_point=form.decimal,
-        ),
-    )
+def _quickly(text: bytes, form: CsvForm) -> list[Any]:
+    numbers = (form.positions, form.decimal)
+    table = tokenise(text, form.sep, form.width, len(text) + 2, threads=False, numbers=numbers)
     return [column.combine_chunks() for column in table.columns]
 
 
-def _slowly(text: bytes, form: Form, line: int) -> list[Any]:
+def _slowly(text: bytes, form: CsvForm, line: int) -> list[Any]:
     """Every cell read as text first, as the checker does it."""
     import pyarrow as pa
 
     if form.encoding not in ("utf-8", "utf-8-sig"):
         text = text.decode(form.encoding, "replace").encode()
     text = text.replace(b"\r\n", b"\n")
-    table, lines, bad = _parse(text, form.sep, 0, form.width, form.name, False)
+    table, lines, bad = split_records(text, form.sep, 0, form.width, form.name, False)
     lines = lines + line - 1
     if bad:
-        raise _ragged(bad, lines, form.sep, text[:LOOK_BYTES].decode("utf-8", "replace"), form.width, False)
+        raise ragged_error(bad, lines, form.sep, text[:LOOK_BYTES].decode("utf-8", "replace"), form.width, False)
     place = Place(form.name, "line", lines)
     found = []
     for j, name in zip(form.positions, form.names, strict=True):
-        c, enough = cell.text_cells(name, j + 1, cell.as_text(table.column(j)), ())
-        if not enough:
-            bare, sign = without_units(c.text, c.gap)
-            values, wrong, _ = cell.numbers(bare if sign else c.text, c.gap, form.decimal, cell.Evidence())
-            c = c._replace(values=values, bad=wrong)
+        c, enough, _ = cell.text_column(name, j + 1, table.column(j), ())
+        c = c if enough else cell.slow_numbers(c, form.decimal, cell.Evidence())
         if c.bad.any():
             raise error(
                 "LD111",
@@ -178,12 +176,12 @@ def open_source(path: Path, columns: tuple[str, ...] | None, weight: str | None,
         warn(note.code, note.where, name=name, line=int(raw.lines[0]) if len(raw.lines) else 1)
     width = len(raw.cells)
     skip = int(raw.lines[0]) - 1 if len(raw.lines) else head.count(b"\n") + 1
-    marks = index(path, skip, min(STEP, tile_rows(width)))
+    marks = index_records(path, skip, min(STEP, tile_rows(width)))
     form = _fixed(raw, _sample(path, marks, raw, width), columns, weight)
     return CsvSource(path, form, marks, raw.names is not None, where)
 
 
-def _sample(path: Path, marks: Index, raw: Raw, width: int) -> Raw:
+def _sample(path: Path, marks: RecordIndex, raw: Raw, width: int) -> Raw:
     """Rows from a few places of the file as columns of text."""
     k = len(marks.offsets)
     if k < 2:
@@ -199,14 +197,14 @@ def _sample(path: Path, marks: Index, raw: Raw, width: int) -> Raw:
         text = text.decode(raw.guess.encoding, "replace").encode()
     text = text.replace(b"\r\n", b"\n")
     text = respaced(text) if raw.guess.sep == " " else text
-    table, _, bad = _parse(text, raw.guess.sep, 0, width, raw.name, False)
+    table, _, bad = split_records(text, raw.guess.sep, 0, width, raw.name, False)
     where = np.concatenate(lines)
     if bad:
-        raise _ragged(bad, where, raw.guess.sep, "", width, raw.names is not None)
+        raise ragged_error(bad, where, raw.guess.sep, "", width, raw.names is not None)
     return raw._replace(cells=list(table.columns), lines=where)
 
 
-def _fixed(head: Raw, some: Raw, columns: tuple[str, ...] | None, weight: str | None) -> Form:
+def _fixed(head: Raw, some: Raw, columns: tuple[str, ...] | None, weight: str | None) -> CsvForm:
     """The form of the file: which columns are numbers by their beginning and by the sample, and how they are read."""
     notes = Aloud(head.name)
     how = ReadingOptions(columns=columns or (), weight=weight)
@@ -228,7 +226,7 @@ def _fixed(head: Raw, some: Raw, columns: tuple[str, ...] | None, weight: str | 
     slow = {c.name: not cell.text_cells("", 0, cell.as_text(some.cells[c.position - 1]), ())[1] for c in used}
     if decimal == "," and slow:  # a decimal comma is read quickly too
         slow = dict.fromkeys(slow, False)
-    return Form(
+    return CsvForm(
         head.name,
         head.guess.sep,
         decimal,
@@ -238,3 +236,27 @@ def _fixed(head: Raw, some: Raw, columns: tuple[str, ...] | None, weight: str | 
         tuple(c.name for c in used),
         tuple(slow.values()),
     )
+
+
+# where records begin: one look at the bytes, so that any block can be read by itself --------------------
+def index_records(path: Path, skip: int, step: int, piece_bytes: int = PIECE) -> RecordIndex:
+    """The index of the rows that begin after so many lines."""
+    n, offsets, lines, scan = 0, list[NDArray[np.int64]](), list[NDArray[np.int64]](), RecordScan()
+    with path.open("rb") as file:
+        for starts, firsts in _pieces(file, scan, piece_bytes):
+            rows = firsts > skip
+            starts, firsts = starts[rows], firsts[rows]
+            marked = (n + np.arange(len(starts))) % step == 0
+            offsets.append(starts[marked])
+            lines.append(firsts[marked])
+            n += len(starts)
+    none = np.zeros(0, dtype=np.int64)
+    return RecordIndex(n, step, np.concatenate([none, *offsets]), np.concatenate([none, *lines]), scan.at)
+
+
+def _pieces(
+    file: BinaryIO, scan: RecordScan, piece_bytes: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    while data := file.read(piece_bytes):
+        yield scan.look(data)
+    yield scan.close()

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.sources.files.base import WIDEST, FileSource, damaged, runs_of
+from lowdim.sources.files.base import WIDEST, Affordable, FileSource, damaged, runs_of
 from lowdim.sources.sinks import TOLD, import_zarr
 from lowdim.storage.memory import free_memory
 from lowdim.table.open_file import too_large
@@ -36,19 +36,17 @@ class NpySource(FileSource):
         super().__init__([path], shape, None, where)
 
     def begin(self) -> NDArray[Any]:
-        return np.load(self.paths[0], mmap_mode="r", allow_pickle=False)
+        return load_npy(self.paths[0])
 
     def decode(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         self._unchanged(rows)  # before the map is touched: a file that was cut would end the process
         return np.ascontiguousarray(self.reader[rows], dtype=np.float64), None
 
 
-def open_npy(path: Path, where: dict[str, Any]) -> NpySource:
-    """The table of a .npy file, refused before anything is allocated where its header lies."""
+def load_npy(path: Path) -> NDArray[Any]:
+    """The array of a .npy file, mapped into memory; a map longer than the file is refused, pickles never opened."""
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)  # a map longer than the file is refused
-        shape, kind = found.shape, found.dtype
-        del found
+        return np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as problem:
         if "Python objects" in str(problem) or "Object arrays" in str(problem):
             raise error(
@@ -58,8 +56,20 @@ def open_npy(path: Path, where: dict[str, Any]) -> NpySource:
                 fix="save numbers, or CSV",
             ) from None
         raise damaged(path, NpySource.kind, problem) from None
-    check_kind(shape, kind)
-    return NpySource(path, shape, where)
+
+
+def open_npy(path: Path, where: dict[str, Any]) -> NpySource:
+    """The table of a .npy file, refused before anything is allocated where its header lies."""
+    found = load_npy(path)
+    check_kind(found.shape, found.dtype)
+    return NpySource(path, (found.shape[0], found.shape[1]), where)
+
+
+def read_whole(path: Path, affordable: Affordable) -> NDArray[Any]:
+    """The array of a .npy file in memory, whatever its cells are."""
+    found = load_npy(path)
+    affordable(found.size, 1, "")
+    return np.array(found)
 
 
 def check_kind(shape: tuple[int, ...], kind: Any) -> None:

@@ -17,6 +17,7 @@ from lowdim.sources.files import arrow as feather
 from lowdim.sources.files import csv as csvfile
 from lowdim.sources.files import npy_zarr as arrayfile
 from lowdim.sources.files import parquet
+from lowdim.sources.files.base import Affordable
 from lowdim.sources.files.base import block_tiles as tiles_for
 from lowdim.sources.source import Source
 from lowdim.sources.views import Chosen
@@ -100,6 +101,12 @@ def _open(
         ", and only a file that can be read in parts is streamed",
         fix="unpack it" if kind == "gzip" else "save the sheet as CSV or Parquet",
     )
+
+
+def read_whole(path: Path, kind: str, affordable: Affordable) -> Any:
+    """All of a file by what it is, an Arrow table or an array, for those who hold it in memory."""
+    reader = {"parquet": parquet.read_whole, "arrow": feather.read_whole, "npy": arrayfile.read_whole}[kind]
+    return reader(path, affordable)
 
 
 def _sparse(found: Any, zeros: str, where: dict[str, Any]) -> Source:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
 from lowdim.sources.columns import Picked, choose, is_number, turn
-from lowdim.sources.files.base import FileSource, damaged, runs_of
+from lowdim.sources.files.base import Affordable, FileSource, damaged, runs_of
 from lowdim.text.escape import protect_terminal
-from lowdim.text.messages import error
+from lowdim.text.messages import LowdimError, error
 
 BUFFER = 2**20  # bytes of a column that are read at a time: a page of the usual size at once
 PAGE = 2**20  # bytes of a column that are unpacked together, as most writers do it
@@ -239,6 +239,19 @@ def _footer(path: Path) -> tuple[Any, list[int]]:
         with open_parquet(path) as file:
             found = file.metadata
             return file.schema_arrow, [_counted(found.row_group(k)) for k in range(found.num_row_groups)]
+    except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
+        raise damaged(path, ParquetSource.kind, problem) from None
+
+
+def read_whole(path: Path, affordable: Affordable) -> Any:
+    """Every column of a file as an Arrow table, refused by what its footer claims before anything is allocated."""
+    try:
+        with open_parquet(path) as file:
+            rows, columns = file.metadata.num_rows, file.metadata.num_columns
+            affordable(rows, columns, f" and claims {rows:,} rows x {columns:,} columns")
+            return file.read()
+    except LowdimError:
+        raise
     except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
         raise damaged(path, ParquetSource.kind, problem) from None
 
