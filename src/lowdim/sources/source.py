@@ -6,7 +6,9 @@ import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -178,6 +180,13 @@ class Source(ABC):
     def executor(self) -> Any:
         """What must walk these rows, where they lie with someone else; None = whoever asks."""
         return None
+
+    def spooled(self, folder: Path | None) -> AbstractContextManager[None]:
+        """While this lasts, a source that is slow to read may keep its rows in a quicker form.
+
+        They lie in the folder given or a temporary one, and are removed at the end.
+        """
+        return nullcontext()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_kept": {}}  # what is sent to another machine is the way to the rows

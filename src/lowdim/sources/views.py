@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,6 +122,9 @@ class View(Source):
     @property
     def is_sparse(self) -> bool:
         return self.source.is_sparse
+
+    def spooled(self, folder: Path | None) -> AbstractContextManager[None]:
+        return self.source.spooled(folder)
 
     def fingerprint(self) -> str:
         return self.source.fingerprint()
@@ -257,6 +263,14 @@ class Joined(Source):
     @property
     def overhead(self) -> int:
         return sum(source.leaf.overhead for source in (self.first, self.second) if source is not None)
+
+    @contextmanager
+    def spooled(self, folder: Path | None) -> Iterator[None]:
+        with ExitStack() as stack:
+            for source in (self.first, self.second):
+                if source is not None:
+                    stack.enter_context(source.spooled(None))  # two files of one name do not fit into one folder
+            yield
 
     def fingerprint(self) -> str:
         return " ".join(source.fingerprint() for source in (self.first, self.second) if source is not None)

@@ -304,9 +304,6 @@ def test_records_are_found_whatever_the_pieces(piece, tmp_path):
     assert [data[o : o + 1] for o in found.offsets] == [b"1", b"2", b"3", b"4"] and found.end == len(data)
     marks = csvfile.index_records(tmp_path / "t.csv", 2, 3, piece)
     assert marks.offsets.tolist() == [found.offsets[0], found.offsets[3]]
-        found.offsets[0],
-        found.offsets[3],
-    ]
 
 
 def test_an_open_quote_is_named(tmp_path):

@@ -345,12 +345,13 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def remembered(model: Any, source: Source, run: Run) -> Iterator[Run]:
     """The run with its memory: a checkpoint where one is asked for, else an eye on the file of a memory map."""
     if isinstance(run.checkpoint, str | os.PathLike):
-        with Checkpoint(run.checkpoint, model, source) as kept:
+        with Checkpoint(run.checkpoint, model, source) as kept, source.spooled(kept.folder):
             yield run._replace(checkpoint=kept)
             kept.check()
         return
     watch = Watch(source)
-    yield run._replace(checkpoint=watch) if watch.state and run.checkpoint is None else run
+    with source.spooled(None):
+        yield run._replace(checkpoint=watch) if watch.state and run.checkpoint is None else run
     watch.check()
 
 

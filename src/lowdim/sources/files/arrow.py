@@ -20,11 +20,11 @@ from lowdim.text.messages import LowdimError
 KEPT = 4  # batches that stay open: of a packed file, unpacked
 
 
-class Batches:
-    """The record batches of a file by row, the last few kept."""
+class RecordBatches:
+    """The record batches of a file by row, the last few kept; `order` is their place where rows are not in order."""
 
-    def __init__(self, path: Path, picked: Picked, starts: NDArray[np.intp]) -> None:
-        self.path, self.picked, self.starts = path, picked, starts
+    def __init__(self, path: Path, picked: Picked, starts: NDArray[np.intp], order: list[int] | None = None) -> None:
+        self.path, self.picked, self.starts, self.order = path, picked, starts, order
         self.lock = threading.Lock()
         self.file: Any = None
         self.kept: OrderedDict[int, list[Any]] = OrderedDict()
@@ -47,7 +47,7 @@ class Batches:
         with self.lock:
             if k not in self.kept:
                 self.file = open_ipc(self.path) if self.file is None else self.file
-                batch = self.file.get_batch(k)
+                batch = self.file.get_batch(k if self.order is None else self.order[k])
                 batch.validate()  # a length beyond its buffers would be read beyond the file
                 self.kept[k] = [batch.column(j) for j in self.picked.positions]
                 while len(self.kept) > KEPT:
@@ -71,8 +71,8 @@ class FeatherSource(FileSource):
         longest = int(np.diff(self.first, append=self.n).max(initial=0))
         return 8 * self.d * (KEPT * longest + self.hands * max(longest, rows))
 
-    def begin(self) -> Batches:
-        return Batches(self.paths[0], self.picked, self.first)
+    def begin(self) -> RecordBatches:
+        return RecordBatches(self.paths[0], self.picked, self.first)
 
     def starts(self) -> NDArray[np.intp]:
         return self.first

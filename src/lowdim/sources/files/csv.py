@@ -6,6 +6,8 @@ A later cell that is no number is an error that names its line, never a gap.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, NamedTuple
 
@@ -16,6 +18,7 @@ from lowdim.math.linalg import Array, Mask
 from lowdim.sources.columns import left_out
 from lowdim.sources.files.base import FileSource
 from lowdim.sources.files.parquet import take_rows
+from lowdim.sources.files.spool import RowSpool
 from lowdim.sources.source import tile_rows
 from lowdim.table import cells as cell
 from lowdim.table.detect import LOOK_BYTES, guess_encoding
@@ -84,6 +87,7 @@ class CsvSource(FileSource):
     def __init__(self, path: Path, form: CsvForm, marks: RecordIndex, named: bool, where: dict[str, Any]) -> None:
         super().__init__([path], (marks.n, len(form.names)), form.names, where)
         self.form, self.marks, self.named = form, marks, named
+        self.spool = RowSpool(self.n, self.d)
 
     def decoding(self, rows: int) -> int:
         """Text as read and as parsed, where each cell lies, numbers by columns; before that, a look at every byte."""
@@ -94,9 +98,38 @@ class CsvSource(FileSource):
         return np.arange(0, max(self.n, 1), self.marks.step)
 
     def decode(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
-        return take_rows(self._rows, rows, self.d)
+        if isinstance(rows, slice):
+            return take_rows(self._columns, rows, self.d)
+        if self.spool.is_filling and len(rows) * self.marks.step >= self.n:
+            self._fill()  # rows all over the file: all of it has to be parsed for them anyway
+        return take_rows(self._few, rows, self.d)
 
-    def _rows(self, begin: int, end: int) -> list[list[Any]]:
+    def spooled(self, folder: Path | None) -> AbstractContextManager[None]:
+        return self.spool.used(folder)
+
+    def _columns(self, begin: int, end: int) -> list[list[Any]]:
+        """The columns of a run of rows, from the spool or, the first time, parsed and put there."""
+        found = self.spool.rows(begin, end)
+        if found is None:
+            found = self._parsed(begin, end)
+            self.spool.add(begin, found[0])
+        return found
+
+    def _fill(self) -> None:
+        """Every row into the spool, block by block."""
+        step = self.tile * self.block_tiles
+        with ThreadPoolExecutor(self.hands) as pool:
+            for done in [pool.submit(self._put, at, min(at + step, self.n)) for at in range(0, self.n, step)]:
+                done.result()
+
+    def _put(self, begin: int, end: int) -> None:
+        self._columns(begin, end)
+
+    def _few(self, begin: int, end: int) -> list[list[Any]]:
+        """The columns of a few rows here or there, which are not worth a place in the spool."""
+        return self.spool.rows(begin, end) or self._parsed(begin, end)
+
+    def _parsed(self, begin: int, end: int) -> list[list[Any]]:
         start, stop, first, count = self.marks.span(begin, end)
         text = piece(self.paths[0], start, stop)
         line = int(self.marks.lines[first // self.marks.step])

@@ -23,14 +23,14 @@ from lowdim.text.messages import LowdimError, error
 
 BUFFER = 2**20  # bytes of a column that are read at a time: a page of the usual size at once
 PAGE = 2**20  # bytes of a column that are unpacked together, as most writers do it
-FEW = 1024  # rows decoded together where single rows are asked for
+FEW_ROWS = 1024  # rows decoded together where single rows are asked for
 SUFFIXES = (".parquet", ".pq", ".parq")
 
 
-Batches = Generator[tuple[int, list[Any]], None, None]  # first row, columns
+BatchStream = Generator[tuple[int, list[Any]], None, None]  # first row, columns
 
 
-class Group(NamedTuple):
+class RowGroup(NamedTuple):
     """A row group: its file, its place in it, and the first of its rows in the whole table."""
 
     file: int
@@ -38,7 +38,7 @@ class Group(NamedTuple):
     start: int
 
 
-class Held:
+class DecodedBatch:
     """A batch that was decoded, and how many of its rows are still to be asked for."""
 
     def __init__(self, start: int, columns: list[Any]) -> None:
@@ -54,12 +54,12 @@ class Cursor:
     backwards or far ahead starts again at the row group of the row asked for.
     """
 
-    def __init__(self, walk: Callable[[int], Batches], n: int, window: int = 8) -> None:
+    def __init__(self, walk: Callable[[int], BatchStream], n: int, window: int = 8) -> None:
         self.walk, self.n, self.window = walk, n, window
         self.lock = threading.Lock()
-        self.stream: Batches | None = None
+        self.stream: BatchStream | None = None
         self.at = -1  # the row after the last that was decoded
-        self.held: deque[Held] = deque()
+        self.held: deque[DecodedBatch] = deque()
 
     def rows(self, begin: int, end: int) -> list[list[Any]]:
         """The columns of these rows, in the batches they came in."""
@@ -71,7 +71,7 @@ class Cursor:
                 start, columns = next(self.stream or iter(()), (0, []))
                 if not columns:
                     raise EOFError(f"it ends before row {end:,}")
-                self.held.append(Held(start, columns))
+                self.held.append(DecodedBatch(start, columns))
                 self.at = self.held[-1].end
             found = self._cut(begin, end)
             if self.at >= self.n and not self.held:
@@ -116,7 +116,7 @@ class ParquetSource(FileSource):
     def __init__(
         self,
         paths: list[Path],
-        groups: list[Group],
+        groups: list[RowGroup],
         rows: int,
         picked: Picked,
         asked: list[str] | None,
@@ -145,13 +145,13 @@ class ParquetSource(FileSource):
     def decode(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         if isinstance(rows, slice):
             return take_rows(self.reader.rows, rows, self.d)
-        some = Cursor(partial(self._walk, FEW), self.n)  # a few rows here and there: little is decoded for each
+        some = Cursor(partial(self._walk, FEW_ROWS), self.n)  # a few rows here and there: little is decoded for each
         try:
             return take_rows(some.rows, rows, self.d)
         finally:
             some.close()
 
-    def _walk(self, size: int, row: int) -> Batches:
+    def _walk(self, size: int, row: int) -> BatchStream:
         """(first row, columns) of one batch after the other, from the row group that holds this row."""
         first = int(np.searchsorted(self.starts(), row, side="right")) - 1
         for k, group in groupby(self.groups[first:], key=lambda group: group.file):
@@ -219,7 +219,7 @@ def open_source(
     paths: list[Path], columns: tuple[str, ...] | None, weight: str | None, where: dict[str, Any]
 ) -> ParquetSource:
     """The table of one Parquet file or several, known by their footers."""
-    schema, groups, rows = _footer(paths[0])[0], list[Group](), 0
+    schema, groups, rows = _footer(paths[0])[0], list[RowGroup](), 0
     name = paths[0].name if len(paths) == 1 else paths[0].parent.name
     picked = choose(schema, columns, weight, protect_terminal(name))
     for k, path in enumerate(paths):
@@ -228,7 +228,7 @@ def open_source(
         if not same:
             raise error("LD016", name=protect_terminal(path.name), first=protect_terminal(paths[0].name))
         for place, count in enumerate(counts):
-            groups.append(Group(k, place, rows))
+            groups.append(RowGroup(k, place, rows))
             rows += count
     return ParquetSource(paths, groups, rows, picked, _by_name(schema.names, picked), where)
 
