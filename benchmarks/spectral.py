@@ -40,7 +40,7 @@ def isomap(threads: int = 1) -> str:
     runs = contest(
         {
             "lowdim, exact": lambda: Isomap(2, n_neighbors=K).fit_transform(X),
-            "lowdim, 100 landmarks": lambda: Isomap(2, n_neighbors=K, landmarks=100).fit_transform(X),
+            "lowdim, 100 landmarks": lambda: Isomap(2, n_neighbors=K, n_landmarks=100).fit_transform(X),
             "scikit-learn": quiet(lambda: Theirs(n_components=2, n_neighbors=K).fit_transform(X)),
         },
         threads,

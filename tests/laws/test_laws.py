@@ -76,7 +76,7 @@ MODELS = {
     "kpca": KernelPCA(2),
     "kpca-nystroem": KernelPCA(2, kernel="linear", approximation="nystroem", n_landmarks=36),
     "isomap": Isomap(2),
-    "isomap-landmarks": Isomap(2, landmarks=9),
+    "isomap-landmarks": Isomap(2, n_landmarks=9),
     "laplacian": LaplacianEigenmaps(2),
     "laplacian-heat": LaplacianEigenmaps(2, weights="heat"),
     "lle": LocallyLinearEmbedding(2, n_neighbors=5),

@@ -38,7 +38,7 @@ def test_stick_man_isomap():
 
 def test_oil_laplacian_eigenmaps_as_the_author_normalised_them(flow):
     X, label = flow
-    model = LaplacianEigenmaps(2, n_neighbors=40, normalisation="symmetric").fit(X)
+    model = LaplacianEigenmaps(2, n_neighbors=40, normalization="symmetric").fit(X)
     assert likeness(model.embedding_, saved("oil_le_k40")) >= SAME
     assert neighbour_errors(model.embedding_, label) == 74
     assert model.transform(X) == pytest.approx(model.embedding_, abs=1e-8)

@@ -113,14 +113,17 @@ class Problem(NamedTuple):
 
     `end` is the end of the spectrum that is wanted, `skip` the number of known trivial vectors there (constants).
     `null` is one such vector at the small end, M null = 0, known exactly: it is put aside before, so that it mixes with
-    no other where the next eigenvalue is almost zero too.
+    no other where the next eigenvalue is almost zero too. `few` says that so few pairs of the large end are wanted that
+    products with vectors find them sooner than a factorisation would, once the matrix is large.
     """
 
-    matrix: Any  # dense, or sparse
+    matrix: Any  # dense, sparse, or a LinearOperator
     end: str = "largest"
     skip: int = 0
     scale: Array | None = None
     null: Array | None = None
+    few: bool = False
+    space: int = 20  # vectors that Lanczos keeps at least
 
 
 class Eigen(NamedTuple):
@@ -146,14 +149,14 @@ def solve(problem: Problem, k: int) -> Eigen:
         M = sp.csr_array(sp.diags_array(s) @ M @ sp.diags_array(s)) if sp.issparse(M) else M * s[:, None] * s
     count = min(k + problem.skip, M.shape[0])
     t = None if problem.null is None else problem.null / np.linalg.norm(problem.null)
-    if sp.issparse(M) and M.shape[0] > max(DENSE, 2 * count + 1):
-        values, V, solver = _sparse(M, count, problem.end, t)
+    if _by_products(problem, M, count):
+        values, V, solver = _iterated(M, count, problem.end, t, problem.space)
     else:
         A = M.toarray() if sp.issparse(M) else M
         A = A if t is None else A + float(np.abs(A).sum(axis=0).max(initial=0.0)) * np.outer(t, t)  # beyond the others
         values, V = largest(A if problem.end == "largest" else -A, count)
         values, solver = (values if problem.end == "largest" else -values), "dense"
-    size = float(spl.norm(M)) if sp.issparse(M) else float(np.linalg.norm(M))
+    size = _size(M, values)
     off = float(np.linalg.norm(M @ V - V * values, axis=0).max(initial=0.0)) / (size or 1.0)
     if s is not None:
         V = V * s[:, None]
@@ -161,11 +164,26 @@ def solve(problem: Problem, k: int) -> Eigen:
     return Eigen(values, V * sign_rule(V), off, solver)
 
 
-def _sparse(M: Any, k: int, end: str, null: Array | None = None) -> tuple[Array, Array, str]:
+def _by_products(problem: Problem, M: Any, count: int) -> bool:
+    """Whether a matrix is only multiplied with vectors, or made dense and factorised."""
+    if isinstance(M, spl.LinearOperator):
+        return True
+    if sp.issparse(M):
+        return bool(M.shape[0] > max(DENSE, 2 * count + 1))
+    return problem.few and len(M) > max(DENSE, 10 * count)
+
+
+def _size(M: Any, values: Array) -> float:
+    if isinstance(M, spl.LinearOperator):
+        return float(np.abs(values).max(initial=0.0))
+    return float(spl.norm(M)) if sp.issparse(M) else float(np.linalg.norm(M))
+
+
+def _iterated(M: Any, k: int, end: str, null: Array | None, space: int) -> tuple[Array, Array, str]:
     """Lanczos at the large end; at the small end, where it would crawl, of the shifted inverse."""
     n = M.shape[0]
     v0 = np.random.default_rng(0).standard_normal(n)
-    space = min(n - 1, max(4 * k, 20))
+    space = min(n - 1, max(4 * k, space))
     if end == "largest":
         values, V = spl.eigsh(M, k, which="LA", v0=v0, tol=0, ncv=space)
         order = np.argsort(-values, kind="stable")

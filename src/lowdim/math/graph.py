@@ -7,54 +7,34 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
-from numpy.typing import NDArray
 from scipy.sparse import csgraph
 
 from lowdim.math.eigen import DENSE, Eigen, Problem, solve
 from lowdim.math.linalg import Array, sign_rule, svd
-from lowdim.math.neighbors import BLOCK, Neighbours, Pairs, apart, exact_distances, nearest
+from lowdim.math.neighbors import BLOCK_PAIRS, Indices, RowPairs, exact_distances, nearest, pair_distances
 
-TINY = 1e-300  # the length of an edge between equal rows: a stored zero would be no edge at all
-
-
-def edges(found: Neighbours, n: int | None = None, *, both: bool = True) -> sp.csr_array:
-    """The graph that joins each row to its neighbours, weighted by distance; `both` ways unless told otherwise."""
-    rows, k = found.row.shape
-    size = rows if n is None else n
-    data = np.maximum(found.distance.ravel(), TINY)
-    G = sp.csr_array((data, found.row.ravel(), np.arange(0, rows * k + 1, k)), shape=(rows, size))
-    return sp.csr_array(G.maximum(G.T)) if both else G
+SHORTEST_EDGE = 1e-300  # the length of an edge between equal rows: a stored zero would be no edge at all
 
 
-def components(G: Any) -> tuple[int, NDArray[np.intp]]:
+def components(G: Any) -> tuple[int, Indices]:
     """How many pieces the graph is in, and the piece of each row."""
     count, label = csgraph.connected_components(G, directed=False)
     return int(count), np.asarray(label, dtype=np.intp)
 
 
-def bridged(G: sp.csr_array, X: Array) -> sp.csr_array:
-    """The graph with its pieces joined by the shortest edges that do it (a minimum spanning tree of pieces)."""
-    count, label = components(G)
-    if count == 1:
-        return G
-    i, j, length = bridges(label, X)
-    more = sp.csr_array((np.maximum(length, TINY), (i, j)), shape=G.shape)
-    return sp.csr_array(G.maximum(more.maximum(more.T)))
-
-
-def bridges(label: NDArray[np.intp], X: Array, *, known: bool = False) -> Pairs:
+def bridges(label: Indices, X: Array, *, known: bool = False) -> RowPairs:
     """The shortest edges that join all pieces (a minimum spanning tree of pieces), of rows X or `known` distances."""
     count = int(label.max()) + 1
     order = np.argsort(label, kind="stable")
     begin = np.searchsorted(label[order], np.arange(count))
     best = np.full((count, count), np.inf)
-    rows = max(1, BLOCK // len(label))
+    rows = max(1, BLOCK_PAIRS // len(label))
     for start in range(0, len(label), rows):
         part = order[start : start + rows]
         D = X[np.ix_(part, order)] if known else exact_distances(X[part], X[order])
         np.minimum.at(best, label[part], np.minimum.reduceat(D, begin, axis=1))
     np.fill_diagonal(best, 0.0)
-    joins = csgraph.minimum_spanning_tree(np.maximum(np.minimum(best, best.T), TINY * (best > 0))).tocoo()
+    joins = csgraph.minimum_spanning_tree(np.maximum(np.minimum(best, best.T), SHORTEST_EDGE * (best > 0))).tocoo()
     ends = np.array(
         [
             _closest(order[label[order] == a], order[label[order] == b], X, known)
@@ -63,20 +43,20 @@ def bridges(label: NDArray[np.intp], X: Array, *, known: bool = False) -> Pairs:
         dtype=np.intp,
     ).reshape(-1, 2)
     i, j = ends.T
-    return Pairs(i, j, X[i, j] if known else apart(X, X, i, j))
+    return RowPairs(i, j, X[i, j] if known else pair_distances(X, X, i, j))
 
 
-def _closest(a: NDArray[np.intp], b: NDArray[np.intp], X: Array, known: bool) -> tuple[int, int]:
+def _closest(a: Indices, b: Indices, X: Array, known: bool) -> tuple[int, int]:
     """The pair of rows, one of each piece, that are closest."""
     if known:
         at = np.unravel_index(int(np.argmin(X[np.ix_(a, b)])), (len(a), len(b)))
         return int(a[at[0]]), int(b[at[1]])
-    found = nearest(X[b], 1, X[a])
-    best = int(np.argmin(found.distance[:, 0]))
-    return int(a[found.row[best, 0]]), int(b[best])
+    neighbours = nearest(X[b], 1, X[a])
+    best = int(np.argmin(neighbours.distance[:, 0]))
+    return int(a[neighbours.row[best, 0]]), int(b[best])
 
 
-def by_size(label: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def by_size(label: Indices) -> tuple[Indices, Indices]:
     """Pieces numbered from the largest down, equals by their first row; the new numbers and the sizes."""
     size = np.bincount(label)
     order = np.argsort(-size, kind="stable")
@@ -99,20 +79,20 @@ def smallest(M: Any, null: Array, q: int, root: Any = None) -> Eigen:
     M = R'R, R the `root`, gives small ones more digits: where R is small enough, as its singular vectors.
     """
     if root is None:
-        found = solve(Problem(M, "smallest", null=null), q)
-        return found._replace(values=np.maximum(found.values, 0.0))
+        eigen = solve(Problem(M, "smallest", null=null), q)
+        return eigen._replace(values=np.maximum(eigen.values, 0.0))
     if M.shape[0] <= DENSE:
         R = root.toarray()
         t = null / np.linalg.norm(null)
         V = svd(np.vstack([R, (float(np.linalg.norm(R)) + 1e-300) * t]))[2][::-1][:q].T
-        found = Eigen(np.zeros(q), V - np.outer(t, t @ V), 0.0, "dense, of the root")
+        eigen = Eigen(np.zeros(q), V - np.outer(t, t @ V), 0.0, "dense, of the root")
     else:
-        found = solve(Problem(M, "smallest", null=null), q)
-    image = root @ found.vectors
+        eigen = solve(Problem(M, "smallest", null=null), q)
+    image = root @ eigen.vectors
     values, E = np.linalg.eigh(image.T @ image)
-    V = found.vectors @ E
+    V = eigen.vectors @ E
     off = float(np.linalg.norm(M @ V - V * values, axis=0).max(initial=0.0)) / (float(spl.norm(M)) or 1.0)
-    return Eigen(np.maximum(values, 0.0), V * sign_rule(V), off, found.solver)
+    return Eigen(np.maximum(values, 0.0), V * sign_rule(V), off, eigen.solver)
 
 
 def laplacian(W: Any) -> sp.csr_array:
@@ -127,7 +107,7 @@ def normalised(W: sp.csr_array, s: Array) -> sp.csr_array:
     return sp.csr_array(A + sp.eye_array(len(s), format="csr"))
 
 
-def rows_of(W: sp.csr_array) -> NDArray[np.intp]:
+def rows_of(W: sp.csr_array) -> Indices:
     """The row of each stored entry."""
     return np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
 
@@ -136,22 +116,25 @@ def degrees(W: Any) -> Array:
     return np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
 
 
-def path_lengths(G: sp.csr_array, start: NDArray[np.intp] | None = None) -> Array:
+def path_lengths(G: sp.csr_array, start: Indices | None = None) -> Array:
     """Lengths of the shortest paths from the given rows (all by default) to every row; infinite across pieces."""
-    found = csgraph.dijkstra(G, directed=True, indices=start)  # the graph goes both ways already: no copy is made
-    return np.asarray(found, dtype=np.float64)
+    lengths = csgraph.dijkstra(G, directed=True, indices=start)  # the graph goes both ways already: no copy is made
+    return np.asarray(lengths, dtype=np.float64)
 
 
-def both_ways(pairs: Pairs, n: int) -> sp.csr_array:
+def both_ways(pairs: RowPairs, n: int) -> sp.csr_array:
     """The graph of these pairs, each edge both ways, weighted by its length."""
-    G = sp.csr_array((np.maximum(pairs.d, TINY), (pairs.i, pairs.j)), shape=(n, n))
+    G = sp.csr_array((np.maximum(pairs.d, SHORTEST_EDGE), (pairs.i, pairs.j)), shape=(n, n))
     return sp.csr_array(G.maximum(G.T))
 
 
-def spread_rows(G: sp.csr_array, count: int) -> tuple[NDArray[np.intp], Array]:
+def spread_rows(G: sp.csr_array, count: int) -> tuple[Indices, Array]:
     """Rows far from each other, each the farthest from those before by way of the graph; and those path lengths.
 
-    The first is the row with the longest edges. Reference: de Silva and Tenenbaum (2004), "maxmin" landmarks.
+    The first is the row with the longest edges.
+
+    Reference: V. de Silva and J. B. Tenenbaum (2004), "Sparse multidimensional scaling using landmark points", Stanford
+    University: "maxmin" landmarks.
     """
     n = G.shape[0]
     chosen, lengths = np.empty(count, dtype=np.intp), np.empty((count, n))
@@ -163,7 +146,7 @@ def spread_rows(G: sp.csr_array, count: int) -> tuple[NDArray[np.intp], Array]:
     return chosen, lengths.T
 
 
-def springs(i: NDArray[np.intp], j: NDArray[np.intp], multipliers: Array, n: int) -> Array:
+def springs(i: Indices, j: Indices, multipliers: Array, n: int) -> Array:
     """The Laplacian of these springs, n x n."""
     L = np.zeros((n, n))
     L[i, j] = L[j, i] = -multipliers

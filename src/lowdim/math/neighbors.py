@@ -10,17 +10,20 @@ from scipy.spatial import cKDTree
 
 from lowdim.math.linalg import Array
 
-TREE = 10  # dimensions up to which a k-d tree beats brute force (spec, stack)
-BLOCK = 2**22  # distances worked on at once, 32 MB
-SPARE = 8  # candidates beyond k whose distances are computed again from differences: products cancel
-TIE = 1e-10  # two distances closer than this share of them are equal: rounding must not choose between neighbours
+Indices = NDArray[np.intp]
+TREE_DIMENSIONS = 10  # up to so many a k-d tree beats brute force (docs/measurements.md)
+BLOCK_PAIRS = 2**22  # distances worked on at once, 32 MB
+SPARE_CANDIDATES = 8  # candidates beyond k whose distances are computed again from differences: products cancel
+TIED_DISTANCES = (
+    1e-10  # two distances closer than this share of them are equal: rounding must not choose between neighbours
+)
 
 
 class Neighbours(NamedTuple):
     """The k nearest of each row, nearest first; equal distances by row number."""
 
     distance: Array  # n x k
-    row: NDArray[np.intp]  # n x k
+    row: Indices  # n x k
 
 
 def nearest(X: Array, k: int, among: Array | None = None) -> Neighbours:
@@ -30,31 +33,30 @@ def nearest(X: Array, k: int, among: Array | None = None) -> Neighbours:
     [1, 0, 1]
     """
     Y = X if among is None else among
-    own = among is None
-    count = min(k + int(own), len(Y))
-    found = _tree(X, Y, count) if X.shape[1] <= TREE else _brute(X, Y, count)
-    return _without_self(found, k) if own else found
+    count = min(k + int(among is None), len(Y))
+    neighbours = _tree(X, Y, count) if X.shape[1] <= TREE_DIMENSIONS else _brute(X, Y, count)
+    return _without_self(neighbours, k) if among is None else neighbours
 
 
-class Pairs(NamedTuple):
-    """Some pairs of rows: x_i and y_j at a distance d > 0."""
+class RowPairs(NamedTuple):
+    """A list of pairs of rows: x_i and y_j at a distance d > 0."""
 
-    i: NDArray[np.intp]
-    j: NDArray[np.intp]
+    i: Indices
+    j: Indices
     d: Array
 
-    def chosen(self, which: NDArray[Any]) -> Pairs:
-        return Pairs(self.i[which], self.j[which], self.d[which])
+    def chosen(self, which: NDArray[Any]) -> RowPairs:
+        return RowPairs(self.i[which], self.j[which], self.d[which])
 
 
-def together(*parts: Pairs) -> Pairs:
+def together(*parts: RowPairs) -> RowPairs:
     """The pairs of several lists in one."""
-    return Pairs(
+    return RowPairs(
         np.concatenate([p.i for p in parts]), np.concatenate([p.j for p in parts]), np.concatenate([p.d for p in parts])
     )
 
 
-def joined(X: Array, k: int, among: Array | None = None) -> tuple[Pairs, Array]:
+def joined(X: Array, k: int, among: Array | None = None) -> tuple[RowPairs, Array]:
     """Each row with every other at most as far as its k-th nearest, and how far that is.
 
     Rows equally far are all taken, so that the order of rows decides nothing; a row at distance zero is the row
@@ -64,28 +66,30 @@ def joined(X: Array, k: int, among: Array | None = None) -> tuple[Pairs, Array]:
     [1, 0, 2, 1]
     """
     Y = X if among is None else among
-    found = nearest(X, k + 1 + int(among is not None), among)
-    distance, row = found.distance, found.row
+    distance, row = nearest(X, k + 1 + int(among is not None), among)
     if among is not None:  # the row itself stands first, if it is there
-        own = distance[:, 0] == 0.0
-        distance = np.where(own[:, None], np.roll(distance, -1, axis=1), distance)[:, : max(distance.shape[1] - 1, 1)]
-        row = np.where(own[:, None], np.roll(row, -1, axis=1), row)[:, : distance.shape[1]]
+        itself = distance[:, :1] == 0.0
+        distance = np.where(itself, np.roll(distance, -1, axis=1), distance)[:, : max(distance.shape[1] - 1, 1)]
+        row = np.where(itself, np.roll(row, -1, axis=1), row)[:, : distance.shape[1]]
     last = min(k, distance.shape[1])
     radius = distance[:, last - 1]
-    more = np.zeros(len(X), dtype=bool) if distance.shape[1] == last else distance[:, last] <= radius * (1.0 + TIE)
-    few = np.flatnonzero(~more)
-    plain = Pairs(np.repeat(few, last), row[few, :last].ravel(), distance[few, :last].ravel())
-    if not more.any():
+    tied = np.zeros(len(X), dtype=bool)
+    if distance.shape[1] > last:
+        tied = distance[:, last] <= radius * (1.0 + TIED_DISTANCES)
+    untied_rows, tied_rows = np.flatnonzero(~tied), np.flatnonzero(tied)
+    plain = RowPairs(
+        np.repeat(untied_rows, last), row[untied_rows, :last].ravel(), distance[untied_rows, :last].ravel()
+    )
+    if not len(tied_rows):
         return plain, radius
-    many = np.flatnonzero(more)
-    tied = within(X[many], Y, radius[many])
-    both = together(plain, tied._replace(i=many[tied.i]))
+    more = within(X[tied_rows], Y, radius[tied_rows])
+    both = together(plain, more._replace(i=tied_rows[more.i]))
     return both.chosen(np.lexsort((both.j, both.i))), radius
 
 
-def within(X: Array, Y: Array, radius: Array) -> Pairs:
+def within(X: Array, Y: Array, radius: Array) -> RowPairs:
     """Every pair with 0 < |x_i - y_j| <= radius_i, to rounding."""
-    rows = max(1, BLOCK // max(len(Y), 1))
+    rows = max(1, BLOCK_PAIRS // max(len(Y), 1))
     centre = Y.mean(axis=0)
     A, B = X - centre, Y - centre
     size = (B**2).sum(axis=1).max(initial=0.0)
@@ -93,19 +97,19 @@ def within(X: Array, Y: Array, radius: Array) -> Pairs:
     for start in range(0, max(len(X), 1), rows):
         part = slice(start, start + rows)
         slack = 1e-12 * ((A[part] ** 2).sum(axis=1) + size)  # what a product may be wrong by, and more
-        most = radius[part] ** 2 * (1.0 + 4.0 * TIE) + slack
+        most = radius[part] ** 2 * (1.0 + 4.0 * TIED_DISTANCES) + slack
         i, j = np.nonzero(squared_distances(A[part], B) <= most[:, None])
         i += start
-        d = apart(X, Y, i, j)
-        keep = (d <= radius[i] * (1.0 + TIE)) & (d > 0.0)
-        parts.append(Pairs(i[keep], j[keep], d[keep]))
+        d = pair_distances(X, Y, i, j)
+        keep = (d <= radius[i] * (1.0 + TIED_DISTANCES)) & (d > 0.0)
+        parts.append(RowPairs(i[keep], j[keep], d[keep]))
     return together(*parts)
 
 
-def apart(X: Array, Y: Array, i: NDArray[np.intp], j: NDArray[np.intp]) -> Array:
+def pair_distances(X: Array, Y: Array, i: Indices, j: Indices) -> Array:
     """|x_i - y_j| of listed pairs, from differences."""
     out = np.empty(len(i))
-    rows = max(1, BLOCK // max(X.shape[1], 1))
+    rows = max(1, BLOCK_PAIRS // max(X.shape[1], 1))
     for start in range(0, len(i), rows):
         part = slice(start, start + rows)
         out[part] = np.sqrt(((X[i[part]] - Y[j[part]]) ** 2).sum(axis=1))
@@ -118,13 +122,13 @@ def nearest_known(D: Array, k: int) -> Neighbours:
     return Neighbours(np.take_along_axis(D, order, 1), order)
 
 
-def joined_known(D: Array, k: int) -> tuple[Pairs, Array]:
+def joined_known(D: Array, k: int) -> tuple[RowPairs, Array]:
     """As `joined`, by a matrix of distances; infinite ones are unknown, zero ones are the row itself."""
     D = np.where(D > 0.0, D, np.inf)
     radius = np.partition(D, k - 1, axis=1)[:, k - 1] if k < D.shape[1] else D.max(axis=1, initial=0.0)
-    i, j = np.nonzero((radius[:, None] * (1.0 + TIE) >= D) & np.isfinite(D))
+    i, j = np.nonzero((radius[:, None] * (1.0 + TIED_DISTANCES) >= D) & np.isfinite(D))
     largest = np.where(np.isfinite(D), D, 0.0).max(axis=1, initial=0.0)
-    return Pairs(i, j, D[i, j]), np.where(np.isfinite(radius), radius, largest)
+    return RowPairs(i, j, D[i, j]), np.where(np.isfinite(radius), radius, largest)
 
 
 def squared_distances(X: Array, Y: Array) -> Array:
@@ -148,18 +152,18 @@ def _tree(X: Array, Y: Array, k: int) -> Neighbours:
     distance, index = (np.asarray(part).reshape(len(X), more) for part in tree.query(X, more))
     if more == k and not (distance[:, 1:] == distance[:, :-1]).any():
         return Neighbours(distance, index)
-    found = Neighbours(np.ascontiguousarray(distance[:, :k]), np.ascontiguousarray(index[:, :k]))
+    neighbours = Neighbours(np.ascontiguousarray(distance[:, :k]), np.ascontiguousarray(index[:, :k]))
     tied = np.flatnonzero((distance[:, 1:] == distance[:, :-1]).any(axis=1))
     if len(tied):
-        many = min(k + SPARE, len(Y))
-        again = _ordered(X[tied], Y, np.asarray(tree.query(X[tied], many)[1]).reshape(len(tied), many), k)
-        found.distance[tied], found.row[tied] = again
-    return found
+        many = min(k + SPARE_CANDIDATES, len(Y))
+        candidates = np.asarray(tree.query(X[tied], many)[1]).reshape(len(tied), many)
+        neighbours.distance[tied], neighbours.row[tied] = _ordered(X[tied], Y, candidates, k)
+    return neighbours
 
 
 def _brute(X: Array, Y: Array, k: int) -> Neighbours:
-    rows = max(1, BLOCK // max(len(Y), 1))
-    more = min(k + SPARE, len(Y))
+    rows = max(1, BLOCK_PAIRS // max(len(Y), 1))
+    more = min(k + SPARE_CANDIDATES, len(Y))
     centre = Y.mean(axis=0)  # digits: distances do not care where the origin is
     A, B = X - centre, Y - centre
     parts = []
@@ -171,11 +175,11 @@ def _brute(X: Array, Y: Array, k: int) -> Neighbours:
     return Neighbours(np.concatenate([p.distance for p in parts]), np.concatenate([p.row for p in parts]))
 
 
-def _ordered(X: Array, Y: Array, index: NDArray[np.intp], k: int) -> Neighbours:
+def _ordered(X: Array, Y: Array, index: Indices, k: int) -> Neighbours:
     """The first k of the candidates, by distance from differences and then by number."""
     index = np.sort(index, axis=1)
     distance = np.empty(index.shape)
-    rows = max(1, BLOCK // max(index.shape[1] * X.shape[1], 1))
+    rows = max(1, BLOCK_PAIRS // max(index.shape[1] * X.shape[1], 1))
     for start in range(0, len(X), rows):
         part = slice(start, start + rows)
         distance[part] = np.sqrt(((X[part, None, :] - Y[index[part]]) ** 2).sum(axis=2))
@@ -183,11 +187,11 @@ def _ordered(X: Array, Y: Array, index: NDArray[np.intp], k: int) -> Neighbours:
     return Neighbours(np.take_along_axis(distance, order, 1), np.take_along_axis(index, order, 1))
 
 
-def _without_self(found: Neighbours, k: int) -> Neighbours:
+def _without_self(neighbours: Neighbours, k: int) -> Neighbours:
     """Each row out of its own list: among equal rows it may stand anywhere, or have been crowded out."""
-    n, more = found.row.shape
-    at = found.row == np.arange(n)[:, None]
-    at[~at.any(axis=1), -1] = True
-    keep = ~at
-    k = min(k, more - 1)
-    return Neighbours(found.distance[keep].reshape(n, more - 1)[:, :k], found.row[keep].reshape(n, more - 1)[:, :k])
+    distance, row = neighbours
+    n, count = row.shape
+    itself = row == np.arange(n)[:, None]
+    itself[~itself.any(axis=1), -1] = True
+    keep, k = ~itself, min(k, count - 1)
+    return Neighbours(distance[keep].reshape(n, count - 1)[:, :k], row[keep].reshape(n, count - 1)[:, :k])

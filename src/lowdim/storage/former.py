@@ -38,16 +38,36 @@ def _renamed(**names: str) -> Callable[[Values], Values]:
     return lambda values: {names.get(name, name): value for name, value in values.items()}
 
 
+def _kernel_pca_options(values: Values) -> Values:
+    """`coef0` was `constant`, and the kernel "rbf" was "gaussian"."""
+    values = _renamed(constant="coef0")(values)
+    return {**values, "kernel": "rbf"} if values.get("kernel") == "gaussian" else values
+
+
+def _laplacian_options(values: Values) -> Values:
+    """`normalization` was `normalisation`, and "generalized" was "generalised"."""
+    values = _renamed(normalisation="normalization")(values)
+    return {**values, "normalization": "generalized"} if values.get("normalization") == "generalised" else values
+
+
 RECORDS: dict[str, str] = {  # a record's former name -> its name
     "Doubtful": "BayesianGPLVMParams",
     "Full": "FullGaussian",
-    "Places": "GPLVMParams",
     "Weighted": "MixtureParams",
+    "Coordinates": "MDSParams",
+    "Geodesics": "IsomapParams",
+    "KernelMap": "KernelPCAParams",
+    "Patches": "LLEParams",
+    "Places": "GPLVMParams",
+    "Springs": "MEUParams",
+    "Unrolled": "MVUParams",
+    "Vibrations": "LaplacianParams",
 }
 FIELDS: dict[str, dict[str, str]] = {  # a record's name -> {a field's former name: its name}
     "BayesianGPLVMParams": {"rung": "jitter_level", "widen": "inflation"},
     "GPLVMParams": {"rung": "jitter_level", "widen": "inflation"},
     "MixtureParams": {"logs": "log_weights", "parts": "components", "dense": "moments"},
+    "MDSParams": {"whole": "grand_mean"},
 }
 DROPPED: dict[str, tuple[str, ...]] = {  # a record's name -> fields it no longer has
     "BayesianGPLVMParams": ("back", "gamma"),
@@ -57,6 +77,9 @@ OPTIONS: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's 
     "Mixture": _renamed(floor="reg_covar"),
     "MixtureOfFA": _renamed(floor="reg_covar"),
     "MixtureOfPPCA": _renamed(floor="reg_covar"),
+    "Isomap": _renamed(landmarks="n_landmarks"),
+    "KernelPCA": _kernel_pca_options,
+    "LaplacianEigenmaps": _laplacian_options,
 }
 STATE: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's fitted attributes of former ones
     "BayesianGPLVM": _bayesian_gplvm_state,

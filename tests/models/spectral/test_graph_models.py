@@ -17,10 +17,10 @@ from lowdim.text.messages import LowdimError, LowdimWarning, ModelWarning
 
 MODELS = {
     "isomap": Isomap(2, n_neighbors=5),
-    "isomap-landmarks": Isomap(2, n_neighbors=5, landmarks=8),
+    "isomap-landmarks": Isomap(2, n_neighbors=5, n_landmarks=8),
     "laplacian": LaplacianEigenmaps(2, n_neighbors=5),
-    "laplacian-symmetric": LaplacianEigenmaps(2, n_neighbors=5, normalisation="symmetric"),
-    "laplacian-heat": LaplacianEigenmaps(2, n_neighbors=5, weights="heat", normalisation="symmetric"),
+    "laplacian-symmetric": LaplacianEigenmaps(2, n_neighbors=5, normalization="symmetric"),
+    "laplacian-heat": LaplacianEigenmaps(2, n_neighbors=5, weights="heat", normalization="symmetric"),
     "lle": LocallyLinearEmbedding(2, n_neighbors=5),
     "lle-free": LocallyLinearEmbedding(2, n_neighbors=5, variant="free"),
     "lle-acyclic": LocallyLinearEmbedding(2, n_neighbors=5, variant="acyclic"),
@@ -136,19 +136,19 @@ def test_against_scikit_learn():
 def test_a_roll_is_unrolled():
     X, truth = roll(900)
     assert explained(Isomap(2, n_neighbors=8).fit_transform(X), truth).min() > 0.97
-    assert explained(Isomap(2, n_neighbors=8, landmarks=60).fit_transform(X), truth).min() > 0.97
+    assert explained(Isomap(2, n_neighbors=8, n_landmarks=60).fit_transform(X), truth).min() > 0.97
     assert explained(LocallyLinearEmbedding(2, n_neighbors=7, variant="acyclic").fit_transform(X), truth).min() > 0.8
 
 
 def test_landmarks_give_the_exact_map():
     X, _ = roll(600)
-    exact, few = Isomap(2, n_neighbors=8).fit(X), Isomap(2, n_neighbors=8, landmarks=80).fit(X)
+    exact, few = Isomap(2, n_neighbors=8).fit(X), Isomap(2, n_neighbors=8, n_landmarks=80).fit(X)
     for j in range(2):
         assert abs(np.corrcoef(exact.embedding_[:, j], few.embedding_[:, j])[0, 1]) >= 0.998
     assert len(few.landmarks_) == 80
     assert few.eigenvalues_ == pytest.approx(exact.eigenvalues_, rel=0.05)
     assert few.embedding_.mean(axis=0) == pytest.approx(np.zeros(2), abs=1e-10)
-    all_of_them = Isomap(2, n_neighbors=8, landmarks=600).fit(X)
+    all_of_them = Isomap(2, n_neighbors=8, n_landmarks=600).fit(X)
     assert apart(all_of_them.embedding_, exact.embedding_) <= 1e-10
 
 
@@ -561,7 +561,7 @@ def test_spread_rows_are_far_from_each_other():
 @pytest.mark.drill
 def test_a_large_table():
     X, truth = roll(20_000)
-    assert explained(Isomap(2, n_neighbors=10, landmarks=200).fit_transform(X), truth).min() > 0.99
+    assert explained(Isomap(2, n_neighbors=10, n_landmarks=200).fit_transform(X), truth).min() > 0.99
     for fitted in (LaplacianEigenmaps(2, n_neighbors=10).fit(X), LocallyLinearEmbedding(2, n_neighbors=10).fit(X)):
         assert fitted.certificate_.residual < 1e-12
         assert (

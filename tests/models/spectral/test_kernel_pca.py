@@ -49,7 +49,7 @@ PAIRS = [
     ({"kernel": "poly", "gamma": 0.1},) * 2,
     ({"kernel": "sigmoid", "gamma": 0.001}, {"kernel": "sigmoid", "gamma": 0.001}),
     (
-        {"kernel": "poly", "gamma": 0.1, "degree": 2, "constant": 0.5},
+        {"kernel": "poly", "gamma": 0.1, "degree": 2, "coef0": 0.5},
         {"kernel": "poly", "gamma": 0.1, "degree": 2, "coef0": 0.5},
     ),
 ]
@@ -303,7 +303,7 @@ def test_kernels_that_cannot_be_used():
         KernelPCA(61).fit(X)
     with pytest.raises(LowdimError, match="LD283"):
         KernelPCA(2).fit(lowdim.as_source(X, weight=np.ones(60)))
-    for bad in ({"gamma": -1.0}, {"kernel": "cubic"}, {"degree": 0}, {"n_landmarks": 1}, {"constant": np.inf}):
+    for bad in ({"gamma": -1.0}, {"kernel": "cubic"}, {"degree": 0}, {"n_landmarks": 1}, {"coef0": np.inf}):
         with pytest.raises(LowdimError, match="LD210"):
             KernelPCA(2, **bad).fit(X)
     with pytest.raises(LowdimError, match="LD163"):

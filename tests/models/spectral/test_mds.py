@@ -194,7 +194,7 @@ def test_large_matrices_state_a_bound(monkeypatch):
 
     B = to_similarities(bent(40) ** 2)
     exact = negative_mass(B)
-    monkeypatch.setattr(distances, "WHOLE", 10)
+    monkeypatch.setattr(distances, "WHOLE_SPECTRUM_ROWS", 10)
     bound = negative_mass(B)
     assert not bound.exact and 0.0 < bound.share <= exact.share and bound.lowest == pytest.approx(exact.lowest)
 

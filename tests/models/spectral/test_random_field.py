@@ -22,15 +22,15 @@ from lowdim import (
     embedding_score,
 )
 from lowdim.judge.maps.embedding_score import loss
-from lowdim.models.spectral.random_field import (
-    FieldMixin,
-    _inverse,
-    distances_of,
+from lowdim.models.base.random_field import (
     field_of_covariance,
     field_of_map,
     field_of_precision,
+    inverse_of,
     log_density,
+    squared_distances_of,
 )
+from lowdim.models.base.spectral import SpectralModel
 from lowdim.text.messages import LowdimError
 from tests.oracles import unfolding as oracle
 
@@ -43,7 +43,7 @@ EVERY = {
     "mvu": MaximumVarianceUnfolding(2),
     "meu": MaximumEntropyUnfolding(2),
 }
-MODELS = {name: model for name, model in EVERY.items() if isinstance(model, FieldMixin)}
+MODELS = {name: model for name, model in EVERY.items() if isinstance(model, SpectralModel)}
 each = pytest.mark.parametrize("name", MODELS)
 
 
@@ -63,7 +63,7 @@ def test_the_field_of_a_linear_map_is_probabilistic_pca():
     X = np.random.default_rng(0).standard_normal((40, 6)) * [5, 4, 1, 1, 1, 1]
     Z = PCA(2).fit_transform(X)
     field = field_of_map(Z)
-    assert np.abs(distances_of(field) - ((Z[:, None] - Z[None]) ** 2).sum(axis=2)).max() < 1e-9 * (Z**2).sum()
+    assert np.abs(squared_distances_of(field) - ((Z[:, None] - Z[None]) ** 2).sum(axis=2)).max() < 1e-9 * (Z**2).sum()
     assert log_density(field, X) == pytest.approx(oracle.field_score(Z @ Z.T, X), abs=1e-3)
 
 
@@ -162,7 +162,7 @@ def test_rounding_is_not_inverted(small):
     turn = np.linalg.qr(np.random.default_rng(3).standard_normal((9, 9)))[0]
     turn = np.linalg.qr(np.column_stack([np.ones(9), turn[:, :8]]))[0][:, 1:]
     K = (turn * [1.0, 0.5, 1e-2, 1e-4, 1e-6, small * (1 + 1e-9), small, 1e-16]) @ turn.T
-    L = _inverse(field_of_covariance((K + K.T) / 2))
+    L = inverse_of(field_of_covariance((K + K.T) / 2))
     LK = L @ K
     assert np.abs(LK @ LK - LK).max() < 1e-5
     assert round(LK.trace()) == pytest.approx(LK.trace(), abs=1e-6)

@@ -10,7 +10,7 @@ import lowdim
 from lowdim import PCA, MaximumEntropyUnfolding, MaximumVarianceUnfolding
 from lowdim.math.neighbors import Neighbours, nearest
 from lowdim.models.spectral.landmarks import cliques, farthest, weights
-from lowdim.models.spectral.meu import Distances, free_springs, log_likelihood, positive_springs, slope
+from lowdim.models.spectral.meu import WantedDistances, free_springs, log_likelihood, positive_springs, slope
 from lowdim.models.spectral.mvu_solver import unfold
 from lowdim.sources.arrays import as_source
 from lowdim.text.messages import LowdimError, LowdimWarning
@@ -73,7 +73,7 @@ def test_all_neighbours_by_the_solvers_too():
     i, j = np.triu_indices(16, 1)
     d = ((X[i] - X[j]) ** 2).sum(axis=1)
     assert pytest.approx(X @ X.T, abs=1e-6 * np.trace(X @ X.T)) == unfold(i, j, d, 16).K
-    found = free_springs(Distances(i, j, d / 20, 16, 0.01))
+    found = free_springs(WantedDistances(i, j, d / 20, 16, 0.01))
     assert found.kkt < 1e-10
     K = found.R.T @ found.R
     H = np.eye(16) - 1 / 16
@@ -83,7 +83,7 @@ def test_all_neighbours_by_the_solvers_too():
 def test_springs_of_a_tree_are_the_inverse_lengths():
     """Along a path every stretch is free to be right: l = 1 / delta (and gamma -> 0)."""
     delta = np.array([1.0, 4.0, 0.25, 9.0, 1.0])
-    found = positive_springs(Distances(np.arange(5), np.arange(1, 6), delta, 6, 1e-9))
+    found = positive_springs(WantedDistances(np.arange(5), np.arange(1, 6), delta, 6, 1e-9))
     assert found.multipliers == pytest.approx(1 / delta, rel=1e-6)
 
 
@@ -93,7 +93,7 @@ def test_gradient_by_finite_differences():
     Y = Y - Y.mean(axis=0)
     pairs = np.array([(i, i + s) for s in (1, 2, 3) for i in range(14 - s)])
     d = ((Y[pairs[:, 0]] - Y[pairs[:, 1]]) ** 2).mean(axis=1)
-    want = Distances(pairs[:, 0], pairs[:, 1], d, 14, 0.1)
+    want = WantedDistances(pairs[:, 0], pairs[:, 1], d, 14, 0.1)
     at = np.random.default_rng(0).random(len(d)) / d
     total = (Y**2).sum()
     K = np.linalg.inv(oracle.laplacian(pairs, at, 14) + 0.1 * np.eye(14))
@@ -355,10 +355,10 @@ def test_rows_that_almost_coincide_are_said_to():
 
 def test_a_solver_that_stops_early_says_so(monkeypatch):
     with monkeypatch.context() as short, pytest.warns(LowdimWarning, match="LD453"):
-        short.setattr("lowdim.models.spectral.mvu_solver.STEPS", 3)
+        short.setattr("lowdim.models.spectral.mvu_solver.MOST_STEPS", 3)
         assert MaximumVarianceUnfolding().fit(bent()).gap_ > 1e-5
     with monkeypatch.context() as short, pytest.warns(LowdimWarning, match="LD454"):
-        short.setattr("lowdim.models.spectral.meu.STEPS", 2)
+        short.setattr("lowdim.models.spectral.meu.MOST_NEWTON_STEPS", 2)
         assert MaximumEntropyUnfolding().fit(bent()).kkt_ > 1e-8
 
 

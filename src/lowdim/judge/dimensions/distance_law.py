@@ -12,8 +12,8 @@ from lowdim.math.linalg import Array
 from lowdim.models.base.estimator import seed_of
 from lowdim.text.messages import error
 
-PAIRS = 2_000_000  # all pairs of 2000 rows; beyond, this many are drawn
-BINS = 60
+MOST_PAIRS = 2_000_000  # all pairs of 2000 rows; beyond, this many are drawn
+HISTOGRAM_BINS = 60
 
 
 class DistanceLaw(NamedTuple):
@@ -49,7 +49,7 @@ class DistanceLaw(NamedTuple):
         )
 
     def gamma(self, at: Array, columns: float | None = None) -> Array:
-        """Density of the gamma law for so many independent Gaussian columns (all of them unless told).
+        """Density of the gamma law for so many independent Gaussian columns (all of them by default).
 
         Shape k/2, mean that of the table: for k columns of variance s2 the mean is 2 s2, the variance 8 s2^2/k.
         """
@@ -59,17 +59,39 @@ class DistanceLaw(NamedTuple):
         return np.asarray(gamma.pdf(at, k / 2.0, scale=2.0 * self.mean / k))
 
 
-def distance_law(X: Any, *, standardize: bool = True, pairs: int = PAIRS, random_state: Any = 0) -> DistanceLaw:
+def distance_law(X: Any, *, standardize: bool = True, pairs: int = MOST_PAIRS, random_state: Any = 0) -> DistanceLaw:
     """The law of squared distances between rows, divided by the number of columns.
 
-    y_ij = 1/p sum_k (x_ik - x_jk)^2 over pairs i < j, columns of unit variance (n - 1). Independent Gaussian
-    columns: y ~ Gamma(p/2) with mean 2 s^2 and variance 8 s^4/p. Independent columns of any shape: (x - x')^2
-    has mean 2 s^2 and second moment 2 m4 + 6 s^4, so the variance is 2 s^4 (kurtosis + 1)/p, kurtosis = m4/s^4.
-    More variance than that is dependence between columns: 2 mean^2/variance columns would have it. Rows with
-    gaps are compared over the cells both have, and p is that number. Beyond `pairs` pairs, so many are drawn.
+    y_ij = 1/p sum_k (x_ik - x_jk)^2 over pairs i < j. Independent Gaussian columns: y ~ Gamma(p/2) with mean 2 s^2 and
+    variance 8 s^4/p. Independent columns of any shape: (x - x')^2 has mean 2 s^2 and second moment 2 m4 + 6 s^4, so the
+    variance is 2 s^4 (kurtosis + 1)/p, kurtosis = m4/s^4. More variance than that is dependence between columns:
+    2 mean^2/variance columns would have it. Rows with gaps are compared over the cells both have, and p is that number.
 
-    Reference: Lawrence seed, chapter 1 (with 8 s^4, its errata); figures 1.10 to 1.14.
+    Parameters
+    ----------
+    X : table of n rows
+        Gaps are allowed.
+    standardize : bool, default=True
+        Whether columns are brought to unit variance (n - 1).
+    pairs : int, default=2_000_000
+        Beyond so many pairs, so many are drawn.
+    random_state : int, Generator, RandomState or None, default=0
+        Draws the pairs; None is 0.
 
+    Returns
+    -------
+    DistanceLaw
+        `mean`, `variance`, `effective` columns, the variances of independent columns, a histogram (`counts`, `edges`),
+        a `sentence` and the density `gamma(at)`.
+
+    References
+    ----------
+    N. D. Lawrence (2012), Dimensionality Reduction for Machine Learning, manuscript, chapter 1, with the variance
+    8 s^4/p (docs/sources.md).
+
+    Examples
+    --------
+    >>> import numpy as np
     >>> law = distance_law(np.random.default_rng(0).standard_normal((300, 20)))
     >>> round(law.mean, 6), 18 < law.effective < 22
     (2.0, True)
@@ -86,13 +108,13 @@ def distance_law(X: Any, *, standardize: bool = True, pairs: int = PAIRS, random
             why="all distances are zero",
             fix="check that the right table was read",
         )
-    found = law_of(t, seed, pairs=int(pairs))
-    if found is None:
+    law = law_of(t, seed, pairs=int(pairs))
+    if law is None:
         raise error("LD161", "no two pairs of rows can be compared", seen=t.seen)
-    return found
+    return law
 
 
-def law_of(t: Ready, seed: int, *, pairs: int = PAIRS, quick: bool = False) -> DistanceLaw | None:
+def law_of(t: Ready, seed: int, *, pairs: int = MOST_PAIRS, quick: bool = False) -> DistanceLaw | None:
     """The law of a table made ready; None where no two pairs of rows can be compared."""
     if quick and t.n * (t.n - 1) // 2 > pairs:  # all pairs of few rows are one product; drawn pairs are slower
         pairs //= 10
@@ -108,7 +130,7 @@ def _law(t: Ready, y: Array, cells: Array, drawn: bool) -> DistanceLaw:
     count = np.full(t.d, float(t.n)) if t.mask is None else t.mask.sum(axis=0)
     s2, m4 = (t.x**2).sum(axis=0) / (count - 1.0), (t.x**4).sum(axis=0) / count
     spread, shape = float((s2**2).mean()), float((m4 + s2**2).mean())
-    counts, edges = np.histogram(y, bins=BINS)
+    counts, edges = np.histogram(y, bins=HISTOGRAM_BINS)
     full = _without_gaps(variance, 2.0 * shape, compared, t.d)
     return DistanceLaw(
         mean,
@@ -177,7 +199,7 @@ def shell_mass(p: int, low: float = 0.95, high: float = 1.05) -> Shell:
 
     |x|^2 ~ chi2(p), so the mass within r is P(chi2_p <= p r^2).
 
-    Reference: Lawrence seed, figures 1.1 to 1.3.
+    Reference: [Lawrence2012] in docs/sources.md, figures 1.1 to 1.3.
 
     >>> [round(100 * mass, 1) for mass in shell_mass(1, 0.95, 1.05)]
     [65.8, 4.8, 29.4]

@@ -1,4 +1,4 @@
-"""Lawrence's score of a map: how well a Gaussian process regresses the table on it."""
+"""The score of a map: how well a Gaussian process regresses the table on it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,14 @@ from lowdim.sources.source import Source
 from lowdim.sources.views import gather
 from lowdim.text.messages import error
 
-MOST = 3000  # rows: each of some hundred steps factorises an n x n matrix
-LOW, HIGH = -25.0, 25.0  # logs of variances, in units of the table's, and of widths, in units of the map's
-WHITE = -13.8  # log of a millionth: the least noise, so that a map that repeats the table has a finite score
-STARTS = ((0.0, 0.0, -2.0, -4.0), (1.0, 1.5, -2.0, -2.0), (0.0, 3.0, -2.0, -1.0))  # width: wide, middling, narrow
+MOST_SCORED_ROWS = 3000  # rows: each of some hundred steps factorises an n x n matrix
+LEAST_LOG, MOST_LOG = -25.0, 25.0  # logs of variances, in units of the table's, and of widths, in units of the map's
+LEAST_LOG_NOISE = -13.8  # log of a millionth: the least noise, so that a map that repeats the table has a finite score
+HYPERPARAMETER_STARTS = (
+    (0.0, 0.0, -2.0, -4.0),
+    (1.0, 1.5, -2.0, -2.0),
+    (0.0, 3.0, -2.0, -1.0),
+)  # width: wide, middling, narrow
 
 
 def embedding_score(Z: Any, Y: Any) -> float:
@@ -30,18 +34,36 @@ def embedding_score(Z: Any, Y: Any) -> float:
     starts). A map of lower score lost more of the table, or tore it; scores of maps of one table can be compared, and
     moving, turning or scaling a map changes nothing. The noise s is at least a millionth of the mean variance.
 
-    Reference: Lawrence (2012), JMLR 13, section 5 (`lvmScoreModel`); seed 002, chapter 5.
+    Parameters
+    ----------
+    Z : table of n rows
+        A map: positions of the rows.
+    Y : table of n rows
+        The table that was mapped, without gaps; at most 3000 rows.
 
+    Returns
+    -------
+    float
+        In nats.
+
+    References
+    ----------
+    N. D. Lawrence (2012), "A unifying probabilistic perspective for spectral dimensionality reduction: insights and
+    new models", Journal of Machine Learning Research 13, 1609-1638, section 5.
+
+    Examples
+    --------
+    >>> import numpy as np
     >>> t = np.linspace(0, 3, 30)[:, None]
     >>> Y = np.hstack([np.sin(t), np.cos(t)])
     >>> embedding_score(t, Y) > embedding_score(t[::-1] ** 2 % 1, Y)
     True
     """
-    z, y = _numbers(Z, "map"), _numbers(Y, "table")
+    z, y = _complete_table(Z, "map"), _complete_table(Y, "table")
     if len(z) != len(y):
         raise error("LD455", rows=len(z), table=len(y))
-    if len(y) > MOST:
-        raise error("LD456", n=len(y), most=MOST)
+    if len(y) > MOST_SCORED_ROWS:
+        raise error("LD456", n=len(y), most=MOST_SCORED_ROWS)
     y = y - y.mean(axis=0)
     size = float((y**2).mean())
     D = exact_distances(z) ** 2
@@ -49,14 +71,14 @@ def embedding_score(Z: Any, Y: Any) -> float:
     if size == 0.0 or width == 0.0:
         raise error("LD457", what="table" if size == 0.0 else "map")
     S = y @ (y / size).T
-    bounds = [(LOW, HIGH), (LOW, HIGH), (LOW, HIGH), (WHITE, HIGH)]
-    found = [
+    bounds = [(LEAST_LOG, MOST_LOG), (LEAST_LOG, MOST_LOG), (LEAST_LOG, MOST_LOG), (LEAST_LOG_NOISE, MOST_LOG)]
+    optima = [
         minimize(
             loss, np.array(start), (D / width, S, y.shape[1]), "L-BFGS-B", True, bounds=bounds, options={"maxiter": 500}
         )
-        for start in STARTS
+        for start in HYPERPARAMETER_STARTS
     ]
-    return -float(min(one.fun for one in found)) - 0.5 * y.size * float(np.log(size))
+    return -float(min(optimum.fun for optimum in optima)) - 0.5 * y.size * float(np.log(size))
 
 
 def loss(theta: Array, D: Array, S: Array, p: int) -> tuple[float, Array]:
@@ -82,7 +104,7 @@ def loss(theta: Array, D: Array, S: Array, p: int) -> tuple[float, Array]:
     )
 
 
-def _numbers(X: Any, what: str) -> Array:
+def _complete_table(X: Any, what: str) -> Array:
     source: Source = as_source(np.asarray(X, dtype=np.float64)[:, None] if np.ndim(X) == 1 else X)
     x, mask = gather(source)
     if mask is not None:

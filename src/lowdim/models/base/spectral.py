@@ -13,40 +13,42 @@ from lowdim.math.linalg import Array
 from lowdim.models.base.estimator import Absent, Estimator, Out
 from lowdim.models.base.results import Certificate
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Block, Source
+from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import FRAME_ROWS, Frame, Framed, frame_of, gather
 from lowdim.text.messages import error
 
-FILL = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
+FILL_FIRST = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
 NO_DENSITY = "a map of the rows it was made from has no density of new ones"
 NO_DECODER = "it maps rows to places, and nothing leads back"
 
 
-class Embedded(NamedTuple):
-    """What a spectral method found: enough for new rows, the rows' own places, and how it was done."""
+class SpectralFit(NamedTuple):
+    """The answer of a spectral method: parameters that place new rows, the places, and how they were computed."""
 
     params: Any  # a NamedTuple of arrays
     Z: Array  # n x q
     values: Array  # q eigenvalues, the wanted end first
     solver: str
     residual: float  # |Mv - lambda v| / |M|, at worst
-    made: dict[str, Any]  # further fitted attributes
+    attributes: dict[str, Any]  # further fitted attributes
     notes: tuple[str, ...] = ()
     objective: float | None = None
-    name: str = ""  # of the objective
+    objective_name: str = ""
     passes: int = 1  # over the table
 
 
 class SpectralModel(Estimator):
     """A map from a similarity or a Laplacian of the rows; one eigen-solver answers for all of them.
 
-    To write one, implement `_embed` (the table in the frame's units, or a matrix of pairs, to `Embedded`),
-    `_extend` (new rows to places; a training row must land on its own place by the formula) and `_cost`.
+    To write one, implement `_embed` (a source and its frame to `SpectralFit`), `_extend` (new rows to places; a
+    training row must land on its own place by the formula), `_cost`, and `_precision` or `_covariance` for its random
+    field. `_of_pairs`, `_check_size`, `_frame` and `_in_table_units` have defaults.
     """
 
     n_components: int
+    embedding_: Array
     posterior = Absent("it places a row at one point", "transform, or ProbabilisticPCA for uncertainty")
-    impute = Absent("gaps are refused", FILL)
+    impute = Absent("gaps are refused", FILL_FIRST)
     inverse_transform = Absent(NO_DECODER, "KernelPCA (pre-images), or PCA")
     reconstruct = Absent(NO_DECODER, "KernelPCA (pre-images), or PCA")
     sample = Absent(NO_DENSITY, "ProbabilisticPCA().sample; sample_field draws from the random field over these rows")
@@ -60,7 +62,7 @@ class SpectralModel(Estimator):
     }
 
     # hooks ---------------------------------------------------------------------------------------
-    def _embed(self, X: Array, run: Run) -> Embedded:
+    def _embed(self, source: Source, frame: Frame, run: Run) -> SpectralFit:
         raise NotImplementedError
 
     def _extend(self, params: Any, X: Array) -> Array:
@@ -76,92 +78,101 @@ class SpectralModel(Estimator):
         """Whether the table is a matrix of pairs (distances, similarities, a graph) and not of cells."""
         return False
 
-    # verbs ---------------------------------------------------------------------------------------
+    def _frame(self, source: Source) -> Frame:
+        """The origin and unit in which the method works; matrices of pairs are taken as they are."""
+        if self._of_pairs():
+            return Frame(np.zeros(source.d), np.ones(source.d), np.ones(source.d))
+        return frame_of(source.sample(FRAME_ROWS))
+
+    def _in_table_units(self, fit: SpectralFit, frame: Frame, d: int) -> SpectralFit:
+        """The fit with whatever depends on the frame's unit stated in the table's."""
+        return fit
+
+    # fitting -------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any = None, *, run: Run | None = None) -> Self:
         """Map the rows of a complete table (or of a matrix of pairs); `y` is ignored."""
         run = Run() if run is None else run
-        source = self._admitted(X, run)
-        frame = self._frame(source)
-        return self._keep(self._found(source, frame, run), frame, source)
-
-    def _admitted(self, X: Any, run: Run) -> Source:
-        """The table as a source, once options, weights, size and memory are known to be fine."""
         self._check_options()
-        source = as_source(X)
+        source = self._open(X)
+        self._check_source(source, run)
+        frame = self._frame(source)
+        fit = self._embed(source, frame, run)
+        self._store(self._in_table_units(fit, frame, source.d), frame, source.header)
+        return self
+
+    def _open(self, X: Any) -> Source:
+        """A table, for `fit` or for `transform`, as a source."""
+        return as_source(X)
+
+    def _check_source(self, source: Source, run: Run) -> None:
+        """Refuse weights, and tables too small for the method or too large for the memory."""
         if source.weight is not None:
             raise error("LD283", model=type(self).__name__)
         if source.n < 2:
             raise error("LD160", n=source.n, least=2)
         self._check_size(source)
         plan(type(self).__name__, self._cost(source.n, source.d), run, source.leaf)
-        return source
 
-    def _found(self, source: Source, frame: Frame, run: Run) -> Embedded:
-        return self._embed(self._whole(source, frame), run)
-
-    def _frame(self, source: Source) -> Frame:
-        if self._of_pairs():
-            return Frame(np.zeros(source.d), np.ones(source.d), np.ones(source.d))
-        return frame_of(source.sample(FRAME_ROWS))
-
-    def _whole(self, source: Source, frame: Frame) -> Array:
+    def _complete_cells(self, source: Source, frame: Frame) -> Array:
+        """All cells of a table, in the frame's units; gaps are refused."""
         x, mask = gather(Framed(source, frame))
         if mask is not None:
             row, j = np.argwhere(~mask)[0]
-            self._refuse(int(row), source.columns[j], int((~mask).sum()))
+            self._refuse_gap(int(row), source.columns[j], int((~mask).sum()))
         return x
 
-    def _refuse(self, row: int, column: str, count: int) -> None:
+    def _refuse_gap(self, row: int, column: str, count: int) -> None:
         raise error(
             "LD163",
             f"row {row + 1}, column '{column}', and {count - 1} more",
             job=type(self).__name__,
             why="distances need every cell of a row, and NaN is a gap",
-            fix=FILL,
+            fix=FILL_FIRST,
         )
 
-    def _keep(self, found: Embedded, frame: Frame, source: Source) -> Self:
-        digits = float(np.clip(-np.log10(max(found.residual, 1e-16)), 0.0, 15.0))
+    def _store(self, fit: SpectralFit, frame: Frame, header: Header) -> None:
         certificate = Certificate(
-            found.solver,
-            found.passes,
-            found.objective,
-            found.name,
-            True,
-            "solved",
-            found.residual,
-            0.0,
-            1.0,
-            digits,
-            (),
-            found.notes,
+            fit.solver,
+            fit.passes,
+            fit.objective,
+            fit.objective_name,
+            converged=True,
+            reason="solved",
+            residual=fit.residual,
+            orthogonality=0.0,
+            condition=1.0,
+            digits=float(np.clip(-np.log10(max(fit.residual, 1e-16)), 0.0, 15.0)),
+            notes=fit.notes,
         )
         attributes = {
-            "params_": found.params,
+            "params_": fit.params,
             "frame_": frame,
-            "embedding_": found.Z,
-            "eigenvalues_": found.values,
+            "embedding_": fit.Z,
+            "eigenvalues_": fit.values,
             "certificate_": certificate,
-            "n_components_": found.Z.shape[1],
-            **found.made,
+            "n_components_": fit.Z.shape[1],
+            **fit.attributes,
         }
-        self._assign(attributes, source.header)
-        return self
+        self._assign(attributes, header)
+
+    # places --------------------------------------------------------------------------------------
+    def _source(self, X: Any) -> Source:
+        check_is_fitted(self)
+        return self._arranged(self._open(X))
 
     def transform(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
         """Places of rows, old or new, by one formula; for a matrix of pairs, new rows against the training rows."""
-        check_is_fitted(self)
-        return self._each(self._placed, X, out, run, self._axis_names)
+        return self._each(self._place_block, X, out, run, self._axis_names)
 
-    def _placed(self, block: Block) -> Array:
+    def _place_block(self, block: Block) -> Array:
         if block.mask is not None and not block.mask.all():
             row, j = np.argwhere(~block.mask)[0]
-            self._refuse(block.start + int(row), f"c{j + 1}", int((~block.mask).sum()))
+            self._refuse_gap(block.start + int(row), f"c{j + 1}", int((~block.mask).sum()))
         return self._extend(self.params_, self.frame_.inward(block).x)
 
-    def fit_transform(self, X: Any, y: Any = None, **how: Any) -> Array:
+    def fit_transform(self, X: Any, y: Any = None, **fit_options: Any) -> Array:
         """Fit, and the places of the rows it was fitted to."""
-        return self.fit(X, y, **how).embedding_
+        return self.fit(X, y, **fit_options).embedding_
 
     @property
     def _n_features_out(self) -> int:
@@ -172,3 +183,77 @@ class SpectralModel(Estimator):
         tags.input_tags.allow_nan = False
         tags.input_tags.pairwise = self._of_pairs()
         return tags
+
+    # the Gaussian random field over the rows (models/base/random_field.py) ---------------------------
+    def _precision(self) -> Any:
+        """L over the training rows, dense or sparse, symmetric, L1 = 0 or nearly; None where the method makes K."""
+        return None
+
+    def _covariance(self) -> Any:
+        """K over the training rows, dense and symmetric; None where the method makes L."""
+        return None
+
+    def _field_rows(self) -> Any:
+        """The row of L or K that each row of the table is, where equal rows are one; None where each is its own."""
+        return None
+
+    def _field(self, all_rows: bool = False) -> Any:
+        """The field over the rows of L or K, or over all rows of the table, in which equal rows move together."""
+        from lowdim.models.base.random_field import field_of_covariance, field_of_map, field_of_precision
+
+        check_is_fitted(self)
+        K, L = self._covariance(), self._precision()
+        if K is None and L is None:
+            return field_of_map(self.embedding_)
+        field = field_of_precision(L) if K is None else field_of_covariance(K)
+        rows = self._field_rows() if all_rows else None
+        return field if rows is None else field_of_map((field.vectors * np.sqrt(field.variances))[rows])
+
+    @property
+    def precision_(self) -> Any:
+        """L of the mapped rows (`rows_`, where equal ones are one): as it was made, else the centred K inverted.
+
+        A K is inverted over the directions whose variance exceeds 1e-9 of the largest; the others are rounding.
+        """
+        from lowdim.models.base.random_field import check_rows, inverse_of
+
+        check_is_fitted(self)
+        L = self._precision()
+        if L is None:
+            check_rows(len(self.embedding_))
+            L = inverse_of(self._field())
+        return L
+
+    @property
+    def covariance_(self) -> Array:
+        """K of the mapped rows (`rows_` where equal ones are one): as it was made, else the pseudo-inverse of L."""
+        from lowdim.models.base.random_field import check_rows, covariance_of
+
+        check_is_fitted(self)
+        K = self._covariance()
+        if K is None:
+            check_rows(len(self.embedding_))
+            K = covariance_of(self._field())
+        return np.asarray(K, dtype=np.float64)
+
+    def implied_squared_distances(self) -> Array:
+        """Squared distances k_ii + k_jj - 2 k_ij of the table's rows that the field expects of each column, n x n."""
+        from lowdim.models.base.random_field import squared_distances_of
+
+        return squared_distances_of(self._field(all_rows=True))
+
+    def sample_field(self, n_samples: int = 1, random_state: Any = 0) -> Array:
+        """Draws from the field, n x n_samples: each column is one that a table with this field could have."""
+        from lowdim.models.base.random_field import draws_of
+
+        return draws_of(self._field(all_rows=True), n_samples, random_state)
+
+    def field_score(self, X: Any) -> float:
+        """Log density of the training table, columns centred, under N(0, s K + t I), s and t at their best.
+
+        The scale s and the noise t are what a method leaves open; with them maximised, methods that were given
+        the same rows can be compared. `X` must be the table the map was made of.
+        """
+        from lowdim.models.base.random_field import table_score
+
+        return table_score(self._field(all_rows=True), X, self.frame_, type(self).__name__)

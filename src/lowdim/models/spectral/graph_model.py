@@ -2,47 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from lowdim.engine.fold import Run
-from lowdim.math.distances import SAME, Fault, fault
-from lowdim.math.eigen import DENSE
+from lowdim.math.distances import SAME_SHARE, Fault, fault
+from lowdim.math.eigen import DENSE, Eigen
 from lowdim.math.graph import bridges, by_size, components
 from lowdim.math.linalg import Array
-from lowdim.math.neighbors import Neighbours, Pairs, joined, joined_known, nearest, nearest_known
-from lowdim.models.base.estimator import COUNT, Out, Rule
-from lowdim.models.base.spectral import Embedded, SpectralModel
-from lowdim.models.spectral.random_field import FieldMixin
+from lowdim.math.neighbors import (
+    Indices,
+    Neighbours,
+    RowPairs,
+    joined,
+    joined_known,
+    nearest,
+    nearest_known,
+    together,
+)
+from lowdim.models.base.estimator import COUNT, Rule
+from lowdim.models.base.spectral import SpectralFit, SpectralModel
 from lowdim.sources.arrays import SparseSource, as_source
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import FRAME_ROWS, Frame, Framed, frame_of, gather
 from lowdim.text.messages import error, warn
 
-Rows = NDArray[np.intp]
-PIECES = Rule(lambda v: v in ("bridge", "largest", "each"), "'bridge', 'largest' or 'each'")
-METRIC = Rule(lambda v: v in ("euclidean", "precomputed", "graph"), "'euclidean', 'precomputed' or 'graph'")
-DONE = {
+PIECES_DONE = {
     "bridge": "they are joined by the shortest edges that do it, whose lengths the map is least sure of",
     "largest": "the map is of the largest; other rows (left_out_) are placed by their neighbours in it",
     "each": "each has a map of its own: places in different pieces (pieces_) cannot be compared",
 }
-EQUAL = 1e-9  # two eigenvalues closer than this share of them are equal
-LAST = "the next axis has the same eigenvalue as the last: which of them is shown is arbitrary"
-SHOWN = 8  # sizes of pieces that are written out
+EQUAL_VALUES = 1e-9  # two eigenvalues closer than this share of them are equal
+ARBITRARY_AXIS = "the next axis has the same eigenvalue as the last: which of them is shown is arbitrary"
+SIZES_IN_WORDS = 8  # sizes of pieces that are written out
 
 
-class Web(NamedTuple):
+class NeighbourGraph(NamedTuple):
     """The neighbourhood graph of the rows that differ."""
 
     points: Array  # m x d cells, m x m distances, or m x 0 where only a graph was given
-    pairs: Pairs  # each row with its neighbours, one way
+    pairs: RowPairs  # each row with its neighbours, one way
     radius: Array  # distance of the k-th neighbour
-    label: Rows  # the piece of each row, the largest first
-    bridges: Pairs  # edges between pieces that were added
+    label: Indices  # the piece of each row, the largest first
+    bridges: RowPairs  # edges between pieces that were added
     k: int
 
     @property
@@ -50,13 +55,28 @@ class Web(NamedTuple):
         return len(self.label)
 
     @property
-    def maps(self) -> int:
+    def n_maps(self) -> int:
         """Maps that are made: one, or one for each piece."""
         return 1 if len(self.bridges.i) else int(self.label.max()) + 1
 
+    @property
+    def map_label(self) -> Indices:
+        """The map each row is on."""
+        return self.label if self.n_maps > 1 else np.zeros(self.m, dtype=np.intp)
 
-class NeighbourhoodModel(FieldMixin, SpectralModel):
-    """A map from the graph that joins each row to its neighbours; models write `_map` and `_extend`.
+    def map_rows(self) -> list[Indices]:
+        """The rows of each map."""
+        if self.n_maps == 1:
+            return [np.arange(self.m)]
+        return [np.flatnonzero(self.label == piece) for piece in range(self.n_maps)]
+
+    def edges(self) -> RowPairs:
+        """Neighbours and bridges together."""
+        return together(self.pairs, self.bridges)
+
+
+class GraphModel(SpectralModel):
+    """A map from the graph that joins each row to its neighbours; models write `_map_graph` and `_extend`.
 
     Equal rows are one. A graph in pieces is said to be, with their sizes, and dealt with by `pieces`. "precomputed"
     is a matrix of distances, in which NaN says that one is not known; "graph" is a matrix of edges.
@@ -68,96 +88,71 @@ class NeighbourhoodModel(FieldMixin, SpectralModel):
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": COUNT,
         "n_neighbors": COUNT,
-        "metric": METRIC,
-        "pieces": PIECES,
+        "metric": Rule(lambda v: v in ("euclidean", "precomputed", "graph"), "'euclidean', 'precomputed' or 'graph'"),
+        "pieces": Rule(lambda v: v in ("bridge", "largest", "each"), "'bridge', 'largest' or 'each'"),
     }
 
-    def _map(self, web: Web, rows: Rows) -> Embedded:
-        """Places of the m rows of the web, which are these `rows` of the table."""
+    def _map_graph(self, graph: NeighbourGraph, rows: Indices) -> SpectralFit:
+        """Places of the m rows of the graph, which are these `rows` of the table."""
         raise NotImplementedError
 
     def _of_pairs(self) -> bool:
         return self.metric != "euclidean"
 
+    def _embed(self, source: Source, frame: Frame, run: Run) -> SpectralFit:
+        X = self._read_table(source, frame)
+        first, copy_of = self._distinct_rows(X)
+        if len(first) < 2:
+            raise error("LD431", n=X.shape[0])
+        graph = self._build_graph(X if len(first) == X.shape[0] else self._subset(X, first))
+        sizes = np.bincount(graph.label)
+        graph, mapped = self._join_pieces(graph)
+        most = (graph.m if graph.n_maps == 1 else int(sizes[0])) - 1
+        if self.n_components > most:
+            raise error("LD200", asked=self.n_components, most=most, why=f"{most + 1} rows span no more dimensions")
+        fit = self._map_graph(graph, first[mapped])
+        node = np.full(len(first), -1, dtype=np.intp)
+        node[mapped] = np.arange(len(mapped))
+        return self._place_all_rows(fit, X, graph, node[copy_of], sizes, first[mapped], X.shape[0] - len(first))
+
     # the table ------------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any = None, *, run: Run | None = None) -> Self:
-        """Map the rows of a complete table, or of a matrix of pairs; `y` is ignored."""
-        return super().fit(self._edges(X), y, run=run)
-
-    def transform(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
-        """Places of rows, old or new, by one formula; for a matrix of pairs, new rows against the training rows."""
-        return super().transform(self._edges(X), out=out, run=run)
-
-    def _edges(self, X: Any) -> Any:
+    def _open(self, X: Any) -> Source:
         """Cells that a sparse matrix of pairs does not store are no edges."""
-        return as_source(X, zeros="gaps") if self._of_pairs() and sp.issparse(X) else X
+        return as_source(X, zeros="gaps") if self._of_pairs() and sp.issparse(X) else as_source(X)
 
     def _frame(self, source: Source) -> Frame:
         return frame_of(source.sample(FRAME_ROWS), origin=not self._of_pairs())
 
-    def _whole(self, source: Source, frame: Frame) -> Any:
+    def _read_table(self, source: Source, frame: Frame) -> Any:
+        """Cells, or a matrix of pairs that is one: dense, or sparse where a graph is."""
         if not self._of_pairs():
-            return super()._whole(source, frame)
+            return self._complete_cells(source, frame)
         if source.n != source.d:
             problem = f"it has {source.n} rows and {source.d} columns, and is not square"
-            raise error("LD410", what=self._kind(), problem=problem)
+            raise error("LD410", what=self._pair_word(), problem=problem)
         if isinstance(source, SparseSource) and self.metric == "graph":
-            return self._checked(sp.csr_array(source.values * frame.scale[0]))
+            return self._check_pairs(sp.csr_array(source.values * frame.scale[0]))
         x, mask = gather(Framed(source, frame))
-        return self._checked(self._unknown(x, mask))
+        return self._check_pairs(self._mark_unknown(x, mask))
 
-    def _unknown(self, x: Array, mask: Any) -> Array:
+    def _mark_unknown(self, x: Array, mask: Any) -> Array:
         """Cells without a number are infinitely far."""
         return x if mask is None else np.where(mask, x, np.inf)
 
-    def _kind(self) -> str:
+    def _pair_word(self) -> str:
+        """What the cells of a matrix of pairs are, for messages."""
         return "distances"
 
-    def _checked(self, D: Any) -> Any:
+    def _check_pairs(self, D: Any) -> Any:
         """Refuse what is no matrix of distances, naming the cell; one known one way only is known."""
-        D = filled(D) if sp.issparse(D) else np.where(np.isfinite(D), D, D.T)
+        D = mirrored(D) if sp.issparse(D) else np.where(np.isfinite(D), D, D.T)
         wrong = sparse_fault(D) if sp.issparse(D) else fault(np.where(np.isfinite(D), D, 0.0))
         if wrong is not None:
-            raise error("LD410", f"row {wrong.i + 1}, column {wrong.j + 1}", what=self._kind(), problem=wrong.problem)
+            where = f"row {wrong.i + 1}, column {wrong.j + 1}"
+            raise error("LD410", where, what=self._pair_word(), problem=wrong.problem)
         return D
 
-    def _placed(self, block: Block) -> Array:
-        if not self._of_pairs():
-            return super()._placed(block)
-        return self._extend(self.params_, self._unknown(self.frame_.inward(block).x, block.mask))
-
-    # the graph ------------------------------------------------------------------------------------
-    def _embed(self, X: Any, run: Run) -> Embedded:
-        first, node = self._distinct(X)
-        if len(first) < 2:
-            raise error("LD431", n=X.shape[0])
-        web = self._web(X if len(first) == X.shape[0] else self._part(X, first))
-        sizes = by_size(web.label)[1]
-        web, kept = self._whole_of(web)
-        most = (web.m if web.maps == 1 else int(sizes[0])) - 1
-        if self.n_components > most:
-            raise error("LD200", asked=self.n_components, most=most, why=f"{most + 1} rows span no more dimensions")
-        found = self._map(web, first[kept])
-        at = np.full(len(first), -1, dtype=np.intp)
-        at[kept] = np.arange(len(kept))
-        out = np.flatnonzero(at[node] < 0)
-        Z = found.Z[np.maximum(at[node], 0)]
-        if len(out):
-            Z[out] = self._extend(found.params, X[out])
-        label = self._labels(web, at, node, sizes)
-        made = {
-            "n_pieces_": len(sizes),
-            "piece_sizes_": sizes,
-            "pieces_": label,
-            "left_out_": out,
-            "rows_": first[kept],
-            "node_": at[node],
-            "n_neighbors_": web.k,
-            **found.made,
-        }
-        return found._replace(Z=Z, made=made, notes=found.notes + self._notes(web, sizes, X.shape[0] - len(first)))
-
-    def _distinct(self, X: Any) -> tuple[Rows, Rows]:
+    def _distinct_rows(self, X: Any) -> tuple[Indices, Indices]:
         """The first of each set of equal rows, in their order, and which of them each row is."""
         n = X.shape[0]
         if self.metric == "graph" or (self.metric == "euclidean" and np.diff(np.sort(X[:, 0])).all()):
@@ -166,106 +161,169 @@ class NeighbourhoodModel(FieldMixin, SpectralModel):
             label = components(sp.csr_array(X == 0.0))[1]
         else:
             plain = np.ascontiguousarray(X + 0.0)  # without negative zeros
-            whole = plain.view(np.dtype((np.void, plain.itemsize * plain.shape[1]))).ravel()
-            label = np.unique(whole, return_inverse=True)[1].reshape(n)
+            row_bytes = plain.view(np.dtype((np.void, plain.itemsize * plain.shape[1]))).ravel()
+            label = np.unique(row_bytes, return_inverse=True)[1].reshape(n)
         first, inverse = np.unique(label, return_index=True, return_inverse=True)[1:]
         order = np.argsort(first)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
         return first[order], rank[inverse.reshape(n)]
 
-    def _part(self, X: Any, rows: Rows) -> Any:
+    def _subset(self, X: Any, rows: Indices) -> Any:
         return X[rows][:, rows] if self._of_pairs() else X[rows]
 
-    def _web(self, X: Any) -> Web:
+    # the graph ------------------------------------------------------------------------------------
+    def _build_graph(self, X: Any) -> NeighbourGraph:
         m = X.shape[0]
-        k = m - 1 if self.metric == "graph" else min(self.n_neighbors, m - 1)
-        if k < self.n_neighbors and self.metric != "graph":
-            warn("LD432", model=type(self).__name__, asked=self.n_neighbors, n=m, most=k)
         if self.metric == "graph":
-            G = sp.coo_array(X if sp.issparse(X) else np.where(np.isfinite(X), X, 0.0))
-            keep = G.data != 0.0
-            pairs, radius = Pairs(G.row[keep].astype(np.intp), G.col[keep].astype(np.intp), G.data[keep]), np.zeros(m)
+            k, pairs, radius = m - 1, stored_edges(X), np.zeros(m)
             X = np.zeros((m, 0))
         else:
+            k = self._graph_neighbors(m)
             pairs, radius = joined(X, k) if self.metric == "euclidean" else joined_known(X, k)
         label = components(sp.csr_array((np.ones(len(pairs.i)), (pairs.i, pairs.j)), shape=(m, m)))[1]
-        none = pairs.chosen(np.zeros(0, dtype=np.intp))
-        return Web(X, pairs, radius, by_size(label)[0], none, k)
+        no_bridges = pairs.chosen(np.zeros(0, dtype=np.intp))
+        return NeighbourGraph(X, pairs, radius, by_size(label)[0], no_bridges, k)
 
-    def _whole_of(self, web: Web) -> tuple[Web, Rows]:
-        """The web that is mapped and the rows it is of: all of it, bridged or piece by piece, or its largest piece."""
-        every = np.arange(web.m)
-        sizes = np.bincount(web.label)
+    def _graph_neighbors(self, m: int) -> int:
+        """Neighbours each of m different rows is joined to."""
+        k = min(self.n_neighbors, m - 1)
+        if k < self.n_neighbors:
+            warn("LD432", model=type(self).__name__, asked=self.n_neighbors, n=m, most=k)
+        return k
+
+    def _join_pieces(self, graph: NeighbourGraph) -> tuple[NeighbourGraph, Indices]:
+        """The graph that is mapped and its rows: all of it, bridged or piece by piece, or its largest piece."""
+        every_row = np.arange(graph.m)
+        sizes = np.bincount(graph.label)
         if len(sizes) == 1:
-            return web, every
-        words = ", ".join(map(str, sizes[:SHOWN])) + (" ..." if len(sizes) > SHOWN else "")
-        warn("LD430", count=len(sizes), sizes=words, done=DONE[self.pieces], k=web.k)
+            return graph, every_row
+        words = ", ".join(map(str, sizes[:SIZES_IN_WORDS])) + (" ..." if len(sizes) > SIZES_IN_WORDS else "")
+        warn("LD430", count=len(sizes), sizes=words, done=PIECES_DONE[self.pieces], k=graph.k)
         if self.pieces == "each":
-            return web, every
-        if self.pieces == "bridge":
-            pairs = None if self.metric == "graph" else bridges(web.label, web.points, known=self._of_pairs())
-            if pairs is None or len(pairs.i) < len(sizes) - 1 or not np.isfinite(pairs.d).all():
-                raise error("LD433", count=len(sizes), pieces=self.pieces)
-            return web._replace(bridges=pairs), every
+            return graph, every_row
         if self.metric == "graph":
             raise error("LD433", count=len(sizes), pieces=self.pieces)
-        kept = np.flatnonzero(web.label == 0)
-        at = np.full(web.m, -1, dtype=np.intp)
-        at[kept] = np.arange(len(kept))
-        pairs = web.pairs.chosen(at[web.pairs.i] >= 0)
-        return Web(
-            self._part(web.points, kept),
-            Pairs(at[pairs.i], at[pairs.j], pairs.d),
-            web.radius[kept],
-            np.zeros(len(kept), dtype=np.intp),
-            web.bridges,
-            min(web.k, len(kept) - 1),
-        ), kept
+        if self.pieces == "largest":
+            return self._largest_piece(graph)
+        pairs = bridges(graph.label, graph.points, known=self._of_pairs())
+        if len(pairs.i) < len(sizes) - 1 or not np.isfinite(pairs.d).all():
+            raise error("LD433", count=len(sizes), pieces=self.pieces)
+        return graph._replace(bridges=pairs), every_row
 
-    def _labels(self, web: Web, at: Rows, node: Rows, sizes: Rows) -> Rows:
-        """The piece of each row of the table; those left out of the largest are numbered together, as 1."""
-        label = np.where(at[node] >= 0, web.label[np.maximum(at[node], 0)], min(1, len(sizes) - 1))
-        return label.astype(np.int64)
+    def _largest_piece(self, graph: NeighbourGraph) -> tuple[NeighbourGraph, Indices]:
+        rows = np.flatnonzero(graph.label == 0)
+        position = np.full(graph.m, -1, dtype=np.intp)
+        position[rows] = np.arange(len(rows))
+        pairs = graph.pairs.chosen(position[graph.pairs.i] >= 0)
+        return NeighbourGraph(
+            self._subset(graph.points, rows),
+            RowPairs(position[pairs.i], position[pairs.j], pairs.d),
+            graph.radius[rows],
+            np.zeros(len(rows), dtype=np.intp),
+            graph.bridges,
+            min(graph.k, len(rows) - 1),
+        ), rows
 
-    def _notes(self, web: Web, sizes: Rows, copies: int) -> tuple[str, ...]:
-        notes = [f"{len(sizes)} pieces ({self.pieces})"] if len(sizes) > 1 else []
+    def _place_all_rows(
+        self, fit: SpectralFit, X: Any, graph: NeighbourGraph, node: Indices, sizes: Indices, rows: Indices, copies: int
+    ) -> SpectralFit:
+        """The fit to the rows of the graph as one to the table, whose rows are these nodes; -1 = in another piece."""
+        left_out = np.flatnonzero(node < 0)
+        Z = fit.Z[np.maximum(node, 0)]
+        if len(left_out):
+            Z[left_out] = self._extend(fit.params, X[left_out])
+        piece = np.where(node >= 0, graph.label[np.maximum(node, 0)], min(1, len(sizes) - 1))
+        attributes = {
+            "n_pieces_": len(sizes),
+            "piece_sizes_": sizes,
+            "pieces_": piece.astype(np.int64),  # those outside the largest are numbered together, as 1
+            "left_out_": left_out,
+            "rows_": rows,
+            "node_": node,
+            "n_neighbors_": graph.k,
+            **fit.attributes,
+        }
+        notes = fit.notes
+        if len(sizes) > 1:
+            notes += (f"{len(sizes)} pieces ({self.pieces})",)
         if copies:
-            notes.append(f"{copies} rows equal others: equal rows are one in the graph and share a place")
-        return tuple(notes)
+            notes += (f"{copies} rows equal others: equal rows are one in the graph and share a place",)
+        return fit._replace(Z=Z, attributes=attributes, notes=notes)
 
-    def _nodes(self) -> Rows | None:
-        """For the random field: the mapped row that each row is, or None where every row is its own."""
-        n = len(self.embedding_)
-        if len(self.rows_) == n or len(self.left_out_):
+    def _field_rows(self) -> Indices | None:
+        if len(self.rows_) == len(self.embedding_) or len(self.left_out_):
             return None
         return np.asarray(self.node_, dtype=np.intp)
 
     # new rows --------------------------------------------------------------------------------------
-    def _near(self, points: Array, rows: Rows, X: Array, k: int) -> Neighbours:
+    def _place_block(self, block: Block) -> Array:
+        if not self._of_pairs():
+            return super()._place_block(block)
+        return self._extend(self.params_, self._mark_unknown(self.frame_.inward(block).x, block.mask))
+
+    def _nearest_mapped(self, points: Array, rows: Indices, X: Array, k: int) -> Neighbours:
         """The k nearest of the mapped rows, each row itself among them at distance zero."""
         if self.metric == "euclidean":
             return nearest(X, k, points)
-        found = nearest_known(self._lengths(X[:, rows]), k)
-        alone = np.flatnonzero(~np.isfinite(found.distance[:, 0]))
-        if len(alone):
-            raise error("LD434", f"row {alone[0] + 1}", count=len(alone))
-        return found
+        neighbours = nearest_known(self._check_lengths(X[:, rows]), k)
+        isolated = np.flatnonzero(~np.isfinite(neighbours.distance[:, 0]))
+        if len(isolated):
+            raise error("LD434", f"row {isolated[0] + 1}", count=len(isolated))
+        return neighbours
 
-    def _lengths(self, D: Array) -> Array:
-        """Distances of new rows to the mapped ones, infinite where there is no edge."""
+    def _check_lengths(self, D: Array) -> Array:
+        """Distances of new rows to the mapped ones, infinite where there is no edge; negative ones are refused."""
         if D.min(initial=0.0) < 0.0:
             i, j = np.argwhere(D < 0.0)[0]
-            raise error(
-                "LD410",
-                f"row {i + 1}, column {j + 1}",
-                what=self._kind(),
-                problem=f"a distance is negative: {D[i, j]:g}",
-            )
+            problem = f"a distance is negative: {D[i, j]:g}"
+            raise error("LD410", f"row {i + 1}, column {j + 1}", what=self._pair_word(), problem=problem)
         return D
 
 
-def filled(G: sp.csr_array) -> sp.csr_array:
+class MapVectors(NamedTuple):
+    """The vectors of the smallest eigenvalues of every map of a graph."""
+
+    values: Array  # maps x q
+    vectors: Array  # m x q
+    solver: str
+    residual: float
+    notes: tuple[str, ...]
+
+
+def smallest_vectors(graph: NeighbourGraph, q: int, solve_map: Callable[[Indices, int], Eigen]) -> MapVectors:
+    """`solve_map(rows, k)` of each map of the graph: its k smallest eigenpairs but the constant."""
+    values, V = np.zeros((graph.n_maps, q)), np.zeros((graph.m, q))
+    solver, residual = "", 0.0
+    notes: tuple[str, ...] = ()
+    for c, rows in enumerate(graph.map_rows()):
+        k = min(q, len(rows) - 1)
+        if k == 0:
+            continue
+        eigen = solve_map(rows, min(k + (len(rows) <= DENSE), len(rows) - 1))  # one more, if cheap: it may be equal
+        values[c, :k], V[rows, :k] = eigen.values[:k], eigen.vectors[:, :k]
+        residual = max(residual, eigen.residual)
+        if c == 0:
+            solver, notes = eigen.solver, equal_values(eigen.values, k)
+    return MapVectors(values, V, solver, residual, notes)
+
+
+def equal_values(values: Array, q: int, least: float = 1e-15) -> tuple[str, ...]:
+    """Notes on eigenvalues that are equal: their vectors are any of their common space."""
+    same = np.flatnonzero(np.abs(np.diff(values)) <= EQUAL_VALUES * np.maximum(values[1:], values[:-1]) + least)
+    inside = [f"{a + 1} and {a + 2}" for a in same if a + 1 < q]
+    notes = [f"axes {', '.join(inside)} have equal eigenvalues: their plane is determined, their directions are not"]
+    return tuple(notes if inside else []) + ((ARBITRARY_AXIS,) if q - 1 in same else ())
+
+
+def stored_edges(G: Any) -> RowPairs:
+    """The edges of a matrix of edges: cells that are finite and not zero."""
+    C = sp.coo_array(G if sp.issparse(G) else np.where(np.isfinite(G), G, 0.0))
+    keep = C.data != 0.0
+    return RowPairs(C.row[keep].astype(np.intp), C.col[keep].astype(np.intp), C.data[keep])
+
+
+def mirrored(G: sp.csr_array) -> sp.csr_array:
     """A graph in which an edge given one way goes both ways."""
     back = sp.csr_array(G.T)
     return sp.csr_array(G + back - back.multiply(G != 0))
@@ -275,26 +333,13 @@ def sparse_fault(G: sp.csr_array, *, loops: bool = False) -> Fault | None:
     """What is wrong with a sparse matrix of pairs, as `fault` says of a dense one; `loops` allows a diagonal."""
     size = float(abs(G).max()) if G.nnz else 0.0
     gap = sp.coo_array(abs(G - G.T))
-    if gap.nnz and gap.data.max() > SAME * size:
+    if gap.nnz and gap.data.max() > SAME_SHARE * size:
         at = int(np.argmax(gap.data))
         i, j = int(gap.row[at]), int(gap.col[at])
         return Fault(f"it is not symmetric: {G[i, j]:g} one way and {G[j, i]:g} the other", i, j)
     C = sp.coo_array(G)
-    bad = np.flatnonzero((C.data < 0.0) | ((C.row == C.col) & (C.data > SAME * size) & (not loops)))
+    bad = np.flatnonzero((C.data < 0.0) | ((C.row == C.col) & (C.data > SAME_SHARE * size) & (not loops)))
     if not len(bad):
         return None
     i, j, value = int(C.row[bad[0]]), int(C.col[bad[0]]), C.data[bad[0]]
     return Fault(f"{value:g} is no length or weight here", i, j)
-
-
-def asked(q: int, m: int) -> int:
-    """Eigenpairs to compute for q axes of m rows: one more where it costs nothing, to see whether it is equal."""
-    return min(q + (m <= DENSE), m - 1)
-
-
-def equal_values(values: Array, q: int, least: float = 1e-15) -> tuple[str, ...]:
-    """What there is to say of eigenvalues that are equal: their vectors are any of their common space."""
-    same = np.flatnonzero(np.abs(np.diff(values)) <= EQUAL * np.maximum(values[1:], values[:-1]) + least)
-    inside = [f"{a + 1} and {a + 2}" for a in same if a + 1 < q]
-    notes = [f"axes {', '.join(inside)} have equal eigenvalues: their plane is determined, their directions are not"]
-    return tuple(notes if inside else []) + ((LAST,) if q - 1 in same else ())

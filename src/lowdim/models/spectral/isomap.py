@@ -9,45 +9,84 @@ import scipy.sparse as sp
 
 from lowdim.engine.plan import Cost
 from lowdim.math.distances import centred_gram
-from lowdim.math.eigen import DENSE, Eigen, Problem, lanczos, solve
+from lowdim.math.eigen import Problem, solve
 from lowdim.math.graph import both_ways, path_lengths, spread_rows
-from lowdim.math.linalg import Array, sign_rule
-from lowdim.math.neighbors import BLOCK, together
+from lowdim.math.linalg import Array, sign_rule, svd
+from lowdim.math.neighbors import BLOCK_PAIRS, Indices
 from lowdim.models.base.estimator import Rule
 from lowdim.models.base.results import in_range, squared
-from lowdim.models.base.spectral import Embedded
-from lowdim.models.spectral.graph_model import NeighbourhoodModel, Rows, Web, equal_values
+from lowdim.models.base.spectral import SpectralFit
+from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph, equal_values
+from lowdim.sources.views import Frame
 from lowdim.text.messages import warn
 
-SPREAD = 1e-12  # of the first eigenvalue: an axis below it is rounding, and its places are zero
+ROUNDING_SHARE = 1e-12  # of the first eigenvalue: an axis below it is rounding, and its places are zero
 
 
-class Geodesics(NamedTuple):
+class IsomapParams(NamedTuple):
     """z(x) = -1/2 (delta(x)^2 - mean) axes - shift, delta(x) the lengths of the paths from x to the landmarks."""
 
     points: Array  # m x d cells, or m x 0
-    rows: Rows  # which rows of the table they are
+    rows: Indices  # which rows of the table they are
     lengths: Array  # m x L, 0 between pieces
-    landmark: Rows  # L of the m
+    landmark: Indices  # L of the m
     mean: Array  # L
     axes: Array  # L x q
     shift: Array  # pieces x q
-    label: Rows  # piece of each of the m
+    label: Indices  # piece of each of the m
     k: int
 
 
-class Isomap(NeighbourhoodModel):
-    """Positions whose distances are the lengths of paths along the neighbourhood graph.
+class Isomap(GraphModel):
+    """Isomap: positions whose distances are the lengths of paths along the neighbourhood graph.
 
-    With D_G the shortest paths and H = I - 11'/n, B = -1/2 H D_G^2 H = U Lambda U' and Z = U_q Lambda_q^(1/2). With
-    `landmarks` the scaling is of so many rows, spread by path length; all rows are placed by Gower's formula and turned
-    to their principal axes. A new row x goes by its neighbours j, itself among them: delta(x, i) = min_j d(x, j) +
-    D_G(j, i), then Gower. `metric`: "euclidean", "precomputed" (distances), or "graph" (lengths of edges; 0, NaN or
-    not stored: no edge; to have a row known as itself by `transform`, store its own 0 and leave the others out).
+    With D_G the shortest paths and H = I - 11'/n, B = -1/2 H D_G^2 H = U Lambda U' and Z = U_q Lambda_q^(1/2). A new
+    row x goes by its neighbours j, itself among them: delta(x, i) = min_j d(x, j) + D_G(j, i), then Gower's formula.
 
-    Reference: Tenenbaum, de Silva and Langford (2000), Science 290; de Silva and Tenenbaum (2004), landmarks;
-    Lawrence seed 5.6.
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimensions of the map, q.
+    n_neighbors : int, default=7
+        Neighbours each row is joined to, and any others as far as the last of them.
+    n_landmarks : int or None, default=None
+        Rows, spread by path length, that are scaled in place of all; the others are placed by Gower's formula, and
+        all are turned to their principal axes. None scales every row.
+    metric : {"euclidean", "precomputed", "graph"}, default="euclidean"
+        Rows of a table, a matrix of distances (NaN: not known), or a matrix of lengths of edges (0, NaN or not
+        stored: no edge; for `transform` to know a row as itself, store its own 0 and leave the others out).
+    pieces : {"bridge", "largest", "each"}, default="bridge"
+        A graph in pieces: joined by the shortest edges that do it, only its largest mapped, or a map for each.
 
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, n_components)
+        Places of the rows.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Sums of squares of the places, falling.
+    landmarks_ : ndarray of shape (n_landmarks,)
+        The landmarks' rows of the table, where there are any.
+    rows_, node_ : ndarray
+        The rows that are nodes of the graph (equal rows are one), and the node of each row, -1 where it is left out.
+    n_pieces_, piece_sizes_, pieces_, left_out_ : int, ndarrays
+        Pieces of the graph, their sizes, the piece of each row, and the rows not in the graph that was mapped.
+    n_neighbors_ : int
+        Neighbours in use.
+    precision_, covariance_ : ndarray
+        The random field over the rows: K = B.
+    certificate_ : Certificate
+        How the fit was made.
+
+    References
+    ----------
+    J. B. Tenenbaum, V. de Silva and J. C. Langford (2000), "A global geometric framework for nonlinear dimensionality
+    reduction", Science 290, 2319-2323.
+    V. de Silva and J. B. Tenenbaum (2004), "Sparse multidimensional scaling using landmark points", technical report,
+    Stanford University.
+    J. C. Gower (1968), "Adding a point to vector diagrams in multivariate analysis", Biometrika 55, 582-585.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> t = np.linspace(0, 3, 30)  # half a circle, unrolled
     >>> Z = Isomap(1, n_neighbors=2).fit_transform(np.c_[np.cos(t), np.sin(t)])
@@ -56,8 +95,8 @@ class Isomap(NeighbourhoodModel):
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
-        **NeighbourhoodModel._rules,
-        "landmarks": Rule(
+        **GraphModel._rules,
+        "n_landmarks": Rule(
             lambda v: v is None or (isinstance(v, int | np.integer) and bool(v >= 2)), "None, or a whole number >= 2"
         ),
     }
@@ -67,156 +106,140 @@ class Isomap(NeighbourhoodModel):
         n_components: int = 2,
         *,
         n_neighbors: int = 7,
-        landmarks: int | None = None,
+        n_landmarks: int | None = None,
         metric: str = "euclidean",
         pieces: str = "bridge",
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
-        self.landmarks = landmarks
+        self.n_landmarks = n_landmarks
         self.metric = metric
         self.pieces = pieces
 
     def _cost(self, n: int, d: int) -> Cost:
-        pairs = n * (n if self.landmarks is None else self.landmarks)
-        peak = 8 * (3 * n * d + 3 * pairs + 6 * n * min(self.n_neighbors, n)) + 16 * BLOCK
-        return Cost(1, 8 * n * d, peak, "Isomap(landmarks=200), or a sample of the rows")
+        pairs = n * (n if self.n_landmarks is None else self.n_landmarks)
+        peak = 8 * (3 * n * d + 3 * pairs + 6 * n * min(self.n_neighbors, n)) + 16 * BLOCK_PAIRS
+        return Cost(1, 8 * n * d, peak, "Isomap(n_landmarks=200), or a sample of the rows")
 
     # the fit ---------------------------------------------------------------------------------------
-    def _map(self, web: Web, rows: Rows) -> Embedded:
-        G = both_ways(together(web.pairs, web.bridges), web.m)
-        parts = [np.arange(web.m)] if web.maps == 1 else [np.flatnonzero(web.label == c) for c in range(web.maps)]
-        kept = [self._scaled(G if web.maps == 1 else sp.csr_array(G[part][:, part])) for part in parts]
-        landmark = np.concatenate([part[one.landmark] for part, one in zip(parts, kept, strict=True)])
-        lengths, axes = np.zeros((web.m, len(landmark))), []
-        Z = np.zeros((web.m, self.n_components))
-        start = 0
-        for part, one in zip(parts, kept, strict=True):
-            if web.maps == 1:
-                lengths = one.lengths
-            else:
-                lengths[np.ix_(part, np.arange(start, start + len(one.landmark)))] = one.lengths
-            Z[part] = one.Z
-            axes.append(one.axes)
-            start += len(one.landmark)
-        data = self.metric == "euclidean"
-        label = web.label if web.maps > 1 else np.zeros(web.m, dtype=np.intp)
-        params = Geodesics(
-            web.points if data else np.zeros((web.m, 0)),
+    def _map_graph(self, graph: NeighbourGraph, rows: Indices) -> SpectralFit:
+        G = both_ways(graph.edges(), graph.m)
+        map_rows = graph.map_rows()
+        maps = [self._scale(G if len(part) == graph.m else sp.csr_array(G[part][:, part])) for part in map_rows]
+        Z = np.zeros((graph.m, self.n_components))
+        for part, scaled in zip(map_rows, maps, strict=True):
+            Z[part] = scaled.Z
+        params = IsomapParams(
+            graph.points if self.metric == "euclidean" else np.zeros((graph.m, 0)),
             rows,
-            lengths,
-            landmark,
-            np.concatenate([one.mean for one in kept]),
-            np.concatenate(axes),
-            np.array([one.shift for one in kept]),
-            label,
-            web.k,
+            _joint_lengths(map_rows, maps, graph.m),
+            np.concatenate([part[scaled.landmark] for part, scaled in zip(map_rows, maps, strict=True)]),
+            np.concatenate([scaled.mean for scaled in maps]),
+            np.concatenate([scaled.axes for scaled in maps]),
+            np.array([scaled.shift for scaled in maps]),
+            graph.map_label,
+            graph.k,
         )
-        values = (kept[0].Z ** 2).sum(axis=0)
-        made = {"landmarks_": rows[landmark]} if self.landmarks is not None else {}
-        return Embedded(params, Z, values, kept[0].solver, max(one.residual for one in kept), made, kept[0].notes)
+        values = (maps[0].Z ** 2).sum(axis=0)
+        attributes = {} if self.n_landmarks is None else {"landmarks_": rows[params.landmark]}
+        residual = max(scaled.residual for scaled in maps)
+        return SpectralFit(params, Z, values, maps[0].solver, residual, attributes, maps[0].notes)
 
-    def _scaled(self, G: sp.csr_array) -> _Scaled:
+    def _scale(self, G: sp.csr_array) -> ScaledPiece:
         """Classical scaling of one connected graph."""
-        m = G.shape[0]
-        count = m if self.landmarks is None else min(max(self.landmarks, self.n_components + 1), m)
-        if count == m:
-            landmark, lengths = np.arange(m), path_lengths(G)
-        else:
-            landmark, lengths = spread_rows(G, count)
+        m, q = G.shape[0], self.n_components
+        count = m if self.n_landmarks is None else min(max(self.n_landmarks, q + 1), m)
+        landmark, lengths = (np.arange(m), path_lengths(G)) if count == m else spread_rows(G, count)
         B = np.square(lengths if count == m else lengths[landmark])
         B *= -0.5
         mean = -2.0 * B.mean(axis=0)
-        found = _leading(centred_gram(B), min(self.n_components + 1, count))
-        values = np.concatenate([found.values, np.zeros(self.n_components + 1)])[: self.n_components + 1]
-        axes, notes = self._axes(found.vectors, values, m)
+        eigen = solve(Problem(centred_gram(B), few=True), min(q + 1, count))
+        values = np.concatenate([eigen.values, np.zeros(q + 1)])[: q + 1]
+        axes, notes = self._axes(eigen.vectors, values, m)
         if count == m:
-            V = np.zeros((m, self.n_components))
-            V[:, : min(found.vectors.shape[1], self.n_components)] = found.vectors[:, : self.n_components]
-            Z = V * np.sqrt(np.where(values > SPREAD * max(values[0], 0.0), values, 0.0))[:-1]
-            return _Scaled(
-                landmark, lengths, mean, axes, np.zeros(self.n_components), Z, found.solver, found.residual, notes
-            )
-        Z = -0.5 * (lengths**2 - mean) @ axes
-        shift = Z.mean(axis=0)
-        turn = np.linalg.svd(Z - shift, full_matrices=False)[2].T
-        turn = turn * sign_rule((Z - shift) @ turn)
-        return _Scaled(
-            landmark, lengths, mean, axes @ turn, shift @ turn, (Z - shift) @ turn, found.solver, found.residual, notes
-        )
+            V = np.zeros((m, q))
+            V[:, : min(eigen.vectors.shape[1], q)] = eigen.vectors[:, :q]
+            Z = V * np.sqrt(np.where(values > ROUNDING_SHARE * max(values[0], 0.0), values, 0.0))[:-1]
+            shift = np.zeros(q)
+        else:
+            Z = -0.5 * (lengths**2 - mean) @ axes
+            shift = Z.mean(axis=0)
+            turn = svd(Z - shift)[2].T  # to the principal axes of all rows
+            turn = turn * sign_rule((Z - shift) @ turn)
+            axes, shift, Z = axes @ turn, shift @ turn, (Z - shift) @ turn
+        return ScaledPiece(landmark, lengths, mean, axes, shift, Z, eigen.solver, eigen.residual, notes)
 
     def _axes(self, V: Array, values: Array, m: int) -> tuple[Array, tuple[str, ...]]:
-        """V / sqrt(lambda), zero where an axis has no spread; what there is to say of the spectrum."""
+        """V / sqrt(lambda), zero where an axis has no spread; notes on the spectrum."""
         q = self.n_components
-        real = values[:q] > SPREAD * max(float(values[0]), 0.0)
         axes = np.zeros((len(V), q))
-        used = np.flatnonzero(real)
+        used = np.flatnonzero(values[:q] > ROUNDING_SHARE * max(float(values[0]), 0.0))
         axes[:, used] = V[:, used] / np.sqrt(values[used])
         if len(used) < q and m > q:
             warn("LD413", found=len(used), asked=q, model=type(self).__name__)
         return axes, equal_values(values, q, 0.0) if len(used) == q else ()
 
-    def _keep(self, found: Embedded, frame: Any, source: Any) -> Any:
+    def _in_table_units(self, fit: SpectralFit, frame: Frame, d: int) -> SpectralFit:
         """The frame's unit goes into the axes: places and eigenvalues are in the table's own."""
-        back = 1.0 / float(frame.scale[0])
-        if back != 1.0:
-            p = found.params
-            with np.errstate(over="ignore"):
-                Z = in_range(found.Z * back, "Places", back)
-            found = found._replace(
-                params=p._replace(axes=p.axes * back, shift=p.shift * back), Z=Z, values=squared(found.values, back)
-            )
-        return super()._keep(found, frame, source)
+        unit = 1.0 / float(frame.scale[0])
+        if unit == 1.0:
+            return fit
+        p = fit.params
+        with np.errstate(over="ignore"):
+            Z = in_range(fit.Z * unit, "Places", unit)
+        params = p._replace(axes=p.axes * unit, shift=p.shift * unit)
+        return fit._replace(params=params, Z=Z, values=squared(fit.values, unit))
 
     # new rows --------------------------------------------------------------------------------------
-    def _unknown(self, x: Array, mask: Any) -> Array:
+    def _mark_unknown(self, x: Array, mask: Any) -> Array:
         if self.metric == "graph" and mask is None:  # nothing says which zeros are no edge: all of them
             return np.where(x == 0.0, np.inf, x)
-        return super()._unknown(x, mask)
+        return super()._mark_unknown(x, mask)
 
-    def _extend(self, params: Geodesics, X: Array) -> Array:
-        near = self._near(params.points, params.rows, X, params.k)
-        home = params.label[near.row[:, 0]]
-        away = np.where(params.label[near.row] == home[:, None], near.distance, np.inf)
+    def _extend(self, params: IsomapParams, X: Array) -> Array:
+        neighbours = self._nearest_mapped(params.points, params.rows, X, params.k)
+        home = params.label[neighbours.row[:, 0]]
+        distance = np.where(params.label[neighbours.row] == home[:, None], neighbours.distance, np.inf)
+        landmark_label = params.label[params.landmark]
         Z = np.empty((len(X), params.axes.shape[1]))
-        of = params.label[params.landmark]
         for c in np.unique(home):
-            who, marks = np.flatnonzero(home == c), np.flatnonzero(of == c)
-            whole = len(marks) == len(of)
-            rows = max(1, BLOCK // max(len(marks), 1))
-            for start in range(0, len(who), rows):
-                part = who[start : start + rows]
-                delta = np.full((len(part), len(marks)), np.inf)
-                for j in range(_used(away[part])):  # neighbours are few, landmarks many
-                    by = params.lengths[near.row[part, j]]
-                    np.minimum(delta, away[part, j, None] + (by if whole else by[:, marks]), out=delta)
-                Z[part] = -0.5 * (delta**2 - params.mean[marks]) @ params.axes[marks] - params.shift[c]
+            new_rows, landmarks = np.flatnonzero(home == c), np.flatnonzero(landmark_label == c)
+            step = max(1, BLOCK_PAIRS // max(len(landmarks), 1))
+            for start in range(0, len(new_rows), step):
+                part = new_rows[start : start + step]
+                delta = _path_lengths(params.lengths, landmarks, neighbours.row[part], distance[part])
+                Z[part] = -0.5 * (delta**2 - params.mean[landmarks]) @ params.axes[landmarks] - params.shift[c]
         return Z
 
     # the random field --------------------------------------------------------------------------------
     def _covariance(self) -> Array:
-        """-1/2 H D_G^2 H of the rows mapped; with landmarks, what their rows of it determine (Nystroem)."""
+        """-1/2 H D_G^2 H of the rows mapped; with landmarks, what their rows of it determine.
+
+        With E the rows of B that belong to landmarks and B_L their own, K = E' B_L^+ E: Nystroem's formula (Williams
+        and Seeger 2001).
+        """
         p = self.params_
         unit = 1.0 / float(self.frame_.scale[0])
         K = np.zeros((len(p.lengths), len(p.lengths)))
-        of = p.label[p.landmark]
+        landmark_label = p.label[p.landmark]
         for c in range(len(p.shift)):
-            part, marks = np.flatnonzero(p.label == c), np.flatnonzero(of == c)
-            E = -0.5 * (p.lengths[np.ix_(part, marks)] ** 2 - p.mean[marks])
+            part, landmarks = np.flatnonzero(p.label == c), np.flatnonzero(landmark_label == c)
+            E = -0.5 * (p.lengths[np.ix_(part, landmarks)] ** 2 - p.mean[landmarks])
             E -= E.mean(axis=1)[:, None]
-            if len(marks) < len(part):
-                values, V = np.linalg.eigh(centred_gram(-0.5 * p.lengths[np.ix_(p.landmark[marks], marks)] ** 2))
-                real = values > SPREAD * values[-1]
-                F = E @ (V[:, real] / np.sqrt(values[real]))
+            if len(landmarks) < len(part):
+                B = centred_gram(-0.5 * p.lengths[np.ix_(p.landmark[landmarks], landmarks)] ** 2)
+                eigen = solve(Problem(B), len(B))
+                real = eigen.values > ROUNDING_SHARE * eigen.values[0]
+                F = E @ (eigen.vectors[:, real] / np.sqrt(eigen.values[real]))
                 E = F @ F.T
             K[np.ix_(part, part)] = squared((E + E.T) / 2, unit)
         return K
 
 
-class _Scaled(NamedTuple):
-    """One connected graph, scaled."""
+class ScaledPiece(NamedTuple):
+    """The map of one connected graph."""
 
-    landmark: Rows
+    landmark: Indices
     lengths: Array
     mean: Array
     axes: Array
@@ -227,14 +250,25 @@ class _Scaled(NamedTuple):
     notes: tuple[str, ...]
 
 
-def _used(away: Array) -> int:
-    """The last neighbour of any of these rows, and one."""
-    return int(np.flatnonzero(np.isfinite(away).any(axis=0)).max(initial=0)) + 1
+def _joint_lengths(map_rows: list[Indices], maps: list[ScaledPiece], m: int) -> Array:
+    """Path lengths of all rows to all landmarks, zero between maps."""
+    if len(maps) == 1:
+        return maps[0].lengths
+    lengths = np.zeros((m, sum(len(scaled.landmark) for scaled in maps)))
+    start = 0
+    for part, scaled in zip(map_rows, maps, strict=True):
+        end = start + len(scaled.landmark)
+        lengths[part, start:end] = scaled.lengths
+        start = end
+    return lengths
 
 
-def _leading(B: Array, k: int) -> Eigen:
-    """The k largest eigenpairs of a dense matrix: by products where it is large, since few are wanted."""
-    if len(B) <= max(DENSE, 10 * k):
-        return solve(Problem(B), k)
-    values, V, off, _ = lanczos(lambda v: B @ v, len(B), k, np.random.default_rng(0))
-    return Eigen(values, V, off, "Lanczos")
+def _path_lengths(lengths: Array, landmarks: Indices, neighbours: Indices, distance: Array) -> Array:
+    """Lengths of the paths from new rows to landmarks, by the best of their neighbours; infinite ones do not count."""
+    delta = np.full((len(neighbours), len(landmarks)), np.inf)
+    all_landmarks = len(landmarks) == lengths.shape[1]
+    last = int(np.flatnonzero(np.isfinite(distance).any(axis=0)).max(initial=0))
+    for j in range(last + 1):  # neighbours are few, landmarks many
+        beyond = lengths[neighbours[:, j]]
+        np.minimum(delta, distance[:, j, None] + (beyond if all_landmarks else beyond[:, landmarks]), out=delta)
+    return delta

@@ -10,50 +10,37 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run, fold, walk
 from lowdim.engine.plan import Cost, walking
-from lowdim.engine.statistics import moments
-from lowdim.math.distances import centred_gram, fault, negative_mass
-from lowdim.math.eigen import Eigen, largest
-from lowdim.math.kernels import PAIRS, Kernel, median_width
+from lowdim.math.distances import LARGE_NEGATIVE_SHARE, centred_gram, fault, negative_mass
+from lowdim.math.eigen import Eigen, Problem, solve
+from lowdim.math.kernels import WIDTH_ROWS, KernelFunction, gaussian, median_width
 from lowdim.math.linalg import EPS, Array
 from lowdim.math.neighbors import squared_distances
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Out, Rule, is_seed, seed_of
 from lowdim.models.base.results import LARGEST
-from lowdim.models.base.spectral import Embedded, SpectralModel
+from lowdim.models.base.spectral import SpectralFit, SpectralModel
 from lowdim.models.spectral.kernel_features import (
-    Features,
-    Mapped,
+    FeatureMap,
+    FeatureSource,
     by_products,
     chunked,
     fourier,
     gaussian_matrix,
     nystroem,
     similarities,
-    solved,
+    solve_kernel,
     times,
 )
-from lowdim.models.spectral.mds import LARGE_SHARE
-from lowdim.models.spectral.preimage import (
-    Way,
-    by_distances,
-    fixed_point,
-    gaussian,
-    gaussian_distance,
-    learned,
-    linear_distance,
-    quiet_half,
-)
-from lowdim.models.spectral.random_field import FieldMixin
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed
 from lowdim.text.messages import error, warn
 
-KERNELS = ("linear", "gaussian", "poly", "sigmoid", "precomputed")
-METHODS = ("fixed_point", "distances", "learned")
-LOOK = 200  # rows whose similarities tell a degenerate kernel
-FLAT = 1e-12  # a similarity this near 0 or 1 says nothing
+KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed")
+PREIMAGE_METHODS = ("fixed_point", "distances", "learned")
+SAMPLE_ROWS = 200  # rows whose similarities show a degenerate kernel
+FLAT_SIMILARITY = 1e-12  # one this near 0 or 1 says nothing
 
 
-class KernelMap(NamedTuple):
+class KernelPCAParams(NamedTuple):
     """z = (k(x, rows) - columns) weights, in the frame's units; Fourier: features in place of k."""
 
     rows: Array  # training rows, landmarks or frequencies; n x 0 of a precomputed kernel
@@ -63,18 +50,57 @@ class KernelMap(NamedTuple):
     gamma: float
 
 
-class KernelPCA(FieldMixin, SpectralModel):
-    """Principal components of the images phi(x), k(x, y) = phi(x)'phi(y).
+class KernelPCA(SpectralModel):
+    """Kernel PCA: principal components of the images phi(x), k(x, y) = phi(x)'phi(y).
 
-    The centred kernel H K H = U Lambda U' gives Z = U_q Lambda_q^(1/2); `eigenvalues_` are those of H K H, not divided
-    by n. A new row is placed by its centred similarities to the rows of the fit. `kernel`: "linear" (then it is PCA,
-    up to signs), "gaussian" exp(-gamma |x - y|^2), "poly" (gamma x'y + constant)^degree, "sigmoid"
-    tanh(gamma x'y + constant), "precomputed", or a function of two tables. gamma=None is 1 / (2 median distance^2) for
-    "gaussian" and 1 / columns otherwise. For many rows, approximation="nystroem" (n_landmarks rows stand for all) or
-    "fourier" (n_landmarks random features) walks the table twice and never holds n x n numbers.
+    The centred kernel H K H = U Lambda U' gives Z = U_q Lambda_q^(1/2). A new row is placed by its centred similarities
+    to the rows of the fit; `inverse_transform` leads back by pre-images.
 
-    Reference: Zabaras and Kipf seeds on kernel PCA; Schoelkopf, Smola and Mueller (1998); Lawrence seed, chapter 4.
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimensions of the map, q.
+    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
+        x'y (then it is PCA, up to signs), exp(-gamma |x - y|^2) (also as "gaussian"), (gamma x'y + coef0)^degree,
+        tanh(gamma x'y + coef0), a matrix of similarities, or a function of two tables.
+    gamma : float or None, default=None
+        None is 1 / (2 median distance^2) for "rbf" and 1 / columns otherwise.
+    degree : int, default=3
+        Of "poly".
+    coef0 : float, default=1.0
+        Of "poly" and "sigmoid".
+    approximation : {None, "nystroem", "fourier"}, default=None
+        For many rows: `n_landmarks` rows stand for all, or so many random features do ("rbf"); the table is walked
+        twice and n x n numbers are never held.
+    n_landmarks : int, default=500
+        Landmarks or features of an approximation.
+    random_state : int, Generator, RandomState or None, default=0
+        Draws the landmarks or the features; None is 0.
 
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, n_components)
+        Places of the rows.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The largest of H K H, falling, not divided by n.
+    gamma_ : float
+        gamma in use, in the table's units.
+    precision_, covariance_ : ndarray
+        The random field over the rows: the kernel matrix K.
+    certificate_ : Certificate
+        How the fit was made.
+
+    References
+    ----------
+    B. Schoelkopf, A. Smola and K.-R. Mueller (1998), "Nonlinear component analysis as a kernel eigenvalue problem",
+    Neural Computation 10, 1299-1319.
+    C. K. I. Williams and M. Seeger (2001), "Using the Nystroem method to speed up kernel machines", Advances in Neural
+    Information Processing Systems 13, 682-688.
+    A. Rahimi and B. Recht (2007), "Random features for large-scale kernel machines", Advances in Neural Information
+    Processing Systems 20, 1177-1184.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> t = np.linspace(0, 6.28, 40)
     >>> rings = np.vstack([np.column_stack([np.cos(t), np.sin(t)]) * r for r in (1.0, 5.0)])
@@ -86,7 +112,7 @@ class KernelPCA(FieldMixin, SpectralModel):
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": COUNT,
         "kernel": Rule(
-            lambda v: callable(v) or (isinstance(v, str) and v in KERNELS),
+            lambda v: callable(v) or (isinstance(v, str) and v in (*KERNELS, "gaussian")),
             f"one of {', '.join(KERNELS)}, or a function k(X, Y)",
         ),
         "gamma": Rule(
@@ -94,7 +120,7 @@ class KernelPCA(FieldMixin, SpectralModel):
             "None or a number >= 0",
         ),
         "degree": Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 1), "a whole number >= 1"),
-        "constant": Rule(lambda v: isinstance(v, int | float | np.number) and bool(np.isfinite(v)), "a finite number"),
+        "coef0": Rule(lambda v: isinstance(v, int | float | np.number) and bool(np.isfinite(v)), "a finite number"),
         "approximation": Rule(lambda v: v in (None, "nystroem", "fourier"), "None, 'nystroem' or 'fourier'"),
         "n_landmarks": Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 2), "a whole number >= 2"),
         "random_state": Rule(is_seed, SEED_WORDS),
@@ -104,10 +130,10 @@ class KernelPCA(FieldMixin, SpectralModel):
         self,
         n_components: int = 2,
         *,
-        kernel: Any = "gaussian",
+        kernel: Any = "rbf",
         gamma: float | None = None,
         degree: int = 3,
-        constant: float = 1.0,
+        coef0: float = 1.0,
         approximation: str | None = None,
         n_landmarks: int = 500,
         random_state: Any = 0,
@@ -116,20 +142,27 @@ class KernelPCA(FieldMixin, SpectralModel):
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
-        self.constant = constant
+        self.coef0 = coef0
         self.approximation = approximation
         self.n_landmarks = n_landmarks
         self.random_state = random_state
 
-    # what was asked for ------------------------------------------------------------------------------
+    # options -----------------------------------------------------------------------------------------
+    @property
+    def _kernel_name(self) -> str:
+        """The kernel by scikit-learn's name; "callable" where it is a function."""
+        if callable(self.kernel):
+            return "callable"
+        return "rbf" if self.kernel == "gaussian" else str(self.kernel)
+
     def _check_options(self) -> None:
         super()._check_options()
-        if self.approximation == "fourier" and self.kernel != "gaussian":
+        if self.approximation == "fourier" and self._kernel_name != "rbf":
             raise error(
                 "LD418",
                 value="fourier",
                 why="random frequencies belong to the Gaussian kernel",
-                fix="approximation='nystroem', or kernel='gaussian'",
+                fix="approximation='nystroem', or kernel='rbf'",
             )
         if self.approximation and self._of_pairs():
             raise error(
@@ -140,7 +173,7 @@ class KernelPCA(FieldMixin, SpectralModel):
             )
 
     def _of_pairs(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return self._kernel_name == "precomputed"
 
     def _cost(self, n: int, d: int) -> Cost:
         if self.approximation is None:
@@ -151,192 +184,206 @@ class KernelPCA(FieldMixin, SpectralModel):
         return Cost(2, 16 * n * d, walking(n, m, 3 * cells, 3 * m * m) + 8 * n * self.n_components, "fewer n_landmarks")
 
     def _frame(self, source: Source) -> Frame:
-        if self.kernel in ("linear", "gaussian"):
+        if self._kernel_name in ("linear", "rbf"):
             return super()._frame(source)
         return Frame(np.zeros(source.d), np.ones(source.d), np.ones(source.d))  # these kernels see the origin
 
-    def _covariance(self) -> Any:
-        p = self.params_
-        if self._of_pairs() or self.approximation is not None:
-            return None
-        return similarities(self._kernel(p.gamma), p.rows, p.rows)
-
-    def _kernel(self, gamma: float) -> Kernel:
+    def _kernel(self, gamma: float) -> KernelFunction:
         if callable(self.kernel):
-            return Kernel("callable", call=self.kernel)
-        return Kernel(self.kernel, gamma, self.degree, float(self.constant))
+            return KernelFunction("callable", call=self.kernel)
+        return KernelFunction(self._kernel_name, gamma, self.degree, float(self.coef0))
 
     def _width(self, sample: Array, frame: Frame) -> float:
         """gamma in the frame's units."""
         if self.gamma is None:
-            return median_width(sample) if self.kernel == "gaussian" else 1.0 / max(sample.shape[1], 1)
-        with np.errstate(over="ignore", under="ignore"):
-            g = (
-                float(np.float64(self.gamma) / frame.scale[0] / frame.scale[0])
-                if self.kernel == "gaussian"
-                else float(self.gamma)
-            )
+            return median_width(sample) if self._kernel_name == "rbf" else 1.0 / max(sample.shape[1], 1)
+        g = np.float64(self.gamma)
+        if self._kernel_name == "rbf":
+            with np.errstate(over="ignore", under="ignore"):
+                g = g / frame.scale[0] / frame.scale[0]
         return float(min(g, np.finfo(float).max))
 
     def _check_size(self, source: Source) -> None:
         if self.n_components > source.n:
             raise error("LD200", asked=self.n_components, most=source.n, why=f"the table has {source.n} rows")
 
-    def _found(self, source: Source, frame: Frame, run: Run) -> Embedded:
+    # the fit -----------------------------------------------------------------------------------------
+    def _embed(self, source: Source, frame: Frame, run: Run) -> SpectralFit:
         framed = Framed(source, frame)
-        spread = self._complete(framed.sample(PAIRS), source)
-        gamma = 0.0 if self._of_pairs() else self._width(spread, frame)
+        sample = self._complete_sample(framed.sample(WIDTH_ROWS), source)
+        gamma = 0.0 if self._of_pairs() else self._width(sample, frame)
         if self.approximation is None:
-            found = self._embed_all(self._whole(source, frame), gamma)
+            fit = self._embed_all_pairs(self._complete_cells(source, frame), gamma)
         else:
-            found = self._embed_features(framed, gamma, spread[:: max(1, len(spread) // LOOK)], run)
+            fit = self._embed_features(framed, gamma, sample[:: max(1, len(sample) // SAMPLE_ROWS)], run)
         with np.errstate(over="ignore"):
-            units = min(float(gamma * frame.scale[0] * frame.scale[0]), LARGEST)
-        made = {} if self._of_pairs() or callable(self.kernel) else {"gamma_": units}
-        return found._replace(
-            made=made, notes=self._said(units) + found.notes, passes=1 if self.approximation is None else 2
+            table_gamma = min(float(gamma * frame.scale[0] * frame.scale[0]), LARGEST)
+        return fit._replace(
+            attributes={} if self._kernel_name in ("precomputed", "callable") else {"gamma_": table_gamma},
+            notes=self._gamma_notes(table_gamma) + fit.notes,
+            passes=1 if self.approximation is None else 2,
         )
 
-    def _complete(self, block: Block, source: Source) -> Array:
+    def _complete_sample(self, block: Block, source: Source) -> Array:
         if block.mask is not None:
             row, j = np.argwhere(~block.mask)[0]
-            self._refuse(int(row) * max(source.n // block.rows, 1), source.columns[j], int((~block.mask).sum()))
+            self._refuse_gap(int(row) * max(source.n // block.rows, 1), source.columns[j], int((~block.mask).sum()))
         return block.x
 
-    def _said(self, gamma: float) -> tuple[str, ...]:
-        if self.gamma is not None or self.kernel not in ("gaussian", "poly", "sigmoid"):
+    def _gamma_notes(self, gamma: float) -> tuple[str, ...]:
+        if self.gamma is not None or self._kernel_name not in ("rbf", "poly", "sigmoid"):
             return ()
-        rule = "1 / (2 median distance^2)" if self.kernel == "gaussian" else "1 / number of columns"
+        rule = "1 / (2 median distance^2)" if self._kernel_name == "rbf" else "1 / number of columns"
         return (f"gamma = {gamma:.6g}, chosen as {rule}",)
 
     # all pairs of rows ---------------------------------------------------------------------------------
-    def _embed_all(self, X: Array, gamma: float) -> Embedded:
+    def _embed_all_pairs(self, X: Array, gamma: float) -> SpectralFit:
         n, q = len(X), self.n_components
-        half = self.kernel == "gaussian" and by_products(n, q)
-        K = gaussian_matrix(X, gamma, half=half) if half else self._matrix(X, gamma)
-        step = max(1, n // LOOK)
-        some = K[::step, ::step] if not half else similarities(self._kernel(gamma), X[::step], X[::step])
-        self._check_kernel(some, X, gamma)
-        notes = () if self._definite() else self._say_mass(K)
+        half = self._kernel_name == "rbf" and by_products(n, q)
+        K = gaussian_matrix(X, gamma, half=half) if half else self._kernel_matrix(X, gamma)
+        step = max(1, n // SAMPLE_ROWS)
+        part = K[::step, ::step] if not half else similarities(self._kernel(gamma), X[::step], X[::step])
+        self._warn_if_flat(part, X, gamma)
+        notes = () if self._is_definite() else self._check_mass(K)
         columns, size = times(K, np.full(n, 1.0 / n), half), float(np.abs(np.diag(K)).mean())
-        found = solved(K, q, half=half)  # which may centre K in place
-        values, V = self._real(found, n, size)
+        eigen = solve_kernel(K, q, half=half)  # which may centre K in place
+        values, V = self._without_rounding(eigen, n, size)
         root = np.sqrt(values)
         weights = V * np.divide(1.0, root, out=np.zeros(q), where=root > 0.0)
         weights -= weights.mean(axis=0)  # zero but for rounding: then rows need no centring
         rows = np.zeros((n, 0)) if self._of_pairs() else X
-        params = KernelMap(rows, weights, columns, np.full(n, 1.0 / n), gamma)
-        return Embedded(params, V * root, values, found.solver, found.residual, {}, notes)
+        params = KernelPCAParams(rows, weights, columns, np.full(n, 1.0 / n), gamma)
+        return SpectralFit(params, V * root, values, eigen.solver, eigen.residual, {}, notes)
 
-    def _matrix(self, X: Array, gamma: float) -> Array:
-        if self.kernel == "gaussian":
+    def _kernel_matrix(self, X: Array, gamma: float) -> Array:
+        if self._kernel_name == "rbf":
             return gaussian_matrix(X, gamma)
         if self._of_pairs() and X.shape[0] != X.shape[1]:
             problem = f"it has {X.shape[0]} rows and {X.shape[1]} columns, and is not square"
             raise error("LD410", what="similarities", problem=problem)
         K = X if self._of_pairs() else similarities(self._kernel(gamma), X, X)
-        if self._of_pairs() or callable(self.kernel):
+        if self._kernel_name in ("precomputed", "callable"):
             wrong = fault(K, similar=True)
             if wrong is not None:
                 where = f"row {wrong.i + 1}, column {wrong.j + 1}"
                 raise error("LD410", where, what="similarities", problem=wrong.problem)
         return np.asarray((K + K.T) / 2.0)
 
-    def _check_kernel(self, S: Array, X: Array, gamma: float) -> None:
-        """Say where a kernel, of which S shows a part, tells nothing."""
-        between = (
-            np.minimum(S, 1.0 - S).max(initial=0.0) > FLAT
-            if self.kernel == "gaussian"
-            else float(np.ptp(S)) > FLAT * float(np.abs(S).max(initial=0.0))
-        )
-        if not between and not self._of_pairs():
-            alike = bool((S > 0.5).all()) or self.kernel != "gaussian"
+    def _warn_if_flat(self, S: Array, X: Array, gamma: float) -> None:
+        """Warn of a kernel, of which S shows a part, that says nothing: all similarities are alike."""
+        rbf = self._kernel_name == "rbf"
+        if rbf:
+            varied = np.minimum(S, 1.0 - S).max(initial=0.0) > FLAT_SIMILARITY
+        else:
+            varied = float(np.ptp(S)) > FLAT_SIMILARITY * float(np.abs(S).max(initial=0.0))
+        if not varied and not self._of_pairs():
+            alike = bool((S > 0.5).all()) or not rbf
             how = "all rows look alike" if alike else "no two different rows look alike"
-            better = median_width(X) if self.kernel == "gaussian" else 1.0 / max(X.shape[1], 1)
+            better = median_width(X) if rbf else 1.0 / max(X.shape[1], 1)
             warn("LD414", gamma=gamma, how=how, better=better)
 
-    def _definite(self) -> bool:
+    def _is_definite(self) -> bool:
         """Whether the kernel is known to belong to a feature space."""
-        return self.kernel in ("gaussian", "linear") or bool(self.kernel == "poly" and self.constant >= 0.0)
+        return self._kernel_name in ("rbf", "linear") or bool(self._kernel_name == "poly" and self.coef0 >= 0.0)
 
-    def _say_mass(self, K: Array) -> tuple[str, ...]:
+    def _check_mass(self, K: Array) -> tuple[str, ...]:
         mass = negative_mass(centred_gram(K.copy()))
-        if mass.share > LARGE_SHARE:
+        if mass.share > LARGE_NEGATIVE_SHARE:
             warn("LD412", share=mass.share, count=mass.below, what="similarities", problem="kernel")
         if not mass.below:
             return ()
         bound = "" if mass.exact else "at least "
         return (f"indefinite kernel: {bound}{mass.below} negative eigenvalues, {bound}{mass.share:.1%} of the spread",)
 
-    def _real(self, found: Eigen, n: int, size: float) -> tuple[Array, Array]:
-        """The wanted eigenpairs, those that are rounding (beside k(x, x)) or negative set to zero and said."""
+    def _without_rounding(self, eigen: Eigen, n: int, size: float) -> tuple[Array, Array]:
+        """The wanted eigenpairs; those that are rounding (beside k(x, x)) or negative are zero, with a warning."""
         q = self.n_components
-        values, V = np.zeros(q), np.zeros((len(found.vectors), q))
-        k = min(q, len(found.values))
-        values[:k], V[:, :k] = found.values[:k], found.vectors[:, :k]
+        values, V = np.zeros(q), np.zeros((len(eigen.vectors), q))
+        k = min(q, len(eigen.values))
+        values[:k], V[:, :k] = eigen.values[:k], eigen.vectors[:, :k]
         real = values > n * EPS * max(float(values[0]), size)
-        flat = not real.any() and not self._of_pairs() and self.kernel != "linear"  # said already: LD414
+        flat = not real.any() and not self._of_pairs() and self._kernel_name != "linear"  # LD414 has warned of that
         if not real.all() and not flat:
             warn("LD413", found=int(real.sum()), asked=q, model=type(self).__name__)
         return np.where(real, values, 0.0), V * real
 
     # features through the fold ---------------------------------------------------------------------------
-    def _embed_features(self, framed: Framed, gamma: float, some: Array, run: Run) -> Embedded:
+    def _embed_features(self, framed: Framed, gamma: float, sample: Array, run: Run) -> SpectralFit:
+        from lowdim.engine.statistics import moments
+
         rng = np.random.default_rng([seed_of(self.random_state), 6])
         kernel, n = self._kernel(gamma), framed.n
-        K = similarities(kernel, some, some)
-        self._check_kernel(K, some, gamma)
-        notes = () if self._definite() else self._say_mass((K + K.T) / 2.0)
+        K = similarities(kernel, sample, sample)
+        self._warn_if_flat(K, sample, gamma)
+        notes = () if self._is_definite() else self._check_mass((K + K.T) / 2.0)
         if self.approximation == "fourier":
-            made = fourier(kernel, framed.d, self.n_landmarks, rng)
+            features = fourier(kernel, framed.d, self.n_landmarks, rng)
         else:
             m = min(self.n_landmarks, n)
-            rows = self._complete(framed.sample(m, rng if m < n else None), framed.source)
-            made = nystroem(kernel, rows)
-        table = Mapped(framed, made.of, made.width, self._refuse)
-        found = fold(moments, table, run)
-        values, W = largest(found.covariance, min(self.n_components, made.width))
-        off = float(np.linalg.norm(found.covariance @ W - W * values)) / max(float(values[0]), 1e-300)
-        values, W = self._real(Eigen(values * n, W, off, ""), n, float(np.abs(np.diag(K)).mean()))
-        params = KernelMap(made.rows, *made.axes(W, found.mean), gamma)
+            features = nystroem(kernel, self._complete_sample(framed.sample(m, rng if m < n else None), framed.source))
+        mean_covariance = fold(moments, FeatureSource(framed, features.of, features.width, self._refuse_gap), run)
+        eigen = solve(Problem(mean_covariance.covariance), min(self.n_components, features.width))
+        eigen = eigen._replace(values=eigen.values * n)
+        values, W = self._without_rounding(eigen, n, float(np.abs(np.diag(K)).mean()))
+        params = KernelPCAParams(features.rows, *features.axes(W, mean_covariance.mean), gamma)
         Z = np.empty((n, self.n_components))
         for start, part in walk(partial(self._places_of, params), framed, run):
             Z[start : start + len(part)] = part
-        size = f"{made.width} features" if self.approximation == "fourier" else f"{len(made.rows)} landmarks"
-        return Embedded(params, Z, values, f"{self.approximation}, {size}", off, {}, notes)
+        unit = "features" if self.approximation == "fourier" else "landmarks"
+        size = features.width if self.approximation == "fourier" else len(features.rows)
+        return SpectralFit(params, Z, values, f"{self.approximation}, {size} {unit}", eigen.residual, {}, notes)
 
-    def _places_of(self, params: KernelMap, block: Block) -> Array:
+    def _places_of(self, params: KernelPCAParams, block: Block) -> Array:
         return self._extend(params, block.x)
 
-    def _extend(self, params: KernelMap, X: Array) -> Array:
+    # new rows --------------------------------------------------------------------------------------------
+    def _extend(self, params: KernelPCAParams, X: Array) -> Array:
         if self._of_pairs():
             return (X - params.columns) @ params.weights
-        return chunked(partial(self._projected, params), X, len(params.columns))
+        return chunked(partial(self._project, params), X, len(params.columns))
 
-    def _projected(self, params: KernelMap, X: Array) -> Array:
+    def _project(self, params: KernelPCAParams, X: Array) -> Array:
         if self.approximation == "fourier":
-            k = Features("fourier", self._kernel(params.gamma), params.rows, np.zeros((0, 0))).of(X)
+            k = FeatureMap("fourier", self._kernel(params.gamma), params.rows, np.zeros((0, 0))).of(X)
         else:
             k = similarities(self._kernel(params.gamma), X, params.rows)
         k -= params.columns
         return k @ params.weights
 
-    # ways back -------------------------------------------------------------------------------------------
+    # the random field --------------------------------------------------------------------------------------
+    def _covariance(self) -> Any:
+        p = self.params_
+        if self._of_pairs() or self.approximation is not None:
+            return None
+        return similarities(self._kernel(p.gamma), p.rows, p.rows)
+
+    # pre-images --------------------------------------------------------------------------------------------
     def inverse_transform(self, Z: Any, *, method: str | None = None, n_neighbors: int = 10) -> Array:
         """Pre-images: rows of the table whose images lie nearest to these places.
 
-        "fixed_point" (Mika; Gaussian kernels), "distances" (Kwok and Tsang, from the n_neighbors nearest rows; Gaussian
-        and linear) or "learned" (Bakir: regression of rows on places; any kernel). A linear kernel has its exact
-        answer by "fixed_point". Default: "fixed_point" where it can be, else "learned".
+        Parameters
+        ----------
+        Z : array-like of shape (m, n_components)
+            Places.
+        method : {None, "fixed_point", "distances", "learned"}, default=None
+            "fixed_point" (Mika et al. 1999; Gaussian kernels, and the exact answer of a linear one), "distances" (Kwok
+            and Tsang 2004, from the nearest rows; Gaussian and linear) or "learned" (Bakir et al. 2004: regression of
+            rows on places; any kernel). None is "fixed_point" where it can be, else "learned".
+        n_neighbors : int, default=10
+            Rows that "distances" goes by.
+
+        Returns
+        -------
+        X : ndarray of shape (m, d)
         """
         check_is_fitted(self)
-        method = self._way_back(method)
+        method = self._preimage_method(method)
         Z = np.atleast_2d(np.asarray(Z, dtype=np.float64))
         if Z.shape[1] != self.n_components_:
             raise error("LD220", got=Z.shape[1], want=self.n_components_, model=type(self).__name__, missing="")
-        way = self._way()
-        start = way.rows[np.argmin(squared_distances(Z, way.places), axis=1)]
-        return self.frame_.outward(self._back(way, method, n_neighbors, Z, start))
+        span = self._image_span()
+        start = span.rows[np.argmin(squared_distances(Z, span.places), axis=1)]
+        return self.frame_.outward(self._preimages(span, method, n_neighbors, Z, start))
 
     def reconstruct(
         self,
@@ -350,48 +397,63 @@ class KernelPCA(FieldMixin, SpectralModel):
     ) -> Array:
         """Each row's pre-image: what is left of it on the map. With few components noise is taken away.
 
-        `noise` (Gaussian kernels) is the variance a cell by which these rows are noisier than those of the fit: it adds
-        columns * noise to every squared distance and is taken off again. "estimate" finds it row by row, from the
-        half of all directions in which the rows of the fit vary least.
+        Parameters
+        ----------
+        X : table of n rows
+            Rows, old or new.
+        method, n_neighbors
+            As for `inverse_transform`.
+        noise : {None, "estimate"} or float, default=None
+            Gaussian kernels: the variance a cell by which these rows are noisier than those of the fit. It adds
+            columns * noise to every squared distance and is taken off again. "estimate" finds it row by row, from the
+            half of all directions in which the rows of the fit vary least.
+
+        Returns
+        -------
+        X : ndarray of shape (n, d)
         """
         check_is_fitted(self)
-        method, way = self._way_back(method), self._way()
-        quiet = self._quiet(noise, way)
+        method, span = self._preimage_method(method), self._image_span()
+        noise_of = self._noise_estimator(noise, span)
 
-        def back(block: Block) -> Array:
+        def preimages_of(block: Block) -> Array:
             if block.mask is not None:
-                self._placed(block)  # refuses gaps
+                self._place_block(block)  # refuses gaps
             x = self.frame_.inward(block).x
-            Z = self._extend(self.params_, x) if quiet is None else self._denoised(x, quiet(x))
-            return self.frame_.outward(self._back(way, method, n_neighbors, Z, x))
+            Z = self._extend(self.params_, x) if noise_of is None else self._denoised(x, noise_of(x))
+            return self.frame_.outward(self._preimages(span, method, n_neighbors, Z, x))
 
-        return self._each(back, X, out, run, lambda source: source.columns)
+        return self._each(preimages_of, X, out, run, lambda source: source.columns)
 
-    def _way_back(self, method: str | None) -> str:
-        linear, gauss = self.kernel == "linear", self.kernel == "gaussian"
-        method = ("fixed_point" if linear or gauss else "learned") if method is None else method
-        if method not in METHODS:
+    def _preimage_method(self, method: str | None) -> str:
+        direct = self._kernel_name in ("linear", "rbf")
+        method = ("fixed_point" if direct else "learned") if method is None else method
+        if method not in PREIMAGE_METHODS:
             raise error("LD210", option="method", value=method, allowed="'fixed_point', 'distances' or 'learned'")
         if self.approximation == "fourier" or self._of_pairs():
             why = "the rows of the fit are not kept" if self._of_pairs() else "random frequencies keep no rows"
             fix = "a kernel of the rows themselves" if self._of_pairs() else "approximation='nystroem'"
             raise error("LD416", method=method, why=why, fix=fix)
-        if method != "learned" and not (linear or gauss):
+        if method != "learned" and not direct:
             raise error("LD416", method=method, why="it needs a Gaussian or linear kernel", fix="method='learned'")
         return method
 
-    def _way(self) -> Way:
+    def _image_span(self) -> Any:
+        from lowdim.models.spectral.preimage import ImageSpan
+
         p = self.params_
         places = self.embedding_ if self.approximation is None else self._extend(p, p.rows)
-        return Way(p.rows, places, p.weights, p.origin, p.columns)
+        return ImageSpan(p.rows, places, p.weights, p.origin, p.columns)
 
-    def _quiet(self, noise: Any, way: Way) -> Any:
+    def _noise_estimator(self, noise: Any, span: Any) -> Any:
+        from lowdim.models.spectral.preimage import quiet_directions
+
         if noise is None:
             return None
-        if self.kernel != "gaussian":
+        if self._kernel_name != "rbf":
             raise error("LD210", option="noise", value=noise, allowed="None; it is for Gaussian kernels")
         if isinstance(noise, str) and noise == "estimate":
-            return quiet_half(way.rows).noise
+            return quiet_directions(span.rows).noise
         if isinstance(noise, int | float | np.number) and 0 <= noise < np.inf:
             level = float(noise) * float(self.frame_.scale[0]) ** 2
             return lambda x: np.full(len(x), level)
@@ -404,15 +466,19 @@ class KernelPCA(FieldMixin, SpectralModel):
         k = gaussian(np.maximum(D, 0.0), p.gamma) - p.columns
         return k @ p.weights
 
-    def _back(self, way: Way, method: str, k: int, Z: Array, start: Array) -> Array:
+    def _preimages(self, span: Any, method: str, n_neighbors: int, Z: Array, start: Array) -> Array:
+        from lowdim.models.spectral import preimage
+
+        linear = self._kernel_name == "linear"
         if method == "learned":
-            return learned(way, Z)
+            return preimage.learned(span, Z)
         if method == "distances":
-            gauss = partial(gaussian_distance, self.params_.gamma)
-            return by_distances(way, partial(linear_distance, way.rows) if self.kernel == "linear" else gauss, Z, k)
-        if self.kernel == "linear":
-            return way.coefficients(Z) @ way.rows
-        x, lost = fixed_point(way, self.params_.gamma, Z, start)
-        if lost.any():
-            warn("LD417", count=int(lost.sum()))
+            rbf_distance = partial(preimage.gaussian_distance, self.params_.gamma)
+            distance = partial(preimage.linear_distance, span.rows) if linear else rbf_distance
+            return preimage.by_distances(span, distance, Z, n_neighbors)
+        if linear:
+            return np.asarray(span.coefficients(Z) @ span.rows)
+        x, failed = preimage.fixed_point(span, self.params_.gamma, Z, start)
+        if failed.any():
+            warn("LD417", count=int(failed.sum()))
         return x

@@ -7,17 +7,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
-from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
-from lowdim.math.neighbors import Neighbours, exact_distances, nearest
+from lowdim.math.neighbors import Indices, Neighbours, exact_distances, nearest
 
-Rows = NDArray[np.intp]
-RIDGE = 1e-3  # of squared distances, as in LLE; distance-scaled, so a row on a neighbour is that neighbour
-BLOCK = 2**20  # numbers of differences held at once while weights are made
+WEIGHT_RIDGE = 1e-3  # of squared distances, as in LLE; distance-scaled, so a row on a neighbour is that neighbour
+BLOCK_NUMBERS = 2**20  # numbers of differences held at once while weights are made
 
 
-def farthest(X: Array, count: int) -> Rows:
+def farthest(X: Array, count: int) -> Indices:
     """Rows far from each other: from the one farthest from the mean, always the row farthest from those chosen.
 
     >>> farthest(np.array([[0.0], [1.0], [2.0], [9.0]]), 3).tolist()
@@ -32,7 +30,7 @@ def farthest(X: Array, count: int) -> Rows:
     return chosen
 
 
-def cliques(i: Rows, j: Rows, n: int) -> tuple[Rows, Rows]:
+def cliques(i: Indices, j: Indices, n: int) -> tuple[Indices, Indices]:
     """All pairs that meet in a neighbourhood, a row and the rows it points to: each pair once, i < j.
 
     >>> [part.tolist() for part in cliques(np.array([0, 0]), np.array([1, 2]), 3)]
@@ -42,7 +40,7 @@ def cliques(i: Rows, j: Rows, n: int) -> tuple[Rows, Rows]:
     return unordered(A.T @ A)
 
 
-def unordered(A: Any) -> tuple[Rows, Rows]:
+def unordered(A: Any) -> tuple[Indices, Indices]:
     """The pairs i < j that a symmetric or one-sided graph joins, by row and column."""
     both = sp.coo_array(sp.triu(sp.csr_array(A + A.T), 1))
     both.sum_duplicates()
@@ -50,18 +48,18 @@ def unordered(A: Any) -> tuple[Rows, Rows]:
     return both.row[order].astype(np.intp), both.col[order].astype(np.intp)
 
 
-def weights(X: Array, points: Array, found: Neighbours, ridge: float = RIDGE) -> Array:
-    """w of min |x - sum w_j p_j|^2 + ridge sum w_j^2 |x - p_j|^2 with sum w = 1, over the neighbours found; n x k.
+def weights(X: Array, points: Array, neighbours: Neighbours, ridge: float = WEIGHT_RIDGE) -> Array:
+    """w of min |x - sum w_j p_j|^2 + ridge sum w_j^2 |x - p_j|^2 with sum w = 1, over the neighbours; n x k.
 
     In units of the distances the matrix has a unit diagonal; a neighbour at distance zero gets all the weight, and
     near it the weights change continuously.
     """
-    n, k = found.row.shape
+    n, k = neighbours.row.shape
     W = np.empty((n, k))
-    rows = max(1, BLOCK // max(k * X.shape[1], k * k))
+    rows = max(1, BLOCK_NUMBERS // max(k * X.shape[1], k * k))
     for start in range(0, n, rows):
         part = slice(start, start + rows)
-        off = points[found.row[part]] - X[part, None, :]
+        off = points[neighbours.row[part]] - X[part, None, :]
         length = np.sqrt((off**2).sum(axis=2))
         near = length.min(axis=1, keepdims=True)
         safe = np.where(length > 0.0, length, 1.0)
@@ -74,33 +72,34 @@ def weights(X: Array, points: Array, found: Neighbours, ridge: float = RIDGE) ->
     return W
 
 
-def settled(X: Array, fixed: Rows, Z: Array, k: int) -> Array:
-    """Places of all rows: the fixed ones at Z, the rest where their neighbours' weights (LLE) put them.
+def extend_places(X: Array, fixed: Indices, Z: Array, k: int) -> Array:
+    """Places of all rows: the fixed ones at Z, the others where their neighbours' weights (LLE) put them.
 
     Minimises sum_i |z_i - sum_j w_ij z_j|^2; the graph of neighbours must lead from every row to a fixed one.
     """
     n = len(X)
-    found = nearest(X, k)
-    W = weights(X, X, found)
-    A = sp.csr_array(
-        (W.ravel(), found.row.ravel(), np.arange(0, n * found.row.shape[1] + 1, found.row.shape[1])), shape=(n, n)
-    )
+    neighbours = nearest(X, k)
+    count = neighbours.row.shape[1]
+    W = weights(X, X, neighbours).ravel()
+    A = sp.csr_array((W, neighbours.row.ravel(), np.arange(0, n * count + 1, count)), shape=(n, n))
     R = sp.csr_array(sp.eye_array(n) - A)
     M = sp.csr_array(R.T @ R)
-    rest = np.setdiff1d(np.arange(n), fixed)
+    loose = np.setdiff1d(np.arange(n), fixed)
     out = np.empty((n, Z.shape[1]))
     out[fixed] = Z
-    if len(rest):
-        inner = sp.csc_array(M[rest][:, rest])
-        inner = inner + 1e-12 * float(inner.diagonal().mean()) * sp.eye_array(len(rest))  # a group tied to no fixed row
-        out[rest] = spl.splu(
+    if len(loose):
+        inner = sp.csc_array(M[loose][:, loose])
+        inner = inner + 1e-12 * float(inner.diagonal().mean()) * sp.eye_array(
+            len(loose)
+        )  # a group tied to no fixed row
+        out[loose] = spl.splu(
             sp.csc_array(inner), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}, diag_pivot_thresh=0.0
-        ).solve(-(M[rest][:, fixed] @ Z))
+        ).solve(-(M[loose][:, fixed] @ Z))
     return out
 
 
-def carried(X: Array, points: Array, Z: Array, k: int) -> Array:
+def interpolate_places(X: Array, points: Array, Z: Array, k: int) -> Array:
     """Places of rows X: their k nearest points' places, weighted as the points themselves make up the row."""
-    found = nearest(X, min(k, len(points)), points)
-    W = weights(X, points, found)
-    return np.asarray(np.einsum("nk,nkq->nq", W, Z[found.row]))
+    neighbours = nearest(X, min(k, len(points)), points)
+    W = weights(X, points, neighbours)
+    return np.asarray(np.einsum("nk,nkq->nq", W, Z[neighbours.row]))

@@ -8,46 +8,90 @@ import numpy as np
 import scipy.sparse as sp
 
 from lowdim.engine.plan import Cost
+from lowdim.math.eigen import Eigen
 from lowdim.math.graph import both_ways, closed_groups, path_lengths, smallest
-from lowdim.math.linalg import Array
-from lowdim.math.neighbors import BLOCK, Neighbours, exact_distances, nearest, nearest_known, together
+from lowdim.math.linalg import Array, Mask
+from lowdim.math.neighbors import BLOCK_PAIRS, Indices, exact_distances, nearest, nearest_known
 from lowdim.models.base.estimator import Rule
 from lowdim.models.base.results import squared
-from lowdim.models.base.spectral import Embedded
-from lowdim.models.spectral.graph_model import NeighbourhoodModel, Rows, Web, asked, equal_values
+from lowdim.models.base.spectral import SpectralFit
+from lowdim.models.spectral.graph_model import GraphModel, MapVectors, NeighbourGraph, smallest_vectors
+from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
-FLOOR = 1e-6  # of the mean squared distance of the neighbours: what a row is missed by counts as at least so much
-NEW = 1e-3  # ridge of new rows, in units of each squared distance (spec: 2 to 12 times better than the usual one)
+LEAST_ERROR = 1e-6  # of the mean squared distance of the neighbours: a row's error counts as at least so much
+NEW_ROW_RIDGE = (
+    1e-3  # in units of each squared distance: 2 to 12 times better than the usual one (docs/measurements.md)
+)
 
 
-class Patches(NamedTuple):
+class LLEParams(NamedTuple):
     """z(x) = sum_j w_j z_j, w minimising |x - sum w_j x_j|^2 + ridge sum_j w_j^2 |x - x_j|^2, sum w = 1."""
 
     points: Array  # m x d cells, or m x m distances
-    rows: Rows
+    rows: Indices
     Z: Array  # m x q
-    label: Rows  # piece of each of the m rows; all zero where there is one map
+    label: Indices  # piece of each of the m rows; all zero where there is one map
     k: int
-    i: Rows  # w_ij, the weight of row j in row i
-    j: Rows
+    i: Indices  # w_ij, the weight of row j in row i
+    j: Indices
     w: Array
     precision: Array  # of each row given its neighbours
 
 
-class LocallyLinearEmbedding(NeighbourhoodModel):
-    """Places that are the same averages of their neighbours as the rows are.
+class LocallyLinearEmbedding(GraphModel):
+    """Locally linear embedding: places that are the same averages of their neighbours as the rows are.
 
-    Each row is regressed on its neighbours, weights w_ij that sum to one (with a ridge `reg` times the trace of their
-    Gram matrix); the places are the eigenvectors of L = (I-W)' P (I-W) with the smallest eigenvalues but the constant.
-    As a random field over the rows, sum_i log N(x_i; sum_j w_ij x_j, 1/p_i) is its pseudolikelihood
-    (`log_pseudolikelihood_`). `variant`: "standard", P = I, as if every row were met equally well; "free", each row has
-    its own precision p_i, so that the rows of P^(1/2) W no longer sum to one; "acyclic", each row is regressed on
-    rows before it only, in order of path length from one end: then the pseudolikelihood is the likelihood (given the
-    first row), as |L| factorises.
+    Each row is regressed on its neighbours, with weights w_ij that sum to one; the places are the eigenvectors of
+    L = (I-W)' P (I-W) with the smallest eigenvalues but the constant. As a random field over the rows,
+    sum_i log N(x_i; sum_j w_ij x_j, 1/p_i) is its pseudolikelihood.
 
-    Reference: Roweis and Saul (2000), Science 290; Lawrence seed 5.5; Lawrence (2012), JMLR 13, section 2.6.
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimensions of the map, q.
+    n_neighbors : int, default=7
+        Neighbours each row is regressed on; more than n_components.
+    variant : {"standard", "free", "acyclic"}, default="standard"
+        "standard": P = I, as if every row were met equally well. "free": each row has its own precision p_i, so that
+        the rows of P^(1/2) W no longer sum to one. "acyclic": each row is regressed on rows before it only, in order
+        of path length from one end; then the pseudolikelihood is the likelihood (given the first row), as |L|
+        factorises.
+    reg : float, default=1e-3
+        Ridge of the regressions, times the trace of the neighbours' Gram matrix.
+    metric : {"euclidean", "precomputed"}, default="euclidean"
+        Rows of a table, or a matrix of distances.
+    pieces : {"bridge", "largest", "each"}, default="bridge"
+        A graph in pieces: joined by the shortest edges that do it, only its largest mapped, or a map for each.
 
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, n_components)
+        Places of the rows, columns of unit length.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The smallest eigenvalues of L but zero, rising; of the largest piece where each has its map.
+    log_pseudolikelihood_ : float
+        Of the table in its own unit; not for a matrix of distances.
+    rows_, node_ : ndarray
+        The rows that are nodes of the graph (equal rows are one), and the node of each row, -1 where it is left out.
+    n_pieces_, piece_sizes_, pieces_, left_out_ : int, ndarrays
+        Pieces of the graph, their sizes, the piece of each row, and the rows not in the graph that was mapped.
+    n_neighbors_ : int
+        Neighbours in use.
+    precision_, covariance_ : sparse array, ndarray
+        The random field over the rows: L and its pseudo-inverse.
+    certificate_ : Certificate
+        How the fit was made.
+
+    References
+    ----------
+    S. T. Roweis and L. K. Saul (2000), "Nonlinear dimensionality reduction by locally linear embedding", Science 290,
+    2323-2326.
+    N. D. Lawrence (2012), "A unifying probabilistic perspective for spectral dimensionality reduction: insights and
+    new models", Journal of Machine Learning Research 13, 1609-1638, section 2.6.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> t = np.linspace(0, 3, 30)
     >>> Z = LocallyLinearEmbedding(1, n_neighbors=4).fit_transform(np.c_[np.cos(t), np.sin(t)])
@@ -56,7 +100,7 @@ class LocallyLinearEmbedding(NeighbourhoodModel):
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
-        **NeighbourhoodModel._rules,
+        **GraphModel._rules,
         "metric": Rule(lambda v: v in ("euclidean", "precomputed"), "'euclidean' or 'precomputed'"),
         "variant": Rule(lambda v: v in ("standard", "free", "acyclic"), "'standard', 'free' or 'acyclic'"),
         "reg": Rule(lambda v: isinstance(v, int | float | np.number) and bool(0.0 <= v < np.inf), "a number >= 0"),
@@ -82,97 +126,107 @@ class LocallyLinearEmbedding(NeighbourhoodModel):
     def _cost(self, n: int, d: int) -> Cost:
         k = min(self.n_neighbors, n)
         pairs = 3 * n * min(4 * k * k, n) + (5 * n * n if self.variant == "acyclic" or self._of_pairs() else 0)
-        peak = 8 * (3 * n * d + pairs + 6 * min(n, 600) ** 2) + 40 * BLOCK
+        peak = 8 * (3 * n * d + pairs + 6 * min(n, 600) ** 2) + 40 * BLOCK_PAIRS
         return Cost(1, 8 * n * d, peak, "a sample of the rows and transform for the others, or fewer n_neighbors")
 
-    def _unknown(self, x: Array, mask: Any) -> Array:
+    def _mark_unknown(self, x: Array, mask: Any) -> Array:
         if mask is not None and not mask.all():
             row, j = np.argwhere(~mask)[0]
-            self._refuse(int(row), f"c{j + 1}", int((~mask).sum()))
+            self._refuse_gap(int(row), f"c{j + 1}", int((~mask).sum()))
         return x
 
     # the fit ---------------------------------------------------------------------------------------
-    def _map(self, web: Web, rows: Rows) -> Embedded:
-        d = web.m if self._of_pairs() else web.points.shape[1]
-        if web.k <= self.n_components:
-            warn("LD436", k=web.k, q=self.n_components)
-        if self.reg == 0.0 and web.k > d:
-            raise error("LD437", k=web.k, d=d)
-        index, used = self._chosen(web)
-        w, missed, size = self._weights(web, index, used)
-        count, gap = used.sum(axis=1), np.maximum(missed, FLOOR * size)
-        W = sp.csr_array((w[used], index[used], np.append(0, np.cumsum(count))), shape=(web.m, web.m))
+    def _map_graph(self, graph: NeighbourGraph, rows: Indices) -> SpectralFit:
+        d = graph.m if self._of_pairs() else graph.points.shape[1]
+        if graph.k <= self.n_components:
+            warn("LD436", k=graph.k, q=self.n_components)
+        if self.reg == 0.0 and graph.k > d:
+            raise error("LD437", k=graph.k, d=d)
+        index, used = self._regressors(graph)
+        w, error_squares, size = self._regress(graph, index, used)
+        count, floored = used.sum(axis=1), np.maximum(error_squares, LEAST_ERROR * size)
+        W = sp.csr_array((w[used], index[used], np.append(0, np.cumsum(count))), shape=(graph.m, graph.m))
         known = count > 0
-        each = np.where(known, d / np.where(known, gap, 1.0), 0.0)
-        common = d * known.sum() / gap[known].sum()
-        precision = known.astype(float) if self.variant == "standard" else each
-        Z, values, solver, off, notes = self._vectors(web, W, precision)
-        p = np.full(web.m, common) if self.variant == "standard" else each
-        fit = 0.5 * float((d * np.log(p[known] / (2.0 * np.pi)) - p[known] * gap[known]).sum())
-        label = web.label if web.maps > 1 else np.zeros(web.m, dtype=np.intp)
+        each = np.where(known, d / np.where(known, floored, 1.0), 0.0)
+        standard = self.variant == "standard"
+        precision = known.astype(float) if standard else each
+        maps = self._vectors(graph, W, precision)
+        p = np.full(graph.m, d * known.sum() / floored[known].sum()) if standard else each
+        fit = 0.5 * float((d * np.log(p[known] / (2.0 * np.pi)) - p[known] * floored[known]).sum())
         C = sp.coo_array(W)
-        params = Patches(
-            web.points, rows, Z, label, web.k, C.row.astype(np.intp), C.col.astype(np.intp), C.data, precision
-        )
-        made = {} if self._of_pairs() else {"log_pseudolikelihood_": fit}
-        if web.k > d and not self._of_pairs():
+        edges = C.row.astype(np.intp), C.col.astype(np.intp), C.data
+        params = LLEParams(graph.points, rows, maps.vectors, graph.map_label, graph.k, *edges, precision)
+        notes = maps.notes
+        if graph.k > d and not self._of_pairs():
             notes += (f"ridge of {self.reg:g} times the spread of the neighbours",)
-        floor = int((missed[known] < gap[known]).sum()) if self.variant != "standard" else 0
-        if floor:
-            notes += (f"{floor} rows are met almost exactly: their precision is held at its limit",)
+        exact = 0 if standard else int((error_squares[known] < floored[known]).sum())
+        if exact:
+            notes += (f"{exact} rows are met almost exactly: their precision is held at its limit",)
+        attributes = {} if self._of_pairs() else {"log_pseudolikelihood_": fit}
         name = "log likelihood given the first row" if self.variant == "acyclic" else "log pseudolikelihood"
-        return Embedded(params, Z, values, solver, off, made, notes, made.get("log_pseudolikelihood_"), name)
+        return SpectralFit(
+            params,
+            maps.vectors,
+            maps.values[0],
+            maps.solver,
+            maps.residual,
+            attributes,
+            notes,
+            None if self._of_pairs() else fit,
+            name,
+        )
 
-    def _chosen(self, web: Web) -> tuple[Rows, Any]:
+    def _regressors(self, graph: NeighbourGraph) -> tuple[Indices, Mask]:
         """The rows each row is regressed on, m x k, and which of the entries count."""
         if self.variant == "acyclic":
-            return self._before(web)
-        found = nearest_known(_apart(web.points), web.k) if self._of_pairs() else nearest(web.points, web.k)
-        index, used = found.row, np.isfinite(found.distance)
-        ends = np.concatenate([web.bridges.i, web.bridges.j]), np.concatenate([web.bridges.j, web.bridges.i])
-        for i, j in zip(*ends, strict=True):  # a bridge is one more neighbour
-            free = np.flatnonzero(~used[i])
-            if not len(free):
+            return self._earlier_neighbours(graph)
+        points, k = graph.points, graph.k
+        neighbours = nearest_known(_without_diagonal(points), k) if self._of_pairs() else nearest(points, k)
+        index, used = neighbours.row, np.isfinite(neighbours.distance)
+        i, j = graph.bridges.i, graph.bridges.j
+        for row, other in zip(np.append(i, j), np.append(j, i), strict=True):  # a bridge is one more neighbour
+            spare = np.flatnonzero(~used[row])
+            if not len(spare):
                 index, used = np.pad(index, ((0, 0), (0, 1))), np.pad(used, ((0, 0), (0, 1)))
-                free = np.array([used.shape[1] - 1])
-            index[i, free[0]], used[i, free[0]] = j, True
-        return index, used & (web.label[index] == web.label[:, None]) if web.maps > 1 else used
+                spare = np.array([used.shape[1] - 1])
+            index[row, spare[0]], used[row, spare[0]] = other, True
+        return index, used & (graph.map_label[index] == graph.map_label[:, None])
 
-    def _before(self, web: Web) -> tuple[Rows, Any]:
+    def _earlier_neighbours(self, graph: NeighbourGraph) -> tuple[Indices, Mask]:
         """The k nearest of the rows before each, by path length from the row farthest from the middle one."""
-        index, used = np.zeros((web.m, web.k), dtype=np.intp), np.zeros((web.m, web.k), dtype=bool)
-        G = both_ways(together(web.pairs, web.bridges), web.m)
-        for c in range(web.maps):
-            part = np.flatnonzero(web.label == c) if web.maps > 1 else np.arange(web.m)
-            P = web.points[np.ix_(part, part)] if self._of_pairs() else web.points[part]
+        index, used = np.zeros((graph.m, graph.k), dtype=np.intp), np.zeros((graph.m, graph.k), dtype=bool)
+        G = both_ways(graph.edges(), graph.m)
+        for part in graph.map_rows():
+            P = graph.points[np.ix_(part, part)] if self._of_pairs() else graph.points[part]
             square = (P**2).sum(axis=1) if self._of_pairs() else ((P - P.mean(axis=0)) ** 2).sum(axis=1)
             far = np.argmax(path_lengths(G, part[[int(np.argmin(square))]])[0, part])
             order = np.argsort(path_lengths(G, part[[int(far)]])[0, part], kind="stable")
             D = P[np.ix_(order, order)] if self._of_pairs() else exact_distances(P[order])
-            found = nearest_known(np.where(np.tri(len(part), k=-1, dtype=bool), D, np.inf), min(web.k, len(part)))
-            wide = found.row.shape[1]
-            index[part[order], :wide] = part[order][found.row]
-            used[part[order], :wide] = np.isfinite(found.distance)
+            before = np.tri(len(part), k=-1, dtype=bool)
+            neighbours = nearest_known(np.where(before, D, np.inf), min(graph.k, len(part)))
+            width = neighbours.row.shape[1]
+            index[part[order], :width] = part[order][neighbours.row]
+            used[part[order], :width] = np.isfinite(neighbours.distance)
         return index, used
 
-    def _weights(self, web: Web, index: Rows, used: Any) -> tuple[Array, Array, Array]:
-        """Weights of the regressions, what they miss each row by, squared, and the mean square of its neighbours."""
+    def _regress(self, graph: NeighbourGraph, index: Indices, used: Mask) -> tuple[Array, Array, Array]:
+        """Weights of the regressions, their squared errors, and the mean squared distance of each row's neighbours."""
         m, k = index.shape
-        w, missed, size = np.zeros((m, k)), np.zeros(m), np.zeros(m)
-        step = max(1, BLOCK // max(k * max(k, web.points.shape[1] * (not self._of_pairs())), 1))
+        w, error_squares, size = np.zeros((m, k)), np.zeros(m), np.zeros(m)
+        step = max(1, BLOCK_PAIRS // max(k * max(k, graph.points.shape[1] * (not self._of_pairs())), 1))
         for start in range(0, m, step):
             rows = np.arange(start, min(start + step, m))
-            C = self._gram(web.points, web.points[rows], index[rows]) * (used[rows, :, None] & used[rows, None, :])
+            C = self._gram(graph.points, graph.points[rows], index[rows]) * (used[rows, :, None] & used[rows, None, :])
             trace = np.trace(C, axis1=1, axis2=2)
             try:
-                w[rows] = _solved(C, used[rows], self.reg * trace)
+                w[rows] = _solve_weights(C, used[rows], self.reg * trace)
             except np.linalg.LinAlgError:
-                raise error("LD437", k=web.k, d=web.points.shape[1]) from None
-            missed[rows] = np.maximum(np.einsum("ij,ijk,ik->i", w[rows], C, w[rows]), 0.0)
+                raise error("LD437", k=graph.k, d=graph.points.shape[1]) from None
+            error_squares[rows] = np.maximum(np.einsum("ij,ijk,ik->i", w[rows], C, w[rows]), 0.0)
             size[rows] = trace / np.maximum(used[rows].sum(axis=1), 1)
-        return w, missed, size
+        return w, error_squares, size
 
-    def _gram(self, points: Array, X: Array, index: Rows) -> Array:
+    def _gram(self, points: Array, X: Array, index: Indices) -> Array:
         """(x_j - x)'(x_l - x) of the neighbours j, l of each row, from cells or from distances."""
         if not self._of_pairs():
             Y = points[index] - X[:, None, :]
@@ -181,51 +235,43 @@ class LocallyLinearEmbedding(NeighbourhoodModel):
         between = points[index[:, :, None], index[:, None, :]] ** 2
         return np.asarray(0.5 * (square[:, :, None] + square[:, None, :] - between))
 
-    def _vectors(self, web: Web, W: sp.csr_array, precision: Array) -> tuple[Array, Array, str, float, tuple[str, ...]]:
-        """The slowest vectors of each map, eigenvalues of the first."""
-        groups = 0 if self.variant == "acyclic" else closed_groups(W) - web.maps
+    def _vectors(self, graph: NeighbourGraph, W: sp.csr_array, precision: Array) -> MapVectors:
+        """The vectors of L = R'R with the smallest eigenvalues, map by map."""
+        groups = 0 if self.variant == "acyclic" else closed_groups(W) - graph.n_maps
         if groups > 0:
-            warn("LD439", count=groups + web.maps)
-        R = sp.csr_array(sp.diags_array(np.sqrt(precision)) @ (sp.eye_array(web.m) - W))
-        Z, solver, off, values = np.zeros((web.m, self.n_components)), "", 0.0, np.zeros(self.n_components)
-        notes: tuple[str, ...] = ()
-        for c in range(web.maps):
-            part = np.flatnonzero(web.label == c) if web.maps > 1 else np.arange(web.m)
-            q = min(self.n_components, len(part) - 1)
-            if q == 0:
-                continue
-            root = R if web.maps == 1 else sp.csr_array(R[part][:, part])
-            found = smallest(sp.csr_array(root.T @ root), np.ones(len(part)), asked(q, len(part)), root)
-            Z[part, :q] = found.vectors[:, :q]
-            if c == 0:
-                values[:q], solver, notes = found.values[:q], found.solver, equal_values(found.values, q)
-            off = max(off, found.residual)
-        return Z, values, solver, off, notes
+            warn("LD439", count=groups + graph.n_maps)
+        R = sp.csr_array(sp.diags_array(np.sqrt(precision)) @ (sp.eye_array(graph.m) - W))
 
-    def _keep(self, found: Embedded, frame: Any, source: Any) -> Any:
+        def solve_map(part: Indices, k: int) -> Eigen:
+            root = R if len(part) == graph.m else sp.csr_array(R[part][:, part])
+            return smallest(sp.csr_array(root.T @ root), np.ones(len(part)), k, root)
+
+        return smallest_vectors(graph, self.n_components, solve_map)
+
+    def _in_table_units(self, fit: SpectralFit, frame: Frame, d: int) -> SpectralFit:
         """Densities and precisions are stated in the table's own units."""
         unit = float(frame.scale[0])
         if unit != 1.0 and self.variant != "standard":
-            found = found._replace(values=squared(found.values, unit))
-        if unit != 1.0 and found.objective is not None:
-            count = len(found.params.rows) - (found.params.label.max() + 1 if self.variant == "acyclic" else 0)
-            stated = found.objective + source.d * float(count) * float(np.log(unit))
-            found = found._replace(objective=stated, made={**found.made, "log_pseudolikelihood_": stated})
-        return super()._keep(found, frame, source)
+            fit = fit._replace(values=squared(fit.values, unit))
+        if unit != 1.0 and fit.objective is not None:
+            count = len(fit.params.rows) - (fit.params.label.max() + 1 if self.variant == "acyclic" else 0)
+            value = fit.objective + d * float(count) * float(np.log(unit))
+            fit = fit._replace(objective=value, attributes={**fit.attributes, "log_pseudolikelihood_": value})
+        return fit
 
     # new rows --------------------------------------------------------------------------------------
-    def _extend(self, params: Patches, X: Array) -> Array:
-        near = self._near(params.points, params.rows, X, params.k)
-        same = params.label[near.row] == params.label[near.row[:, :1]]
+    def _extend(self, params: LLEParams, X: Array) -> Array:
+        neighbours = self._nearest_mapped(params.points, params.rows, X, params.k)
+        same_map = params.label[neighbours.row] == params.label[neighbours.row[:, :1]]
         D = X[:, params.rows] if self._of_pairs() else X
         Z = np.empty((len(X), params.Z.shape[1]))
-        k = near.row.shape[1]
-        step = max(1, BLOCK // max(k * max(k, D.shape[1] * (not self._of_pairs())), 1))
+        k = neighbours.row.shape[1]
+        step = max(1, BLOCK_PAIRS // max(k * max(k, D.shape[1] * (not self._of_pairs())), 1))
         for start in range(0, len(X), step):
             part = slice(start, start + step)
-            C = self._gram(params.points, D[part], near.row[part])
-            w = _near_weights(C, Neighbours(near.distance[part], near.row[part]), same[part])
-            Z[part] = (w[:, None, :] @ params.Z[near.row[part]])[:, 0]
+            C = self._gram(params.points, D[part], neighbours.row[part])
+            w = _new_row_weights(C, neighbours.distance[part], same_map[part])
+            Z[part] = (w[:, None, :] @ params.Z[neighbours.row[part]])[:, 0]
         return Z
 
     # the random field --------------------------------------------------------------------------------
@@ -237,7 +283,7 @@ class LocallyLinearEmbedding(NeighbourhoodModel):
         return sp.csr_array(R.T @ R)
 
 
-def _solved(C: Array, used: Any, ridge: Array) -> Array:
+def _solve_weights(C: Array, used: Mask, ridge: Array) -> Array:
     """Weights that sum to one and minimise w'(C + ridge I)w, over the entries in use."""
     k = C.shape[1]
     C = C.copy()
@@ -248,20 +294,18 @@ def _solved(C: Array, used: Any, ridge: Array) -> Array:
     return np.asarray(w / np.where(total != 0.0, total, 1.0)[:, None])
 
 
-def _near_weights(C: Array, near: Neighbours, used: Any) -> Array:
+def _new_row_weights(C: Array, d: Array, used: Mask) -> Array:
     """Weights of new rows: in units of each distance, so that they tend to the row itself as it is approached."""
-    d = near.distance
-    nearest_one = d[:, :1]
-    t = np.where(used, np.divide(nearest_one, d, out=np.ones_like(d), where=d > 0.0), 0.0)
+    t = np.where(used, np.divide(d[:, :1], d, out=np.ones_like(d), where=d > 0.0), 0.0)
     unit = np.where(d > 0.0, d, 1.0)
     cosine = C / (unit[:, :, None] * unit[:, None, :]) * (used[:, :, None] & used[:, None, :])
     at = np.arange(d.shape[1])
-    cosine[:, at, at] = 1.0 + NEW
+    cosine[:, at, at] = 1.0 + NEW_ROW_RIDGE
     w = t * np.linalg.solve(cosine, t[:, :, None])[:, :, 0]
     return np.asarray(w / w.sum(axis=1)[:, None])
 
 
-def _apart(D: Array) -> Array:
+def _without_diagonal(D: Array) -> Array:
     """Distances with no row its own neighbour."""
     D = D.copy()
     np.fill_diagonal(D, np.inf)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost
 from lowdim.math.distances import (
-    Mass,
+    LARGE_NEGATIVE_SHARE,
+    NegativeMass,
     cailliez,
     centred_gram,
     distinct,
@@ -19,42 +20,71 @@ from lowdim.math.distances import (
     violated,
 )
 from lowdim.math.eigen import Problem, solve
-from lowdim.math.kernels import Centre, centre_of, centred
 from lowdim.math.linalg import EPS, Array, sign_rule
 from lowdim.models.base.estimator import COUNT, Rule
 from lowdim.models.base.results import in_range, squared
-from lowdim.models.base.spectral import Embedded, SpectralModel
-from lowdim.models.spectral.random_field import FieldMixin
+from lowdim.models.base.spectral import SpectralFit, SpectralModel
+from lowdim.sources.source import Source
+from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
-WORDS = {"precomputed": "distances", "squared": "squared distances", "similarity": "similarities"}
-LARGE_SHARE = 0.05  # of the spread: from here on a negative part is a warning, below it a note
-TIE = 1e-9  # two eigenvalues closer than this share of them are equal
+PAIR_WORDS = {"precomputed": "distances", "squared": "squared distances", "similarity": "similarities"}
+EQUAL_SPREAD = 1e-9  # two eigenvalues closer than this share of them are equal
 
 
-class Coordinates(NamedTuple):
+class MDSParams(NamedTuple):
     """z = (row - mean) axes; rows of pairs are centred both ways, and were divided by `unit` and corrected before."""
 
     axes: Array  # d x q of data, n x q of pairs
-    mean: Array
-    whole: float
+    mean: Array  # of each column
+    grand_mean: float  # of all similarities
     unit: float
     constant: float
 
 
-class ClassicalMDS(FieldMixin, SpectralModel):
-    """Positions whose distances are those given, as nearly as q dimensions allow; principal coordinates.
+class ClassicalMDS(SpectralModel):
+    """Classical multidimensional scaling, or principal coordinates: positions whose distances are those given.
 
     With D the squared distances and H = I - 11'/n, B = -1/2 H D H = U Lambda U' and Z = U_q Lambda_q^(1/2). B has
-    negative eigenvalues exactly where no positions have these distances: `negative_share_` says how much of the
-    spread (of |Lambda|) is theirs, and a `correction` adds the least constant that removes them, to the squared
-    distances ("lingoes") or to the distances ("cailliez"). New rows by Gower's formula, from their distances to the
-    rows of the fit. `metric`: "euclidean" (rows of a table; then Z are the scores of PCA, solved on the smaller side),
-    "precomputed" (distances), "squared", or "similarity" (d_ij = k_ii + k_jj - 2 k_ij). scaling="sqrt(q/p)" is that
-    of the seed, which makes distances a column comparable.
+    negative eigenvalues exactly where no positions have these distances. New rows are placed by Gower's formula, from
+    their distances to the rows of the fit.
 
-    Reference: Lawrence seed 3.4.4 to 3.5; Torgerson (1952); Gower (1968), Biometrika 55, 582-585.
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimensions of the map, q.
+    metric : {"euclidean", "precomputed", "squared", "similarity"}, default="euclidean"
+        Rows of a table (then Z are the scores of PCA, solved on the smaller side), or a matrix of distances, of
+        squared distances, or of similarities (d_ij = k_ii + k_jj - 2 k_ij).
+    correction : {None, "lingoes", "cailliez"}, default=None
+        Adds the least constant that removes the negative eigenvalues: to the squared distances, or to the distances.
+    scaling : {None, "sqrt(q/p)"}, default=None
+        For rows of a table of p columns: places times sqrt(q/p), which makes distances a column comparable.
 
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, n_components)
+        Places of the rows.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The largest of B, falling.
+    negative_share_, n_negative_ : float, int
+        Share of the spread (of |Lambda|) that is negative, and how many eigenvalues are.
+    constant_ : float
+        What the correction added.
+    precision_, covariance_ : ndarray
+        The random field over the rows: K = ZZ'.
+    certificate_ : Certificate
+        How the fit was made.
+
+    References
+    ----------
+    W. S. Torgerson (1952), "Multidimensional scaling: I. Theory and method", Psychometrika 17, 401-419.
+    J. C. Gower (1966), "Some distance properties of latent root and vector methods used in multivariate analysis",
+    Biometrika 53, 325-338.
+    J. C. Gower (1968), "Adding a point to vector diagrams in multivariate analysis", Biometrika 55, 582-585.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> D = np.array([[0.0, 3.0, 5.0], [3.0, 0.0, 4.0], [5.0, 4.0, 0.0]])
     >>> Z = ClassicalMDS(2, metric="precomputed").fit_transform(D)
@@ -64,7 +94,9 @@ class ClassicalMDS(FieldMixin, SpectralModel):
 
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": COUNT,
-        "metric": Rule(lambda v: v in ("euclidean", *WORDS), "'euclidean', 'precomputed', 'squared' or 'similarity'"),
+        "metric": Rule(
+            lambda v: v in ("euclidean", *PAIR_WORDS), "'euclidean', 'precomputed', 'squared' or 'similarity'"
+        ),
         "correction": Rule(lambda v: v in (None, "lingoes", "cailliez"), "None, 'lingoes' or 'cailliez'"),
         "scaling": Rule(lambda v: v in (None, "sqrt(q/p)"), "None or 'sqrt(q/p)'"),
     }
@@ -113,10 +145,12 @@ class ClassicalMDS(FieldMixin, SpectralModel):
             "a sample of the rows, or from data KernelPCA(kernel='linear', approximation='nystroem')",
         )
 
+    def _embed(self, source: Source, frame: Frame, run: Run) -> SpectralFit:
+        X = self._complete_cells(source, frame)
+        return self._embed_pairs(X) if self._of_pairs() else self._embed_rows(X)
+
     # rows of a table -----------------------------------------------------------------------------
-    def _embed(self, X: Array, run: Run) -> Embedded:
-        if self._of_pairs():
-            return self._embed_pairs(X)
+    def _embed_rows(self, X: Array) -> SpectralFit:
         n, d = X.shape
         if self.n_components > n:
             raise error("LD200", asked=self.n_components, most=n, why=f"the table has {n} rows")
@@ -126,56 +160,58 @@ class ClassicalMDS(FieldMixin, SpectralModel):
         X -= extra
         q = min(self.n_components, n, d)
         small = X.T @ X if d <= n else X @ X.T
-        found = solve(Problem(small), min(q + 1, len(small)))
-        V = found.vectors[:, :q]
+        eigen = solve(Problem(small), min(q + 1, len(small)))
+        V = eigen.vectors[:, :q]
         if d > n:
             V = np.linalg.qr(X.T @ V)[0]
             V = V * sign_rule(V)
         axes = np.zeros((d, self.n_components))
         axes[:, :q] = V
-        values = np.maximum(_padded(found.values, self.n_components + 1), 0.0)
-        notes = self._say_axes(values, max(n, d))
+        values = np.maximum(_padded(eigen.values, self.n_components + 1), 0.0)
+        notes = self._check_axes(values, max(n, d))
         factor = float(np.sqrt(self.n_components / d)) if self.scaling else 1.0
-        params = Coordinates(axes * factor, mean + extra, 0.0, 1.0, 0.0)
-        made = {"negative_share_": 0.0, "n_negative_": 0, "constant_": 0.0}
-        return Embedded(params, X @ params.axes, values[: self.n_components], found.solver, found.residual, made, notes)
+        params = MDSParams(axes * factor, mean + extra, 0.0, 1.0, 0.0)
+        attributes = {"negative_share_": 0.0, "n_negative_": 0, "constant_": 0.0}
+        values = values[: self.n_components]
+        return SpectralFit(params, X @ params.axes, values, eigen.solver, eigen.residual, attributes, notes)
 
-    def _keep(self, found: Embedded, frame: Any, source: Any) -> Any:
+    def _in_table_units(self, fit: SpectralFit, frame: Frame, d: int) -> SpectralFit:
         """The frame's unit goes into the axes: places and eigenvalues are in the table's own."""
-        back = 1.0 / float(frame.scale[0])
-        if back != 1.0:
-            p = found.params
-            with np.errstate(over="ignore"):
-                Z = in_range(found.Z * back, "Places", back)
-            found = found._replace(params=p._replace(axes=p.axes * back), Z=Z, values=squared(found.values, back))
-        return super()._keep(found, frame, source)
+        unit = 1.0 / float(frame.scale[0])
+        if unit == 1.0:
+            return fit
+        p = fit.params
+        with np.errstate(over="ignore"):
+            Z = in_range(fit.Z * unit, "Places", unit)
+        return fit._replace(params=p._replace(axes=p.axes * unit), Z=Z, values=squared(fit.values, unit))
 
     # pairs of rows ---------------------------------------------------------------------------------
-    def _embed_pairs(self, D: Array) -> Embedded:
+    def _embed_pairs(self, D: Array) -> SpectralFit:
         _check_pairs(D, self.metric)
         n, q = len(D), self.n_components
         if q > n:
             raise error("LD200", asked=q, most=n, why=f"there are {n} rows")
-        unit = _unit(float(np.abs(D).max(initial=0.0)), self.metric)
+        unit = _unit(float(np.abs(D).max(initial=0.0)))
         S = (D + D.T) / (2.0 * unit)
         constant = self._constant(S)
         K = self._inner(S, constant)
-        centre = centre_of(K)
+        column_means = K.mean(axis=0)
         B = centred_gram(K)
         mass = negative_mass(B)
-        found = solve(Problem(B), min(q + 1, n))
-        values = _padded(found.values, q + 1)
+        eigen = solve(Problem(B), min(q + 1, n))
+        values = _padded(eigen.values, q + 1)
         length = unit if self.metric == "precomputed" else float(np.sqrt(unit))
         added = constant * (length**2 if self.correction == "lingoes" else length)
-        notes = self._say_axes(values, n) + self._say_mass(mass, added)
+        notes = self._check_axes(values, n) + self._check_mass(mass, added)
         values = np.where(values > n * EPS * max(values[0], 0.0), values, 0.0)[:q]
         root = np.sqrt(values)
         V = np.zeros((n, q))
-        V[:, : len(found.values)] = found.vectors[:, :q]
+        V[:, : len(eigen.values)] = eigen.vectors[:, :q]
         axes = V * np.divide(length, root, out=np.zeros(q), where=root > 0.0)
-        params = Coordinates(axes, centre.columns, centre.whole, unit, constant)
-        made = {"negative_share_": mass.share, "n_negative_": mass.below, "constant_": added}
-        return Embedded(params, V * root * length, squared(values, length), found.solver, found.residual, made, notes)
+        params = MDSParams(axes, column_means, float(column_means.mean()), unit, constant)
+        attributes = {"negative_share_": mass.share, "n_negative_": mass.below, "constant_": added}
+        values = squared(values, length)
+        return SpectralFit(params, V * root * length, values, eigen.solver, eigen.residual, attributes, notes)
 
     def _constant(self, S: Array) -> float:
         """What is added to every distance (or half of what to its square) between different rows."""
@@ -183,20 +219,20 @@ class ClassicalMDS(FieldMixin, SpectralModel):
             return 0.0
         lengths = np.sqrt(S) if self.metric == "squared" else S
         rows = distinct(lengths)  # rows at distance zero stay together
-        some = lengths[np.ix_(rows, rows)]
-        return lingoes(some) if self.correction == "lingoes" else cailliez(some)
+        different = lengths[np.ix_(rows, rows)]
+        return lingoes(different) if self.correction == "lingoes" else cailliez(different)
 
     def _inner(self, S: Array, constant: float) -> Array:
         """-1/2 of the corrected squared distances of rows in units of `unit`, or the similarities themselves."""
         if self.metric == "similarity":
             return S
-        apart = S > 0.0
+        different = S > 0.0
         if self.correction == "cailliez":
             lengths = S if self.metric == "precomputed" else np.sqrt(S)
-            return np.asarray(-0.5 * (lengths + constant * apart) ** 2)
-        return np.asarray(-0.5 * ((S**2 if self.metric == "precomputed" else S) + 2.0 * constant * apart))
+            return np.asarray(-0.5 * (lengths + constant * different) ** 2)
+        return np.asarray(-0.5 * ((S**2 if self.metric == "precomputed" else S) + 2.0 * constant * different))
 
-    def _extend(self, params: Coordinates, X: Array) -> Array:
+    def _extend(self, params: MDSParams, X: Array) -> Array:
         if not self._of_pairs():
             return (X - params.mean) @ params.axes
         if self.metric != "similarity" and X.min(initial=0.0) < 0.0:
@@ -204,31 +240,31 @@ class ClassicalMDS(FieldMixin, SpectralModel):
             raise error(
                 "LD410",
                 f"row {i + 1}, column {j + 1}",
-                what=WORDS[self.metric],
+                what=PAIR_WORDS[self.metric],
                 problem=f"a distance is negative: {X[i, j]:g}",
             )
         K = self._inner(X / params.unit, params.constant)
-        return centred(K, Centre(params.mean, params.whole)) @ params.axes
+        return (K - params.mean - K.mean(axis=1)[:, None] + params.grand_mean) @ params.axes
 
-    # what it says ----------------------------------------------------------------------------------
-    def _say_axes(self, values: Array, size: int) -> tuple[str, ...]:
+    # warnings and notes ----------------------------------------------------------------------------------
+    def _check_axes(self, values: Array, size: int) -> tuple[str, ...]:
         """A warning where axes are missing, a note where the last is any of several; of q + 1 values."""
         first = float(max(values[0], 0.0))
         q = len(values) - 1
         real = int((values[:q] > size * EPS * first).sum()) if first > 0.0 else 0
         if real < q:
             warn("LD413", found=real, asked=q, model=type(self).__name__)
-        if real == q and values[q] >= (1.0 - TIE) * values[q - 1]:
+        if real == q and values[q] >= (1.0 - EQUAL_SPREAD) * values[q - 1]:
             return ("the next axis has as much spread as the last: which of them is shown is arbitrary",)
         return ()
 
-    def _say_mass(self, mass: Mass, constant: float) -> tuple[str, ...]:
+    def _check_mass(self, mass: NegativeMass, constant: float) -> tuple[str, ...]:
         notes = [] if self.correction is None else [f"{self.correction} constant {constant:.6g}"]
         if mass.below:
             bound = "" if mass.exact else "at least "
             notes.append(f"negative eigenvalues: {bound}{mass.below}, {bound}{mass.share:.1%} of the spread")
-        if mass.share > LARGE_SHARE:
-            warn("LD412", share=mass.share, count=mass.below, what=WORDS[self.metric], problem="")
+        if mass.share > LARGE_NEGATIVE_SHARE:
+            warn("LD412", share=mass.share, count=mass.below, what=PAIR_WORDS[self.metric], problem="")
         return tuple(notes)
 
 
@@ -236,7 +272,7 @@ def _padded(values: Array, k: int) -> Array:
     return np.concatenate([values, np.zeros(max(k - len(values), 0))])[:k]
 
 
-def _unit(largest: float, metric: str) -> float:
+def _unit(largest: float) -> float:
     """A power of four near the largest entry where squaring could leave double precision, else one."""
     if largest == 0.0 or 1e-100 < largest < 1e100:
         return 1.0
@@ -245,13 +281,13 @@ def _unit(largest: float, metric: str) -> float:
 
 def _check_pairs(D: Array, metric: str) -> None:
     """Refuse what is no matrix of pairs, naming the cell; warn where distances are no metric."""
-    what = WORDS[metric]
+    what = PAIR_WORDS[metric]
     if D.shape[0] != D.shape[1]:
         raise error("LD410", what=what, problem=f"it has {D.shape[0]} rows and {D.shape[1]} columns, and is not square")
     wrong = fault(D, similar=metric == "similarity")
     if wrong is not None:
         raise error("LD410", f"row {wrong.i + 1}, column {wrong.j + 1}", what=what, problem=wrong.problem)
     if metric != "similarity":
-        bent = violated(D if metric == "precomputed" else np.sqrt(np.maximum(D, 0.0)))
-        if bent.share > 0.0:
-            warn("LD411", share=bent.share, i=bent.i + 1, j=bent.j + 1, by=bent.by + 1)
+        triangles = violated(D if metric == "precomputed" else np.sqrt(np.maximum(D, 0.0)))
+        if triangles.share > 0.0:
+            warn("LD411", share=triangles.share, i=triangles.i + 1, j=triangles.j + 1, by=triangles.by + 1)

@@ -1,4 +1,4 @@
-"""Maximum entropy unfolding: the Gaussian random field that expects the distances of neighbours as they are."""
+"""Maximum entropy unfolding, by maximum likelihood of springs between neighbours."""
 
 from __future__ import annotations
 
@@ -7,54 +7,52 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.plan import Cost
 from lowdim.math.eigen import Problem, solve
 from lowdim.math.graph import springs
-from lowdim.math.linalg import Array, centred
-from lowdim.math.neighbors import apart, together
+from lowdim.math.linalg import Array, Mask, centred
+from lowdim.math.neighbors import Indices, pair_distances
 from lowdim.models.base.estimator import COUNT, Rule
-from lowdim.models.base.spectral import Embedded
-from lowdim.models.spectral.graph_model import NeighbourhoodModel, Web
-from lowdim.models.spectral.landmarks import carried, unordered
-from lowdim.models.spectral.mvu import WHOLE, few_threads
+from lowdim.models.base.spectral import SpectralFit
+from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph
+from lowdim.models.spectral.landmarks import interpolate_places, unordered
+from lowdim.models.spectral.mvu import ONE_MAP, few_threads
 from lowdim.text.messages import warn
 
-STEPS = 200  # Newton steps; 9 to 15 are usual
-DONE = 1e-12  # optimality conditions below this are rounding
-SPAN = 1e-10  # of the mean variance: springs for shorter squared distances would leave the others no digits
-SURE = 1e-6  # a whole step of so small a promise is safe (the objective is self-concordant), and lost in its rounding
-ASKED = 1e-8  # above this the fit says that it has not converged
-Rows = NDArray[np.intp]
-SMALL = Rule(
+MOST_NEWTON_STEPS = 200  # Newton steps; 9 to 15 are usual
+KKT_ROUNDING = 1e-12  # optimality conditions below this are rounding
+KKT_CONVERGED = 1e-8  # above this the fit warns that it has not converged
+SHORTEST_SQUARE = 1e-10  # of the mean variance: springs for shorter squared distances would leave the others no digits
+SAFE_GAIN = 1e-6  # a whole step that promises less is safe (the objective is self-concordant), and lost in rounding
+SMALL_SHARE = Rule(
     lambda v: isinstance(v, int | float) and not isinstance(v, bool) and 1e-12 <= v <= 1.0, "a number from 1e-12 to 1"
 )  # more is stiffer than the table, less is rounding beside it
 
 
-class Springs(NamedTuple):
+class MEUParams(NamedTuple):
     """Rows that differ, their places, and the field: edges with their multipliers, and the base precision gamma."""
 
     points: Array  # m x d
     places: Array  # m x q
-    edges: NDArray[np.int64]  # of the rows that differ, 2 columns
+    edges: Any  # int64, of the rows that differ, 2 columns
     multipliers: Array
     gamma: float
     k: int
 
 
-class Distances(NamedTuple):
+class WantedDistances(NamedTuple):
     """Edges i < j and the squared distance a column is to have there, on average; gamma and c on the diagonal."""
 
-    i: Rows
-    j: Rows
+    i: Indices
+    j: Indices
     delta: Array
     n: int
     gamma: float
 
 
-class Held(NamedTuple):
+class SpringFit(NamedTuple):
     """Multipliers, R with R'R = K but for the constant direction, and how far the optimum is."""
 
     multipliers: Array
@@ -63,19 +61,64 @@ class Held(NamedTuple):
     steps: int
 
 
-class MaximumEntropyUnfolding(NeighbourhoodModel):
-    """Maximum likelihood of a Gaussian random field whose springs join neighbours; the map is that of its covariance.
+class MaximumEntropyUnfolding(GraphModel):
+    """Maximum entropy unfolding: the Gaussian random field that expects the distances of neighbours as they are.
 
         log p(Y) = p/2 log|L + gamma I| - 1/2 tr((L + gamma I) YY') - np/2 log 2 pi,   L = sum l_ij (e_i-e_j)(e_i-e_j)'
 
-    At the optimum the field expects p (k_ii + k_jj - 2 k_ij) = |y_i - y_j|^2 for neighbours, K = (L + gamma I)^-1; with
-    `multipliers="positive"`, at most that, and about half the springs are slack. With n_neighbors = n - 1 and free ones
-    it is PCA / sqrt p. `gamma` counts in units of 1 / the mean variance of a column. Free multipliers of fewer than
-    n - 1 columns (and rows that almost coincide) need 2 p `eps` (in the mean variance) more on every squared distance,
-    which is taken off the map again.
+    is maximised over the springs l_ij that join neighbours; the map is that of the covariance K = (L + gamma I)^-1. At
+    the optimum p (k_ii + k_jj - 2 k_ij) = |y_i - y_j|^2 for neighbours. With n_neighbors = n - 1 and free springs it is
+    PCA / sqrt p. New rows are placed by weights on their neighbours.
 
-    Reference: seed 002 (Lawrence), section 5.3; Lawrence (2012), JMLR 13, 1609-1638.
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimensions of the map, q.
+    n_neighbors : int, default=7
+        Neighbours each row is joined to, and any others as far as the last of them.
+    multipliers : {"positive", "free"}, default="positive"
+        Springs l_ij >= 0 (then distances are at most the table's, and about half the springs are slack), or any.
+    gamma : float, default=1e-4
+        Base precision, in units of 1 / the mean variance of a column.
+    eps : float, default=1e-6
+        Free multipliers of fewer than n - 1 columns (and rows that almost coincide) need 2 p eps, in units of the mean
+        variance, more on every squared distance; it is taken off the map again.
+    pieces : {"bridge", "largest"}, default="bridge"
+        A graph in pieces: joined by the shortest edges that do it, or only its largest mapped.
 
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, n_components)
+        Places of the rows.
+    eigenvalues_ : ndarray of shape (n_components,)
+        The largest of K, falling.
+    objective_, kkt_ : float
+        The log-likelihood, and how far the optimality conditions are from holding.
+    edges_, multipliers_ : ndarrays of shape (edges, 2), (edges,)
+        The pairs of rows that are joined, and the springs l_ij.
+    gamma_, eps_ : float
+        In use, in the table's units.
+    rows_, node_ : ndarray
+        The rows that are nodes of the graph (equal rows are one), and the node of each row, -1 where it is left out.
+    n_pieces_, piece_sizes_, pieces_, left_out_ : int, ndarrays
+        Pieces of the graph, their sizes, the piece of each row, and the rows not in the graph that was mapped.
+    n_neighbors_ : int
+        Neighbours in use.
+    precision_, covariance_ : ndarray
+        The random field over the rows: L + gamma I and K.
+    certificate_ : Certificate
+        How the fit was made.
+
+    References
+    ----------
+    N. D. Lawrence (2012), "A unifying probabilistic perspective for spectral dimensionality reduction: insights and
+    new models", Journal of Machine Learning Research 13, 1609-1638.
+    D. P. Bertsekas (1982), "Projected Newton methods for optimization problems with simple constraints", SIAM Journal
+    on Control and Optimization 20, 221-246.
+
+    Examples
+    --------
+    >>> import numpy as np
     >>> t = np.linspace(0, 4, 40)
     >>> model = MaximumEntropyUnfolding(1).fit(np.column_stack([np.cos(t), np.sin(t)]))
     >>> bool(np.abs(np.corrcoef(model.embedding_[:, 0], t)[0, 1]) > 0.95), model.kkt_ < 1e-8
@@ -86,10 +129,10 @@ class MaximumEntropyUnfolding(NeighbourhoodModel):
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": COUNT,
         "n_neighbors": COUNT,
-        "pieces": WHOLE,
+        "pieces": ONE_MAP,
         "multipliers": Rule(lambda v: v in ("positive", "free"), "'positive' or 'free'"),
-        "gamma": SMALL,
-        "eps": SMALL,
+        "gamma": SMALL_SHARE,
+        "eps": SMALL_SHARE,
     }
 
     def __init__(
@@ -102,8 +145,12 @@ class MaximumEntropyUnfolding(NeighbourhoodModel):
         eps: float = 1e-6,
         pieces: str = "bridge",
     ) -> None:
-        self.n_components, self.n_neighbors, self.multipliers = n_components, n_neighbors, multipliers
-        self.gamma, self.eps, self.pieces = gamma, eps, pieces
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.multipliers = multipliers
+        self.gamma = gamma
+        self.eps = eps
+        self.pieces = pieces
 
     def _cost(self, n: int, d: int) -> Cost:
         edges = min(n * (n - 1) // 2, n * self.n_neighbors)
@@ -111,52 +158,58 @@ class MaximumEntropyUnfolding(NeighbourhoodModel):
         peak = 8 * (2 * n * d + 8 * n**2 + (0 if closed else 3 * edges**2))
         return Cost(1, 8 * n * d, peak, "fewer n_neighbors, MaximumVarianceUnfolding (landmarks) or LaplacianEigenmaps")
 
-    def _map(self, web: Web, rows: Rows) -> Embedded:
-        n, p = web.points.shape
-        Y = web.points - web.points.mean(axis=0)
+    def _map_graph(self, graph: NeighbourGraph, rows: Indices) -> SpectralFit:
+        n, p = graph.points.shape
+        Y = graph.points - graph.points.mean(axis=0)
         mean = float((Y**2).sum()) / (n * p)
-        pairs = together(web.pairs, web.bridges) if len(web.bridges.i) else web.pairs
+        pairs = graph.edges()
         i, j = unordered(sp.csr_array((np.ones(len(pairs.i)), (pairs.i, pairs.j)), shape=(n, n)))
         free = self.multipliers == "free"
-        square = apart(Y, Y, i, j) ** 2 / p
-        uneven = not free and float(square.min()) < SPAN * mean
+        square = pair_distances(Y, Y, i, j) ** 2 / p
+        uneven = not free and float(square.min()) < SHORTEST_SQUARE * mean
         if uneven:
             warn("LD458", times=f"{mean / max(float(square.min()), 1e-300):.0e}", eps=self.eps)
         eps = self.eps * mean if uneven or (free and p < n - 1) else 0.0
-        want = Distances(i, j, square + 2.0 * eps, n, self.gamma / mean)
-        whole = free and len(i) == n * (n - 1) // 2
+        want = WantedDistances(i, j, square + 2.0 * eps, n, self.gamma / mean)
         with few_threads(len(i)):
-            held = _closed(want, Y, eps) if whole else free_springs(want) if free else positive_springs(want)
-        if held.kkt > ASKED:
-            warn("LD454", kkt=held.kkt, steps=held.steps)
-        return self._embedded(web, rows, want, held, Y, eps)
+            if free and len(i) == n * (n - 1) // 2:
+                springs_fit = _closed_form(want, Y, eps)
+            else:
+                springs_fit = free_springs(want) if free else positive_springs(want)
+        if springs_fit.kkt > KKT_CONVERGED:
+            warn("LD454", kkt=springs_fit.kkt, steps=springs_fit.steps)
+        return self._map_of_springs(graph, rows, want, springs_fit, Y, eps)
 
-    def _embedded(self, web: Web, rows: Rows, want: Distances, held: Held, Y: Array, eps: float) -> Embedded:
-        found = solve(Problem(centred(held.R.T @ held.R)), self.n_components)
-        values = np.maximum(found.values - eps, 0.0)
-        Z = found.vectors * np.sqrt(values)
+    def _map_of_springs(
+        self, graph: NeighbourGraph, rows: Indices, want: WantedDistances, springs_fit: SpringFit, Y: Array, eps: float
+    ) -> SpectralFit:
+        eigen = solve(Problem(centred(springs_fit.R.T @ springs_fit.R)), self.n_components)
+        values = np.maximum(eigen.values - eps, 0.0)
+        Z = eigen.vectors * np.sqrt(values)
         edges = np.column_stack([want.i, want.j]).astype(np.int64)
-        k = min(max(self.n_neighbors, 2 * self.n_components + 2), web.m)
-        params = Springs(web.points, Z, edges, held.multipliers, want.gamma, k)
-        value = log_likelihood(want, held.multipliers, Y.shape[1], float((Y**2).sum()), eps)
-        made = {
-            "multipliers_": held.multipliers,
+        k = min(max(self.n_neighbors, 2 * self.n_components + 2), graph.m)
+        params = MEUParams(graph.points, Z, edges, springs_fit.multipliers, want.gamma, k)
+        value = log_likelihood(want, springs_fit.multipliers, Y.shape[1], float((Y**2).sum()), eps)
+        attributes = {
+            "multipliers_": springs_fit.multipliers,
             "edges_": rows[edges],
-            "kkt_": held.kkt,
+            "kkt_": springs_fit.kkt,
             "gamma_": want.gamma,
             "eps_": eps,
             "objective_": value,
         }
         notes: tuple[str, ...] = (
-            f"optimality conditions hold to {held.kkt:.1e}",
-            f"{int((held.multipliers != 0).sum())} of {len(edges)} springs are in use",
+            f"optimality conditions hold to {springs_fit.kkt:.1e}",
+            f"{int((springs_fit.multipliers != 0).sum())} of {len(edges)} springs are in use",
         )
         notes += (f"2 p {eps:.3g} was added to squared distances",) * (eps > 0.0)
-        how = f"projected Newton, {held.steps} steps" if held.steps else "closed form (all pairs joined)"
-        return Embedded(params, Z, values, how, max(found.residual, held.kkt), made, notes, value, "log-likelihood")
+        how = f"projected Newton, {springs_fit.steps} steps" if springs_fit.steps else "closed form (all pairs joined)"
+        return SpectralFit(
+            params, Z, values, how, max(eigen.residual, springs_fit.kkt), attributes, notes, value, "log-likelihood"
+        )
 
-    def _extend(self, params: Springs, X: Array) -> Array:
-        return carried(X, params.points, params.places, params.k)
+    def _extend(self, params: MEUParams, X: Array) -> Array:
+        return interpolate_places(X, params.points, params.places, params.k)
 
     def _precision(self) -> Any:
         p = self.params_
@@ -170,7 +223,7 @@ class MaximumEntropyUnfolding(NeighbourhoodModel):
         return super().covariance_ + 1.0 / (self.params_.gamma * n)
 
 
-def log_likelihood(want: Distances, multipliers: Array, p: int, total: float, eps: float = 0.0) -> float:
+def log_likelihood(want: WantedDistances, multipliers: Array, p: int, total: float, eps: float = 0.0) -> float:
     """p/2 log|L + gamma I| - 1/2 tr((L + gamma I) YY') - np/2 log 2 pi; `total` = tr(YY'), delta padded by 2 eps."""
     P, c = _stiffness(want, multipliers)
     logdet = 2.0 * float(np.log(np.diagonal(np.linalg.cholesky(P))).sum())
@@ -179,7 +232,7 @@ def log_likelihood(want: Distances, multipliers: Array, p: int, total: float, ep
     return 0.5 * (p * logdet - energy - want.n * p * float(np.log(2.0 * np.pi)))
 
 
-def slope(want: Distances, R: Array) -> Array:
+def slope(want: WantedDistances, R: Array) -> Array:
     """-2/p of the gradient of log p: each edge's wanted squared distance less that expected, k_ii + k_jj - 2 k_ij.
 
     From K = R'R it is |r_i - r_j|^2, which keeps the digits of short edges beside long ones.
@@ -187,39 +240,39 @@ def slope(want: Distances, R: Array) -> Array:
     return np.asarray(want.delta - ((R[:, want.i] - R[:, want.j]) ** 2).sum(axis=0))
 
 
-def positive_springs(want: Distances) -> Held:
-    """Maximise over multipliers >= 0 by projected Newton (Bertsekas 1982)."""
+def positive_springs(want: WantedDistances) -> SpringFit:
+    """Maximise over multipliers >= 0 by projected Newton [Bertsekas 1982]."""
     w = (want.n - 1) / (len(want.i) * want.delta)
     value, R = _value(want, w)
-    best = Held(w, R, np.inf, 0)
-    for number in range(1, STEPS + 1):
+    best = SpringFit(w, R, np.inf, 0)
+    for number in range(1, MOST_NEWTON_STEPS + 1):
         g = slope(want, R)
         kkt = float(np.abs(np.minimum(w * want.delta, g / want.delta)).max())
-        best = Held(w, R, kkt, number - 1) if kkt < best.kkt else best
-        if kkt <= DONE or (best.kkt <= ASKED and number - 1 - best.steps > 3):
+        best = SpringFit(w, R, kkt, number - 1) if kkt < best.kkt else best
+        if kkt <= KKT_ROUNDING or (best.kkt <= KKT_CONVERGED and number - 1 - best.steps > 3):
             break
         fixed = (w * want.delta <= min(1e-6, kkt)) & (g > 0.0)
         step = np.where(fixed, -w, 0.0)
         step[~fixed] = _newton(want, R, g, ~fixed)
-        found = _searched(want, w, step, g, value)
-        if found is None:
+        accepted = _line_search(want, w, step, g, value)
+        if accepted is None:
             break
-        w, value, R = found
+        w, value, R = accepted
     return best
 
 
-def free_springs(want: Distances) -> Held:
+def free_springs(want: WantedDistances) -> SpringFit:
     """Maximise over all multipliers with L + gamma I > 0 by damped Newton."""
     start = positive_springs(want)
     w = np.maximum(start.multipliers, 0.0)
     R = _value(want, w)[1]
-    best = Held(w, R, np.inf, start.steps)
+    best = SpringFit(w, R, np.inf, start.steps)
     every = np.ones(len(w), dtype=bool)
-    for number in range(start.steps, start.steps + STEPS):
+    for number in range(start.steps, start.steps + MOST_NEWTON_STEPS):
         g = slope(want, R)
         kkt = float(np.abs(g / want.delta).max())
-        best = Held(w, R, kkt, number) if kkt < best.kkt else best
-        if kkt <= DONE or (best.kkt <= ASKED and number - best.steps > 3):
+        best = SpringFit(w, R, kkt, number) if kkt < best.kkt else best
+        if kkt <= KKT_ROUNDING or (best.kkt <= KKT_CONVERGED and number - best.steps > 3):
             break
         step = _newton(want, R, g, every)
         decrement = max(-float(g @ step), 0.0) ** 0.5
@@ -232,7 +285,7 @@ def free_springs(want: Distances) -> Held:
     return best
 
 
-def _closed(want: Distances, Y: Array, eps: float) -> Held:
+def _closed_form(want: WantedDistances, Y: Array, eps: float) -> SpringFit:
     """All pairs joined, multipliers free: HKH = HYY'H / p + eps H, and the multipliers are the cells of its inverse."""
     n, p = Y.shape
     S = centred(Y @ Y.T / p) + eps * (np.eye(n) - 1.0 / n)
@@ -240,17 +293,17 @@ def _closed(want: Distances, Y: Array, eps: float) -> Held:
     R = sl.cholesky(S + level / n, check_finite=False)
     P = sl.cho_solve((R, False), np.eye(n)) - 1.0 / (level * n)  # the constant direction is taken out again
     L = P - want.gamma * (np.eye(n) - 1.0 / n)
-    return Held(-L[want.i, want.j], R, float(np.abs(slope(want, R) / want.delta).max()), 0)
+    return SpringFit(-L[want.i, want.j], R, float(np.abs(slope(want, R) / want.delta).max()), 0)
 
 
-def _stiffness(want: Distances, w: Array) -> tuple[Array, float]:
+def _stiffness(want: WantedDistances, w: Array) -> tuple[Array, float]:
     """L + gamma I + c 11'/n: with c the constant direction, of which no distance depends, costs no digits."""
     L = springs(want.i, want.j, w, want.n)
     c = 1.0 / float(want.delta.max())
     return L + want.gamma * np.eye(want.n) + c / want.n, c
 
 
-def _value(want: Distances, w: Array) -> tuple[float, Array]:
+def _value(want: WantedDistances, w: Array) -> tuple[float, Array]:
     """-2/p log p up to a constant, w'delta - log|L + gamma I|, and R with R'R = K."""
     P, c = _stiffness(want, w)
     root = np.linalg.cholesky(P)
@@ -259,8 +312,8 @@ def _value(want: Distances, w: Array) -> tuple[float, Array]:
     return float(w @ want.delta) - logdet, np.asarray(low)
 
 
-def _newton(want: Distances, R: Array, g: Array, which: NDArray[np.bool_]) -> Array:
-    """-(Hessian of some edges)^-1 gradient; the Hessian is (B'KB) squared cell by cell."""
+def _newton(want: WantedDistances, R: Array, g: Array, which: Mask) -> Array:
+    """-(Hessian of the chosen edges)^-1 gradient; the Hessian is (B'KB) squared cell by cell."""
     off = R[:, want.i[which]] - R[:, want.j[which]]
     scale = (off**2).sum(axis=0)  # the root of the Hessian's diagonal
     off /= np.sqrt(scale)
@@ -275,16 +328,18 @@ def _newton(want: Distances, R: Array, g: Array, which: NDArray[np.bool_]) -> Ar
     return np.asarray(-g[which] / scale**2)
 
 
-def _searched(want: Distances, w: Array, step: Array, g: Array, value: float) -> tuple[Array, float, Array] | None:
+def _line_search(
+    want: WantedDistances, w: Array, step: Array, g: Array, value: float
+) -> tuple[Array, float, Array] | None:
     """Armijo's rule along the projected path."""
     way = 1.0
     while way > 1e-10:
         new = np.maximum(w + way * step, 0.0)
         try:
-            found, R = _value(want, new)
+            new_value, R = _value(want, new)
             gain = float(g @ (new - w))
-            if found <= value + 1e-4 * gain or abs(gain) < SURE:
-                return new, found, R
+            if new_value <= value + 1e-4 * gain or abs(gain) < SAFE_GAIN:
+                return new, new_value, R
         except np.linalg.LinAlgError:
             pass
         way /= 2.0

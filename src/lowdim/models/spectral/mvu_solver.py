@@ -6,7 +6,11 @@
 One node is anchored at the origin, so K and S are (n-1) x (n-1) and definite inside. The Newton system (HKM direction)
 has one unknown an edge: M = (B'KB) o (B'S^-1 B) + diag(t / l), B the incidence matrix, t the slack.
 
-References: Weinberger and Saul (2006); Helmberg, Rendl, Vanderbei and Wolkowicz (1996); Mehrotra (1992).
+References: K. Q. Weinberger and L. K. Saul (2006), "Unsupervised learning of image manifolds by semidefinite
+programming", International Journal of Computer Vision 70, 77-90. C. Helmberg, F. Rendl, R. J. Vanderbei and
+H. Wolkowicz (1996), "An interior-point method for semidefinite programming", SIAM Journal on Optimization 6, 342-361.
+S. Mehrotra (1992), "On the implementation of a primal-dual interior point method", SIAM Journal on Optimization 2,
+575-601.
 """
 
 from __future__ import annotations
@@ -15,14 +19,14 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as sl
-from numpy.typing import NDArray
 
 from lowdim.math.graph import springs
 from lowdim.math.linalg import Array, centred
+from lowdim.math.neighbors import Indices
 
-STEPS = 60  # 17 to 30 are usual
-GOAL = 5e-9  # certificate at which nothing is left to gain; rounding stops most problems near 1e-8
-STALL = 2  # steps without a better certificate after which the best is taken
+MOST_STEPS = 60  # 17 to 30 are usual
+GAP_REACHED = 5e-9  # certificate at which nothing is left to gain; rounding stops most problems near 1e-8
+STALLED_STEPS = 2  # steps without a better certificate after which the best is taken
 
 
 class Unfolded(NamedTuple):
@@ -34,43 +38,44 @@ class Unfolded(NamedTuple):
     steps: int
 
 
-class _Point(NamedTuple):
+class IterationPoint(NamedTuple):
+    """Primal and dual matrices and slacks, or a direction in which they move."""
+
     K: Array  # (n-1) x (n-1)
     S: Array
     slack: Array  # m
     dual: Array  # m
 
 
-def unfold(i: NDArray[np.intp], j: NDArray[np.intp], d: Array, n: int, goal: float = GOAL) -> Unfolded:
+def unfold(i: Indices, j: Indices, d: Array, n: int, goal: float = GAP_REACHED) -> Unfolded:
     """Maximise the variance with no edge (i, j) longer than its squared length d; the graph must be in one piece."""
     unit = float(np.mean(d))
-    edges = _Edges(i, j, d / unit, n)
-    point = edges.start()
-    best, since = edges.judged(point, 0), 0
-    for number in range(1, STEPS + 1):
+    program = EdgeProgram(i, j, d / unit, n)
+    point = program.start()
+    best, since = program.certified(point, 0), 0
+    for number in range(1, MOST_STEPS + 1):
         try:
-            point = edges.step(point)
+            point = program.step(point)
         except np.linalg.LinAlgError:  # rounding has eaten the last pivots: the best seen is as good as it gets
             break
         if not all(np.isfinite(part).all() for part in point):
             break
-        found = edges.judged(point, number)
-        better = found.gap < best.gap
-        since = 0 if found.gap < 0.9 * best.gap else since + 1
-        best = found if better else best
-        if best.gap <= goal or (since >= STALL and best.gap < 1e-4):
+        latest = program.certified(point, number)
+        since = 0 if latest.gap < 0.9 * best.gap else since + 1
+        best = latest if latest.gap < best.gap else best
+        if best.gap <= goal or (since >= STALLED_STEPS and best.gap < 1e-4):
             break
     return best._replace(K=best.K * unit)
 
 
-class _Edges:
+class EdgeProgram:
     """The edges of one problem, with everything that depends on them alone."""
 
-    def __init__(self, i: NDArray[np.intp], j: NDArray[np.intp], d: Array, n: int) -> None:
+    def __init__(self, i: Indices, j: Indices, d: Array, n: int) -> None:
         self.i, self.j, self.d, self.n = i, j, d, n
         self.C = np.eye(n - 1) - 1.0 / n
 
-    def start(self) -> _Point:
+    def start(self) -> IterationPoint:
         """Equal springs stiff enough for S > 0; K in proportion to S^-1, short enough for every edge."""
         ones = np.ones(len(self.d))
         soft = float(np.linalg.eigvalsh(self.laplacian(ones))[1])
@@ -78,7 +83,7 @@ class _Edges:
         S = self.laplacian(dual)[1:, 1:] - self.C
         inverse = sl.cho_solve(sl.cho_factor(S), np.eye(self.n - 1))
         K = inverse * (0.5 / float((self.lengths(inverse) / self.d).max()))
-        return _Point(K, S, self.d - self.lengths(K), dual)
+        return IterationPoint(K, S, self.d - self.lengths(K), dual)
 
     def laplacian(self, weight: Array) -> Array:
         """B diag(weight) B', n x n."""
@@ -98,7 +103,7 @@ class _Edges:
         whole -= half[:, self.j]
         return whole
 
-    def step(self, at: _Point) -> _Point:
+    def step(self, at: IterationPoint) -> IterationPoint:
         """One predictor and corrector."""
         low = sl.cholesky(at.S, lower=True, check_finite=False)
         root = sl.solve_triangular(low, np.eye(self.n - 1), lower=True)
@@ -111,18 +116,20 @@ class _Edges:
             raise np.linalg.LinAlgError("not finite")
         mu = (float((at.K * at.S).sum()) + float(at.slack @ at.dual)) / (self.n - 1 + len(self.d))
         roots: tuple[Array, Array] = (sl.cholesky(at.K, lower=True, check_finite=False), low)
-        aim = _Aim(solver, inverse)
+        aim = NewtonSystem(solver, inverse)
         first = self.direction(at, aim, 0.0, None)
         primal, dual = self.reach(at, first, roots)
         ahead = self.moved(at, first, min(primal, 1.0), min(dual, 1.0))
-        left = float((ahead.K * ahead.S).sum()) + float(ahead.slack @ ahead.dual)
+        remaining = float((ahead.K * ahead.S).sum()) + float(ahead.slack @ ahead.dual)
         power = max(1.0, 3.0 * min(primal, dual) ** 2)  # a first step that is soon at the boundary asks for centring
-        share = (left / (mu * (self.n - 1 + len(self.d)))) ** power
+        share = (remaining / (mu * (self.n - 1 + len(self.d)))) ** power
         second = self.direction(at, aim, min(max(share, 1e-10), 1.0) * mu, first)
         near = 0.9 + 0.09 * min(primal, dual, 1.0)
         return self.moved(at, second, *(min(1.0, near * way) for way in self.reach(at, second, roots)))
 
-    def direction(self, at: _Point, aim: _Aim, mu: float, first: _Point | None) -> _Point:
+    def direction(
+        self, at: IterationPoint, aim: NewtonSystem, mu: float, first: IterationPoint | None
+    ) -> IterationPoint:
         """HKM direction towards K S = mu I, with Mehrotra's second-order terms of a first direction."""
         inverse = aim.inverse
         bend_K = 0.0 if first is None else _even(first.K @ (first.S @ inverse))
@@ -134,19 +141,19 @@ class _Edges:
         S = self.laplacian(dual)[1:, 1:]
         K = mu * inverse - at.K - _even(at.K @ (S @ inverse)) - bend_K
         slack = mu / at.dual - at.slack - at.slack / at.dual * dual - bend
-        return _Point(np.asarray(K), S, slack, dual)
+        return IterationPoint(np.asarray(K), S, slack, dual)
 
-    def reach(self, at: _Point, way: _Point, roots: tuple[Array, Array]) -> tuple[float, float]:
+    def reach(self, at: IterationPoint, way: IterationPoint, roots: tuple[Array, Array]) -> tuple[float, float]:
         """How far K and slack, and how far S and multipliers, may go along a direction."""
         primal = min(_until(roots[0], way.K), _ratio(at.slack, way.slack), 1e8)
         dual = min(_until(roots[1], way.S), _ratio(at.dual, way.dual), 1e8)
         return primal, dual
 
-    def moved(self, at: _Point, way: _Point, primal: float, dual: float) -> _Point:
+    def moved(self, at: IterationPoint, way: IterationPoint, primal: float, dual: float) -> IterationPoint:
         dual_next = at.dual + dual * way.dual
-        return _Point(at.K + primal * way.K, at.S + dual * way.S, at.slack + primal * way.slack, dual_next)
+        return IterationPoint(at.K + primal * way.K, at.S + dual * way.S, at.slack + primal * way.slack, dual_next)
 
-    def judged(self, at: _Point, number: int) -> Unfolded:
+    def certified(self, at: IterationPoint, number: int) -> Unfolded:
         """K made exactly feasible by scaling, and what its variance could lack at most: the eigenvalue certificate."""
         F = _padded(at.K)
         over = max(1.0, float((self.lengths(at.K) / self.d).max()))
@@ -157,7 +164,9 @@ class _Edges:
         return Unfolded(K, at.dual, float(at.dual @ self.d) / min(1.0, second) / float(np.trace(K)) - 1.0, number)
 
 
-class _Aim(NamedTuple):
+class NewtonSystem(NamedTuple):
+    """The factorised Newton matrix, and S^-1."""
+
     solver: tuple[Array, bool]
     inverse: Array
 

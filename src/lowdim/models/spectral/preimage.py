@@ -1,4 +1,4 @@
-"""Ways back from feature space: the point of the table whose image is nearest to a place on the map."""
+"""Pre-images, the ways back from feature space: the point of the table whose image is nearest to a place on the map."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as sl
-from numpy.typing import NDArray
 
-from lowdim.math.kernels import median_width
-from lowdim.math.linalg import Array
+from lowdim.math.eigen import Problem, solve
+from lowdim.math.kernels import gaussian, median_width
+from lowdim.math.linalg import EPS, Array, Mask, svd
 from lowdim.math.neighbors import squared_distances
 
-CLOSE = 1e-7  # of the rows' spread: a fixed point has been reached
-FAINT = 1e-12  # beside the largest possible sum of weights: nothing is near, the fixed point has no say
-RIDGE = 1e-3  # of the learned map, beside a kernel of ones on its diagonal
-LEAST = 1e-12  # a similarity of Gaussians below this is not told from zero
+STEP_REACHED = 1e-7  # of the rows' spread: a fixed point has been reached
+LEAST_WEIGHT_SHARE = 1e-12  # of the largest possible sum of weights: below it no row is near, and none is averaged
+LEARNED_RIDGE = 1e-3  # of the learned map, beside a kernel of ones on its diagonal
+LEAST_SIMILARITY = 1e-12  # of Gaussian images: below it none is distinguished from zero
 
 
-class Way(NamedTuple):
+class ImageSpan(NamedTuple):
     """Rows whose images span the map: P(z) = sum_i (origin_i + (weights z)_i) phi(x_i)."""
 
     rows: Array  # m x d
@@ -39,58 +39,53 @@ class Way(NamedTuple):
         return inner, float(self.origin @ self.columns) + 2.0 * Z @ lean + (Z**2).sum(axis=1)
 
 
-def fixed_point(way: Way, gamma: float, Z: Array, start: Array, steps: int = 100) -> tuple[Array, NDArray[np.bool_]]:
-    """x <- sum_i g_i k(x, x_i) x_i / sum_i g_i k(x, x_i), and which rows never settled; Gaussian kernels only.
+def fixed_point(span: ImageSpan, gamma: float, Z: Array, start: Array, steps: int = 100) -> tuple[Array, Mask]:
+    """x <- sum_i g_i k(x, x_i) x_i / sum_i g_i k(x, x_i), and which rows did not converge; Gaussian kernels only.
 
-    Reference: Mika, Schoelkopf, Smola, Mueller, Scholz and Raetsch (1999), eq. 10.
+    Reference: S. Mika, B. Schoelkopf, A. Smola, K.-R. Mueller, M. Scholz and G. Raetsch (1999), "Kernel PCA and
+    de-noising in feature spaces", Advances in Neural Information Processing Systems 11, 536-542, eq. 10.
     """
-    G, x = way.coefficients(Z), start.copy()
-    size = float(np.sqrt(((way.rows - way.rows.mean(axis=0)) ** 2).sum(axis=1).max(initial=0.0)))
+    G, x = span.coefficients(Z), start.copy()
+    size = float(np.sqrt(((span.rows - span.rows.mean(axis=0)) ** 2).sum(axis=1).max(initial=0.0)))
     bound = np.abs(G).sum(axis=1)
     moving = np.ones(len(Z), dtype=bool)
-    lost = np.zeros(len(Z), dtype=bool)
+    failed = np.zeros(len(Z), dtype=bool)
     for _ in range(steps):
         at = np.flatnonzero(moving)
         if not len(at):
             break
-        W = G[at] * gaussian(squared_distances(x[at], way.rows), gamma)
+        W = G[at] * gaussian(squared_distances(x[at], span.rows), gamma)
         total = W.sum(axis=1)
-        fine = np.abs(total) > FAINT * bound[at]
+        fine = np.abs(total) > LEAST_WEIGHT_SHARE * bound[at]
         new = x[at].copy()
-        new[fine] = (W[fine] @ way.rows) / total[fine, None]
-        wild = np.linalg.norm(new - way.rows.mean(axis=0), axis=1) > 3.0 * size  # a sum of both signs near zero
+        new[fine] = (W[fine] @ span.rows) / total[fine, None]
+        wild = np.linalg.norm(new - span.rows.mean(axis=0), axis=1) > 3.0 * size  # a sum of both signs near zero
         new[wild] = x[at][wild]
         far = np.linalg.norm(new - x[at], axis=1)
         x[at] = new
-        lost[at] = ~fine | wild
-        moving[at] = (far > CLOSE * size) & fine & ~wild
-    return x, lost | moving
+        failed[at] = ~fine | wild
+        moving[at] = (far > STEP_REACHED * size) & fine & ~wild
+    return x, failed | moving
 
 
-def gaussian(D: Array, gamma: float) -> Array:
-    """exp(-gamma D) in place, for widths of any size."""
-    with np.errstate(over="ignore", under="ignore"):
-        D *= -gamma
-        return np.asarray(np.exp(D, out=D))
-
-
-def by_distances(way: Way, distance: Callable[[Array, Array], Array], Z: Array, k: int) -> Array:
+def by_distances(span: ImageSpan, distance: Callable[[Array, Array], Array], Z: Array, k: int) -> Array:
     """The point whose distances to its k nearest rows are nearest to those that feature space implies.
 
     `distance(inner, square)` turns P'phi_i and |P|^2 into squared distances of the table. The neighbours are
     centred, X = U S V', and the point is mean + V c with -2 S c = U'(d - d0), d0 their own squared lengths.
 
-    Reference: Kwok and Tsang (2004), IEEE Trans. Neural Networks 15, section IV (after Gower 1968).
+    Reference: J. T.-Y. Kwok and I. W.-H. Tsang (2004), "The pre-image problem in kernel methods", IEEE Transactions on
+    Neural Networks 15, 1517-1525, section IV (after Gower 1968).
     """
-    inner, square = way.products(Z)
+    inner, square = span.products(Z)
     D = distance(inner, square)
-    k = min(k, len(way.rows))
-    near = np.argpartition(D, k - 1, axis=1)[:, :k] if k < len(way.rows) else np.tile(np.arange(k), (len(Z), 1))
-    out = np.empty((len(Z), way.rows.shape[1]))
+    k = min(k, len(span.rows))
+    near = np.argpartition(D, k - 1, axis=1)[:, :k] if k < len(span.rows) else np.tile(np.arange(k), (len(Z), 1))
+    out = np.empty((len(Z), span.rows.shape[1]))
     for row, index in enumerate(near):
-        X = way.rows[index]
+        X = span.rows[index]
         mean = X.mean(axis=0)
-        U, s, Vt = np.linalg.svd(X - mean, full_matrices=False)
+        U, s, Vt = svd(X - mean)
         d = D[row, index] - ((X - mean) ** 2).sum(axis=1)
         d -= d.mean()
         keep = s > 1e-8 * max(float(s[0]), 1e-300)
@@ -101,7 +96,7 @@ def by_distances(way: Way, distance: Callable[[Array, Array], Array], Z: Array, 
 def gaussian_distance(gamma: float, inner: Array, square: Array) -> Array:
     """Squared distance to x_i of a point with an image like P: |P - phi_i|^2 = 2 - 2 exp(-gamma d)."""
     similar = 1.0 - 0.5 * (square[:, None] - 2.0 * inner + 1.0)
-    return np.asarray(-np.log(np.clip(similar, LEAST, 1.0)) / gamma)
+    return np.asarray(-np.log(np.clip(similar, LEAST_SIMILARITY, 1.0)) / gamma)
 
 
 def linear_distance(rows: Array, inner: Array, square: Array) -> Array:
@@ -109,20 +104,21 @@ def linear_distance(rows: Array, inner: Array, square: Array) -> Array:
     return np.maximum(square[:, None] - 2.0 * inner + (rows**2).sum(axis=1), 0.0)
 
 
-def learned(way: Way, Z: Array, *, ridge: float = RIDGE) -> Array:
+def learned(span: ImageSpan, Z: Array, *, ridge: float = LEARNED_RIDGE) -> Array:
     """Ridge regression of the rows on their places, by a Gaussian kernel of median width.
 
-    Reference: Bakir, Weston and Schoelkopf (2004), NIPS 16.
+    Reference: G. H. Bakir, J. Weston and B. Schoelkopf (2004), "Learning to find pre-images", Advances in Neural
+    Information Processing Systems 16, 449-456.
     """
-    mean = way.rows.mean(axis=0)
-    gamma = median_width(way.places)
-    K = gaussian(squared_distances(way.places, way.places), gamma)
+    mean = span.rows.mean(axis=0)
+    gamma = median_width(span.places)
+    K = gaussian(squared_distances(span.places, span.places), gamma)
     K.flat[:: len(K) + 1] += ridge
-    A = sl.solve(K, way.rows - mean, assume_a="pos", overwrite_a=True, check_finite=False)
-    return gaussian(squared_distances(Z, way.places), gamma) @ A + mean
+    A = sl.solve(K, span.rows - mean, assume_a="pos", overwrite_a=True, check_finite=False)
+    return gaussian(squared_distances(Z, span.places), gamma) @ A + mean
 
 
-class Quiet(NamedTuple):
+class QuietDirections(NamedTuple):
     """The half of all directions in which the rows of a table vary least."""
 
     mean: Array
@@ -131,14 +127,15 @@ class Quiet(NamedTuple):
 
     def noise(self, X: Array) -> Array:
         """Variance a cell that each row has beyond the table's own there: what noise was added to it."""
-        seen = (((X - self.mean) @ self.axes) ** 2).mean(axis=1)
-        return np.maximum(seen - self.variance, 0.0)
+        variance = (((X - self.mean) @ self.axes) ** 2).mean(axis=1)
+        return np.maximum(variance - self.variance, 0.0)
 
 
-def quiet_half(X: Array) -> Quiet:
+def quiet_directions(X: Array) -> QuietDirections:
     """The directions from which noise in new rows can be estimated blindly."""
     mean = X.mean(axis=0)
     C = (X - mean).T @ (X - mean) / len(X)
-    values, V = np.linalg.eigh(C)
-    h = max(1, len(values) // 2)
-    return Quiet(mean, V[:, :h], float(np.maximum(values[:h], 0.0).mean()))
+    eigen = solve(Problem(C, "smallest"), len(C))
+    empty = int((eigen.values <= len(C) * EPS * eigen.values[-1]).sum())  # equal but for rounding: all of them or none
+    h = max(1, len(C) // 2, empty)
+    return QuietDirections(mean, eigen.vectors[:, :h], float(np.maximum(eigen.values[:h], 0.0).mean()))

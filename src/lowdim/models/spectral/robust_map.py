@@ -6,17 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from lowdim.math.distances import fault, to_similarities
 from lowdim.math.eigen import Problem, solve
 from lowdim.math.graph import components, path_lengths
 from lowdim.math.linalg import Array, Mask
-from lowdim.math.neighbors import exact_distances
+from lowdim.math.neighbors import Indices, exact_distances
 from lowdim.text.messages import error, warn
 
-SMOOTH = 1e-3  # logarithms of ratios below this weigh as in least squares; it starts at 1 and halves each time
-STEPS = 20  # majorisation steps between two changes of the weights
+LEAST_SMOOTHING = 1e-3  # logarithms of ratios below this weigh as in least squares; it starts at 1 and halves each time
+STEPS_PER_WEIGHTING = 20  # majorisation steps between two changes of the weights
 
 
 class Suspect(NamedTuple):
@@ -41,7 +40,7 @@ class RobustMap(NamedTuple):
 
     def suspects(self, count: int = 10, names: Any = None) -> list[Suspect]:
         """The distances farthest from the map's, by |log(given / on_map)|."""
-        off, i, j = _misfit(self.given, self.on_map)
+        off, i, j = _log_ratios(self.given, self.on_map)
         names = np.arange(len(self.given)) if names is None else list(names)
         order = np.argsort(-np.abs(off), kind="stable")[:count]
         return [
@@ -53,14 +52,38 @@ class RobustMap(NamedTuple):
 
 
 def robust_map(D: Any, n_components: int = 2, *, tol: float = 1e-6, max_iter: int = 300) -> RobustMap:
-    """Positions that minimise sum_ij |log(d_ij / delta_ij)|, d given and delta on the map; NaN = not known.
+    """A map of distances that a few wrong ones cannot bend, and the distances that look wrong beside it.
 
-    Weighted stress sum w_ij (d_ij - delta_ij)^2 with w = d^-2 is least squares in log d to first order; weights
-    divided by |log(d / delta)| of the step before make it least absolute values. Each stress is majorised (SMACOF).
-    It starts from classical scaling, where unknown distances are shortest paths.
+    Positions minimise sum_ij |log(d_ij / delta_ij)|, d given and delta on the map. Weighted stress
+    sum w_ij (d_ij - delta_ij)^2 with w = d^-2 is least squares in log d to first order; weights divided by
+    |log(d / delta)| of the step before make it least absolute values. Each stress is majorised (SMACOF). It starts
+    from classical scaling, where unknown distances are shortest paths.
 
-    Reference: de Leeuw (1977); Borg and Groenen (2005), chapters 8 and 11 (weights); Lawrence seed 3.5.1.
+    Parameters
+    ----------
+    D : array-like of shape (n, n)
+        Distances, symmetric; NaN = not known.
+    n_components : int, default=2
+        Dimensions of the map.
+    tol : float, default=1e-6
+        Relative change of the objective at which to stop.
+    max_iter : int, default=300
+        Changes of the weights at most.
 
+    Returns
+    -------
+    RobustMap
+        `embedding` (n x n_components), `given` and `on_map` (n x n), `objective` (mean |log ratio|), `passes`,
+        `converged`, and `suspects(count, names)`: the distances farthest from the map's.
+
+    References
+    ----------
+    J. de Leeuw (1977), "Applications of convex analysis to multidimensional scaling", in Recent Developments in
+    Statistics, North-Holland, 133-145.
+    I. Borg and P. J. F. Groenen (2005), Modern Multidimensional Scaling, 2nd edition, Springer, chapters 8 and 11.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> line = np.abs(np.subtract.outer(np.arange(8.0), np.arange(8.0)))
     >>> line[0, 1] = line[1, 0] = 5.0
@@ -68,24 +91,24 @@ def robust_map(D: Any, n_components: int = 2, *, tol: float = 1e-6, max_iter: in
     [(np.int64(0), np.int64(1), 1)]
     """
     D = np.array(D, dtype=np.float64)
-    known = _checked(D)
+    known = _known_pairs(D)
     unit = float(D[known].max(initial=0.0)) or 1.0
     S = np.where(known, D / unit, 0.0)
     Z = _start(S, known, n_components)
-    best, still, passes = np.inf, False, 0
-    while passes < max_iter and not still:
+    best, converged, passes = np.inf, False, 0
+    while passes < max_iter and not converged:
         passes += 1
-        smooth = max(SMOOTH, 0.5**passes)  # from least squares on: else a pair of neighbours may stay swapped
+        smooth = max(LEAST_SMOOTHING, 0.5**passes)  # from least squares on: else a pair of neighbours may stay swapped
         Z = _reweighted(Z, S, known, smooth)
         value = _objective(Z, S, known)
-        still = best - value <= tol * max(best, 1e-12) and smooth == SMOOTH
+        converged = best - value <= tol * max(best, 1e-12) and smooth == LEAST_SMOOTHING
         best = min(best, value)
-    if not still:
+    if not converged:
         warn("LD201", model="robust_map", passes=passes, reason="max_iter was reached")
-    return RobustMap(Z * unit, D, exact_distances(Z) * unit, best, passes, still)
+    return RobustMap(Z * unit, D, exact_distances(Z) * unit, best, passes, converged)
 
 
-def _checked(D: Array) -> Mask:
+def _known_pairs(D: Array) -> Mask:
     """Which pairs are known and to be mapped; anything that is no matrix of distances is refused."""
     if D.ndim != 2 or D.shape[0] != D.shape[1] or len(D) < 2:
         raise error("LD410", what="distances", problem=f"its shape is {D.shape}, and it is not square")
@@ -96,7 +119,7 @@ def _checked(D: Array) -> Mask:
     wrong = fault(np.where(known & known.T, D, 0.0))
     if wrong is not None:
         raise error("LD410", f"row {wrong.i + 1}, column {wrong.j + 1}", what="distances", problem=wrong.problem)
-    known = known & known.T & (np.where(known, D, 0.0) > 0.0)  # a distance of zero has no logarithm: no say
+    known = known & known.T & (np.where(known, D, 0.0) > 0.0)  # a distance of zero has no logarithm
     count, label = components(sp.csr_array(known.astype(np.float64)))
     if count > 1:
         i, j = int(np.argmax(label == 0)), int(np.argmax(label == 1))
@@ -105,15 +128,15 @@ def _checked(D: Array) -> Mask:
 
 
 def _start(S: Array, known: Mask, q: int) -> Array:
-    whole = S
+    lengths = S
     if not known[~np.eye(len(S), dtype=bool)].all():
-        whole = np.where(known, S, path_lengths(sp.csr_array(np.where(known, S, 0.0))))
-        np.fill_diagonal(whole, 0.0)
-    found = solve(Problem(to_similarities(whole**2)), min(q, len(S)))
-    return found.vectors * np.sqrt(np.maximum(found.values, 1e-12))
+        lengths = np.where(known, S, path_lengths(sp.csr_array(np.where(known, S, 0.0))))
+        np.fill_diagonal(lengths, 0.0)
+    eigen = solve(Problem(to_similarities(lengths**2)), min(q, len(S)))
+    return eigen.vectors * np.sqrt(np.maximum(eigen.values, 1e-12))
 
 
-def _misfit(given: Array, on_map: Array) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
+def _log_ratios(given: Array, on_map: Array) -> tuple[Array, Indices, Indices]:
     """log(given / on_map) of the known pairs, each once."""
     i, j = np.triu_indices(len(given), 1)
     use = np.nan_to_num(given[i, j]) > 0.0
@@ -122,7 +145,7 @@ def _misfit(given: Array, on_map: Array) -> tuple[Array, NDArray[np.intp], NDArr
 
 
 def _objective(Z: Array, S: Array, known: Mask) -> float:
-    off = _misfit(np.where(known, S, 0.0), exact_distances(Z))[0]
+    off = _log_ratios(np.where(known, S, 0.0), exact_distances(Z))[0]
     return float(np.abs(off).mean())
 
 
@@ -135,7 +158,7 @@ def _reweighted(Z: Array, S: Array, known: Mask, smooth: float) -> Array:
     n = len(S)
     V = np.diag(W.sum(axis=1)) - W
     inverse = np.linalg.inv(V + W.mean()) - 1.0 / (n * n * W.mean())  # 11'/n spans V's null space
-    for _ in range(STEPS):
+    for _ in range(STEPS_PER_WEIGHTING):
         R = np.where(known, W * S / np.maximum(delta, 1e-12), 0.0)
         Z = inverse @ (R.sum(axis=1)[:, None] * Z - R @ Z)
         delta = exact_distances(Z)

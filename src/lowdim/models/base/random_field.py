@@ -1,0 +1,158 @@
+"""The random-field view: every spectral method is a Gaussian random field over the rows.
+
+Columns of the table are draws from N(0, K), K = L^-1: n points joined by springs of stiffness L at unit temperature.
+A method that makes a Laplacian gives L, one that makes a similarity gives K; one that keeps neither has the field of
+its map, K = ZZ': with noise, probabilistic PCA seen from the rows.
+
+Reference: N. D. Lawrence (2012), "A unifying probabilistic perspective for spectral dimensionality reduction: insights
+and new models", Journal of Machine Learning Research 13, 1609-1638.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import minimize
+
+from lowdim.math.eigen import largest
+from lowdim.math.linalg import EPS, Array, centred, svd
+from lowdim.math.neighbors import exact_distances
+from lowdim.models.base.estimator import seed_of
+from lowdim.sources.arrays import as_source
+from lowdim.sources.source import Source
+from lowdim.sources.views import Frame, Framed, gather
+from lowdim.text.messages import error
+
+MOST_FIELD_ROWS = 6000  # rows whose n x n matrices are made on demand: 0.3 GB each
+SLACK = 1e-9  # of the largest eigenvalue: springs or variances smaller than this are rounding, and nothing is inverted
+TIED = 1e-6  # two variances closer than this share of them have no directions of their own
+LEAST_NOISE = 1e-6  # of the table's mean variance: the least noise a likelihood is stated with
+
+
+class Field(NamedTuple):
+    """N(0, K) on differences of rows: K's positive eigenvalues and their vectors, the constant direction put aside."""
+
+    vectors: Array  # n x r, orthonormal, columns sum to zero
+    variances: Array  # r, falling
+
+
+def field_of_precision(L: Any) -> Field:
+    """The field of springs L: K = L^+ over differences.
+
+    Directions that no spring holds are given the largest finite variance, 1 / (SLACK |L|).
+    """
+    n = L.shape[0]
+    check_rows(n)
+    A = L.toarray() if sp.issparse(L) else np.asarray(L, dtype=np.float64)
+    A = centred(A)
+    values, V = largest(-(A + _level(A)), n)  # rising ones of A; the constant direction is now the stiffest
+    keep = slice(0, n - 1)
+    springs = -values[keep]
+    return Field(V[:, keep], 1.0 / np.maximum(springs, SLACK * max(float(springs.max(initial=0.0)), 1e-300)))
+
+
+def field_of_covariance(K: Any) -> Field:
+    """The field of covariances K, centred; eigenvalues that are negative or rounding are left out."""
+    n = len(K)
+    check_rows(n)
+    values, V = largest(centred(np.asarray(K, dtype=np.float64)), n)
+    keep = values > n * EPS * max(float(values.max(initial=0.0)), 0.0)
+    return Field(V[:, keep], values[keep])
+
+
+def field_of_map(Z: Array) -> Field:
+    """The field of covariance ZZ', centred."""
+    U, d, _ = svd(Z - Z.mean(axis=0))
+    keep = d > len(U) * EPS * float(d.max(initial=0.0))
+    return Field(U[:, keep], d[keep] ** 2)
+
+
+def squared_distances_of(field: Field) -> Array:
+    """Squared distances of all rows under the field."""
+    return exact_distances(field.vectors * np.sqrt(field.variances)) ** 2
+
+
+def draws_of(field: Field, n_samples: int, random_state: Any) -> Array:
+    """Draws from the field, a column each."""
+    if n_samples < 1:
+        raise error("LD210", option="n_samples", value=n_samples, allowed="a whole number >= 1")
+    rng = np.random.default_rng([seed_of(random_state), 450])
+    draws = rng.standard_normal((len(field.variances), n_samples))
+    return np.asarray(field.vectors @ (np.sqrt(field.variances)[:, None] * draws))
+
+
+def table_score(field: Field, X: Any, frame: Frame, model: str) -> float:
+    """`log_density` of a table of cells (in the frame's units, stated in the table's) or of a matrix of pairs."""
+    source: Source = as_source(X)
+    if source.n != len(field.vectors):
+        raise error("LD450", got=source.n, want=len(field.vectors), model=model)
+    framed = source.d == len(frame.scale)
+    x, mask = gather(Framed(source, frame) if framed else source)
+    if mask is not None:
+        raise error(
+            "LD163",
+            job="field_score",
+            why="a column of the field needs every row",
+            fix="fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X)",
+        )
+    log_stretch = float(np.log(frame.scale).sum()) * (source.n - 1) if framed else 0.0
+    return log_density(field, x) + log_stretch
+
+
+def log_density(field: Field, Y: Array) -> float:
+    """max over s, t of sum_j log N(y_j; 0, s K + t I), over the n-1 directions of differences."""
+    n, p = Y.shape
+    Y = Y - Y.mean(axis=0)
+    energy = ((field.vectors.T @ Y) ** 2).sum(axis=1)
+    outside = max(float((Y**2).sum() - energy.sum()), 0.0)  # energy in directions that the field does not have
+    a, v = np.append(energy, outside), np.append(field.variances, 0.0)
+    count = np.append(np.ones(len(energy)), float(n - 1 - len(energy)))
+    mean = float((Y**2).sum()) / max((n - 1) * p, 1)
+    if mean == 0.0:
+        raise error("LD452")
+    size = float(field.variances.mean()) if len(field.variances) else 1.0
+
+    def loss(theta: Array) -> tuple[float, Array]:
+        s, t = np.exp(theta[0]) / size, np.exp(theta[1])
+        w = s * v + t
+        slope = (count * p / w - a / w**2) / 2
+        value = 0.5 * float((count * p * np.log(2 * np.pi * w)).sum() + (a / w).sum())
+        return value, np.array([float((slope * s * v).sum()), float((slope * t).sum())])
+
+    low = float(np.log(LEAST_NOISE * mean))
+    starts = [(np.log(mean), low + 1.0), (np.log(mean) - 3.0, np.log(mean) - 1.0), (np.log(mean) + 3.0, low)]
+    bounds = [(np.log(mean) - 60.0, np.log(mean) + 60.0), (low, np.log(mean) + 5.0)]
+    optima = [minimize(loss, np.array(start), jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
+    return -float(min(optimum.fun for optimum in optima))
+
+
+def _level(A: Array) -> float:
+    """Added to every cell, it makes the constant direction stiffer than any other."""
+    return 2.0 * float(np.abs(A).sum(axis=1).max(initial=0.0)) / max(len(A), 1) + 1e-300
+
+
+def inverse_of(field: Field) -> Array:
+    """K^+ over the directions whose variance is more than rounding; what is tied to one put aside is put aside too.
+
+    An eigenpair is known to eps |K|, so 1 / lambda of a variance near eps |K| would be made of rounding: which
+    directions count must not hang on it.
+    """
+    v = field.variances
+    count = int((v > SLACK * v.max(initial=0.0)).sum())
+    while 0 < count < len(v) and v[count] >= (1.0 - TIED) * v[count - 1]:
+        count -= 1
+    V = field.vectors[:, :count]
+    return np.asarray((V / v[:count]) @ V.T)
+
+
+def covariance_of(field: Field) -> Array:
+    """K over the directions of the field."""
+    return np.asarray((field.vectors * field.variances) @ field.vectors.T)
+
+
+def check_rows(n: int) -> None:
+    """Refuse tables whose n x n matrices would be too large to make on demand."""
+    if n > MOST_FIELD_ROWS:
+        raise error("LD451", n=n, most=MOST_FIELD_ROWS)
