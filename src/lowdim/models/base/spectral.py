@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run
-from lowdim.engine.plan import Cost, plan
+from lowdim.engine.plan import plan
 from lowdim.math.linalg import Array
 from lowdim.models.base.estimator import Absent, Estimator, Out
 from lowdim.models.base.results import Certificate
@@ -66,9 +66,6 @@ class SpectralModel(Estimator):
         raise NotImplementedError
 
     def _extend(self, params: Any, X: Array) -> Array:
-        raise NotImplementedError
-
-    def _cost(self, n: int, d: int) -> Cost:
         raise NotImplementedError
 
     def _check_size(self, source: Source) -> None:
@@ -156,7 +153,8 @@ class SpectralModel(Estimator):
         self._assign(attributes, header)
 
     # places --------------------------------------------------------------------------------------
-    def _source(self, X: Any) -> Source:
+    def arrange(self, X: Any) -> Source:
+        """Rows as a source with the fitted columns in the fitted order."""
         check_is_fitted(self)
         return self._arranged(self._open(X))
 
