@@ -6,6 +6,7 @@ PYTEST_ARGS ?=
 
 VENV := .venv
 RUN := $(VENV)/bin/python
+LOWEST := .venv-lowest
 INPUTS := pyproject.toml constraints.txt
 # The system's pip installs into the environment: works without ensurepip, and where Debian
 # calls its own Python externally managed.
@@ -14,7 +15,7 @@ INSTALL = $(PYTHON) -m pip --python $(RUN) --disable-pip-version-check install -
 # An environment whose Python is gone has nothing installed: forget its stamps.
 $(shell test -x $(RUN) || rm -f $(VENV)/*.stamp)
 
-.PHONY: help demo test lint types drills bench derive clean
+.PHONY: help demo test slow kernels lowest lint types drills bench derive clean
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -25,10 +26,26 @@ demo: $(VENV)/core.stamp  ## set up, then the main job on a table that ships wit
 	$(VENV)/bin/lowdim demo
 
 test: $(VENV)/test.stamp  ## set up, then the tests (PYTEST_ARGS="-k name" narrows them)
-	OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -n 2 -rfEs $(PYTEST_ARGS)
+	OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -n 2 -rfEs --durations=15 $(PYTEST_ARGS)
 
-lint: $(VENV)/test.stamp  ## ruff
+slow: $(VENV)/test.stamp  ## the tests that take more than a few seconds each
+	OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -n 2 -rfEs -m "slow and not drill" --durations=10 $(PYTEST_ARGS)
+
+# What OpenBLAS and NumPy do on other processors: their kernels differ in the last bits.
+NUMERICAL := tests/laws tests/oracles tests/math tests/models tests/judge tests/references
+NO_AVX512 := AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR X86_V4
+kernels: $(VENV)/test.stamp  ## the numerical tests as on other processors
+	OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell \
+		NPY_DISABLE_CPU_FEATURES="$$($(RUN) tools/cpu_features.py $(NO_AVX512))" \
+		$(RUN) -m pytest -n 2 -q -rfE $(NUMERICAL) $(PYTEST_ARGS)
+	OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Sandybridge $(RUN) -m pytest -n 2 -q -rfE $(NUMERICAL) $(PYTEST_ARGS)
+
+lowest: $(LOWEST)/test.stamp  ## the tests with the lowest versions that pyproject.toml admits
+	OPENBLAS_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n 2 -q -rfE $(PYTEST_ARGS)
+
+lint: $(VENV)/test.stamp  ## ruff: rules and format
 	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
 
 types: $(VENV)/test.stamp  ## mypy over src/lowdim
 	$(RUN) -m mypy
@@ -43,7 +60,7 @@ derive: $(VENV)/core.stamp  ## write what the registry says: the public names fo
 	$(RUN) tools/derive.py
 
 clean:  ## remove the environment and everything generated
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(RUN):
@@ -58,6 +75,12 @@ $(VENV)/core.stamp: $(INPUTS) | $(RUN)
 $(VENV)/test.stamp: $(INPUTS) | $(RUN)
 	$(INSTALL) ".[test]"
 	@touch $(VENV)/core.stamp $@
+
+$(LOWEST)/test.stamp: pyproject.toml constraints-lowest.txt
+	$(PYTHON) -m venv --clear --without-pip $(LOWEST)
+	$(PYTHON) -m pip --python $(LOWEST)/bin/python --disable-pip-version-check install --quiet -c constraints-lowest.txt \
+		-e ".[test]"
+	@touch $@
 
 $(VENV)/bench.stamp: $(INPUTS) | $(RUN)
 	$(INSTALL) ".[bench]"

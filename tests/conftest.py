@@ -4,7 +4,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import settings
 
 settings.register_profile("lowdim", derandomize=True, deadline=None)
@@ -35,3 +37,9 @@ def _data_dir() -> Path:
 def _need() -> Callable[[str], Path]:
     """`need` for a test that takes it as an argument: `def test_oil(need): need("oil_flow")`."""
     return need
+
+
+def sparse_table(shape: tuple[int, int], density: float, rng: np.random.Generator) -> sp.csr_array:
+    """A sparse table of uniform cells: SciPy's own has another word for its generator in every other version."""
+    cells = rng.choice(shape[0] * shape[1], size=round(density * shape[0] * shape[1]), replace=False)
+    return sp.csr_array((rng.random(len(cells)), np.divmod(cells, shape[1])), shape=shape)

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import lowdim
 from lowdim.engine.checkpoint import store as checkpoint
@@ -28,6 +27,7 @@ from lowdim.sources.source import Source
 from lowdim.sources.views import Chosen, Frame, Framed
 from lowdim.storage import model_file as persist
 from lowdim.text.messages import FileError, LowdimError, ModelWarning, TableError
+from tests.conftest import sparse_table
 
 FITS = {
     "PPCA": (lowdim.PPCA, {"n_components": 2}),
@@ -152,7 +152,7 @@ def test_another_engine_and_another_block_size_go_on_to_the_same_bits(tmp_path: 
 
 def test_weights_sparse_tables_and_columns_in_another_order(tmp_path: Path) -> None:
     X, w = table(False), np.random.default_rng(0).integers(0, 3, 700)
-    S = sp.random_array((600, 40), density=0.05, rng=np.random.default_rng(1), format="csr")
+    S = sparse_table((600, 40), 0.05, np.random.default_rng(1))
     chosen = Chosen(tiled(X), [3, 1, 0, 5, 2])
     fits: list[Callable[[Run], Any]] = [
         lambda run: lowdim.PPCA(2).fit(X, sample_weight=w, run=run),

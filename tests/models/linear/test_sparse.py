@@ -9,6 +9,7 @@ from lowdim.engine.fold import fold
 from lowdim.engine.statistics import columns, stored_columns
 from lowdim.sources.arrays import SparseSource
 from lowdim.sources.views import Frame, Stored
+from tests.conftest import sparse_table
 
 MODELS = {
     "pca": PCA(4),
@@ -22,7 +23,7 @@ MODELS = {
 def matrix(n: int, d: int, seed: int = 0) -> sp.csr_array:
     """A hundredth or two of the cells are stored, in four groups of rows with favourite columns."""
     rng = np.random.default_rng(seed)
-    base = sp.random_array((n, d), density=0.015, format="csr", rng=rng)
+    base = sparse_table((n, d), 0.015, rng)
     groups = np.zeros((n, d))
     for g in range(4):
         rows, cols = np.arange(g, n, 4), np.arange(g * d // 5, g * d // 5 + d // 40 + 1)

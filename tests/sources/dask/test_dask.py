@@ -10,7 +10,6 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 
 from lowdim import PCA, PPCA, BayesianPCA, FactorAnalysis, Run, as_source
 from lowdim.laws import _identical
@@ -18,6 +17,7 @@ from lowdim.models.linear.dual_ppca import DualPPCA
 from lowdim.sources.dask.executor import DaskExecutor
 from lowdim.sources.dask.source import DaskSource
 from lowdim.text.messages import LowdimError, TableError, TableWarning
+from tests.conftest import sparse_table
 
 distributed = pytest.importorskip("distributed")
 # What distributed itself leaves behind when it closes a cluster: its own sockets, and event loops it has stopped.
@@ -290,7 +290,7 @@ def test_files_are_opened_by_the_workers(client, suffix, tmp_path):
 
 
 def test_sparse_tables_and_weights(client):
-    X = sp.random_array((600, 30), density=0.05, rng=np.random.default_rng(0), format="csr")
+    X = sparse_table((600, 30), 0.05, np.random.default_rng(0))
     same(PCA(2).fit(X, run=Run(engine="dask")), PCA(2).fit(X, run=SERIAL))
     X, w = table(300), np.random.default_rng(0).integers(1, 4, 300)
     for given in (X, ragged(X, (0, 13, 250))):

@@ -28,6 +28,7 @@ from lowdim.sources.files import csv as csvfile
 from lowdim.sources.files.parquet import Cursor, parquet_files
 from lowdim.sources.views import gather
 from lowdim.text.messages import LowdimError, TableWarning
+from tests.conftest import sparse_table
 
 N, D = 3000, 5
 NAMES = ["a", "b c", "d.e", "f,g", "h"]
@@ -212,7 +213,7 @@ def test_weights_may_be_a_column(tmp_path):
 
 
 def test_sparse_files(tmp_path):
-    S = sp.random_array((400, 6), density=0.3, rng=np.random.default_rng(3))
+    S = sparse_table((400, 6), 0.3, np.random.default_rng(3))
     for form in ("csr", "csc", "coo", "bsr"):
         sp.save_npz(tmp_path / "s.npz", S.asformat(form))
         np.testing.assert_array_equal(table(lowdim.stream(tmp_path / "s.npz")), S.toarray())
