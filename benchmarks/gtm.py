@@ -48,31 +48,30 @@ def theirs(X: np.ndarray, bells: int) -> tuple[float, float]:
     return seconds, log_likelihood(X, Y.T if Y.shape[0] == X.shape[1] else Y, float(model.betaInv))
 
 
-class Heard(GTM):
-    """Says the log-likelihood of each pass; the objective is that less the prior of the weights."""
+class TracedGTM(GTM):
+    """Keeps the log-likelihood of each pass; the objective is that less the prior of the weights."""
 
-    _objective_name = "log posterior"
-    said: ClassVar[list[float]] = []
+    log_likelihoods: ClassVar[list[float]] = []
 
     def _objective(self, params: Any, stats: Any) -> float:
-        self.said.append(stats.log_density)
+        self.log_likelihoods.append(stats.log_density)
         return super()._objective(params, stats)
 
 
-def ours(X: np.ndarray, basis: Any, target: float) -> float:
+def ours(X: np.ndarray, bells: int, width: float, target: float) -> float:
     """Seconds until the log-likelihood is past the target; infinite where it never is."""
-    found: list[float] = []
+    seconds: list[float] = []
 
     def past(step: Any) -> bool:
-        if Heard.said[-1] >= target and not found:
-            found.append(time.perf_counter() - begin)
-        return bool(found)
+        if TracedGTM.log_likelihoods[-1] >= target and not seconds:
+            seconds.append(time.perf_counter() - begin)
+        return bool(seconds)
 
     begin = time.perf_counter()
-    model = Heard(2, grid=GRID, basis=basis).fit(X, run=Run(callback=past, engine="serial"))
-    if not found:
-        print(f"  {basis}: {log_likelihood(X, model.nodes_, model.noise_variance_):.1f} after {model.n_iter_} passes")
-    return found[0] if found else float("inf")
+    model = TracedGTM(2, grid=GRID, basis=bells, basis_width=width).fit(X, run=Run(callback=past, engine="serial"))
+    if not seconds:
+        print(f"  {bells}: {log_likelihood(X, model.nodes_, model.noise_variance_):.1f} after {model.n_iter_} passes")
+    return seconds[0] if seconds else float("inf")
 
 
 def contest() -> None:
@@ -84,7 +83,7 @@ def contest() -> None:
         runs = []
         for _ in range(ROUNDS):
             seconds, target = theirs(X, bells)
-            runs.append((seconds, ours(X, (bells, SQUARE**0.5), target), ours(X, bells, target)))
+            runs.append((seconds, ours(X, bells, SQUARE**0.5, target), ours(X, bells, 1.0, target)))
         peer, same, own = np.array(runs).min(axis=0)
         ratios["same bells"].append(peer / same)
         ratios["own width"].append(peer / own)

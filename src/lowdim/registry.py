@@ -43,8 +43,9 @@ def _local(q: int | None, k: int, seed: int) -> dict[str, Any]:
     return {"n_clusters": k, "n_components": q, "random_state": seed}
 
 
-def _sheet(q: int | None, k: int, seed: int) -> dict[str, Any]:
-    return {"n_components": q, **({"grid": 20} if q is None or q < 3 else {"grid": 8, "basis": 4})}  # from PCA's axes
+def _gtm(q: int | None, k: int, seed: int) -> dict[str, Any]:
+    size = {"grid": 20} if q is None or q < 3 else {"grid": 8, "basis": 4}
+    return {"n_components": q, "random_state": seed, **size}
 
 
 class ModelEntry(NamedTuple):
@@ -208,7 +209,7 @@ ENTRIES = (
     ModelEntry(
         "GTM", "models.nonlinear.gtm",
         "a sheet of nodes bent through the table: gaps, density, uncertainty, magnification",
-        _BENT, "", "gtm", "GTM", _sheet, axes=True, most_axes=3, usual=2,
+        _BENT, "", "gtm", "GTM", _gtm, axes=True, most_axes=3, usual=2,
     ),
     ModelEntry(
         "DensityNetwork", "models.nonlinear.density_network",
@@ -325,19 +326,20 @@ def questions() -> tuple[Question, ...]:
 
 
 RECORDS = {  # their parameters and what else they keep
+    "AutoencoderParams": "lowdim.models.nonlinear.autoencoder",
     "Bayes": "lowdim.models.linear.bayesian_pca",
     "BayesianGPLVMParams": "lowdim.models.gaussian_process.bayesian_gplvm",
     "CanonicalTest": "lowdim.models.relatives.cca_algebra",
     "Centres": "lowdim.models.mixtures.kmeans",
     "Certificate": "lowdim.models.base.results",
     "Classes": "lowdim.models.relatives.linear_discriminant",
-    "Coder": "lowdim.models.nonlinear.autoencoder",
-    "Curved": "lowdim.models.nonlinear.nonlinear_fa",
+    "DensityNetworkParams": "lowdim.models.nonlinear.density_network_em",
     "Dual": "lowdim.models.linear.dual_ppca",
     "Factors": "lowdim.models.ratings.predictions",
     "Frame": "lowdim.sources.views",
     "FullGaussian": "lowdim.models.mixtures.components",
     "GPLVMParams": "lowdim.models.gaussian_process.gplvm_likelihood",
+    "GTMParams": "lowdim.models.nonlinear.gtm_em",
     "GoodnessOfFit": "lowdim.math.factor",
     "IsomapParams": "lowdim.models.spectral.isomap",
     "Kept": "lowdim.models.relatives.variance_selector",
@@ -352,9 +354,8 @@ RECORDS = {  # their parameters and what else they keep
     "Mixed": "lowdim.models.relatives.ica",
     "MixtureParams": "lowdim.models.mixtures.mixture",
     "Moments": "lowdim.engine.statistics",
-    "Net": "lowdim.models.nonlinear.density_network_em",
+    "NonlinearFAParams": "lowdim.models.nonlinear.nonlinear_fa",
     "Principal": "lowdim.models.linear.pca",
-    "Sheet": "lowdim.models.nonlinear.gtm_em",
     "TwoViews": "lowdim.models.relatives.cca_em",
 }
 STATISTICS = {  # what a fold leaves, in checkpoints only
@@ -364,11 +365,11 @@ STATISTICS = {  # what a fold leaves, in checkpoints only
     "DualSums": "lowdim.models.linear.dual_ppca",
     "HeldOutCells": "lowdim.models.base.calibration",
     "MixtureSums": "lowdim.models.mixtures.mixture",
+    "NodeSums": "lowdim.models.nonlinear.gtm_em",
     "Pairs": "lowdim.engine.statistics",
     "PsiSums": "lowdim.models.gaussian_process.psi",
     "Scatter": "lowdim.models.mixtures.components",
     "Seen": "lowdim.models.relatives.cca_algebra",
-    "SheetSums": "lowdim.models.nonlinear.gtm_em",
     "Sum": "lowdim.engine.statistics",
     "Sums": "lowdim.math.gaussian",
     "BlockSurvey": "lowdim.engine.statistics",

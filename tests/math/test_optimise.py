@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from lowdim.math.optimise import climb, climb_rows
+from lowdim.math.optimise import climb, climb_rows, joined, minus, parted
 
 
 def test_rows_climb_as_scipy_does():
@@ -37,3 +37,19 @@ def test_a_climb_keeps_the_best_and_can_be_stopped():
     assert stopped.reason == "stopped" and stopped.value == f(np.ones(3))[0]
     edge = climb(f, np.ones(3), lambda x, v: False, bounds=(np.full(3, 0.5), free[1]), max_iter=500, tol=1e-14)
     assert edge.x == pytest.approx(np.full(3, 0.5))
+
+
+def test_a_loss_falls_where_its_negative_climbs():
+    def bowl(v):
+        return float(((v - 3.0) ** 2 * [1.0, 10.0]).sum()), 2 * (v - 3.0) * [1.0, 10.0]
+
+    f = parted(joined(minus(bowl)))
+    assert climb(f, np.zeros(2), max_iter=50, tol=1e-12).x == pytest.approx([3.0, 3.0], abs=1e-6)
+
+
+def test_a_wall_of_infinity_is_survived():
+    """log v to the left of its pole is no number; the peak of log v - v lies at 1, the first steps beyond 0."""
+    found = climb(lambda v: (float((np.log(v) - v).sum()), 1 / v - 1), np.array([30.0, 0.5]), max_iter=90, tol=1e-12)
+    assert found.x == pytest.approx([1.0, 1.0], abs=1e-4) and found.reason == "converged"
+    nowhere = climb(lambda v: (np.nan, v), np.ones(2), max_iter=9, tol=1e-12)
+    assert (nowhere.x == 1.0).all() and np.isfinite(nowhere.value)

@@ -43,7 +43,7 @@ def test_minibatches_on_oil():
 @pytest.mark.filterwarnings("ignore:LD201")
 def test_a_bottleneck_of_two_holds_more_than_a_plane():
     X, _ = oil(need("oil_flow"))
-    fit, plane = Autoencoder(2, hidden=(20,), max_iter=600).fit(X), PCA(2).fit(X)
+    fit, plane = Autoencoder(2, hidden=20, max_iter=600).fit(X), PCA(2).fit(X)
     left, flat = (((model.reconstruct(X) - X) ** 2).sum() for model in (fit, plane))
     assert left < 0.25 * flat  # 5 % of the variance against 34 %
 

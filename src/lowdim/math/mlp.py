@@ -1,10 +1,10 @@
-"""A multilayer perceptron: tanh or sigmoid layers, a linear one at the end; slopes by hand, and Adam's way down."""
+"""A multilayer perceptron: tanh or sigmoid layers, a linear one at the end; gradients by hand; steps of Adam."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +13,28 @@ from lowdim.math.linalg import Array
 
 Layer = tuple[Array, Array]  # weights, inputs x units, and biases
 Layers = tuple[Layer, ...]
-UNITS = ("tanh", "sigmoid")
-BETA1, BETA2, TINY = 0.9, 0.999, 1e-8  # Kingma and Ba, Adam (2015), section 2
+ACTIVATIONS = ("tanh", "sigmoid")
+BETA1, BETA2, ADAM_EPSILON = 0.9, 0.999, 1e-8  # Kingma and Ba, Adam: a method for stochastic optimization (2015)
 
 
-def drawn(sizes: tuple[int, ...], rng: np.random.Generator, gain: float = 1.0) -> Layers:
-    """Small random weights, zero biases: uniform in +-gain sqrt(6 / (inputs + units)) (Glorot and Bengio, 2010).
+def layer_sizes(hidden: Any) -> tuple[int, ...]:
+    """The units of each hidden layer from what a user writes, 20 or (20, 10); a ValueError for anything else.
 
-    >>> [W.shape for W, b in drawn((3, 5, 2), np.random.default_rng(0))]
+    >>> layer_sizes(20), layer_sizes((20, 10)), layer_sizes(())
+    ((20,), (20, 10), ())
+    """
+    sizes = tuple(hidden) if isinstance(hidden, tuple | list) else (hidden,)
+    if not all(isinstance(k, int | np.integer) and not isinstance(k, bool) and k >= 1 for k in sizes):
+        raise ValueError("a whole number >= 1, or a tuple of such numbers")
+    return tuple(int(k) for k in sizes)
+
+
+def random_layers(sizes: tuple[int, ...], rng: np.random.Generator, gain: float = 1.0) -> Layers:
+    """Small random weights, zero biases: uniform in +-gain sqrt(6 / (inputs + units)).
+
+    Reference: Glorot and Bengio, Understanding the difficulty of training deep feedforward neural networks (2010).
+
+    >>> [W.shape for W, b in random_layers((3, 5, 2), np.random.default_rng(0))]
     [(3, 5), (5, 2)]
     """
 
@@ -31,9 +45,14 @@ def drawn(sizes: tuple[int, ...], rng: np.random.Generator, gain: float = 1.0) -
     return tuple(layer(a, b) for a, b in pairwise(sizes))
 
 
-def squashed(Y: Array, unit: str) -> Array:
-    """What units say of their sums, in place; 1 / (1 + exp(-y)) is a tanh of half the sum, half as high."""
-    if unit == "tanh":
+def random_biases(layers: Layers, rng: np.random.Generator) -> Layers:
+    """The layers with standard normal biases added: their units bend at different places."""
+    return tuple((W, b + rng.standard_normal(len(b))) for W, b in layers)
+
+
+def activate(Y: Array, activation: str) -> Array:
+    """The activations of units with these inputs, in place; 1 / (1 + exp(-y)) by a tanh of half the input."""
+    if activation == "tanh":
         return np.tanh(Y, out=Y)
     Y *= 0.5
     np.tanh(Y, out=Y)
@@ -42,42 +61,42 @@ def squashed(Y: Array, unit: str) -> Array:
     return Y
 
 
-def steepness(said: Array, unit: str) -> Array:
-    """How steep units are where they say so."""
-    return 1.0 - said**2 if unit == "tanh" else said * (1.0 - said)
+def activation_slope(A: Array, activation: str) -> Array:
+    """The derivative of units by their inputs, from their activations A."""
+    return 1.0 - A**2 if activation == "tanh" else A * (1.0 - A)
 
 
-def forward(layers: Layers, X: Array, unit: str = "tanh") -> list[Array]:
-    """What every layer says of the rows: the input first, the output last."""
-    found = [X]
+def forward(layers: Layers, X: Array, activation: str = "tanh") -> list[Array]:
+    """The activations of every layer: the input first, the linear output last."""
+    activations = [X]
     for k, (W, b) in enumerate(layers):
-        Y = found[-1] @ W
+        Y = activations[-1] @ W
         Y += b
-        found.append(squashed(Y, unit) if k + 1 < len(layers) else Y)
-    return found
+        activations.append(activate(Y, activation) if k + 1 < len(layers) else Y)
+    return activations
 
 
-def output(layers: Layers, X: Array, unit: str = "tanh") -> Array:
-    """The last layer's word alone."""
-    return forward(layers, X, unit)[-1]
+def output(layers: Layers, X: Array, activation: str = "tanh") -> Array:
+    """The linear output alone."""
+    return forward(layers, X, activation)[-1]
 
 
-def backward(layers: Layers, said: list[Array], dY: Array, unit: str = "tanh") -> tuple[Layers, Array]:
+def backward(layers: Layers, activations: list[Array], dY: Array, activation: str = "tanh") -> tuple[Layers, Array]:
     """The gradient by every weight and bias, and by the input, given that by the output."""
-    found: list[Layer] = []
+    gradients: list[Layer] = []
     for k in range(len(layers) - 1, -1, -1):
-        found.append((said[k].T @ dY, dY.sum(axis=0)))
+        gradients.append((activations[k].T @ dY, dY.sum(axis=0)))
         dY = dY @ layers[k][0].T
         if k:
-            dY *= steepness(said[k], unit)
-    return tuple(reversed(found)), dY
+            dY *= activation_slope(activations[k], activation)
+    return tuple(reversed(gradients)), dY
 
 
-def slopes(layers: Layers, X: Array, unit: str = "tanh") -> Array:
+def jacobian(layers: Layers, X: Array, activation: str = "tanh") -> Array:
     """d output / d input of each row, n x inputs x outputs."""
     J = np.broadcast_to(np.eye(X.shape[1]), (len(X), X.shape[1], X.shape[1]))
-    for (W, _), said in zip(layers[:-1], forward(layers, X, unit)[1:-1], strict=True):
-        J = (J @ W) * steepness(said, unit)[:, None]
+    for (W, _), A in zip(layers[:-1], forward(layers, X, activation)[1:-1], strict=True):
+        J = (J @ W) * activation_slope(A, activation)[:, None]
     return np.asarray(J @ layers[-1][0])
 
 
@@ -86,17 +105,22 @@ def pack(layers: Layers) -> Array:
     return np.concatenate([part.ravel() for layer in layers for part in layer] or [np.zeros(0)])
 
 
+def pack_weights(layers: Layers) -> Array:
+    """The same vector with zeros for the biases, which no prior shrinks."""
+    return pack(tuple((W, 0.0 * b) for W, b in layers))
+
+
 def unpack(vector: Array, like: Layers) -> Layers:
     """The layers that `pack` made the vector of; views of it."""
-    found, at = [], 0
+    layers, at = [], 0
     for W, b in like:
-        found.append((vector[at : at + W.size].reshape(W.shape), vector[at + W.size : at + W.size + b.size]))
+        layers.append((vector[at : at + W.size].reshape(W.shape), vector[at + W.size : at + W.size + b.size]))
         at += W.size + b.size
-    return tuple(found)
+    return tuple(layers)
 
 
 class Adam(NamedTuple):
-    """Where Adam is: the parameters, and running means of slopes and their squares."""
+    """The state of Adam: the parameters, and running means of gradients and their squares."""
 
     x: Array
     mean: Array
@@ -107,12 +131,12 @@ class Adam(NamedTuple):
     def start(cls, x: Array) -> Self:
         return cls(x, np.zeros_like(x), np.zeros_like(x), 0)
 
-    def step(self, slope: Array, rate: float) -> Self:
+    def step(self, gradient: Array, rate: float) -> Self:
         """A step of about `rate` in every parameter."""
         steps = self.steps + 1
-        mean = self.mean + (1 - BETA1) * (slope - self.mean)
-        square = self.square + (1 - BETA2) * (slope * slope - self.square)
-        size = np.sqrt(square / (1 - BETA2**steps)) + TINY
+        mean = self.mean + (1 - BETA1) * (gradient - self.mean)
+        square = self.square + (1 - BETA2) * (gradient * gradient - self.square)
+        size = np.sqrt(square / (1 - BETA2**steps)) + ADAM_EPSILON
         return type(self)(self.x - rate * (mean / (1 - BETA1**steps)) / size, mean, square, steps)
 
     def pack(self) -> Array:
@@ -125,7 +149,7 @@ class Adam(NamedTuple):
         return cls(x, mean, square, int(v[-1]))
 
 
-def batches(n: int, size: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+def minibatches(n: int, size: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
     """Every row once, `size` at a time, in a drawn order."""
     order = rng.permutation(n)
     for begin in range(0, n, size):

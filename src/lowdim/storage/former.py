@@ -50,36 +50,84 @@ def _laplacian_options(values: Values) -> Values:
     return {**values, "normalization": "generalized"} if values.get("normalization") == "generalised" else values
 
 
+def _gtm_options(values: Values) -> Values:
+    """`basis=(6, 1.0)` was bells and their width; a random_state asked for a jittered start."""
+    if "init" in values:
+        return values
+    basis, seed = values["basis"], values["random_state"]
+    bells, width = basis if isinstance(basis, tuple) else (basis, 1.0)
+    start = {"init": "pca" if seed is None else "jitter", "random_state": 0 if seed is None else seed}
+    return {**values, "basis": bells, "basis_width": width, "calibrate": True, **start}
+
+
+def _density_network_options(values: Values) -> Values:
+    """`n_samples=("grid", 10)` or `("importance", 100)`; `hidden=("sigmoid", 20)`, `"rbf"` or `("rbf", 6, 1.0)`."""
+    if "sampling" in values:
+        return values
+    samples, hidden, L = values["n_samples"], values["hidden"], values["n_components"]
+    sampling, count = samples if isinstance(samples, tuple) else ("draws", samples)
+    flat = {"n_samples": count**L if sampling == "grid" else count, "sampling": sampling}
+    kind = hidden[0] if isinstance(hidden, tuple) else hidden
+    if kind == "rbf":
+        bells, width = (6, 1.0) if hidden == "rbf" else hidden[1:]
+        flat |= {"hidden": 20, "activation": "tanh", "basis": bells, "basis_width": width}
+    else:
+        units = hidden[1:] if kind == "sigmoid" or kind == "tanh" else hidden
+        activation = "sigmoid" if kind == "sigmoid" else "tanh"
+        flat |= {"hidden": units, "activation": activation, "basis": None, "basis_width": 1.0}
+    return {**values, **flat, "calibrate": True, "standardize": False}
+
+
+def _nonlinear_fa_options(values: Values) -> Values:
+    renamed = {"amortized" if name == "amortised" else name: value for name, value in values.items()}
+    return {"activation": "tanh", **renamed}
+
+
+def _autoencoder_options(values: Values) -> Values:
+    return {"activation": "tanh", **values}
+
+
 RECORDS: dict[str, str] = {  # a record's former name -> its name
+    "Coder": "AutoencoderParams",
+    "Coordinates": "MDSParams",
+    "Curved": "NonlinearFAParams",
     "Doubtful": "BayesianGPLVMParams",
     "Full": "FullGaussian",
-    "Weighted": "MixtureParams",
-    "Coordinates": "MDSParams",
     "Geodesics": "IsomapParams",
     "KernelMap": "KernelPCAParams",
+    "Net": "DensityNetworkParams",
     "Patches": "LLEParams",
     "Places": "GPLVMParams",
+    "Sheet": "GTMParams",
     "Springs": "MEUParams",
     "Unrolled": "MVUParams",
     "Vibrations": "LaplacianParams",
+    "Weighted": "MixtureParams",
 }
 FIELDS: dict[str, dict[str, str]] = {  # a record's name -> {a field's former name: its name}
     "BayesianGPLVMParams": {"rung": "jitter_level", "widen": "inflation"},
+    "DensityNetworkParams": {"unit": "activation", "draws": "cube", "widen": "inflation"},
     "GPLVMParams": {"rung": "jitter_level", "widen": "inflation"},
+    "GTMParams": {"widen": "inflation"},
     "MixtureParams": {"logs": "log_weights", "parts": "components", "dense": "moments"},
     "MDSParams": {"whole": "grand_mean"},
+    "NonlinearFAParams": {"coder": "encoder", "widen": "inflation"},
 }
 DROPPED: dict[str, tuple[str, ...]] = {  # a record's name -> fields it no longer has
     "BayesianGPLVMParams": ("back", "gamma"),
 }
 OPTIONS: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's options of former ones
+    "Autoencoder": _autoencoder_options,
+    "DensityNetwork": _density_network_options,
     "GPLVM": _gplvm_options,
+    "GTM": _gtm_options,
     "Mixture": _renamed(floor="reg_covar"),
     "MixtureOfFA": _renamed(floor="reg_covar"),
     "MixtureOfPPCA": _renamed(floor="reg_covar"),
     "Isomap": _renamed(landmarks="n_landmarks"),
     "KernelPCA": _kernel_pca_options,
     "LaplacianEigenmaps": _laplacian_options,
+    "NonlinearFactorAnalysis": _nonlinear_fa_options,
 }
 STATE: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's fitted attributes of former ones
     "BayesianGPLVM": _bayesian_gplvm_state,

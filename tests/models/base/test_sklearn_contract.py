@@ -77,7 +77,7 @@ MODELS = {
     "MEU(free)": MaximumEntropyUnfolding(multipliers="free"),
     "DensityNetwork(1)": DensityNetwork(1, n_samples=12, hidden=3, max_iter=5),
     "NonlinearFactorAnalysis(1)": NonlinearFactorAnalysis(1, hidden=3, max_iter=4),
-    "Autoencoder(1)": Autoencoder(1, hidden=(4,), max_iter=30),
+    "Autoencoder(1)": Autoencoder(1, hidden=4, max_iter=30),
     "Autoencoder(())": Autoencoder(1, hidden=()),
     "GPLVM(1)": GPLVM(1, tol=1.0),
     "BayesianGPLVM(1)": BayesianGPLVM(1, n_inducing=5, tol=1.0),

@@ -1,14 +1,14 @@
-"""Autoencoders: slopes by finite differences, the linear limit, and training that must not run away."""
+"""Autoencoders: gradients by finite differences, the linear limit, and training that must not run away."""
 
 import numpy as np
 import pytest
 
 from lowdim import PCA, Autoencoder, Run, laws, load
-from lowdim.math.mlp import UNITS, Adam, backward, drawn, forward, output, pack, slopes, unpack
-from lowdim.math.optimise import climb, joined, minus, parted
-from lowdim.models.nonlinear.autoencoder import Task, _held, _loss
+from lowdim.math.mlp import ACTIVATIONS, random_layers
+from lowdim.models.nonlinear.autoencoder import EncoderDecoder, TrainingRows, _held_out_rows, _loss
 from lowdim.text.messages import LowdimError, ModelWarning, TableWarning, VerbError
 from tests.models.power_cut import resumed
+from tests.oracles.differences import by_differences
 
 
 def arc(n=200, noise=0.02, seed=0):
@@ -17,73 +17,22 @@ def arc(n=200, noise=0.02, seed=0):
     return np.column_stack([np.cos(t), np.sin(t), t / 2]) + noise * rng.standard_normal((n, 3)) + [5.0, 0.0, 1.0]
 
 
-def by_differences(f, v, h=1e-5):
-    """The gradient from five points on each axis."""
-
-    def along(e):
-        return (8 * (f(v + h * e) - f(v - h * e)) - (f(v + 2 * h * e) - f(v - 2 * h * e))) / (12 * h)
-
-    return np.array([along(e) for e in np.eye(len(v))])
-
-
-# the network ----------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("sizes", [(3, 2), (3, 5, 2), (2, 4, 6, 3)])
-def test_gradients_by_finite_differences(sizes, unit):
-    rng = np.random.default_rng(1)
-    layers = drawn(sizes, rng)
-    X, A = rng.standard_normal((7, sizes[0])), rng.standard_normal((7, sizes[-1]))
-    v = pack(layers) + 0.1 * rng.standard_normal(pack(layers).shape)
-    layers = unpack(v, layers)
-    told, dX = backward(layers, forward(layers, X, unit), A, unit)
-    by_v = by_differences(lambda u: (A * output(unpack(u, layers), X, unit)).sum(), v)
-    assert pack(told) == pytest.approx(by_v, abs=1e-6)
-    by_x = by_differences(lambda x: (A * output(layers, x.reshape(X.shape), unit)).sum(), X.ravel())
-    assert dX.ravel() == pytest.approx(by_x, abs=1e-6)
-    assert np.einsum("nkd,nd->nk", slopes(layers, X, unit), A) == pytest.approx(dX, abs=1e-12)
-
-
-def test_sigmoid_units_are_what_they_are_called():
-    layers = drawn((2, 3, 1), np.random.default_rng(0))
-    X = np.random.default_rng(1).standard_normal((4, 2))
-    assert forward(layers, X, "sigmoid")[1] == pytest.approx(1 / (1 + np.exp(-(X @ layers[0][0] + layers[0][1]))))
-
-
+@pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("variational", [False, True])
-def test_loss_gradient_by_finite_differences(variational):
+def test_loss_gradient_by_finite_differences(variational, activation):
     rng = np.random.default_rng(2)
-    coder = (drawn((4, 5, 4 if variational else 2), rng), drawn((2, 5, 4), rng))
-    task = Task(rng.standard_normal((9, 4)), rng.uniform(0.5, 2, 4), rng.uniform(0.5, 2, 9))
-    v = pack(coder[0] + coder[1])
+    encoder, decoder = random_layers((4, 5, 4 if variational else 2), rng), random_layers((2, 5, 4), rng)
+    nets = EncoderDecoder(encoder, decoder, activation)
+    task = TrainingRows(rng.standard_normal((9, 4)), rng.uniform(0.5, 2, 4), rng.uniform(0.5, 2, 9))
+    v = nets.vector
     v = (np.append(v, -0.3) if variational else v) + 0.1
 
     def loss(u):
-        return _loss(coder, task, u, np.random.default_rng(3) if variational else None)
+        return _loss(nets, task, u, np.random.default_rng(3) if variational else None)
 
     assert loss(v)[1] == pytest.approx(by_differences(lambda u: loss(u)[0], v), abs=1e-6)
 
 
-def test_both_ways_go_down():
-    def bowl(v):
-        return float(((v - 3.0) ** 2 * [1.0, 10.0]).sum()), 2 * (v - 3.0) * [1.0, 10.0]
-
-    f = parted(joined(minus(bowl)))
-    assert climb(f, np.zeros(2), max_iter=50, tol=1e-12).x == pytest.approx([3.0, 3.0], abs=1e-6)
-    adam = Adam.start(np.zeros(2))
-    for _ in range(2000):
-        adam = Adam.unpack(adam.step(bowl(adam.x)[1], 0.1).pack())
-    assert adam.x == pytest.approx([3.0, 3.0], abs=1e-2) and adam.steps == 2000
-
-
-def test_a_wall_of_infinity_is_survived():
-    """log v to the left of its pole is no number; the peak of log v - v lies at 1, the first steps beyond 0."""
-    found = climb(lambda v: (float((np.log(v) - v).sum()), 1 / v - 1), np.array([30.0, 0.5]), max_iter=90, tol=1e-12)
-    assert found.x == pytest.approx([1.0, 1.0], abs=1e-4) and found.reason == "converged"
-    nowhere = climb(lambda v: (np.nan, v), np.ones(2), max_iter=9, tol=1e-12)
-    assert (nowhere.x == 1.0).all() and np.isfinite(nowhere.value)
-
-
-# the linear case --------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("scale", [1.0, 1000.0])
 @pytest.mark.parametrize("standardize", [False, True])
 def test_linear_is_pca(scale, standardize):
@@ -100,11 +49,10 @@ def test_linear_is_pca(scale, standardize):
     assert fit.objective_ == pytest.approx(peer.explained_variance_ratio_.sum(), abs=1e-10)
 
 
-# networks -----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("how", [{}, {"batch_size": 16, "learning_rate": 1e-2, "max_iter": 300}])
 def test_a_bent_line_needs_one_number(how):
     X, fresh = arc(), arc(seed=1)
-    fit, flat = Autoencoder(1, hidden=(10,), **how).fit(X), PCA(1).fit(X)
+    fit, flat = Autoencoder(1, hidden=10, **how).fit(X), PCA(1).fit(X)
     bent, straight = (((model.reconstruct(fresh) - fresh) ** 2).mean() for model in (fit, flat))
     assert bent < 0.1 * straight and bent < 4 * 0.02**2
     z = fit.transform(fresh)
@@ -115,7 +63,7 @@ def test_a_bent_line_needs_one_number(how):
 def test_the_variational_form_samples():
     X = arc(300)
     with pytest.warns(ModelWarning, match="LD201"):
-        fit = Autoencoder(1, hidden=(10,), variational=True, learning_rate=5e-3, max_iter=120).fit(X)
+        fit = Autoencoder(1, hidden=10, variational=True, learning_rate=5e-3, max_iter=120).fit(X)
     drawn_rows = fit.sample(2000)
     assert drawn_rows.mean(axis=0) == pytest.approx(X.mean(axis=0), abs=0.25)
     assert np.cov(drawn_rows.T) == pytest.approx(np.cov(X.T), abs=0.35)
@@ -128,7 +76,7 @@ def test_the_variational_form_samples():
 def test_the_variational_score_is_a_bound_on_the_log_density():
     """By brute force: with one code the density of a row is an integral; in any unit, and with a constant column."""
     X = np.column_stack([arc(300), np.full(300, 2.0)])
-    fit = Autoencoder(1, hidden=(8,), variational=True, learning_rate=5e-3, max_iter=40).fit(X)
+    fit = Autoencoder(1, hidden=8, variational=True, learning_rate=5e-3, max_iter=40).fit(X)
     z = np.linspace(-9, 9, 6001)[:, None]
     s2 = fit.noise_variance_
     square = ((X[:40, None] - fit.inverse_transform(z)) ** 2).sum(axis=2)
@@ -145,7 +93,7 @@ def test_units_do_not_matter_to_the_network():
     """The same cells in another unit of the whole table: the same codes."""
     X = arc(15)  # too few rows to hold any out: who is, hangs on the bits of the cells
     with pytest.warns(ModelWarning, match="LD201"):
-        a, b = (Autoencoder(1, hidden=(6,), max_iter=20).fit_transform(X * unit) for unit in (1.0, 2.0**40))
+        a, b = (Autoencoder(1, hidden=6, max_iter=20).fit_transform(X * unit) for unit in (1.0, 2.0**40))
     assert a == pytest.approx(b, abs=1e-9)
 
 
@@ -153,7 +101,7 @@ def test_units_do_not_matter_to_the_network():
 def test_a_learning_rate_of_ten_keeps_the_best_epoch(variational):
     X = arc(120)
     X[:, 0] *= 1e6
-    model = Autoencoder(1, hidden=(5,), batch_size=1, learning_rate=10.0, max_iter=4, variational=variational)
+    model = Autoencoder(1, hidden=5, batch_size=1, learning_rate=10.0, max_iter=4, variational=variational)
     with pytest.warns(ModelWarning) as given:
         model.fit(X)
     assert any("LD480" in str(w.message) for w in given)
@@ -165,17 +113,17 @@ def test_a_learning_rate_of_ten_keeps_the_best_epoch(variational):
 def test_unscaled_columns_train(scale):
     X = arc()
     X[:, 1] *= scale
-    fit = Autoencoder(1, hidden=(8,), standardize=True).fit(X)
+    fit = Autoencoder(1, hidden=8, standardize=True).fit(X)
     assert fit.objective_ > 0.95
 
 
 def test_who_is_held_out_depends_on_cells_alone():
     X = arc(400)
-    held = _held(X)
+    held = _held_out_rows(X)
     order = np.random.default_rng(5).permutation(400)
-    assert (_held(X[order]) == held[order]).all() and 20 <= held.sum() <= 60
-    assert (_held(np.repeat(X, 2, axis=0)) == np.repeat(held, 2)).all()
-    assert not _held(X[:15]).any()
+    assert (_held_out_rows(X[order]) == held[order]).all() and 20 <= held.sum() <= 60
+    assert (_held_out_rows(np.repeat(X, 2, axis=0)) == np.repeat(held, 2)).all()
+    assert not _held_out_rows(X[:15]).any()
 
 
 def test_a_callback_stops_and_ctrl_c_keeps_the_best():
@@ -187,7 +135,7 @@ def test_a_callback_stops_and_ctrl_c_keeps_the_best():
 @pytest.mark.parametrize("how", [{}, {"batch_size": 16}, {"variational": True}])
 @pytest.mark.filterwarnings("ignore::lowdim.text.messages.ModelWarning")  # LD201: thirty steps
 def test_a_fit_that_died_goes_on_to_the_same_bits(how, tmp_path):
-    X, model = arc(120), Autoencoder(1, hidden=(5,), max_iter=30, **how)
+    X, model = arc(120), Autoencoder(1, hidden=5, max_iter=30, **how)
     resumed(model, X, tmp_path / "c", 12)
 
 
@@ -197,7 +145,7 @@ def test_odd_tables_train(variational):
     """Rows that are copies, fewer rows than units, columns of a million and of nothing."""
     wide = arc(60) * [1e6, 1.0, 1e-6]
     wide[:, 2] = 3.0
-    how = {"hidden": (40,), "variational": variational, "max_iter": 30, "learning_rate": 1e-2}
+    how = {"hidden": 40, "variational": variational, "max_iter": 30, "learning_rate": 1e-2}
     for X in (np.repeat(arc(5), 30, axis=0), arc(6), wide, np.repeat(np.eye(3), 4, axis=0)):
         fit = Autoencoder(1, **how).fit(X)
         assert np.isfinite(fit.reconstruct(X)).all() and fit.objective_ == fit.history_.max()
@@ -232,9 +180,35 @@ def test_words():
         fit.transform(X)
     with pytest.raises(LowdimError, match="LD200"):
         Autoencoder(4).fit(arc(50))
-    with pytest.raises(LowdimError, match="LD210"):
-        Autoencoder(1, hidden=20).fit(arc(50))
+    for wrong in ({"hidden": 0}, {"hidden": "rbf"}, {"hidden": ("sigmoid", 5)}, {"activation": "relu"}):
+        with pytest.raises(LowdimError, match="LD210"):
+            Autoencoder(1, **wrong).fit(arc(50))
     for verb in ("sample", "score", "score_samples", "impute", "posterior"):
         with pytest.raises(VerbError, match="LD240"):
             getattr(fit, verb)
     assert not hasattr(fit, "sample") and hasattr(Autoencoder(1, variational=True), "sample")
+
+
+def test_every_seed_is_judged_on_the_same_rows():
+    X = arc()
+    with pytest.warns(ModelWarning, match="LD201"):
+        held = {Autoencoder(1, hidden=3, max_iter=3, random_state=s).fit(X).held_out_ for s in range(4)}
+    assert len(held) == 1
+
+
+def test_the_bound_is_in_the_table_s_units():
+    X = arc()
+    with pytest.warns(ModelWarning, match="LD201"):
+        one, two = (Autoencoder(1, hidden=4, variational=True, max_iter=15).fit(k * X) for k in (1, 1024))
+    assert two.objective_ + 3 * np.log(1024.0) == pytest.approx(one.objective_, abs=1.0)  # other rows are watched
+    assert one.objective_ == pytest.approx(one.score(X), abs=1.5)  # on other rows and other noise
+
+
+def test_one_grammar_of_layers():
+    """An int is a tuple of one; sigmoid units bend as tanh ones do."""
+    X = arc(80)
+    with pytest.warns(ModelWarning, match="LD201"):
+        one, two = (Autoencoder(1, hidden=h, max_iter=15).fit_transform(X) for h in (5, (5,)))
+    assert np.array_equal(one, two)
+    fit = Autoencoder(1, hidden=10, activation="sigmoid").fit(X)
+    assert fit.objective_ > 0.98 and fit.params_.activation == "sigmoid"

@@ -1,33 +1,15 @@
-"""The generative topographic mapping: against a slow E-step, its one-node limit, slopes and bad tables."""
+"""The generative topographic mapping: limits, verbs, and tables that ask too much."""
+
+import warnings
 
 import numpy as np
 import pytest
 
 from lowdim import GTM
-from lowdim.models.nonlinear.gtm_em import shares
-from lowdim.models.nonlinear.rbf_grid import grid, spread_basis
+from lowdim.registry import METHODS
 from lowdim.storage.model_file import load
-from lowdim.text.messages import OptionError, TableError
-
-
-def arc(n=80, noise=0.05, gaps=0.0, seed=0):
-    rng = np.random.default_rng(seed)
-    t = rng.uniform(0, 3, n)
-    X = np.column_stack([np.cos(t), np.sin(t), t]) + noise * rng.standard_normal((n, 3)) + [5.0, 0.0, 1.0]
-    return np.where(rng.random(X.shape) < gaps, np.nan, X)
-
-
-@pytest.mark.parametrize("psi", [0.3, 1e-6])
-@pytest.mark.parametrize("gaps", [0.0, 0.4])
-def test_shares_a_row_at_a_time(gaps, psi):
-    X, Y = arc(12, gaps=gaps), arc(9, seed=1)
-    mask = ~np.isnan(X)
-    R, log_density = shares(np.nan_to_num(X), mask if gaps else None, Y, psi)
-    for i, x in enumerate(X):
-        seen = mask[i]
-        each = [-0.5 * ((x[seen] - y[seen]) ** 2).sum() / psi - 0.5 * seen.sum() * np.log(2 * np.pi * psi) for y in Y]
-        assert log_density[i] == pytest.approx(np.logaddexp.reduce(each) - np.log(len(Y)), abs=1e-12, rel=1e-14)
-        assert R[i] == pytest.approx(np.exp(each - np.logaddexp.reduce(each)), abs=1e-12)
+from lowdim.text.messages import LowdimError, ModelWarning, OptionError
+from tests.models.nonlinear.tables import arc
 
 
 def test_one_node_is_a_spherical_gaussian():
@@ -38,24 +20,6 @@ def test_one_node_is_a_spherical_gaussian():
     spread = X.var(axis=0).mean()
     expected = -0.5 * 80 * 3 * (np.log(2 * np.pi * spread) + 1)
     assert fit.score_samples(X).sum() == pytest.approx(expected, rel=1e-9)
-
-
-def test_slopes_by_finite_differences():
-    basis, Z, h = spread_basis(4, 2, 1.0), np.random.default_rng(0).uniform(-1, 1, (7, 2)), 1e-6
-    for k in range(2):
-        step = h * np.eye(2)[k]
-        told = (basis.at(Z + step) - basis.at(Z - step)) / (2 * h)
-        assert basis.slopes(Z)[:, :, k] == pytest.approx(told, abs=1e-8)
-
-
-def test_magnification_and_stretch_by_finite_differences():
-    fit, h = GTM(2, grid=8, basis=4).fit(arc()), 1e-6
-    Z = np.random.default_rng(0).uniform(-0.9, 0.9, (6, 2))
-    ends = [(fit.inverse_transform(Z + h * e), fit.inverse_transform(Z - h * e)) for e in np.eye(2)]
-    J = np.stack([(one - other) / (2 * h) for one, other in ends], axis=1)
-    values = np.linalg.svd(J, compute_uv=False)
-    assert fit.magnification(Z) == pytest.approx(values.prod(axis=1), rel=1e-6)
-    assert fit.stretch(Z) == pytest.approx(values[:, 0] / values[:, 1], rel=1e-6)
 
 
 def test_verbs():
@@ -80,24 +44,6 @@ def test_the_prior_is_re_estimated():
     assert auto.score(fresh) > weak.score(fresh) - 0.05 and auto.weight_prior_ > 0
 
 
-def test_labels_on_the_map():
-    X = arc(150)
-    label = np.where(X[:, 2] < 2.0, "low", np.where(X[:, 2] < 3.0, "mid", "top"))
-    fit = GTM(1, grid=15).fit(X)
-    found = fit.label_map(X, label)
-    R = fit.responsibilities(X)
-    sums = np.column_stack([R[label == name].sum(axis=0) for name in ("low", "mid", "top")])
-    assert found.labels.tolist() == ["low", "mid", "top"] and found.rows == pytest.approx(R.sum(axis=0))
-    assert found.share == pytest.approx(sums / sums.sum(axis=1, keepdims=True), abs=1e-12)
-    assert np.array_equal(found.likeliest, np.array(["low", "mid", "top"])[sums.argmax(axis=1)])
-    assert (found.likeliest[R.argmax(axis=1)] == label).mean() > 0.9
-    some = fit.label_map(X, [None if i % 2 else name for i, name in enumerate(label)])
-    assert some.rows.sum() == pytest.approx(75) and fit.label_map(X, np.ones(150)).share == pytest.approx(1.0)
-    for wrong in (label[:-1], [None] * 150):
-        with pytest.raises(TableError, match="LD296"):
-            fit.label_map(X, wrong)
-
-
 def test_a_saved_sheet_says_the_same(tmp_path):
     X = arc(gaps=0.2)
     fit = GTM(2, grid=6, basis=3).fit(X[~np.isnan(X).all(axis=1)])
@@ -109,23 +55,6 @@ def test_a_saved_sheet_says_the_same(tmp_path):
     assert np.array_equal(back.magnification(), fit.magnification())
     assert np.array_equal(back.stretch(), fit.stretch())
     assert np.array_equal(back.impute(X, return_std=True)[1], fit.impute(X, return_std=True)[1])
-
-
-def test_magnification_is_the_area_of_small_squares():
-    """By corners of squares around places, not by slopes; on a sheet in three dimensions."""
-    rng = np.random.default_rng(3)
-    U = rng.uniform(-1, 1, (300, 2))
-    X = np.column_stack([U, 0.5 * (U**2).sum(axis=1)]) + 0.02 * rng.standard_normal((300, 3))
-    fit, h = GTM(2, grid=10, basis=4).fit(X), 1e-4
-    Z = rng.uniform(-0.8, 0.8, (8, 2))
-    corner = {(i, j): fit.inverse_transform(Z + h * np.array([i, j])) for i in (-1, 1) for j in (-1, 1)}
-    diagonals = corner[1, 1] - corner[-1, -1], corner[1, -1] - corner[-1, 1]
-    area = 0.5 * np.linalg.norm(np.cross(*diagonals), axis=1)
-    assert fit.magnification(Z) == pytest.approx(area / (2 * h) ** 2, rel=1e-5)
-    whole = fit.magnification(grid(60, 2)).mean() * 4.0
-    nodes = fit.inverse_transform(grid(60, 2)).reshape(60, 60, 3)
-    sides = [np.diff(nodes, axis=0)[:, :-1], np.diff(nodes, axis=1)[:-1]]
-    assert whole == pytest.approx(np.linalg.norm(np.cross(*sides), axis=2).sum(), rel=0.05)
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e6])
@@ -144,4 +73,139 @@ def test_words():
         GTM(4).fit(arc())
     with pytest.raises(OptionError, match="LD200"):
         GTM(2).fit(arc()[:, :1])
-    assert grid(3, 2).shape == (9, 2)
+    for wrong in (
+        {"basis": (6, 1.0)},
+        {"basis_width": 0.0},
+        {"grid": "many"},
+        {"init": "random"},
+        {"weight_prior": np.inf},
+        {"calibrate": 1},
+    ):
+        with pytest.raises(OptionError, match="LD210"):
+            GTM(1, **wrong).fit(arc())
+
+
+def test_none_is_the_seed_zero_and_a_jittered_start_is_asked_for():
+    X = arc(60, gaps=0.1)
+    X = X[~np.isnan(X).all(axis=1)]
+    how = {"grid": 8, "tol": 1.0, "max_iter": 20}
+    one, two = (GTM(1, random_state=seed, **how).fit(X) for seed in (0, None))
+    assert np.array_equal(one.nodes_, two.nodes_) and one.calibration_ == two.calibration_
+    jittered = [GTM(1, init="jitter", random_state=seed, **how).fit(X).nodes_ for seed in (0, None, 1)]
+    assert np.array_equal(jittered[0], jittered[1]) and not np.array_equal(jittered[0], jittered[2])
+    assert not np.array_equal(jittered[0], one.nodes_)
+
+
+def test_gtm_in_three_dimensions_by_its_name():
+    options = METHODS["gtm"].make(3).get_params()
+    assert (options["n_components"], options["grid"], options["basis"]) == (3, 8, 4)
+
+
+def test_places_of_another_dimension_are_refused():
+    with pytest.raises(LowdimError, match="LD220"):
+        GTM(2, grid=4, basis=3).fit(arc(40)).magnification(np.zeros((2, 3)))
+
+
+def holds(fit, X):
+    """Every number a user can ask for is finite, without a warning of numpy's."""
+    with np.errstate(all="raise", under="ignore"):
+        found = [
+            fit.transform(X),
+            fit.mode(X),
+            fit.responsibilities(X),
+            fit.score_samples(X),
+            fit.reconstruct(X),
+            fit.magnification(),
+            fit.stretch(),
+            fit.nodes_,
+            fit.sample(5),
+            fit.params_.W,
+        ]
+        return all(np.isfinite(part).all() for part in found) and fit.noise_variance_ > 0
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"grid": 3},
+        {"grid": 12, "basis": 6, "basis_width": 3.0},
+        {"n_components": 1, "grid": 5, "basis": 9},
+        {"n_components": 3, "grid": 4, "basis": 4},
+    ],
+    ids=["plain", "fewer-nodes", "broad-bells", "line", "cube"],
+)
+@pytest.mark.parametrize("gaps", [0.0, 0.15])
+def test_no_prior_leaves_nothing_open(how, gaps):
+    X = arc(90, gaps=gaps)
+    X = X[~np.isnan(X).all(axis=1)]
+    with np.errstate(all="raise", under="ignore"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="LD477")  # so bendy a sheet follows single rows
+        one = GTM(**{"grid": 8, **how}, weight_prior=0, max_iter=60, tol=1.0).fit(X)
+    assert holds(one, X) and np.abs(one.params_.W).max() < 1e6
+
+
+def test_more_nodes_than_rows():
+    X = arc(5)
+    with pytest.warns(ModelWarning, match="LD470"), pytest.warns(ModelWarning, match="LD476"):
+        fit = GTM(2, grid=30).fit(X)  # so bendy a sheet meets five rows
+    assert holds(fit, X) and fit.reconstruct(X) == pytest.approx(X, abs=0.02)
+    text = fit.certificate_.text()
+    assert "fewer rows (5) than nodes" in text and "nodes alone" in text and "noise_variance_" in text
+    assert "fewer rows" not in GTM(1, grid=20, basis=4).fit(arc(30)).certificate_.text()
+
+
+def test_nodes_without_rows():
+    """Two heaps far apart: the nodes between hold nothing, and lie between."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.standard_normal((40, 3)) * 0.01, rng.standard_normal((40, 3)) * 0.01 + 10.0])
+    for prior in (0.0, 0.1):
+        fit = GTM(1, grid=30, basis=6, weight_prior=prior).fit(X)
+        assert holds(fit, X) and (fit.responsibilities(X).sum(axis=0) < 1e-6).any()
+        assert fit.nodes_.min() > -10 and fit.nodes_.max() < 20
+
+
+@pytest.mark.parametrize("far", [1e3, 1e6])
+def test_a_row_a_thousand_deviations_away_does_not_underflow(far):
+    X = arc(80)
+    fit = GTM(1, grid=12, basis=4).fit(X)
+    away = X.mean(axis=0) + far * np.sqrt(fit.noise_variance_) * np.array([[1.0, 0, 0], [0, -1, 0], [1, 1, 1]])
+    R, score = fit.responsibilities(away), fit.score_samples(away)
+    assert R.sum(axis=1) == pytest.approx(1.0) and np.isfinite(score).all()
+    d2 = ((away[:, None] - fit.nodes_) ** 2).sum(axis=2) / fit.noise_variance_
+    exact = np.logaddexp.reduce(-0.5 * d2, axis=1) - np.log(12) - 1.5 * np.log(2 * np.pi * fit.noise_variance_)
+    assert score == pytest.approx(exact, rel=1e-9)
+    Y = np.vstack([X, away])
+    assert holds(GTM(1, grid=12, basis=4).fit(Y), Y)
+
+
+def test_equal_rows_and_noise_that_vanishes():
+    X = np.repeat(arc(6), 20, axis=0)
+    for prior in (0.0, 0.1):
+        with pytest.warns(ModelWarning, match="LD470"):
+            fit = GTM(2, grid=10, weight_prior=prior).fit(X)
+        assert holds(fit, X) and "noise_variance_" in fit.certificate_.boundary
+        assert fit.reconstruct(X) == pytest.approx(X, abs=1e-3)
+    with pytest.warns(ModelWarning, match="LD470"):
+        GTM(1, grid=2, basis=2, weight_prior=0.0).fit(np.repeat(np.eye(2), 4, axis=0))
+
+
+def test_one_column_in_other_units():
+    """Its spread decides the sheet, which follows it; standardised, it is the sheet of the plain table."""
+    X = arc(80)
+    unit = np.array([1.0, 1e6, 1.0])
+    raw = GTM(1, grid=15, basis=5).fit(X * unit)
+    assert holds(raw, X * unit)
+    explained = 1 - ((raw.reconstruct(X * unit) - X * unit)[:, 1] ** 2).mean() / (X * unit)[:, 1].var()
+    assert explained > 0.98
+    plain, scaled = (GTM(1, grid=15, basis=5, standardize=True).fit(Y) for Y in (X, X * unit))
+    assert scaled.nodes_ / unit == pytest.approx(plain.nodes_, rel=1e-6)
+
+
+def test_areas_beyond_double_precision_are_its_end():
+    plain = GTM(2, grid=5, basis=3).fit(arc(60))
+    with pytest.warns(Warning, match="LD152"):
+        huge = GTM(2, grid=5, basis=3).fit(arc(60) * 1e200)
+    tiny = GTM(2, grid=5, basis=3).fit(arc(60) * 1e-200)
+    for fit in (huge, tiny):
+        assert np.isfinite(fit.magnification()).all() and fit.stretch() == pytest.approx(plain.stretch(), rel=1e-4)

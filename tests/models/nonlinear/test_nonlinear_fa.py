@@ -1,17 +1,16 @@
-"""Nonlinear factor analysis: slopes by finite differences, the linear limit in closed form, gaps, verbs."""
+"""Nonlinear factor analysis: bent lines, gaps, encoders, verbs and odd tables."""
 
 import os
 import signal
+import warnings
 
 import numpy as np
 import pytest
 
 from lowdim import FactorAnalysis, NonlinearFactorAnalysis, Run, laws, load
-from lowdim.math.mlp import drawn, pack
-from lowdim.models.nonlinear.nonlinear_fa_bound import Bound, Rows, placed, points, regression
 from lowdim.sources.arrays import as_source
 from lowdim.text.messages import LowdimError, ModelWarning
-from tests.models.nonlinear.test_autoencoder import by_differences
+from tests.models.nonlinear.tables import long_arc
 from tests.models.power_cut import resumed
 
 
@@ -21,54 +20,6 @@ def bow(n=120, noise=0.1, gaps=0.0, seed=0):
     t = rng.standard_normal(n)
     X = np.column_stack([t, t**2 / 2, np.sin(2 * t), t]) + noise * rng.standard_normal((n, 4)) + [5.0, 0.0, 1.0, 0.0]
     return (np.where(rng.random(X.shape) * [1, 1, 1, 9] < gaps, np.nan, X) if gaps else X), t
-
-
-def rows_of(n, d, gaps, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.standard_normal((n, d))
-    mask = rng.random((n, d)) > 0.3 if gaps else None
-    return Rows(x if mask is None else np.where(mask, x, 0.0), mask)
-
-
-@pytest.mark.parametrize("amortised", [False, True])
-@pytest.mark.parametrize("gaps", [False, True])
-@pytest.mark.parametrize("q", [1, 2])
-def test_gradients_by_finite_differences(q, gaps, amortised):
-    rng = np.random.default_rng(1)
-    layers, rows, w = drawn((q, 4, 3), rng), rows_of(5, 3, gaps), rng.uniform(0.5, 2.0, 5)
-    bound = Bound(layers, drawn((6 if gaps else 3, 4, 2 * q), rng) if amortised else (), rows, w, 0.1)
-    own = bound.own(np.hstack([rng.standard_normal((5, q)), -1 + 0.3 * rng.standard_normal((5, q))]))
-    v = np.concatenate([pack(layers), [-0.7], pack(bound.coder) if amortised else own])
-    told = by_differences(lambda u: bound.at(u)[0], v, 1e-4)
-    assert bound.at(v)[1] == pytest.approx(told, abs=1e-6)
-    m, p = rng.standard_normal((5, q)), pack(layers)
-    told = by_differences(lambda u: regression(layers, rows, w, m, 0.1, u)[0], p, 1e-4)
-    assert regression(layers, rows, w, m, 0.1, p)[1] == pytest.approx(told, abs=1e-6)
-
-
-def test_points_have_the_moments_of_a_normal():
-    u, share = points(2)
-    assert len(u) == 9 and share.sum() == pytest.approx(1.0)
-    for power, moment in ((1, 0.0), (2, 1.0), (3, 0.0), (4, 3.0), (5, 0.0)):
-        assert share @ u**power == pytest.approx([moment, moment], abs=1e-12)
-    assert share @ (u[:, 0] ** 2 * u[:, 1] ** 2) == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("gaps", [False, True])
-def test_a_linear_network_has_its_posterior_in_closed_form(gaps):
-    """One factor, cells linear in it: q is the exact posterior and the bound the exact log density."""
-    rng = np.random.default_rng(3)
-    a, psi, rows = rng.standard_normal((1, 4)), 0.4, rows_of(30, 4, gaps)
-    theta, bound = placed(((a, np.zeros(4)),), psi, rows)
-    for i in range(30):
-        seen = np.ones(4, bool) if rows.mask is None else rows.mask[i]
-        A, x = a[0, seen], rows.x[i, seen]
-        precision = 1.0 + A @ A / psi
-        assert theta[i, 0] == pytest.approx(A @ x / psi / precision, abs=1e-9)
-        assert theta[i, 1] == pytest.approx(-0.5 * np.log(precision), abs=1e-9)
-        C = np.outer(A, A) + psi * np.eye(len(A))
-        exact = -0.5 * (x @ np.linalg.solve(C, x) + np.linalg.slogdet(C)[1] + len(x) * np.log(2 * np.pi))
-        assert bound[i] == pytest.approx(exact, abs=1e-9)
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.2])
@@ -131,9 +82,9 @@ def test_bad_tables_and_words():
 @pytest.mark.parametrize("gaps", [0.0, 0.2])
 def test_an_encoder_tells_the_places(gaps):
     X, t = bow(gaps=gaps)
-    fit = NonlinearFactorAnalysis(1, hidden=8, tol=2.0, amortised=True).fit(X)
+    fit = NonlinearFactorAnalysis(1, hidden=8, tol=2.0, amortized=True).fit(X)
     assert abs(np.corrcoef(fit.transform(X)[:, 0], t)[0, 1]) > 0.97
-    free = fit.params_._replace(coder=())
+    free = fit.params_._replace(encoder=())
     block = fit.frame_.inward(as_source(X).sample(len(X)))
     searched = fit._posterior(free, block).log_density.sum()
     told = fit._posterior(fit.params_, block).log_density.sum()
@@ -144,11 +95,11 @@ def test_an_encoder_tells_the_places(gaps):
     assert post.mean[0, 0] == 0.0 and post.std[0, 0] == 1.0 and post.log_density[0] == 0.0
 
 
-@pytest.mark.parametrize("amortised", [False, True])
+@pytest.mark.parametrize("amortized", [False, True])
 @pytest.mark.filterwarnings("ignore::lowdim.text.messages.ModelWarning")  # LD201: thirty steps
-def test_a_fit_that_died_goes_on_to_the_same_bits(amortised, tmp_path):
+def test_a_fit_that_died_goes_on_to_the_same_bits(amortized, tmp_path):
     X = bow(60, gaps=0.2)[0]
-    model = NonlinearFactorAnalysis(1, hidden=5, max_iter=30, tol=1e-3, amortised=amortised)
+    model = NonlinearFactorAnalysis(1, hidden=5, max_iter=30, tol=1e-3, amortized=amortized)
     whole, again = resumed(model, X, tmp_path / "c", 12)
     assert again.calibration_ == whole.calibration_ != 1.0
 
@@ -181,3 +132,28 @@ def test_ctrl_c_keeps_the_best():
     with pytest.warns(ModelWarning, match="LD211"):
         fit = NonlinearFactorAnalysis(1, hidden=5).fit(bow()[0], run=Run(callback=callback))
     assert fit.certificate_.reason == "interrupted" and len(seen) == 4 and np.isfinite(fit.objective_)
+
+
+def test_one_grammar_of_layers():
+    """An int is a tuple of one; two layers and sigmoid units find the bow as one layer of tanh does."""
+    X, t = bow()
+    with pytest.warns(ModelWarning, match="LD201"):
+        one, two = (NonlinearFactorAnalysis(1, hidden=h, max_iter=9).fit_transform(X) for h in (5, (5,)))
+    assert np.array_equal(one, two)
+    deep = NonlinearFactorAnalysis(1, hidden=(6, 4), activation="sigmoid", tol=2.0).fit(X)
+    assert abs(np.corrcoef(deep.transform(X)[:, 0], t)[0, 1]) > 0.97 and len(deep.params_.layers) == 3
+    for wrong in ({"hidden": ()}, {"hidden": "rbf"}, {"activation": "relu"}):
+        with pytest.raises(LowdimError, match="LD210"):
+            NonlinearFactorAnalysis(1, **wrong).fit(X)
+
+
+def test_drawn_fills_are_as_wide_as_their_intervals():
+    X = long_arc(150, gaps=0.15)
+    X = X[~np.isnan(X).all(axis=1)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        model = NonlinearFactorAnalysis(1, hidden=5, tol=2.0).fit(X)
+    _, sd = model.impute(X, return_std=True)
+    drawn = np.array(model.impute(X, draws=60))
+    gap = np.isnan(X)
+    assert drawn.std(axis=0)[gap].mean() / sd[gap].mean() == pytest.approx(1.0, abs=0.25)

@@ -11,15 +11,9 @@ from sklearn.decomposition import KernelPCA as Peer
 
 import lowdim
 from lowdim import PCA, KernelPCA, laws
-from lowdim.models.nonlinear.rbf_functions import (
-    even_centres,
-    feature_distances,
-    limit_kernel,
-    random_functions,
-    rbf_basis,
-)
 from lowdim.sources.source import Source
 from lowdim.text.messages import LowdimError, LowdimWarning
+from tests.oracles.rbf_functions import even_centres, feature_distances, limit_kernel, random_functions, rbf_basis
 
 
 def table(n=60, seed=0):

@@ -67,13 +67,13 @@ def _principal_scores(Y: Array, mask: Mask | None, q: int, run: Run) -> Array:
 
 def _gtm_means(Y: Array, mask: Mask | None, q: int, run: Run) -> tuple[Array, Array]:
     """Posterior means of a GTM, and its fills."""
-    from lowdim.models.nonlinear.gtm import RoughSheet
+    from lowdim.models.nonlinear.gtm import GTM
 
     table = Y if mask is None else np.where(mask, Y, np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LowdimWarning)  # a start need not be the best
         side, bells = (20, 6) if q < MOST_GTM_DIMENSIONS else (8, 4)
-        model = RoughSheet(q, grid=side, basis=bells, max_iter=GTM_PASSES).fit(table, run=run)
+        model = GTM(q, grid=side, basis=bells, calibrate=False, max_iter=GTM_PASSES).fit(table, run=run)
         return model.transform(table), model.impute(table)
 
 

@@ -11,85 +11,130 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.engine.em import em
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.monitor import STOPPED, Fit, Monitor
-from lowdim.engine.plan import Cost, kept_blocks, walking
+from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Sum
 from lowdim.math.linalg import Array
-from lowdim.math.mlp import UNITS, Layers, drawn, pack, unpack
+from lowdim.math.mlp import ACTIVATIONS, Layers, layer_sizes, pack, random_biases, random_layers, unpack
 from lowdim.math.optimise import climb, minus
-from lowdim.models.base.calibration import MOST_ROUNDS
-from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Rule, is_seed, seed_of
+from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Rule, is_seed, seed_of
 from lowdim.models.base.results import Cells, Certificate, Posterior, draw_labels, standard
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.nonlinear.density_network_em import (
     HIDDEN_PRIOR,
-    OWN,
-    Hidden,
-    Net,
-    Own,
-    blended,
-    expected,
-    fitted,
-    places,
-    profile,
-    pulled,
-    squares,
+    DensityNetworkParams,
+    DrawsPosterior,
+    HiddenLayers,
+    best_output_layer,
+    blend_sums,
+    hidden_shrinkage,
+    m_step_loss,
+    profile_loss,
+    squared_weights,
 )
-from lowdim.models.nonlinear.gtm import GTM, PIECE
-from lowdim.models.nonlinear.gtm_em import NOISE_FLOOR, SheetSums, flat, strength
-from lowdim.models.nonlinear.importance import spread
-from lowdim.models.nonlinear.rbf_grid import Basis, grid, spread_basis
-from lowdim.sources.source import Block, Header, Source, tile_rows
+from lowdim.models.nonlinear.gtm_em import (
+    NODE_NOISE_FLOOR,
+    NodeSums,
+    evidence_precision,
+    principal_start,
+    regression_step,
+)
+from lowdim.models.nonlinear.node_model import WEIGHT_PRIOR, NodeModel
+from lowdim.models.nonlinear.rbf_grid import RBFBasis, latent_grid, rbf_grid
+from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error
 
-INNER = 10  # steps of the hidden layers in one M-step; each finds the best output layer for its own
-ENOUGH = 1e-6  # nats: a step of these that gains less is the last
-GAIN = 2.0  # of the hidden weights' start: units bend within the sample, and are not all flat
-SIDE = 2.5  # bells over a Gaussian sample reach so many standard deviations each way
-LEAST = 10  # draws of a row's own
-ROUND = 20  # steps of L-BFGS before rows draw anew
-LITTLE, PATIENCE = 1e-3, 5  # nats a row; noisy climbs end when so many rounds or epochs gained no more
-NOISY = 5e-3  # the same of log densities by draws
+INNER_STEPS = 10  # of the hidden layers in one M-step; each finds the best output layer for its own
+INNER_GAIN = 1e-6  # nats: a step of these that gains less is the last
+HIDDEN_GAIN = 2.0  # of the hidden weights' start: units bend within the sample, and are not all flat
+START_RIDGE = 1e-6  # a node, on the first output weights
+NETWORK_START_NOISE = 1e-1  # of the mean variance, at least
+BASIS_REACH = 2.5  # bells over a Gaussian sample reach so many standard deviations each way
+LEAST_DRAWS = 10  # a row, where each has its own
+ROWS_WITH_DRAWS = 128  # worked on at a time: some ten thousand places with all their units
+STEPS_A_ROUND = 20  # of L-BFGS before rows draw anew
+EPOCH_GAIN, EPOCH_PATIENCE = 1e-3, 5  # nats a row; noisy climbs end when so many rounds or epochs gained no more
+ROUND_GAIN = 5e-3  # the same of log densities by draws
 
 
-def _sizes(hidden: Any) -> bool:
-    units = hidden[1:] if isinstance(hidden, tuple) and len(hidden) > 1 and hidden[0] in UNITS else hidden
-    return COUNT.holds(units) or (isinstance(units, tuple) and len(units) > 0 and all(map(COUNT.holds, units)))
+class DensityNetwork(NodeModel[DensityNetworkParams]):
+    """A density network: a Gaussian sample of latent points, the same for every row, through a network.
 
+    x = g(z) + e,  z ~ N(0, I),  e ~ N(0, s2 I),  p(x) = 1/K sum_k N(x; g(z_k), s2 I) over K latent points z_k; g a
+    perceptron or radial bells with a linear output, its output weights ~ N(0, v / weight_prior), v the mean variance
+    of the columns. Generalised EM: shares of the points in each row, then L-BFGS on the hidden layers, the output layer
+    being the best there is at each of its steps (variable projection). Rows may have gaps and count by weights.
 
-def _bells(hidden: Any) -> bool:
-    named = isinstance(hidden, tuple) and len(hidden) == 3 and hidden[0] == "rbf"
-    return (isinstance(hidden, str) and hidden == "rbf") or (
-        named and COUNT.holds(hidden[1]) and POSITIVE.holds(hidden[2])
-    )
+    Parameters
+    ----------
+    n_components : int, default 2
+        Latent dimensions L.
+    n_samples : int, default 100
+        Latent points K.
+    sampling : {"draws", "grid", "importance"}, default "draws"
+        "draws": the points are drawn from the Gaussian once. "grid": they lie on a regular grid over [-1, 1]^L, and K
+        is a power of L; with `basis` this is the GTM. "importance": after EM with drawn points each row has K (10 or
+        more) draws made for it, from Gaussians at its modes and from the prior, and L-BFGS climbs the log density they
+        estimate, drawn anew every few steps; `score_samples` and `posterior` are by such draws too.
+    hidden : int or tuple of int, default 20
+        Units of the hidden layer, or of each.
+    activation : {"tanh", "sigmoid"}, default "tanh"
+        What hidden units are.
+    basis : int or None, default None
+        Radial bells a side (basis^L in all) in place of hidden layers.
+    basis_width : float, default 1.0
+        Standard deviation of a bell, in spacings of the bells.
+    weight_prior : float >= 0 or "auto", default 0.02
+        Precision of the output weights in units of 1 / v; "auto" re-estimates it by the evidence.
+    batch_size : int or None, default None
+        An M-step after every so many rows, on running statistics (stepwise EM); None: after all rows.
+    calibrate : bool, default True
+        Of a table with gaps: fit first without some seen cells, and widen intervals until they hold these.
+    standardize : bool, default False
+        Work in units of each column's spread.
+    tol : float, default 1e-2
+        EM ends when the log posterior can gain no more than this, in nats.
+    max_iter : int, default 1000
+        Passes of EM, or steps of L-BFGS, at most.
+    random_state : int, Generator or None, default 0
+        Draws the points, the first weights and the cells held back; None is 0.
 
+    Attributes
+    ----------
+    nodes_ : array, K x d
+        The latent points in the table's space.
+    grid_ : array, K x L
+        The latent points.
+    noise_variance_ : float
+        s2, in the units the table is reported in.
+    weight_prior_ : float
+        The precision of the output weights in units of 1 / v, as given or re-estimated.
+    calibration_ : float
+        What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
+    alone_ : float
+        The share of rows of which one point has 95 % or more: near 1 there are too few points.
+    n_components_ : int
+        L.
+    objective_, history_ : float, array
+        The log posterior, and its values pass by pass.
+    n_iter_, converged_, certificate_ : int, bool, Certificate
+        Passes over the table, whether `tol` was met, and how far the numbers can be trusted.
+    params_, frame_ : DensityNetworkParams, Frame
+        Parameters in the working units, and these units.
+    n_features_in_, feature_names_in_ : int, array
+        Columns, and their names where the table had any.
 
-def _named(samples: Any, name: str, least: int = 1) -> bool:
-    pair = isinstance(samples, tuple) and len(samples) == 2 and samples[0] == name
-    return pair and COUNT.holds(samples[1]) and samples[1] >= least
+    References
+    ----------
+    D. J. C. MacKay: Bayesian neural networks and density networks. Nuclear Instruments and Methods in Physics
+    Research A 354(1), 73-80 (1995).
+    O. Cappé, E. Moulines: On-line expectation-maximization algorithm for latent data models. Journal of the Royal
+    Statistical Society B 71(3), 593-613 (2009), for minibatches.
+    A. Owen, Y. Zhou: Safe and effective importance sampling. Journal of the American Statistical Association 95(449),
+    135-143 (2000).
 
-
-def _whole(block: Block) -> Block:
-    return block
-
-
-class DensityNetwork(GTM):
-    """A density network: a Gaussian sample of latent points, the same for every row, bent through the table.
-
-    x = g(z) + e,  z ~ N(0, I),  e ~ N(0, s2 I),  p(x) = 1/K sum_k N(x; g(z_k), s2 I) over K drawn z_k; g a perceptron
-    with tanh units, `hidden=20` or `(20, 10)`, sigmoid ones, `("sigmoid", 20, 10)`, or radial bells, `hidden="rbf"` or
-    `("rbf", 6, 1.0)` (bells a side and their width in spacings). Generalised EM: shares of the sample in each row,
-    then L-BFGS on the hidden layers, the output layer being the best there is at each of its steps (variable
-    projection). With a `batch_size` the M-step follows every so many rows, on running statistics (stepwise EM).
-
-    `score_samples` is the log density under the sample, an estimate of that under the Gaussian.
-    `n_samples=("importance", 100)`: after the EM each row has 100 draws of its own, from Gaussians at its modes and
-    from the prior, and L-BFGS climbs the log density they estimate, drawn anew every few steps; `score_samples` and
-    `posterior` are by such draws too. `n_samples=("grid", 10)` with bells is the GTM.
-
-    Reference: MacKay, Nucl. Instrum. Methods A 354 (1995); Lawrence seed 6; Cappe and Moulines, J. R. Stat. Soc. B 71
-    (2009), for minibatches.
-
+    Examples
+    --------
     >>> t = np.linspace(0, 3, 60)
     >>> X = np.column_stack([np.cos(t), np.sin(t)])
     >>> model = DensityNetwork(1, n_samples=40, hidden=5).fit(X)
@@ -99,91 +144,156 @@ class DensityNetwork(GTM):
 
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": COUNT,
-        "n_samples": Rule(
-            lambda v: COUNT.holds(v) or _named(v, "grid") or _named(v, "importance", LEAST),
-            f"a whole number >= 1, ('grid', points a side) or ('importance', draws >= {LEAST})",
-        ),
-        "hidden": Rule(
-            lambda v: _sizes(v) or _bells(v),
-            "units, a tuple of units, ('sigmoid', units, ...), 'rbf' or ('rbf', bells, width)",
-        ),
+        "n_samples": COUNT,
+        "sampling": Rule(lambda v: v in ("draws", "grid", "importance"), "'draws', 'grid' or 'importance'"),
+        "hidden": Rule(lambda v: len(layer_sizes(v)) > 0, "a whole number >= 1, or a tuple of such numbers"),
+        "activation": Rule(lambda v: v in ACTIVATIONS, "'tanh' or 'sigmoid'"),
+        "basis": Rule(lambda v: v is None or COUNT.holds(v), "None, or a whole number >= 1"),
+        "basis_width": POSITIVE,
+        "weight_prior": WEIGHT_PRIOR,
         "batch_size": Rule(lambda v: v is None or COUNT.holds(v), "None, or a whole number >= 1"),
-        **{name: GTM._rules[name] for name in ("weight_prior", "tol", "max_iter")},
+        "calibrate": TRUTH,
+        "standardize": TRUTH,
+        "tol": POSITIVE,
+        "max_iter": COUNT,
         "random_state": Rule(is_seed, SEED_WORDS),
     }
-    standardize = False  # columns keep their units: of the eight options a network can have this one is a pipeline's
 
     def __init__(
         self,
         n_components: int = 2,
         *,
-        n_samples: Any = 100,
-        hidden: Any = 20,
-        weight_prior: Any = 0.02,
+        n_samples: int = 100,
+        sampling: str = "draws",
+        hidden: int | tuple[int, ...] = 20,
+        activation: str = "tanh",
+        basis: int | None = None,
+        basis_width: float = 1.0,
+        weight_prior: float | str = 0.02,
         batch_size: int | None = None,
+        calibrate: bool = True,
+        standardize: bool = False,
         tol: float = 1e-2,
         max_iter: int = 1000,
         random_state: Any = 0,
     ) -> None:
         self.n_components = n_components
         self.n_samples = n_samples
+        self.sampling = sampling
         self.hidden = hidden
+        self.activation = activation
+        self.basis = basis
+        self.basis_width = basis_width
         self.weight_prior = weight_prior
         self.batch_size = batch_size
+        self.calibrate = calibrate
+        self.standardize = standardize
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
 
-    # expectation is the sheet's ---------------------------------------------------------------------------
-    def _objective(self, params: Any, stats: SheetSums) -> float:
-        return super()._objective(params, stats) - 0.5 * HIDDEN_PRIOR * squares(params.layers)
+    def _check_options(self) -> None:
+        super()._check_options()
+        L, K = int(self.n_components), int(self.n_samples)
+        if self.sampling == "importance" and K < LEAST_DRAWS:
+            words = f"a whole number >= {LEAST_DRAWS} with sampling='importance'"
+            raise error("LD210", option="n_samples", value=K, allowed=words)
+        if self.sampling == "grid" and self._side**L != K:
+            words = f"points a side to the power {L} with sampling='grid', such as {max(self._side, 2) ** L}"
+            raise error("LD210", option="n_samples", value=K, allowed=words)
 
-    def _update(self, params: Any, stats: SheetSums) -> Any:
-        """The hidden layers, each step with the best output layer; then the noise. Bells are the sheet's own case."""
+    @property
+    def _side(self) -> int:
+        """Points a side of a grid."""
+        return round(float(self.n_samples) ** (1.0 / int(self.n_components)))
+
+    # where it starts ------------------------------------------------------------------------------------
+    def _start(self, survey: TableSurvey) -> DensityNetworkParams:
+        """The principal axes, as well as drawn units can follow them; its noise what the axes leave out."""
+        L, K, even = int(self.n_components), int(self.n_samples), self.sampling == "grid"
+        rng = np.random.default_rng([seed_of(self.random_state), 84])
+        nodes = latent_grid(self._side, L) if even else rng.standard_normal((K, L))
+        layers, bells = self._first_functions(L, 1.0 if even else BASIS_REACH, rng)
+        Phi = HiddenLayers(layers, self.activation).at(nodes) if layers else bells.at(nodes)
+        start = principal_start(
+            survey, nodes, Phi, self.weight_prior, ridge=START_RIDGE * len(nodes), noise=NETWORK_START_NOISE
+        )
+        cube = np.zeros((0, L + 1))
+        if self.sampling == "importance":
+            cube = self._cube(K, L + 1, 87)
+        return DensityNetworkParams(
+            nodes, layers, bells.centres, bells.width, *start, activation=self.activation, cube=cube
+        )
+
+    def _first_functions(self, L: int, reach: float, rng: np.random.Generator) -> tuple[Layers, RBFBasis]:
+        """Drawn hidden layers, or bells over the sample."""
+        if self.basis is not None:
+            return (), rbf_grid(int(self.basis), L, float(self.basis_width), reach)
+        gain = HIDDEN_GAIN if self.activation == "tanh" else 2.0 * HIDDEN_GAIN  # as steep
+        layers = random_layers((L, *layer_sizes(self.hidden)), rng, gain)
+        return random_biases(layers, rng), RBFBasis(np.zeros((0, L)), 1.0)
+
+    def _cube(self, K: int, dims: int, *stream: int) -> Array:
+        from lowdim.models.nonlinear.importance import low_discrepancy
+
+        return low_discrepancy(K, dims, np.random.default_rng([seed_of(self.random_state), *stream]))
+
+    # maximisation ---------------------------------------------------------------------------------------
+    def _objective(self, params: DensityNetworkParams, stats: NodeSums) -> float:
+        return super()._objective(params, stats) - 0.5 * HIDDEN_PRIOR * squared_weights(params.layers)
+
+    def _update(self, params: DensityNetworkParams, stats: NodeSums) -> DensityNetworkParams:
+        """The hidden layers, each step with the best output layer; then the noise. Bells need one regression."""
+        auto = self.weight_prior == "auto"
         if not params.layers:
-            return super()._update(params, stats)
-        found = climb(
-            minus(lambda v: profile(unpack(v, params.layers), params, stats)),
+            return regression_step(params, stats, auto)
+        peak = climb(
+            minus(lambda v: profile_loss(unpack(v, params.layers), params, stats)),
             pack(params.layers),
-            max_iter=INNER + 1,
-            tol=ENOUGH,
+            max_iter=INNER_STEPS + 1,
+            tol=INNER_GAIN,
             window=1,
         )
-        layers = unpack(found.x, params.layers)
-        f = fitted(layers, params, stats)
-        if -found.value > expected(params.layers, params.W, params.nodes, params, stats):  # nothing but rounding
-            layers, f = params.layers, fitted(params.layers, params, stats)._replace(W=params.W, Y=params.nodes)
+        layers = unpack(peak.x, params.layers)
+        f = best_output_layer(layers, params, stats)
+        if -peak.value > m_step_loss(params.layers, params.W, params.nodes, params, stats):  # nothing but rounding
+            layers = params.layers
+            f = best_output_layer(layers, params, stats)._replace(W=params.W, Y=params.nodes)
         left = stats.xx - 2.0 * float((f.Y * stats.RX).sum()) + float((stats.G * f.Y**2).sum())
         psi = max(left / max(stats.cells, 1.0), params.low)
-        prior = strength(f.A / psi, f.W, params) if self.weight_prior == "auto" else params.prior
+        prior = evidence_precision(f.A / psi, f.W, params) if auto else params.prior
         return params._replace(layers=layers, W=f.W, psi=psi, prior=prior)
 
-    def _pack(self, params: Any) -> Array:
+    def _pack(self, params: DensityNetworkParams) -> Array:
         return np.concatenate([pack(params.layers), super()._pack(params)])
 
-    def _unpack(self, vector: Array, like: Any) -> Any:
+    def _unpack(self, vector: Array, like: DensityNetworkParams) -> DensityNetworkParams:
         count = len(pack(like.layers))
-        found: Any = super()._unpack(vector[count:], like)
-        return found._replace(layers=unpack(vector[:count], like.layers))
+        return super()._unpack(vector[count:], like)._replace(layers=unpack(vector[:count], like.layers))
 
-    # other ways up ----------------------------------------------------------------------------------------
     def _em(
-        self, start: Any, seen: TableSurvey, run: Run, source: Source | None = None, limit: int | None = None
+        self,
+        start: DensityNetworkParams,
+        survey: TableSurvey,
+        run: Run,
+        source: Source | None = None,
+        limit: int | None = None,
     ) -> Fit:
-        """Expectation-maximisation, whole or in batches; then each row's own draws, where these are asked for."""
-        source = seen.source if source is None else source
+        """Expectation-maximisation, whole or in batches; then with draws of each row, where these are asked for."""
+        source = survey.source if source is None else source
         auto, most = self.weight_prior == "auto", int(self.max_iter if limit is None else limit)
         if self.batch_size is not None:
-            fit = self._batches(start, source, run, most)
+            fit = self._stepwise_em(start, source, run, most)
         elif start.layers:
             fit = em(self, start, source, run, mix=not auto, may_fall=auto, limit=most)
         else:
-            fit = super()._em(start, seen, run, source, limit)
-        own = len(start.draws) and limit is None and fit.reason not in STOPPED
-        return self._own(fit, source, run) if own else fit
+            fit = super()._em(start, survey, run, source, limit)
+        by_draws = len(start.cube) and limit is None and fit.reason not in STOPPED
+        return self._climb_by_draws(fit, source, run) if by_draws else fit
 
-    def _batches(self, params: Any, source: Source, run: Run, most: int) -> Fit:
-        """Stepwise EM; after every epoch a pass says what its parameters are worth."""
+    # minibatches ----------------------------------------------------------------------------------------
+    def _stepwise_em(self, params: DensityNetworkParams, source: Source, run: Run, most: int) -> Fit:
+        """Stepwise EM; after every epoch a pass over all rows values its parameters."""
         since, best = 0, -np.inf
         with one_blas_thread(), Monitor(run, type(self).__name__, -1.0, most) as watch:
             running: Any = None
@@ -191,196 +301,154 @@ class DensityNetwork(GTM):
                 stats = fold(partial(self._stats, params), source, run)
                 value = self._objective(params, stats)
                 watch.see(params, stats, value, True)
-                since, best = 0 if value > best + LITTLE * source.total else since + 1, max(best, value)
-                if watch.reason or since >= PATIENCE:
-                    fit = watch.fit("stepwise EM on minibatches")
-                    calm = not watch.reason
-                    return fit._replace(
-                        converged=calm,
-                        reason=watch.reason or "converged",
-                        remaining=LITTLE * source.total,
-                        passes=2 * fit.passes - 1,
-                    )
-                params, running = self._epoch(
-                    params, stats if running is None else running, len(watch.history), source, run
-                )
+                since, best = 0 if value > best + EPOCH_GAIN * source.total else since + 1, max(best, value)
+                if watch.reason or since >= EPOCH_PATIENCE:
+                    break
+                running = stats if running is None else running
+                params, running = self._epoch(params, running, len(watch.history), source, run)
+        fit = watch.fit("stepwise EM on minibatches")
+        return fit._replace(
+            converged=not watch.reason,
+            reason=watch.reason or "converged",
+            remaining=EPOCH_GAIN * source.total,
+            passes=2 * fit.passes - 1,
+        )
 
-    def _epoch(self, params: Any, running: SheetSums, number: int, source: Source, run: Run) -> tuple[Any, SheetSums]:
+    def _epoch(
+        self, params: DensityNetworkParams, running: NodeSums, number: int, source: Source, run: Run
+    ) -> tuple[DensityNetworkParams, NodeSums]:
         """Every row once, tile by tile, in an order drawn within each; an M-step after each batch."""
         size, seed = int(self.batch_size or 1), seed_of(self.random_state)
         count = (number - 1) * (-(-source.n // size))
-        for start, tile in walk(_whole, source, run):
+        for start, tile in walk(_same_block, source, run):
             order = np.random.default_rng([seed, 88, number, start]).permutation(tile.rows)
-            for some in (order[i : i + size] for i in range(0, len(order), size)):
-                part = Block(
-                    tile.x[some],
-                    None if tile.mask is None else tile.mask[some],
-                    None if tile.weight is None else tile.weight[some],
-                    start,
-                )
+            for rows in (order[i : i + size] for i in range(0, len(order), size)):
+                mask = None if tile.mask is None else tile.mask[rows]
+                weight = None if tile.weight is None else tile.weight[rows]
+                batch = Block(tile.x[rows], mask, weight, start)
                 count += 1
-                if part.size > 0.0:
-                    running = blended(running, self._stats(params, part), source.total / part.size, count)
+                if batch.size > 0.0:
+                    running = blend_sums(running, self._stats(params, batch), source.total / batch.size, count)
                     params = self._update(params, running)
         return params, running
 
-    def _own(self, fit: Fit, source: Source, run: Run) -> Fit:
-        """Rounds of L-BFGS on the log density that each row's own draws estimate, drawn anew at each round."""
+    # draws of each row ----------------------------------------------------------------------------------
+    def _climb_by_draws(self, fit: Fit, source: Source, run: Run) -> Fit:
+        """Rounds of L-BFGS on the log density that the draws of each row estimate, drawn anew at each round."""
         params, since, best, passes = fit.params, 0, -np.inf, fit.passes + 1
-        seed, (K, L) = seed_of(self.random_state), params.draws.shape
-        with one_blas_thread(), Monitor(run, type(self).__name__, -1.0, -(-int(self.max_iter) // ROUND)) as watch:
+        rounds = -(-int(self.max_iter) // STEPS_A_ROUND)
+        with one_blas_thread(), Monitor(run, type(self).__name__, -1.0, rounds) as watch:
             while True:
-                u = spread(K, L, np.random.default_rng([seed, 89, len(watch.history)]))
-                f, v = partial(self._drawn_value, params._replace(draws=u), source, run), self._pack(params)
+                cube = self._cube(*params.cube.shape, 89, len(watch.history))
+                f, v = partial(self._value_and_grad, params._replace(cube=cube), source, run), self._pack(params)
                 value, passes = f(v)[0], passes + 1
                 watch.see(params, None, value, True)
-                since, best = 0 if value > best + NOISY * source.total else since + 1, max(best, value)
-                if watch.reason or since >= PATIENCE:
+                since, best = 0 if value > best + ROUND_GAIN * source.total else since + 1, max(best, value)
+                if watch.reason or since >= EPOCH_PATIENCE:
                     break
-                peak = climb(f, v, lambda v, value: watch.interrupted, max_iter=ROUND + 1, tol=ENOUGH, window=1)
+                peak = climb(
+                    f, v, lambda v, value: watch.interrupted, max_iter=STEPS_A_ROUND + 1, tol=INNER_GAIN, window=1
+                )
                 params, passes = self._unpack(peak.x, params), passes + peak.calls
-        found = watch.fit(f"EM, then L-BFGS on {K} draws of each row's own")
-        return found._replace(
-            history=(*fit.history, *found.history),
+        last = watch.fit(f"EM, then L-BFGS on {len(params.cube)} draws of each row's own")
+        return last._replace(
+            history=(*fit.history, *last.history),
             passes=passes,
-            stats=fold(partial(self._stats, found.params), source, run),
-            remaining=NOISY * source.total,
+            stats=fold(partial(self._stats, last.params), source, run),
+            remaining=ROUND_GAIN * source.total,
             converged=not watch.reason,
             reason=watch.reason or "converged",
         )
 
-    def _drawn_value(self, at: Any, source: Source, run: Run, v: Array) -> tuple[float, Array]:
-        """The log posterior estimated by draws from proposals made at some parameters, and its gradient."""
+    def _value_and_grad(self, at: DensityNetworkParams, source: Source, run: Run, v: Array) -> tuple[float, Array]:
+        """The log posterior estimated by draws from proposals made at `at`, and its gradient."""
         params = self._unpack(v, at)
-        told = fold(partial(self._pull, at, params), source, run).value
+        sums = fold(partial(self._density_sums, at, params), source, run).value
         W = params.W.copy()
         W[-1] = 0.0
-        unit = np.sqrt(params.low / NOISE_FLOOR)
-        plain = pack(tuple((HIDDEN_PRIOR * V, 0.0 * b) for V, b in params.layers))
-        slope = told[1:] - np.concatenate([plain, params.prior * W.ravel(), [0.0]])
-        slope[len(plain) : -1] *= unit
-        value = float(told[0]) - 0.5 * params.prior * float((W**2).sum())
-        return value - 0.5 * HIDDEN_PRIOR * squares(params.layers), slope
+        shrinkage = hidden_shrinkage(params.layers)
+        slope = sums[1:] - np.concatenate([shrinkage, params.prior * W.ravel(), [0.0]])
+        slope[len(shrinkage) : -1] *= np.sqrt(params.low / NODE_NOISE_FLOOR)
+        value = float(sums[0]) - 0.5 * params.prior * float((W**2).sum())
+        return value - 0.5 * HIDDEN_PRIOR * squared_weights(params.layers), slope
 
-    def _pull(self, at: Any, params: Any, block: Block) -> Sum:
-        """Log densities by draws and their slopes, a few rows at a time."""
-        return Sum(np.sum([pulled(at, params, piece) for piece in block.tiles(OWN)], axis=0))
+    def _density_sums(self, at: DensityNetworkParams, params: DensityNetworkParams, block: Block) -> Sum:
+        """Log densities by draws and their gradients, a few rows at a time."""
+        from lowdim.models.nonlinear.importance import log_density_and_grad
 
-    # rows -------------------------------------------------------------------------------------------------
-    def _posterior(self, params: Any, block: Block) -> Any:
-        if not len(params.draws):
+        pieces = block.tiles(ROWS_WITH_DRAWS)
+        return Sum(np.sum([log_density_and_grad(at, params, piece) for piece in pieces], axis=0))
+
+    # rows -----------------------------------------------------------------------------------------------
+    def _posterior(self, params: DensityNetworkParams, block: Block) -> Any:
+        if not len(params.cube):
             return super()._posterior(params, block)
-        return Own.joined([places(params, piece) for piece in block.tiles(OWN)])
+        from lowdim.models.nonlinear.importance import draws_posterior
 
-    def _plain(self, params: Any, found: Any) -> Cells:
-        if not isinstance(found, Own):
-            return super()._plain(params, found)
-        return Cells(found.cells, found.var, np.full_like(found.cells, params.psi))
+        return DrawsPosterior.joined([draws_posterior(params, piece) for piece in block.tiles(ROWS_WITH_DRAWS)])
 
-    def _draw(self, params: Any, found: Any, rng: list[np.random.Generator]) -> Array:
-        """One of a row's own draws, or a place of the prior, and noise."""
-        if not len(params.draws):
-            return super()._draw(params, found, rng)
+    def _uncalibrated_cells(self, params: DensityNetworkParams, posterior: Any) -> Cells:
+        if not isinstance(posterior, DrawsPosterior):
+            return super()._uncalibrated_cells(params, posterior)
+        return Cells(posterior.cells, posterior.var, np.full_like(posterior.cells, params.psi))
+
+    def _draw(self, params: DensityNetworkParams, posterior: Any, rng: list[np.random.Generator]) -> Array:
+        """One of a row's draws, or a place of the prior, and noise."""
+        if not len(params.cube):
+            return super()._draw(params, posterior, rng)
         L, d = params.grid.shape[1], params.W.shape[1]
         z, noise = np.split(np.array([r.standard_normal(L + d) for r in rng]).reshape(-1, L + d), [L], axis=1)
-        if isinstance(found, Posterior):
-            return np.asarray(params.surface.at(z) + np.sqrt(params.psi) * noise)
-        z = found.z[np.arange(len(rng)), draw_labels(found.share, rng)]
-        cells = params.surface.at(z) + np.sqrt(params.psi) * noise
-        return self._width(params).inflate_draw(cells, self._plain(params, found))
+        if isinstance(posterior, Posterior):
+            return np.asarray(params.basis.at(z) @ params.W + np.sqrt(params.psi) * noise)
+        z = posterior.z[np.arange(len(rng)), draw_labels(posterior.share, rng)]
+        cells = params.basis.at(z) @ params.W + np.sqrt(params.psi) * noise
+        return self._inflation(params).inflate_draw(cells, self._uncalibrated_cells(params, posterior))
 
-    def _prior(self, params: Any, n: int) -> Any:
-        if not len(params.draws):
-            return super()._prior(params, n)
-        return standard(n, params.grid.shape[1])
+    def _prior(self, params: DensityNetworkParams, n: int) -> Any:
+        return standard(n, params.grid.shape[1]) if len(params.cube) else super()._prior(params, n)
 
-    def _shared(self, params: Any) -> Any:
-        """Nodes are the shared sample's, whatever draws rows have of their own."""
-        return params._replace(draws=params.draws[:0])
+    def _over_nodes(self, params: DensityNetworkParams) -> DensityNetworkParams:
+        """Nodes are those of the shared sample, whatever draws rows have."""
+        return params._replace(cube=params.cube[:0])
 
     def score_error(self, X: Any, *, run: Run | None = None) -> Array:
-        """Standard error of each row's log density, where it is estimated by draws of the row's own; else zeros."""
+        """Standard error of each row's log density, where it is estimated by draws (`sampling="importance"`).
+
+        Parameters
+        ----------
+        X : table of n rows
+        run : Run, default None
+            How the rows are walked.
+
+        Returns
+        -------
+        array, n
+            Zeros where one sample serves all rows.
+        """
         check_is_fitted(self)
         p, frame = self.params_, self.frame_
-        if not len(p.draws):
+        if not len(p.cube):
             return self._each(lambda b: np.zeros(b.rows), X, run=run)
         return self._each(lambda b: self._posterior(p, frame.inward(b)).error, X, run=run)
 
+    # what a fit leaves ----------------------------------------------------------------------------------
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        found, p = super()._certify(fit, frame, header), fit.params
+        certificate, p = super()._certify(fit, frame, header), fit.params
         how = (
-            f"log densities are estimated by {len(p.draws)} draws of each row's own (score_error says how well)"
-            if len(p.draws)
+            f"log densities are estimated by {len(p.cube)} draws of each row's own (score_error says how well)"
+            if len(p.cube)
             else f"log densities are those under {len(p.grid)} points, not under the Gaussian"
         )
-        return found._replace(notes=(*found.notes, how))
-
-    # where it starts --------------------------------------------------------------------------------------
-    def _start(self, seen: TableSurvey) -> Any:
-        """The principal plane, as well as drawn units can make it; its noise what the plane leaves out."""
-        d, L = seen.source.d, int(self.n_components)
-        if d < L:
-            raise error("LD200", asked=L, most=d, why=f"the table has {d} columns")
-        rng = np.random.default_rng([seed_of(self.random_state), 84])
-        even, K = _named(self.n_samples, "grid"), self._count
-        nodes = grid(K, L) if even else rng.standard_normal((K, L))
-        layers, basis = self._first(L, 1.0 if even else SIDE, rng)
-        phi = (Hidden(layers, self._unit) if layers else basis).at(nodes)
-        target, values, total, low = flat(seen, nodes)
-        penalty = np.full(phi.shape[1], 1e-6 * len(nodes))
-        penalty[-1] = 0.0  # the constant follows the origin
-        W = np.asarray(np.linalg.solve(phi.T @ phi + np.diag(penalty), phi.T @ target))
-        psi = max((total - float(values.sum())) / max(d - L, 1), 1e-1 * total / d, low)
-        prior = (0.1 if self.weight_prior == "auto" else float(self.weight_prior)) * NOISE_FLOOR / low
-        own = spread(K, L + 1, np.random.default_rng([seed_of(self.random_state), 87]))
-        own = own if _named(self.n_samples, "importance") else own[:0]
-        return Net(nodes, layers, basis.centres, basis.width, W, psi, prior, low, self._unit, own)
-
-    @property
-    def _count(self) -> int:
-        """Points of the sample; of a grid those a side."""
-        return int(self.n_samples[1] if isinstance(self.n_samples, tuple) else self.n_samples)
-
-    @property
-    def _unit(self) -> str:
-        return str(self.hidden[0]) if isinstance(self.hidden, tuple) and self.hidden[0] in UNITS else "tanh"
-
-    @property
-    def _units(self) -> tuple[int, ...]:
-        """Of each hidden layer; none are bells."""
-        if _bells(self.hidden):
-            return ()
-        each = self.hidden if isinstance(self.hidden, tuple) else (self.hidden,)
-        return tuple(int(k) for k in each if not isinstance(k, str))
-
-    def _first(self, L: int, side: float, rng: np.random.Generator) -> tuple[Layers, Basis]:
-        """Drawn hidden layers, or bells over the sample."""
-        if _bells(self.hidden):
-            bells, width = (6, 1.0) if isinstance(self.hidden, str) else self.hidden[1:]
-            basis = spread_basis(int(bells), L, float(width))
-            return (), Basis(basis.centres * side, basis.width * side)
-        layers = drawn((L, *self._units), rng, GAIN if self._unit == "tanh" else 2.0 * GAIN)  # as steep
-        return tuple((W, b + rng.standard_normal(len(b))) for W, b in layers), Basis(np.zeros((0, L)), 1.0)
+        return certificate._replace(notes=(*certificate.notes, how))
 
     def _cost(self, n: int, d: int) -> Cost:
-        L = int(self.n_components)
-        K = self._count ** (L if _named(self.n_samples, "grid") else 1)
-        bells = 6 if isinstance(self.hidden, str) else self.hidden[1] if _bells(self.hidden) else 0
-        H = 1 + (sum(self._units) or int(bells) ** L)
-        own = _named(self.n_samples, "importance")
-        each = int(self.max_iter) * (1 if self.batch_size is None else 2) + own * 3 * (int(self.max_iter) + ROUND)
-        passes, tile, node = (
-            6 + MOST_ROUNDS + (1 + MOST_ROUNDS) * each,
-            min(tile_rows(d), n),
-            2 * K * d,
-        )  # with gaps so many fits
-        work = 4 * tile * d + 4 * PIECE * K + 8 * K * H + 2 * node + own * OWN * K * (2 * d + 3 * H + 10 * L)
-        peak = walking(n, d, work, node) + 8 * (2 * d * H * H + 2 * node)
-        wide = 8 * (3 * d * d if d <= n else 4 * n * d + 4 * n * n)
-        return Cost(
-            passes,
-            8 * n * d * passes,
-            peak + kept_blocks(n, d) + wide,
-            "fewer samples, or fewer columns",
-            min(100, int(self.max_iter)),
-        )
+        L, K = int(self.n_components), int(self.n_samples)
+        H = 1 + (sum(layer_sizes(self.hidden)) if self.basis is None else int(self.basis) ** L)
+        draws, most = self.sampling == "importance", int(self.max_iter)
+        passes = most * (1 if self.batch_size is None else 2) + draws * 3 * (most + STEPS_A_ROUND)
+        more = 8 * K * H + draws * ROWS_WITH_DRAWS * K * (2 * d + 3 * H + 10 * L)
+        return self._cost_of(n, d, K, H, passes=passes, more=more, fix="fewer samples, or fewer columns", usual=100)
+
+
+def _same_block(block: Block) -> Block:
+    return block

@@ -1,8 +1,8 @@
-"""A sheet of nodes: its parameters, whose row each node is, and the regression that bends it."""
+"""Expectation and maximisation over a finite set of nodes: parameters, responsibilities, the regression, the start."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -11,19 +11,45 @@ from lowdim.math.linalg import Array, Mask, lower
 from lowdim.models.base.results import Posterior
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.parameters import FLOOR, first_axes
-from lowdim.models.nonlinear.rbf_grid import Basis
+from lowdim.models.nonlinear.rbf_grid import BasisFunctions, RBFBasis
 
-CLIP = -40.0  # logarithms of relative responsibilities below this are set to it: denormal numbers are 28 times slower
-LEAST = float(np.exp(CLIP))
-CLOSE = 1e-3  # of the nodes' mean square: with less noise a nearest node's distance by products has too few digits
-FINE = 1e-6  # with as little noise as this all distances by products would let the likelihood fall
-NOISE_FLOOR = 1e-8  # of the mean variance: below it a node sits on a row
-REGULAR = 1e-12  # smallest over largest eigenvalue of a regression that may be solved by its normal equations
-CUT = 1e-8  # of the largest singular value: what the same regression cannot tell from nothing
+LOG_CLIP = -40.0  # logarithms of relative likelihoods below this are set to it: denormal numbers are 28 times slower
+LEAST_LIKELIHOOD = float(np.exp(LOG_CLIP))
+LITTLE_NOISE = 1e-3  # of the nodes' mean square: with less a nearest node's distance by products has too few digits
+LEAST_NOISE = 1e-6  # the same; with less all distances by products would let the likelihood fall
+NODE_NOISE_FLOOR = 1e-8  # of the mean variance: below it a node sits on a row
+PIVOT_RATIO = 1e-12  # smallest over largest pivot of a regression that may be solved by its normal equations
+SINGULAR_CUT = 1e-8  # of the largest singular value: what the same regression cannot tell from nothing
+AUTO_PRIOR = 0.1  # weight_prior="auto" begins here
 
 
-class Sheet(NamedTuple):
-    """Parameters, in the frame's units: nodes at W'phi(grid), one noise variance."""
+class NodeParams(Protocol):
+    """What parameters of a model over nodes have, in the frame's units: nodes at W'phi(grid), one noise variance."""
+
+    @property
+    def grid(self) -> Array: ...  # K x L, latent places of the nodes
+    @property
+    def W(self) -> Array: ...  # (M + 1) x d
+    @property
+    def psi(self) -> float: ...  # noise variance
+    @property
+    def prior(self) -> float: ...  # precision of the weights
+    @property
+    def low(self) -> float: ...  # the floor of psi
+    @property
+    def inflation(self) -> float: ...  # what standard deviations of cells are multiplied by
+    @property
+    def basis(self) -> BasisFunctions: ...
+    @property
+    def nodes(self) -> Array: ...  # K x d
+    def _replace(self, *args: Any, **kwargs: Any) -> Self: ...
+
+
+P = TypeVar("P", bound=NodeParams)
+
+
+class GTMParams(NamedTuple):
+    """Parameters of a GTM, in the frame's units: nodes at W'phi(grid), one noise variance."""
 
     grid: Array  # K x L
     centres: Array  # M x L
@@ -32,11 +58,11 @@ class Sheet(NamedTuple):
     psi: float
     prior: float  # precision of the weights
     low: float  # the floor of psi
-    widen: float = 1.0  # what standard deviations of cells are multiplied by
+    inflation: float = 1.0  # what standard deviations of cells are multiplied by
 
     @property
-    def basis(self) -> Basis:
-        return Basis(self.centres, self.width)
+    def basis(self) -> RBFBasis:
+        return RBFBasis(self.centres, self.width)
 
     @property
     def nodes(self) -> Array:
@@ -44,7 +70,7 @@ class Sheet(NamedTuple):
         return self.basis.at(self.grid) @ self.W
 
 
-class SheetSums(NamedTuple):
+class NodeSums(NamedTuple):
     """What the M-step needs; plain sums over rows."""
 
     n: float
@@ -53,7 +79,7 @@ class SheetSums(NamedTuple):
     RX: Array  # K x d
     xx: float  # sum of squares of the seen cells
     cells: float
-    alone: float  # rows held by a single node
+    alone: float  # rows of which a single node has nearly all
 
     def merge(self, other: Self) -> Self:
         G = (self.G, other.G) if self.G.shape == other.G.shape else np.broadcast_arrays(self.G, other.G)
@@ -68,8 +94,8 @@ class SheetSums(NamedTuple):
         )
 
 
-class Nodes(NamedTuple):
-    """p(node | seen cells) of each row, and what it says of the row's place."""
+class NodePosterior(NamedTuple):
+    """p(node | seen cells) of each row, and the place that follows."""
 
     share: Array  # n x K
     log_density: Array
@@ -87,40 +113,41 @@ class Nodes(NamedTuple):
         return Posterior(mean, self.share @ (z[:, i] * z[:, j]) - mean[:, i] * mean[:, j], self.log_density)
 
 
-def shares(x: Array, mask: Mask | None, Y: Array, psi: float) -> tuple[Array, Array]:
+# expectation ------------------------------------------------------------------------------------------------
+def responsibilities(x: Array, mask: Mask | None, Y: Array, psi: float) -> tuple[Array, Array]:
     """Responsibilities of equally likely nodes, n x K, and the rows' log densities."""
-    E, total, log_density = heights(x, mask, Y, psi)
+    E, total, log_density = relative_likelihoods(x, mask, Y, psi)
     E /= total[:, None]
     return E, log_density
 
 
-def heights(x: Array, mask: Mask | None, Y: Array, psi: float) -> tuple[Array, Array, Array]:
+def relative_likelihoods(x: Array, mask: Mask | None, Y: Array, psi: float) -> tuple[Array, Array, Array]:
     """p(row | node) over that of the row's nearest node, n x K; their sums, and the rows' log densities."""
     seen = None if mask is None else mask.astype(np.float64)
     half, square = 0.5 / psi, Y**2
     size = float(square.mean())
-    if psi < FINE * size:
-        E = -half * apart(x, seen, Y)
+    if psi < LEAST_NOISE * size:
+        E = -half * exact_squared_distances(x, seen, Y)
     elif seen is None:  # one product, constant and all: every walk over n x K numbers counts
         E = np.column_stack([x, np.ones(len(x))]) @ np.vstack([Y.T * (2.0 * half), -half * square.sum(axis=1)])
     else:
         E = np.hstack([x, seen]) @ np.vstack([Y.T * (2.0 * half), square.T * -half])
-    if psi < CLOSE * size:  # the nearest node from differences: with little noise products would lose it
+    if psi < LITTLE_NOISE * size:  # the nearest node from differences: with little noise products would lose it
         nearest = E.argmax(axis=1)
-        top, rest = E[np.arange(len(E)), nearest], x - Y[nearest]
-        off = half * ((rest * rest) if seen is None else (rest * rest * seen)).sum(axis=1)
+        top, residual = E[np.arange(len(E)), nearest], x - Y[nearest]
+        off = half * ((residual * residual) if seen is None else (residual * residual * seen)).sum(axis=1)
     else:
         top = E.max(axis=1)
         off = half * (x * x).sum(axis=1) - top
     E -= top[:, None]
-    np.exp(E, out=E, where=E > CLIP)  # most lie below once the noise is small, and an exponential is dear
-    np.maximum(E, LEAST, out=E)
+    np.exp(E, out=E, where=E > LOG_CLIP)  # most lie below once the noise is small, and an exponential is dear
+    np.maximum(E, LEAST_LIKELIHOOD, out=E)
     total = E.sum(axis=1)
     count = x.shape[1] if seen is None else seen.sum(axis=1)
     return E, total, np.log(total / len(Y)) - off - 0.5 * count * (LOG_TWO_PI + np.log(psi))
 
 
-def apart(x: Array, seen: Array | None, Y: Array) -> Array:
+def exact_squared_distances(x: Array, seen: Array | None, Y: Array) -> Array:
     """Squared distances of rows and nodes from differences, a column at a time: slow, but exact for near ones."""
     square = np.zeros((len(x), len(Y)))
     for j in range(x.shape[1]):
@@ -130,44 +157,68 @@ def apart(x: Array, seen: Array | None, Y: Array) -> Array:
     return square
 
 
-def bent(Phi: Array, stats: SheetSums, A: Array, ridge: Array, old: Array) -> Array:
+# maximisation -----------------------------------------------------------------------------------------------
+def regression_step(params: P, stats: NodeSums, auto_prior: bool) -> P:
+    """W by a regularised regression on the nodes with fixed basis functions, then the noise variance."""
+    Phi = params.basis.at(params.grid)
+    ridge = np.full(Phi.shape[1], params.psi * params.prior)
+    ridge[-1] = 0.0
+    A = normal_matrices(Phi, stats)
+    W = solve_weights(Phi, stats, A, ridge, params.W)
+    psi = max((stats.xx + misfit(Phi @ W, stats)) / max(stats.cells, 1.0), params.low)
+    prior = evidence_precision(A / psi, W, params) if auto_prior else params.prior
+    return params._replace(W=W, psi=psi, prior=prior)
+
+
+def normal_matrices(Phi: Array, stats: NodeSums) -> Array:
+    """Phi' diag(g) Phi of every column; one where no cell is missing."""
+    return np.array([Phi.T @ (Phi * g[:, None]) for g in stats.G.T])
+
+
+def solve_weights(Phi: Array, stats: NodeSums, A: Array, ridge: Array, old: Array) -> Array:
     """W that minimises sum_k G_kj (RX_kj / G_kj - phi_k' w_j)^2 + ridge |w_j|^2, the smallest where it is open.
 
-    Normal equations A = Phi' G Phi where they are regular; nodes without rows, more bells than nodes or no ridge leave
-    directions open, and then least squares on the nodes themselves, or the `old` weights where rounding undoes that.
+    Normal equations A = Phi' G Phi where they are regular; nodes without rows, more functions than nodes or no ridge
+    leave directions open: then least squares on the nodes themselves, or the `old` weights where rounding undoes that.
     """
-    G, RX = stats.G, stats.RX
     whole = A + np.diag(ridge)
-    if ridge[:-1].min(initial=np.inf) > REGULAR * float(np.trace(whole, axis1=1, axis2=2).max()) or regular(whole):
-        return solved(whole, Phi.T @ RX)
-    some = G > 0.0
-    root = np.sqrt(np.where(some, G, 1.0)) * some
-    aim = np.where(some, RX, 0.0) / np.where(some, root, 1.0)
-    penalty = np.diag(np.sqrt(ridge))
-    W = np.empty((Phi.shape[1], RX.shape[1]))
-    for j, r in enumerate(root.T):
-        columns = slice(None) if len(root.T) == 1 else slice(j, j + 1)
-        y = np.vstack([aim[:, columns], np.zeros((len(penalty), aim[:, columns].shape[1]))])
-        W[:, columns] = np.linalg.lstsq(np.vstack([Phi * r[:, None], penalty]), y, rcond=CUT)[0]
+    strong = ridge[:-1].min(initial=np.inf) > PIVOT_RATIO * float(np.trace(whole, axis1=1, axis2=2).max())
+    if strong or is_regular(whole):
+        return solve_columns(whole, Phi.T @ stats.RX)
+    W = least_squares(Phi, stats, ridge, SINGULAR_CUT)
     before, after = (misfit(Phi @ V, stats) + float(ridge @ (V**2).sum(axis=1)) for V in (old, W))
     return W if after <= before else old
 
 
-def misfit(Y: Array, stats: SheetSums) -> float:
+def least_squares(Phi: Array, stats: NodeSums, ridge: Array, cut: float | None) -> Array:
+    """The same minimum without normal equations: no condition number is squared."""
+    occupied = stats.G > 0.0
+    root = np.sqrt(np.where(occupied, stats.G, 1.0)) * occupied
+    target = np.where(occupied, stats.RX, 0.0) / np.where(occupied, root, 1.0)
+    penalty = np.diag(np.sqrt(ridge))
+    W = np.empty((Phi.shape[1], stats.RX.shape[1]))
+    for j, r in enumerate(root.T):
+        columns = slice(None) if len(root.T) == 1 else slice(j, j + 1)
+        y = np.vstack([target[:, columns], np.zeros((len(penalty), target[:, columns].shape[1]))])
+        W[:, columns] = np.linalg.lstsq(np.vstack([Phi * r[:, None], penalty]), y, rcond=cut)[0]
+    return W
+
+
+def misfit(Y: Array, stats: NodeSums) -> float:
     """Sum of squares of the rows about nodes Y, less those of the rows themselves."""
     return float((Y * (stats.G * Y - 2.0 * stats.RX)).sum())
 
 
-def regular(A: Array) -> bool:
+def is_regular(A: Array) -> bool:
     """Whether every matrix can be solved with, by the pivots of its Cholesky factor."""
     try:
         pivots = np.diagonal(np.linalg.cholesky(A), axis1=1, axis2=2) ** 2
     except np.linalg.LinAlgError:
         return False
-    return bool((pivots.min(axis=1) > REGULAR * pivots.max(axis=1)).all())
+    return bool((pivots.min(axis=1) > PIVOT_RATIO * pivots.max(axis=1)).all())
 
 
-def solved(A: Array, B: Array) -> Array:
+def solve_columns(A: Array, B: Array) -> Array:
     """A_j w_j = b_j of every column; one A may serve all. Nearly singular ones by least squares."""
     try:
         return np.asarray(np.linalg.solve(A[0], B) if len(A) == 1 else np.linalg.solve(A, B.T[:, :, None])[:, :, 0].T)
@@ -176,31 +227,48 @@ def solved(A: Array, B: Array) -> Array:
         return np.array(each).T
 
 
-def strength(A: Array, W: Array, params: Any) -> float:
-    """The prior's precision by the evidence: well determined weights over their squares (MacKay).
+def evidence_precision(A: Array, W: Array, params: NodeParams) -> float:
+    """The prior's precision by the evidence: well determined weights over their squares.
 
-    Within bounds that count in units of the table's mean variance.
+    Within bounds that count in units of the table's mean variance. Reference: MacKay, Bayesian interpolation, Neural
+    Computation 4 (1992).
     """
-    v = params.low / NOISE_FLOOR
+    v = params.low / NODE_NOISE_FLOOR
     values = np.maximum(np.linalg.eigvalsh(A[:, :-1, :-1]), 0.0)
     known = float((values / (values + params.prior)).sum()) * (W.shape[1] / len(A))
     return float(np.clip(v * known / max(float((W[:-1] ** 2).sum()), 1e-300), 1e-8, 1e8)) / v
 
 
-class Flat(NamedTuple):
-    """The principal axes as a flat sheet: its nodes in the table's space, the axes' variances, the columns' in all."""
+# the start --------------------------------------------------------------------------------------------------
+class NodeStart(NamedTuple):
+    """First weights, noise variance, prior precision of the weights and floor of the noise."""
 
-    target: Array
-    values: Array
-    total: float
-    low: float  # the floor of the noise
+    W: Array
+    psi: float
+    prior: float
+    low: float
 
 
-def flat(seen: TableSurvey, nodes: Array) -> Flat:
-    """Latent points laid out along the principal axes, as wide as the table is."""
-    d, total = seen.source.d, float(seen.columns.variance.sum())
-    values, U = first_axes(seen, nodes.shape[1])
-    values = np.maximum(values, 0.0)
-    sd = nodes.std(axis=0)
-    target = seen.columns.mean + (nodes / np.where(sd > 0, sd, 1.0) * np.sqrt(values)) @ U.T
-    return Flat(target, values, total, max(NOISE_FLOOR * total / d, FLOOR * np.finfo(float).tiny ** 0.25))
+def principal_start(
+    survey: TableSurvey, nodes: Array, Phi: Array, weight_prior: Any, *, ridge: float, noise: float, steps: int = 0
+) -> NodeStart:
+    """The nodes laid out along the principal axes, as wide as the table is, as well as the functions Phi can do it.
+
+    The noise is what the axes leave out, at least the share `noise` of the mean variance and, of a grid with `steps`
+    intervals a side, half the distance of neighbours squared. `ridge` regularises the regression on the axes.
+    """
+    (d, L), total = (survey.source.d, nodes.shape[1]), float(survey.columns.variance.sum())
+    values, U = first_axes(survey, L)
+    values, sd = np.maximum(values, 0.0), nodes.std(axis=0)
+    target = survey.columns.mean + (nodes / np.where(sd > 0, sd, 1.0) * np.sqrt(values)) @ U.T
+    low = max(NODE_NOISE_FLOOR * total / d, FLOOR * np.finfo(float).tiny ** 0.25)
+    if ridge > 0.0:
+        penalty = np.full(Phi.shape[1], ridge)
+        penalty[-1] = 0.0  # the constant follows the origin
+        W = np.linalg.solve(Phi.T @ Phi + np.diag(penalty), Phi.T @ target)
+    else:
+        W = np.linalg.lstsq(Phi, target, rcond=None)[0]
+    neighbours = 2.0 * np.sqrt(float(values.max(initial=0.0)) * 3.0) / steps if steps else 0.0
+    psi = max((total - float(values.sum())) / max(d - L, 1), (0.5 * neighbours) ** 2, noise * total / d, low)
+    prior = (AUTO_PRIOR if weight_prior == "auto" else float(weight_prior)) * NODE_NOISE_FLOOR / low
+    return NodeStart(np.asarray(W, dtype=np.float64), psi, prior, low)

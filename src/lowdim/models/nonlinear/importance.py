@@ -1,4 +1,4 @@
-"""Importance sampling of latent places: each row's own draws, from Gaussians at its modes and from the prior."""
+"""Importance sampling of latent places: draws for each row, from Gaussians at its modes and from the prior."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ import numpy as np
 from scipy.special import ndtri
 
 from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import Array
+from lowdim.math.linalg import Array, lower
+from lowdim.math.mlp import activation_slope, backward, forward, pack
 from lowdim.math.neighbors import squared_distances
+from lowdim.models.nonlinear.density_network_em import DensityNetworkParams, DrawsPosterior
+from lowdim.models.nonlinear.gtm_em import responsibilities
+from lowdim.sources.source import Block
 
-MODES = 4  # Gaussians of a proposal, begun at likely points of the shared sample
-APART = 0.7  # standard deviations of the prior between these, where the sample has points so far from each other
-PRIOR = 0.1  # of the draws are the prior's: no weight exceeds ten times p(x | z) (Owen and Zhou, 2000)
-SURE = 0.8  # of the rest goes to the modes by the mass they seem to hold, the remainder evenly
-STEPS = 6  # of Gauss and Newton towards a mode; a proposal need not be exact
-WIDER = 2.0  # times the curvature's variance: a proposal must not have the lighter tails
+MODES_PER_ROW = 4  # Gaussians of a proposal, mode_starts at likely points of the shared sample
+MODE_SPACING = 0.7  # standard deviations of the prior between these, where the sample has points so far from each other
+PRIOR_SHARE = 0.1  # of the draws are the prior's: no weight exceeds ten times p(x | z) (Owen and Zhou, 2000)
+MASS_SHARE = 0.8  # of the rest goes to the modes by the mass they seem to hold, the remainder evenly
+NEWTON_STEPS = 6  # of Gauss and Newton towards a mode; a proposal need not be exact
+PROPOSAL_VARIANCE = 2.0  # times the curvature's variance: a proposal must not have the lighter tails
 
 
-class Surface(NamedTuple):
+class LatentSurface(NamedTuple):
     """The cells that places stand for, and their slopes, points x L x d; with noise variance psi."""
 
     at: Callable[[Array], Array]
@@ -28,14 +32,14 @@ class Surface(NamedTuple):
     psi: float
 
 
-class Draws(NamedTuple):
-    """Places of each row's own, and the logarithm of the prior over the proposal there."""
+class RowDraws(NamedTuple):
+    """Latent places drawn for each row from its proposal q, and the prior over the proposal there."""
 
     z: Array  # n x K x L
-    worth: Array  # n x K
+    log_ratio: Array  # n x K, log p(z) / q(z)
 
 
-class Weighed(NamedTuple):
+class WeightedDraws(NamedTuple):
     """The share of each draw in its row, what the row lies off its cells there, and the row's log density."""
 
     share: Array  # n x K
@@ -44,18 +48,18 @@ class Weighed(NamedTuple):
     error: Array  # its standard error
 
 
-def begun(worth: Array, points: Array) -> Array:
-    """The likeliest of points for each row, each far from those before; n x MODES x L. `worth` is their log shares."""
-    near = squared_distances(points, points) < APART**2
-    found, worth = np.empty((len(worth), MODES, points.shape[1])), worth.copy()
-    for k in range(MODES):
-        best = worth.argmax(axis=1)
-        found[:, k] = points[best]
-        worth[near[best]] -= 1e6  # those near come again when there is no other
-    return found
+def mode_starts(log_share: Array, points: Array) -> Array:
+    """The likeliest of points for each row, each far from those before, n x MODES_PER_ROW x L."""
+    near = squared_distances(points, points) < MODE_SPACING**2
+    starts, log_share = np.empty((len(log_share), MODES_PER_ROW, points.shape[1])), log_share.copy()
+    for k in range(MODES_PER_ROW):
+        best = log_share.argmax(axis=1)
+        starts[:, k] = points[best]
+        log_share[near[best]] -= 1e6  # those near come again when there is no other
+    return starts
 
 
-def spread(K: int, L: int, rng: np.random.Generator) -> Array:
+def low_discrepancy(K: int, L: int, rng: np.random.Generator) -> Array:
     """K points evenly spread over the unit cube of L dimensions, shifted by one drawn amount: each is uniform.
 
     Multiples of the powers of 1 / g, g^(L + 1) = g + 1, modulo 1: a sequence of low discrepancy.
@@ -63,50 +67,51 @@ def spread(K: int, L: int, rng: np.random.Generator) -> Array:
     g = 2.0
     for _ in range(60):
         g = (1.0 + g) ** (1.0 / (L + 1))
-    found = np.outer(np.arange(K), g ** -np.arange(1.0, L + 1)) + rng.random(L)
-    return np.clip(found % 1.0, 1e-12, 1.0 - 1e-12)
+    points = np.outer(np.arange(K), g ** -np.arange(1.0, L + 1)) + rng.random(L)
+    return np.clip(points % 1.0, 1e-12, 1.0 - 1e-12)
 
 
-def modes(surface: Surface, x: Array, seen: Array, Z: Array) -> tuple[Array, Array, Array]:
+def modes(surface: LatentSurface, x: Array, seen: Array, Z: Array) -> tuple[Array, Array, Array]:
     """Where p(cells, z) is highest near each point, by damped Gauss-Newton steps; the curvature there, and how high."""
     eye = np.eye(Z.shape[1])
 
-    def height(Z: Array) -> tuple[Array, Array]:
+    def log_joint(Z: Array) -> tuple[Array, Array]:
         R = (x - surface.at(Z)) * seen
         return -0.5 * (R**2).sum(axis=1) / surface.psi - 0.5 * (Z**2).sum(axis=1), R
 
-    def curved(Z: Array) -> tuple[Array, Array]:
+    def curvature(Z: Array) -> tuple[Array, Array]:
         J = surface.slopes(Z) * seen[:, None]
         return J, eye + J @ J.transpose(0, 2, 1) / surface.psi
 
-    (best, R), (J, A), damp = height(Z), curved(Z), np.full(len(Z), 1e-3)
-    for _ in range(STEPS):
+    (best, R), (J, A), damp = log_joint(Z), curvature(Z), np.full(len(Z), 1e-3)
+    for _ in range(NEWTON_STEPS):
         slope = np.einsum("nld,nd->nl", J, R) / surface.psi - Z
         there = Z + np.linalg.solve(A * (1.0 + damp[:, None, None] * eye), slope[:, :, None])[:, :, 0]
-        value, rest = height(there)
+        value, residual = log_joint(there)
         good = value > best
         damp = np.where(good, 0.1 * damp, 10.0 * damp)
-        Z, best, R = np.where(good[:, None], there, Z), np.where(good, value, best), np.where(good[:, None], rest, R)
-        J, A = curved(Z)
+        Z, R = np.where(good[:, None], there, Z), np.where(good[:, None], residual, R)
+        best = np.where(good, value, best)
+        J, A = curvature(Z)
     return Z, A, best
 
 
-def draws(surface: Surface, x: Array, seen: Array, first: Array, u: Array) -> Draws:
+def propose(surface: LatentSurface, x: Array, seen: Array, first: Array, u: Array) -> RowDraws:
     """Draws of each row from Gaussians at its modes and the prior; `first` is n x M x L.
 
     u, K x (L + 1) points of the unit cube, are the same for every row: the last coordinate says which Gaussian, each
     by the mass it seems to hold.
     """
     (n, M, L), rows = first.shape, np.arange(len(first))[:, None]
-    m, A, high = modes(surface, np.repeat(x, M, axis=0), np.repeat(seen, M, axis=0), first.reshape(-1, L))
+    m, A, peak = modes(surface, np.repeat(x, M, axis=0), np.repeat(seen, M, axis=0), first.reshape(-1, L))
     root = np.linalg.cholesky(A).reshape(n, M, L, L)
-    root = np.concatenate([np.tile(np.eye(L), (n, 1, 1, 1)), root / np.sqrt(WIDER)], axis=1)
+    root = np.concatenate([np.tile(np.eye(L), (n, 1, 1, 1)), root / np.sqrt(PROPOSAL_VARIANCE)], axis=1)
     size = np.log(np.diagonal(root, axis1=2, axis2=3)).sum(axis=2)
     m = np.concatenate([np.zeros((n, 1, L)), m.reshape(n, M, L)], axis=1)
-    mass = high.reshape(n, M) - size[:, 1:]
+    mass = peak.reshape(n, M) - size[:, 1:]
     mass = np.exp(mass - mass.max(axis=1, keepdims=True))
-    share = SURE * mass / mass.sum(axis=1, keepdims=True) + (1.0 - SURE) / M
-    share = np.concatenate([np.full((n, 1), PRIOR), (1.0 - PRIOR) * share], axis=1)
+    share = MASS_SHARE * mass / mass.sum(axis=1, keepdims=True) + (1.0 - MASS_SHARE) / M
+    share = np.concatenate([np.full((n, 1), PRIOR_SHARE), (1.0 - PRIOR_SHARE) * share], axis=1)
     which = (u[:, -1] > np.cumsum(share, axis=1)[:, :-1, None]).sum(axis=1)
     step = np.linalg.solve(root.transpose(0, 1, 3, 2)[rows, which], ndtri(u[:, :-1])[None, :, :, None])[..., 0]
     z = m[rows, which] + step
@@ -114,19 +119,68 @@ def draws(surface: Surface, x: Array, seen: Array, first: Array, u: Array) -> Dr
         np.log(share[:, k, None]) + size[:, k, None] - 0.5 * (((z - m[:, k, None]) @ root[:, k]) ** 2).sum(axis=2)
         for k in range(M + 1)
     ]
-    return Draws(z, -0.5 * (z**2).sum(axis=2) - np.logaddexp.reduce(parts, axis=0))
+    return RowDraws(z, -0.5 * (z**2).sum(axis=2) - np.logaddexp.reduce(parts, axis=0))
 
 
-def weighed(surface: Surface, x: Array, seen: Array, given: Draws) -> Weighed:
+def weigh(surface: LatentSurface, x: Array, seen: Array, draws: RowDraws) -> WeightedDraws:
     """p(cells) of each row estimated without bias: the mean of p(cells | z) p(z) / q(z) over its draws.
 
     The error is that of independent draws; evenly spread ones are better.
     """
-    n, K, L = given.z.shape
-    R = (x[:, None] - surface.at(given.z.reshape(-1, L)).reshape(n, K, -1)) * seen[:, None]
-    log_w = given.worth - 0.5 * (R**2).sum(axis=2) / surface.psi
+    n, K, L = draws.z.shape
+    R = (x[:, None] - surface.at(draws.z.reshape(-1, L)).reshape(n, K, -1)) * seen[:, None]
+    log_w = draws.log_ratio - 0.5 * (R**2).sum(axis=2) / surface.psi
     top = log_w.max(axis=1, keepdims=True)
     w = np.exp(log_w - top)
     total, count = w.sum(axis=1), seen.sum(axis=1)
     log_density = np.log(total / K) + top[:, 0] - 0.5 * count * (LOG_TWO_PI + np.log(surface.psi))
-    return Weighed(w / total[:, None], R, log_density, w.std(axis=1) * np.sqrt(K) / total)
+    return WeightedDraws(w / total[:, None], R, log_density, w.std(axis=1) * np.sqrt(K) / total)
+
+
+# of a density network -------------------------------------------------------------------------------------
+def surface_of(params: DensityNetworkParams) -> LatentSurface:
+    """The cells of any latent place."""
+    basis, W = params.basis, params.W
+    return LatentSurface(lambda Z: basis.at(Z) @ W, lambda Z: basis.slopes(Z).transpose(0, 2, 1) @ W, params.psi)
+
+
+def row_draws(params: DensityNetworkParams, block: Block) -> tuple[RowDraws, Array]:
+    """Draws for each row, and 1 where its cells are seen."""
+    seen = np.ones_like(block.x) if block.mask is None else block.mask.astype(np.float64)
+    R, _ = responsibilities(block.x, block.mask, params.nodes, params.psi)
+    first = mode_starts(np.log(R), params.grid)
+    return propose(surface_of(params), block.x, seen, first, params.cube), seen
+
+
+def draws_posterior(params: DensityNetworkParams, block: Block) -> DrawsPosterior:
+    """The posterior of each row by its draws; a row without cells has the prior."""
+    draws, seen = row_draws(params, block)
+    surface = surface_of(params)
+    f = weigh(surface, block.x, seen, draws)
+    empty, (i, j) = seen.sum(axis=1) == 0.0, lower(draws.z.shape[2])
+    mean = np.einsum("nk,nkl->nl", f.share, draws.z)
+    off = draws.z - mean[:, None]
+    packed = np.einsum("nk,nkl->nl", f.share, off[:, :, i] * off[:, :, j])
+    mean[empty], packed[empty] = 0.0, np.where(i == j, 1.0, 0.0)
+    Y = surface.at(draws.z.reshape(-1, mean.shape[1])).reshape(*f.share.shape, -1)
+    cells = np.einsum("nk,nkd->nd", f.share, Y)
+    var = np.einsum("nk,nkd->nd", f.share, (Y - cells[:, None]) ** 2)
+    log_density, error = (np.where(empty, 0.0, values) for values in (f.log_density, f.error))
+    return DrawsPosterior(mean, packed, log_density, error, cells, var, draws.z, f.share)
+
+
+def log_density_and_grad(at: DensityNetworkParams, params: DensityNetworkParams, block: Block) -> Array:
+    """The sum of log densities by draws made at `at`, and its gradient by layers, output weights and log psi."""
+    draws, seen = row_draws(at, block)
+    f = weigh(surface_of(params), block.x, seen, draws)
+    w = np.ones(block.rows) if block.weight is None else block.weight
+    share = f.share * w[:, None]
+    dY = (f.R * (share / params.psi)[:, :, None]).reshape(share.size, -1)
+    Z = draws.z.reshape(len(dY), -1)
+    Phi, by_layers = params.basis.at(Z), np.empty(0)
+    if params.layers:
+        dH = (dY @ params.W[:-1].T) * activation_slope(Phi[:, :-1], params.activation)
+        activations = forward(params.layers, Z, params.activation)
+        by_layers = pack(backward(params.layers, activations, dH, params.activation)[0])
+    off = (f.R**2).sum(axis=2) / params.psi - seen.sum(axis=1)[:, None]
+    return np.concatenate([[w @ f.log_density], by_layers, (Phi.T @ dY).ravel(), [0.5 * (share * off).sum()]])

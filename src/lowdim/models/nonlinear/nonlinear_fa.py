@@ -13,7 +13,7 @@ from lowdim.engine.monitor import Fit, Monitor, notify_monitor
 from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Sum
 from lowdim.math.linalg import Array, Mask, lower
-from lowdim.math.mlp import Layers, drawn, output, pack, unpack
+from lowdim.math.mlp import ACTIVATIONS, Layers, layer_sizes, pack, random_biases, random_layers, unpack
 from lowdim.math.optimise import Peak, climb, joined, minus, parted
 from lowdim.models.base.calibration import (
     Inflation,
@@ -26,58 +26,117 @@ from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Rul
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, em_digits, squared, standard
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
-from lowdim.models.nonlinear.gtm import RoughSheet
 from lowdim.models.nonlinear.nonlinear_fa_bound import (
-    NOISE_FLOOR,
-    PIECE,
-    SIDE,
-    Bound,
-    Rows,
-    cells,
-    encoded,
-    placed,
-    points,
-    regression,
-    spoken,
-    value_of,
+    NETWORK_NOISE_FLOOR,
+    ROWS_A_PIECE,
+    SEARCH_SIDE,
+    CellRows,
+    EvidenceBound,
+    Network,
+    encode,
+    encoder_input,
+    hermite_points,
+    pieces,
+    regression_loss,
+    row_bounds,
+    search_places,
 )
 from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame, gather
 from lowdim.text.messages import LowdimWarning, error, warn
 
-SHEET = {1: 40, 2: 15, 3: 7}  # nodes a side of the sheet it starts from
-WATCHED = 20  # steps over which the bound must gain `tol`
-FIRST, SETTLED = 200, 1e-10  # steps of a regression on the sheet's places, and the gain at which it ends
-FRESH = 20  # draws a row for the bound on fresh samples
-LEAST = 0.03  # standard deviation of a place at the start: a sheet's node may be certain of a row
+START_GRID = {1: 40, 2: 15, 3: 7}  # nodes a side of the GTM it starts from
+START_PASSES = 200  # of that GTM
+TOL_WINDOW = 20  # steps over which the bound must gain `tol`
+REGRESSION_STEPS, REGRESSION_GAIN = 200, 1e-10  # of the first regressions, and the gain a row at which they end
+FRESH_DRAWS = 20  # a row, for the bound on fresh samples
+LEAST_SPREAD = 0.03  # standard deviation of a place at the start: a GTM may be certain of a row
+LEAST_PRIOR = 1e-9
+NETWORK_GAIN = 2.0  # of the first weights: units bend within the factors' spread
 
 
-class Curved(NamedTuple):
-    """Parameters, in the frame's units: cells at the network's word of the factors, one noise variance."""
+class NonlinearFAParams(NamedTuple):
+    """Parameters, in the frame's units: cells at the network's output for the factors, one noise variance."""
 
     mean: Array  # d
     layers: Layers
     size: float  # one unit of the network's output, in the frame's
     psi: float  # noise variance in the network's units
-    low: float
-    coder: Layers = ()  # tells (m, log s) of a row from its cells; empty where rows are searched for
-    widen: float = 1.0  # standard deviations of fills are multiplied by this
+    low: float  # its floor
+    encoder: Layers = ()  # gives (m, log s) of a row from its cells; empty where rows are searched for
+    inflation: float = 1.0  # what standard deviations of fills are multiplied by
+    activation: str = "tanh"
+
+    @property
+    def net(self) -> Network:
+        return Network(self.layers, self.activation)
 
 
 class NonlinearFactorAnalysis(LatentModel):
-    """Nonlinear factor analysis: factors z through a perceptron, a Gaussian posterior for each row; gaps welcome.
+    """Nonlinear factor analysis: factors z through a perceptron, a Gaussian posterior for each row.
 
     x = g(z) + e,  z ~ N(0, I),  e ~ N(0, s2 I),  q(z | x) = N(m, diag(s^2)) with an m and s of each row's own. The
     evidence bound sum_n E_q log p(x_n | z) - KL(q | p) is maximised over network, noise and every m and s at once
-    (L-BFGS), from a GTM's sheet, its expectations by three Gauss-Hermite points an axis: drawn points that stay the
-    same would be learnt by heart, and inflate it. `score_samples` is the bound of each row, a lower limit of its log
-    density; `fresh_bound_` that of the table on points never used before. New rows find m and s by a search of
-    their own; with `amortised=True` a second perceptron tells them from a row's cells (and which are missing), and is
-    learnt with the rest: faster for new rows, but with many gaps much the worse for rows not learnt from. Of tables
-    with gaps a few seen cells are held back at first, to see how wide the intervals of fills must be.
+    (L-BFGS), from the places a GTM gives, its expectations by three Gauss-Hermite points an axis: drawn points that
+    stay the same would be learnt by heart, and inflate it. `score_samples` is the bound of each row, a lower limit of
+    its log density. Rows may have gaps and count by weights; of tables with gaps a few seen cells are held back at
+    first, to see how wide the intervals of fills must be.
 
-    Reference: Honkela and Valpola, NIPS 17 (2005); Lappalainen and Honkela (2000); Lawrence seed 6.
+    Parameters
+    ----------
+    n_components : {1, 2, 3}, default 2
+        Factors q.
+    hidden : int or tuple of int, default 30
+        Units of the hidden layer, or of each.
+    activation : {"tanh", "sigmoid"}, default "tanh"
+        What hidden units are.
+    weight_prior : float >= 0, default 0.01
+        Precision of the weights; cells are in units of the columns' mean spread.
+    amortized : bool, default False
+        True: a second perceptron of the same layers gives m and s from a row's cells (and which are missing), and is
+        learnt with the rest: faster for new rows, but with many gaps much the worse for rows not learnt from. False:
+        each new row finds its m and s by a search.
+    standardize : bool, default False
+        Work in units of each column's spread.
+    tol : float, default 1.0
+        The climb ends when 20 steps gained less than this, in nats.
+    max_iter : int, default 1000
+        Steps of L-BFGS at most.
+    random_state : int, Generator or None, default 0
+        Draws the first weights and the cells held back; None is 0.
 
+    Attributes
+    ----------
+    mean_ : array, d
+        The columns' means.
+    noise_variance_ : float
+        s2, in the units the table is reported in.
+    fresh_bound_ : float
+        The bound of the table on points never used before: no higher than `objective_` but for what was inflated.
+    calibration_ : float
+        What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
+    n_components_ : int
+        q.
+    objective_, history_ : float, array
+        The evidence bound of all rows, and its values step by step (with the weights' prior).
+    n_iter_, converged_, certificate_ : int, bool, Certificate
+        Passes over the table, whether `tol` was met, and how far the numbers can be trusted.
+    params_, frame_ : NonlinearFAParams, Frame
+        Parameters in the working units, and these units.
+    n_features_in_, feature_names_in_ : int, array
+        Columns, and their names where the table had any.
+
+    References
+    ----------
+    H. Lappalainen, A. Honkela: Bayesian nonlinear independent component analysis by multi-layer perceptrons. In M.
+    Girolami (ed.), Advances in Independent Component Analysis, 93-121, Springer (2000).
+    A. Honkela, H. Valpola: Unsupervised variational Bayesian learning of nonlinear models. Advances in Neural
+    Information Processing Systems 17, 593-600 (2005).
+    D. P. Kingma, M. Welling: Auto-encoding variational Bayes. International Conference on Learning Representations
+    (2014), for the encoder.
+
+    Examples
+    --------
     >>> t = np.random.default_rng(0).standard_normal(80)
     >>> X = np.column_stack([np.cos(t), np.sin(t)])
     >>> model = NonlinearFactorAnalysis(1, hidden=5, tol=1.0).fit(X)
@@ -88,9 +147,10 @@ class NonlinearFactorAnalysis(LatentModel):
     _objective_name: ClassVar[str] = "evidence bound"
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": Rule(lambda v: v in (1, 2, 3), "1, 2 or 3"),
-        "hidden": COUNT,
+        "hidden": Rule(lambda v: len(layer_sizes(v)) > 0, "a whole number >= 1, or a tuple of such numbers"),
+        "activation": Rule(lambda v: v in ACTIVATIONS, "'tanh' or 'sigmoid'"),
         "weight_prior": Rule(lambda v: not isinstance(v, str) and 0 <= v < np.inf, "a number >= 0"),
-        "amortised": TRUTH,
+        "amortized": TRUTH,
         "standardize": TRUTH,
         "tol": POSITIVE,
         "max_iter": COUNT,
@@ -105,9 +165,10 @@ class NonlinearFactorAnalysis(LatentModel):
         self,
         n_components: int = 2,
         *,
-        hidden: int = 30,
+        hidden: int | tuple[int, ...] = 30,
+        activation: str = "tanh",
         weight_prior: float = 1e-2,
-        amortised: bool = False,
+        amortized: bool = False,
         standardize: bool = False,
         tol: float = 1.0,
         max_iter: int = 1000,
@@ -115,8 +176,9 @@ class NonlinearFactorAnalysis(LatentModel):
     ) -> None:
         self.n_components = n_components
         self.hidden = hidden
+        self.activation = activation
         self.weight_prior = weight_prior
-        self.amortised = amortised
+        self.amortized = amortized
         self.standardize = standardize
         self.tol = tol
         self.max_iter = max_iter
@@ -124,155 +186,174 @@ class NonlinearFactorAnalysis(LatentModel):
 
     # fitting ------------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        seen = survey_for_fit(source, run, standardize=self.standardize)
+        survey = survey_for_fit(source, run, standardize=self.standardize)
         if self.n_components > source.d:
             raise error("LD200", asked=self.n_components, most=source.d, why=f"the table has {source.d} columns")
-        size = float(np.sqrt(seen.columns.variance.mean())) or 1.0
+        size = float(np.sqrt(survey.columns.variance.mean())) or 1.0
         with one_blas_thread(), Monitor(run, "NonlinearFactorAnalysis", -1.0, int(self.max_iter)) as watch:
-            m, s, before = self._places(seen, run, watch)
-            fit, params = self._raised(seen, size, np.hstack([m, np.log(s)]), run, watch)
-        if params.psi <= NOISE_FLOOR * (1 + 1e-6):
+            m, s, before = self._first_places(survey, run, watch)
+            fit, params = self._climb(survey, size, np.hstack([m, np.log(s)]), run, watch)
+        if params.psi <= NETWORK_NOISE_FLOOR * (1 + 1e-6):
             warn("LD481", floor=params.psi * size**2)
-        told = fold(partial(self._told, params, seed_of(self.random_state)), seen.source, run).value
-        stretch = seen.log_stretch
-        history = tuple(v + stretch - float(seen.columns.seen.sum()) * np.log(size) for v in fit.history)
+        bounds = fold(partial(self._bound_sums, params, seed_of(self.random_state)), survey.source, run).value
+        stretch = survey.log_stretch
+        history = tuple(v + stretch - float(survey.columns.seen.sum()) * np.log(size) for v in fit.history)
         return fit._replace(
             params=params,
-            stats=float(told[1]) + stretch,
-            objective=float(told[0]) + stretch,
+            stats=float(bounds[1]) + stretch,
+            objective=float(bounds[0]) + stretch,
             history=history,
-            passes=fit.passes + seen.passes + before + 2,
-        ), seen.frame
+            passes=fit.passes + survey.passes + before + 2,
+        ), survey.frame
 
-    def _told(self, params: Curved, seed: int, block: Block) -> Sum:
+    def _bound_sums(self, params: NonlinearFAParams, seed: int, block: Block) -> Sum:
         """The bound of the rows placed anew, and the same on fresh draws."""
-        rows = _rows(params, block)
-        theta, bound = _found(params, rows)
+        rows = _cell_rows(params, block)
+        theta, bound = _row_posteriors(params, rows)
         q = theta.shape[1] // 2
-        u = np.random.default_rng([seed, 85, block.start]).standard_normal((block.rows, FRESH, q))
-        parts = (slice(i, i + PIECE) for i in range(0, block.rows, PIECE))
-        share = np.full(FRESH, 1.0 / FRESH)
+        u = np.random.default_rng([seed, 85, block.start]).standard_normal((block.rows, FRESH_DRAWS, q))
+        share = np.full(FRESH_DRAWS, 1.0 / FRESH_DRAWS)
         fresh = np.concatenate(
-            [value_of(params.layers, params.psi, rows.part(p), theta[p], u[p], share) for p in parts]
+            [row_bounds(params.net, params.psi, rows.part(p), theta[p], u[p], share) for p in pieces(block.rows)]
         )
         w = np.ones(block.rows) if block.weight is None else block.weight
-        units = cells(rows) * np.log(params.size)
+        units = rows.counts * np.log(params.size)
         return Sum(np.array([w @ (bound - units), w @ (fresh - units)]))
 
-    def _places(self, seen: TableSurvey, run: Run, watch: Monitor) -> tuple[Array, Array, int]:
-        """Where a sheet puts the rows, and how surely, in units of their spread; and the passes that took."""
+    def _first_places(self, survey: TableSurvey, run: Run, watch: Monitor) -> tuple[Array, Array, int]:
+        """Where a GTM puts the rows, and how surely, in units of their spread; and the passes that took."""
+        from lowdim.models.nonlinear.gtm import GTM
+
         q = int(self.n_components)
-        sheet = RoughSheet(q, grid=SHEET[q], basis=6 if q < 3 else 4, tol=0.1, max_iter=min(200, int(self.max_iter)))
+        gtm = GTM(
+            q,
+            grid=START_GRID[q],
+            basis=6 if q < 3 else 4,
+            calibrate=False,
+            tol=0.1,
+            max_iter=min(START_PASSES, int(self.max_iter)),
+        )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LowdimWarning)  # its own notes: the table's were given, the rest is a start
+            warnings.simplefilter("ignore", LowdimWarning)  # the table's were given, and the rest is about a start
             halt = run._replace(callback=lambda step: watch.interrupted, verbose=0)
-            found = sheet.fit(seen.source, run=halt).posterior(seen.source)
-        w = seen.source.weight
-        middle = np.average(found.mean, axis=0, weights=w)
-        spread = np.sqrt(np.average((found.mean - middle) ** 2, axis=0, weights=w))
+            posterior = gtm.fit(survey.source, run=halt).posterior(survey.source)
+        w = survey.source.weight
+        middle = np.average(posterior.mean, axis=0, weights=w)
+        spread = np.sqrt(np.average((posterior.mean - middle) ** 2, axis=0, weights=w))
         spread = np.where(spread > 0, spread, 1.0)
-        return (found.mean - middle) / spread, np.clip(found.std / spread, LEAST, 1.0), int(sheet.n_iter_) + 1
+        s = np.clip(posterior.std / spread, LEAST_SPREAD, 1.0)
+        return (posterior.mean - middle) / spread, s, int(gtm.n_iter_) + 1
 
-    def _raised(self, seen: TableSurvey, size: float, theta: Array, run: Run, watch: Monitor) -> tuple[Fit, Curved]:
-        """The network to the sheet's places, then everything together; with gaps first with some cells held back."""
-        x, mask = gather(seen.source)
-        w = np.ones(len(x)) if seen.source.weight is None else np.asarray(seen.source.weight, dtype=np.float64)
+    def _climb(
+        self, survey: TableSurvey, size: float, theta: Array, run: Run, watch: Monitor
+    ) -> tuple[Fit, NonlinearFAParams]:
+        """The network to the first places, then everything together; with gaps first with some cells held back."""
+        x, mask = gather(survey.source)
+        w = np.ones(len(x)) if survey.source.weight is None else np.asarray(survey.source.weight, dtype=np.float64)
         counts = w > 0.0
-        x = (x - seen.columns.mean) / size
-        rows = Rows(x if mask is None else np.where(mask, x, 0.0), mask).part(counts)
-        problem, v = self._started(rows, w[counts], theta[counts], run, watch)
-        widen = 1.0
+        x = (x - survey.columns.mean) / size
+        rows = CellRows(x if mask is None else np.where(mask, x, 0.0), mask).part(counts)
+        problem, v = self._first_vector(rows, w[counts], theta[counts], run, watch)
+        inflation = 1.0
         if rows.mask is not None:
-            held = held_out_rounds(seen.columns.seen, seed_of(self.random_state))[0]
-            _, left = gather(without_held_cells(seen.source, held))
-            fewer = rows.mask if left is None else left[counts]
-            some = problem._replace(rows=Rows(np.where(fewer, rows.x, 0.0), fewer))
-            first = self._climb("held back", some, v, run, lambda v, value: watch.interrupted)
-            widen = 1.0 if watch.interrupted else inflation_from_errors(_off(some, first.x, rows.x, rows.mask & ~fewer))
+            held = held_out_rounds(survey.columns.seen, seed_of(self.random_state))[0]
+            _, thinned = gather(without_held_cells(survey.source, held))
+            fewer = rows.mask if thinned is None else thinned[counts]
+            without = problem._replace(rows=CellRows(np.where(fewer, rows.x, 0.0), fewer))
+            first = self._raise_bound("held back", without, v, run, lambda v, value: watch.interrupted)
             v = first.x
+            if not watch.interrupted:
+                inflation = inflation_from_errors(_held_out_errors(without, v, rows.x, rows.mask & ~fewer))
 
-        peak = self._climb("bound", problem, v, run, partial(notify_monitor, watch))
+        peak = self._raise_bound("bound", problem, v, run, partial(notify_monitor, watch))
         reason = watch.reason if peak.reason == "stopped" else peak.reason
-        fit = watch.fit("L-BFGS on network and " + ("encoder" if self.amortised else "rows") + " together")
-        params = _curved(problem, peak.x)._replace(mean=seen.columns.mean, size=size, widen=widen)
-        return fit._replace(converged=reason == "converged", reason=reason, remaining=WATCHED * peak.remaining), params
+        fit = watch.fit("L-BFGS on network and " + ("encoder" if self.amortized else "rows") + " together")
+        params = _params(problem, peak.x)._replace(mean=survey.columns.mean, size=size, inflation=inflation)
+        remaining = TOL_WINDOW * peak.remaining
+        return fit._replace(converged=reason == "converged", reason=reason, remaining=remaining), params
 
-    def _climb(self, name: str, problem: Bound, v: Array, run: Run, see: Any) -> Peak:
+    def _raise_bound(self, name: str, problem: EvidenceBound, v: Array, run: Run, see: Any) -> Peak:
         """Up the bound, until the last steps gained less than `tol` nats."""
-        f = parted(recalled(run, name, joined(problem.at)))
-        return climb(f, v, see, max_iter=int(self.max_iter), tol=float(self.tol) / WATCHED, window=WATCHED)
+        f = parted(recalled(run, name, joined(problem.value_and_grad)))
+        return climb(f, v, see, max_iter=int(self.max_iter), tol=float(self.tol) / TOL_WINDOW, window=TOL_WINDOW)
 
-    def _started(self, rows: Rows, w: Array, theta: Array, run: Run, watch: Monitor) -> tuple[Bound, Array]:
-        """Drawn layers brought to the sheet's places, and the vector all of this is."""
-        q, d, H = theta.shape[1] // 2, rows.x.shape[1], int(self.hidden)
+    def _first_vector(
+        self, rows: CellRows, w: Array, theta: Array, run: Run, watch: Monitor
+    ) -> tuple[EvidenceBound, Array]:
+        """Drawn layers brought to the first places by regression, and the vector all of this is."""
+        q, d, hidden = theta.shape[1] // 2, rows.x.shape[1], layer_sizes(self.hidden)
         rng = np.random.default_rng([seed_of(self.random_state), 86])
-        layers = _bent(drawn((q, H, d), rng, 2.0), rng)
-        prior = max(float(self.weight_prior), 1e-9)
+        net = _random_network((q, *hidden, d), NETWORK_GAIN, self.activation, rng)
+        prior = max(float(self.weight_prior), LEAST_PRIOR)
+        fitted = self._regress("network", net, rows, w, theta[:, :q], prior, run, watch)
+        psi = max(-2.0 * fitted.value / max(float(w @ rows.counts), 1.0), 1e-3)
+        problem = EvidenceBound(net, Network((), self.activation), rows, w, prior)
+        if not self.amortized:
+            return problem, np.concatenate([fitted.x, [np.log(psi)], problem.row_parameters(theta)])
+        inputs = d if rows.mask is None else 2 * d
+        encoder = _random_network((inputs, *hidden, 2 * q), 1.0, self.activation, rng)
+        target, cells = CellRows(theta, None), encoder_input(rows, encoder)
+        encoding = self._regress("encoder", encoder, target, w, cells, prior, run, watch).x
+        return problem._replace(encoder=encoder), np.concatenate([fitted.x, [np.log(psi)], encoding])
 
-        def brought(name: str, like: Layers, to: Rows, places: Array) -> Peak:
-            f = parted(recalled(run, name, joined(minus(partial(regression, like, to, w, places, prior)))))
-            return climb(
-                f,
-                pack(like),
-                lambda v, value: watch.interrupted,
-                tol=SETTLED * float(w.sum()),
-                window=1,
-                max_iter=min(FIRST, int(self.max_iter)) + 1,
-            )
-
-        net = brought("network", layers, rows, theta[:, :q])
-        psi = max(-2.0 * net.value / max(float(w @ cells(rows)), 1.0), 1e-3)
-        problem, more = Bound(layers, (), rows, w, prior), np.empty(0)
-        if self.amortised:
-            coder = _bent(drawn((d if rows.mask is None else 2 * d, H, 2 * q), rng), rng)
-            problem = problem._replace(coder=coder)
-            more = brought("encoder", coder, Rows(theta, None), spoken(rows, coder)).x
-        return problem, np.concatenate([net.x, [np.log(psi)], more if self.amortised else problem.own(theta)])
+    def _regress(
+        self, name: str, net: Network, to: CellRows, w: Array, at: Array, prior: float, run: Run, watch: Monitor
+    ) -> Peak:
+        """The network's weights by least squares: outputs `to` at inputs `at`."""
+        f = parted(recalled(run, name, joined(minus(partial(regression_loss, net, to, w, at, prior)))))
+        return climb(
+            f,
+            pack(net.layers),
+            lambda v, value: watch.interrupted,
+            tol=REGRESSION_GAIN * float(w.sum()),
+            window=1,
+            max_iter=min(REGRESSION_STEPS, int(self.max_iter)) + 1,
+        )
 
     # rows ---------------------------------------------------------------------------------------------
-    def _posterior(self, params: Curved, block: Block) -> Posterior:
-        rows = _rows(params, block)
-        theta, bound = _found(params, rows)
-        return _gaussian(theta, bound - cells(rows) * np.log(params.size))
+    def _posterior(self, params: NonlinearFAParams, block: Block) -> Posterior:
+        rows = _cell_rows(params, block)
+        theta, bound = _row_posteriors(params, rows)
+        return _gaussian(theta, bound - rows.counts * np.log(params.size))
 
-    def _decode(self, params: Curved, found: Posterior) -> Cells:
-        return self._width(params).inflate(_decoded(params, found))
+    def _decode(self, params: NonlinearFAParams, posterior: Posterior) -> Cells:
+        return self._inflation(params).inflate(_uncalibrated_cells(params, posterior))
 
-    def _width(self, params: Curved) -> Inflation:
-        nothing = _decoded(params, self._prior(params, 1))
-        return Inflation(params.widen, nothing.var + nothing.noise)
+    def _inflation(self, params: NonlinearFAParams) -> Inflation:
+        empty = _uncalibrated_cells(params, self._prior(params, 1))
+        return Inflation(params.inflation, empty.var + empty.noise)
 
-    def _draw(self, params: Curved, found: Posterior, rng: list[np.random.Generator]) -> Array:
-        q, d = found.mean.shape[1], len(params.mean)
+    def _draw(self, params: NonlinearFAParams, posterior: Posterior, rng: list[np.random.Generator]) -> Array:
+        q, d = posterior.mean.shape[1], len(params.mean)
         normal = np.array([r.standard_normal(q + d) for r in rng]).reshape(len(rng), q + d)
-        Y = output(params.layers, found.mean + found.std * normal[:, :q])
+        Y = params.net.output(posterior.mean + posterior.std * normal[:, :q])
         draw = (Y + np.sqrt(params.psi) * normal[:, q:]) * params.size + params.mean
-        return self._width(params).inflate_draw(draw, _decoded(params, found))
+        return self._inflation(params).inflate_draw(draw, _uncalibrated_cells(params, posterior))
 
-    def _redraw(self, params: Curved, rng: np.random.Generator) -> Curved:
+    def _redraw(self, params: NonlinearFAParams, rng: np.random.Generator) -> NonlinearFAParams:
         return params
 
-    def _prior(self, params: Curved, n: int) -> Posterior:
-        return standard(n, params.layers[0][0].shape[0])
+    def _prior(self, params: NonlinearFAParams, n: int) -> Posterior:
+        return standard(n, params.net.inputs)
 
-    def _axes(self, params: Curved) -> Array:
-        return np.eye(params.layers[0][0].shape[0])
+    def _axes(self, params: NonlinearFAParams) -> Array:
+        return np.eye(params.net.inputs)
 
-    # what it says ---------------------------------------------------------------------------------------
-    def _attributes(self, params: Curved, frame: Frame, fit: Fit) -> dict[str, Any]:
+    # what a fit leaves ----------------------------------------------------------------------------------
+    def _attributes(self, params: NonlinearFAParams, frame: Frame, fit: Fit) -> dict[str, Any]:
         noise = squared(np.array([params.psi * params.size**2]), float(frame.report[0]))
         return {
             "mean_": frame.outward(params.mean),
             "noise_variance_": float(noise[0]),
             "fresh_bound_": fit.stats,
-            "calibration_": params.widen,
-            "n_components_": params.layers[0][0].shape[0],
+            "calibration_": params.inflation,
+            "n_components_": params.net.inputs,
         }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         p = fit.params
         reached = em_digits(fit.remaining, header.n)
-        held = ("noise_variance_",) if p.psi <= p.low * (1 + 1e-6) else ()
+        bounded = ("noise_variance_",) if p.psi <= p.low * (1 + 1e-6) else ()
         return Certificate(
             fit.solver,
             fit.passes,
@@ -284,50 +365,60 @@ class NonlinearFactorAnalysis(LatentModel):
             0.0,
             1.0,
             float(np.clip(reached, 0.0, 15.0)),
-            held,
-            (f"on fresh samples the bound is {fit.stats:.6g}", inflation_note(p.widen)),
+            bounded,
+            (f"on fresh samples the bound is {fit.stats:.6g}", inflation_note(p.inflation)),
         )
 
     def _cost(self, n: int, d: int) -> Cost:
-        q, H, points = int(self.n_components), int(self.hidden), 3 ** int(self.n_components)
-        work = min(n, PIECE) * points * (4 * H + 4 * d + 4 * q) + SIDE[q] ** q * (min(n, PIECE) + d)
-        weights = (q + 1 + (4 if self.amortised else 1) * d) * H
+        q, sizes, points = int(self.n_components), layer_sizes(self.hidden), 3 ** int(self.n_components)
+        H = sum(sizes)
+        work = min(n, ROWS_A_PIECE) * points * (4 * H + 4 * d + 4 * q)
+        work += SEARCH_SIDE[q] ** q * (min(n, ROWS_A_PIECE) + d)
+        weights = (q + 1 + (4 if self.amortized else 1) * d + (H - min(sizes))) * H
         peak = 8 * (13 * n * d + 45 * (4 * n * q + weights) + work) + 8 * 3 * d * d  # of a table with gaps
         passes = 170 + int(self.max_iter)
         return Cost(passes, 8 * n * d * passes, peak, "a sample of rows, or fewer columns", min(500, passes))
 
 
-def _bent(layers: Layers, rng: np.random.Generator) -> Layers:
-    """With biases of the hidden units drawn too: they bend at different places."""
-    (W, b), *rest = layers
-    return ((W, b + rng.standard_normal(len(b))), *rest)
+def _random_network(sizes: tuple[int, ...], gain: float, activation: str, rng: np.random.Generator) -> Network:
+    """Drawn weights, and drawn biases of the hidden units."""
+    layers = random_layers(sizes, rng, gain)
+    return Network((*random_biases(layers[:-1], rng), layers[-1]), activation)
 
 
-def _curved(problem: Bound, v: Array) -> Curved:
-    """What a vector says, in the network's units."""
-    coder = unpack(v[problem.weights + 1 :], problem.coder)
-    return Curved(np.zeros(problem.rows.x.shape[1]), unpack(v, problem.like), 1.0, problem.psi(v), NOISE_FLOOR, coder)
+def _params(problem: EvidenceBound, v: Array) -> NonlinearFAParams:
+    """The parameters in a vector, in the network's units."""
+    encoder, d = unpack(v[problem.weights + 1 :], problem.encoder.layers), problem.rows.x.shape[1]
+    return NonlinearFAParams(
+        np.zeros(d),
+        problem.net.at(v).layers,
+        1.0,
+        problem.psi(v),
+        NETWORK_NOISE_FLOOR,
+        encoder,
+        activation=problem.net.activation,
+    )
 
 
-def _decoded(params: Curved, found: Posterior) -> Cells:
-    """What places say of the cells, a few rows at a time: each has nine points, or twenty-seven."""
-    n, q = found.mean.shape
-    u, share = points(q)
+def _uncalibrated_cells(params: NonlinearFAParams, posterior: Posterior) -> Cells:
+    """The cells of uncertain places, a few rows at a time: each has nine points, or twenty-seven."""
+    n, q = posterior.mean.shape
+    u, share = hermite_points(q)
     mean, var = np.empty((n, len(params.mean))), np.empty((n, len(params.mean)))
-    for some in (slice(i, i + PIECE) for i in range(0, n, PIECE)):
-        z = found.mean[some, None] + found.std[some, None] * u
-        Y = output(params.layers, z.reshape(-1, q)).reshape(len(z), len(u), -1)
-        mean[some] = np.einsum("j,njd->nd", share, Y)
-        var[some] = np.einsum("j,njd->nd", share, (Y - mean[some, None]) ** 2)
+    for p in pieces(n):
+        z = posterior.mean[p, None] + posterior.std[p, None] * u
+        Y = params.net.output(z.reshape(-1, q)).reshape(len(z), len(u), -1)
+        mean[p] = np.einsum("j,njd->nd", share, Y)
+        var[p] = np.einsum("j,njd->nd", share, (Y - mean[p, None]) ** 2)
     unit = params.size**2
     return Cells(mean * params.size + params.mean, var * unit, np.full_like(mean, params.psi * unit))
 
 
-def _off(problem: Bound, v: Array, x: Array, held: Mask) -> Array:
-    """How many standard deviations held-back cells lie off what is said of them."""
-    params = _curved(problem, v)
-    found = _decoded(params, _gaussian(*_found(params, problem.rows)))  # placed anew, as new rows are
-    return np.asarray(np.abs(x - found.mean)[held] / np.sqrt((found.var + found.noise)[held]))
+def _held_out_errors(problem: EvidenceBound, v: Array, x: Array, held: Mask) -> Array:
+    """How many standard deviations held-back cells lie off their fills, the rows placed as new ones are."""
+    params = _params(problem, v)
+    cells = _uncalibrated_cells(params, _gaussian(*_row_posteriors(params, problem.rows)))
+    return np.asarray(np.abs(x - cells.mean)[held] / np.sqrt((cells.var + cells.noise)[held]))
 
 
 def _gaussian(theta: Array, log_density: Array) -> Posterior:
@@ -339,20 +430,21 @@ def _gaussian(theta: Array, log_density: Array) -> Posterior:
     return Posterior(theta[:, :q], packed, log_density)
 
 
-def _found(params: Curved, rows: Rows) -> tuple[Array, Array]:
-    """(m, log s) and the bound of each row; one whose gaps its encoder knows nothing of is searched for."""
-    if not params.coder:
-        return placed(params.layers, params.psi, rows)
-    if rows.mask is None or params.coder[0][0].shape[0] > rows.x.shape[1]:
-        return encoded(params.layers, params.coder, params.psi, rows)
+def _row_posteriors(params: NonlinearFAParams, rows: CellRows) -> tuple[Array, Array]:
+    """(m, log s) and the bound of each row; one with gaps is searched for if its encoder was made without."""
+    if not params.encoder:
+        return search_places(params.net, params.psi, rows)
+    encoder = Network(params.encoder, params.activation)
+    if rows.mask is None or encoder.inputs > rows.x.shape[1]:
+        return encode(params.net, encoder, params.psi, rows)
     whole = rows.mask.all(axis=1)
-    theta, bound = placed(params.layers, params.psi, rows)
+    theta, bound = search_places(params.net, params.psi, rows)
     if whole.any():
-        theta[whole], bound[whole] = encoded(params.layers, params.coder, params.psi, Rows(rows.x[whole], None))
+        theta[whole], bound[whole] = encode(params.net, encoder, params.psi, CellRows(rows.x[whole], None))
     return theta, bound
 
 
-def _rows(params: Curved, block: Block) -> Rows:
+def _cell_rows(params: NonlinearFAParams, block: Block) -> CellRows:
     x = (block.x - params.mean) / params.size
     mask = None if block.mask is None or block.mask.all() else block.mask
-    return Rows(x if mask is None else np.where(mask, x, 0.0), mask)
+    return CellRows(x if mask is None else np.where(mask, x, 0.0), mask)

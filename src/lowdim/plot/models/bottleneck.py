@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
+from lowdim.math.mlp import layer_sizes
 from lowdim.models.linear.pca import PCA
 from lowdim.models.nonlinear.autoencoder import Autoencoder
 from lowdim.plot.base import COLOURS, GREY, INK, PAPER, Plot, blank, count, drawn, headline, percent
@@ -56,7 +57,7 @@ def bottleneck(X: Any, widths: Sequence[int] | None = None, *, model: Any = None
     lost = _lost(X, out, tried, asked, seeds)
     figure = blank(6.4, 4.2)
     _draw(figure.subplots(), tried, lost)
-    title, sentence = _words(tried, lost, tuple(asked.hidden), int(out.sum()))
+    title, sentence = _words(tried, lost, layer_sizes(asked.hidden), int(out.sum()))
     headline(figure, title)
     return Plot("bottleneck", figure, title=title, sentence=sentence, data={"width": tried, **lost})
 

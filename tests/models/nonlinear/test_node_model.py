@@ -1,13 +1,39 @@
-"""Intervals of a sheet on tables with gaps: what they hold, and the same factor from anywhere."""
+"""What models over nodes share: labels on the map, and intervals on tables with gaps, the same from anywhere."""
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from lowdim import GTM, Run
+from lowdim import GTM, DensityNetwork, Run
 from lowdim.laws import Relaid
 from lowdim.models.base.calibration import HeldOutCells, split_frames
+from lowdim.models.nonlinear.node_model import NodeModel
 from lowdim.sources.arrays import as_source
+from lowdim.text.messages import TableError
+from tests.models.nonlinear.tables import arc, long_arc
+
+
+def test_the_models_of_the_family_stand_beside_each_other():
+    assert issubclass(GTM, NodeModel) and issubclass(DensityNetwork, NodeModel)
+    assert not issubclass(DensityNetwork, GTM)
+
+
+def test_labels_on_the_map():
+    X = arc(150)
+    label = np.where(X[:, 2] < 2.0, "low", np.where(X[:, 2] < 3.0, "mid", "top"))
+    fit = GTM(1, grid=15).fit(X)
+    found = fit.label_map(X, label)
+    R = fit.responsibilities(X)
+    sums = np.column_stack([R[label == name].sum(axis=0) for name in ("low", "mid", "top")])
+    assert found.labels.tolist() == ["low", "mid", "top"] and found.rows == pytest.approx(R.sum(axis=0))
+    assert found.share == pytest.approx(sums / sums.sum(axis=1, keepdims=True), abs=1e-12)
+    assert np.array_equal(found.likeliest, np.array(["low", "mid", "top"])[sums.argmax(axis=1)])
+    assert (found.likeliest[R.argmax(axis=1)] == label).mean() > 0.9
+    some = fit.label_map(X, [None if i % 2 else name for i, name in enumerate(label)])
+    assert some.rows.sum() == pytest.approx(75) and fit.label_map(X, np.ones(150)).share == pytest.approx(1.0)
+    for wrong in (label[:-1], [None] * 150):
+        with pytest.raises(TableError, match="LD296"):
+            fit.label_map(X, wrong)
 
 
 def ring(n, gaps, seed=0):
@@ -39,7 +65,7 @@ def test_intervals_hold_what_they_promise():
 def test_rows_are_drawn_as_the_model_is_and_densities_are_its_own():
     _, Y = ring(300, 0.25)
     fit = MODEL.fit(Y)
-    plain = fit.params_._replace(widen=1.0)
+    plain = fit.params_._replace(inflation=1.0)
     prior = fit._prior(fit.params_, 50)
     rngs = [[np.random.default_rng(i) for i in range(50)] for _ in range(2)]
     assert np.array_equal(fit._draw(fit.params_, prior, rngs[0]), fit._draw(plain, prior, rngs[1]))
@@ -127,5 +153,17 @@ def test_cells_are_hidden_under_frames_that_stay():
     held = HeldOutCells(0.1, 0, 0, np.ones(5, dtype=bool))
     raw, frames = split_frames(as_source(Y))
     assert frames == () and raw.n == 100
-    counts = fit._off(fit.params_, held, (fit.frame_,), as_source(Y).block(0)).value
+    counts = fit._held_out_counts(fit.params_, held, (fit.frame_,), as_source(Y).block(0)).value
     assert counts.sum() == held.cells(as_source(Y).block(0)).sum() > 20
+
+
+@pytest.mark.parametrize("calibrate", [True, False])
+def test_drawn_fills_are_as_wide_as_their_intervals(calibrate):
+    X = long_arc(150, gaps=0.15)
+    X = X[~np.isnan(X).all(axis=1)]
+    model = GTM(1, grid=20, tol=0.5, calibrate=calibrate).fit(X)
+    _, sd = model.impute(X, return_std=True)
+    drawn = np.array(model.impute(X, draws=60))
+    gap = np.isnan(X)
+    assert drawn.std(axis=0)[gap].mean() / sd[gap].mean() == pytest.approx(1.0, abs=0.25)
+    assert (model.calibration_ == 1.0) == (not calibrate)

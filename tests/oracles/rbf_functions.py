@@ -16,7 +16,7 @@ from lowdim.text.messages import error
 def rbf_basis(Y: Any, centres: Any, *, width: float = 1.0) -> Array:
     """phi_k(y) = exp(-|y - mu_k|^2 / width^2), n x M; a vector is a column of places on a line.
 
-    Reference: Lawrence seed, chapter 4, box 4.1.
+    Reference: [Lawrence2012] chapter 4, box 4.1.
 
     >>> rbf_basis([0.0, 1.0], [0.0]).round(4).tolist()
     [[1.0], [0.3679]]
@@ -32,9 +32,9 @@ def rbf_basis(Y: Any, centres: Any, *, width: float = 1.0) -> Array:
 def feature_distances(Y: Any, centres: Any, *, width: float = 1.0, variance: float = 1.0) -> Array:
     """Squared distances <(f_i - f_j)^2> = variance |phi_i - phi_j|^2 of random functions at all pairs of places.
 
-    Where no basis function reaches they are near zero, however far apart the places are: the seed's figure 4.4.
+    Where no basis function reaches they are near zero, however far apart the places are: [Lawrence2012] figure 4.4.
 
-    Reference: Lawrence seed 4.1.
+    Reference: [Lawrence2012] 4.1.
 
     >>> feature_distances([-1.0, 1.0, 9.0, 20.0], [-1.0, 0.0, 1.0])[[0, 2], [1, 3]].round(6).tolist()
     [1.927408, 0.0]
@@ -48,7 +48,7 @@ def random_functions(
 ) -> Array:
     """n functions f(y) = sum_k w_k phi_k(y), w_k ~ N(0, variance), at the places Y: one a column.
 
-    Reference: Lawrence seed 4.1, figures 4.2 and 4.4.
+    Reference: [Lawrence2012] 4.1, figures 4.2 and 4.4.
     """
     phi = rbf_basis(Y, centres, width=width)
     rng = np.random.default_rng([seed_of(random_state), 4])
@@ -56,7 +56,7 @@ def random_functions(
 
 
 def even_centres(low: float, high: float, n: int) -> tuple[Array, float]:
-    """mu_k = low + k step, k = 1 .. n, and the step: a basis spread evenly over an interval (seed 4.2.1)."""
+    """mu_k = low + k step, k = 1 .. n, and the step: a basis spread evenly over an interval ([Lawrence2012] 4.2.1)."""
     step = (high - low) / n
     return np.asarray(low + step * np.arange(1, n + 1), dtype=np.float64), step
 
@@ -72,7 +72,7 @@ def limit_kernel(
     weights of variance alpha step / (pi width^2) reach it as the step falls to 0. Over the whole line the bracket
     is 2 and the Gaussian kernel with gamma = 1 / (2 width^2) is left.
 
-    Reference: Lawrence seed 4.2.1.
+    Reference: [Lawrence2012] 4.2.1.
 
     >>> limit_kernel([0.0, 1.0], alpha=np.sqrt(2 * np.pi)).round(4).tolist()
     [[1.0, 0.6065], [0.6065, 1.0]]

@@ -1,0 +1,65 @@
+"""The evidence bound: gradients by finite differences, quadrature points, the linear limit in closed form."""
+
+import numpy as np
+import pytest
+
+from lowdim.math.mlp import pack, random_layers
+from lowdim.models.nonlinear.nonlinear_fa_bound import (
+    CellRows,
+    EvidenceBound,
+    Network,
+    hermite_points,
+    regression_loss,
+    search_places,
+)
+from tests.oracles.differences import by_differences
+
+
+def rows_of(n, d, gaps, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, d))
+    mask = rng.random((n, d)) > 0.3 if gaps else None
+    return CellRows(x if mask is None else np.where(mask, x, 0.0), mask)
+
+
+@pytest.mark.parametrize("amortized", [False, True])
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize(("q", "sizes", "activation"), [(1, (4,), "tanh"), (2, (4,), "tanh"), (2, (3, 4), "sigmoid")])
+def test_gradients_by_finite_differences(q, sizes, activation, gaps, amortized):
+    rng = np.random.default_rng(1)
+    net = Network(random_layers((q, *sizes, 3), rng), activation)
+    rows, w = rows_of(5, 3, gaps), rng.uniform(0.5, 2.0, 5)
+    encoder = random_layers((6 if gaps else 3, *sizes, 2 * q), rng) if amortized else ()
+    bound = EvidenceBound(net, Network(encoder, activation), rows, w, 0.1)
+    of_rows = bound.row_parameters(np.hstack([rng.standard_normal((5, q)), -1 + 0.3 * rng.standard_normal((5, q))]))
+    v = np.concatenate([pack(net.layers), [-0.7], pack(encoder) if amortized else of_rows])
+    gradient = by_differences(lambda u: bound.value_and_grad(u)[0], v, 1e-4)
+    assert bound.value_and_grad(v)[1] == pytest.approx(gradient, abs=1e-6)
+    m, p = rng.standard_normal((5, q)), pack(net.layers)
+    gradient = by_differences(lambda u: regression_loss(net, rows, w, m, 0.1, u)[0], p, 1e-4)
+    assert regression_loss(net, rows, w, m, 0.1, p)[1] == pytest.approx(gradient, abs=1e-6)
+
+
+def test_points_have_the_moments_of_a_normal():
+    u, share = hermite_points(2)
+    assert len(u) == 9 and share.sum() == pytest.approx(1.0)
+    for power, moment in ((1, 0.0), (2, 1.0), (3, 0.0), (4, 3.0), (5, 0.0)):
+        assert share @ u**power == pytest.approx([moment, moment], abs=1e-12)
+    assert share @ (u[:, 0] ** 2 * u[:, 1] ** 2) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_a_linear_network_has_its_posterior_in_closed_form(gaps):
+    """One factor, cells linear in it: q is the exact posterior and the bound the exact log density."""
+    rng = np.random.default_rng(3)
+    a, psi, rows = rng.standard_normal((1, 4)), 0.4, rows_of(30, 4, gaps)
+    theta, bound = search_places(Network(((a, np.zeros(4)),)), psi, rows)
+    for i in range(30):
+        seen = np.ones(4, bool) if rows.mask is None else rows.mask[i]
+        A, x = a[0, seen], rows.x[i, seen]
+        precision = 1.0 + A @ A / psi
+        assert theta[i, 0] == pytest.approx(A @ x / psi / precision, abs=1e-9)
+        assert theta[i, 1] == pytest.approx(-0.5 * np.log(precision), abs=1e-9)
+        C = np.outer(A, A) + psi * np.eye(len(A))
+        exact = -0.5 * (x @ np.linalg.solve(C, x) + np.linalg.slogdet(C)[1] + len(x) * np.log(2 * np.pi))
+        assert bound[i] == pytest.approx(exact, abs=1e-9)
