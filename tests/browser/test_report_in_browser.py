@@ -12,7 +12,7 @@ from importlib.resources import files
 import pytest
 
 from tests.browser.chrome import Chrome, Tab, browser, running
-from tests.report import made
+from tests.report import pages
 
 pytestmark = pytest.mark.skipif(browser() is None, reason="no browser")
 
@@ -70,15 +70,15 @@ def chrome() -> Iterator[Chrome]:
 
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
 def test_no_complaint_and_no_outside_request(chrome, script):
-    tab = Tab(chrome, script=script).open(made.file("small"))
+    tab = Tab(chrome, script=script).open(pages.file("small"))
     tab.js("document.querySelectorAll('details').forEach(d => d.open = true)")
     outside = [url for url in tab.requests() if not url.startswith("data:image/png")]
-    assert outside == [made.file("small").as_uri()]
+    assert outside == [pages.file("small").as_uri()]
     assert tab.complaints() == []
 
 
 def test_content_security_policy_stops_what_would_go_outside(chrome):
-    tab = Tab(chrome).open(made.file("small"))
+    tab = Tab(chrome).open(pages.file("small"))
     blocked = tab.js("""new Promise(done => {
         document.addEventListener('securitypolicyviolation', e => done(e.effectiveDirective));
         const i = document.createElement('img'); i.src = 'http://127.0.0.1:9/x.png'; document.body.append(i);
@@ -89,7 +89,7 @@ def test_content_security_policy_stops_what_would_go_outside(chrome):
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
 @pytest.mark.parametrize("rows", [True, False], ids=["rows", "no rows"])
 def test_everything_has_a_name(chrome, rows, script):
-    tab = Tab(chrome, script=script).open(made.file("small", rows))
+    tab = Tab(chrome, script=script).open(pages.file("small", rows))
     assert tab.js(NAMELESS) == []
     levels = tab.js(HEADINGS)
     assert levels[0] == 1 and all(b - a <= 1 for a, b in itertools.pairwise(levels))
@@ -98,7 +98,7 @@ def test_everything_has_a_name(chrome, rows, script):
 @pytest.mark.parametrize("width", [320, 400, 768])
 def test_no_sideways_scroll_at_400_percent(chrome, width):
     """1280 pixels at 400% are 320 wide; wide tables and charts scroll inside their own boxes."""
-    tab = Tab(chrome, width=width, height=800).open(made.file("small"))
+    tab = Tab(chrome, width=width, height=800).open(pages.file("small"))
     tab.js("document.querySelectorAll('details').forEach(d => d.open = true)")
     found = tab.js(WIDTHS)
     assert found["page"] <= found["window"] and found["out"] == []
@@ -106,14 +106,14 @@ def test_no_sideways_scroll_at_400_percent(chrome, width):
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_text_stands_out(chrome, dark):
-    tab = Tab(chrome, dark=dark).open(made.file("small"))
+    tab = Tab(chrome, dark=dark).open(pages.file("small"))
     tab.js("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert tab.js(FAINT) == []
 
 
 def test_letters_in_charts_stand_out():
     """On white, 7:1; letters on dark cells of a heat map are white and checked by their plot."""
-    for fill in set(re.findall(r'<text style="[^"]*fill:(#\w{6})', made.page("small"))) - {"#ffffff"}:
+    for fill in set(re.findall(r'<text style="[^"]*fill:(#\w{6})', pages.page("small"))) - {"#ffffff"}:
         r, g, b = (
             (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4)
             for v in (int(fill[k : k + 2], 16) / 255 for k in (1, 3, 5))
@@ -122,13 +122,13 @@ def test_letters_in_charts_stand_out():
 
 
 def test_targets_are_large_enough(chrome):
-    tab = Tab(chrome, width=400).open(made.file("small"))
+    tab = Tab(chrome, width=400).open(pages.file("small"))
     tab.js("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert tab.js(SMALL) == []
 
 
 def test_focus_starts_at_the_skip_link_and_follows_the_page(chrome):
-    tab = Tab(chrome).open(made.file("small"))
+    tab = Tab(chrome).open(pages.file("small"))
     places = []
     for _ in range(25):
         tab.press("Tab", 9)
@@ -144,7 +144,7 @@ def test_focus_starts_at_the_skip_link_and_follows_the_page(chrome):
 
 
 def test_tables_sort(chrome):
-    tab = Tab(chrome).open(made.file("small"))
+    tab = Tab(chrome).open(pages.file("small"))
     column = """[...document.querySelectorAll('#table > .scroll tbody tr')].map(r => +r.cells[2].textContent)"""
     click = "document.querySelectorAll('#table > .scroll thead button')[2].click()"
     before = [int(x) for x in tab.js(column)]
@@ -156,8 +156,8 @@ def test_tables_sort(chrome):
 
 
 def test_map_can_be_walked_by_keys(chrome):
-    tab = Tab(chrome).open(made.file("small"))
-    assert tab.js("document.querySelectorAll('#chart-map .dots circle').length") == made.small().table.n
+    tab = Tab(chrome).open(pages.file("small"))
+    assert tab.js("document.querySelectorAll('#chart-map .dots circle').length") == pages.small().table.n
     tab.js("document.querySelector('#chart-map .chart').focus()")
     tab.press("ArrowRight", 39)
     said = "document.querySelector('#chart-map [aria-live]').textContent"
@@ -165,13 +165,13 @@ def test_map_can_be_walked_by_keys(chrome):
     assert re.fullmatch(r"row zq-\d{4}: axis 1 [+-]\d\.\d\d ± \d\.\d\d, axis 2 [+-]\d\.\d\d ± \d\.\d\d.*", first)
     tab.press("ArrowRight", 39)
     assert tab.js(said) != first
-    leftmost = made.small().table.row_names[int(made.small().posterior.mean[:, 0].argmin())]
+    leftmost = pages.small().table.row_names[int(pages.small().posterior.mean[:, 0].argmin())]
     assert first.startswith(f"row {leftmost}:")
 
 
 def test_marks_lie_on_the_points_of_the_map(chrome):
     """Every mark's middle is the middle of a drawn point, to a pixel."""
-    tab = Tab(chrome).open(made.file("small"))
+    tab = Tab(chrome).open(pages.file("small"))
     far = tab.js("""(() => { const mid = e => { const r = e.getBoundingClientRect();
             return [r.x + r.width / 2, r.y + r.height / 2]; };
         const points = [...document.querySelectorAll('#chart-map .chart use, #chart-map .chart path')].map(mid);
@@ -181,7 +181,7 @@ def test_marks_lie_on_the_points_of_the_map(chrome):
 
 
 def test_embedded_file_downloads(chrome, tmp_path):
-    tab = Tab(chrome, script=False).open(made.file("small"))
+    tab = Tab(chrome, script=False).open(pages.file("small"))
     chrome.send(
         "Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path), browserContextId=tab.context
     )
@@ -194,7 +194,7 @@ def test_embedded_file_downloads(chrome, tmp_path):
 
 def test_prints_with_folds_open_and_without_buttons(chrome):
     tab = Tab(chrome, width=760)
-    tab.open(made.file("small"))
+    tab.open(pages.file("small"))
     tab.send("Emulation.setEmulatedMedia", media="print")
     assert tab.js("getComputedStyle(document.querySelector('nav')).display") == "none"
     assert tab.js("document.querySelector('.how p').checkVisibility({contentVisibilityAuto: true})")
@@ -204,7 +204,7 @@ def test_prints_with_folds_open_and_without_buttons(chrome):
 
 
 def test_hostile_names_stay_text(chrome):
-    tab = Tab(chrome).open(made.file("hostile"))
+    tab = Tab(chrome).open(pages.file("hostile"))
     tab.js("document.querySelectorAll('details').forEach(d => d.open = true)")
     tab.js("new Promise(done => setTimeout(done, 200))")
     assert tab.js("typeof pwned") == "undefined"

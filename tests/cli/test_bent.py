@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from lowdim.cli.run.plot import FOR
 from lowdim.jobs.one_model import fit_method, place_fitted, save_fitted
 from lowdim.jobs.run_folder import load_run
-from lowdim.plot.gallery import GALLERY
 from lowdim.registry import FITTED, METHODS, ModelEntry, find_method, questions
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.cli.conftest import write_csv
@@ -135,9 +133,6 @@ def test_what_a_run_of_one_model_cannot_show(lowdim, monkeypatch, words, says):
     lowdim("fit", "t.csv", "-m", "gtm", "--dims", 2, "--quiet")
     said = lowdim("plot", words[0], "t.gtm.run", *words[1:])
     assert said.code == 2 and says in said.err and said.out == ""
-    assert set(FOR) == {"color", "axes", "row", "axis", "join", "plane"} and all(
-        set(v) <= set(GALLERY) for v in FOR.values()
-    )
 
 
 # run folders and names -------------------------------------------------------------------------------------

@@ -135,7 +135,7 @@ def test_monitor_draws_old_and_new_rows(lowdim, made):
 
 
 def test_plot_lists_and_draws(lowdim, made):
-    listed = lowdim("plot", "--list").out.split()
+    listed = [line.split()[0] for line in lowdim("plot", "--list").out.splitlines()]
     assert len(listed) == len(set(listed)) >= 23 and "map" in listed
     said = lowdim("plot", "why_row", made / "small.run", "-o", "w.csv", "--budget", "1s", "--quiet")
     assert said.code == 0 and said.out.endswith("Wrote w.csv\n") and (lowdim.folder / "w.csv").read_text().count("x3")

@@ -9,12 +9,11 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from lowdim.plot.base import COLOURS, Plot, blank, drawn, headline, place_labels, printable, short, style, thinned
-from lowdim.plot.gallery import GALLERY
-from tests.plot.look import HOSTILE, SVG, apart, same_twice, texts
+from lowdim.plot.base import COLOURS, Plot, blank, headline, place_labels, printable, short, style, styled, thinned
+from tests.plot.svg_checks import HOSTILE, SVG, apart, same_twice, texts
 
 
-@drawn
+@styled
 def simple(names=("a", "b"), title="Two points"):
     figure = blank()
     ax = figure.subplots()
@@ -109,11 +108,3 @@ def test_labels_do_not_lie_on_each_other():
 def test_thinned_keeps_its_distance_and_the_order_of_importance():
     kept = thinned(np.array([5, 6, 4, 0, 9]), 3, 2)
     assert kept.tolist() == [0, 5, 9]
-
-
-def test_every_named_plot_exists():
-    from importlib import import_module
-
-    for name, where in GALLERY.items():
-        module, function = where.split(":")
-        assert callable(getattr(import_module(module), function)), name

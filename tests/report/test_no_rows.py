@@ -10,19 +10,18 @@ import numpy as np
 import pytest
 
 from lowdim.report import no_rows as private
-from lowdim.report.charts import density, spreads
 from lowdim.report.page_parts import cell
 from lowdim.text.messages import catalogue, message
-from tests.report import made
+from tests.report import pages
 
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return unquote(made.page("small", rows=False))
+    return unquote(pages.page("small", rows=False))
 
 
 def test_no_row_name_no_cell_no_label_is_in_the_page(text):
-    found = made.small()
+    found = pages.small()
     with open(found.table.path, encoding="utf-8", newline="") as lines:
         rows = list(csv.reader(lines))[1:]
     assert len(rows) == found.table.n
@@ -30,21 +29,21 @@ def test_no_row_name_no_cell_no_label_is_in_the_page(text):
         assert name not in text and label not in text
         for value in filter(None, cells):
             assert value not in text
-    assert any(name in unquote(made.page("small")) for name, *_ in rows)  # the search would find it
+    assert any(name in unquote(pages.page("small")) for name, *_ in rows)  # the search would find it
 
 
 def test_positions_and_distances_of_rows_are_not_in_the_page(text):
-    found = made.small()
+    found = pages.small()
     shown = set(re.findall(r"\d+\.\d+", re.sub(r"<svg.*?</svg>", "", text, flags=re.DOTALL)))
     for value in np.abs([*found.posterior.mean.ravel(), *found.odd.D2.value]):
         assert len(f"{value:.6g}") < 7 or f"{value:.6g}" not in shown  # 1.2 is anybody's
-    full = set(re.findall(r"\d+\.\d+", unquote(made.page("small"))))
+    full = set(re.findall(r"\d+\.\d+", unquote(pages.page("small"))))
     assert f"{abs(found.posterior.mean[0, 0]):.6g}" in full  # the search would find it
 
 
 def test_section_order_is_kept_and_row_charts_are_gone(text):
     ids = re.findall(r'<section id="(\w+)"', text)
-    assert ids == re.findall(r'<section id="(\w+)"', made.page("small"))
+    assert ids == re.findall(r'<section id="(\w+)"', pages.page("small"))
     charts = set(re.findall(r'id="chart-(\w+)"', text))
     assert charts <= {
         "spreads",
@@ -63,15 +62,15 @@ def test_section_order_is_kept_and_row_charts_are_gone(text):
 
 
 def test_cells_hold_five_rows_or_more():
-    assert (density(made.small()).data["rows"] >= 5).all()
-    counts = spreads(made.small()).data["count"]
+    assert (pages.small().plot.density().data["rows"] >= 5).all()
+    counts = pages.small().plot.spreads().data["count"]
     assert ((counts == 0) | (counts >= 5)).all() and counts.sum() > 0
 
 
 def test_small_counts_are_not_told():
     assert [private.few(k) for k in (0, 1, 4, 5, 1200)] == ["0", "fewer than 5", "fewer than 5", "5", "1,200"]
-    assert "zq-0007" not in " ".join(private.sentences(made.small()))
-    assert "Fewer than 5 odd rows found" in private.sentences(made.small())[3]
+    assert "zq-0007" not in " ".join(private.sentences(pages.small()))
+    assert "Fewer than 5 odd rows found" in private.sentences(pages.small())[3]
 
 
 def test_messages_lose_their_examples():
@@ -88,6 +87,6 @@ def test_messages_lose_their_examples():
 
 
 def test_every_number_column_still_has_its_summary(text):
-    found = made.small()
+    found = pages.small()
     for name, mean in zip(found.table.names, np.nanmean(found.table.X, axis=0), strict=True):
         assert name in text and cell(float(mean)) in text

@@ -8,14 +8,14 @@ import numpy as np
 
 from lowdim.jobs.analysis import analyse
 from lowdim.report.notebook_card import card
-from tests.report import made
+from tests.report import pages
 
 
 def test_card_is_small_static_and_complete():
-    found = made.small()
+    found = pages.small()
     text = found._repr_html_()
     assert text == card(found) and len(text.encode()) < 25_000
-    page = made.Outline(text)
+    page = pages.Outline(text)
     words = "".join(page.text)
     assert page.wrong == [] and not page.all("script")
     assert all(sentence in words for sentence in found.sentences)
@@ -26,13 +26,13 @@ def test_card_is_small_static_and_complete():
 
 
 def test_style_touches_nothing_but_the_card():
-    style = re.search(r"<style>(.*?)</style>", card(made.small()), re.DOTALL)[1]
+    style = re.search(r"<style>(.*?)</style>", card(pages.small()), re.DOTALL)[1]
     for rule in re.findall(r"([^{}]+)\{", style):
         assert all(part.strip().startswith(".ldc") for part in rule.split(",")), rule
 
 
 def test_changed_settings_are_bold():
-    text = card(made.hostile())  # dims=3 was asked for
+    text = card(pages.hostile())  # dims=3 was asked for
     assert "messages about the table" in text
     assert "<td class=set>dims</td>" in text and "<td>level</td>" in text
 
@@ -41,3 +41,11 @@ def test_card_of_a_large_table_stays_small():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(500, 2)) @ rng.normal(size=(2, 8)) + rng.normal(size=(500, 8))
     assert len(card(analyse(X, dims=2)).encode()) < 25_000
+
+
+def test_a_hostile_card():
+    page = pages.Outline(card(pages.hostile()))
+    assert page.wrong == []
+    assert not page.all("script")
+    assert not [key for _, attrs in page.elements for key in attrs if key.startswith("on")]
+    assert {tag for tag, _ in page.elements} <= pages.PAGE_TAGS | pages.CHART_TAGS

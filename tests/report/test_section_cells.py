@@ -11,11 +11,11 @@ from lowdim import analyse, read
 from lowdim.judge.fills.fills import LEVELS
 from lowdim.report.section_cells import fills
 from tests.conftest import need
-from tests.report import made
+from tests.report import pages
 
 
 def test_the_section_names_both_models_and_several_levels():
-    found = made.small()
+    found = pages.small()
     section = fills(found, rows=True)
     k = found.fills.n_components
     assert f"Fills use their own model ({k} dimension" in section.read and f"the map uses {found.dims}." in section.read

@@ -15,13 +15,15 @@ class TableCommand(click.Command):
     rank: int = 0  # its place in the list of commands
 
 
-def command(short: str, *, example: str, rank: int) -> Callable[[Callable[..., Any]], TableCommand]:
+def command(
+    short: str, *, example: str, rank: int, cls: type[TableCommand] = TableCommand
+) -> Callable[[Callable[..., Any]], TableCommand]:
     """Make `name_command` the command `name`; a file of this name in a folder of commands is all it takes."""
 
     def decorate(function: Callable[..., Any]) -> TableCommand:
         name = function.__name__.removesuffix("_command")
         epilog = f"\b\nExample:  {example}"
-        made: TableCommand = click.command(name, cls=TableCommand, short_help=short, epilog=epilog)(function)
+        made: TableCommand = click.command(name, cls=cls, short_help=short, epilog=epilog)(function)
         made.example, made.rank = example, rank
         return made
 

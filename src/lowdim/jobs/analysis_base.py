@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lowdim.judge.verdicts import Check
     from lowdim.models.base.results import Posterior
     from lowdim.models.linear.ppca import ProbabilisticPCA
-    from lowdim.plot.bound import Plots
+    from lowdim.plot.subjects import Plots
     from lowdim.table.table import Table
 
 
@@ -139,7 +139,7 @@ class Analysis:
     @property
     def plot(self) -> Plots:
         """The named plots: `found.plot.map()`."""
-        from lowdim.plot.bound import Plots
+        from lowdim.plot.subjects import Plots
 
         return Plots(self)
 

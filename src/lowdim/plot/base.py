@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
-from lowdim.storage.atomic import check_folder
+from lowdim.storage.atomic import check_folder, replacing
 from lowdim.text.escape import csv_cell, csv_text
 from lowdim.text.format import count as count
 from lowdim.text.messages import error
@@ -91,16 +91,14 @@ class Plot:
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the plot; the ending of the path says how."""
         path = check_picture(path)
-        try:
+        with replacing(path) as temporary:
             if path.suffix in (".svg", ".csv"):
-                path.write_text(self.svg() if path.suffix == ".svg" else self.csv(), encoding="utf-8")
+                temporary.write_text(self.svg() if path.suffix == ".svg" else self.csv(), encoding="utf-8")
             else:
                 # a creation date would make the same plot differ from one day to the next
                 bare = {"CreationDate": None} if path.suffix == ".pdf" else {}
                 with style():
-                    self.figure.savefig(path, dpi=150, metadata=bare)
-        except OSError as cause:
-            raise error("LD304", path=path, problem=cause.strerror or str(cause)) from cause
+                    self.figure.savefig(temporary, dpi=150, metadata=bare)
         return path
 
     def columns(self) -> dict[str, np.ndarray]:
@@ -153,7 +151,7 @@ def style() -> Iterator[None]:
         yield
 
 
-def drawn(function: Callable[P, Plot]) -> Callable[P, Plot]:
+def styled(function: Callable[P, Plot]) -> Callable[P, Plot]:
     """Let a plot function draw in our style: matplotlib makes ticks late, so all of it must run inside."""
 
     @wraps(function)
@@ -269,6 +267,13 @@ def headline(figure: Figure, text: str) -> None:
     figure.suptitle("\n".join(textwrap.wrap(printable(text), wide)), x=0.01, ha="left", fontsize=11)
 
 
+def figure_of(ax: Axes) -> Figure:
+    """The figure that axes belong to, also where they lie in a part of one (`get_figure(root=True)` came with 3.10)."""
+    figure: Any = ax.figure
+    whole: Figure = figure.figure
+    return whole
+
+
 def label_axes(ax: Axes, x: str = "", y: str = "", title: str = "") -> None:
     """Names on the axes and a title on the left."""
     ax.set_xlabel(x)
@@ -284,8 +289,7 @@ def place_labels(
     Greedy and deterministic: each text tries the places around its point, near before far, and takes the
     first that is free; widths are estimated at 0.6 of the size a character, which is wide enough.
     """
-    figure = ax.get_figure(root=True)
-    assert figure is not None
+    figure = figure_of(ax)
     figure.draw_without_rendering()  # so that the layout is known
     box = ax.get_position()
     inches = figure.get_size_inches()
@@ -344,3 +348,9 @@ def thinned(order: np.ndarray, most: int, apart: int) -> np.ndarray:
         if len(kept) < most and all(abs(int(place) - other) >= apart for other in kept):
             kept.append(int(place))
     return np.array(sorted(kept), dtype=int)
+
+
+def need_axes(q: int, least: int, name: str) -> None:
+    """Refuse a plot that needs more axes than the map has."""
+    if q < least:
+        raise error("LD215", name=name, least=least, q=q)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.plot.base import COLOURS, GREY, PAPER, SEQUENTIAL, SHAPES, count, number, quoted, short
+from lowdim.plot import base as draw
 from lowdim.table.table import Column, Table
 from lowdim.text.format import listing
 from lowdim.text.messages import error
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-KINDS = len(SHAPES)  # kinds with a colour and a shape of their own; the others share one
-LOOKS = (*zip(COLOURS, SHAPES, strict=True), (GREY, "h"))
+KINDS = len(draw.SHAPES)  # kinds with a colour and a shape of their own; the others share one
+LOOKS = (*zip(draw.COLOURS, draw.SHAPES, strict=True), (draw.GREY, "h"))
 FAR = 3.0  # a range so many times that of 96% of the rows is cut: one far row would take all the colours
 YEAR, IN_YEARS = 365.2425, " (year)"  # dates are coloured as years
 NO_LABEL = "(no label)"
@@ -37,14 +37,14 @@ class Groups(NamedTuple):
     @property
     def words(self) -> str:
         """What the colours mean, for the sentence of a plot."""
-        about = quoted(self.title) if self.title else "the values given"
+        about = draw.quoted(self.title) if self.title else "the values given"
         if self.value is None:
             some_named = f", the {KINDS} most common by name" if self.total > KINDS else ""
-            return f" Colour and shape are {about}: {count(self.total, 'kind')}{some_named}." if self.names else ""
+            return f" Colour and shape are {about}: {draw.count(self.total, 'kind')}{some_named}." if self.names else ""
         seen = self.value[np.isfinite(self.value)]
         gone = len(self.value) - len(seen)
-        hollow = f" {count(gone, 'row')} without a value {'is' if gone == 1 else 'are'} hollow." if gone else ""
-        low, high = (f"{x:.2f}" if self.title.endswith(IN_YEARS) else number(x) for x in (seen.min(), seen.max()))
+        hollow = f" {draw.count(gone, 'row')} without a value {'is' if gone == 1 else 'are'} hollow." if gone else ""
+        low, high = (f"{x:.2f}" if self.title.endswith(IN_YEARS) else draw.number(x) for x in (seen.min(), seen.max()))
         return f" Colour is {about}, from {low} to {high}.{hollow}"
 
     def look(self, k: int) -> tuple[str, str]:
@@ -64,6 +64,8 @@ def groups(color: Any, n: int, title: str = "") -> Groups:
     """
     if color is None:
         return Groups(np.zeros(n, dtype=int), ())
+    if isinstance(color, Groups):
+        return color
     raw = np.asarray(color)
     if raw.ndim != 1 or len(raw) != n:
         raise error("LD210", option="color", value=f"an array of shape {raw.shape}", allowed=f"{n} values, one a row")
@@ -101,6 +103,13 @@ def chosen(table: Table, color: Any) -> tuple[Any, str]:
     return values, str(getattr(color, "name", None) or "")
 
 
+def column_groups(table: Table, color: Any, rows: NDArray[np.intp] | None = None) -> Groups:
+    """Rows of a table told apart by a column, or by values of one's own."""
+    values, name = chosen(table, color)
+    values = np.asarray(values) if rows is None else np.asarray(values)[rows]
+    return groups(values, table.n if rows is None else len(rows), name)
+
+
 def _usable(c: Column) -> bool:
     return c.values.dtype.kind != "O" or any(v is not None for v in c.values)
 
@@ -129,16 +138,15 @@ def _values(c: Column) -> NDArray[Any]:
 
 def draw_groups(ax: Axes, xy: Array, found: Groups, gap: Mask, rows: NDArray[np.intp]) -> None:
     """These rows as marks: a colour and a shape for each kind, or a shade for each number; gaps are hollow."""
-    figure = ax.get_figure(root=True)
-    assert figure is not None
+    figure = draw.figure_of(ax)
     size = 20.0 if len(rows) <= 300 else 9.0
     if found.value is not None:
         value = found.value[rows]
         seen = np.isfinite(value)
         colours = _shades(figure, ax, found.value, found.title)(value[seen])
-        for part, inner, width in ((~seen, PAPER, 0.8), (seen, colours, 0.3)):
+        for part, inner, width in ((~seen, draw.PAPER, 0.8), (seen, colours, 0.3)):
             x, y = xy[rows[part]].T
-            ax.scatter(x, y, s=size, facecolors=inner, edgecolors=GREY, linewidths=width, zorder=3)
+            ax.scatter(x, y, s=size, facecolors=inner, edgecolors=draw.GREY, linewidths=width, zorder=3)
         return
     for k in range(max(1, len(found.names))):
         colour, shape = found.look(k)
@@ -151,14 +159,14 @@ def draw_groups(ax: Axes, xy: Array, found: Groups, gap: Mask, rows: NDArray[np.
                 marker=shape,
                 zorder=3,
                 linewidths=1.0,
-                facecolors=PAPER if hollow else colour,
+                facecolors=draw.PAPER if hollow else colour,
                 edgecolors=edge(colour),
             )
 
 
 def edge(colour: str) -> str:
     """A colour's outline: yellow alone cannot be seen on white."""
-    return "#857A00" if colour == COLOURS[7] else colour
+    return "#857A00" if colour == draw.COLOURS[7] else colour
 
 
 def _shades(figure: Figure, ax: Axes, value: Array, title: str) -> Any:
@@ -170,10 +178,10 @@ def _shades(figure: Figure, ax: Axes, value: Array, title: str) -> Any:
     low, high = float(seen.min()), float(seen.max())
     inner = np.percentile(seen, [2, 98])
     cut = high - low > FAR * (inner[1] - inner[0]) > 0
-    shade = ScalarMappable(Normalize(*(inner if cut else (low, high))), SEQUENTIAL)
+    shade = ScalarMappable(Normalize(*(inner if cut else (low, high))), draw.SEQUENTIAL)
     ends = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
     beyond = (bool(low < inner[0]), bool(high > inner[1])) if cut else (False, False)
-    figure.colorbar(shade, ax=ax, label=short(title or "value", 40), shrink=0.8, extend=ends[beyond])
+    figure.colorbar(shade, ax=ax, label=draw.short(title or "value", 40), shrink=0.8, extend=ends[beyond])
     return shade.to_rgba
 
 
@@ -182,16 +190,16 @@ def legend_marks(found: Groups, gap: Mask) -> list[Any]:
     from matplotlib.lines import Line2D
 
     def mark(shape: str, colour: str, text: str, *, hollow: bool = False) -> Line2D:
-        inner = PAPER if hollow else colour
+        inner = draw.PAPER if hollow else colour
         return Line2D([], [], marker=shape, ls="", color=edge(colour), mfc=inner, label=text, ms=5)
 
     if found.value is not None:
         gone = ~np.isfinite(found.value)
-        what = f"gap in {short(found.title)}" if found.title else "no value"
-        return [mark("o", GREY, f"hollow: {what}", hollow=True)] if gone.any() else []
-    marks = [mark(found.look(k)[1], found.look(k)[0], short(text)) for k, text in enumerate(found.names)]
+        what = f"gap in {draw.short(found.title)}" if found.title else "no value"
+        return [mark("o", draw.GREY, f"hollow: {what}", hollow=True)] if gone.any() else []
+    marks = [mark(found.look(k)[1], found.look(k)[0], draw.short(text)) for k, text in enumerate(found.names)]
     if np.any(gap):
-        marks.append(mark("o", GREY if found.names else COLOURS[0], "hollow: row with gaps", hollow=True))
+        marks.append(mark("o", draw.GREY if found.names else draw.COLOURS[0], "hollow: row with gaps", hollow=True))
     return marks
 
 

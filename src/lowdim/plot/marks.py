@@ -9,24 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
-from lowdim.plot.base import INK, Plot, canvas, headline, number, short
+from lowdim.plot import base as draw
+from lowdim.plot.base import Plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 POINTS = 3000  # more marks than this make an SVG heavy: they are binned
 VECTOR = 600  # and more than this are drawn as an image within it
+LEAST_SHOWN_ROWS = 5  # that must share a cell before it is shown where no single row may be
 DIGITS = 300.0  # -log10 of the smallest p-value that doubles hold with all their digits
 
 
 def write(ax: Axes, x: float, y: float, text: str, **how: Any) -> Any:
     """Small text in a plot."""
-    return ax.text(x, y, text, **{"color": INK, "fontsize": 8.5, **how})
+    return ax.text(x, y, text, **{"color": draw.INK, "fontsize": 8.5, **how})
 
 
 def name_ticks(axis: Any, places: Any, names: Sequence[object], *, most: int = 24, **how: Any) -> None:
     """Names as ticks, cut short."""
-    axis.set_ticks(list(places), [short(name, most) for name in names], **{"fontsize": 8.5, **how})
+    axis.set_ticks(list(places), [draw.short(name, most) for name in names], **{"fontsize": 8.5, **how})
 
 
 def plain_log(axis: Any) -> None:
@@ -36,7 +38,7 @@ def plain_log(axis: Any) -> None:
     low, high = axis.get_view_interval()
     decades = np.log10(max(high, 1e-300) / max(low, 1e-300))
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 3 else (1.0,), numticks=10))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: draw.number(value)))
     axis.set_minor_locator(NullLocator())
     axis.set_minor_formatter(NullFormatter())
 
@@ -73,10 +75,10 @@ def rarity(p: Any) -> Array:
 
 def nothing(name: str, title: str, sentence: str) -> Plot:
     """A plot that says why there is none."""
-    figure, ax = canvas(6.4, 1.4)
+    figure, ax = draw.canvas(6.4, 1.4)
     ax.set_axis_off()
     write(ax, 0.0, 0.5, sentence, transform=ax.transAxes, va="center", fontsize=9)
-    headline(figure, title)
+    draw.headline(figure, title)
     return Plot(name, figure, title=title, sentence=sentence, data={})
 
 

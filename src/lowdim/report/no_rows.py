@@ -10,7 +10,7 @@ from lowdim.judge.verdicts import Check
 from lowdim.text.messages import Message, catalogue
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis import Analysis
+    from lowdim.jobs.analysis_base import Analysis
 
 CELL = 5
 # messages whose first line names columns and counts, never a cell

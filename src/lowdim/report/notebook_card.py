@@ -9,7 +9,7 @@ from lowdim.plot.base import printable, short
 from lowdim.report.thumbnails import map_stamp, scree_line
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis import Analysis
+    from lowdim.jobs.analysis_base import Analysis
 
 STYLE = """<style>
 .ldc{color-scheme:light dark;font:14px/1.5 system-ui,sans-serif;max-width:52rem;border:1px solid #8a8f94;\

@@ -15,7 +15,7 @@ from lowdim.report.section_table import dimensions, gaps, table
 from lowdim.report.thumbnails import map_stamp
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis import Analysis
+    from lowdim.jobs.analysis_base import Analysis
 
 EVIDENCE = {
     "enough rows": "table",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
@@ -11,7 +11,12 @@ from markupsafe import Markup
 
 from lowdim.math.linalg import Array
 from lowdim.plot.base import Plot
+from lowdim.plot.registry import in_section
 from lowdim.report.svg import dots, slim
+from lowdim.text.messages import OptionError
+
+if TYPE_CHECKING:
+    from lowdim.jobs.analysis_base import Analysis
 
 SHOWN = 25  # rows of numbers shown under a chart; the rest is in its CSV file
 WIDE = 12  # columns shown
@@ -85,7 +90,7 @@ class Section(NamedTuple):
     downloads: tuple[Download, ...] = ()
 
 
-def chart(plot: Plot, *, code: str = "", file: str = "", marks: tuple[Array, list[str]] | None = None) -> Chart:
+def chart(plot: Plot, *, file: str = "", marks: tuple[Array, list[str]] | None = None) -> Chart:
     """A plot as the report shows it; with `file` its numbers are part of that download.
 
     `marks` are points of its first axes and what each is.
@@ -104,8 +109,34 @@ def chart(plot: Plot, *, code: str = "", file: str = "", marks: tuple[Array, lis
         grids_of(plot),
         file or f"{name}.csv",
         href,
-        code or f"found.plot.{name}().save('{name}.svg')",
+        f"found.plot.{name}().save('{name}.svg')",
     )
+
+
+def section_charts(
+    analysis: Analysis,
+    section: str,
+    rows: bool,
+    *,
+    tooltips: dict[str, Callable[[Analysis], tuple[Array, list[str]]]] | None = None,
+    options: dict[str, dict[str, Any]] | None = None,
+) -> tuple[Chart, ...]:
+    """The plots that the registry puts into a section, as far as they apply to this table.
+
+    `tooltips` makes what the points of a plot say, `options` sets more of a plot's options; both by its name.
+    """
+    charts = []
+    for row in in_section(section, rows):
+        assert row.report is not None
+        more = (options or {}).get(row.name, {})
+        hidden = {} if rows else dict.fromkeys(row.report.hide_rows, False)
+        try:
+            plot = analysis.plot.draw(row.name, **more, **hidden)
+        except OptionError:  # a plot that does not apply is left out; the section's words say why
+            continue
+        marks = tooltips[row.name](analysis) if tooltips and row.name in tooltips else None
+        charts.append(chart(plot, file="" if more else row.report.file, marks=marks))
+    return tuple(charts)
 
 
 def plot_csv(plot: Plot) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lowdim.report.no_rows import few, sentences
-from lowdim.report.page_parts import Bar, RowStory, Section, grid
+from lowdim.report.page_parts import Bar, RowStory, Section, grid, section_charts
 from lowdim.report.section_reproduce import code_of, command_of
-from lowdim.report.section_table import drawn
 from lowdim.table.options import listed
 from lowdim.text.format import figures, figures_by_sd, listing
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis import Analysis
+    from lowdim.jobs.analysis_base import Analysis
 
 STORIES = 10  # odd rows told in full
 BARS = 12  # cells of each
@@ -37,7 +36,6 @@ def fills(found: Analysis, rows: bool) -> Section:
         ),
         most=500,
     )
-    charts = (drawn(found, "fills", file="fills.csv") if rows else ()) + drawn(found, "calibration")
     return Section(
         "fills",
         "Filling the gaps",
@@ -50,7 +48,7 @@ def fills(found: Analysis, rows: bool) -> Section:
         f"{beyond(found, rows)}",
         command_of(found, "fill", "-o", "filled.csv", "--multiple", "20"),
         code_of(found, "tables = found.fills.multiple(20)"),
-        charts=charts,
+        charts=section_charts(found, "fills", rows),
         grids=(skill,),
     )
 
@@ -82,7 +80,6 @@ def odd(found: Analysis, rows: bool) -> Section:
         ((r.name, r.seen, r.D2, r.p, r.column, r.value, r.expected, r.sd, r.reason) for r in o.rows),
         most=50,
     )
-    charts = drawn(found, "t2_q", "control", file="rows.csv") + drawn(found, "why_row", "why_all") if rows else ()
     return Section(
         "odd",
         "Odd rows",
@@ -94,7 +91,7 @@ def odd(found: Analysis, rows: bool) -> Section:
         "not defined for rows with no more seen cells than dimensions.",
         command_of(found, "odd"),
         code_of(found, "print(found.odd.text())"),
-        charts=charts,
+        charts=section_charts(found, "odd", rows),
         grids=(listed,) if rows and o.rows else (),
         stories=stories(found) if rows else (),
     )

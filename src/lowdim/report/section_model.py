@@ -8,18 +8,15 @@ import numpy as np
 
 from lowdim.judge.axes import AxisCard
 from lowdim.math.linalg import Array
-from lowdim.plot.analysis.axes import axis_cards
-from lowdim.plot.analysis.map import POINTS, biplot
-from lowdim.plot.marks import spread_out
-from lowdim.report.charts import MOST, density, distance_law, other_axes
-from lowdim.report.page_parts import Chart, Grid, Section, chart, grid
+from lowdim.plot.marks import POINTS
+from lowdim.report.page_parts import Grid, Section, grid, section_charts
 from lowdim.report.section_reproduce import code_of, command_of
-from lowdim.report.section_table import drawn
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis import Analysis
+    from lowdim.jobs.analysis_base import Analysis
 
-SPOKEN = 1000  # rows of a map that say their name and place; of more only the odd ones do
+MOST_TOOLTIPS = 1000  # rows of a map that say their name and place; of more only the odd ones do
+MOST_BIPLOT_POINTS = 800  # of a long table
 
 
 def the_map(found: Analysis, rows: bool) -> Section:
@@ -43,26 +40,14 @@ def the_map(found: Analysis, rows: bool) -> Section:
         f"The map shows two axes. An axis may as well be flipped: left and right mean nothing.{missing}",
         command_of(found, "plot map"),
         code_of(found, "found.plot.map().save('map.svg')"),
-        charts=maps(found, rows),
+        charts=section_charts(found, "map", rows, tooltips={"map": tooltips}) if found.dims >= 2 else (),
     )
 
 
-def maps(found: Analysis, rows: bool) -> tuple[Chart, ...]:
-    """The map and the other axes; a density where no row may be shown."""
-    if found.dims < 2:
-        return ()
-    if not rows:
-        return (chart(density(found), code="not available"),)
-    first = chart(found.plot.map(), file="rows.csv", marks=spoken(found))
-    if found.dims == 2:
-        return (first,)
-    return (first, chart(other_axes(found), code="found.plot.map(axes=(0, 2)).save('map.svg')"))
-
-
-def spoken(found: Analysis) -> tuple[Array, list[str]]:
+def tooltips(found: Analysis) -> tuple[Array, list[str]]:
     """Places and words of the rows that can be pointed at, from left to right."""
     xy, sd = found.posterior.mean[:, :2], found.posterior.std[:, :2]
-    rows = np.arange(len(xy)) if len(xy) <= SPOKEN else np.flatnonzero(found.odd.odd)[:SPOKEN]
+    rows = np.arange(len(xy)) if len(xy) <= MOST_TOOLTIPS else np.flatnonzero(found.odd.odd)[:MOST_TOOLTIPS]
     rows = rows[np.argsort(xy[rows, 0], kind="stable")]
     texts = []
     for i in rows:
@@ -99,7 +84,8 @@ def axes(found: Analysis, rows: bool) -> Section:
         ((c.axis, x.label, x.eta2, x.groups, x.p, x.tied) for c in cards for x in c.labels),
     )
     ends = (ends_of(found),) if rows and cards else ()
-    charts = (*_cards(found, rows), *drawn(found, "loadings", "hinton"), *(arrows(found) if rows else ()))
+    long = found.table.n > POINTS  # then fewer rows are drawn, and their numbers are not those of the download
+    options = {"biplot": {"sample": MOST_BIPLOT_POINTS}} if long else {}
     return Section(
         "axes",
         "What drives each axis",
@@ -111,7 +97,7 @@ def axes(found: Analysis, rows: bool) -> Section:
         "by itself means nothing, and a loading is not a cause.",
         command_of(found, "plot loadings"),
         code_of(found, "print(found.axes[0].text())"),
-        charts=charts,
+        charts=section_charts(found, "axes", rows, options=options),
         grids=((each,) if cards else ()) + ((ties,) if ties.rows else ()) + ends,
     )
 
@@ -119,16 +105,6 @@ def axes(found: Analysis, rows: bool) -> Section:
 def _signs(card: AxisCard) -> tuple[str, str]:
     up, down = ([x.column for x in card.top if (x.value > 0) == sign] for sign in (True, False))
     return ", ".join(up), ", ".join(down)
-
-
-def _cards(found: Analysis, rows: bool) -> tuple[Chart, ...]:
-    """The axis cards; their rows at both ends by name, or not at all."""
-    if not found.axes:
-        return ()
-    if rows:
-        return drawn(found, "axis_cards")
-    bare = [card._replace(low_rows=(), high_rows=()) for card in found.axes]
-    return (chart(axis_cards(bare)),)
 
 
 def ends_of(found: Analysis) -> Grid:
@@ -142,19 +118,6 @@ def ends_of(found: Analysis) -> Grid:
             for c in found.axes
         ),
     )
-
-
-def arrows(found: Analysis) -> tuple[Chart, ...]:
-    """The biplot; of a long table a spread sample of the rows is drawn."""
-    n, z = found.table.n, found.posterior.mean
-    if found.dims < 2:
-        return ()
-    if n <= POINTS:
-        return drawn(found, "biplot", file="rows.csv")
-    plot = biplot(found.model, z[spread_out(n, MOST)], found.table.names)
-    plot.sentence += f" {MOST:,} of {n:,} rows are drawn."
-    plot.data.pop("point")
-    return (chart(plot),)
 
 
 def lost(found: Analysis, rows: bool) -> Section:
@@ -180,7 +143,6 @@ def lost(found: Analysis, rows: bool) -> Section:
         if q
         else "Without an axis everything is noise."
     )
-    charts = drawn(found, *(("reconstruct", "traverse") if rows else ("traverse",)))
     return Section(
         "lost",
         "What is lost",
@@ -190,7 +152,7 @@ def lost(found: Analysis, rows: bool) -> Section:
         "Rebuilding a row uses that row's own cells, so it looks better than predicting a hidden cell.",
         command_of(found, "plot reconstruct" if rows else "plot traverse"),
         code_of(found, f"found.plot.{'reconstruct(0)' if rows else 'traverse(0)'}.save('rebuilt.svg')"),
-        charts=charts,
+        charts=section_charts(found, "lost", rows),
         grids=(told,),
     )
 
@@ -209,18 +171,16 @@ def holds_up(found: Analysis, rows: bool) -> Section:
         ((r.name, f"axis {r.axis}", r.angle, r.plane) for r in s.removed),
     )
     sentence = s.sentence if rows else f"The map: {s.verdict} when the rows are drawn again."
-    charts = drawn(found, *(("stability", "trace") if rows else ("trace",)))
-    law = (chart(distance_law(found), file="rows.csv", code="found.odd.D2.p"),) if rows else ()
     return Section(
         "stability",
         "Does it hold up?",
         sentence,
         "Rows are drawn again with replacement and the model refitted; the clouds show where each row would "
-        "lie. The trace shows the fit's climb: it may never fall. In the last chart rows follow the dashed "
-        "line where the model's law of distances holds.",
+        "lie. In the second chart rows follow the dashed line where the model's law of distances holds. "
+        "The trace shows the fit's climb: it may never fall.",
         "Resampling shows how much chance there is in these rows, not whether the model is right.",
         command_of(found, "plot stability" if rows else "plot trace"),
         code_of(found, "print(found.stability.sentence)"),
-        charts=charts + law,
+        charts=section_charts(found, "stability", rows),
         grids=((turns,) if s.axes.size else ()) + ((removed,) if rows and s.removed else ()),
     )

@@ -14,7 +14,7 @@ from lowdim.table.flags import flags_from_options
 from lowdim.text.escape import shell_word
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis import Analysis
+    from lowdim.jobs.analysis_base import Analysis
 
 MOST_ROWS, MOST_FILLS = 20_000, 8_000  # lines of a file inside the page
 LONG = 1000  # rows from which a file inside the page keeps fewer figures

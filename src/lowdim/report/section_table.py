@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowdim.report.charts import spreads
 from lowdim.report.no_rows import few
-from lowdim.report.page_parts import Chart, Section, chart, grid
+from lowdim.report.page_parts import Section, grid, section_charts
 from lowdim.report.section_reproduce import code_of, command_of
-from lowdim.text.messages import OptionError
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis import Analysis
-
-
-def drawn(found: Analysis, *names: str, file: str = "", **how: Any) -> tuple[Chart, ...]:
-    """The plots of these names that apply to this table."""
-    return tuple(_drawn(found, names, file, how))
-
-
-def _drawn(found: Analysis, names: tuple[str, ...], file: str, how: dict[str, Any]) -> Iterator[Chart]:
-    for name in names:
-        try:
-            yield chart(found.plot.draw(name, **how), file=file)
-        except OptionError:  # a plot that does not apply is left out; the section's words say why
-            continue
+    from lowdim.jobs.analysis_base import Analysis
 
 
 def table(found: Analysis, rows: bool) -> Section:
@@ -47,7 +31,7 @@ def table(found: Analysis, rows: bool) -> Section:
         "Columns set aside as labels, names or times shape no axis; the changes above list them.",
         command_of(found, "check"),
         code_of(found, "print(found.table.summary())"),
-        charts=drawn(found, "columns") if rows else (chart(spreads(found), code="not available"),),
+        charts=section_charts(found, "table", rows),
         grids=(cards,),
     )
 
@@ -69,7 +53,6 @@ def gaps(found: Analysis, rows: bool) -> Section:
         ("missing column", "goes with", "difference in sd", "p"),
         ((d.column, d.on, d.difference, d.p) for d in g.depends),
     )
-    names = ("gaps", "gap_pairs") if rows else ()
     together = "" if rows else " Which gaps come together is not shown: some of those cells hold few rows."
     return Section(
         "gaps",
@@ -81,7 +64,7 @@ def gaps(found: Analysis, rows: bool) -> Section:
         f"depend on the missing value itself cannot be seen in the table.{together}",
         command_of(found, "plot gaps"),
         code_of(found, "found.plot.gaps().save('gaps.svg')"),
-        charts=drawn(found, *names) if g.gaps else (),
+        charts=section_charts(found, "gaps", rows) if g.gaps else (),
         grids=(told,) if g.depends else (),
     )
 
@@ -103,7 +86,6 @@ def dimensions(found: Analysis, rows: bool) -> Section:
         j.rows,
     )
     judges = grid("Judges", ("judge", "says", "because"), ((x.name, x.q, x.detail) for x in j.judges))
-    names = ("scree", "jury", "heldout", *(("distances",) if rows else ()))
     return Section(
         "dimensions",
         "How many dimensions",
@@ -115,6 +97,6 @@ def dimensions(found: Analysis, rows: bool) -> Section:
         "The spread of distances is not a number of signals.",
         command_of(found, "dims"),
         code_of(found, "print(found.jury.text())"),
-        charts=drawn(found, *names),
+        charts=section_charts(found, "dimensions", rows),
         grids=(tried, judges) if j.rows else (judges,),
     )

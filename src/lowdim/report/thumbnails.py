@@ -10,7 +10,7 @@ import numpy as np
 from lowdim.math.linalg import Array
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis import Analysis
+    from lowdim.jobs.analysis_base import Analysis
 
 MOST = 400  # points on a stamp
 CELL = 5  # rows that a cell of a density must have to be shown where rows are to stay hidden

@@ -7,7 +7,7 @@ import lowdim as ld
 from lowdim.judge.axes import AxisCard, LabelTie, Loading
 from lowdim.judge.axes import axes as axis_cards_of
 from lowdim.plot.analysis.axes import axis_cards, by_axis, loadings
-from tests.plot.look import HOSTILE, apart, parsed, same_twice, texts
+from tests.plot.svg_checks import HOSTILE, apart, parsed, same_twice, texts
 
 
 def test_loadings_are_ordered_by_axis():

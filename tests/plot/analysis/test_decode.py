@@ -5,10 +5,10 @@ import pytest
 
 import lowdim as ld
 from lowdim.plot.analysis.decode import component_images, reconstruct
-from lowdim.plot.analysis.traverse import BAND, traverse
+from lowdim.plot.analysis.traverse import traverse
 from lowdim.text.messages import OptionError
 from tests.conftest import need
-from tests.plot.look import HOSTILE, inside, parsed, same_twice, texts
+from tests.plot.svg_checks import HOSTILE, inside, parsed, same_twice, texts
 
 NAMES = [
     "kappa",
@@ -82,40 +82,6 @@ def test_an_empty_row_has_nothing_to_rebuild():
     model = ld.PPCA(1).fit(X)
     X[4] = np.nan
     assert "no seen cells" in reconstruct(model, X, 4, [1], ["a", "b", "c"]).sentence
-
-
-def test_a_walk_is_linear_and_its_band_holds_ninety_percent():
-    rng = np.random.default_rng(0)
-    W, mu = np.array([[2.0, 1.0, -0.5, 0.0]]), np.array([10.0, 0.0, -3.0, 5.0])
-    X = mu + rng.normal(size=(3000, 1)) @ W + 0.5 * rng.normal(size=(3000, 4))
-    model = ld.PPCA(1).fit(X)
-    plot = same_twice(lambda: traverse(model, 0, ["a", "b", "c", "d"]))
-    steps = plot.data["step"]
-    assert steps.tolist() == [-2, -1, 0, 1, 2]
-    want = model.mean_ + np.outer(steps, model.components_[0])
-    np.testing.assert_allclose(plot.data["mean"].T, want)
-    # one sd along the axis moves a column by its loading; the truth's is W
-    np.testing.assert_allclose(np.abs(plot.data["mean"][:, 3] - plot.data["mean"][:, 2]), np.abs(W[0]), atol=0.1)
-    assert (plot.data["band"] >= BAND * np.sqrt(model.noise_variance_)).all()
-    at = rng.normal(size=(20_000, 4)) * 0.5 + mu + 2 * W * np.sign(model.components_[0, 0])
-    held = np.abs(at - plot.data["mean"][:, 4]) <= plot.data["band"][:, 4]
-    assert held.mean(axis=0) == pytest.approx(np.full(4, 0.9), abs=0.03)
-    assert plot.sentence.startswith("From -2 to +2 sd along axis 1, 'a' moves most: from ")
-
-
-def test_steps_are_in_sd_also_for_principal_components_and_own_units():
-    X = np.genfromtxt(need("digester/kamyr.csv"), delimiter=",")
-    full = X[np.isfinite(X).all(axis=1)]
-    for model in (ld.PCA(3, standardize=True).fit(full), ld.PCA(3, standardize=True, whiten=True).fit(full)):
-        plot = traverse(model, 0, NAMES, steps=(-1, 0, 1))
-        spread = np.sqrt(model.explained_variance_[0] - model.noise_variance_)
-        want = model.components_[0] * spread * full.std(axis=0, ddof=1)
-        np.testing.assert_allclose(plot.data["mean"][:, 2] - plot.data["mean"][:, 1], want, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(
-            model.inverse_transform(np.eye(3)[:1] * plot.data["position"][2])[0], plot.data["mean"][:, 2]
-        )
-    with pytest.raises(OptionError, match="from 0 to 2"):
-        traverse(model, 3, NAMES)
 
 
 def test_component_images_are_the_axes(digits):

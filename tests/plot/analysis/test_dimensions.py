@@ -6,7 +6,7 @@ from scipy import stats
 
 from lowdim.plot.analysis.dimensions import distances, gamma_density, heldout, jury, scree
 from tests.conftest import need
-from tests.plot.look import HOSTILE, apart, same_twice, texts
+from tests.plot.svg_checks import HOSTILE, apart, same_twice, texts
 
 
 def test_scree_counts_what_stands_above_shuffled_data() -> None:

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from lowdim.plot.analysis.fills import binomial, calibration, fills
-from tests.plot.look import HOSTILE, apart, same_twice, svg_of, texts
+from tests.plot.svg_checks import HOSTILE, apart, same_twice, svg_of, texts
 
 
 def table(n: int, d: int, share: float = 0.3):

@@ -1,21 +1,18 @@
 """The map's ellipses, limit and strip against linear algebra; the biplot against the table it factors."""
 
-from functools import partial
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
-from matplotlib.text import Text
 from scipy.stats import chi2
 
 import lowdim as ld
 from lowdim.datasets.oil import oil_flow
 from lowdim.models.base.results import Posterior
-from lowdim.plot.analysis.map import biplot, map_rows
+from lowdim.plot.analysis.map import map_rows
+from lowdim.plot.colour import groups
 from lowdim.text.messages import OptionError
 from tests.conftest import need
-from tests.plot.look import HOSTILE, apart, inside, parsed, same_twice, texts
+from tests.plot.svg_checks import HOSTILE, apart, inside, parsed, same_twice, texts
 
 
 def digester():
@@ -130,7 +127,7 @@ def test_many_kinds_numbers_and_missing_labels():
     kinds = np.array([None, *[f"$kind {k % 20}<" for k in range(59)]], dtype=object)
     assert "others (13 kinds)" in texts(map_rows(post, shares=[0.5, 0.2], color=kinds))
     numbers = np.where(np.arange(60) % 7 == 0, np.nan, np.arange(60.0))
-    plot = map_rows(post, shares=[0.5, 0.2], color=numbers, color_name="$age$", gap_rows=np.arange(60) < 9)
+    plot = map_rows(post, shares=[0.5, 0.2], color=groups(numbers, 60, "$age$"), gap_rows=np.arange(60) < 9)
     assert "$age$" in texts(plot)
     inside(plot)
 
@@ -251,47 +248,3 @@ def test_a_long_table_in_colour_is_sampled_and_says_so():
     assert "3,002 of 9,000 rows are drawn; only 2 odd rows with an ellipse." in plot.sentence
     assert sum(len(c.get_offsets()) for c in marks_of(plot)) == 3002
     assert "drawn as a density" in map_rows(post, shares=[0.5, 0.2]).sentence
-
-
-# biplot ------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("scaling", ["form", "covariance", "symmetric"])
-def test_points_times_arrows_are_the_best_approximation(scaling):
-    X = oil_flow(150).X
-    model = ld.PCA(4).fit(X)
-    plot = biplot(model, model.transform(X), [f"c{j}" for j in range(12)], scaling=scaling)
-    U, s, Vt = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
-    np.testing.assert_allclose(plot.data["point"] @ plot.data["arrow"].T, (U[:, :2] * s[:2]) @ Vt[:2], atol=1e-9)
-    arrows, points = plot.data["arrow"], plot.data["point"]
-    if scaling == "form":  # row distances are those of the plane
-        np.testing.assert_allclose(points.T @ points / 149, np.diag(s[:2] ** 2 / 149), atol=1e-9)
-    if scaling == "covariance":  # inner products of arrows are covariances, as far as two axes go
-        np.testing.assert_allclose(arrows @ arrows.T, (Vt[:2].T * s[:2] ** 2) @ Vt[:2] / 149, atol=1e-9)
-    assert scaling in plot.title
-
-
-def test_biplot_of_wine_has_legible_names_and_intervals():
-    from lowdim.datasets import wine
-
-    _, names, X = wine()
-    model = ld.PPCA(2, standardize=True).fit(X)
-    ends = (model.components_ - 0.1, model.components_ + 0.2)
-    plot = same_twice(lambda: biplot(model, model.transform(X), names, top=13, intervals=ends))
-    # an annotation's own extent counts its leader line too, which may cross another name
-    named = [t for t in plot.figure.axes[0].texts if t.get_text() in set(names)]
-    apart([SimpleNamespace(get_text=t.get_text, get_window_extent=partial(Text.get_window_extent, t)) for t in named])
-    assert len(named) >= 12
-    assert (plot.data["arrow_low"] < plot.data["arrow"]).all() and (plot.data["arrow"] < plot.data["arrow_high"]).all()
-    ratio = (plot.data["arrow_high"] - plot.data["arrow"]) / (plot.data["arrow"] - plot.data["arrow_low"])
-    np.testing.assert_allclose(ratio, 2.0)
-    assert "axis 1 follows 'flavanoids' most" in plot.sentence
-
-
-def test_biplot_takes_many_columns_hostile_names_and_no_wrong_scaling():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(3, 200))
-    model = ld.PCA(2).fit(X)
-    plot = biplot(model, model.transform(X), [HOSTILE[j % 8] + str(j) for j in range(200)])
-    assert plot.data["drawn"].sum() == 8 and "8 of 200 columns drawn" in plot.title
-    inside(plot)
-    with pytest.raises(OptionError, match="'form', 'covariance', 'symmetric'"):
-        biplot(model, model.transform(X), ["a"] * 200, scaling="free")

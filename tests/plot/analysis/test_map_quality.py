@@ -1,23 +1,15 @@
 """Plots that judge maps: their numbers against the judges and against models; their SVG sound."""
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy.spatial import procrustes as peer
-from sklearn.decomposition import KernelPCA as PeerKPCA
 from sklearn.manifold import trustworthiness
 
 import lowdim as ld
 from lowdim.judge.maps.quality import judge_map
-from lowdim.plot.analysis.map_quality import dist_matrix, neighbours, shepard, trust, versus
-from lowdim.plot.gallery import GALLERY
-from lowdim.plot.models.kpca_contours import kpca_contours
-from lowdim.plot.models.springs import edges_of, springs
+from lowdim.plot.analysis.map_quality import dist_matrix, neighbors, shepard, trust, versus
 from lowdim.text.messages import LowdimError
-from tests.plot.look import HOSTILE, apart, inside, parsed, same_twice, svg_of, texts
-
-NAMES = ("shepard", "neighbours", "trust", "versus", "dist_matrix", "kpca_contours", "springs")
+from tests.plot.svg_checks import HOSTILE, apart, inside, parsed, same_twice, svg_of, texts
 
 
 def two(n=60, d=5, seed=0):
@@ -39,7 +31,7 @@ def test_shepard_has_the_stress_of_the_judge():
 
 def test_neighbours_has_pca_and_the_random_plane_beside_it():
     X, Z = two()
-    plot = same_twice(lambda: neighbours(X, Z, beside={"PCA's own": ld.PCA(2).fit_transform(X)}))
+    plot = same_twice(lambda: neighbors(X, Z, beside={"PCA's own": ld.PCA(2).fit_transform(X)}))
     found = judge_map(X, Z)
     assert plot.data["this map"] == pytest.approx(found.kept.share)
     assert plot.data["PCA's own"] == pytest.approx(plot.data["PCA"], abs=1e-9)
@@ -85,48 +77,14 @@ def test_dist_matrix_is_ordered_by_the_first_axis():
     assert "rank agreement" in plot.title
 
 
-def test_contours_are_the_components_and_their_eigenvalues():
-    rng = np.random.default_rng(0)
-    X = np.concatenate([0.1 * rng.standard_normal((30, 2)) + c for c in ((-0.5, -0.2), (0.0, 0.6), (0.5, 0.0))])
-    model = ld.KernelPCA(8, gamma=10.0).fit(X)
-    plot = same_twice(lambda: kpca_contours(model, X, names=HOSTILE[:2]))
-    old = PeerKPCA(8, kernel="rbf", gamma=10.0).fit(X)
-    at = np.array([[plot.data["x"][30], plot.data["y"][10]]])
-    assert np.abs(plot.data["value"][:, 10, 30]) == pytest.approx(np.abs(old.transform(at)[0]), abs=1e-8)
-    assert plot.data["eigenvalue"] == pytest.approx(old.eigenvalues_, rel=1e-8)
-    assert sum("eigenvalue" in words for words in texts(plot)) == 8
-    with pytest.raises(LowdimError, match="LD491"):
-        kpca_contours(model, np.zeros((5, 3)))
-    inside(kpca_contours(ld.KernelPCA(3, gamma=1.0).fit(X), X))
-
-
-def test_springs_are_those_of_the_matrix():
-    X, _ = two(50)
-    model = ld.LaplacianEigenmaps(2, n_neighbors=6).fit(X)
-    L = model.precision_
-    plot = same_twice(lambda: springs(model.embedding_, L, draw=model.sample_field(1, 0)[:, 0]))
-    dense = L.toarray() if hasattr(L, "toarray") else L
-    assert len(plot.data["strength"]) == (np.triu(dense, 1) != 0).sum()
-    energy = float(np.trace(model.embedding_.T @ dense @ model.embedding_))  # z'Lz is the energy of the springs
-    assert plot.data["tension"].sum() == pytest.approx(energy, rel=1e-9)
-    push = np.array([[1.0, 1.0, -2.0], [1.0, 1.0, -2.0], [-2.0, -2.0, 4.0]])
-    assert edges_of(push, 3)[2].tolist() == [-1.0, 2.0, 2.0]
-    assert "1 spring push" in springs(np.eye(3)[:, :2], push).sentence
-    assert springs(np.eye(3)[:, :1], np.zeros((3, 3))).title == "No springs hold the 3 rows"
-    with pytest.raises(LowdimError, match="LD490"):
-        springs(np.eye(4), push)
-    with pytest.raises(LowdimError, match=r"LD210.*draw"):
-        springs(np.eye(3), push, draw=[1.0])
-
-
 @pytest.mark.parametrize("n, q", [(3, 2), (40, 1), (500, 3)])
 def test_few_rows_one_axis_and_many_rows(n, q, monkeypatch):
-    monkeypatch.setattr("lowdim.plot.analysis.map_quality.MOST", 200)
+    monkeypatch.setattr("lowdim.plot.analysis.map_quality.MOST_COMPARED_ROWS", 200)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, 4))
     for plot in (
         shepard(X, X[:, :q]),
-        neighbours(X, X[:, :q]),
+        neighbors(X, X[:, :q]),
         trust(X, X[:, :q]),
         dist_matrix(X, X[:, :q]),
         versus(X[:, :q], X[:, ::-1][:, :q]),
@@ -136,26 +94,3 @@ def test_few_rows_one_axis_and_many_rows(n, q, monkeypatch):
         assert len(svg_of(plot)) < 1_500_000, plot.name
     with pytest.raises(LowdimError, match="LD160"):
         trust(X[:2], X[:2])
-
-
-def test_every_plot_of_an_analysis_can_be_drawn():
-    """Gaps, and rows that are equal: the map is judged over common cells, and springs join rows that differ."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((60, 2)) @ rng.standard_normal((2, 5)) + 0.3 * rng.standard_normal((60, 5))
-    X[1] = X[0]
-    X[rng.random(X.shape) < 0.05] = np.nan
-    X[40] = X[41]
-    found = ld.analyse(X, dims=2, budget="1s")
-    assert set(NAMES) <= GALLERY.keys()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ld.messages.LowdimWarning)
-        for name in NAMES:
-            plot = found.plot.draw(name)
-            assert plot.name == name and plot.sentence.endswith(".")
-        sd = np.nanstd(X, axis=0, ddof=1)
-        decoded = found.model.reconstruct(X) / sd
-        assert found.plot.trust().data["trust"] == pytest.approx(judge_map(X / sd, decoded).row_trust, abs=1e-9)
-        mine = found.posterior.mean[:, ::-1]
-        assert found.plot.versus(mine).data["moved"].max() >= 0 and found.plot.shepard(mine).data["stress"] > 0
-    with pytest.raises(LowdimError, match=r"LD210.*columns"):
-        found.plot.kpca_contours((0, 9))

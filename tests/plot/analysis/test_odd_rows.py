@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lowdim.plot.analysis.odd_rows import control, t2_q
-from lowdim.plot.analysis.why_row import alike, why_all, why_row
+from lowdim.plot.analysis.odd_rows import alike, control, t2_q, why_all, why_row
 from tests.conftest import need
-from tests.plot.look import HOSTILE, apart, inside, parsed, same_twice, svg_of, texts
+from tests.plot.svg_checks import HOSTILE, apart, inside, parsed, same_twice, svg_of, texts
 
 
 def laws(n: int, seed: int = 0):

@@ -1,13 +1,10 @@
 """The plot of stability against direct computation, and the gallery."""
 
-import importlib
-
 import numpy as np
 import pytest
 
 from lowdim.plot.analysis.stability import stability
-from lowdim.plot.gallery import GALLERY
-from tests.plot.look import HOSTILE, same_twice, svg_of, texts
+from tests.plot.svg_checks import HOSTILE, same_twice, svg_of, texts
 
 
 def clouds(B: int, n: int, q: int, sd: float = 0.2):
@@ -51,22 +48,3 @@ def test_any_size(B: int, n: int, q: int) -> None:
     assert len(svg_of(plot)) < 700_000
     if B == 0:
         assert plot.title == "Stability was not measured"
-
-
-def test_gallery_knows_these_plots() -> None:
-    ours = (
-        "scree",
-        "jury",
-        "heldout",
-        "distances",
-        "fills",
-        "calibration",
-        "control",
-        "t2_q",
-        "why_row",
-        "why_all",
-        "stability",
-    )
-    for name in ours:
-        module, function = GALLERY[name].split(":")
-        assert callable(getattr(importlib.import_module(module), function))

@@ -7,11 +7,10 @@ import pytest
 from scipy.stats import fisher_exact
 
 from lowdim.judge.gaps import gap_report
-from lowdim.plot.analysis.gap_pairs import gap_pairs
-from lowdim.plot.analysis.table import BINS, columns, gaps
+from lowdim.plot.analysis.table import BINS, columns, gap_pairs, gaps
 from lowdim.text.messages import OptionError
 from tests.conftest import need
-from tests.plot.look import HOSTILE, apart, inside, parsed, same_twice, texts
+from tests.plot.svg_checks import HOSTILE, apart, inside, parsed, same_twice, texts
 
 NAMES = [
     "kappa",

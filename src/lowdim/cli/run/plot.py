@@ -1,4 +1,4 @@
-"""plot: a named plot of a table or a run."""
+"""lowdim plot: a named plot of a table or a run folder; its options come from the registry of plots."""
 
 from __future__ import annotations
 
@@ -6,43 +6,83 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.analysing import analysed
-from lowdim.cli.command import command
+from lowdim.cli.analysing import analysed, open_table
+from lowdim.cli.command import TableCommand, command
 from lowdim.cli.new_rows import positions
 from lowdim.cli.options import BUDGET, DIMS, LEVEL, SEED, Request, is_run, reading, table_options
 from lowdim.cli.say import print_json, say
+from lowdim.plot.registry import NamedPlot, PlotOption, descriptions, every_plot, find
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis import Analysis
+    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.run_folder import SavedRun
     from lowdim.plot.base import Plot
     from lowdim.table.table import Table
 
-FOR = {  # options of some plots, and those that take them
-    "color": ("map", "gtm_sheet", "magnification", "latent_variance"),
-    "axes": ("map", "latent_variance"),
-    "row": ("responsibility", "why_row", "reconstruct"),
-    "axis": ("traverse",),
-    "join": ("latent_variance",),
-    "plane": ("gtm_sheet",),
-}
+PREFIX = "plot_"  # of the options of a plot among the arguments of the command
+NAMED = "lowdim.plot"  # in the context: the plot that is named
+TYPES: dict[str, Any] = {"axis": click.IntRange(1), "whole": int, "number": float}  # others are text
+METAVARS = {"column": "COLUMN", "columns": "COLUMN,COLUMN", "axis": "K", "axes": "K,K", "row": "ROW"}
 
 
-@command(
-    "Draw a named plot.",
-    example="lowdim plot map table.run -o map.svg",
-    rank=11,
-)
+class PlotCommand(TableCommand):
+    """A command with the options of the plot that is named; where none is, those of all plots."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[NAMED] = next((word for word in args if word in descriptions()), None)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as slip:
+            raise misplaced(slip.option_name, ctx) or slip from None
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        name = ctx.meta.get(NAMED)
+        options = find(name).options if name else tuple(takers())
+        return [*self.params[:2], *(flag_of(option, not name) for option in options), *super().get_params(ctx)[2:]]
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        name = ctx.meta.get(NAMED)
+        if name is None:
+            return super().format_help_text(ctx, formatter)
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(descriptions()[name])
+
+
+def takers() -> dict[PlotOption, list[str]]:
+    """Every option of a plot, and the plots that take it."""
+    table: dict[PlotOption, list[str]] = {}
+    for row in every_plot():
+        for option in row.options:
+            table.setdefault(option, []).append(row.name)
+    return table
+
+
+def flag_of(option: PlotOption, named: bool) -> click.Option:
+    """An option of a plot as one of the command; `named` says which plots take it."""
+    help_ = f"{option.help}: {', '.join(takers()[option])}." if named else f"{option.help}."
+    words = [option.spelling, PREFIX + option.name]
+    if option.kind == "flag":
+        return click.Option(words, is_flag=True, default=None, help=help_)
+    if isinstance(option.kind, tuple):
+        return click.Option(words, type=click.Choice(option.kind), help=help_)
+    return click.Option(words, type=TYPES.get(option.kind), metavar=METAVARS.get(option.kind), help=help_)
+
+
+def misplaced(flag: str, ctx: click.Context) -> click.BadParameter | None:
+    """The error of an option that other plots take; None where no plot does."""
+    plots = [plot for option, names in takers().items() if option.spelling == flag for plot in names]
+    name = ctx.meta[NAMED]
+    if not plots or name is None:
+        return None
+    take = "takes" if len(plots) == 1 else "take"
+    return click.BadParameter(f"only {', '.join(plots)} {take} it, not {name}", ctx, param_hint=flag)
+
+
+@command("Draw a named plot.", example="lowdim plot map table.run -o map.svg", rank=11, cls=PlotCommand)
 @click.argument("name", required=False)
 @click.argument("target", required=False)
 @click.option("-o", "--out", help="File to write: .svg, .png, .pdf or .csv [default: NAME.svg].")
-@click.option(
-    "--color", metavar="COLUMN", help="The column to colour rows by: map, gtm_sheet, magnification, latent_variance."
-)
-@click.option("--axes", metavar="K,K", help="The two axes to draw, e.g. 1,3: map, latent_variance.")
-@click.option("--row", help="The row, by its name or counted from 1: responsibility, why_row, reconstruct.")
-@click.option("--axis", type=click.IntRange(1), metavar="K", help="The axis to walk along, counted from 1: traverse.")
-@click.option("--plane", metavar="COLUMN,COLUMN", help="The two columns to draw in: gtm_sheet.")
-@click.option("--join", is_flag=True, help="Join the rows in their order: latent_variance.")
 @click.option("--list", "listed", is_flag=True, help="List the plots.")
 @DIMS
 @LEVEL
@@ -50,115 +90,114 @@ FOR = {  # options of some plots, and those that take them
 @BUDGET
 @table_options
 def plot_command(
-    name: str | None,
-    target: str | None,
-    out: str | None,
-    listed: bool,
-    color: str | None,
-    axes: str | None,
-    row: str | None,
-    axis: int | None,
-    plane: str | None,
-    join: bool,
-    dims: int | str,
-    level: float,
-    seed: int,
-    budget: str | None,
-    quiet: bool,
-    as_json: bool,
-    **given: Any,
+    name: str | None, target: str | None, out: str | None, listed: bool, quiet: bool, as_json: bool, **given: Any
 ) -> None:
-    """Draw a named plot of a table or a run folder."""
-    from lowdim.plot.gallery import GALLERY
-
+    """Draw a named plot of a table or a run folder; lowdim plot NAME --help has the options of one."""
     if listed:
-        return print_json(plots=list(GALLERY)) if as_json else say("\n".join(GALLERY))
+        return list_plots(as_json=as_json)
     if name is None or target is None:
         raise click.UsageError("give a plot and a table or a run folder; lowdim plot --list names the plots")
-    if name not in GALLERY:
+    if name not in descriptions():
         raise click.BadParameter(f"'{name}' is not a plot; lowdim plot --list names them", param_hint="NAME")
     from lowdim.plot.base import check_picture
 
-    how = options_of(name, color=color, axes=axes, row=row, axis=axis, plane=plane, join=join or None)
+    row = find(name)
+    chosen = {key.removeprefix(PREFIX): given.pop(key) for key in list(given) if key.startswith(PREFIX)}
+    options = {key: value for key, value in chosen.items() if value is not None}
+    counted_options(row, options)
     out = out or f"{name}.svg"
     check_picture(out)  # before the analysis, which takes a while
-    if is_run(target) and (plot := plot_of_model(name, target, how)) is not None:
-        return drawn_to(plot, name, out, as_json=as_json)
-    found = of_run(target) if is_run(target) else analysed(Request(target, reading(given), dims, level, seed, budget))
-    how = placed_options(how, found.table)
-    if name == "map" and max(how.get("axes", (0,))) >= max(found.dims, 1):
-        raise click.BadParameter(f"'{axes}': there are axes 1 to {found.dims}", param_hint="--axes")
-    return drawn_to(found.plot.draw(name, **how), name, out, as_json=as_json)
-
-
-def drawn_to(plot: Plot, name: str, out: str, *, as_json: bool) -> None:
-    """Write a plot and say what it shows."""
-    from lowdim.storage.atomic import replacing
-
-    with replacing(out) as temp:
-        plot.save(temp)
+    plot = (of_run if is_run(target) else of_table)(row, target, options, given)
+    plot.save(out)
     if as_json:
         print_json(plot=name, wrote=out, title=plot.title, sentence=plot.sentence, data=plot.data)
     else:
         say(f"{plot.sentence}\nWrote {out}")
 
 
-def plot_of_model(name: str, folder: str, how: dict[str, Any]) -> Plot | None:
-    """A plot of the one model that a run holds; None where the run is an analysis."""
+def list_plots(*, as_json: bool) -> None:
+    """The plots by name, each with a line about it."""
+    rows = descriptions()
+    if as_json:
+        return print_json(plots=list(rows), about=rows)
+    wide = max(map(len, rows))
+    say("\n".join(f"{name:<{wide}}  {about}" for name, about in rows.items()))
+
+
+def counted_options(row: NamedPlot, options: dict[str, Any]) -> None:
+    """Axes counted from 1, as on the command line, become positions from 0, as in Python."""
+    for option in row.options:
+        if option.kind == "axes" and option.name in options:
+            parts = options[option.name].split(",")
+            if len(parts) != 2 or not all(part.strip().isdigit() and int(part) for part in parts):
+                raise click.BadParameter(
+                    f"'{options[option.name]}' is not two axes such as 1,3", param_hint=option.spelling
+                )
+            options[option.name] = tuple(int(part) - 1 for part in parts)
+        elif option.kind == "axis" and option.name in options:
+            options[option.name] -= 1
+
+
+def placed_options(row: NamedPlot, options: dict[str, Any], table: Table) -> dict[str, Any]:
+    """Rows and columns by their names as positions."""
+    placed = dict(options)
+    for option in row.options:
+        text = options.get(option.name)
+        if option.kind == "row" and text is not None:
+            placed[option.name] = positions(table, [text], option.spelling)[0]
+        elif option.kind == "columns" and text is not None:
+            words = [word.strip() for word in text.split(",")]
+            unknown = [word for word in words if word not in table.names]
+            if len(words) != 2 or unknown:
+                raise click.BadParameter(
+                    f"'{(unknown or words)[0][:40]}' is not one of two columns of numbers; they are "
+                    f"{', '.join(table.names[:12])}",
+                    param_hint=option.spelling,
+                )
+            placed[option.name] = tuple(table.names.index(word) for word in words)
+    return placed
+
+
+def of_table(row: NamedPlot, file: str, options: dict[str, Any], given: dict[str, Any]) -> Plot:
+    """A plot of a file; one of the table alone needs no analysis."""
+    if row.needs == "table":
+        table = open_table(file, reading(given))
+        return row.function(table, **placed_options(row, options, table))
+    asked = Request(file, reading(given), given["dims"], given["level"], given["seed"], given["budget"])
+    return of_analysis(row, analysed(asked), options)
+
+
+def of_run(row: NamedPlot, folder: str, options: dict[str, Any], given: dict[str, Any]) -> Plot:
+    """A plot of a run folder: of its table, of the one model it holds, or of the analysis."""
     from lowdim.jobs.run_folder import load_run
 
     run = load_run(folder)
+    if row.needs == "table":
+        return row.function(run.table, **placed_options(row, options, run.table))
     if run.method is None:
-        return None
+        return of_analysis(row, analysis_of_run(run), options)
     import numpy as np
 
-    from lowdim.plot.of_model import plot_model
+    from lowdim.plot.subjects import plot_model
     from lowdim.storage.model_file import load
 
-    model, table = load(run.model_file), run.table
-    return plot_model(name, model, table, unit=np.asarray(run.facts["unit"]), **placed_options(how, table))
+    model, unit = load(run.model_file), np.asarray(run.facts["unit"])
+    return plot_model(row.name, model, run.table, unit=unit, **placed_options(row, options, run.table))
 
 
-def options_of(name: str, **given: Any) -> dict[str, Any]:
-    """The options that were given; one that the plot has no use for is not passed over in silence."""
-    how = {key: value for key, value in given.items() if value is not None}
-    for key in how:
-        if name not in FOR[key]:
-            take = "takes" if len(FOR[key]) == 1 else "take"
-            raise click.BadParameter(f"only {', '.join(FOR[key])} {take} it, not {name}", param_hint=f"--{key}")
-    if "axes" in how:
-        parts = how["axes"].split(",")
-        if len(parts) != 2 or not all(part.strip().isdigit() and int(part) for part in parts):
-            raise click.BadParameter(f"'{how['axes']}' is not two axes such as 1,3", param_hint="--axes")
-        how["axes"] = tuple(int(part) - 1 for part in parts)  # counted from 1 here and from 0 in Python
-    return {**how, "axis": how["axis"] - 1} if "axis" in how else how
+def of_analysis(row: NamedPlot, analysis: Analysis, options: dict[str, Any]) -> Plot:
+    """A plot of an analysis."""
+    for option in row.options:
+        axes = options.get(option.name, ())
+        if option.kind == "axes" and row.needs == "analysis" and max(axes, default=0) >= max(analysis.dims, 1):
+            words = ",".join(str(k + 1) for k in axes)
+            raise click.BadParameter(f"'{words}': there are axes 1 to {analysis.dims}", param_hint=option.spelling)
+    return analysis.plot.draw(row.name, **placed_options(row, options, analysis.table))
 
 
-def placed_options(how: dict[str, Any], table: Table) -> dict[str, Any]:
-    """Rows and columns by their names as positions."""
-    how = dict(how)
-    if "row" in how:
-        how["row"] = positions(table, [how["row"]], "--row")[0]
-    if "plane" in how:
-        words = [word.strip() for word in how.pop("plane").split(",")]
-        unknown = [word for word in words if word not in table.names]
-        if len(words) != 2 or unknown:
-            raise click.BadParameter(
-                f"'{(unknown or words)[0][:40]}' is not one of two columns of numbers; they are "
-                f"{', '.join(table.names[:12])}",
-                param_hint="--plane",
-            )
-        how["columns"] = tuple(table.names.index(word) for word in words)
-    return how
-
-
-def of_run(folder: str) -> Analysis:
+def analysis_of_run(run: SavedRun) -> Analysis:
     """The analysis that a run folder holds; one that was stopped before there was a model is made again."""
-    from lowdim.jobs.run_folder import load_run
-
-    run = load_run(folder)
     if run.has_model:
         return run.analysis
-    run.check_analysis()
     s = run.settings
     return analysed(Request(run.path, run.options, s.dims, s.level, s.seed, s.budget))

@@ -1,4 +1,4 @@
-"""What drives each axis: loadings as a heatmap, as squares, and as cards."""
+"""What drives each axis: one card an axis, and all loadings as a heatmap."""
 
 from __future__ import annotations
 
@@ -11,33 +11,170 @@ from numpy.typing import NDArray
 
 from lowdim.judge.axes import AxisCard, Loading
 from lowdim.math.linalg import Array
-from lowdim.plot.base import (
-    COLOURS,
-    DIVERGING,
-    GREY,
-    INK,
-    PAPER,
-    Plot,
-    blank,
-    count,
-    drawn,
-    headline,
-    number,
-    percent,
-    quoted,
-    short,
-)
+from lowdim.plot import base as draw
+from lowdim.plot.base import Plot
+from lowdim.plot.registry import InReport, plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST = 24  # columns a heatmap can name
-CARDS = 6
+    from lowdim.jobs.analysis_base import Analysis
+
+MOST_NAMED_COLUMNS = 24  # columns a heatmap can name
+CARDS = 6  # axes that get one
+TOP_COLUMNS = 5  # on a card
 
 
-@drawn
+@plot(
+    "axis_cards",
+    "One card an axis: its columns, its ends, its labels.",
+    needs="analysis",
+    report=InReport("axes", hide_rows=("show_rows",)),
+)
+def axis_cards_of(analysis: Analysis, *, top: int = TOP_COLUMNS, show_rows: bool = True) -> Plot:
+    """One card an axis: its strongest columns with intervals, the rows at both ends, labels tied to it.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
+    top : int, default 5
+        Columns on a card.
+    show_rows : bool, default True
+        Whether the rows at both ends are named.
+
+    Returns
+    -------
+    Plot
+    """
+    draw.need_axes(analysis.dims, 1, "axis_cards")
+    cards = analysis.axes
+    if not show_rows:
+        cards = tuple(card._replace(low_rows=(), high_rows=()) for card in cards)
+    return axis_cards(cards, row_names=analysis.table.row_names, top=top)
+
+
+@draw.styled
+def axis_cards(
+    cards: Sequence[AxisCard],
+    *,
+    row_names: Sequence[str] | None = None,
+    level: float | None = None,
+    top: int = TOP_COLUMNS,
+) -> Plot:
+    """One card an axis: its strongest columns with intervals, the rows at both ends, labels tied to it.
+
+    `cards` come from `lowdim.judge.axes`; of more than six axes the first six are drawn.
+
+    >>> found = (Loading("a", 0.9, 0.8, 1.0), Loading("b", -0.3, -0.7, 0.1))
+    >>> axis_cards([AxisCard(1, 0.4, found, found[:1], (), (), (6,), (1,), 0.9, 100, "")]).sentence
+    "Axis 1 (40%): 'a' (+0.9); 1 of the loadings drawn has an interval that includes zero."
+    """
+    shown = list(cards)[:CARDS]
+    strongest = [sorted(card.loadings, key=lambda x: -abs(x.value))[:top] for card in cards]
+    wide = 1 if len(shown) == 1 else 2
+    high = max(-(-len(shown) // wide), 1)
+    deep = max((len(part) for part in strongest), default=1)
+    figure = draw.blank(6.4, max(4.0, 0.7 + high * (1.05 + 0.19 * deep)))
+    panels = figure.subplots(high, wide, squeeze=False).ravel()
+    for ax, card, part in zip(panels, shown, strongest, strict=False):
+        _card(ax, card, part, row_names, 38 if wide == 2 else 80)
+    for ax in panels[len(shown) :]:
+        ax.set_axis_off()
+    title, sentence = _card_words(cards, strongest, len(shown))
+    held = draw.percent(level if level is not None else cards[0].level if cards else 0.9)
+    figure.supxlabel(f"loading, with its {held} interval (hollow: the interval includes zero)", fontsize=9)
+    draw.headline(figure, title)
+    flat = [(card, x) for card in cards for x in card.loadings]
+    data = {
+        "axis": np.array([card.axis for card, _ in flat], dtype=int),
+        "share": np.array([card.share for card, _ in flat], dtype=float),
+        "column": np.array([str(x.column) for _, x in flat]),
+        "loading": np.array([x.value for _, x in flat], dtype=float),
+        "low": np.array([x.low for _, x in flat], dtype=float),
+        "high": np.array([x.high for _, x in flat], dtype=float),
+    }
+    return Plot("axis_cards", figure, title=title, sentence=sentence, data=data)
+
+
+def _card(ax: Axes, card: AxisCard, part: list[Loading], rows: Sequence[str] | None, wide: int) -> None:
+    for k, x in enumerate(part):
+        colour = draw.COLOURS[0] if x.value > 0 else draw.COLOURS[3]
+        ax.plot([x.low, x.high], [k, k], color=colour, lw=1.5)
+        ax.plot([x.value], [k], "o" if x.value > 0 else "s", color=colour, ms=5, mfc=colour if x.sure else draw.PAPER)
+    ax.axvline(0.0, color=draw.GREY, lw=0.6)
+    ax.set_yticks(range(len(part)), [draw.short(x.column, 18 if wide < 50 else 24) for x in part], fontsize=8)
+    ax.set_ylim(len(part) - 0.4, -0.6)
+    ax.tick_params(axis="x", labelsize=8)
+    ax.locator_params(axis="x", nbins=5)
+    ax.set_title(f"axis {card.axis}: {draw.percent(card.share)} of the variation", fontsize=9)
+    lines = [
+        f"{end} rows: {', '.join(draw.short(i + 1 if rows is None else rows[i], 12) for i in some)}"
+        for end, some in (("− end", card.low_rows), ("+ end", card.high_rows))
+        if some
+    ]
+    lines += [f"tied to {draw.short(t.label, 20)} (it explains {draw.percent(t.eta2)})" for t in card.labels if t.tied][
+        :2
+    ]
+    others = [str(k) for k in card.interchangeable if k != card.axis]
+    lines += [f"interchangeable with axis {' and '.join(others)}"] if others else []
+    ax.set_xlabel("\n".join(line for text in lines for line in textwrap.wrap(text, wide)), fontsize=8, loc="left")
+
+
+def _card_words(cards: Sequence[AxisCard], strongest: list[list[Loading]], shown: int) -> tuple[str, str]:
+    if not cards:
+        return "No axes: nothing drives this table", "There are no axes to describe."
+    parts = []
+    for card, part in zip(cards, strongest, strict=True):
+        words = ", ".join(f"{draw.quoted(x.column)} ({_signed(x.value)})" for x in part[:3] if x.sure)
+        parts.append(f"axis {card.axis} ({draw.percent(card.share)}): {words or 'no column for certain'}")
+    text = "; ".join(parts[:3])
+    doubtful = sum(not x.sure for part in strongest for x in part)
+    verb = "has an interval that includes" if doubtful == 1 else "have intervals that include"
+    more = f"; {doubtful} of the loadings drawn {verb} zero" if doubtful else ""
+    first = next((x for x in strongest[0] if x.sure), None)
+    title = (
+        "No column drives axis 1 for certain"
+        if first is None
+        else (
+            f"Axis 1 ({draw.percent(cards[0].share)}) goes {'with' if first.value > 0 else 'against'} "
+            f"{draw.quoted(first.column)} first of all"
+        )
+    )
+    title += f" ({shown} of {len(cards)} axes drawn)" if shown < len(cards) else ""
+    return title, f"{text[0].upper()}{text[1:]}{more}."
+
+
+@plot("loadings", "Columns by axes, shaded by loading.", needs="analysis", report=InReport("axes"))
+def loadings_of(analysis: Analysis, *, most: int = MOST_NAMED_COLUMNS) -> Plot:
+    """Columns by axes, shaded by loading, with the width of each loading's interval.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
+    most : int, default 24
+        Columns drawn; those with the largest loadings where there are more.
+
+    Returns
+    -------
+    Plot
+    """
+    draw.need_axes(analysis.dims, 1, "loadings")
+    cards = analysis.axes
+    widths = np.array([[x.high - x.low for x in card.loadings] for card in cards]).T
+    shares = np.array([card.share for card in cards])
+    return loadings(analysis.model.components_.T, analysis.table.names, widths=widths, shares=shares, most=most)
+
+
+@draw.styled
 def loadings(
-    L: Array, names: Sequence[str], *, widths: Array | None = None, shares: Array | None = None, most: int = MOST
+    L: Array,
+    names: Sequence[str],
+    *,
+    widths: Array | None = None,
+    shares: Array | None = None,
+    most: int = MOST_NAMED_COLUMNS,
 ) -> Plot:
     """Columns by axes, shaded by loading; columns are ordered by the axis they load on most.
 
@@ -53,28 +190,28 @@ def loadings(
     rows = by_axis(L, most)
     half = None if widths is None else np.asarray(widths, dtype=np.float64) / 2
     title, sentence = _loading_words(L, names, half, len(rows))
-    figure = blank(6.4, max(4.0, 1.3 + 0.2 * len(rows)))
+    figure = draw.blank(6.4, max(4.0, 1.3 + 0.2 * len(rows)))
     ax = figure.subplots()
     top = float(np.abs(L).max(initial=0.0)) or 1.0
-    image = ax.imshow(L[rows], cmap=DIVERGING, vmin=-top, vmax=top, aspect="auto")
+    image = ax.imshow(L[rows], cmap=draw.DIVERGING, vmin=-top, vmax=top, aspect="auto")
     figure.colorbar(image, ax=ax, shrink=0.8, label="loading (− against, + with the axis)")
     if half is not None:
         _dots(ax, L[rows], half[rows])
     elif q <= 8:
         _numbers(ax, L[rows], top)
-    ax.set_yticks(range(len(rows)), [short(names[j]) for j in rows], fontsize=8)
+    ax.set_yticks(range(len(rows)), [draw.short(names[j]) for j in rows], fontsize=8)
     ax.set_xticks(*_axis_ticks(q, shares), fontsize=9)
     ax.set_xlabel("axis" if shares is None else "axis (share of the variation)")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    headline(figure, title)
+    draw.headline(figure, title)
     data: dict[str, Any] = {"column": np.array([str(name) for name in names]), "loading": L, "drawn_row": rows + 1}
     if widths is not None:
         data["width"] = np.asarray(widths, dtype=np.float64)
     return Plot("loadings", figure, title=title, sentence=sentence, data=data)
 
 
-def by_axis(L: Array, most: int = MOST) -> NDArray[np.int_]:
+def by_axis(L: Array, most: int = MOST_NAMED_COLUMNS) -> NDArray[np.int_]:
     """Columns grouped by the axis they load on most, + before −, larger before smaller; the largest `most`."""
     size = np.abs(L)
     home = size.argmax(axis=1) if L.shape[1] else np.zeros(len(L), dtype=int)
@@ -90,7 +227,7 @@ def _axis_ticks(q: int, shares: Array | None) -> tuple[list[int], list[str]]:
     places = list(range(0, q, step))
     if shares is None or q > 10:
         return places, [str(k + 1) for k in places]
-    return places, [f"{k + 1}\n{percent(shares[k])}" for k in places]
+    return places, [f"{k + 1}\n{draw.percent(shares[k])}" for k in places]
 
 
 def _dots(ax: Axes, L: Array, half: Array) -> None:
@@ -98,17 +235,23 @@ def _dots(ax: Axes, L: Array, half: Array) -> None:
     y, x = np.indices(L.shape)
     area = 90.0 * (half / widest).ravel()
     across = (half >= np.abs(L)).ravel()
-    for part, fill, edge in ((~across, INK, PAPER), (across, PAPER, INK)):  # seen on dark cells and on light ones
+    for part, fill, edge in (
+        (~across, draw.INK, draw.PAPER),
+        (across, draw.PAPER, draw.INK),
+    ):  # seen on dark cells and on light ones
         ax.scatter(x.ravel()[part], y.ravel()[part], s=area[part], facecolors=fill, edgecolors=edge, linewidths=0.8)
     ax.set_title(
-        f"dot area: width of the interval (largest {number(2 * widest)}); hollow: over twice the loading", fontsize=8
+        f"dot area: width of the interval (largest {draw.number(2 * widest)}); hollow: over twice the loading",
+        fontsize=8,
     )
 
 
 def _numbers(ax: Axes, L: Array, top: float) -> None:
     for (r, c), value in np.ndenumerate(L):
-        text = f"{round(value, 2) + 0.0:.2f}" if 0.1 < top < 10 else number(value)
-        ax.text(c, r, text, ha="center", va="center", fontsize=7, color=PAPER if abs(value) > 0.65 * top else INK)
+        text = f"{round(value, 2) + 0.0:.2f}" if 0.1 < top < 10 else draw.number(value)
+        ax.text(
+            c, r, text, ha="center", va="center", fontsize=7, color=draw.PAPER if abs(value) > 0.65 * top else draw.INK
+        )
 
 
 def _loading_words(L: Array, names: Sequence[str], half: Array | None, shown: int) -> tuple[str, str]:
@@ -118,106 +261,21 @@ def _loading_words(L: Array, names: Sequence[str], half: Array | None, shown: in
     parts = []
     for k in range(min(q, 3)):
         top = np.argsort(-np.abs(L[:, k]), kind="stable")[:2]
-        words = " and ".join(f"{quoted(names[j])} ({_signed(L[j, k])})" for j in top)
+        words = " and ".join(f"{draw.quoted(names[j])} ({_signed(L[j, k])})" for j in top)
         parts.append(f"axis {k + 1} follows {words}")
     text = "; ".join(parts)
-    more = "" if q <= 3 else f"; {count(q - 3, 'more axis', 'more axes')}"
+    more = "" if q <= 3 else f"; {draw.count(q - 3, 'more axis', 'more axes')}"
     sentence = f"{text[0].upper()}{text[1:]}{more}."
     if half is not None:
         clear = int((half < np.abs(L)).sum())
         sentence += f" {clear} of {L.size} loadings are larger than half the width of their interval."
     j = int(np.argmax(np.abs(L[:, 0])))
-    title = f"Axis 1 follows {quoted(names[j])} most" + (
-        f", axis 2 {quoted(names[int(np.argmax(np.abs(L[:, 1])))])}" if q > 1 else ""
+    title = f"Axis 1 follows {draw.quoted(names[j])} most" + (
+        f", axis 2 {draw.quoted(names[int(np.argmax(np.abs(L[:, 1])))])}" if q > 1 else ""
     )
     return title + (f" ({shown} of {len(L)} columns drawn)" if shown < len(L) else ""), sentence
 
 
 def _signed(value: float) -> str:
-    text = number(value)
+    text = draw.number(value)
     return text if value < 0 else f"+{text}"
-
-
-@drawn
-def axis_cards(
-    cards: Sequence[AxisCard], *, row_names: Sequence[str] | None = None, level: float | None = None, top: int = 5
-) -> Plot:
-    """One card an axis: its strongest columns with intervals, the rows at both ends, labels tied to it.
-
-    `cards` come from `lowdim.judge.axes`; of more than six axes the first six are drawn.
-
-    >>> found = (Loading("a", 0.9, 0.8, 1.0), Loading("b", -0.3, -0.7, 0.1))
-    >>> axis_cards([AxisCard(1, 0.4, found, found[:1], (), (), (6,), (1,), 0.9, 100, "")]).sentence
-    "Axis 1 (40%): 'a' (+0.9); 1 of the loadings drawn has an interval that includes zero."
-    """
-    shown = list(cards)[:CARDS]
-    strongest = [sorted(card.loadings, key=lambda x: -abs(x.value))[:top] for card in cards]
-    wide = 1 if len(shown) == 1 else 2
-    high = max(-(-len(shown) // wide), 1)
-    deep = max((len(part) for part in strongest), default=1)
-    figure = blank(6.4, max(4.0, 0.7 + high * (1.05 + 0.19 * deep)))
-    panels = figure.subplots(high, wide, squeeze=False).ravel()
-    for ax, card, part in zip(panels, shown, strongest, strict=False):
-        _card(ax, card, part, row_names, 38 if wide == 2 else 80)
-    for ax in panels[len(shown) :]:
-        ax.set_axis_off()
-    title, sentence = _card_words(cards, strongest, len(shown))
-    held = percent(level if level is not None else cards[0].level if cards else 0.9)
-    figure.supxlabel(f"loading, with its {held} interval (hollow: the interval includes zero)", fontsize=9)
-    headline(figure, title)
-    flat = [(card, x) for card in cards for x in card.loadings]
-    data = {
-        "axis": np.array([card.axis for card, _ in flat], dtype=int),
-        "share": np.array([card.share for card, _ in flat], dtype=float),
-        "column": np.array([str(x.column) for _, x in flat]),
-        "loading": np.array([x.value for _, x in flat], dtype=float),
-        "low": np.array([x.low for _, x in flat], dtype=float),
-        "high": np.array([x.high for _, x in flat], dtype=float),
-    }
-    return Plot("axis_cards", figure, title=title, sentence=sentence, data=data)
-
-
-def _card(ax: Axes, card: AxisCard, part: list[Loading], rows: Sequence[str] | None, wide: int) -> None:
-    for k, x in enumerate(part):
-        colour = COLOURS[0] if x.value > 0 else COLOURS[3]
-        ax.plot([x.low, x.high], [k, k], color=colour, lw=1.5)
-        ax.plot([x.value], [k], "o" if x.value > 0 else "s", color=colour, ms=5, mfc=colour if x.sure else PAPER)
-    ax.axvline(0.0, color=GREY, lw=0.6)
-    ax.set_yticks(range(len(part)), [short(x.column, 18 if wide < 50 else 24) for x in part], fontsize=8)
-    ax.set_ylim(len(part) - 0.4, -0.6)
-    ax.tick_params(axis="x", labelsize=8)
-    ax.locator_params(axis="x", nbins=5)
-    ax.set_title(f"axis {card.axis}: {percent(card.share)} of the variation", fontsize=9)
-    lines = [
-        f"{end} rows: {', '.join(short(i + 1 if rows is None else rows[i], 12) for i in some)}"
-        for end, some in (("− end", card.low_rows), ("+ end", card.high_rows))
-        if some
-    ]
-    lines += [f"tied to {short(t.label, 20)} (it explains {percent(t.eta2)})" for t in card.labels if t.tied][:2]
-    others = [str(k) for k in card.interchangeable if k != card.axis]
-    lines += [f"interchangeable with axis {' and '.join(others)}"] if others else []
-    ax.set_xlabel("\n".join(line for text in lines for line in textwrap.wrap(text, wide)), fontsize=8, loc="left")
-
-
-def _card_words(cards: Sequence[AxisCard], strongest: list[list[Loading]], shown: int) -> tuple[str, str]:
-    if not cards:
-        return "No axes: nothing drives this table", "There are no axes to describe."
-    parts = []
-    for card, part in zip(cards, strongest, strict=True):
-        words = ", ".join(f"{quoted(x.column)} ({_signed(x.value)})" for x in part[:3] if x.sure)
-        parts.append(f"axis {card.axis} ({percent(card.share)}): {words or 'no column for certain'}")
-    text = "; ".join(parts[:3])
-    doubtful = sum(not x.sure for part in strongest for x in part)
-    verb = "has an interval that includes" if doubtful == 1 else "have intervals that include"
-    more = f"; {doubtful} of the loadings drawn {verb} zero" if doubtful else ""
-    first = next((x for x in strongest[0] if x.sure), None)
-    title = (
-        "No column drives axis 1 for certain"
-        if first is None
-        else (
-            f"Axis 1 ({percent(cards[0].share)}) goes {'with' if first.value > 0 else 'against'} "
-            f"{quoted(first.column)} first of all"
-        )
-    )
-    title += f" ({shown} of {len(cards)} axes drawn)" if shown < len(cards) else ""
-    return title, f"{text[0].upper()}{text[1:]}{more}."

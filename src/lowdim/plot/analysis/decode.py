@@ -12,27 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
-from lowdim.plot.base import (
-    COLOURS,
-    DIVERGING,
-    GREY,
-    INK,
-    PAPER,
-    SHAPES,
-    Plot,
-    blank,
-    count,
-    drawn,
-    headline,
-    number,
-    percent,
-    short,
-)
+from lowdim.plot import base as draw
+from lowdim.plot.base import Plot
+from lowdim.plot.registry import ROW, InReport, plot
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.plot.subjects import ModelOnTable
 
 MOST = 20  # columns of a table row that can be named
 Shape = tuple[int, ...] | None
@@ -62,7 +52,36 @@ def draw_image(
     ax.set_title(title, fontsize=9, loc="center")
 
 
-@drawn
+@plot(
+    "reconstruct",
+    "One row rebuilt from its first axes, and what is left over.",
+    needs="analysis",
+    options=(ROW,),
+    report=InReport("lost", "rows"),
+)
+def reconstruct_of(analysis: Analysis, row: int = 0, *, shape: Shape = None) -> Plot:
+    """One row, rebuilt from one, two, five and all axes, and what is left over.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
+    row : int, default 0
+        Its position.
+    shape : tuple of int, optional
+        (d,) draws the row as a curve, (height, width) as an image.
+
+    Returns
+    -------
+    Plot
+    """
+    q = analysis.dims
+    draw.need_axes(q, 1, "reconstruct")
+    qs = sorted({k for k in (1, 2, 5, q) if k <= q})
+    return reconstruct(analysis.model, analysis.table.X, row, qs, analysis.table.names, shape=shape)
+
+
+@draw.styled
 def reconstruct(
     model: Any, X: Array, row: int, qs: Sequence[int], names: Sequence[str], *, shape: Shape = None
 ) -> Plot:
@@ -87,14 +106,14 @@ def reconstruct(
     wrong = np.sqrt(np.nanmean(left**2, axis=1)) if np.isfinite(x).any() else np.full(len(steps), np.nan)
     title, sentence = _built_words(row, steps, wrong, int(np.isnan(x).sum()))
     if len(steps) < len(qs):
-        sentence += f" The model has {count(len(z), 'axis', 'axes')}, so larger q are left out."
+        sentence += f" The model has {draw.count(len(z), 'axis', 'axes')}, so larger q are left out."
     if shape is None:
         figure = _built_row((x - mean) / unit, (built - mean) / unit, steps, wrong, names)
     elif len(shape) == 1:
         figure = _built_curve(x, built, steps)
     else:
         figure = _built_image(x, built, steps, shape)
-    headline(figure, title)
+    draw.headline(figure, title)
     data = {
         "column": np.array([str(name) for name in names]),
         "original": x,
@@ -118,35 +137,43 @@ def _spread(X: Array) -> tuple[Array, Array]:
 def _built_words(row: int, steps: NDArray[np.int_], wrong: Array, gaps: int) -> tuple[str, str]:
     if not len(steps) or np.isnan(wrong).any():
         return f"Row {row + 1} has no seen cells", f"Row {row + 1} has no seen cells, so there is nothing to rebuild."
-    left = f"{number(wrong[-1])} sd a cell" if wrong[-1] > 1e-10 else "nothing"
-    title = f"Row {row + 1} from {count(int(steps[-1]), 'axis', 'axes')}: {left} left over"
-    path = ", ".join(f"{number(w) if w > 1e-10 else 0} with {q}" for q, w in zip(steps, wrong, strict=True))
+    left = f"{draw.number(wrong[-1])} sd a cell" if wrong[-1] > 1e-10 else "nothing"
+    title = f"Row {row + 1} from {draw.count(int(steps[-1]), 'axis', 'axes')}: {left} left over"
+    path = ", ".join(f"{draw.number(w) if w > 1e-10 else 0} with {q}" for q, w in zip(steps, wrong, strict=True))
     text = f"Rebuilt from its first axes, row {row + 1} misses its cells by (root mean square, in sd): {path}."
-    return title, text + (f" {count(gaps, 'gap')} {'is' if gaps == 1 else 'are'} not counted." if gaps else "")
+    return title, text + (f" {draw.count(gaps, 'gap')} {'is' if gaps == 1 else 'are'} not counted." if gaps else "")
 
 
 def _built_row(x: Array, built: Array, steps: NDArray[np.int_], wrong: Array, names: Sequence[str]) -> Figure:
     """Columns down the side in units of their spread; a mark for the original and one for each q."""
     shift = np.nan_to_num(np.abs(x))
     kept = np.sort(np.argsort(-shift, kind="stable")[:MOST])
-    figure = blank(6.4, max(4.0, 1.2 + 0.19 * len(kept)))
+    figure = draw.blank(6.4, max(4.0, 1.2 + 0.19 * len(kept)))
     ax, side = figure.subplots(1, 2, width_ratios=[4, 1])
     y = np.arange(len(kept))
     for k, q in enumerate(steps):
-        ax.plot(built[k, kept], y, SHAPES[(k + 1) % 8], color=COLOURS[(k + 1) % 6], ms=5, mfc=PAPER, label=f"q = {q}")
-    ax.plot(x[kept], y, "|", color=INK, ms=13, mew=2, label="original")
+        ax.plot(
+            built[k, kept],
+            y,
+            draw.SHAPES[(k + 1) % 8],
+            color=draw.COLOURS[(k + 1) % 6],
+            ms=5,
+            mfc=draw.PAPER,
+            label=f"q = {q}",
+        )
+    ax.plot(x[kept], y, "|", color=draw.INK, ms=13, mew=2, label="original")
     gaps = np.flatnonzero(np.isnan(x[kept]))
     left, right = ax.get_xlim()
     if len(gaps):
-        ax.barh(gaps, right - left, 0.6, left=left, fc=PAPER, ec="#c8c8c8", hatch="////", zorder=0, label="gap")
+        ax.barh(gaps, right - left, 0.6, left=left, fc=draw.PAPER, ec="#c8c8c8", hatch="////", zorder=0, label="gap")
     ax.set_xlim(left, right)
-    ax.axvline(0, color=GREY, lw=0.6)
-    ax.set_yticks(y, [short(names[j]) for j in kept], fontsize=8)
+    ax.axvline(0, color=draw.GREY, lw=0.6)
+    ax.set_yticks(y, [draw.short(names[j]) for j in kept], fontsize=8)
     ax.set_ylim(len(kept) - 0.4, -0.6)
     few = f" ({len(kept)} of {len(x)} columns, the farthest)" if len(kept) < len(x) else ""
     ax.set_xlabel(f"sd from the column's mean{few}")
     figure.legend(*ax.get_legend_handles_labels(), loc="outside lower left", ncols=6)
-    side.plot(wrong, np.arange(len(steps)), "o-", color=COLOURS[0], ms=4)
+    side.plot(wrong, np.arange(len(steps)), "o-", color=draw.COLOURS[0], ms=4)
     side.set_yticks(range(len(steps)), [f"q = {q}" for q in steps], fontsize=8)
     side.set_xlim(0, 1.15 * float(np.nan_to_num(wrong).max(initial=0.0)) or 1.0)
     side.invert_yaxis()
@@ -155,16 +182,16 @@ def _built_row(x: Array, built: Array, steps: NDArray[np.int_], wrong: Array, na
 
 
 def _built_curve(x: Array, built: Array, steps: NDArray[np.int_]) -> Figure:
-    figure = blank(6.4, 4.0)
+    figure = draw.blank(6.4, 4.0)
     top, low = figure.subplots(2, 1, height_ratios=[2, 1], sharex=True)
     places = np.arange(1, len(x) + 1)
-    top.plot(places, x, color=INK, lw=2.0, label="original")
+    top.plot(places, x, color=draw.INK, lw=2.0, label="original")
     for k, (q, curve) in enumerate(zip(steps, built, strict=True)):
-        top.plot(places, curve, color=COLOURS[k % 6], lw=1.1, ls=("-", "--", "-.", ":")[k % 4], label=f"q = {q}")
+        top.plot(places, curve, color=draw.COLOURS[k % 6], lw=1.1, ls=("-", "--", "-.", ":")[k % 4], label=f"q = {q}")
     figure.legend(*top.get_legend_handles_labels(), loc="outside lower left", ncols=6)
     top.set_ylabel("value")
-    low.plot(places, x - built[-1], color=COLOURS[3], lw=1.0)
-    low.axhline(0, color=GREY, lw=0.6)
+    low.plot(places, x - built[-1], color=draw.COLOURS[3], lw=1.0)
+    low.axhline(0, color=draw.GREY, lw=0.6)
     low.set(xlabel="place along the curve", ylabel=f"left over\n(q = {steps[-1]})")
     return figure
 
@@ -172,7 +199,7 @@ def _built_curve(x: Array, built: Array, steps: NDArray[np.int_]) -> Figure:
 def _built_image(x: Array, built: Array, steps: NDArray[np.int_], shape: tuple[int, ...]) -> Figure:
     total = len(steps) + 2
     wide = min(total, 5)
-    figure = blank(6.4, max(2.2, 0.5 + -(-total // wide) * 6.4 / wide * shape[0] / shape[1] * 1.05))
+    figure = draw.blank(6.4, max(2.2, 0.5 + -(-total // wide) * 6.4 / wide * shape[0] / shape[1] * 1.05))
     panels = figure.subplots(-(-total // wide), wide, squeeze=False).ravel()
     low, high = float(np.nanmin(x)), float(np.nanmax(x))
     draw_image(panels[0], x, shape, "original", low=low, high=high)
@@ -180,13 +207,42 @@ def _built_image(x: Array, built: Array, steps: NDArray[np.int_], shape: tuple[i
         draw_image(ax, image, shape, f"q = {q}", low=low, high=high)
     left = x - built[-1]
     size = float(np.nanmax(np.abs(left))) or 1.0
-    draw_image(panels[total - 1], left, shape, f"left over, ± {number(size)}", cmap=DIVERGING, low=-size, high=size)
+    draw_image(
+        panels[total - 1], left, shape, f"left over, ± {draw.number(size)}", cmap=draw.DIVERGING, low=-size, high=size
+    )
     for ax in panels[total:]:
         ax.set_axis_off()
     return figure
 
 
-@drawn
+@plot("component_images", "The mean and the first axes as images.", needs="model")
+def component_images_of(subject: ModelOnTable, shape: tuple[int, int] | None = None, count: int = 9) -> Plot:
+    """The mean and the first axes of a linear model as images (eigenfaces, eigendigits).
+
+    Parameters
+    ----------
+    subject : ModelOnTable
+        A model with `components_` and `mean_` whose columns are pixels.
+    shape : (height, width), optional
+        Of the image; a square where it is left out.
+    count : int, default 9
+        Axes drawn.
+
+    Returns
+    -------
+    Plot
+    """
+    side, fitted = int(np.sqrt(subject.table.d)), vars(subject.model)
+    if np.ndim(fitted.get("components_")) != 2 or "mean_" not in fitted:
+        raise subject.lacks(
+            "component_images", "it has no one matrix of loadings", "a linear model: -m ppca, pca or fa"
+        )
+    if shape is None and side * side != subject.table.d:
+        raise error("LD216", name="component_images", why="the columns are not the pixels of a square image")
+    return component_images(subject.model, shape or (side, side), count)
+
+
+@draw.styled
 def component_images(model: Any, shape: tuple[int, int], count: int = 9) -> Plot:
     """The mean and the first axes as images (eigenfaces, eigendigits); red and blue pixels move oppositely.
 
@@ -205,16 +261,16 @@ def component_images(model: Any, shape: tuple[int, int], count: int = 9) -> Plot
     share = np.asarray(vars(model).get("explained_variance_ratio_", np.full(len(C), np.nan)))
     wide = min(5, many + 1)
     high = -(-(many + 1) // wide)
-    figure = blank(6.4, max(2.2, 0.6 + high * 6.4 / wide * shape[0] / shape[1] * 1.12))
+    figure = draw.blank(6.4, max(2.2, 0.6 + high * 6.4 / wide * shape[0] / shape[1] * 1.12))
     panels = figure.subplots(high, wide, squeeze=False).ravel()
     draw_image(panels[0], np.asarray(model.mean_), shape, "mean")
     for k in range(many):
         size = float(np.abs(C[k]).max()) or 1.0
-        part = "" if np.isnan(share[k]) else f" · {percent(share[k])}"
-        draw_image(panels[k + 1], C[k], shape, f"axis {k + 1}{part}", cmap=DIVERGING, low=-size, high=size)
+        part = "" if np.isnan(share[k]) else f" · {draw.percent(share[k])}"
+        draw_image(panels[k + 1], C[k], shape, f"axis {k + 1}{part}", cmap=draw.DIVERGING, low=-size, high=size)
     for ax in panels[many + 1 :]:
         ax.set_axis_off()
-    total = "" if np.isnan(share[:many]).any() else f" carry {percent(share[:many].sum())} of the variation"
+    total = "" if np.isnan(share[:many]).any() else f" carry {draw.percent(share[:many].sum())} of the variation"
     title = f"The mean and the first {many} axes as images" + (
         f":{total.replace(' carry', ' they carry')}" if total else ""
     )
@@ -222,6 +278,6 @@ def component_images(model: Any, shape: tuple[int, int], count: int = 9) -> Plot
         f"The first {many} axes{total or ' are drawn'} of images of {shape[0]} x {shape[1]} pixels; red and "
         "blue pixels move oppositely along an axis, white ones do not move."
     )
-    headline(figure, title)
+    draw.headline(figure, title)
     data = {"mean_image": np.asarray(model.mean_), "axis_image": C[:many], "share": share[:many]}
     return Plot("component_images", figure, title=title, sentence=sentence, data=data)

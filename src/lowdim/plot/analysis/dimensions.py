@@ -3,20 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import gammaln
 
 from lowdim.math.linalg import Array
-from lowdim.plot.base import COLOURS, GREY, INK, SHAPES, Plot, canvas, count, drawn, headline, number, percent, short
+from lowdim.plot import base as draw
+from lowdim.plot.base import Plot
 from lowdim.plot.marks import legend_above, name_ticks, nothing, plain_log, whole_ticks, write
+from lowdim.plot.registry import InReport, plot
+from lowdim.text.messages import error
+
+if TYPE_CHECKING:
+    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.judge.dimensions.jury import Jury
 
 SHOWN = 40  # eigenvalues that can be told apart in one plot
 DASHES = ("-", "--", "-.", ":")
 
 
-@drawn
+@plot("scree", "Eigenvalues beside those of shuffled data.", needs="analysis", report=InReport("dimensions"))
+def scree_of(analysis: Analysis) -> Plot:
+    """Eigenvalues, largest first, beside those of shuffled data and the noise.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
+
+    Returns
+    -------
+    Plot
+    """
+    ballot = analysis.jury
+    noise = float(analysis.model.noise_variance_) if analysis.settings.scale == "unit" else None
+    if not len(ballot.eigenvalues):
+        raise error("LD216", name="scree", why=_why_no_vote(ballot))
+    band = ballot.band if len(ballot.band) else None
+    return scree(ballot.eigenvalues, band=band, noise=noise, q=analysis.dims)
+
+
+def _why_no_vote(ballot: Jury) -> str:
+    return ballot.notes[-1] if ballot.notes else "there was nothing to judge"
+
+
+@draw.styled
 def scree(
     eigenvalues: Any, *, band: Any = None, interval: Any = None, noise: float | None = None, q: int | None = None
 ) -> Plot:
@@ -36,11 +68,11 @@ def scree(
     low, high = (None, None) if edges is None else (None, edges) if edges.ndim == 1 else (edges[0], edges[1])
     limits = None if interval is None else np.asarray(interval, dtype=float)
     k = min(len(values), max(SHOWN, 0 if q is None else q + 5))
-    figure, ax = canvas()
+    figure, ax = draw.canvas()
     _scree_marks(ax, values[:k], low, high, limits, noise)
     _scree_axes(ax, values, k, q)
     title, sentence = _scree_words(values, high, noise, q)
-    headline(figure, title)
+    draw.headline(figure, title)
     data: dict[str, Any] = {"dimension": np.arange(1, len(values) + 1), "eigenvalue": values}
     if high is not None:
         data |= {"shuffled_upper": high, "above": np.cumprod(values > high).astype(bool)}
@@ -61,9 +93,9 @@ def _scree_marks(
     k = len(values)
     x = np.arange(1, k + 1)
     if high is not None and low is not None:
-        ax.fill_between(x, low[:k], high[:k], color=GREY, alpha=0.3, linewidth=0, label="95% of shuffled data")
+        ax.fill_between(x, low[:k], high[:k], color=draw.GREY, alpha=0.3, linewidth=0, label="95% of shuffled data")
     elif high is not None:
-        ax.plot(x, high[:k], "--", color=GREY, marker="s", ms=3.5, lw=1.2, label="95% limit of shuffled data")
+        ax.plot(x, high[:k], "--", color=draw.GREY, marker="s", ms=3.5, lw=1.2, label="95% limit of shuffled data")
     if limits is not None:
         off = np.maximum([values - limits[0][:k], limits[1][:k] - values], 0.0)
         ax.errorbar(
@@ -71,14 +103,14 @@ def _scree_marks(
             values,
             yerr=off,
             fmt="none",
-            ecolor=COLOURS[0],
+            ecolor=draw.COLOURS[0],
             elinewidth=1.2,
             capsize=2.5,
             label="95% sampling interval",
         )
-    ax.plot(x, values, "o-", color=COLOURS[0], ms=5, lw=1.2, label="this table")
+    ax.plot(x, values, "o-", color=draw.COLOURS[0], ms=5, lw=1.2, label="this table")
     if noise is not None:
-        ax.axhline(noise, color=COLOURS[3], ls=":", lw=1.6, label=f"noise level {number(noise)}")
+        ax.axhline(noise, color=draw.COLOURS[3], ls=":", lw=1.6, label=f"noise level {draw.number(noise)}")
 
 
 def _scree_axes(ax: Any, values: Array, k: int, q: int | None) -> None:
@@ -90,7 +122,7 @@ def _scree_axes(ax: Any, values: Array, k: int, q: int | None) -> None:
     else:
         ax.set_ylim(bottom=min(0.0, float(shown.min())))
     if q is not None:
-        ax.axvline(q + 0.5, color=INK, lw=1.0)
+        ax.axvline(q + 0.5, color=draw.INK, lw=1.0)
         write(ax, q + 0.5, 0.66, f" {q} kept", transform=ax.get_xaxis_transform(), va="top")
     ax.set_xlim(0.4, k + 0.6)
     whole_ticks(ax.xaxis)
@@ -101,27 +133,58 @@ def _scree_axes(ax: Any, values: Array, k: int, q: int | None) -> None:
 
 def _scree_words(values: Array, high: Array | None, noise: float | None, q: int | None) -> tuple[str, str]:
     total = float(values.sum())
-    share = percent(values[: q or 0].sum() / total) if total > 0 else "0%"
+    share = draw.percent(values[: q or 0].sum() / total) if total > 0 else "0%"
     which = "The dimension kept holds" if q == 1 else f"The {q} dimensions kept hold"
     kept = "" if not q else f" {which} {share} of the variance (with the noise along them)."
-    floor = "" if noise is None else f" The noise level is {number(noise)}."
+    floor = "" if noise is None else f" The noise level is {draw.number(noise)}."
     if high is None:
-        spread = f"{count(len(values), 'eigenvalue')}, from {number(values[0])} down to {number(values[-1])}"
+        spread = (
+            f"{draw.count(len(values), 'eigenvalue')}, from {draw.number(values[0])} down to {draw.number(values[-1])}"
+        )
         return kept.split(" (with")[0].strip() or spread, f"{spread}.{kept}{floor}"
     above = int(np.cumprod(values > high).sum())
     if above == 0:
         title = "No eigenvalue stands above shuffled data"
-        return title, f"{title}: the largest is {number(values[0])}, its limit {number(high[0])}.{kept}{floor}"
+        return (
+            title,
+            f"{title}: the largest is {draw.number(values[0])}, its limit {draw.number(high[0])}.{kept}{floor}",
+        )
     verb = "stands" if above == 1 else "stand"
-    title = f"{count(above, 'eigenvalue')} {verb} above shuffled data" + ("" if q in (None, above) else f"; {q} kept")
+    title = f"{draw.count(above, 'eigenvalue')} {verb} above shuffled data" + (
+        "" if q in (None, above) else f"; {q} kept"
+    )
     return title, (
         f"The first {above} of {len(values)} eigenvalues {verb} above the 95% limit of shuffled data; "
-        f"the last of them is {number(values[above - 1])} where shuffled data reach "
-        f"{number(high[above - 1])}.{kept}{floor}"
+        f"the last of them is {draw.number(values[above - 1])} where shuffled data reach "
+        f"{draw.number(high[above - 1])}.{kept}{floor}"
     )
 
 
-@drawn
+@plot("jury", "The number of dimensions that each judge picks.", needs="analysis", report=InReport("dimensions"))
+def jury_of(analysis: Analysis) -> Plot:
+    """The weight each judge gives to each number of dimensions, and what every judge picks.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
+
+    Returns
+    -------
+    Plot
+    """
+    ballot = analysis.jury
+    if not ballot.rows:
+        raise error("LD216", name="jury", why=_why_no_vote(ballot))
+    weights: dict[str, Any] = {"evidence on all rows (BIC)": [row.bic_weight for row in ballot.rows]}
+    if any(row.minka_weight is not None for row in ballot.rows):
+        weights["Minka, complete rows"] = [row.minka_weight or 0.0 for row in ballot.rows]
+    picks = {judge.name: judge.q for judge in ballot.judges}
+    advisers = [judge.name for judge in ballot.judges if not judge.votes]
+    return jury([row.q for row in ballot.rows], weights, picks, ballot.q, advisers=advisers)
+
+
+@draw.styled
 def jury(
     qs: Any,
     weights_by_judge: Mapping[str, Any],
@@ -143,7 +206,7 @@ def jury(
     qs = np.asarray(qs, dtype=int) if len(qs) else np.array([q])
     weights_by_judge = {name: weight for name, weight in weights_by_judge.items() if len(weight) == len(qs)}
     lanes = max(len(picks), 1)
-    figure, (top, low) = canvas(
+    figure, (top, low) = draw.canvas(
         6.4, 2.9 + 0.24 * lanes, rows=2, sharex=True, height_ratios=[2.2, max(1.0, 0.3 * lanes)]
     )
     for i, (name, weight) in enumerate(weights_by_judge.items()):
@@ -151,14 +214,14 @@ def jury(
             qs,
             100 * np.asarray(weight, dtype=float),
             DASHES[i % 4],
-            marker=SHAPES[i % 8],
+            marker=draw.SHAPES[i % 8],
             ms=5,
             lw=1.4,
-            color=COLOURS[i % 7],
-            label=short(name, 40),
+            color=draw.COLOURS[i % 7],
+            label=draw.short(name, 40),
         )
     for ax in (top, low):
-        ax.axvspan(q - 0.5, q + 0.5, color=COLOURS[1], alpha=0.18, lw=0)
+        ax.axvspan(q - 0.5, q + 0.5, color=draw.COLOURS[1], alpha=0.18, lw=0)
     write(top, q, 1.01, f"recommended: {q}", transform=top.get_xaxis_transform(), ha="center", va="bottom")
     top.set_ylim(-3, 105)
     top.set_ylabel("weight (%)")
@@ -171,7 +234,7 @@ def jury(
     hollow = "; hollow: no vote" if any(picks.get(name) is not None for name in advisers) else ""
     low.set_xlabel(f"number of dimensions\n(circle: this judge agrees; diamond: it does not{hollow})", fontsize=9)
     words, sentence = _jury_words(qs, weights_by_judge, picks, q, advisers)
-    headline(figure, title or words)
+    draw.headline(figure, title or words)
     data: dict[str, Any] = {"q": qs}
     data |= {f"weight: {name}": np.asarray(weight, dtype=float) for name, weight in weights_by_judge.items()}
     data |= {
@@ -185,7 +248,7 @@ def jury(
 def _picks(ax: Any, picks: Mapping[str, int | None], q: int, advisers: Collection[str]) -> None:
     """A lane for every judge, with a mark at its pick."""
     for i, (name, pick) in enumerate(picks.items()):
-        ax.axhline(i, color=GREY, lw=0.5, alpha=0.5, zorder=0)
+        ax.axhline(i, color=draw.GREY, lw=0.5, alpha=0.5, zorder=0)
         if pick is None:
             write(
                 ax,
@@ -197,7 +260,7 @@ def _picks(ax: Any, picks: Mapping[str, int | None], q: int, advisers: Collectio
                 bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"},
             )
         else:
-            mark, colour = (SHAPES[0], COLOURS[0]) if pick == q else (SHAPES[3], COLOURS[3])
+            mark, colour = (draw.SHAPES[0], draw.COLOURS[0]) if pick == q else (draw.SHAPES[3], draw.COLOURS[3])
             ax.plot([pick], [i], mark, ms=8, color=colour, mfc="white" if name in advisers else colour)
     ax.set_ylim(len(picks) - 0.5, -0.5)
     name_ticks(ax.yaxis, range(len(picks)), list(picks), most=34)
@@ -218,19 +281,48 @@ def _jury_words(
     heard = {name: pick for name, pick in picks.items() if pick is not None}
     votes = [pick for name, pick in heard.items() if name not in advisers]
     agree = votes.count(q)
-    what = "No shared structure found" if q == 0 else count(q, "dimension")
-    title = f"{what}: {agree} of {count(len(votes), 'judge')} agree{'s' if agree == 1 else ''}"
+    what = "No shared structure found" if q == 0 else draw.count(q, "dimension")
+    title = f"{what}: {agree} of {draw.count(len(votes), 'judge')} agree{'s' if agree == 1 else ''}"
     said = []
     for name, pick in heard.items():
         place = np.flatnonzero(qs == pick)
-        weight = f" (weight {percent(float(weights[name][place[0]]))})" if name in weights and len(place) else ""
+        weight = f" (weight {draw.percent(float(weights[name][place[0]]))})" if name in weights and len(place) else ""
         said.append(f"{name} {pick}{weight}" + (" (no vote)" if name in advisers else ""))
     silent = [name for name, pick in picks.items() if pick is None]
     more = f" No answer from {', '.join(silent)}." if silent else ""
     return title, f"Recommended number of dimensions: {q}. Judges: {'; '.join(said) or 'none'}.{more}"
 
 
-@drawn
+@plot(
+    "heldout",
+    "How well each number of dimensions predicts hidden cells.",
+    needs="analysis",
+    report=InReport("dimensions"),
+)
+def heldout_of(analysis: Analysis) -> Plot:
+    """How well each number of dimensions predicts cells hidden on purpose.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
+
+    Returns
+    -------
+    Plot
+    """
+    ballot = analysis.jury
+    tried = [row for row in ballot.rows if row.q2 is not None]
+    if not tried:
+        raise error("LD216", name="heldout", why="no cells could be hidden in this table")
+    error_of = {pair.other: pair.error for pair in ballot.paired}
+    errors = [error_of.get(row.q, 0.0) for row in tried]
+    return heldout(
+        [row.q for row in tried], [row.q2 for row in tried], [row.log_density for row in tried], errors, ballot.q
+    )
+
+
+@draw.styled
 def heldout(
     qs: Any, q2: Any, log_density: Any, errors: Any, q: int, *, train: Any = None, cells: int | None = None
 ) -> Plot:
@@ -246,13 +338,15 @@ def heldout(
     """
     qs, q2, density, errors = (np.asarray(a, dtype=float) for a in (qs, q2, log_density, errors))
     if q not in qs:
-        return nothing("heldout", "No cells were hidden", f"Hidden cells say nothing about {count(q, 'dimension')}.")
+        return nothing(
+            "heldout", "No cells were hidden", f"Hidden cells say nothing about {draw.count(q, 'dimension')}."
+        )
     at = int(np.flatnonzero(qs == q)[0])
-    figure, (left, right) = canvas(columns=2)
+    figure, (left, right) = draw.canvas(columns=2)
     if train is not None:
-        left.plot(qs, np.asarray(train, dtype=float), "s--", ms=4, lw=1.2, color=GREY, label="cells the fit saw")
-    left.plot(qs, q2, "o-", ms=4.5, lw=1.4, color=COLOURS[0], label="hidden cells")
-    left.axhline(0.0, color=GREY, lw=0.8)
+        left.plot(qs, np.asarray(train, dtype=float), "s--", ms=4, lw=1.2, color=draw.GREY, label="cells the fit saw")
+    left.plot(qs, q2, "o-", ms=4.5, lw=1.4, color=draw.COLOURS[0], label="hidden cells")
+    left.axhline(0.0, color=draw.GREY, lw=0.8)
     left.set_ylabel("share of variance predicted (Q²)")
     right.errorbar(
         qs,
@@ -262,18 +356,18 @@ def heldout(
         ms=4.5,
         lw=1.4,
         capsize=2.5,
-        color=COLOURS[0],
+        color=draw.COLOURS[0],
         label=f"± 1 standard error, paired with {q}",
     )
-    right.axhline(density[at], color=GREY, lw=0.8, ls="--")
+    right.axhline(density[at], color=draw.GREY, lw=0.8, ls="--")
     right.set_ylabel("log density per hidden cell (nats)")
     for ax in (left, right):
-        ax.axvspan(q - 0.4, q + 0.4, color=COLOURS[1], alpha=0.18, lw=0, label=f"recommended: {q}")
+        ax.axvspan(q - 0.4, q + 0.4, color=draw.COLOURS[1], alpha=0.18, lw=0, label=f"recommended: {q}")
         whole_ticks(ax.xaxis)
         ax.set_xlabel("number of dimensions")
         legend_above(ax)
     title, sentence = _heldout_words(qs, q2, density, errors, at, cells)
-    headline(figure, title)
+    draw.headline(figure, title)
     data = {
         "q": qs.astype(int),
         "q2": q2,
@@ -290,8 +384,8 @@ def heldout(
 def _heldout_words(qs: Array, q2: Array, density: Array, errors: Array, at: int, cells: int | None) -> tuple[str, str]:
     q = int(qs[at])
     title = (
-        f"{count(q, 'dimension')} predict{'s' if q == 1 else ''} {percent(max(q2[at], 0.0))} of the variance of "
-        f"hidden cells"
+        f"{draw.count(q, 'dimension')} predict{'s' if q == 1 else ''} {draw.percent(max(q2[at], 0.0))} "
+        "of the variance of hidden cells"
         if q
         else "No number of dimensions predicts hidden cells better than column means do"
     )
@@ -304,15 +398,48 @@ def _heldout_words(qs: Array, q2: Array, density: Array, errors: Array, at: int,
                 if abs(gain) <= error
                 else f"{q} {'beats' if gain > 0 else 'loses to'} {qs[other]:.0f}"
             )
-            parts.append(f"{told} ({number(gain)} ± {number(error)})")
-    hidden = "" if cells is None else f" over {count(cells, 'hidden cell')}"
+            parts.append(f"{told} ({draw.number(gain)} ± {draw.number(error)})")
+    hidden = "" if cells is None else f" over {draw.count(cells, 'hidden cell')}"
     return title, (
-        f"Q² is {number(q2[at])} at {count(q, 'dimension')}. Log density per cell, differences paired"
+        f"Q² is {draw.number(q2[at])} at {draw.count(q, 'dimension')}. Log density per cell, differences paired"
         f"{hidden}, ± one standard error: {'; '.join(parts) or 'nothing to compare'}."
     )
 
 
-@drawn
+@plot(
+    "distances",
+    "Distances between rows beside those of independent columns.",
+    needs="analysis",
+    report=InReport("dimensions", "rows"),
+)
+def distances_of(analysis: Analysis) -> Plot:
+    """Squared distances between rows beside the laws of independent columns.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
+
+    Returns
+    -------
+    Plot
+    """
+    law = analysis.jury.distances
+    if law is None:
+        raise error("LD216", name="distances", why="fewer than two columns vary")
+    variance = law.independent_variance / law.mean**2
+    return distances(
+        law.counts,
+        law.columns,
+        effective=law.effective,
+        edges=law.edges,
+        mean=law.mean,
+        compared=law.compared,
+        law=variance,
+    )
+
+
+@draw.styled
 def distances(
     squared: Any,
     p: int,
@@ -346,13 +473,15 @@ def distances(
     foot = 1.0 - 5.0 * sd if 5.0 * sd < 0.6 else 0.0  # many columns: all distances are nearly alike
     x = np.linspace(foot + top / 800, top, 400)
     whole, best = gamma_density(x, full), gamma_density(x, k)
-    figure, ax = canvas()
-    ax.stairs(density, borders, fill=True, color=COLOURS[5], alpha=0.55, label="this table")
-    ax.stairs(density, borders, color=COLOURS[0], lw=0.8)
-    ax.plot(x, whole, "--", color=COLOURS[3], lw=1.8, label=f"{p} independent Gaussian columns")
+    figure, ax = draw.canvas()
+    ax.stairs(density, borders, fill=True, color=draw.COLOURS[5], alpha=0.55, label="this table")
+    ax.stairs(density, borders, color=draw.COLOURS[0], lw=0.8)
+    ax.plot(x, whole, "--", color=draw.COLOURS[3], lw=1.8, label=f"{p} independent Gaussian columns")
     if law is not None:
-        ax.plot(x, gamma_density(x, 2.0 / law), ":", color=COLOURS[2], lw=1.8, label="independent, shaped like these")
-    ax.plot(x, best, "-", color=INK, lw=1.8, label=f"best match: {_few(k)} columns")
+        ax.plot(
+            x, gamma_density(x, 2.0 / law), ":", color=draw.COLOURS[2], lw=1.8, label="independent, shaped like these"
+        )
+    ax.plot(x, best, "-", color=draw.INK, lw=1.8, label=f"best match: {_few(k)} columns")
     tall = float(density.max())
     ax.set(
         xlim=(foot, top),
@@ -362,7 +491,7 @@ def distances(
     )
     ax.legend(loc="upper right", fontsize=8.5, title="spread, not number of signals", title_fontsize=8.5)
     title, sentence = _distance_words(p, full, k, law)
-    headline(figure, title)
+    draw.headline(figure, title)
     data = {
         "left": borders[:-1],
         "right": borders[1:],
@@ -397,17 +526,17 @@ def _binned(
 
 def _distance_words(p: int, full: float, k: float, law: float | None) -> tuple[str, str]:
     title = f"Distances spread like those of about {_few(k)} independent columns, out of {p}"
-    gaps = "" if full == p else f" (gaps: {number(full)} cells are compared on average)"
-    more = "" if law is None else f", and {number(law)} if they were independent and shaped as these are"
+    gaps = "" if full == p else f" (gaps: {draw.number(full)} cells are compared on average)"
+    more = "" if law is None else f", and {draw.number(law)} if they were independent and shaped as these are"
     return title, (
-        f"{title}{gaps}. The variance of squared distances is {number(2.0 / k)} (mean = 1); {p} independent "
-        f"Gaussian columns would have {number(2.0 / full)}{more}. This measures spread, not the number of "
+        f"{title}{gaps}. The variance of squared distances is {draw.number(2.0 / k)} (mean = 1); {p} independent "
+        f"Gaussian columns would have {draw.number(2.0 / full)}{more}. This measures spread, not the number of "
         f"signals."
     )
 
 
 def _few(k: float) -> str:
-    return f"{k:.2g}" if k < 100 else number(k)
+    return f"{k:.2g}" if k < 100 else draw.number(k)
 
 
 def gamma_density(x: Array, k: float) -> Array:

@@ -3,35 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrik, betaincinv
 
 from lowdim.math.linalg import Array
-from lowdim.plot.base import (
-    COLOURS,
-    GREY,
-    INK,
-    Plot,
-    blank,
-    canvas,
-    count,
-    drawn,
-    headline,
-    percent,
-    quoted,
-    short,
-)
+from lowdim.plot import base as draw
+from lowdim.plot.base import Plot
 from lowdim.plot.marks import about, legend_above, name_ticks, spread_out, write
+from lowdim.plot.registry import COLUMN, InReport, plot
+from lowdim.text.messages import error
+
+if TYPE_CHECKING:
+    from lowdim.jobs.analysis_base import Analysis
 
 LANES, MARKS = 10, 40  # columns drawn at once, and fills drawn in each
 CHECKED = 28  # columns whose calibration is drawn
 BARS = 120  # fills of one column drawn one by one; more become a band
 
 
-@drawn
+@plot(
+    "fills",
+    "Every filled gap with its interval.",
+    needs="analysis",
+    options=(COLUMN,),
+    report=InReport("fills", "rows", "fills.csv"),
+)
+def fills_of(analysis: Analysis, column: object = None) -> Plot:
+    """Each filled cell with its interval, over the spread of the cells its column has.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
+    column : str or int, optional
+        One column by its name or position, in its own units; all that have gaps where it is left out.
+
+    Returns
+    -------
+    Plot
+    """
+    f, t = analysis.fills, analysis.table
+    if not f.is_filled.any():
+        raise error("LD216", name="fills", why="there are no gaps")
+    return fills(f.filled, f.is_filled, f.lower, f.upper, t.names, column, level=f.level, row_names=t.row_names)
+
+
+@draw.styled
 def fills(
     values: Any,
     mask: Any,
@@ -98,13 +118,17 @@ def _fill_words(j: NDArray[np.intp], share: Array, names: Sequence[object], leve
     columns, totals = np.unique(j, return_counts=True)
     claim = f"{100 * level:.3g}%"
     half = float(np.median(share))
-    where = f"in {quoted(names[columns[0]])}" if one or len(columns) == 1 else f"in {count(len(columns), 'column')}"
-    title = f"{count(len(j), 'gap')} filled {where}; {claim} intervals {percent(half)} as wide as the column"
+    where = (
+        f"in {draw.quoted(names[columns[0]])}"
+        if one or len(columns) == 1
+        else f"in {draw.count(len(columns), 'column')}"
+    )
+    title = f"{draw.count(len(j), 'gap')} filled {where}; {claim} intervals {draw.percent(half)} as wide as the column"
     most = columns[int(np.argmax(totals))]
-    more = "" if one or len(columns) == 1 else f" Most are in {quoted(names[most])}: {totals.max():,}."
+    more = "" if one or len(columns) == 1 else f" Most are in {draw.quoted(names[most])}: {totals.max():,}."
     return title, (
-        f"{count(len(j), 'gap')} filled {where}. Half of the {claim} intervals are narrower than "
-        f"{percent(half)} of the width that holds {claim} of the column's seen cells.{more}"
+        f"{draw.count(len(j), 'gap')} filled {where}. Half of the {claim} intervals are narrower than "
+        f"{draw.percent(half)} of the width that holds {claim} of the column's seen cells.{more}"
     )
 
 
@@ -125,7 +149,7 @@ def _lanes(
     shown = shown[totals[shown] > 0]
     most = int(np.clip(120 // max(len(shown), 1), 1, MARKS))
     size = np.array([0.5 + 0.05 * min(totals[j], most) for j in shown])
-    figure, ax = canvas(6.4, 1.7 + 0.45 * float(size.sum()) if len(shown) else 2.0)
+    figure, ax = draw.canvas(6.4, 1.7 + 0.45 * float(size.sum()) if len(shown) else 2.0)
     at = np.cumsum(size) - size / 2
     for y, tall, j in zip(at, size, shown, strict=True):
         seen = (X[~gap[:, j], j] - mean[j]) / sd[j]
@@ -134,17 +158,17 @@ def _lanes(
         rows = rows[np.argsort(X[rows, j], kind="stable")][spread_out(len(rows), most)]
         lane = y + (np.linspace(-0.38, 0.38, len(rows)) * tall if len(rows) > 1 else np.zeros(1))
         z, a, b = ((m[rows, j] - mean[j]) / sd[j] for m in (X, low, high))
-        ax.hlines(lane, a, b, color=COLOURS[0], lw=1.1)
-        ax.plot(z, lane, "D", ms=3.2, color=COLOURS[3], mec="white", mew=0.3)
+        ax.hlines(lane, a, b, color=draw.COLOURS[0], lw=1.1)
+        ax.plot(z, lane, "D", ms=3.2, color=draw.COLOURS[3], mec="white", mew=0.3)
     some = [f", {most} shown" if totals[j] > most else "" for j in shown]
-    words = [f"{short(names[j], 20)} ({totals[j]:,}{more})" for j, more in zip(shown, some, strict=True)]
+    words = [f"{draw.short(names[j], 20)} ({totals[j]:,}{more})" for j, more in zip(shown, some, strict=True)]
     name_ticks(ax.yaxis, at, words, most=40)
     ax.set_ylim(float(size.sum()) if len(shown) else 1.0, 0.0)
     hidden = int((totals > 0).sum()) - len(shown)
-    more = f"\n{count(hidden, 'column')} with fewer gaps not drawn" if hidden else ""
+    more = f"\n{draw.count(hidden, 'column')} with fewer gaps not drawn" if hidden else ""
     ax.set_xlabel(f"distance from the column's mean, in its own sd{more}", fontsize=9)
     _fill_keys(ax, level, 3 if max((len(word) for word in words), default=0) < 24 else 1)
-    headline(figure, title)
+    draw.headline(figure, title)
     return figure
 
 
@@ -154,8 +178,8 @@ def _own(ax: Any, seen: Array, y: float, half: float, level: float) -> None:
         return
     tail = (1.0 - level) / 2.0
     a, b = np.quantile(seen, [tail, 1.0 - tail])
-    ax.barh(y, b - a, left=a, height=2 * half, color=GREY, alpha=0.25, lw=0)
-    ax.hlines(y, seen.min(), seen.max(), color=GREY, lw=0.8, alpha=0.6)
+    ax.barh(y, b - a, left=a, height=2 * half, color=draw.GREY, alpha=0.25, lw=0)
+    ax.hlines(y, seen.min(), seen.max(), color=draw.GREY, lw=0.8, alpha=0.6)
 
 
 def _fill_keys(ax: Any, level: float, across: int) -> None:
@@ -164,9 +188,9 @@ def _fill_keys(ax: Any, level: float, across: int) -> None:
 
     claim = f"{100 * level:.3g}%"
     marks = [
-        Line2D([], [], color=COLOURS[0], marker="D", mfc=COLOURS[3], mec="white", ms=5, lw=1.1),
-        Patch(color=GREY, alpha=0.25),
-        Line2D([], [], color=GREY, lw=0.8),
+        Line2D([], [], color=draw.COLOURS[0], marker="D", mfc=draw.COLOURS[3], mec="white", ms=5, lw=1.1),
+        Patch(color=draw.GREY, alpha=0.25),
+        Line2D([], [], color=draw.GREY, lw=0.8),
     ]
     legend_above(ax, marks, [f"fill and {claim} interval", f"{claim} of seen cells", "all seen cells"], ncols=across)
 
@@ -184,9 +208,11 @@ def _one(
 ) -> Any:
     """One column in its own units: fills in the order of the rows beside a histogram of its seen cells."""
     seen = X[~gap[:, j], j]
-    figure = blank()
+    figure = draw.blank()
     left, ax = figure.subplots(1, 2, sharey=True, width_ratios=[1, 4])
-    left.hist(seen, bins=int(np.clip(2 * len(seen) ** (1 / 3), 3, 30)), orientation="horizontal", color=GREY, alpha=0.5)
+    left.hist(
+        seen, bins=int(np.clip(2 * len(seen) ** (1 / 3), 3, 30)), orientation="horizontal", color=draw.GREY, alpha=0.5
+    )
     left.invert_xaxis()
     left.set_xlabel(f"seen cells ({len(seen):,})", fontsize=9)
     left.set_ylabel("value, in the column's units")
@@ -194,7 +220,7 @@ def _one(
         tail = (1.0 - level) / 2.0
         ax.axhspan(
             *np.quantile(seen, [tail, 1.0 - tail]),
-            color=GREY,
+            color=draw.GREY,
             alpha=0.18,
             lw=0,
             label=f"{100 * level:.3g}% of seen cells",
@@ -210,8 +236,8 @@ def _one(
             fmt="D",
             ms=3.5,
             lw=1.1,
-            color=COLOURS[3],
-            ecolor=COLOURS[0],
+            color=draw.COLOURS[3],
+            ecolor=draw.COLOURS[0],
             label=claim,
         )
         places = spread_out(len(rows), 8)
@@ -219,16 +245,44 @@ def _one(
         ax.set_xlabel("row of the filled cell", fontsize=9)
     else:
         order = np.argsort(mid, kind="stable")
-        ax.fill_between(x, a[order], b[order], color=COLOURS[0], alpha=0.3, lw=0, label=f"{100 * level:.3g}% interval")
-        ax.plot(x, mid[order], color=COLOURS[3], lw=1.4, label="fill")
+        ax.fill_between(
+            x, a[order], b[order], color=draw.COLOURS[0], alpha=0.3, lw=0, label=f"{100 * level:.3g}% interval"
+        )
+        ax.plot(x, mid[order], color=draw.COLOURS[3], lw=1.4, label="fill")
         ax.set_xlabel("filled cells, smallest first", fontsize=9)
     legend_above(ax, ncols=2)
-    headline(figure, title)
+    draw.headline(figure, title)
     return figure
 
 
 # calibration --------------------------------------------------------------------------------------------
-@drawn
+@plot("calibration", "Whether intervals of fills hold what they claim.", needs="analysis", report=InReport("fills"))
+def calibration_of(analysis: Analysis) -> Plot:
+    """How many cells hidden on purpose the intervals held, column by column, against what they claim.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
+
+    Returns
+    -------
+    Plot
+    """
+    from lowdim.judge.fills.fills import LEVELS
+
+    f = analysis.fills
+    return calibration(
+        [c.held for c in f.columns],
+        [c.tried for c in f.columns],
+        [c.column for c in f.columns],
+        level=f.level,
+        levels=LEVELS,
+        shares=f.coverage(LEVELS) if f.tried else None,
+    )
+
+
+@draw.styled
 def calibration(
     held: Any, tried: Any, names: Sequence[object], *, level: float = 0.9, levels: Any = None, shares: Any = None
 ) -> Plot:
@@ -245,7 +299,7 @@ def calibration(
     held, tried = np.asarray(held, dtype=float), np.asarray(tried, dtype=float)
     total, inside = float(tried.sum()), float(held.sum())
     curve = levels is not None and shares is not None
-    figure = blank(6.4, max(3.4, 1.9 + 0.17 * min(len(names), CHECKED)))
+    figure = draw.blank(6.4, max(3.4, 1.9 + 0.17 * min(len(names), CHECKED)))
     axes = figure.subplots(1, 2, width_ratios=[1, 1.15]) if curve else [None, figure.subplots()]
     data: dict[str, Any] = {}
     if curve:
@@ -256,7 +310,7 @@ def calibration(
     outside = (tried > 0) & ((share < band[0]) | (share > band[1]))
     _columns(axes[1], held, tried, names, level, band, outside)
     title, sentence = _calibration_words(inside, total, level, outside, share, names)
-    headline(figure, title)
+    draw.headline(figure, title)
     data = {
         "column": [str(n) for n in names],
         "held": held,
@@ -285,9 +339,9 @@ def _curve(ax: Any, levels: Array, shares: Array, cells: int) -> dict[str, Any]:
     """Claimed against actual coverage, with the band of exact intervals."""
     grid = np.linspace(0.01, 0.99, 99)
     low, high = (binomial(t, np.full(len(grid), float(cells)), grid) / max(cells, 1) for t in (0.025, 0.975))
-    ax.fill_between(100 * grid, 100 * low, 100 * high, color=GREY, alpha=0.3, lw=0, label="95% band, exact")
-    ax.plot([0, 100], [0, 100], color=GREY, lw=0.8)
-    ax.plot(100 * levels, 100 * shares, "o-", ms=4.5, lw=1.2, color=COLOURS[0], label="hidden cells")
+    ax.fill_between(100 * grid, 100 * low, 100 * high, color=draw.GREY, alpha=0.3, lw=0, label="95% band, exact")
+    ax.plot([0, 100], [0, 100], color=draw.GREY, lw=0.8)
+    ax.plot(100 * levels, 100 * shares, "o-", ms=4.5, lw=1.2, color=draw.COLOURS[0], label="hidden cells")
     least = 10 * max(float(np.floor(10 * min(levels.min(), shares.min()))) - 1.0, 0.0)
     ax.set(xlim=(least, 100), ylim=(least, 100))
     ax.set_xlabel("claimed (%)", fontsize=9)
@@ -308,15 +362,19 @@ def _columns(
     low = np.where(held > 0, betaincinv(np.maximum(held, 1), tried - held + 1, 0.025), 0.0)
     high = np.where(held < tried, betaincinv(held + 1, np.maximum(tried - held, 1), 0.975), 1.0)
     for y, j in enumerate(shown):
-        ax.barh(y, 100 * (band[1, j] - band[0, j]), left=100 * band[0, j], height=0.8, color=GREY, alpha=0.3, lw=0)
-        ax.hlines(y, 100 * low[j], 100 * high[j], color=COLOURS[0], lw=1.2)
-        ax.plot(100 * share[j], y, "D" if outside[j] else "o", ms=5, color=COLOURS[3 if outside[j] else 0])
-    ax.axvline(100 * level, color=INK, lw=0.9, ls="--")
+        ax.barh(y, 100 * (band[1, j] - band[0, j]), left=100 * band[0, j], height=0.8, color=draw.GREY, alpha=0.3, lw=0)
+        ax.hlines(y, 100 * low[j], 100 * high[j], color=draw.COLOURS[0], lw=1.2)
+        ax.plot(100 * share[j], y, "D" if outside[j] else "o", ms=5, color=draw.COLOURS[3 if outside[j] else 0])
+    ax.axvline(100 * level, color=draw.INK, lw=0.9, ls="--")
     ax.set_ylim(len(shown) - 0.4, -0.6)
     least = 100 * float(min([*low[shown], level]))
     ax.set_xlim(max(0.0, least - 3), 101)
     name_ticks(
-        ax.yaxis, range(len(shown)), [f"{short(names[j], 18)} ({tried[j]:.0f})" for j in shown], most=30, fontsize=8
+        ax.yaxis,
+        range(len(shown)),
+        [f"{draw.short(names[j], 18)} ({tried[j]:.0f})" for j in shown],
+        most=30,
+        fontsize=8,
     )
     some = "" if len(shown) == len(order) else f"\n{len(shown)} of {len(order)} columns"
     ax.set_xlabel(f"held by {100 * level:.3g}% intervals (%){some}", fontsize=9)
@@ -332,13 +390,13 @@ def _calibration_words(
         return "Too few cells to check the intervals", "No cell could be hidden, so the intervals are not checked."
     low, high = (float(binomial(t, total, level)) for t in (0.025, 0.975))
     word = "as claimed" if low <= inside <= high else "a little narrow" if inside < low else "a little wide"
-    title = f"{claim} intervals held {percent(inside / total)} of {total:,.0f} hidden cells: {word}"
+    title = f"{claim} intervals held {draw.percent(inside / total)} of {total:,.0f} hidden cells: {word}"
     bad = np.flatnonzero(outside)
     if not len(bad):
         return title, f"{title}. No column lies outside the 95% band of exact intervals."
     worst = bad[int(np.argmax(np.abs(share[bad] - level)))]
     return title, (
-        f"{title}. {count(len(bad), 'column')} of {len(share)} outside the 95% band of exact intervals "
-        f"(about {about(0.05 * len(share))} expected by chance), farthest {quoted(names[worst])} with "
-        f"{percent(share[worst])}."
+        f"{title}. {draw.count(len(bad), 'column')} of {len(share)} outside the 95% band of exact intervals "
+        f"(about {about(0.05 * len(share))} expected by chance), farthest {draw.quoted(names[worst])} with "
+        f"{draw.percent(share[worst])}."
     )

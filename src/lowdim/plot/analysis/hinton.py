@@ -11,13 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
-from lowdim.plot.base import PAPER, Plot, blank, count, described, drawn, headline, number, quoted, short, style
+from lowdim.plot import base as draw
+from lowdim.plot.base import Plot
+from lowdim.plot.registry import InReport, plot
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST = 24  # rows that can be named
+    from lowdim.plot.subjects import ModelOnTable
+
+MOST_ROWS = 24  # rows that can be named
 LARGEST = 0.9  # side of the largest square, in cells
 GROUND = "#8c8c8c"  # white and black stand out from it alike
 NEGLIGIBLE = 1e-6  # an axis all of whose entries are below this share of the largest is switched off
@@ -30,22 +34,54 @@ class Squares(Plot):
 
     def svg(self, prefix: str = "") -> str:
         out = io.StringIO()
-        with style():
+        with draw.style():
             self.figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
         body = out.getvalue()
         for name, text in self.tips.items():
             body = body.replace(f'<g id="{name}">', f'<g id="{name}"><title>{html.escape(text)}</title>', 1)
-        return described(body, prefix or self.name, self.title, self.sentence)
+        return draw.described(body, prefix or self.name, self.title, self.sentence)
 
 
-@drawn
+@plot("hinton", "Loadings as squares whose area is their size.", needs="model", report=InReport("axes"))
+def hinton_of(
+    subject: ModelOnTable,
+    *,
+    other: Array | None = None,
+    labels: tuple[str, str] = ("this model", "the other"),
+    most: int = MOST_ROWS,
+) -> Plot:
+    """The loadings of a linear model as squares: area is size, white is positive, black negative.
+
+    Parameters
+    ----------
+    subject : ModelOnTable
+        A model with one matrix of loadings, `components_`.
+    other : array of shape (n_columns, q), optional
+        Another matrix of loadings, drawn beside it on the same scale.
+    labels : tuple of two str
+        What the two are called.
+    most : int, default 24
+        Columns drawn; those with the largest entries where there are more.
+
+    Returns
+    -------
+    Plot
+    """
+    W = vars(subject.model).get("components_")
+    if W is None or np.ndim(W) != 2:
+        raise subject.lacks("hinton", "it has no one matrix of loadings", "a linear model: -m ppca, fa or bpca")
+    draw.need_axes(len(W), 1, "hinton")
+    return hinton(np.asarray(W).T, subject.table.names, other=other, labels=labels, most=most)
+
+
+@draw.styled
 def hinton(
     W: Array,
     names: Sequence[str],
     *,
     other: Array | None = None,
     labels: tuple[str, str] = ("this model", "the other"),
-    most: int = MOST,
+    most: int = MOST_ROWS,
 ) -> Plot:
     """A matrix as squares whose area is exactly proportional to size: white is positive, black negative.
 
@@ -67,17 +103,19 @@ def hinton(
     largest = max(float(np.abs(M).max(initial=0.0)) for M in both) or 1.0
     strength = np.max([np.abs(M).max(axis=1, initial=0.0) for M in both], axis=0)
     rows = np.sort(np.argsort(-strength, kind="stable")[:most])
-    figure = blank(6.4, float(np.clip(1.3 + 0.26 * len(rows), 3.0, 9.0)))
+    figure = draw.blank(6.4, float(np.clip(1.3 + 0.26 * len(rows), 3.0, 9.0)))
     panels = figure.subplots(1, len(both), sharey=True, squeeze=False, width_ratios=[max(M.shape[1], 1) for M in both])
     tips: dict[str, str] = {}
     for p, (ax, M, label) in enumerate(zip(panels[0], both, labels, strict=False)):
         tips |= _squares(ax, M, rows, largest, names, f"square{p}")
         if len(both) > 1:
-            ax.set_title(short(label, 30), fontsize=10)
-    panels[0, 0].set_yticks(range(len(rows)), [short(names[j]) for j in rows], fontsize=8)
-    figure.supxlabel(f"axis    (area = size, largest square {number(largest)};  □ positive, ■ negative)", fontsize=9)
+            ax.set_title(draw.short(label, 30), fontsize=10)
+    panels[0, 0].set_yticks(range(len(rows)), [draw.short(names[j]) for j in rows], fontsize=8)
+    figure.supxlabel(
+        f"axis    (area = size, largest square {draw.number(largest)};  □ positive, ■ negative)", fontsize=9
+    )
     title, sentence = _words(both, names, labels, len(rows))
-    headline(figure, title)
+    draw.headline(figure, title)
     made = Squares("hinton", figure, title=title, sentence=sentence, data=_data(both, names, largest))
     made.tips = tips
     return made
@@ -106,10 +144,12 @@ def _squares(
     side = LARGEST * np.sqrt(np.abs(M[rows]) / largest)
     for r, c in np.argwhere(side > 0):
         value, s = M[rows[r], c], side[r, c]
-        box = Rectangle((c - s / 2, r - s / 2), s, s, facecolor=PAPER if value > 0 else "#000000", edgecolor="none")
+        box = Rectangle(
+            (c - s / 2, r - s / 2), s, s, facecolor=draw.PAPER if value > 0 else "#000000", edgecolor="none"
+        )
         box.set_gid(f"{name}-{r}-{c}")
         ax.add_patch(box)
-        tips[f"{name}-{r}-{c}"] = f"{short(names[rows[r]])}, axis {c + 1}: {number(value)}"
+        tips[f"{name}-{r}-{c}"] = f"{draw.short(names[rows[r]])}, axis {c + 1}: {draw.number(value)}"
     ax.set_xlim(-0.6, max(q, 1) - 0.4)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_aspect("equal")
@@ -130,12 +170,15 @@ def _words(both: list[Array], names: Sequence[str], labels: tuple[str, str], sho
     r, c = np.unravel_index(int(np.argmax(np.abs(W))), W.shape)
     used = [int((~off(M, largest)).sum()) for M in both]
     idle = W.shape[1] - used[0]
-    title = f"{used[0]} of {count(W.shape[1], 'axis', 'axes')} in use"
+    title = f"{used[0]} of {draw.count(W.shape[1], 'axis', 'axes')} in use"
     if len(both) > 1:
-        title = f"{short(labels[0])} uses {count(used[0], 'axis', 'axes')}, {short(labels[1])} {used[1]}"
+        title = f"{draw.short(labels[0])} uses {draw.count(used[0], 'axis', 'axes')}, {draw.short(labels[1])} {used[1]}"
     if shown < len(W):
         title += f" ({shown} of {len(W)} columns drawn)"
     unused = (
         f"{idle} of {W.shape[1]} axes {'is' if idle == 1 else 'are'} switched off" if idle else ("every axis is in use")
     )
-    return title, f"The largest entry is {number(W[r, c])} ({quoted(names[int(r)])} on axis {c + 1}); {unused}."
+    return (
+        title,
+        f"The largest entry is {draw.number(W[r, c])} ({draw.quoted(names[int(r)])} on axis {c + 1}); {unused}.",
+    )

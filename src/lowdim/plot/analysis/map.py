@@ -1,4 +1,4 @@
-"""The map: rows on two axes with each row's own uncertainty, and what the map leaves out; the biplot."""
+"""The map: rows on two axes with each row's own uncertainty, and what the map leaves out; the other axes."""
 
 from __future__ import annotations
 
@@ -10,40 +10,82 @@ from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
 from lowdim.models.base.results import Posterior
-from lowdim.plot.base import (
-    COLOURS,
-    GREY,
-    INK,
-    PAPER,
-    SEQUENTIAL,
-    Plot,
-    blank,
-    count,
-    drawn,
-    headline,
-    number,
-    percent,
-    place_labels,
-    quoted,
-    short,
-)
-from lowdim.plot.colour import Groups, draw_groups, edge, groups, legend_marks
+from lowdim.plot import base as draw
+from lowdim.plot.base import Plot
+from lowdim.plot.colour import Groups, column_groups, draw_groups, edge, groups, legend_marks, rows_named
+from lowdim.plot.marks import LEAST_SHOWN_ROWS, spread_out
 from lowdim.plot.marks import POINTS as POINTS
-from lowdim.plot.marks import spread_out
+from lowdim.plot.registry import AXES, COLOR, InReport, plot
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from lowdim.jobs.analysis_base import Analysis
+
 ALL_ELLIPSES = 300  # rows; of more, only those with gaps or odd ones get an ellipse
 CELLS = (80, 60)  # of the density image
 LEVEL = 0.90  # of every row's ellipse
+T2_LEVEL = 0.95  # of the limit that complete rows lie within
 NAMED = 10  # odd rows named on a map
+MOST_OTHER_AXES, MOST_SMALL_POINTS = 6, 800  # panels of the other axes, and points on one
 CROWD = 60  # ellipses from which they are drawn lightly
 
 
-@drawn
+@plot(
+    "map",
+    "Rows on two axes, each with its own uncertainty.",
+    needs="analysis",
+    options=(COLOR, AXES),
+    report=InReport("map", "rows", "rows.csv"),
+)
+def map_of(
+    analysis: Analysis,
+    *,
+    color: Any = None,
+    labels: Any = "odd",
+    axes: tuple[int, int] = (0, 1),
+    t2_level: float = T2_LEVEL,
+) -> Plot:
+    """Rows on two axes; each ellipse is where 90% of that row's position lies, given its gaps.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
+    color : str or array of shape (n_rows,), optional
+        A column by its name, or one value a row; the first label column of a table of up to 3,000 rows.
+    labels : {"odd", "none"} or list
+        Rows that are named: the odd ones, none, or these by name or position.
+    axes : tuple of two int, default (0, 1)
+        Positions of the axes.
+    t2_level : float, default 0.95
+        The share of complete rows inside the dashed limit.
+
+    Returns
+    -------
+    Plot
+    """
+    t = analysis.table
+    draw.need_axes(analysis.dims, 2, "map")
+    if color is None and t.n <= POINTS:
+        color = next(iter(t.labels), None)
+    odd = [r.row for r in analysis.odd.rows]
+    return map_rows(
+        analysis.posterior,
+        axes=axes,
+        shares=analysis.shares,
+        row_names=t.row_names,
+        gap_rows=np.isnan(t.X).any(axis=1),
+        odd_rows=odd,
+        color=None if color is None else column_groups(t, color),
+        named=rows_named(t.row_names, labels, odd, NAMED),
+        t2_level=t2_level,
+    )
+
+
+@draw.styled
 def map_rows(
     posterior: Posterior,
     *,
@@ -51,11 +93,10 @@ def map_rows(
     shares: Sequence[float] | Array,
     row_names: Sequence[str] | None = None,
     color: Any = None,
-    color_name: str = "",
     gap_rows: Any = None,
     odd_rows: Sequence[int] | None = None,
     named: Sequence[int] | None = None,
-    t2_level: float = 0.95,
+    t2_level: float = T2_LEVEL,
     spread: Array | None = None,
 ) -> Plot:
     """Rows on two axes; each ellipse is where 90% of that row's position lies, given its gaps.
@@ -80,7 +121,7 @@ def map_rows(
     odd = np.array([] if odd_rows is None else odd_rows, dtype=int)
     half, angle = ellipses(cov)
     limit, turn = _limit(cov, spread, (a, b), t2_level)
-    kinds = groups(color, n, color_name)
+    kinds = groups(color, n)
     figure, ax, strip = _frame()
     around, dots = _with_ellipse(gap, odd, half, n), _dots(n, odd, color is not None)
     draw_groups(ax, xy, kinds, gap, dots) if len(dots) else _density(ax, xy)
@@ -91,9 +132,11 @@ def map_rows(
     _finish(ax, xy, half, limit, (a, b), share)
     _legend(ax, legend_marks(kinds, gap) if len(dots) else [], len(around), n, len(dots) == 0, len(odd) > 0)
     _draw_left_out(strip, share, (a, b))
-    place_labels(ax, xy[named_rows], [short(i + 1 if row_names is None else row_names[i], 14) for i in named_rows])
+    draw.place_labels(
+        ax, xy[named_rows], [draw.short(i + 1 if row_names is None else row_names[i], 14) for i in named_rows]
+    )
     title, sentence = _map_words(share, (a, b), n, int(gap.sum()), half, gap, float(inside.mean()), t2_level)
-    headline(figure, title)
+    draw.headline(figure, title)
     data = {
         "row": np.array([str(i + 1) if row_names is None else str(row_names[i]) for i in range(n)]),
         "position": xy,
@@ -131,9 +174,9 @@ def _dots(n: int, odd: NDArray[np.int_], coloured: bool) -> NDArray[np.intp]:
 def _drawn_words(n: int, dots: NDArray[np.intp], around: NDArray[np.int_]) -> str:
     """What of a long table is drawn."""
     if n <= POINTS:
-        least = f" Ellipses are drawn for {count(len(around), 'row')}: odd ones and the least certain."
+        least = f" Ellipses are drawn for {draw.count(len(around), 'row')}: odd ones and the least certain."
         return "" if len(around) in (0, n) else least
-    ringed = f"; only {count(len(around), 'odd row')} with an ellipse" if len(around) else ""
+    ringed = f"; only {draw.count(len(around), 'odd row')} with an ellipse" if len(around) else ""
     return f" {len(dots):,} of {n:,} rows are drawn{ringed}." if len(dots) else f" Rows are drawn as a density{ringed}."
 
 
@@ -176,17 +219,16 @@ def _with_ellipse(gap: Any, odd: NDArray[np.int_], half: Array, n: int) -> NDArr
 
 
 def _frame() -> tuple[Figure, Axes, Axes]:
-    figure = blank(6.4, 4.6)
+    figure = draw.blank(6.4, 4.6)
     ax, strip = figure.subplots(2, 1, height_ratios=[14, 1])
     return figure, ax, strip
 
 
 def _density(ax: Axes, xy: Array) -> None:
-    figure = ax.get_figure(root=True)
-    assert figure is not None
+    figure = draw.figure_of(ax)
     counts, x, y = np.histogram2d(xy[:, 0], xy[:, 1], bins=CELLS)
     shown = np.where(counts > 0, np.log10(np.maximum(counts, 1)), np.nan).T
-    image = ax.imshow(shown, origin="lower", extent=(x[0], x[-1], y[0], y[-1]), aspect="auto", cmap=SEQUENTIAL)
+    image = ax.imshow(shown, origin="lower", extent=(x[0], x[-1], y[0], y[-1]), aspect="auto", cmap=draw.SEQUENTIAL)
     ticks = np.arange(int(np.ceil(np.nanmax(shown))) + 1)
     figure.colorbar(image, ax=ax, ticks=ticks, label="rows a cell", shrink=0.8).set_ticklabels(
         [f"{10**k:,}" for k in ticks]
@@ -215,7 +257,7 @@ def _draw_ellipses(
         some = rows[part]
         if not len(some):
             continue
-        colours = [edge(kinds.look(k)[0]) if kinds.value is None else GREY for k in kinds.kind[some]]
+        colours = [edge(kinds.look(k)[0]) if kinds.value is None else draw.GREY for k in kinds.kind[some]]
         ax.add_collection(
             EllipseCollection(
                 2 * half[some, 0],
@@ -232,7 +274,9 @@ def _draw_ellipses(
             )
         )
     if density:
-        ax.scatter(xy[rows, 0], xy[rows, 1], s=20, marker="D", facecolors=PAPER, edgecolors=COLOURS[3], zorder=4)
+        ax.scatter(
+            xy[rows, 0], xy[rows, 1], s=20, marker="D", facecolors=draw.PAPER, edgecolors=draw.COLOURS[3], zorder=4
+        )
 
 
 def _draw_limit(ax: Axes, half: Array, angle: float, level: float) -> None:
@@ -243,10 +287,10 @@ def _draw_limit(ax: Axes, half: Array, angle: float, level: float) -> None:
         c * x - s * y,
         s * x + c * y,
         "--",
-        color=INK,
+        color=draw.INK,
         lw=1.0,
         zorder=1,
-        label=f"T² limit: {percent(level)} of complete rows lie inside",
+        label=f"T² limit: {draw.percent(level)} of complete rows lie inside",
     )
 
 
@@ -258,7 +302,7 @@ def _finish(ax: Axes, xy: Array, half: Array, limit: Array, axes: tuple[int, int
     ax.set_xlim(low[0] - pad[0], high[0] + pad[0])
     ax.set_ylim(low[1] - pad[1], high[1] + pad[1])
     for which, k in (("x", axes[0]), ("y", axes[1])):
-        part = f" ({percent(share[k])} of the variation)" if k < len(share) else ""
+        part = f" ({draw.percent(share[k])} of the variation)" if k < len(share) else ""
         ax.set(**{f"{which}label": f"axis {k + 1}{part}"})
 
 
@@ -268,7 +312,7 @@ def _legend(ax: Axes, marks: list[Any], with_ellipse: int, n: int, density: bool
 
     marks = list(marks)
     if density and with_ellipse:
-        marks.append(Line2D([], [], marker="D", ls="", color=COLOURS[3], mfc=PAPER, label="odd row", ms=5))
+        marks.append(Line2D([], [], marker="D", ls="", color=draw.COLOURS[3], mfc=draw.PAPER, label="odd row", ms=5))
     if with_ellipse:
         few = "" if with_ellipse == n else f" ({with_ellipse} rows)"
         few += "; bold: odd row" if bold and not density else ""
@@ -278,7 +322,7 @@ def _legend(ax: Axes, marks: list[Any], with_ellipse: int, n: int, density: bool
                 [],
                 marker="o",
                 ls="",
-                color=GREY,
+                color=draw.GREY,
                 mfc="none",
                 mew=0.6,
                 ms=9,
@@ -286,8 +330,7 @@ def _legend(ax: Axes, marks: list[Any], with_ellipse: int, n: int, density: bool
             )
         )
     marks += ax.get_lines()[:1]
-    figure = ax.get_figure(root=True)
-    assert figure is not None
+    figure = draw.figure_of(ax)
     figure.legend(handles=marks, loc="outside lower left", ncols=2, fontsize=8)
 
 
@@ -300,12 +343,16 @@ def _left_out(share: Array, axes: tuple[int, int]) -> Array:
 def _draw_left_out(ax: Axes, share: Array, axes: tuple[int, int]) -> None:
     parts = _left_out(share, axes)
     left = 0.0
-    looks = (("this map", COLOURS[0], "", PAPER), ("other axes", COLOURS[5], "..", INK), ("noise", PAPER, "///", INK))
+    looks = (
+        ("this map", draw.COLOURS[0], "", draw.PAPER),
+        ("other axes", draw.COLOURS[5], "..", draw.INK),
+        ("noise", draw.PAPER, "///", draw.INK),
+    )
     words = []
     for part, (name, colour, hatch, _) in zip(parts, looks, strict=True):
-        ax.barh(0, part, left=left, color=colour, edgecolor=INK, hatch=hatch, height=0.9, lw=0.6)
+        ax.barh(0, part, left=left, color=colour, edgecolor=draw.INK, hatch=hatch, height=0.9, lw=0.6)
         left += part
-        words.append(f"{name} {percent(part)}")
+        words.append(f"{name} {draw.percent(part)}")
     ax.set_xlim(0, 1.002 * max(1.0, left))
     ax.set_yticks([])
     ax.set_xticks([])
@@ -318,134 +365,104 @@ def _map_words(
 ) -> tuple[str, str]:
     here, other, noise = _left_out(share, axes)
     a, b = axes[0] + 1, axes[1] + 1
-    title = f"Axes {a} and {b} carry {percent(here)} of the variation; {percent(other + noise)} is not on this map"
+    missing = draw.percent(other + noise)
+    title = f"Axes {a} and {b} carry {draw.percent(here)} of the variation; {missing} is not on this map"
     text = (
-        f"{count(n, 'row')} on axes {a} and {b}, which carry {percent(here)} of the variation; other axes carry "
-        f"{percent(other)} and noise {percent(noise)}. {percent(inside)} of the rows lie inside the "
-        f"{percent(level)} T² limit."
+        f"{draw.count(n, 'row')} on axes {a} and {b}, which carry {draw.percent(here)} of the variation; "
+        f"other axes carry {draw.percent(other)} and noise {draw.percent(noise)}. {draw.percent(inside)} of the rows "
+        f"lie inside the {draw.percent(level)} T² limit."
     )
     area = half.prod(axis=1)
     if 0 < gaps < n and np.median(area[~gap]) > 0:
         times = float(np.sqrt(np.median(area[gap]) / np.median(area[~gap])))
-        wide = f"{number(times)} times as wide as" if times > 1.05 else "about as wide as"
+        wide = f"{draw.number(times)} times as wide as" if times > 1.05 else "about as wide as"
         text += (
-            f" {count(gaps, 'row')} {'has' if gaps == 1 else 'have'} gaps; the 90% ellipses of their positions "
+            f" {draw.count(gaps, 'row')} {'has' if gaps == 1 else 'have'} gaps; the 90% ellipses of their positions "
             f"are {wide} complete rows' (median)."
         )
     return title, text
 
 
-POWERS = {"form": 1.0, "covariance": 0.0, "symmetric": 0.5}
-MEANING = {
-    "form": "distances between rows are true",
-    "covariance": "arrow angles show correlations",
-    "symmetric": "a compromise: neither is exact",
-}
+@plot("other_axes", "Axes 3, 4, ... each against axis 1.", needs="analysis", report=InReport("map", "rows"))
+@draw.styled
+def other_axes(analysis: Analysis) -> Plot:
+    """Axes 3, 4, ... each against axis 1: what the map of axes 1 and 2 does not show.
 
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
 
-@drawn
-def biplot(
-    model: Any,
-    scores: Array,
-    names: Sequence[str],
-    *,
-    axes: tuple[int, int] = (0, 1),
-    scaling: str = "covariance",
-    top: int = 8,
-    intervals: tuple[Array, Array] | None = None,
-) -> Plot:
-    """Rows as points and columns as arrows on two axes; point . arrow approximates the (centred) cell.
-
-    With standardised scores U, axes of length one V and variances L, points are U L^(a/2) and arrows
-    V L^((1-a)/2): a = 1 "form", 0 "covariance", 1/2 "symmetric" (Gabriel 1971; Greenacre 2010). The `top`
-    longest arrows are drawn, on a scale of their own that the chart states. `intervals` are the lower and upper
-    ends of the entries of `model.components_` (q x d).
-
-    >>> from lowdim.models.linear.pca import PCA
-    >>> X = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, 4.0], [4.0, 3.0]])
-    >>> model = PCA(2).fit(X)
-    >>> plot = biplot(model, model.transform(X), ["a", "b"])
-    >>> bool(np.allclose(plot.data["point"] @ plot.data["arrow"].T, X - X.mean(axis=0)))
-    True
+    Returns
+    -------
+    Plot
     """
-    if scaling not in POWERS:
-        raise error("LD210", option="scaling", value=scaling, allowed=", ".join(map(repr, POWERS)))
-    keep = list(axes)
-    C = np.asarray(model.components_, dtype=np.float64)[keep]
-    length = np.linalg.norm(C, axis=1)
-    length = np.where(length > 0, length, 1.0)
-    unit = scores[:, keep] / _size(scores[:, keep])
-    known = vars(model).get("explained_variance_")
-    variance = length**2 if known is None else np.asarray(known)[keep]
-    power = POWERS[scaling]
-    points = unit * variance ** (power / 2)
-    stretch = variance ** ((1 - power) / 2) / length
-    arrows = C.T * stretch
-    chosen = np.argsort(-(arrows**2).sum(axis=1), kind="stable")[:top]
-    figure = blank(6.4, 4.6)
-    ax = figure.subplots()
-    ends = None if intervals is None else [np.asarray(end)[keep].T * stretch for end in intervals]
-    factor = _draw_biplot(ax, points, arrows, chosen, ends)
-    title, sentence = _biplot_words(scaling, arrows, chosen, names, axes)
-    ax.set(xlabel=f"axis {axes[0] + 1}", ylabel=f"axis {axes[1] + 1}")
-    along = np.linspace(0.08, 1.0, 40)[:, None, None] * (arrows[chosen] * factor)  # no name on an arrow
-    place_labels(ax, arrows[chosen] * factor, [short(names[j]) for j in chosen], avoid=along.reshape(-1, 2))
-    ax.text(1.0, 1.0, f"arrows drawn × {number(factor)}", transform=ax.transAxes, ha="right", va="bottom", fontsize=8)
-    headline(figure, title)
+    draw.need_axes(analysis.dims, 3, "other_axes")
+    z, shares = analysis.posterior.mean, analysis.shares
+    axes = range(2, min(analysis.dims, 2 + MOST_OTHER_AXES))
+    keep, odd = spread_out(len(z), MOST_SMALL_POINTS), analysis.odd.odd
+    across = min(3, len(axes))
+    down = -(-len(axes) // across)
+    figure, panels = draw.canvas(6.4, 2.3 * down + 0.5, rows=down, columns=across, squeeze=False, sharex=True)
+    for panel, k in zip(panels.flat, axes, strict=False):
+        panel.scatter(z[keep, 0], z[keep, k], s=7, color=draw.COLOURS[0], alpha=0.6, linewidths=0)
+        panel.scatter(z[odd, 0], z[odd, k], s=45, facecolors="none", edgecolors=draw.COLOURS[3], linewidths=1.3)
+        draw.label_axes(panel, "axis 1", "", f"axis {k + 1} ({draw.percent(shares[k])})")
+    for panel in panels.flat[len(axes) :]:
+        panel.set_visible(False)
+    left = sum(shares[2:])
+    title = f"The other {draw.count(analysis.dims - 2, 'axis', 'axes')} carry {draw.percent(left)} of the variation"
+    some = "" if analysis.dims - 2 <= MOST_OTHER_AXES else f" The first {MOST_OTHER_AXES} of them are drawn."
+    sentence = f"Each panel has axis 1 across and another axis upwards; odd rows are ringed.{some}" + (
+        f" {len(keep):,} of {len(z):,} rows are drawn." if len(keep) < len(z) else ""
+    )
+    draw.headline(figure, title)
     data = {
-        "point": points,
-        "column": np.array([str(name) for name in names]),
-        "arrow": arrows,
-        "drawn": np.isin(np.arange(len(arrows)), chosen),
-        "factor": factor,
+        "axis": [k + 1 for k in range(2, analysis.dims)],
+        "share_of_variation": shares[2:],
+        "spread_of_rows": z[:, 2:].std(axis=0),
     }
-    if ends is not None:
-        data |= {"arrow_low": ends[0], "arrow_high": ends[1]}
-    return Plot("biplot", figure, title=title, sentence=sentence, data=data)
+    return Plot("other_axes", figure, title=title, sentence=sentence, data=data)
 
 
-def _size(scores: Array) -> Array:
-    """Root mean square of each axis (n - 1), 1 where it is zero."""
-    size = np.sqrt((scores**2).sum(axis=0) / max(len(scores) - 1, 1))
-    return np.where(size > 0, size, 1.0)
+@plot(
+    "density",
+    "The map as counts of rows in cells of at least five.",
+    needs="analysis",
+    report=InReport("map", "no rows"),
+)
+@draw.styled
+def density(analysis: Analysis) -> Plot:
+    """The map as counts of rows in cells; cells with fewer than five rows stay empty.
 
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
 
-def _draw_biplot(ax: Axes, points: Array, arrows: Array, chosen: NDArray[np.int_], ends: list[Array] | None) -> float:
-    reach = float(np.abs(points).max(initial=0.0)) or 1.0
-    longest = float(np.abs(arrows[chosen]).max(initial=0.0)) or 1.0
-    factor = float(f"{0.95 * reach / longest:.2g}")
-    if len(points) > POINTS:
-        ax.hist2d(points[:, 0], points[:, 1], bins=CELLS, cmap="Greys", norm="log", zorder=0)
-    else:
-        ax.scatter(points[:, 0], points[:, 1], s=8, color=GREY, alpha=0.7, zorder=1, linewidths=0)
-    for j in chosen:
-        ax.annotate(
-            "",
-            arrows[j] * factor,
-            (0, 0),
-            zorder=3,
-            arrowprops={"arrowstyle": "-|>", "color": COLOURS[0], "lw": 1.2, "shrinkA": 0, "shrinkB": 0},
-        )
-        if ends is not None:
-            (x, y), low, high = arrows[j] * factor, ends[0][j] * factor, ends[1][j] * factor
-            ax.plot([low[0], high[0]], [y, y], color=COLOURS[3], lw=1.0, zorder=4)
-            ax.plot([x, x], [low[1], high[1]], color=COLOURS[3], lw=1.0, zorder=4)
-    ax.axhline(0, color=GREY, lw=0.4)
-    ax.axvline(0, color=GREY, lw=0.4)
-    ax.set_xlim(-1.25 * reach, 1.25 * reach)
-    ax.set_ylim(-1.15 * reach, 1.15 * reach)
-    return factor
-
-
-def _biplot_words(
-    scaling: str, arrows: Array, chosen: NDArray[np.int_], names: Sequence[str], axes: tuple[int, int]
-) -> tuple[str, str]:
-    title = f"Biplot, {scaling} scaling: {MEANING[scaling]}"
-    if len(chosen) < len(arrows):
-        title += f" ({len(chosen)} of {len(arrows)} columns drawn)"
-    parts = []
-    for k, axis in enumerate(axes):
-        j = int(np.argmax(np.abs(arrows[:, k])))
-        way = "with" if arrows[j, k] > 0 else "against"
-        parts.append(f"axis {axis + 1} follows {quoted(names[j])} most ({way} it)")
-    return title, f"In {scaling} scaling ({MEANING[scaling]}), {' and '.join(parts)}; a sign by itself means nothing."
+    Returns
+    -------
+    Plot
+    """
+    draw.need_axes(analysis.dims, 2, "density")
+    xy = analysis.posterior.mean[:, :2]
+    bins = int(np.clip(np.sqrt(len(xy) / 8), 4, 40))
+    reach = np.maximum(3.2 * xy.std(axis=0), 1e-9).tolist()
+    counts, xs, ys = np.histogram2d(xy[:, 0], xy[:, 1], bins=bins, range=[(-r, r) for r in reach])
+    full = counts >= LEAST_SHOWN_ROWS
+    figure = draw.blank(6.4, 4.6)
+    ax = figure.subplots()
+    shade = ax.pcolormesh(xs, ys, np.where(full, counts, np.nan).T, cmap=draw.SEQUENTIAL + "_r", rasterized=False)
+    figure.colorbar(shade, ax=ax, label="rows")
+    draw.label_axes(ax, *(f"axis {c.axis} ({draw.percent(c.share)})" for c in analysis.axes[:2]))
+    held = int(counts[full].sum())
+    title = f"Axes 1 and 2 carry {draw.percent(sum(c.share for c in analysis.axes[:2]))} of the variation"
+    sentence = (
+        f"{held:,} of {len(xy):,} rows lie in cells with at least {LEAST_SHOWN_ROWS} rows; the others are not shown, "
+        "because this report was asked to show no row."
+    )
+    draw.headline(figure, title)
+    i, j = np.nonzero(full)
+    middle = (xs[:-1] + xs[1:]) / 2, (ys[:-1] + ys[1:]) / 2
+    data = {"axis_1": middle[0][i], "axis_2": middle[1][j], "rows": counts[full].astype(int)}
+    return Plot("density", figure, title=title, sentence=sentence, data=data)

@@ -10,38 +10,28 @@ from numpy.typing import NDArray
 
 from lowdim.judge.maps.neighbours import NEAR, distances, kept, order, rank_agreement
 from lowdim.judge.maps.quality import Shepard, cells_of, coordinates, floors, shares_true, typical
-from lowdim.judge.maps.quality import shepard as shepard_of
+from lowdim.judge.maps.quality import shepard as shepard_pairs
 from lowdim.math.linalg import Array
 from lowdim.math.rotate import procrustes
-from lowdim.plot.base import (
-    COLOURS,
-    GREY,
-    INK,
-    PAPER,
-    SEQUENTIAL,
-    Plot,
-    blank,
-    canvas,
-    count,
-    drawn,
-    headline,
-    percent,
-    place_labels,
-    short,
-)
+from lowdim.plot import base as draw
+from lowdim.plot.base import Plot
 from lowdim.plot.marks import POINTS, VECTOR, legend_above, plain_log, spread_out
+from lowdim.plot.registry import plot
+from lowdim.plot.subjects import unit_of
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST = 1000  # rows whose pairs are compared
+    from lowdim.jobs.analysis_base import Analysis
+
+MOST_COMPARED_ROWS = 1000  # rows whose pairs are compared
 BINS = 60  # bins a side of the pairs
 NAMED = 5  # rows that are named
 CELLS = 400  # rows of a matrix that is drawn: more than there are dots
 
 
-def _rows(table: Any, Z: Any, most: int = MOST) -> tuple[Array, Array, NDArray[np.intp]]:
+def _rows(table: Any, Z: Any, most: int = MOST_COMPARED_ROWS) -> tuple[Array, Array, NDArray[np.intp]]:
     """Cells, coordinates and positions of the rows that are compared."""
     X, _ = cells_of(table)
     Y = coordinates(Z, len(X))
@@ -59,7 +49,37 @@ def _named(row_names: Sequence[object] | None, rows: NDArray[np.intp]) -> list[s
     return [str(k + 1) if row_names is None else str(row_names[k]) for k in rows]
 
 
-@drawn
+@plot("shepard", "Distances on the map over those in the table.", needs="analysis")
+def shepard_of(analysis: Analysis, Z: Any = None) -> Plot:
+    """Distances on the map over those in the table, pair by pair (Shepard's diagram).
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
+    Z : array of shape (n_rows, q), optional
+        Another map of the same rows; that of the analysis where it is left out.
+
+    Returns
+    -------
+    Plot
+    """
+    return shepard(*_cells_and_map(analysis, "shepard", Z))
+
+
+def _cells_and_map(analysis: Analysis, name: str, Z: Any = None) -> tuple[Array, Any]:
+    """The table in units of its columns, and a map of it."""
+    return analysis.table.X / unit_of(analysis), scaled_scores(analysis, name) if Z is None else Z
+
+
+def scaled_scores(analysis: Analysis, name: str) -> Array:
+    """Positions whose axes are as long as what they move in the table."""
+    draw.need_axes(analysis.dims, 1, name)
+    W = analysis.model.components_  # in the units the model was fitted in; its axes are orthogonal there
+    return np.asarray(analysis.posterior.mean * np.sqrt((W**2).sum(axis=1)))
+
+
+@draw.styled
 def shepard(table: Any, Z: Any) -> Plot:
     """Distances on the map over those in the table, pair by pair, with the best rising curve (Shepard's diagram).
 
@@ -73,20 +93,20 @@ def shepard(table: Any, Z: Any) -> Plot:
     0.0
     """
     X, Y, rows = _rows(table, Z)
-    found = shepard_of(distances(X), distances(Y))
-    figure = blank(6.4, 4.4)
+    found = shepard_pairs(distances(X), distances(Y))
+    figure = draw.blank(6.4, 4.4)
     ax = figure.subplots()
     _pairs(ax, found)
     ax.set(xlabel="distance in the table", ylabel="distance on the map")
     legend_above(ax)
     n = len(cells_of(table)[0])
     title = f"Distances: rank agreement {found.ranks:.2f}, stress {found.stress:.3f}{_some(rows, n)}"
-    headline(figure, title)
+    draw.headline(figure, title)
     at = spread_out(len(found.table), 200)
     sentence = (
-        f"{count(len(found.table), 'pair')} of rows{_some(rows, n)}: the order of their distances in the table "
+        f"{draw.count(len(found.table), 'pair')} of rows{_some(rows, n)}: the order of their distances in the table "
         f"and on the map agrees by {found.ranks:.2f} (Spearman), and the map is off a rising curve by "
-        f"{percent(found.stress)} of its size (Kruskal's stress)."
+        f"{draw.percent(found.stress)} of its size (Kruskal's stress)."
     )
     data = {
         "table": found.table[at],
@@ -108,7 +128,7 @@ def _pairs(ax: Axes, found: Shepard) -> None:
             found.map,
             "o",
             ms=2.5,
-            color=COLOURS[0],
+            color=draw.COLOURS[0],
             alpha=0.5,
             mew=0,
             label="a pair of rows",
@@ -117,18 +137,39 @@ def _pairs(ax: Axes, found: Shepard) -> None:
     else:
         shade, x, y = np.histogram2d(found.table, found.map, bins=BINS)
         image = ax.pcolormesh(x, y, np.ma.masked_equal(shade.T, 0.0), cmap="Blues", norm=LogNorm(0.5), rasterized=True)
-        figure = ax.get_figure(root=True)
-        assert figure is not None
+        figure = draw.figure_of(ax)
         bar = figure.colorbar(image, ax=ax, label="pairs of rows", shrink=0.8)
         plain_log(bar.ax.yaxis)
     at = spread_out(len(found.table), POINTS)
-    ax.step(found.table[at], found.fitted[at], where="post", color=COLOURS[3], lw=2, label="best rising curve")
+    ax.step(found.table[at], found.fitted[at], where="post", color=draw.COLOURS[3], lw=2, label="best rising curve")
     ax.set_xlim(left=0)
     ax.set_ylim(bottom=0)
 
 
-@drawn
-def neighbours(table: Any, Z: Any, *, beside: Mapping[str, Any] | None = None, k: int = NEAR) -> Plot:
+@plot("neighbors", "Nearest rows that the map keeps.", needs="analysis")
+def neighbors_of(analysis: Analysis, Z: Any = None, *, beside: Mapping[str, Any] | None = None, k: int = NEAR) -> Plot:
+    """The share of each row's k nearest rows that are so on the map, for every k.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
+    Z : array of shape (n_rows, q), optional
+        Another map of the same rows; that of the analysis where it is left out.
+    beside : mapping of str to array, optional
+        Further maps by name.
+    k : int, default 10
+        The number of nearest rows that the title speaks of.
+
+    Returns
+    -------
+    Plot
+    """
+    return neighbors(*_cells_and_map(analysis, "neighbors", Z), beside=beside, k=k)
+
+
+@draw.styled
+def neighbors(table: Any, Z: Any, *, beside: Mapping[str, Any] | None = None, k: int = NEAR) -> Plot:
     """The share of each row's k nearest rows that are so on the map, for every k.
 
     PCA and a random projection with as many axes are drawn beside it, and chance, k / (n - 1); `beside` are further
@@ -137,7 +178,7 @@ def neighbours(table: Any, Z: Any, *, beside: Mapping[str, Any] | None = None, k
     Reference: Lee and Verleysen (2009); spec product.md, plot 23.
 
     >>> X = np.random.default_rng(0).standard_normal((40, 3))
-    >>> float(neighbours(X, X).data["this map"].min())
+    >>> float(neighbors(X, X).data["this map"].min())
     1.0
     """
     X, Y, rows = _rows(table, Z)
@@ -153,7 +194,7 @@ def neighbours(table: Any, Z: Any, *, beside: Mapping[str, Any] | None = None, k
     }
     size = np.arange(1, n - 1)
     chance = size / (n - 1)
-    figure, ax = canvas(6.4, 4.2)
+    figure, ax = draw.canvas(6.4, 4.2)
     looks = ("-", "--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)))
     for i, (name, same) in enumerate(found.items()):
         ax.plot(
@@ -161,13 +202,13 @@ def neighbours(table: Any, Z: Any, *, beside: Mapping[str, Any] | None = None, k
             same.share,
             ls=looks[i % len(looks)],
             lw=2.4 if i == 0 else 1.4,
-            color=COLOURS[i % 6],
-            label=f"{short(name)} ({same.at(k):.0%} of {k})",
+            color=draw.COLOURS[i % 6],
+            label=f"{draw.short(name)} ({same.at(k):.0%} of {k})",
         )
     low, *_, high = np.sort([one.share for one in floor["random projection"]], axis=0)
-    ax.fill_between(size, low, high, color=COLOURS[(len(found) - 1) % 6], alpha=0.15, lw=0)
-    ax.plot(size, chance, ":", color=GREY, lw=1.2, label=f"chance ({min(k / (n - 1), 1.0):.0%})")
-    ax.axvline(min(k, n - 2), color=GREY, lw=0.6)
+    ax.fill_between(size, low, high, color=draw.COLOURS[(len(found) - 1) % 6], alpha=0.15, lw=0)
+    ax.plot(size, chance, ":", color=draw.GREY, lw=1.2, label=f"chance ({min(k / (n - 1), 1.0):.0%})")
+    ax.axvline(min(k, n - 2), color=draw.GREY, lw=0.6)
     ax.set(
         xscale="log",
         ylim=(0, 1.02),
@@ -178,17 +219,37 @@ def neighbours(table: Any, Z: Any, *, beside: Mapping[str, Any] | None = None, k
     plain_log(ax.xaxis)
     ax.legend(loc="upper left" if found["this map"].share[0] < 0.6 else "lower right")
     title = f"The map keeps {found['this map'].at(k):.0%} of each row's {k} nearest rows"
-    headline(figure, title)
+    draw.headline(figure, title)
     others = ", ".join(f"{name} {same.at(k):.0%}" for name, same in list(found.items())[1:])
     sentence = (
         f"{title}; with as many axes {others}; chance {min(k / (n - 1), 1.0):.0%}. Over all sizes, 0 being "
         f"chance and 1 everything: {', '.join(f'{name} {same.area:.2f}' for name, same in found.items())}."
     )
     data = {"k": size, **{name: same.share for name, same in found.items()}, "chance": chance}
-    return Plot("neighbours", figure, title=title, sentence=sentence, data=data)
+    return Plot("neighbors", figure, title=title, sentence=sentence, data=data)
 
 
-@drawn
+@plot("trust", "The map, each row in the colour of its trustworthiness.", needs="analysis")
+def trust_of(analysis: Analysis, Z: Any = None, *, k: int = NEAR) -> Plot:
+    """The map, each row in the colour of its own trustworthiness.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
+    Z : array of shape (n_rows, q), optional
+        Another map of the same rows; that of the analysis where it is left out.
+    k : int, default 10
+        The number of nearest rows.
+
+    Returns
+    -------
+    Plot
+    """
+    return trust(*_cells_and_map(analysis, "trust", Z), k=k, row_names=analysis.table.row_names)
+
+
+@draw.styled
 def trust(table: Any, Z: Any, *, k: int = NEAR, row_names: Sequence[object] | None = None) -> Plot:
     """The map, each row in the colour of its own trustworthiness: dark rows are among rows that are not theirs.
 
@@ -207,7 +268,7 @@ def trust(table: Any, Z: Any, *, k: int = NEAR, row_names: Sequence[object] | No
     own, whole = shares_true(here, there, near), shares_true(there, here, near)
     names = _named(row_names, rows)
     xy = Y[:, :2] if Y.shape[1] > 1 else np.column_stack([Y[:, 0], np.zeros(len(Y))])
-    figure = blank(6.4, 4.6)
+    figure = draw.blank(6.4, 4.6)
     ax = figure.subplots()
     low = float(min(own.min(), 0.9))
     first = np.argsort(-own, kind="stable")  # the doubtful on top
@@ -215,11 +276,11 @@ def trust(table: Any, Z: Any, *, k: int = NEAR, row_names: Sequence[object] | No
         xy[first, 0],
         xy[first, 1],
         c=own[first],
-        cmap=SEQUENTIAL,
+        cmap=draw.SEQUENTIAL,
         vmin=low,
         vmax=1.0,
         s=26 if len(X) <= 300 else 11,
-        edgecolors=GREY,
+        edgecolors=draw.GREY,
         linewidths=0.3,
         rasterized=len(X) > VECTOR,
     )
@@ -227,12 +288,12 @@ def trust(table: Any, Z: Any, *, k: int = NEAR, row_names: Sequence[object] | No
     _plain_axes(ax, Y.shape[1])
     mean, bad = float(own.mean()), int((own < 0.9).sum())
     n = len(cells_of(table)[0])
-    title = f"Trustworthiness {mean:.3f}; {count(bad, 'row')} of {len(X):,} below 0.9{_some(rows, n)}"
-    headline(figure, title)
+    title = f"Trustworthiness {mean:.3f}; {draw.count(bad, 'row')} of {len(X):,} below 0.9{_some(rows, n)}"
+    draw.headline(figure, title)
     worst = np.argsort(own, kind="stable")[:NAMED]
     worst = worst[own[worst] < 0.9]
-    place_labels(ax, xy[worst], [short(names[i], 12) for i in worst], avoid=xy)
-    told = f" Least: {', '.join(f'{short(names[i])} {own[i]:.2f}' for i in worst)}." if len(worst) else ""
+    draw.place_labels(ax, xy[worst], [draw.short(names[i], 12) for i in worst], avoid=xy)
+    told = f" Least: {', '.join(f'{draw.short(names[i])} {own[i]:.2f}' for i in worst)}." if len(worst) else ""
     sentence = (
         f"Of each row's {near} nearest rows on the map, those that are far away in the table count against it: "
         f"{mean:.3f} on average (continuity {float(whole.mean()):.3f}).{told}"
@@ -250,7 +311,40 @@ def _plain_axes(ax: Axes, q: int) -> None:
         ax.set_yticks([])
 
 
-@drawn
+@plot("versus", "The map and another one of the same rows, laid on it.", needs="analysis")
+def versus_of(
+    analysis: Analysis, other: Any = None, *, names: tuple[str, str] | None = None, color: Any = None
+) -> Plot:
+    """The map and another one of the same rows, shifted, turned and scaled onto it.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
+    other : array of shape (n_rows, q), optional
+        The other map; Isomap of the filled table where it is left out.
+    names : tuple of two str, optional
+        What the two maps are called.
+    color : array of shape (n_rows,), optional
+        Kinds or numbers, one a row.
+
+    Returns
+    -------
+    Plot
+    """
+    Z, row_names = scaled_scores(analysis, "versus"), analysis.table.row_names
+    if other is not None:
+        return versus(Z, other, row_names=row_names, names=names or ("this map", "the other"), color=color)
+    from lowdim.models.spectral.isomap import Isomap
+
+    rows = spread_out(len(Z), MOST_COMPARED_ROWS)
+    other = Isomap(Z.shape[1]).fit_transform(analysis.fills.filled[rows] / unit_of(analysis))
+    shades = None if color is None else np.asarray(color)[rows]
+    kept_names = [row_names[i] for i in rows]
+    return versus(Z[rows], other, row_names=kept_names, names=names or ("this map", "Isomap"), color=shades)
+
+
+@draw.styled
 def versus(
     Z: Any,
     other: Any,
@@ -277,21 +371,22 @@ def versus(
     fit = procrustes(B, A)
     moved = np.sqrt(((fit.aligned - A) ** 2).sum(axis=1))
     size = float(np.sqrt(((A - A.mean(axis=0)) ** 2).sum(axis=1).mean())) or 1.0
-    rows = spread_out(len(A), MOST)
-    figure = blank(6.4, 5.0)
+    rows = spread_out(len(A), MOST_COMPARED_ROWS)
+    figure = draw.blank(6.4, 5.0)
     ax = figure.subplots()
     _moves(ax, A[rows, :2], fit.aligned[rows, :2], names, None if color is None else np.asarray(color)[rows])
     _plain_axes(ax, q)
-    typical = percent(float(np.median(moved)) / size)
-    title = f"{short(names[1])} turned onto {short(names[0])}: {percent(max(1.0 - fit.error, 0.0))} in common"
-    headline(figure, title)
+    typical = draw.percent(float(np.median(moved)) / size)
+    common = draw.percent(max(1.0 - fit.error, 0.0))
+    title = f"{draw.short(names[1])} turned onto {draw.short(names[0])}: {common} in common"
+    draw.headline(figure, title)
     words = _named(row_names, np.arange(len(A)))
     most = rows[np.argsort(-moved[rows], kind="stable")][:NAMED]
     most = most[moved[most] > 1e-6 * size]
-    place_labels(ax, fit.aligned[most, :2], [short(words[i], 12) for i in most], avoid=A[rows, :2])
-    far = f"; most, row {short(words[most[0]])}, by {percent(moved[most[0]] / size)}" if len(most) else ""
+    draw.place_labels(ax, fit.aligned[most, :2], [draw.short(words[i], 12) for i in most], avoid=A[rows, :2])
+    far = f"; most, row {draw.short(words[most[0]])}, by {draw.percent(moved[most[0]] / size)}" if len(most) else ""
     sentence = (
-        f"After the best shift, turn and scale the two maps have {percent(max(1.0 - fit.error, 0.0))} of their "
+        f"After the best shift, turn and scale the two maps have {common} of their "
         f"spread in common; a row moves by {typical} of the map's size (median){far}."
     )
     data = {"row": words, "first": A, "second": fit.aligned, "moved": moved}
@@ -309,7 +404,7 @@ def _moves(ax: Axes, A: Array, B: Array, names: tuple[str, str], color: Any) -> 
     ax.add_collection(
         LineCollection(
             list(np.stack([A, B], axis=1)),
-            colors=GREY,
+            colors=draw.GREY,
             linewidths=0.4 if many else 0.8,
             alpha=0.5,
             zorder=1,
@@ -319,23 +414,50 @@ def _moves(ax: Axes, A: Array, B: Array, names: tuple[str, str], color: Any) -> 
     found = groups(color, len(A))
     shade: Any = [found.look(k)[0] for k in found.kind] if found.names else None
     how: dict[str, Any] = {"s": 7 if many else 20, "rasterized": many}
-    ax.scatter(A[:, 0], A[:, 1], marker="o", facecolors=shade or COLOURS[0], linewidths=0, zorder=3, **how)
+    ax.scatter(A[:, 0], A[:, 1], marker="o", facecolors=shade or draw.COLOURS[0], linewidths=0, zorder=3, **how)
     ax.scatter(
-        B[:, 0], B[:, 1], marker="s", facecolors=PAPER, edgecolors=shade or COLOURS[3], linewidths=0.8, zorder=2, **how
+        B[:, 0],
+        B[:, 1],
+        marker="s",
+        facecolors=draw.PAPER,
+        edgecolors=shade or draw.COLOURS[3],
+        linewidths=0.8,
+        zorder=2,
+        **how,
     )
-    ink = INK if shade else ""
+    ink = draw.INK if shade else ""
     marks = [
-        Line2D([], [], marker="o", ls="", color=ink or COLOURS[0], label=short(names[0]), ms=5),
-        Line2D([], [], marker="s", ls="", mfc=PAPER, color=ink or COLOURS[3], label=short(names[1]), ms=5),
+        Line2D([], [], marker="o", ls="", color=ink or draw.COLOURS[0], label=draw.short(names[0]), ms=5),
+        Line2D(
+            [], [], marker="s", ls="", mfc=draw.PAPER, color=ink or draw.COLOURS[3], label=draw.short(names[1]), ms=5
+        ),
     ]
     marks += [
-        Line2D([], [], marker="o", ls="", color=found.look(k)[0], label=short(name), ms=5)
+        Line2D([], [], marker="o", ls="", color=found.look(k)[0], label=draw.short(name), ms=5)
         for k, name in enumerate(found.names)
     ]
     legend_above(ax, handles=marks, ncols=min(len(marks), 6), columnspacing=0.9, handletextpad=0.2)
 
 
-@drawn
+@plot("dist_matrix", "Distances in the table and on the map, by the first axis.", needs="analysis")
+def dist_matrix_of(analysis: Analysis, Z: Any = None) -> Plot:
+    """Distances between rows in the table and on the map, both ordered by the map's first axis.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
+    Z : array of shape (n_rows, q), optional
+        Another map of the same rows; that of the analysis where it is left out.
+
+    Returns
+    -------
+    Plot
+    """
+    return dist_matrix(*_cells_and_map(analysis, "dist_matrix", Z), row_names=analysis.table.row_names)
+
+
+@draw.styled
 def dist_matrix(table: Any, Z: Any, *, row_names: Sequence[object] | None = None) -> Plot:
     """Distances between rows in the table and on the map, both ordered by the map's first axis, in one shade.
 
@@ -356,20 +478,20 @@ def dist_matrix(table: Any, Z: Any, *, row_names: Sequence[object] | None = None
     size = float((E[fine] ** 2).sum())
     scale = float((D[fine] * E[fine]).sum()) / size if size > 0.0 else 1.0
     top = float(max(D[fine].max(initial=0.0), scale * E.max(initial=0.0))) or 1.0
-    figure = blank(7.2, 3.5)
+    figure = draw.blank(7.2, 3.5)
     pair = figure.subplots(1, 2, sharex=True, sharey=True)
     for ax, M, words in ((pair[0], np.where(fine, D, np.nan), "in the table"), (pair[1], scale * E, "on the map")):
         ax.set_facecolor("#dddddd")
         ax.patch.set_hatch("////")
-        image = ax.imshow(M, cmap=f"{SEQUENTIAL}_r", vmin=0.0, vmax=top, interpolation="nearest")
+        image = ax.imshow(M, cmap=f"{draw.SEQUENTIAL}_r", vmin=0.0, vmax=top, interpolation="nearest")
         ax.set_title(words, fontsize=9)
         ax.set_xticks([])
         _ends(ax, _named(row_names, at))
     pair[0].set_ylabel("rows by axis 1")
     figure.colorbar(image, ax=list(pair), label="distance (dark: far)", shrink=0.85)
     ranks = rank_agreement(D**2, E**2)
-    title = f"Distances of {count(len(at), 'row')} by axis 1: rank agreement {ranks:.2f}"
-    headline(figure, title)
+    title = f"Distances of {draw.count(len(at), 'row')} by axis 1: rank agreement {ranks:.2f}"
+    draw.headline(figure, title)
     left = "" if len(at) == len(X) else f" {len(at)} of {len(X):,} rows are drawn, spread along the axis."
     sentence = (
         f"Distances between rows in the table and on the map, ordered by the map's first axis and shaded "
@@ -382,4 +504,4 @@ def dist_matrix(table: Any, Z: Any, *, row_names: Sequence[object] | None = None
 def _ends(ax: Axes, names: Sequence[str]) -> None:
     """A few rows' names down the side."""
     at = spread_out(len(names), 25 if len(names) <= 25 else 8)
-    ax.set_yticks(at, [short(names[i], 12) for i in at], fontsize=7)
+    ax.set_yticks(at, [draw.short(names[i], 12) for i in at], fontsize=7)

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
-from lowdim.plot.base import (
-    COLOURS,
-    GREY,
-    INK,
-    Plot,
-    canvas,
-    count,
-    drawn,
-    headline,
-    percent,
-    place_labels,
-    short,
-)
-from lowdim.plot.marks import POINTS, VECTOR, legend_above, name_ticks, spread_out
+from lowdim.plot import base as draw
+from lowdim.plot.base import Plot
+from lowdim.plot.marks import POINTS, VECTOR, legend_above, name_ticks, small, spread_out
+from lowdim.plot.registry import InReport, plot
+
+if TYPE_CHECKING:
+    from lowdim.jobs.analysis_base import Analysis
 
 ROWS = 150  # rows whose clouds are drawn
 DOTS = 2500  # bootstrap positions drawn
@@ -31,7 +24,31 @@ CHI2 = 4.605170185988091  # the 90% quantile of chi-square with 2 degrees of fre
 FIRM, LOOSE = 15.0, 35.0  # degrees: an axis that keeps its direction, and one that does not (as judge/stability)
 
 
-@drawn
+@plot(
+    "stability",
+    "Where rows land when the table is drawn again.",
+    needs="analysis",
+    report=InReport("stability", "rows"),
+)
+def stability_of(analysis: Analysis) -> Plot:
+    """Bootstrap clouds of the rows on the map, and how far each axis turns.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
+
+    Returns
+    -------
+    Plot
+    """
+    draw.need_axes(analysis.dims, 2, "stability")
+    s = analysis.stability
+    names = np.array(analysis.table.row_names, dtype=object)[s.shown]
+    return stability(s.cloud, analysis.posterior.mean[s.shown][:, :2], s.axes, plane=s.plane, row_names=names)
+
+
+@draw.styled
 def stability(
     clouds: Any,
     reference: Any,
@@ -61,7 +78,7 @@ def stability(
     spread = np.sqrt(((B - R) ** 2).mean(axis=0).sum(axis=1)) if len(B) else np.zeros(len(R))
     total = float(np.sqrt(R.var(axis=0).sum())) or 1.0
     names = [str(k + 1) for k in range(len(R))] if row_names is None else [str(name) for name in row_names]
-    figure, (left, right) = canvas(6.4, 4.0, columns=2, width_ratios=[1.7, 1])
+    figure, (left, right) = draw.canvas(6.4, 4.0, columns=2, width_ratios=[1.7, 1])
     _clouds(left, B[:, :, pair], R[:, pair], spread, names)
     left.set_xlabel(f"axis {pair[0] + 1}")
     left.set_ylabel(f"axis {pair[1] + 1}" if len(pair) > 1 else "")
@@ -70,7 +87,7 @@ def stability(
     labels = [] if plane is None else ["map plane"]
     _ridges(right, np.column_stack([both, turns]), labels + [f"axis {k + 1}" for k in range(len(middle))])
     title, sentence = _words(middle, both, spread, total, names, len(B))
-    headline(figure, title)
+    draw.headline(figure, title)
     far = np.quantile(turns, [0.05, 0.95], axis=0) if len(turns) else np.zeros((2, 0))
     data = {
         "row": names,
@@ -95,13 +112,15 @@ def _clouds(ax: Any, B: Array, R: Array, spread: Array, names: Sequence[str]) ->
     low, high = np.quantile(np.concatenate([dots, R]), [0.002, 0.998], axis=0)
     edge = 0.08 * np.where(high > low, high - low, 1.0)
     inside = ((dots >= low - edge) & (dots <= high + edge)).all(axis=1)
-    ax.plot(*dots[inside].T, ".", ms=2, color=COLOURS[5], alpha=0.7, label="drawn again", zorder=1, rasterized=True)
+    ax.plot(
+        *dots[inside].T, ".", ms=2, color=draw.COLOURS[5], alpha=0.7, label="drawn again", zorder=1, rasterized=True
+    )
     _ellipses(ax, B, rows)
     ax.plot(
         *R[spread_out(len(R), POINTS)].T,
         "o",
         ms=2.6 if len(R) <= 200 else 1.5,
-        color=INK,
+        color=draw.INK,
         label="this table",
         zorder=3,
         rasterized=len(R) > VECTOR,
@@ -110,9 +129,9 @@ def _clouds(ax: Any, B: Array, R: Array, spread: Array, names: Sequence[str]) ->
     ax.set_ylim(low[1] - edge[1], high[1] + edge[1])
     visible = rows[((R[rows] >= low - edge) & (R[rows] <= high + edge)).all(axis=1)]
     worst = visible[np.argsort(-spread[visible], kind="stable")][:3]
-    place_labels(ax, R[worst], [short(names[k], 12) for k in worst])
+    draw.place_labels(ax, R[worst], [draw.short(names[k], 12) for k in worst])
     some = "" if len(rows) == len(R) else f", {len(rows)} rows"
-    ax.plot([], [], "-", lw=0.9, color=COLOURS[0], label=f"90% of a row's cloud{some}")
+    ax.plot([], [], "-", lw=0.9, color=draw.COLOURS[0], label=f"90% of a row's cloud{some}")
     legend_above(ax, ncols=3, columnspacing=0.8, handletextpad=0.3, handlelength=1.0, fontsize=7.5)
 
 
@@ -130,7 +149,9 @@ def _ellipses(ax: Any, B: Array, rows: NDArray[np.intp]) -> None:
         lines.append(B[:, k].mean(axis=0) + circle * np.sqrt(np.maximum(values, 0.0)) @ U.T)
     many = len(rows) > 60  # a crowd of ellipses is shade, not lines
     ax.add_collection(
-        LineCollection(lines, colors=COLOURS[0], linewidths=0.4 if many else 0.6, alpha=0.4 if many else 0.8, zorder=2)
+        LineCollection(
+            lines, colors=draw.COLOURS[0], linewidths=0.4 if many else 0.6, alpha=0.4 if many else 0.8, zorder=2
+        )
     )
 
 
@@ -142,9 +163,11 @@ def _ridges(ax: Any, turns: Array, labels: Sequence[str]) -> None:
     edges = np.linspace(0.0, top, 31)
     for i in range(k):
         counts, _ = np.histogram(np.clip(turns[:, i], 0.0, top), bins=edges)
-        ax.stairs(i - 0.75 * counts / max(counts.max(), 1), edges, baseline=i, fill=True, color=COLOURS[5], alpha=0.7)
-        ax.axhline(i, color=GREY, lw=0.5)
-        ax.plot([middle[i]], [i], "^", color=COLOURS[3], ms=6, clip_on=False, zorder=4)
+        ax.stairs(
+            i - 0.75 * counts / max(counts.max(), 1), edges, baseline=i, fill=True, color=draw.COLOURS[5], alpha=0.7
+        )
+        ax.axhline(i, color=draw.GREY, lw=0.5)
+        ax.plot([middle[i]], [i], "^", color=draw.COLOURS[3], ms=6, clip_on=False, zorder=4)
         ax.text(
             top,
             i - 0.42,
@@ -180,9 +203,52 @@ def _words(
     loose = [str(i + 1) for i, a in enumerate(middle) if a > LOOSE]
     warn = f" Axes {', '.join(loose)} turn too far to be read one by one." if len(loose) > 1 else ""
     worst = int(np.argmax(spread))
-    typical, most = percent(float(np.median(spread)) / total), percent(float(spread[worst]) / total)
+    typical, most = draw.percent(float(np.median(spread)) / total), draw.percent(float(spread[worst]) / total)
     return title, (
-        f"{count(draws, 'table')} drawn again from the rows. Median angle of each axis to its own "
+        f"{draw.count(draws, 'table')} drawn again from the rows. Median angle of each axis to its own "
         f"direction: {parts}{more}.{warn} A row moves by {typical} of the map's spread (median, root mean "
-        f"square); most, row {short(names[worst])}, by {most}."
+        f"square); most, row {draw.short(names[worst])}, by {most}."
     )
+
+
+@plot(
+    "distance_law",
+    "Whether the rows' distances follow the model's law.",
+    needs="analysis",
+    report=InReport("stability", "rows", "rows.csv"),
+)
+@draw.styled
+def distance_law(analysis: Analysis) -> Plot:
+    """Each row's p-value (D2) against the one its rank should have were the model true: a straight line.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
+
+    Returns
+    -------
+    Plot
+    """
+    p = np.sort(analysis.odd.D2.p)
+    n = len(p)
+    due = (np.arange(n) + 0.5) / n
+    gap = float(np.abs(np.arange(1, n + 1) / n - p).max())
+    limit = 1.36 / np.sqrt(n)
+    figure, ax = draw.canvas(6.4, 4.0)
+    keep = np.unique(np.concatenate([np.arange(min(n, 100)), spread_out(n, 250)]))
+    x, y = -np.log10(due[keep]), -np.log10(np.maximum(p[keep], 1e-300))
+    top = float(x.max()) * 1.05
+    ax.plot([0, top], [0, top], color=draw.GREY, lw=1, ls="--", label="as the model says")
+    ax.scatter(x, np.minimum(y, 2.5 * top), s=12, color=draw.COLOURS[0], linewidths=0, label="rows")
+    draw.label_axes(ax, "rarity due to rank (−log10)", "rarity analysis (−log10 p of D²)")
+    ax.legend(loc="upper left")
+    word = "follow" if gap <= limit else "do not follow"
+    title = f"The rows' distances {word} the model's law"
+    sentence = (
+        f"The largest difference between the two distributions of p is {gap:.2f}; about {limit:.2f} would be "
+        f"rare by chance (5% level) for {draw.count(n, 'row')}. Points above the line are rows further out than "
+        "the model expects" + (f"; the rarest has p {small(float(p[0]))}." if n else ".")
+    )
+    draw.headline(figure, title)
+    return Plot("distance_law", figure, title=title, sentence=sentence, data={"due": due, "p": p})

@@ -1,4 +1,4 @@
-"""The table before any model: its columns, and where its gaps are."""
+"""The table before any model: its columns, where its gaps are, and which of them come together."""
 
 from __future__ import annotations
 
@@ -9,29 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.plot.base import (
-    COLOURS,
-    GREY,
-    INK,
-    PAPER,
-    Plot,
-    blank,
-    count,
-    drawn,
-    headline,
-    number,
-    percent,
-    quoted,
-    short,
-    thinned,
-)
-from lowdim.plot.marks import whole_ticks
+from lowdim.plot import base as draw
+from lowdim.plot.base import Plot
+from lowdim.plot.marks import LEAST_SHOWN_ROWS, whole_ticks
+from lowdim.plot.registry import InReport, plot
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from lowdim.judge.gaps import GapReport
+    from lowdim.table.table import Table
+
 BINS = 30
+MOST_STRIPS, MOST_PAIRED_COLUMNS = 16, 20  # columns that are drawn
 FENCE = 3.0  # Tukey's "far out": more than three interquartile ranges beyond a quartile
 RUNS = 2500  # hatched pieces a file can hold; beyond, shares of gaps are drawn
 BANDS = 200  # rows of pixels where rows are pooled
@@ -51,8 +42,31 @@ class Strip(NamedTuple):
     counts: NDArray[np.int_]
 
 
-@drawn
-def columns(X: Array, names: Sequence[str], *, most: int = 16) -> Plot:
+@plot(
+    "columns",
+    "Each column as a strip: its histogram, range, gaps and far values.",
+    needs="table",
+    report=InReport("table", "rows"),
+)
+def columns_of(table: Table, *, most: int = MOST_STRIPS) -> Plot:
+    """Each column as a strip: histogram, range, share of gaps, far values.
+
+    Parameters
+    ----------
+    table : Table
+        What `lowdim.read` gave.
+    most : int, default 16
+        Columns drawn; those with most gaps and far values where there are more.
+
+    Returns
+    -------
+    Plot
+    """
+    return columns(table.X, table.names, most=most)
+
+
+@draw.styled
+def columns(X: Array, names: Sequence[str], *, most: int = MOST_STRIPS) -> Plot:
     """Each column as a strip: histogram, range, share of gaps, far values.
 
     A far value lies more than three interquartile ranges beyond a quartile (Tukey 1977, "far out"); the
@@ -70,13 +84,13 @@ def columns(X: Array, names: Sequence[str], *, most: int = 16) -> Plot:
     still = np.array([s.seen > 0 and s.low == s.high and not s.below + s.above for s in strips])
     kept = worst(gap + still + far / max(n, 1), most)
     title, sentence = _column_words(names, gap, far, still, len(kept))
-    figure = blank(6.4, max(4.0, 0.75 + 0.27 * len(kept)))
+    figure = draw.blank(6.4, max(4.0, 0.75 + 0.27 * len(kept)))
     left, right = figure.subplots(1, 2, width_ratios=[4, 1], sharey=True)
     _draw_strips(left, [strips[j] for j in kept])
     _draw_shares(right, gap[kept])
-    left.set_yticks(range(len(kept)), [short(names[j]) for j in kept], fontsize=9)
+    left.set_yticks(range(len(kept)), [draw.short(names[j]) for j in kept], fontsize=9)
     left.set_ylim(len(kept) - 0.4, -0.6)
-    headline(figure, title)
+    draw.headline(figure, title)
     data = {
         "column": np.array([str(name) for name in names]),
         "seen": [s.seen for s in strips],
@@ -112,12 +126,12 @@ def worst(score: Array, most: int) -> NDArray[np.int_]:
 
 def _column_words(names: Sequence[str], gap: Array, far: Array, still: Array, shown: int) -> tuple[str, str]:
     d, gaps, odd, same = len(gap), int((gap > 0).sum()), int((far > 0).sum()), int(still.sum())
-    title = f"{count(d, 'column')}: {gaps} with gaps, {odd} with far values, {same} never changing"
+    title = f"{draw.count(d, 'column')}: {gaps} with gaps, {odd} with far values, {same} never changing"
     title += f" ({shown} drawn: those with most of these)" if shown < d else ""
-    worst = f" ({quoted(names[int(gap.argmax())])} most, {percent(gap.max())})" if gaps else ""
-    most = f" ({quoted(names[int(far.argmax())])} most, {far.max()})" if odd else ""
+    worst = f" ({draw.quoted(names[int(gap.argmax())])} most, {draw.percent(gap.max())})" if gaps else ""
+    most = f" ({draw.quoted(names[int(far.argmax())])} most, {far.max()})" if odd else ""
     return title, (
-        f"Of {count(d, 'column')}, {_has(gaps)} gaps{worst}, {_has(odd)} far values{most} and "
+        f"Of {draw.count(d, 'column')}, {_has(gaps)} gaps{worst}, {_has(odd)} far values{most} and "
         f"{same} never {'changes' if same == 1 else 'change'}."
     )
 
@@ -130,20 +144,20 @@ def _draw_strips(ax: Axes, strips: list[Strip]) -> None:
     edges = np.linspace(0.0, 1.0, BINS + 1)
     for k, s in enumerate(strips):
         if not s.seen:
-            ax.fill_between([0, 1], k - 0.3, k + 0.4, facecolor=PAPER, edgecolor=GREY, hatch=HATCH, lw=0.5)
-            ax.text(0.5, k, "only gaps", ha="center", va="center", fontsize=8, bbox={"fc": PAPER, "ec": "none"})
+            ax.fill_between([0, 1], k - 0.3, k + 0.4, facecolor=draw.PAPER, edgecolor=draw.GREY, hatch=HATCH, lw=0.5)
+            ax.text(0.5, k, "only gaps", ha="center", va="center", fontsize=8, bbox={"fc": draw.PAPER, "ec": "none"})
         elif s.low == s.high:
-            ax.plot([0, 1], [k + 0.4, k + 0.4], color=GREY, lw=0.5)
-            ax.text(0.5, k, f"always {number(s.low)}", ha="center", va="center", fontsize=8)
+            ax.plot([0, 1], [k + 0.4, k + 0.4], color=draw.GREY, lw=0.5)
+            ax.text(0.5, k, f"always {draw.number(s.low)}", ha="center", va="center", fontsize=8)
         else:
             tall = 0.75 * s.counts / s.counts.max()
-            ax.stairs(k + 0.4 - tall, edges, baseline=k + 0.4, fill=True, color=COLOURS[0])
-            ax.plot([0, 1], [k + 0.4, k + 0.4], color=GREY, lw=0.5)
-            ax.text(-0.02, k + 0.05, number(s.low), ha="right", va="center", fontsize=7, color=INK)
-            ax.text(1.02, k + 0.05, number(s.high), ha="left", va="center", fontsize=7, color=INK)
+            ax.stairs(k + 0.4 - tall, edges, baseline=k + 0.4, fill=True, color=draw.COLOURS[0])
+            ax.plot([0, 1], [k + 0.4, k + 0.4], color=draw.GREY, lw=0.5)
+            ax.text(-0.02, k + 0.05, draw.number(s.low), ha="right", va="center", fontsize=7, color=draw.INK)
+            ax.text(1.02, k + 0.05, draw.number(s.high), ha="left", va="center", fontsize=7, color=draw.INK)
         for at, many, mark, side in ((-0.24, s.below, "<", "right"), (1.24, s.above, ">", "left")):
             if many:
-                ax.plot([at], [k + 0.05], mark, color=COLOURS[3], ms=5)
+                ax.plot([at], [k + 0.05], mark, color=draw.COLOURS[3], ms=5)
                 away = at + (0.04 if at > 0 else -0.04)
                 ax.text(away, k + 0.05, f"{many:,}", ha=side, va="center", fontsize=7, color=FAR)
     ax.set_xlim(-0.42, 1.52)
@@ -155,9 +169,9 @@ def _draw_strips(ax: Axes, strips: list[Strip]) -> None:
 
 def _draw_shares(ax: Axes, share: Array) -> None:
     top = max(0.1, float(share.max(initial=0.0)))
-    ax.barh(np.arange(len(share)), share, height=0.6, color=PAPER, edgecolor=INK, hatch=HATCH, lw=0.6)
+    ax.barh(np.arange(len(share)), share, height=0.6, color=draw.PAPER, edgecolor=draw.INK, hatch=HATCH, lw=0.6)
     for k, value in enumerate(share):
-        ax.text(value + 0.03 * top, k, percent(value), va="center", fontsize=7)
+        ax.text(value + 0.03 * top, k, draw.percent(value), va="center", fontsize=7)
     ax.set_xlim(0, 1.6 * top)
     ax.set_xticks([])
     ax.tick_params(left=False, labelleft=False)
@@ -165,7 +179,77 @@ def _draw_shares(ax: Axes, share: Array) -> None:
     ax.set_xlabel("share of gaps", fontsize=9)
 
 
-@drawn
+@plot(
+    "spreads",
+    "Columns as histograms in bins of at least five rows.",
+    needs="table",
+    report=InReport("table", "no rows"),
+)
+@draw.styled
+def spreads(table: Table) -> Plot:
+    """A histogram of each column between 2.5 standard deviations around its mean, in bins of at least five rows.
+
+    Parameters
+    ----------
+    table : Table
+        What `lowdim.read` gave.
+
+    Returns
+    -------
+    Plot
+    """
+    X, names = table.X, table.names
+    shown = min(len(names), MOST_STRIPS)
+    centre, sd = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
+    edges = np.linspace(-2.5, 2.5, 13)
+    counts = np.array(
+        [
+            np.histogram((x[~np.isnan(x)] - m) / (s or 1.0), bins=edges)[0]
+            for x, m, s in zip(X.T, centre, sd, strict=True)
+        ]
+    )
+    counts = np.where(counts >= LEAST_SHOWN_ROWS, counts, 0)
+    figure, ax = draw.canvas(6.4, 0.9 + 0.3 * shown)
+    for k in range(shown):
+        tall = counts[k] / max(counts[k].max(), 1)
+        ax.bar(edges[:-1], 0.85 * tall, width=np.diff(edges), bottom=shown - 1 - k, align="edge", color=draw.COLOURS[0])
+    ax.set_yticks(
+        [shown - 1 - k + 0.4 for k in range(shown)], [draw.short(name) for name in names[:shown]], fontsize=8.5
+    )
+    ax.axvline(0, color=draw.INK, lw=0.6)
+    draw.label_axes(ax, "standard deviations from the column's mean")
+    title = f"{draw.count(len(names), 'column')} in bins of at least {LEAST_SHOWN_ROWS} rows"
+    draw.headline(figure, title)
+    some = "" if shown == len(names) else f" The first {shown} are drawn."
+    data: dict[str, Any] = {"column": names, "mean": centre, "sd": sd, "count": counts}
+    return Plot(
+        "spreads",
+        figure,
+        title=title,
+        data=data,
+        sentence=f"Bins with fewer rows are left empty, because this report was asked to show no row.{some}",
+    )
+
+
+@plot("gaps", "Rows by columns with every gap hatched.", needs="table", report=InReport("gaps", "rows"))
+def gaps_of(table: Table, *, order: str = "pattern") -> Plot:
+    """Rows by columns with every gap hatched, and totals at the sides.
+
+    Parameters
+    ----------
+    table : Table
+        What `lowdim.read` gave.
+    order : {"pattern", "time"}
+        Rows with the same gaps together, or in the order of the table.
+
+    Returns
+    -------
+    Plot
+    """
+    return gaps(~np.isnan(table.X), table.names, table.row_names, order=order)
+
+
+@draw.styled
 def gaps(mask: Mask, names: Sequence[str], row_names: Sequence[str] | None = None, *, order: str = "pattern") -> Plot:
     """Rows by columns with every gap hatched, and totals at the sides; `mask` is True where a cell is seen.
 
@@ -182,7 +266,7 @@ def gaps(mask: Mask, names: Sequence[str], row_names: Sequence[str] | None = Non
     rows = _by_pattern(hole) if order == "pattern" else np.arange(n)
     per_column, per_row = hole.sum(axis=0), hole.sum(axis=1)
     title, sentence = _gap_words(hole, names)
-    figure = blank()
+    figure = draw.blank()
     grid = figure.subplots(2, 2, width_ratios=[6, 1], height_ratios=[1, 4])
     body, top, side = grid[1, 0], grid[0, 0], grid[1, 1]
     grid[0, 1].set_axis_off()
@@ -190,7 +274,7 @@ def gaps(mask: Mask, names: Sequence[str], row_names: Sequence[str] | None = Non
     _draw_totals(top, side, per_column / max(n, 1), per_row[rows])
     _name_columns(body, names, per_column)
     _name_rows(body, rows, row_names, order)
-    headline(figure, title)
+    draw.headline(figure, title)
     data = {
         "column": np.array([str(name) for name in names]),
         "gaps_in_column": per_column,
@@ -214,13 +298,13 @@ def _gap_words(hole: Mask, names: Sequence[str]) -> tuple[str, str]:
     per, full = hole.sum(axis=0), int((~hole.any(axis=1)).sum())
     if not total:
         return "No gaps: every cell is seen", f"All {n * d:,} cells are seen: there are no gaps."
-    share, one = percent(total / (n * d)), total == 1
-    title = f"{share} of the cells are gaps; {full:,} of {count(n, 'row')} {'is' if full == 1 else 'are'} complete"
+    share, one = draw.percent(total / (n * d)), total == 1
+    title = f"{share} of the cells are gaps; {full:,} of {draw.count(n, 'row')} {'is' if full == 1 else 'are'} complete"
     return title, (
         f"{total:,} of {n * d:,} cells ({share}) {'is a gap' if one else 'are gaps'}, in "
-        f"{int((per > 0).sum())} of {count(d, 'column')}; {full:,} of {count(n, 'row')} "
-        f"{'is' if full == 1 else 'are'} complete; {quoted(names[int(per.argmax())])} has most gaps "
-        f"({percent(per.max() / n)})."
+        f"{int((per > 0).sum())} of {draw.count(d, 'column')}; {full:,} of {draw.count(n, 'row')} "
+        f"{'is' if full == 1 else 'are'} complete; {draw.quoted(names[int(per.argmax())])} has most gaps "
+        f"({draw.percent(per.max() / n)})."
     )
 
 
@@ -242,7 +326,13 @@ def _draw_holes(ax: Axes, hole: Mask) -> Array | None:
     if len(runs) <= RUNS:
         for column, first, last in runs:
             ax.fill_between(
-                [column - 0.45, column + 0.45], first, last, facecolor=PAPER, edgecolor=INK, hatch=HATCH, lw=0.3
+                [column - 0.45, column + 0.45],
+                first,
+                last,
+                facecolor=draw.PAPER,
+                edgecolor=draw.INK,
+                hatch=HATCH,
+                lw=0.3,
             )
         ax.set_xlabel("column (hatched: gap; plain: seen)")
         return None
@@ -251,8 +341,7 @@ def _draw_holes(ax: Axes, hole: Mask) -> Array | None:
     image = ax.imshow(
         share, aspect="auto", extent=(-0.5, d - 0.5, n, 0), cmap="Greys", vmin=0, vmax=1, interpolation="nearest"
     )
-    figure = ax.get_figure(root=True)
-    assert figure is not None
+    figure = draw.figure_of(ax)
     figure.colorbar(image, ax=ax, location="left", fraction=0.04, label="share of gaps (dark: all)")
     ax.set_xlabel("column")
     return share
@@ -260,19 +349,19 @@ def _draw_holes(ax: Axes, hole: Mask) -> Array | None:
 
 def _draw_totals(top: Axes, side: Axes, share: Array, per_row: NDArray[np.int_]) -> None:
     d, n = len(share), len(per_row)
-    top.bar(np.arange(d), 100 * share, width=0.9, color=COLOURS[0])
+    top.bar(np.arange(d), 100 * share, width=0.9, color=draw.COLOURS[0])
     top.set_xlim(-0.5, d - 0.5)
     top.set_xticks([])
     top.set_ylabel("% gaps", fontsize=9)
     most = 100 * float(share.max(initial=0.0))
     top.set_ylim(0, max(1.0, 1.1 * most))
-    top.set_yticks([0.0, most] if most > 0 else [0.0], ["0", number(most)] if most > 0 else ["0"], fontsize=8)
+    top.set_yticks([0.0, most] if most > 0 else [0.0], ["0", draw.number(most)] if most > 0 else ["0"], fontsize=8)
     if n <= 2000:
-        side.stairs(per_row, np.arange(n + 1), orientation="horizontal", fill=True, color=COLOURS[0])
+        side.stairs(per_row, np.arange(n + 1), orientation="horizontal", fill=True, color=draw.COLOURS[0])
     else:
         edges = np.linspace(0, n, BANDS + 1).astype(int)
         mean = np.add.reduceat(per_row, edges[:-1]) / np.diff(edges)
-        side.stairs(mean, edges, orientation="horizontal", fill=True, color=COLOURS[0])
+        side.stairs(mean, edges, orientation="horizontal", fill=True, color=draw.COLOURS[0])
     side.set_ylim(n, 0)
     side.set_yticks([])
     side.set_xlim(0, max(1.0, 1.05 * float(per_row.max(initial=0))))
@@ -284,19 +373,181 @@ def _name_columns(ax: Axes, names: Sequence[str], weight: Any, most: int = 26) -
     """Column names upright; where there are too many, those with the most gaps."""
     d = len(names)
     order = np.argsort(-np.asarray(weight), kind="stable")
-    kept = thinned(order, d, 1) if d <= most else thinned(order, most, -(-d // most))
+    kept = draw.thinned(order, d, 1) if d <= most else draw.thinned(order, most, -(-d // most))
     long = 24 if d <= 12 else 16
-    ax.set_xticks(kept, [short(names[j], long) for j in kept], rotation=90 if d > 4 else 0, fontsize=8)
+    ax.set_xticks(kept, [draw.short(names[j], long) for j in kept], rotation=90 if d > 4 else 0, fontsize=8)
 
 
 def _name_rows(ax: Axes, rows: NDArray[np.int_], names: Sequence[str] | None, order: str) -> None:
     n = len(rows)
     sorted_ = "rows, same gaps together" if order == "pattern" else "rows in the table's order"
     if n <= 25:
-        ax.set_yticks(np.arange(n) + 0.5, [short(r + 1 if names is None else names[r], 12) for r in rows], fontsize=7)
+        ax.set_yticks(
+            np.arange(n) + 0.5, [draw.short(r + 1 if names is None else names[r], 12) for r in rows], fontsize=7
+        )
     elif order == "time":
         marks = np.unique(np.linspace(0, n - 1, 6).astype(int))
-        ax.set_yticks(marks + 0.5, [short(r + 1 if names is None else names[r], 12) for r in marks], fontsize=8)
+        ax.set_yticks(marks + 0.5, [draw.short(r + 1 if names is None else names[r], 12) for r in marks], fontsize=8)
     else:
         whole_ticks(ax.yaxis)
     ax.set_ylabel(sorted_)
+
+
+# gaps that come together ---
+FALSE_DISCOVERY = 0.05
+MANY = 50.0  # rows expected to meet beyond which the middle of the law is as good as normal
+
+
+@plot(
+    "gap_pairs",
+    "Which gaps come together more often than chance.",
+    needs="table",
+    report=InReport("gaps", "rows"),
+)
+def gap_pairs_of(table: Table, *, most: int = MOST_PAIRED_COLUMNS) -> Plot:
+    """Which gaps come together: the correlation of every two columns' gaps, and what chance would give.
+
+    Parameters
+    ----------
+    table : Table
+        What `lowdim.read` gave.
+    most : int, default 20
+        Columns drawn; those whose gaps go most with others' where there are more.
+
+    Returns
+    -------
+    Plot
+    """
+    from lowdim.judge.gaps import gap_report
+
+    return gap_pairs(~np.isnan(table.X), table.names, report=gap_report(table.X, table.names), most=most)
+
+
+@draw.styled
+def gap_pairs(
+    mask: Mask, names: Sequence[str], *, report: GapReport | None = None, most: int = MOST_PAIRED_COLUMNS
+) -> Plot:
+    """Which gaps come together: the correlation of every two columns' gaps, and what chance would give.
+
+    With n rows, a and b gaps, the number of rows with both is hypergeometric if gaps fall independently; a
+    pair is named where more of them meet than chance gives, false discoveries held at 5% (Benjamini and
+    Hochberg 1995). With `report` (judge/gaps.py) the sentence also says whether rows with a gap differ in the other
+    columns, which gaps left completely at random do not (Little 1988). That they are not at random in a way that
+    depends on the missing number itself, no table can show.
+
+    >>> seen = np.ones((40, 3), dtype=bool)
+    >>> seen[:8, :2] = False
+    >>> gap_pairs(seen, ["a", "b", "c"]).sentence
+    "Gaps in 'a' and 'b' come together in 8 rows where chance would give 1.6; 1 of 1 pair does so (5% false ..."
+    """
+    from lowdim.judge.rows.odd_rows import false_discovery
+
+    hole = ~np.asarray(mask, dtype=bool)
+    some = np.flatnonzero(hole.any(axis=0) & ~hole.all(axis=0))
+    G = hole[:, some].astype(float)
+    both, phi, p = _together(G)
+    i, j = np.tril_indices(len(some), -1)
+    found = false_discovery(p[i, j], FALSE_DISCOVERY)
+    hint, tied = _value_hint(report)
+    title, sentence = _pair_words([names[int(k)] for k in some], both, G.sum(axis=0), len(G), (i, j, found), p)
+    figure = draw.blank(6.4, 4.0 if len(some) <= 10 else 5.6)
+    ax = figure.subplots()
+    kept = worst((phi - 2 * np.eye(len(some))).max(axis=1, initial=-2.0), most)
+    _draw_pairs(ax, phi[np.ix_(kept, kept)], both[np.ix_(kept, kept)], [draw.short(names[k], 18) for k in some[kept]])
+    draw.headline(figure, title)
+    data = {
+        "first": np.array([str(names[k]) for k in some[j]]),
+        "second": np.array([str(names[k]) for k in some[i]]),
+        "together": both[i, j],
+        "expected": np.outer(G.sum(axis=0), G.sum(axis=0))[i, j] / max(len(G), 1),
+        "correlation": phi[i, j],
+        "p": p[i, j],
+        "named": found,
+        "ties_to_values": tied,
+    }
+    return Plot("gap_pairs", figure, title=title, sentence=sentence + hint, data=data)
+
+
+def _together(G: Array) -> tuple[Array, Array, Array]:
+    """Rows with both gaps, the correlation of gaps, and the chance of at least so many (hypergeometric)."""
+    from scipy.stats import hypergeom, norm
+
+    n, a = len(G), G.sum(axis=0)
+    both = G.T @ G
+    expected = np.outer(a, a) / max(n, 1)
+    spread = np.sqrt(np.outer(a * (n - a), a * (n - a))) / max(n, 1)
+    phi = (both - expected) / np.where(spread > 0, spread, 1.0)
+    # the exact sum is slow where it is long; there the normal law tells which pairs are worth it
+    p = norm.sf((both - expected - 0.5) * np.sqrt(max(n - 1, 1)) / np.where(spread > 0, spread, 1.0))
+    few = (expected < MANY) | (p < FALSE_DISCOVERY)
+    first, second = np.nonzero(few)
+    p[few] = hypergeom.sf(both[few] - 1, n, a[first], a[second])
+    return both, phi, p
+
+
+def _value_hint(report: GapReport | None) -> tuple[str, int]:
+    """Whether rows with a gap in one column have other values elsewhere, as the report on the gaps found."""
+    if report is None or not report.tested:
+        return "", 0
+    if not report.depends:
+        return " Rows with and without gaps have similar values elsewhere, as gaps at random would.", 0
+    first = report.depends[0]
+    return (
+        f" Rows with a gap in {draw.quoted(first.column)} have other values of {draw.quoted(first.on)}: gaps are not "
+        "completely at random."
+    ), len(report.depends)
+
+
+def _pair_words(
+    names: list[str], both: Array, per: Array, n: int, pairs: tuple[Any, Any, Mask], p: Array
+) -> tuple[str, str]:
+    i, j, found = pairs
+    if len(names) < 2:
+        gaps_in = "No column has" if not names else "Only one column has"
+        return f"{gaps_in} gaps here and there: no pairs to compare", f"{gaps_in} both gaps and seen cells."
+    best = int(np.argmin(p[i, j]))
+    a, b = j[best], i[best]
+    chance = per[a] * per[b] / n
+    together = (
+        f"in {draw.quoted(names[a])} and {draw.quoted(names[b])} come together in "
+        f"{draw.count(int(both[a, b]), 'row')} where chance would give {draw.number(chance)}"
+    )
+    if not found.any():
+        return (
+            "No two columns' gaps come together more often than chance",
+            f"No two columns' gaps come together more often than chance (closest: gaps {together}).",
+        )
+    verb = "do so" if found.sum() > 1 else "does so"
+    return (
+        f"Gaps in {draw.quoted(names[a])} and {draw.quoted(names[b])} come together: {int(both[a, b])} rows, "
+        f"{draw.number(chance)} by chance",
+        f"Gaps {together}; {int(found.sum())} of {draw.count(len(found), 'pair')} {verb} (5% false discovery rate).",
+    )
+
+
+def _draw_pairs(ax: Axes, phi: Array, both: Array, names: list[str]) -> None:
+    k = len(names)
+    ax.spines[:].set_visible(False)
+    if k < 2:
+        ax.set_axis_off()
+        ax.text(0.5, 0.5, "nothing to compare", ha="center", transform=ax.transAxes, color=draw.GREY)
+        return
+    shown = np.where(np.tril(np.ones((k, k), dtype=bool), -1), phi, np.nan)
+    image = ax.imshow(shown[1:, :-1], cmap=draw.DIVERGING, vmin=-1, vmax=1, aspect="auto")
+    for r, c in np.argwhere(np.isfinite(shown)).tolist():
+        if k <= 14:
+            ax.text(
+                c,
+                r - 1,
+                f"{int(both[r, c])}",
+                ha="center",
+                va="center",
+                fontsize=8,
+                color=draw.PAPER if abs(phi[r, c]) > 0.6 else draw.INK,
+            )
+    ax.set_xticks(range(k - 1), names[:-1], rotation=90 if k > 4 else 0, fontsize=8)
+    ax.set_yticks(range(k - 1), names[1:], fontsize=8)
+    ax.tick_params(length=0)
+    figure = draw.figure_of(ax)
+    figure.colorbar(image, ax=ax, shrink=0.8, label="gaps apart   ←  correlation  →   together")
+    ax.set_xlabel("in the cells: rows where both are gaps" if k <= 14 else "column")

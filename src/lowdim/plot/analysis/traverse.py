@@ -10,13 +10,18 @@ from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
 from lowdim.models.base.latent import LatentModel
+from lowdim.plot import base as draw
 from lowdim.plot.analysis.decode import Shape, check_shape, draw_image
-from lowdim.plot.base import COLOURS, GREY, Plot, blank, drawn, headline, number, quoted, short
+from lowdim.plot.base import Plot
+from lowdim.plot.registry import AXIS, InReport, plot
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from lowdim.plot.subjects import ModelOnTable
+
+STEPS = (-2.0, -1.0, 0.0, 1.0, 2.0)  # in sd along the axis
 PANELS = 6  # columns drawn along an axis
 LEVEL = 0.9  # of the bands
 BAND = 1.6448536269514722  # standard deviations that hold 90% of a Gaussian
@@ -38,12 +43,40 @@ class Walk(NamedTuple):
         return self._replace(mean=self.mean * unit, band=self.band * unit)
 
 
-@drawn
+@plot(
+    "traverse",
+    "What rows look like along an axis of a model.",
+    needs="model",
+    options=(AXIS,),
+    report=InReport("lost"),
+)
+def traverse_of(subject: ModelOnTable, axis: int = 0, *, steps: Sequence[float] = STEPS, shape: Shape = None) -> Plot:
+    """What the model says a row looks like as it moves along one axis.
+
+    Parameters
+    ----------
+    subject : ModelOnTable
+        A model with a decoder.
+    axis : int, default 0
+        Its position.
+    steps : sequence of float, default (-2, -1, 0, 1, 2)
+        Places on the axis, in its standard deviations.
+    shape : tuple of int, optional
+        (d,) draws rows as curves, (height, width) as images.
+
+    Returns
+    -------
+    Plot
+    """
+    return traverse(subject.model, axis, subject.table.names, steps, shape=shape, X=subject.X, unit=subject.unit)
+
+
+@draw.styled
 def traverse(
     model: Any,
     axis: int,
     names: Sequence[str],
-    steps: Sequence[float] = (-2, -1, 0, 1, 2),
+    steps: Sequence[float] = STEPS,
     *,
     shape: Shape = None,
     X: Any = None,
@@ -75,7 +108,7 @@ def traverse(
     else:
         figure = _images(along, mean, shape)
     title, sentence = _words(walk, axis, int(order[0]), names, shape is not None)
-    headline(figure, title)
+    draw.headline(figure, title)
     data = {
         "column": np.array([str(name) for name in names]),
         "step": along,
@@ -91,13 +124,14 @@ def _words(walk: Walk, axis: int, j: int, names: Sequence[str], pictures: bool) 
     straight = {low, high} == {float(walk.mean[0, j]), float(walk.mean[-1, j])}
     ends = (walk.mean[0, j], walk.mean[-1, j]) if straight else (low, high)
     span = f"{_step(walk.step[0])} to {_step(walk.step[-1])} sd"
-    what = f"{'from' if straight else 'between'} {number(ends[0])} {'to' if straight else 'and'} {number(ends[1])}"
-    title = f"Along axis {axis + 1}, {quoted(names[j])} moves most ({what.replace('from ', '')})"
+    first, last = draw.number(ends[0]), draw.number(ends[1])
+    what = f"from {first} to {last}" if straight else f"between {first} and {last}"
+    title = f"Along axis {axis + 1}, {draw.quoted(names[j])} moves most ({what.replace('from ', '')})"
     if pictures:
         title = f"Along axis {axis + 1}, from {span}"
     held = {NOISE: "90% of cells within ±", ROWS: "90% of the rows' cells are made again within ±"}.get(walk.kind)
-    half = f"{held} {number(float(walk.band[:, j].mean()))}" if held else "without a band: the model has no noise"
-    return title, f"From {span} along axis {axis + 1}, {quoted(names[j])} moves most: {what} ({half})."
+    half = f"{held} {draw.number(float(walk.band[:, j].mean()))}" if held else "without a band: the model has no noise"
+    return title, f"From {span} along axis {axis + 1}, {draw.quoted(names[j])} moves most: {what} ({half})."
 
 
 def walk_axis(model: Any, axis: int, along: Array, X: Any = None) -> Walk:
@@ -151,14 +185,14 @@ def _step(value: float) -> str:
 
 def _columns(walk: Walk, fine: Walk, chosen: NDArray[np.int_], names: Sequence[str]) -> Figure:
     wide = min(len(chosen), 3)
-    figure = blank(6.4, 4.0)
+    figure = draw.blank(6.4, 4.0)
     panels = figure.subplots(-(-len(chosen) // wide), wide, squeeze=False, sharex=True).ravel()
     for ax, j in zip(panels, chosen, strict=False):
         low, high = fine.mean[:, j] - fine.band[:, j], fine.mean[:, j] + fine.band[:, j]
-        ax.fill_between(fine.step, low, high, color=COLOURS[5], alpha=0.35, lw=0)
-        ax.plot(fine.step, fine.mean[:, j], "-", color=COLOURS[0])
-        ax.plot(walk.step, walk.mean[:, j], "o", color=COLOURS[0], ms=3)
-        ax.set_title(short(names[j], 22), fontsize=9)
+        ax.fill_between(fine.step, low, high, color=draw.COLOURS[5], alpha=0.35, lw=0)
+        ax.plot(fine.step, fine.mean[:, j], "-", color=draw.COLOURS[0])
+        ax.plot(walk.step, walk.mean[:, j], "o", color=draw.COLOURS[0], ms=3)
+        ax.set_title(draw.short(names[j], 22), fontsize=9)
         ax.tick_params(labelsize=8)
         ax.locator_params(axis="y", nbins=5)
     for ax in panels[len(chosen) :]:
@@ -170,13 +204,13 @@ def _columns(walk: Walk, fine: Walk, chosen: NDArray[np.int_], names: Sequence[s
 
 
 def _curves(walk: Walk) -> Figure:
-    figure = blank(6.4, 4.0)
+    figure = draw.blank(6.4, 4.0)
     ax = figure.subplots()
     mean, band = walk.mean, walk.band
     places = np.arange(1, mean.shape[1] + 1)
-    looks = {0: (COLOURS[0], "--"), len(mean) - 1: (COLOURS[3], "-")}
+    looks = {0: (draw.COLOURS[0], "--"), len(mean) - 1: (draw.COLOURS[3], "-")}
     for k, step in enumerate(walk.step):
-        colour, line = looks.get(k, (GREY, ":"))
+        colour, line = looks.get(k, (draw.GREY, ":"))
         ax.plot(places, mean[k], color=colour, ls=line, lw=1.4, label=f"{_step(step)} sd")
         if k in looks and walk.kind:
             ax.fill_between(places, mean[k] - band[k], mean[k] + band[k], color=colour, alpha=0.15, lw=0)
@@ -188,7 +222,7 @@ def _curves(walk: Walk) -> Figure:
 def _images(along: Array, mean: Array, shape: tuple[int, ...]) -> Figure:
     wide = min(len(along), 7)
     high = -(-len(along) // wide)
-    figure = blank(6.4, max(2.0, 0.6 + high * 6.4 / wide * shape[0] / shape[1] * 1.15))
+    figure = draw.blank(6.4, max(2.0, 0.6 + high * 6.4 / wide * shape[0] / shape[1] * 1.15))
     panels = figure.subplots(high, wide, squeeze=False).ravel()
     low, top = float(mean.min()), float(mean.max())
     for ax, step, image in zip(panels, along, mean, strict=False):

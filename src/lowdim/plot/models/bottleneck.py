@@ -4,26 +4,64 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
 from lowdim.math.mlp import layer_sizes
-from lowdim.models.linear.pca import PCA
-from lowdim.models.nonlinear.autoencoder import Autoencoder
-from lowdim.plot.base import COLOURS, GREY, INK, PAPER, Plot, blank, count, drawn, headline, percent
-from lowdim.plot.marks import whole_ticks
+from lowdim.plot import base as draw
+from lowdim.plot.base import Plot
+from lowdim.plot.marks import spread_out, whole_ticks
+from lowdim.plot.registry import plot
+from lowdim.plot.subjects import ModelOnTable, unit_of
 from lowdim.text.messages import LowdimWarning, error
 
+if TYPE_CHECKING:
+    from lowdim.jobs.analysis_base import Analysis
+
+MOST_FITTED_ROWS = 1000  # of the table of an analysis
 WIDTHS = 6  # tried at most where none are named
 EVERY = 5  # one row in five is kept out of the fits, and judged
 SEEDS = 3
 MEETS = 1e-6  # of the variance: the linear autoencoder and PCA differ by less, or it is said
 
 
-@drawn
+def filled_rows(analysis: Analysis, model: Any) -> ModelOnTable:
+    """The options of an autoencoder, and up to 1,000 rows of the filled table."""
+    from lowdim.models.nonlinear.autoencoder import Autoencoder
+
+    rows = spread_out(analysis.table.n, MOST_FITTED_ROWS)
+    asked = Autoencoder() if model is None else model
+    return ModelOnTable(asked, analysis.table, unit_of(analysis), rows, analysis.fills.filled)
+
+
+@plot("bottleneck", "What autoencoders of each width lose, beside PCA.", needs="model", stand_in=filled_rows)
+def bottleneck_of(subject: ModelOnTable, widths: Sequence[int] | None = None, *, seeds: int = SEEDS) -> Plot:
+    """The share of the variance that is lost against the width: an autoencoder, the linear one, and PCA.
+
+    Parameters
+    ----------
+    subject : ModelOnTable
+        An autoencoder, whose options are used; of an analysis its filled table.
+    widths : sequence of int, optional
+        Of the bottleneck; 1 to 6 where it is left out.
+    seeds : int, default 3
+        Starts at each width.
+
+    Returns
+    -------
+    Plot
+    """
+    from lowdim.models.nonlinear.autoencoder import Autoencoder
+
+    if not isinstance(subject.model, Autoencoder):
+        raise subject.lacks("bottleneck", "it is no autoencoder", "lowdim fit FILE -m autoencoder")
+    return bottleneck(subject.X, widths, model=subject.model, seeds=seeds)
+
+
+@draw.styled
 def bottleneck(X: Any, widths: Sequence[int] | None = None, *, model: Any = None, seeds: int = SEEDS) -> Plot:
     """The share of the variance that is lost against the width: an autoencoder, the linear one, and PCA.
 
@@ -52,18 +90,22 @@ def bottleneck(X: Any, widths: Sequence[int] | None = None, *, model: Any = None
     tried = np.array(list(usual if widths is None else widths), dtype=int)
     if not len(tried) or tried.min() < 1 or tried.max() > most:
         raise error("LD210", option="widths", value=widths, allowed=f"whole numbers from 1 to {most}")
+    from lowdim.models.nonlinear.autoencoder import Autoencoder
+
     asked = Autoencoder() if model is None else model
     out = np.arange(len(X)) % EVERY == EVERY - 1
     lost = _lost(X, out, tried, asked, seeds)
-    figure = blank(6.4, 4.2)
+    figure = draw.blank(6.4, 4.2)
     _draw(figure.subplots(), tried, lost)
     title, sentence = _words(tried, lost, layer_sizes(asked.hidden), int(out.sum()))
-    headline(figure, title)
+    draw.headline(figure, title)
     return Plot("bottleneck", figure, title=title, sentence=sentence, data={"width": tried, **lost})
 
 
 def _lost(X: Array, out: NDArray[np.bool_], widths: NDArray[np.int_], asked: Any, seeds: int) -> dict[str, Array]:
     """Shares of the variance lost at each width, of the rows left out and of those of the fit."""
+    from lowdim.models.linear.pca import PCA
+
     rows: dict[str, list[Any]] = {key: [] for key in ("pca", "linear", "network", "pca_fit", "network_fit")}
     for width in widths.tolist():
         pca = PCA(width).fit(X[~out])
@@ -95,24 +137,24 @@ def _draw(ax: Any, widths: NDArray[np.int_], lost: dict[str, Array]) -> None:
 
     nets = lost["network"]
     middle = np.median(nets, axis=1)
-    ax.plot(widths, lost["pca_fit"], ":", color=GREY, lw=1.0)
-    ax.plot(widths, np.median(lost["network_fit"], axis=1), ":", color=COLOURS[0], lw=1.0)
-    ax.plot(widths, lost["pca"], "-s", color=INK, ms=4, label="PCA")
-    ax.plot(widths, lost["linear"], "o", ms=10, mfc="none", color=COLOURS[3], label="linear autoencoder")
+    ax.plot(widths, lost["pca_fit"], ":", color=draw.GREY, lw=1.0)
+    ax.plot(widths, np.median(lost["network_fit"], axis=1), ":", color=draw.COLOURS[0], lw=1.0)
+    ax.plot(widths, lost["pca"], "-s", color=draw.INK, ms=4, label="PCA")
+    ax.plot(widths, lost["linear"], "o", ms=10, mfc="none", color=draw.COLOURS[3], label="linear autoencoder")
     ends = np.stack([middle - nets.min(axis=1), nets.max(axis=1) - middle])
     ax.errorbar(
         widths,
         middle,
         ends,
         fmt="-D",
-        color=COLOURS[0],
-        mec=PAPER,
+        color=draw.COLOURS[0],
+        mec=draw.PAPER,
         ms=6,
         capsize=4,
-        label=f"autoencoder (median of {count(nets.shape[1], 'start')}; bar: best to worst)",
+        label=f"autoencoder (median of {draw.count(nets.shape[1], 'start')}; bar: best to worst)",
     )
     ax.set_ylim(0.0, None)
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: percent(v)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: draw.percent(v)))
     whole_ticks(ax.xaxis)
     ax.set(
         xlabel="width of the bottleneck (numbers a row)",
@@ -125,14 +167,14 @@ def _words(widths: NDArray[np.int_], lost: dict[str, Array], hidden: tuple[int, 
     nets, pca = lost["network"], lost["pca"]
     gain = pca - nets.max(axis=1)  # the worst start against PCA: what can be relied on
     k = int(np.argmax(pca - np.median(nets, axis=1)))
-    width = f"With {count(int(widths[k]), 'number')} a row"
-    net = f"an autoencoder loses {percent(float(np.median(nets[k])))} of the variance of rows left out"
+    width = f"With {draw.count(int(widths[k]), 'number')} a row"
+    net = f"an autoencoder loses {draw.percent(float(np.median(nets[k])))} of the variance of rows left out"
     better = int((gain > 0).sum())
-    title = f"{width}, {net}, PCA {percent(float(pca[k]))}"
+    title = f"{width}, {net}, PCA {draw.percent(float(pca[k]))}"
     apart = float(np.abs(lost["linear"] - pca).max())
-    meets = "meets PCA at every width" if apart < MEETS else f"is off PCA by up to {percent(apart)}"
+    meets = "meets PCA at every width" if apart < MEETS else f"is off PCA by up to {draw.percent(apart)}"
     text = (
-        f"{width}, {net} ({held} of them; hidden layers {hidden or 'none'}), PCA {percent(float(pca[k]))}; every "
-        f"start beats PCA at {better} of {count(len(widths), 'width')}. The linear autoencoder {meets}."
+        f"{width}, {net} ({held} of them; hidden layers {hidden or 'none'}), PCA {draw.percent(float(pca[k]))}; every "
+        f"start beats PCA at {better} of {draw.count(len(widths), 'width')}. The linear autoencoder {meets}."
     )
     return title, text

@@ -14,38 +14,33 @@ import numpy as np
 
 from lowdim.math.clusters import cluster_sums, move_centers, nearest_labels, plus_plus
 from lowdim.math.linalg import Array
-from lowdim.plot.base import (
-    COLOURS,
-    GREY,
-    INK,
-    PAPER,
-    SHAPES,
-    Plot,
-    blank,
-    count,
-    described,
-    drawn,
-    headline,
-    short,
-    style,
-)
+from lowdim.plot import base as draw
+from lowdim.plot.base import Plot
 from lowdim.plot.marks import spread_out, whole_ticks
 from lowdim.plot.models.mixture import mixed
-from lowdim.plot.models.trace import SHOWN, SPRINGS, across, draw_frame, run_em
-from lowdim.sources.source import Block
-from lowdim.storage.atomic import check_folder
+from lowdim.plot.registry import PLANE, PlotOption, plot
+from lowdim.storage.atomic import replacing
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MODELS = ("ppca", "kmeans", "mixture")
-FLOOR = 1e-6  # the smallest variance of a component, as a share of a column's (columns have unit spread)
+    from lowdim.table.table import Table
+
+EM_MODELS = ("ppca", "kmeans", "mixture")
+EM_MODEL = PlotOption("model", EM_MODELS, "What is fitted")
+EM_STEPS = 6
+LEAST_VARIANCE = 1e-6  # of a component, as a share of a column's (columns have unit spread)
+LEAST_NOISE = 1e-12  # of a line, as a share of the spread
+START_ANGLE = 75.0  # degrees off the widest direction
+START_NOISE = 0.05  # share of the spread: short springs, nearly at right angles
+MOST_SPRINGS = 150  # rows whose spring lines are drawn; all rows are fitted
+MOST_PANELS = 6  # of the still picture
 SECONDS = 0.9  # a frame of the animation
 
 
-class Moment(NamedTuple):
+class ClusterStep(NamedTuple):
     """One half-step of clusters: where the centres are, and how much each row belongs to each."""
 
     step: int
@@ -54,6 +49,17 @@ class Moment(NamedTuple):
     shares: Array  # n x K
     S: Array | None  # K x 2 x 2, for the mixture
     before: Array  # where the centres were a half-step ago
+
+
+class LineStep(NamedTuple):
+    """One half-step of probabilistic PCA: a line mu + z w with noise, and each row's expected place on it."""
+
+    step: int
+    half: str  # "E": springs to the present line; "M": the line has moved
+    w: Array  # 2
+    mu: Array  # 2
+    noise: float
+    z: Array  # n
 
 
 class Movie(Plot):
@@ -67,9 +73,9 @@ class Movie(Plot):
         parts, n = [], len(self.frames)
         for k, figure in enumerate(self.frames):
             out = io.StringIO()
-            with style():
+            with draw.style():
                 figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-            inner = described(out.getvalue(), f"{self.name}-f{k + 1}", f"frame {k + 1} of {n}", "")
+            inner = draw.described(out.getvalue(), f"{self.name}-f{k + 1}", f"frame {k + 1} of {n}", "")
             inner = re.sub(r' (?:width|height)="[\d.]+pt"', "", inner, count=2)  # it fills the frame around it
             parts.append(f'<g class="{self.name}-frame" style="animation-delay:{k * seconds:g}s">{inner}</g>')
         found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', parts[0])
@@ -90,7 +96,8 @@ class Movie(Plot):
         path = Path(path)
         if path.suffix != ".svg":
             raise error("LD210", option="path", value=str(path), allowed="a name that ends in .svg")
-        check_folder(path).write_text(self.animated(seconds), encoding="utf-8")
+        with replacing(path) as temporary:
+            temporary.write_text(self.animated(seconds), encoding="utf-8")
         return path
 
 
@@ -105,10 +112,53 @@ def _sheet(name: str, n: int, seconds: float) -> str:
     )
 
 
-@drawn
+@plot("em_movie", "EM on two columns, half-step by half-step.", needs="table", options=(PLANE, EM_MODEL))
+def em_movie_of(
+    table: Table,
+    columns: tuple[int, int] = (0, 1),
+    *,
+    steps: int = EM_STEPS,
+    model: str = "ppca",
+    n_clusters: int = 3,
+    random_state: int = 0,
+) -> Plot:
+    """EM on two columns, half-step by half-step, with its objective underneath.
+
+    Parameters
+    ----------
+    table : Table
+        What `lowdim.read` gave.
+    columns : tuple of two int, default (0, 1)
+        Positions of the columns.
+    steps : int, default 6
+        Steps of EM.
+    model : {"ppca", "kmeans", "mixture"}
+        What is fitted.
+    n_clusters : int, default 3
+        Of K-means and of the mixture.
+    random_state : int, default 0
+        Of their start.
+
+    Returns
+    -------
+    Plot
+        With its `frames`; `animated()` plays them.
+    """
+    pair = list(columns)
+    return em_movie(
+        table.X[:, pair],
+        steps,
+        model=model,
+        n_clusters=n_clusters,
+        names=[table.names[j] for j in pair],
+        random_state=random_state,
+    )
+
+
+@draw.styled
 def em_movie(
     X2: Any,
-    steps: int = 6,
+    steps: int = EM_STEPS,
     *,
     model: str = "ppca",
     n_clusters: int = 3,
@@ -119,7 +169,7 @@ def em_movie(
 
     "kmeans": each row is tied by a spring to its nearest centre (E), then the springs pull the centres (M).
     "mixture": each row takes the mixed colour of its Gaussians (E), which then move and turn (M). "ppca": springs
-    to a line, as in `lowdim.plot.models.trace`. Columns are brought to unit spread: lengths must be comparable.
+    to a line (E), which they then pull over (M). Columns are brought to unit spread: lengths must be comparable.
     `frames` holds every half-step, the figure shows the first five and the last; `animated()` plays them.
 
     Reference: Bishop (2006), figures 9.1, 9.8 and 12.12.
@@ -131,13 +181,12 @@ def em_movie(
     """
     X, gaps = _scaled(X2, steps, model, n_clusters)
     if model == "ppca":
-        start = across(X)
-        moments, values = run_em(Block(X), start, steps, expanded=False)
+        moments, values = fit_line(X, steps)
         name = "log-likelihood"
         ends = {
-            "axis": np.array([m.params.W[:, 0] for m in moments if m.half == "E"]),
-            "mean": np.array([m.params.mu for m in moments if m.half == "E"]),
-            "noise": np.array([m.params.psi[0] for m in moments if m.half == "E"]),
+            "axis": np.array([m.w for m in moments if m.half == "E"]),
+            "mean": np.array([m.mu for m in moments if m.half == "E"]),
+            "noise": np.array([m.noise for m in moments if m.half == "E"]),
         }
     else:
         path = (_kmeans if model == "kmeans" else _gaussians)(X, steps, n_clusters, random_state)
@@ -147,7 +196,7 @@ def em_movie(
     frames = [_alone(X, moments, k, values, name, names) for k in range(len(moments))]
     title, sentence = _words(model, n_clusters, values, name, gaps)
     figure = _still(X, moments, values, name, names)
-    headline(figure, title)
+    draw.headline(figure, title)
     data = {"step": np.arange(1, len(values) + 1), "objective": values, **ends}
     return Movie("em_movie", figure, title=title, sentence=sentence, data=data, frames=frames)
 
@@ -157,8 +206,8 @@ def _scaled(X2: Any, steps: int, model: str, K: int) -> tuple[Array, int]:
     X = np.asarray(X2, dtype=np.float64)
     if X.ndim != 2 or X.shape[1] != 2 or steps < 1:
         raise error("LD210", option="X2 or steps", value=(X.shape, steps), allowed="two columns and steps >= 1")
-    if model not in MODELS:
-        raise error("LD210", option="model", value=model, allowed="one of " + ", ".join(MODELS))
+    if model not in EM_MODELS:
+        raise error("LD210", option="model", value=model, allowed="one of " + ", ".join(EM_MODELS))
     whole = X[np.isfinite(X).all(axis=1)]
     least = 3 if model == "ppca" else max(3, K)
     if len(whole) < least or K < 1:
@@ -167,37 +216,72 @@ def _scaled(X2: Any, steps: int, model: str, K: int) -> tuple[Array, int]:
     return (whole - whole.mean(axis=0)) / np.where(sd > 0, sd, 1.0), len(X) - len(whole)
 
 
-def _kmeans(X: Array, steps: int, K: int, seed: int) -> tuple[list[Moment], Array]:
+def across(X: Array) -> tuple[Array, Array, float]:
+    """A line through the mean, nearly across the widest direction: EM has far to go. Its direction, mean and noise."""
+    values, U = np.linalg.eigh(np.cov(X.T, bias=True))
+    total = max(float(values.sum()), float(np.finfo(float).tiny))
+    turn = np.deg2rad(START_ANGLE)
+    w = np.cos(turn) * U[:, 1] + np.sin(turn) * U[:, 0]
+    return w * np.sqrt(total / 2), X.mean(axis=0), START_NOISE * total / 2
+
+
+def fit_line(X: Array, steps: int) -> tuple[list[LineStep], Array]:
+    """Textbook EM of probabilistic PCA with one axis (Tipping and Bishop 1999, eqs. 27 and 28): E, M, E, ..., E.
+
+    With S the covariance of the rows and m = w'w + s: w is S w / (s + w'Sw / m), and s half the trace of S - S w w' / m
+    with the new w' in it. Returns the half-steps, and the log-likelihood at each E step.
+    """
+    w, mu, noise = across(X)
+    S = np.cov(X.T, bias=True)
+    floor = LEAST_NOISE * max(float(np.trace(S)), float(np.finfo(float).tiny)) / 2
+    moments: list[LineStep] = []
+    values = []
+    for step in range(steps + 1):
+        m = float(w @ w) + noise
+        z = (X - mu) @ w / m
+        C = np.outer(w, w) + noise * np.eye(2)
+        fit = float(np.trace(np.linalg.solve(C, S)))
+        values.append(-0.5 * len(X) * (2 * np.log(2 * np.pi) + float(np.linalg.slogdet(C)[1]) + fit))
+        moments.append(LineStep(step, "E", w, mu, noise, z))
+        if step < steps:
+            new = S @ w / (noise + float(w @ S @ w) / m)
+            noise = max(0.5 * float(np.trace(S - np.outer(S @ w, new) / m)), floor)
+            w = new
+            moments.append(LineStep(step, "M", w, mu, noise, z))
+    return moments, np.array(values)
+
+
+def _kmeans(X: Array, steps: int, K: int, seed: int) -> tuple[list[ClusterStep], Array]:
     """Lloyd's iteration from rows drawn at random: a poor start makes the better movie."""
     rng = np.random.default_rng([seed, 0])
     mu = X[rng.choice(len(X), K, replace=False)]
-    moments: list[Moment] = []
+    moments: list[ClusterStep] = []
     values = []
     for step in range(steps + 1):
         sums = cluster_sums(X, None, None, 0, mu[None])
         shares = np.eye(K)[nearest_labels(X, None, mu)[0]]
         values.append(-float(sums.inertia[0]))
-        moments.append(Moment(step, "E", mu, shares, None, mu))
+        moments.append(ClusterStep(step, "E", mu, shares, None, mu))
         if step < steps:
             new, _ = move_centers(mu, sums)
-            moments.append(Moment(step, "M", new, shares, None, mu))
+            moments.append(ClusterStep(step, "M", new, shares, None, mu))
             mu = new
     return moments, np.array(values)
 
 
-def _gaussians(X: Array, steps: int, K: int, seed: int) -> tuple[list[Moment], Array]:
+def _gaussians(X: Array, steps: int, K: int, seed: int) -> tuple[list[ClusterStep], Array]:
     """Textbook EM for a mixture of Gaussians, from round ones of equal weight on far-off rows (eqs. 9.23-9.26)."""
     mu = plus_plus(X, None, None, K, np.zeros(2), np.random.default_rng([seed, 1]))
     S, w = np.tile(np.eye(2) / K, (K, 1, 1)), np.full(K, 1.0 / K)
-    moments: list[Moment] = []
+    moments: list[ClusterStep] = []
     values = []
     for step in range(steps + 1):
         shares, value = expect(X, w, mu, S)
         values.append(value)
-        moments.append(Moment(step, "E", mu, shares, S, mu))
+        moments.append(ClusterStep(step, "E", mu, shares, S, mu))
         if step < steps:
             w, new, S = maximise(X, shares)
-            moments.append(Moment(step, "M", new, shares, S, mu))
+            moments.append(ClusterStep(step, "M", new, shares, S, mu))
             mu = new
     return moments, np.array(values)
 
@@ -218,7 +302,7 @@ def maximise(X: Array, shares: Array) -> tuple[Array, Array, Array]:
     n = np.maximum(shares.sum(axis=0), np.finfo(float).tiny)
     mu = shares.T @ X / n[:, None]
     S = np.array([((X - m).T * r) @ (X - m) / size for m, r, size in zip(mu, shares.T, n, strict=True)])
-    return n / len(X), mu, S + FLOOR * np.eye(2)
+    return n / len(X), mu, S + LEAST_VARIANCE * np.eye(2)
 
 
 # drawing -------------------------------------------------------------------------------------------------
@@ -230,24 +314,24 @@ def _alone(X: Array, moments: Sequence[Any], k: int, values: Array, name: str, n
     top, below = figure.subplots(2, 1, height_ratios=[3.4, 1])
     figure.subplots_adjust(left=0.18, right=0.97, top=0.95, bottom=0.09, hspace=0.33)
     _draw(top, X, moments[k])
-    top.set(xlabel=f"{short(names[0])} (sd from its mean)", ylabel=f"{short(names[1])} (sd from its mean)")
+    top.set(xlabel=f"{draw.short(names[0])} (sd from its mean)", ylabel=f"{draw.short(names[1])} (sd from its mean)")
     _objective(below, values, moments[k].step + 1, name)
     return figure
 
 
 def _still(X: Array, moments: Sequence[Any], values: Array, name: str, names: Sequence[str]) -> Figure:
-    chosen = sorted({*range(min(SHOWN - 1, len(moments))), len(moments) - 1})
+    chosen = sorted({*range(min(MOST_PANELS - 1, len(moments))), len(moments) - 1})
     wide = min(3, len(chosen))
     high = -(-len(chosen) // wide)
-    figure = blank(6.8, 1.9 * high + 2.0)
+    figure = draw.blank(6.8, 1.9 * high + 2.0)
     upper, lower = figure.subfigures(2, 1, squeeze=False, height_ratios=[2.0 * high, 1.4])[:, 0]
     panels = upper.subplots(high, wide, sharex=True, sharey=True, squeeze=False).ravel()
     for ax, k in zip(panels, chosen, strict=False):
         _draw(ax, X, moments[k])
     for ax in panels[len(chosen) :]:
         ax.set_axis_off()
-    upper.supxlabel(f"{short(names[0])} (sd from its mean)", fontsize=9)
-    upper.supylabel(f"{short(names[1])} (sd from its mean)", fontsize=9)
+    upper.supxlabel(f"{draw.short(names[0])} (sd from its mean)", fontsize=9)
+    upper.supylabel(f"{draw.short(names[1])} (sd from its mean)", fontsize=9)
     _objective(lower.subplots(), values, len(values), name)
     return figure
 
@@ -255,8 +339,8 @@ def _still(X: Array, moments: Sequence[Any], values: Array, name: str, names: Se
 def _objective(ax: Axes, values: Array, so_far: int, name: str) -> None:
     """The objective at each E step; those to come are hollow."""
     at = np.arange(1, len(values) + 1)
-    ax.plot(at, values, "o", color=GREY, ms=4, mfc=PAPER)
-    ax.plot(at[:so_far], values[:so_far], "o-", color=COLOURS[0], ms=4)
+    ax.plot(at, values, "o", color=draw.GREY, ms=4, mfc=draw.PAPER)
+    ax.plot(at[:so_far], values[:so_far], "o-", color=draw.COLOURS[0], ms=4)
     ax.set_xlabel("E step", fontsize=9)
     ax.set_ylabel(name.replace(" the ", " the\n"), fontsize=8)
     ax.tick_params(labelsize=8)
@@ -266,17 +350,45 @@ def _objective(ax: Axes, values: Array, so_far: int, name: str) -> None:
 
 
 def _draw(ax: Axes, X: Array, moment: Any) -> None:
-    if isinstance(moment, Moment):
+    if isinstance(moment, ClusterStep):
         _draw_clusters(ax, X, moment)
     else:
-        draw_frame(ax, X, moment)
+        draw_line(ax, X, moment)
 
 
-def _draw_clusters(ax: Axes, X: Array, m: Moment) -> None:
+def draw_line(ax: Axes, X: Array, m: LineStep) -> None:
+    """Rows, the line through the mean, and a spring from each row to its expected place."""
+    from matplotlib.collections import LineCollection
+
+    rows = spread_out(len(X), MOST_SPRINGS)
+    place = m.mu + np.outer(m.z[rows], m.w)
+    ax.add_collection(LineCollection(list(np.stack([X[rows], place], axis=1)), colors=draw.COLOURS[2], linewidths=0.5))
+    ax.plot(*X[rows].T, "o", color=draw.GREY, ms=2.5)
+    ax.plot(*place.T, "o", color=draw.COLOURS[0], ms=2.5, mfc=draw.PAPER, mew=0.6)
+    reach = 1.1 * float(np.sqrt(((X - X.mean(axis=0)) ** 2).sum(axis=1).max()))
+    size = float(np.linalg.norm(m.w))
+    ends = m.mu + np.outer([-reach, reach], m.w / size if size > 0 else np.zeros(2))
+    colour, line = (draw.COLOURS[3], "--") if m.half == "M" else (draw.INK, "-")
+    ax.plot(*ends.T, color=colour, lw=1.4, ls=line)
+    _frame_rows(ax, X)
+    what = "springs attached" if m.half == "E" else "line pulled over"
+    ax.set_title(f"{m.half} step {m.step + 1}: {what}", fontsize=8)
+
+
+def _frame_rows(ax: Axes, X: Array) -> None:
+    """The same limits in every frame."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    pad = 0.08 * np.maximum(high - low, 1e-12)
+    ax.set_xlim(low[0] - pad[0], high[0] + pad[0])
+    ax.set_ylim(low[1] - pad[1], high[1] + pad[1])
+    ax.tick_params(labelsize=8)
+
+
+def _draw_clusters(ax: Axes, X: Array, m: ClusterStep) -> None:
     """Rows in their clusters' colours, springs or ellipses, centres and where they came from."""
     from matplotlib.collections import LineCollection
 
-    rows = spread_out(len(X), SPRINGS)
+    rows = spread_out(len(X), MOST_SPRINGS)
     shares, home = m.shares[rows], m.shares[rows].argmax(axis=1)
     colour = mixed(shares)
     if m.S is None:
@@ -284,18 +396,16 @@ def _draw_clusters(ax: Axes, X: Array, m: Moment) -> None:
         ax.add_collection(LineCollection(ends, colors=colour.tolist(), linewidths=0.5, alpha=0.7))
     for k in range(shares.shape[1]):
         at = home == k
-        ax.scatter(X[rows][at, 0], X[rows][at, 1], c=colour[at], marker=SHAPES[k % len(SHAPES)], s=9, linewidths=0)
+        ax.scatter(
+            X[rows][at, 0], X[rows][at, 1], c=colour[at], marker=draw.SHAPES[k % len(draw.SHAPES)], s=9, linewidths=0
+        )
         if m.S is not None:
-            _ring(ax, m.mu[k], m.S[k], COLOURS[k % len(COLOURS)])
+            _ring(ax, m.mu[k], m.S[k], draw.COLOURS[k % len(draw.COLOURS)])
     for old, new in zip(m.before, m.mu, strict=True):
-        ax.plot(*np.stack([old, new]).T, color=INK, lw=1.0)
-    ax.plot(*m.before.T, "o", color=INK, ms=4, mfc=PAPER)
-    ax.plot(*m.mu.T, "P", color=INK, ms=7, mec=PAPER, mew=0.6)
-    low, high = X.min(axis=0), X.max(axis=0)
-    pad = 0.08 * np.maximum(high - low, 1e-12)
-    ax.set_xlim(low[0] - pad[0], high[0] + pad[0])
-    ax.set_ylim(low[1] - pad[1], high[1] + pad[1])
-    ax.tick_params(labelsize=8)
+        ax.plot(*np.stack([old, new]).T, color=draw.INK, lw=1.0)
+    ax.plot(*m.before.T, "o", color=draw.INK, ms=4, mfc=draw.PAPER)
+    ax.plot(*m.mu.T, "P", color=draw.INK, ms=7, mec=draw.PAPER, mew=0.6)
+    _frame_rows(ax, X)
     what = ("rows choose" if m.S is None else "rows weighed") if m.half == "E" else "centres move"
     ax.set_title(f"{m.half} step {m.step + 1}: {what}", fontsize=8)
 
@@ -309,9 +419,9 @@ def _ring(ax: Axes, centre: Array, S: Array, colour: str) -> None:
 def _words(model: str, K: int, values: Array, name: str, gaps: int) -> tuple[str, str]:
     steps = len(values) - 1
     moving = np.flatnonzero(np.diff(values) > 1e-9 * np.abs(values[:-1]))
-    what = {"ppca": "the line", "kmeans": count(K, "centre"), "mixture": count(K, "Gaussian")}[model]
+    what = {"ppca": "the line", "kmeans": draw.count(K, "centre"), "mixture": draw.count(K, "Gaussian")}[model]
     last = int(moving[-1]) + 1 if len(moving) else 0
     still = f"; nothing moves after step {last}" if last < steps else ""
-    title = f"{count(steps, 'step')} of EM move {what}" if last else f"EM has nothing to move: {what} stand still"
-    text = f"In {count(steps, 'step')} of EM, {name} rises from {values[0]:,.6g} to {values[-1]:,.6g}{still}."
-    return title, text + (f" {count(gaps, 'row')} with gaps left out." if gaps else "")
+    title = f"{draw.count(steps, 'step')} of EM move {what}" if last else f"EM has nothing to move: {what} stand still"
+    text = f"In {draw.count(steps, 'step')} of EM, {name} rises from {values[0]:,.6g} to {values[-1]:,.6g}{still}."
+    return title, text + (f" {draw.count(gaps, 'row')} with gaps left out." if gaps else "")

@@ -3,21 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lowdim.math.linalg import Array
-from lowdim.plot.base import DIVERGING, GREY, INK, Plot, blank, count, drawn, headline, number, percent, short
+from lowdim.plot import base as draw
+from lowdim.plot.base import Plot
 from lowdim.plot.marks import POINTS, spread_out
+from lowdim.plot.registry import PLANE, plot
+from lowdim.table.table import column_units
 from lowdim.text.messages import error
 
-SHOWN = 8  # components, as in the figures of Schoelkopf and of Bishop
+if TYPE_CHECKING:
+    from lowdim.table.table import Table
+
+MOST_FITTED_ROWS = 1000
+MOST_COMPONENTS = 8  # components, as in the figures of Schoelkopf and of Bishop
 SIDE = 61  # points a side of the grid on which components are computed
 LEVELS = 11
 
 
-@drawn
+@plot("kpca_contours", "Components of kernel PCA over two columns.", needs="table", options=(PLANE,))
+def kpca_contours_of(table: Table, columns: tuple[int, int] = (0, 1), *, model: Any = None) -> Plot:
+    """The components of a kernel PCA of two columns, each as lines of equal value.
+
+    Parameters
+    ----------
+    table : Table
+        What `lowdim.read` gave.
+    columns : tuple of two int, default (0, 1)
+        Positions of the columns.
+    model : KernelPCA, optional
+        Fitted to these columns; one with the width of the median distance where it is left out.
+
+    Returns
+    -------
+    Plot
+    """
+    pair = list(columns)
+    if len({*pair}) != 2 or not all(0 <= j < table.d for j in pair):
+        raise error("LD210", option="columns", value=columns, allowed=f"two different columns from 0 to {table.d - 1}")
+    X = table.X[:, pair] if model is not None else table.X[:, pair] / column_units(table.X, table.scale)[pair]
+    X = X[np.isfinite(X).all(axis=1)]
+    X = X[spread_out(len(X), MOST_FITTED_ROWS)]
+    if model is None:
+        from lowdim.models.spectral.kernel_pca import KernelPCA
+
+        model = KernelPCA(min(MOST_COMPONENTS, len(X) - 1)).fit(X)
+    return kpca_contours(model, X, names=[table.names[j] for j in pair])
+
+
+@draw.styled
 def kpca_contours(model: Any, X: Any, *, names: Sequence[str] | None = None) -> Plot:
     """The first eight components of a kernel PCA of two columns, each as lines of equal value over the plane.
 
@@ -39,26 +76,26 @@ def kpca_contours(model: Any, X: Any, *, names: Sequence[str] | None = None) -> 
     x, y = (np.linspace(low[c] - edge[c], high[c] + edge[c], SIDE) for c in (0, 1))
     plane = np.stack([part.ravel() for part in np.meshgrid(x, y)], axis=1)
     Z = np.asarray(model.transform(plane))
-    k = min(Z.shape[1], SHOWN)
+    k = min(Z.shape[1], MOST_COMPONENTS)
     value = np.ascontiguousarray(Z[:, :k].T).reshape(k, SIDE, SIDE)
     eigen = np.asarray(model.eigenvalues_, dtype=np.float64)[:k]
     across = 4 if k > 4 else max(k, 1)
-    figure = blank(9.0 if across == 4 else 2.6 * across + 1.0, 2.6 * -(-k // across) + 0.6)
+    figure = draw.blank(9.0 if across == 4 else 2.6 * across + 1.0, 2.6 * -(-k // across) + 0.6)
     panels = np.atleast_1d(figure.subplots(-(-k // across), across, sharex=True, sharey=True, squeeze=False)).ravel()
     dots = X[spread_out(len(X), POINTS // 8)]
     for c, ax in enumerate(panels):
         _component(
-            ax, x, y, value[c], dots, f"{c + 1}: eigenvalue {number(float(eigen[c]))}"
+            ax, x, y, value[c], dots, f"{c + 1}: eigenvalue {draw.number(float(eigen[c]))}"
         ) if c < k else ax.set_axis_off()
     heads = ("c1", "c2") if names is None else tuple(names)
-    figure.supxlabel(short(heads[0]), fontsize=9)
-    figure.supylabel(short(heads[1]), fontsize=9)
+    figure.supxlabel(draw.short(heads[0]), fontsize=9)
+    figure.supylabel(draw.short(heads[1]), fontsize=9)
     share = eigen / eigen.sum() if eigen.sum() > 0 else eigen
-    title = f"{count(k, 'component')} of kernel PCA over {short(heads[0])} and {short(heads[1])}"
-    headline(figure, title)
-    first = ", ".join(percent(part) for part in share[:4])
+    title = f"{draw.count(k, 'component')} of kernel PCA over {draw.short(heads[0])} and {draw.short(heads[1])}"
+    draw.headline(figure, title)
+    first = ", ".join(draw.percent(part) for part in share[:4])
     sentence = (
-        f"Lines of equal value of {count(k, 'component')} of kernel PCA; of the eigenvalues drawn, the first "
+        f"Lines of equal value of {draw.count(k, 'component')} of kernel PCA; of the eigenvalues drawn, the first "
         f"{'has' if k == 1 else f'{min(k, 4)} have'} {first}."
     )
     return Plot(
@@ -73,8 +110,8 @@ def kpca_contours(model: Any, X: Any, *, names: Sequence[str] | None = None) -> 
 def _component(ax: Any, x: Array, y: Array, value: Array, dots: Array, title: str) -> None:
     top = float(np.abs(value).max()) or 1.0
     levels = np.linspace(-top, top, LEVELS)
-    ax.contourf(x, y, value, levels=levels, cmap=DIVERGING, vmin=-1.6 * top, vmax=1.6 * top)
-    ax.contour(x, y, value, levels=levels, colors=GREY, linewidths=0.6, linestyles="solid")
-    ax.plot(*dots.T, ".", ms=3, color=INK, alpha=0.7, rasterized=len(dots) > 100)
+    ax.contourf(x, y, value, levels=levels, cmap=draw.DIVERGING, vmin=-1.6 * top, vmax=1.6 * top)
+    ax.contour(x, y, value, levels=levels, colors=draw.GREY, linewidths=0.6, linestyles="solid")
+    ax.plot(*dots.T, ".", ms=3, color=draw.INK, alpha=0.7, rasterized=len(dots) > 100)
     ax.set_title(title, fontsize=9)
     ax.tick_params(labelsize=7)

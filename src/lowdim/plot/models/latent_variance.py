@@ -8,30 +8,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lowdim.math.linalg import Array
+from lowdim.plot import base as draw
 from lowdim.plot.analysis.map import check_axes
-from lowdim.plot.base import (
-    COLOURS,
-    INK,
-    PAPER,
-    Plot,
-    blank,
-    count,
-    drawn,
-    headline,
-    number,
-    percent,
-    place_labels,
-    quoted,
-    short,
-)
+from lowdim.plot.base import Plot
 from lowdim.plot.colour import Groups, draw_groups, groups, legend_marks
 from lowdim.plot.marks import POINTS, legend_above, spread_out
+from lowdim.plot.registry import AXES, COLOR, PlotOption, plot
+from lowdim.plot.subjects import ModelOnTable, fit_spread_rows
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from lowdim.jobs.analysis_base import Analysis
+
+MOST_FITTED_ROWS = 300  # of a GP-LVM that is made for an analysis
+JOIN = PlotOption("join", "flag", "Join the rows in their order")
 SIDE = 60  # points a side of the grid on which the sd is computed
 EDGE = 0.12  # of the rows' range, left free around them
 PARTS = 5  # the map is cut in so many parts a side, and each with rows in it may name a column
@@ -61,7 +54,46 @@ class Ground(NamedTuple):
         return self.places(np.stack([part.ravel() for part in np.meshgrid(self.x, self.y, indexing="ij")], axis=1))
 
 
-@drawn
+def gplvm_of(analysis: Analysis, model: Any) -> ModelOnTable:
+    """The model that is given, or a GP-LVM of up to 300 rows."""
+    from lowdim.models.gaussian_process.gplvm import GPLVM
+
+    return fit_spread_rows(analysis, model, GPLVM, MOST_FITTED_ROWS)
+
+
+@plot(
+    "latent_variance",
+    "The map of a GP-LVM over how sure it is of itself.",
+    needs="model",
+    options=(COLOR, AXES, JOIN),
+    stand_in=gplvm_of,
+)
+def latent_variance_of(
+    subject: ModelOnTable, *, axes: tuple[int, int] = (0, 1), color: Any = None, join: bool = False
+) -> Plot:
+    """Rows of a GP-LVM over the standard deviation of a new cell at each place of the map.
+
+    Parameters
+    ----------
+    subject : ModelOnTable
+        A GP-LVM; of an analysis without `model=`, one of up to 300 rows of its table.
+    axes : tuple of two int, default (0, 1)
+        Positions of the axes.
+    color : str or array of shape (n_rows,), optional
+        A column by its name, or one value a row.
+    join : bool, default False
+        Whether rows are joined in their order.
+
+    Returns
+    -------
+    Plot
+    """
+    gap = np.isnan(subject.table.X[subject.rows]).any(axis=1)
+    kinds = subject.groups(color) if color is not None or not join else None  # a path is coloured by order
+    return latent_variance(subject.model, axes=axes, names=subject.table.names, gap_rows=gap, color=kinds, join=join)
+
+
+@draw.styled
 def latent_variance(
     model: Any,
     X: Any = None,
@@ -69,7 +101,6 @@ def latent_variance(
     axes: tuple[int, int] = (0, 1),
     names: Sequence[str] | None = None,
     color: Any = None,
-    color_name: str = "",
     gap_rows: Any = None,
     join: bool = False,
 ) -> Plot:
@@ -100,16 +131,16 @@ def latent_variance(
     Z = np.asarray(model.embedding_ if X is None else model.transform(X), dtype=np.float64)
     size = spread_of(model)
     heads = [f"c{j + 1}" for j in range(len(size))] if names is None else list(names)
-    kinds = groups(_ordered(color, join, len(Z)), len(Z), "row, in order" if color is None and join else color_name)
+    kinds = groups(_ordered(color, join, len(Z)), len(Z), "row, in order" if color is None and join else "")
     gap = np.zeros(len(Z), dtype=bool) if gap_rows is None else np.asarray(gap_rows, dtype=bool)
-    figure = blank(6.4, 5.0)
+    figure = draw.blank(6.4, 5.0)
     if Z.shape[1] == 1:
         data, told = _line(figure, model, Z, size)
     else:
         data, told = _plane(figure, model, Z, check_axes(axes, Z.shape[1]), size, heads, (kinds, gap), join)
     flat = Z.shape[1] > 1
     title, sentence = _words(model, Z, size, join and flat, told)
-    headline(figure, title)
+    draw.headline(figure, title)
     words = kinds.words if flat else ""
     return Plot("latent_variance", figure, title=title, sentence=sentence + words, data={"row": Z, **data})
 
@@ -165,20 +196,20 @@ def _plane(
     bar.ax.set_ylim(0.0, float(sd.max()))
     xy = np.ascontiguousarray(Z[:, list(axes)])
     if join:
-        ax.plot(*xy.T, "-", color=INK, lw=0.7, alpha=0.7, zorder=2)
+        ax.plot(*xy.T, "-", color=draw.INK, lw=0.7, alpha=0.7, zorder=2)
     kinds, gap = marks
     draw_groups(ax, xy, kinds, gap, spread_out(len(xy), POINTS))
     if join:
-        ax.plot(*xy[:1].T, ">", color=COLOURS[3], mec=PAPER, ms=10, zorder=5, label="first row")
-        ax.plot(*xy[-1:].T, "s", color=COLOURS[3], mec=PAPER, ms=8, zorder=5, label="last row")
+        ax.plot(*xy[:1].T, ">", color=draw.COLOURS[3], mec=draw.PAPER, ms=10, zorder=5, label="first row")
+        ax.plot(*xy[-1:].T, "s", color=draw.COLOURS[3], mec=draw.PAPER, ms=8, zorder=5, label="last row")
         legend_above(ax, ncols=2)
     shown = legend_marks(kinds, gap)
     if shown:
         figure.legend(handles=shown, loc="outside lower left", ncols=4, fontsize=8)
     ax.set(xlabel=f"axis {axes[0] + 1} of the map", ylabel=f"axis {axes[1] + 1} of the map")
     spots, columns, slope = steepest(model, ground, xy, size)
-    _name_slopes(ax, spots, slope, [short(names[j], 14) for j in columns])
-    told = ", ".join(quoted(names[j]) for j in dict.fromkeys(columns))
+    _name_slopes(ax, spots, slope, [draw.short(names[j], 14) for j in columns])
+    told = ", ".join(draw.quoted(names[j]) for j in dict.fromkeys(columns))
     data = {
         "x": ground.x,
         "y": ground.y,
@@ -230,10 +261,10 @@ def _name_slopes(ax: Axes, spots: Array, slope: Array, texts: list[str]) -> None
             end,
             start,
             zorder=6,
-            arrowprops={"arrowstyle": "-|>", "color": COLOURS[3], "lw": 1.4, "shrinkA": 0, "shrinkB": 0},
+            arrowprops={"arrowstyle": "-|>", "color": draw.COLOURS[3], "lw": 1.4, "shrinkA": 0, "shrinkB": 0},
         )
     arrows = spots + np.linspace(0.0, 1.0, 9)[:, None, None] * (ends - spots)  # no name on an arrow
-    place_labels(ax, ends, texts, avoid=arrows.reshape(-1, 2))
+    draw.place_labels(ax, ends, texts, avoid=arrows.reshape(-1, 2))
 
 
 def _line(figure: Figure, model: Any, Z: Array, size: Array) -> tuple[dict[str, Any], str]:
@@ -241,8 +272,8 @@ def _line(figure: Figure, model: Any, Z: Array, size: Array) -> tuple[dict[str, 
     x = _reach(Z[:, 0], 4 * SIDE)
     sd = doubt(model, x[:, None], size)
     ax = figure.subplots()
-    ax.plot(x, sd, color=COLOURS[0])
-    ax.plot(Z[:, 0], np.zeros(len(Z)), "|", color=INK, ms=9, label="rows")
+    ax.plot(x, sd, color=draw.COLOURS[0])
+    ax.plot(Z[:, 0], np.zeros(len(Z)), "|", color=draw.INK, ms=9, label="rows")
     ax.set(xlabel="the map's axis", ylabel="sd of a new cell (1 = what its column varies)")
     legend_above(ax)
     return {"x": x, "sd": sd}, ""
@@ -263,13 +294,13 @@ def comes_back(Z: Array) -> tuple[int, float]:
 def _words(model: Any, Z: Array, size: Array, join: bool, told: str) -> tuple[str, str]:
     at_rows = float(np.median(doubt(model, Z, size)))
     where, far = ("it is light", "dark places") if Z.shape[1] > 1 else ("the curve is low", "places where it is high")
-    title = f"Where {where} the map knows what it says: sd {number(at_rows)} at the {count(len(Z), 'row')}"
+    title = f"Where {where} the map knows what it says: sd {draw.number(at_rows)} at the {draw.count(len(Z), 'row')}"
     text = (
-        f"A new cell at a row's place has a standard deviation of {number(at_rows)} of what its column varies "
+        f"A new cell at a row's place has a standard deviation of {draw.number(at_rows)} of what its column varies "
         f"(median); {far} have no rows near, and nothing is known there."
     )
     if Z.shape[1] > 2:
-        text += f" The other {count(Z.shape[1] - 2, 'axis', 'axes')} of the map stay in the middle of the rows."
+        text += f" The other {draw.count(Z.shape[1] - 2, 'axis', 'axes')} of the map stay in the middle of the rows."
     if told:
         text += f" Columns that change fastest: {told}."
     if join and len(Z) > 1:
@@ -277,6 +308,6 @@ def _words(model: Any, Z: Array, size: Array, join: bool, told: str) -> tuple[st
         closes = "the loop closes" if share < CLOSED else "the path stays open"
         text += (
             f" Rows are joined in order: of their first half row {i + 1} is nearest to the last one, "
-            f"{percent(share)} of the map's width apart, so {closes}."
+            f"{draw.percent(share)} of the map's width apart, so {closes}."
         )
     return title, text

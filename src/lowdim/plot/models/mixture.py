@@ -9,31 +9,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
-from lowdim.plot.base import (
-    COLOURS,
-    INK,
-    PAPER,
-    SHAPES,
-    Plot,
-    blank,
-    count,
-    drawn,
-    headline,
-    percent,
-    place_labels,
-    short,
-)
+from lowdim.plot import base as draw
+from lowdim.plot.base import Plot
 from lowdim.plot.marks import POINTS, VECTOR, spread_out
+from lowdim.plot.registry import PLANE, plot
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from lowdim.plot.subjects import ModelOnTable
+
 SURE = 0.9  # a row whose largest share is below this lies between clusters
 RINGS = ((1.0, "-"), (2.0, "--"))  # standard deviations: 39 % and 86 % of a component's rows in two columns
 
 
-@drawn
+@plot("mixture", "Clusters over two columns.", needs="model", options=(PLANE,))
+def mixture_of(subject: ModelOnTable, columns: tuple[int, int] = (0, 1)) -> Plot:
+    """Rows in the colour of their clusters over two columns; components as ellipses.
+
+    Parameters
+    ----------
+    subject : ModelOnTable
+        A mixture or K-means.
+    columns : tuple of two int, default (0, 1)
+        Positions of the columns.
+
+    Returns
+    -------
+    Plot
+    """
+    parts = parts_of(subject.model, subject.X)
+    if parts is None:
+        raise subject.lacks("mixture", "it has no clusters", "a mixture: -m gmm, mppca, mfa or kmeans")
+    return mixture(subject.X, columns=columns, names=subject.table.names, **parts)
+
+
+@draw.styled
 def mixture(
     X: Any,
     means: Any,
@@ -62,24 +74,24 @@ def mixture(
     pair = list(columns)
     whole = np.flatnonzero(np.isfinite(X[:, pair]).all(axis=1))
     rows = whole[spread_out(len(whole), POINTS)]
-    figure = blank(6.4, 4.8)
+    figure = draw.blank(6.4, 4.8)
     ax = figure.subplots()
     _points(ax, X[rows][:, pair], shares[rows])
     for k in range(len(mu)):
-        colour = COLOURS[k % len(COLOURS)]
+        colour = draw.COLOURS[k % len(draw.COLOURS)]
         if covariances is not None:
             S = np.asarray(covariances[k], dtype=np.float64)[np.ix_(pair, pair)]
             _rings(ax, mu[k, pair], S, colour)
         if axes is not None:
             _local(ax, mu[k, pair], np.asarray(axes[k], dtype=np.float64)[:, pair], colour)
-    ax.plot(*mu[:, pair].T, "P", color=INK, ms=8, mec=PAPER, zorder=5)
+    ax.plot(*mu[:, pair].T, "P", color=draw.INK, ms=8, mec=draw.PAPER, zorder=5)
     titles = [f"c{j + 1}" for j in range(X.shape[1])] if names is None else list(names)
-    ax.set(xlabel=short(titles[pair[0]]), ylabel=short(titles[pair[1]]))
+    ax.set(xlabel=draw.short(titles[pair[0]]), ylabel=draw.short(titles[pair[1]]))
     part = shares.mean(axis=0) if weights is None else np.asarray(weights, dtype=np.float64)
     title, sentence = _words(part, shares[rows], len(X) - len(whole), len(rows), len(X), covariances is not None)
-    headline(figure, title)
+    draw.headline(figure, title)
     figure.canvas.draw_idle()
-    place_labels(ax, mu[:, pair], [f"{k + 1}: {percent(p)}" for k, p in enumerate(part)])
+    draw.place_labels(ax, mu[:, pair], [f"{k + 1}: {draw.percent(p)}" for k, p in enumerate(part)])
     data: dict[str, Any] = {
         "cluster": np.arange(1, len(mu) + 1),
         "share": part,
@@ -112,7 +124,7 @@ def mixed(shares: Array) -> Array:
     """n x 3 colours, mixed by share; the least sure rows come out the greyest."""
     from matplotlib.colors import to_rgb
 
-    palette = np.array([to_rgb(COLOURS[k % len(COLOURS)]) for k in range(shares.shape[1])])
+    palette = np.array([to_rgb(draw.COLOURS[k % len(draw.COLOURS)]) for k in range(shares.shape[1])])
     total = shares.sum(axis=1, keepdims=True)
     return np.clip(shares @ palette / np.where(total > 0, total, 1.0), 0.0, 1.0)
 
@@ -128,7 +140,7 @@ def _points(ax: Axes, cells: Array, shares: Array) -> None:
                 cells[at, 0],
                 cells[at, 1],
                 c=colour[at],
-                marker=SHAPES[k % len(SHAPES)],
+                marker=draw.SHAPES[k % len(draw.SHAPES)],
                 s=np.where(sure[at] >= SURE, 22, 12),
                 linewidths=0,
                 alpha=0.75,
@@ -149,7 +161,7 @@ def _local(ax: Axes, centre: Array, W: Array, colour: str) -> None:
     """A component's own axes: each row of W is one standard deviation of it."""
     for w in W:
         ends = np.stack([centre - w, centre + w])
-        ax.plot(*ends.T, color=PAPER, lw=4.0, zorder=4, solid_capstyle="round")
+        ax.plot(*ends.T, color=draw.PAPER, lw=4.0, zorder=4, solid_capstyle="round")
         ax.plot(*ends.T, color=colour, lw=2.2, zorder=4, solid_capstyle="round")
 
 
@@ -157,16 +169,16 @@ def _words(part: Array, shares: Array, gaps: int, drawn_rows: int, n: int, soft:
     K = len(part)
     between = int((shares.max(axis=1, initial=0.0) < SURE).sum())
     order = np.argsort(-part, kind="stable")
-    some = [percent(part[k]) for k in order[:4]]
+    some = [draw.percent(part[k]) for k in order[:4]]
     held = " and ".join([", ".join(some[:-1]), some[-1]] if len(some) > 1 else some)
     more = f" (the largest of {K})" if K > 4 else ""
     lies = "lies" if between == 1 else "lie"
-    text = f"{count(K, 'cluster')} {'holds' if K == 1 else 'hold'} {held} of the rows{more}; "
+    text = f"{draw.count(K, 'cluster')} {'holds' if K == 1 else 'hold'} {held} of the rows{more}; "
     text += f"{between} of {drawn_rows} rows drawn {lies} between clusters"
     if soft:
         text += "; ellipses reach one and two standard deviations"
-    text += f"; {count(gaps, 'row')} with gaps left out." if gaps else "."
-    title = f"{count(K, 'cluster')}, the largest with {percent(float(part.max()))} of the rows"
+    text += f"; {draw.count(gaps, 'row')} with gaps left out." if gaps else "."
+    title = f"{draw.count(K, 'cluster')}, the largest with {draw.percent(float(part.max()))} of the rows"
     return title + (f" ({drawn_rows:,} of {n:,} rows drawn)" if drawn_rows < n else ""), text
 
 

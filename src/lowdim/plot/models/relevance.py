@@ -2,20 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lowdim.math.linalg import Array
-from lowdim.plot.base import COLOURS, GREY, INK, PAPER, Plot, blank, count, drawn, headline, number
+from lowdim.plot import base as draw
+from lowdim.plot.base import Plot
 from lowdim.plot.marks import legend_above
+from lowdim.plot.registry import plot
+from lowdim.plot.subjects import ModelOnTable, fit_spread_rows
 from lowdim.text.messages import error
+
+if TYPE_CHECKING:
+    from lowdim.jobs.analysis_base import Analysis
 
 SWITCHED_OFF = 1e-3  # without `kept`: an axis below this share of the strongest is off
 NAMED = 24  # bars that can carry their number
 
 
-@drawn
+def bayesian_pca(analysis: Analysis, model: Any) -> ModelOnTable:
+    """The model that is given, or Bayesian PCA of the table: that of an analysis switches no axes off."""
+    from lowdim.models.linear.bayesian_pca import BayesianPCA
+
+    return fit_spread_rows(analysis, model, BayesianPCA, analysis.table.n)
+
+
+@plot("relevance", "How much each axis of a Bayesian model matters.", needs="model", stand_in=bayesian_pca)
+def relevance_of(subject: ModelOnTable) -> Plot:
+    """How much each axis of a Bayesian model matters, and which were switched off.
+
+    Parameters
+    ----------
+    subject : ModelOnTable
+        Bayesian PCA or a Bayesian GP-LVM; of an analysis without `model=`, Bayesian PCA of its table.
+
+    Returns
+    -------
+    Plot
+    """
+    fitted = vars(subject.model)
+    if "relevance_" not in fitted:
+        raise subject.lacks("relevance", "it switches no axes off", "a Bayesian model: -m bpca or -m bgplvm")
+    return relevance(fitted["relevance_"], fitted["kept_"])
+
+
+@draw.styled
 def relevance(values: Any, kept: Any = None, *, name: str = "1/α") -> Plot:
     """Bars of 1/alpha, the prior variance that automatic relevance determination left each axis; strongest first.
 
@@ -35,9 +67,9 @@ def relevance(values: Any, kept: Any = None, *, name: str = "1/α") -> Plot:
         raise error("LD210", option="kept", value=kept, allowed=f"{len(value)} times True or False")
     order = np.argsort(-value, kind="stable")
     title, sentence = _words(value, keep)
-    figure = blank(6.4, 3.4)
+    figure = draw.blank(6.4, 3.4)
     _bars(figure.subplots(), value[order], keep[order], order, name)
-    headline(figure, title)
+    draw.headline(figure, title)
     data = {"axis": order + 1, "relevance": value[order], "kept": keep[order]}
     return Plot("relevance", figure, title=title, sentence=sentence, data=data)
 
@@ -48,13 +80,21 @@ def _bars(ax: Any, value: Array, keep: Array, order: Any, name: str) -> None:
 
     at, top = np.arange(len(value)), float(value.max()) or 1.0
     on = keep.astype(bool)
-    ax.bar(at[on], value[on], width=0.7, color=COLOURS[0])
-    ax.bar(at[~on], value[~on], width=0.7, facecolor=PAPER, edgecolor=GREY, hatch="////", linewidth=1.0)
+    ax.bar(at[on], value[on], width=0.7, color=draw.COLOURS[0])
+    ax.bar(at[~on], value[~on], width=0.7, facecolor=draw.PAPER, edgecolor=draw.GREY, hatch="////", linewidth=1.0)
     if len(value) <= NAMED:
         small = 8 if len(value) <= 14 else 6
         for k, v in enumerate(value):
-            text = number(v) if on[k] else "off"
-            ax.text(k, v + 0.02 * top, text, ha="center", va="bottom", fontsize=small, color=INK if on[k] else GREY)
+            text = draw.number(v) if on[k] else "off"
+            ax.text(
+                k,
+                v + 0.02 * top,
+                text,
+                ha="center",
+                va="bottom",
+                fontsize=small,
+                color=draw.INK if on[k] else draw.GREY,
+            )
     step = -(-len(value) // NAMED)
     ax.set_xticks(at[::step], [str(k + 1) for k in order[::step]], fontsize=8)
     ax.set_xlim(-0.6, len(value) - 0.4)
@@ -63,8 +103,8 @@ def _bars(ax: Any, value: Array, keep: Array, order: Any, name: str) -> None:
     legend_above(
         ax,
         handles=[
-            Patch(color=COLOURS[0], label="kept"),
-            Patch(facecolor=PAPER, edgecolor=GREY, hatch="////", label="switched off"),
+            Patch(color=draw.COLOURS[0], label="kept"),
+            Patch(facecolor=draw.PAPER, edgecolor=draw.GREY, hatch="////", label="switched off"),
         ],
         ncols=2,
     )
@@ -72,11 +112,14 @@ def _bars(ax: Any, value: Array, keep: Array, order: Any, name: str) -> None:
 
 def _words(value: Array, keep: Any) -> tuple[str, str]:
     on, n = int(keep.sum()), len(value)
-    title = f"{on} of {count(n, 'axis', 'axes')} kept"
-    gone = f"the strongest switched off {number(value[~keep].max())}" if on < n else ""
+    title = f"{on} of {draw.count(n, 'axis', 'axes')} kept"
+    gone = f"the strongest switched off {draw.number(value[~keep].max())}" if on < n else ""
     if not on:
-        return "No axis is kept: the table looks like noise", f"None of {count(n, 'axis', 'axes')} is kept; {gone}."
+        return (
+            "No axis is kept: the table looks like noise",
+            f"None of {draw.count(n, 'axis', 'axes')} is kept; {gone}.",
+        )
     weakest, strongest = value[keep].min(), value[keep].max()
     verb = "is" if on == 1 else "are"
-    spread = f"the weakest kept has {number(weakest)}, the strongest {number(strongest)}"
-    return title, f"{on} of {count(n, 'axis', 'axes')} {verb} kept; {spread}" + (f", and {gone}." if gone else ".")
+    spread = f"the weakest kept has {draw.number(weakest)}, the strongest {draw.number(strongest)}"
+    return title, f"{on} of {draw.count(n, 'axis', 'axes')} {verb} kept; {spread}" + (f", and {gone}." if gone else ".")

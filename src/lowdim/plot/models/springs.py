@@ -11,24 +11,63 @@ from numpy.typing import NDArray
 
 from lowdim.judge.maps.quality import coordinates
 from lowdim.math.linalg import Array
-from lowdim.plot.base import COLOURS, DIVERGING, GREY, INK, Plot, blank, count, drawn, headline, percent
+from lowdim.plot import base as draw
+from lowdim.plot.base import Plot
 from lowdim.plot.marks import VECTOR, legend_above, spread_out
+from lowdim.plot.registry import plot
+from lowdim.plot.subjects import ModelOnTable, given_model, unit_of
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from lowdim.jobs.analysis_base import Analysis
+
+MOST_FITTED_ROWS = 500  # of a map that is made for an analysis
 EDGES = 6000  # springs that are drawn; the strongest, where there are more
 FAINT = 1e-6  # of the strongest: weaker springs hold nothing, and are not drawn
 TENSE = 0.05  # of the springs, those under the most tension are drawn in red
 
 
-@drawn
-def springs(Z: Any, L: Any, *, draw: Any = None, row_names: Sequence[object] | None = None) -> Plot:
+def laplacian_of(analysis: Analysis, model: Any) -> ModelOnTable:
+    """The model that is given, or Laplacian eigenmaps of up to 500 rows of the filled table."""
+    if model is not None:
+        return given_model(analysis, model)
+    from lowdim.models.spectral.laplacian_eigenmaps import LaplacianEigenmaps
+
+    unit, filled = unit_of(analysis), analysis.fills.filled
+    cells = filled / unit
+    rows = np.sort(np.unique(cells, axis=0, return_index=True)[1])  # equal rows have no spring between them
+    rows = rows[spread_out(len(rows), MOST_FITTED_ROWS)]
+    return ModelOnTable(LaplacianEigenmaps(2).fit(cells[rows]), analysis.table, unit, rows, filled)
+
+
+@plot("springs", "The springs that hold a spectral map together.", needs="model", stand_in=laplacian_of)
+def springs_of(subject: ModelOnTable) -> Plot:
+    """Rows on a map joined by the springs of its precision, and one draw from its field.
+
+    Parameters
+    ----------
+    subject : ModelOnTable
+        A spectral model with a `precision_`; of an analysis without `model=`, Laplacian eigenmaps of its filled table.
+
+    Returns
+    -------
+    Plot
+    """
+    model = subject.model
+    if not callable(getattr(model, "sample_field", None)):
+        raise subject.lacks("springs", "it has no springs", "a spectral model: -m laplacian, lle or mvu")
+    heights = model.sample_field(1, 0)[:, 0]
+    return springs(model.embedding_, model.precision_, heights=heights, row_names=subject.row_names)
+
+
+@draw.styled
+def springs(Z: Any, L: Any, *, heights: Any = None, row_names: Sequence[object] | None = None) -> Plot:
     """Rows on a map joined by the springs of L: -L_ij is a spring's strength, wider lines are stronger.
 
     The energy of the map is sum_ij w_ij |z_i - z_j|^2; the springs that hold most of it are red: there the map is torn
-    or folded. `draw`, one number a row from `sample_field`, colours a second panel: the height of the mattress in its
+    or folded. `heights`, one number a row from `sample_field`, colours a second panel: the mattress in its
     heat bath, which varies slowly along strong springs. Negative springs (free multipliers) are dashed.
 
     Reference: Lawrence seed, chapter 5 (Gaussian random fields); Lawrence (2012), JMLR 13.
@@ -41,21 +80,21 @@ def springs(Z: Any, L: Any, *, draw: Any = None, row_names: Sequence[object] | N
     i, j, w = edges_of(L, len(Y))
     xy = Y[:, :2] if Y.shape[1] > 1 else np.column_stack([Y[:, 0], np.zeros(len(Y))])
     tension = w * ((Y[i] - Y[j]) ** 2).sum(axis=1)
-    figure = blank(6.4, 4.6) if draw is None else blank(9.0, 4.4)
-    panels = figure.subplots(1, 1 if draw is None else 2, sharex=True, sharey=True, squeeze=False)[0]
+    figure = draw.blank(6.4, 4.6) if heights is None else draw.blank(9.0, 4.4)
+    panels = figure.subplots(1, 1 if heights is None else 2, sharex=True, sharey=True, squeeze=False)[0]
     _draw_springs(panels[0], xy, i, j, w, tension)
-    if draw is not None:
-        _draw_heights(panels[1], xy, np.asarray(draw, dtype=np.float64).ravel(), i, j)
+    if heights is not None:
+        _draw_heights(panels[1], xy, np.asarray(heights, dtype=np.float64).ravel(), i, j)
     for ax in panels:
         ax.set(xlabel="axis 1", ylabel="axis 2" if Y.shape[1] > 1 else "")
-    if draw is not None:
+    if heights is not None:
         panels[-1].set_ylabel("")
     title, sentence = _words(len(Y), i, w, tension)
-    headline(figure, title)
+    draw.headline(figure, title)
     names = [str(k + 1) if row_names is None else str(row_names[k]) for k in range(len(Y))]
     data = {"row": names, "place": Y, "from": i + 1, "to": j + 1, "strength": w, "tension": tension}
-    if draw is not None:
-        data["height"] = np.asarray(draw, dtype=np.float64).ravel()
+    if heights is not None:
+        data["height"] = np.asarray(heights, dtype=np.float64).ravel()
     return Plot("springs", figure, title=title, sentence=sentence, data=data)
 
 
@@ -81,9 +120,9 @@ def _draw_springs(ax: Axes, xy: Array, i: NDArray[np.intp], j: NDArray[np.intp],
     wide = 0.3 + 1.5 * np.sqrt(size / (np.quantile(size, 0.95) if len(size) else 1.0))
     marks = []
     kinds = (
-        (~tense & (w > 0), GREY, "spring", "-"),
-        (tense, COLOURS[3], f"{TENSE:.0%} under most tension", "-"),
-        (w < 0, COLOURS[0], "pushes apart", "--"),
+        (~tense & (w > 0), draw.GREY, "spring", "-"),
+        (tense, draw.COLOURS[3], f"{TENSE:.0%} under most tension", "-"),
+        (w < 0, draw.COLOURS[0], "pushes apart", "--"),
     )
     for part, colour, words, line in kinds:
         at = seen[part[seen]]
@@ -96,7 +135,7 @@ def _draw_springs(ax: Axes, xy: Array, i: NDArray[np.intp], j: NDArray[np.intp],
                     linestyles=line,
                     alpha=0.7,
                     linewidths=np.minimum(wide[at], 2.2),
-                    zorder=1 if colour == GREY else 2,
+                    zorder=1 if colour == draw.GREY else 2,
                     rasterized=len(at) > VECTOR,
                 )
             )
@@ -105,7 +144,7 @@ def _draw_springs(ax: Axes, xy: Array, i: NDArray[np.intp], j: NDArray[np.intp],
         *xy.T,
         "o",
         ms=3.0 if len(xy) <= 300 else 1.6,
-        color=INK,
+        color=draw.INK,
         zorder=3,
         label="row",
         ls="",
@@ -119,12 +158,12 @@ def _draw_heights(ax: Axes, xy: Array, height: Array, i: NDArray[np.intp], j: ND
     from matplotlib.collections import LineCollection
 
     if len(height) != len(xy):
-        raise error("LD210", option="draw", value=f"{len(height)} numbers", allowed=f"{len(xy)}, one a row")
+        raise error("LD210", option="heights", value=f"{len(height)} numbers", allowed=f"{len(xy)}, one a row")
     some = spread_out(len(i), EDGES)
     ax.add_collection(
         LineCollection(
             list(np.stack([xy[i[some]], xy[j[some]]], axis=1)),
-            colors=GREY,
+            colors=draw.GREY,
             linewidths=0.3,
             alpha=0.4,
             zorder=1,
@@ -136,31 +175,30 @@ def _draw_heights(ax: Axes, xy: Array, height: Array, i: NDArray[np.intp], j: ND
         xy[:, 0],
         xy[:, 1],
         c=height,
-        cmap=DIVERGING,
+        cmap=draw.DIVERGING,
         vmin=-top,
         vmax=top,
         s=26 if len(xy) <= 300 else 12,
-        edgecolors=GREY,
+        edgecolors=draw.GREY,
         linewidths=0.4,
         zorder=3,
         rasterized=len(xy) > VECTOR,
     )
-    figure = ax.get_figure(root=True)
-    assert figure is not None
+    figure = draw.figure_of(ax)
     figure.colorbar(dots, ax=ax, label="height in the heat bath, one draw", shrink=0.85)
 
 
 def _words(n: int, i: NDArray[np.intp], w: Array, tension: Array) -> tuple[str, str]:
     m = len(i)
-    title = f"{count(m, 'spring')} hold {count(n, 'row')} ({2 * m / max(n, 1):.1f} at each)"
+    title = f"{draw.count(m, 'spring')} hold {draw.count(n, 'row')} ({2 * m / max(n, 1):.1f} at each)"
     if not m:
         return f"No springs hold the {n} rows", f"There is no spring between the {n} rows: they are free."
     few = max(1, round(TENSE * m))
     total = float(np.abs(tension).sum())
     held = float(np.sort(np.abs(tension))[-few:].sum()) / total if total > 0.0 else 0.0
     pushed = int((w < 0).sum())
-    push = f" {count(pushed, 'spring')} push apart." if pushed else ""
+    push = f" {draw.count(pushed, 'spring')} push apart." if pushed else ""
     return title, (
-        f"{title}; on the map, the {percent(few / m)} of them under the most tension hold {percent(held)} "
+        f"{title}; on the map, the {draw.percent(few / m)} of them under the most tension hold {draw.percent(held)} "
         f"of the energy: there it is stretched or torn.{push}"
     )

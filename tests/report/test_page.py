@@ -9,69 +9,10 @@ import pytest
 from jinja2 import Environment, PackageLoader
 
 from lowdim.plot.base import Plot, canvas, printable, style
-from lowdim.report.notebook_card import card
 from lowdim.report.page import Page, Trust
 from lowdim.report.page_parts import Bar, Download, RowStory, Section, chart, data_url, grid
 from lowdim.text.messages import Message
-from tests.report import made
-
-CHART_TAGS = {
-    "svg",
-    "title",
-    "desc",
-    "defs",
-    "g",
-    "path",
-    "use",
-    "text",
-    "tspan",
-    "image",
-    "clippath",
-    "rect",
-    "circle",
-    "polyline",
-    "pattern",
-}
-PAGE_TAGS = {
-    "html",
-    "head",
-    "meta",
-    "title",
-    "style",
-    "body",
-    "a",
-    "header",
-    "h1",
-    "h2",
-    "h3",
-    "p",
-    "nav",
-    "ul",
-    "ol",
-    "li",
-    "main",
-    "section",
-    "div",
-    "span",
-    "strong",
-    "code",
-    "pre",
-    "details",
-    "summary",
-    "figure",
-    "figcaption",
-    "table",
-    "caption",
-    "thead",
-    "tbody",
-    "tr",
-    "th",
-    "td",
-    "dl",
-    "dt",
-    "dd",
-    "script",
-}
+from tests.report import pages
 
 
 def plot_of(text: str) -> Plot:
@@ -118,19 +59,19 @@ def page_of(text: str, drawn) -> Page:
     )
 
 
-def rendered(text: str) -> made.Outline:
+def rendered(text: str) -> pages.Outline:
     env = Environment(
         loader=PackageLoader("lowdim.report", "templates"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    return made.Outline(env.get_template("report.html").render(page=page_of(text, chart(plot_of(text))), when=text))
+    return pages.Outline(env.get_template("report.html").render(page=page_of(text, chart(plot_of(text))), when=text))
 
 
 @pytest.fixture(scope="module")
-def plain() -> made.Outline:
+def plain() -> pages.Outline:
     return rendered("plain")
 
 
-@pytest.mark.parametrize("text", made.SPECIAL)
+@pytest.mark.parametrize("text", pages.SPECIAL)
 def test_no_text_adds_an_element_or_an_attribute(text, plain):
     page = rendered(text)
     assert page.shape == plain.shape
@@ -138,22 +79,14 @@ def test_no_text_adds_an_element_or_an_attribute(text, plain):
 
 
 def test_a_whole_report_of_hostile_names():
-    page = made.Outline(made.page("hostile"))
+    page = pages.Outline(pages.page("hostile"))
     assert page.wrong == []
-    assert {tag for tag, _ in page.elements} <= PAGE_TAGS | CHART_TAGS
+    assert {tag for tag, _ in page.elements} <= pages.PAGE_TAGS | pages.CHART_TAGS
     assert not [key for _, attrs in page.elements for key in attrs if key.startswith("on")]
     assert len(page.all("script")) == len(page.all("style")) == 1
     templates = files("lowdim.report") / "templates"
     for name in ("script.js", "style.css"):  # nothing from the table is ever inside a script or a style
-        assert (templates / name).read_text(encoding="utf-8").strip() in made.page("hostile")
+        assert (templates / name).read_text(encoding="utf-8").strip() in pages.page("hostile")
     shown = "".join(page.text)
-    for text in made.SPECIAL[:12]:
+    for text in pages.SPECIAL[:12]:
         assert text in shown, text  # and yet it is shown as it is
-
-
-def test_a_hostile_card():
-    page = made.Outline(card(made.hostile()))
-    assert page.wrong == []
-    assert not page.all("script")
-    assert not [key for _, attrs in page.elements for key in attrs if key.startswith("on")]
-    assert {tag for tag, _ in page.elements} <= PAGE_TAGS | CHART_TAGS

@@ -1,0 +1,166 @@
+"""The named plots: each is one decorated function, from which Python, the command and the report know all of it.
+
+    @plot("parity", "Even and odd values of each column.", needs="table")
+    def parity(table: Table) -> Plot: ...
+
+is `found.plot.parity()`, `lowdim plot parity FILE` and a line of `lowdim plot --list`. Names and descriptions are read
+from the text of the modules, so that listing the plots imports none of them, nor NumPy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+
+from lowdim.text.messages import error
+
+if TYPE_CHECKING:
+    from lowdim.plot.base import Plot
+
+FOLDERS = ("analysis", "models")  # of this package: where its plots are
+DECORATED = re.compile(r'^@plot\(\s*"(\w+)",\s*"([^"]+)"', re.MULTILINE)
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class PlotOption(NamedTuple):
+    """An option of a plot that the command line offers too.
+
+    `kind` says how its text is read: "column" (a name), "row" (a name, or counted from 1), "axis" (counted from 1),
+    "axes" (two of them), "columns" (two names), "flag", "whole", "number", "text", or a tuple of allowed words.
+    """
+
+    name: str  # the keyword of the function
+    kind: str | tuple[str, ...]
+    help: str
+    flag: str = ""  # on the command line; --name unless it says another
+
+    @property
+    def spelling(self) -> str:
+        """The flag of the command line."""
+        return self.flag or "--" + self.name.replace("_", "-")
+
+
+COLOR = PlotOption("color", "column", "The column to colour rows by")
+COLUMN = PlotOption("column", "column", "The one column to draw")
+AXES = PlotOption("axes", "axes", "The two axes to draw, e.g. 1,3")
+ROW = PlotOption("row", "row", "The row, by its name or counted from 1")
+AXIS = PlotOption("axis", "axis", "The axis to walk along, counted from 1")
+PLANE = PlotOption("columns", "columns", "The two columns to draw in", flag="--plane")
+
+
+class InReport(NamedTuple):
+    """Where the report shows a plot: its section, whether rows must or must not be shown, where its numbers are."""
+
+    section: str
+    when: Literal["always", "rows", "no rows"] = "always"
+    file: str = ""  # the download that holds its numbers; its own where there is none
+    hide_rows: tuple[str, ...] = ()  # options that are set to False in a report without rows
+
+
+class NamedPlot(NamedTuple):
+    """One row of the registry.
+
+    `needs` is what the function takes first: the "table", the "analysis", or a "model" with the rows it was fitted to
+    (`lowdim.plot.subjects.ModelOnTable`). `stand_in(analysis, model)` makes the latter of an analysis and of the model
+    that is given, or None; without it the model of the analysis itself is drawn where none is given.
+    """
+
+    name: str
+    about: str
+    needs: Literal["table", "analysis", "model"]
+    function: Callable[..., Plot]
+    options: tuple[PlotOption, ...] = ()
+    report: InReport | None = None
+    stand_in: Callable[[Any, Any], Any] | None = None
+
+
+REGISTERED: dict[str, NamedPlot] = {}
+
+
+def plot(
+    name: str,
+    about: str,
+    *,
+    needs: Literal["table", "analysis", "model"],
+    options: tuple[PlotOption, ...] = (),
+    report: InReport | None = None,
+    stand_in: Callable[[Any, Any], Any] | None = None,
+) -> Callable[[Function], Function]:
+    """Register a function as the plot of this name.
+
+    Parameters
+    ----------
+    name : str
+        What it is called by in Python and on the command line.
+    about : str
+        One line for `lowdim plot --list`; without a double quote in it.
+    needs : {"table", "analysis", "model"}
+        What the function takes as its first argument.
+    options : tuple of PlotOption
+        Keywords of the function that are flags of the command too.
+    report : InReport, optional
+        Where the report shows it; without it, it does not.
+    stand_in : callable, optional
+        For a plot of a model: takes an analysis and the model that is given, or None, and makes a ModelOnTable.
+
+    Returns
+    -------
+    callable
+        A decorator that gives the function back as it is.
+    """
+
+    def register(function: Function) -> Function:
+        REGISTERED[name] = NamedPlot(name, about, needs, function, options, report, stand_in)
+        return function
+
+    return register
+
+
+@cache
+def _written() -> dict[str, tuple[str, str]]:
+    """Name -> module and description of every plot of this package, by the text of its files."""
+    rows = {}
+    for folder in FOLDERS:
+        for path in sorted((Path(__file__).parent / folder).glob("*.py")):
+            for name, about in DECORATED.findall(path.read_text(encoding="utf-8")):
+                rows[name] = (f"lowdim.plot.{folder}.{path.stem}", about)
+    return rows
+
+
+def descriptions() -> dict[str, str]:
+    """Every plot by name with its description; nothing is imported.
+
+    >>> "map" in descriptions()
+    True
+    """
+    written = {name: about for name, (_, about) in _written().items()}
+    return written | {name: row.about for name, row in REGISTERED.items()}
+
+
+def find(name: str) -> NamedPlot:
+    """The plot of this name; its module is imported, and no other.
+
+    >>> find("scree").needs
+    'analysis'
+    """
+    if name not in REGISTERED and name in _written():
+        import_module(_written()[name][0])
+    if name not in REGISTERED:
+        raise error("LD210", option="plot", value=name, allowed="one of " + ", ".join(descriptions()))
+    return REGISTERED[name]
+
+
+def every_plot() -> tuple[NamedPlot, ...]:
+    """All plots in the order of the list; their modules are imported."""
+    return tuple(find(name) for name in descriptions())
+
+
+def in_section(section: str, rows: bool) -> tuple[NamedPlot, ...]:
+    """The plots that a section of the report shows, with or without rows."""
+    wanted = ("always", "rows" if rows else "no rows")
+    shown = (row for row in every_plot() if row.report is not None)
+    return tuple(row for row in shown if row.report and row.report.section == section and row.report.when in wanted)

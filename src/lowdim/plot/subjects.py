@@ -1,0 +1,182 @@
+"""What is drawn: an analysis with all its named plots (`found.plot.map()`), or one model and its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, update_wrapper
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.math.linalg import Array
+from lowdim.plot.base import Plot
+from lowdim.plot.colour import Groups, column_groups
+from lowdim.plot.marks import POINTS, spread_out
+from lowdim.plot.registry import NamedPlot, descriptions, every_plot, find
+from lowdim.table.table import Table, column_units
+from lowdim.text.messages import LowdimError, error
+
+if TYPE_CHECKING:
+    from lowdim.jobs.analysis_base import Analysis
+
+
+class Plots:
+    """Every named plot of one analysis, as methods; `lowdim plot --list` and `dir()` name them.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave, or a run folder opened again.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> from lowdim.datasets import load_demo
+    >>> found = lowdim.analyse(load_demo("gaussian").X, dims=2, budget="1s")
+    >>> found.plot.scree().name
+    'scree'
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+
+    def draw(self, name: str, *values: Any, **options: Any) -> Plot:
+        """Draw the plot of this name.
+
+        Parameters
+        ----------
+        name : str
+            One of `dir(found.plot)`.
+        *values, **options
+            What the plot takes; `model=` draws another model, fitted to the columns of the table, where the plot is
+            one of a model.
+
+        Returns
+        -------
+        Plot
+            The figure, its numbers, a title and a sentence; a plot that does not apply raises an error that says why.
+        """
+        row = find(name)
+        if row.needs == "table":
+            return row.function(self._analysis.table, *values, **options)
+        if row.needs == "analysis":
+            return row.function(self._analysis, *values, **options)
+        return row.function(self._subject(row, options.pop("model", None)), *values, **options)
+
+    def _subject(self, row: NamedPlot, model: Any) -> ModelOnTable:
+        """The model that is given, the one that stands in for it, or that of the analysis."""
+        if row.stand_in is None:
+            return given_model(self._analysis, self._analysis.model if model is None else model)
+        subject = row.stand_in(self._analysis, model)
+        assert isinstance(subject, ModelOnTable)
+        return subject
+
+    def __getattr__(self, name: str) -> Callable[..., Plot]:
+        if name.startswith("_") or name not in descriptions():
+            raise AttributeError(name)
+        return update_wrapper(partial(self.draw, name), find(name).function)
+
+    def __dir__(self) -> list[str]:
+        return ["draw", *descriptions()]
+
+
+class ModelOnTable(NamedTuple):
+    """A model, the rows it was fitted to in units of `unit`, and the table they come from."""
+
+    model: Any
+    table: Table
+    unit: Array
+    rows: NDArray[np.intp]
+    filled: Array | None = None  # the table with its gaps filled, where the model was fitted to that
+
+    @property
+    def X(self) -> Array:
+        """The rows as the model takes them."""
+        return np.asarray((self.table.X if self.filled is None else self.filled)[self.rows] / self.unit)
+
+    @property
+    def row_names(self) -> list[str]:
+        """The names of the rows."""
+        names = self.table.row_names
+        return [names[i] for i in self.rows]
+
+    def groups(self, color: Any) -> Groups | None:
+        """How rows are told apart: by a column's name, values of one's own, or the first label column."""
+        if color is None and len(self.rows) <= POINTS:
+            color = next(iter(self.table.labels), None)
+        return None if color is None else column_groups(self.table, color, self.rows)
+
+    def lacks(self, name: str, why: str, fix: str) -> LowdimError:
+        """The error that this model has not what a plot draws."""
+        return error("LD494", name=name, model=f"this {type(self.model).__name__}", why=why, fix=fix)
+
+
+def plot_model(
+    name: str,
+    model: Any,
+    table: Table,
+    *values: Any,
+    unit: Array | None = None,
+    rows: NDArray[np.intp] | None = None,
+    **options: Any,
+) -> Plot:
+    """Draw a named plot of a model that was fitted to the rows of a table.
+
+    Parameters
+    ----------
+    name : str
+        A plot of a model or of a table.
+    model : estimator
+        Fitted to `table.X[rows] / unit`.
+    table : Table
+        What `lowdim.read` gave.
+    unit : array of shape (n_columns,), optional
+        What one unit of each column was worth in the fit; 1 where it is left out.
+    rows : array of int, optional
+        Positions of the rows of the fit; all where it is left out.
+    *values, **options
+        What the plot takes.
+
+    Returns
+    -------
+    Plot
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> table = lowdim.read(np.random.default_rng(0).standard_normal((30, 3)))
+    >>> plot_model("trace", lowdim.PPCA(1).fit(table.X), table).name
+    'trace'
+    """
+    row = find(name)
+    if row.needs == "table":
+        return row.function(table, *values, **options)
+    if row.needs == "analysis":
+        drawn = ", ".join(other.name for other in every_plot() if other.needs == "model")
+        fix = f"one of {drawn}; or the main job:  lowdim plot {name} TABLE"
+        raise error("LD494", name=name, model="a run of one model", why="it comes from the main job", fix=fix)
+    worth = np.ones(table.d) if unit is None else np.asarray(unit, dtype=np.float64)
+    return row.function(
+        ModelOnTable(model, table, worth, np.arange(table.n) if rows is None else rows), *values, **options
+    )
+
+
+def unit_of(analysis: Analysis) -> Array:
+    """What one unit of each column is worth on the map of an analysis."""
+    return column_units(analysis.table.X, analysis.settings.scale)
+
+
+def given_model(analysis: Analysis, model: Any) -> ModelOnTable:
+    """A model that was fitted to all rows of an analysis, in the units of the table."""
+    table = analysis.table
+    return ModelOnTable(model, table, np.ones(table.d), np.arange(table.n))
+
+
+def fit_spread_rows(analysis: Analysis, model: Any, make: Callable[[], Any], most: int) -> ModelOnTable:
+    """The model that is given, or a new one of at most so many rows, each column in units of its spread."""
+    if model is not None:
+        return given_model(analysis, model)
+    table, unit = analysis.table, unit_of(analysis)
+    rows = spread_out(table.n, most)
+    return ModelOnTable(make().fit(table.X[rows] / unit), table, unit, rows)

@@ -1,0 +1,96 @@
+"""Walks along an axis: the decoder's means, and bands that hold what they say."""
+
+import numpy as np
+import pytest
+
+import lowdim as ld
+from lowdim.plot.analysis.traverse import BAND, traverse
+from lowdim.text.messages import OptionError
+from tests.conftest import need
+from tests.plot.svg_checks import same_twice, texts
+from tests.plot.tables import roll
+
+NAMES = [
+    "kappa",
+    "chip_rate",
+    "bf_cm_ratio",
+    "blow_flow",
+    "chip_level",
+    "t_upper",
+    "t_lower",
+    "uczaa",
+    "white_flow",
+    "aa_white",
+]
+
+
+def test_a_walk_is_linear_and_its_band_holds_ninety_percent():
+    rng = np.random.default_rng(0)
+    W, mu = np.array([[2.0, 1.0, -0.5, 0.0]]), np.array([10.0, 0.0, -3.0, 5.0])
+    X = mu + rng.normal(size=(3000, 1)) @ W + 0.5 * rng.normal(size=(3000, 4))
+    model = ld.PPCA(1).fit(X)
+    plot = same_twice(lambda: traverse(model, 0, ["a", "b", "c", "d"]))
+    steps = plot.data["step"]
+    assert steps.tolist() == [-2, -1, 0, 1, 2]
+    want = model.mean_ + np.outer(steps, model.components_[0])
+    np.testing.assert_allclose(plot.data["mean"].T, want)
+    # one sd along the axis moves a column by its loading; the truth's is W
+    np.testing.assert_allclose(np.abs(plot.data["mean"][:, 3] - plot.data["mean"][:, 2]), np.abs(W[0]), atol=0.1)
+    assert (plot.data["band"] >= BAND * np.sqrt(model.noise_variance_)).all()
+    at = rng.normal(size=(20_000, 4)) * 0.5 + mu + 2 * W * np.sign(model.components_[0, 0])
+    held = np.abs(at - plot.data["mean"][:, 4]) <= plot.data["band"][:, 4]
+    assert held.mean(axis=0) == pytest.approx(np.full(4, 0.9), abs=0.03)
+    assert plot.sentence.startswith("From -2 to +2 sd along axis 1, 'a' moves most: from ")
+
+
+def test_steps_are_in_sd_also_for_principal_components_and_own_units():
+    X = np.genfromtxt(need("digester/kamyr.csv"), delimiter=",")
+    full = X[np.isfinite(X).all(axis=1)]
+    for model in (ld.PCA(3, standardize=True).fit(full), ld.PCA(3, standardize=True, whiten=True).fit(full)):
+        plot = traverse(model, 0, NAMES, steps=(-1, 0, 1))
+        spread = np.sqrt(model.explained_variance_[0] - model.noise_variance_)
+        want = model.components_[0] * spread * full.std(axis=0, ddof=1)
+        np.testing.assert_allclose(plot.data["mean"][:, 2] - plot.data["mean"][:, 1], want, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(
+            model.inverse_transform(np.eye(3)[:1] * plot.data["position"][2])[0], plot.data["mean"][:, 2]
+        )
+    with pytest.raises(OptionError, match="from 0 to 2"):
+        traverse(model, 3, NAMES)
+
+
+def test_a_walk_is_the_decoder_s_and_its_band_the_noise(sheet, process):
+    names = ["a", "b", "c", "d"]
+    for model, noise in (
+        (sheet, lambda z: np.full((len(z), 4), sheet.noise_variance_)),
+        (process, process.predictive_variance),
+    ):
+        plot = same_twice(lambda model=model: traverse(model, 1, names, X=roll()[0]))
+        middle = np.zeros(2) if model is sheet else process.embedding_.mean(axis=0)
+        z = np.tile(middle, (5, 1))
+        z[:, 1] = plot.data["position"]
+        assert np.allclose(plot.data["mean"].T, model.inverse_transform(z), rtol=0, atol=1e-9)
+        assert np.allclose(plot.data["band"].T, BAND * np.sqrt(noise(z)), rtol=1e-6, atol=0)
+    assert plot.data["step"] == pytest.approx([-2, -1, 0, 1, 2])
+    assert traverse(sheet, 0, names).data["position"].max() == 1.0  # where the grid ends
+
+
+@pytest.mark.filterwarnings("ignore:LD201")
+def test_a_walk_of_a_model_without_noise_goes_by_rows():
+    X, _ = roll()
+    model = ld.Autoencoder(1, hidden=(6,), max_iter=40).fit(X)
+    plot = traverse(model, 0, ["a", "b", "c", "d"], X=X, unit=[1.0, 2.0, 1.0, 1.0])
+    z = model.transform(X)
+    assert plot.data["position"].min() >= z.min() and plot.data["position"].max() <= z.max()
+    missed = np.abs(X - model.reconstruct(X))
+    assert plot.data["band"][:, 0] == pytest.approx(np.quantile(missed, 0.9, axis=0) * [1, 2, 1, 1])
+    inner = np.isin(plot.data["step"].round(9), [-1, 0, 1])
+    assert plot.data["position"][inner] == pytest.approx(z.mean() + plot.data["step"][inner] * z.std())
+    assert "made again within" in plot.sentence and any("errors" in t for t in texts(plot))
+
+
+def test_a_walk_of_factors_through_a_network():
+    X, _ = roll()
+    model = ld.NonlinearFactorAnalysis(1, hidden=5, tol=1.0).fit(X)
+    plot = traverse(model, 0, ["a", "b", "c", "d"])
+    assert np.allclose(plot.data["mean"].T, model.inverse_transform(np.array([[-2.0], [-1], [0], [1], [2]])))
+    assert plot.data["band"].min() >= BAND * np.sqrt(model.noise_variance_) * (1 - 1e-9)

@@ -1,0 +1,92 @@
+"""The sheet of a GTM, its stretch and its nodes: every number is the model's own, by its public verbs or by hand."""
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+from sklearn import decomposition as peers
+
+import lowdim as ld
+from lowdim.plot.colour import groups
+from lowdim.plot.models.gtm import gtm_sheet, magnification, responsibility
+from lowdim.text.messages import LowdimError
+from tests.plot.svg_checks import HOSTILE, parsed, same_twice, texts
+from tests.plot.tables import roll
+
+
+def test_the_sheet_goes_through_the_nodes_of_the_model(sheet):
+    X, kind = roll()
+    plot = same_twice(
+        lambda: gtm_sheet(
+            sheet, X, columns=(0, 2), names=HOSTILE[:4], unit=[2.0, 1, 10.0, 1], color=groups(kind, len(X), "kind")
+        )
+    )
+    assert plot.data["node"] == pytest.approx(sheet.nodes_[:, [0, 2]] * [2, 10])
+    assert plot.data["row"] == pytest.approx(X[:, [0, 2]] * [2, 10]) and "8 x 8 nodes" in plot.title
+    assert {"low", "mid", "high", "the sheet, and its nodes"} <= set(texts(plot))
+    left = 1 - ((X - sheet.reconstruct(X)) ** 2).sum() / ((X - X.mean(axis=0)) ** 2).sum()
+    assert f"holds {100 * left:.0f}% of the variation" in plot.sentence
+
+
+def test_without_columns_the_plane_is_that_of_the_principal_axes(sheet):
+    X, _ = roll(gaps=0.1)
+    plot = gtm_sheet(sheet, X)
+    peer = peers.PCA(2).fit(sheet.impute(X))
+    for part, cells in (("node", sheet.nodes_), ("row", sheet.impute(X))):
+        assert np.abs(plot.data[part]) == pytest.approx(np.abs(peer.transform(cells)), abs=1e-8)
+    assert f"shows {100 * peer.explained_variance_ratio_.sum():.0f}% of it" in plot.sentence
+    assert plot.data["has_gaps"].tolist() == np.isnan(X).any(axis=1).tolist() and "hollow: row with gaps" in texts(plot)
+
+
+def test_a_drawn_sample_gets_a_regular_grid(sampled):
+    X, kind = roll(gaps=0.1)
+    plot = same_twice(lambda: gtm_sheet(sampled, X, color=kind))
+    assert "15 x 15 latent points" in plot.title and len(plot.data["node"]) == 225
+    assert plot.data["node_place"].min() == -2.0 and plot.data["node_place"].max() == 2.0
+    parsed(magnification(sampled, X))
+    assert responsibility(sampled, X, 3).data["share"].shape == (40,)
+
+
+def test_the_stretch_is_that_of_small_steps(sheet):
+    X, kind = roll()
+    plot = same_twice(lambda: magnification(sheet, X, color=kind))
+    z, h = plot.data["place"], 1e-5
+    J = np.stack(
+        [(sheet.inverse_transform(z + h * e) - sheet.inverse_transform(z - h * e)) / (2 * h) for e in np.eye(2)], axis=2
+    )
+    by_hand = np.sqrt(np.linalg.det(J.transpose(0, 2, 1) @ J))
+    assert plot.data["stretch"] == pytest.approx(by_hand, rel=1e-5)
+    assert plot.data["log10_stretch"] == pytest.approx(np.log10(by_hand / np.median(by_hand)), abs=1e-5)
+    assert plot.data["row"] == pytest.approx(sheet.transform(X))
+    assert f"between {10 ** plot.data['log10_stretch'].min():.3g} and " in plot.sentence
+
+
+def test_with_one_axis_it_is_a_curve():
+    X, _ = roll()
+    model = ld.GTM(1, grid=12, basis=4).fit(X)
+    assert magnification(model, X).data["stretch"].shape == (12,) and parsed(magnification(model)) is not None
+    assert gtm_sheet(model, X).title.startswith("A sheet of 12 nodes")
+    assert responsibility(model, X, 5).data["share"].sum() == pytest.approx(1.0)
+
+
+def test_shares_are_those_of_the_nodes_densities(sheet):
+    X, _ = roll()
+    plot = same_twice(lambda: responsibility(sheet, X, 7, row_names=[f"r{i}" for i in range(len(X))]))
+    by_hand = softmax(-((X[7] - sheet.nodes_) ** 2).sum(axis=1) / (2 * sheet.noise_variance_))
+    assert plot.data["share"] == pytest.approx(by_hand, abs=1e-9)
+    assert plot.data["mean"] == pytest.approx(by_hand @ sheet.grid_) == sheet.transform(X)[7]
+    assert plot.data["mode"].tolist() == sheet.grid_[by_hand.argmax()].tolist() and plot.title.startswith("Row r7: ")
+    held = int((np.cumsum(np.sort(by_hand)[::-1]) < 0.9).sum()) + 1
+    assert f"{held} of 64 nodes hold" in plot.sentence
+
+
+def test_without_a_row_the_most_spread_out_is_drawn(sheet):
+    X, _ = roll(gaps=0.3)
+    plot = responsibility(sheet, X)
+    apart = np.linalg.norm(sheet.transform(X) - sheet.mode(X), axis=1)
+    i = int(apart.argmax())
+    assert f"Row {i + 1} (the most spread out of all)" in plot.sentence
+    assert f"{np.isnan(X[i]).sum()} gap" in plot.sentence
+    assert f"{apart[i] / (2 / 7):.3g} spacings apart" in plot.sentence
+    assert "where little of the posterior is" in plot.sentence
+    with pytest.raises(LowdimError, match="LD210"):
+        responsibility(sheet, X, 500)

@@ -1,0 +1,90 @@
+"""Plots of an analysis, and of one model and its table: each applies or says why."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import lowdim as ld
+from lowdim.judge.maps.quality import judge_map
+from lowdim.plot.analysis.traverse import traverse
+from lowdim.plot.registry import descriptions, every_plot
+from lowdim.plot.subjects import plot_model
+from lowdim.text.messages import LowdimError, OptionError
+from tests.plot.svg_checks import parsed
+from tests.plot.tables import bishop, roll
+
+
+def test_every_plot_of_one_model_applies_or_says_why(sheet):
+    X, kind = roll()
+    table = ld.read(X)
+    for name in (row.name for row in every_plot() if row.needs == "model"):
+        if name in ("gtm_sheet", "magnification", "responsibility", "traverse", "trace"):
+            assert plot_model(name, sheet, table).name == name
+        else:
+            with pytest.raises(LowdimError, match="LD494"):
+                plot_model(name, sheet, table)
+    assert plot_model("columns", sheet, table).name == "columns"  # of the table alone
+    linear = ld.PPCA(2).fit(X)
+    for name in ("gtm_sheet", "latent_variance", "map"):
+        with pytest.raises(LowdimError, match="LD494") as said:
+            plot_model(name, linear, table)
+        assert said.value.fix
+    solid = ld.GTM(3, grid=3, basis=2).fit(X)
+    with pytest.raises(LowdimError, match=r"LD494.*gtm_sheet[\s\S]*3 axes"):
+        plot_model("gtm_sheet", solid, table)
+    with pytest.raises(LowdimError, match=r"LD494.*traverse"):
+        traverse(ld.Isomap(2).fit(X), 0, ["a", "b", "c", "d"], X=X)
+    with pytest.raises(LowdimError, match=r"LD494.*traverse"):
+        traverse(ld.KernelPCA(2).fit(X), 0, ["a", "b", "c", "d"])
+    assert plot_model("gtm_sheet", sheet, table, color=kind).sentence.endswith("3 kinds.")
+
+
+@pytest.mark.filterwarnings("ignore::lowdim.text.messages.ModelWarning")
+def test_an_analysis_draws_them_of_models_made_for_it():
+    X, _ = roll(60, gaps=0.05)
+    found = ld.analyse(X, budget="1s")
+    for name in ("gtm_sheet", "magnification", "responsibility", "latent_variance"):
+        assert found.plot.draw(name).name == name
+    assert found.plot.gtm_sheet(model=ld.GTM(1, grid=9, basis=4).fit(X)).title.startswith("A sheet of 9 nodes")
+    assert found.plot.traverse(model=ld.GTM(1, grid=9, basis=4).fit(X)).name == "traverse"
+    net = ld.Autoencoder(hidden=(3,), max_iter=5)
+    assert found.plot.bottleneck([1], model=net, seeds=1).data["linear"].shape == (1,)
+
+
+def test_bound_plots(tmp_path):
+    path = tmp_path / "t.csv"
+    X = bishop()[:80, :5]
+    path.write_text("a,b,c,d,e\n" + "\n".join(",".join(f"{v:.5f}" for v in row) for row in X))
+    found = ld.analyse(ld.read(path), dims=2, budget="1s")
+    assert {"hinton", "relevance", "mixture", "em_movie"} <= descriptions().keys() <= set(dir(found.plot))
+    kept = ld.BayesianPCA().fit(X / X.std(axis=0, ddof=1))
+    plot = found.plot.relevance()  # of a Bayesian model that is made for it
+    assert plot.data["kept"].sum() == kept.kept_.sum()
+    assert found.plot.relevance(model=ld.BayesianPCA(3).fit(found.table.X)).data["axis"].shape == (3,)
+    for name, model in (("relevance", found.model), ("mixture", None)):
+        with pytest.raises(OptionError, match="LD494"):
+            found.plot.draw(name, model=model)
+    with pytest.raises(AttributeError):
+        getattr(found.plot, "no_such")  # noqa: B009 - not a name that is there
+    assert "Parameters" in found.plot.map.__doc__ and found.plot.map.__name__ == "map_of"
+    parsed(found.plot.draw("mixture", model=ld.KMeans(2).fit(found.table.X)))
+    parsed(found.plot.draw("em_movie", steps=1, model="kmeans"))
+    parsed(found.plot.draw("hinton"))
+
+
+def test_every_plot_of_an_analysis_can_be_drawn(equal_rows):
+    """Gaps, and rows that are equal: the map is judged over common cells, and springs join rows that differ."""
+    found, X = equal_rows, equal_rows.table.X
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ld.messages.LowdimWarning)
+        for name in ("shepard", "neighbors", "trust", "versus", "dist_matrix", "kpca_contours", "springs"):
+            plot = found.plot.draw(name)
+            assert plot.name == name and plot.sentence.endswith(".")
+        sd = np.nanstd(X, axis=0, ddof=1)
+        decoded = found.model.reconstruct(X) / sd
+        assert found.plot.trust().data["trust"] == pytest.approx(judge_map(X / sd, decoded).row_trust, abs=1e-9)
+        mine = found.posterior.mean[:, ::-1]
+        assert found.plot.versus(mine).data["moved"].max() >= 0 and found.plot.shepard(mine).data["stress"] > 0
+    with pytest.raises(LowdimError, match=r"LD210.*columns"):
+        found.plot.kpca_contours((0, 9))
