@@ -21,9 +21,8 @@ SECTIONS = {"table", "gaps", "dimensions", "map", "axes", "fills", "odd", "lost"
 
 
 @pytest.fixture
-def extrema(monkeypatch):
+def extrema():
     """A plot as a newcomer adds one: in one place."""
-    monkeypatch.setattr(registry, "REGISTERED", dict(registry.REGISTERED))
     least = PlotOption("least", ("low", "high"), "Which end is drawn")
 
     @plot("extrema", "The ends of each column.", needs="table", options=(least,), report=InReport("table"))
@@ -36,6 +35,9 @@ def extrema(monkeypatch):
         draw.headline(figure, "Ends")
         data = {"column": table.names, "end": ends}
         return draw.Plot("extrema", figure, title=f"The {least} ends", sentence="Bars are ends.", data=data)
+
+    yield
+    del registry.REGISTERED["extrema"]
 
 
 def test_a_newcomer_s_plot_is_drawn_everywhere(extrema, tmp_path, monkeypatch, capsys):
