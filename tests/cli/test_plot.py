@@ -41,7 +41,7 @@ def test_the_map_is_coloured_by_a_column_of_the_run_s_table(lowdim, labelled):
 
 def test_notes_on_the_table_were_said_when_the_run_was_made(lowdim, labelled):
     said = lowdim("plot", "trace", labelled / "t.run", "-o", "t.svg")
-    assert said.code == 0 and said.err == ""
+    assert said.code == 0 and said.err == ""  # nothing is analysed again
     assert "LD110" in lowdim("plot", "trace", labelled / "t.csv", "-o", "t.svg", "--budget", "1s").err
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lowdim.table.table import Table
 
 PREFIX = "plot_"  # of the options of a plot among the arguments of the command
-NAMED = "lowdim.plot"  # in the context: the plot that is named
+NAMED, LISTED = "lowdim.plot", "lowdim.plots"  # in the context: the plot that is named; whether all are listed
 TYPES: dict[str, Any] = {"axis": click.IntRange(1), "whole": int, "number": float}  # others are text
 METAVARS = {"column": "COLUMN", "columns": "COLUMN,COLUMN", "axis": "K", "axes": "K,K", "row": "ROW"}
 
@@ -30,6 +30,7 @@ class PlotCommand(TableCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[NAMED] = next((word for word in args if word in descriptions()), None)
+        ctx.meta[LISTED] = "--list" in args
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as slip:
@@ -37,7 +38,7 @@ class PlotCommand(TableCommand):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         name = ctx.meta.get(NAMED)
-        options = find(name).options if name else tuple(takers())
+        options = find(name).options if name else () if ctx.meta.get(LISTED) else tuple(takers())
         return [*self.params[:2], *(flag_of(option, not name) for option in options), *super().get_params(ctx)[2:]]
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -44,7 +44,7 @@ def stability_of(analysis: Analysis) -> Plot:
     """
     draw.need_axes(analysis.dims, 2, "stability")
     s = analysis.stability
-    names = np.array(analysis.table.row_names, dtype=object)[s.shown]
+    names = [analysis.table.row_names[i] for i in s.shown]
     return stability(s.cloud, analysis.posterior.mean[s.shown][:, :2], s.axes, plane=s.plane, row_names=names)
 
 
