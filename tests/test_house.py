@@ -117,3 +117,29 @@ def test_no_bare_errors_or_warnings_outside_the_catalogue():
             "warnings.warn(",
         ):
             assert plain not in text, (path, plain)
+
+
+FACES = ("judge", "jobs", "plot", "report", "cli")  # rooms that use models and are no part of them
+RECORD_METHODS = {
+    "_replace",
+    "_asdict",
+    "_make",
+    "_fields",
+    "_field_defaults",
+}  # of every NamedTuple, by Python's naming
+OWN = {("os", "_exit")}
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if room(p) in FACES], ids=lambda p: str(p.relative_to(ROOT)))
+def test_models_are_used_by_their_public_verbs(path):
+    """No hook of a model, no parameters in a model's own units, no private name of another module."""
+    tree, found = ast.parse(path.read_text()), []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            owner = node.value.id if isinstance(node.value, ast.Name) else ""
+            private = node.attr.startswith("_") and not node.attr.startswith("__") and node.attr not in RECORD_METHODS
+            if (private or node.attr in ("params_", "frame_")) and owner not in ("self", "cls"):
+                found += [] if (owner, node.attr) in OWN else [(node.lineno, node.attr)]
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("lowdim"):
+            found += [(node.lineno, a.name) for a in node.names if a.name.startswith("_") and a.name != "__version__"]
+    assert not found, found

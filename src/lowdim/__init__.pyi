@@ -6,14 +6,19 @@ from lowdim import laws as laws
 from lowdim.engine.fold import Run as Run
 from lowdim.engine.statistics import Moments as Moments
 from lowdim.jobs.analysis import analyse as analyse
+from lowdim.jobs.analysis import analyze as analyze
+from lowdim.jobs.forecast import forecast as forecast
 from lowdim.jobs.large import analyse_stream as analyse_stream
+from lowdim.jobs.one_model import fit_method as fit_method
 from lowdim.jobs.run_folder import load_run as load_run
 from lowdim.judge.clusters import choose_clusters as choose_clusters
 from lowdim.judge.compare.compare import compare as compare
 from lowdim.judge.dimensions.distance_law import distance_law as distance_law
 from lowdim.judge.dimensions.jury import choose_dimension as choose_dimension
+from lowdim.judge.fills.fills import fill as fill
 from lowdim.judge.maps.embedding_score import embedding_score as embedding_score
 from lowdim.judge.maps.quality import judge_map as judge_map
+from lowdim.judge.rows.odd_rows import odd_rows as odd_rows
 from lowdim.math.distances import to_similarities as to_similarities
 from lowdim.math.distances import to_squared_distances as to_squared_distances
 from lowdim.math.rotate import procrustes as procrustes
@@ -95,6 +100,7 @@ __all__ = [
     "VarianceSelector",
     "analyse",
     "analyse_stream",
+    "analyze",
     "as_source",
     "best_of",
     "choose_clusters",
@@ -103,11 +109,15 @@ __all__ = [
     "datasets",
     "distance_law",
     "embedding_score",
+    "fill",
+    "fit_method",
+    "forecast",
     "judge_map",
     "laws",
     "load",
     "load_run",
     "messages",
+    "odd_rows",
     "procrustes",
     "quantize_image",
     "read",

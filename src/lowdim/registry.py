@@ -279,11 +279,13 @@ ALWAYS = ("pca", "random")  # what everyone knows, and the floor
 
 FUNCTIONS = {  # public names that are no models, and where they live
     "Moments": "engine.statistics", "PPCA": "models.linear.ppca", "Run": "engine.fold",
-    "analyse": "jobs.analysis", "analyse_stream": "jobs.large", "as_source": "sources.arrays",
-    "best_of": "models.base.restarts", "choose_clusters": "judge.clusters",
+    "analyse": "jobs.analysis", "analyse_stream": "jobs.large", "analyze": "jobs.analysis",
+    "as_source": "sources.arrays", "best_of": "models.base.restarts", "choose_clusters": "judge.clusters",
     "choose_dimension": "judge.dimensions.jury", "compare": "judge.compare.compare",
     "distance_law": "judge.dimensions.distance_law", "embedding_score": "judge.maps.embedding_score",
+    "fill": "judge.fills.fills", "fit_method": "jobs.one_model", "forecast": "jobs.forecast",
     "judge_map": "judge.maps.quality", "load": "storage.model_file", "load_run": "jobs.run_folder",
+    "odd_rows": "judge.rows.odd_rows",
     "procrustes": "math.rotate", "quantize_image": "models.mixtures.quantize_image", "read": "table.read",
     "robust_map": "models.spectral.robust_map", "rotate": "math.rotate", "stream": "sources.files.open",
     "to_similarities": "math.distances", "to_squared_distances": "math.distances",

@@ -25,7 +25,7 @@ CHILD = """
 import os, signal, sys
 import lowdim.jobs.analysis as a
 stage, times = sys.argv.pop(1), int(sys.argv.pop(1))
-home = {"dimensions": "choose_dimension", "fit": "odd_rows", "fills": "fill", "axes": "refits"}[stage]
+home = {"dimensions": "choose_dimension", "fit": "judge_rows", "fills": "fill", "axes": "refits"}[stage]
 real = getattr(a, home)
 def stopped(*args, **kwargs):
     for _ in range(times):

@@ -48,7 +48,9 @@ def test_it_agrees_with_the_density_written_out(row_levels, gaps):
     by_hand = np.array([log_density(row) for row in X])
     assert model.score_samples(X) == pytest.approx(by_hand, abs=1e-10)
     assert model.objective_ == pytest.approx(by_hand.sum(), abs=1e-8)
-    assert model.level_variance_ == pytest.approx(4.0, rel=0.4) and model.noise_variance_ == pytest.approx(0.25, rel=0.2)
+    assert model.level_variance_ == pytest.approx(4.0, rel=0.4) and model.noise_variance_ == pytest.approx(
+        0.25, rel=0.2
+    )
 
 
 def test_it_obeys_the_laws(row_levels):

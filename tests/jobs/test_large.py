@@ -17,7 +17,7 @@ from lowdim.jobs.analysis import analyse
 from lowdim.jobs.apply import place
 from lowdim.jobs.forecast import forecast
 from lowdim.jobs.large import BITS, analyse_stream, discoveries, draw, fill_stream, new_rows, place_stream
-from lowdim.judge.rows.odd_rows import false_discovery, odd_rows
+from lowdim.judge.rows.odd_rows import false_discovery, judge_rows
 from lowdim.table.read import read
 from lowdim.text.messages import BudgetError, LowdimError, TableWarning
 
@@ -81,7 +81,7 @@ def test_the_model_is_that_of_all_rows_and_the_rest_is_of_those_drawn(file, tmp_
     np.testing.assert_array_equal(found.model.components_, whole.components_)
     assert found.of == 6_000 and found.table.n == 400 and len(found.posterior.mean) == 400
     np.testing.assert_allclose(found.posterior.mean, whole.transform(found.table.X), rtol=1e-12)
-    assert found.odd.D2.p.tolist() == odd_rows(found.model, found.table.X).D2.p.tolist()
+    assert found.odd.D2.p.tolist() == judge_rows(found.model, found.table.X).D2.p.tolist()
     last = found.sentences[5]
     assert last.startswith("The model is fitted to all 6,000 rows;") and last.endswith("400 rows drawn at random.")
     assert repr(found).startswith("PPCA · 6,000 x 6, of which 400 rows drawn")

@@ -25,7 +25,7 @@ def test_a_weighted_refit_is_the_fit_of_copied_rows(model, gaps):
     ready.model.set_params(tol=1e-8)
     params = ready.fit(weight.astype(float))
     copied = type(model)(2, tol=1e-8).fit(np.repeat(X, weight, axis=0))
-    frame = ready.fitted.frame_
+    frame = ready.fitted.frame
     C = (params.W @ params.W.T + np.diag(params.psi)) / np.outer(frame.scale, frame.scale)
     assert np.allclose(C, copied.get_covariance(), atol=2e-3 * np.abs(C).max())
 

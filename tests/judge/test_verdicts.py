@@ -7,7 +7,7 @@ import pytest
 
 from lowdim.judge.dimensions.jury import Judge, Jury, Row
 from lowdim.judge.dimensions.text import sentence
-from lowdim.judge.rows.odd_rows import odd_rows
+from lowdim.judge.rows.odd_rows import judge_rows
 from lowdim.judge.verdicts import because, dimension_sentence, odd_sentence
 from lowdim.models.linear.ppca import ProbabilisticPCA
 
@@ -60,7 +60,7 @@ def test_what_was_asked_for():
 def test_no_odd_rows_says_how_many_chance_makes():
     """40 rows of noise at a level of 0.95: two of them below p = 0.05 are what chance makes."""
     X = np.random.default_rng(3).standard_normal((40, 4))
-    found = odd_rows(ProbabilisticPCA(1).fit(X), X)
+    found = judge_rows(ProbabilisticPCA(1).fit(X), X)
     assert not found.rows
     assert odd_sentence(found).endswith("p < 0.05; about 2 expected by chance).")
     assert odd_sentence(found).startswith("No odd rows at a 5% false discovery rate (")

@@ -15,7 +15,8 @@ from lowdim.engine.fold import Run
 from lowdim.text.messages import warn
 
 ROUNDING = 64 * np.finfo(float).eps  # relative noise of an objective summed over many rows
-STOPPED = ("interrupted", "stopped by the callback")  # by someone: nothing else should begin
+INTERRUPTED = "interrupted"  # the reason of a fit that Ctrl-C ended
+STOPPED = (INTERRUPTED, "stopped by the callback")  # by someone: nothing else should begin
 LIMIT = "the limit of passes was reached"
 HOPE = 10.0  # gains may turn out this many times larger than they promise before a fit is given up
 
@@ -115,7 +116,7 @@ class Monitor:
             self.reason = "the objective fell"
             warn("LD208", before=before, after=value, number=step.passes)
         elif self.interrupted:
-            self.reason = "interrupted"
+            self.reason = INTERRUPTED
         elif not fell and self.remaining(value) <= self.tol:
             self.reason = "converged"
         elif not fell and value + HOPE * self.remaining(value) < self.beat:

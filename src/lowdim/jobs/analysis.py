@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import re
-import shlex
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,26 +11,24 @@ import numpy as np
 from lowdim.engine.fold import one_blas_thread
 from lowdim.jobs.analysis_base import Analysis as Analysis
 from lowdim.jobs.analysis_base import Settings as Settings
+from lowdim.jobs.ctrl_c import stopped_as_a_whole
 from lowdim.judge.axes import AxisCard, axes
 from lowdim.judge.budget import Counts, counts
 from lowdim.judge.dimensions.jury import Jury, choose_dimension
 from lowdim.judge.fills.fills import Fills, fill
 from lowdim.judge.gaps import GapReport, gap_report
-from lowdim.judge.rows.odd_rows import OddRows, odd_rows
+from lowdim.judge.rows.odd_rows import OddRows, judge_rows
 from lowdim.judge.stability import Refits, Stability, refits, stability
+from lowdim.judge.table_input import as_table, source_of
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import ArraySource
-from lowdim.table.flags import options_from_flags, proposals
-from lowdim.table.notes import CheckError
-from lowdim.table.read import read
-from lowdim.table.table import Messages, Table
+from lowdim.table.table import Table
 from lowdim.text.format import count, parse_duration
-from lowdim.text.messages import LowdimError, Message, error
+from lowdim.text.messages import error
 
 Tell = Callable[[str, str], object]
 SCALES = ("unit", "none")
-COMMAND = re.compile(r"(.*)\blowdim (?:report |check )?((?:'[^']*'|\"[^\"]*\"|[^\s-])\S*)")  # a fix that is a command
 
 
 class Partial(NamedTuple):
@@ -84,7 +76,7 @@ class AnalysisStages(NamedTuple):
 
     @property
     def X(self) -> ArraySource:
-        return ArraySource(self.table.X, columns=self.table.names)
+        return source_of(self.table)
 
     @property
     def counts(self) -> Counts:
@@ -114,7 +106,7 @@ class AnalysisStages(NamedTuple):
         return model.posterior(self.X)
 
     def odd(self, model: ProbabilisticPCA) -> OddRows:
-        return odd_rows(model, self.X, row_names=self.table.row_names)
+        return judge_rows(model, self.X, row_names=self.table.row_names)
 
     def gaps(self) -> GapReport:
         return gap_report(self.table.X, self.table.names)
@@ -144,55 +136,49 @@ def analyse(
     budget: float | str | None = None,
     tell: Tell | None = None,
 ) -> Analysis:
-    """Answer the main question for a table, a path, a frame or an array.
+    """Answer the main question for a table: its dimensions, its map and axes, what fills its gaps, which rows are odd.
 
-    `dims` is "auto" (the jury decides) or a number; `scale="none"` keeps the columns' own units, "unit" counts
-    all columns alike (None: as the table was read); `level` is that of every interval; `budget` ("30s") sets
-    how often the slow parts repeat. `tell(stage, text)` hears of each stage as it ends; if it answers true, or on
-    Ctrl-C, the analysis raises `Stopped`, a KeyboardInterrupt whose `partial` holds what there is.
+    Parameters
+    ----------
+    table : path, data frame, array or Table
+        What `lowdim.read` takes, or what it gave.
+    dims : int or "auto", default "auto"
+        Dimensions of the map; "auto" asks the jury (`choose_dimension`).
+    scale : {"unit", "none"}, optional
+        "unit" counts all columns alike, "none" keeps their own units; as the table was read where it is not given.
+    level : float, default 0.9
+        Level of every interval.
+    random_state : int, default 0
+        Seed of everything that is drawn.
+    budget : float or str, optional
+        About how long, in seconds or as "30s": sets how often the slow parts repeat, by the table's size.
+    tell : callable, optional
+        `tell(stage, text)` is called as each stage ends; if it returns something true the analysis stops.
 
+    Returns
+    -------
+    Analysis
+
+    Raises
+    ------
+    Stopped
+        On Ctrl-C, or where `tell` asks for it: a KeyboardInterrupt whose `partial` holds the finished stages.
+
+    Examples
+    --------
     >>> from lowdim.datasets import load_demo
     >>> analyse(load_demo("gaussian").X).dims
     3
     """
-    t = table if isinstance(table, Table) else _read(table)
+    t = as_table(table)
     asked = Settings(dims, t.scale if scale is None else scale, level, random_state, parse_duration(budget))
-    return _analysed(t, check_settings(asked, t.n, t.d), tell)
+    return run_stages(t, check_settings(asked, t.n, t.d), tell)
 
 
-def _read(table: Any) -> Table:
-    """The table, or its error with fixes as a caller from Python writes them."""
-    try:
-        return read(table)
-    except CheckError as problem:
-        raise CheckError(Messages(_in_python(m, table) for m in problem.messages)) from None
-    except LowdimError as problem:
-        m = problem.message
-        raise (type(problem)(_in_python(m, table)) if isinstance(m, Message) else problem) from None
+analyze = analyse
 
 
-def _in_python(m: Message, table: Any) -> Message:
-    """A message whose fix names options of `read` where the command line has flags."""
-    if m.code == "LD101":
-        return m._replace(fix="pass the path of a file, or" + m.fix.removeprefix("pass"))
-    if m.code == "LD160" and not proposals(m.fix):  # said of a file: lines, a header
-        return m._replace(fix="add rows: each row is one observation, each column one variable")
-    name = repr(str(table)) if isinstance(table, str | PathLike) else "table"
-    lines = []
-    for line in m.fix.split("\n"):
-        command = COMMAND.fullmatch(line)
-        if command:
-            line = f"{command[1]}ld.analyse({shlex.split(command[2])[0]!r})"
-        calls = [
-            ", ".join([name, *(f"{key}={value!r}" for key, value in options_from_flags(flags).items())])
-            for flags in proposals(line)
-        ]
-        words = line.partition("--")[0] if calls else line
-        lines.append(words + "  or  ".join(f"ld.read({call})" for call in calls))
-    return m._replace(fix="\n".join(lines))
-
-
-def _analysed(
+def run_stages(
     t: Table,
     asked: Settings,
     tell: Tell | None,
@@ -203,8 +189,8 @@ def _analysed(
 
     Of a table that is a sample, `fit` gives the model of all the `of` rows it was drawn from.
     """
-    so_far = _Teller(Partial(t, asked), tell)
-    with one_blas_thread(), _ctrl_c():  # many small matrices: more threads wait for each other
+    so_far = _Progress(Partial(t, asked), tell)
+    with one_blas_thread(), stopped_as_a_whole():  # many small matrices: more threads wait for each other
         try:
             return _stages(AnalysisStages(t, asked), so_far, fit, of)
         except Stopped:
@@ -214,53 +200,36 @@ def _analysed(
 
 
 def _stages(
-    do: AnalysisStages, so_far: _Teller, fit: Callable[[int], ProbabilisticPCA] | None, of: int | None
+    do: AnalysisStages, so_far: _Progress, fit: Callable[[int], ProbabilisticPCA] | None, of: int | None
 ) -> Analysis:
     t, asked = do
     rows = f"{t.n}" if of is None else f"{t.n:,} of {of:,} rows"
-    so_far.say("read", f"{rows} x {t.d}, {int(np.isnan(t.X).sum())} gaps")
+    so_far.report("read", f"{rows} x {t.d}, {int(np.isnan(t.X).sum())} gaps")
     jury = do.jury()
     q = do.dims(jury)
     how = "chosen" if asked.dims == "auto" else "asked for"
-    so_far.say("dimensions", f"0..{jury.rows[-1].q if jury.rows else 0} tried, {q} {how}", jury=jury)
+    so_far.report("dimensions", f"0..{jury.rows[-1].q if jury.rows else 0} tried, {q} {how}", jury=jury)
     model = do.model(q) if fit is None else fit(q)
     posterior, odd = do.posterior(model), do.odd(model)
     steps = f"{count(model.n_iter_, 'pass', 'passes')}, {model.certificate_.reason}"
-    so_far.say("fit", f"PPCA, {count(q, 'dimension')}, {steps}", model=model, posterior=posterior, odd=odd)
+    so_far.report("fit", f"PPCA, {count(q, 'dimension')}, {steps}", model=model, posterior=posterior, odd=odd)
     fills = do.fills()
     gaps = int(fills.is_filled.sum())
-    so_far.say("fills", f"{gaps} gaps, {fills.held} of {fills.tried} hidden cells held", fills=fills)
+    so_far.report("fills", f"{gaps} gaps, {fills.held} of {fills.tried} hidden cells held", fills=fills)
     resampled = do.refits(model)
     cards, steady = do.axes(model, resampled), do.stability(model, resampled)
-    so_far.say("axes", f"{len(cards)} axes, {len(resampled.W)} resamplings: {steady.verdict}", last=True)
+    so_far.report("axes", f"{len(cards)} axes, {len(resampled.W)} resamplings: {steady.verdict}", last=True)
     return ComputedAnalysis(t, asked, jury, model, posterior, do.gaps(), fills, odd, cards, steady, of)
 
 
-@contextmanager
-def _ctrl_c() -> Iterator[None]:
-    """Ctrl-C is ours while the analysis runs: a fit that finds a handler in place does not take it for itself."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    old = signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, old)
-
-
-class _Teller:
-    """Tells of each stage, keeps what it made, and stops where the listener says so."""
+class _Progress:
+    """Reports each stage to a listener, collects the results, and stops where the listener asks for it."""
 
     def __init__(self, partial: Partial, tell: Tell | None) -> None:
         self.partial, self.tell = partial, tell
 
-    def say(self, stage: str, text: str, last: bool = False, **made: Any) -> None:
-        self.partial = self.partial._replace(**made)
+    def report(self, stage: str, text: str, last: bool = False, **results: Any) -> None:
+        self.partial = self.partial._replace(**results)
         if self.tell is not None and self.tell(stage, text) and not last:
             raise Stopped(self.partial)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.judge.fills.calibration import MapCalibration, gauss
-from lowdim.judge.rows.odd_rows import OddRows, odd_rows
+from lowdim.judge.rows.odd_rows import OddRows, judge_rows
 from lowdim.judge.verdicts import because
 from lowdim.math.linalg import Array
 from lowdim.models.base.results import Posterior
@@ -150,7 +150,7 @@ def place(
     found = model.posterior(source)
     whole = model.posterior(ArraySource(np.asarray(model.mean_)[None, :], columns=names))
     filled, sd = model.impute(source, return_std=True)
-    odd = odd_rows(model, source, odd_level=odd_level, row_names=rows.row_names)
+    odd = judge_rows(model, source, odd_level=odd_level, row_names=rows.row_names)
     used = calibration or MapCalibration(USUAL, (gauss(USUAL),) * len(names))
     half = sd * np.array(used.half)
     plain = (message("LD223"),) if calibration is None and np.isnan(rows.X).any() else ()

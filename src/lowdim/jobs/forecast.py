@@ -6,7 +6,7 @@ import time
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,19 +14,22 @@ from lowdim.engine.fold import Run, fold, walk
 from lowdim.engine.plan import plan
 from lowdim.engine.statistics import moments
 from lowdim.jobs.large import ASSUMED
+from lowdim.judge.table_input import source_of
+from lowdim.models.base.estimator import WHOLE
 from lowdim.models.linear.factor_analysis import FactorAnalysis
-from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.models.linear.linear_gaussian import LinearGaussian, e_step
 from lowdim.models.linear.parameters import Linear, check_q
 from lowdim.models.linear.pca import PCA
 from lowdim.models.linear.ppca import ProbabilisticPCA
-from lowdim.sources.files.open import stream
+from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Source, cores
 from lowdim.sources.views import FRAME_ROWS, Framed, frame_of
 from lowdim.storage.memory import free_memory
+from lowdim.table.table import Table
 from lowdim.text.format import count, duration, size
 from lowdim.text.messages import BudgetError, error
 
-METHODS: dict[str, type[LinearGaussian]] = {"ppca": ProbabilisticPCA, "pca": PCA, "fa": FactorAnalysis}
+LINEAR_MODELS: dict[str, type[LinearGaussian]] = {"ppca": ProbabilisticPCA, "pca": PCA, "fa": FactorAnalysis}
 ONCE = 2  # passes over a table without gaps: the look, and one more where columns are far from zero
 
 
@@ -73,7 +76,7 @@ class Forecast(NamedTuple):
             [
                 f"{self.file}: {self.kind}, {self.rows:,} rows x {self.columns:,} columns of numbers, "
                 f"{size(self.stored)}; {gaps}.",
-                f"  {METHODS[self.method].__name__} with {count(self.dims, 'dimension')}",
+                f"  {LINEAR_MODELS[self.method].__name__} with {count(self.dims, 'dimension')}",
                 f"  passes   {passes}{once}",
                 f"  bytes    {size(self.stored)} of the file a pass, {size(self.stored * self.passes)} in all",
                 f"  seconds  about {duration(max(self.read, self.work))} a pass ({duration(self.read)} of it reading), "
@@ -84,44 +87,50 @@ class Forecast(NamedTuple):
         )
 
 
-def forecast(
-    file: str | PathLike[str], *, method: str = "ppca", dims: int | None = None, memory: int | None = None
-) -> Forecast:
-    """Look at a file, time its first blocks, and say what a fit to all of it will take.
+def forecast(table: Any, *, method: str = "ppca", dims: int | None = None, memory: int | None = None) -> Forecast:
+    """What a fit to a table will take, before anything runs: what `lowdim plan` prints.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     np.save(f"{folder}/x.npy", np.random.default_rng(0).standard_normal((1000, 5)))
-    ...     found = forecast(f"{folder}/x.npy", dims=2)
+    Parameters
+    ----------
+    table : path, array, data frame, Table or Source
+        Its first blocks are read and timed.
+    method : {"ppca", "pca", "fa"}, default "ppca"
+        The model.
+    dims : int, optional
+        Its dimensions; 10 where it is not given.
+    memory : int, optional
+        Bytes that may be used; what is free where it is not given.
+
+    Returns
+    -------
+    Forecast
+        Passes, bytes, seconds and memory; `.text()` says it in words.
+
+    Examples
+    --------
+    >>> found = forecast(np.random.default_rng(0).standard_normal((1000, 5)), dims=2)
     >>> found.rows, found.columns, found.passes, found.fits
     (1000, 5, 2, True)
     """
-    if method not in METHODS:
-        raise error("LD210", option="method", value=method, allowed=", ".join(METHODS))
-    source = stream(file)
+    if method not in LINEAR_MODELS:
+        raise error("LD210", option="method", value=method, allowed=", ".join(LINEAR_MODELS))
+    source = source_of(table) if isinstance(table, Table) else as_source(table)
     if source.n < 2:
         raise error("LD160", n=source.n, least=2)
     q = min(ASSUMED, max(source.d - 1, 0)) if dims is None else dims
+    if not WHOLE.holds(q):
+        raise error("LD210", option="dims", value=dims, allowed=WHOLE.words)
     check_q(q, source.d)
-    model = METHODS[method](q)
-    model._check_options()
-    run = Run(memory=memory)
-    cost = model.cost(source.n, source.d)
-    peak = cost.peak + source.leaf.overhead
-    allowed = memory if memory is not None else free_memory()
-    words, likely, most = cost.alternative, cost.likely, cost.passes
-    head = first(source)
+    model, run = LINEAR_MODELS[method](q), Run(memory=memory)
+    cost, head = model.cost(source.n, source.d), first(source)
     gaps, read = _gaps(head, run)
-    scale = source.n / head.n
     work = _work(head, model, q, gaps > 0.0, run)
+    likely, most = cost.likely, cost.passes
     if gaps == 0.0 and not model.avoids_covariance(source.n, source.d):
         likely, most = ONCE, ONCE if head.n == source.n else most
+    scale = source.n / head.n
     return Forecast(
-        Path(file).name,
-        str(getattr(source.leaf, "kind", "")) or "sparse matrix",
-        source.n,
-        source.d,
-        stored(source, file),
+        *_described(table, source),
         method,
         q,
         gaps,
@@ -130,10 +139,19 @@ def forecast(
         max(most, likely),
         read * scale,
         work * scale,
-        peak,
-        allowed,
-        _otherwise(model, source, run, words),
+        cost.peak + source.leaf.overhead,
+        memory if memory is not None else free_memory(),
+        _otherwise(model, source, run, cost.alternative),
     )
+
+
+def _described(table: Any, source: Source) -> tuple[str, str, int, int, int]:
+    """Name, kind, rows, columns and bytes of a table."""
+    kind = str(getattr(source.leaf, "kind", ""))
+    if isinstance(table, str | PathLike):
+        return Path(table).name, kind or "sparse matrix", source.n, source.d, stored(table)
+    name = table.name if isinstance(table, Table) else "the table"
+    return name, kind or "in memory", source.n, source.d, 8 * source.n * source.d
 
 
 def first(source: Source) -> Source:
@@ -162,13 +180,13 @@ def _work(head: Source, model: LinearGaussian, q: int, gaps: bool, run: Run) -> 
     begun = time.perf_counter()
     if gaps or d > 5000:
         any_params = Linear(W, np.zeros(d), np.ones(d), np.eye(q), np.zeros((d, 1)), np.zeros(d), np.ones(d))
-        fold(partial(model._stats, any_params), framed, run)
+        fold(partial(e_step, any_params), framed, run)
     else:
         fold(moments, framed, run)
     return time.perf_counter() - begun
 
 
-def stored(source: Source, file: str | PathLike[str]) -> int:
+def stored(file: str | PathLike[str]) -> int:
     """Bytes of the file or files."""
     place = Path(file)
     if place.is_dir():

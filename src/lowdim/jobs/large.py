@@ -16,17 +16,19 @@ from numpy.typing import NDArray
 
 from lowdim.engine.fold import Run, walk
 from lowdim.engine.plan import plan
-from lowdim.jobs.analysis import Analysis, Settings, Tell, _analysed, _ctrl_c, check_settings
+from lowdim.jobs.analysis import Analysis, Settings, Tell, check_settings, run_stages
+from lowdim.jobs.ctrl_c import stopped_as_a_whole
 from lowdim.judge.fills.calibration import gauss
 from lowdim.judge.fills.fills import SAMPLE as TRIED
-from lowdim.judge.fills.fills import Fills, fill, fill_dimension
+from lowdim.judge.fills.fills import Fills, column_lines, fill, fill_dimension
 from lowdim.judge.fills.models import TRIAL
-from lowdim.judge.rows.odd_rows import Culprits, Judged, OddRow, _judge, _odd_row, check_level, gaussian, laws
+from lowdim.judge.rows.odd_rows import Culprits, Judged, OddRow, check_level, judge_block, laws, odd_row
+from lowdim.judge.table_input import source_of
 from lowdim.judge.verdicts import because
 from lowdim.math.linalg import Array, evenly_spread
+from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA
-from lowdim.sources.arrays import ArraySource
 from lowdim.sources.files.open import stream
 from lowdim.sources.sinks import as_sink
 from lowdim.sources.source import Block, Source
@@ -38,7 +40,7 @@ from lowdim.table.options import check_options, split_names
 from lowdim.table.read import check_numbers
 from lowdim.table.roles import Column, Place
 from lowdim.table.table import Table
-from lowdim.text.format import parse_duration
+from lowdim.text.format import count, parse_duration
 from lowdim.text.messages import BudgetError, OptionError, error
 
 SAMPLE = 5_000  # rows from which a number of dimensions, intervals and pictures come
@@ -88,7 +90,7 @@ def draw(
     whole = affordable(open_whole(file, columns, drop, weight), run)
     n, k = whole.n, min(int(sample), whole.n)
     rows = np.arange(n) if k == n else np.sort(np.random.default_rng([random_state, 70]).choice(n, k, replace=False))
-    with _ctrl_c():
+    with stopped_as_a_whole():
         parts = [part for _, part in walk(partial(_pick, rows), whole, run)]
     options = {
         key: value
@@ -186,20 +188,31 @@ def analyse_stream(
     level: float = 0.9,
     random_state: int = 0,
     budget: float | str | None = None,
-    sample: int = SAMPLE,
-    columns: Any = None,
-    drop: Any = None,
-    weight: Any = None,
     run: Run | None = None,
     tell: Tell | None = None,
-    model: ProbabilisticPCA | None = None,
+    **reading: Any,
 ) -> Analysis:
     """`analyse` for a file larger than memory: the model is fitted to all rows, all else comes from a sample.
 
-    The dimensions are chosen, intervals calibrated, axes tested and pictures drawn with `sample` rows drawn at
-    random; the model of the map is fitted to every row, `run` says how (a checkpoint, Dask, a limit of memory).
-    A `model` that was fitted to these rows before is taken as it is.
+    Parameters
+    ----------
+    file : path, Source or Drawn
+        The file, or what `draw` made of it.
+    dims, scale, level, random_state, budget, tell
+        As in `analyse`. The dimensions are chosen, intervals calibrated, axes tested and pictures drawn with the
+        sample.
+    run : Run, optional
+        How the model is fitted to every row: a checkpoint, Dask, a limit of memory.
+    **reading
+        Options of `draw`: `sample` (rows drawn at random, 5,000 by default), `columns`, `drop`, `weight`.
 
+    Returns
+    -------
+    Analysis
+        `.of` is the number of rows of the file, `.table` holds the rows drawn.
+
+    Examples
+    --------
     >>> from lowdim import as_source
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((2000, 1)) * [1.0, 1.0, -1.0, 2.0] + 0.3 * rng.standard_normal((2000, 4))
@@ -207,33 +220,20 @@ def analyse_stream(
     >>> found.dims, found.of, found.table.n
     (1, 2000, 200)
     """
-    drawn = (
-        file
-        if isinstance(file, Drawn)
-        else draw(
-            file,
-            sample=sample,
-            random_state=random_state,
-            columns=columns,
-            drop=drop,
-            weight=weight,
-            scale=scale,
-            run=run,
-        )
-    )
+    drawn = file if isinstance(file, Drawn) else draw(file, random_state=random_state, scale=scale, run=run, **reading)
     t = drawn.table
     asked = check_settings(Settings(dims, scale, level, random_state, parse_duration(budget)), t.n, t.d)
     if drawn.of is None:
-        return _analysed(t, asked, tell)
+        return run_stages(t, asked, tell)
 
     def fit(q: int) -> ProbabilisticPCA:
-        return model or ProbabilisticPCA(q, standardize=scale == "unit").fit(drawn.source, run=run)
+        return ProbabilisticPCA(q, standardize=scale == "unit").fit(drawn.source, run=run)
 
-    return _analysed(t, asked, tell, fit, drawn.of)
+    return run_stages(t, asked, tell, fit, drawn.of)
 
 
 # filling ------------------------------------------------------------------------------------------------
-class Filled(NamedTuple):
+class FilledFile(NamedTuple):
     """A file that was filled: how well, by the rows drawn, and how many gaps each column had."""
 
     rated: Fills
@@ -242,11 +242,32 @@ class Filled(NamedTuple):
     gaps: dict[str, int]  # of every column, all rows counted
     left: dict[str, int]  # gaps of columns that no model can fill
     wrote: tuple[str, ...]
+    drawn: int  # rows on which the fills were checked
 
     @property
     def total(self) -> int:
         """How many gaps were filled."""
         return sum(self.gaps.values()) - sum(self.left.values())
+
+    @property
+    def sentence(self) -> str:
+        """How many gaps, by which model, and what the checks stand on."""
+        if not self.total:
+            return f"No gaps in {self.rows:,} rows."
+        sampled, dims = self.drawn < self.rows, count(int(self.model.n_components_), "dimension")
+        whole = f"all {self.rows:,} rows" if sampled else "all rows"
+        return (
+            f"{self.total:,} gaps filled by a model of {whole} with {dims}; skill and intervals come "
+            f"from cells hidden on purpose in {self.drawn:,} rows{' drawn at random' if sampled else ''}."
+        )
+
+    def text(self) -> str:
+        """The sentence, what each column's fills are worth, and which gaps are left."""
+        if not self.total:
+            return self.sentence
+        words = "Left as they are, being no part of the model"
+        still = [f"{words}: {many:,} gaps in {name}." for name, many in self.left.items()]
+        return "\n".join([self.sentence, *column_lines(self.rated.columns, self.gaps, self.rated.level), *still])
 
 
 def fill_stream(
@@ -257,7 +278,7 @@ def fill_stream(
     random_state: int = 0,
     intervals: bool = False,
     run: Run | None = None,
-) -> Filled:
+) -> FilledFile:
     """Fill the gaps of a file by a model of all its rows, a tile at a time, into another file.
 
     How many dimensions fill best, what each column's fills are worth and how wide an interval must be is found on
@@ -267,10 +288,10 @@ def fill_stream(
     check_level(level)
     t, unit, run = drawn.table, drawn.table.scale == "unit", run or Run()
     spread = evenly_spread(t.n, TRIED, ends=True)
-    with _ctrl_c():
+    with stopped_as_a_whole():
         q = fill_dimension(t.X[spread], standardize=unit, random_state=random_state).n_components
         rated = fill(
-            ArraySource(t.X, columns=t.names),
+            source_of(t),
             level=level,
             random_state=random_state,
             standardize=unit,
@@ -282,7 +303,7 @@ def fill_stream(
         wrote, gaps = _write(drawn, Path(out), partial(_filled, model, places, half, intervals), intervals, run)
     counted = dict(zip(drawn.whole.columns, gaps.tolist(), strict=True))
     left = {name: many for name, many in counted.items() if many and name not in t.names}
-    return Filled(rated, model, drawn.whole.n, counted, left, wrote)
+    return FilledFile(rated, model, drawn.whole.n, counted, left, wrote, t.n)
 
 
 def _write(drawn: Drawn, out: Path, f: Any, intervals: bool, run: Run) -> tuple[tuple[str, ...], NDArray[np.intp]]:
@@ -351,7 +372,7 @@ class PlacedStream(NamedTuple):
 def new_rows(file: File, model: LinearGaussian, names: Sequence[str]) -> Source:
     """The source of new rows with the model's columns in its order; one without names is taken by position."""
     if isinstance(file, Source):
-        return model._arranged(file)
+        return model.arrange(file)
     try:
         return stream(file, columns=list(names))
     except OptionError as problem:
@@ -380,9 +401,9 @@ def place_stream(
     axes = [f"axis{k + 1}" for k in range(len(model.get_feature_names_out()))]
     names = (*axes, *(f"{axis}_sd" for axis in axes), "seen", "D2", "D2_p", "T2", "T2_p", "Q", "Q_p")
     best, seen, counts = None, _Judging(model, source.columns), Counter[int]()
-    with _ctrl_c(), as_sink(out, source.n, names) as sink:
+    with stopped_as_a_whole(), as_sink(out, source.n, names) as sink:
         for start, (table, rows) in walk(
-            partial(_place, model, gaussian(model)), source.single_tile_blocks(), run or Run()
+            partial(_place, model, framed_gaussian(model)), source.single_tile_blocks(), run or Run()
         ):
             sink.write(start, table)
             keys, many = np.unique(rows.p.view(np.int64) >> BITS, return_counts=True)
@@ -402,8 +423,8 @@ class _Rows(NamedTuple):
     gaps: int = 0
 
 
-def _place(model: LinearGaussian, law: tuple[Array, Array, Array], block: Block) -> tuple[Array, _Rows]:
-    where, found = model.block_posterior(block), _judge(block, model.frame_, *law)
+def _place(model: LinearGaussian, g: FramedGaussian, block: Block) -> tuple[Array, _Rows]:
+    where, found = model.block_posterior(block), judge_block(g, block)
     D2, T2, Q = laws(found)
     table = np.column_stack(
         [where.mean, where.std, found.seen, *(part for law in (D2, T2, Q) for part in (law.value, law.p))]
@@ -437,9 +458,9 @@ class _Judging:
     ) -> PlacedStream:
         assert best is not None
         f, rate = best.found, 1.0 - odd_level
-        judged = Judged(f, self.columns, self.model.frame_.scale, [str(row + 1) for row in best.at])
+        judged = Judged(f, self.columns, framed_gaussian(self.model).frame.scale, [str(row + 1) for row in best.at])
         picked = [k for k in range(len(f.D2)) if best.p[k] <= limit and f.seen[k] > 0]
-        odd = tuple(_odd_row(k, judged, laws(f), rate)._replace(row=int(best.at[k])) for k in picked)
+        odd = tuple(odd_row(k, judged, laws(f), rate)._replace(row=int(best.at[k])) for k in picked)
         edge = np.array(rate).view(np.int64) >> BITS
         below = sum(many for key, many in counts.items() if key < edge)
         return PlacedStream(n, self.gaps, below, outside, odd_level, odd, out)

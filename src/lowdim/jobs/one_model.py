@@ -15,6 +15,7 @@ from lowdim.jobs.analysis import Settings
 from lowdim.jobs.apply import said_of
 from lowdim.jobs.run_folder import MODEL, ONE_MODEL, SavedRun, csv, run_facts, save_facts, saving, write
 from lowdim.judge.dimensions.jury import choose_dimension
+from lowdim.judge.table_input import as_table
 from lowdim.math.factor import most_factors
 from lowdim.math.linalg import Array
 from lowdim.registry import FITTED, METHODS, ModelEntry, find_method
@@ -28,7 +29,7 @@ from lowdim.text.messages import Message, error, warn
 CLUSTERS = (1, 10)  # numbers of clusters that are tried where none is named
 
 
-class Fitted(NamedTuple):
+class FittedMethod(NamedTuple):
     """A model of a table in units of its columns' spread, and where it puts the rows."""
 
     table: Table
@@ -37,7 +38,7 @@ class Fitted(NamedTuple):
     clusters: int
     model: Any
     unit: Array  # what one unit of each column is worth: its spread, or 1
-    places: Places
+    places: RowPlaces
     why: str = ""  # how sure the number of clusters is
 
     def text(self) -> str:
@@ -53,7 +54,7 @@ class Fitted(NamedTuple):
         return "\n".join([*lines, self.model.certificate_.text()])
 
 
-class Places(NamedTuple):
+class RowPlaces(NamedTuple):
     """Where rows are: positions (and how sure), or clusters (and how likely); log density where there is one."""
 
     z: Array
@@ -68,7 +69,7 @@ class Places(NamedTuple):
         sizes = ", ".join(str(int(n)) for n in np.bincount(self.cluster, minlength=self.z.shape[1]))
         return f"{count(self.z.shape[1], 'cluster')} of {sizes} rows"
 
-    def first(self, q: int) -> Places:
+    def first(self, q: int) -> RowPlaces:
         """The first axes only; clusters are all kept."""
         if self.cluster is not None:
             return self
@@ -95,33 +96,55 @@ class Places(NamedTuple):
 
 
 def fit_method(
-    table: Table,
+    table: Any,
     name: str,
     *,
     dims: int | str = "auto",
     clusters: int | None = None,
     random_state: int = 0,
     run: Run | None = None,
-) -> Fitted:
-    """Fit a method by its name (`lowdim methods` lists them) to a table that was read.
+) -> FittedMethod:
+    """Fit a method by its name to a table: what `lowdim fit --method NAME` does.
 
-    `dims="auto"` asks the jury, except for Bayesian PCA and the Bayesian GP-LVM, which decide by themselves; a bent map
-    gets two axes at most, as the jury counts straight ones. Without `clusters` the evidence of Gaussian mixtures
-    decides. Columns count in units of their spread unless the table was read with scale="none". Ctrl-C, or a callback
-    of `run`, keeps the best there is.
+    Parameters
+    ----------
+    table : path, data frame, array or Table
+        Columns count in units of their spread unless it was read with scale="none".
+    name : str
+        One of those that `lowdim methods` lists, such as "gtm".
+    dims : int or "auto", default "auto"
+        "auto" asks the jury, except for Bayesian PCA and the Bayesian GP-LVM, which decide by themselves; a nonlinear
+        map gets two axes at most, as the jury counts straight ones.
+    clusters : int, optional
+        Of a method that has them; the evidence of Gaussian mixtures decides where it is not given.
+    random_state : int, default 0
+    run : Run, optional
+        How to run. Ctrl-C, or a callback of `run`, keeps the best there is.
+
+    Returns
+    -------
+    FittedMethod
+        `.model` is the fitted model, `.places` says where it puts the rows.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).standard_normal((50, 1)) * [1.0, 2.0, 3.0] + 0.1 * np.eye(50, 3)
+    >>> fit_method(X, "ppca", dims=1).places.z.shape
+    (50, 1)
     """
-    method, unit = find_method(name, FITTED), column_units(table.X, table.scale)
-    X = ArraySource(table.X / unit, columns=table.names)
-    _check_gaps(method, table.X, "lowdim fill FILE -o FILLED, then fit FILLED")
-    if method.slow and table.n > method.most_rows:
-        warn("LD492", model=method.title, n=f"{table.n:,}", why=method.slow, most=method.most_rows)
-    q, k, why = _sizes(method, X, table.weight, dims, clusters, random_state)
+    t = as_table(table)
+    method, unit = find_method(name, FITTED), column_units(t.X, t.scale)
+    X = ArraySource(t.X / unit, columns=t.names)
+    _check_gaps(method, t.X, "lowdim fill FILE -o FILLED, then fit FILLED")
+    if method.slow and t.n > method.most_rows:
+        warn("LD492", model=method.title, n=f"{t.n:,}", why=method.slow, most=method.most_rows)
+    q, k, why = _sizes(method, X, t.weight, dims, clusters, random_state)
     model = method.make(q, k, random_state)
-    model.fit(X, **_weight(table, model), **({} if run is None else {"run": run}))
-    found = places(model, method, X)
+    model.fit(X, **_weight(t, model), **({} if run is None else {"run": run}))
+    places = place_rows(model, method, X)
     if method.needs and dims == "auto":
-        found = found.first(max(1, int(getattr(model, method.needs))))
-    return Fitted(table, method, Settings(dims, table.scale, seed=random_state), k, model, unit, found, why)
+        places = places.first(max(1, int(getattr(model, method.needs))))
+    return FittedMethod(t, method, Settings(dims, t.scale, seed=random_state), k, model, unit, places, why)
 
 
 def _check_gaps(method: ModelEntry, X: Array, fix: str) -> None:
@@ -166,20 +189,20 @@ def _sizes(
     return q, k, why
 
 
-def places(model: Any, method: ModelEntry, X: ArraySource) -> Places:
+def place_rows(model: Any, method: ModelEntry, X: ArraySource) -> RowPlaces:
     """Where the model puts rows."""
     density = None if method.no_density else model.score_samples(X)
     if method.no_map:
         z = model.transform(X)
-        return Places(z, None, model.predict(X), density)
+        return RowPlaces(z, None, model.predict(X), density)
     if method.no_uncertainty:
-        return Places(model.transform(X), None, None, density)
+        return RowPlaces(model.transform(X), None, None, density)
     found = model.posterior(X)
-    return Places(found.mean, found.std, None, density)
+    return RowPlaces(found.mean, found.std, None, density)
 
 
 def save_fitted(
-    found: Fitted, folder: str | PathLike[str], *, options: dict[str, Any] | None = None, command: str = ""
+    found: FittedMethod, folder: str | PathLike[str], *, options: dict[str, Any] | None = None, command: str = ""
 ) -> Path:
     """Write model.lowdim and scores.csv, then run.json, which names them."""
     t, folder = found.table, saving(folder)
@@ -200,11 +223,11 @@ def save_fitted(
     return save_facts(folder, facts, [MODEL, "scores.csv"])
 
 
-def place_fitted(run: SavedRun, new: Any, **options: Any) -> tuple[tuple[str, ...], Places, tuple[Message, ...]]:
+def place_fitted(run: SavedRun, new: Any, **options: Any) -> tuple[tuple[str, ...], RowPlaces, tuple[Message, ...]]:
     """New rows as the model of such a run sees them: their names, their places, and what is to be said of them."""
     method = METHODS[run.facts["method"]]
     rows = read_rows(new, run.names, **options)
     X = ArraySource(rows.X / np.asarray(run.facts["unit"], dtype=np.float64), columns=run.names)
     _check_gaps(method, rows.X, "lowdim fill NEW -o FILLED, then apply to FILLED")
-    found = places(load(run.model_file), method, X)
+    found = place_rows(load(run.model_file), method, X)
     return rows.row_names, found.first(run.facts["dims"] or found.z.shape[1]), (*rows.messages, *said_of(rows))

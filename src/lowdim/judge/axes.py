@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import fdtrc
 
-from lowdim.judge.rows.odd_rows import check_level, false_discovery, gaussian
+from lowdim.judge.rows.odd_rows import check_level, false_discovery
 from lowdim.judge.stability import Refits, refits
 from lowdim.math.linalg import Array, align
+from lowdim.models.linear.framed_gaussian import framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 
 TOP = 4  # columns an axis is named after, at the most
@@ -94,8 +95,8 @@ def interchangeable(model: LinearGaussian, found: Refits) -> tuple[tuple[int, ..
     Each refit is turned onto the fitted W as a whole, so the variances along the *fitted* directions can be
     compared without the sorting that keeps the eigenvalues of a resampled table apart.
     """
-    W, _, psi = gaussian(model)
-    q = W.shape[1]
+    g = framed_gaussian(model)
+    W, psi, q = g.W, g.psi, g.W.shape[1]
     if q < 2 or len(found.W) < 2 or not np.array_equal(model.latent_axes(), np.eye(q)):
         return ()  # rotated axes are told apart by the rotation
     each = np.std(psi) > 1e-9 * np.mean(psi)  # factor analysis orders its axes by noise-scaled variance
@@ -127,12 +128,12 @@ def matched(W: Array, Wb: Array, groups: tuple[tuple[int, ...], ...]) -> Array:
 
 def intervals(model: LinearGaussian, found: Refits, groups: tuple[tuple[int, ...], ...], level: float) -> Array:
     """Lower and upper ends of every loading in reported units, 2 x d x q."""
-    W = gaussian(model)[0]
-    T = model.latent_axes()
+    g, T = framed_gaussian(model), model.latent_axes()
+    W = g.W
     back = np.linalg.pinv(T).T
     plain = np.array_equal(T, np.eye(len(T)))
     made = np.array([(matched(W, Wb, groups) if plain else align(Wb, W) @ back) for Wb in found.W])
-    scale = model.frame_.report[:, None]
+    scale = g.frame.report[:, None]
     if not len(made):
         made = (W @ back if not plain else W)[None]
     return np.quantile(made * scale, [(1 - level) / 2, (1 + level) / 2], axis=0)
@@ -207,37 +208,36 @@ def axes(
     found = refits(model, X, bootstraps=bootstraps, random_state=random_state) if found is None else found
     groups = interchangeable(model, found)
     low, high = intervals(model, found, groups, level)
-    W, _, psi = gaussian(model)
-    T = model.latent_axes()
-    L = (W @ np.linalg.pinv(T).T) * model.frame_.report[:, None]
-    noise = float((psi * model.frame_.report**2).sum())
-    total = float(((W * model.frame_.report[:, None]) ** 2).sum()) + noise
-    scores = model.transform(X)
+    g = framed_gaussian(model)
+    unit = g.frame.report[:, None]
+    L = (g.W @ np.linalg.pinv(model.latent_axes()).T) * unit
+    total = float(((g.W * unit) ** 2).sum()) + float((g.psi * g.frame.report**2).sum())
+    scores, names = model.transform(X), model.arrange(X).columns
     ties = label_ties(scores, labels or {})
-    names = model.arrange(X).columns
     cards = []
     for k in range(L.shape[1]):
-        rows = tuple(Loading(names[j], float(L[j, k]), float(low[j, k]), float(high[j, k])) for j in range(len(L)))
-        top = top_columns(rows)
-        same = next((tuple(a + 1 for a in group) for group in groups if k in group), ())
-        order = np.argsort(scores[:, k], kind="stable")
+        ends = zip(names, L[:, k].tolist(), low[:, k].tolist(), high[:, k].tolist(), strict=True)
+        loadings = tuple(Loading(*column) for column in ends)
         share = float((L[:, k] ** 2).sum() / total) if total > 0 else 0.0
-        cards.append(
-            AxisCard(
-                k + 1,
-                share,
-                rows,
-                top,
-                same,
-                ties[k],
-                _ends(order),
-                _ends(order[::-1]),
-                level,
-                len(found.W),
-                sentence(k + 1, top, share, same),
-            )
-        )
+        same = next((tuple(a + 1 for a in group) for group in groups if k in group), ())
+        cards.append(_card(k, share, loadings, same, ties[k], scores[:, k], level, len(found.W)))
     return tuple(cards)
+
+
+def _card(
+    k: int,
+    share: float,
+    loadings: tuple[Loading, ...],
+    same: tuple[int, ...],
+    ties: tuple[LabelTie, ...],
+    score: Array,
+    level: float,
+    count: int,
+) -> AxisCard:
+    top, order = top_columns(loadings), np.argsort(score, kind="stable")
+    words = sentence(k + 1, top, share, same)
+    ends = _ends(order), _ends(order[::-1])
+    return AxisCard(k + 1, share, loadings, top, same, ties, *ends, level, count, words)
 
 
 def _ends(order: NDArray[np.intp]) -> tuple[int, ...]:

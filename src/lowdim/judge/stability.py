@@ -23,10 +23,10 @@ from sklearn.base import clone
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.statistics import columns as columns_of
 from lowdim.engine.statistics import moments
-from lowdim.judge.rows.odd_rows import gaussian
 from lowdim.math.gaussian import posterior
 from lowdim.math.linalg import Array, align
 from lowdim.models.base.estimator import seed_of
+from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.parameters import Linear
 from lowdim.models.linear.ppca import ProbabilisticPCA
@@ -87,13 +87,13 @@ class Bench(NamedTuple):
     model: LinearGaussian
     start: Linear
     source: Source
-    fitted: LinearGaussian
+    fitted: FramedGaussian
     closed: bool  # moments are enough
     at: NDArray[np.intp]  # which rows of the whole table these are
 
     def fit(self, weight: Array) -> Linear:
         """The parameters with rows counted by these weights."""
-        framed = Framed(self.source.weighted(weight), self.fitted.frame_)
+        framed = Framed(self.source.weighted(weight), self.fitted.frame)
         if self.closed:
             params: Linear = self.model.fit_moments(fold(moments, framed, Run()), framed.columns).params
             return params
@@ -108,16 +108,14 @@ def bench(model: LinearGaussian, X: Any) -> Bench:
     if source.n > ROWS:
         at, some = (np.arange(ROWS) * source.n) // ROWS, source.sample(ROWS)
         source = as_source(some.x if some.mask is None else np.where(some.mask, some.x, np.nan))
-    W, mu, psi = gaussian(model)
-    d, q = W.shape
-    p = model.params_
-    if isinstance(p, Linear):
-        light, start = clone(model).set_params(tol=LOOSE, max_iter=100), p
+    g = framed_gaussian(model)
+    d, q = g.W.shape
+    if g.params is not None:
+        light = clone(model).set_params(tol=LOOSE, max_iter=100)
     else:  # principal components: their density is probabilistic PCA's
         light = ProbabilisticPCA(q, standardize=model.standardize, tol=LOOSE, max_iter=100)
-        start = Linear(W, mu, psi, np.eye(q), np.zeros((d, 1)), p.low, p.excess)
-    gaps = fold(columns_of, Framed(source, model.frame_), Run()).gaps
-    return Bench(light, start, source, model, not gaps and not light.avoids_covariance(source.n, d), at)
+    gaps = fold(columns_of, Framed(source, g.frame), Run()).gaps
+    return Bench(light, g.start(), source, g, not gaps and not light.avoids_covariance(source.n, d), at)
 
 
 def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state: Any = 0) -> Refits:
@@ -178,10 +176,10 @@ def _clouds(model: LinearGaussian, X: Any, found: Refits) -> tuple[Array, NDArra
     """Positions of some rows under every refit, each map turned onto the fitted one."""
     source = model.arrange(X)
     rows = np.unique(np.linspace(0, source.n - 1, min(source.n, CLOUD)).astype(np.intp))
-    block = model.frame_.inward(source.block_of(rows, 0))
-    W, mu, psi = gaussian(model)
-    k = min(2, W.shape[1])
-    Z = posterior(block.x, block.mask, W, mu, psi).mean[:, :k]
+    g = framed_gaussian(model)
+    block = g.inward(source.block_of(rows, 0))
+    k = min(2, g.W.shape[1])
+    Z = posterior(block.x, block.mask, g.W, g.mu, g.psi).mean[:, :k]
     cloud = np.empty((len(found.W), len(rows), k))
     for b, (Wb, mub, psib) in enumerate(zip(found.W, found.mu, found.psi, strict=True)):
         z = posterior(block.x, block.mask, Wb, mub, psib).mean[:, :k]
@@ -201,13 +199,14 @@ def influence(model: LinearGaussian, X: Any) -> Array:
     Reference: Critchley, Biometrika 72 (1985), eq. 2.5.
     """
     source = model.arrange(X)
-    W, mu, psi = gaussian(model)
+    g = framed_gaussian(model)
+    W, mu, psi = g.W, g.mu, g.psi
     M = W / np.sqrt(psi)[:, None]
     U, s, Rt = np.linalg.svd(M, full_matrices=False)
     values = s**2 + 1.0
     parts = []
     for i in range(source.n_blocks):
-        block = model.frame_.inward(source.block(i))
+        block = g.inward(source.block(i))
         latent = posterior(block.x, block.mask, W, mu, psi)
         y = latent.mean @ Rt.T * s + (latent.rest / np.sqrt(psi)) @ U  # gaps hold what the model says
         off = (latent.rest**2 / psi).sum(axis=1) - (((latent.rest / np.sqrt(psi)) @ U) ** 2).sum(axis=1)
@@ -228,8 +227,7 @@ def _turns(y: Array, off: Array, values: Array, n: int) -> Array:
 def without_one(model: LinearGaussian, X: Any, *, tries: int = 5, row_names: Any = None) -> tuple[Removed, ...]:
     """Refit without each of the rows that the first-order law finds most influential."""
     ready = bench(model, X)
-    n, W = ready.source.n, gaussian(model)[0]
-    q = W.shape[1]
+    n, q = ready.source.n, ready.fitted.W.shape[1]
     if q == 0 or n < 3:
         return ()
     ready.model.set_params(tol=LOOSE / 100)  # one row moves the fit by little
@@ -273,7 +271,7 @@ def stability(
     'steady'
     """
     found = refits(model, X, bootstraps=bootstraps, random_state=random_state) if found is None else found
-    W = gaussian(model)[0]
+    W = framed_gaussian(model).W
     k = min(2, W.shape[1])
     plane = np.array([angle(Wb[:, :k], W[:, :k]) for Wb in found.W])
     space = np.array([angle(Wb, W) for Wb in found.W])

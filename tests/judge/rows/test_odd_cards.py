@@ -9,7 +9,7 @@ from scipy import stats
 
 from lowdim import PPCA
 from lowdim.judge.dimensions.jury import choose_dimension
-from lowdim.judge.rows.odd_rows import explain_row, odd_rows
+from lowdim.judge.rows.odd_rows import explain_row, judge_rows
 from lowdim.judge.verdicts import because
 from lowdim.text.messages import OptionError
 
@@ -28,16 +28,16 @@ def table():
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99, 0.999])
 def test_another_level_is_scipy_s_rule_at_that_rate(table, level):
     X, model = table
-    found = odd_rows(model, X, row_names=[f"r{i}" for i in range(300)])
+    found = judge_rows(model, X, row_names=[f"r{i}" for i in range(300)])
     other = found.at(level)
     assert np.array_equal(other.odd, stats.false_discovery_control(found.D2.p) <= 1 - level)
     assert other.odd_level == level and other.below == (found.D2.p < 1 - level).sum()
-    assert other.rows == odd_rows(model, X, odd_level=level, row_names=[f"r{i}" for i in range(300)]).rows
+    assert other.rows == judge_rows(model, X, odd_level=level, row_names=[f"r{i}" for i in range(300)]).rows
     assert {r.row for r in other.rows} == set(np.flatnonzero(other.odd)) and other.at(0.95).rows == found.rows
 
 
 def test_the_planted_rows_are_found_and_a_level_is_a_share(table):
-    found = odd_rows(table[1], table[0])
+    found = judge_rows(table[1], table[0])
     assert not callable(found) and {11, 40} <= {r.row for r in found.rows}
     with pytest.raises(OptionError, match="odd_level"):
         found.at(99)
@@ -70,7 +70,7 @@ def test_prompts_are_four_lines_and_notebooks_get_tables(table):
 
     X, model = table
     model = PPCA(2).fit(pd.DataFrame(X, columns=NASTY))
-    found = odd_rows(model, pd.DataFrame(X, columns=NASTY), row_names=["<b>" + str(i) for i in range(300)])
+    found = judge_rows(model, pd.DataFrame(X, columns=NASTY), row_names=["<b>" + str(i) for i in range(300)])
     card = explain_row(model, pd.DataFrame(X, columns=NASTY), 11)
     jury = choose_dimension(X, folds=1, shuffles=20)
     for thing in (found, found.at(0.3), card, jury):
@@ -78,7 +78,7 @@ def test_prompts_are_four_lines_and_notebooks_get_tables(table):
         assert max(map(len, repr(thing).split("\n"))) < 220
     assert "3 odd rows" in repr(found) and "and 1 more" in repr(found) and f"Dimensions: {jury.sentence}" in repr(jury)
     assert small_static(found._repr_html_()) == 1 + len(found.rows)
-    spoilt = odd_rows(model, pd.DataFrame(np.where(np.arange(300)[:, None] < 30, 9.0, X), columns=NASTY))
+    spoilt = judge_rows(model, pd.DataFrame(np.where(np.arange(300)[:, None] < 30, 9.0, X), columns=NASTY))
     assert small_static(spoilt._repr_html_()) == 21 and f"and {len(spoilt.rows) - 20} more" in spoilt._repr_html_()
     assert small_static(card._repr_html_()) == 9 and "&lt;script&gt;" in card._repr_html_()
     assert small_static(jury._repr_html_()) == 1 + len(jury.rows)
@@ -87,7 +87,7 @@ def test_prompts_are_four_lines_and_notebooks_get_tables(table):
 
 
 def test_no_odd_row_is_a_sentence(table):
-    quiet = odd_rows(table[1], table[0][100:105])
+    quiet = judge_rows(table[1], table[0][100:105])
     assert quiet.rows == () and "No odd rows" in repr(quiet) and "<table" not in quiet._repr_html_()
 
 
@@ -98,7 +98,7 @@ def test_a_row_far_out_on_the_map_names_no_culprit():
     X = rng.standard_normal((300, 2)) @ W + 0.1 * rng.standard_normal((300, 8))
     X[7] = np.array([9.0, -9.0]) @ W + 0.1 * rng.standard_normal(8)
     model = PPCA(2).fit(X)
-    row = next(r for r in odd_rows(model, X).rows if r.row == 7)
+    row = next(r for r in judge_rows(model, X).rows if r.row == 7)
     assert row.p_T2 < 1e-6 < 0.05 < row.p_Q and row.p_hidden < 0.05
     assert row.reason.startswith("far out on the map (T2 p ") and "no single cell explains it" in row.reason
     assert because(row) == "it lies far out on the map; no single cell explains it"
@@ -116,6 +116,6 @@ def test_values_are_told_to_the_digits_of_their_spread():
         ]
     )
     X[4, 0] += 0.0021
-    row = next(r for r in odd_rows(PPCA(1, standardize=True).fit(X), X).rows if r.row == 4)
+    row = next(r for r in judge_rows(PPCA(1, standardize=True).fit(X), X).rows if r.row == 4)
     value, expected = (float(part) for part in (row.reason.split()[1].rstrip(","), row.reason.split()[3]))
     assert row.column == "c1" and abs((value - expected) - (row.value - row.expected)) < 0.05 * row.sd

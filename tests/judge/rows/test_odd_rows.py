@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from lowdim import PCA, PPCA, FactorAnalysis
-from lowdim.judge.rows.odd_rows import explain_row, false_discovery, odd_rows
+from lowdim.judge.rows.odd_rows import explain_row, false_discovery, judge_rows
 from lowdim.models.linear.parameters import Linear
 from lowdim.sources.views import Frame
 from lowdim.text.messages import OptionError
@@ -35,7 +35,7 @@ def simulate(n, gaps, seed, d=10, q=3):
 @pytest.mark.parametrize("gaps", [0.0, 0.3, 0.5])
 def test_p_values_are_uniform_with_known_parameters(gaps):
     X, model = simulate(20_000, gaps, 0)
-    found = odd_rows(model, X)
+    found = judge_rows(model, X)
     for law in (found.D2, found.T2, found.Q):
         some = law.dof > 0
         assert some.mean() > 0.8
@@ -51,7 +51,7 @@ def test_p_values_are_uniform_with_known_parameters(gaps):
 
 def test_distances_equal_dense_inverses():
     X, model = simulate(40, 0.3, 1)
-    found = odd_rows(model, X)
+    found = judge_rows(model, X)
     p = model.params_
     C = p.W @ p.W.T + np.diag(p.psi)
     for i, x in enumerate(X):
@@ -72,21 +72,21 @@ def test_distances_equal_dense_inverses():
 
 def test_hiding_a_cell_lowers_d2_by_its_surprise_squared():
     X, model = simulate(5, 0.2, 2)
-    before = odd_rows(model, X).D2.value
+    before = judge_rows(model, X).D2.value
     for i in range(5):
         for j, cell in enumerate(explain_row(model, X, i).cells):
             if cell.value is None:
                 continue
             Y = X.copy()
             Y[i, j] = np.nan
-            assert odd_rows(model, Y).D2.value[i] == pytest.approx(before[i] - cell.surprise**2, abs=1e-9)
+            assert judge_rows(model, Y).D2.value[i] == pytest.approx(before[i] - cell.surprise**2, abs=1e-9)
             # what the rest says is what the model fills in
             assert cell.expected == pytest.approx(model.impute(Y)[i, j], rel=1e-9)
 
 
 def test_digester_row_1_as_in_the_specification():
     X = np.genfromtxt(need("digester") / "kamyr.csv", delimiter=",")
-    found = odd_rows(PPCA(5, standardize=True).fit(X), X)
+    found = judge_rows(PPCA(5, standardize=True).fit(X), X)
     assert found.sentence == "1 odd row at 5% false discovery rate (6 rows have p < 0.05; about 5 expected by chance)"
     (row,) = found.rows
     assert (row.row, row.column, row.seen) == (0, "c3", 9)
@@ -108,7 +108,7 @@ def test_a_factor_model_finds_the_cell_that_was_spoilt():
     X[rng.random(X.shape) < 0.1] = np.nan
     X[11, 4] = 9.0
     for model in (FactorAnalysis(2), PPCA(2), PCA(2)):
-        rows = odd_rows(model.fit(X), X).rows
+        rows = judge_rows(model.fit(X), X).rows
         assert (rows[0].row, rows[0].column) == (11, "c5")
 
 
@@ -125,7 +125,7 @@ def test_rows_that_say_too_little():
     X[0] = np.nan
     X[1, 2:] = np.nan
     X[1, 0] = 60.0
-    found = odd_rows(model, X)
+    found = judge_rows(model, X)
     assert (found.D2.p[0], found.T2.p[0], found.Q.p[0]) == (1.0, 1.0, 1.0) and not found.odd[0]
     (row,) = found.rows
     assert row.row == 1 and row.Q is None and "Q is not defined" in row.reason and "not defined" in found.text()
@@ -139,7 +139,7 @@ def test_false_discoveries_are_few():
     for seed in range(30):
         X, model = simulate(500, 0.2, 100 + seed)
         X[:20, 0] = 25.0
-        odd = odd_rows(model, X, odd_level=0.9).odd
+        odd = judge_rows(model, X, odd_level=0.9).odd
         shares.append(odd[20:].sum() / max(odd.sum(), 1))
     assert np.mean(shares) <= 0.13  # 0.1 is promised on average; 30 repeats leave about 0.012
 
@@ -158,8 +158,8 @@ def test_what_estimation_adds(n, inside, outside):
     for seed in range(10):
         X, model = simulate(n + 2000, 0.2, 200 + seed)
         model = PPCA(3).fit(X[:n])
-        own.append((odd_rows(model, X[:n]).D2.p < 0.05).mean())
-        new.append((odd_rows(model, X[n:]).D2.p < 0.05).mean())
+        own.append((judge_rows(model, X[:n]).D2.p < 0.05).mean())
+        new.append((judge_rows(model, X[n:]).D2.p < 0.05).mean())
     print(f"n = {n}: own rows {np.mean(own):.3f}, new rows {np.mean(new):.3f}")
     assert inside[0] <= np.mean(own) <= inside[1]
     assert outside[0] <= np.mean(new) <= outside[1]
@@ -170,7 +170,7 @@ def test_ten_thousand_rows_in_a_second():
     X = rng.standard_normal((10_000, 5)) @ rng.standard_normal((5, 50)) + rng.standard_normal((10_000, 50))
     X[rng.random(X.shape) < 0.05] = np.nan
     model = PPCA(5).fit(X)
-    best = min(_seconds(lambda: odd_rows(model, X)) for _ in range(3))
+    best = min(_seconds(lambda: judge_rows(model, X)) for _ in range(3))
     assert best < 1.0
 
 
@@ -183,9 +183,9 @@ def _seconds(f):
 def test_names_and_options():
     X, model = simulate(30, 0.0, 9)
     X[3, 3] = 40.0
-    assert odd_rows(model, X, row_names=[f"r{i}" for i in range(30)]).rows[0].name == "r3"
+    assert judge_rows(model, X, row_names=[f"r{i}" for i in range(30)]).rows[0].name == "r3"
     assert explain_row(model, X, 3, row_names=[f"r{i}" for i in range(30)]).name == "r3"
     with pytest.raises(OptionError, match="odd_level"):
-        odd_rows(model, X, odd_level=95)
+        judge_rows(model, X, odd_level=95)
     with pytest.raises(OptionError, match="row"):
         explain_row(model, X, 30)

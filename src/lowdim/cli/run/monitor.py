@@ -25,12 +25,12 @@ def monitor_command(run: str, new: str, out: str | None, quiet: bool, as_json: b
     """Control charts: the run's rows are the history, the rows of NEW are watched."""
     import numpy as np
 
-    from lowdim.judge.rows.odd_rows import odd_rows
+    from lowdim.judge.rows.odd_rows import judge_rows
     from lowdim.plot.analysis.odd_rows import control
     from lowdim.storage.atomic import replacing
 
     opened, found = placed(run, new, given)
-    old = odd_rows(opened.model, source_of(opened))
+    old = judge_rows(opened.model, source_of(opened))
     both = [
         np.concatenate([getattr(getattr(o, law), part) for o in (old, found.odd)])
         for law in ("T2", "Q")

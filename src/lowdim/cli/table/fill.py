@@ -15,7 +15,6 @@ from lowdim.cli.say import message_log, print_json, say, show_messages
 from lowdim.cli.streaming import INSTEAD, drawn_from, or_stream, run_of
 
 if TYPE_CHECKING:
-    from lowdim.jobs.large import Drawn, Filled
     from lowdim.judge.fills.fills import Fills
     from lowdim.table.table import Column, Table
     from lowdim.table.write_back import Sheet, Texts
@@ -307,13 +306,13 @@ def fill_file(request: Request, out: str, *, intervals: bool) -> None:
         stages("fills", f"{found.total:,} gaps")
     if request.as_json:
         print_json(
-            sentence=_fill_sentence(found, drawn),
+            sentence=found.sentence,
             columns=list(found.rated.columns),
             gaps=found.gaps,
             left=found.left,
             dims=int(found.model.n_components_),
             rows=found.rows,
-            drawn=drawn.table.n,
+            drawn=found.drawn,
             wrote=list(found.wrote),
             level=level,
             converged=bool(found.model.converged_),
@@ -322,42 +321,9 @@ def fill_file(request: Request, out: str, *, intervals: bool) -> None:
     say(
         "\n".join(
             [
-                _fill_sentence(found, drawn),
-                *_fill_table(found),
+                found.text(),
                 "Wrote " + ", ".join(found.wrote),
                 f"Do not analyse {out} as if it had been measured." if found.total else "",
             ]
         ).rstrip()
     )
-
-
-def _fill_sentence(found: Filled, drawn: Drawn) -> str:
-    from lowdim.text.format import count
-
-    q, many = int(found.model.n_components_), drawn.table.n
-    if not found.total:
-        return f"No gaps in {found.rows:,} rows."
-    whole = "all rows" if drawn.of is None else f"all {found.rows:,} rows"
-    return (
-        f"{found.total:,} gaps filled by a model of {whole} with {count(q, 'dimension')}; skill and intervals come "
-        f"from cells hidden on purpose in {many:,} rows{' drawn at random' if drawn.of else ''}."
-    )
-
-
-def _fill_table(found: Filled) -> list[str]:
-    some = sorted((c for c in found.rated.columns if found.gaps[c.column]), key=lambda c: -c.skill)
-    if not found.total:
-        return []
-    wide, held = max([6, *(len(c.column) for c in some)]), f"{100 * found.rated.level:.3g}% intervals held"
-    lines = [f"  {'column':<{wide}}  {'gaps':>10}  skill*  {held}   advice"]
-    for c in some:
-        share = f"{c.held} of {c.tried}"
-        lines.append(
-            f"  {c.column:<{wide}}  {found.gaps[c.column]:>10,}  {c.skill:>6.2f}  {share:>{len(held)}}   {c.advice}"
-        )
-    lines.append(
-        "  * share of the column's variance predicted for cells hidden on purpose. 0 = no better than the mean."
-    )
-    return lines + [
-        f"Left as they are, being no part of the model: {many:,} gaps in {name}." for name, many in found.left.items()
-    ]

@@ -49,6 +49,7 @@ def fit_command(request: Request, out: str | None, method: str | None, clusters:
 
 def fit_one(request: Request, name: str, clusters: int | None, out: str | None) -> None:
     """Fit one model by its name and save it as a run folder."""
+    from lowdim.engine.monitor import INTERRUPTED
     from lowdim.jobs.one_model import fit_method, save_fitted
     from lowdim.jobs.run_folder import check_free
     from lowdim.registry import FITTED, find_method
@@ -87,7 +88,7 @@ def fit_one(request: Request, name: str, clusters: int | None, out: str | None) 
         say(f"{found.text()}\nRun     {run_files(folder, 'scores.csv')}")
     if not found.model.certificate_.converged:
         complain("The fit did not converge; the results are saved and marked so.")
-        raise Done(130 if found.model.certificate_.reason.startswith("interrupted") else 5)
+        raise Done(130 if found.model.certificate_.reason == INTERRUPTED else 5)
 
 
 def _check_sizes(method: ModelEntry, dims: int | str, clusters: int | None) -> None:

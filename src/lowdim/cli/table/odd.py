@@ -13,9 +13,7 @@ from lowdim.cli.options import DIMS, SEED, is_run, reading, stem, table_options
 from lowdim.cli.say import print_json, say, show_messages
 
 if TYPE_CHECKING:
-    from lowdim.models.linear.ppca import ProbabilisticPCA
-    from lowdim.sources.arrays import ArraySource
-    from lowdim.table.table import Table
+    from lowdim.judge.rows.odd_rows import OddRows
 
 
 @command(
@@ -34,17 +32,15 @@ def odd_command(
 ) -> None:
     """The odd rows of a table or a run, and why."""
     from lowdim.jobs.run_folder import odd_table, write
-    from lowdim.judge.rows.odd_rows import odd_rows
 
     if out is None and level == 0.95 and is_run(target) and print_stored(target, as_json):
         return
-    model, table, X = model_of(target, reading(given), dims, seed)
-    found = odd_rows(model, X, odd_level=level, row_names=table.row_names)
+    found, row_names = rows_of(target, reading(given), dims, seed, level)
     path = write(out or f"{stem(target)}.odd.csv", odd_table(found))
     if as_json:
         print_json(sentence=found.sentence, rows=list(found.rows), wrote=str(path))
         return
-    first = found.rows[0].name if found.rows else table.row_names[0]
+    first = found.rows[0].name if found.rows else row_names[0]
     run = target.rstrip("/") if Path(target).is_dir() else f"{stem(target)}.run"
     made = "" if Path(run).is_dir() else f" (after lowdim report {target})"
     say(f"{found.text()}\nSaved {path}.   One row in full:  lowdim explain {run} --row {first}{made}")
@@ -77,23 +73,19 @@ def print_stored(folder: str, as_json: bool) -> bool:
     return True
 
 
-def model_of(
-    target: str, options: dict[str, Any], dims: int | str, seed: int
-) -> tuple[ProbabilisticPCA, Table, ArraySource]:
-    """A model and its rows: a run's own, or one fitted to a table now."""
+def rows_of(
+    target: str, options: dict[str, Any], dims: int | str, seed: int, level: float
+) -> tuple[OddRows, tuple[str, ...]]:
+    """The odd rows of a run by its own model, or of a table by one fitted now; and the names of all rows."""
     from lowdim.jobs.analysis import Settings, check_settings
-    from lowdim.judge.dimensions.jury import choose_dimension
-    from lowdim.models.linear.ppca import ProbabilisticPCA
-    from lowdim.sources.arrays import ArraySource
+    from lowdim.judge.rows.odd_rows import check_level, odd_rows
 
+    check_level(level)
     if is_run(target):
         from lowdim.jobs.run_folder import load_run
 
-        run = load_run(target)
-        return run.model, run.table, ArraySource(run.table.X, columns=run.table.names)
+        found = load_run(target).analysis
+        return found.odd.at(level), found.table.row_names
     table = open_table(target, options)
-    X, unit = ArraySource(table.X, columns=table.names), table.scale == "unit"
     check_settings(Settings(dims, table.scale), table.n, table.d)
-    if dims == "auto":
-        dims = min(choose_dimension(X, standardize=unit, random_state=seed).q, table.d - 1)
-    return ProbabilisticPCA(int(dims), standardize=unit).fit(X, sample_weight=table.weight), table, X
+    return odd_rows(table, dims=dims, odd_level=level, random_state=seed), table.row_names

@@ -3,15 +3,13 @@
 A fill is the model's mean of the cell given the row's seen cells. Its standard deviation counts the noise
 (with the degrees of freedom its fitting cost), the row's position and the doubt about each column's
 parameters. What a model cannot know, how far the table is from the model, is measured: cells are hidden
-in folds, and `judge/calibrate.py` turns how far off their fills were into the half width of every interval.
-
-Reference: spec algorithms.md, "Fills and intervals"; Rubin (1987) for multiple imputation.
+in folds, and `judge/fills/calibration.py` turns how far off their fills were into the half width of every interval.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +20,7 @@ from lowdim.judge.fills.calibration import ColumnFill, Hidden, beyond, calibrate
 from lowdim.judge.fills.calibration import factors as factors
 from lowdim.judge.fills.models import TRIAL, Engine, by_model, candidates
 from lowdim.judge.rows.odd_rows import check_level
+from lowdim.judge.table_input import numbers_of
 from lowdim.math.linalg import Array, Mask
 from lowdim.models.base.estimator import seed_of
 from lowdim.models.linear.linear_gaussian import LinearGaussian
@@ -29,12 +28,13 @@ from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
 from lowdim.sources.views import gather
 from lowdim.table.options import join_names
+from lowdim.table.table import Table, frame_like
 from lowdim.text.format import count
 from lowdim.text.messages import LowdimError, LowdimWarning, error
 from lowdim.text.notebook import card
 
 ENOUGH = 20_000  # hidden cells beyond which another fold teaches nothing about a quantile
-SMALL = 100_000  # cells up to which parameters are uncertain enough to count as random
+SMALL_CELLS = 100_000  # cells up to which parameters are uncertain enough to count as random
 SAMPLE = 2_000  # rows from which a large table's number of dimensions is chosen
 LEVELS = (0.5, 0.8, 0.9, 0.95)  # at which a calibration is drawn
 NO_GAPS = "No gaps: nothing to fill."
@@ -69,6 +69,7 @@ class Fills(NamedTuple):
     hidden: Hidden  # the cells hidden on purpose, for intervals at another level
     bare: Bare
     how: str  # why so many dimensions
+    table: Table | None = None  # that was filled, where it was read
 
     def at(self, level: float) -> Fills:
         """The same fills with intervals of another level: the numbers that `fill(X, level=level)` gives."""
@@ -88,6 +89,11 @@ class Fills(NamedTuple):
         if not self.tried:
             return np.zeros(len(levels))
         return np.asarray(cross(self.hidden, len(self.columns), levels).mean(axis=1))
+
+    @property
+    def frame(self) -> Any:
+        """The filled numbers as they came: a frame if a frame came in, else an array."""
+        return self.filled if self.table is None else frame_like(self.filled, self.table.names, self.table)
 
     @property
     def outside(self) -> NDArray[np.int8]:
@@ -136,19 +142,10 @@ class Fills(NamedTuple):
         gaps = int(self.is_filled.sum())
         if not gaps:
             return NO_GAPS
-        some = sorted((c for c in self.columns if c.gaps), key=lambda c: -c.skill)
-        wide = max([6, *(len(c.column) for c in some)])
-        held = f"{100 * self.level:.3g}% intervals held"
         lines = [
             f"{count(gaps, 'gap')} filled from {count(self.n_components, 'dimension')}.",
-            f"  {'column':<{wide}}  gaps  skill*  {held}   advice",
+            *column_lines(self.columns, {c.column: c.gaps for c in self.columns}, self.level),
         ]
-        for c in some:
-            share = f"{c.held} of {c.tried}"
-            lines.append(f"  {c.column:<{wide}} {c.gaps:>5}  {c.skill:>6.2f}  {share:>{len(held)}}   {c.advice}")
-        lines.append(
-            "  * share of the column's variance predicted for cells hidden on purpose. 0 = no better than the mean."
-        )
         beyond = self.outside_words(logged)
         lines += [f"  {line}" for line in beyond[:FEW]]
         lines += [f"  and {len(beyond) - FEW} more columns with fills outside their values"] if beyond[FEW:] else []
@@ -190,6 +187,21 @@ class Fills(NamedTuple):
         seed, centre = seed_of(random_state), self.filled
         tables = (self.drawn(seed, k) for k in range(m))
         return np.stack([np.where(self.is_filled, centre + (table - centre) * factor, centre) for table in tables])
+
+
+def column_lines(columns: Sequence[ColumnFill], gaps: Mapping[str, int], level: float) -> list[str]:
+    """What each column's fills are worth as lines of text, the best first; `gaps` says how many each column had."""
+    listed = sorted((c for c in columns if gaps[c.column]), key=lambda c: -c.skill)
+    wide = max([6, *(len(c.column) for c in listed)])
+    digits = max([4, *(len(f"{gaps[c.column]:,}") for c in listed)])
+    held = f"{100 * level:.3g}% intervals held"
+    lines = [f"  {'column':<{wide}}  {'gaps':>{digits}}  skill*  {held}   advice"]
+    for c in listed:
+        share = f"{c.held} of {c.tried}"
+        number = f"{gaps[c.column]:>{digits},}"
+        lines.append(f"  {c.column:<{wide}}  {number}  {c.skill:>6.2f}  {share:>{len(held)}}   {c.advice}")
+    note = "  * share of the column's variance predicted for cells hidden on purpose. 0 = no better than the mean."
+    return [*lines, note]
 
 
 class Trials(NamedTuple):
@@ -263,69 +275,92 @@ def trials(engine: Engine, X: Array, fold: NDArray[np.intp], fits: int) -> Trial
 
 # the public face ----------------------------------------------------------------------------------------
 def fill(
-    X: Any,
+    table: Any,
     n_components: int | None = None,
     *,
     model: LinearGaussian | None = None,
     level: float = 0.9,
     folds: int | None = None,
-    standardize: bool = True,
+    standardize: bool | None = None,
     random_state: int = 0,
 ) -> Fills:
     """Fill the gaps of a table with calibrated intervals, and say column by column what that is worth.
 
-    Small tables are filled by variational Bayesian PCA with at most n_components dimensions (None: as many as it
-    finds use for, or the whole Gaussian where there are rows enough and it fills hidden cells better), large
-    ones by ProbabilisticPCA(n_components) (None: `fill_dimension` of a sample of rows). A `model` of the
-    linear-Gaussian family, options only, is used instead.
+    Small tables are filled by variational Bayesian PCA (or by the whole Gaussian, where there are rows enough and it
+    fills hidden cells better), large ones by probabilistic PCA.
 
-    Reference: spec algorithms.md, "Fills and intervals".
+    Parameters
+    ----------
+    table : path, data frame, array or Table
+        Gaps are NaN or empty cells.
+    n_components : int, optional
+        Dimensions at most: as many as are found useful where it is not given.
+    model : LinearGaussian, optional
+        A model to use instead, options only.
+    level : float, default 0.9
+        Level of the intervals.
+    folds : int, optional
+        Parts in which cells are hidden to check the fills; by the table's size where it is not given.
+    standardize : bool, optional
+        Whether columns count in units of their spread: as the table was read, True for an array.
+    random_state : int, default 0
+        Decides which cells are hidden.
 
+    Returns
+    -------
+    Fills
+        `.filled`, `.lower`, `.upper` and `.sd` are n x d, `.frame` is a frame if a frame came in; `.columns` say what
+        each column's fills are worth, `.at(0.8)` gives other intervals, `.multiple(20)` tables drawn jointly.
+
+    References
+    ----------
+    Rubin, Multiple Imputation for Nonresponse in Surveys, Wiley, 1987. docs/measurements.md for the choice of models.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((80, 1)) @ np.ones((1, 5)) + 0.3 * rng.standard_normal((80, 5))
     >>> truth, X[3, 2] = X[3, 2], np.nan
-    >>> made = fill(X)
-    >>> bool(made.lower[3, 2] < truth < made.upper[3, 2]), made.columns[2].advice
+    >>> found = fill(X)
+    >>> bool(found.lower[3, 2] < truth < found.upper[3, 2]), found.columns[2].advice
     (True, 'good')
     """
     check_level(level)
-    source = as_source(X)
+    source, standardize, read_table = numbers_of(table, standardize)
     values, seen = gather(source)
     mask = np.ones(values.shape, dtype=bool) if seen is None else seen
-    table = np.where(mask, values, np.nan)
     check_fillable(mask, source.columns)
-    unit = _units(table)
-    table = table * unit
-    count, fits = folds_for(mask) if folds is None else (folds, folds)
-    fold = assign(mask, count, random_state)
-    tries = _engines(table, n_components, model, standardize, random_state)
-    tried = [(engine, trials(engine, table, fold, fits)) for engine in tries]
-    engine, found = max(tried, key=lambda pair: _skill(pair[1], table))
-    made = engine(table)
-    filled = np.where(mask, values, made.filled / unit)
-    bare = Bare(made.filled[~mask], made.sd[~mask], unit)
-    hidden = Hidden(found.z, found.column, found.fold)
-    best = len(tries) > 1 or mask.size > SMALL or not standardize
+    unit = _units(np.where(mask, values, np.nan))
+    X = np.where(mask, values, np.nan) * unit
+    models = _models(X, n_components, model, standardize, random_state)
+    best, trials = _best_model(models, X, mask, folds, random_state)
+    fit = best(X)
+    filled = np.where(mask, values, fit.filled / unit)
+    chosen = len(models) > 1 or mask.size > SMALL_CELLS or not standardize
     asked = model is not None or n_components is not None
-    how = "as asked" if asked else BEST if best else "as many as it finds use for"
-    rough = Fills(
-        filled,
-        filled,
-        filled,
-        filled,
+    return Fills(
+        *(filled, filled, filled, filled),  # intervals follow
         ~mask,
-        _columns(filled, mask, source.columns, found, table),
+        _columns(filled, mask, source.columns, trials, X),
         level,
-        made.n_components,
+        fit.n_components,
         0,
-        len(found.z),
-        _skill(found, table),
-        lambda seed, number: made.drawn(seed, number) / unit,
-        hidden,
-        bare,
-        how,
-    )
-    return rough.at(level)
+        len(trials.z),
+        _skill(trials, X),
+        lambda seed, number: fit.drawn(seed, number) / unit,
+        Hidden(trials.z, trials.column, trials.fold),
+        Bare(fit.filled[~mask], fit.sd[~mask], unit),
+        "as asked" if asked else BEST if chosen else "as many as it finds use for",
+        read_table,
+    ).at(level)
+
+
+def _best_model(models: list[Engine], X: Array, mask: Mask, folds: int | None, seed: int) -> tuple[Engine, Trials]:
+    """The model that predicts hidden cells best, and how it did."""
+    count, fits = folds_for(mask) if folds is None else (folds, folds)
+    fold = assign(mask, count, seed)
+    tried = [(engine, trials(engine, X, fold, fits)) for engine in models]
+    return max(tried, key=lambda pair: _skill(pair[1], X))
 
 
 def _columns(filled: Array, mask: Mask, names: tuple[str, ...], found: Trials, table: Array) -> tuple[ColumnFill, ...]:
@@ -341,11 +376,11 @@ def _columns(filled: Array, mask: Mask, names: tuple[str, ...], found: Trials, t
     return tuple(rows)
 
 
-def _engines(table: Array, q: int | None, model: LinearGaussian | None, standardize: bool, seed: int) -> list[Engine]:
+def _models(table: Array, q: int | None, model: LinearGaussian | None, standardize: bool, seed: int) -> list[Engine]:
     n, d = table.shape
     if model is not None:
         return [by_model(model)]
-    if n * d <= SMALL and standardize:
+    if n * d <= SMALL_CELLS and standardize:
         return candidates(n, d, q)
     if q is None:
         spread = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(int))

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from lowdim.judge.fills.variational_pca import shrunk
 from lowdim.math.linalg import Array
+from lowdim.models.linear.framed_gaussian import framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.text.messages import LowdimWarning
@@ -58,15 +59,15 @@ def by_model(model: LinearGaussian, *, quiet: bool = False) -> Engine:
                 warnings.simplefilter("ignore", LowdimWarning)
             fitted = clone(model).fit(X)
         filled, sd = fitted.impute(X, return_std=True)
-        params, frame = fitted.params_, fitted.frame_
+        g = framed_gaussian(fitted)
         # draws have the fitted noise without the excess that its fitting cost: stretched to the same spread
-        cost = params.psi * (params.excess - 1.0) / frame.scale**2
+        cost = g.psi * (g.excess - 1.0) / g.frame.scale**2
         stretch = sd / np.sqrt(np.maximum(sd**2 - cost, 0.25 * sd**2) + (sd == 0.0))
 
         def drawn(seed: int, number: int) -> Array:
             return filled + (fitted.impute(X, draws=1, random_state=seed + 1009 * number)[0] - filled) * stretch
 
-        return Made(filled, sd, int(params.W.shape[1]), drawn)
+        return Made(filled, sd, int(g.W.shape[1]), drawn)
 
     return engine
 

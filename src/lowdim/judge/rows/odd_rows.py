@@ -14,11 +14,13 @@ The laws hold for known parameters. A small table's own rows look too ordinary, 
 them, and new rows too odd, since it did: at p < 0.05, 10 columns, 3 dimensions and 20 % gaps, 3.4 % of the
 50 rows fitted to and 14 % of new ones; with 1000 rows 5.3 % and 5.7 % (`test_odd.py` measures this).
 
-Reference: spec product.md 3.2, 3.3; Lawrence seed 2.9 (posterior); Benjamini and Hochberg (1995).
+Reference: [Lawrence2012] for the posterior; Benjamini and Hochberg, Controlling the false discovery rate,
+Journal of the Royal Statistical Society B 57 (1995).
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,10 +29,10 @@ from scipy.special import chdtrc
 
 from lowdim.engine.fold import Run, walk
 from lowdim.judge.rows.surprise import distances, surprises
-from lowdim.judge.rows.surprise import gaussian as gaussian
+from lowdim.math.gaussian import Latent
 from lowdim.math.linalg import Array
+from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.sources.source import Block
-from lowdim.sources.views import Frame
 from lowdim.text.format import figures, figures_by_sd
 from lowdim.text.messages import error
 from lowdim.text.notebook import card, clip
@@ -232,10 +234,11 @@ class RowCard(NamedTuple):
         return "\n".join(lines)
 
 
-def _judge(raw: Block, frame: Frame, W: Array, mu: Array, psi: Array) -> Culprits:
-    block = frame.inward(raw)
-    D2, T2, Q, rank, latent = distances(block, W, mu, psi)
-    shift, sd = surprises(latent, block.mask, W, psi)
+def judge_block(g: FramedGaussian, raw: Block) -> Culprits:
+    """The distances of every row of a block in the table's units."""
+    block = g.inward(raw)
+    D2, T2, Q, rank, latent = distances(block, g.W, g.mu, g.psi)
+    shift, sd = surprises(latent, block.mask, g.W, g.psi)
     size = np.abs(shift) / sd
     seen = np.full(block.rows, block.x.shape[1]) if block.mask is None else block.mask.sum(axis=1)
     if block.mask is not None:
@@ -275,30 +278,74 @@ def false_discovery(p: Array, rate: float) -> NDArray[np.bool_]:
 
 
 # the public face --------------------------------------------------------------------------------------
-def odd_rows(model: LinearGaussian, X: Any, *, odd_level: float = 0.95, row_names: Any = None) -> OddRows:
+def odd_rows(
+    table: Any,
+    *,
+    dims: int | str = "auto",
+    odd_level: float = 0.95,
+    standardize: bool | None = None,
+    random_state: Any = 0,
+) -> OddRows:
+    """The odd rows of a table, each with its reason: what `lowdim odd` prints.
+
+    Parameters
+    ----------
+    table : path, data frame, array or Table
+        Gaps are welcome.
+    dims : int or "auto", default "auto"
+        Dimensions of the probabilistic PCA that says what to expect; "auto" asks the jury.
+    odd_level : float, default 0.95
+        1 - odd_level is the false discovery rate.
+    standardize : bool, optional
+        Whether columns count in units of their spread: as the table was read, True for an array.
+    random_state : int, default 0
+        Seed of the jury.
+
+    Returns
+    -------
+    OddRows
+        `.rows` are the odd ones, oddest first; `.at(0.99)` the same at another level, `.text()` the table.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).standard_normal((60, 1)) * np.ones(4) + 0.1 * np.sin(np.arange(240)).reshape(60, 4)
+    >>> X[7, 2] += 5.0
+    >>> [(r.row, r.column) for r in odd_rows(X, dims=1).rows]
+    [(7, 'c3')]
+    """
+    from lowdim.judge.dimensions.jury import choose_dimension
+    from lowdim.judge.table_input import numbers_of
+    from lowdim.models.linear.ppca import ProbabilisticPCA
+
+    check_level(odd_level, "odd_level")
+    X, unit, t = numbers_of(table, standardize)
+    if dims == "auto":
+        dims = min(choose_dimension(X, standardize=unit, random_state=random_state).q, X.d - 1)
+    model = ProbabilisticPCA(dims, standardize=unit).fit(X, sample_weight=None if t is None else t.weight)  # type: ignore[arg-type]
+    return judge_rows(model, X, odd_level=odd_level, row_names=None if t is None else t.row_names)
+
+
+def judge_rows(model: LinearGaussian, X: Any, *, odd_level: float = 0.95, row_names: Any = None) -> OddRows:
     """The rows a fitted linear-Gaussian model finds odd, each with its one-sentence reason.
 
     Rows are picked on D2 by Benjamini and Hochberg's rule at rate 1 - odd_level. All three distances know the
     row's gaps. The reason names the cell that disagrees most with the rest of its row, and what hiding it does.
 
-    Reference: spec product.md 3.2, 3.3.
-
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> X = np.random.default_rng(0).standard_normal((60, 1)) * np.ones(4) + 0.1 * np.sin(np.arange(240)).reshape(60, 4)
     >>> X[7, 2] += 5.0
-    >>> found = odd_rows(ProbabilisticPCA(1).fit(X), X)
+    >>> found = judge_rows(ProbabilisticPCA(1).fit(X), X)
     >>> [(r.row, r.column) for r in found.rows]
     [(7, 'c3')]
     """
     check_level(odd_level, "odd_level")
     source = model.arrange(X)
-    W, mu, psi = gaussian(model)
-    frame = model.frame_
-    parts = [part for _, part in walk(lambda b: _judge(b, frame, W, mu, psi), source, Run())]
+    g = framed_gaussian(model)
+    parts = [part for _, part in walk(partial(judge_block, g), source, Run())]
     if not parts:
         raise error("LD160", n=0, least=1)
     rows = Culprits(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
-    return picked(*laws(rows), Judged(rows, source.columns, frame.scale, row_names), odd_level)
+    return picked(*laws(rows), Judged(rows, source.columns, g.frame.scale, row_names), odd_level)
 
 
 def picked(D2: Law, T2: Law, Q: Law, judged: Judged, odd_level: float) -> OddRows:
@@ -307,7 +354,7 @@ def picked(D2: Law, T2: Law, Q: Law, judged: Judged, odd_level: float) -> OddRow
     seen, rate = judged.rows.seen, 1.0 - odd_level
     odd = false_discovery(D2.p, rate) & (seen > 0)
     order = [int(k) for k in np.lexsort((-D2.value, D2.p)) if odd[k]]  # far rows may share p = 0
-    cards = tuple(_odd_row(k, judged, (D2, T2, Q), rate) for k in order)
+    cards = tuple(odd_row(k, judged, (D2, T2, Q), rate) for k in order)
     return OddRows(
         D2,
         T2,
@@ -323,7 +370,8 @@ def picked(D2: Law, T2: Law, Q: Law, judged: Judged, odd_level: float) -> OddRow
     )
 
 
-def _odd_row(k: int, judged: Judged, laws: tuple[Law, Law, Law], rate: float) -> OddRow:
+def odd_row(k: int, judged: Judged, laws: tuple[Law, Law, Law], rate: float) -> OddRow:
+    """One odd row with its reason."""
     (D2, T2, Q), rows, columns = laws, judged.rows, judged.columns
     value, j, seen = float(rows.value[k]), int(rows.culprit[k]), int(rows.seen[k])
     unit = float(judged.scale[j])
@@ -395,31 +443,16 @@ def explain_row(model: LinearGaussian, X: Any, row: int, *, odd_level: float = 0
     source = model.arrange(X)
     if not 0 <= row < source.n:
         raise error("LD210", option="row", value=row, allowed=f"a row from 0 to {source.n - 1}")
-    raw = source.block_of(slice(row, row + 1), row)
-    block = model.frame_.inward(raw)
-    W, mu, psi = gaussian(model)
+    g, raw = framed_gaussian(model), source.block_of(slice(row, row + 1), row)
+    block = g.inward(raw)
     mask = np.ones_like(block.x, dtype=bool) if block.mask is None else block.mask
     block = block._replace(mask=mask)
-    D2, T2, Q, rank, latent = distances(block, W, mu, psi)
-    shift, sd = surprises(latent, mask, W, psi)
-    expected = model.frame_.outward(np.where(mask, block.x - shift, latent.mean @ W.T + mu))[0]
-    sd, size = (sd / model.frame_.scale)[0], (shift / sd)[0]
-    cells = tuple(
-        Cell(
-            name,
-            float(raw.x[0, j]) if mask[0, j] else None,
-            float(expected[j]),
-            float(sd[j]),
-            float(size[j]) if mask[0, j] else None,
-        )
-        for j, name in enumerate(source.columns)
-    )
+    D2, T2, Q, rank, latent = distances(block, g.W, g.mu, g.psi)
+    cells = _cells(g, raw, block, latent, source.columns)
     seen, dof = int(mask.sum()), int(min(rank[0], mask.sum()))
     p, p_T2, p_Q = (float(p_value(a, np.array(k))[0]) for a, k in ((D2, seen), (T2, dof), (Q, seen - dof)))
-    hidden, after = _ordinary(block, W, mu, psi, 1.0 - odd_level)
-    name = _row_name(row, row_names)
-    hide = tuple(source.columns[j] for j in hidden)
-    defined = seen > dof
+    hidden, after = _ordinary(block, g, 1.0 - odd_level)
+    name, hide, defined = _row_name(row, row_names), tuple(source.columns[j] for j in hidden), seen > dof
     return RowCard(
         row,
         name,
@@ -438,16 +471,35 @@ def explain_row(model: LinearGaussian, X: Any, row: int, *, odd_level: float = 0
     )
 
 
-def _ordinary(block: Block, W: Array, mu: Array, psi: Array, rate: float) -> tuple[list[int], float]:
+def _cells(g: FramedGaussian, raw: Block, block: Block, latent: Latent, names: tuple[str, ...]) -> tuple[Cell, ...]:
+    """Every cell of the one row of a block, which has a mask."""
+    assert block.mask is not None
+    mask = block.mask[0]
+    shift, sd = surprises(latent, block.mask, g.W, g.psi)
+    expected = g.frame.outward(np.where(mask, block.x - shift, latent.mean @ g.W.T + g.mu))[0]
+    unit_sd, size = (sd / g.frame.scale)[0], (shift / sd)[0]
+    return tuple(
+        Cell(
+            name,
+            float(raw.x[0, j]) if mask[j] else None,
+            float(expected[j]),
+            float(unit_sd[j]),
+            float(size[j]) if mask[j] else None,
+        )
+        for j, name in enumerate(names)
+    )
+
+
+def _ordinary(block: Block, g: FramedGaussian, rate: float) -> tuple[list[int], float]:
     """Cells hidden one after the other, the most surprising first, until the row is ordinary; and its p then."""
     hidden: list[int] = []
     assert block.mask is not None
     while True:
-        D2, _, _, _, latent = distances(block, W, mu, psi)
+        D2, _, _, _, latent = distances(block, g.W, g.mu, g.psi)
         p = float(p_value(D2, block.mask.sum(axis=1))[0])
         if p >= rate:
             return hidden, p
-        shift, sd = surprises(latent, block.mask, W, psi)
+        shift, sd = surprises(latent, block.mask, g.W, g.psi)
         j = int(np.argmax(np.where(block.mask, np.abs(shift) / sd, -1.0)))
         hidden.append(j)
         mask = block.mask.copy()

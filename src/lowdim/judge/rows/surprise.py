@@ -10,20 +10,13 @@ from numpy.typing import NDArray
 from lowdim.engine.fold import Run, walk
 from lowdim.math.gaussian import Latent, posterior
 from lowdim.math.linalg import Array, Mask, lower, unpack
+from lowdim.models.linear.framed_gaussian import framed_gaussian
 from lowdim.sources.source import Block
 
 if TYPE_CHECKING:
     from lowdim.models.linear.linear_gaussian import LinearGaussian
 
 RANK = 1e-10  # eigenvalues of W' Psi^-1 W below this share of the largest hold no information on z
-
-
-def gaussian(model: LinearGaussian) -> tuple[Array, Array, Array]:
-    """W, mu and psi of a fitted model whose latent prior is N(0, I), in the frame's units."""
-    p = model.params_
-    if "variance" in p._fields:  # principal components: scores with variances of their own
-        return p.W * np.sqrt(np.maximum(p.variance - p.psi[0], 0.0)), p.mu, p.psi
-    return p.W, p.mu, p.psi
 
 
 def distances(block: Block, W: Array, mu: Array, psi: Array) -> tuple[Array, Array, Array, NDArray[np.intp], Latent]:
@@ -71,11 +64,11 @@ def surprises(latent: Latent, mask: Mask | None, W: Array, psi: Array) -> tuple[
 
 def all_surprises(model: LinearGaussian, X: Any) -> Array:
     """(value - expected from the other cells of the row) / sd for every cell; 0 at gaps."""
-    W, mu, psi = gaussian(model)
+    g = framed_gaussian(model)
 
     def one(raw: Block) -> Array:
-        block = model.frame_.inward(raw)
-        shift, sd = surprises(posterior(block.x, block.mask, W, mu, psi), block.mask, W, psi)
+        block = g.inward(raw)
+        shift, sd = surprises(posterior(block.x, block.mask, g.W, g.mu, g.psi), block.mask, g.W, g.psi)
         return shift / sd
 
     return np.concatenate([rows for _, rows in walk(one, model.arrange(X), Run())])
