@@ -162,7 +162,7 @@ def test_a_limit_too_low_for_anything_is_refused_by_a_stream_too(lowdim, cells):
 # Ctrl-C in the third tile that is written, or while the model is fitted to all rows
 WRITING = """
 import os, signal
-from lowdim.sources.sinks import {sink} as s
+from lowdim.sources.files.sinks import {sink} as s
 old, times = s.rows, [0]
 def rows(self, *args):
     times[0] += 1

@@ -16,7 +16,8 @@ import scipy.sparse as sp
 
 import lowdim
 from lowdim.sources.arrays import ArraySource, as_source
-from lowdim.sources.sinks import ArraySink, NpySink, as_sink
+from lowdim.sources.files.sinks import NpySink
+from lowdim.sources.sinks import ArraySink, as_sink
 from lowdim.sources.source import Block, Source, tile_rows
 from lowdim.sources.views import Chosen, Frame, Framed, gather, transposed
 from lowdim.text.messages import LowdimError

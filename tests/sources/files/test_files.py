@@ -574,7 +574,7 @@ STOPPED = """
     import sys, os, signal
     import lowdim
     from lowdim import Run
-    from lowdim.sources import sinks as sink
+    from lowdim.sources.files import sinks as sink
 
     table, out = sys.argv[1], sys.argv[2]
     model = lowdim.PCA(2).fit(table)

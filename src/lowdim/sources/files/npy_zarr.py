@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
 from lowdim.sources.files.base import WIDEST, Affordable, FileSource, damaged, runs_of
-from lowdim.sources.sinks import TOLD, import_zarr
+from lowdim.sources.files.sinks import ZARR_MARKS, import_zarr
 from lowdim.storage.memory import free_memory
 from lowdim.table.open_file import too_large
 from lowdim.text.escape import protect_terminal
@@ -144,7 +144,7 @@ class ZarrSource(FileSource):
 
 def is_zarr(path: Path) -> bool:
     """Whether a folder is a Zarr array or group."""
-    return path.suffix.lower() == ".zarr" or any((path / told).is_file() for told in TOLD)
+    return path.suffix.lower() == ".zarr" or any((path / told).is_file() for told in ZARR_MARKS)
 
 
 def open_zarr(path: Path, where: dict[str, Any]) -> ZarrSource:
@@ -162,7 +162,7 @@ def open_zarr(path: Path, where: dict[str, Any]) -> ZarrSource:
                 fix=f"give one of them:  {name}/NAME",
             )
         shape, kind, chunks = found.shape, found.dtype, found.chunks
-        told = next(path / one for one in TOLD if (path / one).is_file())
+        told = next(path / one for one in ZARR_MARKS if (path / one).is_file())
     except LowdimError:
         raise
     except Exception as problem:  # a damaged store may fail anywhere inside a foreign reader

@@ -1,0 +1,240 @@
+"""Results into files, block by block: .npy, Parquet, CSV and Zarr.
+
+A file is written under another name and takes its own in one step when it is whole, so that neither an
+error nor a full disk costs what stood there before.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+from contextlib import suppress
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from lowdim.math.linalg import Array
+from lowdim.text.messages import error
+
+GROUP_CELLS = 2**22  # 32 MB of float64 in a row group
+ZARR_CHUNK_ROWS = 8192
+ZARR_MARKS = ("zarr.json", ".zarray")  # what makes a folder a Zarr array, of version 3 or 2
+
+
+class FileSink:
+    """Rows into a file that never needs to be in memory; a format says how it begins, takes rows and ends."""
+
+    suffixes: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, n: int, path: str | PathLike[str], names: tuple[str, ...] | None) -> None:
+        self.n, self.path, self.names = n, Path(path), names
+        self.part = self.path.with_name(f".{self.path.name}-{secrets.token_hex(4)}.part")
+        self.out: Any = None
+        self.waiting: list[Array] = []
+
+    def begin(self, width: tuple[int, ...]) -> Any:
+        raise NotImplementedError
+
+    def rows(self, start: int, rows: Array) -> None:
+        raise NotImplementedError
+
+    def end(self) -> None:
+        raise NotImplementedError
+
+    def found(self) -> Any:
+        """What the caller gets."""
+        return self.path
+
+    def columns(self, width: tuple[int, ...]) -> list[str]:
+        count = width[0] if width else 1
+        names = self.names if self.names is not None and len(self.names) == count else ()
+        return list(names) or [f"c{j + 1}" for j in range(count)]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def write(self, start: int, rows: Array) -> None:
+        try:
+            if self.out is None:
+                self.out = self.begin(rows.shape[1:])
+            self.rows(start, rows)
+        except OSError as cause:
+            raise self._failed(cause) from cause
+
+    def close(self) -> Any:
+        try:
+            self.end()
+            self.out = None
+            self.put()
+        except OSError as cause:
+            self._clear()
+            raise self._failed(cause) from cause
+        except BaseException:  # Ctrl-C while the last bytes are written
+            self._clear()
+            raise
+        return self.found()
+
+    def put(self) -> None:
+        """The finished file under its own name, in one step."""
+        os.replace(self.part, self.path)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self._clear()
+
+    def _clear(self) -> None:
+        with suppress(Exception):  # what is left to be written cannot be: that is known already
+            if self.out is not None:
+                self.out.close()
+        self.out = None
+        if self.part.is_dir():
+            shutil.rmtree(self.part, ignore_errors=True)
+        else:
+            self.part.unlink(missing_ok=True)
+
+    def _failed(self, cause: OSError) -> Exception:
+        problem = os.strerror(cause.errno) if cause.errno else cause.strerror or str(cause)
+        return error("LD304", path=str(self.path), problem=problem)
+
+
+class NpySink(FileSink):
+    """A .npy file, given back as a memory map.
+
+    It is written, not mapped: on a full disk a write says so, while a mapped page ends the process.
+    """
+
+    suffixes = (".npy",)
+
+    def begin(self, width: tuple[int, ...]) -> Any:
+        file = self.part.open("wb")
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (self.n, *width)})
+        self.first = file.tell()
+        return file
+
+    def rows(self, start: int, rows: Array) -> None:
+        self.out.seek(self.first + start * rows[0].nbytes if len(rows) else self.out.tell())
+        self.out.write(np.ascontiguousarray(rows, dtype="<f8").data)
+
+    def end(self) -> None:
+        self.out.flush()
+        os.fsync(self.out.fileno())
+        self.out.close()
+
+    def found(self) -> Any:
+        return np.lib.format.open_memmap(self.path, "r")
+
+
+class TableSink(FileSink):
+    """Rows gathered until they make a row group worth writing."""
+
+    schema: Any
+
+    def rows(self, start: int, rows: Array) -> None:
+        self.waiting.append(rows)
+        if sum(part.size for part in self.waiting) >= GROUP_CELLS:
+            self._flush()
+
+    def _flush(self) -> None:
+        waiting, self.waiting = self.waiting, []
+        if waiting:
+            self.out.write_table(_arrow(np.concatenate(waiting), self.schema))
+
+    def end(self) -> None:
+        self._flush()
+        self.out.close()
+
+
+class ParquetSink(TableSink):
+    """A Parquet file, a row group for about 32 MB."""
+
+    suffixes = (".parquet", ".pq")
+
+    def begin(self, width: tuple[int, ...]) -> Any:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self.schema = pa.schema([(name, pa.float64()) for name in self.columns(width)])
+        return pq.ParquetWriter(self.part, self.schema)
+
+
+class CsvSink(TableSink):
+    """A CSV file with a header, every number in the shortest form that reads back to the same bits."""
+
+    suffixes = (".csv",)
+
+    def begin(self, width: tuple[int, ...]) -> Any:
+        import pyarrow as pa
+        import pyarrow.csv as pc
+
+        from lowdim.text.escape import protect_cell
+
+        self.schema = pa.schema([(protect_cell(name), pa.float64()) for name in self.columns(width)])
+        return pc.CSVWriter(self.part, self.schema)
+
+
+class ZarrSink(FileSink):
+    """A Zarr array, a chunk a write."""
+
+    suffixes = (".zarr",)
+
+    def begin(self, width: tuple[int, ...]) -> Any:
+        zarr = import_zarr(self.path)
+        return zarr.create_array(
+            str(self.part), shape=(self.n, *width), dtype="float64", chunks=(min(self.n, ZARR_CHUNK_ROWS), *width)
+        )
+
+    def rows(self, start: int, rows: Array) -> None:
+        self.out[start : start + len(rows)] = rows
+
+    def end(self) -> None:
+        """Every chunk is written already."""
+
+    def put(self) -> None:
+        """A folder cannot be replaced in one step: the old one is moved aside, and only a Zarr array is removed."""
+        if not self.path.is_dir():
+            super().put()
+            return
+        if any(self.path.iterdir()) and not any((self.path / told).is_file() for told in ZARR_MARKS):
+            raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
+        aside = self.part.with_suffix(".old")
+        os.rename(self.path, aside)
+        os.rename(self.part, self.path)
+        shutil.rmtree(aside, ignore_errors=True)
+
+    def found(self) -> Any:
+        return import_zarr(self.path).open_array(str(self.path), mode="r")
+
+
+FORMATS: tuple[type[FileSink], ...] = (NpySink, ParquetSink, CsvSink, ZarrSink)
+
+
+def import_zarr(path: Path) -> Any:
+    """The zarr package, or the error that says how to get it."""
+    try:
+        import zarr
+    except ImportError:
+        raise error("LD004", name=path.name, package="zarr", extra="zarr") from None
+    return zarr
+
+
+def _arrow(rows: Array, schema: Any) -> Any:
+    import pyarrow as pa
+
+    values = rows.reshape(len(rows), -1)
+    return pa.table([pa.array(np.ascontiguousarray(values[:, j])) for j in range(values.shape[1])], schema=schema)
+
+
+def file_sink(out: str | PathLike[str], n: int, names: tuple[str, ...] | None) -> FileSink:
+    """The sink for a path, whose ending says the format."""
+    for form in FORMATS:
+        if Path(out).suffix.lower() in form.suffixes:
+            return form(n, out, names)
+    endings = ", ".join(suffix for form in FORMATS for suffix in form.suffixes)
+    raise error("LD210", option="out", value=str(out), allowed=f"a path that ends in {endings}, or an array")
