@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.math.linalg import Array
-from lowdim.math.neighbors import exact_distances, squared_distances
+from lowdim.math.linalg import Array, squared_distances
+from lowdim.math.neighbors import exact_distances
 
 WIDTH_ROWS = 1000  # rows whose distances set the width by the median heuristic
 

@@ -133,3 +133,10 @@ def root_times(C: Array, normal: Array) -> Array:
         return normal
     values, U = np.linalg.eigh(C)
     return (U @ (np.sqrt(np.maximum(values, 0.0)) * normal)[:, :, None])[:, :, 0]
+
+
+def squared_distances(X: Array, Y: Array) -> Array:
+    """|x - y|^2 of all pairs by one product, never negative; close pairs lose digits to cancellation."""
+    D = (X**2).sum(axis=1)[:, None] + (Y**2).sum(axis=1)
+    D -= 2.0 * X @ Y.T
+    return np.maximum(D, 0.0, out=D)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from lowdim.math.linalg import Array
+from lowdim.math.linalg import Array, squared_distances
 
 Indices = NDArray[np.intp]
 TREE_DIMENSIONS = 10  # up to so many a k-d tree beats brute force (docs/measurements.md)
@@ -129,13 +129,6 @@ def joined_known(D: Array, k: int) -> tuple[RowPairs, Array]:
     i, j = np.nonzero((radius[:, None] * (1.0 + TIED_DISTANCES) >= D) & np.isfinite(D))
     largest = np.where(np.isfinite(D), D, 0.0).max(axis=1, initial=0.0)
     return RowPairs(i, j, D[i, j]), np.where(np.isfinite(radius), radius, largest)
-
-
-def squared_distances(X: Array, Y: Array) -> Array:
-    """|x - y|^2 of all pairs by one product, never negative; close pairs lose digits to cancellation."""
-    D = (X**2).sum(axis=1)[:, None] + (Y**2).sum(axis=1)
-    D -= 2.0 * X @ Y.T
-    return np.maximum(D, 0.0, out=D)
 
 
 def exact_distances(X: Array, Y: Array | None = None) -> Array:

@@ -30,8 +30,9 @@ def test_starts():
             GPLVM(**bad).fit(X)
     with pytest.raises(TableError, match="LD283"):
         GPLVM().fit(laws.as_source(X, weight=np.ones(50)))
-    with pytest.raises(OptionError, match="LD200"):
-        GPLVM(5).fit(X)
+    for q, rows in ((5, X), (3, X[:2])):
+        with pytest.raises(OptionError, match="LD200"):
+            GPLVM(q).fit(rows)
 
 
 def test_a_race_is_won_by_the_highest(monkeypatch):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from lowdim.plot.analysis.traverse import BAND, traverse
-from lowdim.text.messages import OptionError
+from lowdim.plot.analysis.traverse import BAND, traverse, walk_axis
+from lowdim.text.messages import LowdimError, OptionError
 from tests.conftest import need
 from tests.plot.svg_checks import same_twice, texts
 from tests.plot.tables import roll
@@ -94,3 +94,9 @@ def test_a_walk_of_factors_through_a_network():
     plot = traverse(model, 0, ["a", "b", "c", "d"])
     assert np.allclose(plot.data["mean"].T, model.inverse_transform(np.array([[-2.0], [-1], [0], [1], [2]])))
     assert plot.data["band"].min() >= BAND * np.sqrt(model.noise_variance_) * (1 - 1e-9)
+
+
+def test_an_axis_without_a_scale_of_its_own_needs_rows():
+    X, _ = roll(40)
+    with pytest.raises(LowdimError, match="LD494"):
+        walk_axis(ld.Autoencoder(1, hidden=()).fit(X), 0, np.arange(3.0))

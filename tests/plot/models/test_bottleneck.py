@@ -14,7 +14,7 @@ from tests.plot.tables import roll
 @pytest.mark.filterwarnings("ignore:LD201")
 def test_losses_are_those_of_pca_and_the_linear_autoencoder_meets_it():
     X, _ = roll()
-    plot = same_twice(lambda: bottleneck(X, [1, 2, 3], model=ld.Autoencoder(hidden=(6,), max_iter=20), seeds=2))
+    plot = same_twice(lambda: bottleneck(X, [1, 2, 3], model=ld.Autoencoder(hidden=6, max_iter=20), seeds=2))
     out = np.arange(len(X)) % 5 == 4
     for k in (1, 2, 3):
         peer = peers.PCA(k).fit(X[~out])
@@ -22,7 +22,7 @@ def test_losses_are_those_of_pca_and_the_linear_autoencoder_meets_it():
         assert plot.data["pca"][k - 1] == pytest.approx(left / ((X[out] - peer.mean_) ** 2).sum(), rel=1e-9)
     assert plot.data["linear"] == pytest.approx(plot.data["pca"], abs=1e-10)
     assert "The linear autoencoder meets PCA at every width." in plot.sentence
-    one = ld.Autoencoder(2, hidden=(6,), max_iter=20, random_state=1).fit(X[~out])
+    one = ld.Autoencoder(2, hidden=6, max_iter=20, random_state=1).fit(X[~out])
     left = ((X[out] - one.reconstruct(X[out])) ** 2).sum() / ((X[out] - one.mean_) ** 2).sum()
     assert plot.data["network"].shape == (3, 2) and plot.data["network"][1, 1] == pytest.approx(left, rel=1e-9)
 
@@ -34,3 +34,7 @@ def test_widths_and_gaps_that_cannot_be_are_refused():
             bottleneck(X, widths)
     with pytest.raises(LowdimError, match="LD163"):
         bottleneck(roll(20, gaps=0.2)[0])
+
+
+def test_more_columns_than_rows():
+    assert bottleneck(np.random.default_rng(0).standard_normal((6, 8)), seeds=1).name == "bottleneck"

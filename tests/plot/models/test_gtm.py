@@ -7,7 +7,7 @@ from sklearn import decomposition as peers
 
 import lowdim as ld
 from lowdim.plot.colour import groups
-from lowdim.plot.models.gtm import gtm_sheet, magnification, responsibility
+from lowdim.plot.models.gtm import gtm_sheet, lattice, magnification, responsibility
 from lowdim.text.messages import LowdimError
 from tests.plot.svg_checks import HOSTILE, parsed, same_twice, texts
 from tests.plot.tables import roll
@@ -90,3 +90,15 @@ def test_without_a_row_the_most_spread_out_is_drawn(sheet):
     assert "where little of the posterior is" in plot.sentence
     with pytest.raises(LowdimError, match="LD210"):
         responsibility(sheet, X, 500)
+
+
+def test_a_drawn_sample_on_one_axis_is_no_grid():
+    X, _ = roll(60)
+    model = ld.DensityNetwork(1, n_samples=15, hidden=3, tol=5.0).fit(X)
+    assert not lattice(model, "gtm_sheet").own and lattice(ld.GTM(1, grid=7).fit(X), "gtm_sheet").own
+
+
+def test_a_sheet_of_one_column_is_refused():
+    X = roll(40)[0][:, :1]
+    with pytest.raises(LowdimError, match="LD494"):
+        gtm_sheet(ld.GTM(1, grid=4, basis=3).fit(X), X)

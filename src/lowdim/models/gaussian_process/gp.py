@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import EPS, Array, Mask
+from lowdim.math.linalg import EPS, Array, Mask, squared_distances
 from lowdim.math.missing_patterns import distinct
-from lowdim.math.neighbors import squared_distances
 
 JITTER_LEVELS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # of the mean diagonal, tried in turn
 Index = NDArray[np.intp]

@@ -9,8 +9,7 @@ import numpy as np
 from lowdim.engine.fold import Run, one_blas_thread
 from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost, plan
-from lowdim.math.linalg import Array, Mask, sign_rule, svd
-from lowdim.math.neighbors import squared_distances
+from lowdim.math.linalg import Array, Mask, sign_rule, squared_distances, svd
 from lowdim.models.base.calibration import hold_back, inflation_from_errors
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.results import Certificate, squared

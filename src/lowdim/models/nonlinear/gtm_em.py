@@ -10,7 +10,6 @@ from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, Mask, lower
 from lowdim.models.base.results import Posterior
 from lowdim.models.base.survey import TableSurvey
-from lowdim.models.linear.parameters import FLOOR, first_axes
 from lowdim.models.nonlinear.rbf_grid import BasisFunctions, RBFBasis
 
 LOG_CLIP = -40.0  # logarithms of relative likelihoods below this are set to it: denormal numbers are 28 times slower
@@ -20,6 +19,7 @@ LEAST_NOISE = 1e-6  # the same; with less all distances by products would let th
 NODE_NOISE_FLOOR = 1e-8  # of the mean variance: below it a node sits on a row
 PIVOT_RATIO = 1e-12  # smallest over largest pivot of a regression that may be solved by its normal equations
 SINGULAR_CUT = 1e-8  # of the largest singular value: what the same regression cannot tell from nothing
+LEAST_FLOOR = 1e-10 * float(np.finfo(float).tiny) ** 0.25  # of the noise, of a table without any spread
 AUTO_PRIOR = 0.1  # weight_prior="auto" begins here
 
 
@@ -257,11 +257,13 @@ def principal_start(
     The noise is what the axes leave out, at least the share `noise` of the mean variance and, of a grid with `steps`
     intervals a side, half the distance of neighbours squared. `ridge` regularises the regression on the axes.
     """
+    from lowdim.models.linear.parameters import first_axes
+
     (d, L), total = (survey.source.d, nodes.shape[1]), float(survey.columns.variance.sum())
     values, U = first_axes(survey, L)
     values, sd = np.maximum(values, 0.0), nodes.std(axis=0)
     target = survey.columns.mean + (nodes / np.where(sd > 0, sd, 1.0) * np.sqrt(values)) @ U.T
-    low = max(NODE_NOISE_FLOOR * total / d, FLOOR * np.finfo(float).tiny ** 0.25)
+    low = max(NODE_NOISE_FLOOR * total / d, LEAST_FLOOR)
     if ridge > 0.0:
         penalty = np.full(Phi.shape[1], ridge)
         penalty[-1] = 0.0  # the constant follows the origin

@@ -9,9 +9,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import Array, lower
+from lowdim.math.linalg import Array, lower, squared_distances
 from lowdim.math.mlp import activation_slope, backward, forward, pack
-from lowdim.math.neighbors import squared_distances
 from lowdim.models.nonlinear.density_network_em import DensityNetworkParams, DrawsPosterior
 from lowdim.models.nonlinear.gtm_em import responsibilities
 from lowdim.sources.source import Block

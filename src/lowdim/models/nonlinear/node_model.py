@@ -32,7 +32,6 @@ from lowdim.models.base.estimator import Rule, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, draw_labels, em_digits, squared
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
-from lowdim.models.linear.parameters import check_q
 from lowdim.models.nonlinear.gtm_em import (
     NODE_NOISE_FLOOR,
     NodePosterior,
@@ -119,7 +118,8 @@ class NodeModel(LatentModel, Generic[P]):
     # fitting --------------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         survey = survey_for_fit(source, run, standardize=self.standardize)
-        check_q(int(self.n_components), source.d)
+        if self.n_components > source.d:
+            raise error("LD200", asked=self.n_components, most=source.d, why=f"the table has {source.d} columns")
         start = self._start(survey)
         fit = (self._calibrated if survey.gaps and self.calibrate else self._em)(start, survey, run)
         if fit.params.psi <= fit.params.low * (1 + 1e-9):

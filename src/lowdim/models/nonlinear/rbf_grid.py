@@ -6,8 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from lowdim.math.linalg import Array
-from lowdim.math.neighbors import squared_distances
+from lowdim.math.linalg import Array, squared_distances
 from lowdim.models.base.results import LARGEST
 
 

@@ -13,8 +13,8 @@ from lowdim.engine.fold import one_blas_thread
 from lowdim.math.distances import centred_gram
 from lowdim.math.eigen import Eigen, Problem, solve
 from lowdim.math.kernels import KernelFunction, gaussian
-from lowdim.math.linalg import EPS, Array, Mask, sign_rule
-from lowdim.math.neighbors import Indices, exact_distances, squared_distances
+from lowdim.math.linalg import EPS, Array, Mask, sign_rule, squared_distances
+from lowdim.math.neighbors import Indices, exact_distances
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import View
 from lowdim.text.messages import error

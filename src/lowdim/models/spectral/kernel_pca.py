@@ -13,8 +13,7 @@ from lowdim.engine.plan import Cost, walking
 from lowdim.math.distances import LARGE_NEGATIVE_SHARE, centred_gram, fault, negative_mass
 from lowdim.math.eigen import Eigen, Problem, solve
 from lowdim.math.kernels import WIDTH_ROWS, KernelFunction, gaussian, median_width
-from lowdim.math.linalg import EPS, Array
-from lowdim.math.neighbors import squared_distances
+from lowdim.math.linalg import EPS, Array, squared_distances
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Out, Rule, is_seed, seed_of
 from lowdim.models.base.results import LARGEST
 from lowdim.models.base.spectral import SpectralFit, SpectralModel
