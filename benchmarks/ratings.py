@@ -50,7 +50,7 @@ def rmse(test: pd.DataFrame, predicted: np.ndarray) -> float:
 
 
 def ours(train: pd.DataFrame, test: pd.DataFrame, **how: Any) -> np.ndarray:
-    return np.asarray(MatrixFactorization(RANK, scale=(0.5, 5.0), **how).fit(train).predict(test))
+    return np.asarray(MatrixFactorization(RANK, min_rating=0.5, max_rating=5.0, **how).fit(train).predict(test))
 
 
 def surprise_with(make: Callable[[], Any]) -> Predict:

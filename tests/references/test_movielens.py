@@ -23,7 +23,7 @@ def split(folder, seed):
 
 def test_one_split(need):
     train, test = split(need("movielens_small"), 0)
-    model = MatrixFactorization(10, scale=(0.5, 5), tol=1e-3).fit(train)
+    model = MatrixFactorization(10, min_rating=0.5, max_rating=5, tol=1e-3).fit(train)
     found = model.evaluate(test)
     assert found.rmse <= 0.835 and 0.87 <= found.coverage <= 0.93
     assert 3 <= model.kept_.sum() <= 6
@@ -49,6 +49,6 @@ def test_five_splits(need):
     found = []
     for seed in range(5):
         train, test = split(need("movielens_small"), seed)
-        found.append(MatrixFactorization(10, scale=(0.5, 5)).fit(train).evaluate(test))
+        found.append(MatrixFactorization(10, min_rating=0.5, max_rating=5).fit(train).evaluate(test))
     assert np.mean([one.rmse for one in found]) <= 0.835
     assert all(0.87 <= one.coverage <= 0.93 for one in found)

@@ -14,21 +14,20 @@ from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
 from lowdim.sources.arrays import as_source
-from lowdim.sources.columns import is_number, position
 from lowdim.sources.source import Source
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import error
 
-TILE = 8192  # users a tile: its sums over 20,000 items are made in tens of milliseconds and merged in one
-MANY = 2**24  # ratings from which on single precision is kept as it is
-MATRICES = (".npz", ".npy", ".mtx", ".zarr")  # files that hold a matrix; all others hold triples
-TEXT = ("string", "large_string", "string_view")  # Arrow's types
-RULES = ("error", "mean", "last")
+USERS_PER_TILE = 8192  # users a tile: its sums over 20,000 items are made in tens of milliseconds and merged in one
+MANY_RATINGS = 2**24  # ratings from which on single precision is kept as it is
+MATRIX_FILES = (".npz", ".npy", ".mtx", ".zarr")  # files that hold a matrix; all others hold triples
+TEXT_TYPES = ("string", "large_string", "string_view")  # Arrow's types
+DUPLICATE_RULES = ("error", "mean", "last")
 Ids = NDArray[Any] | None  # sorted whole numbers or texts; None = places
 
 
-class Slab(NamedTuple):
-    """Some users' ratings, as the fold hands them out."""
+class RatingBlock(NamedTuple):
+    """As Block, but by the cells it stores: a tile of users of which most items are not rated."""
 
     X: sp.csr_array
     start: int
@@ -37,14 +36,14 @@ class Slab(NamedTuple):
     def rows(self) -> int:
         return int(self.X.shape[0])
 
-    def tiles(self, tile: int) -> Iterator[Slab]:
-        yield self  # blocks are tiles here
+    def tiles(self, tile: int) -> Iterator[RatingBlock]:
+        yield self  # a block of ratings is one tile
 
 
 class Ratings(Source):
     """Ratings as a source: rows are users, columns are items, and what is not stored was not rated."""
 
-    def __init__(self, matrix: sp.csr_array, users: Ids = None, items: Ids = None, tile: int = TILE) -> None:
+    def __init__(self, matrix: sp.csr_array, users: Ids = None, items: Ids = None, tile: int = USERS_PER_TILE) -> None:
         super().__init__(matrix.shape, None, tile=tile)
         self.matrix, self.users, self.items = matrix, users, items
 
@@ -59,7 +58,7 @@ class Ratings(Source):
         ptr = self.matrix.indptr[begin : end + 1]
         cells = slice(ptr[0], ptr[-1])
         parts = (self.matrix.data[cells], self.matrix.indices[cells], (ptr - ptr[0]).astype(self.matrix.indices.dtype))
-        return Slab(sp.csr_array(parts, shape=(end - begin, self.d)), begin)
+        return RatingBlock(sp.csr_array(parts, shape=(end - begin, self.d)), begin)
 
     def places(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
         """User, item and value of every rating, by places."""
@@ -115,7 +114,7 @@ def as_ratings(
 def is_triples(X: Any) -> bool:
     """Whether X is a table or file with a row for each rating."""
     if isinstance(X, str | PathLike):
-        return Path(X).suffix.lower() not in MATRICES
+        return Path(X).suffix.lower() not in MATRIX_FILES
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(X, pandas.DataFrame):
         return True
@@ -130,6 +129,8 @@ def triples(
     `rated=False` asks for the pairs alone: a third column need not be there.
     """
     import pyarrow as pa
+
+    from lowdim.sources.columns import position
 
     table = _read(Path(X)) if isinstance(X, str | PathLike) else (X if isinstance(X, pa.Table) else _frame(X))
     names = list(table.column_names)
@@ -187,8 +188,10 @@ def _values(column: Any, name: str) -> Array:
     """The ratings as numbers, every one of them there and finite."""
     import pyarrow as pa
 
+    from lowdim.sources.columns import is_number
+
     try:
-        if not is_number(column.type) and str(column.type) not in TEXT:
+        if not is_number(column.type) and str(column.type) not in TEXT_TYPES:
             raise pa.ArrowInvalid(f"it holds {column.type}")
         found = column.cast(pa.float64()).to_numpy()
     except pa.ArrowException as problem:
@@ -232,7 +235,7 @@ def as_ids(found: Any, name: str, side: str) -> NDArray[Any]:
             array, kind = array.dictionary_decode(), kind.value_type
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
             return np.asarray(array.cast(pa.int64()).to_numpy(zero_copy_only=False), dtype=np.int64)
-        if str(kind) not in TEXT:
+        if str(kind) not in TEXT_TYPES:
             raise pa.ArrowInvalid(f"it holds {kind}")
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as problem:
         text = protect_terminal(str(problem))[:120]
@@ -305,7 +308,7 @@ def _dense(source: Source) -> sp.csr_array:
     parts = []
     for at in range(source.n_blocks):
         block = source.block(at)
-        if isinstance(block, Slab):
+        if isinstance(block, RatingBlock):
             parts.append(block.X)
             continue
         rows, cols = np.nonzero(np.ones(block.x.shape, dtype=bool) if block.mask is None else block.mask)
@@ -316,7 +319,7 @@ def _dense(source: Source) -> sp.csr_array:
 
 def _clean(found: sp.csr_array) -> sp.csr_array:
     """Finite ratings as doubles, or as they are where there are many single ones; stored NaN is a gap."""
-    if found.data.dtype != np.float32 or found.nnz < MANY:
+    if found.data.dtype != np.float32 or found.nnz < MANY_RATINGS:
         data = found.data.astype(np.float64, copy=False)
         found = sp.csr_array((data, found.indices, found.indptr), shape=found.shape)
     with np.errstate(over="ignore", invalid="ignore"):

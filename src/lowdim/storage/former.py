@@ -33,6 +33,23 @@ def _bayesian_gplvm_state(values: Values) -> Values:
     return {**values, "kept_": np.arange(values["n_components_"]) < count, "n_kept_": count}
 
 
+def _rating_options(values: Values) -> Values:
+    """The least and the largest rating were one option, `scale`."""
+    if "scale" not in values:
+        return values
+    low, high = values["scale"] or (None, None)
+    others = {name: value for name, value in values.items() if name != "scale"}
+    return {**others, "min_rating": low, "max_rating": high}
+
+
+def _rating_state(values: Values) -> Values:
+    """`relevance_` held standard deviations, and the number of kept dimensions was not stored."""
+    if "n_kept_" in values or "kept_" not in values:
+        return values
+    kept, sd = np.asarray(values["kept_"]), np.asarray(values["relevance_"])
+    return {**values, "relevance_": sd**2, "n_kept_": int(kept.sum())}
+
+
 def _renamed(**names: str) -> Callable[[Values], Values]:
     """Values under today's names, given as former=today's."""
     return lambda values: {names.get(name, name): value for name, value in values.items()}
@@ -88,18 +105,25 @@ def _autoencoder_options(values: Values) -> Values:
 
 
 RECORDS: dict[str, str] = {  # a record's former name -> its name
+    "Centres": "KMeansParams",
+    "Classes": "LinearDiscriminantParams",
     "Coder": "AutoencoderParams",
     "Coordinates": "MDSParams",
     "Curved": "NonlinearFAParams",
     "Doubtful": "BayesianGPLVMParams",
+    "Factors": "RatingFactors",
     "Full": "FullGaussian",
     "Geodesics": "IsomapParams",
+    "Kept": "VarianceSelectorParams",
     "KernelMap": "KernelPCAParams",
+    "Medoids": "KMedoidsParams",
+    "Mixed": "ICAParams",
     "Net": "DensityNetworkParams",
     "Patches": "LLEParams",
     "Places": "GPLVMParams",
     "Sheet": "GTMParams",
     "Springs": "MEUParams",
+    "TwoViews": "CCAParams",
     "Unrolled": "MVUParams",
     "Vibrations": "LaplacianParams",
     "Weighted": "MixtureParams",
@@ -109,8 +133,8 @@ FIELDS: dict[str, dict[str, str]] = {  # a record's name -> {a field's former na
     "DensityNetworkParams": {"unit": "activation", "draws": "cube", "widen": "inflation"},
     "GPLVMParams": {"rung": "jitter_level", "widen": "inflation"},
     "GTMParams": {"widen": "inflation"},
-    "MixtureParams": {"logs": "log_weights", "parts": "components", "dense": "moments"},
     "MDSParams": {"whole": "grand_mean"},
+    "MixtureParams": {"logs": "log_weights", "parts": "components", "dense": "moments"},
     "NonlinearFAParams": {"coder": "encoder", "widen": "inflation"},
 }
 DROPPED: dict[str, tuple[str, ...]] = {  # a record's name -> fields it no longer has
@@ -121,16 +145,18 @@ OPTIONS: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's 
     "DensityNetwork": _density_network_options,
     "GPLVM": _gplvm_options,
     "GTM": _gtm_options,
-    "Mixture": _renamed(floor="reg_covar"),
-    "MixtureOfFA": _renamed(floor="reg_covar"),
-    "MixtureOfPPCA": _renamed(floor="reg_covar"),
     "Isomap": _renamed(landmarks="n_landmarks"),
     "KernelPCA": _kernel_pca_options,
     "LaplacianEigenmaps": _laplacian_options,
+    "MatrixFactorization": _rating_options,
+    "Mixture": _renamed(floor="reg_covar"),
+    "MixtureOfFA": _renamed(floor="reg_covar"),
+    "MixtureOfPPCA": _renamed(floor="reg_covar"),
     "NonlinearFactorAnalysis": _nonlinear_fa_options,
 }
 STATE: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's fitted attributes of former ones
     "BayesianGPLVM": _bayesian_gplvm_state,
+    "MatrixFactorization": _rating_state,
 }
 
 

@@ -14,7 +14,7 @@ from lowdim import PPCA, MatrixFactorization, Run, laws
 from lowdim.math.linalg import lower, unpack
 from lowdim.models.ratings import beliefs as mr
 from lowdim.models.ratings import sweep as mf
-from lowdim.models.ratings.predictions import place
+from lowdim.models.ratings.predictions import place_users
 from lowdim.text.messages import LowdimError, LowdimWarning, VerbError
 from tests.oracles import ratings as oracle
 from tests.sources.test_bad_input import KINDS, NUMBERS
@@ -75,18 +75,18 @@ def as_oracle(state, n):
 
 def test_sweeps_agree_with_the_oracle():
     X, ratings = small()
-    k, how = 2, mf.How(False, False, "float64")
-    state, rated = mf.start(7, 6, k, how), np.bincount(X.indices, minlength=6) > 0
+    k, how = 2, mf.FitKind(False, False, "float64")
+    state, rated = mf.start_state(7, 6, k, how), np.bincount(X.indices, minlength=6) > 0
     slow, tau_slow = as_oracle(state, 7), state.tau.copy()
-    hyper = (mf.WEIGHT, *(like.cov for like in mf.imagined(k)))
+    hyper = (mf.IMAGINED_VECTORS, *(like.cov for like in mf.imagined(k)))
     for _ in range(4):
-        tau, stats = mf.sweep(state, *mf.tables(state.items, how), how, X, state.tau)
-        value = mf.objective(state, stats, rated, how)
+        tau, stats = mf.sweep(state, *mf.item_tables(state.items, how), how, X, state.tau)
+        value = mf.sweep_objective(state, stats, rated, how)
         oracle.users_given_items(ratings, slow, tau_slow)
         assert value == pytest.approx(oracle.bound(ratings, slow, hyper), rel=1e-10)
         tau_slow = slow.shape / slow.rate
         assert tau == pytest.approx(tau_slow, rel=1e-10)
-        state = mf.update(state, stats, tau, rated, how, 1e-10)
+        state = mf.update_state(state, stats, tau, rated, how, 1e-10)
         oracle.items_given_users(ratings, slow)
         slow.user_prior, slow.item_prior = oracle.priors(slow, ratings, hyper)
         assert state.items.mean == pytest.approx(slow.item_mean, abs=1e-10)
@@ -107,9 +107,9 @@ def test_noise_prior_is_the_best_gamma():
 
 def test_sums_of_tiles_merge_to_those_of_the_whole():
     X, _ = small()
-    how = mf.How(False, False, "float64")
-    state = mf.start(7, 6, 2, how)
-    items = mf.tables(state.items, how)
+    how = mf.FitKind(False, False, "float64")
+    state = mf.start_state(7, 6, 2, how)
+    items = mf.item_tables(state.items, how)
     a, b, c = (
         mf.sweep(state, *items, how, X[rows], state.tau[rows])[1] for rows in (slice(0, 2), slice(2, 5), slice(5, 7))
     )
@@ -126,14 +126,14 @@ def test_users_are_those_of_ppca_where_items_are_its_loadings():
     X[rng.random(X.shape) < 0.25] = np.nan
     ppca = PPCA(2).fit(X)
     items = np.column_stack([ppca.components_.T, ppca.mean_])
-    how = mf.How(False, True, "float64")
-    beliefs = mr.Beliefs(items, np.zeros((7, 6)), np.zeros(7))
-    prior = mr.Prior(np.zeros(3), np.diag([1.0, 1.0, 1e-14]))
+    how = mf.FitKind(False, True, "float64")
+    beliefs = mr.VectorBeliefs(items, np.zeros((7, 6)), np.zeros(7))
+    prior = mr.VectorPrior(np.zeros(3), np.diag([1.0, 1.0, 1e-14]))
     noise = mr.Gamma(5e5, 5e5 * ppca.noise_variance_)
-    state = mf.State(beliefs, prior, prior, noise, np.empty(0))
+    state = mf.SweepState(beliefs, prior, prior, noise, np.empty(0))
     u, c = np.nonzero(~np.isnan(X))
     cells = sp.csr_array(sp.coo_array((X[u, c], (u, c)), shape=X.shape))
-    found, theirs = place(state, mf.tables(beliefs, how), how, cells), ppca.posterior(X)
+    found, theirs = place_users(state, mf.item_tables(beliefs, how), how, cells), ppca.posterior(X)
     assert found.mean[:, :2] == pytest.approx(theirs.mean, abs=1e-9)
     assert unpack(found.packed.T, 3)[:, :2, :2] == pytest.approx(theirs.cov, abs=1e-9)
     assert found.log_density == pytest.approx(ppca.score_samples(X), abs=1e-9)
@@ -141,10 +141,10 @@ def test_users_are_those_of_ppca_where_items_are_its_loadings():
 
 def test_settled_precisions_are_a_fixed_point():
     X, _ = small()
-    how = mf.How(False, False, "float64")
-    state = mf.start(7, 6, 2, how)
-    sums = mr.row_sums(X, *mf.tables(state.items, how))
-    tau = mf.settle(sums, state.user_prior, state.noise)
+    how = mf.FitKind(False, False, "float64")
+    state = mf.start_state(7, 6, 2, how)
+    sums = mr.row_sums(X, *mf.item_tables(state.items, how))
+    tau = mf.settle_precisions(sums, state.user_prior, state.noise)
     assert mf.user_half(sums, state, tau, how).tau == pytest.approx(tau, rel=1e-10)
 
 
@@ -154,7 +154,7 @@ def test_pairs_and_grids_agree_with_draws():
     i, j = lower(q)
     roots = rng.standard_normal((2, n, q, q)) * 0.3
     users, items = (
-        mr.Beliefs(rng.standard_normal((n, q)), (r @ r.transpose(0, 2, 1))[:, i, j], np.zeros(n)) for r in roots
+        mr.VectorBeliefs(rng.standard_normal((n, q)), (r @ r.transpose(0, 2, 1))[:, i, j], np.zeros(n)) for r in roots
     )
     mean, var = mr.pair_means(users, items)
     grid_mean, grid_var = mr.grid_means(users, items)
@@ -171,18 +171,22 @@ def test_pairs_and_grids_agree_with_draws():
 def test_coordinates_leave_every_rating_as_it_is(case):
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((2, 4, 4))
-    users, items = mr.Prior(rng.standard_normal(4), A @ A.T), mr.Prior(rng.standard_normal(4), B @ B.T)
-    turn = mf.canonical(users, items)
+    users, items = mr.VectorPrior(rng.standard_normal(4), A @ A.T), mr.VectorPrior(rng.standard_normal(4), B @ B.T)
+    turn = mf.canonical_change(users, items)
     g, h = rng.standard_normal((2, 5, 4))
     before = g[:, :3] @ h[:, :3].T + g[:, 3:] + h[:, 3]
     g, h = g @ turn.G.T + turn.s, h @ turn.H.T + turn.t
     assert g[:, :3] @ h[:, :3].T + g[:, 3:] + h[:, 3] + turn.mean == pytest.approx(before, abs=1e-10)
-    new_users, new_items = mf.moved(users, turn.G, turn.s), mf.moved(items, turn.H, turn.t)
+    new_users, new_items = mf.change_prior(users, turn.G, turn.s), mf.change_prior(items, turn.H, turn.t)
     assert new_users.cov[:3, :3] == pytest.approx(np.eye(3), abs=1e-10)
     assert new_users.cov[3, :3] == pytest.approx(0, abs=1e-10) and new_users.mean[3] == pytest.approx(0, abs=1e-10)
     assert new_items.cov == pytest.approx(np.diag(np.diag(new_items.cov)), abs=1e-10)
     model = case[-1]
     assert (np.diff(model.relevance_) <= 1e-12).all()
+    assert model.n_kept_ == model.kept_.sum()
+    spread = model.item_factors_.var(axis=0) + (model.item_factors_std_**2).mean(axis=0)
+    kept = model.kept_
+    assert model.relevance_[kept] == pytest.approx(spread[kept], rel=0.1)  # a variance, of the items' factors
 
 
 # what a fit finds --------------------------------------------------------------------------------------------------
@@ -207,7 +211,7 @@ def test_finds_the_dimensions_and_fills_the_table(case):
 def test_log_density_is_that_of_the_intervals(case):
     """Held-out ratings have uniform probabilities under the densities whose quantiles the intervals are."""
     X, full, _, model = case
-    values, mean, scale, shape = model._held_out(np.where(np.isnan(X), full, np.nan))
+    values, (mean, scale, shape) = model._held_out(np.where(np.isnan(X), full, np.nan))
     from scipy.stats import t
 
     assert kstest(t.cdf((values - mean) / scale, 2 * shape), "uniform").statistic < 0.03
@@ -387,13 +391,13 @@ def test_no_dimensions_are_biases_alone(case):
 
 def test_scale_holds_ratings_and_predictions(case):
     X = np.clip(np.round(case[0]), 1, 5)
-    model = quiet(scale=(1, 5), max_iter=5)(X)
+    model = quiet(min_rating=1, max_rating=5, max_iter=5)(X)
     low, high = model.predict(np.zeros(X.shape[1], dtype=int), np.arange(X.shape[1]), interval=0.99)[1:]
     assert low.min() == 1.0 and high.max() == 5.0
     assert model.impute(X).min() >= 1.0 and model.impute(X).max() <= 5.0
     X[3, 2] = 6.0
     with pytest.raises(LowdimError, match=r"LD274(.|\n)*user 3, item 2"):
-        quiet(scale=(1, 5))(X)
+        quiet(min_rating=1, max_rating=5)(X)
 
 
 def test_options_are_checked():
@@ -401,7 +405,8 @@ def test_options_are_checked():
         {"method": "mcmc"},
         {"noise": "item"},
         {"duplicates": "first"},
-        {"scale": (5, 1)},
+        {"min_rating": 5, "max_rating": 1},
+        {"min_rating": "a"},
         {"columns": ("a",)},
         {"n_components": -1},
         {"tol": 0},
@@ -452,8 +457,8 @@ def test_single_precision_beyond_many_ratings(case, monkeypatch):
     u, i = np.nonzero(~np.isnan(X))
     cells = sp.csr_array(sp.coo_array((X[u, i].astype(np.float32), (u, i)), shape=X.shape))
     double = quiet(max_iter=6)(cells)
-    monkeypatch.setattr("lowdim.models.ratings.factorization.MANY", 10)
-    monkeypatch.setattr("lowdim.sources.ratings.MANY", 10)
+    monkeypatch.setattr("lowdim.models.ratings.factorization.MANY_RATINGS", 10)
+    monkeypatch.setattr("lowdim.sources.ratings.MANY_RATINGS", 10)
     monkeypatch.setattr("lowdim.sources.ratings.Ratings.__init__.__defaults__", (None, None, 16))  # many tiles
     single = quiet(max_iter=6)(cells)
     assert single.reconstruct(X) == pytest.approx(double.reconstruct(X), abs=1e-4)

@@ -95,13 +95,13 @@ def test_with_gaps_the_maximum_is_that_of_a_general_optimiser():
 def test_em_finds_the_closed_form(monkeypatch):
     from lowdim.engine.em import em
     from lowdim.models.base.survey import survey_table
-    from lowdim.models.relatives.cca_em import TwoViews
+    from lowdim.models.relatives.cca_em import CCAParams
     from lowdim.sources.views import Joined
 
     X, Y = views()
     model = CCA(2, tol=1e-9)
     seen = survey_table(Joined(as_source(X), as_source(Y), (4, 3)), Run(), standardize=True, wide=False)
-    start = TwoViews(
+    start = CCAParams(
         0.1 * np.random.default_rng(1).standard_normal((7, 2)), np.zeros(7), np.eye(7), seen.columns.seen, 4
     )
     found = em(model, start, seen.source, Run())

@@ -174,7 +174,7 @@ def marks_of(plot):
     return [c for c in plot.figure.axes[0].collections if isinstance(c, PathCollection) and len(c.get_offsets())]
 
 
-def test_a_number_column_colours_the_map_and_its_gaps_are_hollow(coloured):
+def test_a_number_column_colors_the_map_and_its_gaps_are_hollow(coloured):
     from matplotlib import colormaps
 
     frame, found = coloured
@@ -191,7 +191,7 @@ def test_a_number_column_colours_the_map_and_its_gaps_are_hollow(coloured):
     assert found.odd.rows[0].name in texts(plot)  # odd rows are named
 
 
-def test_a_label_column_colours_eight_kinds_and_the_others(coloured):
+def test_a_label_column_colors_eight_kinds_and_the_others(coloured):
     frame, found = coloured
     plot = found.plot.map(color="site")
     assert "others (4 kinds)" in texts(plot) and "12 kinds, the 8 most common by name" in plot.sentence

@@ -54,6 +54,7 @@ class LatentModel(Estimator):
     """
 
     _objective_name: ClassVar[str] = "log-likelihood"
+    _least_rows: ClassVar[int] = 2
 
     # hooks ---------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
@@ -109,13 +110,15 @@ class LatentModel(Estimator):
         -------
         self
         """
+        self._check_options()
+        return self._fit_source(as_source(X, weight=sample_weight), Run() if run is None else run)
+
+    def _fit_source(self, source: Source, run: Run) -> Self:
+        """Fit to a source of rows whose options have been checked."""
         from lowdim.engine.checkpoint.store import remembered
 
-        run = Run() if run is None else run
-        self._check_options()
-        source = as_source(X, weight=sample_weight)
-        if source.n < 2:
-            raise error("LD160", n=source.n, least=2)
+        if source.n < self._least_rows:
+            raise error("LD160", n=source.n, least=self._least_rows)
         plan(type(self).__name__, self._cost(source.n, source.d), run, source.leaf)
         with remembered(self, source, run) as run:
             fit, frame = self._fit(source, run)

@@ -46,7 +46,7 @@ INIT = Rule(
 SEED = Rule(is_seed, SEED_WORDS)
 
 
-class Centres(NamedTuple):
+class KMeansParams(NamedTuple):
     """Parameters, in the frame's units."""
 
     mu: Array  # K x d
@@ -236,7 +236,7 @@ class KMeans(ClusterMixin, LatentModel):
             frame = frame_of(source.sample(FRAME_ROWS), origin=not source.is_sparse)
             framed = Framed(source, frame)
             mu = self._starts(framed, frame, np.zeros(source.d))[0]
-            params = Centres(mu, np.zeros(len(mu)), np.zeros_like(mu), np.zeros(source.d))
+            params = KMeansParams(mu, np.zeros(len(mu)), np.zeros_like(mu), np.zeros(source.d))
         else:
             frame, framed = self.frame_, Framed(source, self.frame_)
         before = 0 if not is_fitted(self) else self.n_iter_
@@ -279,7 +279,7 @@ class KMeans(ClusterMixin, LatentModel):
         sums = fold(partial(_sums, self.params_.mu[None]), source, run or Run())
         return -float(squared(sums.inertia.sum(), float(self.frame_.report[0])))
 
-    def _posterior(self, params: Centres, block: Block) -> Posterior:
+    def _posterior(self, params: KMeansParams, block: Block) -> Posterior:
         """Which cluster: 0 or 1, or the clusters' shares for a row without any cell; nothing is in doubt."""
         K = len(params.mu)
         mean = np.zeros((block.rows, K))
@@ -291,14 +291,14 @@ class KMeans(ClusterMixin, LatentModel):
     def _latent(self, block: Block) -> Posterior:
         return self._posterior(self.params_, self.frame_.inward(block))
 
-    def _prior(self, params: Centres, n: int) -> Posterior:
+    def _prior(self, params: KMeansParams, n: int) -> Posterior:
         K = len(params.mu)
         return Posterior(np.tile(params.shares, (n, 1)), np.zeros((n, K * (K + 1) // 2)), np.zeros(n))
 
-    def _axes(self, params: Centres) -> Array:
+    def _axes(self, params: KMeansParams) -> Array:
         return np.eye(len(params.mu))
 
-    def _decode(self, params: Centres, found: Posterior) -> Cells:
+    def _decode(self, params: KMeansParams, found: Posterior) -> Cells:
         """The centre, and how far a new cell may lie from it: the spread of the rows about their centres."""
         mean = found.mean @ params.mu
         between = found.mean @ params.mu**2 - mean**2
@@ -307,19 +307,19 @@ class KMeans(ClusterMixin, LatentModel):
         var = np.where(sure, 0.0, np.maximum(between, 0.0)) + doubt
         return Cells(mean, var, np.broadcast_to(params.psi, mean.shape))
 
-    def _draw(self, params: Centres, found: Posterior, rng: list[np.random.Generator]) -> Array:
+    def _draw(self, params: KMeansParams, found: Posterior, rng: list[np.random.Generator]) -> Array:
         """Around the centre with the spread of the rows: the mixture with a width, for fills only."""
         d = params.mu.shape[1]
         own = draw_labels(found.mean, rng)
         normal = np.array([r.standard_normal(d) for r in rng]).reshape(len(rng), d)
         return params.mu[own] + normal * np.sqrt(params.psi)
 
-    def _redraw(self, params: Centres, rng: np.random.Generator) -> Centres:
+    def _redraw(self, params: KMeansParams, rng: np.random.Generator) -> KMeansParams:
         normal = rng.standard_normal(params.mu.shape)
         return params._replace(mu=params.mu + normal * np.sqrt(params.psi / np.maximum(params.seen, 1.0)))
 
     # what it says ----------------------------------------------------------------------------------
-    def _attributes(self, params: Centres, frame: Frame, fit: Fit) -> dict[str, Any]:
+    def _attributes(self, params: KMeansParams, frame: Frame, fit: Fit) -> dict[str, Any]:
         kept = {} if fit.stats.labels is None else {"labels_": fit.stats.labels}
         return {
             "cluster_centers_": frame.outward(params.mu),
@@ -371,7 +371,7 @@ class _Start:
         """Note the sums at the present centres, and where they lead."""
         before, self.value, self.steps = self.value, -float(sums.inertia.sum()), self.steps + 1
         seen = np.broadcast_to(sums.seen[0], self.mu.shape).copy()
-        found = Centres(self.mu, sums.rows[0], seen, np.zeros(self.mu.shape[1]))
+        found = KMeansParams(self.mu, sums.rows[0], seen, np.zeros(self.mu.shape[1]))
         if 0.0 < before - self.value <= found.rounding(-self.value):  # a mean of copies may miss them by a digit
             self.value, self.over = before, True
             return
@@ -399,29 +399,29 @@ def _sums(mu: Array, block: Block) -> ClusterSums:
     return cluster_sums(block.x, block.mask, block.weight, block.start, mu)
 
 
-def _labels(params: Centres, block: Block) -> Labels:
+def _labels(params: KMeansParams, block: Block) -> Labels:
     """The nearest centre of each row; the largest cluster for a row without any cell."""
     return _placed(params, block)[0]
 
 
-def _placed(params: Centres, block: Block) -> tuple[Labels, Array]:
+def _placed(params: KMeansParams, block: Block) -> tuple[Labels, Array]:
     label, rest = nearest_labels(block.x, block.mask, params.mu)
     if block.mask is not None:
         label[~block.mask.any(axis=1)] = int(params.rows.argmax())
     return label, rest
 
 
-def _ending(params: Centres, block: Block) -> tuple[Labels, Array]:
+def _ending(params: KMeansParams, block: Block) -> tuple[Labels, Array]:
     """Each row's label, and the squares left over in each column."""
     label, rest = _placed(params, block)
     rest *= rest
     return label, rest.sum(axis=0) if block.weight is None else block.weight @ rest
 
 
-def _taken_in(params: Centres, tile: Block) -> Centres:
+def _taken_in(params: KMeansParams, tile: Block) -> KMeansParams:
     """The centres after these rows: each still the mean of all the cells it ever took."""
     sums = cluster_sums(tile.x, tile.mask, tile.weight, tile.start, params.mu[None])
     seen = params.seen + sums.seen[0]
     step = sums.total[0] - (seen - params.seen) * params.mu
     mu = params.mu + step / np.where(seen > 0, seen, 1.0)
-    return Centres(mu, params.rows + sums.rows[0], seen, params.left + _ending(params, tile)[1])
+    return KMeansParams(mu, params.rows + sums.rows[0], seen, params.left + _ending(params, tile)[1])

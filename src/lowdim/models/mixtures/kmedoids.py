@@ -29,7 +29,7 @@ METRIC = Rule(
 )
 
 
-class Medoids(NamedTuple):
+class KMedoidsParams(NamedTuple):
     """The rows that are medoids: where they were, and what was in them."""
 
     row: NDArray[np.int64]
@@ -104,7 +104,7 @@ class KMedoids(ClusterMixin, Estimator):
             15.0,
         )
         found: dict[str, Any] = {
-            "params_": Medoids(medoids.astype(np.int64), rows[medoids]),
+            "params_": KMedoidsParams(medoids.astype(np.int64), rows[medoids]),
             "certificate_": told,
             "frame_": Frame(np.zeros(d), np.ones(d), np.ones(d)),
             "medoid_indices_": medoids.astype(np.int64),

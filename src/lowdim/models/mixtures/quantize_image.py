@@ -30,9 +30,9 @@ class Quantized(NamedTuple):
 
 
 def quantize_image(
-    image: Any, n_colours: int = 16, *, random_state: Any = 0, n_init: int = 1, max_iter: int = 100
+    image: Any, n_colors: int = 16, *, random_state: Any = 0, n_init: int = 1, max_iter: int = 100
 ) -> Quantized:
-    """An image in at most `n_colours` colours, by K-means on its distinct colours, each counted by its pixels.
+    """An image in at most `n_colors` colours, by K-means on its distinct colours, each counted by its pixels.
 
     `image` is H x W (grey) or H x W x channels, of whole or floating point numbers. An image that has no more
     colours than that is kept to the bit.
@@ -45,12 +45,12 @@ def quantize_image(
     ([[1, 1, 1], [200, 200, 200]], 72, 0.125)
     """
     picture, flat = _pixels(image)
-    whole = isinstance(n_colours, int | np.integer) and not isinstance(n_colours, bool) and n_colours >= 1
+    whole = isinstance(n_colors, int | np.integer) and not isinstance(n_colors, bool) and n_colors >= 1
     if not whole:
-        raise error("LD210", option="n_colours", value=n_colours, allowed="a whole number >= 1")
+        raise error("LD210", option="n_colors", value=n_colors, allowed="a whole number >= 1")
     colours, which, pixels = _distinct(flat)
-    if len(colours) > n_colours:
-        palette, of = _palette(colours, pixels, n_colours, random_state, n_init, max_iter)
+    if len(colours) > n_colors:
+        palette, of = _palette(colours, pixels, n_colors, random_state, n_init, max_iter)
     else:
         palette, of = colours, np.arange(len(colours))
     palette, of = _by_use(palette, of, pixels)

@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 from scipy.special import digamma, gammaln, polygamma
 
 from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import VECTORISED, inverse_packed, lower, times_packed, unpack
+from lowdim.math.linalg import VECTORISED, Array, inverse_packed, lower, times_packed, unpack
 
-Array = NDArray[np.float64]
-FEW = 100  # matrices up to which LAPACK, one by one, beats arithmetic over all of them (measured at order 11)
-SHAPES = (1.5, 1e4)  # of the noise: below, a new user's ratings have no variance; above, all users are alike
+FEW_MATRICES = 100  # matrices up to which LAPACK, one by one, beats arithmetic over all of them (measured at order 11)
+NOISE_SHAPES = (1.5, 1e4)  # of the noise: below, a new user's ratings have no variance; above, all users are alike
 
 
-class Beliefs(NamedTuple):
+class VectorBeliefs(NamedTuple):
     """Gaussian beliefs about the vectors of one side."""
 
     mean: Array  # N x q
@@ -30,7 +29,7 @@ class Beliefs(NamedTuple):
     logdet: Array  # N
 
 
-class Prior(NamedTuple):
+class VectorPrior(NamedTuple):
     """Where a vector is before its ratings are seen."""
 
     mean: Array  # q
@@ -79,7 +78,7 @@ def extended(mean: Array) -> Array:
     return np.concatenate([mean[:, :-1], np.ones((len(mean), 1)), mean[:, -1:]], axis=1)
 
 
-def squares(mean: Array, cov: Array) -> Array:
+def packed_squares(mean: Array, cov: Array) -> Array:
     """E[e e'] of each extended vector, packed."""
     e, one = extended(mean), mean.shape[1] - 1
     i, j = lower(e.shape[1])
@@ -110,7 +109,7 @@ def column_sums(X: sp.csr_array, mean: Array, cov: Array, tau: Array, dtype: Any
     """
     q = mean.shape[1]
     p = q * (q + 1) // 2
-    T = (squares(mean, cov)[:, : p + q] * tau[:, None]).astype(dtype)
+    T = (packed_squares(mean, cov)[:, : p + q] * tau[:, None]).astype(dtype)
     F = (extended(mean)[:, :q] * tau[:, None]).astype(dtype)
     turned = (X.shape[1], X.shape[0])
     ones = np.ones(X.nnz, dtype=dtype)
@@ -119,19 +118,19 @@ def column_sums(X: sp.csr_array, mean: Array, cov: Array, tau: Array, dtype: Any
     return S[:, :p], R - S[:, p:]
 
 
-def believe(A: Array, r: Array, prior: Prior) -> Beliefs:
+def posterior_beliefs(A: Array, r: Array, prior: VectorPrior) -> VectorBeliefs:
     """The posterior of vectors with prior N(mean, cov) and precision-weighted sums A, r."""
     q = len(prior.mean)
     P = np.linalg.inv(prior.cov)
     i, j = lower(q)
     packed, logdet = _inverses(np.ascontiguousarray((A + P[i, j]).T), q)
     mean = times_packed(packed, np.ascontiguousarray((r + P @ prior.mean).T))
-    return Beliefs(np.ascontiguousarray(mean.T), np.ascontiguousarray(packed.T), -logdet)
+    return VectorBeliefs(np.ascontiguousarray(mean.T), np.ascontiguousarray(packed.T), -logdet)
 
 
 def _inverses(A: Array, q: int) -> tuple[Array, Array]:
     """As `inverse_packed`; LAPACK's LU is twice as fast as its triangular solves from order 13 on (measured)."""
-    if q <= VECTORISED and (A.shape[1] > FEW or q < 2):
+    if q <= VECTORISED and (A.shape[1] > FEW_MATRICES or q < 2):
         return inverse_packed(A, q)
     full = unpack(A, q)
     logdet = 2.0 * np.log(np.diagonal(np.linalg.cholesky(full), axis1=1, axis2=2)).sum(axis=1)
@@ -139,35 +138,35 @@ def _inverses(A: Array, q: int) -> tuple[Array, Array]:
     return np.ascontiguousarray(np.linalg.inv(full)[:, i, j].T), logdet
 
 
-def pointed(found: Beliefs) -> Beliefs:
+def points_of(beliefs: VectorBeliefs) -> VectorBeliefs:
     """The same beliefs without doubt: their means."""
-    return Beliefs(found.mean, np.zeros_like(found.cov), np.zeros_like(found.logdet))
+    return VectorBeliefs(beliefs.mean, np.zeros_like(beliefs.cov), np.zeros_like(beliefs.logdet))
 
 
-def second(mean: Array, cov: Array) -> Array:
+def second_moments(mean: Array, cov: Array) -> Array:
     """E[g g'], packed."""
     i, j = lower(mean.shape[1])
     return mean[:, i] * mean[:, j] + cov
 
 
-def errors(sums: RowSums, found: Beliefs) -> Array:
+def expected_errors(sums: RowSums, beliefs: VectorBeliefs) -> Array:
     """Expected squared error of each row's cells, summed."""
-    i, j = lower(found.mean.shape[1])
+    i, j = lower(beliefs.mean.shape[1])
     twice = np.where(i == j, 1.0, 2.0)
-    quadratic = (sums.A * second(found.mean, found.cov)) @ twice
-    return np.maximum(sums.c - 2 * (found.mean * sums.r).sum(axis=1) + quadratic, 0.0)
+    quadratic = (sums.A * second_moments(beliefs.mean, beliefs.cov)) @ twice
+    return np.maximum(sums.c - 2 * (beliefs.mean * sums.r).sum(axis=1) + quadratic, 0.0)
 
 
-def log_prior(found: Beliefs, prior: Prior, point: bool) -> Array:
+def log_prior(beliefs: VectorBeliefs, prior: VectorPrior, point: bool) -> Array:
     """E[log p(g)] - E[log q(g)] of each vector; of a point, log p(g)."""
     q = len(prior.mean)
     i, j = lower(q)
     P = np.linalg.inv(prior.cov)
     logdet = np.linalg.slogdet(P)[1]
-    d = found.mean - prior.mean
-    quadratic = found.cov @ (np.where(i == j, 1.0, 2.0) * P[i, j]) + ((d @ P) * d).sum(axis=1)
-    own = -q * LOG_TWO_PI if point else found.logdet + q
-    return np.asarray(0.5 * (logdet - quadratic + own))
+    d = beliefs.mean - prior.mean
+    quadratic = beliefs.cov @ (np.where(i == j, 1.0, 2.0) * P[i, j]) + ((d @ P) * d).sum(axis=1)
+    entropy = -q * LOG_TWO_PI if point else beliefs.logdet + q
+    return np.asarray(0.5 * (logdet - quadratic + entropy))
 
 
 def log_gamma_prior(tau: Gamma, prior: Gamma) -> Array:
@@ -187,17 +186,19 @@ def precision(sums: RowSums, error: Array, prior: Gamma) -> Gamma:
     return Gamma(prior.shape + sums.cells / 2, prior.rate + error / 2)
 
 
-def refit_prior(n: float, first: Array, packed: Array, old: Prior, like: Prior, weight: float) -> Prior:
+def refit_prior(
+    n: float, first: Array, packed: Array, old: VectorPrior, like: VectorPrior, weight: float
+) -> VectorPrior:
     """The prior that suits n vectors best, beside `weight` vectors with the covariance of others they are like.
 
     The sums are about the mean of the old prior: raw squares would lose the spread of vectors far from zero.
     """
     off = first / max(n, 1.0)
     scatter = unpack(packed[:, None], len(first))[0] - n * np.outer(off, off)
-    return Prior(old.mean + off, (scatter + weight * like.cov) / (n + weight))
+    return VectorPrior(old.mean + off, (scatter + weight * like.cov) / (n + weight))
 
 
-def log_hyper(prior: Prior, start: Prior, weight: float) -> float:
+def log_hyper(prior: VectorPrior, start: VectorPrior, weight: float) -> float:
     """What those `weight` vectors add to the objective."""
     trace = float(np.trace(np.linalg.solve(prior.cov, start.cov)))
     return -0.5 * weight * (float(np.linalg.slogdet(prior.cov)[1]) + trace)
@@ -210,17 +211,17 @@ def refit_gamma(mean: float, mean_log: float, shape: float, floor: float) -> Gam
     the right-hand side changes with it.
     """
     noise = max(1.0 / mean, floor)  # the best rate for any shape is shape times this
-    wanted = max(noise * mean - 1.0 - np.log(noise) - mean_log, 0.45 / SHAPES[1])
+    wanted = max(noise * mean - 1.0 - np.log(noise) - mean_log, 0.45 / NOISE_SHAPES[1])
     for _ in range(60):
         slope = shape * (1.0 / shape - float(polygamma(1, shape)))
         step = (np.log(shape) - float(digamma(shape)) - wanted) / slope
-        shape = float(np.clip(shape * np.exp(np.clip(-step, -1.0, 1.0)), *SHAPES))
+        shape = float(np.clip(shape * np.exp(np.clip(-step, -1.0, 1.0)), *NOISE_SHAPES))
         if abs(step) < 1e-12:
             break
     return Gamma(shape, shape * noise)
 
 
-def pair_means(users: Beliefs, items: Beliefs) -> tuple[Array, Array]:
+def pair_means(users: VectorBeliefs, items: VectorBeliefs) -> tuple[Array, Array]:
     """Mean and variance of the noiseless rating of user t by item t, for each pair t of beliefs."""
     k = users.mean.shape[1] - 1
     z, w = users.mean[:, :k], items.mean[:, :k]
@@ -232,7 +233,7 @@ def pair_means(users: Beliefs, items: Beliefs) -> tuple[Array, Array]:
     return mean, np.maximum(var, 0.0)
 
 
-def grid_means(users: Beliefs, items: Beliefs) -> tuple[Array, Array]:
+def grid_means(users: VectorBeliefs, items: VectorBeliefs) -> tuple[Array, Array]:
     """The same for every user with every item, users x items: two products of matrices."""
     q = users.mean.shape[1]
     i, j = lower(q + 1)
@@ -241,5 +242,5 @@ def grid_means(users: Beliefs, items: Beliefs) -> tuple[Array, Array]:
     place = {(int(a), int(b)): t for t, (a, b) in enumerate(zip(i, j, strict=True))}
     order = [place[max(turn[a], turn[b]), min(turn[a], turn[b])] for a, b in zip(i, j, strict=True)]
     mean = extended(users.mean) @ extended(items.mean)[:, turn].T
-    square = (squares(users.mean, users.cov) * twice) @ squares(items.mean, items.cov)[:, order].T
+    square = (packed_squares(users.mean, users.cov) * twice) @ packed_squares(items.mean, items.cov)[:, order].T
     return mean, np.maximum(square - mean**2, 0.0)

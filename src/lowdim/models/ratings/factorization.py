@@ -7,71 +7,131 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run, one_blas_thread, tree, walk
 from lowdim.engine.monitor import Fit, Monitor
-from lowdim.engine.plan import Cost, plan
-from lowdim.math.linalg import Array, lower
+from lowdim.engine.plan import Cost
+from lowdim.math.linalg import Array, lower, unpack
 from lowdim.models.base.estimator import COUNT, POSITIVE, WHOLE, Absent, Rule
-from lowdim.models.base.results import Certificate, em_digits, squared
-from lowdim.models.ratings.beliefs import Beliefs, Gamma, Sweep
-from lowdim.models.ratings.predictions import Factors, Placed, RatingModel, framed, kept, place, strength
-from lowdim.models.ratings.sweep import (
-    NOISE,
-    SPREAD,
-    How,
-    State,
-    canonical,
-    faded,
-    map_spread,
-    moved,
-    objective,
-    principal,
-    start,
-    sweep,
-    tables,
-    turned,
-    update,
+from lowdim.models.base.latent import LatentModel
+from lowdim.models.base.results import Cells, Certificate, Posterior, em_digits, squared
+from lowdim.models.ratings.beliefs import Gamma, Sweep, VectorBeliefs, grid_means
+from lowdim.models.ratings.predictions import (
+    Evaluation,
+    PlacedUsers,
+    Places,
+    RatingFactors,
+    RatingLaw,
+    Recommended,
+    User,
+    dimension_strength,
+    evaluate,
+    in_frame,
+    place_users,
+    predict_pairs,
 )
-from lowdim.sources.ratings import MANY, RULES, Ratings, Slab, as_ratings
-from lowdim.sources.source import Header, Source, cores
+from lowdim.models.ratings.sweep import (
+    START_NOISE,
+    START_VARIANCE,
+    FitKind,
+    SweepState,
+    canonical_change,
+    change_beliefs,
+    change_prior,
+    item_tables,
+    map_spread,
+    principal_change,
+    start_state,
+    sweep,
+    sweep_objective,
+    update_state,
+    without_faded,
+)
+from lowdim.sources.arrays import SparseSource, as_source
+from lowdim.sources.ratings import DUPLICATE_RULES, MANY_RATINGS, RatingBlock, Ratings, as_ratings, is_triples, triples
+from lowdim.sources.source import Block, Header, Source, cores
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
-FLOOR = 1e-6  # the smallest noise variance, as a share of the ratings' own; below, solves lose what it weighs up
-SHARP = 5e5  # the shape of a precision that all users share: as good as known
-SPREADS = (1e-300, 1e307)  # of ratings: beyond, their reciprocal is no number
-LITTLE = 0.1  # nats that change no answer, however few the ratings
-JUMPS = (30, 60, 120, 240, 480)  # sweeps after which fading dimensions are tried without
+NOISE_FLOOR = 1e-6  # the smallest noise variance, as a share of the ratings' own; below, solves lose what it weighs up
+KNOWN_SHAPE = 5e5  # the shape of a precision that all users share: as good as known
+RATING_SPREADS = (1e-300, 1e307)  # of ratings: beyond, their reciprocal is no number
+NEGLIGIBLE_NATS = 0.1  # nats that change no answer, however few the ratings
+JUMP_SWEEPS = (30, 60, 120, 240, 480)  # sweeps after which fading dimensions are tried without
 
 
-def _is_scale(v: Any) -> bool:
-    return v is None or (isinstance(v, tuple | list) and len(v) == 2 and bool(np.isfinite(v).all()) and v[0] < v[1])
+def _is_bound(v: Any) -> bool:
+    number = isinstance(v, int | float | np.number) and not isinstance(v, bool)
+    return v is None or (number and bool(np.isfinite(v)))
 
 
-def _is_columns(v: Any) -> bool:
-    return v is None or (isinstance(v, tuple | list) and len(v) == 3)
+BOUND = Rule(_is_bound, "None or a finite number, min_rating < max_rating")
 
 
-class MatrixFactorization(RatingModel):
+class MatrixFactorization(LatentModel):
     """Probabilistic matrix factorisation: x_ui = b + b_u + b_i + w_i'z_u + e, e ~ N(0, 1/t_u).
 
-    Users (z_u, b_u) and items (w_i, b_i) are Gaussian with full covariances a priori, learnt from all; each user has
-    a noise precision t_u of their own, gamma distributed (`noise="shared"`: one for all). `method="variational"`
-    keeps Gaussian beliefs about every user and item and switches off dimensions that the ratings do not need
-    (`kept_`); `objective_` is its lower bound on the evidence, up to a constant that grows with
-    `n_components`: compare fits with as many. `method="map"` fits points, with one noise precision
-    for all: the best points for a user's own precision follow that user's noise. In the answer z is white, w has
-    uncorrelated dimensions by falling variance, and a new user or item is at the prior.
+    Users (z_u, b_u) and items (w_i, b_i) are Gaussian with full covariances a priori, learnt from all ratings. In the
+    answer z is white, w has uncorrelated dimensions by falling variance, and a new user or item is at the prior.
+    Ratings are a table of (user, item, rating) with any ids; a sparse matrix, in which a stored zero is a rating; or
+    an array with NaN where nothing was rated.
 
-    Ratings are a table of (user, item, rating) with any ids, `columns` naming the three where there are more; a
-    sparse matrix, in which a stored zero is a rating; or an array with NaN where nothing was rated. `duplicates`
-    of a pair are an "error", or their "mean" or the "last" counts. Predictions stay in `scale=(low, high)`. Sweeps
-    end when `objective_` can gain no more than `tol` a rating, or 0.1 in all.
+    Parameters
+    ----------
+    n_components : int, default=10
+        The number k of dimensions.
+    method : {"variational", "map"}, default="variational"
+        "variational" keeps Gaussian beliefs about every user and item and switches off dimensions that the ratings do
+        not need. "map" fits points, with one noise precision for all: the best points for a user's own precision
+        follow that user's noise.
+    noise : {"user", "shared"}, default="user"
+        A noise precision t_u for each user, gamma distributed, or one for all.
+    columns : sequence of three names, default=None
+        The columns of user, item and rating, where a table has more than three.
+    duplicates : {"error", "mean", "last"}, default="error"
+        What several ratings of one pair mean.
+    min_rating, max_rating : float, default=None
+        Predictions stay within these; ratings beyond them are refused.
+    tol : float, default=3e-4
+        Sweeps end when the objective can gain no more than this, in nats a rating (or 0.1 nats in all).
+    max_iter : int, default=200
+        The most sweeps over the ratings.
 
-    Reference: Lawrence seed 2 (matrix factorisation); Lim and Teh (2007); Salakhutdinov and Mnih (2008).
+    Attributes
+    ----------
+    user_factors_, user_factors_std_ : array of shape (n_users, n_components)
+        z of each user, and the standard deviations of the beliefs about it.
+    user_bias_, user_bias_std_ : array of shape (n_users,)
+    item_factors_, item_factors_std_ : array of shape (n_items, n_components)
+    item_bias_, item_bias_std_ : array of shape (n_items,)
+    mean_ : float
+        b, the mean of all.
+    noise_precision_ : array of shape (n_users,)
+        The expected t_u.
+    relevance_ : array of shape (n_components,)
+        Prior variance of the items' factors in each dimension, falling.
+    kept_ : array of bool of shape (n_components,)
+        The dimensions that the ratings need.
+    n_kept_ : int
+        Their number.
+    n_components_ : int
+        The number of dimensions fitted.
+    user_ids_, item_ids_ : array
+        The ids, where a table was fitted.
+    objective_, history_, n_iter_, converged_, certificate_
+        The lower bound on the log evidence, up to a constant that grows with `n_components` (compare fits with as
+        many), or the log posterior of "map"; its course, sweeps, and how far to trust the fit.
 
+    References
+    ----------
+    Y. J. Lim and Y. W. Teh, "Variational Bayesian approach to movie rating prediction", KDD Cup and Workshop (2007).
+    R. Salakhutdinov and A. Mnih, "Probabilistic matrix factorization", NIPS 20 (2008).
+
+    Examples
+    --------
     >>> import numpy as np
     >>> X = np.array([[5.0, 4.0, np.nan], [4.0, np.nan, 1.0], [np.nan, 4.0, 2.0]])
     >>> model = MatrixFactorization(1).fit(X)
@@ -85,10 +145,15 @@ class MatrixFactorization(RatingModel):
         "max_iter": COUNT,
         "method": Rule(lambda v: v in ("variational", "map"), "'variational' or 'map'"),
         "noise": Rule(lambda v: v in ("user", "shared"), "'user' or 'shared'"),
-        "duplicates": Rule(lambda v: v in RULES, "'error', 'mean' or 'last'"),
-        "columns": Rule(_is_columns, "None or the names of three columns: user, item, rating"),
-        "scale": Rule(_is_scale, "None or (low, high)"),
+        "duplicates": Rule(lambda v: v in DUPLICATE_RULES, "'error', 'mean' or 'last'"),
+        "columns": Rule(
+            lambda v: v is None or (isinstance(v, tuple | list) and len(v) == 3),
+            "None or the names of three columns: user, item, rating",
+        ),
+        "min_rating": BOUND,
+        "max_rating": BOUND,
     }
+    _least_rows: ClassVar[int] = 1
     _objective_name = "lower bound on the log evidence (variational) or log posterior (map)"
     _laws_broken: ClassVar[dict[str, str]] = {
         "score_is_objective": "the objective is a bound or a log posterior; scores are of single ratings",
@@ -96,10 +161,10 @@ class MatrixFactorization(RatingModel):
         "weights_repeat_rows": "a user who counts twice would be two users: there are no row weights",
         "merge_any_order": "what merges are sums over items inside a sweep, tested with the model",
     }
-
     partial_fit = Absent(
         "every rating of a user bears on all they rated before", "fit again with all ratings; a new user alone: fold_in"
     )
+    params_: RatingFactors
 
     def __init__(
         self,
@@ -109,7 +174,8 @@ class MatrixFactorization(RatingModel):
         noise: str = "user",
         columns: Any = None,
         duplicates: str = "error",
-        scale: Any = None,
+        min_rating: float | None = None,
+        max_rating: float | None = None,
         tol: float = 3e-4,
         max_iter: int = 200,
     ) -> None:
@@ -118,7 +184,8 @@ class MatrixFactorization(RatingModel):
         self.noise = noise
         self.columns = columns
         self.duplicates = duplicates
-        self.scale = scale
+        self.min_rating = min_rating
+        self.max_rating = max_rating
         self.tol = tol
         self.max_iter = max_iter
 
@@ -127,112 +194,86 @@ class MatrixFactorization(RatingModel):
         """Fit users and items to ratings; `y` is ignored."""
         run = Run() if run is None else run
         self._check_options()
-        for option, value, fine in (
-            ("checkpoint", run.checkpoint, run.checkpoint is None),
-            ("engine", run.engine, run.engine in ("threads", "serial")),
-        ):
-            if not fine:
-                raise error(
-                    "LD210",
-                    option=option,
-                    value=value,
-                    allowed="no checkpoint, and 'threads' or 'serial': ratings are held in memory",
-                )
+        words = "no checkpoint, and 'threads' or 'serial': ratings are held in memory"
+        if run.checkpoint is not None:
+            raise error("LD210", option="checkpoint", value=run.checkpoint, allowed=words)
+        if run.engine not in ("threads", "serial"):
+            raise error("LD210", option="engine", value=run.engine, allowed=words)
         ratings = as_ratings(X, columns=self.columns, duplicates=self.duplicates)
         if ratings.matrix.nnz == 0:
             raise error("LD276")
-        self._check_scale(ratings)
-        plan(type(self).__name__, self._cost(ratings.n, ratings.d), run)
-        fit, frame = self._fit(ratings, run)
-        return self._keep(fit, frame, ratings.header)
+        self._check_range(ratings)
+        return self._fit_source(ratings, run)
 
-    def _check_scale(self, ratings: Ratings) -> None:
-        if self.scale is None:
-            return
-        low, high = self.scale
+    def _range(self) -> tuple[float, float]:
+        low, high = self.min_rating, self.max_rating
+        return -np.inf if low is None else float(low), np.inf if high is None else float(high)
+
+    def _check_range(self, ratings: Ratings) -> None:
+        low, high = self._range()
+        if not low < high:
+            raise error("LD210", option="min_rating", value=self.min_rating, allowed=BOUND.words)
         bad = (ratings.matrix.data < low) | (ratings.matrix.data > high)
         if bad.any():
             u, i, values = (part[np.argmax(bad)] for part in ratings.places())
-            who = [at if ids is None else ids[at] for at, ids in ((u, ratings.users), (i, ratings.items))]
-            raise error("LD274", f"user {who[0]}, item {who[1]}", value=values, low=low, high=high)
+            ids = [at if names is None else names[at] for at, names in ((u, ratings.users), (i, ratings.items))]
+            raise error("LD274", f"user {ids[0]}, item {ids[1]}", value=values, low=low, high=high)
 
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         assert isinstance(source, Ratings)
         X, k = source.matrix, self.n_components
-        middle, spread = centre(X.data)
+        middle, spread = center_and_spread(X.data)
         point = self.method == "map"
-        how = How(point, point or self.noise == "shared", "float32" if X.nnz >= MANY else "float64")
+        kind = FitKind(point, point or self.noise == "shared", "float32" if X.nnz >= MANY_RATINGS else "float64")
         counts = np.bincount(X.indices, minlength=source.d).astype(np.float64)
-        size = map_spread(np.diff(X.indptr).astype(np.float64), counts) if how.point else SPREAD
-        noise = NOISE
+        variance = map_spread(np.diff(X.indptr).astype(np.float64), counts) if point else START_VARIANCE
+        noise = START_NOISE
         if np.ptp(X.data) == 0:  # all alike: nothing to explain, no noise
-            size, noise = FLOOR, Gamma(NOISE.shape, NOISE.shape * FLOOR)
-        state = start(source.n, source.d, k, how, size, noise)
+            variance, noise = NOISE_FLOOR, Gamma(START_NOISE.shape, START_NOISE.shape * NOISE_FLOOR)
+        state = start_state(source.n, source.d, k, kind, variance, noise)
         with one_blas_thread():
-            fit = self._sweeps(source, run, state, how, counts > 0, (middle, 1.0 / spread))
-            return self._finish(source, run, fit, how, counts > 0, (middle, spread))
+            fit = self._sweeps(source, run, state, kind, counts > 0, (middle, 1.0 / spread))
+            return self._place_all(source, run, fit, kind, counts > 0, (middle, spread))
 
-    def _sweeps(self, source: Ratings, run: Run, state: State, how: How, rated: Any, unit: tuple[float, float]) -> Fit:
+    def _sweeps(
+        self, source: Ratings, run: Run, state: SweepState, kind: FitKind, rated: Any, unit: tuple[float, float]
+    ) -> Fit:
         """Sweeps over users until the objective has nothing left to gain."""
-        nnz, plain, spent = source.matrix.nnz, None, 0
-        with Monitor(run, type(self).__name__, max(self.tol * nnz, LITTLE), self.max_iter) as watch:
+        nnz, untried, spent = source.matrix.nnz, None, 0
+        with Monitor(run, type(self).__name__, max(self.tol * nnz, NEGLIGIBLE_NATS), self.max_iter) as watch:
             while True:
-                tau, leaves = np.empty(source.n), _leaves(source, run, state, how, unit)
-                stats: Sweep = tree(part for part in _noted(leaves, tau))
-                value = objective(state, stats, rated, how) + nnz * np.log(unit[1])
-                if plain is not None and not value >= watch.history[-1]:
-                    state, plain, spent = plain, None, spent + 1  # the dimensions were needed: as if never tried
+                tau = np.empty(source.n)
+                leaves = walk(partial(_sweep_tile, state, item_tables(state.items, kind), kind, unit), source, run)
+                stats: Sweep = tree(_noting(leaves, tau))
+                value = sweep_objective(state, stats, rated, kind) + nnz * np.log(unit[1])
+                if untried is not None and not value >= watch.history[-1]:
+                    state, untried, spent = untried, None, spent + 1  # the dimensions were needed: as if never tried
                     continue
                 watch.see(state, stats, value, False)
                 if watch.reason:
                     fit = watch.fit(f"{self.method}, sweeps")
                     return fit._replace(passes=fit.passes + spent)
-                if plain is not None:
+                if untried is not None:
                     watch.gains.clear()  # what a jump gained says nothing about the pace
-                state, plain = update(state, stats, tau, rated, how, FLOOR), None
-                less = faded(state, rated) if len(watch.history) in JUMPS and not how.point else None
-                if less is not None:
-                    state, plain = less, state
+                state, untried = update_state(state, stats, tau, rated, kind, NOISE_FLOOR), None
+                jumps = len(watch.history) in JUMP_SWEEPS and not kind.point
+                fewer = without_faded(state, rated) if jumps else None
+                if fewer is not None:
+                    state, untried = fewer, state
 
-    def _finish(
-        self, source: Ratings, run: Run, fit: Fit, how: How, rated: Any, unit: tuple[float, float]
+    def _place_all(
+        self, source: Ratings, run: Run, fit: Fit, kind: FitKind, rated: Any, unit: tuple[float, float]
     ) -> tuple[Fit, Frame]:
         """The answer in its own coordinates, and every user placed in them."""
-        state, (middle, spread) = fit.params, unit
-        turn = principal(state.items) if how.point else canonical(state.user_prior, state.item_prior)
-        items = turned(state.items, turn.H, turn.t)
-        users, own = moved(state.user_prior, turn.G, turn.s), moved(state.item_prior, turn.H, turn.t)
-        middle = middle + turn.mean * spread
-        k = self.n_components
-        known = strength(Beliefs(*(part[rated] for part in items)), own, how)
-        noise = state.noise
-        if how.shared:
-            noise = Gamma(SHARP, SHARP / float(state.tau[0]))
-        where = source.matrix
-        n, p = source.n, (k + 1) * (k + 2) // 2
-        params = Factors(
-            items.mean,
-            items.cov,
-            np.empty((n, k + 1)),
-            np.empty((n, p)),
-            np.empty(n),
-            np.empty(n),
-            (users.mean, users.cov),
-            (own.mean, own.cov),
-            (float(noise.shape), float(noise.rate)),
-            known,
-            how.point,
-            how.shared,
-            source.users,
-            source.items,
-            where.indptr.astype(np.int64),
-            where.indices.astype(np.int64),
-        )
-        tile = partial(_placed, params.state, tables(items, params.how), params.how, (middle, 1.0 / spread))
-        for begin, found in walk(tile, source, run):
-            rows = slice(begin, begin + len(found.mean))
-            params.user_mean[rows], params.user_cov[rows] = found.mean, found.packed
-            params.shape[rows], params.rate[rows] = found.shape, found.rate
+        middle, spread = unit
+        params, shift = canonical_factors(fit.params, source, kind, rated)
+        middle = middle + shift * spread
+        tables = item_tables(params.items, params.kind)
+        tile = partial(_place_tile, params.state, tables, params.kind, (middle, 1.0 / spread))
+        for begin, users in walk(tile, source, run):
+            rows = slice(begin, begin + len(users.mean))
+            params.user_mean[rows], params.user_cov[rows] = users.mean, users.packed
+            params.shape[rows], params.rate[rows] = users.shape, users.rate
         d = source.d
         frame = Frame(np.full(d, middle), np.full(d, 1.0 / spread), np.ones(d))
         return fit._replace(params=params, stats=None, passes=fit.passes + 1), frame
@@ -241,13 +282,13 @@ class MatrixFactorization(RatingModel):
         q = self.n_components + 1
         table, user = d * (q + 1) * (q + 2) // 2, q * (q + 3) // 2 + 3
         waiting = 2 * cores() + 1 + max(n // 8192, 1).bit_length()
-        return Cost(self.max_iter + len(JUMPS) + 1, 0, 8 * (table * waiting + n * user), "fewer n_components", 50)
+        return Cost(self.max_iter + len(JUMP_SWEEPS) + 1, 0, 8 * (table * waiting + n * user), "fewer n_components", 50)
 
-    def _attributes(self, params: Factors, frame: Frame, fit: Fit) -> dict[str, Any]:
+    def _attributes(self, params: RatingFactors, frame: Frame, fit: Fit) -> dict[str, Any]:
         k, unit = self.n_components, 1.0 / float(frame.scale[0])
         i, j = lower(k + 1)
         user, item = (np.sqrt(np.maximum(cov[:, i == j], 0.0)) for cov in (params.user_cov, params.item_cov))
-        found = {
+        attributes = {
             "user_factors_": params.user_mean[:, :k].copy(),
             "user_bias_": params.user_mean[:, k] * unit,
             "user_factors_std_": user[:, :k].copy(),
@@ -258,43 +299,235 @@ class MatrixFactorization(RatingModel):
             "item_bias_std_": item[:, k] * unit,
             "mean_": float(frame.shift[0]),
             "noise_precision_": squared(params.shape / params.rate, 1.0 / unit),
-            "relevance_": _sizes(params) * unit,
-            "kept_": kept(params),
+            "relevance_": squared(params.variances, unit),
+            "kept_": params.kept,
+            "n_kept_": int(params.kept.sum()),
             "n_components_": k,
         }
         if params.user_ids is not None:
-            found |= {"user_ids_": params.user_ids, "item_ids_": params.item_ids}
-        return found
+            attributes |= {"user_ids_": params.user_ids, "item_ids_": params.item_ids}
+        return attributes
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        params: Factors = fit.params
-        sizes = _sizes(params)[kept(params)]
+        params: RatingFactors = fit.params
+        sizes = np.sqrt(params.variances[params.kept])
         condition = float(sizes.max() / sizes.min()) if len(sizes) and sizes.min() > 0 else 1.0
-        reached = em_digits(fit.remaining, len(params.seen))
-        digits = float(np.clip(min(15.0 - np.log10(condition), reached), 0.0, 15.0))
-        floor = params.noise[1] / params.noise[0] <= 1.01 * FLOOR
-        if floor:
-            least = squared(np.array(FLOOR), 1.0 / float(frame.scale[0]))
+        digits = min(15.0 - np.log10(condition), em_digits(fit.remaining, len(params.seen)))
+        on_floor = params.noise[1] / params.noise[0] <= 1.01 * NOISE_FLOOR
+        if on_floor:
+            least = squared(np.array(NOISE_FLOOR), 1.0 / float(frame.scale[0]))
             warn("LD202", floor=float(least), q=self.n_components, rank=self.n_components)
-        name = "log posterior" if params.point else "lower bound on the log evidence"
-        note = f"{int(kept(params).sum())} of {self.n_components} dimensions are needed"
         return Certificate(
             fit.solver,
             fit.passes,
             fit.objective,
-            name,
+            "log posterior" if params.point else "lower bound on the log evidence",
             fit.converged,
             fit.reason,
             fit.remaining,
             0.0,
             condition,
-            digits,
-            ("noise_precision_",) if floor else (),
-            (note,),
+            float(np.clip(digits, 0.0, 15.0)),
+            ("noise_precision_",) if on_floor else (),
+            (f"{int(params.kept.sum())} of {self.n_components} dimensions are needed",),
         )
 
+    # single ratings ------------------------------------------------------------------------------
+    def predict(self, users: Any, items: Any = None, *, return_std: bool = False, interval: float | None = None) -> Any:
+        """The rating of each pair of a user and an item, by id (by place where the fit was to a matrix).
 
-def centre(values: NDArray[Any]) -> tuple[float, float]:
+        Parameters
+        ----------
+        users, items : ids, one or many
+            One user may come with many items and one item with many users; a `User` of `fold_in` is a user too. Who
+            or what was not in the fit is at the prior: an unknown user of a known item gets what users think of it
+            on average, an unknown pair the mean of all. Without `items`, a table of (user, item) stands for its
+            pairs, a `User` for all items, and a matrix for all cells of its rows: users placed by what they rated.
+        return_std : bool
+            Add the standard deviation of each rating: noise and every doubt about user and item.
+        interval : float, optional
+            A probability such as 0.9: give (mean, low, high).
+
+        Returns
+        -------
+        float or array, or a tuple of them
+        """
+        check_is_fitted(self)
+        if interval is not None and (return_std or not 0 < interval < 1):
+            words = "a share between 0 and 1, without return_std"
+            raise error("LD210", option="interval", value=interval, allowed=words)
+        if items is None and isinstance(users, User):
+            items = self.params_.items_by_place()
+        if items is None and not is_triples(users):
+            if return_std or interval is not None:
+                raise error("LD210", option="items", value=None, allowed="the items, or impute(X, return_std=True)")
+            return self.reconstruct(users)
+        law = self._listed(users, rated=False)[1] if items is None else self._pairs(users, items)
+        parts = [self._clip(law.mean)]
+        if return_std:
+            parts.append(law.std())
+        elif interval is not None:
+            reach = law.reach(interval)
+            parts += [self._clip(law.mean - reach), self._clip(law.mean + reach)]
+        one = items is not None and np.ndim(items) == 0 and (isinstance(users, User) or np.ndim(users) == 0)
+        out = tuple(float(part[0]) if one else part for part in parts)
+        return out if len(out) > 1 else out[0]
+
+    def _clip(self, ratings: Array) -> Array:
+        return np.clip(ratings, *self._range())
+
+    def _law(self, user: User | None, u: Places, i: Places) -> RatingLaw:
+        return predict_pairs(self.params_, self._unit, user, u, i)
+
+    def _pairs(self, users: Any, items: Any) -> RatingLaw:
+        places = self.params_.item_places(items)
+        if isinstance(users, User):
+            return self._law(users, np.zeros(len(places), dtype=np.intp), places)
+        user_places = self.params_.user_places(users)
+        if len(user_places) != len(places) and 1 not in (len(user_places), len(places)):
+            raise error("LD277", users=len(user_places), items=len(places))
+        return self._law(None, *np.broadcast_arrays(user_places, places))
+
+    # held-out ratings ----------------------------------------------------------------------------
+    def _listed(self, X: Any, rated: bool) -> tuple[Array, RatingLaw]:
+        """The ratings of a table with a row for each pair, and their laws."""
+        p = self.params_
+        table = triples(X, self.columns, users=p.users_by_place(), items=p.items_by_place(), rated=rated)
+        return table.values, self._law(None, table.u, table.i)
+
+    def _held_out(self, X: Any) -> tuple[Array, RatingLaw]:
+        """The ratings in X, and the law of each."""
+        check_is_fitted(self)
+        p = self.params_
+        if is_triples(X):
+            values, law = self._listed(X, rated=True)
+        else:
+            ratings = as_ratings(X, duplicates=self.duplicates)
+            self._check_width(ratings)
+            if ratings.n != len(p.shape):
+                raise error("LD275", n=ratings.n, d=ratings.d, users=len(p.shape), items=len(p.item_mean))
+            u, i, values = ratings.places()
+            law = self._law(None, u, i)
+        if not len(values):
+            raise error("LD276")
+        return values, law
+
+    def score_samples(self, X: Any, *, run: Run | None = None) -> Array:
+        """Log density of each rating in X, a table of triples or a matrix of the fitted users and items.
+
+        In the order of the table, or of the matrix by rows. The users are those of the fit; others are at the prior.
+        """
+        values, law = self._held_out(X)
+        return law.log_density(values)
+
+    def score(self, X: Any, y: Any = None) -> float:  # type: ignore[override]
+        """Mean log density of the ratings in X."""
+        return float(self.score_samples(X).mean())
+
+    def rmse(self, X: Any) -> float:
+        """Root mean squared error of the ratings in X."""
+        return self.evaluate(X).rmse
+
+    def evaluate(self, X: Any) -> Evaluation:
+        """Errors, log density and coverage of ratings that the fit has not seen."""
+        values, law = self._held_out(X)
+        return evaluate(values, law, self._clip(law.mean))
+
+    # one user ------------------------------------------------------------------------------------
+    def fold_in(self, items: Any, values: Any) -> User:
+        """A user who was not in the fit, placed by their ratings of these items: in closed form but for the noise.
+
+        Items that are not known say nothing. Nothing of the model changes.
+        """
+        check_is_fitted(self)
+        p, places = self.params_, self.params_.item_places(items)
+        ratings = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        if len(ratings) != len(places):
+            raise error("LD277", users=len(ratings), items=len(places))
+        known = places >= 0
+        if not np.isfinite(ratings[known]).all():
+            raise error("LD272", column="values", what="missing or infinite (infinity)")
+        cells = (np.zeros(known.sum(), dtype=int), places[known])
+        row = sp.coo_array((ratings[known], cells), (1, len(p.item_mean)))
+        X = in_frame(as_ratings(row, duplicates=self.duplicates).matrix, self._unit, "float64")
+        user = place_users(p.state, item_tables(p.items, p.kind), p.kind, X)
+        return User(user.mean[0], user.packed[0], float(user.shape[0]), float(user.rate[0]), places[known])
+
+    @property
+    def _unit(self) -> tuple[float, float]:
+        return float(self.frame_.shift[0]), float(self.frame_.scale[0])
+
+    def recommend(self, user: Any, n: int = 10, *, exclude_seen: bool = True) -> Recommended:
+        """The n items a user is expected to rate highest; a user who is not known is at the prior."""
+        check_is_fitted(self)
+        p, places = self.params_, np.arange(len(self.params_.item_mean))
+        if not isinstance(n, int | np.integer) or n < 0:
+            raise error("LD210", option="n", value=n, allowed="a whole number >= 0")
+        new = isinstance(user, User)
+        at = -1 if new else int(p.user_places(user)[0])
+        seen = user.seen if new else p.seen[p.ptr[at] : p.ptr[at + 1]] if at >= 0 else np.empty(0, dtype=np.intp)
+        candidates = np.setdiff1d(places, seen) if exclude_seen else places
+        law = self._law(user if new else None, np.full(len(candidates), at), candidates)
+        best = np.argsort(-law.mean, kind="stable")[:n]
+        return Recommended(p.items_by_place()[candidates[best]], self._clip(law.mean[best]), law.std()[best])
+
+    # rows: users, old or new -----------------------------------------------------------------------
+    def arrange(self, X: Any) -> Source:
+        """Users as rows with a column for each item of the fit, whatever they came as."""
+        check_is_fitted(self)
+        if is_triples(X) or sp.issparse(X):
+            items = self.params_.items_by_place()
+            X = as_ratings(X, columns=self.columns, duplicates=self.duplicates, items=items)
+        source = SparseSource(X.matrix, "gaps", columns=None) if isinstance(X, Ratings) else as_source(X)
+        self._check_width(source)
+        return source
+
+    def _posterior(self, params: RatingFactors, block: Block) -> Any:
+        mask = np.ones(block.x.shape, dtype=bool) if block.mask is None else block.mask
+        rows, cols = np.nonzero(mask)
+        ptr = np.append(0, np.cumsum(np.bincount(rows, minlength=block.rows)))
+        X = sp.csr_array((block.x[rows, cols], cols, ptr), shape=block.x.shape)
+        return place_users(params.state, item_tables(params.items, params.kind), params.kind, X)
+
+    def _decode(self, params: RatingFactors, posterior: Any) -> Cells:
+        users = VectorBeliefs(posterior.mean, posterior.packed, np.zeros(len(posterior.mean)))
+        mean, var = grid_means(users, params.items)
+        shape, rate = _noise_of(params, posterior)
+        return Cells(mean, var, (rate / (shape - 1))[:, None])
+
+    def _cells(self, block: Block) -> Array:
+        return self._clip(super()._cells(block))
+
+    def _prior(self, params: RatingFactors, n: int) -> Posterior:
+        mean, cov = params.user_prior
+        i, j = np.tril_indices(len(mean))
+        return Posterior(np.tile(mean, (n, 1)), np.tile(cov[i, j], (n, 1)), np.zeros(n))
+
+    def _draw(self, params: RatingFactors, posterior: Any, rng: list[np.random.Generator]) -> Array:
+        """Users and their noise drawn from the beliefs about them, then their ratings of every item."""
+        q, m = posterior.mean.shape[1], len(params.item_mean)
+        shape, rate = _noise_of(params, posterior)
+        roots = _roots(posterior.packed, q)
+        out = np.empty((len(rng), m))
+        for row, generator in enumerate(rng):
+            g = posterior.mean[row] + roots[row] @ generator.standard_normal(q)
+            tau = generator.gamma(shape[row]) / rate[row]
+            out[row] = params.item_mean[:, :-1] @ g[:-1] + params.item_mean[:, -1] + g[-1]
+            out[row] += generator.standard_normal(m) / np.sqrt(tau)
+        return out
+
+    def _redraw(self, params: RatingFactors, rng: np.random.Generator) -> RatingFactors:
+        q = params.item_mean.shape[1]
+        roots = _roots(params.item_cov, q)
+        step = np.einsum("nij,nj->ni", roots, rng.standard_normal((len(roots), q)))
+        return params._replace(item_mean=params.item_mean + step, item_cov=np.zeros_like(params.item_cov))
+
+    def _axes(self, params: RatingFactors) -> Array:
+        q = params.item_mean.shape[1]
+        return np.eye(q)[:, : q - 1]
+
+
+def center_and_spread(values: NDArray[Any]) -> tuple[float, float]:
     """Mean and spread of the ratings, also where their squares cannot be stored; no spread counts as one."""
     size = float(np.abs(values).max(initial=0.0)) or 1.0
     size = 1.0 if 1e-100 < size < 1e100 else size
@@ -302,31 +535,67 @@ def centre(values: NDArray[Any]) -> tuple[float, float]:
     mean = float(scaled.mean(dtype=np.float64))
     spread = float(np.sqrt(max(np.square(scaled - scaled.dtype.type(mean)).mean(dtype=np.float64), 0.0)))
     spread = spread if spread > 1e-12 * max(abs(mean), 1e-300) else 1.0
-    return mean * size, float(np.clip(spread * size, *SPREADS))
+    return mean * size, float(np.clip(spread * size, *RATING_SPREADS))
 
 
-def _leaves(source: Ratings, run: Run, state: State, how: How, unit: tuple[float, float]) -> Any:
-    return walk(partial(_tile, state, tables(state.items, how), how, unit), source, run)
+def canonical_factors(state: SweepState, source: Ratings, kind: FitKind, rated: Any) -> tuple[RatingFactors, float]:
+    """The end of a fit in its canonical coordinates, users still to be placed; and what the global mean gains."""
+    change = principal_change(state.items) if kind.point else canonical_change(state.user_prior, state.item_prior)
+    items = change_beliefs(state.items, change.H, change.t)
+    users = change_prior(state.user_prior, change.G, change.s)
+    item_prior = change_prior(state.item_prior, change.H, change.t)
+    noise = Gamma(KNOWN_SHAPE, KNOWN_SHAPE / float(state.tau[0])) if kind.shared else state.noise
+    n, q = source.n, items.mean.shape[1]
+    params = RatingFactors(
+        items.mean,
+        items.cov,
+        np.empty((n, q)),
+        np.empty((n, q * (q + 1) // 2)),
+        np.empty(n),
+        np.empty(n),
+        (users.mean, users.cov),
+        (item_prior.mean, item_prior.cov),
+        (float(noise.shape), float(noise.rate)),
+        dimension_strength(VectorBeliefs(*(part[rated] for part in items)), item_prior, kind),
+        kind.point,
+        kind.shared,
+        source.users,
+        source.items,
+        source.matrix.indptr.astype(np.int64),
+        source.matrix.indices.astype(np.int64),
+    )
+    return params, change.mean
 
 
-def _noted(leaves: Any, tau: Array) -> Iterator[Sweep]:
+def _noting(leaves: Any, tau: Array) -> Iterator[Sweep]:
     """The sums of each tile; its users' precisions are noted on the way."""
-    for begin, (found, part) in leaves:
-        tau[begin : begin + len(found)] = found
-        yield part
+    for begin, (precisions, sums) in leaves:
+        tau[begin : begin + len(precisions)] = precisions
+        yield sums
 
 
-def _tile(state: State, items: tuple[Any, Any], how: How, unit: tuple[float, float], slab: Slab) -> tuple[Array, Sweep]:
-    tau = state.tau[slab.start : slab.start + slab.rows]
-    return sweep(state, *items, how, framed(slab.X, unit, how.dtype), tau)
+def _sweep_tile(
+    state: SweepState, items: tuple[Any, Any], kind: FitKind, unit: tuple[float, float], block: RatingBlock
+) -> tuple[Array, Sweep]:
+    tau = state.tau[block.start : block.start + block.rows]
+    return sweep(state, *items, kind, in_frame(block.X, unit, kind.dtype), tau)
 
 
-def _placed(state: State, items: tuple[Any, Any], how: How, unit: tuple[float, float], slab: Slab) -> Placed:
-    return place(state, items, how, framed(slab.X, unit, how.dtype))
+def _place_tile(
+    state: SweepState, items: tuple[Any, Any], kind: FitKind, unit: tuple[float, float], block: RatingBlock
+) -> PlacedUsers:
+    return place_users(state, items, kind, in_frame(block.X, unit, kind.dtype))
 
 
-def _sizes(params: Factors) -> Array:
-    """Standard deviation of the items' factors in each dimension, about a mean that all share."""
-    if params.point:
-        return np.asarray(np.sqrt((params.item_mean[:, :-1] ** 2).mean(axis=0)))
-    return np.asarray(np.sqrt(np.diag(params.item_prior[1])[:-1]))
+def _noise_of(params: RatingFactors, posterior: Any) -> tuple[Array, Array]:
+    """Shape and rate of each user's noise precision; the prior's where a posterior has none."""
+    if isinstance(posterior, PlacedUsers):
+        return posterior.shape, posterior.rate
+    shape, rate = (np.full(len(posterior.mean), part) for part in params.noise)
+    return shape, rate
+
+
+def _roots(packed: Array, q: int) -> Array:
+    """A square root of each packed covariance, n x q x q."""
+    values, V = np.linalg.eigh(unpack(packed.T, q))
+    return np.asarray(V * np.sqrt(np.maximum(values, 0.0))[:, None, :])

@@ -8,73 +8,73 @@ import numpy as np
 import scipy.sparse as sp
 
 from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import lower, unpack
+from lowdim.math.linalg import Array, lower, unpack
 from lowdim.models.ratings.beliefs import (
-    Array,
-    Beliefs,
     Gamma,
-    Prior,
     RowSums,
     Sweep,
-    believe,
+    VectorBeliefs,
+    VectorPrior,
     column_sums,
-    errors,
+    expected_errors,
     extended,
     log_gamma_prior,
     log_hyper,
     log_prior,
-    pointed,
+    packed_squares,
+    points_of,
+    posterior_beliefs,
     precision,
     refit_gamma,
     refit_prior,
     row_sums,
-    second,
-    squares,
+    second_moments,
 )
 
-WEIGHT = 1.0  # imagined users and items that keep a prior's covariance regular; one vanishes among hundreds
-SPREAD = 0.05  # variance of items' factors to start from: about what movielens_small ends with (0.07)
-LEAST = 1e-4  # and what those imagined items have, so that a dimension nobody needs can vanish
-BIAS = 0.2  # variance of biases to start from, as a share of the ratings' variance
-NOISE = Gamma(3.0, 2.0)  # to start from: movielens_small ends with shape 3.3 and mean noise 0.65 of the variance
-GAIN = 1.2  # precision times spread of the noise, in units of the ratings, as NOISE has it
-ROUNDS = 200  # of settling; each shrinks the difference at least by half on movielens_small
-AGREE = 1e-13  # relative
-FADING = 0.01  # share of items that a dimension must be able to tell from the prior, or it is tried without
+IMAGINED_VECTORS = 1.0  # imagined users and items that keep a prior's covariance regular; one vanishes among hundreds
+START_VARIANCE = 0.05  # variance of items' factors to start from: about what movielens_small ends with (0.07)
+VANISHED_VARIANCE = 1e-4  # and what those imagined items have, so that a dimension nobody needs can vanish
+BIAS_VARIANCE = 0.2  # variance of biases to start from, as a share of the ratings' variance
+START_NOISE = Gamma(3.0, 2.0)  # to start from: movielens_small ends with shape 3.3 and mean noise 0.65 of the variance
+NOISE_GAIN = 1.2  # precision times spread of the noise, in units of the ratings, as START_NOISE has it
+SETTLE_ROUNDS = 200  # of settling; each shrinks the difference at least by half on movielens_small
+SETTLE_TOLERANCE = 1e-13  # relative
+FADED_SHARE = 0.01  # share of items that a dimension must be able to tell from the prior, or it is tried without
 
 
-class How(NamedTuple):
-    """What kind of fit: points (with shared noise), one noise precision for all users; sums in which precision."""
+class FitKind(NamedTuple):
+    """What kind of fit it is."""
 
-    point: bool
-    shared: bool
-    dtype: str
+    point: bool  # users and items as points; they then share one noise precision
+    shared: bool  # one noise precision for all users
+    dtype: str  # the precision of the sums
 
 
-class State(NamedTuple):
+class SweepState(NamedTuple):
     """Where a fit stands: beliefs about items, priors, and each user's noise precision."""
 
-    items: Beliefs
-    user_prior: Prior
-    item_prior: Prior
+    items: VectorBeliefs
+    user_prior: VectorPrior
+    item_prior: VectorPrior
     noise: Gamma
     tau: Array
 
 
-class Users(NamedTuple):
-    """Beliefs about some users, their noise precisions, and what they add to the objective."""
+class UserStep(NamedTuple):
+    """Beliefs about the users of a tile, their noise precisions, and what they add to the objective."""
 
-    found: Beliefs
+    beliefs: VectorBeliefs
     tau: Array
     log_tau: Array
     error: Array
     bound: Array
 
 
-def imagined(k: int) -> tuple[Prior, Prior]:
+def imagined(k: int) -> tuple[VectorPrior, VectorPrior]:
     """What the imagined users and items are like."""
     zero = np.zeros(k + 1)
-    return (Prior(zero, np.diag(np.append(np.ones(k), BIAS))), Prior(zero, np.diag(np.append(np.full(k, LEAST), BIAS))))
+    users, items = (np.append(np.full(k, variance), BIAS_VARIANCE) for variance in (1.0, VANISHED_VARIANCE))
+    return VectorPrior(zero, np.diag(users)), VectorPrior(zero, np.diag(items))
 
 
 def map_spread(rows: Array, columns: Array) -> float:
@@ -84,87 +84,91 @@ def map_spread(rows: Array, columns: Array) -> float:
     spectral norm near sqrt(a) + sqrt(b) with a, b the ratings in the rows and columns of a usual rating.
     """
     a, b = (float((n**2).sum() / n.sum()) for n in (rows, columns))
-    return float((GAIN * (np.sqrt(a) + np.sqrt(b))) ** -2)
+    return float((NOISE_GAIN * (np.sqrt(a) + np.sqrt(b))) ** -2)
 
 
-def start(n: int, m: int, k: int, how: How, spread: float = SPREAD, noise: Gamma = NOISE) -> State:
+def start_state(
+    n: int, m: int, k: int, kind: FitKind, spread: float = START_VARIANCE, noise: Gamma = START_NOISE
+) -> SweepState:
     """Small random items; the same for the same number of items."""
     rng = np.random.default_rng([0, m, k])
-    small = np.sqrt(0.2 * (SPREAD if how.point else spread))
+    small = np.sqrt(0.2 * (START_VARIANCE if kind.point else spread))
     mean = np.concatenate([rng.standard_normal((m, k)) * small, np.zeros((m, 1))], axis=1)
     i, j = lower(k + 1)
-    doubt = 0.0 if how.point else 0.2 * spread
+    doubt = 0.0 if kind.point else 0.2 * spread
     cov = np.tile(np.where(i == j, doubt, 0.0), (m, 1))
-    users = Prior(np.zeros(k + 1), np.diag(np.append(np.ones(k), BIAS)))
-    items = Prior(np.zeros(k + 1), np.diag(np.append(np.full(k, spread), BIAS)))
-    logdet = np.full(m, 0.0 if how.point else (k + 1) * np.log(doubt))
-    return State(Beliefs(mean, cov, logdet), users, items, noise, np.full(n, noise.mean))
+    users = VectorPrior(np.zeros(k + 1), np.diag(np.append(np.ones(k), BIAS_VARIANCE)))
+    items = VectorPrior(np.zeros(k + 1), np.diag(np.append(np.full(k, spread), BIAS_VARIANCE)))
+    logdet = np.full(m, 0.0 if kind.point else (k + 1) * np.log(doubt))
+    return SweepState(VectorBeliefs(mean, cov, logdet), users, items, noise, np.full(n, noise.mean))
 
 
-def user_half(sums: RowSums, state: State, tau: Array, how: How) -> Users:
+def user_half(sums: RowSums, state: SweepState, tau: Array, kind: FitKind) -> UserStep:
     """Beliefs about users given items, then about their precisions."""
-    found = believe(sums.A * tau[:, None], sums.r * tau[:, None], state.user_prior)
-    found = pointed(found) if how.point else found
-    error = errors(sums, found)
-    if how.shared:
-        log_tau, own = np.log(tau), np.zeros(len(tau))
+    beliefs = posterior_beliefs(sums.A * tau[:, None], sums.r * tau[:, None], state.user_prior)
+    beliefs = points_of(beliefs) if kind.point else beliefs
+    error = expected_errors(sums, beliefs)
+    if kind.shared:
+        log_tau, gain = np.log(tau), np.zeros(len(tau))
     else:
-        made = precision(sums, error, state.noise)
-        tau, log_tau, own = made.mean, made.mean_log, log_gamma_prior(made, state.noise)
-    own = own + log_prior(found, state.user_prior, how.point)
-    bound = 0.5 * sums.cells * (log_tau - LOG_TWO_PI) - 0.5 * tau * error + own
-    return Users(found, tau, log_tau, error, bound)
+        precisions = precision(sums, error, state.noise)
+        tau, log_tau, gain = precisions.mean, precisions.mean_log, log_gamma_prior(precisions, state.noise)
+    gain = gain + log_prior(beliefs, state.user_prior, kind.point)
+    bound = 0.5 * sums.cells * (log_tau - LOG_TWO_PI) - 0.5 * tau * error + gain
+    return UserStep(beliefs, tau, log_tau, error, bound)
 
 
-def sweep(state: State, table: Any, ext: Any, how: How, X: sp.csr_array, tau: Array) -> tuple[Array, Sweep]:
+def sweep(state: SweepState, table: Any, ext: Any, kind: FitKind, X: sp.csr_array, tau: Array) -> tuple[Array, Sweep]:
     """One tile of users: their new precisions, and what the shared update needs of them."""
     sums = row_sums(X, table, ext)
-    users = user_half(sums, state, tau, how)
-    A, r = column_sums(X, users.found.mean, users.found.cov, users.tau, how.dtype)
+    users = user_half(sums, state, tau, kind)
+    A, r = column_sums(X, users.beliefs.mean, users.beliefs.cov, users.tau, kind.dtype)
     rated = sums.cells > 0
-    off, cov = users.found.mean[rated] - state.user_prior.mean, users.found.cov[rated]
+    off, cov = users.beliefs.mean[rated] - state.user_prior.mean, users.beliefs.cov[rated]
     totals = [
         float(rated.sum()),
         *(float(part[rated].sum()) for part in (users.tau, users.log_tau, users.error, sums.cells, users.bound)),
     ]
-    return users.tau, Sweep(A, r, off.sum(axis=0), second(off, cov).sum(axis=0), np.array(totals))
+    return users.tau, Sweep(A, r, off.sum(axis=0), second_moments(off, cov).sum(axis=0), np.array(totals))
 
 
-def tables(items: Beliefs, how: How) -> tuple[Any, Any]:
+def item_tables(items: VectorBeliefs, kind: FitKind) -> tuple[Any, Any]:
     """The items as the users' sums need them."""
-    return squares(items.mean, items.cov).astype(how.dtype), extended(items.mean).astype(how.dtype)
+    return packed_squares(items.mean, items.cov).astype(kind.dtype), extended(items.mean).astype(kind.dtype)
 
 
-def objective(state: State, stats: Sweep, rated: Any, how: How) -> float:
+def sweep_objective(state: SweepState, stats: Sweep, rated: Any, kind: FitKind) -> float:
     """The bound (or, of points, the log posterior) of exactly this state and the users it led to."""
-    some = Beliefs(*(part[rated] for part in state.items))
-    value = float(stats.totals[5] + log_prior(some, state.item_prior, how.point).sum())
-    if how.point:
+    items = VectorBeliefs(*(part[rated] for part in state.items))
+    value = float(stats.totals[5] + log_prior(items, state.item_prior, kind.point).sum())
+    if kind.point:
         return value
-    users, items = imagined(len(stats.first) - 1)
-    return value + log_hyper(state.user_prior, users, WEIGHT) + log_hyper(state.item_prior, items, WEIGHT)
+    like_users, like_items = imagined(len(stats.first) - 1)
+    value += log_hyper(state.user_prior, like_users, IMAGINED_VECTORS)
+    return value + log_hyper(state.item_prior, like_items, IMAGINED_VECTORS)
 
 
-def update(state: State, stats: Sweep, tau: Array, rated: Any, how: How, floor: float) -> State:
+def update_state(state: SweepState, stats: Sweep, tau: Array, rated: Any, kind: FitKind, floor: float) -> SweepState:
     """Items given users, then every prior given both; each step can only raise the objective."""
     n, total, logs, error, count = stats.totals[:5]
     more = 1.0
-    if how.shared:  # first, as the errors are those of the old items
+    if kind.shared:  # first, as the errors are those of the old items
         new = count / max(error, floor * count)
         more, tau = new / tau[0], np.full(len(tau), new)
-    items = believe(stats.A * more, stats.r * more, state.item_prior)
-    items = pointed(items) if how.point else items
-    if how.point:
+    items = posterior_beliefs(stats.A * more, stats.r * more, state.item_prior)
+    items = points_of(items) if kind.point else items
+    if kind.point:
         return state._replace(items=items, tau=tau)
     like_users, like_items = imagined(len(stats.first) - 1)
-    users = refit_prior(n, stats.first, stats.second, state.user_prior, like_users, WEIGHT)
+    users = refit_prior(n, stats.first, stats.second, state.user_prior, like_users, IMAGINED_VECTORS)
     off, cov = items.mean[rated] - state.item_prior.mean, items.cov[rated]
-    own = refit_prior(len(off), off.sum(axis=0), second(off, cov).sum(axis=0), state.item_prior, like_items, WEIGHT)
-    noise = state.noise if how.shared else refit_gamma(total / n, logs / n, state.noise.shape, floor)
-    return State(items, users, own, noise, tau)
+    squares = second_moments(off, cov).sum(axis=0)
+    item_prior = refit_prior(len(off), off.sum(axis=0), squares, state.item_prior, like_items, IMAGINED_VECTORS)
+    noise = state.noise if kind.shared else refit_gamma(total / n, logs / n, state.noise.shape, floor)
+    return SweepState(items, users, item_prior, noise, tau)
 
 
-def settle(sums: RowSums, prior: Prior, noise: Gamma) -> Array:
+def settle_precisions(sums: RowSums, prior: VectorPrior, noise: Gamma) -> Array:
     """The noise precisions at which users' beliefs and precisions agree.
 
     In the coordinates in which the prior is white and the row's quadratic form diagonal, each further round costs
@@ -178,19 +182,19 @@ def settle(sums: RowSums, prior: Prior, noise: Gamma) -> Array:
     r = np.einsum("nij,ni->nj", turn, sums.r)
     first = np.einsum("nij,i->nj", Q, np.linalg.solve(L, prior.mean))
     tau = np.full(len(values), noise.mean)
-    for _ in range(ROUNDS):
+    for _ in range(SETTLE_ROUNDS):
         spread = 1.0 / (1.0 + tau[:, None] * values)
         y = (first + tau[:, None] * r) * spread
         error = np.maximum(sums.c - 2 * (y * r).sum(axis=1) + (values * (y**2 + spread)).sum(axis=1), 0.0)
         new = (noise.shape + sums.cells / 2) / (noise.rate + error / 2)
-        done = np.abs(new - tau) <= AGREE * tau
+        done = np.abs(new - tau) <= SETTLE_TOLERANCE * tau
         tau = new
         if done.all():
             break
     return tau
 
 
-class Turn(NamedTuple):
+class CoordinateChange(NamedTuple):
     """A change of coordinates that leaves every rating as it is: g -> G g + s for users, h -> H h + t for items."""
 
     G: Array
@@ -200,7 +204,7 @@ class Turn(NamedTuple):
     mean: float  # what moved from the biases into the global mean
 
 
-def canonical(users: Prior, items: Prior) -> Turn:
+def canonical_change(users: VectorPrior, items: VectorPrior) -> CoordinateChange:
     """Coordinates in which users' factors are white, items' uncorrelated by falling variance, biases apart from both.
 
     A bias that goes with the factors, b = b' + c'z, is a shift of the other side's factors by c.
@@ -221,10 +225,10 @@ def canonical(users: Prior, items: Prior) -> Turn:
     mean_u, mean_i = float(G[k] @ users.mean), float(H[k] @ items.mean + t[k])
     s[k], t[k] = -mean_u, -mean_i
     t[k] += -e @ c
-    return Turn(G, s, H, t, mean_u + mean_i)
+    return CoordinateChange(G, s, H, t, mean_u + mean_i)
 
 
-def principal(items: Beliefs) -> Turn:
+def principal_change(items: VectorBeliefs) -> CoordinateChange:
     """The rotation to the items' principal axes: all that leaves the priors of points as they are."""
     k = items.mean.shape[1] - 1
     W = items.mean[:, :k]
@@ -233,50 +237,50 @@ def principal(items: Beliefs) -> Turn:
     V = V * np.where((W @ V).sum(axis=0) < 0, -1.0, 1.0)
     R = np.eye(k + 1)
     R[:k, :k] = V.T
-    return Turn(R, np.zeros(k + 1), R, np.zeros(k + 1), 0.0)
+    return CoordinateChange(R, np.zeros(k + 1), R, np.zeros(k + 1), 0.0)
 
 
-def determined(items: Beliefs, prior: Prior) -> Array:
+def determined(items: VectorBeliefs, prior: VectorPrior) -> Array:
     """How many items each dimension tells from the prior: the sum of 1 - posterior / prior variance (MacKay 1992)."""
     i, j = lower(len(prior.mean))
     return np.asarray((1.0 - items.cov[:, i == j] / np.diag(prior.cov)).sum(axis=0))
 
 
-def faded(state: State, rated: Any) -> State | None:
+def without_faded(state: SweepState, rated: Any) -> SweepState | None:
     """The state without the dimensions that tell hardly any item from the prior; None where there are none.
 
     Left alone they fade like one over the number of sweeps. Whoever asks must see whether the objective rises.
     """
-    turn = canonical(state.user_prior, state.item_prior)
-    prior = moved(state.item_prior, turn.H, turn.t)
-    items = turned(state.items, turn.H, turn.t)
-    known = determined(Beliefs(*(part[rated] for part in items)), prior)[:-1]
+    turn = canonical_change(state.user_prior, state.item_prior)
+    prior = change_prior(state.item_prior, turn.H, turn.t)
+    items = change_beliefs(state.items, turn.H, turn.t)
+    known = determined(VectorBeliefs(*(part[rated] for part in items)), prior)[:-1]
     variances = np.diag(prior.cov)[:-1]
-    weak = np.flatnonzero((known < FADING * rated.sum()) & (variances > 1.01 * LEAST))
+    weak = np.flatnonzero((known < FADED_SHARE * rated.sum()) & (variances > 1.01 * VANISHED_VARIANCE))
     if not len(weak):
         return None
     i, j = lower(len(prior.mean))
     mean, cov = items.mean.copy(), items.cov.copy()
     mean[:, weak] = 0.0
     cov[:, np.isin(i, weak) | np.isin(j, weak)] = 0.0
-    cov[:, np.isin(i, weak) & (i == j)] = LEAST
-    item_prior = Prior(prior.mean.copy(), prior.cov.copy())
+    cov[:, np.isin(i, weak) & (i == j)] = VANISHED_VARIANCE
+    item_prior = VectorPrior(prior.mean.copy(), prior.cov.copy())
     item_prior.mean[weak] = 0.0
-    item_prior.cov[weak, weak] = LEAST
+    item_prior.cov[weak, weak] = VANISHED_VARIANCE
     logdet = np.linalg.slogdet(unpack(cov.T, len(prior.mean)))[1]
-    users = moved(state.user_prior, turn.G, turn.s)
+    users = change_prior(state.user_prior, turn.G, turn.s)
     users.mean[-1] += turn.mean  # there is no global mean inside a fit
-    return state._replace(items=Beliefs(mean, cov, logdet), user_prior=users, item_prior=item_prior)
+    return state._replace(items=VectorBeliefs(mean, cov, logdet), user_prior=users, item_prior=item_prior)
 
 
-def moved(prior: Prior, M: Array, shift: Array) -> Prior:
+def change_prior(prior: VectorPrior, M: Array, shift: Array) -> VectorPrior:
     """The prior of M g + shift."""
-    return Prior(M @ prior.mean + shift, M @ prior.cov @ M.T)
+    return VectorPrior(M @ prior.mean + shift, M @ prior.cov @ M.T)
 
 
-def turned(found: Beliefs, M: Array, shift: Array) -> Beliefs:
+def change_beliefs(beliefs: VectorBeliefs, M: Array, shift: Array) -> VectorBeliefs:
     """Beliefs about M g + shift."""
     q = len(shift)
     i, j = lower(q)
-    cov = (M @ unpack(found.cov.T, q) @ M.T)[:, i, j]
-    return Beliefs(found.mean @ M.T + shift, cov, found.logdet + 2 * np.linalg.slogdet(M)[1])
+    cov = (M @ unpack(beliefs.cov.T, q) @ M.T)[:, i, j]
+    return VectorBeliefs(beliefs.mean @ M.T + shift, cov, beliefs.logdet + 2 * np.linalg.slogdet(M)[1])

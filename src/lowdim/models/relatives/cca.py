@@ -16,7 +16,7 @@ from lowdim.models.base.estimator import COUNT, POSITIVE, WHOLE, Absent, Out, Ru
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Posterior, in_range
 from lowdim.models.relatives.cca_algebra import Canonical, canonical_tests
-from lowdim.models.relatives.cca_em import TwoViewGaussian, TwoViews
+from lowdim.models.relatives.cca_em import CCAParams, TwoViewGaussian
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Source
 from lowdim.sources.views import Chosen, Frame, Joined
@@ -214,7 +214,7 @@ class CCA(TwoViewGaussian):
         return float(np.average(LatentModel.score_samples(self._joined(), rows, run=run), weights=weight))
 
     # what it says ----------------------------------------------------------------------------------
-    def _attributes(self, params: TwoViews, frame: Frame, fit: Fit) -> dict[str, Any]:
+    def _attributes(self, params: CCAParams, frame: Frame, fit: Fit) -> dict[str, Any]:
         k, q, found = params.first, params.W.shape[1], fit.stats
         assert isinstance(found, Canonical)
         m = min(q, len(found.rho))

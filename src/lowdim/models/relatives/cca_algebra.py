@@ -103,7 +103,7 @@ def within(C: Array, d1: int) -> Array:
 
 
 # a Gaussian seen through gaps ----------------------------------------------------------------------------
-class Seen(NamedTuple):
+class SeenSums(NamedTuple):
     """What rows with gaps say of a Gaussian's mean and covariance; plain sums."""
 
     n: float
@@ -169,7 +169,7 @@ def _factors(C: Array, seen: Mask) -> tuple[Array, Array]:
     return np.asarray(N, dtype=np.float64), np.asarray(2.0 * np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1))
 
 
-def seen_sums(r: Array, mask: Mask | None, weight: Array | None, C: Array) -> Seen:
+def seen_sums(r: Array, mask: Mask | None, weight: Array | None, C: Array) -> SeenSums:
     """The sums of a block of residuals r = x - mu, zero at gaps."""
     rows, d = r.shape
     w = np.ones(rows) if weight is None else weight
@@ -183,7 +183,7 @@ def seen_sums(r: Array, mask: Mask | None, weight: Array | None, C: Array) -> Se
         N = part.N * np.sqrt(np.bincount(part.which, own, len(part.N)))[:, None, None]
         N = N.reshape(-1, d)
         Q += (y * own[:, None]).T @ y - N.T @ N
-    return Seen(float(w.sum()), total, s, Q)
+    return SeenSums(float(w.sum()), total, s, Q)
 
 
 class Gauss(NamedTuple):
@@ -222,7 +222,7 @@ def drawn_gaps(r: Array, mask: Mask | None, C: Array, normal: Array) -> Array:
 
 
 # the M-step of the two-view model ---------------------------------------------------------------------------
-def regress_views(sums: Seen, W: Array, mu: Array, noise: Array, d1: int) -> tuple[Array, Array, Array]:
+def regress_views(sums: SeenSums, W: Array, mu: Array, noise: Array, d1: int) -> tuple[Array, Array, Array]:
     """One expanded M-step of x = mu + W z + e: new W, mean and noise (two full blocks).
 
     With z ~ N(nu, P) let free and absorbed again, the step is W = Cov[x, z] P^(-1/2), mu + E[x], and what W

@@ -22,7 +22,7 @@ from lowdim.models.relatives.cca_algebra import (
     CLOSE,
     LOW,
     Canonical,
-    Seen,
+    SeenSums,
     bounded,
     canonical,
     drawn_gaps,
@@ -41,7 +41,7 @@ from lowdim.text.messages import error, warn
 LEAST = 0.05  # least eigenvalue of the pairwise correlations that start EM, which need not be those of any table
 
 
-class TwoViews(NamedTuple):
+class CCAParams(NamedTuple):
     """Parameters in the frame's units; the first `first` columns are the first view."""
 
     W: Array  # d x q
@@ -102,7 +102,7 @@ class TwoViewGaussian(LatentModel):
         found = canonical(F[:, :k], F[:, k:], m.n)
         say_rank(found, k, len(m.mean) - k, m.n)
         W, noise = shared(found, self.n_components)
-        params = TwoViews(W, m.mean, noise, seen.columns.seen, k)
+        params = CCAParams(W, m.mean, noise, seen.columns.seen, k)
         part = next(patterns(None, 1, params.covariance))
         squares = float(((F @ part.N[0].T) ** 2).sum())
         value = -0.5 * (m.n * (len(m.mean) * LOG_TWO_PI + float(part.logdet[0])) + squares)
@@ -114,7 +114,7 @@ class TwoViewGaussian(LatentModel):
         values, U = np.linalg.eigh(seen.pairs.covariance())
         W, noise = shared(model_canonical((U * np.maximum(values, LEAST)) @ U.T, k), self.n_components)
         count = seen.columns.seen * (seen.columns.seen.mean() / seen.columns.n)  # a row counts by the cells it shows
-        start = TwoViews(W, seen.columns.mean, bounded(noise, k), count, k)
+        start = CCAParams(W, seen.columns.mean, bounded(noise, k), count, k)
         fit = em(self, start, seen.source, run)
         params = fit.params
         low = int((np.linalg.eigvalsh(params.noise) < LOW * (1.0 + 1e-6)).sum())
@@ -125,24 +125,24 @@ class TwoViewGaussian(LatentModel):
         say_rank(found, k, len(W) - k, fit.stats.n)
         return fit._replace(params=params._replace(W=W, noise=noise), stats=found)
 
-    def _stats(self, params: TwoViews, block: Block) -> Seen:
+    def _stats(self, params: CCAParams, block: Block) -> SeenSums:
         return seen_sums(off(params, block), block.mask, block.weight, params.covariance)
 
-    def _objective(self, params: TwoViews, stats: Seen) -> float:
+    def _objective(self, params: CCAParams, stats: SeenSums) -> float:
         return stats.log_density
 
-    def _update(self, params: TwoViews, stats: Seen) -> TwoViews:
+    def _update(self, params: CCAParams, stats: SeenSums) -> CCAParams:
         W, mu, noise = regress_views(stats, params.W, params.mu, params.noise, params.first)
         return params._replace(W=W, mu=mu, noise=noise)
 
-    def _pack(self, params: TwoViews) -> Array:
+    def _pack(self, params: CCAParams) -> Array:
         L = np.linalg.cholesky(params.noise)
         at = np.arange(len(L))
         L[at, at] = np.log(L[at, at])
         i, j = within_views(params)
         return np.concatenate([params.W.ravel(), params.mu, L[i, j]])
 
-    def _unpack(self, vector: Array, like: TwoViews) -> TwoViews:
+    def _unpack(self, vector: Array, like: CCAParams) -> CCAParams:
         d, q = like.W.shape
         W, mu, low = np.split(vector, [d * q, d * q + d])
         L, at = np.zeros((d, d)), np.arange(d)
@@ -151,19 +151,19 @@ class TwoViewGaussian(LatentModel):
         return like._replace(W=W.reshape(d, q), mu=mu, noise=bounded(L @ L.T, like.first))
 
     # hooks ---------------------------------------------------------------------------------------
-    def _posterior(self, params: TwoViews, block: Block) -> Posterior:
+    def _posterior(self, params: CCAParams, block: Block) -> Posterior:
         q = params.W.shape[1]
         found = given_seen(off(params, block), block.mask, params.covariance, params.W, np.eye(q), lower(q))
         return Posterior(found.y @ params.W, found.left, found.log_density)
 
-    def _decode(self, params: TwoViews, found: Posterior) -> Cells:
+    def _decode(self, params: CCAParams, found: Posterior) -> Cells:
         """What the shared positions say of the cells; a view's own noise is not decoded."""
         i, j = lower(params.W.shape[1])
         table = params.W[:, i] * params.W[:, j] * np.where(i == j, 1.0, 2.0)
         var = np.maximum(found.packed @ table.T, 0.0)
         return Cells(found.mean @ params.W.T + params.mu, var, np.broadcast_to(np.diag(params.noise), var.shape))
 
-    def _draw(self, params: TwoViews, found: Posterior, rng: list[np.random.Generator]) -> Array:
+    def _draw(self, params: CCAParams, found: Posterior, rng: list[np.random.Generator]) -> Array:
         d, q = params.W.shape
         normal = np.array([r.standard_normal(q + d) for r in rng]).reshape(len(rng), q + d)
         values, U = np.linalg.eigh(found.cov) if q else (np.zeros((len(rng), 0)), np.zeros((len(rng), 0, 0)))
@@ -171,7 +171,7 @@ class TwoViewGaussian(LatentModel):
         values, V = np.linalg.eigh(params.noise)
         return z @ params.W.T + params.mu + normal[:, q:] @ (V * np.sqrt(np.maximum(values, 0.0))).T
 
-    def _redraw(self, params: TwoViews, rng: np.random.Generator) -> TwoViews:
+    def _redraw(self, params: CCAParams, rng: np.random.Generator) -> CCAParams:
         """Parameters of another table drawn from the model, as many rows as the least seen column has."""
         C, d, n = params.covariance, len(params.mu), float(params.seen.min())
         T = np.tril(rng.standard_normal((d, d)), -1)  # Bartlett: T T' is Wishart
@@ -181,11 +181,11 @@ class TwoViewGaussian(LatentModel):
         mu = params.mu + half @ rng.standard_normal(d) / np.sqrt(max(n, 1.0))
         return params._replace(W=W, mu=mu, noise=noise)
 
-    def _prior(self, params: TwoViews, n: int) -> Posterior:
+    def _prior(self, params: CCAParams, n: int) -> Posterior:
         i, j = lower(params.W.shape[1])
         return Posterior(np.zeros((n, params.W.shape[1])), np.tile((i == j).astype(float), (n, 1)), np.zeros(n))
 
-    def _axes(self, params: TwoViews) -> Array:
+    def _axes(self, params: CCAParams) -> Array:
         return np.eye(params.W.shape[1])
 
     # fills: what the other cells of the row say, those of the same view included -------------------------
@@ -259,13 +259,13 @@ class TwoViewGaussian(LatentModel):
         return Cost(passes, 8 * n * d * passes, peak, words, min(USUAL, self.max_iter) + 2)
 
 
-def off(params: TwoViews, block: Block) -> Array:
+def off(params: CCAParams, block: Block) -> Array:
     """What the mean leaves of the seen cells, zero at gaps."""
     r = block.x - params.mu
     return r if block.mask is None else r * block.mask
 
 
-def within_views(params: TwoViews) -> tuple[Any, Any]:
+def within_views(params: CCAParams) -> tuple[Any, Any]:
     """Row and column of each entry of the two views' lower triangles."""
     i, j = lower(len(params.mu))
     own = (i < params.first) == (j < params.first)

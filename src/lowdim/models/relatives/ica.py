@@ -27,7 +27,7 @@ FEW = 1e-7  # directions with less than this share of the first one's spread are
 GAPS = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
 
 
-class Mixed(NamedTuple):
+class ICAParams(NamedTuple):
     """Parameters in the frame's units: x = mu + W s + what no source explains, s = U (x - mu)."""
 
     W: Array  # d x q, mixing
@@ -133,7 +133,7 @@ class ICA(LatentModel):
         order = np.argsort(-shape, kind="stable")
         W = ((found.vectors[:, keep] * sd) @ turn.T)[:, order]
         flip = sign_rule(W)
-        params = Mixed(W * flip, found.mean, ((K @ turn.T)[:, order] * flip).T)
+        params = ICAParams(W * flip, found.mean, ((K @ turn.T)[:, order] * flip).T)
         made = {"sources_": S[:, order] * flip, "negentropy_": shape[order]}
         value = float(shape.sum())
         fit = Fit(
@@ -174,7 +174,7 @@ class ICA(LatentModel):
         return turn, int(passes), "the sources were still turning" if late else "converged"
 
     # hooks ---------------------------------------------------------------------------------------
-    def _posterior(self, params: Mixed, block: Block) -> Posterior:
+    def _posterior(self, params: ICAParams, block: Block) -> Posterior:
         if block.mask is not None and not block.mask.all():
             row, j = np.argwhere(~block.mask)[0]
             raise error(
@@ -188,14 +188,14 @@ class ICA(LatentModel):
         mean = (block.x - params.mu) @ params.U.T
         return Posterior(mean, np.zeros((block.rows, q * (q + 1) // 2)), np.zeros(block.rows))
 
-    def _decode(self, params: Mixed, found: Posterior) -> Cells:
+    def _decode(self, params: ICAParams, found: Posterior) -> Cells:
         cells = found.mean @ params.W.T + params.mu
         return Cells(cells, np.zeros_like(cells), np.zeros_like(cells))
 
-    def _axes(self, params: Mixed) -> Array:
+    def _axes(self, params: ICAParams) -> Array:
         return np.eye(len(params.U))
 
-    def _attributes(self, params: Mixed, frame: Frame, fit: Fit) -> dict[str, Any]:
+    def _attributes(self, params: ICAParams, frame: Frame, fit: Fit) -> dict[str, Any]:
         made, _, _ = fit.stats
         with np.errstate(over="ignore"):
             unmixing = in_range(params.U * frame.scale, "Components", float(frame.scale.max()))

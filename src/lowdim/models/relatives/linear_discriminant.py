@@ -29,7 +29,7 @@ RANK = 1e-8  # variances below this share of the largest (columns of unit spread
 LEAST = 0.05  # least eigenvalue of the pairwise correlations that start EM
 
 
-class Classes(NamedTuple):
+class LinearDiscriminantParams(NamedTuple):
     """Parameters in the frame's units."""
 
     W: Array  # d x q: directions in which rows of one class have unit variance
@@ -151,7 +151,7 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
             )
         seen = survey_for_fit(X, run, standardize=True, wide=False)
         whole = Frame(*(np.append(part, last) for part, last in zip(seen.frame, (0.0, 1.0, 1.0), strict=True)))
-        start = Classes(
+        start = LinearDiscriminantParams(
             np.zeros((d, 0)), np.zeros(d), np.tile(seen.columns.mean, (K, 1)), np.eye(d), np.ones(K) / K, np.ones(K)
         )
         rows = Framed(source, whole)
@@ -170,26 +170,28 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         frame = seen.frame._replace(unit=np.ones(d))
         return fit._replace(params=params).restated(seen.log_stretch, seen.passes), frame
 
-    def _stats(self, params: Classes, block: Block) -> ClassSums:
+    def _stats(self, params: LinearDiscriminantParams, block: Block) -> ClassSums:
         return class_sums(params, block)
 
-    def _objective(self, params: Classes, stats: ClassSums) -> float:
+    def _objective(self, params: LinearDiscriminantParams, stats: ClassSums) -> float:
         return stats.log_density
 
-    def _update(self, params: Classes, stats: ClassSums, least: float = LOW) -> Classes:
+    def _update(
+        self, params: LinearDiscriminantParams, stats: ClassSums, least: float = LOW
+    ) -> LinearDiscriminantParams:
         """One M-step; no direction falls below the bound (clipping is the exact bounded maximum)."""
         C, n = params.C, stats.n.sum()
         step = stats.s @ C / np.maximum(stats.n, np.finfo(float).tiny)[:, None]
         new = C + C @ (stats.Q / n) @ C - (step * (stats.n / n)[:, None]).T @ step
         return params._replace(means=params.means + step, C=floored(new, least))
 
-    def _pack(self, params: Classes) -> Array:
+    def _pack(self, params: LinearDiscriminantParams) -> Array:
         L = np.linalg.cholesky(params.C)
         at = np.arange(len(L))
         L[at, at] = np.log(L[at, at])
         return np.concatenate([params.means.ravel(), L[np.tril_indices(len(L))]])
 
-    def _unpack(self, vector: Array, like: Classes) -> Classes:
+    def _unpack(self, vector: Array, like: LinearDiscriminantParams) -> LinearDiscriminantParams:
         K, d = like.means.shape
         means, low = np.split(vector, [K * d])
         L, at = np.zeros((d, d)), np.arange(d)
@@ -197,7 +199,7 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         L[at, at] = np.exp(np.clip(L[at, at], -12.0, 3.0))  # an extrapolation may not run away
         return like._replace(means=means.reshape(K, d), C=floored(L @ L.T, LOW))
 
-    def _between(self, params: Classes, K: int) -> Classes:
+    def _between(self, params: LinearDiscriminantParams, K: int) -> LinearDiscriminantParams:
         """The directions between the classes, and means that lie in the directions within them."""
         n, d = params.rows.sum(), len(params.mu)
         given = self._checked_prior(K)
@@ -220,7 +222,7 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         return params._replace(W=W * sign_rule(W), mu=mu, means=off @ (basis * wide).T, C=C, prior=prior)
 
     # verbs ---------------------------------------------------------------------------------------
-    def _class_scores(self, params: Classes, block: Block) -> tuple[Array, Array]:
+    def _class_scores(self, params: LinearDiscriminantParams, block: Block) -> tuple[Array, Array]:
         """Log of prior times density of each class, up to what all classes share; and y = P r."""
         r = block.x - params.mu
         r = r if block.mask is None else r * block.mask
@@ -229,7 +231,7 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         logs = np.log(np.maximum(params.prior, np.finfo(float).tiny))
         return logs + found.y @ params.means.T + 0.5 * found.left, found.y
 
-    def _posterior(self, params: Classes, block: Block) -> Posterior:
+    def _posterior(self, params: LinearDiscriminantParams, block: Block) -> Posterior:
         """Each row's place between the classes; a gap is where its class and its other cells put it."""
         q = params.W.shape[1]
         logs, y = self._class_scores(params, block)
@@ -244,19 +246,27 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
                 mean[part.rows] -= np.matmul(known[part.which], p[part.rows][:, :, None])[:, :, 0]
         return Posterior(mean, np.zeros((block.rows, q * (q + 1) // 2)), np.zeros(block.rows))
 
-    def _decode(self, params: Classes, found: Posterior) -> Cells:
+    def _decode(self, params: LinearDiscriminantParams, found: Posterior) -> Cells:
         raise NotImplementedError("a discriminant does not decode")
 
-    def _axes(self, params: Classes) -> Array:
+    def _axes(self, params: LinearDiscriminantParams) -> Array:
         return np.eye(params.W.shape[1])
 
     def predict_log_proba(self, X: Any) -> Array:
         """Log probability of each class given the seen cells of each row, n x K."""
-        logs = self.decision_scores(X)
+        logs = self._log_joint(X)
         top = logs.max(axis=1, keepdims=True)
         return logs - top - np.log(np.exp(logs - top).sum(axis=1, keepdims=True))
 
-    def decision_scores(self, X: Any) -> Array:
+    def decision_function(self, X: Any) -> Array:
+        """Log of prior times density of each class, up to what all classes share, n x K.
+
+        Of two classes, how much larger the second one's is, n, as in scikit-learn.
+        """
+        logs = self._log_joint(X)
+        return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
+
+    def _log_joint(self, X: Any) -> Array:
         """Log of prior times density of each class, up to what all classes share, n x K."""
         check_is_fitted(self)
         return self._each(lambda b: self._class_scores(self.params_, self.frame_.inward(b))[0], X)
@@ -268,14 +278,14 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
     def predict(self, X: Any) -> Any:
         """The most probable class of each row."""
         check_is_fitted(self)
-        return self.classes_[np.argmax(self.decision_scores(X), axis=1)]
+        return self.classes_[np.argmax(self._log_joint(X), axis=1)]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # type: ignore[override]
         """The share of rows whose class is predicted rightly."""
         return float(ClassifierMixin.score(self, X, y, sample_weight))
 
     # what it says ----------------------------------------------------------------------------------
-    def _attributes(self, params: Classes, frame: Frame, fit: Fit) -> dict[str, Any]:
+    def _attributes(self, params: LinearDiscriminantParams, frame: Frame, fit: Fit) -> dict[str, Any]:
         whole = params.means @ np.linalg.solve(params.C, params.means.T)
         apart = (params.means @ params.W) ** 2 * params.prior[:, None]
         total = float(np.diag(whole) @ params.prior)
@@ -319,7 +329,7 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         return tags
 
 
-def class_sums(params: Classes, block: Block) -> ClassSums:
+def class_sums(params: LinearDiscriminantParams, block: Block) -> ClassSums:
     """The statistics of a block under given parameters: each class about its own mean."""
     K, d = params.means.shape
     codes = block.x[:, d].astype(np.intp)
@@ -346,7 +356,7 @@ def floored(C: Array, least: float) -> Array:
     return np.asarray((U * np.maximum(values, least)) @ U.T)
 
 
-def closed_objective(params: Classes, n: float) -> float:
+def closed_objective(params: LinearDiscriminantParams, n: float) -> float:
     """Log-likelihood given the classes, at the means and the covariance (1/n) of a complete table."""
     d = len(params.C)
     values = np.maximum(np.linalg.eigvalsh(params.C), np.finfo(float).eps)

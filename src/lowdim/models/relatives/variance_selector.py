@@ -22,7 +22,7 @@ from lowdim.sources.views import Frame
 from lowdim.text.messages import error
 
 
-class Kept(NamedTuple):
+class VarianceSelectorParams(NamedTuple):
     """Parameters in the frame's units."""
 
     support: Mask  # d: which columns are kept
@@ -84,7 +84,14 @@ class VarianceSelector(LatentModel):
         lost = -2.0 / source.d * float(variance[~support].sum())
         lost = float(-squared(np.array([-lost]), float(seen.frame.report[0]))[0])
         return Fit(
-            Kept(support, cols.mean, variance), cols, lost, (lost,), seen.passes, True, "closed form", "variances"
+            VarianceSelectorParams(support, cols.mean, variance),
+            cols,
+            lost,
+            (lost,),
+            seen.passes,
+            True,
+            "closed form",
+            "variances",
         ), seen.frame
 
     # verbs ---------------------------------------------------------------------------------------
@@ -139,10 +146,10 @@ class VarianceSelector(LatentModel):
         return np.asarray(names[self.params_.support])
 
     # hooks ---------------------------------------------------------------------------------------
-    def _axes(self, params: Kept) -> Array:
+    def _axes(self, params: VarianceSelectorParams) -> Array:
         return np.eye(int(params.support.sum()))
 
-    def _attributes(self, params: Kept, frame: Frame, fit: Fit) -> dict[str, Any]:
+    def _attributes(self, params: VarianceSelectorParams, frame: Frame, fit: Fit) -> dict[str, Any]:
         q, d = int(params.support.sum()), len(params.mu)
         return {
             "variances_": squared(params.variance, float(frame.report[0])),
