@@ -56,9 +56,7 @@ def test_the_objective_of_padded_distances_is_the_tables_own():
     assert fit.objective_ == pytest.approx(told, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    "model", [lowdim.MatrixFactorization(min_rating="a"), lowdim.KMeans(n_clusters="three")]
-)
+@pytest.mark.parametrize("model", [lowdim.MatrixFactorization(min_rating="a"), lowdim.KMeans(n_clusters="three")])
 def test_options_of_another_kind_are_refused_in_words(model):
     with pytest.raises(LowdimError, match="LD210"):
         model.fit(IRIS)

@@ -238,7 +238,7 @@ LIKE: dict[str, tuple[Any, np.ndarray]] = {
     "[41] every other column": (np.repeat(B, 2, axis=1)[:, ::2], B),
     "objects": (B.astype(object), B),
     "a list": (B.tolist(), B),
-    "a matrix": (np.asmatrix(B), B),
+    "a matrix": (B.view(np.matrix), B),
     "[40] decimals": (np.vectorize(decimal.Decimal, otypes=[object])(B), B),
     "[35] None": (np.where(COIN < 0.1, None, B), np.where(COIN < 0.1, NAN, B)),
     "[35] pd.NA": (pd.DataFrame(B).astype(object).mask(COIN < 0.1, pd.NA), np.where(COIN < 0.1, NAN, B)),
