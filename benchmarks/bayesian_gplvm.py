@@ -46,7 +46,7 @@ def ours(X: np.ndarray, label: np.ndarray) -> Reached:
         clock.append(time.perf_counter() - begin)
         used.append(time.process_time() - cpu)
 
-    model = BayesianGPLVM(DIMENSIONS, n_inducing=POINTS, tol=0.002, max_iter=2000, random_state=0)
+    model = BayesianGPLVM(DIMENSIONS, n_inducing=POINTS, tol=2e-5, max_iter=2000, random_state=0)
     model.fit(X, run=Run(engine="serial", callback=note))
     total = time.perf_counter() - begin, time.process_time() - cpu
     errors = neighbour_errors(model.embedding_[:, :2], label)

@@ -39,7 +39,7 @@ def gmm(n: int = 20000, d: int = 20, K: int = 10, rounds: int = 2) -> str:
         means = X[:K].copy()
 
         def ours(passes: int, X: np.ndarray = X, means: np.ndarray = means) -> Any:
-            return GaussianMixture(K, init=means, tol=1e-300, max_iter=passes).fit(X)
+            return GaussianMixture(K, init=means, tol=1e-302, max_iter=passes).fit(X)
 
         def theirs(passes: int, X: np.ndarray = X, means: np.ndarray = means) -> Any:
             return Peer(K, means_init=means, init_params="random_from_data", tol=0, max_iter=passes).fit(X)

@@ -26,7 +26,7 @@ def simulate(n: int, d: int, q: int, share: float, seed: int = 0) -> np.ndarray:
 
 def gaps(n: int = 2000, d: int = 50, q: int = 5, share: float = 0.2) -> str:
     X = simulate(n, d, q, share)
-    optimum = log_likelihood(X, ours(lowdim.PPCA(q, tol=1e-10).fit(X)))
+    optimum = log_likelihood(X, ours(lowdim.PPCA(q, tol=1e-12).fit(X)))
     entries = {"lowdim": lambda: ours(lowdim.PPCA(q).fit(X))}
     if peer("ppca_rs"):
         entries["ppca-rs, its default 10 passes"] = lambda: ppca_rs(X, q)
@@ -71,7 +71,7 @@ def _passes(seed: int, n: int, d: int, q: int, share: float, noise: float) -> in
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, q)) @ rng.standard_normal((q, d)) + noise * rng.standard_normal((n, d))
     X[rng.random(X.shape) < share] = np.nan
-    history = quiet(lambda: lowdim.PPCA(q, tol=1e-9).fit(X).history_)()
+    history = quiet(lambda: lowdim.PPCA(q, tol=1e-11).fit(X).history_)()
     return 1 + int(np.argmax(history >= history.max() - NEAR))
 
 

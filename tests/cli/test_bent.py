@@ -29,11 +29,11 @@ def bent(n=40, gaps=0.0, seed=0):
 def quick(monkeypatch):
     """Fits that stop early: what is tested is what becomes of them."""
     small = {
-        "gtm": {"grid": 5, "basis": 3, "tol": 1.0},
-        "density": {"n_samples": 20, "hidden": 3, "tol": 1.0},
-        "nlfa": {"hidden": 3, "tol": 10.0},
-        "gplvm": {"tol": 5.0},
-        "bgplvm": {"n_inducing": 6, "tol": 5.0},
+        "gtm": {"grid": 5, "basis": 3, "tol": 0.01},
+        "density": {"n_samples": 20, "hidden": 3, "tol": 0.01},
+        "nlfa": {"hidden": 3, "tol": 0.1},
+        "gplvm": {"tol": 0.05},
+        "bgplvm": {"n_inducing": 6, "tol": 0.05},
         "autoencoder": {"hidden": (3,), "max_iter": 10},
     }
     made = ModelEntry.make

@@ -32,7 +32,7 @@ from lowdim.sources.arrays import ArraySource
 MODELS: dict[str, Callable[[], Any]] = {
     "PPCA": lambda: lowdim.PPCA(3),
     "krylov": lambda: lowdim.PCA(3, solver="krylov"),
-    "FA": lambda: lowdim.FactorAnalysis(2, tol=1e-1),
+    "FA": lambda: lowdim.FactorAnalysis(2, tol=0.001),
 }
 SLOW = {"PPCA": ("read", "callback", "write"), "krylov": ("read", "write"), "FA": ("read", "callback", "write")}
 PAUSE = {"PPCA": 0.004, "krylov": 0.012, "FA": 0.003}  # seconds: each fit takes about one

@@ -22,9 +22,9 @@ def test_a_weighted_refit_is_the_fit_of_copied_rows(model, gaps):
     X = plane(80, [3.0, 1.5], 0, gaps=gaps)
     weight = np.random.default_rng(0).multinomial(80, np.full(80, 1 / 80))
     ready = bench(type(model)(2).fit(X), X)
-    ready.model.set_params(tol=1e-8)
+    ready.model.set_params(tol=1e-10)
     params = ready.fit(weight.astype(float))
-    copied = type(model)(2, tol=1e-8).fit(np.repeat(X, weight, axis=0))
+    copied = type(model)(2, tol=1e-10).fit(np.repeat(X, weight, axis=0))
     frame = ready.fitted.frame
     C = (params.W @ params.W.T + np.diag(params.psi)) / np.outer(frame.scale, frame.scale)
     assert np.allclose(C, copied.get_covariance(), atol=2e-3 * np.abs(C).max())
@@ -71,10 +71,10 @@ def test_a_row_that_decides_an_axis_is_named():
 
 def test_influence_predicts_what_removing_a_row_does():
     X = plane(100, [3.0, 1.5], 5, gaps=0.1)
-    model = PPCA(2, tol=1e-7).fit(X)
+    model = PPCA(2, tol=1e-9).fit(X)
     predicted = influence(model, X)
     ready = bench(model, X)
-    ready.model.set_params(tol=1e-8)
+    ready.model.set_params(tol=1e-10)
     base = ready.fit(np.ones(100)).W
     rows = np.argsort(-predicted.max(axis=1))[:15]
     exact = np.array([axis_angles(ready.fit((np.arange(100) != i).astype(float)).W, base) for i in rows])

@@ -108,9 +108,9 @@ def test_update_is_the_textbook_step(model, gaps, weighted):
 def test_light_em_has_the_same_posterior_and_a_step_that_climbs(gaps, monkeypatch):
     """Where d q^2 numbers do not fit, gaps become latent variables: same density, same fixed points."""
     X = table(gaps, seed=4)
-    heavy = PPCA(2, tol=1e-7).fit(X) if gaps else PPCA(2).fit(X)
+    heavy = PPCA(2, tol=1e-9).fit(X) if gaps else PPCA(2).fit(X)
     monkeypatch.setattr(gaussian, "LIGHT", 0)
-    light = PPCA(2, tol=1e-7).fit(X) if gaps else PPCA(2).fit(X)
+    light = PPCA(2, tol=1e-9).fit(X) if gaps else PPCA(2).fit(X)
     assert light.objective_ == pytest.approx(heavy.objective_, abs=1e-4)
     assert light.score_samples(X) == pytest.approx(heavy.score_samples(X), abs=1e-2)
     fresh = heavy.score_samples(X)
@@ -121,7 +121,7 @@ def test_light_em_has_the_same_posterior_and_a_step_that_climbs(gaps, monkeypatc
 def test_plain_em_never_falls_and_ends_where_ours_does():
     """150 textbook steps without extrapolation or expansion: each climbs, and none gets past our optimum."""
     X = table(0.25, seed=5, n=30, d=5)
-    model = FactorAnalysis(1, tol=1e-7).fit(X)
+    model = FactorAnalysis(1, tol=1e-9).fit(X)
     W, mu, psi = np.ones((5, 1)), np.nanmean(X, axis=0), np.nanvar(X, axis=0)
     before = -np.inf
     for _ in range(150):
@@ -185,7 +185,7 @@ def test_pca_with_gaps_minimises_the_squared_error_of_the_seen_cells():
     """Alternating least squares from many starts finds nothing smaller (0.1 per mille)."""
     X = table(0.25, seed=7)
     seen = ~np.isnan(X)
-    model = PCA(2, tol=1e-8).fit(X)
+    model = PCA(2, tol=1e-10).fit(X)
     error = ((X - model.reconstruct(X))[seen] ** 2).sum()
     rng, least = np.random.default_rng(0), np.inf
     for _ in range(3):
@@ -238,7 +238,7 @@ def test_no_latent_dimension_is_the_sample_moments():
 def test_factor_analysis_does_not_mind_units():
     """Scale equivariance: columns in other units give the same uniquenesses and scores."""
     X, unit = table(0.2), np.array([1e-3, 1.0, 50.0, 1e4, 2.0, 0.1])
-    one, two = FactorAnalysis(2, tol=1e-8).fit(X), FactorAnalysis(2, tol=1e-8).fit(X * unit)
+    one, two = FactorAnalysis(2, tol=1e-10).fit(X), FactorAnalysis(2, tol=1e-10).fit(X * unit)
     assert two.uniquenesses_ == pytest.approx(one.uniquenesses_, rel=1e-4)
     sign = np.sign((one.components_ * two.components_).sum(axis=1))[:, None]  # the largest entry may be another
     assert two.components_ == pytest.approx(sign * one.components_ * unit, rel=1e-3)
@@ -250,7 +250,7 @@ def test_factor_analysis_does_not_mind_units():
 @pytest.mark.parametrize(("n", "d", "gaps"), [(12, 30, 0.0), (40, 6, 0.0), (12, 30, 0.2), (30, 8, 0.3)])
 def test_dual_agrees_with_its_columns(n, d, gaps):
     Y = table(gaps, seed=n, n=n, d=d)
-    model = DualPPCA(2, tol=1e-7).fit(Y)
+    model = DualPPCA(2, tol=1e-9).fit(Y)
     Z, mu, s2 = model.embedding_, model.mean_, model.noise_variance_
     assert model.objective_ == pytest.approx(oracle.dual_log_likelihood(Y, Z, mu, s2), rel=1e-10)
     means, covs = oracle.dual_loadings(Y, Z, mu, s2)

@@ -29,7 +29,7 @@ def unrolled(seed, n, **options):
 
 @pytest.mark.drill
 def test_swiss_roll():
-    isomap, pca = np.array([unrolled(seed, 1000, tol=0.2) for seed in range(5)]).T
+    isomap, pca = np.array([unrolled(seed, 1000, tol=0.002) for seed in range(5)]).T
     assert (isomap > pca).sum() >= 3 and np.median(isomap) >= 0.67
 
 

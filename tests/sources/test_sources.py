@@ -282,7 +282,7 @@ folder = sys.argv[1]
 X = np.load(folder + "/x.npy", mmap_mode="r")
 lowdim.PPCA(2).fit(X[:1000])
 before = peak()
-model = lowdim.PPCA(3, max_iter=10, tol=1.0).fit(X)
+model = lowdim.PPCA(3, max_iter=10, tol=0.01).fit(X)
 model.transform(X, out=folder + "/z.npy")
 print(peak() - before, model.n_iter_)
 """

@@ -37,17 +37,24 @@ def em(
     limit: int | None = None,
     may_fall: bool = False,
     beat: float = -np.inf,
+    rows: float | None = None,
 ) -> Fit:
     """Expectation-maximisation with Anderson extrapolation; a fall goes back to the plain EM step.
 
     Each pass folds the statistics of the present parameters, so the objective it reports is exactly
     theirs, and the best parameters seen are the ones returned; the last ones for a model whose steps `may_fall`.
-    `limit` lowers the model's own limit of passes; a fit that will not `beat` a value ends early.
+    `limit` lowers the model's own limit of passes; a fit that will not `beat` a value ends early. The model's `tol` is in
+    nats a row: of `rows` rows, by default those of the source, by their weights.
     """
     mixer = Anderson(model._pack, model._unpack) if mix else None
     plain: Any = None  # the EM step to go back to, where the present parameters were extrapolated
     most = model.max_iter if limit is None else limit
-    with one_blas_thread(), Monitor(run, type(model).__name__, model.tol, most, may_fall, beat) as watch:
+    with (
+        one_blas_thread(),
+        Monitor(
+            run, type(model).__name__, model.tol, most, may_fall, beat, source.total if rows is None else rows
+        ) as watch,
+    ):
         while True:
             stats = fold(partial(model._stats, params), source, run)
             fell = watch.see(params, stats, model._objective(params, stats), plain is not None)

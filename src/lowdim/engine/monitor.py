@@ -55,14 +55,23 @@ class Fit(NamedTuple):
 class Monitor:
     """Decides after each pass whether to go on; use it as a context so that Ctrl-C is caught.
 
+    A fit has converged when its objective can gain no more than `tol` nats for each of `rows` rows.
+
     Ctrl-C is taken only from Python itself: whoever has a handler of their own (an analysis, which is stopped as
     a whole and not fit by fit) keeps it.
     """
 
     def __init__(
-        self, run: Run, name: str, tol: float, max_iter: int, may_fall: bool = False, beat: float = -np.inf
+        self,
+        run: Run,
+        name: str,
+        tol: float,
+        max_iter: int,
+        may_fall: bool = False,
+        beat: float = -np.inf,
+        rows: float = 1.0,
     ) -> None:
-        self.run, self.name, self.tol, self.max_iter = run, name, tol, max_iter
+        self.run, self.name, self.tol, self.max_iter = run, name, tol * rows, max_iter
         self.may_fall, self.beat = may_fall, beat
         self.history: list[float] = []
         self.best: tuple[float, Any, Any] | None = None

@@ -295,7 +295,7 @@ def fill_stream(
             level=level,
             random_state=random_state,
             standardize=unit,
-            model=ProbabilisticPCA(q, standardize=unit, tol=TRIAL),
+            model=ProbabilisticPCA(q, standardize=unit, tol=TRIAL / t.n),
         )
         model = ProbabilisticPCA(q, standardize=unit).fit(drawn.source, run=run)
         half = gauss(level) * np.array([c.factor for c in rated.columns])

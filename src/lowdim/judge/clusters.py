@@ -62,7 +62,7 @@ def choose_clusters(
     for k in numbers:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # every K is a trial; what matters is said of the one that won
-            model = Mixture(component, k, tol=LOOSE, random_state=random_state).fit(source, run=run)
+            model = Mixture(component, k, tol=LOOSE / source.total, random_state=random_state).fit(source, run=run)
         values.append(model.objective_)
         free.append(model.n_parameters_)
         held.append(bool(model.certificate_.boundary))

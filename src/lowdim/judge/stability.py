@@ -111,9 +111,9 @@ def bench(model: LinearGaussian, X: Any) -> Bench:
     g = framed_gaussian(model)
     d, q = g.W.shape
     if g.params is not None:
-        light = clone(model).set_params(tol=LOOSE, max_iter=100)
+        light = clone(model).set_params(tol=LOOSE / source.n, max_iter=100)
     else:  # principal components: their density is probabilistic PCA's
-        light = ProbabilisticPCA(q, standardize=model.standardize, tol=LOOSE, max_iter=100)
+        light = ProbabilisticPCA(q, standardize=model.standardize, tol=LOOSE / source.n, max_iter=100)
     gaps = fold(columns_of, Framed(source, g.frame), Run()).gaps
     return Bench(light, g.start(), source, g, not gaps and not light.avoids_covariance(source.n, d), at)
 
@@ -230,7 +230,7 @@ def without_one(model: LinearGaussian, X: Any, *, tries: int = 5, row_names: Any
     n, q = ready.source.n, ready.fitted.W.shape[1]
     if q == 0 or n < 3:
         return ()
-    ready.model.set_params(tol=LOOSE / 100)  # one row moves the fit by little
+    ready.model.set_params(tol=LOOSE / 100 / ready.source.n)  # one row moves the fit by little
     size, k = influence(model, _table(ready.source)).max(axis=1), min(2, q)
     found = []
     with _quiet():

@@ -121,7 +121,7 @@ def test_quick_fit_reaches_the_likelihood_of_the_model():
     X = with_gaps(seeds_gaussian(1), 0.15)
     t = ready(X, standardize=False, seed=0)
     quick = quick_fit(quick_look(Block(t.x, t.mask)), 3)
-    assert quick.log_likelihood == pytest.approx(ld.PPCA(3, tol=1e-6).fit(X).objective_, abs=0.02)
+    assert quick.log_likelihood == pytest.approx(ld.PPCA(3, tol=1e-8).fit(X).objective_, abs=0.02)
 
 
 def test_free_parameters_and_weights():

@@ -21,11 +21,11 @@ def arc(n: int = 80) -> np.ndarray:
 
 
 MODELS = {
-    "GTM": lowdim.GTM(1, grid=15, tol=1.0),
-    "density": lowdim.DensityNetwork(1, n_samples=20, hidden=4, tol=1.0),
-    "nlfa": lowdim.NonlinearFactorAnalysis(1, hidden=4, tol=5.0),
-    "gplvm": lowdim.GPLVM(1, tol=1.0),
-    "bgplvm": lowdim.BayesianGPLVM(2, n_inducing=8, tol=1.0),
+    "GTM": lowdim.GTM(1, grid=15, tol=0.01),
+    "density": lowdim.DensityNetwork(1, n_samples=20, hidden=4, tol=0.01),
+    "nlfa": lowdim.NonlinearFactorAnalysis(1, hidden=4, tol=0.05),
+    "gplvm": lowdim.GPLVM(1, tol=0.01),
+    "bgplvm": lowdim.BayesianGPLVM(2, n_inducing=8, tol=0.01),
     "autoencoder": lowdim.Autoencoder(1, hidden=3, max_iter=40),
     "mixture": lowdim.MixtureOfPPCA(2, 1, random_state=5),
     "kmeans": lowdim.KMeans(3, n_init=1),
@@ -56,12 +56,12 @@ def test_a_callback_ends_all_and_the_best_so_far_is_kept() -> None:
         calls.append(step)
         return len(calls) > 30
 
-    found = lowdim.best_of(lowdim.GTM(1, grid=10, tol=1e-9), arc(), 10, run=Run(callback=enough))
+    found = lowdim.best_of(lowdim.GTM(1, grid=10, tol=1e-11), arc(), 10, run=Run(callback=enough))
     assert len(found.objectives) < 10 and np.isfinite(found.model.nodes_).all()
 
 
 def test_each_start_has_a_checkpoint_of_its_own(tmp_path: Path) -> None:
-    model = lowdim.DensityNetwork(1, n_samples=20, hidden=4, tol=1.0)
+    model = lowdim.DensityNetwork(1, n_samples=20, hidden=4, tol=0.01)
     run = Run(checkpoint=tmp_path / "all")
     first, again = (lowdim.best_of(model, arc(), 2, run=run) for _ in range(2))
     assert sorted(p.name for p in (tmp_path / "all").iterdir()) == ["start1", "start2"]
@@ -76,6 +76,6 @@ def test_what_has_no_seed_or_no_starts_is_refused() -> None:
 
 
 def test_seeds_go_on_from_a_number_of_numpys() -> None:
-    model = lowdim.DensityNetwork(1, n_samples=9, hidden=2, tol=5.0, random_state=np.int64(1))
+    model = lowdim.DensityNetwork(1, n_samples=9, hidden=2, tol=0.05, random_state=np.int64(1))
     found = lowdim.best_of(model, arc(40), 3)
     assert [int(s) for s in found.seeds if s is not None] == [1, 2, 3]

@@ -79,8 +79,8 @@ MODELS = {
     "NonlinearFactorAnalysis(1)": NonlinearFactorAnalysis(1, hidden=3, max_iter=4),
     "Autoencoder(1)": Autoencoder(1, hidden=4, max_iter=30),
     "Autoencoder(())": Autoencoder(1, hidden=()),
-    "GPLVM(1)": GPLVM(1, tol=1.0),
-    "BayesianGPLVM(1)": BayesianGPLVM(1, n_inducing=5, tol=1.0),
+    "GPLVM(1)": GPLVM(1, tol=0.01),
+    "BayesianGPLVM(1)": BayesianGPLVM(1, n_inducing=5, tol=0.01),
     "VarianceSelector(1)": VarianceSelector(1),
 }
 # the same class with another option: in the drill

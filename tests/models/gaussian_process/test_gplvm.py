@@ -28,7 +28,7 @@ def test_linear_is_dual_ppca(shape):
 
 def test_a_climb_with_the_linear_kernel_comes_to_dual_ppca():
     X, _ = arc(25)
-    free = GPLVM(1, kernel="linear", back_constraints=True, tol=1e-6).fit(X)  # every place can be had, none is fixed
+    free = GPLVM(1, kernel="linear", back_constraints=True, tol=1e-8).fit(X)  # every place can be had, none is fixed
     assert free.objective_ == pytest.approx(GPLVM(1, kernel="linear").fit(X).objective_, abs=1.0)
 
 
@@ -95,7 +95,7 @@ def test_laws(gaps):
     if gaps:
         X[rng.random(X.shape) < 0.15] = np.nan
         X[10] = np.nan
-    laws.check(GPLVM(1, tol=1.0), X, verbose=False)
+    laws.check(GPLVM(1, tol=0.01), X, verbose=False)
 
 
 def test_back_constraints():

@@ -250,9 +250,9 @@ def test_a_power_of_two_changes_no_bit_but_the_exponents(power):
 
 
 OTHERS = {
-    "ppca": lowdim.PPCA(2, tol=1e-11),
-    "fa": lowdim.FactorAnalysis(1, tol=1e-11),
-    "dual": lowdim.DualPPCA(2, tol=1e-11),
+    "ppca": lowdim.PPCA(2, tol=1e-13),
+    "fa": lowdim.FactorAnalysis(1, tol=1e-13),
+    "dual": lowdim.DualPPCA(2, tol=1e-13),
 }
 
 

@@ -154,9 +154,9 @@ def test_one_cluster_is_its_component(gaps):
     X = rng.standard_normal((150, 2)) @ W + 0.6 * rng.standard_normal((150, 6)) + 3
     X = np.where(rng.random(X.shape) < gaps, np.nan, X)
     for one, component in (
-        (MixtureOfPPCA(1, 2, tol=1e-8), PPCA(2, tol=1e-8)),
-        (MixtureOfFA(1, 2, tol=1e-8), FactorAnalysis(2, tol=1e-8)),
-        (Mixture(PPCA(2), 1, tol=1e-8), PPCA(2, tol=1e-8)),
+        (MixtureOfPPCA(1, 2, tol=1e-10), PPCA(2, tol=1e-10)),
+        (MixtureOfFA(1, 2, tol=1e-10), FactorAnalysis(2, tol=1e-10)),
+        (Mixture(PPCA(2), 1, tol=1e-10), PPCA(2, tol=1e-10)),
     ):
         alone = component.fit(X)
         assert one.fit(X).objective_ == pytest.approx(alone.objective_, abs=2e-4)

@@ -17,8 +17,8 @@ from tests.models.power_cut import resumed
 def test_a_grid_and_bells_are_the_gtm(gaps):
     """The same parameters give the same likelihood, and a fit comes to the same parameters."""
     X = arc(gaps=gaps, rowwise=True)
-    sheet = GTM(2, grid=6, basis=4, tol=1e-6, max_iter=3000).fit(X)
-    net = DensityNetwork(2, n_samples=36, sampling="grid", basis=4, tol=1e-6, max_iter=3000).fit(X)
+    sheet = GTM(2, grid=6, basis=4, tol=1e-8, max_iter=3000).fit(X)
+    net = DensityNetwork(2, n_samples=36, sampling="grid", basis=4, tol=1e-8, max_iter=3000).fit(X)
     p, q = sheet.params_, net.params_
     same = DensityNetworkParams(p.grid, (), p.centres, p.width, p.W, p.psi, p.prior, p.low)
     block = net.frame_.inward(as_source(X).sample(len(X)))
@@ -66,8 +66,8 @@ def test_a_fit_by_importance_sampling(tmp_path):
     """It climbs the density under the Gaussian itself, which the shared points only seem to."""
     X, fresh = arc(200), arc(200, seed=5)
     with pytest.warns(ModelWarning, match="LD201"):  # it would go on gaining
-        own = DensityNetwork(1, n_samples=30, sampling="importance", hidden=6, tol=1.0, max_iter=60).fit(X)
-    shared = DensityNetwork(1, n_samples=30, hidden=6, tol=1.0).fit(X)
+        own = DensityNetwork(1, n_samples=30, sampling="importance", hidden=6, tol=0.01, max_iter=60).fit(X)
+    shared = DensityNetwork(1, n_samples=30, hidden=6, tol=0.01).fit(X)
     cube = own.params_.cube
     before = shared.params_._replace(cube=cube)
     block = shared.frame_.inward(as_source(X).sample(200))
@@ -89,7 +89,7 @@ def test_a_fit_by_importance_sampling(tmp_path):
 def test_own_draws_fill_gaps():
     X, truth = arc(150, gaps=0.15, rowwise=True), arc(150)
     with pytest.warns(ModelWarning, match="LD201"):  # two rounds of draws are enough here
-        fit = DensityNetwork(1, n_samples=20, sampling="importance", hidden=6, tol=1.0, max_iter=20).fit(X)
+        fit = DensityNetwork(1, n_samples=20, sampling="importance", hidden=6, tol=0.01, max_iter=20).fit(X)
     filled, sd = fit.impute(X, return_std=True)
     hidden = np.isnan(X)
     assert np.sqrt(((filled - truth) ** 2).mean()) < 0.15 and (np.abs(filled - truth) < 3 * sd)[hidden].mean() > 0.9
@@ -100,7 +100,7 @@ def test_own_draws_fill_gaps():
 @pytest.mark.parametrize(("how", "gaps"), [({"hidden": 5}, 0.0), ({"basis": 6}, 0.15)])
 def test_minibatches_come_near_em(how, gaps):
     X = arc(200, gaps=gaps, rowwise=True)
-    whole = DensityNetwork(1, n_samples=25, **how, tol=0.1).fit(X)
+    whole = DensityNetwork(1, n_samples=25, **how, tol=0.001).fit(X)
     parts = DensityNetwork(1, n_samples=25, **how, batch_size=50, max_iter=60).fit(X)
     assert parts.score(X) > whole.score(X) - 0.15 and parts.converged_
     assert "minibatches" in parts.certificate_.text()
@@ -119,7 +119,7 @@ def test_a_fit_that_died_goes_on_to_the_same_bits(how, tmp_path):
 @pytest.mark.parametrize("how", [{"batch_size": 20}, {"n_samples": 12, "sampling": "importance"}])
 def test_a_callback_keeps_the_best_so_far(how):
     seen = []
-    model = DensityNetwork(1, **{"n_samples": 12, "hidden": 4, "tol": 1e-2, **how})
+    model = DensityNetwork(1, **{"n_samples": 12, "hidden": 4, "tol": 1e-4, **how})
     model.fit(arc(), run=Run(callback=lambda step: seen.append(step.objective) or len(seen) == 5))
     assert model.certificate_.reason == "stopped by the callback" and np.isfinite(model.transform(arc())).all()
     assert model.objective_ == pytest.approx(max(seen), abs=50)
@@ -175,7 +175,7 @@ def test_odd_tables_and_words():
 )
 def test_units_do_not_matter(how):
     X = long_arc()
-    one, two = (DensityNetwork(1, max_iter=40, tol=1e-9, **how) for _ in range(2))
+    one, two = (DensityNetwork(1, max_iter=40, tol=1e-11, **how) for _ in range(2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         mine, huge = one.fit(X).score(X), two.fit(4096.0 * X).score(4096.0 * X)
@@ -185,8 +185,8 @@ def test_units_do_not_matter(how):
 
 def test_bells_on_a_grid_are_the_gtm_in_any_unit():
     X = 100.0 * long_arc()
-    net = DensityNetwork(1, basis=6, n_samples=8, sampling="grid", tol=1e-3).fit(X)
-    assert net.score(X) == pytest.approx(GTM(1, grid=8, tol=1e-3).fit(X).score(X), abs=0.05)
+    net = DensityNetwork(1, basis=6, n_samples=8, sampling="grid", tol=1e-5).fit(X)
+    assert net.score(X) == pytest.approx(GTM(1, grid=8, tol=1e-5).fit(X).score(X), abs=0.05)
 
 
 def test_labels_of_row_draws_lie_on_the_shared_nodes():
@@ -217,12 +217,12 @@ def test_standardized_columns():
     X = arc(60)
     unit = np.array([1.0, 1e6, 1.0])
     plain, scaled = (
-        DensityNetwork(1, n_samples=15, hidden=4, standardize=True, max_iter=8, tol=1e-9).fit(Y) for Y in (X, X * unit)
+        DensityNetwork(1, n_samples=15, hidden=4, standardize=True, max_iter=8, tol=1e-11).fit(Y) for Y in (X, X * unit)
     )
     assert scaled.nodes_ / unit == pytest.approx(plain.nodes_, rel=1e-6)
 
 
 def test_intervals_are_calibrated_unless_not_asked_for():
     X = arc(150, gaps=0.15, rowwise=True)
-    one, two = (DensityNetwork(1, n_samples=15, hidden=4, tol=1.0, calibrate=c).fit(X) for c in (True, False))
+    one, two = (DensityNetwork(1, n_samples=15, hidden=4, tol=0.01, calibrate=c).fit(X) for c in (True, False))
     assert one.calibration_ != 1.0 == two.calibration_ and two.n_iter_ < one.n_iter_

@@ -45,7 +45,7 @@ def ring(n, gaps, seed=0):
     return X, np.where(rng.random(X.shape) < gaps, np.nan, X)
 
 
-MODEL = GTM(1, grid=25, basis=10, max_iter=40, tol=1.0)
+MODEL = GTM(1, grid=25, basis=10, max_iter=40, tol=0.01)
 
 
 def test_intervals_hold_what_they_promise():
@@ -102,7 +102,7 @@ def test_the_same_bits_from_memory_and_from_files(tmp_path):
 def test_the_same_bits_on_a_cluster():
     distributed, da = pytest.importorskip("distributed"), pytest.importorskip("dask.array")
     _, Y = ring(300, 0.2)
-    model = GTM(1, grid=15, basis=6, max_iter=15, tol=1.0)
+    model = GTM(1, grid=15, basis=6, max_iter=15, tol=0.01)
     one = clone(model).fit(as_source(Y, tile=32), run=Run(engine="serial"))
     with distributed.Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"):
         same(one, clone(model).fit(as_source(Y, tile=32), run=Run(engine="dask")))
@@ -141,7 +141,7 @@ def test_a_fit_that_is_stopped_keeps_what_it_has(number):
         begun.extend([step] * (step.passes == 1))
         return len(begun) == number and step.passes == 4
 
-    fit = clone(MODEL).set_params(tol=1e-3, max_iter=30).fit(Y, run=Run(callback=stop))
+    fit = clone(MODEL).set_params(tol=1e-5, max_iter=30).fit(Y, run=Run(callback=stop))
     assert not fit.converged_ and fit.certificate_.reason == "stopped by the callback"
     assert np.isfinite(fit.nodes_).all() and len(fit.history_) == (4 if number == 3 else 1)
     assert (fit.calibration_ == 1.0) == (number == 1)
@@ -161,7 +161,7 @@ def test_cells_are_hidden_under_frames_that_stay():
 def test_drawn_fills_are_as_wide_as_their_intervals(calibrate):
     X = long_arc(150, gaps=0.15)
     X = X[~np.isnan(X).all(axis=1)]
-    model = GTM(1, grid=20, tol=0.5, calibrate=calibrate).fit(X)
+    model = GTM(1, grid=20, tol=0.005, calibrate=calibrate).fit(X)
     _, sd = model.impute(X, return_std=True)
     drawn = np.array(model.impute(X, draws=60))
     gap = np.isnan(X)

@@ -85,7 +85,7 @@ def test_log_likelihood_is_the_maximum(q):
 # gaps ------------------------------------------------------------------------------------------------------------
 def test_with_gaps_the_maximum_is_that_of_a_general_optimiser():
     X, Y = views(40, 2, 2, 1, gaps=0.2, seed=1)
-    model = CCA(1, tol=1e-8).fit(X, Y)
+    model = CCA(1, tol=1e-10).fit(X, Y)
     best = Slow(np.hstack([X, Y]), 2, 1).best(1)
     assert model.objective_ == pytest.approx(best, abs=1e-3)
     mean, C, _ = whole(model)
@@ -99,7 +99,7 @@ def test_em_finds_the_closed_form(monkeypatch):
     from lowdim.sources.views import Joined
 
     X, Y = views()
-    model = CCA(2, tol=1e-9)
+    model = CCA(2, tol=1e-11)
     seen = survey_table(Joined(as_source(X), as_source(Y), (4, 3)), Run(), standardize=True, wide=False)
     start = CCAParams(
         0.1 * np.random.default_rng(1).standard_normal((7, 2)), np.zeros(7), np.eye(7), seen.columns.seen, 4

@@ -108,7 +108,7 @@ def test_discriminant_with_gaps_is_bayes_rule():
     G = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
     G[7] = np.nan
     with pytest.warns(LowdimWarning, match="LD121"):
-        model = LinearDiscriminant(tol=1e-7).fit(G, y)
+        model = LinearDiscriminant(tol=1e-9).fit(G, y)
     proba, mu, C, logs = model.predict_proba(G), model.means_, model.covariance_, np.zeros((150, 3))
     total = 0.0
     for i, row in enumerate(G):
@@ -132,7 +132,7 @@ def test_discriminant_em_climbs_to_a_stationary_point():
     """No small change of a mean or of the covariance raises the likelihood of the seen cells."""
     X, y = load_iris(return_X_y=True)
     G = np.where(np.random.default_rng(1).random(X.shape) < 0.2, np.nan, X)
-    model = LinearDiscriminant(tol=1e-9).fit(G, y)
+    model = LinearDiscriminant(tol=1e-11).fit(G, y)
 
     def value(mu, C):
         return sum(

@@ -117,7 +117,7 @@ def quick_fit(seen: TableSurvey, q: int, tol: float = 0.01) -> Quick:
     Never from another fit: that of all cells knows the hidden ones, and a warm start would leak them.
     """
     enough = max(tol, 1e-6 * float(seen.columns.seen.sum()))  # a millionth of a nat a cell decides nothing
-    model = ProbabilisticPCA(q, tol=enough, max_iter=PASSES)
+    model = ProbabilisticPCA(q, tol=enough / seen.source.total, max_iter=PASSES)
     with warnings.catch_warnings():  # how a q that nobody will use converges is not the reader's business
         warnings.simplefilter("ignore", ModelWarning)
         fit: Fit = model.fit_from(ppca_start(seen, q), seen.source)

@@ -103,7 +103,7 @@ def factor_fit(seen: TableSurvey, q: int) -> Linear:
 
 def _by_em(seen: TableSurvey, q: int, tol: float, passes: int) -> tuple[Linear, float]:
     enough = max(tol, 1e-6 * float(seen.columns.seen.sum()))
-    model = FactorAnalysis(q, tol=enough, max_iter=passes)
+    model = FactorAnalysis(q, tol=enough / seen.source.total, max_iter=passes)
     with warnings.catch_warnings():  # how a q that nobody will use converges is not the reader's business
         warnings.simplefilter("ignore", LowdimWarning)
         fit = model.fit_from(_start(seen, q), seen.source)

@@ -385,7 +385,7 @@ def _models(table: Array, q: int | None, model: LinearGaussian | None, standardi
     if q is None:
         spread = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(int))
         q = fill_dimension(table[spread], standardize=standardize, random_state=seed).n_components
-    return [by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL))]
+    return [by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL / n))]
 
 
 def _units(table: Array) -> Array:
@@ -431,7 +431,7 @@ def fill_dimension(
     tried: list[int] = []
     squares: list[Array] = []
     for q in _ladder(max(top, 0)):
-        found = trials(by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL)), table, fold, fits)
+        found = trials(by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL / n)), table, fold, fits)
         tried.append(q)
         squares.append((found.error / sd[found.column]) ** 2)
         error_of = np.array([s.mean() if len(s) else np.inf for s in squares])

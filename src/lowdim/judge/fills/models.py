@@ -78,5 +78,5 @@ def candidates(n: int, d: int, q: int | None) -> list[Engine]:
         return [by_shrinkage(q)]
     tries = [by_shrinkage(max(min(MOST, d - 1, n - 2), 0))]
     if n >= MANY * d and 2 <= d <= MOST:
-        tries.append(by_model(ProbabilisticPCA(d - 1, standardize=True, tol=TRIAL, max_iter=PASSES), quiet=True))
+        tries.append(by_model(ProbabilisticPCA(d - 1, standardize=True, tol=TRIAL / n, max_iter=PASSES), quiet=True))
     return tries

@@ -61,7 +61,7 @@ def best_of(model: Any, X: Any, starts: int = 10, *, run: Run | None = None, **f
     --------
     >>> import numpy as np, lowdim
     >>> X = np.random.default_rng(0).standard_normal((60, 3))
-    >>> best = best_of(lowdim.DensityNetwork(1, n_samples=20, hidden=3, tol=1.0), X, 3)
+    >>> best = best_of(lowdim.DensityNetwork(1, n_samples=20, hidden=3, tol=0.01), X, 3)
     >>> best.seeds, max(best.objectives) == best.model.objective_
     ((0, 1, 2), True)
     """

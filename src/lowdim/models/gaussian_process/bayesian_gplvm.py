@@ -101,8 +101,8 @@ class BayesianGPLVM(GaussianProcessMap):
     kernel : {"rbf", "linear"}, default "rbf"
     n_inducing : int, default 50
         Inducing points, at most one a row; the linear kernel needs none.
-    tol : float, default 0.05
-        A climb ends where ten iterations gain less than this each, on average; nats a hundred rows.
+    tol : float, default 5e-4
+        A climb ends where ten iterations gain less than this each, on average; nats a row.
     max_iter : int, default 1000
         Most iterations of a climb, after 100 with signal and noise held fixed.
     n_init : int, default 1
@@ -170,7 +170,7 @@ class BayesianGPLVM(GaussianProcessMap):
         *,
         kernel: str = "rbf",
         n_inducing: int = 50,
-        tol: float = 0.05,
+        tol: float = 5e-4,
         max_iter: int = 1000,
         n_init: int = 1,
         random_state: Any = 0,
@@ -247,7 +247,7 @@ class BayesianGPLVM(GaussianProcessMap):
         with Monitor(run, type(self).__name__, -1.0, self.max_iter + frozen) as monitor:
             quiet = run._replace(checkpoint=None, callback=lambda step: monitor.interrupted, verbose=0)
             scores, passes = _principal_scores(table, int(self.n_components), quiet)
-            start, tol = self._start(table, i, scores), self.tol * len(scores) / 100
+            start, tol = self._start(table, i, scores), self.tol * len(scores)
             bound = EvidenceBound(self.kernel, start, table._replace(name=f"{table.name}, start {i}"), run)
             low, high = _bounds(start, self.kernel)
             x = np.clip(start.pack(), low, high)

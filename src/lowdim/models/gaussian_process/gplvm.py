@@ -75,8 +75,8 @@ class GPLVM(GaussianProcessMap):
         table with gaps and at most 3 dimensions, else "pca".
     back_constraints : bool, default False
         Make places a smooth function of rows; the table must be complete.
-    tol : float, default 0.05
-        A climb ends where ten iterations gain less than this each, on average; nats a hundred rows.
+    tol : float, default 5e-4
+        A climb ends where ten iterations gain less than this each, on average; nats a row.
     max_iter : int, default 1000
         Most iterations of a climb.
     n_init : int or None, default None
@@ -149,7 +149,7 @@ class GPLVM(GaussianProcessMap):
         noise_floor: float | None = None,
         init: Any = "auto",
         back_constraints: bool = False,
-        tol: float = 0.05,
+        tol: float = 5e-4,
         max_iter: int = 1000,
         n_init: int | None = None,
         random_state: Any = 0,
@@ -248,7 +248,7 @@ class GPLVM(GaussianProcessMap):
             ridged = back + BACK_RIDGE * np.eye(n)
             starts = [np.append(np.linalg.solve(ridged, problem.split(x)[0]), problem.split(x)[1]) for x in starts]
         name = type(self).__name__, f"{len(starts)} starts, {0 if mask is None else int(mask.sum())} cells"
-        top = race(problem, starts, run, name, max_iter or int(self.max_iter), self.tol * n / 100, held)
+        top = race(problem, starts, run, name, max_iter or int(self.max_iter), self.tol * n, held)
         params = _canonical(problem, top.x, Y, mask, mu, top.jitter_level, gamma)
         vector = np.append(problem.places(top.x).ravel(), problem.split(top.x)[1])
         converged = top.reason == "converged"

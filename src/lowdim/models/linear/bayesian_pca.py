@@ -111,7 +111,7 @@ class BayesianPCA(LinearGaussian):
         *,
         method: str = "variational",
         standardize: bool = False,
-        tol: float = 1e-3,
+        tol: float = 1e-6,
         max_iter: int = 1000,
     ) -> None:
         self.n_components = n_components

@@ -89,7 +89,7 @@ class DualPPCA(LinearGaussian):
     }
 
     def __init__(
-        self, n_components: int = 2, *, standardize: bool = False, tol: float = 1e-4, max_iter: int = 1000
+        self, n_components: int = 2, *, standardize: bool = False, tol: float = 1e-7, max_iter: int = 1000
     ) -> None:
         self.n_components = n_components
         self.standardize = standardize
@@ -154,7 +154,7 @@ class DualPPCA(LinearGaussian):
                 n=survey.source.n,
             )
         side = transposed(survey.source)
-        fit = em(self, self._start(survey, run), side, run)
+        fit = em(self, self._start(survey, run), side, run, rows=survey.source.total)
         params = self._loadings_of(self._canonical(fit.params, fit.stats.sums), side, run)
         if on_floor(params).any():
             warn("LD202", floor=float(params.psi[0]), q=self.n_components, rank=self.n_components)

@@ -62,7 +62,7 @@ class FactorAnalysis(LinearGaussian):
         rotation: str | None = None,
         scores: str = "regression",
         standardize: bool = False,
-        tol: float = 1e-4,
+        tol: float = 1e-7,
         max_iter: int = 1000,
     ) -> None:
         self.n_components = n_components

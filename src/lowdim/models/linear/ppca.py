@@ -51,7 +51,7 @@ class ProbabilisticPCA(LinearGaussian):
     }
 
     def __init__(
-        self, n_components: int = 2, *, standardize: bool = False, tol: float = 1e-4, max_iter: int = 1000
+        self, n_components: int = 2, *, standardize: bool = False, tol: float = 1e-7, max_iter: int = 1000
     ) -> None:
         self.n_components = n_components
         self.standardize = standardize

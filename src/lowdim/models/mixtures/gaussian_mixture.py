@@ -20,7 +20,7 @@ class GaussianMixture(MixtureModel):
         The number K of components, under scikit-learn's name; the other mixtures call it `n_clusters`.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
         Any covariance, one for all components, diagonal ones, or multiples of the identity.
-    tol : float, default=1e-5
+    tol : float, default=1e-8
         EM ends when the log-likelihood of all rows can gain no more than this, in nats.
     reg_covar : float, default=1e-6
         A floor and not an addition: no covariance falls below this share of the variances about the starting
@@ -78,7 +78,7 @@ class GaussianMixture(MixtureModel):
         n_components: int = 1,
         *,
         covariance_type: str = "full",
-        tol: float = 1e-5,
+        tol: float = 1e-8,
         reg_covar: float = 1e-6,
         max_iter: int = 1000,
         n_init: int = 10,

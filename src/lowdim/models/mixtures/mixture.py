@@ -438,7 +438,7 @@ class Mixture(MixtureModel):
         Gaussians with such covariances, or ProbabilisticPCA or FactorAnalysis, not fitted.
     n_clusters : int, default=2
         The number K of components.
-    tol : float, default=1e-5
+    tol : float, default=1e-8
         EM ends when the log-likelihood of all rows can gain no more than this, in nats.
     max_iter : int, default=1000
         The most passes over the table.
@@ -492,7 +492,7 @@ class Mixture(MixtureModel):
         component: Any = "full",
         n_clusters: int = 2,
         *,
-        tol: float = 1e-5,
+        tol: float = 1e-8,
         max_iter: int = 1000,
         n_init: int = 10,
         init: Any = "k-means++",

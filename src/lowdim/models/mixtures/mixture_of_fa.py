@@ -21,7 +21,7 @@ class MixtureOfFA(MixtureModel):
         The number K of components.
     n_components : int, default=1
         The number q of axes of each.
-    tol : float, default=1e-5
+    tol : float, default=1e-8
         EM ends when the log-likelihood of all rows can gain no more than this, in nats.
     max_iter : int, default=1000
         The most passes over the table.
@@ -74,7 +74,7 @@ class MixtureOfFA(MixtureModel):
         n_clusters: int = 2,
         n_components: int = 1,
         *,
-        tol: float = 1e-5,
+        tol: float = 1e-8,
         max_iter: int = 1000,
         n_init: int = 10,
         init: Any = "k-means++",

@@ -92,8 +92,8 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         Of a table with gaps: fit first without some seen cells, and widen intervals until they hold these.
     standardize : bool, default False
         Work in units of each column's spread.
-    tol : float, default 1e-2
-        EM ends when the log posterior can gain no more than this, in nats.
+    tol : float, default 1e-5
+        EM ends when the log posterior can gain no more than this, in nats a row.
     max_iter : int, default 1000
         Passes of EM, or steps of L-BFGS, at most.
     random_state : int, Generator or None, default 0
@@ -173,7 +173,7 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         batch_size: int | None = None,
         calibrate: bool = True,
         standardize: bool = False,
-        tol: float = 1e-2,
+        tol: float = 1e-5,
         max_iter: int = 1000,
         random_state: Any = 0,
     ) -> None:

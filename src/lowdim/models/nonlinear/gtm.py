@@ -45,8 +45,8 @@ class GTM(NodeModel[GTMParams]):
         and widen intervals until they hold these; the last fit has all cells. False: one fit.
     standardize : bool, default False
         Work in units of each column's spread.
-    tol : float, default 1e-2
-        EM ends when the log posterior can gain no more than this, in nats.
+    tol : float, default 1e-5
+        EM ends when the log posterior can gain no more than this, in nats a row.
     max_iter : int, default 1000
         Passes of EM at most.
     random_state : int, Generator or None, default 0
@@ -119,7 +119,7 @@ class GTM(NodeModel[GTMParams]):
         init: str = "pca",
         calibrate: bool = True,
         standardize: bool = False,
-        tol: float = 1e-2,
+        tol: float = 1e-5,
         max_iter: int = 1000,
         random_state: Any = 0,
     ) -> None:

@@ -98,8 +98,8 @@ class NonlinearFactorAnalysis(LatentModel):
         each new row finds its m and s by a search.
     standardize : bool, default False
         Work in units of each column's spread.
-    tol : float, default 1.0
-        The climb ends when 20 steps gained less than this, in nats.
+    tol : float, default 1e-3
+        The climb ends when 20 steps gained less than this in all, in nats a row.
     max_iter : int, default 1000
         Steps of L-BFGS at most.
     random_state : int, Generator or None, default 0
@@ -139,7 +139,7 @@ class NonlinearFactorAnalysis(LatentModel):
     --------
     >>> t = np.random.default_rng(0).standard_normal(80)
     >>> X = np.column_stack([np.cos(t), np.sin(t)])
-    >>> model = NonlinearFactorAnalysis(1, hidden=5, tol=1.0).fit(X)
+    >>> model = NonlinearFactorAnalysis(1, hidden=5, tol=0.01).fit(X)
     >>> bool(abs(np.corrcoef(model.transform(X)[:, 0], t)[0, 1]) > 0.95)
     True
     """
@@ -170,7 +170,7 @@ class NonlinearFactorAnalysis(LatentModel):
         weight_prior: float = 1e-2,
         amortized: bool = False,
         standardize: bool = False,
-        tol: float = 1.0,
+        tol: float = 1e-3,
         max_iter: int = 1000,
         random_state: Any = 0,
     ) -> None:
@@ -230,7 +230,7 @@ class NonlinearFactorAnalysis(LatentModel):
             grid=START_GRID[q],
             basis=6 if q < 3 else 4,
             calibrate=False,
-            tol=0.1,
+            tol=1e-4,
             max_iter=min(START_PASSES, int(self.max_iter)),
         )
         with warnings.catch_warnings():
@@ -273,9 +273,10 @@ class NonlinearFactorAnalysis(LatentModel):
         return fit._replace(converged=reason == "converged", reason=reason, remaining=remaining), params
 
     def _raise_bound(self, name: str, problem: EvidenceBound, v: Array, run: Run, see: Any) -> Peak:
-        """Up the bound, until the last steps gained less than `tol` nats."""
+        """Up the bound, until the last TOL_WINDOW steps gained less than `tol` nats a row in all."""
         f = parted(recalled(run, name, joined(problem.value_and_grad)))
-        return climb(f, v, see, max_iter=int(self.max_iter), tol=float(self.tol) / TOL_WINDOW, window=TOL_WINDOW)
+        tol = float(self.tol) * float(problem.w.sum()) / TOL_WINDOW
+        return climb(f, v, see, max_iter=int(self.max_iter), tol=tol, window=TOL_WINDOW)
 
     def _first_vector(
         self, rows: CellRows, w: Array, theta: Array, run: Run, watch: Monitor

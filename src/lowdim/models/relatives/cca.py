@@ -66,7 +66,7 @@ class CCA(TwoViewGaussian):
     y_frame_: Frame
 
     def __init__(
-        self, n_components: int = 1, *, views: int | None = None, tol: float = 1e-4, max_iter: int = 1000
+        self, n_components: int = 1, *, views: int | None = None, tol: float = 1e-7, max_iter: int = 1000
     ) -> None:
         self.n_components = n_components
         self.views = views

@@ -105,7 +105,7 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         *,
         priors: Any = None,
         shrinkage: float = 0.0,
-        tol: float = 1e-4,
+        tol: float = 1e-7,
         max_iter: int = 1000,
     ) -> None:
         self.n_components = n_components
