@@ -76,7 +76,8 @@ def inverse_packed(A: Array, q: int) -> tuple[Array, Array]:
     at = {(int(i), int(j)): k for k, (i, j) in enumerate(zip(*lower(q), strict=True))}
     L: dict[tuple[int, int], Array] = {}
     for j in range(q):
-        L[j, j] = np.sqrt(A[at[j, j]] - sum(L[j, k] ** 2 for k in range(j)))
+        pivot = A[at[j, j]] - sum(L[j, k] ** 2 for k in range(j))
+        L[j, j] = np.sqrt(np.maximum(pivot, EPS * A[at[j, j]]))  # below that it is rounding, and may be zero
         for i in range(j + 1, q):
             L[i, j] = (A[at[i, j]] - sum(L[i, k] * L[j, k] for k in range(j))) / L[j, j]
     N = {(j, j): 1.0 / L[j, j] for j in range(q)}  # N = L^-1

@@ -86,7 +86,7 @@ class PCA(LinearGaussian):
         whiten: bool = False,
         standardize: bool = False,
         solver: str = "auto",
-        tol: float = 1e-7,
+        tol: float = 1e-6,
         max_iter: int = 1000,
         random_state: Any = 0,
     ) -> None:

@@ -29,6 +29,7 @@ EM_STEPS = 5  # on the moments, where Newton's method cannot be used
 WIDE_COLUMNS = 1024  # columns beyond which no d x d matrix is made
 SUBSPACE_COLUMNS = 64  # columns from which axes are followed instead of solved for
 MOMENT_COLUMNS = 64  # columns for each axis beyond which moments cost more than the passes they save
+ON_FLOOR = 1e-9  # an eigenvalue within this share of its bound is on it: an extrapolation may round it above
 NEGLIGIBLE_SHARE = 1e-40  # a share that changes no digit of a sum, however far the row
 LOG_STEP = 3.0  # by how much an extrapolation may change the logarithm of a variance: it may not run away
 COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")
@@ -135,12 +136,13 @@ def full_gaussian(mu: Array, C: Array, low: Array, n: float) -> FullGaussian:
     """A Gaussian whose covariance is lifted to its bound: the likeliest one with C - diag(low) >= 0."""
     sd = np.sqrt(low)
     values, U = np.linalg.eigh(C / np.outer(sd, sd))
+    on_floor = bool(values[0] < 1.0 + ON_FLOOR)
     short = bool(values[0] < 1.0)
     values = np.maximum(values, 1.0)
     if short:
         C = (U * values) @ U.T * np.outer(sd, sd)
     P = U / np.sqrt(values) / sd[:, None]
-    return FullGaussian(mu, C, P, float(np.log(values).sum() + np.log(low).sum()), low, n, short)
+    return FullGaussian(mu, C, P, float(np.log(values).sum() + np.log(low).sum()), low, n, on_floor)
 
 
 def log_matrix(p: FullGaussian) -> Array:

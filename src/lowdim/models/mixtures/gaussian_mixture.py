@@ -21,7 +21,7 @@ class GaussianMixture(MixtureModel):
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
         Any covariance, one for all components, diagonal ones, or multiples of the identity.
     tol : float, default=1e-8
-        EM ends when the log-likelihood of all rows can gain no more than this, in nats.
+        EM ends when the log-likelihood can gain no more than this, in nats a row.
     reg_covar : float, default=1e-6
         A floor and not an addition: no covariance falls below this share of the variances about the starting
         centres, in any direction; a component on that floor is named (LD251).

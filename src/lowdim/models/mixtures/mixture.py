@@ -439,7 +439,7 @@ class Mixture(MixtureModel):
     n_clusters : int, default=2
         The number K of components.
     tol : float, default=1e-8
-        EM ends when the log-likelihood of all rows can gain no more than this, in nats.
+        EM ends when the log-likelihood can gain no more than this, in nats a row.
     max_iter : int, default=1000
         The most passes over the table.
     n_init : int, default=10

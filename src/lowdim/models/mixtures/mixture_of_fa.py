@@ -22,7 +22,7 @@ class MixtureOfFA(MixtureModel):
     n_components : int, default=1
         The number q of axes of each.
     tol : float, default=1e-8
-        EM ends when the log-likelihood of all rows can gain no more than this, in nats.
+        EM ends when the log-likelihood can gain no more than this, in nats a row.
     max_iter : int, default=1000
         The most passes over the table.
     n_init : int, default=10
