@@ -43,8 +43,8 @@ def em(
 
     Each pass folds the statistics of the present parameters, so the objective it reports is exactly
     theirs, and the best parameters seen are the ones returned; the last ones for a model whose steps `may_fall`.
-    `limit` lowers the model's own limit of passes; a fit that will not `beat` a value ends early. The model's `tol` is in
-    nats a row: of `rows` rows, by default those of the source, by their weights.
+    `limit` lowers the model's own limit of passes; a fit that will not `beat` a value ends early. The model's `tol`
+    is in nats a row: of `rows` rows, by default those of the source, by their weights.
     """
     mixer = Anderson(model._pack, model._unpack) if mix else None
     plain: Any = None  # the EM step to go back to, where the present parameters were extrapolated
