@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from lowdim import analyse, load_run, read
-from lowdim.jobs.run_folder import csv, differences, save_run, write
+from lowdim.jobs.run_folder import differences, save_run, write
 from lowdim.judge.fills.calibration import map_calibration
+from lowdim.text.csv_table import csv_table
 from lowdim.text.messages import LowdimError
 from tests.cli.conftest import small_table, write_csv
 
@@ -109,7 +110,7 @@ def test_differences_name_what_was_asked_and_what_came_out(run, tmp_path):
 
 
 def test_cells_of_a_csv_are_quoted_and_no_formulas():
-    text = csv(["a", "=b"], [["x,y", 1.5], ['say "no"', float("nan")], ["-1", np.float64(2.0)], ["@x", None]])
+    text = csv_table(["a", "=b"], [["x,y", 1.5], ['say "no"', float("nan")], ["-1", np.float64(2.0)], ["@x", None]])
     assert text == 'a,\'=b\r\n"x,y",1.5\r\n"say ""no""",\r\n-1,2.0\r\n\'@x,\r\n'
 
 

@@ -15,9 +15,9 @@ from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.read import NewRows, read_rows
 from lowdim.table.table import frame_like
-from lowdim.text.format import count
+from lowdim.text.format import clip, count
 from lowdim.text.messages import Message, message
-from lowdim.text.notebook import card, clip
+from lowdim.text.notebook import card
 
 RESCALED = 30.0  # a column whose middle moved by more than this many times is called rescaled
 FEW = 5  # columns named in a message

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lowdim.engine.fold import Run
 from lowdim.jobs.analysis import Settings
 from lowdim.jobs.apply import said_of
-from lowdim.jobs.run_folder import MODEL, ONE_MODEL, SavedRun, csv, run_facts, save_facts, saving, write
+from lowdim.jobs.run_folder import MODEL, ONE_MODEL, SavedRun, run_facts, save_facts, saving, write
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.table_input import as_table
 from lowdim.math.factor import most_factors
@@ -23,6 +23,7 @@ from lowdim.sources.arrays import ArraySource
 from lowdim.storage.model_file import load
 from lowdim.table.read import read_rows
 from lowdim.table.table import Table, column_units
+from lowdim.text.csv_table import csv_table
 from lowdim.text.format import count
 from lowdim.text.messages import Message, error, warn
 
@@ -89,7 +90,7 @@ class RowPlaces(NamedTuple):
             parts += list(self.sd.T)
         if self.density is not None:
             head, parts = [*head, "log_density"], [*parts, self.density]
-        return csv(
+        return csv_table(
             head,
             [[name, *line] for name, line in zip(names, zip(*(p.tolist() for p in parts), strict=True), strict=True)],
         )

@@ -31,7 +31,7 @@ from lowdim.storage.model_file import load
 from lowdim.table.open_file import digest as sha256
 from lowdim.table.read import read
 from lowdim.table.table import Table
-from lowdim.text.escape import csv_cell
+from lowdim.text.csv_table import csv_table
 from lowdim.text.messages import LowdimError, LowdimWarning, error
 
 if TYPE_CHECKING:
@@ -365,11 +365,6 @@ def _plain(options: dict[str, Any]) -> dict[str, Any]:
 
 
 # tables -------------------------------------------------------------------------------------------------
-def csv(header: list[str], rows: list[list[Any]]) -> str:
-    """A CSV file whose text cells cannot be read as formulas."""
-    return "".join(",".join(csv_cell(cell) for cell in row) + "\r\n" for row in [header, *rows])
-
-
 def placed_table(found: Placed) -> str:
     """New rows: positions and distances."""
     return position_table(found.row_names, found.posterior, found.odd)
@@ -381,7 +376,7 @@ def placed_fills(found: Placed, names: tuple[str, ...]) -> str:
     where = np.argwhere(gap).tolist()
     parts = (found.filled, found.lower, found.upper, found.sd)
     cells = np.column_stack([np.asarray(part)[gap] for part in parts]).tolist()
-    return csv(
+    return csv_table(
         ["row", "column", "fill", "lower", "upper", "sd"],
         [[found.row_names[i], names[j], *line] for (i, j), line in zip(where, cells, strict=True)],
     )
@@ -405,7 +400,7 @@ def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> st
     off = [np.where(defined, part, np.nan) for part in (odd.Q.value, odd.Q.p)]
     laws = [odd.D2.value, odd.D2.p, odd.T2.value, odd.T2.p, *off]
     numbers = np.column_stack([p.mean, p.std, *laws]).tolist()
-    return csv(header, [[name, *line] for name, line in zip(row_names, numbers, strict=True)])
+    return csv_table(header, [[name, *line] for name, line in zip(row_names, numbers, strict=True)])
 
 
 def fills_table(table: Table, f: Fills) -> str:
@@ -413,7 +408,7 @@ def fills_table(table: Table, f: Fills) -> str:
     where = np.argwhere(f.is_filled)
     numbers = np.column_stack([part[f.is_filled] for part in (f.filled, f.lower, f.upper, f.sd)]).tolist()
     names, rows, beyond = table.names, table.row_names, f.outside[f.is_filled].tolist()
-    return csv(
+    return csv_table(
         ["row", "column", "fill", "lower", "upper", "sd", "outside"],
         [
             [rows[i], names[j], *line, OUTSIDE[far]]
@@ -424,7 +419,7 @@ def fills_table(table: Table, f: Fills) -> str:
 
 def odd_table(odd: OddRows) -> str:
     """One line an odd row."""
-    return csv(
+    return csv_table(
         ["row", "seen", "D2", "p", "column", "value", "expected", "sd", "surprise", "reason"],
         [[r.name, r.seen, r.D2, r.p, r.column, r.value, r.expected, r.sd, r.surprise, r.reason] for r in odd.rows],
     )

@@ -17,8 +17,12 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 
 from lowdim.storage.atomic import check_folder, replacing
-from lowdim.text.escape import csv_cell, csv_text
+from lowdim.text.csv_table import csv_columns
+from lowdim.text.escape import printable as printable
 from lowdim.text.format import count as count
+from lowdim.text.format import number as number
+from lowdim.text.format import percent as percent
+from lowdim.text.format import short as short
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
@@ -114,12 +118,7 @@ class Plot:
 
     def csv(self) -> str:
         """The numbers of the plot, one column each, padded where lengths differ."""
-        columns = self.columns()
-        length = max((len(value) for value in columns.values()), default=0)
-        lines = [",".join(csv_text(str(key)) for key in columns)]
-        for i in range(length):
-            lines.append(",".join(csv_cell(value[i]) if i < len(value) else "" for value in columns.values()))
-        return "\n".join(lines) + "\n"
+        return csv_columns(self.columns(), "\n")
 
     def _repr_svg_(self) -> str:
         return self.svg()
@@ -194,51 +193,9 @@ def _renamed(tag: str, ids: dict[str, str]) -> str:
     return re.sub(r'((?:\bid="|href="#|url\(#))([^")]*)(["\)])', new, tag)
 
 
-def printable(text: object) -> str:
-    """Text in one line without the characters that XML and terminals choke on.
-
-    >>> printable("a\\x1b[1m\\n b")
-    'a�[1m b'
-    """
-    line = " ".join(str(text).split())
-    return "".join(c if c.isprintable() or c == " " else "�" for c in line)
-
-
-def short(name: object, most: int = LONGEST) -> str:
-    """A name fit for a chart: one line, at most `most` characters; the end stays, where long names differ.
-
-    >>> short("temperature of the upper\\tzone 1"), short("kappa")
-    ('temperature of…er zone 1', 'kappa')
-    """
-    text, tail = printable(name), (most - 1) * 2 // 5
-    return text if len(text) <= most else text[: most - 1 - tail].rstrip() + "…" + text[-tail:].lstrip()
-
-
 def quoted(name: object) -> str:
     """A name inside a sentence."""
     return f"'{short(name)}'"
-
-
-def percent(share: float) -> str:
-    """A share as a percentage; the small stay visible.
-
-    >>> percent(0.4217), percent(0.0031), percent(0.0)
-    ('42%', '0.3%', '0%')
-    """
-    value = 100.0 * float(share)
-    return f"{value:.1f}%" if 0.05 <= abs(value) < 1.0 else "< 0.1%" if 0 < value < 0.05 else f"{value:.0f}%"
-
-
-def number(value: float) -> str:
-    """Three figures, as a person would write them.
-
-    >>> number(121.7), number(0.00123), number(-0.5), number(53121.0)
-    ('122', '0.00123', '-0.5', '53,100')
-    """
-    value = float(f"{value:.3g}")
-    if value == 0.0:
-        return "0"
-    return f"{value:,.0f}" if 100 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
 def canvas(

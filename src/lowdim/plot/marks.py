@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
+from lowdim.text.format import p_value as p_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,15 +49,6 @@ def whole_ticks(axis: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(nbins=12, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
-
-
-def small(p: float) -> str:
-    """A p-value in one or two figures.
-
-    >>> small(2.13e-8), small(0.372), small(0.0)
-    ('2e-8', '0.37', '0')
-    """
-    return "0" if p == 0.0 else f"{p:.0e}".replace("e-0", "e-") if p < 1e-3 else f"{p:.2g}"
 
 
 def about(expected: float) -> str:

@@ -1,4 +1,4 @@
-"""The card a notebook shows for an analysis: static, no script, its own small style."""
+"""The card a notebook shows for an analysis: static, no script."""
 
 from __future__ import annotations
 
@@ -7,19 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from lowdim.plot.base import printable, short
 from lowdim.report.thumbnails import map_stamp, scree_line
+from lowdim.text.notebook import block
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
-STYLE = """<style>
-.ldc{color-scheme:light dark;font:14px/1.5 system-ui,sans-serif;max-width:52rem;border:1px solid #8a8f94;\
-border-radius:6px;padding:.8rem 1rem;background:Canvas;color:CanvasText;overflow-wrap:anywhere}
-.ldc h3{margin:0 0 .3rem;font-size:1.1rem}.ldc ol{margin:.2rem 0 .6rem;padding-left:1.4rem}
-.ldc .pics{display:flex;flex-wrap:wrap;gap:1rem;align-items:end}.ldc svg{background:#fff;border-radius:4px}
-.ldc table{border-collapse:collapse;font-size:.85rem}.ldc th,.ldc td{padding:.1rem .6rem .1rem 0;text-align:left;\
-vertical-align:top}.ldc .set{font-weight:bold}.ldc summary{cursor:pointer;min-height:24px}
-.ldc code{font-size:.85rem}
-</style>"""
 MEANS = {
     "dims": "how many dimensions, or 'auto': the judges decide",
     "scale": "'unit': every column counts alike",
@@ -44,10 +36,10 @@ def card(found: Analysis) -> str:
     # two cards may stand in one notebook: ids need the table's fingerprint
     name = f"ldc-{t.sha256[:10]}-{found.settings.seed}-{found.dims}"
     pics = f"{map_stamp(found, f'{name}-map', size=(220, 170))}{scree_line(found, f'{name}-scree')}"
-    return (
-        f'<div class="ldc">{STYLE}<h3>{words(t.name, 80)}: {t.n:,} x {t.d:,}, {found.gaps.gaps:,} gaps</h3>'
+    return block(
+        f"<h3>{words(t.name, 80)}: {t.n:,} x {t.d:,}, {found.gaps.gaps:,} gaps</h3>"
         f'<ol>{told}</ol><div class="pics">{pics}</div>{_settings(found)}{_arrays(found)}{_messages(found)}'
-        f"<details><summary>Next steps</summary>{_pairs(NEXT)}</details></div>"
+        f"<details><summary>Next steps</summary>{_pairs(NEXT)}</details>"
     )
 
 

@@ -13,6 +13,7 @@ from lowdim.math.linalg import Array
 from lowdim.plot.base import Plot
 from lowdim.plot.registry import in_section
 from lowdim.report.svg import dots, slim
+from lowdim.text.csv_table import csv_columns
 from lowdim.text.messages import OptionError
 
 if TYPE_CHECKING:
@@ -146,15 +147,11 @@ def plot_csv(plot: Plot) -> str:
 
 def csv_text(columns: dict[str, Any]) -> str:
     """Columns as CSV, numbers to six figures, text safe for spreadsheets, padded where lengths differ."""
-    from lowdim.jobs.run_folder import csv
-
-    length = max((len(value) for value in columns.values()), default=0)
-    kept = [
-        value if value.dtype.kind != "f" else [_rounded(x) for x in value.tolist()]
-        for value in map(np.asarray, columns.values())
-    ]
-    rows = [[value[i] if i < len(value) else None for value in kept] for i in range(length)]
-    return csv(list(columns), [[_plain(x) for x in row] for row in rows])
+    kept = {
+        name: [_plain(x) for x in (value if value.dtype.kind != "f" else map(_rounded, value.tolist()))]
+        for name, value in ((name, np.asarray(value)) for name, value in columns.items())
+    }
+    return csv_columns(kept)
 
 
 def _rounded(x: float) -> float:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import html
 import textwrap
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lowdim.table.flags import flags_from_options
-from lowdim.table.notes import Messages
+from lowdim.table.notes import MESSAGE_HEADER
 from lowdim.table.roles import Column
+from lowdim.text import notebook
 from lowdim.text.escape import protect_terminal, shell_word
 from lowdim.text.format import count, figures, listing
+from lowdim.text.notebook import words
 
 if TYPE_CHECKING:
     from lowdim.table.table import Table
@@ -140,22 +141,11 @@ def _last(table: Table) -> str:
 
 def card(table: Table) -> str:
     """A static card for notebooks: no script, under 25 kB."""
-    head = html.escape(
-        f"{table.name}: {table.n:,} rows x {table.d:,} columns, {count(int(np.isnan(table.X).sum()), 'gap')}"
-    )
-    cells = ("name", "role", "gaps", "range", "note")
-    top = "".join(f'<th scope="col">{word}</th>' for word in cells)
-    rows = "".join(
-        "<tr>"
-        + "".join(
-            f"<td>{html.escape(str(part)[:60])}</td>" for part in (c.name, c.role, gaps_of(c) or "", span(c), c.note)
-        )
-        + "</tr>"
-        for c in table.columns[:40]
-    )
+    head = f"{table.name}: {table.n:,} rows x {table.d:,} columns, {count(int(np.isnan(table.X).sum()), 'gap')}"
+    rows = [
+        [str(part)[:60] for part in (c.name, c.role, gaps_of(c) or "", span(c), c.note)] for c in table.columns[:40]
+    ]
     more = f"<p>and {len(table.columns) - 40} more columns</p>" if len(table.columns) > 40 else ""
-    said = Messages(table.messages[:20])._repr_html_() if table.messages else ""
-    return (
-        f"<section><h4>{head}</h4><p>{html.escape(str(table.guess))}</p><table><thead><tr>{top}</tr></thead>"
-        f"<tbody>{rows}</tbody></table>{more}{said}</section>"
-    )
+    said = notebook.table(MESSAGE_HEADER, table.messages[:20], lines=True)
+    columns = notebook.table(("name", "role", "gaps", "range", "note"), rows)
+    return notebook.block(f"<h3>{words(head)}</h3><p>{words(table.guess)}</p>", columns, more, said)

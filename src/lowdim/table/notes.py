@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from typing import Any
 
 from lowdim.text.messages import Message, TableError, message
+from lowdim.text.notebook import block, table
 
-MOST = 5  # of a kind that are shown
+SHOWN_OF_A_CODE = 5  # messages
+MESSAGE_HEADER = ("code", "severity", "what", "where", "why", "fix")
 
 
 class Messages(tuple[Message, ...]):
@@ -42,10 +43,10 @@ class Messages(tuple[Message, ...]):
         total, shown, parts = Counter(m.code for m in self), Counter[str](), []
         for m in self:
             shown[m.code] += 1
-            if everything or shown[m.code] <= MOST:
+            if everything or shown[m.code] <= SHOWN_OF_A_CODE:
                 parts.append(str(m))
-            if not everything and shown[m.code] == total[m.code] > MOST:
-                parts.append(f"{m.code} {m.severity}  and {total[m.code] - MOST} more (lowdim check --all)")
+            if not everything and shown[m.code] == total[m.code] > SHOWN_OF_A_CODE:
+                parts.append(f"{m.code} {m.severity}  and {total[m.code] - SHOWN_OF_A_CODE} more (lowdim check --all)")
         return "\n".join(parts)
 
     def __str__(self) -> str:
@@ -57,13 +58,8 @@ class Messages(tuple[Message, ...]):
     def _repr_html_(self) -> str:
         if not self:
             return "<p>no messages</p>"
-        head = "".join(f'<th scope="col">{word}</th>' for word in ("code", "severity", "what", "where", "why", "fix"))
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(part).replace(chr(10), '<br>')}</td>" for part in m) + "</tr>"
-            for m in self[:100]
-        )
         more = f"<p>and {len(self) - 100} more</p>" if len(self) > 100 else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+        return block(table(MESSAGE_HEADER, self[:100], lines=True), more)
 
 
 class CheckError(TableError):

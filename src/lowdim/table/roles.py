@@ -17,7 +17,7 @@ from lowdim.table.detect import GAPS
 from lowdim.table.notes import Notes
 from lowdim.table.options import ReadingOptions, join_names
 from lowdim.text.escape import protect_terminal
-from lowdim.text.format import count, listing
+from lowdim.text.format import all_digits, count, listing
 from lowdim.text.messages import error
 
 ALMOST = 0.5  # a column of which this share is numbers is meant as numbers
@@ -277,12 +277,8 @@ def label_values(c: Cells, codes: tuple[str, ...]) -> NDArray[Any]:
         found[:] = c.dates.astype(str).astype(object)
         found[c.gap] = None
     else:
-        found[:] = [None if gap else _number_text(v) for v, gap in zip(c.values, c.gap, strict=True)]
+        found[:] = [None if gap else all_digits(v) for v, gap in zip(c.values, c.gap, strict=True)]
     return found
-
-
-def _number_text(value: float) -> str:
-    return str(int(value)) if value == np.round(value) and abs(value) < 2**53 else repr(float(value))
 
 
 def encoded(c: Cells, place: Place) -> list[Column]:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from lowdim.math.linalg import Array
 from lowdim.table import cells as cell
 from lowdim.table.detect import GAPS, NUMBER_GAPS
 from lowdim.table.options import check_options
 from lowdim.table.read import load_raw, sample_raw, transpose_raw
+from lowdim.text.csv_table import csv_line
 from lowdim.text.escape import in_quotes, protect_cell
+from lowdim.text.format import figures_by_width
 
 # a sign, digits with their marks, an exponent, or dashes alone: nothing that a spreadsheet could run
 HARMLESS = re.compile(r"[+-]?[\d.,' \u00a0\u2009\u202f\u2019]*([eE][+-]?\d+)? ?%?|-+")
 LINES = 4096  # rows turned into text at once
 LOOK = 2**16  # bytes in which the line ends are looked for
-FIGURES = 6  # significant ones of a fill
 Texts = dict[int, dict[int, str]]  # column -> row -> text, both from 0 as they stand in the file
 
 
@@ -98,7 +98,7 @@ def lines(sheet: Sheet, new: Texts) -> Iterator[str]:
 
 
 def _line(cells: Any, sheet: Sheet) -> str:
-    return sheet.sep.join(quoted(text, sheet.sep) for text in cells) + sheet.newline
+    return csv_line(cells, partial(quoted, sep=sheet.sep), sheet.sep, sheet.newline)
 
 
 def quoted(text: str, sep: str) -> str:
@@ -130,21 +130,12 @@ def decimal_of(column: Any, usual: str) -> str:
     return "," if found.comma else "." if found.point else usual
 
 
-def figures(values: Array, half: Array, decimal: str) -> list[str]:
-    """Numbers with six figures, more where their intervals (half widths) are narrower than that shows.
+def fill_texts(values: Array, half: Array, decimal: str) -> list[str]:
+    """Numbers as the file writes them, with the digits that their intervals (half widths) call for.
 
-    >>> figures(np.array([3.14159265, 1234567.8]), np.array([0.5, 0.5]), ",")
+    >>> import numpy as np
+    >>> fill_texts(np.array([3.14159265, 1234567.8]), np.array([0.5, 0.5]), ",")
     ['3,14159', '1234567,8']
     """
-    out = []
-    for value, width in zip(values.tolist(), half.tolist(), strict=True):
-        more = np.ceil(np.log10(abs(value) / width)) + 2 if width > 0 and value else 0
-        most = int(np.clip(more, FIGURES, 17))
-        plain = 1e-5 <= abs(value) < 1e15
-        text = (
-            np.format_float_positional(value, precision=most, unique=False, fractional=False, trim="-")
-            if plain
-            else f"{value:.{most}g}"
-        )
-        out.append(text.replace(".", decimal))
-    return out
+    pairs = zip(values.tolist(), half.tolist(), strict=True)
+    return [figures_by_width(value, width).replace(".", decimal) for value, width in pairs]

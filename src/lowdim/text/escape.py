@@ -72,6 +72,16 @@ def protect_terminal(text: str, *, lines: bool = False) -> str:
     return "\n".join(CONTROLS.sub("", BREAKS.sub(" ", part)) for part in parts)
 
 
+def printable(text: object) -> str:
+    """Text in one line; a mark stands for each character that XML and terminals choke on.
+
+    >>> printable("a\\x1b[1m\\n b")
+    'a�[1m b'
+    """
+    line = " ".join(str(text).split())
+    return "".join(c if c.isprintable() or c == " " else "�" for c in line)
+
+
 def shown(cell: object) -> str:
     """A cell as a message shows it: quoted, harmless, short.
 

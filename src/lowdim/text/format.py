@@ -1,4 +1,4 @@
-"""Numbers, sizes, times and lists as people write them."""
+"""Numbers, sizes, times, lists and long texts as people write them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import math
 import re
 from collections.abc import Iterable
 
+import numpy as np
+
+from lowdim.text.escape import printable, protect_terminal
 from lowdim.text.messages import error
 
 LISTED = 5  # items of a list that are written out
@@ -55,6 +58,57 @@ def figures_by_sd(value: float, sd: float, least: int = 3) -> str:
     if value == 0.0 or not 0.0 < sd < math.inf:
         return figures(value, 4)
     return figures(value, min(max(math.floor(math.log10(abs(value))) - math.floor(math.log10(sd)) + 2, least), 12))
+
+
+def figures_by_width(value: float, half: float, least: int = 6) -> str:
+    """A number with six figures, more where its interval (half its width) is narrower than that shows.
+
+    >>> figures_by_width(3.14159265, 0.5), figures_by_width(1234567.8, 0.5), figures_by_width(1e-9, 0.0)
+    ('3.14159', '1234567.8', '1e-09')
+    """
+    more = math.ceil(math.log10(abs(value) / half)) + 2 if half > 0 and value else 0
+    most = min(max(more, least), 17)
+    if not 1e-5 <= abs(value) < 1e15:
+        return f"{value:.{most}g}"
+    return np.format_float_positional(value, precision=most, unique=False, fractional=False, trim="-")
+
+
+def all_digits(value: float) -> str:
+    """A number with every digit it has, a whole one without a point.
+
+    >>> all_digits(3.0), all_digits(0.1), all_digits(1e300)
+    ('3', '0.1', '1e+300')
+    """
+    return str(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(float(value))
+
+
+def number(value: float, most: int = 3, below: float = 1e6) -> str:
+    """So many figures, with commas between thousands where all digits before the point are written.
+
+    >>> number(121.7), number(0.00123), number(-0.5), number(53121.0), number(53121.0, 4, 1e9)
+    ('122', '0.00123', '-0.5', '53,100', '53,120')
+    """
+    value = float(f"{value:.{most}g}") + 0.0
+    return f"{value:,.0f}" if 10.0 ** (most - 1) <= abs(value) < below else f"{value:.{most}g}"
+
+
+def p_value(p: float) -> str:
+    """A p-value in one or two figures.
+
+    >>> p_value(2.13e-8), p_value(0.372), p_value(0.0)
+    ('2e-8', '0.37', '0')
+    """
+    return "0" if p == 0.0 else f"{p:.0e}".replace("e-0", "e-") if p < 1e-3 else f"{p:.2g}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage; the small stay visible.
+
+    >>> percent(0.4217), percent(0.0031), percent(0.0)
+    ('42%', '0.3%', '0%')
+    """
+    value = 100.0 * float(share)
+    return f"{value:.1f}%" if 0.05 <= abs(value) < 1.0 else "< 0.1%" if 0 < value < 0.05 else f"{value:.0f}%"
 
 
 def size(number: float) -> str:
@@ -108,3 +162,24 @@ def parse_duration(value: float | str | None, option: str = "budget") -> float |
     if isinstance(value, bool) or not 0.0 < seconds < math.inf:
         raise error("LD210", option=option, value=value, allowed="a length of time such as 30s, 2m or 1h")
     return seconds
+
+
+# long texts ---------------------------------------------------------------------------------------------
+def clip(text: object, most: int = 40) -> str:
+    """One harmless line of at most so many characters.
+
+    >>> clip("a\\nlong name", 7)
+    'a long…'
+    """
+    line = protect_terminal(str(text))
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def short(name: object, most: int = 24) -> str:
+    """A name fit for a chart: one line, at most `most` characters; the end stays, where long names differ.
+
+    >>> short("temperature of the upper\\tzone 1"), short("kappa")
+    ('temperature of…er zone 1', 'kappa')
+    """
+    text, tail = printable(name), (most - 1) * 2 // 5
+    return text if len(text) <= most else text[: most - 1 - tail].rstrip() + "…" + text[-tail:].lstrip()

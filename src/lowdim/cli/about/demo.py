@@ -53,12 +53,13 @@ def write_demo(name: str, folder: Path, seed: int) -> tuple[Path, DemoTable]:
     import numpy as np
 
     from lowdim.datasets import load_demo
-    from lowdim.jobs.run_folder import csv, write
+    from lowdim.jobs.run_folder import write
+    from lowdim.text.csv_table import csv_table
 
     demo = load_demo(name, random_state=seed)
     rows = [[None if np.isnan(cell) else cell for cell in line] for line in demo.X.tolist()]
     folder.mkdir(parents=True, exist_ok=True)
-    return write(folder / f"demo-{demo.name}.csv", csv(list(demo.columns), rows)), demo
+    return write(folder / f"demo-{demo.name}.csv", csv_table(list(demo.columns), rows)), demo
 
 
 def truth_text(demo: DemoTable, found: Analysis) -> str:

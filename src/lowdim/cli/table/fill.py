@@ -182,7 +182,7 @@ def write_same(to: Output, intervals: bool, multiple: int) -> list[Path]:
 
 def write_fills(to: Output, found: Fills, intervals: bool, multiple: int, seed: int) -> list[Path]:
     """The filled table and what goes with it, each of the same shape as FILE."""
-    from lowdim.table.write_back import figures
+    from lowdim.table.write_back import fill_texts
 
     where = [
         (k, c)
@@ -196,7 +196,7 @@ def write_fills(to: Output, found: Fills, intervals: bool, multiple: int, seed: 
         for k, c in where:
             gap = found.is_filled[:, k]
             ends = [own_unit(part[gap, k], c) for part in (values, found.lower, found.upper)]
-            texts = figures(ends[0], (ends[2] - ends[1]) / 2, signs[c.position])
+            texts = fill_texts(ends[0], (ends[2] - ends[1]) / 2, signs[c.position])
             new[c.position - 1] = dict(zip(to.table.rows[gap].tolist(), texts, strict=True))
         return new
 

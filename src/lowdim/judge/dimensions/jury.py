@@ -23,14 +23,13 @@ from lowdim.judge.dimensions.evidence import (
 )
 from lowdim.judge.dimensions.heldout import PARTS, Compared, Folds, Hidden
 from lowdim.judge.dimensions.parallel import Noise, gavish_donoho, parallel_analysis
-from lowdim.judge.dimensions.text import jury_text, sentence
+from lowdim.judge.dimensions.text import jury_card, jury_lines, jury_text, sentence
 from lowdim.judge.dimensions.uneven_noise import Factors, ask, hidden_cells
 from lowdim.math.linalg import Array
 from lowdim.models.base.estimator import seed_of
 from lowdim.sources.source import Block
 from lowdim.text.format import count
 from lowdim.text.messages import error
-from lowdim.text.notebook import jury_card, jury_lines
 
 MOST = 20  # dimensions tried unless asked for more: a person cannot read more, and EM slows down
 EXACT = 1e-6  # a fit that leaves a smaller share of the variance than this is exact, not evidence

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lowdim.text.format import clip
+from lowdim.text.notebook import card
+
 if TYPE_CHECKING:
     from lowdim.judge.dimensions.jury import Jury, Row
 
@@ -127,3 +130,43 @@ def _judges(jury: Jury) -> list[str]:
     if near:
         lines.append(f"  Hidden cells, paired: {'; '.join(map(str, near))} (nats a cell, +- standard error).")
     return lines
+
+
+def jury_lines(jury: Jury) -> str:
+    """The jury in at most four lines: the answer, every judge's vote, what was tried."""
+    said = ", ".join(f"{j.name} {j.q}" for j in jury.judges if j.votes and j.q is not None)
+    tried = f"{jury.rows[0].q} to {jury.rows[-1].q} tried" if jury.rows else "none tried"
+    return "\n".join(
+        filter(
+            None,
+            (
+                f"Dimensions: {jury.sentence}",
+                said,
+                *(clip(note, 120) for note in jury.notes[:1]),
+                f"{tried}: .text(), .rows, .judges",
+            ),
+        )
+    )
+
+
+def jury_card(jury: Jury) -> str:
+    """Every number of dimensions that was tried, and what each judge says."""
+    listed = [_tried(row, jury.q) for row in jury.rows]
+    told = "; ".join(f"{j.name}: {'cannot say' if j.q is None else j.q} ({j.detail})" for j in jury.judges)
+    return card(
+        f"Dimensions: {jury.sentence}",
+        ("q", "variance shared", "Q2 of hidden cells", "evidence weight", "above the noise"),
+        listed,
+        note="; ".join([told, *jury.notes]),
+    )
+
+
+def _tried(row: Row, q: int) -> tuple[str, ...]:
+    hidden = "" if row.q2 is None else f"{row.q2:.2f}"
+    return (
+        f"{row.q} (chosen)" if row.q == q else str(row.q),
+        f"{100 * row.variance:.0f}%",
+        hidden,
+        f"{row.bic_weight:.2g}",
+        "" if row.above_noise is None else "yes" if row.above_noise else "no",
+    )

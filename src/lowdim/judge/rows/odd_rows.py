@@ -33,9 +33,9 @@ from lowdim.math.gaussian import Latent
 from lowdim.math.linalg import Array
 from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.sources.source import Block
-from lowdim.text.format import figures, figures_by_sd
+from lowdim.text.format import clip, figures, figures_by_sd
 from lowdim.text.messages import error
-from lowdim.text.notebook import card, clip
+from lowdim.text.notebook import card
 
 if TYPE_CHECKING:
     from lowdim.models.linear.linear_gaussian import LinearGaussian

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -107,12 +106,9 @@ class Certificate(NamedTuple):
 
     def html(self) -> str:
         """The certificate as a small table."""
-        cells = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for name, value in self.rows()
-        )
-        return f"<table>{cells}</table>"
+        from lowdim.text.notebook import block, table
+
+        return block(table((), self.rows()))
 
 
 def em_digits(remaining: float, n: float) -> float:

@@ -19,9 +19,9 @@ from lowdim.plot.marks import (
     about,
     legend_above,
     name_ticks,
+    p_value,
     plain_log,
     rarity,
-    small,
     spread_out,
     whole_ticks,
     write,
@@ -523,14 +523,13 @@ def _says(
 
     put(-0.85, "value", "rest says ± sd")
     for i, j in enumerate(order):
-        held = "gap" if np.isnan(value[j]) else _plain(value[j], 4)
-        put(i, held, f"{_plain(expected[j], 4)} ± {_plain(sd[j], 2)}", "bold" if culprit[j] else "normal")
-
-
-def _plain(value: float, figures: int) -> str:
-    """So many figures, as plain digits where they do."""
-    value = float(f"{value:.{figures}g}") + 0.0
-    return f"{value:,.0f}" if 10.0 ** (figures - 1) <= abs(value) < 1e9 else f"{value:.{figures}g}"
+        held = "gap" if np.isnan(value[j]) else draw.number(value[j], 4, 1e9)
+        put(
+            i,
+            held,
+            f"{draw.number(expected[j], 4, 1e9)} ± {draw.number(sd[j], 2, 1e9)}",
+            "bold" if culprit[j] else "normal",
+        )
 
 
 def _why_words(
@@ -549,17 +548,17 @@ def _why_words(
         return f"{who} has no seen cell", f"{who} has no seen cell, so nothing in it can surprise."
     j = int(np.nanargmax(np.abs(surprise)))
     title = (
-        f"{who}: {draw.quoted(names[j])} is {_plain(value[j], 4)} where the rest of the row says "
-        f"{draw.number(expected[j])} ± {_plain(sd[j], 2)}"
+        f"{who}: {draw.quoted(names[j])} is {draw.number(value[j], 4, 1e9)} where the rest of the row says "
+        f"{draw.number(expected[j])} ± {draw.number(sd[j], 2, 1e9)}"
     )
     if p is not None and not hide:
-        title = f"{who} is ordinary (p {small(p)})"
-    odds = "" if p is None else f"{who} has p {small(p)}. "
+        title = f"{who} is ordinary (p {p_value(p)})"
+    odds = "" if p is None else f"{who} has p {p_value(p)}. "
     cells = "that cell" if len(hide) == 1 else f"{len(hide)} cells ({', '.join(draw.short(h) for h in hide)})"
-    then = f" Hide {cells}, and the row is ordinary" + (f" (p {small(after)})." if after is not None else ".")
+    then = f" Hide {cells}, and the row is ordinary" + (f" (p {p_value(after)})." if after is not None else ".")
     return title, (
-        f"{odds}Most surprising: {draw.quoted(names[j])} is {_plain(value[j], 4)}; the rest of the row says "
-        f"{draw.number(expected[j])} ± {_plain(sd[j], 2)} (sd), {surprise[j]:+.1f} sd off.{then if hide else ''}"
+        f"{odds}Most surprising: {draw.quoted(names[j])} is {draw.number(value[j], 4, 1e9)}; "
+        f"the rest of the row says {draw.number(expected[j])} ± {draw.number(sd[j], 2, 1e9)} (sd), {surprise[j]:+.1f} sd off.{then if hide else ''}"
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.marks import POINTS, VECTOR, legend_above, name_ticks, small, spread_out
+from lowdim.plot.marks import POINTS, VECTOR, legend_above, name_ticks, p_value, spread_out
 from lowdim.plot.registry import InReport, plot
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ def distance_law(analysis: Analysis) -> Plot:
     sentence = (
         f"The largest difference between the two distributions of p is {gap:.2f}; about {limit:.2f} would be "
         f"rare by chance (5% level) for {draw.count(n, 'row')}. Points above the line are rows further out than "
-        "the model expects" + (f"; the rarest has p {small(float(p[0]))}." if n else ".")
+        "the model expects" + (f"; the rarest has p {p_value(float(p[0]))}." if n else ".")
     )
     draw.headline(figure, title)
     return Plot("distance_law", figure, title=title, sentence=sentence, data={"due": due, "p": p})
