@@ -558,7 +558,8 @@ def _why_words(
     then = f" Hide {cells}, and the row is ordinary" + (f" (p {p_value(after)})." if after is not None else ".")
     return title, (
         f"{odds}Most surprising: {draw.quoted(names[j])} is {draw.number(value[j], 4, 1e9)}; "
-        f"the rest of the row says {draw.number(expected[j])} ± {draw.number(sd[j], 2, 1e9)} (sd), {surprise[j]:+.1f} sd off.{then if hide else ''}"
+        f"the rest of the row says {draw.number(expected[j])} ± {draw.number(sd[j], 2, 1e9)} (sd), "
+        f"{surprise[j]:+.1f} sd off.{then if hide else ''}"
     )
 
 
