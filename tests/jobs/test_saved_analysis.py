@@ -117,3 +117,29 @@ def test_what_a_map_needs_is_read_without_loading_a_model(run):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stderr.strip() == "" and done.returncode in (0, 1), done.stderr
+
+
+def test_the_map_is_drawn_without_the_table_or_a_model(run):
+    """What a map needs is in the folder: rows by name, which of them have gaps, and that no column colours them."""
+    found, folder = run
+    opened = load_run(folder).analysis
+    assert opened.row_names == found.row_names and opened.label_names == found.label_names == ()
+    assert np.array_equal(opened.has_gaps, found.has_gaps) and found.has_gaps.any()
+    assert opened.plot.map().svg() == found.plot.map().svg()
+    assert not {"table", "model"} & vars(opened).keys()
+
+
+def test_a_table_is_checked_without_being_read(run, tmp_path):
+    _, folder = run
+    opened = load_run(folder)
+    opened.check_table()
+    assert "table" not in vars(opened)
+    facts = json.loads((folder / "run.json").read_text())
+    (tmp_path / "t.csv").write_text((folder.parent / "t.csv").read_text().replace("1", "2"))
+    facts["table"]["path"] = str(tmp_path / "t.csv")
+    changed = type(opened)(folder, facts)
+    with pytest.raises(LowdimError, match="LD307"):
+        changed.check_table()
+    facts["table"]["path"] = str(tmp_path / "gone.csv")
+    with pytest.raises(LowdimError, match="LD306"):
+        changed.check_table()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lowdim.math.linalg import Array
+from lowdim.math.linalg import Array, Mask
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.table import frame_like
 from lowdim.text.format import count
@@ -90,6 +90,21 @@ class Analysis:
     def dims(self) -> int:
         """The number of dimensions of the map."""
         return int(self.model.n_components_)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """The names of the table's rows."""
+        return self.table.row_names
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """The names of the table's label columns."""
+        return tuple(self.table.labels)
+
+    @property
+    def has_gaps(self) -> Mask:
+        """True for each row with a gap."""
+        return np.asarray(np.isnan(self.table.X).any(axis=1))
 
     @property
     def shares(self) -> tuple[float, ...]:

@@ -168,6 +168,12 @@ class SavedRun:
             raise error("LD307", path=self.path, folder=self.folder)
         return table
 
+    def check_table(self) -> None:
+        """Refuse a table that is gone or has changed; a file is not read for it, its digest will do."""
+        path = Path(self.path)
+        if self.kind == STREAM or not path.is_file() or sha256(path) != self.facts["table"]["sha256"]:
+            _ = self.table  # what was digested then may be less than the file
+
     @cached_property
     def analysis(self) -> SavedAnalysis:
         """The analysis: what was stored is read, what was not is made again, each part when it is asked for."""
@@ -328,6 +334,7 @@ def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: st
             "sha256": t.sha256,
             "rows": t.n,
             "columns": list(t.names),
+            "labels": list(t.labels),
             "header": t.guess.header,
             "options": _plain(options),
         },

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lowdim.judge.rows.odd_rows import OddRows
     from lowdim.judge.stability import Refits, Stability
     from lowdim.judge.verdicts import Check
+    from lowdim.math.linalg import Mask
     from lowdim.models.base.results import Posterior
     from lowdim.models.linear.ppca import ProbabilisticPCA
     from lowdim.table.table import Table
@@ -69,13 +70,14 @@ class SavedAnalysis(Analysis):
     `jury`, `axes`, `fills`, `odd`,               judges.lowdim; in a folder without it (of an older lowdim, or
     `posterior`                                   of a run that was stopped) that stage alone runs again
     `model`, `calibration`                        model.lowdim, run.json
+    `row_names`, `has_gaps`, `label_names`        judges.lowdim, run.json; else the table
     `table`                                       the file it was read from, if it has not changed since
     `gaps`, `surprises`                           the table and the model; quick
     `stability`                                   rows resampled again: the one part that takes seconds
     ============================================  =============================================================
 
     `map`, `scree`, `jury`, `heldout`, `loadings`, `axis_cards`, `control` and their like are drawn without any fit, and
-    the first of them without loading a model at all.
+    the first of them without loading a model, or the table where no column colours it.
     """
 
     def __init__(self, run: SavedRun) -> None:
@@ -109,7 +111,7 @@ class SavedAnalysis(Analysis):
         from lowdim.judge.rows.odd_rows import Judged, OddRows
 
         fields = unpacked(stored)
-        judged = Judged(fields.pop("rows_judged"), self.table.names, fields.pop("scale"), self.table.row_names)
+        judged = Judged(fields.pop("rows_judged"), self.run.names, fields.pop("scale"), self.row_names)
         return OddRows(**fields, judged=judged)
 
     @cached_property
@@ -145,6 +147,20 @@ class SavedAnalysis(Analysis):
     def dims(self) -> int:
         known = self.run.facts.get("dims")
         return super().dims if known is None else int(known)
+
+    @cached_property
+    def row_names(self) -> tuple[str, ...]:
+        stored = self._stored.get("row_names")
+        return super().row_names if stored is None else tuple(stored.astype(np.uint8).tobytes().decode().split("\n"))
+
+    @cached_property
+    def label_names(self) -> tuple[str, ...]:
+        known = self.run.facts["table"].get("labels")
+        return super().label_names if known is None else tuple(known)
+
+    @cached_property
+    def has_gaps(self) -> Mask:
+        return self.odd.seen < len(self.run.names)
 
     @cached_property
     def shares(self) -> tuple[float, ...]:
@@ -207,6 +223,8 @@ def save_parts(found: Analysis | Partial, folder: Path) -> None:
     if found.fills is not None:
         names = ("columns", "level", "n_components", "held", "tried", "skill", "hidden", "bare", "how")
         parts["fills"] = {name: getattr(found.fills, name) for name in names}
+    joined = "\n".join(found.table.row_names).encode()  # names are of one line each
+    parts["row_names"] = np.frombuffer(joined, dtype=np.uint8)
     small = {name: packed(part) for name, part in parts.items() if part is not None and cells(part) <= PART_CELLS}
     try:
         save_values(folder / FILE, {"schema": SCHEMA, **small})

@@ -246,6 +246,8 @@ def place_labels(
     Greedy and deterministic: each text tries the places around its point, near before far, and takes the
     first that is free; widths are estimated at 0.6 of the size a character, which is wide enough.
     """
+    if not len(points):
+        return
     figure = figure_of(ax)
     figure.draw_without_rendering()  # so that the layout is known
     box = ax.get_position()

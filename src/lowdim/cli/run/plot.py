@@ -193,12 +193,14 @@ def of_analysis(row: NamedPlot, analysis: Analysis, options: dict[str, Any]) -> 
         if option.kind == "axes" and row.needs == "analysis" and max(axes, default=0) >= max(analysis.dims, 1):
             words = ",".join(str(k + 1) for k in axes)
             raise click.BadParameter(f"'{words}': there are axes 1 to {analysis.dims}", param_hint=option.spelling)
-    return analysis.plot.draw(row.name, **placed_options(row, options, analysis.table))
+    by_name = any(option.kind in ("row", "columns") and option.name in options for option in row.options)
+    return analysis.plot.draw(row.name, **(placed_options(row, options, analysis.table) if by_name else options))
 
 
 def analysis_of_run(run: SavedRun) -> Analysis:
     """The analysis that a run folder holds; one that was stopped before there was a model is made again."""
     if run.has_model:
+        run.check_table()
         return run.analysis
     s = run.settings
     return analysed(Request(run.path, run.options, s.dims, s.level, s.seed, s.budget))

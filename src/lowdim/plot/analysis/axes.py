@@ -51,7 +51,7 @@ def axis_cards_of(analysis: Analysis, *, top: int = TOP_COLUMNS, show_rows: bool
     cards = analysis.axes
     if not show_rows:
         cards = tuple(card._replace(low_rows=(), high_rows=()) for card in cards)
-    return axis_cards(cards, row_names=analysis.table.row_names, top=top)
+    return axis_cards(cards, row_names=analysis.row_names, top=top)
 
 
 @draw.styled

@@ -67,20 +67,20 @@ def map_of(
     -------
     Plot
     """
-    t = analysis.table
     draw.need_axes(analysis.dims, 2, "map")
-    if color is None and t.n <= POINTS:
-        color = next(iter(t.labels), None)
+    names = analysis.row_names
+    if color is None and len(names) <= POINTS:
+        color = next(iter(analysis.label_names), None)
     odd = [r.row for r in analysis.odd.rows]
     return map_rows(
         analysis.posterior,
         axes=axes,
         shares=analysis.shares,
-        row_names=t.row_names,
-        gap_rows=np.isnan(t.X).any(axis=1),
+        row_names=names,
+        gap_rows=analysis.has_gaps,
         odd_rows=odd,
-        color=None if color is None else column_groups(t, color),
-        named=rows_named(t.row_names, labels, odd, NAMED),
+        color=None if color is None else column_groups(analysis.table, color),
+        named=rows_named(names, labels, odd, NAMED),
         t2_level=t2_level,
     )
 
@@ -182,10 +182,9 @@ def _drawn_words(n: int, dots: NDArray[np.intp], around: NDArray[np.int_]) -> st
 
 def ellipses(cov: Array, level: float = LEVEL) -> tuple[Array, Array]:
     """Half-axes (longer first) and the angle of the longer one, of 2 x 2 covariances at a level."""
-    from scipy.stats import chi2
-
     values, U = np.linalg.eigh(cov)
-    half = np.sqrt(chi2.ppf(level, 2) * np.maximum(values[:, ::-1], 0.0))
+    reach = -2.0 * np.log1p(-level)  # the quantile of chi-square with 2 degrees of freedom
+    half = np.sqrt(reach * np.maximum(values[:, ::-1], 0.0))
     return half, np.arctan2(U[:, 1, 1], U[:, 0, 1])
 
 

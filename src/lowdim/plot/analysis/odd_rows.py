@@ -74,7 +74,7 @@ def t2_q_of(analysis: Analysis, *, level: float = 0.99, show_rows: bool = True) 
     Plot
     """
     rows = analysis.odd
-    names = analysis.table.row_names
+    names = analysis.row_names
     return t2_q(rows.T2.p, rows.Q.p, odd=rows.odd, row_names=names, level=level, show_rows=show_rows)
 
 
@@ -213,7 +213,7 @@ def control_of(
     -------
     Plot
     """
-    rows, names = analysis.odd, analysis.table.row_names
+    rows, names = analysis.odd, analysis.row_names
     return control(
         rows.T2.value,
         rows.T2.dof,
