@@ -17,8 +17,8 @@ from lowdim.jobs.large import ASSUMED
 from lowdim.judge.table_input import source_of
 from lowdim.models.base.estimator import WHOLE
 from lowdim.models.linear.factor_analysis import FactorAnalysis
-from lowdim.models.linear.linear_gaussian import LinearGaussian, e_step
-from lowdim.models.linear.parameters import Linear, check_q
+from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.models.linear.parameters import Linear, check_q, e_step
 from lowdim.models.linear.pca import PCA
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
