@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import io
 import os
 import subprocess
 import sys
@@ -35,12 +38,26 @@ class Command:
         return Said(code, said.out, said.err)
 
 
+def in_process(*arguments: object, cwd: Path) -> Said:
+    """`lowdim` in this process and another folder, for fixtures that several tests share."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run([str(a) for a in arguments])
+    assert "Traceback" not in err.getvalue()
+    return Said(code, out.getvalue(), err.getvalue())
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """The records of a CSV."""
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+
+
 def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(SOURCE), "OPENBLAS_NUM_THREADS": "1"}
 
 
 def child(*arguments: object, cwd: Path, code: str = "from lowdim.cli import main; main()") -> Said:
-    """`lowdim` as a process of its own."""
+    """`lowdim` as a process of its own, where the process is what is tested: signals, imports, closed pipes."""
     done = subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],
         cwd=cwd,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.cli.calls import Command, child
+from tests.cli.calls import Command, in_process
 
 
 def small_table(n: int = 60, d: int = 6, seed: int = 0) -> np.ndarray:
@@ -40,9 +42,20 @@ def no_drawing(monkeypatch) -> None:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory) -> Path:
-    """A folder with small.csv and small.run, made once by a process of its own."""
+    """A folder with small.csv and small.run, made once."""
     folder = tmp_path_factory.mktemp("made")
     write_csv(folder / "small.csv", small_table())
-    done = child("fit", "small.csv", "--budget", "1s", cwd=folder)
+    done = in_process("fit", "small.csv", "--budget", "1s", cwd=folder)
     assert done.code == 0, done.err
+    return folder
+
+
+@pytest.fixture
+def moved(lowdim, made):
+    """A run whose table is no longer where it was."""
+    folder = lowdim.folder / "moved.run"
+    shutil.copytree(made / "small.run", folder)
+    told = json.loads((folder / "run.json").read_text())
+    told["table"]["path"] = "/nowhere/small.csv"
+    (folder / "run.json").write_text(json.dumps(told))
     return folder

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -16,9 +14,11 @@ import pytest
 from lowdim.text.messages import catalogue
 from tests.cli.conftest import small_table, write_csv
 
-FOLDER = Path(__file__).parents[1] / "table" / "bad_tables"
 FULL = np.where(np.isnan(small_table()), 0.5, small_table())
 FIT = ("fit", "t.csv", "--dims", "2", "--budget", "1s", "-o", "t.run")
+
+
+FOLDER = Path(__file__).parents[1] / "table" / "bad_tables"
 
 
 def apart() -> np.ndarray:
@@ -81,6 +81,8 @@ CASES = {
         ("plot", "loadings", "t.csv", "--dims", "2", "--budget", "1s"),
     ),
 }
+
+
 # brought about below, or in the file that is named
 ELSEWHERE = {
     "LD001": "below",
@@ -88,14 +90,16 @@ ELSEWHERE = {
     "LD220": "below",
     "LD221": "below",
     "LD222": "below",
-    "LD304": "test_start.py",
+    "LD304": "test_entry.py",
     "LD305": "below",
-    "LD306": "test_again.py",
+    "LD306": "run/test_runs.py",
     "LD307": "below",
-    "LD308": "test_again.py",
-    "LD173": "test_start.py",
-    "LD201": "test_verbs.py",
+    "LD308": "table/test_odd.py",
+    "LD173": "test_entry.py",
+    "LD201": "table/test_fit.py",
 }
+
+
 # what only a program, a model of another kind or a damaged model file brings about; tested with the models
 PROGRAMS = {
     "LD101",
@@ -152,43 +156,3 @@ def test_a_fit_says_it_and_its_fix_works(lowdim, no_drawing, code):
     write_csv(lowdim.folder / "t.csv", case.fixed())
     after = lowdim(*case.call_fixed, "--json", "--quiet")
     assert after.code == 0 and code not in {m["code"] for m in json.loads(after.out)["messages"]}, after.err
-
-
-def test_a_missing_file_is_found_by_the_name_that_is_meant(lowdim, made):
-    shutil.copy(made / "small.csv", lowdim.folder / "digester.csv")
-    said = lowdim("check", "digster.csv")
-    (meant,) = re.findall(r"did you mean (\S+) \?", said.err)
-    assert said.code == 3 and "LD001" in said.err and lowdim("check", meant).code == 0
-
-
-def test_a_workbook_without_openpyxl(lowdim, monkeypatch):
-    """Its fix installs a package, which no test does."""
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
-    said = lowdim("check", FOLDER / "sheets.xlsx")
-    assert said.code == 3 and "LD004" in said.err and 'pip install "lowdim[xlsx]"' in said.err
-
-
-def test_new_rows_that_do_not_fit_and_their_repair(lowdim, made):
-    X = small_table(seed=4)[:8]
-    X[np.isnan(X)] = 0.1
-    names = [f"x{k}" for k in range(1, 7)]
-    write_csv(lowdim.folder / "n.csv", np.c_[X[:, :4], 1000 * (X[:, 4] + 5), X[:, 5]], [*names[:3], "zz", *names[4:]])
-    told = json.loads(lowdim("apply", made / "small.run", "n.csv", "--json", "--quiet").out)
-    assert {"LD220", "LD221", "LD222"} <= {m["code"] for m in told["messages"]}
-    write_csv(lowdim.folder / "n.csv", X, names)  # the column added, the unit brought back, the stranger gone
-    told = json.loads(lowdim("apply", made / "small.run", "n.csv", "--json", "--quiet").out)
-    assert not {"LD220", "LD221", "LD222"} & {m["code"] for m in told["messages"]}
-
-
-def test_a_table_that_changed_and_a_folder_that_is_no_run(lowdim, no_drawing):
-    write_csv(lowdim.folder / "t.csv", FULL)
-    assert lowdim(*FIT, "--quiet").code == 0
-    write_csv(lowdim.folder / "t.csv", FULL + 1)
-    said = lowdim("explain", "t.run", "--row", "1")
-    assert said.code == 3 and "LD307" in said.err
-    (path,) = re.findall(r"analyse it again:  lowdim report (\S+)", said.err)
-    assert lowdim("report", path, "--budget", "1s", "--quiet").code == 0
-    assert lowdim("explain", "t.run", "--row", "1").code == 0
-    (lowdim.folder / "empty.run").mkdir()
-    said = lowdim("explain", "empty.run", "--row", "1")
-    assert said.code == 3 and "LD305" in said.err and "make one:  lowdim report" in said.err

@@ -54,7 +54,7 @@ def test_new_rows_and_gaps():
     gone = np.isnan(new)
     assert np.sqrt(np.mean((filled - full)[gone] ** 2)) < 0.3 * np.sqrt(np.mean((full - full.mean(0))[gone] ** 2))
     assert (np.abs(filled - full)[gone] < 3 * std[gone]).mean() > 0.9
-    assert model.transform(full[7:9]) == pytest.approx(model.transform(full)[7:9], abs=1e-8)
+    assert model.transform(full[7:9]) == pytest.approx(model.transform(full)[7:9], abs=1e-6)  # 4e-5 of its sd
     assert np.isfinite(model.sample(20)).all() and model.calibration_ != 1.0
 
 

@@ -1,14 +1,16 @@
-"""The file that `fill` writes: cell for cell the one that came, but for the gaps."""
+"""`lowdim fill`: the table that came, cell for cell, but for the gaps."""
 
 from __future__ import annotations
 
 import csv
 import json
 import shlex
+import shutil
 
 import numpy as np
 import pytest
 
+from tests.cli.calls import rows_of
 from tests.cli.conftest import small_table, write_csv
 from tests.conftest import need
 
@@ -42,6 +44,37 @@ def mixed(tmp_path, *, sep=",", decimal=".", header=True, newline="\n", encoding
     with open(tmp_path / name, "w", encoding=encoding, newline="") as file:
         csv.writer(file, delimiter=sep, lineterminator=newline).writerows(rows)
     return rows
+
+
+def test_fill_writes_the_table_with_nothing_else_changed(lowdim, made):
+    said = lowdim("fill", made / "small.csv", "-o", "out.csv", "--intervals", "--multiple", "2", "--quiet")
+    X, names = small_table(), [f"x{k}" for k in range(1, 7)]
+    assert said.code == 0 and "gaps filled from" in said.out and "skill*" in said.out and said.err == ""
+    assert "Wrote out.csv, out.lower.csv, out.upper.csv, out.mask.csv, out.1.csv, out.2.csv" in said.out
+    read = {
+        word: np.array([[float(r[n]) for n in names] for r in rows_of(lowdim.folder / f"out{word}.csv")])
+        for word in ("", ".lower", ".upper", ".mask", ".1", ".2")
+    }
+    gap = np.isnan(X)
+    assert np.array_equal(read[".mask"], gap.astype(float)) and np.isfinite(read[""]).all()
+    for word in ("", ".lower", ".upper", ".1", ".2"):
+        assert np.array_equal(read[word][~gap], X[~gap]), word
+    assert (read[".lower"][gap] < read[""][gap]).all() and (read[""][gap] < read[".upper"][gap]).all()
+    assert (read[".1"][gap] != read[".2"][gap]).all()
+    assert "Do not analyse" not in said.out
+    assert "For statistics use --multiple 20" in lowdim("fill", made / "small.csv", "-o", "o.csv").out
+
+
+def test_fill_keeps_labels_and_names(lowdim, tmp_path):
+    X = small_table()
+    lines = ["who,site,a,b,c,d,e,f"] + [
+        f"r{i},{'ab'[i % 2]}," + ",".join("" if np.isnan(v) else f"{v:.4f}" for v in x) for i, x in enumerate(X)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    assert lowdim("fill", "t.csv", "-o", "o.csv", "--id", "who", "--quiet").code == 0
+    out = rows_of(tmp_path / "o.csv")
+    assert list(out[0]) == ["who", "site", "a", "b", "c", "d", "e", "f"]
+    assert out[1]["who"] == "r1" and out[1]["site"] == "b"
 
 
 @pytest.mark.parametrize(
@@ -166,7 +199,6 @@ def test_tabs_for_a_tsv_and_tables_on_their_side(lowdim, tmp_path):
 
 
 def test_the_proposed_logarithm_works_when_pasted(lowdim, tmp_path):
-    import shutil
 
     shutil.copy(need("missing_small/airquality.csv"), tmp_path / "air quality.csv")
     said = lowdim("fill", "air quality.csv", "-o", "o.csv", "--intervals")
@@ -200,38 +232,6 @@ def test_fills_name_the_map_they_are_not_of(lowdim, made, monkeypatch):
     monkeypatch.chdir(lowdim.folder)
     alone = lowdim("fill", made / "small.csv", "-o", out, "--quiet").out
     assert "Fills use their own model (" in alone and "the map uses" not in alone
-
-
-def test_applied_fills_have_calibrated_intervals(lowdim, made):
-    X = small_table(seed=3)[:20]
-    write_csv(lowdim.folder / "new.csv", X)
-    said = lowdim("apply", made / "small.run", "new.csv")
-    assert said.code == 0 and "These fills use the map's model (2 dimensions); lowdim fill uses its own" in said.out
-    fills = list(csv.DictReader((lowdim.folder / "new.fills.csv").read_text().splitlines()))
-    facts = json.loads((made / "small.run" / "run.json").read_text())["apply"]
-    assert len(fills) == np.isnan(X).sum() and len(facts["half_widths"]) == 6 and facts["level"] == 0.9
-    for row in fills:
-        low, fill, high, sd = (float(row[key]) for key in ("lower", "fill", "upper", "sd"))
-        half = facts["half_widths"][int(row["column"][1:]) - 1]
-        assert [high - fill, fill - low] == pytest.approx([half * sd] * 2, rel=1e-9)
-
-
-def test_a_run_of_an_older_version_says_so(lowdim, made, tmp_path):
-    import shutil
-
-    write_csv(tmp_path / "new.csv", small_table(seed=3)[:20])
-    for harm in ("absent", "short", "words"):
-        shutil.copytree(made / "small.run", tmp_path / f"{harm}.run")
-        path = tmp_path / f"{harm}.run" / "run.json"
-        told = json.loads(path.read_text())
-        if harm == "absent":
-            del told["apply"]
-        else:
-            told["apply"]["half_widths"] = [1.0, 2.0] if harm == "short" else ["a"] * 6
-        path.write_text(json.dumps(told))
-        said = lowdim("apply", f"{harm}.run", "new.csv", "--json")
-        found = json.loads(said.out)
-        assert found["calibrated"] is False and "LD223" in [m["code"] for m in found["messages"]]
 
 
 def test_the_table_itself_is_not_overwritten(lowdim):

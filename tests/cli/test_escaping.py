@@ -11,7 +11,11 @@ import pytest
 from tests.cli.conftest import small_table
 
 NAMES = ["te\x1b[31mmp", "=cmd|' /C calc'!A0", "<script>alert(1)</script>", "$(reboot)", "a,b\x07\x9b2J", "+x\u202egnp"]
+
+
 ROWS = ["=HYPERLINK(1)", "@sum", "\x1b]0;owned\x07r2", "-3+4", "+1-1", '"quoted"', "two\nlines"]
+
+
 BAD = ("\x1b", "\x07", "\x9b", "\u202e", "\x00")
 
 

@@ -1,100 +1,19 @@
-"""Starting the command: what it imports, what it offers, and what it says to a slip."""
+"""From the arguments to the exit code: slips, faults, JSON, a terminal and a reader that are not ours."""
 
 from __future__ import annotations
 
+import io
 import json
-import re
-import shlex
-import time
+import shutil
+import sys
 
 import pytest
 
-from lowdim.cli import run
-from lowdim.cli.about.help import FAMILIES
-from lowdim.cli.group import commands, every_command, load_command, modules
+from lowdim.cli import main, run
+from lowdim.cli.group import modules
 from tests.cli.calls import child
 from tests.cli.conftest import small_table, write_csv
 from tests.conftest import ROOT
-
-HEAVY = ("numpy", "scipy", "sklearn", "pandas", "pyarrow", "matplotlib", "jinja2")
-
-
-def loaded(tmp_path, *arguments: str) -> str:
-    code = (
-        "import sys; from lowdim.cli import run; run(sys.argv[1:]); "
-        f"print('LOADED', [m for m in {HEAVY} if m in sys.modules])"
-    )
-    return child(*arguments, cwd=tmp_path, code=code).out.split("LOADED ")[1].strip()
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--help"],
-        ["report", "--help"],
-        ["plot", "--list"],
-        ["methods"],
-        ["help", "LD104"],
-        ["--version"],
-        ["runs", "--help"],
-    ],
-)
-def test_what_needs_no_table_imports_nothing_heavy(tmp_path, arguments):
-    assert loaded(tmp_path, *arguments) == "[]"
-
-
-def test_help_is_quick(tmp_path):
-    """0.3 s of this process's time on a machine with nothing else to do; processor time, as tests share theirs."""
-    code = "import sys, time; from lowdim.cli import run; run(['--help']); print('SPENT', time.process_time())"
-    spent = min(float(child(cwd=tmp_path, code=code).out.split("SPENT ")[1]) for _ in range(3))
-    assert spent < 0.3
-
-
-@pytest.mark.drill
-def test_help_is_quick_by_the_clock(tmp_path):
-    begun = time.perf_counter()
-    assert child("--help", cwd=tmp_path).code == 0
-    assert time.perf_counter() - begun < 0.3
-
-
-def test_every_command_is_listed_with_a_line(lowdim):
-    said = lowdim("--help")
-    assert (
-        said.code == 0
-        and list(every_command()) == commands.list_commands(None)
-        and set(every_command()) == set(modules())
-    )
-    assert all(re.search(rf"^  {name} +\S", said.out, re.M) for name in modules())
-
-
-@pytest.mark.parametrize("name", modules())
-def test_every_command_has_help_and_every_option_a_line(lowdim, name):
-    said = lowdim(name, "--help")
-    assert said.code == 0 and said.out.startswith(f"Usage: lowdim {name}")
-    options = re.findall(r"^  (?:-\w, )?(--[a-z-]+)(.*(?:\n {10,}.*)*)", said.out, re.M)
-    assert options and all(len(line.split()) >= 2 for _, line in options), said.out
-    assert lowdim("help", name).out == said.out
-
-
-def test_every_option_that_a_message_names_exists(lowdim):
-    """product.md 4.1: a command or an option is printed only once it exists."""
-    from lowdim.text.messages import catalogue
-
-    known = set(re.findall(r"--[a-z-]+", "".join(lowdim(name, "--help").out for name in modules())))
-    named = {
-        flag
-        for entry in catalogue().values()
-        for part in (entry.what, entry.why, entry.fix)
-        for flag in re.findall(r"--[a-z][a-z-]*[a-z]", part)
-    }
-    verbs = {
-        verb
-        for entry in catalogue().values()
-        for part in (entry.what, entry.why, entry.fix)
-        for verb in re.findall(r"lowdim ([a-z]+)\b", part)
-    }
-    assert named <= known, named - known
-    assert verbs <= {*modules(), "model", "can", "does"}, verbs
 
 
 @pytest.mark.parametrize(
@@ -231,48 +150,64 @@ def test_options_may_stand_before_the_command_or_the_file(lowdim, made):
     assert said.code == 2 and "LD210" in said.err
 
 
-@pytest.fixture(scope="module")
-def example_folder(tmp_path_factory):
-    """What the examples speak of: table.csv, table.run and new.csv."""
-    folder = tmp_path_factory.mktemp("examples")
-    write_csv(folder / "table.csv", small_table())
-    write_csv(folder / "new.csv", small_table(seed=9)[:3])
-    assert child("fit", "table.csv", "--budget", "1s", cwd=folder).code == 0
-    return folder
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.drill) if name == "demo" else name for name in modules()]
-)  # test_demo.py runs the example of demo
-def test_the_example_of_every_command_works_when_pasted(lowdim, no_drawing, example_folder, monkeypatch, name):
-    line = re.search(r"^ *Example:  lowdim (.*)$", lowdim(name, "--help").out, re.M)
-    assert line and line[1] == load_command(name).example.removeprefix("lowdim ")
-    monkeypatch.chdir(example_folder)
-    said = lowdim(*shlex.split(line[1]))
-    assert said.code == 0 and said.out, said.err
-
-
-def test_help_alone_lists_commands_and_messages_by_family(lowdim):
-    from lowdim.text.messages import catalogue
-
-    out = lowdim("help").out
-    assert all(re.search(rf"^  {name} ", out, re.M) for name in modules())
-    assert re.findall(r"^(\w.*)  \(lowdim help CODE\)", out, re.M) == [title for _, title in FAMILIES]
-    listed = re.findall(r"^  (LD\d{3})  (.*)$", out, re.M)
-    assert [code for code, _ in listed] == sorted({key[:5] for key in catalogue()})
-    assert all(len(re.findall(r"[A-Za-z]{2,}", text)) >= 2 for _, text in listed)  # not dots alone
-
-
-def test_a_terminal_without_utf8_is_no_reason_to_stop(tmp_path):
-    code = (
-        "import io, sys; sys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding='iso8859-5'); "
-        "from lowdim.cli import main; main()"
-    )
+def test_a_terminal_without_utf8_is_no_reason_to_stop(tmp_path, monkeypatch):
     write_csv(tmp_path / "t.csv", small_table(), ["température", "b", "c", "d", "e", "f"])
-    said = child("check", "t.csv", cwd=tmp_path, code=code)
-    assert said.code == 0 and "temp?rature" in said.out and "Nothing blocks" in said.out
+    terminal = io.TextIOWrapper(io.BytesIO(), encoding="iso8859-5")
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setattr(sys, "argv", ["lowdim", "check", str(tmp_path / "t.csv")])
+    with pytest.raises(SystemExit) as left:
+        main()
+    terminal.flush()
+    shown = terminal.buffer.getvalue().decode("iso8859-5")
+    assert left.value.code == 0 and "temp?rature" in shown and "Nothing blocks" in shown
 
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path, made):
     code = "import os, sys; r, w = os.pipe(); os.close(r); os.dup2(w, 1); from lowdim.cli import main; main()"
     assert child("check", made / "small.csv", "--quiet", cwd=tmp_path, code=code) == (0, "", "")
+
+
+CALLS = {
+    "report": ["small.csv"],
+    "check": ["small.csv"],
+    "dims": ["small.csv"],
+    "fit": ["small.csv"],
+    "fill": ["small.csv", "-o", "f.csv"],
+    "plan": ["small.csv"],
+    "compare": ["small.csv"],
+    "odd": ["small.run"],
+    "explain": ["small.run", "--axis", "1"],
+    "apply": ["small.run", "small.csv"],
+    "monitor": ["small.run", "small.csv"],
+    "plot": ["gaps", "small.run", "-o", "p.csv"],
+    "runs": ["."],
+    "methods": [],
+    "demo": ["gaussian"],
+    "help": ["LD104"],
+}
+
+
+@pytest.mark.parametrize(
+    "verb", [pytest.param(verb, marks=pytest.mark.drill) if verb == "demo" else verb for verb in modules()]
+)
+def test_json_is_one_object_with_a_schema_and_messages(lowdim, made, no_drawing, verb):
+    shutil.copy(made / "small.csv", lowdim.folder)
+    shutil.copytree(made / "small.run", lowdim.folder / "small.run")
+    slow = ["--budget", "1s"] if verb in ("report", "dims", "fit", "plot", "compare") else []
+    said = lowdim(verb, *CALLS[verb], *slow, "--json", "--quiet")
+    told = json.loads(said.out)  # one object and nothing else
+    assert said.code == 0 and said.err == "" and told["schema"] == 1 and len(told) > 2, said.err
+    assert all({"code", "severity", "where", "text", "fix"} <= m.keys() for m in told["messages"])
+    wrong = lowdim(verb, *CALLS[verb], "--no-such-option", "--json")
+    told = json.loads(wrong.out)
+    assert wrong.code == 2 and told["error"] == "usage" and "No such option" in told["messages"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    "verb", ["report", "check", "dims", "fit", "fill", "odd", "explain", "apply", "monitor", "plot"]
+)
+def test_json_of_what_stops_a_verb_has_its_code(lowdim, made, verb):
+    missing = [word if word not in ("small.csv", "small.run") else "nowhere.csv" for word in CALLS[verb]]
+    told = json.loads(lowdim(verb, *missing, "--json", "--quiet").out)
+    assert told["error"] in ("LD001", "LD305") and [m["code"] for m in told["messages"]] == [told["error"]]
+    assert all(told["messages"][0][part] for part in ("severity", "text", "fix"))

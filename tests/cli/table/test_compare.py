@@ -1,4 +1,4 @@
-"""lowdim compare: the table, the sentences, the same as JSON."""
+"""`lowdim compare`: the table, the sentences, the same as JSON."""
 
 from __future__ import annotations
 

@@ -1,23 +1,28 @@
-"""The digester table through the command: what issue 3 says it must show."""
+"""`lowdim FILE` and `lowdim report`: the table of a digester, and one of 10,000 rows."""
 
 from __future__ import annotations
 
 import csv
 import json
 import re
+import resource
+import sys
+import time
 
 import pytest
 
-from tests.cli.calls import child
+from tests.cli.calls import child, in_process
+from tests.cli.conftest import write_csv
+from tests.cli.tables import large
 from tests.conftest import need
 
 
 @pytest.fixture(scope="module")
 def digester(tmp_path_factory):
-    """`lowdim FILE` as a process of its own: its words and its folder."""
+    """`lowdim FILE`: its words and its folder."""
     table = need("digester/kamyr.csv")
     folder = tmp_path_factory.mktemp("digester")
-    return child(table, cwd=folder), folder, table
+    return in_process(table, cwd=folder), folder, table
 
 
 def test_five_sentences_then_the_report_and_the_run(digester):
@@ -97,3 +102,16 @@ def test_check_says_what_the_specification_shows(digester, lowdim):
     assert "96 rows x 10 columns   CSV, comma, decimal point, UTF-8" in said.out
     assert "53 of 960 cells are empty (5.5%). Only 44 of 96 rows are complete" in said.out
     assert "2 notes  (lowdim help LD008, LD122)" in said.out and said.code == 0
+
+
+@pytest.mark.drill
+def test_the_report_in_time_and_memory(tmp_path):
+    write_csv(tmp_path / "large.csv", large(10_000, 50))
+    begun = time.perf_counter()
+    said = child("large.csv", cwd=tmp_path)
+    spent = time.perf_counter() - begun
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    assert said.code == 0 and said.out.startswith("  1. Your table behaves as if it had 6 dimensions")
+    assert spent < 60.0 and peak < 1e9, (spent, peak)
+    stages = dict(re.findall(r"\[ok\] (\w+) .* ([\d.]+) s", said.err))
+    assert sum(float(stages[name]) for name in ("read", "dimensions", "fit", "fills", "axes")) < 10.0, stages

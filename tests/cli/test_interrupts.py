@@ -17,7 +17,7 @@ from lowdim.jobs.analysis import analyse
 from lowdim.jobs.run_folder import load_run, write
 from lowdim.storage.atomic import replacing
 from lowdim.text.messages import LowdimError
-from tests.cli.calls import child, environment
+from tests.cli.calls import child, environment, in_process
 from tests.cli.conftest import small_table, write_csv
 
 # Ctrl-C as the stage named on the command line begins: from inside, so that no machine is too slow or too fast
@@ -35,7 +35,11 @@ setattr(a, home, stopped)
 from lowdim.cli import main
 main()
 """
+
+
 FITTED = ["model.lowdim", "odd.csv", "scores.csv"]
+
+
 EXPECTED = {"dimensions": [], "fit": [], "fills": FITTED, "axes": ["fills.csv", *FITTED]}  # what was finished by then
 
 
@@ -54,7 +58,7 @@ def test_once_saves_what_there_is_and_marks_it(tmp_path, stage):
     else:
         with pytest.raises(LowdimError, match="stopped before there was a model"):
             _ = run.model
-    listed = child("runs", cwd=tmp_path)
+    listed = in_process("runs", cwd=tmp_path)
     assert listed.code == 0 and "stopped before it was finished" in listed.out
 
 

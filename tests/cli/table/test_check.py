@@ -1,8 +1,12 @@
-"""Odd things that a new user does, and what is said to them."""
+"""`lowdim check`: what is read, what is refused, and how."""
 
 from __future__ import annotations
 
 import gzip
+import re
+import shutil
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +14,8 @@ import pytest
 from tests.cli.conftest import small_table
 
 X = (10 * np.where(np.isnan(small_table()), 0.3, small_table()) + 100)[:30, :5].round(2)
+
+
 NAMES = list("abcde")
 
 
@@ -18,7 +24,11 @@ def text(rows: list[list[object]], names: list[str] = NAMES, sep: str = ",") -> 
 
 
 PLAIN = text(X.tolist())
+
+
 WRITTEN = [["2024-01-05", "05/02/2024", "March 5 2024", "05.04.24"][i % 4] for i in range(30)]
+
+
 READ = {  # what is read without more ado: its bytes, and words of the page
     "packed.csv.gz": (gzip.compress(PLAIN.encode()), "30 rows x 5 columns   CSV, comma"),
     "my table (1).csv": (PLAIN.encode(), 'Next:  lowdim "my table (1).csv"'),
@@ -115,3 +125,17 @@ def test_many_copies_are_one_message_and_many_messages_are_five(lowdim):
     assert said.err.count("LD142 note  ") == 6 and "LD142 note  and 2 more (lowdim check --all)" in said.err
     assert lowdim("check", "m.csv", "--all").err.count("are the same quantity") == 7
     assert "LD142" not in lowdim("check", "m.csv", "--drop", ",".join(n for n in names if n[1] != "0")).err
+
+
+def test_a_missing_file_is_found_by_the_name_that_is_meant(lowdim, made):
+    shutil.copy(made / "small.csv", lowdim.folder / "digester.csv")
+    said = lowdim("check", "digster.csv")
+    (meant,) = re.findall(r"did you mean (\S+) \?", said.err)
+    assert said.code == 3 and "LD001" in said.err and lowdim("check", meant).code == 0
+
+
+def test_a_workbook_without_openpyxl(lowdim, monkeypatch):
+    """Its fix installs a package, which no test does."""
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    said = lowdim("check", Path(__file__).parents[2] / "table" / "bad_tables" / "sheets.xlsx")
+    assert said.code == 3 and "LD004" in said.err and 'pip install "lowdim[xlsx]"' in said.err

@@ -1,10 +1,8 @@
-"""Getting the same again: the command that the report prints, and a run whose table has moved."""
+"""The command that a report or a check prints gives the same again."""
 
 from __future__ import annotations
 
-import json
 import shlex
-import shutil
 
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ import lowdim as ld
 from lowdim.report.section_reproduce import code_of, command_of
 from lowdim.table.flags import flags_from_options, options_from_flags
 from lowdim.table.options import check_options
-from tests.cli.conftest import small_table, write_csv
+from tests.cli.conftest import small_table
 
 
 def german(path, header: bool = True) -> None:
@@ -134,68 +132,3 @@ def test_check_proposes_the_command_that_reads_the_same(lowdim):
 )
 def test_options_become_flags_and_come_back(options):
     assert check_options(options_from_flags(flags_from_options(options))) == check_options(options)
-
-
-# --- a run whose table has moved
-
-
-@pytest.fixture
-def moved(lowdim, made):
-    """A run whose table is no longer where it was."""
-    folder = lowdim.folder / "moved.run"
-    shutil.copytree(made / "small.run", folder)
-    told = json.loads((folder / "run.json").read_text())
-    told["table"]["path"] = "/nowhere/small.csv"
-    (folder / "run.json").write_text(json.dumps(told))
-    return folder
-
-
-def test_odd_says_what_was_found_then(lowdim, moved, made):
-    said = lowdim("odd", "moved.run")
-    assert said.code == 0 and "LD308 note" in said.err and "/nowhere/small.csv" in said.err
-    assert "odd row" in said.out.split("\n")[0] and "row 8: x3 " in said.out and "Kept in moved.run/odd.csv" in said.out
-    told = json.loads(lowdim("odd", "moved.run", "--json", "--quiet").out)
-    fresh = json.loads(lowdim("odd", made / "small.run", "--json", "--quiet", "-o", "o.csv").out)
-    assert [r["row"] for r in told["rows"]] == [r["name"] for r in fresh["rows"]]
-    assert [m["code"] for m in told["messages"]] == ["LD308"] and told["wrote"] is None
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        ("odd", "--level", "0.5"),
-        ("odd", "-o", "x.csv"),
-        ("explain", "--row", "8"),
-        ("explain", "--axis", "1"),
-        ("report",),
-        ("plot",),
-    ],
-)
-def test_what_needs_the_table_says_so_with_a_fix(lowdim, moved, more):
-    verb, *rest = more
-    said = lowdim(verb, *(["map"] if verb == "plot" else []), "moved.run", *rest)
-    assert said.code == 3 and "LD306 error" in said.err and "put the table back" in said.err and said.out == ""
-
-
-def test_the_fix_works(lowdim, moved, made):
-    """The table put back where the run looks for it."""
-    told = json.loads((moved / "run.json").read_text())
-    shutil.copy(made / "small.csv", lowdim.folder / "back.csv")
-    told["table"]["path"] = str(lowdim.folder / "back.csv")
-    (moved / "run.json").write_text(json.dumps(told))
-    assert lowdim("explain", "moved.run", "--row", "8").code == 0
-
-
-def test_an_odd_csv_that_was_touched_is_not_believed(lowdim, moved):
-    (moved / "odd.csv").write_text("row,reason\n1,because\n")
-    assert lowdim("odd", "moved.run").code == 3
-
-
-def test_a_folder_that_is_no_run_says_what_is_in_it(lowdim):
-    (lowdim.folder / "box").mkdir()
-    write_csv(lowdim.folder / "box" / "a b.csv", small_table())
-    for verb in ("report", "odd", "check", "dims"):
-        said = lowdim(verb, "box")
-        assert said.code == 3 and "it is a folder" in said.err and "in it: a b.csv" in said.err
-    assert 'lowdim "box/a b.csv"' in said.err
-    assert lowdim("check", "box/a b.csv").code == 0

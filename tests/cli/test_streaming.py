@@ -12,7 +12,7 @@ import pytest
 
 from lowdim.jobs.run_folder import load_run
 from lowdim.judge.rows.odd_rows import false_discovery
-from tests.cli.calls import child
+from tests.cli.calls import child, in_process
 from tests.cli.conftest import small_table, write_csv
 
 
@@ -181,7 +181,7 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path, verb):
     write_csv(tmp_path / "t.csv", X)
     (tmp_path / "out.npy").write_text("an older file")
     if verb == "apply":
-        done = child("fit", "t.csv", "--stream", "--sample", "100", "--dims", "1", "--budget", "1s", cwd=tmp_path)
+        done = in_process("fit", "t.csv", "--stream", "--sample", "100", "--dims", "1", "--budget", "1s", cwd=tmp_path)
         assert done.code == 0, done.err
     call = ["fill", "t.csv"] if verb == "fill" else ["apply", "t.run", "t.csv"]
     before = left(tmp_path)
@@ -212,4 +212,4 @@ def test_ctrl_c_during_the_fit_to_all_rows(tmp_path):
     assert said.code == 130 and said.out == "" and "marked as not finished" in said.err
     told = json.loads((tmp_path / "t.run" / "run.json").read_text())
     assert told["finished"] is False and told["table"]["options"] == {"sample": 100, "stream": True}
-    assert child(*call, cwd=tmp_path).code == 0 and load_run(tmp_path / "t.run").facts["finished"] is True
+    assert in_process(*call, cwd=tmp_path).code == 0 and load_run(tmp_path / "t.run").facts["finished"] is True

@@ -1,0 +1,22 @@
+"""`lowdim methods`: every model, from one place."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import lowdim as ld
+from lowdim.registry import FITTED, METHODS, questions
+
+
+def test_methods_are_listed_from_one_place(lowdim):
+    """Every method answers some question, every class named exists, every name is printed with what it lacks."""
+    assert {METHODS[name].class_name for name in FITTED} <= {name for q in questions() for name in q.answer.split(", ")}
+    assert all(name in dir(ld) for q in questions() for name in q.answer.split(", ") if name)
+    out = lowdim("methods").out
+    assert all(q.text in out and q.how in out for q in questions())
+    for name in FITTED:
+        line = re.search(rf"^  {name} +(.*)$", out, re.M)
+        assert line and METHODS[name].title in line[1] and all(word in line[1] for word in METHODS[name].lacks)
+    told = json.loads(lowdim("methods", "--json").out)
+    assert len(told["methods"]) == len(questions()) and {m["name"] for m in told["names"]} == set(FITTED)

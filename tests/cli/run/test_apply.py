@@ -1,0 +1,79 @@
+"""`lowdim apply`: new rows on an old map, their gaps filled, what does not fit."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from tests.cli.calls import rows_of
+from tests.cli.conftest import small_table, write_csv
+
+
+def test_apply_places_one_row_and_says_what_is_missing(lowdim, made):
+    write_csv(lowdim.folder / "one.csv", np.array([[0.1, 0.2, 0.3, 1.0]]), ["x1", "x2", "x4", "zz"])
+    said = lowdim("apply", made / "small.run", "one.csv")
+    assert said.code == 0 and said.out.startswith("1 row placed. 1 has gaps: its ellipse is ")
+    assert "LD220 note" in said.err and "x3, x5, x6" in said.err and "LD222" in said.err and "zz" in said.err
+    assert [r["column"] for r in rows_of(lowdim.folder / "one.fills.csv")] == ["x3", "x5", "x6"]
+    assert len(rows_of(lowdim.folder / "one.scores.csv")) == 1
+    told = json.loads(lowdim("apply", made / "small.run", "one.csv", "--json").out)
+    assert len(told["scores"]) == 1 and [m["code"] for m in told["messages"]] == ["LD220", "LD222"]
+
+
+def test_apply_does_not_need_the_old_table(lowdim, made, tmp_path):
+    """A run folder that was moved to where the new rows are."""
+
+    shutil.copytree(made / "small.run", tmp_path / "moved.run")
+    told = json.loads((tmp_path / "moved.run" / "run.json").read_text())
+    told["table"]["path"] = "/nowhere/small.csv"
+    (tmp_path / "moved.run" / "run.json").write_text(json.dumps(told))
+    write_csv(tmp_path / "new.csv", small_table(seed=3)[:4])
+    assert lowdim("apply", "moved.run", "new.csv").code == 0
+    assert "LD308" in lowdim("odd", "moved.run").err
+
+
+def test_new_rows_that_do_not_fit_and_their_repair(lowdim, made):
+    X = small_table(seed=4)[:8]
+    X[np.isnan(X)] = 0.1
+    names = [f"x{k}" for k in range(1, 7)]
+    write_csv(lowdim.folder / "n.csv", np.c_[X[:, :4], 1000 * (X[:, 4] + 5), X[:, 5]], [*names[:3], "zz", *names[4:]])
+    told = json.loads(lowdim("apply", made / "small.run", "n.csv", "--json", "--quiet").out)
+    assert {"LD220", "LD221", "LD222"} <= {m["code"] for m in told["messages"]}
+    write_csv(lowdim.folder / "n.csv", X, names)  # the column added, the unit brought back, the stranger gone
+    told = json.loads(lowdim("apply", made / "small.run", "n.csv", "--json", "--quiet").out)
+    assert not {"LD220", "LD221", "LD222"} & {m["code"] for m in told["messages"]}
+
+
+def test_applied_fills_have_calibrated_intervals(lowdim, made):
+    X = small_table(seed=3)[:20]
+    write_csv(lowdim.folder / "new.csv", X)
+    said = lowdim("apply", made / "small.run", "new.csv")
+    assert said.code == 0 and "These fills use the map's model (2 dimensions); lowdim fill uses its own" in said.out
+    fills = list(csv.DictReader((lowdim.folder / "new.fills.csv").read_text().splitlines()))
+    facts = json.loads((made / "small.run" / "run.json").read_text())["apply"]
+    assert len(fills) == np.isnan(X).sum() and len(facts["half_widths"]) == 6 and facts["level"] == 0.9
+    for row in fills:
+        low, fill, high, sd = (float(row[key]) for key in ("lower", "fill", "upper", "sd"))
+        half = facts["half_widths"][int(row["column"][1:]) - 1]
+        assert [high - fill, fill - low] == pytest.approx([half * sd] * 2, rel=1e-9)
+
+
+def test_a_run_of_an_older_version_says_so(lowdim, made, tmp_path):
+
+    write_csv(tmp_path / "new.csv", small_table(seed=3)[:20])
+    for harm in ("absent", "short", "words"):
+        shutil.copytree(made / "small.run", tmp_path / f"{harm}.run")
+        path = tmp_path / f"{harm}.run" / "run.json"
+        told = json.loads(path.read_text())
+        if harm == "absent":
+            del told["apply"]
+        else:
+            told["apply"]["half_widths"] = [1.0, 2.0] if harm == "short" else ["a"] * 6
+        path.write_text(json.dumps(told))
+        said = lowdim("apply", f"{harm}.run", "new.csv", "--json")
+        found = json.loads(said.out)
+        assert found["calibrated"] is False and "LD223" in [m["code"] for m in found["messages"]]
