@@ -37,7 +37,7 @@ def test_starts():
 
 def test_a_race_is_won_by_the_highest(monkeypatch):
     X, _ = arc(40)
-    monkeypatch.setattr(gplvm_search, "RACE_STEPS", 15)
+    monkeypatch.setattr(gplvm_search, "GPLVM_RACE_STEPS", 15)
     with pytest.warns(ModelWarning, match="LD201"):
         first, some = (GPLVM(1, n_init=k, max_iter=15).fit(X) for k in (1, 3))
     raced = GPLVM(1, n_init=3).fit(X)
@@ -53,7 +53,7 @@ def whole(request, tmp_path_factory):
     """A table, its fit, one with a checkpoint that was not interrupted, and how often its likelihood was computed."""
     X, folder = arc(30, gaps=request.param)[0], tmp_path_factory.mktemp("whole") / "fit"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gplvm_search, "RACE_STEPS", 20)
+        patch.setattr(gplvm_search, "GPLVM_RACE_STEPS", 20)
         model = raced(X, Run())
         calls = counted(patch)
         raced(X, Run(checkpoint=folder))
@@ -75,7 +75,7 @@ def raced(X, run):
 
 @pytest.mark.parametrize("died", [2, 25, 70])
 def test_a_fit_that_was_killed_goes_on_to_the_same_bits(died, whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(gplvm_search, "RACE_STEPS", 20)
+    monkeypatch.setattr(gplvm_search, "GPLVM_RACE_STEPS", 20)
     (X, model, _, all_calls), steps = whole, []
 
     def dies(step):
@@ -93,7 +93,7 @@ def test_a_fit_that_was_killed_goes_on_to_the_same_bits(died, whole, tmp_path, m
 
 
 def test_a_finished_fit_is_remembered(whole, monkeypatch):
-    monkeypatch.setattr(gplvm_search, "RACE_STEPS", 20)
+    monkeypatch.setattr(gplvm_search, "GPLVM_RACE_STEPS", 20)
     X, _, folder, _ = whole
     calls = counted(monkeypatch)
     raced(X, Run(checkpoint=folder))

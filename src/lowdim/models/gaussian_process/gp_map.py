@@ -55,7 +55,7 @@ class MapParams(Protocol):
     def decoder(self) -> Decoder: ...
 
 
-class NewRows(NamedTuple):
+class UnplacedRows(NamedTuple):
     """Rows to be placed: their centred cells, which of them are seen, the decoder and the places' prior."""
 
     y: Array
@@ -64,7 +64,7 @@ class NewRows(NamedTuple):
     centre: Array
     precision: Array
 
-    def rows(self, which: Any) -> NewRows:
+    def rows(self, which: Any) -> UnplacedRows:
         return self._replace(y=self.y[which], seen=self.seen[which])
 
     def log_joint(self, rows: Any, Z: Array) -> tuple[Array, Array]:
@@ -132,14 +132,14 @@ class GaussianProcessMap(LatentModel):
         """Places of the fit from which new rows may start."""
         raise NotImplementedError
 
-    def _place(self, params: Any, rows: NewRows) -> Array:
+    def _place(self, params: Any, rows: UnplacedRows) -> Array:
         return rows.peaks(self._candidates(params))
 
     def _posterior(self, params: MapParams, block: Block) -> Posterior:
         """The peak of each row's density over places, and Laplace's covariance and evidence there."""
         seen = np.ones(block.x.shape, dtype=bool) if block.mask is None else block.mask
         y = np.where(seen, block.x - params.mu, 0.0)
-        rows = NewRows(y, seen, params.decoder(), params.centre, _inverse(params.spread))
+        rows = UnplacedRows(y, seen, params.decoder(), params.centre, _inverse(params.spread))
         Z = self._place(params, rows)
         curve = rows.curvature(Z)
         value = rows.log_joint(slice(None), Z)[0]

@@ -14,14 +14,21 @@ from lowdim.models.base.calibration import hold_back, inflation_from_errors
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.results import Certificate, squared
 from lowdim.models.gaussian_process.gp import JITTER_LEVELS, KERNEL_TERMS, column_groups
-from lowdim.models.gaussian_process.gp_map import GaussianProcessMap, NewRows, warn_jitter
+from lowdim.models.gaussian_process.gp_map import GaussianProcessMap, UnplacedRows, warn_jitter
 from lowdim.models.gaussian_process.gplvm_likelihood import (
     GPLVMParams,
     LikelihoodSurface,
     PlacesProblem,
     mean_variance,
 )
-from lowdim.models.gaussian_process.gplvm_search import INITS, NO_BETTER, RACE_STEPS, StartPlaces, race, start_places
+from lowdim.models.gaussian_process.gplvm_search import (
+    INITS,
+    NO_BETTER,
+    GPLVM_RACE_STEPS,
+    StartPlaces,
+    race,
+    start_places,
+)
 from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame, gather
 from lowdim.text.messages import error, warn
@@ -54,9 +61,9 @@ class GPLVM(GaussianProcessMap):
     """The Gaussian process latent variable model: each column a smooth function of the rows' places; gaps welcome.
 
     y_j = mu_j + f_j(X) + e_j of each column j, f_j a Gaussian process with covariance k, e ~ N(0, s2 I). Places X and
-    the kernel's numbers maximise p(Y | X) by L-BFGS. There is no prior on X (with a free length scale it would say
-    nothing), and places are reported with unit mean square. With gaps 5 to 15 % of the seen cells are held out first:
-    a climb ends where these are predicted no better, and intervals are widened until they hold.
+    the kernel's numbers maximise p(Y | X) by L-BFGS. There is no prior on X (with a free length scale it would change
+    nothing), and places are reported with unit mean square. With gaps 5 to 15 % of the seen cells are held out first: a
+    climb ends where these are predicted no better, and intervals are widened until they hold.
 
     A new row goes to the peak of p(cells | place) N(place | those of the fit); `posterior` is Laplace's Gaussian there
     and `score_samples` Laplace's estimate. Time grows as rows cubed, memory as rows squared.
@@ -304,7 +311,7 @@ class GPLVM(GaussianProcessMap):
     def _candidates(self, params: GPLVMParams) -> Array:
         return params.X
 
-    def _place(self, params: GPLVMParams, rows: NewRows) -> Array:
+    def _place(self, params: GPLVMParams, rows: UnplacedRows) -> Array:
         """With back constraints a complete row's place is a function of it; any other row climbs."""
         if not len(params.back):
             return super()._place(params, rows)
@@ -337,14 +344,14 @@ class GPLVM(GaussianProcessMap):
     def _cost(self, n: int, d: int) -> Cost:
         """Of a complete table; what gaps add is known when they are."""
         starts = PRINCIPAL_STARTS if self.n_init is None else int(self.n_init)
-        passes, terms = 6 + int(self.max_iter) + RACE_STEPS * (starts - 1), len(terms_of(self.kernel))
+        passes, terms = 6 + int(self.max_iter) + GPLVM_RACE_STEPS * (starts - 1), len(terms_of(self.kernel))
         squares = 6.0 + 1.5 * terms + (2.5 if self.back_constraints else 0.0)  # measured: 5.2 to 10.6, by kernel
         return Cost(
             passes,
             8 * n * d * 3,
             int(8 * (squares * n * n + 6 * n * d)),
             "GTM, which streams, or a sample of the rows",
-            min(150 + RACE_STEPS * (starts - 1), passes),
+            min(150 + GPLVM_RACE_STEPS * (starts - 1), passes),
         )
 
 

@@ -18,8 +18,8 @@ from lowdim.text.messages import LowdimWarning, error
 INITS = ("auto", "pca", "gtm", "isomap")
 MOST_GTM_DIMENSIONS = 3
 GTM_PASSES = 200
-RACE_STEPS = 60  # that show which start is best: on oil its end is 3 to 7 nats below the best of three climbs
-LOOK_EVERY, PATIENCE = 5, 3  # iterations between looks at held-out cells, and looks that may be no better
+GPLVM_RACE_STEPS = 60  # that show which start is best: on oil its end is 3 to 7 nats below the best of three climbs
+LOOK_EVERY, HELD_OUT_PATIENCE = 5, 3  # iterations between looks at held-out cells, and looks that may be no better
 NO_BETTER = "held-out cells are predicted no better"
 
 
@@ -112,7 +112,7 @@ class EarlyStopping:
             self.worse = 0 if value > self.best else self.worse + 1
             if value > self.best:
                 self.x, self.best = x.copy(), value
-        return self.worse >= PATIENCE
+        return self.worse >= HELD_OUT_PATIENCE
 
     def density(self, problem: PlacesProblem, jitter_level: int, x: Array) -> float:
         """log p(held-out cells | their rows' places, the other cells), without its constant."""
@@ -175,7 +175,7 @@ def race(
 
     Given the table and which of its cells are held out, a climb also ends where these are predicted no better.
     """
-    steps = max_iter if len(starts) == 1 else min(RACE_STEPS, max_iter)
+    steps = max_iter if len(starts) == 1 else min(GPLVM_RACE_STEPS, max_iter)
     best: tuple[ClimbResult, Climb] | None = None
     n_iter = 0
     for i, start in enumerate(starts):

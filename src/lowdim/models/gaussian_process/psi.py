@@ -216,7 +216,7 @@ class RBFPairs:
 class LinearPsi:
     """Psi statistics of the linear kernel with a relevance for each dimension.
 
-    Its functions are f(x) = x'u with u ~ N(0, diag w): the q weights say all, so the inducing points are the unit
+    Its functions are f(x) = x'u with u ~ N(0, diag w): its q weights determine it, so the inducing points are the unit
     vectors divided by the roots of w. Their matrix is the identity, nothing is lost, and none has to be optimised:
     with M = mu diag(w)^1/2, psi1 = M and psi2 = sum_n M M' + diag(w S).
     """
