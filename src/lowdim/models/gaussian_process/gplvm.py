@@ -22,9 +22,9 @@ from lowdim.models.gaussian_process.gplvm_likelihood import (
     mean_variance,
 )
 from lowdim.models.gaussian_process.gplvm_search import (
+    GPLVM_RACE_STEPS,
     INITS,
     NO_BETTER,
-    GPLVM_RACE_STEPS,
     StartPlaces,
     race,
     start_places,
