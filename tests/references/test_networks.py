@@ -1,4 +1,4 @@
-"""Networks on the oil rows: density networks, nonlinear factor analysis, autoencoders (issue 7, line 2)."""
+"""Networks on the oil rows: density networks, nonlinear factor analysis, autoencoders."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_ten_nonlinear_factor_analyses_on_oil():
 
 @pytest.mark.filterwarnings("ignore::lowdim.text.messages.ModelWarning")
 def test_nonlinear_factors_beat_a_plane_on_rows_held_out_with_gaps():
-    """Line 6: the bound of rows never seen, 30 % of all cells gone, above factor analysis at the same q."""
+    """The bound of rows never seen, 30 % of all cells gone, above factor analysis at the same q."""
     X, _ = oil(need("oil_flow"))
     Y = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
     fit, plane = (model.fit(Y[:600]) for model in (NonlinearFactorAnalysis(2, max_iter=100), FactorAnalysis(2)))

@@ -99,6 +99,7 @@ def test_the_same_bits_from_memory_and_from_files(tmp_path):
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.slow
 def test_the_same_bits_on_a_cluster():
     distributed, da = pytest.importorskip("distributed"), pytest.importorskip("dask.array")
     _, Y = ring(300, 0.2)

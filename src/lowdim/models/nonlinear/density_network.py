@@ -12,7 +12,6 @@ from lowdim.engine.em import em
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost
-from lowdim.engine.statistics import Sum
 from lowdim.math.linalg import Array
 from lowdim.math.mlp import ACTIVATIONS, Layers, layer_sizes, pack, random_biases, random_layers, unpack
 from lowdim.math.optimise import climb, minus
@@ -26,13 +25,11 @@ from lowdim.models.nonlinear.density_network_em import (
     HiddenLayers,
     best_output_layer,
     blend_sums,
-    hidden_shrinkage,
     m_step_loss,
     profile_loss,
     squared_weights,
 )
 from lowdim.models.nonlinear.gtm_em import (
-    NODE_NOISE_FLOOR,
     NodeSums,
     evidence_precision,
     principal_start,
@@ -51,10 +48,7 @@ START_RIDGE = 1e-6  # a node, on the first output weights
 NETWORK_START_NOISE = 1e-1  # of the mean variance, at least
 BASIS_REACH = 2.5  # bells over a Gaussian sample reach so many standard deviations each way
 LEAST_DRAWS = 10  # a row, where each has its own
-ROWS_WITH_DRAWS = 128  # worked on at a time: some ten thousand places with all their units
-STEPS_A_ROUND = 20  # of L-BFGS before rows draw anew
-EPOCH_GAIN, EPOCH_PATIENCE = 1e-3, 5  # nats a row; noisy climbs end when so many rounds or epochs gained no more
-ROUND_GAIN = 5e-3  # the same of log densities by draws
+EPOCH_GAIN, EPOCH_PATIENCE = 1e-3, 5  # nats a row; stepwise EM ends when so many epochs gained no more
 
 
 class DensityNetwork(NodeModel[DensityNetworkParams]):
@@ -218,9 +212,7 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         start = principal_start(
             survey, nodes, Phi, self.weight_prior, ridge=START_RIDGE * len(nodes), noise=NETWORK_START_NOISE
         )
-        cube = np.zeros((0, L + 1))
-        if self.sampling == "importance":
-            cube = self._cube(K, L + 1, 87)
+        cube = self._cube(K, L + 1, 87) if self.sampling == "importance" else np.zeros((0, L + 1))
         return DensityNetworkParams(
             nodes, layers, bells.centres, bells.width, *start, activation=self.activation, cube=cube
         )
@@ -234,6 +226,7 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         return random_biases(layers, rng), RBFBasis(np.zeros((0, L)), 1.0)
 
     def _cube(self, K: int, dims: int, *stream: int) -> Array:
+        """Points of a cube behind the draws of each row."""
         from lowdim.models.nonlinear.importance import low_discrepancy
 
         return low_discrepancy(K, dims, np.random.default_rng([seed_of(self.random_state), *stream]))
@@ -288,8 +281,11 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
             fit = em(self, start, source, run, mix=not auto, may_fall=auto, limit=most)
         else:
             fit = super()._em(start, survey, run, source, limit)
-        by_draws = len(start.cube) and limit is None and fit.reason not in STOPPED
-        return self._climb_by_draws(fit, source, run) if by_draws else fit
+        if not len(start.cube) or limit is not None or fit.reason in STOPPED:
+            return fit
+        from lowdim.models.nonlinear.importance import climb_by_draws
+
+        return climb_by_draws(self, fit, source, run)
 
     # minibatches ----------------------------------------------------------------------------------------
     def _stepwise_em(self, params: DensityNetworkParams, source: Source, run: Run, most: int) -> Fit:
@@ -332,60 +328,13 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
                     params = self._update(params, running)
         return params, running
 
-    # draws of each row ----------------------------------------------------------------------------------
-    def _climb_by_draws(self, fit: Fit, source: Source, run: Run) -> Fit:
-        """Rounds of L-BFGS on the log density that the draws of each row estimate, drawn anew at each round."""
-        params, since, best, passes = fit.params, 0, -np.inf, fit.passes + 1
-        rounds = -(-int(self.max_iter) // STEPS_A_ROUND)
-        with one_blas_thread(), Monitor(run, type(self).__name__, -1.0, rounds) as watch:
-            while True:
-                cube = self._cube(*params.cube.shape, 89, len(watch.history))
-                f, v = partial(self._value_and_grad, params._replace(cube=cube), source, run), self._pack(params)
-                value, passes = f(v)[0], passes + 1
-                watch.see(params, None, value, True)
-                since, best = 0 if value > best + ROUND_GAIN * source.total else since + 1, max(best, value)
-                if watch.reason or since >= EPOCH_PATIENCE:
-                    break
-                peak = climb(
-                    f, v, lambda v, value: watch.interrupted, max_iter=STEPS_A_ROUND + 1, tol=INNER_GAIN, window=1
-                )
-                params, passes = self._unpack(peak.x, params), passes + peak.calls
-        last = watch.fit(f"EM, then L-BFGS on {len(params.cube)} draws of each row's own")
-        return last._replace(
-            history=(*fit.history, *last.history),
-            passes=passes,
-            stats=fold(partial(self._stats, last.params), source, run),
-            remaining=ROUND_GAIN * source.total,
-            converged=not watch.reason,
-            reason=watch.reason or "converged",
-        )
-
-    def _value_and_grad(self, at: DensityNetworkParams, source: Source, run: Run, v: Array) -> tuple[float, Array]:
-        """The log posterior estimated by draws from proposals made at `at`, and its gradient."""
-        params = self._unpack(v, at)
-        sums = fold(partial(self._density_sums, at, params), source, run).value
-        W = params.W.copy()
-        W[-1] = 0.0
-        shrinkage = hidden_shrinkage(params.layers)
-        slope = sums[1:] - np.concatenate([shrinkage, params.prior * W.ravel(), [0.0]])
-        slope[len(shrinkage) : -1] *= np.sqrt(params.low / NODE_NOISE_FLOOR)
-        value = float(sums[0]) - 0.5 * params.prior * float((W**2).sum())
-        return value - 0.5 * HIDDEN_PRIOR * squared_weights(params.layers), slope
-
-    def _density_sums(self, at: DensityNetworkParams, params: DensityNetworkParams, block: Block) -> Sum:
-        """Log densities by draws and their gradients, a few rows at a time."""
-        from lowdim.models.nonlinear.importance import log_density_and_grad
-
-        pieces = block.tiles(ROWS_WITH_DRAWS)
-        return Sum(np.sum([log_density_and_grad(at, params, piece) for piece in pieces], axis=0))
-
     # rows -----------------------------------------------------------------------------------------------
     def _posterior(self, params: DensityNetworkParams, block: Block) -> Any:
         if not len(params.cube):
             return super()._posterior(params, block)
         from lowdim.models.nonlinear.importance import draws_posterior
 
-        return DrawsPosterior.joined([draws_posterior(params, piece) for piece in block.tiles(ROWS_WITH_DRAWS)])
+        return draws_posterior(params, block)
 
     def _uncalibrated_cells(self, params: DensityNetworkParams, posterior: Any) -> Cells:
         if not isinstance(posterior, DrawsPosterior):
@@ -442,6 +391,8 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         return certificate._replace(notes=(*certificate.notes, how))
 
     def _cost(self, n: int, d: int) -> Cost:
+        from lowdim.models.nonlinear.importance import ROWS_WITH_DRAWS, STEPS_A_ROUND
+
         L, K = int(self.n_components), int(self.n_samples)
         H = 1 + (sum(layer_sizes(self.hidden)) if self.basis is None else int(self.basis) ** L)
         draws, most = self.sampling == "importance", int(self.max_iter)

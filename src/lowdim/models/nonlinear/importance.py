@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
+from lowdim.engine.fold import Run, fold, one_blas_thread
+from lowdim.engine.monitor import Fit, Monitor
+from lowdim.engine.statistics import Sum
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, lower, squared_distances
 from lowdim.math.mlp import activation_slope, backward, forward, pack
-from lowdim.models.nonlinear.density_network_em import DensityNetworkParams, DrawsPosterior
-from lowdim.models.nonlinear.gtm_em import responsibilities
-from lowdim.sources.source import Block
+from lowdim.math.optimise import climb
+from lowdim.models.nonlinear.density_network_em import (
+    HIDDEN_PRIOR,
+    DensityNetworkParams,
+    DrawsPosterior,
+    hidden_shrinkage,
+    squared_weights,
+)
+from lowdim.models.nonlinear.gtm_em import NODE_NOISE_FLOOR, responsibilities
+from lowdim.sources.source import Block, Source
+
+if TYPE_CHECKING:
+    from lowdim.models.nonlinear.density_network import DensityNetwork
 
 MODES_PER_ROW = 4  # Gaussians of a proposal, mode_starts at likely points of the shared sample
 MODE_SPACING = 0.7  # standard deviations of the prior between these, where the sample has points so far from each other
 PRIOR_SHARE = 0.1  # of the draws are the prior's: no weight exceeds ten times p(x | z) (Owen and Zhou, 2000)
 MASS_SHARE = 0.8  # of the rest goes to the modes by the mass they seem to hold, the remainder evenly
 NEWTON_STEPS = 6  # of Gauss and Newton towards a mode; a proposal need not be exact
+ROWS_WITH_DRAWS = 128  # worked on at a time: some ten thousand places with all their units
+STEPS_A_ROUND = 20  # of L-BFGS before rows draw anew
+ROUND_GAIN, ROUND_PATIENCE = 5e-3, 5  # nats a row; the climb ends when so many rounds gained no more
+STEP_GAIN = 1e-6  # nats: a step of L-BFGS that gains less ends its round
 PROPOSAL_VARIANCE = 2.0  # times the curvature's variance: a proposal must not have the lighter tails
 
 
@@ -152,7 +170,12 @@ def row_draws(params: DensityNetworkParams, block: Block) -> tuple[RowDraws, Arr
 
 
 def draws_posterior(params: DensityNetworkParams, block: Block) -> DrawsPosterior:
-    """The posterior of each row by its draws; a row without cells has the prior."""
+    """The posterior of each row by its draws, a few rows at a time."""
+    return DrawsPosterior.joined([_draws_posterior(params, piece) for piece in block.tiles(ROWS_WITH_DRAWS)])
+
+
+def _draws_posterior(params: DensityNetworkParams, block: Block) -> DrawsPosterior:
+    """A row without cells has the prior."""
     draws, seen = row_draws(params, block)
     surface = surface_of(params)
     f = weigh(surface, block.x, seen, draws)
@@ -183,3 +206,51 @@ def log_density_and_grad(at: DensityNetworkParams, params: DensityNetworkParams,
         by_layers = pack(backward(params.layers, activations, dH, params.activation)[0])
     off = (f.R**2).sum(axis=2) / params.psi - seen.sum(axis=1)[:, None]
     return np.concatenate([[w @ f.log_density], by_layers, (Phi.T @ dY).ravel(), [0.5 * (share * off).sum()]])
+
+
+def climb_by_draws(model: DensityNetwork, fit: Fit, source: Source, run: Run) -> Fit:
+    """Rounds of L-BFGS on the log density that the draws of each row estimate, drawn anew at each round."""
+    params, since, best, passes = fit.params, 0, -np.inf, fit.passes + 1
+    rounds = -(-int(model.max_iter) // STEPS_A_ROUND)
+    with one_blas_thread(), Monitor(run, type(model).__name__, -1.0, rounds) as watch:
+        while True:
+            cube = model._cube(*params.cube.shape, 89, len(watch.history))
+            f = partial(_posterior_and_grad, model, params._replace(cube=cube), source, run)
+            v = model._pack(params)
+            value, passes = f(v)[0], passes + 1
+            watch.see(params, None, value, True)
+            since, best = 0 if value > best + ROUND_GAIN * source.total else since + 1, max(best, value)
+            if watch.reason or since >= ROUND_PATIENCE:
+                break
+            peak = climb(f, v, lambda v, value: watch.interrupted, max_iter=STEPS_A_ROUND + 1, tol=STEP_GAIN, window=1)
+            params, passes = model._unpack(peak.x, params), passes + peak.calls
+    last = watch.fit(f"EM, then L-BFGS on {len(params.cube)} draws of each row's own")
+    return last._replace(
+        history=(*fit.history, *last.history),
+        passes=passes,
+        stats=fold(partial(model._stats, last.params), source, run),
+        remaining=ROUND_GAIN * source.total,
+        converged=not watch.reason,
+        reason=watch.reason or "converged",
+    )
+
+
+def _posterior_and_grad(
+    model: DensityNetwork, at: DensityNetworkParams, source: Source, run: Run, v: Array
+) -> tuple[float, Array]:
+    """The log posterior estimated by draws from proposals made at `at`, and its gradient."""
+    params = model._unpack(v, at)
+    sums = fold(partial(_density_sums, at, params), source, run).value
+    W = params.W.copy()
+    W[-1] = 0.0
+    shrinkage = hidden_shrinkage(params.layers)
+    slope = sums[1:] - np.concatenate([shrinkage, params.prior * W.ravel(), [0.0]])
+    slope[len(shrinkage) : -1] *= np.sqrt(params.low / NODE_NOISE_FLOOR)
+    value = float(sums[0]) - 0.5 * params.prior * float((W**2).sum())
+    return value - 0.5 * HIDDEN_PRIOR * squared_weights(params.layers), slope
+
+
+def _density_sums(at: DensityNetworkParams, params: DensityNetworkParams, block: Block) -> Sum:
+    """Log densities by draws and their gradients, a few rows at a time."""
+    pieces = block.tiles(ROWS_WITH_DRAWS)
+    return Sum(np.sum([log_density_and_grad(at, params, piece) for piece in pieces], axis=0))
