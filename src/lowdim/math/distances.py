@@ -1,19 +1,15 @@
-"""Matrices of distances: the standard transformation both ways, what can be wrong with them, and corrections."""
+"""Matrices of distances: the standard transformation both ways, and what can be wrong with them."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg as sl
 import scipy.sparse.linalg as spl
-from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
 
 SAME_SHARE = 1e-8  # of the largest entry: two halves of a matrix that differ by less are the same but for rounding
-VIOLATED_SHARE = 1e-9  # of the largest distance: a triangle must be violated by more than rounding
-TRIANGLE_ROWS = 150  # rows whose triangles are looked at: half a million of them
 WHOLE_SPECTRUM_ROWS = 2500  # rows up to which every eigenvalue is computed to state the negative mass, a few seconds
 LARGE_NEGATIVE_SHARE = 0.05  # of the spread: from here on a negative part is a warning, below it a note
 LOWEST_VALUES = 5  # eigenvalues at the lower end that are computed beyond that
@@ -118,31 +114,6 @@ def _worst(A: Array) -> tuple[int, int]:
     return int(i), int(j)
 
 
-class Triangles(NamedTuple):
-    """How many of the triangles looked at have a side longer than the way round, and the worst of them."""
-
-    share: float
-    i: int
-    j: int
-    by: int  # the way from i to j by this row is shorter
-
-
-def violated(D: Array) -> Triangles:
-    """The share of triples of rows that break d_ij <= d_ik + d_kj, among up to 150 evenly spread rows."""
-    n = len(D)
-    rows: NDArray[np.intp] = np.unique(np.arange(min(n, TRIANGLE_ROWS)) * n // min(n, TRIANGLE_ROWS))
-    S = D[np.ix_(rows, rows)]
-    m, count, worst = len(rows), 0, (0.0, 0, 0, 0)
-    least = VIOLATED_SHARE * float(S.max(initial=0.0))
-    for k in range(m):
-        excess = S - (S[:, k, None] + S[k])
-        count += int((excess > least).sum()) // 2
-        i, j = _worst(excess)
-        if excess[i, j] > worst[0]:
-            worst = (float(excess[i, j]), int(rows[i]), int(rows[j]), int(rows[k]))
-    return Triangles(count / max(m * (m - 1) * (m - 2) / 6, 1), *worst[1:])
-
-
 class NegativeMass(NamedTuple):
     """Where the eigenvalues of a matrix of pairs lie: one that comes from real positions has none below zero."""
 
@@ -171,35 +142,3 @@ def negative_mass(B: Array) -> NegativeMass:
     rounding = n * np.finfo(float).eps * float(np.linalg.norm(B))
     below = values[values < -rounding]
     return NegativeMass(float(-below.sum() / max(total, np.finfo(float).tiny)), len(below), float(values.min()), exact)
-
-
-def lingoes(D: Array) -> float:
-    """The least c for which the squared distances d_ij^2 + 2c (i != j) are Euclidean: minus B's lowest eigenvalue.
-
-    Reference: J. C. Lingoes (1971), "Some boundary conditions for a monotone analysis of symmetric matrices",
-    Psychometrika 36, 195-203.
-    """
-    values = np.linalg.eigvalsh(to_similarities(D**2))
-    return max(0.0, -float(values[0]))
-
-
-def cailliez(D: Array) -> float:
-    """The least c for which the distances d_ij + c (i != j) are Euclidean.
-
-    The largest eigenvalue of [[0, 2 B(d^2)], [-I, -4 B(d)]], B the double centring.
-
-    Reference: F. Cailliez (1983), "The analytical solution of the additive constant problem", Psychometrika 48,
-    305-308.
-    """
-    n = len(D)
-    zero = np.zeros((n, n))
-    M = np.block([[zero, 2.0 * to_similarities(D**2)], [-np.eye(n), -4.0 * to_similarities(D)]])
-    values = sl.eigvals(M, check_finite=False)
-    real = values.real[np.abs(values.imag) <= 1e-7 * np.abs(values).max(initial=0.0)]
-    return max(0.0, float(real.max(initial=0.0)))
-
-
-def distinct(D: Array) -> NDArray[np.intp]:
-    """Rows that no earlier row is at distance zero from."""
-    twin = np.tril(D == 0.0, -1).any(axis=1)
-    return np.flatnonzero(~twin)

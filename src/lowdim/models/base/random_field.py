@@ -38,6 +38,14 @@ class Field(NamedTuple):
     variances: Array  # r, falling
 
 
+def field_of(L: Any, K: Any, Z: Array, rows: Any = None) -> Field:
+    """The field of a covariance K, else of a precision L, else of a map Z; of `rows` of it, where some are repeated."""
+    if K is None and L is None:
+        return field_of_map(Z)
+    field = field_of_precision(L) if K is None else field_of_covariance(K)
+    return field if rows is None else field_of_map((field.vectors * np.sqrt(field.variances))[rows])
+
+
 def field_of_precision(L: Any) -> Field:
     """The field of springs L: K = L^+ over differences.
 
@@ -139,6 +147,7 @@ def inverse_of(field: Field) -> Array:
     An eigenpair is known to eps |K|, so 1 / lambda of a variance near eps |K| would be made of rounding: which
     directions count must not hang on it.
     """
+    check_rows(len(field.vectors))
     v = field.variances
     count = int((v > SLACK * v.max(initial=0.0)).sum())
     while 0 < count < len(v) and v[count] >= (1.0 - TIED) * v[count - 1]:
@@ -149,6 +158,7 @@ def inverse_of(field: Field) -> Array:
 
 def covariance_of(field: Field) -> Array:
     """K over the directions of the field."""
+    check_rows(len(field.vectors))
     return np.asarray((field.vectors * field.variances) @ field.vectors.T)
 
 

@@ -197,15 +197,11 @@ class SpectralModel(Estimator):
 
     def _field(self, all_rows: bool = False) -> Any:
         """The field over the rows of L or K, or over all rows of the table, in which equal rows move together."""
-        from lowdim.models.base.random_field import field_of_covariance, field_of_map, field_of_precision
+        from lowdim.models.base.random_field import field_of
 
         check_is_fitted(self)
-        K, L = self._covariance(), self._precision()
-        if K is None and L is None:
-            return field_of_map(self.embedding_)
-        field = field_of_precision(L) if K is None else field_of_covariance(K)
         rows = self._field_rows() if all_rows else None
-        return field if rows is None else field_of_map((field.vectors * np.sqrt(field.variances))[rows])
+        return field_of(self._precision(), self._covariance(), self.embedding_, rows)
 
     @property
     def precision_(self) -> Any:
@@ -213,26 +209,20 @@ class SpectralModel(Estimator):
 
         A K is inverted over the directions whose variance exceeds 1e-9 of the largest; the others are rounding.
         """
-        from lowdim.models.base.random_field import check_rows, inverse_of
+        from lowdim.models.base.random_field import inverse_of
 
         check_is_fitted(self)
         L = self._precision()
-        if L is None:
-            check_rows(len(self.embedding_))
-            L = inverse_of(self._field())
-        return L
+        return inverse_of(self._field()) if L is None else L
 
     @property
     def covariance_(self) -> Array:
         """K of the mapped rows (`rows_` where equal ones are one): as it was made, else the pseudo-inverse of L."""
-        from lowdim.models.base.random_field import check_rows, covariance_of
+        from lowdim.models.base.random_field import covariance_of
 
         check_is_fitted(self)
         K = self._covariance()
-        if K is None:
-            check_rows(len(self.embedding_))
-            K = covariance_of(self._field())
-        return np.asarray(K, dtype=np.float64)
+        return np.asarray(covariance_of(self._field()) if K is None else K, dtype=np.float64)
 
     def implied_squared_distances(self) -> Array:
         """Squared distances k_ii + k_jj - 2 k_ij of the table's rows that the field expects of each column, n x n."""

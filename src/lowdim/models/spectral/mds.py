@@ -5,22 +5,21 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+import scipy.linalg as sl
 
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost
 from lowdim.math.distances import (
     LARGE_NEGATIVE_SHARE,
     NegativeMass,
-    cailliez,
     centred_gram,
-    distinct,
     fault,
-    lingoes,
     negative_mass,
-    violated,
+    to_similarities,
 )
 from lowdim.math.eigen import Problem, solve
 from lowdim.math.linalg import EPS, Array, sign_rule
+from lowdim.math.neighbors import Indices
 from lowdim.models.base.estimator import COUNT, Rule
 from lowdim.models.base.results import in_range, squared
 from lowdim.models.base.spectral import SpectralFit, SpectralModel
@@ -29,6 +28,8 @@ from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
 PAIR_WORDS = {"precomputed": "distances", "squared": "squared distances", "similarity": "similarities"}
+VIOLATED_SHARE = 1e-9  # of the largest distance: a triangle must be violated by more than rounding
+TRIANGLE_ROWS = 150  # rows whose triangles are looked at: half a million of them
 EQUAL_SPREAD = 1e-9  # two eigenvalues closer than this share of them are equal
 
 
@@ -291,3 +292,60 @@ def _check_pairs(D: Array, metric: str) -> None:
         triangles = violated(D if metric == "precomputed" else np.sqrt(np.maximum(D, 0.0)))
         if triangles.share > 0.0:
             warn("LD411", share=triangles.share, i=triangles.i + 1, j=triangles.j + 1, by=triangles.by + 1)
+
+
+class Triangles(NamedTuple):
+    """How many of the triangles looked at have a side longer than the way round, and the worst of them."""
+
+    share: float
+    i: int
+    j: int
+    by: int  # the way from i to j by this row is shorter
+
+
+def violated(D: Array) -> Triangles:
+    """The share of triples of rows that break d_ij <= d_ik + d_kj, among up to 150 evenly spread rows."""
+    n = len(D)
+    rows: Indices = np.unique(np.arange(min(n, TRIANGLE_ROWS)) * n // min(n, TRIANGLE_ROWS))
+    S = D[np.ix_(rows, rows)]
+    m, count, worst = len(rows), 0, (0.0, 0, 0, 0)
+    least = VIOLATED_SHARE * float(S.max(initial=0.0))
+    for k in range(m):
+        excess = S - (S[:, k, None] + S[k])
+        count += int((excess > least).sum()) // 2
+        i, j = np.unravel_index(int(np.argmax(excess)), excess.shape)
+        if excess[i, j] > worst[0]:
+            worst = (float(excess[i, j]), int(rows[i]), int(rows[j]), int(rows[k]))
+    return Triangles(count / max(m * (m - 1) * (m - 2) / 6, 1), *worst[1:])
+
+
+def lingoes(D: Array) -> float:
+    """The least c for which the squared distances d_ij^2 + 2c (i != j) are Euclidean: minus B's lowest eigenvalue.
+
+    Reference: J. C. Lingoes (1971), "Some boundary conditions for a monotone analysis of symmetric matrices",
+    Psychometrika 36, 195-203.
+    """
+    values = np.linalg.eigvalsh(to_similarities(D**2))
+    return max(0.0, -float(values[0]))
+
+
+def cailliez(D: Array) -> float:
+    """The least c for which the distances d_ij + c (i != j) are Euclidean.
+
+    The largest eigenvalue of [[0, 2 B(d^2)], [-I, -4 B(d)]], B the double centring.
+
+    Reference: F. Cailliez (1983), "The analytical solution of the additive constant problem", Psychometrika 48,
+    305-308.
+    """
+    n = len(D)
+    zero = np.zeros((n, n))
+    M = np.block([[zero, 2.0 * to_similarities(D**2)], [-np.eye(n), -4.0 * to_similarities(D)]])
+    values = sl.eigvals(M, check_finite=False)
+    real = values.real[np.abs(values.imag) <= 1e-7 * np.abs(values).max(initial=0.0)]
+    return max(0.0, float(real.max(initial=0.0)))
+
+
+def distinct(D: Array) -> Indices:
+    """Rows that no earlier row is at distance zero from."""
+    twin = np.tril(D == 0.0, -1).any(axis=1)
+    return np.flatnonzero(~twin)
