@@ -47,15 +47,6 @@ def test_every_kind_of_mixture_can_be_drawn(kind):
     assert mixture(IRIS, **parts).sentence
 
 
-def test_the_objective_of_padded_distances_is_the_tables_own():
-    """log p(Y) = p/2 log|P| - 1/2 tr(P YY') - np/2 log 2 pi with the precision the model itself tells."""
-    Y = np.random.default_rng(0).standard_normal((30, 3))
-    fit = lowdim.MaximumEntropyUnfolding(2, multipliers="free", eps=1e-2, n_neighbors=29).fit(Y)
-    P, centred = np.asarray(fit.precision_), Y - Y.mean(axis=0)
-    told = 0.5 * (3 * np.linalg.slogdet(P)[1] - np.trace(P @ centred @ centred.T) - 90 * np.log(2 * np.pi))
-    assert fit.objective_ == pytest.approx(told, rel=1e-6)
-
-
 @pytest.mark.parametrize("model", [lowdim.MatrixFactorization(min_rating="a"), lowdim.KMeans(n_clusters="three")])
 def test_options_of_another_kind_are_refused_in_words(model):
     with pytest.raises(LowdimError, match="LD210"):

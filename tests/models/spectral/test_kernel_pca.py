@@ -11,6 +11,7 @@ from sklearn.decomposition import KernelPCA as Peer
 
 import lowdim
 from lowdim import PCA, KernelPCA, laws
+from lowdim.models.spectral.preimage import quiet_directions
 from lowdim.sources.source import Source
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.oracles.rbf_functions import even_centres, feature_distances, limit_kernel, random_functions, rbf_basis
@@ -397,3 +398,24 @@ def test_bad_bases():
         rbf_basis([np.nan], [0.0])
     with pytest.raises(LowdimError, match="LD220"):
         rbf_basis(PLACES, [[0.0, 1.0]])
+
+
+def test_gaussian_is_another_word_for_rbf():
+    X = table()
+    for options in ({}, {"approximation": "fourier", "n_landmarks": 20}):
+        rbf, gaussian = KernelPCA(2, **options).fit(X), KernelPCA(2, kernel="gaussian", **options).fit(X)
+        assert gaussian.kernel == "gaussian"
+        assert np.array_equal(rbf.embedding_, gaussian.embedding_)
+        assert np.array_equal(rbf.transform(X[:5]), gaussian.transform(X[:5]))
+    assert rbf.gamma_ == gaussian.gamma_
+
+
+def test_noise_does_not_hang_on_the_basis_of_empty_directions():
+    """Fewer rows than columns: more than half of all directions are empty, and all of them count."""
+    X = np.random.default_rng(0).standard_normal((8, 30))
+    new = X + 0.1 * np.random.default_rng(1).standard_normal((8, 30))
+    turn = np.linalg.qr(np.random.default_rng(2).standard_normal((30, 30)))[0]
+    noise = quiet_directions(X).noise(new)
+    assert quiet_directions(X).axes.shape == (30, 23)
+    assert quiet_directions(X @ turn).noise(new @ turn) == pytest.approx(noise, rel=1e-9)
+    assert noise.mean() == pytest.approx(0.01, rel=0.3)

@@ -1,15 +1,10 @@
-"""The random-field view of the spectral methods, and the score of a map."""
-
-import warnings
+"""The random-field view of the spectral methods."""
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-import lowdim
 from lowdim import (
     PCA,
     ClassicalMDS,
@@ -19,9 +14,7 @@ from lowdim import (
     LocallyLinearEmbedding,
     MaximumEntropyUnfolding,
     MaximumVarianceUnfolding,
-    embedding_score,
 )
-from lowdim.judge.maps.embedding_score import loss
 from lowdim.models.base.random_field import (
     field_of_covariance,
     field_of_map,
@@ -32,6 +25,7 @@ from lowdim.models.base.random_field import (
 )
 from lowdim.models.base.spectral import SpectralModel
 from lowdim.text.messages import LowdimError
+from tests.models.spectral.tables import bent
 from tests.oracles import unfolding as oracle
 
 EVERY = {
@@ -43,17 +37,14 @@ EVERY = {
     "mvu": MaximumVarianceUnfolding(2),
     "meu": MaximumEntropyUnfolding(2),
 }
+
+
 MODELS = {name: model for name, model in EVERY.items() if isinstance(model, SpectralModel)}
+
+
 each = pytest.mark.parametrize("name", MODELS)
 
 
-def bent(n=30):
-    rng = np.random.default_rng(1)
-    t = (np.arange(n) + 0.3 * rng.random(n)) * 4 / n
-    return np.column_stack([np.cos(t), np.sin(t), 0.3 * t]) + 0.002 * rng.standard_normal((n, 3))
-
-
-# what every method shows -----------------------------------------------------------------------------------------
 def test_every_spectral_method_has_its_field():
     assert set(MODELS) >= {"isomap", "laplacian", "lle", "mvu", "meu"}
 
@@ -70,7 +61,7 @@ def test_the_field_of_a_linear_map_is_probabilistic_pca():
 @each
 def test_precision_and_covariance_belong_together(name):
     """Over differences of rows each is the other's pseudo-inverse, as far as the method gives all of either."""
-    model = clone(MODELS[name]).fit(bent())
+    model = clone(MODELS[name]).fit(bent(30))
     L, K, n = model.precision_, model.covariance_, 30
     L = L.toarray() if not isinstance(L, np.ndarray) else L
     H = np.eye(n) - 1 / n
@@ -87,7 +78,7 @@ def test_precision_and_covariance_belong_together(name):
 @each
 def test_draws_have_the_covariance_of_the_field(name):
     """The mattress in its heat bath: squared differences of many draws are those implied."""
-    model = clone(MODELS[name]).fit(bent())
+    model = clone(MODELS[name]).fit(bent(30))
     draws = model.sample_field(4000, random_state=0)
     D = ((draws[:, None, :] - draws[None, :, :]) ** 2).mean(axis=2)
     want = model.implied_squared_distances()
@@ -111,14 +102,14 @@ def test_likelihood_of_the_table(name):
 
 def test_entropy_maximises_the_likelihood_of_its_field():
     """With s = 1 and no noise, MEU's field is the best of its graph; s and t can only add to that."""
-    X = bent()
+    X = bent(30)
     model = MaximumEntropyUnfolding(2).fit(X)
     drawn = model.objective_ - 1.5 * (np.log(model.gamma_) - np.log(2 * np.pi))  # the constant direction taken out
     assert model.field_score(X) >= drawn - 0.05 * abs(drawn)
 
 
 def test_repeated_rows_move_together():
-    X = np.vstack([bent(), bent()[:4]])
+    X = np.vstack([bent(30), bent(30)[:4]])
     model = MaximumEntropyUnfolding(2).fit(X)
     draws = model.sample_field(5, random_state=0)
     assert draws.shape == (34, 5)
@@ -128,7 +119,6 @@ def test_repeated_rows_move_together():
     assert model.covariance_.shape == (30, 30)
 
 
-# springs whose field is known ------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("graph", "want"),
     [
@@ -174,12 +164,11 @@ def test_negative_eigenvalues_are_left_out():
     assert (field.variances > 0).all()
 
 
-# bad input -------------------------------------------------------------------------------------------------------
 def test_fields_say_what_they_cannot_do():
     model = MaximumEntropyUnfolding(2)
     with pytest.raises(NotFittedError):
         model.sample_field()
-    X = bent()
+    X = bent(30)
     model.fit(X)
     with pytest.raises(LowdimError, match="LD450"):
         model.field_score(X[:20])
@@ -191,59 +180,3 @@ def test_fields_say_what_they_cannot_do():
         field_of_covariance(np.broadcast_to(0.0, (7000, 7000)))
     with pytest.raises(LowdimError, match="LD452"):
         log_density(model._field(), np.ones((30, 2)))
-
-
-# the score of a map ----------------------------------------------------------------------------------------------
-def test_score_gradient_by_finite_differences():
-    rng = np.random.default_rng(0)
-    Z, Y = rng.standard_normal((12, 2)), rng.standard_normal((12, 3))
-    D = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
-    theta = np.array([0.3, -0.4, -1.0, -2.0])
-    gradient = loss(theta, D, Y @ Y.T, 3)[1]
-    for k in range(4):
-        step = np.eye(4)[k] * 1e-6
-        rise = (loss(theta + step, D, Y @ Y.T, 3)[0] - loss(theta - step, D, Y @ Y.T, 3)[0]) / 2e-6
-        assert gradient[k] == pytest.approx(rise, rel=1e-6)
-
-
-def test_score_is_a_gaussian_process_of_scikit_learn():
-    """The same kernel in scikit-learn: the same likelihood at the same place, and no better one from its own search."""
-    rng = np.random.default_rng(0)
-    Z = rng.standard_normal((25, 2))
-    Y = np.column_stack([np.sin(Z[:, 0]), Z[:, 1], Z[:, 0] * Z[:, 1]]) + 0.1 * rng.standard_normal((25, 3))
-    Y -= Y.mean(axis=0)
-    D = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
-    kernel = ConstantKernel(1.3) * RBF(0.8) + ConstantKernel(0.2) + WhiteKernel(0.05)
-    peer = GaussianProcessRegressor(kernel, optimizer=None, alpha=0.0).fit(Z, Y)
-    theta = np.log([1.3, 0.8**-2, 0.2, 0.05])
-    assert -loss(theta, D, Y @ Y.T, 3)[0] == pytest.approx(peer.log_marginal_likelihood_value_, rel=1e-10)
-    assert embedding_score(Z, Y) >= peer.log_marginal_likelihood_value_
-    tuned = GaussianProcessRegressor(kernel, n_restarts_optimizer=2, alpha=0.0, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its bias runs to its bound
-        tuned.fit(Z, Y)
-    assert embedding_score(Z, Y) == pytest.approx(tuned.log_marginal_likelihood_value_, abs=0.05)
-
-
-def test_score_does_not_mind_units_of_the_map_and_counts_those_of_the_table():
-    X = bent()
-    Z = X[:, :2]
-    score = embedding_score(Z, X)
-    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
-    assert embedding_score(1000 * Z @ turn + 5, X) == pytest.approx(score, rel=1e-6)
-    assert embedding_score(Z, 10 * X - 3) == pytest.approx(score - X.size * np.log(10), rel=1e-6)
-    assert embedding_score(Z[:, 0], X) < score
-    assert lowdim.embedding_score is embedding_score
-
-
-def test_scores_that_cannot_be_made():
-    X = bent()
-    for Z, Y, code in (
-        (X[:9], X, "LD455"),
-        (np.ones((30, 2)), X, "LD457"),
-        (X, np.ones((30, 2)), "LD457"),
-        (np.zeros((3001, 1)), np.zeros((3001, 1)), "LD456"),
-        (np.where(X > 0.9, np.nan, X), X, "LD163"),
-    ):
-        with pytest.raises(LowdimError, match=code):
-            embedding_score(Z, Y)

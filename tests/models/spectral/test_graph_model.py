@@ -1,6 +1,4 @@
-"""Isomap, Laplacian eigenmaps and locally linear embedding: oracles, new rows, pieces, bad input, the field."""
-
-import itertools
+"""What the methods of neighbourhoods share: oracles, new rows, pieces, bad input, the field."""
 
 import numpy as np
 import pytest
@@ -11,9 +9,9 @@ from sklearn.base import clone
 
 import lowdim
 from lowdim import Isomap, LaplacianEigenmaps, LocallyLinearEmbedding
-from lowdim.math.graph import bridges, components, spread_rows
-from lowdim.math.neighbors import joined, joined_known, nearest, within
+from lowdim.math.neighbors import nearest
 from lowdim.text.messages import LowdimError, LowdimWarning, ModelWarning
+from tests.models.spectral.tables import TABLES, adjacency, apart, blobs, explained, lengths, rng, roll
 
 MODELS = {
     "isomap": Isomap(2, n_neighbors=5),
@@ -25,48 +23,13 @@ MODELS = {
     "lle-free": LocallyLinearEmbedding(2, n_neighbors=5, variant="free"),
     "lle-acyclic": LocallyLinearEmbedding(2, n_neighbors=5, variant="acyclic"),
 }
+
+
 each = pytest.mark.parametrize("name", MODELS)
-rng = np.random.default_rng
 
 
 def model(name, **options):
     return clone(MODELS[name]).set_params(**options)
-
-
-def roll(n, seed=0):
-    r = rng(seed)
-    t, h = 1.5 * np.pi * (1 + 2 * r.random(n)), 21 * r.random(n)
-    along = (t * np.sqrt(1 + t**2) + np.arcsinh(t)) / 2  # the length of the spiral
-    return np.c_[t * np.cos(t), h, t * np.sin(t)], np.c_[along, h]
-
-
-def blobs(count, rows=20, seed=0):
-    r = rng(seed)
-    return np.concatenate(
-        [0.3 * r.standard_normal((rows + 3 * i, 3)) + 10 * r.standard_normal(3) for i in range(count)]
-    )
-
-
-def explained(Z, truth):
-    A = np.c_[np.ones(len(Z)), Z]
-    left = truth - A @ np.linalg.lstsq(A, truth, rcond=None)[0]
-    return 1 - (left**2).sum(axis=0) / ((truth - truth.mean(axis=0)) ** 2).sum(axis=0)
-
-
-def apart(A, B):
-    """The largest difference of two maps, signs of axes aside, in units of the larger."""
-    size = np.abs(B).max() or 1.0
-    A, B = A / size, B / size
-    return np.abs(A * np.where((A * B).sum(axis=0) < 0, -1.0, 1.0) - B).max()
-
-
-# slow and obvious ---------------------------------------------------------------------------------------------
-def adjacency(X, k):
-    D = cdist(X, X)
-    order = np.argsort(D, axis=1)[:, 1 : k + 1]
-    A = np.zeros(D.shape)
-    np.put_along_axis(A, order, 1.0, axis=1)
-    return A, D
 
 
 def oracle_isomap(X, k, q):
@@ -140,71 +103,6 @@ def test_a_roll_is_unrolled():
     assert explained(LocallyLinearEmbedding(2, n_neighbors=7, variant="acyclic").fit_transform(X), truth).min() > 0.8
 
 
-def test_landmarks_give_the_exact_map():
-    X, _ = roll(600)
-    exact, few = Isomap(2, n_neighbors=8).fit(X), Isomap(2, n_neighbors=8, n_landmarks=80).fit(X)
-    for j in range(2):
-        assert abs(np.corrcoef(exact.embedding_[:, j], few.embedding_[:, j])[0, 1]) >= 0.998
-    assert len(few.landmarks_) == 80
-    assert few.eigenvalues_ == pytest.approx(exact.eigenvalues_, rel=0.05)
-    assert few.embedding_.mean(axis=0) == pytest.approx(np.zeros(2), abs=1e-10)
-    all_of_them = Isomap(2, n_neighbors=8, n_landmarks=600).fit(X)
-    assert apart(all_of_them.embedding_, exact.embedding_) <= 1e-10
-
-
-# the seed's view of locally linear embedding ------------------------------------------------------------------
-def test_acyclic_pseudolikelihood_is_the_likelihood():
-    """Of all rows given the first: -p/2 log|K| of the rest, from the dense matrix L."""
-    X = rng(0).standard_normal((40, 6)) * [3, 2, 1, 1, 1, 1]
-    fitted = LocallyLinearEmbedding(2, n_neighbors=4, variant="acyclic").fit(X)
-    L = fitted.precision_.toarray()
-    first = np.flatnonzero(fitted.params_.precision == 0.0)
-    assert len(first) == 1
-    rest = np.delete(np.arange(40), first)
-    sign, logdet = np.linalg.slogdet(L[np.ix_(rest, rest)])
-    known = 0.5 * (6 * logdet - 39 * 6 * np.log(2 * np.pi) - np.trace(X.T @ L @ X))
-    assert sign > 0
-    assert fitted.log_pseudolikelihood_ == pytest.approx(known, rel=1e-10)
-    W = sp.csr_array((fitted.params_.w, (fitted.params_.i, fitted.params_.j)), shape=(40, 40))
-    assert components(W)[0] == 1
-    assert sp.csgraph.connected_components(W, directed=True, connection="strong")[0] == 40  # no cycles
-
-
-def test_free_pseudolikelihood_is_of_conditional_gaussians():
-    from scipy.stats import multivariate_normal
-
-    X = rng(1).standard_normal((30, 4))
-    for variant in ("standard", "free"):
-        fitted = LocallyLinearEmbedding(1, n_neighbors=3, variant=variant).fit(X)
-        p = fitted.params_
-        W = np.zeros((30, 30))
-        W[p.i, p.j] = p.w
-        assert W.sum(axis=1) == pytest.approx(np.ones(30), abs=1e-12)
-        missed = ((X - W @ X) ** 2).sum(axis=1)
-        precision = 4 / missed if variant == "free" else np.full(30, 30 * 4 / missed.sum())
-        known = sum(multivariate_normal(W[i] @ X, np.eye(4) / precision[i]).logpdf(X[i]) for i in range(30))
-        assert fitted.log_pseudolikelihood_ == pytest.approx(known, rel=1e-10)
-    assert p.precision == pytest.approx(precision, rel=1e-10)
-
-
-# new rows -----------------------------------------------------------------------------------------------------
-TABLES = {
-    "plain": rng(0).standard_normal((40, 3)),
-    "copies": np.repeat(rng(1).standard_normal((15, 3)), 3, axis=0),
-    "grid": np.array(list(itertools.product(range(6), range(5))), dtype=float),  # ties everywhere
-    "line": np.c_[np.arange(30.0), np.zeros((30, 2))],
-    "huge": rng(2).standard_normal((30, 3)) * 1e200,
-    "tiny": rng(3).standard_normal((30, 3)) * 1e-200,
-    "offset": rng(4).standard_normal((30, 3)) + 1e8,
-    "simplex": np.eye(12),
-    "wide": rng(5).standard_normal((30, 200)),
-    "far": np.r_[rng(6).standard_normal((30, 3)), [[100.0, 0.0, 0.0]]],
-    "few": rng(7).standard_normal((5, 3)),
-    "pieces": blobs(3),
-    "many-pieces": blobs(9, 8),
-}
-
-
 @each
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.filterwarnings("ignore::lowdim.text.messages.LowdimWarning")
@@ -271,7 +169,6 @@ def test_a_graph_instead_of_data():
     assert np.isfinite(Isomap(2, metric="precomputed").fit_transform(np.fmax(gaps, gaps.T))).all()
 
 
-# pieces -------------------------------------------------------------------------------------------------------
 @each
 def test_pieces_are_counted_and_said(name):
     X = blobs(3)[rng(0).permutation(69)]
@@ -295,22 +192,6 @@ def test_pieces_are_counted_and_said(name):
     for c in range(3):
         rows = np.flatnonzero(own.pieces_ == c)
         assert apart(own.embedding_[rows], model(name, **how).fit_transform(X[rows])) <= 1e-8
-
-
-def test_bridges_are_the_shortest():
-    """Against Kruskal over all pairs of rows."""
-    X = blobs(5, 6)
-    label = np.repeat(np.arange(5), [6, 9, 12, 15, 18])
-    D = cdist(X, X)
-    group, total = list(range(5)), 0.0
-    for i, j in sorted(itertools.combinations(range(len(X)), 2), key=lambda pair: D[pair]):
-        a, b = group[label[i]], group[label[j]]
-        if a != b:
-            group, total = [a if g == b else g for g in group], total + D[i, j]
-    for found in (bridges(label, X), bridges(label, D, known=True)):
-        assert len(found.i) == 4
-        assert found.d.sum() == pytest.approx(total, rel=1e-12)
-        assert components(sp.csr_array((found.d, (label[found.i], label[found.j])), shape=(5, 5)))[0] == 1
 
 
 def test_a_graph_in_pieces_has_no_bridges():
@@ -347,7 +228,6 @@ def test_distances_that_nobody_knows(name):
             model(name, metric="precomputed", pieces="largest").fit(table)
 
 
-# bad input ----------------------------------------------------------------------------------------------------
 @each
 def test_as_many_neighbours_as_rows(name):
     X = rng(0).standard_normal((6, 3))
@@ -355,12 +235,6 @@ def test_as_many_neighbours_as_rows(name):
         many = model(name, n_neighbors=6).fit(X)
     assert many.n_neighbors_ == 5
     assert np.array_equal(many.embedding_, model(name, n_neighbors=5).fit_transform(X))
-
-
-def test_complete_graph_is_classical_scaling():
-    """Isomap of all neighbours is PCA."""
-    X = rng(0).standard_normal((30, 5))
-    assert apart(Isomap(2, n_neighbors=29).fit_transform(X), lowdim.PCA(2).fit_transform(X)) <= 1e-8
 
 
 @each
@@ -437,42 +311,6 @@ def test_gaps_and_weights_are_refused(name):
         model(name).fit(lowdim.as_source(TABLES["plain"], weight=np.ones(40)))
 
 
-def test_few_neighbours_for_many_dimensions():
-    X = rng(0).standard_normal((40, 6))
-    with pytest.warns(ModelWarning, match=r"LD436.*3 neighbours cannot span 3 dimensions"):
-        LocallyLinearEmbedding(3, n_neighbors=3).fit(X)
-    with pytest.raises(LowdimError, match=r"LD437.*7 neighbours in 6 dimensions"):
-        LocallyLinearEmbedding(2, n_neighbors=7, reg=0.0).fit(X)
-    note = LocallyLinearEmbedding(2, n_neighbors=7).fit(X).certificate_.notes
-    assert any("ridge of 0.001" in text for text in note)
-
-
-def test_groups_that_are_averages_of_themselves():
-    """A far group of k+1 rows is closed: none of its neighbours leads out, though others lead in."""
-    X = np.c_[np.r_[np.linspace(0, 1, 12), [2.0, 3.0], np.linspace(4, 4.3, 4)], np.zeros(18)]
-    X[:, 1] = 0.01 * rng(0).standard_normal(18)
-    with pytest.warns(ModelWarning, match=r"LD439.*2 groups"):
-        LocallyLinearEmbedding(1, n_neighbors=3).fit(X)
-
-
-def test_heat_that_reaches_nobody():
-    X = TABLES["far"]
-    with pytest.warns(ModelWarning, match=r"LD438[\s\S]*row 31"):
-        fitted = LaplacianEigenmaps(2, n_neighbors=5, weights="heat").fit(X)
-    assert fitted.width_ == pytest.approx(np.median(joined(X, 5)[0].d))
-    assert any("heat weights of width" in note for note in fitted.certificate_.notes)
-    assert np.isfinite(fitted.embedding_).all()
-
-
-def test_an_axis_without_spread_is_zero():
-    X = np.c_[np.arange(20.0), np.zeros(20)]
-    with pytest.warns(ModelWarning, match=r"LD413.*only 1 of 2"):
-        fitted = Isomap(2, n_neighbors=3).fit(X)
-    assert np.abs(fitted.embedding_[:, 0]) == pytest.approx(np.abs(X[:, 0] - 9.5), abs=1e-9)
-    assert (fitted.embedding_[:, 1] == 0.0).all()
-
-
-# the random field ---------------------------------------------------------------------------------------------
 @each
 def test_every_map_is_a_random_field(name):
     X = TABLES["plain"]
@@ -495,15 +333,6 @@ def test_every_map_is_a_random_field(name):
     assert np.isfinite(fitted.field_score(X))
 
 
-def lengths(X, k):
-    A, D = adjacency(X, k)
-    G = np.where((A + A.T) > 0, D, np.inf)
-    np.fill_diagonal(G, 0.0)
-    for j in range(len(X)):
-        G = np.minimum(G, G[:, j, None] + G[j])
-    return G
-
-
 @pytest.mark.parametrize("name", ["isomap", "laplacian", "lle"])
 def test_the_field_of_equal_rows(name):
     X = np.r_[TABLES["plain"], TABLES["plain"][:5]]
@@ -513,49 +342,6 @@ def test_the_field_of_equal_rows(name):
     assert D.shape == (45, 45)
     assert np.abs(D[40:] - D[:5]).max() <= 1e-9 * D.max()
     assert fitted.sample_field(3).shape == (45, 3)
-
-
-def test_looking_at_a_model_computes_no_field(monkeypatch):
-    """scikit-learn's `dir` tries every attribute; a field of thousands of rows takes minutes."""
-    fitted = Isomap(2).fit(TABLES["plain"])
-    monkeypatch.setattr(Isomap, "_covariance", lambda self: pytest.fail("computed"))
-    names = dir(fitted)
-    assert "covariance_" in names
-    assert "embedding_" in names
-    assert "impute" not in names
-
-
-# neighbours ---------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("d", [2, 40])  # by a tree, by products
-def test_joined_takes_all_that_are_equally_far(d):
-    X = np.zeros((20, d))
-    X[:, :2] = np.array(list(itertools.product(range(5), range(4))), dtype=float)
-    pairs, radius = joined(X, 3)
-    D = cdist(X, X)
-    known = {(i, j) for i in range(20) for j in range(20) if 0 < D[i, j] <= np.sort(D[i])[3] + 1e-9}
-    assert set(zip(pairs.i.tolist(), pairs.j.tolist(), strict=True)) == known
-    assert pairs.d == pytest.approx(D[pairs.i, pairs.j], abs=1e-12)
-    again, same = joined_known(D, 3)
-    assert set(zip(again.i.tolist(), again.j.tolist(), strict=True)) == known
-    assert radius == pytest.approx(same, abs=1e-12)
-    new, _ = joined(X, 3, X)  # a row among others is not its own neighbour either
-    assert set(zip(new.i.tolist(), new.j.tolist(), strict=True)) == known
-    near = nearest(X, 3)
-    assert near.distance == pytest.approx(np.sort(D, axis=1)[:, 1:4], abs=1e-12)
-    inside = within(X, X, np.ones(20))
-    assert len(inside.i) == int(((D > 0) & (D <= 1 + 1e-9)).sum())
-
-
-def test_spread_rows_are_far_from_each_other():
-    """Each is the farthest from all before, along the graph; lengths by Floyd and Warshall."""
-    X, _ = roll(80)
-    known = lengths(X, 7)
-    A, D = adjacency(X, 7)
-    chosen, length = spread_rows(sp.csr_array(np.where(A + A.T > 0, D, 0.0)), 9)
-    assert np.abs(length - known[:, chosen]).max() <= 1e-9
-    for c in range(1, 9):
-        left = known[:, chosen[:c]].min(axis=1)
-        assert left[chosen[c]] == pytest.approx(left.max(), rel=1e-12)
 
 
 @pytest.mark.drill
@@ -568,16 +354,3 @@ def test_a_large_table():
             apart(fitted.transform(X[:200]), fitted.embedding_[:200])
             <= 1e-8 * np.abs(fitted.embedding_).max() / np.abs(fitted.embedding_[:200]).max()
         )
-
-
-@pytest.mark.drill
-def test_rows_that_fill_many_dimensions():
-    """Their graph has no small separators: without factors, the same vectors as from a dense solver."""
-    X = rng(0).standard_normal((3100, 20))
-    fitted = LaplacianEigenmaps(2, n_neighbors=10).fit(X)
-    assert fitted.certificate_.solver == "Lanczos"
-    assert fitted.certificate_.residual < 1e-14
-    L = fitted.precision_.toarray()
-    known = sl.eigh(L, np.diag(np.diag(L)), subset_by_index=(1, 2))
-    assert fitted.eigenvalues_ == pytest.approx(known[0], rel=1e-9)
-    assert apart(fitted.embedding_, known[1]) <= 1e-6
