@@ -1,7 +1,7 @@
 """Messages: what happened, where, why it matters, and what to do about it.
 
 Every error and warning of lowdim is made here, so that one code has one text wherever it appears; the texts are
-data (`catalogue_models.py`, `catalogue_tables.py`), read when the first message is made.
+data (`catalogue_tables.py`, `catalogue_models.py`, `catalogue_maps.py`), read when the first message is made.
 Rows are counted from 1 in messages; Python positions are counted from 0.
 """
 
@@ -108,10 +108,11 @@ class Entry(NamedTuple):
 @cache
 def catalogue() -> dict[str, Entry]:
     """Every message by its code."""
+    from lowdim.text.catalogue_maps import MAPS
     from lowdim.text.catalogue_models import MODELS
     from lowdim.text.catalogue_tables import TABLES
 
-    return {**TABLES, **MODELS}
+    return {**TABLES, **MODELS, **MAPS}
 
 
 _SEVERITY = {True: "note", False: "error"}

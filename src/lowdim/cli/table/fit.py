@@ -54,15 +54,7 @@ def fit_one(request: Request, name: str, clusters: int | None, out: str | None) 
     from lowdim.jobs.run_folder import check_free
     from lowdim.registry import FITTED, find_method
 
-    where = click.get_current_context().get_parameter_source
-    for option in ("level", "budget"):
-        if where(option) not in (None, click.core.ParameterSource.DEFAULT):
-            raise click.UsageError(f"--{option} is the main job's; a single model has no use for it")
-    if request.options.get("stream"):
-        raise click.UsageError(
-            "--stream fits the main job's model; in Python every model takes a file: "
-            "lowdim.PPCA(5).fit('cells.parquet')"
-        )
+    _refuse_options_of_the_main_job(request)
     method = find_method(name, FITTED)
     _check_sizes(method, request.dims, clusters)
     out = out or f"{stem(request.file)}.{method.name}.run"
@@ -89,6 +81,18 @@ def fit_one(request: Request, name: str, clusters: int | None, out: str | None) 
     if not found.model.certificate_.converged:
         complain("The fit did not converge; the results are saved and marked so.")
         raise Done(130 if found.model.certificate_.reason == INTERRUPTED else 5)
+
+
+def _refuse_options_of_the_main_job(request: Request) -> None:
+    where = click.get_current_context().get_parameter_source
+    for option in ("level", "budget"):
+        if where(option) not in (None, click.core.ParameterSource.DEFAULT):
+            raise click.UsageError(f"--{option} is the main job's; a single model has no use for it")
+    if request.options.get("stream"):
+        raise click.UsageError(
+            "--stream fits the main job's model; in Python every model takes a file: "
+            "lowdim.PPCA(5).fit('cells.parquet')"
+        )
 
 
 def _check_sizes(method: ModelEntry, dims: int | str, clusters: int | None) -> None:
