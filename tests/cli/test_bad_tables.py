@@ -120,7 +120,11 @@ def replaced(flags: list[str], tokens: list[str], message: dict[str, str]) -> li
     return kept
 
 
-@pytest.mark.parametrize(("name", "code"), PROSE)
+# the bomb holds two million lines
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [pytest.param(*pair, marks=[pytest.mark.slow] if pair[0] == "bomb.csv.gz" else []) for pair in PROSE],
+)
 def test_every_other_fix_works_when_done(lowdim, name, code):
     """What a fix asks a person to do is done by hand, and then the message is gone."""
     _, before = messages_of(lowdim, FOLDER / name, *flags_of(name))

@@ -15,14 +15,14 @@ Values = dict[str, Any]
 
 
 def _gplvm_options(values: Values) -> Values:
-    """White noise was a term of the kernel, "rbf+white(1e-3)"."""
+    """White noise was a term of the kernel, "rbf+white(1e-3)", and `tol` was in nats a hundred rows."""
     if "noise_floor" in values:
         return values
     terms = values["kernel"].replace(" ", "").split("+")
     white = [term for term in terms if term.startswith("white")]
     floors = [float(term[6:-1]) for term in white if term != "white"]
     kernel = "+".join(term for term in terms if term not in white)
-    return {**values, "kernel": kernel, "noise_floor": floors[0] if floors else None}
+    return {**values, "kernel": kernel, "noise_floor": floors[0] if floors else None, "tol": values["tol"] / 100}
 
 
 def _bayesian_gplvm_state(values: Values) -> Values:

@@ -6,8 +6,6 @@ import math
 import re
 from collections.abc import Iterable
 
-import numpy as np
-
 from lowdim.text.escape import printable, protect_terminal
 from lowdim.text.messages import error
 
@@ -70,6 +68,8 @@ def figures_by_width(value: float, half: float, least: int = 6) -> str:
     most = min(max(more, least), 17)
     if not 1e-5 <= abs(value) < 1e15:
         return f"{value:.{most}g}"
+    import numpy as np  # not above: `lowdim --help` imports this file and must be quick
+
     return np.format_float_positional(value, precision=most, unique=False, fractional=False, trim="-")
 
 

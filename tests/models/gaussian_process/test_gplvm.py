@@ -8,11 +8,12 @@ from scipy.integrate import trapezoid
 from scipy.stats import norm, spearmanr
 
 import lowdim.models.gaussian_process.gp as gp
-from lowdim import GPLVM, DualPPCA, laws
+from lowdim import GPLVM, DualPPCA, laws, load
 from lowdim.models.gaussian_process import gplvm_likelihood
 from lowdim.models.gaussian_process.gplvm_likelihood import mean_variance
 from lowdim.text.messages import FitError, LowdimWarning, ModelWarning, OptionError, TableError, VerbError
 from tests.models.gaussian_process.tables import arc
+from tests.stored.make import HERE as STORED
 
 
 @pytest.mark.parametrize("shape", [(30, 6), (12, 40)])
@@ -131,6 +132,12 @@ def test_the_closed_form_of_a_linear_kernel_is_on_no_bound(unit):
     X = unit * np.random.default_rng(0).standard_normal((40, 5))
     model = GPLVM(2, kernel="linear").fit(X)  # a warning would be an error
     assert model.certificate_.boundary == ()
+
+
+def test_older_files_by_todays_words():
+    white, bayesian = (load(STORED / "models" / f"{name}.lowdim") for name in ("GPLVM-white", "BayesianGPLVM"))
+    assert (white.kernel, white.noise_floor, white.tol) == ("rbf", 1e-3, 5e-4)
+    assert bayesian.kept_.dtype == bool and bayesian.kept_.sum() == bayesian.n_kept_
 
 
 # tables that break kernels ---------------------------------------------------------------------------------------
