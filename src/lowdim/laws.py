@@ -188,7 +188,7 @@ def impute_keeps_seen(model: Any, X: Any) -> None:
             cells = fitted.predict_cells(X)
         assert np.array_equal(cells.mean[~seen], filled[~seen]), "impute and predict_cells have other means for a gap"
         gap = 0.0
-        if 1.0 / SQUARABLE < std[~seen].min(initial=1.0) and std.max() < SQUARABLE:
+        if std[~seen].min(initial=1.0) > 1.0 / SQUARABLE and std.max() < SQUARABLE:
             gap = _apart(np.sqrt(cells.var[~seen] + cells.noise[~seen]), std[~seen], ())
         assert gap <= EXACT, f"impute and predict_cells differ by {gap:.1e} in their standard deviations"
     for drawn in fitted.impute(X, draws=2):

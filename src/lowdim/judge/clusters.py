@@ -14,8 +14,8 @@ from lowdim.models.mixtures.mixture import Mixture
 from lowdim.sources.arrays import as_source
 from lowdim.text.messages import error
 
-CLOSE = 3.0  # nats: less than 20 to 1 is no decision (Kass and Raftery 1995)
-LOOSE = 1e-2  # nats a fit may be short of its maximum: far less than decides anything
+DECISIVE_NATS = 3.0  # nats: less than 20 to 1 is no decision (Kass and Raftery 1995)
+TRIAL_NATS = 1e-2  # nats a fit may be short of its maximum: far less than decides anything
 
 
 class ClusterChoice(NamedTuple):
@@ -26,7 +26,7 @@ class ClusterChoice(NamedTuple):
     log_evidence: Array  # Schwarz's approximation of log p(table | K), in nats
     log_likelihood: Array
     probability: Array  # of each K, had all been equally likely before
-    collapsed: tuple[int, ...]  # the K whose fit was held up by the covariance floor: not eligible
+    collapsed: tuple[int, ...]  # the K whose fit ended on the covariance floor: not eligible
     sentence: str
 
 
@@ -36,17 +36,43 @@ def choose_clusters(
     ks: Iterable[int] = range(1, 11),
     *,
     sample_weight: Any = None,
-    random_state: Any = None,
+    random_state: Any = 0,
     run: Run | None = None,
 ) -> ClusterChoice:
     """The number of clusters by evidence; gaps and weights are welcome, and one cluster is a possible answer.
 
-    log p(X | K) = max log-likelihood - (numbers fitted) / 2 log n, Schwarz's approximation for a mixture of
-    `component` (as `Mixture` takes it). A fit held up by the covariance floor has no maximum to approximate by
-    and cannot win, unless all are.
+    log p(X | K) = max log-likelihood - (numbers fitted) / 2 log n, Schwarz's approximation for a mixture. A fit on
+    the covariance floor has no maximum to approximate by and cannot win, unless all are.
 
-    Reference: Schwarz (1978); for mixtures Keribin (2000), Fraley and Raftery (2002).
+    Parameters
+    ----------
+    X : table, n x d
+        Rows; NaN is a gap.
+    component : {"full", "tied", "diag", "spherical"} or estimator, default="full"
+        As `Mixture` takes it.
+    ks : iterable of int, default=range(1, 11)
+        The numbers of clusters to try; those beyond the number of rows are left out.
+    sample_weight : array of shape (n,), optional
+        A weight of 2 counts a row twice.
+    random_state : int, Generator, RandomState or None, default=0
+        The seed of the starts; None is 0.
+    run : Run, optional
+        How to run the fits.
 
+    Returns
+    -------
+    ClusterChoice
+        The number, the evidence of each, and a sentence.
+
+    References
+    ----------
+    G. Schwarz, "Estimating the dimension of a model", Annals of Statistics 6 (1978), 461-464.
+    C. Keribin, "Consistent estimation of the order of mixture models", Sankhya A 62 (2000), 49-66.
+    C. Fraley and A. E. Raftery, "Model-based clustering, discriminant analysis, and density estimation", Journal of
+    the American Statistical Association 97 (2002), 611-631.
+
+    Examples
+    --------
     >>> rows = np.random.default_rng(0).standard_normal((90, 2)) + np.repeat([0.0, 8.0, 16.0], 30)[:, None]
     >>> choose_clusters(rows, "spherical", range(1, 5)).n_clusters
     3
@@ -58,28 +84,29 @@ def choose_clusters(
     if min(numbers) > source.n:
         raise error("LD253", asked=min(numbers), n=source.n)
     numbers = tuple(int(k) for k in numbers if k <= source.n)
-    values, free, held = [], [], []
+    values, free, on_floor = [], [], []
     for k in numbers:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # every K is a trial; what matters is said of the one that won
-            model = Mixture(component, k, tol=LOOSE / source.total, random_state=random_state).fit(source, run=run)
+            tol = TRIAL_NATS / source.total
+            model = Mixture(component, k, tol=tol, random_state=random_state).fit(source, run=run)
         values.append(model.objective_)
         free.append(model.n_parameters_)
-        held.append(bool(model.certificate_.boundary))
+        on_floor.append(bool(model.certificate_.boundary))
     likelihood = np.array(values)
     evidence = likelihood - 0.5 * np.array(free) * np.log(source.total)
-    return _chosen(numbers, likelihood, evidence, np.array(held))
+    return _choice(numbers, likelihood, evidence, np.array(on_floor))
 
 
-def _chosen(ks: tuple[int, ...], likelihood: Array, evidence: Array, held: Any) -> ClusterChoice:
-    eligible = np.where(held & ~held.all(), -np.inf, evidence)
+def _choice(ks: tuple[int, ...], likelihood: Array, evidence: Array, on_floor: Any) -> ClusterChoice:
+    eligible = np.where(on_floor & ~on_floor.all(), -np.inf, evidence)
     best = int(eligible.argmax())
     share = np.exp(eligible - eligible[best])
     share /= share.sum()
     others = np.delete(eligible, best)
     lead = float(eligible[best] - others.max(initial=-np.inf))
-    lifted = tuple(k for k, h in zip(ks, held, strict=True) if h)
-    return ClusterChoice(ks[best], ks, evidence, likelihood, share, lifted, _sentence(ks, best, lead, eligible))
+    collapsed = tuple(k for k, low in zip(ks, on_floor, strict=True) if low)
+    return ClusterChoice(ks[best], ks, evidence, likelihood, share, collapsed, _sentence(ks, best, lead, eligible))
 
 
 def _sentence(ks: tuple[int, ...], best: int, lead: float, eligible: Array) -> str:
@@ -89,4 +116,4 @@ def _sentence(ks: tuple[int, ...], best: int, lead: float, eligible: Array) -> s
     second = ks[int(np.argsort(eligible)[-2])]
     ahead = f"{lead:.1f} nats ahead of {second}"
     edge = "; it is the largest number tried" if ks[best] == max(ks) and len(ks) > 1 else ""
-    return f"{word}, {ahead}{edge}." if lead >= CLOSE else f"{word}, but only {ahead}: not decided{edge}."
+    return f"{word}, {ahead}{edge}." if lead >= DECISIVE_NATS else f"{word}, but only {ahead}: not decided{edge}."

@@ -4,9 +4,11 @@ import itertools
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.cluster import KMeans as Peer
+from sklearn.datasets import load_iris
 
 import lowdim
 from lowdim import KMeans, KMedoids, Run, as_source, laws
@@ -450,7 +452,22 @@ def test_labels_of_very_long_tables_are_not_kept(monkeypatch):
 
     X = blobs(100, 3, 3)
     kept = KMeans(3).fit(X)
-    monkeypatch.setattr(module, "KEPT", 99)
+    monkeypatch.setattr(module, "LABELLED_ROWS", 99)
     model = KMeans(3)
     assert np.array_equal(model.fit_predict(X), kept.labels_) and "labels_" not in vars(model)
     assert model.inertia_ == kept.inertia_ and np.array_equal(model.params_.left, kept.params_.left)
+
+
+def test_medoids_find_columns_by_name_and_can_be_saved(tmp_path):
+    X = pd.DataFrame(load_iris().data, columns=list("abcd"))
+    fit = KMedoids(3).fit(X)
+    assert np.array_equal(fit.predict(X), fit.predict(X[list("dcba")]))
+    fit.save(tmp_path / "medoids.lowdim")
+    assert np.array_equal(lowdim.load(tmp_path / "medoids.lowdim").transform(X), fit.transform(X))
+    with pytest.raises(VerbError, match="no 'score_samples'"):
+        fit.score_samples(X)
+
+
+def test_a_number_of_clusters_that_is_none_is_refused_in_words():
+    with pytest.raises(LowdimError, match="LD210"):
+        KMeans(n_clusters="three").fit(blobs())

@@ -512,3 +512,13 @@ def checks():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_check(estimator, check):
     check(estimator)
+
+
+def test_one_standard_deviation_whichever_verb_is_asked():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 12)) + 0.3 * rng.standard_normal((40, 12)) + 3.0
+    X[rng.random(X.shape) < 0.4] = np.nan
+    fit = MatrixFactorization(2).fit(X)
+    _, sd = fit.impute(X, return_std=True)
+    u, i = np.argwhere(np.isnan(X)).T
+    assert fit.predict(u, i, return_std=True)[1] == pytest.approx(sd[u, i], rel=1e-9)

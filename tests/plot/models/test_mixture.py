@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.mixture import GaussianMixture as Peer
 
 import lowdim as ld
@@ -63,3 +64,12 @@ def test_what_cannot_be_drawn_as_clusters():
     many = np.tile(X, (20, 1))
     plot = mixture(many, np.zeros((1, 2)), np.ones((6000, 1)))
     assert "3,000 of 6,000 rows drawn" in plot.title and len(svg_of(plot)) < 700_000
+
+
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_every_kind_of_mixture_can_be_drawn(kind):
+    X = load_iris().data
+    fit = ld.Mixture(kind, 3, n_init=2).fit(X)
+    parts = parts_of(fit, X)
+    assert parts is not None and parts["covariances"].shape == (3, 4, 4)
+    assert mixture(X, **parts).sentence

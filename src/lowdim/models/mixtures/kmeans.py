@@ -33,17 +33,16 @@ from lowdim.sources.source import Block, Header, Source, tile_rows
 from lowdim.sources.views import FRAME_ROWS, MODERATE_SIZE, Frame, Framed, frame_of
 from lowdim.text.messages import error, warn
 
-WIDE = 256  # columns up to which products of all of them are the quickest way to their variances
-START = 2**14  # rows that k-means++ draws its centres from
-START_CELLS = 2**22  # and the most cells of them
-KEPT = 2**22  # labels are kept of tables of up to so many rows
-USUAL = 20  # passes that Lloyd's iteration usually takes
+PRODUCT_COLUMNS = 256  # columns up to which products of all of them are the quickest way to their variances
+SEEDING_ROWS = 2**14  # rows that k-means++ draws its centres from
+SEEDING_CELLS = 2**22  # and the most cells of them
+LABELLED_ROWS = 2**22  # labels are kept of tables of up to so many rows
+USUAL_STEPS = 20  # passes that Lloyd's iteration usually takes
 NOT_NEGATIVE = Rule(lambda v: isinstance(v, int | float | np.number) and bool(v >= 0), "a number >= 0")
-STARTS = Rule(lambda v: (isinstance(v, str) and v == "auto") or COUNT.holds(v), "'auto' or a whole number >= 1")
-INIT = Rule(
+N_INIT = Rule(lambda v: (isinstance(v, str) and v == "auto") or COUNT.holds(v), "'auto' or a whole number >= 1")
+KMEANS_INIT = Rule(
     lambda v: v == "k-means++" if isinstance(v, str) else np.ndim(v) == 2, "'k-means++' or an array of n_clusters rows"
 )
-SEED = Rule(is_seed, SEED_WORDS)
 
 
 class KMeansParams(NamedTuple):
@@ -70,8 +69,8 @@ class KMeansParams(NamedTuple):
         return 8 * SAFE_SQUARES * EPS * inertia + 1e6 * EPS**2 * float((self.seen * self.mu**2).sum())
 
 
-class Found(NamedTuple):
-    """What a fit leaves beside its parameters."""
+class LloydResult(NamedTuple):
+    """Labels, where the table is small enough to keep them, and how many steps were taken."""
 
     labels: Labels | None
     steps: int
@@ -84,10 +83,46 @@ class KMeans(ClusterMixin, LatentModel):
     EM becomes "nearest centre, then mean". Gaps: distances are over a row's seen cells and a centre is the mean
     of what its rows show, which is the same limit. A row without any cell belongs to every cluster by its share:
     `predict` names the largest, `reconstruct` gives the mean. A cluster that loses all its rows is put on the
-    row farthest from its centre. `n_init` starts are carried through the same passes, and the best is kept.
+    row farthest from its centre.
 
-    Reference: Lloyd (1982); Arthur and Vassilvitskii (2007); Kipf seed on K-means; Bishop (2006) sec. 9.1, 9.3.2.
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number K of clusters.
+    init : "k-means++" or array of shape (n_clusters, n_features), default="k-means++"
+        Centres to start from.
+    n_init : "auto" or int, default="auto"
+        Starts, carried through the same passes; the best is kept. "auto" is 1.
+    max_iter : int, default=300
+        The most steps.
+    tol : float, default=1e-4
+        A start ends when the squared steps of its centres add up to less than this share of a column's mean variance.
+    random_state : int, Generator, RandomState or None, default=0
+        The seed of the starts; None is 0.
 
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (n_clusters, n_features)
+        The centres.
+    counts_ : array of shape (n_clusters,)
+        Rows of each cluster, by weight.
+    labels_ : array of shape (n_samples,)
+        The cluster of each row; of tables of up to 4,194,304 rows.
+    inertia_ : float
+        The sum of squares.
+    n_iter_ : int
+        Steps of the best start.
+    objective_, history_, converged_, certificate_
+        Minus the inertia, its course, and how far to trust the fit.
+
+    References
+    ----------
+    S. P. Lloyd, "Least squares quantization in PCM", IEEE Transactions on Information Theory 28 (1982), 129-137.
+    D. Arthur and S. Vassilvitskii, "k-means++: the advantages of careful seeding", SODA (2007), 1027-1035.
+    C. M. Bishop, "Pattern Recognition and Machine Learning", Springer (2006), sec. 9.1 and 9.3.2.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> X = np.array([[0.0, 0.1], [0.2, 0.0], [9.0, 9.1], [9.2, np.nan]])
     >>> model = KMeans(2).fit(X)
@@ -97,11 +132,11 @@ class KMeans(ClusterMixin, LatentModel):
 
     _rules: ClassVar[dict[str, Rule]] = {
         "n_clusters": COUNT,
-        "init": INIT,
-        "n_init": STARTS,
+        "init": KMEANS_INIT,
+        "n_init": N_INIT,
         "max_iter": COUNT,
         "tol": NOT_NEGATIVE,
-        "random_state": SEED,
+        "random_state": Rule(is_seed, SEED_WORDS),
     }
     _objective_name = "minus the inertia"
     _why = "in the limit of K-means the clusters have no width, so rows have no density"
@@ -137,34 +172,31 @@ class KMeans(ClusterMixin, LatentModel):
     # fitting -------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         self._check_rows(source)
-        seen = _plain(survey_table(source, run, standardize=False, wide=source.d > WIDE), source)
-        mu = self._starts(seen.source, seen.frame, seen.columns.mean)
-        small = self.tol * float(seen.columns.variance.mean())
-        fit, steps, reseeded = self._lloyd(mu, small, seen, run)
+        survey = _plain(survey_table(source, run, standardize=False, wide=source.d > PRODUCT_COLUMNS), source)
+        mu = self._starts(survey.source, survey.frame, survey.columns.mean)
+        small = self.tol * float(survey.columns.variance.mean())
+        fit, steps, reseeded = self._lloyd(mu, small, survey, run)
         if reseeded:
             warn("LD262", count=reseeded)
         params = fit.params
-        bare = int((params.rows == 0).sum())
-        if bare:
-            warn("LD261", found=self.n_clusters - bare, asked=self.n_clusters)
-        kept: list[Labels] = []
+        empty = int((params.rows == 0).sum())
+        if empty:
+            warn("LD261", found=self.n_clusters - empty, asked=self.n_clusters)
+        labels: list[Labels] = []
         left = np.zeros(source.d)
-        for _, (labels, squares) in walk(partial(_ending, params), seen.source, run):
+        for _, (label, squares) in walk(partial(_labels_and_squares, params), survey.source, run):
             left += squares
-            kept += [labels] if source.n <= KEPT else []
-        unit = float(seen.frame.report[0])
-        values = -squared(-np.array([fit.objective, *fit.history]), unit)
-        found = Found(np.concatenate(kept) if kept else None, steps)
-        return Fit(
-            params._replace(left=left),
-            found,
-            float(values[0]),
-            tuple(values[1:]),
-            fit.passes + seen.passes + 1,
-            fit.converged,
-            fit.reason,
-            fit.solver,
-        ), seen.frame
+            labels += [label] if source.n <= LABELLED_ROWS else []
+        values = -squared(-np.array([fit.objective, *fit.history]), float(survey.frame.report[0]))
+        fit = fit._replace(
+            params=params._replace(left=left),
+            stats=LloydResult(np.concatenate(labels) if labels else None, steps),
+            objective=float(values[0]),
+            history=tuple(values[1:]),
+            passes=fit.passes + survey.passes + 1,
+            remaining=0.0,
+        )
+        return fit, survey.frame
 
     def _check_rows(self, source: Source) -> None:
         n = source.n if source.weight is None else int((source.weight > 0).sum())
@@ -175,19 +207,19 @@ class KMeans(ClusterMixin, LatentModel):
         """R x K x d centres to start from, in the frame."""
         K, d = self.n_clusters, framed.d
         if not isinstance(self.init, str):
-            given = np.array(self.init, dtype=np.float64)
+            centers = np.array(self.init, dtype=np.float64)
             with np.errstate(over="ignore", invalid="ignore"):
-                near = given.shape == (K, d) and np.abs((given - frame.shift) * frame.scale).max() < MODERATE_SIZE
-            if not near:  # NaN too
+                fits = centers.shape == (K, d) and np.abs((centers - frame.shift) * frame.scale).max() < MODERATE_SIZE
+            if not fits:  # NaN too
                 raise error(
                     "LD210",
                     option="init",
-                    value=f"an array of shape {given.shape}",
+                    value=f"an array of shape {centers.shape}",
                     allowed=f"'k-means++' or {K} x {d} finite numbers of the table's order of size",
                 )
-            return frame.inward(Block(given)).x[None]
+            return frame.inward(Block(centers)).x[None]
         seed, starts = seed_of(self.random_state), 1 if self.n_init == "auto" else self.n_init
-        rows = min(START, max(START_CELLS // max(d, 1), 4 * K))
+        rows = min(SEEDING_ROWS, max(SEEDING_CELLS // max(d, 1), 4 * K))
         block = framed.sample(rows, None if rows >= framed.n else np.random.default_rng([seed, 0]))
         with one_blas_thread():
             return np.stack(
@@ -197,26 +229,25 @@ class KMeans(ClusterMixin, LatentModel):
                 ]
             )
 
-    def _lloyd(self, mu: Array, small: float, seen: TableSurvey, run: Run) -> tuple[Fit, int, int]:
+    def _lloyd(self, mu: Array, small: float, survey: TableSurvey, run: Run) -> tuple[Fit, int, int]:
         """Every start moves until none of its centres does; a pass carries all that still move."""
-        live = [_Start(centres) for centres in mu]
-        over: list[_Start] = []
+        moving = [_Start(centers) for centers in mu]
+        arrived: list[_Start] = []
         with one_blas_thread(), Monitor(run, type(self).__name__, -1.0, self.max_iter + 1) as watch:
             while True:
-                sums = fold(partial(_sums, np.stack([one.mu for one in live])), seen.source, run)
-                for r, one in enumerate(live):
-                    one.see(sums.of_start(r), small)
-                over += [one for one in live if one.over]
-                best = max(over + live, key=lambda one: one.value)
-                live = [one for one in live if not one.over]
+                sums = fold(partial(_sums, np.stack([start.mu for start in moving])), survey.source, run)
+                for r, start in enumerate(moving):
+                    start.see(sums.of_start(r), small)
+                arrived += [start for start in moving if start.arrived]
+                best = max(arrived + moving, key=lambda start: start.value)
+                moving = [start for start in moving if not start.arrived]
                 watch.see(best.params, None, best.value, False)
-                if not live:
+                if not moving:
                     watch.reason = "converged"
                 if watch.reason:
-                    steps, reseeded = min(best.steps, self.max_iter), best.reseeded
-                    return watch.fit("Lloyd's iteration"), steps, reseeded
-                for one in live:
-                    one.step()
+                    return watch.fit("Lloyd's iteration"), min(best.steps, self.max_iter), best.reseeded
+                for start in moving:
+                    start.step()
 
     # rows that come a few at a time ------------------------------------------------------------------
     def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
@@ -224,7 +255,7 @@ class KMeans(ClusterMixin, LatentModel):
 
         The first call needs at least n_clusters rows to start from; a model that was fitted goes on from there.
         Earlier rows are not looked at again, so `inertia_` is what each row found when it came, and the centres
-        depend on the order of rows, as in Bishop (2006) eq. 9.5.
+        depend on the order of rows, as in [Bishop2006] eq. 9.5.
         """
         self._check_options()
         source = self._arranged(as_source(X, weight=sample_weight))
@@ -241,19 +272,19 @@ class KMeans(ClusterMixin, LatentModel):
             frame, framed = self.frame_, Framed(source, self.frame_)
         before = 0 if not is_fitted(self) else self.n_iter_
         with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
-            params = online(params, map(framed.block, range(framed.n_blocks)), _taken_in)
+            params = online(params, map(framed.block, range(framed.n_blocks)), _absorb_tile)
         if not np.isfinite(params.left).all():
             raise error("LD156")
         value = -float(squared(params.left.sum(), float(frame.report[0])))
-        fit = Fit(params, Found(None, before + 1), value, (value,), before + 1, True, "online", "online")
+        fit = Fit(params, LloydResult(None, before + 1), value, (value,), before + 1, True, "online", "online")
         return self._keep(fit, frame, source.header)
 
     # rows ------------------------------------------------------------------------------------------
     def predict(self, X: Any, *, run: Run | None = None) -> Labels:
         """The nearest centre of each row, by its seen cells."""
         check_is_fitted(self)
-        found = self._each(lambda b: _labels(self.params_, self.frame_.inward(b)).astype(np.float64), X, run=run)
-        return np.asarray(found, dtype=np.int64)
+        labels = self._each(lambda b: _labels(self.params_, self.frame_.inward(b)).astype(np.float64), X, run=run)
+        return np.asarray(labels, dtype=np.int64)
 
     def fit_predict(self, X: Any, y: Any = None, **how: Any) -> Labels:
         """`fit`, and the label of each row."""
@@ -298,33 +329,33 @@ class KMeans(ClusterMixin, LatentModel):
     def _axes(self, params: KMeansParams) -> Array:
         return np.eye(len(params.mu))
 
-    def _decode(self, params: KMeansParams, found: Posterior) -> Cells:
+    def _decode(self, params: KMeansParams, posterior: Posterior) -> Cells:
         """The centre, and how far a new cell may lie from it: the spread of the rows about their centres."""
-        mean = found.mean @ params.mu
-        between = found.mean @ params.mu**2 - mean**2
-        doubt = found.mean**2 @ (params.psi / np.maximum(params.seen, 1.0))
-        sure = found.mean.max(axis=1, keepdims=True, initial=0.0) == 1.0
+        mean = posterior.mean @ params.mu
+        between = posterior.mean @ params.mu**2 - mean**2
+        doubt = posterior.mean**2 @ (params.psi / np.maximum(params.seen, 1.0))
+        sure = posterior.mean.max(axis=1, keepdims=True, initial=0.0) == 1.0
         var = np.where(sure, 0.0, np.maximum(between, 0.0)) + doubt
         return Cells(mean, var, np.broadcast_to(params.psi, mean.shape))
 
-    def _draw(self, params: KMeansParams, found: Posterior, rng: list[np.random.Generator]) -> Array:
+    def _draw(self, params: KMeansParams, posterior: Posterior, rng: list[np.random.Generator]) -> Array:
         """Around the centre with the spread of the rows: the mixture with a width, for fills only."""
         d = params.mu.shape[1]
-        own = draw_labels(found.mean, rng)
+        labels = draw_labels(posterior.mean, rng)
         normal = np.array([r.standard_normal(d) for r in rng]).reshape(len(rng), d)
-        return params.mu[own] + normal * np.sqrt(params.psi)
+        return params.mu[labels] + normal * np.sqrt(params.psi)
 
     def _redraw(self, params: KMeansParams, rng: np.random.Generator) -> KMeansParams:
         normal = rng.standard_normal(params.mu.shape)
         return params._replace(mu=params.mu + normal * np.sqrt(params.psi / np.maximum(params.seen, 1.0)))
 
-    # what it says ----------------------------------------------------------------------------------
+    # reports ----------------------------------------------------------------------------------
     def _attributes(self, params: KMeansParams, frame: Frame, fit: Fit) -> dict[str, Any]:
-        kept = {} if fit.stats.labels is None else {"labels_": fit.stats.labels}
+        labels = {} if fit.stats.labels is None else {"labels_": fit.stats.labels}
         return {
             "cluster_centers_": frame.outward(params.mu),
             "counts_": params.rows.copy(),
-            **kept,
+            **labels,
             "inertia_": -fit.objective,
             "n_iter_": fit.stats.steps,
         }
@@ -335,7 +366,7 @@ class KMeans(ClusterMixin, LatentModel):
         width = float(np.sqrt(params.psi.mean()))
         condition = float(np.clip(size / width, 1.0, 1e15)) if width > 0 else 1.0
         notes = () if fit.solver == "online" else ("a local optimum: more starts (n_init) may find a better one",)
-        bare = ("empty clusters",) if (params.rows == 0).any() else ()
+        empty = ("empty clusters",) if (params.rows == 0).any() else ()
         return Certificate(
             fit.solver,
             fit.passes,
@@ -347,51 +378,51 @@ class KMeans(ClusterMixin, LatentModel):
             0.0,
             condition,
             float(np.clip(15.0 - np.log10(condition), 0.0, 15.0)),
-            bare,
+            empty,
             notes,
         )
 
     def _cost(self, n: int, d: int) -> Cost:
         R, K = 1 if self.n_init == "auto" or not isinstance(self.init, str) else self.n_init, self.n_clusters
         tile, passes = min(tile_rows(d), n), self.max_iter + 5  # the look (three at worst), the labels, one to judge
-        peak = walking(n, d, (4 * d + 2 * R * K) * tile, R * K * (2 * d + 2)) + 8 * min(n, KEPT)
-        peak += 8 * 4 * min(n * d, max(START_CELLS, 4 * K * d))
+        peak = walking(n, d, (4 * d + 2 * R * K) * tile, R * K * (2 * d + 2)) + 8 * min(n, LABELLED_ROWS)
+        peak += 8 * 4 * min(n * d, max(SEEDING_CELLS, 4 * K * d))
         words = "fewer columns, fewer clusters, or partial_fit"
-        return Cost(passes, 8 * n * d * passes, peak, words, min(USUAL, self.max_iter) + 2)
+        return Cost(passes, 8 * n * d * passes, peak, words, min(USUAL_STEPS, self.max_iter) + 2)
 
 
 class _Start:
-    """One start on its way: its centres, what the last pass said of them, and whether it has arrived."""
+    """One start on its way: its centres, their inertia by the last pass, and whether it has arrived."""
 
     def __init__(self, mu: Array) -> None:
-        self.mu, self.next, self.value, self.over, self.last = mu, mu, -np.inf, False, False
+        self.mu, self.next, self.value, self.arrived, self.last = mu, mu, -np.inf, False, False
         self.steps, self.reseeded, self.empty = 0, 0, 0
 
     def see(self, sums: ClusterSums, small: float) -> None:
         """Note the sums at the present centres, and where they lead."""
         before, self.value, self.steps = self.value, -float(sums.inertia.sum()), self.steps + 1
         seen = np.broadcast_to(sums.seen[0], self.mu.shape).copy()
-        found = KMeansParams(self.mu, sums.rows[0], seen, np.zeros(self.mu.shape[1]))
-        if 0.0 < before - self.value <= found.rounding(-self.value):  # a mean of copies may miss them by a digit
-            self.value, self.over = before, True
+        params = KMeansParams(self.mu, sums.rows[0], seen, np.zeros(self.mu.shape[1]))
+        if 0.0 < before - self.value <= params.rounding(-self.value):  # a mean of copies may miss them by a digit
+            self.value, self.arrived = before, True
             return
-        self.params = found
+        self.params = params
         self.next, self.empty = move_centers(self.mu, sums)
         step = float(((self.next - self.mu) ** 2).sum())
-        self.over = self.last or step == 0.0
+        self.arrived = self.last or step == 0.0
         self.last = step <= small and not self.empty
 
     def step(self) -> None:
         self.mu, self.reseeded = self.next, self.reseeded + self.empty
 
 
-def _plain(seen: TableSurvey, source: Source) -> TableSurvey:
-    """The look without its frame where the origin lies among the rows anyway: every pass saves a copy."""
-    frame, variance = seen.frame, seen.columns.variance
-    if (frame.scale != 1.0).any() or float((frame.shift**2).sum()) > float(variance.sum()):
-        return seen
-    bare = Frame(np.zeros_like(frame.shift), frame.scale, frame.unit)
-    return seen._replace(frame=bare, source=source, columns=seen.columns._replace(mean=seen.columns.mean + frame.shift))
+def _plain(survey: TableSurvey, source: Source) -> TableSurvey:
+    """The survey without its frame where the origin lies among the rows anyway: every pass saves a copy."""
+    frame, cols = survey.frame, survey.columns
+    if (frame.scale != 1.0).any() or float((frame.shift**2).sum()) > float(cols.variance.sum()):
+        return survey
+    origin = Frame(np.zeros_like(frame.shift), frame.scale, frame.unit)
+    return survey._replace(frame=origin, source=source, columns=cols._replace(mean=cols.mean + frame.shift))
 
 
 # what walks the table: functions of arrays, so that any engine can send them elsewhere
@@ -400,28 +431,28 @@ def _sums(mu: Array, block: Block) -> ClusterSums:
 
 
 def _labels(params: KMeansParams, block: Block) -> Labels:
-    """The nearest centre of each row; the largest cluster for a row without any cell."""
-    return _placed(params, block)[0]
+    """The nearesidual centre of each row; the largest cluster for a row without any cell."""
+    return _labels_and_residuals(params, block)[0]
 
 
-def _placed(params: KMeansParams, block: Block) -> tuple[Labels, Array]:
-    label, rest = nearest_labels(block.x, block.mask, params.mu)
+def _labels_and_residuals(params: KMeansParams, block: Block) -> tuple[Labels, Array]:
+    label, residual = nearest_labels(block.x, block.mask, params.mu)
     if block.mask is not None:
         label[~block.mask.any(axis=1)] = int(params.rows.argmax())
-    return label, rest
+    return label, residual
 
 
-def _ending(params: KMeansParams, block: Block) -> tuple[Labels, Array]:
+def _labels_and_squares(params: KMeansParams, block: Block) -> tuple[Labels, Array]:
     """Each row's label, and the squares left over in each column."""
-    label, rest = _placed(params, block)
-    rest *= rest
-    return label, rest.sum(axis=0) if block.weight is None else block.weight @ rest
+    label, residual = _labels_and_residuals(params, block)
+    residual *= residual
+    return label, residual.sum(axis=0) if block.weight is None else block.weight @ residual
 
 
-def _taken_in(params: KMeansParams, tile: Block) -> KMeansParams:
+def _absorb_tile(params: KMeansParams, tile: Block) -> KMeansParams:
     """The centres after these rows: each still the mean of all the cells it ever took."""
     sums = cluster_sums(tile.x, tile.mask, tile.weight, tile.start, params.mu[None])
     seen = params.seen + sums.seen[0]
     step = sums.total[0] - (seen - params.seen) * params.mu
     mu = params.mu + step / np.where(seen > 0, seen, 1.0)
-    return KMeansParams(mu, params.rows + sums.rows[0], seen, params.left + _ending(params, tile)[1])
+    return KMeansParams(mu, params.rows + sums.rows[0], seen, params.left + _labels_and_squares(params, tile)[1])

@@ -21,9 +21,9 @@ from lowdim.sources.source import Header, Source
 from lowdim.sources.views import Frame, gather
 from lowdim.text.messages import error, warn
 
-ROUNDING = 1e-12  # a swap must gain more than this share of the cost, or rounding could swap for ever
-NO_DENSITY, NO_MEAN = "clusters around rows have no density", "a medoid is a row, not a mean"
-METRIC = Rule(
+SWAP_ROUNDING = 1e-12  # a swap must gain more than this share of the cost, or rounding could swap for ever
+NO_ROW_DENSITY, NO_MEAN = "clusters around rows have no density", "a medoid is a row, not a mean"
+DISSIMILARITY = Rule(
     lambda v: isinstance(v, str) or callable(v),
     "'precomputed', the name of a scipy.spatial.distance metric, or a function of two rows",
 )
@@ -41,22 +41,55 @@ class KMedoids(ClusterMixin, Estimator):
 
     Partitioning around medoids: greedy build, then swaps of a medoid with any other row while one lowers the
     sum; the end is a local optimum under all K (n - K) swaps. All swaps of a row are weighed at once from each
-    row's nearest and second nearest medoid. The table of n x n dissimilarities is held in memory.
+    row's nearest and second nearest medoid. The table of n x n dissimilarities is held in memory. It is no latent
+    variable model: rows have labels, but neither positions nor densities.
 
-    Reference: Kipf seed on K-means ("generalization"); Kaufman and Rousseeuw (1990); Schubert and Rousseeuw (2021).
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number K of medoids.
+    metric : str or callable, default="euclidean"
+        The name of a scipy.spatial.distance metric, a function of two rows, or "precomputed": X then holds the n x n
+        dissimilarities.
+    max_iter : int, default=300
+        The most swaps.
 
+    Attributes
+    ----------
+    medoid_indices_ : array of shape (n_clusters,)
+        The rows that are medoids.
+    cluster_centers_ : array of shape (n_clusters, n_features)
+        Their cells; not where the metric is "precomputed".
+    labels_ : array of shape (n_samples,)
+        The nearest medoid of each row.
+    inertia_ : float
+        The sum of dissimilarities from the nearest medoids.
+    n_iter_ : int
+        Swaps made.
+    converged_ : bool
+        Whether no swap is left that gains.
+    certificate_ : Certificate
+        How far to trust the fit.
+
+    References
+    ----------
+    L. Kaufman and P. J. Rousseeuw, "Finding Groups in Data", Wiley (1990), ch. 2.
+    E. Schubert and P. J. Rousseeuw, "Fast and eager k-medoids clustering", Information Systems 101 (2021), 101804.
+
+    Examples
+    --------
     >>> model = KMedoids(2, metric="cityblock").fit([[0.0], [1.0], [2.0], [10.0], [12.0], [13.0]])
     >>> sorted(model.medoid_indices_.tolist()), model.inertia_
     ([1, 4], 5.0)
     """
 
-    posterior = Absent(NO_DENSITY, "GaussianMixture")
-    score_samples = Absent(NO_DENSITY, "GaussianMixture")
-    sample = Absent(NO_DENSITY, "GaussianMixture")
+    posterior = Absent(NO_ROW_DENSITY, "GaussianMixture")
+    score_samples = Absent(NO_ROW_DENSITY, "GaussianMixture")
+    sample = Absent(NO_ROW_DENSITY, "GaussianMixture")
     impute = Absent("a dissimilarity of one's choice needs every cell", "KMeans, which takes gaps")
     reconstruct = Absent(NO_MEAN, "cluster_centers_, or KMeans")
     inverse_transform = Absent(NO_MEAN, "cluster_centers_, or KMeans")
-    _rules: ClassVar[dict[str, Rule]] = {"n_clusters": COUNT, "metric": METRIC, "max_iter": COUNT}
+    _rules: ClassVar[dict[str, Rule]] = {"n_clusters": COUNT, "metric": DISSIMILARITY, "max_iter": COUNT}
 
     def __init__(
         self, n_clusters: int = 8, *, metric: str | Callable[..., float] = "euclidean", max_iter: int = 300
@@ -70,9 +103,9 @@ class KMedoids(ClusterMixin, Estimator):
         self._check_options()
         source = as_source(X, weight=sample_weight)
         n, w = source.n, source.weight
-        live = n if w is None else int((w > 0).sum())
-        if live < self.n_clusters:
-            raise error("LD260", n=live, asked=self.n_clusters)
+        counted = n if w is None else int((w > 0).sum())
+        if counted < self.n_clusters:
+            raise error("LD260", n=counted, asked=self.n_clusters)
         need = Cost(1, 8 * n * source.d, 8 * (3 * n * n + n * source.d), "a sample of rows, or KMeans, which streams")
         plan(type(self).__name__, need, run or Run(), source.leaf)
         rows = _complete(source)
@@ -81,41 +114,41 @@ class KMedoids(ClusterMixin, Estimator):
             raise error("LD263", problem=f"it is {D.shape[0]} x {D.shape[1]}, not square")
         w = np.ones(n) if w is None else w
         medoids = build(D, w, self.n_clusters)
-        medoids, swaps, settled = swap(D, w, medoids, self.max_iter)
-        if not settled:
+        medoids, swaps, converged = swap(D, w, medoids, self.max_iter)
+        if not converged:
             warn("LD201", model=type(self).__name__, passes=self.max_iter, reason="the limit of swaps was reached")
-        return self._keep(medoids, swaps, settled, D, w, rows, source.header)
+        return self._keep(medoids, swaps, converged, D, w, rows, source.header)
 
     def _keep(
-        self, medoids: NDArray[np.intp], swaps: int, settled: bool, D: Array, w: Array, rows: Array, header: Header
+        self, medoids: NDArray[np.intp], swaps: int, converged: bool, D: Array, w: Array, rows: Array, header: Header
     ) -> Self:
         near = D[:, medoids]
         cost, d = float(w @ near.min(axis=1)), header.d
-        told = Certificate(
+        certificate = Certificate(
             f"partitioning around medoids, {swaps} swaps",
             1,
             cost,
             "inertia",
-            settled,
-            "no swap is left that gains" if settled else "the limit of swaps was reached",
+            converged,
+            "no swap is left that gains" if converged else "the limit of swaps was reached",
             0.0,
             0.0,
             1.0,
             15.0,
         )
-        found: dict[str, Any] = {
+        attributes: dict[str, Any] = {
             "params_": KMedoidsParams(medoids.astype(np.int64), rows[medoids]),
-            "certificate_": told,
+            "certificate_": certificate,
             "frame_": Frame(np.zeros(d), np.ones(d), np.ones(d)),
             "medoid_indices_": medoids.astype(np.int64),
             "labels_": near.argmin(axis=1),
             "inertia_": cost,
             "n_iter_": swaps,
-            "converged_": settled,
+            "converged_": converged,
         }
         if not self._of_pairs():
-            found["cluster_centers_"] = rows[medoids]
-        self._assign(found, header)
+            attributes["cluster_centers_"] = rows[medoids]
+        self._assign(attributes, header)
         return self
 
     def _of_pairs(self) -> bool:
@@ -128,7 +161,7 @@ class KMedoids(ClusterMixin, Estimator):
             try:
                 D = np.asarray(cdist(rows, others, self.metric), dtype=np.float64)
             except ValueError as problem:
-                raise error("LD210", option="metric", value=self.metric, allowed=METRIC.words) from problem
+                raise error("LD210", option="metric", value=self.metric, allowed=DISSIMILARITY.words) from problem
         if not np.isfinite(D).all() or (D < 0).any():
             raise error("LD263", problem="it holds numbers that are negative or not finite")
         return D
@@ -198,7 +231,7 @@ def swap(D: Array, w: Array, medoids: NDArray[np.intp], most: int) -> tuple[NDAr
         gain[:, medoids] = -np.inf
         gain[:, w == 0] = -np.inf
         k, row = np.unravel_index(int(gain.argmax()), gain.shape)
-        if gain[k, row] <= ROUNDING * float(w @ near.min(axis=1)):
+        if gain[k, row] <= SWAP_ROUNDING * float(w @ near.min(axis=1)):
             return medoids, swaps, True
         medoids[k] = row
     return medoids, most, False
@@ -211,14 +244,14 @@ def _gains(D: Array, w: Array, near: Array) -> Array:
     medoid goes, it pays min(D_ij, s_i) - n_i instead.
     """
     K = near.shape[1]
-    own = near.argmin(axis=1)
+    label = near.argmin(axis=1)
     order = np.partition(near, 1, axis=1)[:, :2] if K > 1 else np.column_stack([near, np.full(len(near), np.inf)])
     first, second = order[:, 0], order[:, 1]
     gain = np.maximum(first[:, None] - D, 0.0)
-    lost = (first[:, None] - np.minimum(D, second[:, None])) - gain  # what its own medoid's going changes
+    lost = (first[:, None] - np.minimum(D, second[:, None])) - gain  # what changes where the row's medoid goes
     gain *= w[:, None]
     lost *= w[:, None]
     out = np.broadcast_to(gain.sum(axis=0), (K, len(D))).copy()
     for k in range(K):
-        out[k] += lost[own == k].sum(axis=0)
+        out[k] += lost[label == k].sum(axis=0)
     return out

@@ -34,19 +34,38 @@ def quantize_image(
 ) -> Quantized:
     """An image in at most `n_colors` colours, by K-means on its distinct colours, each counted by its pixels.
 
-    `image` is H x W (grey) or H x W x channels, of whole or floating point numbers. An image that has no more
-    colours than that is kept to the bit.
+    Parameters
+    ----------
+    image : array of shape (H, W) or (H, W, channels)
+        Whole or floating point numbers. An image that has no more colours than wanted is kept to the bit.
+    n_colors : int, default=16
+        The most colours of the palette.
+    random_state : int, Generator, RandomState or None, default=0
+        The seed of the starts; None is 0.
+    n_init : int, default=1
+        Starts of K-means; the best is kept.
+    max_iter : int, default=100
+        The most steps of K-means.
 
-    Reference: Kipf seed, "K-Means image compression"; Bishop (2006) sec. 9.1.1.
+    Returns
+    -------
+    Quantized
+        The image, its palette, labels and sizes.
 
+    References
+    ----------
+    C. M. Bishop, "Pattern Recognition and Machine Learning", Springer (2006), sec. 9.1.1.
+
+    Examples
+    --------
     >>> image = np.zeros((4, 6, 3), dtype=np.uint8); image[:, 3:] = 200; image[0, 0] = 10
-    >>> made = quantize_image(image, 2)
-    >>> made.palette.tolist(), made.bits, round(made.ratio, 3)
+    >>> few = quantize_image(image, 2)
+    >>> few.palette.tolist(), few.bits, round(few.ratio, 3)
     ([[1, 1, 1], [200, 200, 200]], 72, 0.125)
     """
     picture, flat = _pixels(image)
-    whole = isinstance(n_colors, int | np.integer) and not isinstance(n_colors, bool) and n_colors >= 1
-    if not whole:
+    is_count = isinstance(n_colors, int | np.integer) and not isinstance(n_colors, bool) and n_colors >= 1
+    if not is_count:
         raise error("LD210", option="n_colors", value=n_colors, allowed="a whole number >= 1")
     colours, which, pixels = _distinct(flat)
     if len(colours) > n_colors:
@@ -55,17 +74,17 @@ def quantize_image(
         palette, of = colours, np.arange(len(colours))
     palette, of = _by_use(palette, of, pixels)
     label = of[which]
-    made = palette[label]
-    off = made.astype(np.float64) - flat.astype(np.float64)
+    quantized = palette[label]
+    difference = quantized.astype(np.float64) - flat.astype(np.float64)
     deep = 8 * picture.dtype.itemsize * flat.shape[1]
     bits = len(flat) * _label_bits(len(palette)) + deep * len(palette)
     return Quantized(
-        made.reshape(picture.shape),
+        quantized.reshape(picture.shape),
         palette,
         label.reshape(picture.shape[:2]),
         bits / len(flat),
         bits / (deep * len(flat)),
-        float(np.mean(off * off)),
+        float(np.mean(difference * difference)),
         bits,
     )
 
