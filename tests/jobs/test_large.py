@@ -16,7 +16,7 @@ from lowdim.engine.fold import Run
 from lowdim.jobs.analysis import analyse
 from lowdim.jobs.apply import place
 from lowdim.jobs.forecast import forecast
-from lowdim.jobs.large import BITS, analyse_stream, discoveries, draw, fill_stream, new_rows, place_stream
+from lowdim.jobs.large import P_BITS, analyse_stream, discoveries, draw, fill_stream, new_rows, place_stream
 from lowdim.judge.rows.odd_rows import false_discovery, judge_rows
 from lowdim.table.read import read
 from lowdim.text.messages import BudgetError, LowdimError, TableWarning
@@ -199,7 +199,7 @@ def test_new_columns_are_found_by_name_or_by_place(file, tmp_path):
 def test_counted_p_values_give_the_rule_its_answer(share):
     rng = np.random.default_rng(5)
     p = np.where(rng.random(200_000) < share, rng.random(200_000) ** 8, rng.random(200_000))
-    keys, many = np.unique(p.view(np.int64) >> BITS, return_counts=True)
+    keys, many = np.unique(p.view(np.int64) >> P_BITS, return_counts=True)
     limit, count = discoveries(Counter(dict(zip(keys.tolist(), many.tolist(), strict=True))), 0.05)
     exact = int(false_discovery(p, 0.05).sum())
     assert count <= exact and exact - count <= 0.003 * exact + 1 and count == int((p <= limit).sum())

@@ -67,7 +67,7 @@ def test_nothing_that_is_stored_is_made_again(run, monkeypatch):
 def test_a_folder_without_the_judges_makes_each_stage_again(run, tmp_path):
     found, _ = run
     folder = save_run(found, tmp_path / "old.run")
-    (folder / saved_analysis.FILE).unlink()
+    (folder / saved_analysis.JUDGES_FILE).unlink()
     opened = load_run(folder).analysis
     assert opened._stored == {} and same(opened.axes, found.axes) and same(opened.odd, found.odd)
     assert same(opened.fills, found.fills) and same(opened.jury, found.jury)
@@ -83,7 +83,7 @@ def test_a_file_that_is_not_this_run_s_is_passed_over(run, tmp_path, damage, mon
     folder = save_run(found, tmp_path / "d.run")
     monkeypatch.undo()
     if damage == "bytes":
-        (folder / saved_analysis.FILE).write_bytes(b"no zip")
+        (folder / saved_analysis.JUDGES_FILE).write_bytes(b"no zip")
     opened = load_run(folder).analysis
     assert not {"posterior", "odd"} & set(opened._stored) and same(opened.posterior, found.posterior)
 
@@ -103,7 +103,7 @@ def test_a_run_of_an_older_layout_is_an_analysis_too(monkeypatch):
 def test_equal_runs_make_equal_files(run, tmp_path):
     found, folder = run
     again = save_run(found, tmp_path / "again.run")
-    assert (again / saved_analysis.FILE).read_bytes() == (folder / saved_analysis.FILE).read_bytes()
+    assert (again / saved_analysis.JUDGES_FILE).read_bytes() == (folder / saved_analysis.JUDGES_FILE).read_bytes()
     facts = json.loads((again / "run.json").read_text())
     assert facts["kind"] == "analysis" and set(facts["files"]) == {p.name for p in again.iterdir()} - {"run.json"}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowdim import PCA, PPCA, FactorAnalysis
-from lowdim.judge.stability import angle, axis_angles, bench, influence, refits, stability, without_one
+from lowdim.judge.stability import angle, axis_angles, influence, refit_bench, refits, stability, without_one
 from tests.conftest import need
 
 
@@ -21,7 +21,7 @@ def plane(n, sizes, seed, d=8, gaps=0.0, noise=0.5):
 def test_a_weighted_refit_is_the_fit_of_copied_rows(model, gaps):
     X = plane(80, [3.0, 1.5], 0, gaps=gaps)
     weight = np.random.default_rng(0).multinomial(80, np.full(80, 1 / 80))
-    ready = bench(type(model)(2).fit(X), X)
+    ready = refit_bench(type(model)(2).fit(X), X)
     ready.model.set_params(tol=1e-10)
     params = ready.fit(weight.astype(float))
     copied = type(model)(2, tol=1e-10).fit(np.repeat(X, weight, axis=0))
@@ -73,7 +73,7 @@ def test_influence_predicts_what_removing_a_row_does():
     X = plane(100, [3.0, 1.5], 5, gaps=0.1)
     model = PPCA(2, tol=1e-9).fit(X)
     predicted = influence(model, X)
-    ready = bench(model, X)
+    ready = refit_bench(model, X)
     ready.model.set_params(tol=1e-10)
     base = ready.fit(np.ones(100)).W
     rows = np.argsort(-predicted.max(axis=1))[:15]

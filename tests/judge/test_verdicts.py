@@ -5,7 +5,7 @@ from types import SimpleNamespace as Made
 import numpy as np
 import pytest
 
-from lowdim.judge.dimensions.jury import Judge, Jury, Row
+from lowdim.judge.dimensions.jury import DimensionRow, Judge, Jury
 from lowdim.judge.dimensions.text import sentence
 from lowdim.judge.rows.odd_rows import judge_rows
 from lowdim.judge.verdicts import because, dimension_sentence, odd_sentence
@@ -14,7 +14,7 @@ from lowdim.models.linear.ppca import ProbabilisticPCA
 
 def analysis(votes: tuple[int, ...], columns: int, asked: int | str = "auto") -> Made:
     q = sorted(votes)[(len(votes) - 1) // 2]
-    rows = (Row(0, 0.0, None, None, 1.0, None, None),)
+    rows = (DimensionRow(0, 0.0, None, None, 1.0, None, None),)
     judges = tuple(Judge(str(i), v, "") for i, v in enumerate(votes))
     found = Jury(q, "", rows, judges, (), np.zeros(0), np.zeros(0), None, (), columns)
     dims = q if asked == "auto" else asked

@@ -10,7 +10,7 @@ from lowdim.cli.options import reading
 from lowdim.cli.say import show_messages
 
 if TYPE_CHECKING:
-    from lowdim.jobs.apply import Placed
+    from lowdim.jobs.apply import PlacedRows
     from lowdim.jobs.run_folder import SavedRun
     from lowdim.sources.arrays import ArraySource
     from lowdim.table.table import Table
@@ -37,7 +37,7 @@ def positions(table: Table, words: list[str], flag: str) -> list[int]:
     return [by_name.get(word, by_number.get(word, 0)) for word in words]
 
 
-def placed(run: str, new: str, given: dict[str, Any]) -> tuple[SavedRun, Placed]:
+def placed(run: str, new: str, given: dict[str, Any]) -> tuple[SavedRun, PlacedRows]:
     """A run and new rows placed on its map; the new file is read as the run's own was, unless told otherwise."""
     from lowdim.jobs.apply import place
     from lowdim.jobs.run_folder import load_run

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lowdim.cli.options import Request
     from lowdim.engine.fold import Run
     from lowdim.jobs.analysis import Analysis
-    from lowdim.jobs.large import Drawn
+    from lowdim.jobs.large import DrawnRows
 
 STREAM_OPTIONS = (
     "columns",
@@ -76,15 +76,15 @@ def run_of(options: dict[str, Any]) -> Run:
     return Run(memory=check_options({"memory": options.get("memory")}).memory, checkpoint=options.get("checkpoint"))
 
 
-def drawn_from(file: str, options: dict[str, Any], seed: int) -> Drawn:
+def drawn_from(file: str, options: dict[str, Any], seed: int) -> DrawnRows:
     """The file and the rows drawn from it, with what there is to say about them."""
-    from lowdim.jobs.large import SAMPLE, draw
+    from lowdim.jobs.large import DRAWN_ROWS, draw
     from lowdim.table.options import check_options
 
     how = check_options({key: value for key, value in options.items() if key not in ("stream", "checkpoint")})
     found = draw(
         file,
-        sample=how.sample or SAMPLE,
+        sample=how.sample or DRAWN_ROWS,
         random_state=seed,
         columns=how.columns,
         drop=how.drop,

@@ -20,7 +20,7 @@ from lowdim.text.messages import error
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lowdim.jobs.apply import Placed
+    from lowdim.jobs.apply import PlacedRows
     from lowdim.judge.axes import AxisCard
     from lowdim.judge.dimensions.jury import Jury
     from lowdim.judge.fills.calibration import MapCalibration
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lowdim.judge.gaps import GapReport
     from lowdim.judge.rows.odd_rows import OddRows, RowCard
     from lowdim.judge.stability import Stability
-    from lowdim.judge.verdicts import Check
+    from lowdim.judge.verdicts import TrustCheck
     from lowdim.models.base.results import Posterior
     from lowdim.models.linear.ppca import ProbabilisticPCA
     from lowdim.plot.subjects import Plots
@@ -145,7 +145,7 @@ class Analysis:
         return five_sentences(self)
 
     @cached_property
-    def trust(self) -> tuple[Check, ...]:
+    def trust(self) -> tuple[TrustCheck, ...]:
         """Six checks, each a word, a yes or no, and its evidence; never one overall grade."""
         from lowdim.judge.verdicts import trust_strip
 
@@ -193,7 +193,7 @@ class Analysis:
             row = names.index(row)
         return explain_row(self.model, self._source, row, row_names=names)
 
-    def apply(self, new: Any, *, odd_level: float = 0.95, **options: Any) -> Placed:
+    def apply(self, new: Any, *, odd_level: float = 0.95, **options: Any) -> PlacedRows:
         """Place new rows (a path, a frame, an array) on this map; `options` say how to read them.
 
         Columns whose logarithm was taken, and labels that were encoded, are treated as they were.

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.judge.fills.calibration import MapCalibration, gauss
+from lowdim.judge.fills.calibration import MapCalibration, normal_half_width
 from lowdim.judge.rows.odd_rows import OddRows, judge_rows
 from lowdim.judge.verdicts import because
 from lowdim.math.linalg import Array
@@ -20,12 +20,12 @@ from lowdim.text.messages import Message, message
 from lowdim.text.notebook import card
 
 RESCALED = 30.0  # a column whose middle moved by more than this many times is called rescaled
-FEW = 5  # columns named in a message
-USUAL = 0.9  # level of the intervals where no calibration says another
-SHOWN, AXES = 20, 4  # rows and axes a notebook lists
+NAMED_COLUMNS = 5  # columns named in a message
+PLAIN_LEVEL = 0.9  # level of the intervals where no calibration says another
+LISTED_ROWS, LISTED_AXES = 20, 4  # rows and axes a notebook lists
 
 
-class Placed(NamedTuple):
+class PlacedRows(NamedTuple):
     """New rows as an old model sees them; what has a row for each of them is a frame if a frame came in."""
 
     row_names: tuple[str, ...]
@@ -77,7 +77,7 @@ class Placed(NamedTuple):
 
     def _repr_html_(self) -> str:
         """Where each row lies, as a small static table."""
-        mean, sd = self.posterior.mean[:, :AXES], self.posterior.std[:, :AXES]
+        mean, sd = self.posterior.mean[:, :LISTED_AXES], self.posterior.std[:, :LISTED_AXES]
         listed = (
             (
                 name,
@@ -85,9 +85,9 @@ class Placed(NamedTuple):
                 f"{int(np.isnan(self.X[i]).sum())}",
                 "outside" if self.odd.odd[i] else "",
             )
-            for i, name in enumerate(self.row_names[:SHOWN])
+            for i, name in enumerate(self.row_names[:LISTED_ROWS])
         )
-        more = f"and {len(self.X) - SHOWN:,} more rows: .scores. " if len(self.X) > SHOWN else ""
+        more = f"and {len(self.X) - LISTED_ROWS:,} more rows: .scores. " if len(self.X) > LISTED_ROWS else ""
         axes = (f"axis {k + 1}" for k in range(mean.shape[1]))
         return card(
             self.sentence,
@@ -133,7 +133,7 @@ def place(
     odd_level: float = 0.95,
     calibration: MapCalibration | None = None,
     **options: Any,
-) -> Placed:
+) -> PlacedRows:
     """Place the rows of a new table (a path, frame, array or Table) on a fitted map; `names` are its columns.
 
     A column the new table lacks is a gap in every row; one row is enough. `odd_level` is that of odd rows;
@@ -151,12 +151,12 @@ def place(
     whole = model.posterior(ArraySource(np.asarray(model.mean_)[None, :], columns=names))
     filled, sd = model.impute(source, return_std=True)
     odd = judge_rows(model, source, odd_level=odd_level, row_names=rows.row_names)
-    used = calibration or MapCalibration(USUAL, (gauss(USUAL),) * len(names))
+    used = calibration or MapCalibration(PLAIN_LEVEL, (normal_half_width(PLAIN_LEVEL),) * len(names))
     half = sd * np.array(used.half)
     plain = (message("LD223"),) if calibration is None and np.isnan(rows.X).any() else ()
     notes = (*rows.messages, *said_of(rows), *rescaled(rows.X, np.asarray(model.mean_), names), *plain)
     middle, low, high = (frame_like(part, names, rows) for part in (filled, filled - half, filled + half))
-    return Placed(
+    return PlacedRows(
         rows.row_names,
         rows.X,
         found,
@@ -179,7 +179,9 @@ def said_of(rows: NewRows) -> tuple[Message, ...]:
     notes = []
     for code, names in (("LD220.table", rows.absent), ("LD222", rows.unknown)):
         if names:
-            few = ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
+            few = ", ".join(names[:NAMED_COLUMNS]) + (
+                f" and {len(names) - NAMED_COLUMNS} more" if len(names) > NAMED_COLUMNS else ""
+            )
             notes.append(message(code, what=f"column{'s' * (len(names) > 1)} {few}" if code != "LD222" else few))
     return tuple(notes)
 

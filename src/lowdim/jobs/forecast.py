@@ -13,7 +13,7 @@ import numpy as np
 from lowdim.engine.fold import Run, fold, walk
 from lowdim.engine.plan import plan
 from lowdim.engine.statistics import moments
-from lowdim.jobs.large import ASSUMED
+from lowdim.jobs.large import ASSUMED_DIMS
 from lowdim.judge.table_input import source_of
 from lowdim.models.base.estimator import WHOLE
 from lowdim.models.linear.factor_analysis import FactorAnalysis
@@ -30,7 +30,7 @@ from lowdim.text.format import count, duration, size
 from lowdim.text.messages import BudgetError, error
 
 LINEAR_MODELS: dict[str, type[LinearGaussian]] = {"ppca": ProbabilisticPCA, "pca": PCA, "fa": FactorAnalysis}
-ONCE = 2  # passes over a table without gaps: the look, and one more where columns are far from zero
+COMPLETE_PASSES = 2  # passes over a table without gaps: the look, and one more where columns are far from zero
 
 
 class Forecast(NamedTuple):
@@ -117,7 +117,7 @@ def forecast(table: Any, *, method: str = "ppca", dims: int | None = None, memor
     source = source_of(table) if isinstance(table, Table) else as_source(table)
     if source.n < 2:
         raise error("LD160", n=source.n, least=2)
-    q = min(ASSUMED, max(source.d - 1, 0)) if dims is None else dims
+    q = min(ASSUMED_DIMS, max(source.d - 1, 0)) if dims is None else dims
     if not WHOLE.holds(q):
         raise error("LD210", option="dims", value=dims, allowed=WHOLE.words)
     check_q(q, source.d)
@@ -127,7 +127,7 @@ def forecast(table: Any, *, method: str = "ppca", dims: int | None = None, memor
     work = _work(head, model, q, gaps > 0.0, run)
     likely, most = cost.likely, cost.passes
     if gaps == 0.0 and not model.avoids_covariance(source.n, source.d):
-        likely, most = ONCE, ONCE if head.n == source.n else most
+        likely, most = COMPLETE_PASSES, COMPLETE_PASSES if head.n == source.n else most
     scale = source.n / head.n
     return Forecast(
         *_described(table, source),

@@ -18,11 +18,10 @@ from lowdim.engine.fold import Run, walk
 from lowdim.engine.plan import plan
 from lowdim.jobs.analysis import Analysis, Settings, Tell, check_settings, run_stages
 from lowdim.jobs.ctrl_c import stopped_as_a_whole
-from lowdim.judge.fills.calibration import gauss
-from lowdim.judge.fills.fills import SAMPLE as TRIED
-from lowdim.judge.fills.fills import Fills, column_lines, fill, fill_dimension
-from lowdim.judge.fills.models import TRIAL
-from lowdim.judge.rows.odd_rows import Culprits, Judged, OddRow, check_level, judge_block, laws, odd_row
+from lowdim.judge.fills.calibration import normal_half_width
+from lowdim.judge.fills.fills import FILL_SAMPLE, Fills, column_lines, fill, fill_dimension
+from lowdim.judge.fills.models import TRIAL_TOL
+from lowdim.judge.rows.odd_rows import JudgedRows, OddRow, RowDistances, check_level, judge_block, laws, odd_row
 from lowdim.judge.table_input import source_of
 from lowdim.judge.verdicts import because
 from lowdim.math.linalg import Array, evenly_spread
@@ -43,15 +42,15 @@ from lowdim.table.table import Table
 from lowdim.text.format import count, parse_duration
 from lowdim.text.messages import BudgetError, OptionError, error
 
-SAMPLE = 5_000  # rows from which a number of dimensions, intervals and pictures come
-ASSUMED = 10  # dimensions a forecast counts with where nobody says how many
-SHOWN = 20  # odd rows that are kept with their reasons
-BITS = 40  # of a p-value that are cut off where many are counted: three figures are left
+DRAWN_ROWS = 5_000  # rows from which a number of dimensions, intervals and pictures come
+ASSUMED_DIMS = 10  # dimensions a forecast counts with where nobody says how many
+LISTED_ROWS = 20  # odd rows that are kept with their reasons
+P_BITS = 40  # of a p-value that are cut off where many are counted: three figures are left
 
 File = str | PathLike[str] | Source
 
 
-class Drawn(NamedTuple):
+class DrawnRows(NamedTuple):
     """A table that is streamed, and the rows drawn from it."""
 
     whole: Source  # every column of numbers
@@ -68,14 +67,14 @@ class Drawn(NamedTuple):
 def draw(
     file: File,
     *,
-    sample: int = SAMPLE,
+    sample: int = DRAWN_ROWS,
     random_state: int = 0,
     columns: Any = None,
     drop: Any = None,
     weight: Any = None,
     scale: str = "unit",
     run: Run | None = None,
-) -> Drawn:
+) -> DrawnRows:
     """Rows drawn from a file without replacement, in one pass, and checked as any table is.
 
     >>> from lowdim import as_source
@@ -96,7 +95,7 @@ def draw(
         key: value
         for key, value in (
             ("stream", True),
-            ("sample", sample if sample != SAMPLE else None),
+            ("sample", sample if sample != DRAWN_ROWS else None),
             ("columns", columns),
             ("drop", drop),
             ("weight", weight),
@@ -106,7 +105,7 @@ def draw(
     X = np.concatenate(parts) if parts else np.zeros((0, whole.d))
     table = drawn_table(whole, rows, X, name_of(file, whole), scale, options)
     places = [whole.columns.index(name) for name in table.names]
-    return Drawn(whole, whole if len(places) == whole.d else Chosen(whole, places), table)
+    return DrawnRows(whole, whole if len(places) == whole.d else Chosen(whole, places), table)
 
 
 def open_whole(file: File, columns: Any = None, drop: Any = None, weight: Any = None) -> Source:
@@ -138,7 +137,7 @@ def name_of(file: File, source: Source) -> tuple[str, str]:
     return Path(file).name, str(file)
 
 
-def affordable(source: Source, run: Run, q: int = ASSUMED) -> Source:
+def affordable(source: Source, run: Run, q: int = ASSUMED_DIMS) -> Source:
     """The source in smaller blocks where that is what it takes to stay within memory; or the refusal."""
     cost = ProbabilisticPCA(min(q, max(source.d - 1, 0))).cost(source.n, source.d)
     try:
@@ -181,7 +180,7 @@ def drawn_table(
 
 # the main job -------------------------------------------------------------------------------------------
 def analyse_stream(
-    file: File | Drawn,
+    file: File | DrawnRows,
     *,
     dims: int | str = "auto",
     scale: str = "unit",
@@ -220,7 +219,9 @@ def analyse_stream(
     >>> found.dims, found.of, found.table.n
     (1, 2000, 200)
     """
-    drawn = file if isinstance(file, Drawn) else draw(file, random_state=random_state, scale=scale, run=run, **reading)
+    drawn = (
+        file if isinstance(file, DrawnRows) else draw(file, random_state=random_state, scale=scale, run=run, **reading)
+    )
     t = drawn.table
     asked = check_settings(Settings(dims, scale, level, random_state, parse_duration(budget)), t.n, t.d)
     if drawn.of is None:
@@ -271,7 +272,7 @@ class FilledFile(NamedTuple):
 
 
 def fill_stream(
-    drawn: Drawn,
+    drawn: DrawnRows,
     out: str | PathLike[str],
     *,
     level: float = 0.9,
@@ -287,7 +288,7 @@ def fill_stream(
     """
     check_level(level)
     t, unit, run = drawn.table, drawn.table.scale == "unit", run or Run()
-    spread = evenly_spread(t.n, TRIED, ends=True)
+    spread = evenly_spread(t.n, FILL_SAMPLE, ends=True)
     with stopped_as_a_whole():
         q = fill_dimension(t.X[spread], standardize=unit, random_state=random_state).n_components
         rated = fill(
@@ -295,10 +296,10 @@ def fill_stream(
             level=level,
             random_state=random_state,
             standardize=unit,
-            model=ProbabilisticPCA(q, standardize=unit, tol=TRIAL / t.n),
+            model=ProbabilisticPCA(q, standardize=unit, tol=TRIAL_TOL / t.n),
         )
         model = ProbabilisticPCA(q, standardize=unit).fit(drawn.source, run=run)
-        half = gauss(level) * np.array([c.factor for c in rated.columns])
+        half = normal_half_width(level) * np.array([c.factor for c in rated.columns])
         places = np.array([drawn.whole.columns.index(name) for name in t.names])
         wrote, gaps = _write(drawn, Path(out), partial(_filled, model, places, half, intervals), intervals, run)
     counted = dict(zip(drawn.whole.columns, gaps.tolist(), strict=True))
@@ -306,7 +307,7 @@ def fill_stream(
     return FilledFile(rated, model, drawn.whole.n, counted, left, wrote, t.n)
 
 
-def _write(drawn: Drawn, out: Path, f: Any, intervals: bool, run: Run) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+def _write(drawn: DrawnRows, out: Path, f: Any, intervals: bool, run: Run) -> tuple[tuple[str, ...], NDArray[np.intp]]:
     """Walk once, each table that comes out into a file of its own; gaps counted on the way."""
     whole = drawn.whole.single_tile_blocks()
     words = ("", "lower", "upper", "mask") if intervals else ("",)
@@ -406,7 +407,7 @@ def place_stream(
             partial(_place, model, framed_gaussian(model)), source.single_tile_blocks(), run or Run()
         ):
             sink.write(start, table)
-            keys, many = np.unique(rows.p.view(np.int64) >> BITS, return_counts=True)
+            keys, many = np.unique(rows.p.view(np.int64) >> P_BITS, return_counts=True)
             counts.update(dict(zip(keys.tolist(), many.tolist(), strict=True)))
             best = seen.oddest(best, start, rows)
         sink.close()
@@ -418,7 +419,7 @@ class _Rows(NamedTuple):
     """Of some rows: where they stand, their distances, and p of the whole distance."""
 
     at: NDArray[np.intp]
-    found: Culprits
+    found: RowDistances
     p: Array
     gaps: int = 0
 
@@ -430,12 +431,12 @@ def _place(model: LinearGaussian, g: FramedGaussian, block: Block) -> tuple[Arra
         [where.mean, where.std, found.seen, *(part for law in (D2, T2, Q) for part in (law.value, law.p))]
     )
     gaps = 0 if block.mask is None else int((~block.mask).any(axis=1).sum())
-    some = np.lexsort((-found.D2, D2.p))[:SHOWN]
+    some = np.lexsort((-found.D2, D2.p))[:LISTED_ROWS]
     return table, _Rows(some, _some(found, some), D2.p, gaps)
 
 
-def _some(found: Culprits, rows: NDArray[np.intp]) -> Culprits:
-    return Culprits._make(part[rows] for part in found)
+def _some(found: RowDistances, rows: NDArray[np.intp]) -> RowDistances:
+    return RowDistances._make(part[rows] for part in found)
 
 
 class _Judging:
@@ -449,8 +450,8 @@ class _Judging:
         at, found, p = rows.at + start, rows.found, rows.p[rows.at]
         if best is not None:
             at, p = np.concatenate([best.at, at]), np.concatenate([best.p, p])
-            found = Culprits._make(np.concatenate(pair) for pair in zip(best.found, found, strict=True))
-        some = np.lexsort((-found.D2, p))[:SHOWN]
+            found = RowDistances._make(np.concatenate(pair) for pair in zip(best.found, found, strict=True))
+        some = np.lexsort((-found.D2, p))[:LISTED_ROWS]
         return _Rows(at[some], _some(found, some), p[some])
 
     def told(
@@ -458,10 +459,10 @@ class _Judging:
     ) -> PlacedStream:
         assert best is not None
         f, rate = best.found, 1.0 - odd_level
-        judged = Judged(f, self.columns, framed_gaussian(self.model).frame.scale, [str(row + 1) for row in best.at])
+        judged = JudgedRows(f, self.columns, framed_gaussian(self.model).frame.scale, [str(row + 1) for row in best.at])
         picked = [k for k in range(len(f.D2)) if best.p[k] <= limit and f.seen[k] > 0]
         odd = tuple(odd_row(k, judged, laws(f), rate)._replace(row=int(best.at[k])) for k in picked)
-        edge = np.array(rate).view(np.int64) >> BITS
+        edge = np.array(rate).view(np.int64) >> P_BITS
         below = sum(many for key, many in counts.items() if key < edge)
         return PlacedStream(n, self.gaps, below, outside, odd_level, odd, out)
 
@@ -473,6 +474,6 @@ def discoveries(counts: Counter[int], rate: float) -> tuple[float, int]:
     """
     keys = np.array(sorted(counts), dtype=np.int64)
     total = np.cumsum([counts[key] for key in keys.tolist()])
-    edges = np.where(keys == 0, 0.0, ((keys + 1) << BITS).view(np.float64))  # p = 0 is 0, not nearly
+    edges = np.where(keys == 0, 0.0, ((keys + 1) << P_BITS).view(np.float64))  # p = 0 is 0, not nearly
     under = np.flatnonzero(edges <= rate * total / max(int(total[-1]), 1))
     return (float(edges[under[-1]]), int(total[under[-1]])) if len(under) else (-1.0, 0)

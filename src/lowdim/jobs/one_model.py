@@ -27,7 +27,7 @@ from lowdim.text.csv_table import csv_table
 from lowdim.text.format import count
 from lowdim.text.messages import Message, error, warn
 
-CLUSTERS = (1, 10)  # numbers of clusters that are tried where none is named
+CLUSTERS_TRIED = (1, 10)  # numbers of clusters that are tried where none is named
 
 
 class FittedMethod(NamedTuple):
@@ -183,7 +183,7 @@ def _sizes(
     if clustered and clusters is None:
         from lowdim.judge.clusters import choose_clusters
 
-        low, high = CLUSTERS
+        low, high = CLUSTERS_TRIED
         ks = range(low, max(low, min(high, X.n // 2)) + 1)
         chosen = choose_clusters(X, ks=ks, sample_weight=weight, random_state=seed)
         k, why = chosen.n_clusters, chosen.sentence

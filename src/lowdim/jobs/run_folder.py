@@ -24,8 +24,7 @@ import numpy as np
 
 from lowdim import __version__
 from lowdim.jobs.analysis_base import Analysis, Settings
-from lowdim.jobs.saved_analysis import FILE as JUDGES
-from lowdim.jobs.saved_analysis import SavedAnalysis, save_parts
+from lowdim.jobs.saved_analysis import JUDGES_FILE, SavedAnalysis, save_parts
 from lowdim.storage.atomic import replacing
 from lowdim.storage.model_file import load
 from lowdim.table.open_file import digest as sha256
@@ -36,15 +35,15 @@ from lowdim.text.messages import LowdimError, LowdimWarning, error
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Partial
-    from lowdim.jobs.apply import Placed
-    from lowdim.jobs.large import Drawn
+    from lowdim.jobs.apply import PlacedRows
+    from lowdim.jobs.large import DrawnRows
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.fills.fills import Fills
     from lowdim.judge.rows.odd_rows import OddRows
     from lowdim.models.base.results import Posterior
     from lowdim.models.linear.ppca import ProbabilisticPCA
 
-SCHEMA = 1
+RUN_SCHEMA = 1
 FACTS = "run.json"
 MODEL = "model.lowdim"
 ANALYSIS, STREAM, ONE_MODEL = "analysis", "stream", "model"  # kinds of runs: of a table, of a large file, of one model
@@ -151,7 +150,7 @@ class SavedRun:
         return _calibration(self.facts, len(self.names))
 
     @cached_property
-    def drawn(self) -> Drawn:
+    def drawn(self) -> DrawnRows:
         """The rows of a streamed table that were drawn then, drawn again."""
         from lowdim.jobs.large import draw
 
@@ -247,7 +246,7 @@ def save_run(
     if found.model is not None:
         found.model.save(folder / MODEL)
     save_parts(found, folder)
-    names = [*texts, *([MODEL] if found.model is not None else ()), JUDGES]
+    names = [*texts, *([MODEL] if found.model is not None else ()), JUDGES_FILE]
     return save_facts(folder, describe(found, options or {}, command), names)
 
 
@@ -323,7 +322,7 @@ def describe(found: Analysis | Partial, options: dict[str, Any], command: str = 
 def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: str) -> dict[str, Any]:
     """What every run.json begins with: the command, the table, what was asked and what was said of the table."""
     return {
-        "schema": SCHEMA,
+        "schema": RUN_SCHEMA,
         "command": command,
         "kind": ANALYSIS,
         "finished": False,
@@ -372,12 +371,12 @@ def _plain(options: dict[str, Any]) -> dict[str, Any]:
 
 
 # tables -------------------------------------------------------------------------------------------------
-def placed_table(found: Placed) -> str:
+def placed_table(found: PlacedRows) -> str:
     """New rows: positions and distances."""
     return position_table(found.row_names, found.posterior, found.odd)
 
 
-def placed_fills(found: Placed, names: tuple[str, ...]) -> str:
+def placed_fills(found: PlacedRows, names: tuple[str, ...]) -> str:
     """New rows: one line a filled cell; its interval is calibrated, the standard deviation is the model's own."""
     gap = np.isnan(found.X)
     where = np.argwhere(gap).tolist()

@@ -28,23 +28,23 @@ if TYPE_CHECKING:
     from lowdim.judge.gaps import GapReport
     from lowdim.judge.rows.odd_rows import OddRows
     from lowdim.judge.stability import Refits, Stability
-    from lowdim.judge.verdicts import Check
+    from lowdim.judge.verdicts import TrustCheck
     from lowdim.math.linalg import Mask
     from lowdim.models.base.results import Posterior
     from lowdim.models.linear.ppca import ProbabilisticPCA
     from lowdim.table.table import Table
 
-FILE = "judges.lowdim"
-SCHEMA = 1  # of the parts; a file of another one is as good as none
+JUDGES_FILE = "judges.lowdim"
+JUDGES_SCHEMA = 1  # of the parts; a file of another one is as good as none
 PART_CELLS = 2**19  # numbers of one part that are stored at the most: 4 MB; a larger part is made again
-RECORDS = {  # what may stand in the file, and where it is defined
+STORED_RECORDS = {  # what may stand in the file, and where it is defined
     "AxisCard": "judge.axes",
-    "Bare": "judge.fills.fills",
+    "RawFills": "judge.fills.fills",
     "ColumnFill": "judge.fills.calibration",
-    "Compared": "judge.dimensions.heldout",
-    "Culprits": "judge.rows.odd_rows",
+    "PairedDifference": "judge.dimensions.heldout",
+    "RowDistances": "judge.rows.odd_rows",
     "DistanceLaw": "judge.dimensions.distance_law",
-    "Hidden": "judge.fills.calibration",
+    "HiddenErrors": "judge.fills.calibration",
     "Judge": "judge.dimensions.jury",
     "Jury": "judge.dimensions.jury",
     "LabelTie": "judge.axes",
@@ -52,7 +52,7 @@ RECORDS = {  # what may stand in the file, and where it is defined
     "Loading": "judge.axes",
     "OddRow": "judge.rows.odd_rows",
     "Posterior": "models.base.results",
-    "Row": "judge.dimensions.jury",
+    "DimensionRow": "judge.dimensions.jury",
 }
 
 
@@ -108,10 +108,10 @@ class SavedAnalysis(Analysis):
         stored = self._stored.get("odd")
         if stored is None:
             return self._stages.odd(self.model)
-        from lowdim.judge.rows.odd_rows import Judged, OddRows
+        from lowdim.judge.rows.odd_rows import JudgedRows, OddRows
 
         fields = unpacked(stored)
-        judged = Judged(fields.pop("rows_judged"), self.run.names, fields.pop("scale"), self.row_names)
+        judged = JudgedRows(fields.pop("rows_judged"), self.run.names, fields.pop("scale"), self.row_names)
         return OddRows(**fields, judged=judged)
 
     @cached_property
@@ -172,13 +172,13 @@ class SavedAnalysis(Analysis):
         return self.run.sentences or super().sentences
 
     @cached_property
-    def trust(self) -> tuple[Check, ...]:
+    def trust(self) -> tuple[TrustCheck, ...]:
         known = self.run.facts.get("trust")
         if not known:
             return super().trust
-        from lowdim.judge.verdicts import Check
+        from lowdim.judge.verdicts import TrustCheck
 
-        return tuple(Check(**check) for check in known)
+        return tuple(TrustCheck(**check) for check in known)
 
     @cached_property
     def calibration(self) -> MapCalibration:
@@ -227,25 +227,25 @@ def save_parts(found: Analysis | Partial, folder: Path) -> None:
     parts["row_names"] = np.frombuffer(joined, dtype=np.uint8)
     small = {name: packed(part) for name, part in parts.items() if part is not None and cells(part) <= PART_CELLS}
     try:
-        save_values(folder / FILE, {"schema": SCHEMA, **small})
+        save_values(folder / JUDGES_FILE, {"schema": JUDGES_SCHEMA, **small})
     except LowdimError:  # more columns than a manifest takes: these stages run again when asked for
-        (folder / FILE).unlink(missing_ok=True)
+        (folder / JUDGES_FILE).unlink(missing_ok=True)
     except OSError as cause:
-        raise error("LD304", path=folder / FILE, problem=cause.strerror or str(cause)) from cause
+        raise error("LD304", path=folder / JUDGES_FILE, problem=cause.strerror or str(cause)) from cause
 
 
 def stored_parts(run: SavedRun) -> dict[str, Any]:
     """The parts in a run's file, still packed; none where there is no such file, or not that of this run."""
     from lowdim.jobs.run_folder import digest
 
-    path, known = run.folder / FILE, run.facts["files"].get(FILE)
+    path, known = run.folder / JUDGES_FILE, run.facts["files"].get(JUDGES_FILE)
     try:
         if known is None or digest(path.read_bytes()) != known:
             return {}
         parts = load_values(path)
     except (LowdimError, OSError):
         return {}
-    return parts if parts.pop("schema", None) == SCHEMA else {}
+    return parts if parts.pop("schema", None) == JUDGES_SCHEMA else {}
 
 
 def cells(value: Any) -> int:
@@ -273,7 +273,7 @@ def packed(value: Any) -> Any:
 
 def _known(record: Any) -> str:
     name = type(record).__name__
-    assert name in RECORDS, name
+    assert name in STORED_RECORDS, name
     return name
 
 
@@ -300,4 +300,4 @@ def unpacked(value: Any) -> Any:
 
 
 def _class(name: str) -> Any:
-    return getattr(import_module(f"lowdim.{RECORDS[name]}"), name)
+    return getattr(import_module(f"lowdim.{STORED_RECORDS[name]}"), name)

@@ -25,10 +25,10 @@ from lowdim.math.linalg import Array, align
 from lowdim.models.linear.framed_gaussian import framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 
-TOP = 4  # columns an axis is named after, at the most
-NEAR = 0.5  # of the largest loading: what a column needs to be one of them
-ENDS = 3  # rows shown at each end
-RATE = 0.05  # false discovery rate of label ties
+MOST_NAMED = 4  # columns an axis is named after, at the most
+NEAR_LARGEST = 0.5  # of the largest loading: what a column needs to be one of them
+END_ROWS = 3  # rows shown at each end
+FALSE_DISCOVERY_RATE = 0.05  # false discovery rate of label ties
 
 
 class Loading(NamedTuple):
@@ -175,7 +175,7 @@ def label_ties(scores: Array, labels: Mapping[str, Any]) -> tuple[tuple[LabelTie
         for name, values in labels.items()
     ]
     done = [(k, name, found) for k, name, found in tests if found is not None]
-    tied = false_discovery(np.array([found[2] for _, _, found in done]), RATE)
+    tied = false_discovery(np.array([found[2] for _, _, found in done]), FALSE_DISCOVERY_RATE)
     ties: list[list[LabelTie]] = [[] for _ in range(scores.shape[1])]
     for (k, name, (eta2, groups, p)), real in zip(done, tied, strict=True):
         ties[k].append(LabelTie(name, eta2, groups, p, bool(real)))
@@ -241,15 +241,15 @@ def _card(
 
 
 def _ends(order: NDArray[np.intp]) -> tuple[int, ...]:
-    return tuple(int(i) for i in order[: min(ENDS, len(order) // 2)])
+    return tuple(int(i) for i in order[: min(END_ROWS, len(order) // 2)])
 
 
 def top_columns(rows: tuple[Loading, ...]) -> tuple[Loading, ...]:
     """The columns an axis is named after: large beside the largest, and of a sure sign where any is."""
     largest = max((abs(r.value) for r in rows), default=0.0)
-    near = [r for r in rows if abs(r.value) >= NEAR * largest and largest > 0]
+    near = [r for r in rows if abs(r.value) >= NEAR_LARGEST * largest and largest > 0]
     sure = [r for r in near if r.sure]
-    return tuple(sorted(sure or near, key=lambda r: -abs(r.value))[:TOP])
+    return tuple(sorted(sure or near, key=lambda r: -abs(r.value))[:MOST_NAMED])
 
 
 def sentence(axis: int, top: tuple[Loading, ...], share: float, same: tuple[int, ...]) -> str:

@@ -6,15 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.judge.dimensions.heldout import PARTS
-from lowdim.judge.dimensions.heldout import WORK as HIDDEN
-from lowdim.judge.dimensions.parallel import SHUFFLES
-from lowdim.judge.dimensions.parallel import WORK as SHUFFLED
+from lowdim.judge.dimensions.heldout import HELD_OUT_CELLS, HELD_OUT_PARTS
+from lowdim.judge.dimensions.parallel import SHUFFLED_CELLS, SHUFFLES
 
-FIXED, EACH = 5.0, 6e-5  # seconds of everything at the counts of a table's size: so many, and so many a cell
-REFITS = 100
-LEAST = 20  # refits and shuffles below which a spread cannot be told
-MOST = 1000
+FIXED_SECONDS, SECONDS_A_CELL = (
+    5.0,
+    6e-5,
+)  # seconds of everything at the counts of a table's size: so many, and so many a cell
+USUAL_REFITS = 100
+LEAST_REPEATS = 20  # refits and shuffles below which a spread cannot be told
+MOST_REPEATS = 1000
 
 
 class Counts(NamedTuple):
@@ -22,7 +23,7 @@ class Counts(NamedTuple):
 
     shuffles: int | None = None
     folds: int | None = None
-    refits: int = REFITS
+    refits: int = USUAL_REFITS
 
 
 def counts(budget: float | None, n: int, d: int) -> Counts:
@@ -38,9 +39,11 @@ def counts(budget: float | None, n: int, d: int) -> Counts:
     if budget is None:
         return Counts()
     cells = max(n * d, 1)
-    share = budget / (FIXED + EACH * cells)
-    shuffles = share * float(np.clip(SHUFFLED // cells, *SHUFFLES))
-    folds = share * float(np.clip(HIDDEN // cells, 1, PARTS))
+    share = budget / (FIXED_SECONDS + SECONDS_A_CELL * cells)
+    shuffles = share * float(np.clip(SHUFFLED_CELLS // cells, *SHUFFLES))
+    folds = share * float(np.clip(HELD_OUT_CELLS // cells, 1, HELD_OUT_PARTS))
     return Counts(
-        int(np.clip(shuffles, LEAST, MOST)), int(np.clip(folds, 1, PARTS)), int(np.clip(share * REFITS, LEAST, MOST))
+        int(np.clip(shuffles, LEAST_REPEATS, MOST_REPEATS)),
+        int(np.clip(folds, 1, HELD_OUT_PARTS)),
+        int(np.clip(share * USUAL_REFITS, LEAST_REPEATS, MOST_REPEATS)),
     )

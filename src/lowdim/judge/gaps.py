@@ -12,11 +12,11 @@ from lowdim.judge.rows.odd_rows import false_discovery
 from lowdim.math.linalg import Array, Mask
 from lowdim.text.messages import Message, message
 
-RATE = 0.05  # share of false alarms allowed among the pairs reported
-FEW = 5  # a side with fewer cells is not tested
+FALSE_DISCOVERY_RATE = 0.05  # share of false alarms allowed among the pairs reported
+LEAST_CELLS = 5  # a side with fewer cells is not tested
 
 
-class Depends(NamedTuple):
+class GapDependence(NamedTuple):
     """Whether a column is missing depends on what another one says."""
 
     column: str
@@ -34,7 +34,7 @@ class GapReport(NamedTuple):
     by_row: NDArray[np.intp]
     complete_rows: int
     together: Array  # d x d correlation of being missing; 0 where a column is never or always missing
-    depends: tuple[Depends, ...]  # strongest first
+    depends: tuple[GapDependence, ...]  # strongest first
     tested: int
     sentence: str
 
@@ -64,10 +64,12 @@ def gap_report(X: Array, names: tuple[str, ...]) -> GapReport:
     seen = ~np.isnan(X)
     gone = ~seen
     pairs, p, difference = _tests(X, seen)
-    alarm = false_discovery(p, RATE) if len(p) else np.zeros(0, dtype=bool)
+    alarm = false_discovery(p, FALSE_DISCOVERY_RATE) if len(p) else np.zeros(0, dtype=bool)
     order = np.argsort(p, kind="stable")
     found = tuple(
-        Depends(names[pairs[k][0]], names[pairs[k][1]], float(difference[k]), float(p[k])) for k in order if alarm[k]
+        GapDependence(names[pairs[k][0]], names[pairs[k][1]], float(difference[k]), float(p[k]))
+        for k in order
+        if alarm[k]
     )
     whole = int(seen.all(axis=1).sum())
     return GapReport(
@@ -98,7 +100,7 @@ def _tests(X: Array, seen: Mask) -> tuple[list[tuple[int, int]], Array, Array]:
         mean = s / np.maximum(n, 1.0)
         side.append((n, mean, np.maximum(ss - n * mean**2, 0.0) / np.maximum(n - 1.0, 1.0)))
     (n0, m0, v0), (n1, m1, v1) = side
-    use = (n0 >= FEW) & (n1 >= FEW) & (v0 + v1 > 0) & ~np.eye(X.shape[1], dtype=bool)
+    use = (n0 >= LEAST_CELLS) & (n1 >= LEAST_CELLS) & (v0 + v1 > 0) & ~np.eye(X.shape[1], dtype=bool)
     dof = np.maximum(n0 + n1 - 2.0, 1.0)
     pooled = ((n0 - 1.0) * v0 + (n1 - 1.0) * v1) / dof
     e = np.where(use, pooled * (1.0 / np.maximum(n0, 1.0) + 1.0 / np.maximum(n1, 1.0)), 1.0)
@@ -113,7 +115,7 @@ def _together(gone: Mask) -> Array:
     return np.asarray((g.T @ g) / np.outer(np.where(size > 0, size, 1.0), np.where(size > 0, size, 1.0)))
 
 
-def _sentence(shape: tuple[int, int], gaps: int, whole: int, found: tuple[Depends, ...]) -> str:
+def _sentence(shape: tuple[int, int], gaps: int, whole: int, found: tuple[GapDependence, ...]) -> str:
     n, d = shape
     if gaps == 0:
         return "There are no gaps."

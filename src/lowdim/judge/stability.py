@@ -35,13 +35,13 @@ from lowdim.sources.source import Source
 from lowdim.sources.views import Framed
 from lowdim.text.messages import LowdimError, LowdimWarning
 
-ROWS = 20_000  # rows beyond which refits use a spread sample: a bootstrap of so many is narrow already
-WORK = 1.5e8  # multiplications of one pass, summed over refits: a few seconds
-LOOSE = 0.1  # nats within which a refit has converged: resampling moves it by far more
-LEAST = 20  # refits below which a spread cannot be told
-STEADY, SHAKY = 15.0, 35.0  # degrees: the middle angle of planes that hold, and that do not
-DECIDES = 20.0  # degrees by which one row may turn an axis before it is said to decide it
-CLOUD = 2_000  # rows whose clouds are kept
+REFIT_ROWS = 20_000  # rows beyond which refits use a spread sample: a bootstrap of so many is narrow already
+REFIT_WORK = 1.5e8  # multiplications of one pass, summed over refits: a few seconds
+REFIT_TOL = 0.1  # nats within which a refit has converged: resampling moves it by far more
+LEAST_REFITS = 20  # refits below which a spread cannot be told
+STEADY_DEGREES, SHAKY_DEGREES = 15.0, 35.0  # degrees: the middle angle of planes that hold, and that do not
+DECIDING_DEGREES = 20.0  # degrees by which one row may turn an axis before it is said to decide it
+CLOUD_ROWS = 2_000  # rows whose clouds are kept
 
 
 class Refits(NamedTuple):
@@ -54,7 +54,7 @@ class Refits(NamedTuple):
     asked: int
 
 
-class Removed(NamedTuple):
+class RemovedRow(NamedTuple):
     """What the map would be without one row."""
 
     row: int
@@ -73,7 +73,7 @@ class Stability(NamedTuple):
     cloud: Array  # B x rows x 2: positions after each map was turned onto the fitted one
     shown: NDArray[np.intp]  # which rows these are
     spread: Array  # for each of them, scatter of its cloud over the spread of the whole map
-    removed: tuple[Removed, ...]  # the rows tried, the most influential first
+    removed: tuple[RemovedRow, ...]  # the rows tried, the most influential first
     rows: int
     verdict: str  # "steady", "moves a little" or "unsteady"
     one_row: str  # "no single row decides an axis" or "row k decides axis a"
@@ -81,7 +81,7 @@ class Stability(NamedTuple):
 
 
 # refits -------------------------------------------------------------------------------------------------
-class Bench(NamedTuple):
+class RefitBench(NamedTuple):
     """What a refit needs: an unfitted model, where to start, and the table in its frame."""
 
     model: LinearGaussian
@@ -101,21 +101,21 @@ class Bench(NamedTuple):
         return refit
 
 
-def bench(model: LinearGaussian, X: Any) -> Bench:
+def refit_bench(model: LinearGaussian, X: Any) -> RefitBench:
     """Everything set up for refits of this model to (a spread sample of) this table."""
     source = model.arrange(X)
     at = np.arange(source.n)
-    if source.n > ROWS:
-        at, some = (np.arange(ROWS) * source.n) // ROWS, source.sample(ROWS)
+    if source.n > REFIT_ROWS:
+        at, some = (np.arange(REFIT_ROWS) * source.n) // REFIT_ROWS, source.sample(REFIT_ROWS)
         source = as_source(some.x if some.mask is None else np.where(some.mask, some.x, np.nan))
     g = framed_gaussian(model)
     d, q = g.W.shape
     if g.params is not None:
-        light = clone(model).set_params(tol=LOOSE / source.n, max_iter=100)
+        light = clone(model).set_params(tol=REFIT_TOL / source.n, max_iter=100)
     else:  # principal components: their density is probabilistic PCA's
-        light = ProbabilisticPCA(q, standardize=model.standardize, tol=LOOSE / source.n, max_iter=100)
+        light = ProbabilisticPCA(q, standardize=model.standardize, tol=REFIT_TOL / source.n, max_iter=100)
     gaps = fold(columns_of, Framed(source, g.frame), Run()).gaps
-    return Bench(light, g.start(), source, g, not gaps and not light.avoids_covariance(source.n, d), at)
+    return RefitBench(light, g.start(), source, g, not gaps and not light.avoids_covariance(source.n, d), at)
 
 
 def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state: Any = 0) -> Refits:
@@ -125,13 +125,13 @@ def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state
     >>> refits(ProbabilisticPCA(1).fit(X), X, bootstraps=25).W.shape
     (25, 3, 1)
     """
-    ready = bench(model, X)
+    ready = refit_bench(model, X)
     n, (d, q) = ready.source.n, ready.start.W.shape
     work = n * d * (d if ready.closed else q * (q + 3) / 2 + 4)
-    count = min(bootstraps, max(LEAST, int(WORK * (10 if ready.closed else 1) / work)))
+    count = min(bootstraps, max(LEAST_REFITS, int(REFIT_WORK * (10 if ready.closed else 1) / work)))
     seed = seed_of(random_state)
     found = []
-    with _quiet():
+    with _no_warnings():
         for b in range(count):
             weight = np.random.default_rng([seed, 50, b]).multinomial(n, np.full(n, 1.0 / n))
             try:
@@ -149,7 +149,7 @@ def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _no_warnings() -> Iterator[None]:
     """A resampled table's quirks are not the table's: no warnings of ours."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LowdimWarning)
@@ -175,7 +175,7 @@ def axis_angles(A: Array, B: Array) -> Array:
 def _clouds(model: LinearGaussian, X: Any, found: Refits) -> tuple[Array, NDArray[np.intp], Array]:
     """Positions of some rows under every refit, each map turned onto the fitted one."""
     source = model.arrange(X)
-    rows = np.unique(np.linspace(0, source.n - 1, min(source.n, CLOUD)).astype(np.intp))
+    rows = np.unique(np.linspace(0, source.n - 1, min(source.n, CLOUD_ROWS)).astype(np.intp))
     g = framed_gaussian(model)
     block = g.inward(source.block_of(rows, 0))
     k = min(2, g.W.shape[1])
@@ -224,16 +224,16 @@ def _turns(y: Array, off: Array, values: Array, n: int) -> Array:
     return np.degrees(np.arctan(np.abs(y) / n * np.sqrt(within + beyond)))
 
 
-def without_one(model: LinearGaussian, X: Any, *, tries: int = 5, row_names: Any = None) -> tuple[Removed, ...]:
+def without_one(model: LinearGaussian, X: Any, *, tries: int = 5, row_names: Any = None) -> tuple[RemovedRow, ...]:
     """Refit without each of the rows that the first-order law finds most influential."""
-    ready = bench(model, X)
+    ready = refit_bench(model, X)
     n, q = ready.source.n, ready.fitted.W.shape[1]
     if q == 0 or n < 3:
         return ()
-    ready.model.set_params(tol=LOOSE / 100 / ready.source.n)  # one row moves the fit by little
-    size, k = influence(model, _table(ready.source)).max(axis=1), min(2, q)
+    ready.model.set_params(tol=REFIT_TOL / 100 / ready.source.n)  # one row moves the fit by little
+    size, k = influence(model, _cells_of(ready.source)).max(axis=1), min(2, q)
     found = []
-    with _quiet():
+    with _no_warnings():
         base = ready.fit(np.ones(n)).W  # the same road as the refits, so that nothing but the row differs
         for i in np.argsort(-size, kind="stable")[:tries]:
             try:
@@ -243,12 +243,12 @@ def without_one(model: LinearGaussian, X: Any, *, tries: int = 5, row_names: Any
             turns, row = axis_angles(left, base), int(ready.at[i])
             name = str(row + 1) if row_names is None else str(row_names[row])
             found.append(
-                Removed(row, name, int(np.argmax(turns)) + 1, float(turns.max()), angle(left[:, :k], base[:, :k]))
+                RemovedRow(row, name, int(np.argmax(turns)) + 1, float(turns.max()), angle(left[:, :k], base[:, :k]))
             )
     return tuple(sorted(found, key=lambda r: -r.angle))
 
 
-def _table(source: Source) -> Array:
+def _cells_of(source: Source) -> Array:
     block = source.block_of(slice(0, source.n), 0)
     return block.x if block.mask is None else np.where(block.mask, block.x, np.nan)
 
@@ -279,7 +279,7 @@ def stability(
     cloud, shown, spread = _clouds(model, X, found)
     removed = without_one(model, X, row_names=row_names)
     middle = float(np.median(plane)) if len(plane) else 0.0
-    verdict = "steady" if middle < STEADY else "moves a little" if middle < SHAKY else "unsteady"
+    verdict = "steady" if middle < STEADY_DEGREES else "moves a little" if middle < SHAKY_DEGREES else "unsteady"
     one_row = _one_row(removed)
     what = "The map" if k == 2 else "Axis 1"
     words = {"steady": "is steady", "moves a little": "moves a little", "unsteady": "is unsteady"}[verdict]
@@ -288,11 +288,11 @@ def stability(
     return Stability(plane, space, axes, cloud, shown, spread, removed, found.rows, verdict, one_row, sentence)
 
 
-def _one_row(removed: tuple[Removed, ...]) -> str:
+def _one_row(removed: tuple[RemovedRow, ...]) -> str:
     if not removed:
         return "no row was removed"
     worst = removed[0]
-    if worst.angle < DECIDES:
+    if worst.angle < DECIDING_DEGREES:
         return (
             f"no single row decides an axis (without row {worst.name}, axis {worst.axis} turns by "
             f"{worst.angle:.1f} degrees)"

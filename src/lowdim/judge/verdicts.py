@@ -8,14 +8,14 @@ from scipy.special import bdtr
 
 from lowdim.judge.dimensions.text import no_summary
 from lowdim.judge.rows.odd_rows import disagrees, far_out
-from lowdim.judge.stability import DECIDES
+from lowdim.judge.stability import DECIDING_DEGREES
 from lowdim.text.format import count
 
-ENOUGH = 3.0  # rows a dimension needs to be useful
-BAND = 0.05  # a coverage further out than chance allows at this level is called out
+ROWS_PER_DIMENSION = 3.0  # rows a dimension needs to be useful
+COVERAGE_BAND = 0.05  # a coverage further out than chance allows at this level is called out
 
 
-class Check(NamedTuple):
+class TrustCheck(NamedTuple):
     """One check of the trust strip: what was asked, whether it holds, and the evidence in words."""
 
     name: str
@@ -99,35 +99,35 @@ def map_sentence(found: Any) -> str:
     return f"The 2-D map shows {shown:.0f}% of the variation; read it together with {other}."
 
 
-def trust_strip(found: Any) -> tuple[Check, ...]:
+def trust_strip(found: Any) -> tuple[TrustCheck, ...]:
     """Six checks; each points to its evidence."""
     n, q = found.of or found.table.n, found.dims
     gaps, fills, steady = found.gaps, found.fills, found.stability
-    enough = n >= ENOUGH * max(q, 1) and n >= 3 * found.table.d / 2
+    enough = n >= ROWS_PER_DIMENSION * max(q, 1) and n >= 3 * found.table.d / 2
     random = None if gaps.gaps == 0 else not gaps.depends
-    covered = bdtr(fills.held, fills.tried, fills.level) >= BAND / 2 if fills.tried else None
+    covered = bdtr(fills.held, fills.tried, fills.level) >= COVERAGE_BAND / 2 if fills.tried else None
     return (
-        Check(
+        TrustCheck(
             "enough rows",
             bool(enough),
             f"{count(n, 'row')} for {count(q, 'dimension')} of {count(found.table.d, 'column')}",
         ),
-        Check("gaps plausible at random", random, gaps.sentence),
-        Check(
+        TrustCheck("gaps plausible at random", random, gaps.sentence),
+        TrustCheck(
             "predicts hidden cells",
             None if not fills.tried else bool(fills.skill > 0.0),
             f"fills remove {100 * fills.skill:.0f}% of the squared error of column means (the fills' own model; "
             f"the map's share is Q2, under dimensions)",
         ),
-        Check(
+        TrustCheck(
             "intervals hold what they claim",
             None if covered is None else bool(covered),
             f"{fills.held} of {fills.tried} hidden cells, {100 * fills.level:.0f}% claimed",
         ),
-        Check("map is stable", None if q == 0 else steady.verdict == "steady", steady.sentence),
-        Check(
+        TrustCheck("map is stable", None if q == 0 else steady.verdict == "steady", steady.sentence),
+        TrustCheck(
             "no single row decides",
-            None if not steady.removed else bool(steady.removed[0].angle < DECIDES),
+            None if not steady.removed else bool(steady.removed[0].angle < DECIDING_DEGREES),
             steady.one_row,
         ),
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lowdim.judge.verdicts import Check
+from lowdim.judge.verdicts import TrustCheck
 from lowdim.text.messages import Message, catalogue
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def sentences(found: Analysis) -> tuple[str, ...]:
     return (*found.sentences[:3], f"{odd} found{told}.", *found.sentences[4:])
 
 
-def trust(found: Analysis) -> tuple[Check, ...]:
+def trust(found: Analysis) -> tuple[TrustCheck, ...]:
     """The trust strip; the two checks whose evidence names rows say it in numbers."""
     s = found.stability
     turn = f"median turn of the map's plane {np.median(s.plane):.0f} degrees" if len(s.plane) else ""

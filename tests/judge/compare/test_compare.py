@@ -10,7 +10,16 @@ from sklearn.manifold import trustworthiness
 
 import lowdim
 from lowdim import compare
-from lowdim.judge.compare.compare import FIGURES, Bench, Compared, Measure, clearly, mark_best, names_of, overlap
+from lowdim.judge.compare.compare import (
+    MEASURED,
+    ComparisonBench,
+    Measure,
+    MethodRow,
+    clearly,
+    mark_best,
+    names_of,
+    overlap,
+)
 from lowdim.judge.compare.text import pick
 from lowdim.judge.maps.neighbours import distances, kept, order, rank_agreement
 from lowdim.registry import METHODS
@@ -81,7 +90,7 @@ def factors(n=120, d=6, q=2, noise=0.5, gaps=0.0, seed=0):
 
 def test_density_and_error_of_hidden_cells_are_those_of_the_model():
     X = factors()
-    bench = Bench(X, 2, 3, 0, 5)
+    bench = ComparisonBench(X, 2, 3, 0, 5)
     found = bench.try_method(METHODS["ppca"]).row.measures
     for s in (0, 4):
         hidden = bench.masks[s]
@@ -102,7 +111,7 @@ def test_density_and_error_of_hidden_cells_are_those_of_the_model():
 
 
 def test_every_method_meets_the_same_cells_and_no_cell_twice():
-    bench = Bench(factors(gaps=0.1), 2, 3, 0, 10)
+    bench = ComparisonBench(factors(gaps=0.1), 2, 3, 0, 10)
     total = np.sum(bench.masks, axis=0)
     assert total.max() == 1 and (total == 1).sum() == (~np.isnan(bench.X)).sum() == bench.hidden
 
@@ -133,7 +142,7 @@ def test_uneven_noise_is_for_factor_analysis():
 
 
 def test_twice_the_spread_decides_what_is_best():
-    more, less = FIGURES[0], FIGURES[1]
+    more, less = MEASURED[0], MEASURED[1]
     a, near, far = Measure((1.0, 1.2, 1.1)), Measure((0.9, 1.3, 1.0)), Measure((0.5, 0.7, 0.6))
     assert clearly(a, far, more) and not clearly(a, near, more) and clearly(far, a, less)
     assert not clearly(Measure((1.0, 1.0)), Measure((0.9999, 0.9999)), more)  # not to be seen in three digits
@@ -141,22 +150,22 @@ def test_twice_the_spread_decides_what_is_best():
 
 def test_equal_methods_have_no_star_and_are_named_together():
     """PPCA twice under two names cannot beat itself."""
-    bench = Bench(factors(), 2, 3, 0, 5)
+    bench = ComparisonBench(factors(), 2, 3, 0, 5)
     rows = [bench.try_method(METHODS["ppca"]).row for _ in range(2)]
     marked = mark_best(rows)
     assert not any(m.best for row in marked for m in row.measures.values())
-    assert len(pick(marked, FIGURES[1])) == 2
+    assert len(pick(marked, MEASURED[1])) == 2
 
 
 def test_behind_a_method_that_is_clearly_worse_none_is_named():
     """A is best; B is a little worse every time; C, worse than B, swings so that it cannot be told from A."""
     some = {"A": (0.70, 0.80, 0.60), "B": (0.75, 0.84, 0.66), "C": (0.80, 0.72, 0.86)}
-    blank = Compared("", "", {}, "yes", "yes", "yes", "yes", 1.0, 1)
+    blank = MethodRow("", "", {}, "yes", "yes", "yes", "yes", 1.0, 1)
     rows = [blank._replace(method=name, title=name, measures={"rmse": Measure(v)}) for name, v in some.items()]
-    assert clearly(rows[0].measures["rmse"], rows[1].measures["rmse"], FIGURES[1])
-    assert not clearly(rows[0].measures["rmse"], rows[2].measures["rmse"], FIGURES[1])
-    assert [row.method for row in pick(rows, FIGURES[1])] == ["A"]
-    assert [row.method for row in pick([rows[0], rows[2]], FIGURES[1])] == ["A", "C"]
+    assert clearly(rows[0].measures["rmse"], rows[1].measures["rmse"], MEASURED[1])
+    assert not clearly(rows[0].measures["rmse"], rows[2].measures["rmse"], MEASURED[1])
+    assert [row.method for row in pick(rows, MEASURED[1])] == ["A"]
+    assert [row.method for row in pick([rows[0], rows[2]], MEASURED[1])] == ["A", "C"]
 
 
 @pytest.mark.filterwarnings("ignore::lowdim.text.messages.LowdimWarning")
@@ -171,7 +180,7 @@ def test_nonlinear_methods_beside_the_others(monkeypatch):
     assert list(by) == ["pca", "gtm", "gplvm", "autoencoder", "random"]
     assert by["gtm"].measures["rmse"].mean < 0.6 * by["pca"].measures["rmse"].mean
     assert by["autoencoder"].measures["rmse"].why == "no gaps" and by["autoencoder"].uncertainty == "no"
-    assert all(len(by["gplvm"].measures[f.key].values) == 5 for f in FIGURES)
+    assert all(len(by["gplvm"].measures[f.key].values) == 5 for f in MEASURED)
     assert "gplvm was fitted to 40 rows" in by["gplvm"].note and "log density is Laplace's estimate" in by["gplvm"].note
 
 
@@ -225,7 +234,7 @@ def test_noise_and_too_few_rows_are_said():
     with pytest.warns(LowdimWarning, match="LD292"):
         assert compare(np.random.default_rng(0).standard_normal((200, 5)), "ppca").dims == 1
     with pytest.raises(LowdimError, match="LD293"):
-        Bench(factors(4), 1, 2, 0, 5)
+        ComparisonBench(factors(4), 1, 2, 0, 5)
 
 
 def test_long_tables_are_sampled_and_it_is_said(monkeypatch):
@@ -251,5 +260,5 @@ def test_digester():
     found = compare(lowdim.read(str(table)), "ppca", dims=5)
     by = {row.method: row.measures for row in found.rows}
     assert found.gaps == 53 and by["ppca"]["rmse"].mean < 0.9 < by["random"]["rmse"].mean
-    assert clearly(by["ppca"]["neighbours"], by["random"]["neighbours"], FIGURES[2])
+    assert clearly(by["ppca"]["neighbours"], by["random"]["neighbours"], MEASURED[2])
     assert found.sentences[0].startswith("To fill gaps: probabilistic PCA")

@@ -10,13 +10,13 @@ from sklearn.decomposition._pca import _assess_dimension
 import lowdim as ld
 from lowdim.judge.dimensions.evidence import (
     free_parameters,
+    jury_table,
     log_likelihoods,
     minka,
     own_units,
     quick_fit,
     quick_look,
     rank_of,
-    ready,
     spectrum,
     weights,
 )
@@ -119,7 +119,7 @@ def test_log_likelihoods_are_scipys(n, d):
 
 def test_quick_fit_reaches_the_likelihood_of_the_model():
     X = with_gaps(seeds_gaussian(1), 0.15)
-    t = ready(X, standardize=False, seed=0)
+    t = jury_table(X, standardize=False, seed=0)
     quick = quick_fit(quick_look(Block(t.x, t.mask)), 3)
     assert quick.log_likelihood == pytest.approx(ld.PPCA(3, tol=1e-8).fit(X).objective_, abs=0.02)
 
@@ -130,8 +130,8 @@ def test_free_parameters_and_weights():
 
 
 def test_even_noise_decides_the_units():
-    own = ready(seeds_gaussian(0), standardize=True, seed=0)
+    own = jury_table(seeds_gaussian(0), standardize=True, seed=0)
     assert own_units(own, 3) is not own
     np.testing.assert_allclose(own_units(own, 3).unit, np.exp(np.log(own.unit).mean()))
-    table = ready(np.genfromtxt(need("digester/kamyr.csv"), delimiter=","), standardize=True, seed=0)
+    table = jury_table(np.genfromtxt(need("digester/kamyr.csv"), delimiter=","), standardize=True, seed=0)
     assert own_units(table, 4) is table

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowdim.judge.dimensions.evidence import ready
-from lowdim.judge.dimensions.heldout import PARTS, THIN, Folds, Hidden, deal, predict
+from lowdim.judge.dimensions.heldout import HELD_OUT_PARTS, THIN_COLUMN, Folds, HeldOutDensity, deal, predict
 from lowdim.models.linear.parameters import Linear
 from lowdim.sources.source import Block
 from tests.judge.simulated import seeds_gaussian, with_gaps
@@ -13,14 +13,14 @@ from tests.judge.simulated import seeds_gaussian, with_gaps
 def test_every_seen_cell_is_hidden_at_most_once_and_rows_share_the_load():
     mask = np.random.default_rng(0).random((50, 30)) < 0.8
     mask[:, 0] = False
-    mask[: THIN - 1, 0] = True
+    mask[: THIN_COLUMN - 1, 0] = True
     fold = deal(mask, 0)
     assert (fold[~mask] == -1).all()
     assert (fold[:, 0] == -1).all()  # too thin a column to lose a cell
-    assert fold[mask[:, 1:].nonzero()[0], 1:].max() < PARTS
+    assert fold[mask[:, 1:].nonzero()[0], 1:].max() < HELD_OUT_PARTS
     assert ((fold[:, 1:] >= 0) == mask[:, 1:]).all()
-    for f in range(PARTS):
-        assert (fold == f).sum(axis=1).max() <= -(-30 // PARTS)
+    for f in range(HELD_OUT_PARTS):
+        assert (fold == f).sum(axis=1).max() <= -(-30 // HELD_OUT_PARTS)
     np.testing.assert_array_equal(fold, deal(mask, 0))
     assert (fold != deal(mask, 1)).any()
 
@@ -57,7 +57,7 @@ def test_paired_errors_cluster_by_row():
     means, errors = [], []
     for _ in range(400):
         together = rng.standard_normal(100)[row] + 0.5 * rng.standard_normal(400)
-        found = Hidden(row, (np.zeros(400), together), (np.ones(400),) * 2).compare(1, 0)
+        found = HeldOutDensity(row, (np.zeros(400), together), (np.ones(400),) * 2).compare(1, 0)
         means.append(found.difference)
         errors.append(found.error)
     assert np.mean(errors) == pytest.approx(np.std(means), rel=0.1)
@@ -68,7 +68,7 @@ def test_smallest_within_one_paired_error():
     base, row = rng.standard_normal(1000), np.arange(1000)
     wobble = 0.1 * rng.standard_normal(1000)
     wobble -= wobble.mean()
-    found = Hidden(row, (base - 1.0, base, base + wobble + 0.001, base - 0.5), (np.ones(1000),) * 4)
+    found = HeldOutDensity(row, (base - 1.0, base, base + wobble + 0.001, base - 0.5), (np.ones(1000),) * 4)
     assert int(np.argmax(found.means())) == 2
     assert found.smallest() == 1  # 0.001 is less than 0.1 / sqrt(1000)
     assert str(found.compare(1, 0)).startswith("1 beats 0 by 1 +- ")

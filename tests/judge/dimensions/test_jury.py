@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from lowdim.judge.dimensions.heldout import Compared
-from lowdim.judge.dimensions.jury import Judge, Jury, Row, choose_dimension, median_vote
+from lowdim.judge.dimensions.heldout import PairedDifference
+from lowdim.judge.dimensions.jury import DimensionRow, Judge, Jury, choose_dimension, median_vote
 from lowdim.judge.dimensions.text import sentence
 from tests.conftest import need
 from tests.judge.simulated import noise, rank_two, seeds_gaussian, with_gaps
@@ -204,7 +204,7 @@ def test_as_many_dimensions_as_columns_allow_is_said():
 
 def jury(votes, others=(), q=None) -> Jury:
     q = median_vote(list(votes)) if q is None else q
-    paired = tuple(Compared(q, k, diff, 0.01, 100) for k, diff in others)
+    paired = tuple(PairedDifference(q, k, diff, 0.01, 100) for k, diff in others)
     empty = np.zeros(0)
     return Jury(q, "", (), tuple(Judge(str(i), v, "") for i, v in enumerate(votes)), paired, empty, empty, None, ())
 
@@ -238,5 +238,5 @@ def test_sentences(votes, others, weight, want):
     ],
 )
 def test_sentences_of_saturated_tables(votes, want):
-    row = Row(0, 0.0, None, None, 1.0, None, None)
+    row = DimensionRow(0, 0.0, None, None, 1.0, None, None)
     assert sentence(jury(votes)._replace(columns=6, rows=(row,)), 1.0) == want

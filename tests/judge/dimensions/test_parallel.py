@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowdim.judge.dimensions.evidence import ready, spectrum
+from lowdim.judge.dimensions.evidence import jury_table, spectrum
 from lowdim.judge.dimensions.parallel import (
     eigenvalues,
     gavish_donoho,
@@ -61,12 +61,12 @@ def test_noise_passes_the_band_as_often_as_promised(gaps):
     """At a 90 % band one table of noise in ten shows a first eigenvalue above it: 200 tables, within 3 sigma."""
     above = 0
     for s in range(200):
-        t = ready(with_gaps(noise(s, 40, 9), gaps, s), standardize=True, seed=s)
+        t = jury_table(with_gaps(noise(s, 40, 9), gaps, s), standardize=True, seed=s)
         above += parallel_analysis(t, shuffles=49, band=0.9, seed=s).q > 0
     assert abs(above - 20) <= 3 * np.sqrt(200 * 0.1 * 0.9) + 2
 
 
 def test_counts_follow_the_size():
-    small, large = (ready(noise(0, n, 10), standardize=True, seed=0) for n in (30, 40_000))
+    small, large = (jury_table(noise(0, n, 10), standardize=True, seed=0) for n in (30, 40_000))
     assert parallel_analysis(small, shuffles=None, band=0.95, seed=0).shuffles == 200
     assert parallel_analysis(large, shuffles=None, band=0.95, seed=0).shuffles == 50

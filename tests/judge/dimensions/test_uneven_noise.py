@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from sklearn.decomposition import FactorAnalysis
 
-from lowdim.judge.dimensions.evidence import ready
+from lowdim.judge.dimensions.evidence import jury_table
 from lowdim.judge.dimensions.jury import choose_dimension
-from lowdim.judge.dimensions.uneven_noise import CELLS, ask, factor_log_likelihood, most_factors, thinned
+from lowdim.judge.dimensions.uneven_noise import FITTED_CELLS, ask, factor_log_likelihood, most_factors, thinned
 from tests.conftest import need
 from tests.judge.simulated import noise, seeds_gaussian, uneven, with_gaps
 
 
 def table(X: np.ndarray):
-    return ready(X, standardize=True, seed=0)
+    return jury_table(X, standardize=True, seed=0)
 
 
 @pytest.mark.parametrize("q", [0, 2, 3])
@@ -78,7 +78,7 @@ def test_as_many_factors_as_can_be_told():
 
 def test_large_tables_with_gaps_are_thinned():
     t = table(with_gaps(noise(0, 20_000, 8), 0.1))
-    assert thinned(t).seen == pytest.approx(CELLS, rel=0.02)
+    assert thinned(t).seen == pytest.approx(FITTED_CELLS, rel=0.02)
     assert thinned(table(noise(0, 200, 8))).n == 200
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 from lowdim import PPCA
 from lowdim.jobs.apply import place
 from lowdim.judge.dimensions.heldout import deal, dealt
-from lowdim.judge.fills.calibration import Hidden, beyond, cross, factors, map_calibration, skewed
+from lowdim.judge.fills.calibration import HiddenErrors, beyond, cross, factors, map_calibration, skewed
 from lowdim.judge.fills.fills import LEVELS, assign, fill
 from lowdim.text.messages import OptionError
 from tests.conftest import need
@@ -61,7 +61,7 @@ def test_coverage_at_several_levels_is_what_each_level_held():
 
 def test_crossed_folds_against_a_plain_loop():
     rng = np.random.default_rng(3)
-    hidden = Hidden(np.abs(rng.standard_normal(400)), rng.integers(3, size=400), rng.integers(4, size=400))
+    hidden = HiddenErrors(np.abs(rng.standard_normal(400)), rng.integers(3, size=400), rng.integers(4, size=400))
     inside = cross(hidden, 3, (0.8, 0.9))
     for i in range(0, 400, 37):
         other = hidden.fold != hidden.fold[i]

@@ -34,13 +34,13 @@ from lowdim.table.table import Table, column_units
 from lowdim.text.format import parse_duration
 from lowdim.text.messages import LowdimError, LowdimWarning, error, warn
 
-PARTS = 10  # a repeat hides one cell in ten
-SEEDS = (5, 20)  # repeats: the fewest that show a spread, and the most that anyone waits for
-ROWS = 5_000  # rows that are fitted; longer tables are sampled, evenly spread
-JUDGED = 1_000  # rows whose distances are compared, all pairs of them
-RANKED = 400  # of these, rows whose distances are ranked: sorting 80,000 says the same as 500,000
-WATCHED = 1  # the repeat whose memory is watched, which takes time; the first one imports what it needs
-USUAL = ("pca", "ppca", "fa", "random")
+HIDDEN_PARTS = 10  # a repeat hides one cell in ten
+REPEATS = (5, 20)  # repeats: the fewest that show a spread, and the most that anyone waits for
+FITTED_ROWS = 5_000  # rows that are fitted; longer tables are sampled, evenly spread
+JUDGED_ROWS = 1_000  # rows whose distances are compared, all pairs of them
+RANKED_ROWS = 400  # of these, rows whose distances are ranked: sorting 80,000 says the same as 500,000
+WATCHED_REPEAT = 1  # the repeat whose memory is watched, which takes time; the first one imports what it needs
+USUAL_METHODS = ("pca", "ppca", "fa", "random")
 
 
 class Figure(NamedTuple):
@@ -52,7 +52,7 @@ class Figure(NamedTuple):
     more: bool
 
 
-FIGURES = (
+MEASURED = (
     Figure("density", "log density", 3, True),
     Figure("rmse", "error", 3, False),
     Figure("neighbours", "neighbours", 2, True),
@@ -61,8 +61,8 @@ FIGURES = (
     Figure("trust", "trust", 3, True),
     Figure("stability", "stability", 2, True),
 )
-FROM_MAP = ("neighbours", "area", "ranks", "trust")  # what coordinates alone tell
-ALONE = "coordinates only"
+MAP_FIGURES = ("neighbours", "area", "ranks", "trust")  # what coordinates alone tell
+COORDINATES_ONLY = "coordinates only"
 
 
 class Measure(NamedTuple):
@@ -81,7 +81,7 @@ class Measure(NamedTuple):
         return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else None
 
 
-class Compared(NamedTuple):
+class MethodRow(NamedTuple):
     """One method's row."""
 
     method: str
@@ -100,7 +100,7 @@ class Comparison(NamedTuple):
     """Methods compared on one table."""
 
     name: str
-    rows: tuple[Compared, ...]
+    rows: tuple[MethodRow, ...]
     dims: int
     clusters: int
     seeds: int
@@ -128,7 +128,7 @@ class Comparison(NamedTuple):
 
 def compare(
     table: Any,
-    methods: str | Iterable[str] = USUAL,
+    methods: str | Iterable[str] = USUAL_METHODS,
     *,
     dims: int | str = "auto",
     clusters: int = 3,
@@ -162,13 +162,13 @@ def compare(
     seed, often = seed_of(random_state), repeats(seeds, budget, table)
     if table.weight is not None:
         warn("LD231")
-    rows = spread(table.n, ROWS)
+    rows = spread(table.n, FITTED_ROWS)
     places = {name: read_map(place, table)[rows] for name, place in (maps or {}).items()}
-    X = ready(table, scale or table.scale)
+    X = cleaned_numbers(table, scale or table.scale)
     q = dimensions(X, dims, seed, budget, (scale or table.scale) == "unit")
     if dims == "auto" and any(METHODS[name].factors for name in chosen):
         q = min(q, max(1, most_factors(X.shape[1])))  # the same q for all, and factors have the lowest limit
-    bench = Bench(X, q, int(clusters), seed, often, dims == "auto")
+    bench = ComparisonBench(X, q, int(clusters), seed, often, dims == "auto")
     tried = []
     with one_blas_thread():
         for name in chosen:
@@ -215,12 +215,12 @@ def names_of(methods: str | Iterable[str]) -> list[str]:
 def repeats(seeds: int | None, budget: float | str | None, table: Table) -> int:
     """How often cells are hidden: as asked, by the budget and the table's size, or five times."""
     if seeds is not None:
-        if isinstance(seeds, bool) or not isinstance(seeds, int | np.integer) or seeds < SEEDS[0]:
-            raise error("LD210", option="seeds", value=seeds, allowed=f"a whole number >= {SEEDS[0]}")
+        if isinstance(seeds, bool) or not isinstance(seeds, int | np.integer) or seeds < REPEATS[0]:
+            raise error("LD210", option="seeds", value=seeds, allowed=f"a whole number >= {REPEATS[0]}")
         return int(seeds)
     if budget is None:
-        return SEEDS[0]
-    return int(np.clip(counts(parse_duration(budget), table.n, table.d).refits // 10, *SEEDS))
+        return REPEATS[0]
+    return int(np.clip(counts(parse_duration(budget), table.n, table.d).refits // 10, *REPEATS))
 
 
 def spread(n: int, most: int) -> NDArray[np.intp]:
@@ -229,12 +229,12 @@ def spread(n: int, most: int) -> NDArray[np.intp]:
     return (np.arange(count) * n) // max(count, 1)
 
 
-def ready(table: Table, scale: str) -> Array:
+def cleaned_numbers(table: Table, scale: str) -> Array:
     """The numbers that every method gets: a sample of a long table, columns of unit variance unless told otherwise."""
     X = table.X
-    if len(X) > ROWS:
-        warn("LD291", rows=ROWS, n=len(X))
-        X = X[spread(len(X), ROWS)]
+    if len(X) > FITTED_ROWS:
+        warn("LD291", rows=FITTED_ROWS, n=len(X))
+        X = X[spread(len(X), FITTED_ROWS)]
     mean = np.nanmean(X, axis=0)
     return np.asarray((X - mean) / column_units(X, scale))
 
@@ -259,33 +259,33 @@ def dimensions(X: Array, dims: int | str, seed: int, budget: float | str | None,
     return int(dims)
 
 
-class Tried(NamedTuple):
+class TriedMethod(NamedTuple):
     """A method's row and, for each repeat, the nearest rows of every judged one."""
 
-    row: Compared
+    row: MethodRow
     near: tuple[NDArray[np.intp], ...]
 
 
-class Bench:
+class ComparisonBench:
     """One table with its hidden cells; every method meets the same ones."""
 
     def __init__(self, X: Array, q: int, clusters: int, seed: int, often: int, auto: bool = False) -> None:
         self.X, self.q, self.clusters, self.seed, self.often, self.auto = X, q, clusters, seed, often, auto
         seen = ~np.isnan(X)
-        self.masks = [deal(seen, seed + s // PARTS, PARTS) == s % PARTS for s in range(often)]
+        self.masks = [deal(seen, seed + s // HIDDEN_PARTS, HIDDEN_PARTS) == s % HIDDEN_PARTS for s in range(often)]
         self.hidden = int(sum(mask.sum() for mask in self.masks))
         if min(mask.sum() for mask in self.masks) == 0:
             raise error("LD293", n=len(X), d=X.shape[1])
-        self.at = spread(len(X), JUDGED)
+        self.at = spread(len(X), JUDGED_ROWS)
         self.D = distances(X[self.at])
         self.order = order(self.D)
-        few = np.arange(0, len(self.at), -(-len(self.at) // RANKED))
+        few = np.arange(0, len(self.at), -(-len(self.at) // RANKED_ROWS))
         self.some = np.ix_(few, few)
         self.fillers: dict[int, Any] = {}  # a model for each repeat, for methods that need every cell
 
-    def try_method(self, method: ModelEntry) -> Tried:
+    def try_method(self, method: ModelEntry) -> TriedMethod:
         """Everything that is measured of one method; one that fails says why."""
-        found: dict[str, list[float]] = {figure.key: [] for figure in FIGURES}
+        found: dict[str, list[float]] = {figure.key: [] for figure in MEASURED}
         near: list[NDArray[np.intp]] = []
         spent: list[float] = []
         peak: int | None = None
@@ -294,29 +294,29 @@ class Bench:
             for s in range(self.often):
                 model, took, bytes_ = self._fitted(method, s)
                 late += not getattr(model, "converged_", True)
-                peak = bytes_ if s == WATCHED else peak
-                spent += [took] if s > WATCHED else []
+                peak = bytes_ if s == WATCHED_REPEAT else peak
+                spent += [took] if s > WATCHED_REPEAT else []
                 self._judge(method, model, s, found, near)
         except LowdimError as problem:
             why = f"failed: {problem.code}"
-            row = Compared(
+            row = MethodRow(
                 method.name,
                 method.title,
-                {f.key: Measure(why=why) for f in FIGURES},
+                {f.key: Measure(why=why) for f in MEASURED},
                 *abilities(method),
                 None,
                 None,
                 str(problem).split("\n")[0],
             )
-            return Tried(row, ())
+            return TriedMethod(row, ())
         found["stability"] = steadiness(near)
         measures = {
             key: Measure(tuple(values)) if values else Measure(why=missing(method, key))
             for key, values in found.items()
         }
         note = "; ".join(self._limits(method, late))
-        return Tried(
-            Compared(method.name, method.title, measures, *abilities(method), float(np.median(spent)), peak, note),
+        return TriedMethod(
+            MethodRow(method.name, method.title, measures, *abilities(method), float(np.median(spent)), peak, note),
             tuple(near),
         )
 
@@ -331,10 +331,12 @@ class Bench:
             said.append(f"{method.name} has {q} dimensions, not {self.q}: bent, it needs fewer")
         return said
 
-    def try_map(self, name: str, Z: Array) -> Tried:
+    def try_map(self, name: str, Z: Array) -> TriedMethod:
         """What coordinates made elsewhere tell; they saw every cell and have no repeats, and that is said."""
         seen, near = self._figures(Z[self.at])
-        measures = {f.key: Measure((seen[f.key],)) if f.key in FROM_MAP else Measure(why=ALONE) for f in FIGURES}
+        measures = {
+            f.key: Measure((seen[f.key],)) if f.key in MAP_FIGURES else Measure(why=COORDINATES_ONLY) for f in MEASURED
+        }
         with one_blas_thread():
             beside = {
                 title: typical(some).at(NEAR) for title, some in floors(self.X[self.at], Z.shape[1], self.order).items()
@@ -344,8 +346,8 @@ class Bench:
             f"{name} ({Z.shape[1]} {'axis' if Z.shape[1] == 1 else 'axes'}, made elsewhere) keeps "
             f"{seen['neighbours']:.0%} of the {NEAR} nearest rows; with as many axes and no cell hidden, {words}"
         )
-        row = Compared(name, name, measures, "–", "–", "–", "–", None, None, note)
-        return Tried(row, (near,) * self.often)
+        row = MethodRow(name, name, measures, "–", "–", "–", "–", None, None, note)
+        return TriedMethod(row, (near,) * self.often)
 
     def _filler(self, s: int) -> Any:
         """Probabilistic PCA of the cells that a repeat shows."""
@@ -359,7 +361,7 @@ class Bench:
         if method.most_rows:
             G = G[spread(len(G), method.most_rows)]
         model = method.make(method.most(self.q, self.auto), self.clusters, self.seed + s)
-        measure = s == WATCHED and not tracemalloc.is_tracing()
+        measure = s == WATCHED_REPEAT and not tracemalloc.is_tracing()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             G = self._filler(s).impute(G) if method.no_gaps else G
@@ -425,7 +427,7 @@ def missing(method: ModelEntry, key: str) -> str:
     return method.no_map or "not measured"
 
 
-def common(a: Tried, b: Tried) -> float:
+def common(a: TriedMethod, b: TriedMethod) -> float:
     """What the maps of two methods have in common, repeat by repeat."""
     return float(np.mean([overlap(x, y) for x, y in zip(a.near, b.near, strict=True)]))
 
@@ -437,16 +439,16 @@ def clearly(a: Measure, b: Measure, figure: Figure) -> bool:
     return bool(gap > 2.0 * diff.std(ddof=1) and gap >= 10.0**-figure.digits)
 
 
-def ranking(rows: Iterable[Compared], figure: Figure) -> list[Compared]:
+def ranking(rows: Iterable[MethodRow], figure: Figure) -> list[MethodRow]:
     """The methods that have a figure, the best mean first."""
     some = [row for row in rows if row.measures[figure.key].values]
     sign = -1.0 if figure.more else 1.0
     return sorted(some, key=lambda row: sign * float(row.measures[figure.key].mean or 0.0))
 
 
-def mark_best(rows: list[Compared]) -> tuple[Compared, ...]:
+def mark_best(rows: list[MethodRow]) -> tuple[MethodRow, ...]:
     """The rows with each figure that is clearly the best marked so."""
-    for figure in FIGURES:
+    for figure in MEASURED:
         ranked = ranking(rows, figure)
         if len(ranked) > 1 and clearly(ranked[0].measures[figure.key], ranked[1].measures[figure.key], figure):
             best = ranked[0]

@@ -7,17 +7,17 @@ import textwrap
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from lowdim.judge.compare.compare import FIGURES, Compared, Comparison, Figure, Measure, clearly, ranking
+from lowdim.judge.compare.compare import MEASURED, Comparison, Figure, Measure, MethodRow, clearly, ranking
 from lowdim.registry import METHODS
 from lowdim.text.format import size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-NARROW = 60  # characters: below this a table cannot be read anyway
-FLOOR = "random"
-WIDE = 3.0  # times the spread of the best from which a method is said to swing
-BY_KEY = {figure.key: figure for figure in FIGURES}
+LEAST_WIDTH = 60  # characters: below this a table cannot be read anyway
+FLOOR_METHOD = "random"
+SWING = 3.0  # times the spread of the best from which a method is said to swing
+BY_KEY = {figure.key: figure for figure in MEASURED}
 
 
 def cell(measure: Measure, figure: Figure) -> str:
@@ -32,7 +32,7 @@ def grid(found: Comparison) -> tuple[list[str], list[list[str]]]:
     """Headings and cells of the whole table."""
     head = [
         "method",
-        *(figure.heading for figure in FIGURES),
+        *(figure.heading for figure in MEASURED),
         "gaps",
         "new rows",
         "decoder",
@@ -43,7 +43,7 @@ def grid(found: Comparison) -> tuple[list[str], list[list[str]]]:
     body = [
         [
             row.method,
-            *(cell(row.measures[figure.key], figure) for figure in FIGURES),
+            *(cell(row.measures[figure.key], figure) for figure in MEASURED),
             row.gaps,
             row.new_rows,
             row.decoder,
@@ -58,7 +58,7 @@ def grid(found: Comparison) -> tuple[list[str], list[list[str]]]:
 
 def text(found: Comparison, width: int) -> str:
     """The tables and the sentences, no line longer than the terminal is wide."""
-    width = max(width, NARROW)
+    width = max(width, LEAST_WIDTH)
     head, body = grid(found)
     lines = [*textwrap.wrap(heading(found), width), ""]
     for part in parts([head, *body], width):
@@ -95,7 +95,7 @@ def has_clusters(found: Comparison) -> bool:
     return any(METHODS[row.method].no_map for row in found.rows if row.method in METHODS)
 
 
-def elsewhere(found: Comparison) -> list[Compared]:
+def elsewhere(found: Comparison) -> list[MethodRow]:
     """The maps that were made elsewhere."""
     return [row for row in found.rows if row.method not in METHODS]
 
@@ -132,14 +132,14 @@ def sentences(found: Comparison) -> tuple[str, ...]:
     )
 
 
-def agrees(found: Comparison, given: Compared, groups: list[Compared]) -> str:
+def agrees(found: Comparison, given: MethodRow, groups: list[MethodRow]) -> str:
     """What a map made elsewhere has in common with the best map here, or with PCA's."""
     best = groups[0] if groups else found.rows[0]
     share = found.agreement.get(f"{best.method} {given.method}", 0.0)
     return f"it shares {share:.0%} of neighbours with {best.title}"
 
 
-def pick(rows: Sequence[Compared], figure: Figure) -> list[Compared]:
+def pick(rows: Sequence[MethodRow], figure: Figure) -> list[MethodRow]:
     """The best method and those that cannot be told from it; the floor only where it is the best itself.
 
     Behind one that is clearly worse there are no more: a method whose repeats differ much cannot be told from anything.
@@ -149,23 +149,26 @@ def pick(rows: Sequence[Compared], figure: Figure) -> list[Compared]:
         return []
     first = ranked[0].measures[figure.key]
     near = takewhile(
-        lambda row: row.method == FLOOR or not clearly(first, row.measures[figure.key], figure), ranked[1:]
+        lambda row: row.method == FLOOR_METHOD or not clearly(first, row.measures[figure.key], figure), ranked[1:]
     )
-    return [ranked[0], *(row for row in near if row.method != FLOOR and not swings(first, row.measures[figure.key]))]
+    return [
+        ranked[0],
+        *(row for row in near if row.method != FLOOR_METHOD and not swings(first, row.measures[figure.key])),
+    ]
 
 
 def swings(best: Measure, other: Measure) -> bool:
     """Whether a method is far off now and then: it cannot be told from the best, and is not as good for all that."""
     near = best.spread or 0.0
-    return (other.spread or 0.0) > WIDE * near and abs((other.mean or 0.0) - (best.mean or 0.0)) > 2.0 * near
+    return (other.spread or 0.0) > SWING * near and abs((other.mean or 0.0) - (best.mean or 0.0)) > 2.0 * near
 
 
-def names(rows: Sequence[Compared]) -> str:
+def names(rows: Sequence[MethodRow]) -> str:
     words = [row.title for row in rows]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def filling(rows: Sequence[Compared], best: list[Compared]) -> str:
+def filling(rows: Sequence[MethodRow], best: list[MethodRow]) -> str:
     if not best:
         return ""
     error = best[0].measures["rmse"].mean or 0.0
@@ -175,17 +178,17 @@ def filling(rows: Sequence[Compared], best: list[Compared]) -> str:
     return f"To fill gaps: {names(best)}{told}; hidden cells are missed by {error:.2f} standard deviations."
 
 
-def seeing(rows: Sequence[Compared], best: list[Compared]) -> str:
+def seeing(rows: Sequence[MethodRow], best: list[MethodRow]) -> str:
     if not best:
         return ""
     share = best[0].measures["neighbours"].mean or 0.0
     told = " (they cannot be told apart)" if len(best) > 1 else ""
-    floor = next((row.measures["neighbours"].mean for row in rows if row.method == FLOOR), None)
-    beside = "" if floor is None or best[0].method == FLOOR else f", a random projection {floor:.0%}"
+    floor = next((row.measures["neighbours"].mean for row in rows if row.method == FLOOR_METHOD), None)
+    beside = "" if floor is None or best[0].method == FLOOR_METHOD else f", a random projection {floor:.0%}"
     return f"To see groups: {names(best)}{told}; the map keeps {share:.0%} of the 10 nearest rows{beside}."
 
 
-def density(rows: Sequence[Compared]) -> str:
+def density(rows: Sequence[MethodRow]) -> str:
     best = pick(rows, BY_KEY["density"])
     if not best:
         return ""
@@ -193,7 +196,7 @@ def density(rows: Sequence[Compared]) -> str:
     return f"To know how sure to be: {names(best)}{told}, by the density of hidden cells."
 
 
-def agreeing(found: Comparison, fill: list[Compared], groups: list[Compared]) -> list[str]:
+def agreeing(found: Comparison, fill: list[MethodRow], groups: list[MethodRow]) -> list[str]:
     """How much the maps of the first choices have in common, or of the first and PCA."""
     rows = [row for row in found.rows if row.method in METHODS]
     maps = (*fill[:1], *groups[:1], *fill, *groups, *ranking(rows, BY_KEY["neighbours"]))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.dimensions.evidence import Ready, ready
+from lowdim.judge.dimensions.evidence import JuryTable, jury_table
 from lowdim.math.linalg import Array
 from lowdim.models.base.estimator import seed_of
 from lowdim.text.messages import error
@@ -99,7 +99,7 @@ def distance_law(X: Any, *, standardize: bool = True, pairs: int = MOST_PAIRS, r
     if isinstance(pairs, bool) or not isinstance(pairs, int | np.integer) or pairs < 2:
         raise error("LD210", option="pairs", value=pairs, allowed="a whole number >= 2")
     seed = seed_of(random_state)
-    t = ready(X, standardize=standardize, seed=seed)
+    t = jury_table(X, standardize=standardize, seed=seed)
     if t.d == 0:
         raise error(
             "LD163",
@@ -114,7 +114,7 @@ def distance_law(X: Any, *, standardize: bool = True, pairs: int = MOST_PAIRS, r
     return law
 
 
-def law_of(t: Ready, seed: int, *, pairs: int = MOST_PAIRS, quick: bool = False) -> DistanceLaw | None:
+def law_of(t: JuryTable, seed: int, *, pairs: int = MOST_PAIRS, quick: bool = False) -> DistanceLaw | None:
     """The law of a table made ready; None where no two pairs of rows can be compared."""
     if quick and t.n * (t.n - 1) // 2 > pairs:  # all pairs of few rows are one product; drawn pairs are slower
         pairs //= 10
@@ -124,7 +124,7 @@ def law_of(t: Ready, seed: int, *, pairs: int = MOST_PAIRS, quick: bool = False)
     return _law(t, y, cells, drawn or t.sampled > 0) if len(y) > 1 and y.var() > 0.0 else None
 
 
-def _law(t: Ready, y: Array, cells: Array, drawn: bool) -> DistanceLaw:
+def _law(t: JuryTable, y: Array, cells: Array, drawn: bool) -> DistanceLaw:
     mean, variance = float(y.mean()), float(y.var(ddof=1))
     compared = float(t.d if t.mask is None else 1.0 / (1.0 / cells).mean())
     count = np.full(t.d, float(t.n)) if t.mask is None else t.mask.sum(axis=0)
@@ -159,7 +159,7 @@ def _without_gaps(variance: float, single: float, compared: float, p: int) -> fl
     return max(shared + (single - shared) / p, variance * compared / p)
 
 
-def _all_pairs(t: Ready) -> tuple[Array, Array]:
+def _all_pairs(t: JuryTable) -> tuple[Array, Array]:
     """Every pair i < j: mean squared difference over the cells both rows have, and their number."""
     m = np.ones_like(t.x) if t.mask is None else t.mask.astype(np.float64)
     upper = np.triu_indices(t.n, 1)
@@ -169,7 +169,7 @@ def _all_pairs(t: Ready) -> tuple[Array, Array]:
     return np.maximum(total[upper], 0.0) / np.maximum(cells, 1.0), cells
 
 
-def _drawn_pairs(t: Ready, pairs: int, seed: int) -> tuple[Array, Array]:
+def _drawn_pairs(t: JuryTable, pairs: int, seed: int) -> tuple[Array, Array]:
     """Shuffled rows beside themselves moved on by drawn distances: each pair at most once."""
     rng = np.random.default_rng([seed, 17])
     order = rng.permutation(t.n)

@@ -24,14 +24,14 @@ from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, gather
 from lowdim.text.messages import ModelWarning, error, warn
 
-CELLS = 2**20  # larger tables are judged on rows drawn evenly: a million cells decide any q worth having
-PASSES = 200  # the most an EM fit of the jury may take; nats beyond it change no vote
-RANK = 1e-10  # eigenvalues below this share of the largest count as zero
-UNLIKE = 30.0  # columns whose spreads differ by more have no unit in common
+JUDGED_CELLS = 2**20  # larger tables are judged on rows drawn evenly: a million cells decide any q worth having
+JURY_PASSES = 200  # the most an EM fit of the jury may take; nats beyond it change no vote
+RANK_SHARE = 1e-10  # eigenvalues below this share of the largest count as zero
+UNLIKE_SPREADS = 30.0  # columns whose spreads differ by more have no unit in common
 SMALLEST_WIDTH = 2.0 / np.pi  # sqrt(2 pi / A) may not exceed pi, the range of an angle between two axes
 
 
-class Ready(NamedTuple):
+class JuryTable(NamedTuple):
     """A table as the judges see it; gaps hold 0.0."""
 
     x: Array  # n x d, columns centred on their seen cells
@@ -56,7 +56,7 @@ class Ready(NamedTuple):
         return self.x if self.mask is None else self.x[self.mask.all(axis=1)]
 
 
-def ready(X: Any, *, standardize: bool, seed: int) -> Ready:
+def jury_table(X: Any, *, standardize: bool, seed: int) -> JuryTable:
     """A table made ready: checked, sampled where huge, constant columns set aside, centred."""
     source = as_source(X)
     if source.n < 3:
@@ -75,14 +75,14 @@ def ready(X: Any, *, standardize: bool, seed: int) -> Ready:
         x, mask = x[kept], mask[kept]
         mask = None if mask.all() else mask
     unit = seen.frame.unit[varies]
-    return Ready(np.ascontiguousarray(x), mask, len(x), x.shape[1], unit, n if n > source.n else 0)
+    return JuryTable(np.ascontiguousarray(x), mask, len(x), x.shape[1], unit, n if n > source.n else 0)
 
 
 def _drawn(source: Source, seed: int) -> Source:
     """The source, or rows of it drawn by the seed where it is too large to be judged whole."""
     if source.weight is not None:
         warn("LD231")
-    most = max(CELLS // source.d, 1000)
+    most = max(JUDGED_CELLS // source.d, 1000)
     if source.n <= most:
         return source.weighted(None)
     block = source.sample(most, np.random.default_rng([seed, 7]))
@@ -92,7 +92,7 @@ def _drawn(source: Source, seed: int) -> Source:
 # fits ------------------------------------------------------------------------------------------------
 
 
-class Quick(NamedTuple):
+class QuickFit(NamedTuple):
     """A PPCA fit of one q, good to a small share of a nat."""
 
     params: Linear
@@ -111,17 +111,17 @@ def quick_look(block: Block) -> TableSurvey:
     return TableSurvey(frame, Framed(source, frame), columns(block), None, None if d > n else pairs(block))
 
 
-def quick_fit(seen: TableSurvey, q: int, tol: float = 0.01) -> Quick:
+def quick_fit(seen: TableSurvey, q: int, tol: float = 0.01) -> QuickFit:
     """PPCA with gaps for one q by EM, to `tol` nats in all, started from this table's own pairwise moments.
 
     Never from another fit: that of all cells knows the hidden ones, and a warm start would leak them.
     """
     enough = max(tol, 1e-6 * float(seen.columns.seen.sum()))  # a millionth of a nat a cell decides nothing
-    model = ProbabilisticPCA(q, tol=enough / seen.source.total, max_iter=PASSES)
+    model = ProbabilisticPCA(q, tol=enough / seen.source.total, max_iter=JURY_PASSES)
     with warnings.catch_warnings():  # how a q that nobody will use converges is not the reader's business
         warnings.simplefilter("ignore", ModelWarning)
         fit: Fit = model.fit_from(ppca_start(seen, q), seen.source)
-    return Quick(fit.params, fit.objective)
+    return QuickFit(fit.params, fit.objective)
 
 
 def spectrum(x: Array) -> Array:
@@ -134,7 +134,7 @@ def spectrum(x: Array) -> Array:
 
 def rank_of(values: Array) -> int:
     """How many eigenvalues are not zero."""
-    return int((values > RANK * values[0]).sum()) if len(values) and values[0] > 0 else 0
+    return int((values > RANK_SHARE * values[0]).sum()) if len(values) and values[0] > 0 else 0
 
 
 def log_likelihoods(values: Array, d: int, n: float, most: int) -> tuple[Array, Array]:
@@ -151,7 +151,7 @@ def log_likelihoods(values: Array, d: int, n: float, most: int) -> tuple[Array, 
     return -0.5 * n * (d * np.log(2 * np.pi) + logs + (d - q) * np.log(s2) + d), s2
 
 
-def own_units(t: Ready, q: int) -> Ready:
+def own_units(t: JuryTable, q: int) -> JuryTable:
     """The table in units in which its noise is likelier to be even: the columns' spreads, or its own.
 
     PPCA's noise is the same for every column *in some unit*. Where columns share a unit, as in the seeds'
@@ -160,7 +160,7 @@ def own_units(t: Ready, q: int) -> Ready:
     the d - 1 ratios of spreads were fitted, so that they are charged for as in BIC.
     """
     sd = t.unit / np.exp(np.log(t.unit).mean())
-    if sd.max() > UNLIKE * sd.min():
+    if sd.max() > UNLIKE_SPREADS * sd.min():
         return t
     own = t._replace(x=t.x * sd, unit=t.unit / sd)
     count = np.full(t.d, float(t.n)) if t.mask is None else t.mask.sum(axis=0)
@@ -168,7 +168,7 @@ def own_units(t: Ready, q: int) -> Ready:
     return own if one_log_likelihood(own, q) > by_spread else t
 
 
-def one_log_likelihood(t: Ready, q: int) -> float:
+def one_log_likelihood(t: JuryTable, q: int) -> float:
     """The maximum log-likelihood of PPCA with q dimensions."""
     if t.mask is None:
         return float(log_likelihoods(spectrum(t.x), t.d, t.n, q)[0][q])

@@ -9,30 +9,30 @@ import numpy as np
 
 from lowdim.judge.dimensions.distance_law import DistanceLaw, law_of
 from lowdim.judge.dimensions.evidence import (
-    Ready,
+    JuryTable,
     bic,
+    jury_table,
     log_likelihoods,
     minka,
     own_units,
     quick_fit,
     quick_look,
     rank_of,
-    ready,
     spectrum,
     weights,
 )
-from lowdim.judge.dimensions.heldout import PARTS, Compared, Folds, Hidden
-from lowdim.judge.dimensions.parallel import Noise, gavish_donoho, parallel_analysis
+from lowdim.judge.dimensions.heldout import HELD_OUT_PARTS, Folds, HeldOutDensity, PairedDifference
+from lowdim.judge.dimensions.parallel import ParallelAnalysis, gavish_donoho, parallel_analysis
 from lowdim.judge.dimensions.text import jury_card, jury_lines, jury_text, sentence
-from lowdim.judge.dimensions.uneven_noise import Factors, ask, hidden_cells
+from lowdim.judge.dimensions.uneven_noise import FactorEvidence, ask, hidden_cells
 from lowdim.math.linalg import Array
 from lowdim.models.base.estimator import seed_of
 from lowdim.sources.source import Block
 from lowdim.text.format import count
 from lowdim.text.messages import error
 
-MOST = 20  # dimensions tried unless asked for more: a person cannot read more, and EM slows down
-EXACT = 1e-6  # a fit that leaves a smaller share of the variance than this is exact, not evidence
+MOST_DIMENSIONS = 20  # dimensions tried unless asked for more: a person cannot read more, and EM slows down
+EXACT_SHARE = 1e-6  # a fit that leaves a smaller share of the variance than this is exact, not evidence
 COLLAPSE = 0.5  # nats a hidden cell below the best: such fits follow the noise, whatever their evidence
 FALLS = 3  # falls in a row, of both evidence and held-out density, after which no more are tried
 NEARLY = 0.01  # share of gaps up to which mean-filled singular values are good enough for a threshold
@@ -47,7 +47,7 @@ class Judge(NamedTuple):
     votes: bool = True  # a judge with another aim is heard, but does not vote
 
 
-class Row(NamedTuple):
+class DimensionRow(NamedTuple):
     """What is known about one number of dimensions; None where a judge is absent."""
 
     q: int
@@ -64,9 +64,9 @@ class Jury(NamedTuple):
 
     q: int
     sentence: str
-    rows: tuple[Row, ...]
+    rows: tuple[DimensionRow, ...]
     judges: tuple[Judge, ...]
-    paired: tuple[Compared, ...]  # the recommended q against every other one tried
+    paired: tuple[PairedDifference, ...]  # the recommended q against every other one tried
     eigenvalues: Array
     band: Array  # upper edge of the shuffled tables' eigenvalues
     distances: DistanceLaw | None
@@ -147,7 +147,7 @@ def choose_dimension(
     """
     _check(most, standardize, band, folds, shuffles)
     seed = seed_of(random_state)
-    unit = ready(X, standardize=standardize, seed=seed)
+    unit = jury_table(X, standardize=standardize, seed=seed)
     notes = (f"judged on {unit.n} of {unit.sampled} rows, drawn by the seed",) if unit.sampled else ()
     if unit.d < 2:
         return _without(0, (*notes, "fewer than two columns vary, so nothing can be shared"), unit)
@@ -156,7 +156,7 @@ def choose_dimension(
     if values is not None and (exact := _exact(unit, values, rank, notes)):
         return exact
     cap = most_possible(unit, rank)
-    top = min(cap, MOST if most is None else most)
+    top = min(cap, MOST_DIMENSIONS if most is None else most)
     noise = parallel_analysis(unit, shuffles=shuffles, band=band, seed=seed)
     t = own_units(unit, min(noise.q, top)) if standardize else unit
     found = _deliberate(t, noise, top, folds, seed, notes, standardized=standardize and t is unit)
@@ -164,7 +164,7 @@ def choose_dimension(
 
 
 def _check(most: Any, standardize: Any, band: Any, folds: Any, shuffles: Any) -> None:
-    counts = (("most", most, 0, 10**6), ("folds", folds, 1, PARTS), ("shuffles", shuffles, 1, 10**6))
+    counts = (("most", most, 0, 10**6), ("folds", folds, 1, HELD_OUT_PARTS), ("shuffles", shuffles, 1, 10**6))
     for name, value, low, high in counts:
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if value is not None and not (whole and low <= value <= high):
@@ -184,16 +184,16 @@ def exact_rank(noise: Array) -> int | None:
     >>> exact_rank(np.array([1.0, 0.4, 1.2e-6, 0.9e-6])), exact_rank(np.array([1.0, 0.4, 0.1]))
     (2, None)
     """
-    small = np.flatnonzero(noise < EXACT * noise[0])
+    small = np.flatnonzero(noise < EXACT_SHARE * noise[0])
     if not len(small):
         return None
     q = int(small[0])
-    while q > 1 and noise[q - 1] < min(10.0 * noise[q], 100.0 * EXACT * noise[0]):
+    while q > 1 and noise[q - 1] < min(10.0 * noise[q], 100.0 * EXACT_SHARE * noise[0]):
         q -= 1
     return q
 
 
-def _exact(t: Ready, values: Array, rank: int, notes: tuple[str, ...]) -> Jury | None:
+def _exact(t: JuryTable, values: Array, rank: int, notes: tuple[str, ...]) -> Jury | None:
     """The verdict on a complete table of low rank; that of a nearly full rank tells of columns that add up."""
     full = min(t.n - 1, t.d)
     q = exact_rank(log_likelihoods(values[:rank], t.d, t.n, rank - 1)[1]) or rank
@@ -207,24 +207,24 @@ def _nothing_left(q: int) -> str:
     return f"{count(q, 'dimension')} {'leaves' if q == 1 else 'leave'} nothing to call noise"
 
 
-def most_possible(t: Ready, rank: int) -> int:
+def most_possible(t: JuryTable, rank: int) -> int:
     """The largest q worth asking about: some noise must be left, and BIC runs away near the rank where n < d."""
     return max(min(t.d - 1, rank - 1) if t.n > t.d else min(t.d - 1, rank // 2), 0)
 
 
-class _Tried(NamedTuple):
+class _Ladder(NamedTuple):
     """What fits with 0, 1, ... dimensions said."""
 
     bic: Array
     noise: Array  # noise variances
-    hidden: Hidden | None
+    hidden: HeldOutDensity | None
     exact: int | None = None  # dimensions that leave nothing to call noise
 
 
-class Heard(NamedTuple):
+class Deliberation(NamedTuple):
     """The judges' answers on one table, and what they were made from."""
 
-    tried: _Tried
+    tried: _Ladder
     weights: Array  # BIC's
     minka: Array | None  # Minka's posterior
     judges: tuple[Judge, ...]  # held-out cells, evidence, Minka, parallel analysis, threshold
@@ -232,7 +232,14 @@ class Heard(NamedTuple):
 
 
 def _deliberate(
-    t: Ready, noise: Noise, top: int, folds: int | None, seed: int, notes: tuple[str, ...], *, standardized: bool
+    t: JuryTable,
+    noise: ParallelAnalysis,
+    top: int,
+    folds: int | None,
+    seed: int,
+    notes: tuple[str, ...],
+    *,
+    standardized: bool,
 ) -> Jury:
     """All judges on one table."""
     whole = spectrum(t.complete) if len(t.complete) > 2 else np.zeros(0)
@@ -244,12 +251,12 @@ def _deliberate(
         return told._replace(eigenvalues=noise.eigenvalues, band=noise.band)
     bic_judge = _bic_judge(t, weights(tried.bic))
     heard = (_heldout_judge(tried.hidden), bic_judge, minka_judge, _parallel_judge(noise, top), _threshold_judge(t))
-    even = Heard(tried, weights(tried.bic), evidence, heard, notes)
+    even = Deliberation(tried, weights(tried.bic), evidence, heard, notes)
     factors = ask(t, bic_judge.q or 0, standardized=standardized) if (bic_judge.q or 0) > noise.q else None
     return _verdict(t, noise, top, even if factors is None else _uneven(t, even, factors, folds, seed))
 
 
-def _verdict(t: Ready, noise: Noise, top: int, heard: Heard) -> Jury:
+def _verdict(t: JuryTable, noise: ParallelAnalysis, top: int, heard: Deliberation) -> Jury:
     """The median vote and its sentence."""
     tried, notes = heard.tried, heard.notes
     votes = [j.q for j in heard.judges if j.votes and j.q is not None]
@@ -273,7 +280,7 @@ def _verdict(t: Ready, noise: Noise, top: int, heard: Heard) -> Jury:
     return found._replace(sentence=sentence(found, float(heard.weights[q])))
 
 
-def _uneven(t: Ready, even: Heard, found: Factors, folds: int | None, seed: int) -> Heard:
+def _uneven(t: JuryTable, even: Deliberation, found: FactorEvidence, folds: int | None, seed: int) -> Deliberation:
     """What the judges say once every column has a noise of its own; Minka's evidence does not know such."""
     hidden = hidden_cells(t, even.tried.hidden, found, folds, seed)
     same = hidden is even.tried.hidden
@@ -289,8 +296,8 @@ def _uneven(t: Ready, even: Heard, found: Factors, folds: int | None, seed: int)
         minka = minka._replace(detail=f"{minka.detail}; it takes the noise of all columns for equal", votes=False)
     few = f"{count(found.q, 'dimension')} {'does' if found.q == 1 else 'do'}"
     note = f"with a noise for each column (factor analysis) {few} what takes {found.even} with one noise for all"
-    return Heard(
-        _Tried(logs, even.tried.noise[:many], hidden),
+    return Deliberation(
+        _Ladder(logs, even.tried.noise[:many], hidden),
         weights(logs),
         even.minka,
         (held, evidence, minka, *even.judges[3:]),
@@ -307,14 +314,14 @@ def median_vote(votes: list[int]) -> int:
     return sorted(votes)[(len(votes) - 1) // 2]
 
 
-def _try(t: Ready, top: int, least: int, folds: int | None, seed: int, whole: Array) -> _Tried:
+def _try(t: JuryTable, top: int, least: int, folds: int | None, seed: int, whole: Array) -> _Ladder:
     """Fit 0, 1, ... dimensions until more of them are plainly worse, or leave no noise at all."""
     look = None if t.mask is None else quick_look(Block(t.x, t.mask))
     closed = log_likelihoods(whole, t.d, t.n, top) if look is None else None
     cells = Folds(t, folds, seed)
     logs: list[float] = []
     noise: list[float] = []
-    hidden: Hidden | None = None
+    hidden: HeldOutDensity | None = None
     for q in range(top + 1):
         if closed is not None:
             log_likelihood, s2 = float(closed[0][q]), float(closed[1][q])
@@ -322,17 +329,17 @@ def _try(t: Ready, top: int, least: int, folds: int | None, seed: int, whole: Ar
             assert look is not None
             fit = quick_fit(look, q)
             log_likelihood, s2 = fit.log_likelihood, fit.noise
-        if q and s2 < EXACT * noise[0]:  # its likelihood has no bound: evidence would run away with it
-            return _Tried(np.array(logs), np.array(noise), hidden, exact_rank(np.array([*noise, s2])))
+        if q and s2 < EXACT_SHARE * noise[0]:  # its likelihood has no bound: evidence would run away with it
+            return _Ladder(np.array(logs), np.array(noise), hidden, exact_rank(np.array([*noise, s2])))
         logs.append(bic(log_likelihood, t.d, q, t.rows))
         noise.append(s2)
         hidden = cells.next() if cells.count else None
         if _enough(q, least, np.array(logs), hidden):
             break
-    return _Tried(np.array(logs), np.array(noise), hidden)
+    return _Ladder(np.array(logs), np.array(noise), hidden)
 
 
-def _enough(q: int, least: int, logs: Array, hidden: Hidden | None) -> bool:
+def _enough(q: int, least: int, logs: Array, hidden: HeldOutDensity | None) -> bool:
     """Whether evidence and held-out density both fell three times in a row, or the density collapsed."""
     if hidden is None:
         return q >= least + FALLS - 1 and _falling(logs)
@@ -350,7 +357,7 @@ def _falling(values: Array) -> bool:
 # the judges ------------------------------------------------------------------------------------------
 
 
-def _minka(t: Ready, values: Array, top: int) -> tuple[Array | None, Judge]:
+def _minka(t: JuryTable, values: Array, top: int) -> tuple[Array | None, Judge]:
     """Minka's posterior over q, where enough rows are complete."""
     rows = len(t.complete)
     if t.mask is not None and (rows < max(30, 3 * t.d) or 3 * rows < t.n):
@@ -362,12 +369,12 @@ def _minka(t: Ready, values: Array, top: int) -> tuple[Array | None, Judge]:
     return posterior, Judge("Minka", q, f"{rows} complete rows, {q} has {posterior[q]:.0%}")
 
 
-def _bic_judge(t: Ready, found: Array) -> Judge:
+def _bic_judge(t: JuryTable, found: Array) -> Judge:
     q = int(np.argmax(found))
     return Judge("evidence", q, f"BIC weight {found[q]:.0%} on all {t.n} rows")
 
 
-def _heldout_judge(hidden: Hidden | None) -> Judge:
+def _heldout_judge(hidden: HeldOutDensity | None) -> Judge:
     if hidden is None:
         return Judge("held-out cells", None, "no column has enough cells to hide any")
     q = hidden.smallest()
@@ -376,12 +383,12 @@ def _heldout_judge(hidden: Hidden | None) -> Judge:
     return Judge("held-out cells", q, detail if q == best else f"{detail}; {best} predicts best, but not clearly")
 
 
-def _parallel_judge(noise: Noise, top: int) -> Judge:
+def _parallel_judge(noise: ParallelAnalysis, top: int) -> Judge:
     more = f"; {noise.q} without the limit" if noise.q > top else ""
     return Judge("parallel analysis", min(noise.q, top), f"{noise.shuffles} shuffled tables{more}")
 
 
-def _threshold_judge(t: Ready) -> Judge:
+def _threshold_judge(t: JuryTable) -> Judge:
     gaps = 1.0 - t.seen / (t.n * t.d)
     if gaps > NEARLY:
         return Judge("Gavish-Donoho", None, f"{gaps:.0%} of the cells are gaps: its law needs a full table", False)
@@ -391,13 +398,15 @@ def _threshold_judge(t: Ready) -> Judge:
     return Judge("Gavish-Donoho", gavish_donoho(values, t.n, t.d), "worth keeping in a hard cut", False)
 
 
-def _rows(tried: _Tried, bic_weights: Array, evidence: Array | None, noise: Noise) -> tuple[Row, ...]:
+def _rows(
+    tried: _Ladder, bic_weights: Array, evidence: Array | None, noise: ParallelAnalysis
+) -> tuple[DimensionRow, ...]:
     shared = 1.0 - tried.noise / tried.noise[0]
     q2 = None if tried.hidden is None else tried.hidden.q2()
     density = None if tried.hidden is None else tried.hidden.means()
     above = noise.eigenvalues > noise.band
     return tuple(
-        Row(
+        DimensionRow(
             q,
             float(shared[q]),
             None if q2 is None else float(q2[q]),
@@ -410,7 +419,7 @@ def _rows(tried: _Tried, bic_weights: Array, evidence: Array | None, noise: Nois
     )
 
 
-def _without(q: int, notes: tuple[str, ...], t: Ready) -> Jury:
+def _without(q: int, notes: tuple[str, ...], t: JuryTable) -> Jury:
     """The verdict where the table leaves nothing to judge."""
     judge = Judge("rank", q, notes[-1])
     words = "no shared structure found" if q == 0 else str(q)

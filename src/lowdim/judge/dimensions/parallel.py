@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.judge.dimensions.evidence import Ready
+from lowdim.judge.dimensions.evidence import JuryTable
 from lowdim.math.linalg import Array, Mask
 
 SHUFFLES = (20, 200)  # the fewest that give a 95 % band, and enough for any table
-WORK = 2e7  # cells shuffled in all: a budget by the table's size, never by the clock
+SHUFFLED_CELLS = 2e7  # cells shuffled in all: a budget by the table's size, never by the clock
 
 
-class Noise(NamedTuple):
+class ParallelAnalysis(NamedTuple):
     """Eigenvalues of the table beside those of shuffled tables."""
 
     eigenvalues: Array
@@ -55,16 +55,16 @@ def shuffled(x: Array, mask: Mask | None, rng: np.random.Generator) -> Array:
     return out
 
 
-def parallel_analysis(t: Ready, *, shuffles: int | None, band: float, seed: int) -> Noise:
+def parallel_analysis(t: JuryTable, *, shuffles: int | None, band: float, seed: int) -> ParallelAnalysis:
     """Horn's parallel analysis: shuffled columns have the same cells and gaps, and share nothing.
 
     Reference: Horn (1965), with permuted columns (Buja and Eyuboglu 1992).
     """
-    count = int(np.clip(WORK // max(t.n * t.d, 1), *SHUFFLES)) if shuffles is None else shuffles
+    count = int(np.clip(SHUFFLED_CELLS // max(t.n * t.d, 1), *SHUFFLES)) if shuffles is None else shuffles
     chance = np.array(
         [eigenvalues(shuffled(t.x, t.mask, np.random.default_rng([seed, 13, s])), t.mask) for s in range(count)]
     )
-    return Noise(eigenvalues(t.x, t.mask), np.quantile(chance, band, axis=0), count)
+    return ParallelAnalysis(eigenvalues(t.x, t.mask), np.quantile(chance, band, axis=0), count)
 
 
 def threshold(beta: float) -> float:

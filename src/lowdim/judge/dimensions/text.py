@@ -8,11 +8,11 @@ from lowdim.text.format import clip
 from lowdim.text.notebook import card
 
 if TYPE_CHECKING:
-    from lowdim.judge.dimensions.jury import Jury, Row
+    from lowdim.judge.dimensions.jury import DimensionRow, Jury
 
-SURE = 0.95  # evidence weight from which an answer needs no doubt beside it
+SURE_WEIGHT = 0.95  # evidence weight from which an answer needs no doubt beside it
 NUMBERS = ("no", "one", "two", "three", "four", "five")
-BAR = 20  # the longest bar of hashes stands for 1 / BAR each
+BAR_LENGTH = 20  # the longest bar of hashes stands for 1 / BAR each
 
 
 def sentence(jury: Jury, weight: float) -> str:
@@ -37,7 +37,7 @@ def _doubt(jury: Jury, dissent: list[int], weight: float) -> str:
         return f"one judge says {dissent[0]}"
     if jury.no_worse:
         return _no_worse(jury)
-    return "" if weight >= SURE else f"evidence weight {weight:.0%}"
+    return "" if weight >= SURE_WEIGHT else f"evidence weight {weight:.0%}"
 
 
 def _saturated(jury: Jury) -> str:
@@ -106,10 +106,10 @@ def _plane(jury: Jury) -> float:
     return float(values[:2].sum() / values.sum()) if values.sum() > 0 else 0.0
 
 
-def _row(row: Row, chosen: int) -> str:
+def _row(row: DimensionRow, chosen: int) -> str:
     mark = ">" if row.q == chosen else " "
     skill = "" if row.q2 is None else f"{row.q2:.2f}"
-    bar = "" if row.q2 is None else "#" * round(max(row.q2, 0.0) * BAR)
+    bar = "" if row.q2 is None else "#" * round(max(row.q2, 0.0) * BAR_LENGTH)
     weight = "." if row.bic_weight < 0.005 else f"{row.bic_weight:.0%}"
     heavy = "#" * round(row.bic_weight * 9)
     floor = "" if row.q == 0 else "above" if row.above_noise else "below"
@@ -161,7 +161,7 @@ def jury_card(jury: Jury) -> str:
     )
 
 
-def _tried(row: Row, q: int) -> tuple[str, ...]:
+def _tried(row: DimensionRow, q: int) -> tuple[str, ...]:
     hidden = "" if row.q2 is None else f"{row.q2:.2f}"
     return (
         f"{row.q} (chosen)" if row.q == q else str(row.q),

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lowdim.engine.statistics import Moments
-from lowdim.judge.dimensions.evidence import Ready, bic, one_log_likelihood, quick_look, weights
-from lowdim.judge.dimensions.heldout import TOL, Folds, Hidden
+from lowdim.judge.dimensions.evidence import JuryTable, bic, one_log_likelihood, quick_look, weights
+from lowdim.judge.dimensions.heldout import FOLD_TOL, Folds, HeldOutDensity
 from lowdim.math.factor import maximum_likelihood, most_factors
 from lowdim.math.linalg import Array
 from lowdim.models.base.survey import TableSurvey
@@ -18,16 +18,16 @@ from lowdim.models.linear.parameters import Linear, excess
 from lowdim.sources.source import Block
 from lowdim.text.messages import LowdimWarning
 
-COLUMNS = 60  # more are not asked about: the search for factors takes seconds a number there
-CELLS = 1e5  # seen cells of a table with gaps that are fitted; rows are drawn evenly from larger ones
-PASSES = 100  # the most a fit may take, and
+MOST_COLUMNS = 60  # more are not asked about: the search for factors takes seconds a number there
+FITTED_CELLS = 1e5  # seen cells of a table with gaps that are fitted; rows are drawn evenly from larger ones
+FACTOR_PASSES = 100  # the most a fit may take, and
 FOLD_PASSES = 20  # one to a fold: its start is nearly as good (airquality, wisconsin: the third digit moves)
-ENOUGH = 0.1  # nats in all that a fit may miss: votes turn on whole ones
-EQUAL = 1.0  # nats within which two models are as good; the one with fewer dimensions is then preferred
+FACTOR_TOL = 0.1  # nats in all that a fit may miss: votes turn on whole ones
+EQUAL_NATS = 1.0  # nats within which two models are as good; the one with fewer dimensions is then preferred
 FALLS = 3  # falls in a row after which no more factors are tried
 
 
-class Factors(NamedTuple):
+class FactorEvidence(NamedTuple):
     """Factor analysis where it explains a table as well as even noise does, with fewer dimensions."""
 
     bic: Array  # for 0, 1, ... factors
@@ -44,7 +44,7 @@ class Factors(NamedTuple):
         return weights(self.bic)
 
 
-def ask(t: Ready, even: int, *, standardized: bool) -> Factors | None:
+def ask(t: JuryTable, even: int, *, standardized: bool) -> FactorEvidence | None:
     """Factor analysis with fewer than `even` dimensions, if its evidence is no less than that of even noise.
 
     BIC of Sigma = W W' + Psi, Psi diagonal, d q - q (q - 1)/2 + d numbers and the mean, against PPCA's. A table
@@ -55,7 +55,7 @@ def ask(t: Ready, even: int, *, standardized: bool) -> Factors | None:
     Reference: Lawley and Maxwell (1971); Schwarz (1978).
     """
     top = min(even, most_factors(t.d))
-    if t.n <= t.d or t.d > COLUMNS:
+    if t.n <= t.d or t.d > MOST_COLUMNS:
         return None
     small = thinned(t)
     charged = min((t.d - 1) * standardized, max(t.d * (t.d + 1) // 2 - numbers(t.d, even) - 1 + t.d, 0))
@@ -65,8 +65,8 @@ def ask(t: Ready, even: int, *, standardized: bool) -> Factors | None:
         found.append(factor_log_likelihood(small, q) - 0.5 * (numbers(t.d, q) + t.d) * float(np.log(small.rows)))
         if _falling(np.array(found)):
             break
-    factors = Factors(np.array(found), max(found) - best, even, small.n)
-    return factors if factors.gain > -EQUAL and factors.q < even else None
+    factors = FactorEvidence(np.array(found), max(found) - best, even, small.n)
+    return factors if factors.gain > -EQUAL_NATS and factors.q < even else None
 
 
 def _falling(values: Array) -> bool:
@@ -78,18 +78,18 @@ def numbers(d: int, q: int) -> int:
     return d * q - q * (q - 1) // 2 + d
 
 
-def thinned(t: Ready) -> Ready:
+def thinned(t: JuryTable) -> JuryTable:
     """The table, or rows spread evenly over it where gaps make a large one slow."""
-    if t.mask is None or t.seen <= CELLS:
+    if t.mask is None or t.seen <= FITTED_CELLS:
         return t
-    rows = np.linspace(0, t.n - 1, int(CELLS * t.n / t.seen)).astype(int)
+    rows = np.linspace(0, t.n - 1, int(FITTED_CELLS * t.n / t.seen)).astype(int)
     return t._replace(x=t.x[rows], mask=t.mask[rows], n=len(rows))
 
 
-def factor_log_likelihood(t: Ready, q: int) -> float:
+def factor_log_likelihood(t: JuryTable, q: int) -> float:
     """The maximum log-likelihood of factor analysis with q factors: exact, or by EM where there are gaps."""
     if t.mask is not None:
-        return _by_em(quick_look(Block(t.x, t.mask)), q, ENOUGH, PASSES)[1]
+        return _by_em(quick_look(Block(t.x, t.mask)), q, FACTOR_TOL, FACTOR_PASSES)[1]
     C = np.cov(t.x.T, bias=True)
     sd = np.sqrt(np.diag(C))
     found = maximum_likelihood(C / np.outer(sd, sd), q, lower=LOWEST)
@@ -98,7 +98,7 @@ def factor_log_likelihood(t: Ready, q: int) -> float:
 
 def factor_fit(seen: TableSurvey, q: int) -> Linear:
     """Factors of a table with hidden cells, a noise for every column."""
-    return _by_em(seen, q, TOL, FOLD_PASSES)[0]
+    return _by_em(seen, q, FOLD_TOL, FOLD_PASSES)[0]
 
 
 def _by_em(seen: TableSurvey, q: int, tol: float, passes: int) -> tuple[Linear, float]:
@@ -131,7 +131,9 @@ def _start(seen: TableSurvey, q: int) -> Linear:
     )
 
 
-def hidden_cells(t: Ready, even: Hidden | None, found: Factors, folds: int | None, seed: int) -> Hidden | None:
+def hidden_cells(
+    t: JuryTable, even: HeldOutDensity | None, found: FactorEvidence, folds: int | None, seed: int
+) -> HeldOutDensity | None:
     """The hidden cells under factors, or under even noise where that clearly predicts them better.
 
     Factors follow a column that another one nearly repeats; with heavy tails they then predict worse (sleep).

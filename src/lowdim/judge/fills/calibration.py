@@ -20,12 +20,12 @@ from lowdim.judge.rows.surprise import all_surprises
 from lowdim.math.linalg import Array, Mask
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 
-USELESS = 0.1  # skill below this: no better than the column mean (spec, product 4.8)
-SHARED = 12.0  # how many cells the pooled law is worth beside a column's own
+USELESS_SKILL = 0.1  # skill below this: no better than the column mean (spec, product 4.8)
+POOLED_CELLS = 12.0  # how many cells the pooled law is worth beside a column's own
 SKEWED = 0.5  # skewness from which a column of positive numbers may be better off as its logarithm (Bulmer 1979)
-WORK = 5e7  # cells times columns that calibrating a map may cost; more rows than that are thinned
-WIDE = 1_000  # columns beyond which a map has one factor for all
-LEAST_ROWS = 50
+CALIBRATION_WORK = 5e7  # cells times columns that calibrating a map may cost; more rows than that are thinned
+MANY_COLUMNS = 1_000  # columns beyond which a map has one factor for all
+LEAST_CALIBRATION_ROWS = 50
 
 
 class ColumnFill(NamedTuple):
@@ -43,7 +43,7 @@ class ColumnFill(NamedTuple):
     skewed: bool = False  # only positive values, and skewed: its logarithm may serve better
 
 
-class Hidden(NamedTuple):
+class HiddenErrors(NamedTuple):
     """Cells hidden on purpose: how many standard deviations each fill was off, its column and its fold."""
 
     z: Array
@@ -60,7 +60,7 @@ class MapCalibration(NamedTuple):
 
 
 # half widths --------------------------------------------------------------------------------------------
-def gauss(level: float) -> float:
+def normal_half_width(level: float) -> float:
     """The half width that holds `level` of a Gaussian."""
     return float(ndtri(0.5 + level / 2))
 
@@ -72,14 +72,14 @@ def factors(z: Array, column: NDArray[np.intp], d: int, level: float) -> Array:
 
 def several(z: Array, column: NDArray[np.intp], d: int, levels: Sequence[float]) -> Array:
     """`factors` at several levels, one row each; sorting and summing are done once."""
-    plain = np.array([gauss(level) for level in levels])
+    plain = np.array([normal_half_width(level) for level in levels])
     if len(z) == 0:
         return np.tile(plain[:, None], (1, d))
     order = np.argsort(z, kind="stable")
     z, column = z[order], column[order]
     out = np.empty((len(levels), d))
     for j in range(d):
-        weight = (column == j) + SHARED / len(z)
+        weight = (column == j) + POOLED_CELLS / len(z)
         # rank level (m + 1) of m, m being how many equally weighted cells these are worth (Kish)
         total = float(weight.sum())
         m = total**2 / float(weight @ weight)
@@ -88,7 +88,7 @@ def several(z: Array, column: NDArray[np.intp], d: int, levels: Sequence[float])
     return out if len(z) >= 20 else np.maximum(out, plain[:, None])
 
 
-def cross(hidden: Hidden, d: int, levels: Sequence[float]) -> NDArray[np.bool_]:
+def cross(hidden: HiddenErrors, d: int, levels: Sequence[float]) -> NDArray[np.bool_]:
     """Whether each hidden cell was inside an interval calibrated on the other folds, one row a level."""
     inside = np.zeros((len(levels), len(hidden.z)), dtype=bool)
     for k in np.unique(hidden.fold):
@@ -115,19 +115,25 @@ def map_calibration(
     """
     found = all_surprises(model, X) if surprises is None else surprises
     n, d = found.shape
-    few = int(np.clip(WORK / d**2, LEAST_ROWS, n)) if n > LEAST_ROWS else n
+    few = int(np.clip(CALIBRATION_WORK / d**2, LEAST_CALIBRATION_ROWS, n)) if n > LEAST_CALIBRATION_ROWS else n
     rows = np.unique(np.linspace(0, n - 1, few).astype(int))
     z = np.abs(found[rows])
     seen = np.isfinite(z) & (z > 0.0)  # a gap has no surprise: 0
     column = np.broadcast_to(np.arange(d), z.shape)[seen]
-    half = factors(z[seen], column, d, level) if d <= WIDE else np.full(d, factors(z[seen], column * 0, 1, level)[0])
+    half = (
+        factors(z[seen], column, d, level)
+        if d <= MANY_COLUMNS
+        else np.full(d, factors(z[seen], column * 0, 1, level)[0])
+    )
     return MapCalibration(level, tuple(half.tolist()), fill_dims)
 
 
 # what a column's fills are worth ------------------------------------------------------------------------
-def calibrated(columns: tuple[ColumnFill, ...], hidden: Hidden, level: float) -> tuple[tuple[ColumnFill, ...], Array]:
+def calibrated(
+    columns: tuple[ColumnFill, ...], hidden: HiddenErrors, level: float
+) -> tuple[tuple[ColumnFill, ...], Array]:
     """The columns as rated at this level, and their half widths."""
-    d, usual = len(columns), gauss(level)
+    d, usual = len(columns), normal_half_width(level)
     c = factors(hidden.z, hidden.column, d, level)
     held = np.bincount(hidden.column[cross(hidden, d, (level,))[0]], minlength=d)
     rated = []
@@ -141,7 +147,7 @@ def advice(skill: float, share: float, held: int, tried: int, level: float) -> s
     """What to make of a column's fills, by their skill, the share of gaps, and what intervals held."""
     if tried == 0:
         return "too few cells to check"
-    if skill < USELESS:
+    if skill < USELESS_SKILL:
         return "no better than the column mean; do not use"
     words = ["good" if skill >= 0.5 else "fair" if skill >= 0.3 else "weak"]
     if share >= 0.4:

@@ -16,9 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.dimensions.heldout import dealt
-from lowdim.judge.fills.calibration import ColumnFill, Hidden, beyond, calibrated, cross, gauss, skewed, width_word
+from lowdim.judge.fills.calibration import (
+    ColumnFill,
+    HiddenErrors,
+    beyond,
+    calibrated,
+    cross,
+    normal_half_width,
+    skewed,
+    width_word,
+)
 from lowdim.judge.fills.calibration import factors as factors
-from lowdim.judge.fills.models import TRIAL, Engine, by_model, candidates
+from lowdim.judge.fills.models import TRIAL_TOL, FillModel, by_model, candidates
 from lowdim.judge.rows.odd_rows import check_level
 from lowdim.judge.table_input import numbers_of
 from lowdim.math.linalg import Array, Mask
@@ -33,17 +42,17 @@ from lowdim.text.format import count
 from lowdim.text.messages import LowdimError, LowdimWarning, error
 from lowdim.text.notebook import card
 
-ENOUGH = 20_000  # hidden cells beyond which another fold teaches nothing about a quantile
+ENOUGH_HIDDEN = 20_000  # hidden cells beyond which another fold teaches nothing about a quantile
 SMALL_CELLS = 100_000  # cells up to which parameters are uncertain enough to count as random
-SAMPLE = 2_000  # rows from which a large table's number of dimensions is chosen
+FILL_SAMPLE = 2_000  # rows from which a large table's number of dimensions is chosen
 LEVELS = (0.5, 0.8, 0.9, 0.95)  # at which a calibration is drawn
 NO_GAPS = "No gaps: nothing to fill."
-BEST = "chosen because it predicts hidden cells best"
-FEW = 10  # columns named one by one
-SHOWN = 20  # columns a notebook lists
+CHOSEN_BEST = "chosen because it predicts hidden cells best"
+NAMED_COLUMNS = 10  # columns named one by one
+LISTED_COLUMNS = 20  # columns a notebook lists
 
 
-class Bare(NamedTuple):
+class RawFills(NamedTuple):
     """The fills as the model made them, gap by gap in the order of the rows, in units of `unit`."""
 
     filled: Array
@@ -66,8 +75,8 @@ class Fills(NamedTuple):
     tried: int
     skill: float  # over all hidden cells, each column in units of its spread
     drawn: Callable[[int, int], Array]  # (seed, number) -> one table drawn by the model, not calibrated
-    hidden: Hidden  # the cells hidden on purpose, for intervals at another level
-    bare: Bare
+    hidden: HiddenErrors  # the cells hidden on purpose, for intervals at another level
+    bare: RawFills
     how: str  # why so many dimensions
     table: Table | None = None  # that was filled, where it was read
 
@@ -79,7 +88,7 @@ class Fills(NamedTuple):
         half, unit = sd * c[where], unit[where]
         lower, upper, spread = self.filled.copy(), self.filled.copy(), np.zeros(self.filled.shape)
         lower[self.is_filled], upper[self.is_filled] = (filled - half) / unit, (filled + half) / unit
-        spread[self.is_filled] = half / gauss(level) / unit
+        spread[self.is_filled] = half / normal_half_width(level) / unit
         return self._replace(
             lower=lower, upper=upper, sd=spread, columns=columns, level=level, held=sum(c.held for c in columns)
         )
@@ -147,8 +156,12 @@ class Fills(NamedTuple):
             *column_lines(self.columns, {c.column: c.gaps for c in self.columns}, self.level),
         ]
         beyond = self.outside_words(logged)
-        lines += [f"  {line}" for line in beyond[:FEW]]
-        lines += [f"  and {len(beyond) - FEW} more columns with fills outside their values"] if beyond[FEW:] else []
+        lines += [f"  {line}" for line in beyond[:NAMED_COLUMNS]]
+        lines += (
+            [f"  and {len(beyond) - NAMED_COLUMNS} more columns with fills outside their values"]
+            if beyond[NAMED_COLUMNS:]
+            else []
+        )
         i, j = np.argwhere(self.is_filled)[0]
         return "\n".join(
             [
@@ -171,9 +184,9 @@ class Fills(NamedTuple):
         some = sorted((c for c in self.columns if c.gaps), key=lambda c: -c.skill)
         listed = (
             (c.column, f"{c.gaps:,}", f"{c.skill:.2f}", f"{c.held} of {c.tried}", f"{c.outside:,}", c.advice)
-            for c in some[:SHOWN]
+            for c in some[:LISTED_COLUMNS]
         )
-        more = f"and {len(some) - SHOWN:,} more columns: .text(). " if len(some) > SHOWN else ""
+        more = f"and {len(some) - LISTED_COLUMNS:,} more columns: .text(). " if len(some) > LISTED_COLUMNS else ""
         return card(
             self.sentence,
             ("column", "gaps", "skill", f"{100 * self.level:.3g}% intervals held", "outside the values seen", "advice"),
@@ -247,10 +260,10 @@ def folds_for(mask: Mask) -> tuple[int, int]:
     """(folds, fits) by the table's size: 8 and 8 for a small table, fewer fits where one hides plenty."""
     cells = int(mask.sum())
     folds = 8 if cells < 5_000 else 10
-    return folds, int(np.clip(-(-ENOUGH * folds // max(cells, 1)), 2, 8 if cells < 5_000 else 5))
+    return folds, int(np.clip(-(-ENOUGH_HIDDEN * folds // max(cells, 1)), 2, 8 if cells < 5_000 else 5))
 
 
-def trials(engine: Engine, X: Array, fold: NDArray[np.intp], fits: int) -> Trials:
+def trials(engine: FillModel, X: Array, fold: NDArray[np.intp], fits: int) -> Trials:
     """Fit without the cells of each fold and predict them; a fold that cannot be fitted is left out."""
     parts = []
     for k in range(fits):
@@ -348,14 +361,16 @@ def fill(
         len(trials.z),
         _skill(trials, X),
         lambda seed, number: fit.drawn(seed, number) / unit,
-        Hidden(trials.z, trials.column, trials.fold),
-        Bare(fit.filled[~mask], fit.sd[~mask], unit),
-        "as asked" if asked else BEST if chosen else "as many as it finds use for",
+        HiddenErrors(trials.z, trials.column, trials.fold),
+        RawFills(fit.filled[~mask], fit.sd[~mask], unit),
+        "as asked" if asked else CHOSEN_BEST if chosen else "as many as it finds use for",
         read_table,
     ).at(level)
 
 
-def _best_model(models: list[Engine], X: Array, mask: Mask, folds: int | None, seed: int) -> tuple[Engine, Trials]:
+def _best_model(
+    models: list[FillModel], X: Array, mask: Mask, folds: int | None, seed: int
+) -> tuple[FillModel, Trials]:
     """The model that predicts hidden cells best, and how it did."""
     count, fits = folds_for(mask) if folds is None else (folds, folds)
     fold = assign(mask, count, seed)
@@ -376,16 +391,16 @@ def _columns(filled: Array, mask: Mask, names: tuple[str, ...], found: Trials, t
     return tuple(rows)
 
 
-def _models(table: Array, q: int | None, model: LinearGaussian | None, standardize: bool, seed: int) -> list[Engine]:
+def _models(table: Array, q: int | None, model: LinearGaussian | None, standardize: bool, seed: int) -> list[FillModel]:
     n, d = table.shape
     if model is not None:
         return [by_model(model)]
     if n * d <= SMALL_CELLS and standardize:
         return candidates(n, d, q)
     if q is None:
-        spread = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(int))
+        spread = np.unique(np.linspace(0, n - 1, min(n, FILL_SAMPLE)).astype(int))
         q = fill_dimension(table[spread], standardize=standardize, random_state=seed).n_components
-    return [by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL / n))]
+    return [by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL_TOL / n))]
 
 
 def _units(table: Array) -> Array:
@@ -426,12 +441,12 @@ def fill_dimension(
     sd = np.nanstd(table, axis=0)
     sd = np.where(sd > 0, sd, 1.0)
     fold = assign(mask, folds, random_state + 1)
-    fits = int(np.clip(-(-ENOUGH * folds // max(int(mask.sum()), 1)), 2, folds))
+    fits = int(np.clip(-(-ENOUGH_HIDDEN * folds // max(int(mask.sum()), 1)), 2, folds))
     top = min(d - 1, n - 2, int(mask.sum()) // (2 * max(d, 1))) if most is None else most
     tried: list[int] = []
     squares: list[Array] = []
     for q in _ladder(max(top, 0)):
-        found = trials(by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL / n)), table, fold, fits)
+        found = trials(by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL_TOL / n)), table, fold, fits)
         tried.append(q)
         squares.append((found.error / sd[found.column]) ** 2)
         error_of = np.array([s.mean() if len(s) else np.inf for s in squares])

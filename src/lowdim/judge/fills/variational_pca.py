@@ -21,14 +21,14 @@ from lowdim.math import variational as vb
 from lowdim.math.gaussian import Latent, sums
 from lowdim.math.linalg import Array, Mask, lower, root_times, unpack
 
-FLOOR = 1e-6  # the least noise variance, as a share of the columns' variance
-DEAD = 0.1  # a dimension whose loadings are smaller than this share of their own doubt is dropped
-TOL = 4e-3  # tighter fits fill no better on our tables, and take two to three times the passes
-VAGUE = 1e-6  # prior precision of a column's mean, beside that of one cell: a column may be all hidden
-SETTLE = 5  # passes before any dimension may be dropped
+NOISE_FLOOR = 1e-6  # the least noise variance, as a share of the columns' variance
+DEAD_SHARE = 0.1  # a dimension whose loadings are smaller than this share of their own doubt is dropped
+CELL_TOL = 4e-3  # tighter fits fill no better on our tables, and take two to three times the passes
+VAGUE_PRECISION = 1e-6  # prior precision of a column's mean, beside that of one cell: a column may be all hidden
+SETTLING_PASSES = 5  # passes before any dimension may be dropped
 
 
-class Shrunk(NamedTuple):
+class VariationalFit(NamedTuple):
     """What is believed of the parameters and of the rows' positions, in units of the columns' spread."""
 
     beliefs: vb.Beliefs
@@ -49,7 +49,7 @@ class Shrunk(NamedTuple):
         twice = np.where(i == j, 1.0, 2.0)
         var = (S * twice) @ (b.W[:, i] * b.W[:, j]).T + ((S + z[:, i] * z[:, j]) * twice) @ b.V[:, i, j].T
         var += 2.0 * z @ b.V[:, :q, q].T + b.V[:, q, q] + b.psi
-        return self.mean + self.sd * centre(b, z), self.sd * np.sqrt(np.maximum(var, b.psi))
+        return self.mean + self.sd * cell_means(b, z), self.sd * np.sqrt(np.maximum(var, b.psi))
 
     @property
     def _packed(self) -> Array:
@@ -64,12 +64,12 @@ class Shrunk(NamedTuple):
         return self.mean + self.sd * x
 
 
-def centre(b: vb.Beliefs, z: Array) -> Array:
+def cell_means(b: vb.Beliefs, z: Array) -> Array:
     """The mean of every cell, in units of the columns' spread."""
     return z @ b.W.T + b.mu
 
 
-def shrunk(X: Array, mask: Mask, q: int, *, passes: int = 200, tol: float = TOL) -> Shrunk:
+def fit_variational(X: Array, mask: Mask, q: int, *, passes: int = 200, tol: float = CELL_TOL) -> VariationalFit:
     """Fit by variational EM from the principal axes of the table with its gaps on the mean.
 
     Stops when the cells move by less than `tol` of their column's spread (root mean square) in a pass.
@@ -91,20 +91,20 @@ def shrunk(X: Array, mask: Mask, q: int, *, passes: int = 200, tol: float = TOL)
     b = _start(x, mask, q)
     latent = vb.rows(x, some, b)
     for k in range(passes):
-        before = centre(b, latent.mean)
+        before = cell_means(b, latent.mean)
         s = sums(some, None, latent, b.W, np.full(len(mean), b.psi))
-        b = vb.update(s, b, floor=FLOOR, dead=DEAD if k >= SETTLE else 0.0, vague=VAGUE)
+        b = vb.update(s, b, floor=NOISE_FLOOR, dead=DEAD_SHARE if k >= SETTLING_PASSES else 0.0, vague=VAGUE_PRECISION)
         latent = vb.rows(x, some, b)
-        if k > SETTLE and float(np.sqrt(((centre(b, latent.mean) - before) ** 2).mean())) < tol:
+        if k > SETTLING_PASSES and float(np.sqrt(((cell_means(b, latent.mean) - before) ** 2).mean())) < tol:
             break
-    return Shrunk(b, latent, mean, sd, k + 1)
+    return VariationalFit(b, latent, mean, sd, k + 1)
 
 
 def _start(x: Array, mask: Mask, q: int) -> vb.Beliefs:
     (n, d), total, cells = x.shape, float((x * x).sum()), float(mask.sum())
     _, s, Vt = np.linalg.svd(x, full_matrices=False)
     q = min(q, len(s))
-    left = max(total - float((s[:q] ** 2).sum()), 0.1 * total, FLOOR * d)
+    left = max(total - float((s[:q] ** 2).sum()), 0.1 * total, NOISE_FLOOR * d)
     W = Vt[:q].T * s[:q] / np.sqrt(n)
     psi = left / max(cells, 1.0)
     V = np.eye(q + 1)[None] * (psi * d / max(cells, 1.0))

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array
 
 NEAR = 10  # neighbours of the headline figure (protocol, product.md 4.9)
-TIE = 1e-12  # distances closer than this share of the largest are equal: rounding must not order rows
+TIE_SHARE = 1e-12  # distances closer than this share of the largest are equal: rounding must not order rows
 
 
-class Kept(NamedTuple):
+class NeighbourShares(NamedTuple):
     """How many of each row's k nearest rows in the table are among its k nearest on the map.
 
     `share[k - 1]` is the mean share for k = 1 ... n - 2. `area` weighs 1/k the same above chance,
@@ -44,7 +44,7 @@ def distances(X: Array) -> Array:
     np.fill_diagonal(found, 0.0)
     finite = np.isfinite(found)
     size = float(found[finite].max(initial=0.0))
-    return np.where(finite & (found <= TIE * size), 0.0, found)
+    return np.where(finite & (found <= TIE_SHARE * size), 0.0, found)
 
 
 def order(D: Array) -> NDArray[np.intp]:
@@ -62,7 +62,7 @@ def ranks(found: NDArray[np.intp]) -> NDArray[np.intp]:
     return place
 
 
-def kept(first: NDArray[np.intp], second: NDArray[np.intp]) -> Kept:
+def kept(first: NDArray[np.intp], second: NDArray[np.intp]) -> NeighbourShares:
     """Neighbourhoods of every size compared, from two orders of the other rows.
 
     A row that is the r-th nearest here and the s-th there is common to all neighbourhoods of max(r, s) and more.
@@ -71,14 +71,14 @@ def kept(first: NDArray[np.intp], second: NDArray[np.intp]) -> Kept:
     """
     n = len(first)
     if n < 3:
-        return Kept(np.ones(0), 1.0)
+        return NeighbourShares(np.ones(0), 1.0)
     there = np.take_along_axis(ranks(second), first, axis=1)
     largest = np.maximum(there, np.arange(n - 1))
     common = np.cumsum(np.bincount(largest.ravel(), minlength=n - 1))[: n - 2]
     k = np.arange(1, n - 1)
     share = common / (n * k)
     above = ((n - 1) * share - k) / (n - 1 - k)
-    return Kept(share, float((above / k).sum() / (1.0 / k).sum()))
+    return NeighbourShares(share, float((above / k).sum() / (1.0 / k).sum()))
 
 
 def rank_agreement(D: Array, E: Array) -> float:

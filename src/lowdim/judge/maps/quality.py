@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.maps.neighbours import NEAR, Kept, distances, kept, order, rank_agreement, ranks
+from lowdim.judge.maps.neighbours import NEAR, NeighbourShares, distances, kept, order, rank_agreement, ranks
 from lowdim.math.linalg import Array
 from lowdim.registry import METHODS
 from lowdim.sources.arrays import as_source
@@ -21,11 +21,14 @@ from lowdim.text.format import count
 from lowdim.text.messages import LowdimWarning, error, warn
 
 Order = NDArray[np.intp]
-MOST = 2000  # rows that are judged: all pairs of them are held, 450 MB and 7 seconds (measured)
+JUDGED_ROWS = 2000  # rows that are judged: all pairs of them are held, 450 MB and 7 seconds (measured)
 KRUSKAL = ((0.025, "excellent"), (0.05, "good"), (0.1, "fair"))  # Kruskal (1964), table of verbal evaluations
-TINY = 1e-140  # and its inverse: squares of numbers between them are far from the ends of doubles
-DRAWS = 5  # random projections behind the floor
-HIGH, MIDDLE = 0.95, 0.85  # shares of the worst case from which "little" and "some" is said; chance is near 0.5
+SAFE_SIZE = 1e-140  # and its inverse: squares of numbers between them are far from the ends of doubles
+FLOOR_DRAWS = 5  # random projections behind the floor
+LITTLE_SHARE, SOME_SHARE = (
+    0.95,
+    0.85,
+)  # shares of the worst case from which "little" and "some" is said; chance is near 0.5
 
 
 class Shepard(NamedTuple):
@@ -49,20 +52,20 @@ class LabelErrors(NamedTuple):
         return len(self.rows) / self.labelled if self.labelled else 0.0
 
 
-class MapJudged(NamedTuple):
+class MapQuality(NamedTuple):
     """What a map keeps of a table. Row by row: `row_trust`, `row_continuity`, of the rows at `rows`."""
 
     k: int
     trust: float
     continuity: float
     neighbours: float  # share of each row's k nearest that are among its k nearest on the map
-    kept: Kept  # the same for every k
+    kept: NeighbourShares  # the same for every k
     stress: float
     ranks: float
     coranking: NDArray[np.int32]
     row_trust: Array
     row_continuity: Array
-    floors: dict[str, Kept]  # PCA and random projections (the mean of five) with as many axes
+    floors: dict[str, NeighbourShares]  # PCA and random projections (the mean of five) with as many axes
     errors: LabelErrors | None
     table_errors: LabelErrors | None
     rows: NDArray[np.intp]  # rows that were judged
@@ -77,7 +80,7 @@ class MapJudged(NamedTuple):
         return self.text()
 
 
-def judge_map(table: Any, Z: Any, labels: Any = None, k: int = NEAR) -> MapJudged:
+def judge_map(table: Any, Z: Any, labels: Any = None, k: int = NEAR) -> MapQuality:
     """How far a map of a table can be trusted: Z has one line of coordinates for each row.
 
         T(k) = 1 - 2 / (n k (2n - 3k - 1)) sum_i sum_j (r_ij - k),  j among the k nearest of i on the map, r_ij > k
@@ -103,9 +106,9 @@ def judge_map(table: Any, Z: Any, labels: Any = None, k: int = NEAR) -> MapJudge
     if len(X) < 3:
         raise error("LD160", n=len(X), least=3)
     rows = np.arange(len(X))
-    if len(X) > MOST:
-        warn("LD295", rows=MOST, n=len(X))
-        rows = (np.arange(MOST) * len(X)) // MOST
+    if len(X) > JUDGED_ROWS:
+        warn("LD295", rows=JUDGED_ROWS, n=len(X))
+        rows = (np.arange(JUDGED_ROWS) * len(X)) // JUDGED_ROWS
     X, Y = X[rows], Y[rows]
     given = None if given is None else given[rows]
     D, E = distances(X), distances(Y)
@@ -115,13 +118,13 @@ def judge_map(table: Any, Z: Any, labels: Any = None, k: int = NEAR) -> MapJudge
     return found._replace(sentences=sentences(found, int(np.isnan(X).any(axis=1).sum())))
 
 
-def _judged(D: Array, E: Array, here: Order, k: int, labels: NDArray[Any] | None) -> MapJudged:
+def _judged(D: Array, E: Array, here: Order, k: int, labels: NDArray[Any] | None) -> MapQuality:
     there = order(E)
     trust, whole = shares_true(here, there, k), shares_true(there, here, k)
     same, shape = kept(here, there), shepard(D, E)
     wrong = None if labels is None else label_errors(E, labels)
     before = None if labels is None else label_errors(D, labels)
-    return MapJudged(
+    return MapQuality(
         k,
         float(trust.mean()),
         float(whole.mean()),
@@ -188,7 +191,7 @@ def coordinates(Z: Any, n: int) -> Array:
 def tame(A: Array) -> Array:
     """The same numbers, in another unit where squares of their distances would not fit a double."""
     size = float(np.nanmax(np.abs(A), initial=0.0))
-    return A if TINY < size < 1.0 / TINY or size == 0.0 else A / size
+    return A if SAFE_SIZE < size < 1.0 / SAFE_SIZE or size == 0.0 else A / size
 
 
 def shares_true(table: Order, place: Order, k: int) -> Array:
@@ -247,11 +250,11 @@ def label_errors(D: Array, labels: NDArray[Any]) -> LabelErrors:
     return LabelErrors(known[wrong], len(known))
 
 
-def floors(X: Array, q: int, here: Order) -> dict[str, list[Kept]]:
+def floors(X: Array, q: int, here: Order) -> dict[str, list[NeighbourShares]]:
     """What PCA and random projections (one draw proves nothing) keep with as many axes, decoded as compare does."""
     q = max(1, min(q, X.shape[1] - 1, len(X) - 2))
-    found: dict[str, list[Kept]] = {}
-    for name, draws in (("pca", 1), ("random", DRAWS)):
+    found: dict[str, list[NeighbourShares]] = {}
+    for name, draws in (("pca", 1), ("random", FLOOR_DRAWS)):
         for seed in range(draws):
             model = METHODS[name].make(q, seed=seed)
             with warnings.catch_warnings():
@@ -261,13 +264,13 @@ def floors(X: Array, q: int, here: Order) -> dict[str, list[Kept]]:
     return found
 
 
-def typical(some: list[Kept]) -> Kept:
+def typical(some: list[NeighbourShares]) -> NeighbourShares:
     """The mean of several maps."""
-    return Kept(np.mean([one.share for one in some], axis=0), float(np.mean([one.area for one in some])))
+    return NeighbourShares(np.mean([one.share for one in some], axis=0), float(np.mean([one.area for one in some])))
 
 
 # in words ---------------------------------------------------------------------------------------------------------
-def sentences(found: MapJudged, with_gaps: int = 0) -> tuple[str, ...]:
+def sentences(found: MapQuality, with_gaps: int = 0) -> tuple[str, ...]:
     """What was found, for a person."""
     n, k = len(found.rows), found.k
     beside = ", ".join(f"{name} {same.at(k):.0%}" for name, same in found.floors.items())
@@ -292,7 +295,7 @@ def sentences(found: MapJudged, with_gaps: int = 0) -> tuple[str, ...]:
 
 
 def _much(share: float) -> str:
-    return "Little" if share >= HIGH else "Some" if share >= MIDDLE else "Much"
+    return "Little" if share >= LITTLE_SHARE else "Some" if share >= SOME_SHARE else "Much"
 
 
 def _kruskal(stress: float) -> str:

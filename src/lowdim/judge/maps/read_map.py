@@ -16,14 +16,14 @@ from lowdim.table.cells import as_text, is_textual
 from lowdim.table.options import check_options
 from lowdim.table.read import load_raw
 from lowdim.table.table import Table
-from lowdim.text.escape import protect_terminal as shown
+from lowdim.text.escape import protect_terminal as protect_terminal
 from lowdim.text.messages import error
 
 ROW_WORDS = ("row", "rows", "id", "name", "index", "label", "")  # headings of a column that names the rows
 AXIS = re.compile(r"axis ?\d+", re.IGNORECASE)  # as in scores.csv, whose other columns are no coordinates
 
 
-class Read(NamedTuple):
+class MapColumn(NamedTuple):
     """A column of the file: its heading, its cells as text, and as numbers, NaN where they are none."""
 
     name: str
@@ -61,10 +61,10 @@ def read_map(given: Any, table: Table) -> Array:
     return Z[_lines(named, table, raw.name)]
 
 
-def _column(name: str, cells: Any) -> Read:
+def _column(name: str, cells: Any) -> MapColumn:
     text = is_textual(cells)
     words = [str(v if v is not None else "").strip() for v in (cells if text is None else as_text(text)).to_pylist()]
-    return Read(name, words, np.array([_number(word) for word in words], dtype=np.float64))
+    return MapColumn(name, words, np.array([_number(word) for word in words], dtype=np.float64))
 
 
 def _number(word: str) -> float:
@@ -78,14 +78,14 @@ def _number(word: str) -> float:
         return np.nan
 
 
-def _counts(column: Read) -> bool:
+def _counts(column: MapColumn) -> bool:
     """Whether a column only counts lines, from 0 or 1, without a heading or under one for names."""
     start = np.arange(len(column.value))
     counted = any(np.array_equal(column.value, start + first) for first in (0, 1))
     return counted and column.name.strip().lower() in ROW_WORDS
 
 
-def _names(columns: Sequence[Read], table: Table) -> Read | None:
+def _names(columns: Sequence[MapColumn], table: Table) -> MapColumn | None:
     """The column that names the rows."""
     known = set(table.row_names)
     for c in columns:
@@ -97,28 +97,30 @@ def _names(columns: Sequence[Read], table: Table) -> Read | None:
     return None
 
 
-def _lines(named: Read, table: Table, name: str) -> NDArray[np.intp]:
+def _lines(named: MapColumn, table: Table, name: str) -> NDArray[np.intp]:
     """The line of each row of the table, by name."""
     at: dict[str, int] = {}
     for line, word in enumerate(named.text):
         if word in at:
-            raise error("LD298", name, problem=f"two lines are called '{shown(word)}'")
+            raise error("LD298", name, problem=f"two lines are called '{protect_terminal(word)}'")
         at[word] = line
     absent = [row for row in table.row_names if row not in at]
     if absent:
         more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
-        raise error("LD298", name, problem=f"no line is called '{shown(absent[0])}'{more}, as rows of the table are")
+        raise error(
+            "LD298", name, problem=f"no line is called '{protect_terminal(absent[0])}'{more}, as rows of the table are"
+        )
     return np.array([at[row] for row in table.row_names], dtype=np.intp)
 
 
-def _whole(Z: Array, axes: Sequence[Read], name: str, lines: NDArray[np.int64]) -> None:
+def _whole(Z: Array, axes: Sequence[MapColumn], name: str, lines: NDArray[np.int64]) -> None:
     bad = np.argwhere(~np.isfinite(Z))
     if len(bad):
         i, j = bad[0]
         word = axes[j].text[i]
-        what = f"'{shown(word)}' is no coordinate" if word else "a coordinate is missing"
+        what = f"'{protect_terminal(word)}' is no coordinate" if word else "a coordinate is missing"
         more = f", and {len(bad) - 1} more" if len(bad) > 1 else ""
-        raise error("LD299", f"{name}, line {lines[i]}, column '{shown(axes[j].name)}'", problem=what + more)
+        raise error("LD299", f"{name}, line {lines[i]}, column '{protect_terminal(axes[j].name)}'", problem=what + more)
 
 
 def _by_order(Z: Array, table: Table, what: str) -> Array:

@@ -19,12 +19,12 @@ from lowdim.judge.rows.odd_rows import false_discovery
 from lowdim.math.linalg import Array
 from lowdim.text.messages import error
 
-RATE = 0.05
-NAMED = 4  # columns named in the sentence
-LEAST = 2  # seen cells on each side that a difference needs
+FALSE_DISCOVERY_RATE = 0.05
+NAMED_COLUMNS = 4  # columns named in the sentence
+LEAST_CELLS = 2  # seen cells on each side that a difference needs
 
 
-class Apart(NamedTuple):
+class GroupDifference(NamedTuple):
     """One axis or column: the group's mean, the others', and how surely they differ."""
 
     name: str
@@ -39,8 +39,8 @@ class GroupCard(NamedTuple):
     """A group of rows beside all others."""
 
     rows: tuple[int, ...]  # positions from 0
-    axes: tuple[Apart, ...]
-    columns: tuple[Apart, ...]  # the surest difference first
+    axes: tuple[GroupDifference, ...]
+    columns: tuple[GroupDifference, ...]  # the surest difference first
     sentence: str
 
     def text(self, *, most: int = 12) -> str:
@@ -75,17 +75,17 @@ def set_apart(X: Array, names: Sequence[str], scores: Array, rows: Sequence[int]
             allowed=f"some of the {len(X)} rows, not all and not none",
         )
     q = scores.shape[1]
-    facts = [compared(column, inside) for column in np.column_stack([scores, X]).T]
+    facts = [compare_means(column, inside) for column in np.column_stack([scores, X]).T]
     p = np.array([1.0 if fact[3] is None else fact[3] for fact in facts])
-    differs = false_discovery(p, RATE) & np.array([fact[3] is not None for fact in facts])
+    differs = false_discovery(p, FALSE_DISCOVERY_RATE) & np.array([fact[3] is not None for fact in facts])
     labels = [*(f"axis {k + 1}" for k in range(q)), *names]
-    made = [Apart(name, *fact, bool(real)) for name, fact, real in zip(labels, facts, differs, strict=True)]
+    made = [GroupDifference(name, *fact, bool(real)) for name, fact, real in zip(labels, facts, differs, strict=True)]
     columns = sorted(made[q:], key=lambda a: (1.0 if a.p is None else a.p, -abs(a.difference)))
     where = tuple(int(k) for k in np.flatnonzero(inside))
     return GroupCard(where, tuple(made[:q]), tuple(columns), sentence(len(where), columns))
 
 
-def compared(values: Array, inside: NDArray[np.bool_]) -> tuple[float, float, float, float | None]:
+def compare_means(values: Array, inside: NDArray[np.bool_]) -> tuple[float, float, float, float | None]:
     """Mean of the group and of the others, their difference in the others' spreads, and Student's p."""
     seen = ~np.isnan(values)
     a, b = values[seen & inside], values[seen & ~inside]
@@ -93,7 +93,7 @@ def compared(values: Array, inside: NDArray[np.bool_]) -> tuple[float, float, fl
         return float(a.mean()) if len(a) else 0.0, float(b.mean()) if len(b) else 0.0, 0.0, None
     gap, spread = float(a.mean() - b.mean()), float(b.std(ddof=1)) if len(b) > 1 else 0.0
     size = gap / spread if spread > 0 else 0.0
-    if len(a) < LEAST or len(b) < LEAST:
+    if len(a) < LEAST_CELLS or len(b) < LEAST_CELLS:
         return float(a.mean()), float(b.mean()), size, None
     dof = len(a) + len(b) - 2
     pooled = ((len(a) - 1) * a.var(ddof=1) + (len(b) - 1) * b.var(ddof=1)) / dof
@@ -103,10 +103,10 @@ def compared(values: Array, inside: NDArray[np.bool_]) -> tuple[float, float, fl
     return float(a.mean()), float(b.mean()), size, float(2.0 * stdtr(dof, -abs(gap) / error))
 
 
-def sentence(many: int, columns: list[Apart]) -> str:
+def sentence(many: int, columns: list[GroupDifference]) -> str:
     """'What sets these 10 rows apart: b is higher (+3.0 sd).'"""
     which = "this row" if many == 1 else f"these {many} rows"
-    found = [a for a in columns if a.differs][:NAMED]
+    found = [a for a in columns if a.differs][:NAMED_COLUMNS]
     if not found:
         return f"No column sets {which} apart at a 5% false discovery rate."
     words = [f"{a.name} is {'higher' if a.difference > 0 else 'lower'} ({a.difference:+.1f} sd)" for a in found]

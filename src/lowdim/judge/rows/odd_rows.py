@@ -40,7 +40,7 @@ from lowdim.text.notebook import card
 if TYPE_CHECKING:
     from lowdim.models.linear.linear_gaussian import LinearGaussian
 
-SHOWN, CELLS = 20, 30  # odd rows, and cells of one row, that a notebook lists
+LISTED_ROWS, LISTED_CELLS = 20, 30  # odd rows, and cells of one row, that a notebook lists
 
 
 class Law(NamedTuple):
@@ -72,7 +72,7 @@ class OddRow(NamedTuple):
     reason: str
 
 
-class Culprits(NamedTuple):
+class RowDistances(NamedTuple):
     """Distances of every row of a block and its most surprising cell, in the model's units."""
 
     D2: Array
@@ -87,10 +87,10 @@ class Culprits(NamedTuple):
     value: Array  # of the culprit, in the table's units
 
 
-class Judged(NamedTuple):
+class JudgedRows(NamedTuple):
     """The most surprising cell of every row, in the model's units, and the names to speak of it."""
 
-    rows: Culprits
+    rows: RowDistances
     columns: tuple[str, ...]
     scale: Array  # from the table's units to the model's
     row_names: Any
@@ -109,7 +109,7 @@ class OddRows(NamedTuple):
     rows: tuple[OddRow, ...]  # the odd ones, oddest first
     below: int  # rows with p < 1 - odd_level
     expected: float  # how many of them chance alone makes
-    judged: Judged  # what the reasons are made of, for another level
+    judged: JudgedRows  # what the reasons are made of, for another level
 
     def at(self, odd_level: float) -> OddRows:
         """The same rows judged at another level: 1 - odd_level is the false discovery rate."""
@@ -123,8 +123,9 @@ class OddRows(NamedTuple):
 
     def _repr_html_(self) -> str:
         """The odd rows with their reasons as a small static table."""
-        listed = ((r.name, f"{r.seen} of {self.columns}", f"{r.D2:.1f}", _p(r.p), r.reason) for r in self.rows[:SHOWN])
-        more = len(self.rows) - SHOWN
+        shown = self.rows[:LISTED_ROWS]
+        listed = ((r.name, f"{r.seen} of {self.columns}", f"{r.D2:.1f}", _p(r.p), r.reason) for r in shown)
+        more = len(self.rows) - LISTED_ROWS
         return card(
             f"{self.sentence}.",
             ("row", "cells seen", "D2", "p", "why"),
@@ -158,7 +159,7 @@ class OddRows(NamedTuple):
         return "\n".join(lines)
 
 
-class Cell(NamedTuple):
+class RowCell(NamedTuple):
     """One cell of a row beside what the others of the row say; value and surprise are None at a gap."""
 
     column: str
@@ -181,7 +182,7 @@ class RowCard(NamedTuple):
 
     row: int
     name: str
-    cells: tuple[Cell, ...]
+    cells: tuple[RowCell, ...]
     D2: float
     p: float
     T2: float
@@ -201,8 +202,8 @@ class RowCard(NamedTuple):
     def _repr_html_(self) -> str:
         """Every cell beside what the rest of its row says, the most surprising first."""
         order = sorted(self.cells, key=lambda c: -abs(c.surprise or 0.0))
-        listed = ((("▶ " if c.column in self.hide else "") + c.column, *c.words()) for c in order[:CELLS])
-        left = len(order) - CELLS
+        listed = ((("▶ " if c.column in self.hide else "") + c.column, *c.words()) for c in order[:LISTED_CELLS])
+        left = len(order) - LISTED_CELLS
         more = f" {left:,} less surprising or missing cells: .text()" if left > 0 else ""
         return card(
             self.sentence,
@@ -234,7 +235,7 @@ class RowCard(NamedTuple):
         return "\n".join(lines)
 
 
-def judge_block(g: FramedGaussian, raw: Block) -> Culprits:
+def judge_block(g: FramedGaussian, raw: Block) -> RowDistances:
     """The distances of every row of a block in the table's units."""
     block = g.inward(raw)
     D2, T2, Q, rank, latent = distances(block, g.W, g.mu, g.psi)
@@ -246,7 +247,7 @@ def judge_block(g: FramedGaussian, raw: Block) -> Culprits:
     worst = np.argmax(size, axis=1)
     at = np.arange(block.rows), worst
     rank = np.minimum(rank, seen)
-    return Culprits(
+    return RowDistances(
         D2, T2, np.where(seen > rank, Q, 0.0), rank, seen, worst, shift[at] / sd[at], shift[at], sd[at], raw.x[at]
     )
 
@@ -256,7 +257,7 @@ def p_value(value: Array, dof: NDArray[Any]) -> Array:
     return np.where(dof > 0, chdtrc(np.maximum(dof, 1), np.maximum(value, 0.0)), 1.0)
 
 
-def laws(rows: Culprits) -> tuple[Law, Law, Law]:
+def laws(rows: RowDistances) -> tuple[Law, Law, Law]:
     """D2, T2 and Q of these rows with their chi-square laws."""
     D2, T2, Q = (
         Law(value, dof, p_value(value, dof))
@@ -344,11 +345,11 @@ def judge_rows(model: LinearGaussian, X: Any, *, odd_level: float = 0.95, row_na
     parts = [part for _, part in walk(partial(judge_block, g), source, Run())]
     if not parts:
         raise error("LD160", n=0, least=1)
-    rows = Culprits(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
-    return picked(*laws(rows), Judged(rows, source.columns, g.frame.scale, row_names), odd_level)
+    rows = RowDistances(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
+    return picked(*laws(rows), JudgedRows(rows, source.columns, g.frame.scale, row_names), odd_level)
 
 
-def picked(D2: Law, T2: Law, Q: Law, judged: Judged, odd_level: float) -> OddRows:
+def picked(D2: Law, T2: Law, Q: Law, judged: JudgedRows, odd_level: float) -> OddRows:
     """The rows whose D2 Benjamini and Hochberg's rule picks at rate 1 - odd_level, oddest first, with their reasons."""
     check_level(odd_level, "odd_level")
     seen, rate = judged.rows.seen, 1.0 - odd_level
@@ -370,7 +371,7 @@ def picked(D2: Law, T2: Law, Q: Law, judged: Judged, odd_level: float) -> OddRow
     )
 
 
-def odd_row(k: int, judged: Judged, laws: tuple[Law, Law, Law], rate: float) -> OddRow:
+def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float) -> OddRow:
     """One odd row with its reason."""
     (D2, T2, Q), rows, columns = laws, judged.rows, judged.columns
     value, j, seen = float(rows.value[k]), int(rows.culprit[k]), int(rows.seen[k])
@@ -471,7 +472,7 @@ def explain_row(model: LinearGaussian, X: Any, row: int, *, odd_level: float = 0
     )
 
 
-def _cells(g: FramedGaussian, raw: Block, block: Block, latent: Latent, names: tuple[str, ...]) -> tuple[Cell, ...]:
+def _cells(g: FramedGaussian, raw: Block, block: Block, latent: Latent, names: tuple[str, ...]) -> tuple[RowCell, ...]:
     """Every cell of the one row of a block, which has a mask."""
     assert block.mask is not None
     mask = block.mask[0]
@@ -479,7 +480,7 @@ def _cells(g: FramedGaussian, raw: Block, block: Block, latent: Latent, names: t
     expected = g.frame.outward(np.where(mask, block.x - shift, latent.mean @ g.W.T + g.mu))[0]
     unit_sd, size = (sd / g.frame.scale)[0], (shift / sd)[0]
     return tuple(
-        Cell(
+        RowCell(
             name,
             float(raw.x[0, j]) if mask[j] else None,
             float(expected[j]),
@@ -507,7 +508,7 @@ def _ordinary(block: Block, g: FramedGaussian, rate: float) -> tuple[list[int], 
         block = block._replace(mask=mask, x=np.where(mask, block.x, 0.0))
 
 
-def _sentence(name: str, cells: tuple[Cell, ...], hide: tuple[str, ...], p: float, after: float) -> str:
+def _sentence(name: str, cells: tuple[RowCell, ...], hide: tuple[str, ...], p: float, after: float) -> str:
     if not hide:
         return f"Row {name} is ordinary (p {_p(p)})."
     worst = next(c for c in cells if c.column == hide[0])

@@ -16,7 +16,7 @@ from lowdim.sources.source import Block
 if TYPE_CHECKING:
     from lowdim.models.linear.linear_gaussian import LinearGaussian
 
-RANK = 1e-10  # eigenvalues of W' Psi^-1 W below this share of the largest hold no information on z
+RANK_SHARE = 1e-10  # eigenvalues of W' Psi^-1 W below this share of the largest hold no information on z
 
 
 def distances(block: Block, W: Array, mu: Array, psi: Array) -> tuple[Array, Array, Array, NDArray[np.intp], Latent]:
@@ -32,7 +32,7 @@ def distances(block: Block, W: Array, mu: Array, psi: Array) -> tuple[Array, Arr
     m = None if block.mask is None else block.mask.astype(np.float64)
     packed = (V.T @ W)[i, j][:, None] if m is None else (V[:, i] * W[:, j]).T @ m.T
     values, U = np.linalg.eigh(unpack(packed, W.shape[1]))
-    held = values > RANK * values.max(axis=1, initial=0.0, keepdims=True)
+    held = values > RANK_SHARE * values.max(axis=1, initial=0.0, keepdims=True)
     inverse = np.where(held, 1.0 / np.where(held, values, 1.0), 0.0)
     across = np.matmul(np.swapaxes(U, 1, 2), z[:, :, None])[:, :, 0]
     more = np.matmul(U, (inverse * across)[:, :, None])[:, :, 0]
