@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.judge.fills.calibration import MapCalibration, normal_half_width
+from lowdim.judge.fills.calibration import MapCalibration
 from lowdim.judge.rows.odd_rows import OddRows, judge_rows
 from lowdim.judge.verdicts import because
+from lowdim.math.gaussian import normal_half_width
 from lowdim.math.linalg import Array
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import LinearGaussian

@@ -18,12 +18,12 @@ from lowdim.engine.fold import Run, walk
 from lowdim.engine.plan import plan
 from lowdim.jobs.analysis import Analysis, Settings, Tell, check_settings, run_stages
 from lowdim.jobs.ctrl_c import stopped_as_a_whole
-from lowdim.judge.fills.calibration import normal_half_width
 from lowdim.judge.fills.fills import FILL_SAMPLE, Fills, column_lines, fill, fill_dimension
 from lowdim.judge.fills.models import TRIAL_TOL
 from lowdim.judge.rows.odd_rows import JudgedRows, OddRow, RowDistances, check_level, judge_block, laws, odd_row
 from lowdim.judge.table_input import source_of
 from lowdim.judge.verdicts import because
+from lowdim.math.gaussian import normal_half_width
 from lowdim.math.linalg import Array, evenly_spread
 from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian

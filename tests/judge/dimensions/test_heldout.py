@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowdim.judge.dimensions.evidence import ready
+from lowdim.judge.dimensions.evidence import jury_table
 from lowdim.judge.dimensions.heldout import HELD_OUT_PARTS, THIN_COLUMN, Folds, HeldOutDensity, deal, predict
 from lowdim.models.linear.parameters import Linear
 from lowdim.sources.source import Block
@@ -26,7 +26,7 @@ def test_every_seen_cell_is_hidden_at_most_once_and_rows_share_the_load():
 
 
 def test_the_same_cells_for_every_q():
-    t = ready(with_gaps(seeds_gaussian(0)[:60], 0.1), standardize=True, seed=0)
+    t = jury_table(with_gaps(seeds_gaussian(0)[:60], 0.1), standardize=True, seed=0)
     cells = Folds(t, 4, 0)
     for _ in range(3):
         found = cells.next()

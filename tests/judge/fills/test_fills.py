@@ -8,7 +8,7 @@ import pytest
 
 from lowdim import PPCA, FactorAnalysis
 from lowdim.judge.fills.fills import assign, factors, fill, fill_dimension
-from lowdim.judge.fills.variational_pca import shrunk
+from lowdim.judge.fills.variational_pca import fit_variational
 from lowdim.text.messages import OptionError, TableError
 from tests.conftest import need
 
@@ -133,7 +133,7 @@ def test_parameter_uncertainty_without_calibration():
     inside = []
     for r in range(20):
         X, hidden = low_rank(25, 8, 2, 400 + r)
-        mean, sd = shrunk(np.where(hidden, np.nan, X), ~hidden, 6).cells()
+        mean, sd = fit_variational(np.where(hidden, np.nan, X), ~hidden, 6).cells()
         inside.append((np.abs(X - mean) <= 1.645 * sd)[hidden])
     assert 0.84 <= np.concatenate(inside).mean() <= 0.94
 

@@ -24,12 +24,12 @@ from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.maps.neighbours import NEAR, distances, kept, order, overlap, rank_agreement, steadiness
 from lowdim.judge.maps.quality import floors, shares_true, typical
 from lowdim.judge.maps.read_map import read_map
+from lowdim.judge.table_input import as_table
 from lowdim.math.factor import most_factors
 from lowdim.math.linalg import Array
 from lowdim.models.base.latent import seed_of
 from lowdim.registry import ALWAYS, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
-from lowdim.table.read import read
 from lowdim.table.table import Table, column_units
 from lowdim.text.format import parse_duration
 from lowdim.text.messages import LowdimError, LowdimWarning, error, warn
@@ -139,26 +139,56 @@ def compare(
     maps: Mapping[str, Any] | None = None,
     tell: Callable[[str, str], object] | None = None,
 ) -> Comparison:
-    """Compare methods on a table, a path, a frame or an array; names are those of `lowdim.registry.METHODS`.
+    """Compare methods on one table: the same hidden cells, the same dimensions, the spread beside every figure.
 
-    Columns of the result: hidden cells, log density a cell (density models; nats, columns of unit variance) and root
-    mean squared error in standard deviations; neighbours, the share of each row's 10 nearest that stay so on the
-    map, and the area under that curve (0 = chance, 1 = all); distances, Spearman's correlation of all distances;
-    trust, the trustworthiness of those 10 (Venna and Kaski); stability, the share of the 10 nearest that stay when
-    other cells are hidden and another seed is drawn. Distances
-    on a map are those of the decoded positions, so that the length of an axis is what it moves in the table (ICA: of
-    the sources themselves, which are what it is for; spectral and nonlinear methods: of the places, as what one sees
-    is no flat piece of the table); those of rows with gaps are over the cells both have. A method that needs every cell
-    gets those that are not there from probabilistic PCA. `maps` are coordinates made elsewhere, by name: an array or a
-    file with a line for each row.
+    Distances on a map are those of the decoded positions, so that the length of an axis is what it moves in the table
+    (ICA: of the sources themselves, which are what it is for; spectral and nonlinear methods: of the places, as what
+    one sees is no flat piece of the table); those of rows with gaps are over the cells both have. A method that needs
+    every cell gets those that are not there from probabilistic PCA.
 
+    Parameters
+    ----------
+    table : path, data frame, array or Table
+    methods : str or iterable of str
+        Names that `lowdim methods` lists, or one text with commas between them; PCA and a random projection are
+        always there.
+    dims : int or "auto", default "auto"
+        Dimensions of every method; "auto" asks the jury.
+    clusters : int, default 3
+        Of methods that have them.
+    seeds : int, optional
+        How often a tenth of the cells is hidden; 5 where it is not given, or by the budget.
+    scale : {"unit", "none"}, optional
+        As in `analyse`.
+    random_state : int, default 0
+    budget : float or str, optional
+        About how long, such as "2m".
+    maps : dict, optional
+        Coordinates made elsewhere, by name: an array or a file with a line for each row.
+    tell : callable, optional
+        `tell(name, title)` is called as each method is done; if it returns something true the comparison stops.
+
+    Returns
+    -------
+    Comparison
+        A row a method. Hidden cells: `density`, log density a cell (nats, columns of unit variance), and `rmse` in
+        standard deviations. `neighbours`: the share of each row's 10 nearest that stay so on the map; `area`: the area
+        under that curve (0 = chance, 1 = all); `ranks`: Spearman's correlation of all distances; `trust`: the
+        trustworthiness of those 10; `stability`: the share of the 10 nearest that stay when other cells are hidden and
+        another seed is drawn.
+
+    References
+    ----------
+    Venna and Kaski, Neighborhood preservation in nonlinear projection methods, ICANN, 2001.
+
+    Examples
+    --------
     >>> from lowdim.datasets import load_demo
     >>> found = compare(load_demo("gaussian").X, "ppca", dims=3)
     >>> [row.method for row in found.rows]
     ['pca', 'ppca', 'random']
     """
-    chosen = names_of(methods)
-    table = table if isinstance(table, Table) else read(table)
+    chosen, table = names_of(methods), as_table(table)
     seed, often = seed_of(random_state), repeats(seeds, budget, table)
     if table.weight is not None:
         warn("LD231")
@@ -169,37 +199,11 @@ def compare(
     if dims == "auto" and any(METHODS[name].factors for name in chosen):
         q = min(q, max(1, most_factors(X.shape[1])))  # the same q for all, and factors have the lowest limit
     bench = ComparisonBench(X, q, int(clusters), seed, often, dims == "auto")
-    tried = []
     with one_blas_thread():
-        for name in chosen:
-            tried.append(bench.try_method(METHODS[name]))
-            if tell is not None and tell(name, METHODS[name].title):
-                raise KeyboardInterrupt
-        given = [bench.try_map(name, place) for name, place in places.items()]
-    compared = (*mark_best([t.row for t in tried]), *(t.row for t in given))  # a map that saw all cells has no star
-    tried += given
-    agreement = {
-        f"{a.row.method} {b.row.method}": common(a, b)
-        for i, a in enumerate(tried)
-        for b in tried[i + 1 :]
-        if a.near and b.near
-    }
-    from lowdim.judge.compare.text import sentences
-
-    found = Comparison(
-        table.name,
-        compared,
-        q,
-        int(clusters),
-        often,
-        bench.hidden,
-        len(bench.X),
-        len(bench.at),
-        int(np.isnan(X).sum()),
-        agreement,
-        (),
-    )
-    return found._replace(sentences=sentences(found))
+        tried = bench.try_methods(chosen, tell)
+        external = [bench.try_map(name, place) for name, place in places.items()]
+    best = mark_best([t.row for t in tried])  # a map that saw all cells has no star
+    return bench.comparison(table.name, (*best, *(t.row for t in external)), [*tried, *external])
 
 
 def names_of(methods: str | Iterable[str]) -> list[str]:
@@ -282,6 +286,35 @@ class ComparisonBench:
         few = np.arange(0, len(self.at), -(-len(self.at) // RANKED_ROWS))
         self.some = np.ix_(few, few)
         self.fillers: dict[int, Any] = {}  # a model for each repeat, for methods that need every cell
+
+    def try_methods(self, names: list[str], tell: Callable[[str, str], object] | None) -> list[TriedMethod]:
+        """Every method in turn, reported as it is done."""
+        tried = []
+        for name in names:
+            tried.append(self.try_method(METHODS[name]))
+            if tell is not None and tell(name, METHODS[name].title):
+                raise KeyboardInterrupt
+        return tried
+
+    def comparison(self, name: str, rows: tuple[MethodRow, ...], tried: list[TriedMethod]) -> Comparison:
+        """The rows, what the maps have in common, and the sentences."""
+        from lowdim.judge.compare.text import sentences
+
+        pairs = [(a, b) for i, a in enumerate(tried) for b in tried[i + 1 :] if a.near and b.near]
+        found = Comparison(
+            name,
+            rows,
+            self.q,
+            self.clusters,
+            self.often,
+            self.hidden,
+            len(self.X),
+            len(self.at),
+            int(np.isnan(self.X).sum()),
+            {f"{a.row.method} {b.row.method}": common(a, b) for a, b in pairs},
+            (),
+        )
+        return found._replace(sentences=sentences(found))
 
     def try_method(self, method: ModelEntry) -> TriedMethod:
         """Everything that is measured of one method; one that fails says why."""

@@ -26,6 +26,7 @@ from lowdim.text.messages import ModelWarning, error, warn
 
 JUDGED_CELLS = 2**20  # larger tables are judged on rows drawn evenly: a million cells decide any q worth having
 JURY_PASSES = 200  # the most an EM fit of the jury may take; nats beyond it change no vote
+FALLS = 3  # falls in a row, of evidence and of held-out density, after which no more dimensions are tried
 RANK_SHARE = 1e-10  # eigenvalues below this share of the largest count as zero
 UNLIKE_SPREADS = 30.0  # columns whose spreads differ by more have no unit in common
 SMALLEST_WIDTH = 2.0 / np.pi  # sqrt(2 pi / A) may not exceed pi, the range of an angle between two axes
@@ -176,6 +177,11 @@ def one_log_likelihood(t: JuryTable, q: int) -> float:
 
 
 # criteria --------------------------------------------------------------------------------------------
+
+
+def falling(values: Array) -> bool:
+    """Whether the last FALLS steps all went down: then no more dimensions are tried."""
+    return len(values) > FALLS and bool((np.diff(values[-FALLS - 1 :]) < 0).all())
 
 
 def free_parameters(d: int, q: int) -> int:

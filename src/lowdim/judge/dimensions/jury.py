@@ -9,8 +9,10 @@ import numpy as np
 
 from lowdim.judge.dimensions.distance_law import DistanceLaw, law_of
 from lowdim.judge.dimensions.evidence import (
+    FALLS,
     JuryTable,
     bic,
+    falling,
     jury_table,
     log_likelihoods,
     minka,
@@ -25,6 +27,7 @@ from lowdim.judge.dimensions.heldout import HELD_OUT_PARTS, Folds, HeldOutDensit
 from lowdim.judge.dimensions.parallel import ParallelAnalysis, gavish_donoho, parallel_analysis
 from lowdim.judge.dimensions.text import jury_card, jury_lines, jury_text, sentence
 from lowdim.judge.dimensions.uneven_noise import FactorEvidence, ask, hidden_cells
+from lowdim.judge.table_input import numbers_of
 from lowdim.math.linalg import Array
 from lowdim.models.base.estimator import seed_of
 from lowdim.sources.source import Block
@@ -34,7 +37,6 @@ from lowdim.text.messages import error
 MOST_DIMENSIONS = 20  # dimensions tried unless asked for more: a person cannot read more, and EM slows down
 EXACT_SHARE = 1e-6  # a fit that leaves a smaller share of the variance than this is exact, not evidence
 COLLAPSE = 0.5  # nats a hidden cell below the best: such fits follow the noise, whatever their evidence
-FALLS = 3  # falls in a row, of both evidence and held-out density, after which no more are tried
 NEARLY = 0.01  # share of gaps up to which mean-filled singular values are good enough for a threshold
 
 
@@ -115,31 +117,55 @@ def choose_dimension(
     shuffles: int | None = None,
     random_state: Any = 0,
 ) -> Jury:
-    """How many dimensions a table has: four judges vote, the sentence says how sure that is. Gaps are welcome.
+    """How many dimensions a table has: four judges vote, the sentence says how sure that is.
 
-    Judges: Minka's Laplace evidence on the complete rows; BIC weights of probabilistic PCA on all rows; cells
-    hidden on purpose, the smallest q within one paired standard error of the best log density; parallel
-    analysis, eigenvalues above the `band` quantile of tables with shuffled columns. Gavish and Donoho's threshold
-    is heard but does not vote: it asks what a hard cut should keep.
+    The judges: Minka's Laplace evidence on the complete rows; BIC weights of probabilistic PCA on all rows; cells
+    hidden on purpose, the smallest q within one paired standard error of the best log density; parallel analysis,
+    eigenvalues above the `band` quantile of tables with shuffled columns. Gavish and Donoho's threshold does not
+    vote: it asks what a hard cut should keep. The answer is the median vote, the lower one of two.
 
-    The answer is the median vote, the lower one of two. Measured: each judge alone errs. Evidence and held-out
-    cells go up where the noise is uneven (the seeds' Gaussian divided by its spreads: up to 8 for a truth of 3)
-    or a table is short (orange, 12 rows: BIC 6), Minka and BIC go down where few rows are complete or gaps are many,
-    parallel analysis misses weak dimensions and finds one in 4 of 100 tables of noise. They rarely err alike: of
-    48 simulated tables with 0, 10 and 30% gaps, noise even and uneven (100 x 10 with a weak second dimension,
-    300 x 15 with three) the answer was never above the truth and 29 times equal to it; 19 missed the weak one.
+    Measured: each judge alone errs. Evidence and held-out cells go up where the noise is uneven (the demo "gaussian"
+    divided by its spreads: up to 8 for a truth of 3) or a table is short (orange, 12 rows: BIC 6), Minka and BIC go
+    down where few rows are complete or gaps are many, parallel analysis misses weak dimensions and finds one in 4 of
+    100 tables of noise. They rarely err alike: of 48 simulated tables with 0, 10 and 30% gaps, noise even and uneven
+    (100 x 10 with a weak second dimension, 300 x 15 with three) the answer was never above the truth and 29 times
+    equal to it; 19 missed the weak one.
 
-    Where evidence finds more than parallel analysis, factor analysis is asked (`uneven.ask`): if a noise for each
-    column explains the table as well with fewer dimensions, evidence and held-out cells go by that, and Minka's
-    evidence is heard without a vote. Eight columns with noise from 0.2 to 2 and a truth of 2, 50 tables: 0 were
-    right without it, 50 with it.
+    Where evidence finds more than parallel analysis, factor analysis is asked (`uneven_noise.ask`): if a noise for
+    each column explains the table as well with fewer dimensions, evidence and held-out cells go by that, and Minka's
+    evidence does not vote. Eight columns with noise from 0.2 to 2 and a truth of 2, 50 tables: 0 were right without
+    it, 50 with it.
 
-    With `standardize` every column counts alike; where the columns' own units make the noise more even
-    (`own_units`), the likelihood judges work in those. `most` bounds q, `folds` (of 20 parts of the seen
-    cells) and `shuffles` are set by the table's size unless given.
+    Parameters
+    ----------
+    X : path, data frame, array or Table
+        Gaps are welcome.
+    most : int, optional
+        The largest number tried; 20 where it is not given.
+    standardize : bool, default True
+        Every column counts alike; where the columns' own units make the noise more even, the likelihood judges work in
+        those.
+    band : float, default 0.95
+        Quantile of the shuffled tables' eigenvalues that a dimension must exceed.
+    folds : int, optional
+        Of 20 parts of the seen cells, how many are hidden in turn; by the table's size where it is not given.
+    shuffles : int, optional
+        Shuffled tables; by the table's size where it is not given.
+    random_state : int, default 0
 
-    Reference: Minka (2000); Horn (1965); Gavish and Donoho (2014); Lawrence and Zabaras seeds on choosing q.
+    Returns
+    -------
+    Jury
+        `.q` is the answer, `.sentence` says how sure it is, `.text()` every judge's vote.
 
+    References
+    ----------
+    Minka, Automatic choice of dimensionality for PCA, NIPS 13, 2000. Horn, A rationale and test for the number of
+    factors in factor analysis, Psychometrika 30, 1965. Gavish and Donoho, The optimal hard threshold for singular
+    values is 4/sqrt(3), IEEE Transactions on Information Theory 60, 2014.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 8)) + 0.3 * rng.standard_normal((200, 8))
     >>> choose_dimension(X).sentence
@@ -147,7 +173,7 @@ def choose_dimension(
     """
     _check(most, standardize, band, folds, shuffles)
     seed = seed_of(random_state)
-    unit = jury_table(X, standardize=standardize, seed=seed)
+    unit = jury_table(numbers_of(X, standardize)[0], standardize=standardize, seed=seed)
     notes = (f"judged on {unit.n} of {unit.sampled} rows, drawn by the seed",) if unit.sampled else ()
     if unit.d < 2:
         return _without(0, (*notes, "fewer than two columns vary, so nothing can be shared"), unit)
@@ -342,16 +368,12 @@ def _try(t: JuryTable, top: int, least: int, folds: int | None, seed: int, whole
 def _enough(q: int, least: int, logs: Array, hidden: HeldOutDensity | None) -> bool:
     """Whether evidence and held-out density both fell three times in a row, or the density collapsed."""
     if hidden is None:
-        return q >= least + FALLS - 1 and _falling(logs)
+        return q >= least + FALLS - 1 and falling(logs)
     means = hidden.means()
-    if not _falling(means):
+    if not falling(means):
         return False
     collapsed = bool(means.max() - means[-1] > COLLAPSE)
-    return collapsed or (q >= least + FALLS - 1 and _falling(logs))
-
-
-def _falling(values: Array) -> bool:
-    return len(values) > FALLS and bool((np.diff(values[-FALLS - 1 :]) < 0).all())
+    return collapsed or (q >= least + FALLS - 1 and falling(logs))
 
 
 # the judges ------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lowdim.engine.statistics import Moments
-from lowdim.judge.dimensions.evidence import JuryTable, bic, one_log_likelihood, quick_look, weights
+from lowdim.judge.dimensions.evidence import JuryTable, bic, falling, one_log_likelihood, quick_look, weights
 from lowdim.judge.dimensions.heldout import FOLD_TOL, Folds, HeldOutDensity
 from lowdim.math.factor import maximum_likelihood, most_factors
 from lowdim.math.linalg import Array
@@ -24,7 +24,6 @@ FACTOR_PASSES = 100  # the most a fit may take, and
 FOLD_PASSES = 20  # one to a fold: its start is nearly as good (airquality, wisconsin: the third digit moves)
 FACTOR_TOL = 0.1  # nats in all that a fit may miss: votes turn on whole ones
 EQUAL_NATS = 1.0  # nats within which two models are as good; the one with fewer dimensions is then preferred
-FALLS = 3  # falls in a row after which no more factors are tried
 
 
 class FactorEvidence(NamedTuple):
@@ -63,14 +62,10 @@ def ask(t: JuryTable, even: int, *, standardized: bool) -> FactorEvidence | None
     found: list[float] = []
     for q in range(top + 1):
         found.append(factor_log_likelihood(small, q) - 0.5 * (numbers(t.d, q) + t.d) * float(np.log(small.rows)))
-        if _falling(np.array(found)):
+        if falling(np.array(found)):
             break
     factors = FactorEvidence(np.array(found), max(found) - best, even, small.n)
     return factors if factors.gain > -EQUAL_NATS and factors.q < even else None
-
-
-def _falling(values: Array) -> bool:
-    return len(values) > FALLS and bool((np.diff(values[-FALLS - 1 :]) < 0).all())
 
 
 def numbers(d: int, q: int) -> int:
@@ -143,6 +138,6 @@ def hidden_cells(
     cells = Folds(t, folds, seed, fit=factor_fit)
     for q in range(len(found.bic)):
         uneven = cells.next()
-        if q > found.q and _falling(uneven.means()):
+        if q > found.q and falling(uneven.means()):
             break
     return even if even.clearly_better(uneven) else uneven

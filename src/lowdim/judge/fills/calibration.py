@@ -4,7 +4,11 @@ The interval of a fill in column j is fill +- c_j sd. c_j is the ceil(level (m +
 cells whose value is known: all of them, with those of column j counted again so that a column with laws of
 its own gets a factor of its own as far as it has cells to show for it.
 
-Reference: spec algorithms.md, "Fills and intervals"; Vovk, Gammerman and Shafer (2005) for the rank.
+Reference: Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World, Springer (2005), for the rank; Kish,
+Survey Sampling, Wiley (1965), for what unequally weighted cells are worth.
+
+Of a model's own intervals (`models/base/calibration.py`) one factor for all columns is found within the fit, from cells
+held back once; here every column has a factor, from cells hidden in folds.
 """
 
 from __future__ import annotations
@@ -14,13 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, ndtri
+from scipy.special import bdtr
 
 from lowdim.judge.rows.surprise import all_surprises
+from lowdim.math.gaussian import normal_half_width
 from lowdim.math.linalg import Array, Mask
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 
-USELESS_SKILL = 0.1  # skill below this: no better than the column mean (spec, product 4.8)
+USELESS_SKILL = 0.1  # skill below this: no better than the column mean (docs/measurements.md)
 POOLED_CELLS = 12.0  # how many cells the pooled law is worth beside a column's own
 SKEWED = 0.5  # skewness from which a column of positive numbers may be better off as its logarithm (Bulmer 1979)
 CALIBRATION_WORK = 5e7  # cells times columns that calibrating a map may cost; more rows than that are thinned
@@ -60,11 +65,6 @@ class MapCalibration(NamedTuple):
 
 
 # half widths --------------------------------------------------------------------------------------------
-def normal_half_width(level: float) -> float:
-    """The half width that holds `level` of a Gaussian."""
-    return float(ndtri(0.5 + level / 2))
-
-
 def factors(z: Array, column: NDArray[np.intp], d: int, level: float) -> Array:
     """Half widths c_j in standard deviations for every column, from hidden cells' |z|."""
     return several(z, column, d, (level,))[0]

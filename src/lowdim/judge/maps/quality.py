@@ -81,19 +81,39 @@ class MapQuality(NamedTuple):
 
 
 def judge_map(table: Any, Z: Any, labels: Any = None, k: int = NEAR) -> MapQuality:
-    """How far a map of a table can be trusted: Z has one line of coordinates for each row.
+    """How far a map of a table can be trusted, whoever made it.
 
         T(k) = 1 - 2 / (n k (2n - 3k - 1)) sum_i sum_j (r_ij - k),  j among the k nearest of i on the map, r_ij > k
 
     with r_ij the rank of j among the others by distance from i in the table: trustworthiness, which false neighbours
-    lower; continuity, which torn ones lower, is the same with table and map exchanged. A `Table`, or a path, counts in
-    units of each column's spread unless it was read with scale="none"; arrays and frames keep their units. Distances of
-    rows with gaps are over the cells both have, times columns / common cells; rows without a common cell are farthest.
-    `labels` (one a row, None for none, or the name of a label column) are judged by the nearest row on the map.
-    Of more than 2,000 rows so many are judged, evenly spread.
+    lower; continuity, which torn ones lower, is the same with table and map exchanged. Distances of rows with gaps are
+    over the cells both have, times columns / common cells; rows without a common cell are farthest.
 
-    Reference: Venna and Kaski (2001); Kruskal (1964); Lee and Verleysen (2009) for the co-ranking matrix.
+    Parameters
+    ----------
+    table : path, Table, array or data frame
+        A `Table`, or a path, counts in units of each column's spread unless it was read with scale="none"; arrays and
+        frames keep their units. Of more than 2,000 rows so many are judged, evenly spread.
+    Z : array of shape (n, q)
+        One line of coordinates for each row.
+    labels : array of shape (n,) or str, optional
+        One a row, None for none, or the name of a label column: judged by the nearest row on the map.
+    k : int, default 10
+        Neighbours.
 
+    Returns
+    -------
+    MapQuality
+        Trustworthiness, continuity, neighbours kept, stress and rank agreement, for the map and row by row.
+
+    References
+    ----------
+    Venna and Kaski, Neighborhood preservation in nonlinear projection methods, ICANN, 2001. Kruskal, Multidimensional
+    scaling by optimizing goodness of fit, Psychometrika 29, 1964. Lee and Verleysen, Quality assessment of
+    dimensionality reduction: rank-based criteria, Neurocomputing 72, 2009.
+
+    Examples
+    --------
     >>> X = np.random.default_rng(0).standard_normal((60, 5))
     >>> found = judge_map(X, X[:, :2])
     >>> round(found.trust, 3), judge_map(X, X).trust, int(found.coranking.sum()) == 60 * 59

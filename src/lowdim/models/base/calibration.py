@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.engine.statistics import Sum
+from lowdim.math.gaussian import normal_half_width
 from lowdim.math.linalg import Array, Mask
 from lowdim.models.base.results import Cells
 from lowdim.sources.source import Block, Source
@@ -23,7 +24,7 @@ LEAST_HELD_SHARE, MOST_HELD_SHARE = 0.05, 0.15  # of the seen cells are held out
 HELD_CELLS_WANTED = 400  # or so many: their coverage is then known to 1.5 %
 MOST_ROUNDS = 2  # a stream with fewer cells holds others out in a second fit: their coverage is then known to 1.1 %
 LEAST_SEEN_IN_COLUMN = 10.0  # seen cells of a column that may lose some
-NORMAL_90 = 1.6448536269514722  # half the width of a 90 % interval, in standard deviations
+NORMAL_90 = normal_half_width(0.9)
 LEAST_INFLATION, MOST_INFLATION = 0.2, 5.0  # factors beyond these say that the model is wrong, not its intervals
 LOG_ERROR_STEP = 2e-3  # of log |z| in the counts of a stream: a factor is then known to 0.1 %
 ERROR_EDGES = np.exp(
