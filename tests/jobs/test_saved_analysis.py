@@ -77,7 +77,7 @@ def test_a_folder_without_the_judges_makes_each_stage_again(run, tmp_path):
 def test_a_file_that_is_not_this_run_s_is_passed_over(run, tmp_path, damage, monkeypatch):
     found, _ = run
     if damage == "schema":
-        monkeypatch.setattr(saved_analysis, "SCHEMA", 0)
+        monkeypatch.setattr(saved_analysis, "JUDGES_SCHEMA", 0)
     if damage == "large":
         monkeypatch.setattr(saved_analysis, "PART_CELLS", 10)
     folder = save_run(found, tmp_path / "d.run")

@@ -238,7 +238,7 @@ def test_noise_and_too_few_rows_are_said():
 
 
 def test_long_tables_are_sampled_and_it_is_said(monkeypatch):
-    monkeypatch.setattr("lowdim.judge.compare.compare.ROWS", 50)
+    monkeypatch.setattr("lowdim.judge.compare.compare.FITTED_ROWS", 50)
     with pytest.warns(LowdimWarning, match="LD291.*50 of 120 rows"):
         assert compare(factors(), "ppca", dims=2).fitted == 50
 

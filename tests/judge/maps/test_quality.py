@@ -161,7 +161,7 @@ def test_bad_maps_are_refused():
 
 
 def test_many_rows_are_sampled_and_it_is_said(monkeypatch):
-    monkeypatch.setattr("lowdim.judge.maps.quality.MOST", 50)
+    monkeypatch.setattr("lowdim.judge.maps.quality.JUDGED_ROWS", 50)
     X, Z = two(120)
     with pytest.warns(LowdimWarning, match="LD295.*50 of 120 rows"):
         found = judge_map(X, Z)
