@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lowdim.table.detect import GAPS, NUMBER_GAPS
+from lowdim.table.detect import GAP_CODES, NUMBER_GAP_CODES
 from lowdim.table.flags import options_from_flags, proposals
 from lowdim.table.notes import CheckError, Messages
 from lowdim.table.read import read
@@ -206,7 +206,7 @@ cells = st.one_of(
     sep=st.sampled_from([",", ";", "\t", "|"]),
     comma=st.booleans(),
     encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "latin-1"]),
-    gap=st.sampled_from([g for g in GAPS + NUMBER_GAPS if g not in ("–", "—")]),
+    gap=st.sampled_from([g for g in GAP_CODES + NUMBER_GAP_CODES if g not in ("–", "—")]),
     packed=st.booleans(),
 )
 def test_every_number_comes_back_to_the_bit(

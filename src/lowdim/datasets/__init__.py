@@ -54,7 +54,7 @@ def digits() -> tuple[str, tuple[str, ...], Array]:
     return "a handwritten 6 turned through 360 degrees, 64 pixels", tuple(f"pixel{j + 1}" for j in range(64)), X
 
 
-TABLES = {"wine": wine, "gaussian": gaussian, "oil": oil, "digits": digits}
+DEMO_TABLES = {"wine": wine, "gaussian": gaussian, "oil": oil, "digits": digits}
 
 
 def load_demo(name: str = "wine", *, hidden: float = 0.1, random_state: int = 0) -> DemoTable:
@@ -64,8 +64,8 @@ def load_demo(name: str = "wine", *, hidden: float = 0.1, random_state: int = 0)
     >>> table.X.shape, int(np.isnan(table.X).sum())
     ((300, 10), 318)
     """
-    if name not in TABLES:
-        raise error("LD210", option="name", value=name, allowed=f"one of {', '.join(TABLES)}")
-    about, columns, truth = TABLES[name]()
+    if name not in DEMO_TABLES:
+        raise error("LD210", option="name", value=name, allowed=f"one of {', '.join(DEMO_TABLES)}")
+    about, columns, truth = DEMO_TABLES[name]()
     holes = np.random.default_rng(random_state).random(truth.shape) < hidden
     return DemoTable(name, about, columns, np.where(holes, np.nan, truth), truth)

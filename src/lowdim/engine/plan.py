@@ -10,7 +10,7 @@ from lowdim.storage.memory import free_memory
 from lowdim.text.format import size
 from lowdim.text.messages import error
 
-USUAL = 12  # passes a table with a third of its cells missing usually takes (docs/measurements.md)
+USUAL_PASSES = 12  # passes a table with a third of its cells missing usually takes (docs/measurements.md)
 
 
 class Cost(NamedTuple):

@@ -14,7 +14,7 @@ from lowdim.math.linalg import Array
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.sources.arrays import ArraySource
-from lowdim.table.read import NewRows, read_rows
+from lowdim.table.read import NewTableRows, read_rows
 from lowdim.table.table import frame_like
 from lowdim.text.format import clip, count
 from lowdim.text.messages import Message, message
@@ -42,7 +42,7 @@ class PlacedRows(NamedTuple):
     level: float  # of these intervals
     calibrated: bool  # False: Gaussian intervals of the model alone
     fill_dims: int | None  # of the model that filled the old table's own gaps, where it is known
-    came: NewRows  # the rows as they were read
+    came: NewTableRows  # the rows as they were read
 
     @property
     def scores(self) -> Any:
@@ -175,7 +175,7 @@ def place(
     )
 
 
-def said_of(rows: NewRows) -> tuple[Message, ...]:
+def said_of(rows: NewTableRows) -> tuple[Message, ...]:
     """Columns that are absent, and columns that are not known."""
     notes = []
     for code, names in (("LD220.table", rows.absent), ("LD222", rows.unknown)):

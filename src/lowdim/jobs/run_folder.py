@@ -27,7 +27,7 @@ from lowdim.jobs.analysis_base import Analysis, Settings
 from lowdim.jobs.saved_analysis import JUDGES_FILE, SavedAnalysis, save_parts
 from lowdim.storage.atomic import replacing
 from lowdim.storage.model_file import load
-from lowdim.table.open_file import digest as sha256
+from lowdim.table.open_file import file_digest as sha256
 from lowdim.table.read import read
 from lowdim.table.table import Table
 from lowdim.text.csv_table import csv_table

@@ -15,7 +15,7 @@ from lowdim.math.linalg import Array, Mask
 from lowdim.sources.source import Source
 from lowdim.text.messages import error
 
-FEW = 0.1  # up to this share of stored cells a sparse matrix is worked on as it is
+SPARSE_SHARE = 0.1  # up to this share of stored cells a sparse matrix is worked on as it is
 GAP_TYPES = ("NAType", "NaTType", "NoneType")
 
 
@@ -53,7 +53,7 @@ class SparseSource(Source):
     @cached_property
     def is_sparse(self) -> bool:
         """Few cells are stored, in no column most of them, and all are numbers."""
-        if self.gaps or self.values.nnz > FEW * self.n * self.d:
+        if self.gaps or self.values.nnz > SPARSE_SHARE * self.n * self.d:
             return False
         often = np.bincount(self.values.indices, minlength=self.d).max(initial=0)
         return bool(2 * often <= self.n and np.isfinite(self.values.data).all())
@@ -132,19 +132,19 @@ def _open(X: Any, zeros: str, where: dict[str, Any]) -> Source:
         return open_dask(X, where)
     pandas = sys.modules.get("pandas")
     if sp.issparse(X):
-        return SparseSource(_real(X, None), zeros, columns=None, **where)
+        return SparseSource(check_real(X, None), zeros, columns=None, **where)
     if isinstance(X, np.ma.MaskedArray):
-        values = _real(np.asarray(X.data), None)
+        values = check_real(np.asarray(X.data), None)
         return ArraySource(values, ~np.ma.getmaskarray(X), columns=None, **where)
     if pandas is not None and isinstance(X, pandas.DataFrame):
-        return _pandas(X, where)
+        return from_pandas(X, where)
     if pandas is not None and isinstance(X, pandas.Series):
         raise error("LD100", shape=X.shape)
     if not isinstance(X, np.ndarray) and callable(getattr(X, "__arrow_c_stream__", None)):
         return _arrow(X, where)
     if isinstance(X, bytes | dict | set) or X is None:
         raise error("LD101", type=type(X).__name__)
-    return ArraySource(_real(_array(X), None), columns=None, **where)
+    return ArraySource(check_real(_array(X), None), columns=None, **where)
 
 
 def _array(X: Any) -> NDArray[Any]:
@@ -158,7 +158,7 @@ def _array(X: Any) -> NDArray[Any]:
     return found
 
 
-def _pandas(X: Any, where: dict[str, Any]) -> Source:
+def from_pandas(X: Any, where: dict[str, Any]) -> Source:
     columns = tuple(str(name) for name in X.columns)
     kinds = [str(dtype) for dtype in X.dtypes]
     for j, (dtype, kind) in enumerate(zip(X.dtypes, kinds, strict=True)):
@@ -169,7 +169,9 @@ def _pandas(X: Any, where: dict[str, Any]) -> Source:
             raise error("LD104", column=columns[j], type=kind, python="")
     if "object" in kinds:
         values = (
-            np.column_stack([_objects(X.iloc[:, j].to_numpy(dtype=object), columns[j]) for j in range(len(columns))])
+            np.column_stack(
+                [objects_as_numbers(X.iloc[:, j].to_numpy(dtype=object), columns[j]) for j in range(len(columns))]
+            )
             if columns
             else np.empty(X.shape)
         )
@@ -189,20 +191,20 @@ def _arrow(X: Any, where: dict[str, Any]) -> Source:
     return ArrowSource(table, **where)
 
 
-def _real(X: Any, columns: tuple[str, ...] | None) -> Any:
+def check_real(X: Any, columns: tuple[str, ...] | None) -> Any:
     """The array itself if it is a table of real numbers, else the error that says why not."""
     if X.ndim != 2:
         raise error("LD100", shape=X.shape)
     if X.dtype.kind == "c":
         raise error("LD102", column="the array")
     if X.dtype.kind == "O" and not sp.issparse(X):
-        return np.column_stack([_objects(X[:, j], f"c{j + 1}") for j in range(X.shape[1])]) if X.size else X
+        return np.column_stack([objects_as_numbers(X[:, j], f"c{j + 1}") for j in range(X.shape[1])]) if X.size else X
     if X.dtype.kind not in "biuf":
         raise error("LD104", column="c1", type=str(X.dtype), python="")
     return X
 
 
-def _objects(column: NDArray[Any], name: str, first: int = 0) -> Array:
+def objects_as_numbers(column: NDArray[Any], name: str, first: int = 0) -> Array:
     """A column of Python objects as numbers; None, NA and NaT are gaps, text is refused."""
     values = np.empty(len(column))
     for i, cell in enumerate(column):

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
 from lowdim.table.notes import Notes
-from lowdim.table.roles import settle_names
+from lowdim.table.roles import unique_names
 from lowdim.text.escape import protect_terminal
 from lowdim.text.format import listing
 from lowdim.text.messages import error, warn
 
 STRIP_CELLS = 2**18  # 1 MB of float32: columns are laid side by side so many at a time, in the cache
-TURN = 128  # rows turned at once
+TURN_ROWS = 128  # rows turned at once
 PAD = 8  # columns a power of two apart would share the same few places of the cache
-SHORT = ("float32", "float16", "int8", "int16", "uint8", "uint16", "bool")  # what float32 holds exactly
+FLOAT32_TYPES = ("float32", "float16", "int8", "int16", "uint8", "uint16", "bool")  # what float32 holds exactly
 
 
 class Picked(NamedTuple):
@@ -28,7 +28,7 @@ class Picked(NamedTuple):
     names: tuple[str, ...]
 
 
-def is_number(kind: Any) -> bool:
+def is_number_type(kind: Any) -> bool:
     """Whether an Arrow type is a number, a truth value, or nothing at all."""
     import pyarrow.types as t
 
@@ -37,19 +37,19 @@ def is_number(kind: Any) -> bool:
     )
 
 
-def choose(schema: Any, asked: tuple[str, ...] | None, weight: str | None, name: str) -> Picked:
+def choose_columns(schema: Any, asked: tuple[str, ...] | None, weight: str | None, name: str) -> Picked:
     """The columns asked for, or all that are numbers; what is left out unasked is said."""
-    names = settle_names([str(column) for column in schema.names], len(schema.names), Notes(name))
+    names = unique_names([str(column) for column in schema.names], len(schema.names), Notes(name))
     index = _index_columns(schema)
     if asked is not None:
         chosen = [position(column, names, "columns") for column in asked]
         for j in chosen:
-            if not is_number(schema.field(j).type):
+            if not is_number_type(schema.field(j).type):
                 raise error(
                     "LD104", name, column=names[j], type=protect_terminal(str(schema.field(j).type))[:60], python=""
                 )
         return Picked(chosen, tuple(names[j] for j in chosen))
-    usable = [j for j, field in enumerate(schema) if is_number(field.type) and schema.names[j] not in index]
+    usable = [j for j, field in enumerate(schema) if is_number_type(field.type) and schema.names[j] not in index]
     left_out([names[j] for j in range(len(names)) if j not in set(usable)], name)
     chosen = [j for j in usable if names[j] != weight]
     return Picked(chosen, tuple(names[j] for j in chosen))
@@ -84,7 +84,7 @@ def position(column: str, names: list[str], option: str) -> int:
     )
 
 
-def numbers(column: Any) -> tuple[NDArray[Any], Mask | None]:
+def arrow_numbers(column: Any) -> tuple[NDArray[Any], Mask | None]:
     """The numbers of an Arrow array without a copy, and which are there; what stands at a gap means nothing."""
     import pyarrow as pa
     import pyarrow.types as t
@@ -116,10 +116,10 @@ def turn(batches: list[list[Any]], rows: int, d: int) -> tuple[Array, Mask | Non
     seen: Mask | None = None
     begin = 0
     for columns in batches:
-        parts = [numbers(column) for column in columns]
+        parts = [arrow_numbers(column) for column in columns]
         n = len(parts[0][0])
-        wide = min(max(STRIP_CELLS // max(d, 1), TURN), 8192, max(n, 1))
-        short = all(values.dtype.name in SHORT for values, _ in parts)
+        wide = min(max(STRIP_CELLS // max(d, 1), TURN_ROWS), 8192, max(n, 1))
+        short = all(values.dtype.name in FLOAT32_TYPES for values, _ in parts)
         side = np.zeros((d, wide + PAD), dtype=np.float32 if short else np.float64)
         for at in range(0, n, wide):
             strip = [(values[at : at + wide], mask if mask is None else mask[at : at + wide]) for values, mask in parts]
@@ -155,6 +155,6 @@ def _lay(strip: list[tuple[NDArray[Any], Mask | None]], side: NDArray[Any]) -> M
 
 
 def _turn(side: NDArray[Any], out: NDArray[Any]) -> None:
-    for at in range(0, side.shape[1], TURN):
-        part = side[:, at : at + TURN].T
+    for at in range(0, side.shape[1], TURN_ROWS):
+        part = side[:, at : at + TURN_ROWS].T
         out[at : at + len(part)] = part

@@ -188,10 +188,10 @@ def _values(column: Any, name: str) -> Array:
     """The ratings as numbers, every one of them there and finite."""
     import pyarrow as pa
 
-    from lowdim.sources.columns import is_number
+    from lowdim.sources.columns import is_number_type
 
     try:
-        if not is_number(column.type) and str(column.type) not in TEXT_TYPES:
+        if not is_number_type(column.type) and str(column.type) not in TEXT_TYPES:
             raise pa.ArrowInvalid(f"it holds {column.type}")
         found = column.cast(pa.float64()).to_numpy()
     except pa.ArrowException as problem:

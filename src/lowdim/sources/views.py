@@ -16,12 +16,12 @@ from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block, Source
 from lowdim.text.messages import error
 
-LARGEST = float(np.finfo(float).max)
+LARGEST_DOUBLE = float(np.finfo(float).max)
 STORED_CELLS = 2**21  # stored cells in a tile: a product takes ten milliseconds, and starting one a tenth of that
 FRAME_ROWS = 256  # rows that set the origin; the mean of so many lies within sd/16 of the truth
 MODERATE_SIZE = 2.0**200  # sizes within 1/this .. this square and sum without leaving double precision
 FAR_FROM_ZERO = 2.0**1020  # numbers beyond this may differ by more than a double can hold
-HUGE = 2.0**-900  # the scale of tables whose cells lie so near the end of double precision that sums may pass it
+HUGE_SCALE = 2.0**-900  # the scale of tables whose cells lie so near the end of double precision that sums may pass it
 
 
 class Frame(NamedTuple):
@@ -47,15 +47,15 @@ class Frame(NamedTuple):
 
     def outward(self, z: Array) -> Array:
         """Cells in the model's units, in the table's; those beyond double precision at its end."""
-        if self.scale.min(initial=1.0) > HUGE:
+        if self.scale.min(initial=1.0) > HUGE_SCALE:
             return z / self.scale + self.shift
         with np.errstate(over="ignore"):
-            return np.clip(z / self.scale + self.shift, -LARGEST, LARGEST)
+            return np.clip(z / self.scale + self.shift, -LARGEST_DOUBLE, LARGEST_DOUBLE)
 
     def lengths(self, z: Array) -> Array:
         """Standard deviations in the model's units, in the table's."""
         with np.errstate(over="ignore"):
-            return np.minimum(z / self.scale, LARGEST)
+            return np.minimum(z / self.scale, LARGEST_DOUBLE)
 
     def log_stretch(self, mask: Mask | None) -> Array | float:
         """What a log density gains when it is stated in the table's units."""
@@ -208,7 +208,7 @@ class Stored(View):
         return Block(found, None, self.weights(rows), start)
 
 
-class Rows(Source):
+class TaskRows(Source):
     """Rows `first`, `first + 1`, ... of a larger table, all that an executor sends of it with one task."""
 
     def __init__(self, of: Source, first: int, values: Any, seen: Mask | None, share: Array | None) -> None:

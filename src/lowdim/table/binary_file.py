@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.table.detect import Guess, first_line, guess_header
-from lowdim.table.open_file import RATIO, SMALL, Found, Raw, too_large
+from lowdim.table.open_file import BOMB_RATIO, SMALL_FILE, FoundFile, Raw, too_large
 from lowdim.table.options import ReadingOptions, join_names
 from lowdim.text.escape import protect_terminal
 from lowdim.text.format import size
@@ -20,7 +20,7 @@ from lowdim.text.messages import LowdimError, error, message
 COST = 3  # bytes of memory for a byte of numbers: the column, its float64, the table's own copy
 
 
-def read_binary(found: Found, options: ReadingOptions, memory: int) -> Raw:
+def read_binary(found: FoundFile, options: ReadingOptions, memory: int) -> Raw:
     """A file that is not text."""
     name = protect_terminal(found.path.name)
     if found.kind == "xlsx":
@@ -58,7 +58,7 @@ def _damaged(name: str, kind: str) -> LowdimError:
     )
 
 
-def _excel(found: Found, name: str, options: ReadingOptions, memory: int) -> Raw:
+def _excel(found: FoundFile, name: str, options: ReadingOptions, memory: int) -> Raw:
     try:
         import openpyxl
     except ImportError:
@@ -80,10 +80,10 @@ def _excel(found: Found, name: str, options: ReadingOptions, memory: int) -> Raw
     return from_records(rows, name, kind, options.header)._replace(path=str(found.path), unit="row")
 
 
-def _refuse_bomb(found: Found, name: str, memory: int) -> None:
+def _refuse_bomb(found: FoundFile, name: str, memory: int) -> None:
     with zipfile.ZipFile(found.path) as archive:
         total = sum(part.file_size for part in archive.infolist())
-    if total > memory or (total > SMALL and total > RATIO * found.size):
+    if total > memory or (total > SMALL_FILE and total > BOMB_RATIO * found.size):
         raise error(
             "LD170.table",
             name=name,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.table.detect import GAPS, NUMBER_GAPS
+from lowdim.table.detect import GAP_CODES, NUMBER_GAP_CODES
 from lowdim.text.escape import shown
 from lowdim.text.messages import error
 
@@ -20,19 +20,19 @@ COMMA_GROUPS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$"  # 1,234 and 1,234.5: com
 POINT_GROUPS = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?$"
 SPACED = r"^[+-]?[1-9]\d{0,2}([ '\x{a0}\x{2009}\x{202f}\x{2019}]\d{3})+([.,]\d*)?$"
 SPACES = r"[ '\x{a0}\x{2009}\x{202f}\x{2019}]"
-LIMIT = re.compile(r"<\s*=?\s*(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
+LIMIT_TEXT = re.compile(r"<\s*=?\s*(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
 LIMIT_FACTOR = {"half": 0.5, "zero": 0.0, "limit": 1.0}
-LARGE = 2**30  # bytes of text beyond which Arrow needs 64-bit offsets
+LARGE_TEXT = 2**30  # bytes of text beyond which Arrow needs 64-bit offsets
 CLOCK = r"(?:[T ](?P<h>\d{1,2}):(?P<i>\d{2})(?::(?P<s>\d{2})(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$"
-ISO = r"^(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})" + CLOCK
-LOCAL = r"^(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.](?P<y>\d{4})" + CLOCK  # or the month first: the numbers decide
-DAYS = r"^(?P<y>(?:19|20)\d{2})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?:\.0*)?$"
+ISO_DATE = r"^(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})" + CLOCK
+LOCAL_DATE = r"^(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.](?P<y>\d{4})" + CLOCK  # or the month first: the numbers decide
+DAY_NUMBERS = r"^(?P<y>(?:19|20)\d{2})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?:\.0*)?$"
 UNIT_SIGNS = ("%", "‰", "€", "$", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "JPY")
 UNIT_DIGITS = r"[+-]?(\d[\d.,' \x{a0}\x{2009}\x{202f}\x{2019}]*|[.,]\d+)([eE][+-]?\d+)?"
 UNIT_SHARE = 0.5  # of the cells of a column that must carry the sign
 
 
-class Cells(NamedTuple):
+class ColumnCells(NamedTuple):
     """A column: its text where it came as text, and what each cell is."""
 
     name: str
@@ -58,7 +58,7 @@ class Cells(NamedTuple):
         return shown(self.values[row] if self.text is None else self.text[row].as_py())
 
 
-class Evidence(NamedTuple):
+class DecimalEvidence(NamedTuple):
     """How many cells of a text column speak for which decimal sign, and an example of a comma."""
 
     comma: int = 0  # 12,5: cannot be a thousands separator
@@ -73,7 +73,7 @@ def as_text(column: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    kind = pa.large_string() if column.nbytes > LARGE else pa.string()
+    kind = pa.large_string() if column.nbytes > LARGE_TEXT else pa.string()
     column = column.cast(kind)
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -109,16 +109,16 @@ def fast(text: Any, gap: Mask) -> Array | None:
         return None
 
 
-def weigh(text: Any, gap: Mask) -> Evidence:
+def decimal_evidence(text: Any, gap: Mask) -> DecimalEvidence:
     """The evidence of a column about the decimal sign; none if most of its cells are no numbers at all."""
     comma, groups = matches(text, COMMA), matches(text, COMMA_GROUPS)
     pointed, point_groups = matches(text, POINTED), matches(text, POINT_GROUPS)
     any_number = comma | groups | point_groups | matches(text, PLAIN) | matches(text, SPACED)
     if any_number.sum() < 0.5 * (~gap).sum():
-        return Evidence()
+        return DecimalEvidence()
     clear = comma & ~groups
     example = str(text[int(np.argmax(clear if clear.any() else comma | groups))].as_py())
-    return Evidence(
+    return DecimalEvidence(
         int(clear.sum()),
         int((comma & groups).sum()),
         int((groups & ~comma).sum()),
@@ -127,7 +127,7 @@ def weigh(text: Any, gap: Mask) -> Evidence:
     )
 
 
-def decide_decimal(found: dict[str, Evidence], asked: str | None) -> str:
+def decide_decimal(found: dict[str, DecimalEvidence], asked: str | None) -> str:
     """The decimal sign of the table: asked for, plain from its cells, or an error that asks."""
     if asked is not None:
         return asked
@@ -157,7 +157,7 @@ def decide_decimal(found: dict[str, Evidence], asked: str | None) -> str:
     return "."
 
 
-def numbers(text: Any, gap: Mask, decimal: str, found: Evidence) -> tuple[Array, Mask, str]:
+def decimal_numbers(text: Any, gap: Mask, decimal: str, found: DecimalEvidence) -> tuple[Array, Mask, str]:
     """Values, the cells that are no numbers, and an example of a number with thousands separators."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -188,24 +188,24 @@ def below_limit(text: Any, bad: Mask, values: Array, how: str) -> tuple[Array, M
     values, bad = values.copy(), bad.copy()
     for row in np.flatnonzero(bad):
         cell = text[int(row)].as_py()
-        if LIMIT.fullmatch(cell):
+        if LIMIT_TEXT.fullmatch(cell):
             values[row] = LIMIT_FACTOR[how] * float(cell.lstrip("<= ").replace(",", "."))
             bad[row] = False
     return values, bad
 
 
-def text_cells(name: str, position: int, text: Any, codes: tuple[str, ...]) -> tuple[Cells, bool]:
+def text_cells(name: str, position: int, text: Any, codes: tuple[str, ...]) -> tuple[ColumnCells, bool]:
     """A text column read the fast way, and whether that was enough."""
-    gap = is_code(text, GAPS + NUMBER_GAPS + codes)
+    gap = is_code(text, GAP_CODES + NUMBER_GAP_CODES + codes)
     values = fast(text, gap)
     if values is not None:
-        return Cells(name, position, text, gap, values, np.zeros(len(gap), dtype=bool)), True
-    return Cells(name, position, text, gap, np.full(len(gap), np.nan), ~gap), False
+        return ColumnCells(name, position, text, gap, values, np.zeros(len(gap), dtype=bool)), True
+    return ColumnCells(name, position, text, gap, np.full(len(gap), np.nan), ~gap), False
 
 
 def text_column(
     name: str, position: int, column: Any, codes: tuple[str, ...], *, units: bool = True
-) -> tuple[Cells, bool, str]:
+) -> tuple[ColumnCells, bool, str]:
     """A text column read the fast way, a unit such as % taken out of its cells; whether that was enough, and an
     example of a cell with a unit."""
     found, enough = text_cells(name, position, as_text(column), codes)
@@ -215,15 +215,15 @@ def text_column(
     return (*text_cells(name, position, bare, codes), example) if example else (found, enough, "")
 
 
-def slow_numbers(c: Cells, decimal: str, evidence: Evidence, limit: str | None = None) -> Cells:
+def slow_numbers(c: ColumnCells, decimal: str, evidence: DecimalEvidence, limit: str | None = None) -> ColumnCells:
     """A column whose cells are not all plain numbers: decimal commas, thousands separators, limits such as <0.05."""
-    values, bad, example = numbers(c.text, c.gap, decimal, evidence)
+    values, bad, example = decimal_numbers(c.text, c.gap, decimal, evidence)
     if limit is not None:
         values, bad = below_limit(c.text, bad, values, limit)
     return c._replace(values=values, bad=bad, grouped=example)
 
 
-def typed_cells(name: str, position: int, column: Any) -> Cells:
+def typed_cells(name: str, position: int, column: Any) -> ColumnCells:
     """A column that came with a type: numbers, dates, or something that cannot be used."""
     import pyarrow as pa
     import pyarrow.types as kind
@@ -240,9 +240,9 @@ def typed_cells(name: str, position: int, column: Any) -> Cells:
             else column.cast(pa.date32(), safe=False).cast(pa.timestamp("s"))
         )
         dates = plain.to_numpy(zero_copy_only=False).astype("datetime64[s]")
-        return Cells(name, position, None, gap, empty, ~gap, dates)
+        return ColumnCells(name, position, None, gap, empty, ~gap, dates)
     if kind.is_null(column.type):
-        return Cells(name, position, None, np.ones(n, dtype=bool), empty, none)
+        return ColumnCells(name, position, None, np.ones(n, dtype=bool), empty, none)
     if (
         kind.is_integer(column.type)
         or kind.is_floating(column.type)
@@ -250,8 +250,8 @@ def typed_cells(name: str, position: int, column: Any) -> Cells:
         or kind.is_decimal(column.type)
     ):
         values = column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
-        return Cells(name, position, None, gap, np.array(values, dtype=np.float64), none)
-    return Cells(name, position, None, gap, empty, ~gap, nested=_kind(column.type))
+        return ColumnCells(name, position, None, gap, np.array(values, dtype=np.float64), none)
+    return ColumnCells(name, position, None, gap, empty, ~gap, nested=_kind(column.type))
 
 
 def _kind(found: Any) -> str:
@@ -280,7 +280,7 @@ def dates(text: Any, gap: Mask) -> NDArray[np.datetime64] | None:
     """The dates of a column all of whose cells are dates in one of the common forms, else None."""
     if gap.all():
         return None
-    for pattern in (ISO, LOCAL, DAYS):
+    for pattern in (ISO_DATE, LOCAL_DATE, DAY_NUMBERS):
         if bool((matches(text, pattern) | gap).all()):
             return _dates(text, gap, pattern)
     return None
@@ -298,7 +298,7 @@ def _dates(text: Any, gap: Mask, pattern: str) -> NDArray[np.datetime64] | None:
         return pc.if_else(pc.equal(found, ""), "0", found).cast("int64").to_numpy(zero_copy_only=False)
 
     y, m, d, h, i, s = (field(name) for name in "ymdhis")
-    if pattern == LOCAL and (m[~gap] > 12).any():
+    if pattern == LOCAL_DATE and (m[~gap] > 12).any():
         m, d = d, m  # the month came first
     if not (((m >= 1) & (m <= 12) & (d >= 1) & (h < 25) & (i < 60) & (s < 61)) | gap).all():
         return None

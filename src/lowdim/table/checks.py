@@ -15,14 +15,14 @@ from lowdim.table.roles import MOST_LABELS, Column, Place
 from lowdim.text.format import count, figures, listing
 from lowdim.text.messages import error
 
-LEAST_ROWS = 3
-WIDEST = 20_000  # number columns
-HALF = 0.4  # share of gaps from which a column is named
-RARE = 0.95  # share of one value from which a column says almost nothing
-SAME = 0.99995  # a correlation that prints as 1.0000
-HUGE = 1e150
+LEAST_TABLE_ROWS = 3
+WIDEST_TABLE = 20_000  # number columns
+GAPPY_SHARE = 0.4  # share of gaps from which a column is named
+ONE_VALUE_SHARE = 0.95  # share of one value from which a column says almost nothing
+SAME_CORRELATION = 0.99995  # a correlation that prints as 1.0000
+HUGE_NUMBER = 1e150
 PAIRS_WORK = 2e10  # multiplications that looking for near copies may cost
-FAR = 4.5  # spreads from the middle that make a value far
+FAR_SPREADS = 4.5  # spreads from the middle that make a value far
 DISGUISES = [sign * float("9" * k) for k in range(2, 7) for sign in (-1, 1)] + [
     -9.0,
     -99.9,
@@ -61,13 +61,13 @@ class Numbers(NamedTuple):
 def refuse_width(names: list[str], n: int, options: ReadingOptions) -> None:
     """More columns than are analysed are refused before their cells are looked at."""
     wide = len(options.columns) if options.columns else len(names) - len(options.drop)
-    if wide > WIDEST:
+    if wide > WIDEST_TABLE:
         raise error(
             "LD171",
             d=f"{wide:,}",
-            most=f"{WIDEST:,}",
+            most=f"{WIDEST_TABLE:,}",
             fix="rows and columns swapped?  --transpose"
-            if n <= WIDEST
+            if n <= WIDEST_TABLE
             else f"choose some:  --columns {join_names(names[:3])}",
         )
 
@@ -118,11 +118,11 @@ def logs(work: Numbers, options: ReadingOptions, place: Place) -> Numbers:
 def enough_rows(work: Numbers, place: Place, notes: Notes) -> None:
     """Fewer than three rows cannot be analysed."""
     n, d = work.X.shape
-    if n >= LEAST_ROWS:
+    if n >= LEAST_TABLE_ROWS:
         return
     fix = (
         f"rows and columns swapped?  your file is {n} x {d}:  --transpose"
-        if n == 2 and d >= LEAST_ROWS
+        if n == 2 and d >= LEAST_TABLE_ROWS
         else ("one row has no variation: add rows" if n else "the file holds names and nothing else: add rows")
     )
     notes.add("LD160.table", place.name, n=n, s="" if n == 1 else "s", fix=fix)
@@ -259,7 +259,7 @@ def _remarks(work: Numbers, options: ReadingOptions, place: Place, notes: Notes)
 
 def _gappy(work: Numbers, place: Place, notes: Notes) -> None:
     share = np.isnan(work.X).mean(axis=0)
-    for j in np.flatnonzero(share >= HALF):
+    for j in np.flatnonzero(share >= GAPPY_SHARE):
         c = work.columns[j]
         notes.add(
             "LD122",
@@ -277,7 +277,7 @@ def _rare(work: Numbers, notes: Notes) -> None:
         x = x[~np.isnan(x)]
         middle = np.median(x)
         share = float((x == middle).mean())  # a value that most rows have is the median
-        if RARE <= share < 1 and len(x) >= 20:
+        if ONE_VALUE_SHARE <= share < 1 and len(x) >= 20:
             notes.add(
                 "LD132",
                 f"column {c.position}",
@@ -316,7 +316,7 @@ def _disguised(work: Numbers, place: Place, notes: Notes) -> None:
 
 def _huge(work: Numbers, place: Place, notes: Notes) -> None:
     high = _span(np.abs(work.X))[1]
-    for j in np.flatnonzero(high > HUGE):
+    for j in np.flatnonzero(high > HUGE_NUMBER):
         c, x = work.columns[j], work.X[:, j]
         fix = f"take its logarithm:  --log {join_names([c.name])}\n" if (x[~np.isnan(x)] > 0).all() else ""
         row = int(np.nanargmax(np.abs(x)))
@@ -369,7 +369,7 @@ def _families(X: Array, pairs: list[list[int]]) -> dict[int, dict[int, float]]:
             continue
         both = ~np.isnan(X[:, i]) & ~np.isnan(X[:, j])
         r = _correlation(X[both, i], X[both, j]) if both.sum() >= 5 else 0.0
-        if abs(r) >= SAME:
+        if abs(r) >= SAME_CORRELATION:
             found.setdefault(i, {})[j] = r
             known.add(j)
     return found
@@ -440,12 +440,12 @@ def _note(c: Column, x: Array, rows: NDArray[np.intp], place: Place) -> str:
     """The remark of a column in the table of columns."""
     words = [c.note] if c.note else []
     share = float(np.isnan(x).mean())
-    if share >= HALF:
+    if share >= GAPPY_SHARE:
         words.append("almost half missing" if share < 0.5 else "half missing or more")
     seen = x[~np.isnan(x)]
     q1, middle, q3 = np.quantile(seen, [0.25, 0.5, 0.75])
     spread = (q3 - q1) / 1.349  # the standard deviation of a Gaussian with these quartiles
-    far = np.flatnonzero(np.abs(x - middle) > FAR * spread) if spread > 0 else np.array([], dtype=int)
+    far = np.flatnonzero(np.abs(x - middle) > FAR_SPREADS * spread) if spread > 0 else np.array([], dtype=int)
     if 0 < len(far) <= 3:
         words.append(f"{count(len(far), 'far value')} (row{'s' * (len(far) > 1)} {listing(rows[far] + 1)})")
     return "; ".join(words)

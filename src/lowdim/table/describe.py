@@ -23,7 +23,7 @@ WIDTH = 24  # of a name in the table of columns
 WRAP = 86
 
 
-def page(table: Table, *, everything: bool = False) -> str:
+def check_page(table: Table, *, everything: bool = False) -> str:
     """The table in words: how it was read, its columns, its gaps, what was changed, and what to do next."""
     parts = [
         _first(table),
@@ -139,7 +139,7 @@ def _last(table: Table) -> str:
     return f"  Nothing blocks the analysis.{codes}{file}"
 
 
-def card(table: Table) -> str:
+def table_card(table: Table) -> str:
     """A static card for notebooks: no script, under 25 kB."""
     head = f"{table.name}: {table.n:,} rows x {table.d:,} columns, {count(int(np.isnan(table.X).sum()), 'gap')}"
     rows = [

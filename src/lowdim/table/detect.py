@@ -16,9 +16,28 @@ LOOK_BYTES = 2**18  # what the guesses are made from
 LOOK_ROWS = 200
 # Codes for a gap. The first set is a gap in every column; the second only among numbers, where they can be
 # nothing else, for "none" and "-" may be labels.
-GAPS = ("", "NA", "na", "N/A", "n/a", "#N/A", "#NA", "NaN", "nan", "NAN", "null", "NULL", "Null", "<NA>", "NaT", "?")
-NUMBER_GAPS = ("None", "none", "NONE", "-", "--", "---", "–", "—", ".", "..", "...", "*")
-NUMBER = re.compile(r"([$€£¥₹] ?)?[+\-−]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?( ?[%‰€$£¥₹])?|[+-]?inf(inity)?", re.I)
+GAP_CODES = (
+    "",
+    "NA",
+    "na",
+    "N/A",
+    "n/a",
+    "#N/A",
+    "#NA",
+    "NaN",
+    "nan",
+    "NAN",
+    "null",
+    "NULL",
+    "Null",
+    "<NA>",
+    "NaT",
+    "?",
+)
+NUMBER_GAP_CODES = ("None", "none", "NONE", "-", "--", "---", "–", "—", ".", "..", "...", "*")
+NUMBER_TEXT = re.compile(
+    r"([$€£¥₹] ?)?[+\-−]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?( ?[%‰€$£¥₹])?|[+-]?inf(inity)?", re.I
+)
 BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -156,7 +175,7 @@ def guess_separator(head: str) -> str:
         if width < 2 or times < 0.8 * len(rows):
             continue
         cells = [cell for row in rows for cell in row]
-        clear = sum(bool(is_number(cell)) or cell in GAPS for cell in cells) / len(cells)
+        clear = sum(bool(is_number(cell)) or cell in GAP_CODES for cell in cells) / len(cells)
         steady = times / len(rows)
         if sep == " ":
             steady -= 0.05  # a space inside cells is common, one between cells is rare
@@ -178,7 +197,7 @@ def other_separators(head: str, sep: str) -> list[str]:
 
 def is_number(cell: str) -> bool:
     """Whether a cell could be a number under either decimal sign."""
-    return NUMBER.fullmatch(cell) is not None
+    return NUMBER_TEXT.fullmatch(cell) is not None
 
 
 def guess_header(rows: list[list[str]]) -> bool:
@@ -194,10 +213,10 @@ def guess_header(rows: list[list[str]]) -> bool:
         return not any(is_number(cell) for cell in first)
     words = numbers = 0
     for j, cell in enumerate(first):
-        below = [row[j] for row in rest if j < len(row) and row[j] not in GAPS and row[j] not in NUMBER_GAPS]
+        below = [row[j] for row in rest if j < len(row) and row[j] not in GAP_CODES and row[j] not in NUMBER_GAP_CODES]
         if below and sum(map(is_number, below)) >= 0.5 * len(below):
             numbers += is_number(cell)
-            words += not is_number(cell) and cell not in GAPS and cell not in NUMBER_GAPS
+            words += not is_number(cell) and cell not in GAP_CODES and cell not in NUMBER_GAP_CODES
     if words or numbers:
         return words > numbers or (_are_years(first) and not _are_years(rest[0]))
     fresh = all(cell not in {row[j] for row in rest if j < len(row)} for j, cell in enumerate(first))
@@ -213,6 +232,6 @@ def _are_years(row: list[str]) -> bool:
 def first_line(row: list[str]) -> str:
     """What a record looks like: "9 numbers, 1 empty cell"."""
     numbers = sum(map(is_number, row))
-    empty = sum(cell in GAPS for cell in row)
+    empty = sum(cell in GAP_CODES for cell in row)
     parts = [(numbers, "number"), (empty, "empty cell"), (len(row) - numbers - empty, "word")]
     return ", ".join(f"{count} {word}{'s' * (count != 1)}" for count, word in parts if count)

@@ -21,10 +21,10 @@ from lowdim.text.format import listing
 from lowdim.text.format import size as size_text
 from lowdim.text.messages import LowdimError, Message, error
 
-RATIO = 200  # text that shrank more than this is a bomb, not a table
-SMALL = 10**7  # bytes that are unpacked whatever their ratio
+BOMB_RATIO = 200  # text that shrank more than this is a bomb, not a table
+SMALL_FILE = 10**7  # bytes that are unpacked whatever their ratio
 TEXT_COST = 6  # bytes of memory a byte of CSV needs while it is read: text, cells, numbers (measured 5.5 on 187 MB)
-LEAST = 3  # rows worth sampling
+LEAST_SAMPLE = 3  # rows worth sampling
 TEXTS = (".csv", ".tsv", ".txt", ".dat")
 SAVE = "save the table as CSV or Parquet"
 BINARY = {
@@ -79,7 +79,7 @@ class Raw(NamedTuple):
     notes: tuple[Message, ...] = ()
 
 
-class Found(NamedTuple):
+class FoundFile(NamedTuple):
     """A file that may be read: what it is, and its bytes where it is text."""
 
     path: Path
@@ -88,17 +88,17 @@ class Found(NamedTuple):
     data: bytes = b""
 
 
-def find(given: str | os.PathLike[str], memory: int, sample: int | None) -> Found:
+def find_file(given: str | os.PathLike[str], memory: int, sample: int | None) -> FoundFile:
     """The file at a path, refused with a reason unless it is a table that fits into memory."""
     path = Path(given)
-    size = _size(path, str(given))
+    size = regular_size(path, str(given))
     with path.open("rb") as file:
         head = file.read(4096)
-        kind = look(head, path)
+        kind = file_kind(head, path)
         if kind == "gzip":
-            return Found(path, "text", size, _unpacked(path, size, memory))
+            return FoundFile(path, "text", size, _unpacked(path, size, memory))
         if kind != "text":
-            return Found(path, kind, size)
+            return FoundFile(path, kind, size)
         if size * TEXT_COST > memory:
             if sample is None:
                 raise too_large(
@@ -109,12 +109,12 @@ def find(given: str | os.PathLike[str], memory: int, sample: int | None) -> Foun
                     shape=_shape(head, size),
                     sample=_affordable(head, memory),
                 )
-            return Found(path, "text", size, spread(path, size, sample))
+            return FoundFile(path, "text", size, spread_lines(path, size, sample))
         file.seek(0)
-        return Found(path, "text", size, file.read())
+        return FoundFile(path, "text", size, file.read())
 
 
-def _size(path: Path, given: str) -> int:
+def regular_size(path: Path, given: str) -> int:
     """The size of a regular file; anything else is refused."""
     name = protect_terminal(path.name or given)
     if re.match(r"[a-z]{2,}:/", given):  # a Path has one slash left of two
@@ -183,7 +183,7 @@ def _missing(path: Path, name: str) -> LowdimError:
     )
 
 
-def look(head: bytes, path: Path) -> str:
+def file_kind(head: bytes, path: Path) -> str:
     """What a file is by its first bytes: text, parquet, arrow, npy, xlsx, gzip; anything else is refused."""
     name, suffix = protect_terminal(path.name), path.suffix.lower()
     if suffix in (".pkl", ".pickle", ".joblib") or is_pickle(head):
@@ -257,13 +257,13 @@ def _unpacked(path: Path, size: int, memory: int) -> bytes:
             while part := file.read(2**20):
                 parts.append(part)
                 total += len(part)
-                if total > SMALL and total > RATIO * size:
+                if total > SMALL_FILE and total > BOMB_RATIO * size:
                     raise error(
                         "LD170.table",
                         name=name,
                         size=f"{size_text(size)} packed",
                         shape=f", more than {size_text(total)} unpacked",
-                        why=f"it grows more than {RATIO} times, as files made to fill a disk do",
+                        why=f"it grows more than {BOMB_RATIO} times, as files made to fill a disk do",
                         fix="unpack it yourself if you trust it",
                     )
                 if total * TEXT_COST > memory:
@@ -273,13 +273,13 @@ def _unpacked(path: Path, size: int, memory: int) -> bytes:
     data = b"".join(parts)
     if not data:
         raise error("LD005", name=name, size="0 bytes once unpacked")
-    inner = look(data[:4096], Path(path.stem + ".csv"))
+    inner = file_kind(data[:4096], Path(path.stem + ".csv"))
     if inner != "text":
         raise error("LD002", name=name, why=f"it holds a packed {inner} file", fix="unpack it first")
     return data
 
 
-def spread(path: Path, size: int, count: int) -> bytes:
+def spread_lines(path: Path, size: int, count: int) -> bytes:
     """The first line and `count` whole lines spread evenly over a file too large to be read."""
     with path.open("rb") as file:
         lines, last = [file.readline(2**20)], file.tell()
@@ -320,12 +320,12 @@ def _shape(head: bytes, size: int) -> str:
 
 def _affordable(head: bytes, memory: int) -> int:
     """A round number of rows that fits well."""
-    rows = max(int(memory / (4 * TEXT_COST * _line_bytes(head))), LEAST)
+    rows = max(int(memory / (4 * TEXT_COST * _line_bytes(head))), LEAST_SAMPLE)
     unit = 10 ** (len(str(rows)) - 1)
     return min(rows // unit * unit, 200_000)
 
 
-def digest(data: bytes | Path) -> str:
+def file_digest(data: bytes | Path) -> str:
     """SHA-256 of bytes or of a file."""
     if isinstance(data, bytes):
         return hashlib.sha256(data).hexdigest()

@@ -13,18 +13,18 @@ from lowdim.storage.memory import free_memory
 from lowdim.table import cells as cell
 from lowdim.table import checks
 from lowdim.table.binary_file import base_name, from_memory, read_binary
-from lowdim.table.detect import GAPS, Guess, beginning, other_separators
+from lowdim.table.detect import GAP_CODES, Guess, beginning, other_separators
 from lowdim.table.notes import CheckError, Messages, Notes
-from lowdim.table.open_file import Raw, digest, find, too_large
+from lowdim.table.open_file import Raw, file_digest, find_file, too_large
 from lowdim.table.options import LISTS, ReadingOptions, check_options, join_names, split_names
-from lowdim.table.roles import Column, Place, asked_role, assign, check_names, settle_names
+from lowdim.table.roles import Column, Place, asked_role, assign_roles, check_names, unique_names
 from lowdim.table.table import Table
 from lowdim.table.text_file import read_text, separator_word
 from lowdim.text.escape import protect_terminal, shown
 from lowdim.text.format import count, listing
 from lowdim.text.messages import error
 
-MEMORY_SHARE = 0.8  # of the free memory that one table may use
+TABLE_MEMORY_SHARE = 0.8  # of the free memory that one table may use
 EXPECTED = ("LD008", "LD110", "LD180", "LD181")  # notes on new rows that were given for the first table already
 
 
@@ -58,7 +58,7 @@ def read(table: Any, **options: Any) -> Table:
     checks.refuse_width(names, len(raw.lines), how)
     parsed, decimal, used = parse_columns(raw, names, how, notes)
     place = Place(raw.name, raw.unit, raw.lines, how.na)
-    columns = assign(parsed, blank, how, place, notes)
+    columns = assign_roles(parsed, blank, how, place, notes)
     notes.stop()
     work = check_numbers(columns, raw, how, place, notes)
     if how.strict:
@@ -78,8 +78,8 @@ def load_raw(table: Any, how: ReadingOptions) -> Raw:
     """The table before anything is decided."""
     if not isinstance(table, str | PathLike):
         return from_memory(table)
-    memory = how.memory if how.memory is not None else int(MEMORY_SHARE * free_memory())
-    found = find(table, memory, how.sample)
+    memory = how.memory if how.memory is not None else int(TABLE_MEMORY_SHARE * free_memory())
+    found = find_file(table, memory, how.sample)
     if found.kind != "text":
         raw = read_binary(found, how, memory)
     else:
@@ -90,7 +90,7 @@ def load_raw(table: Any, how: ReadingOptions) -> Raw:
     whole = found.kind != "text" or len(found.data) >= found.size
     return raw._replace(
         path=str(found.path),
-        sha256=digest(found.path if whole else found.data),
+        sha256=file_digest(found.path if whole else found.data),
         unit=raw.unit if whole else "sampled line",
     )
 
@@ -145,12 +145,12 @@ def name_columns(raw: Raw, how: ReadingOptions, notes: Notes) -> tuple[Raw, list
             raise error("LD106", got=len(given), want=len(raw.cells))
         source = base_name(how.names) if isinstance(how.names, str | PathLike) else "a list"
         raw = raw._replace(guess=raw.guess._replace(names=source))
-    return raw, settle_names(given, len(raw.cells), notes), blank
+    return raw, unique_names(given, len(raw.cells), notes), blank
 
 
 def _hollow(column: Any) -> bool:
     text = cell.is_textual(column)
-    return text is not None and bool(cell.is_code(cell.as_text(text), GAPS).all())
+    return text is not None and bool(cell.is_code(cell.as_text(text), GAP_CODES).all())
 
 
 def _names_from(names: Any) -> list[str]:
@@ -168,10 +168,10 @@ def _names_from(names: Any) -> list[str]:
 
 def parse_columns(
     raw: Raw, names: list[str], how: ReadingOptions, notes: Notes
-) -> tuple[list[cell.Cells], str, tuple[str, ...]]:
+) -> tuple[list[cell.ColumnCells], str, tuple[str, ...]]:
     """Every column's cells as numbers, gaps, dates or text; the decimal sign; the codes for gaps that occurred."""
     codes = how.na
-    parsed, slow, units = list[cell.Cells](), dict[int, cell.Evidence](), dict[str, str]()
+    parsed, slow, units = list[cell.ColumnCells](), dict[int, cell.DecimalEvidence](), dict[str, str]()
     for j, (name, column) in enumerate(zip(names, raw.cells, strict=True)):
         text = cell.is_textual(column)
         if text is None:
@@ -181,11 +181,11 @@ def parse_columns(
         found, enough, units[name] = cell.text_column(name, j + 1, text, codes, units=numeric)
         parsed.append(found)
         if not enough and name not in how.drop:
-            slow[j] = cell.weigh(found.text, found.gap)
+            slow[j] = cell.decimal_evidence(found.text, found.gap)
     if any(e.comma or e.either or e.groups for e in slow.values()) or how.decimal == ",":
         for j, c in enumerate(parsed):  # only now is it worth asking the plain columns about their points
             if j not in slow and c.text is not None:
-                slow[j] = cell.weigh(c.text, c.gap)
+                slow[j] = cell.decimal_evidence(c.text, c.gap)
     decimal = cell.decide_decimal({names[j]: slow[j] for j in sorted(slow)}, how.decimal)
     for j, evidence in slow.items():
         parsed[j] = cell.slow_numbers(parsed[j], decimal, evidence, how.below_limit)
@@ -195,7 +195,7 @@ def parse_columns(
     return [_recoded(c, codes) for c in parsed], decimal, _codes_seen(parsed)
 
 
-def _recoded(c: cell.Cells, codes: tuple[str, ...]) -> cell.Cells:
+def _recoded(c: cell.ColumnCells, codes: tuple[str, ...]) -> cell.ColumnCells:
     """Codes that are numbers, such as -999, mean every cell of that value, however it is written."""
     wanted = []
     for code in codes:
@@ -222,7 +222,7 @@ def _note_signs(code: str, found: dict[str, str], numbers: int, notes: Notes) ->
         )
 
 
-def _codes_seen(parsed: list[cell.Cells]) -> tuple[str, ...]:
+def _codes_seen(parsed: list[cell.ColumnCells]) -> tuple[str, ...]:
     """The codes for gaps that occurred, beside the empty cell."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -264,7 +264,7 @@ def _refuse_changes(notes: Notes) -> None:
 
 
 # new rows ------------------------------------------------------------------------------------------
-class NewRows(NamedTuple):
+class NewTableRows(NamedTuple):
     """The cells of new rows in the order of a model's columns, gaps where the table lacks one."""
 
     X: Array
@@ -276,7 +276,7 @@ class NewRows(NamedTuple):
     guess: Guess = Guess("array")  # how the table was read
 
 
-def read_rows(table: Any, wanted: tuple[str, ...], **options: Any) -> NewRows:
+def read_rows(table: Any, wanted: tuple[str, ...], **options: Any) -> NewTableRows:
     """Read new rows; the columns of the model are numbers whatever they look like.
 
     >>> read_rows(np.array([[1.0, 2.0]]), ("c2", "c1", "c9")).X  # by name; an array of three would be by position
@@ -296,7 +296,7 @@ def read_rows(table: Any, wanted: tuple[str, ...], **options: Any) -> NewRows:
     encode, how = how.encode, _here(how, names, wanted)
     parsed, _, _ = parse_columns(raw, names, how, notes)
     place = Place(raw.name, raw.unit, raw.lines, how.na)
-    columns = assign(parsed, blank, how, place, notes)
+    columns = assign_roles(parsed, blank, how, place, notes)
     notes.stop()
     work = checks.logs(checks.infinite(checks.stack(columns, len(raw.lines)), how, place, notes), how, place)
     notes.stop()
@@ -331,7 +331,7 @@ def _levels(columns: list[Column], encode: tuple[str, ...], wanted: tuple[str, .
     return more
 
 
-def _placed(columns: list[Column], wanted: tuple[str, ...], rows: tuple[str, ...], said: Messages) -> NewRows:
+def _placed(columns: list[Column], wanted: tuple[str, ...], rows: tuple[str, ...], said: Messages) -> NewTableRows:
     here = {c.name: c for c in columns}
     absent = tuple(name for name in wanted if name not in here)
     if len(absent) == len(wanted):
@@ -347,4 +347,4 @@ def _placed(columns: list[Column], wanted: tuple[str, ...], rows: tuple[str, ...
         if name in here:
             X[:, j] = here[name].values
     unknown = tuple(c.name for c in columns if c.role == "number" and c.name not in wanted)
-    return NewRows(X, rows, absent, unknown, said)
+    return NewTableRows(X, rows, absent, unknown, said)

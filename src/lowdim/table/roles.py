@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.table.cells import DAYS, LIMIT, Cells, dates, is_code, matches
-from lowdim.table.detect import GAPS
+from lowdim.table.cells import DAY_NUMBERS, LIMIT_TEXT, ColumnCells, dates, is_code, matches
+from lowdim.table.detect import GAP_CODES
 from lowdim.table.notes import Notes
 from lowdim.table.options import ReadingOptions, join_names
 from lowdim.text.escape import protect_terminal
 from lowdim.text.format import all_digits, count, listing
 from lowdim.text.messages import error
 
-ALMOST = 0.5  # a column of which this share is numbers is meant as numbers
-RUNNING = 5  # rows from which 1, 2, 3, ... is a running number and not a measurement
+NUMBER_SHARE = 0.5  # a column of which this share is numbers is meant as numbers
+RUNNING_ROWS = 5  # rows from which 1, 2, 3, ... is a running number and not a measurement
 MOST_LABELS = 50  # columns that one encoded column may become
 MOST_CODES = 8  # codes that a fix lists
 ID_NAME = re.compile(r"(.*[_. -])?(id|index|idx|row|rownames?|nr|no|number|obs|sample|unnamed: 0)|", re.I)
@@ -48,15 +48,15 @@ class Place(NamedTuple):
     lines: NDArray[np.int64]
     codes: tuple[str, ...] = ()  # extra codes for gaps
 
-    def cell(self, c: Cells, row: int) -> str:
+    def cell(self, c: ColumnCells, row: int) -> str:
         """A cell as a message names it: line 14 "<0.05"."""
         return f"{self.unit} {self.lines[row]} {c.example(row)}"
 
-    def column(self, c: Cells, row: int) -> str:
+    def column(self, c: ColumnCells, row: int) -> str:
         return f"{self.name}, column {c.position}, e.g. {self.unit} {self.lines[row]}: {c.example(row)}"
 
 
-def settle_names(given: list[str] | None, width: int, notes: Notes) -> list[str]:
+def unique_names(given: list[str] | None, width: int, notes: Notes) -> list[str]:
     """Names without control characters, none empty, none twice; repeats are numbered."""
     found = [protect_terminal(name).strip() for name in given] if given is not None else [""] * width
     names = [name or f"c{j + 1}" for j, name in enumerate(found)]
@@ -105,7 +105,9 @@ def _check_name(name: str, option: str, names: list[str]) -> None:
     raise error("LD103", column=protect_terminal(name), option=flag, fix=fix)
 
 
-def assign(columns: list[Cells], blank: set[int], options: ReadingOptions, place: Place, notes: Notes) -> list[Column]:
+def assign_roles(
+    columns: list[ColumnCells], blank: set[int], options: ReadingOptions, place: Place, notes: Notes
+) -> list[Column]:
     """Every column with its role; what was set aside is noted, what cannot be is an error."""
     found: list[Column] = []
     labels: list[Column] = []
@@ -138,7 +140,7 @@ def asked_role(name: str, options: ReadingOptions) -> str:
     return ""
 
 
-def _asked(c: Cells, role: str, place: Place, notes: Notes) -> Column | list[Column]:
+def _asked(c: ColumnCells, role: str, place: Place, notes: Notes) -> Column | list[Column]:
     if role == "encode":
         return encoded(c, place)
     if role == "number":
@@ -157,11 +159,11 @@ def _asked(c: Cells, role: str, place: Place, notes: Notes) -> Column | list[Col
             notes.add("LD230.table", place.name, column=c.name, problem="all weights are zero")
         return Column(c.name, role, c.values, c.position)
     if role == "time":
-        return Column(c.name, role, times(c), c.position)
+        return Column(c.name, role, time_values(c), c.position)
     return Column(c.name, role, label_values(c, place.codes), c.position, "left out as asked" * (role == "out"))
 
 
-def guessed(c: Cells, blank: bool, free: set[str], place: Place, notes: Notes) -> Column:
+def guessed(c: ColumnCells, blank: bool, free: set[str], place: Place, notes: Notes) -> Column:
     """The role a column has by what its cells are; `free` are the roles that no column has yet."""
     if c.nested:
         notes.add(
@@ -187,7 +189,7 @@ def guessed(c: Cells, blank: bool, free: set[str], place: Place, notes: Notes) -
             )
             return Column(c.name, "id", label_values(c, place.codes), c.position)
         return Column(c.name, "number", c.values, c.position)
-    if c.good >= ALMOST * c.seen and c.good:
+    if c.good >= NUMBER_SHARE * c.seen and c.good:
         _almost(c, place, notes)
         return Column(c.name, "number", c.values, c.position)
     values = label_values(c, place.codes)
@@ -204,14 +206,14 @@ def guessed(c: Cells, blank: bool, free: set[str], place: Place, notes: Notes) -
     return Column(c.name, "label", values, c.position)
 
 
-def _dates(c: Cells) -> NDArray[np.datetime64] | None:
+def _dates(c: ColumnCells) -> NDArray[np.datetime64] | None:
     """Dates written as text, or as whole numbers such as 20010601."""
     import pyarrow as pa
 
     if c.text is not None:
         if c.bad.any() and not c.bad[~c.gap].all():
             return None  # some are numbers: 1.2.2024 is not among them
-        if not c.bad.any() and not (_like_days(c) and (matches(c.text, DAYS) | c.gap).all()):
+        if not c.bad.any() and not (_like_days(c) and (matches(c.text, DAY_NUMBERS) | c.gap).all()):
             return None
         return dates(c.text, c.gap)
     if c.bad.any() or not _like_days(c):
@@ -220,7 +222,7 @@ def _dates(c: Cells) -> NDArray[np.datetime64] | None:
     return dates(text, c.gap)
 
 
-def _like_days(c: Cells) -> bool:
+def _like_days(c: ColumnCells) -> bool:
     """Whether all numbers are whole and could be days such as 20010601."""
     seen = c.values[~c.gap]
     return len(seen) > 0 and bool(seen.min() >= 19000101 and seen.max() <= 20991231) and _whole_numbers(seen)
@@ -230,7 +232,7 @@ def _whole_numbers(values: Array) -> bool:
     return bool((np.abs(values) < 2**53).all() and (values == np.round(values)).all())
 
 
-def _dated(c: Cells, when: NDArray[np.datetime64], free: bool, place: Place, notes: Notes) -> Column:
+def _dated(c: ColumnCells, when: NDArray[np.datetime64], free: bool, place: Place, notes: Notes) -> Column:
     flag = join_names([c.name])
     keep = f"it is, say so:  --time {flag}" if free else f"it is, say so:  --label {flag}"
     where = place.column(c, int(np.argmax(~c.gap))) if c.text is not None else f"{place.name}, column {c.position}"
@@ -248,18 +250,18 @@ def _dated(c: Cells, when: NDArray[np.datetime64], free: bool, place: Place, not
     return Column(c.name, "label", words, c.position, "date", date=True)
 
 
-def _running(c: Cells, blank: bool) -> str:
+def _running(c: ColumnCells, blank: bool) -> str:
     """Why a column of numbers is the name of the rows; nothing if it is not."""
     v = c.values
     if len(v) < 3 or c.gap.any() or not _whole_numbers(v):
         return ""
-    if len(v) >= RUNNING and (np.diff(v) == 1).all():
+    if len(v) >= RUNNING_ROWS and (np.diff(v) == 1).all():
         return "counts the rows"
     named = blank or (ID_NAME.fullmatch(c.name) is not None and c.name != "")
     return "is called an id and is different in every row" if named and len(np.unique(v)) == len(v) else ""
 
 
-def times(c: Cells) -> NDArray[Any]:
+def time_values(c: ColumnCells) -> NDArray[Any]:
     """Dates where they are, else numbers, else text."""
     when = c.dates if c.dates is not None else _dates(c)
     if when is not None:
@@ -267,12 +269,12 @@ def times(c: Cells) -> NDArray[Any]:
     return c.values if not c.bad.any() else label_values(c, ())
 
 
-def label_values(c: Cells, codes: tuple[str, ...]) -> NDArray[Any]:
+def label_values(c: ColumnCells, codes: tuple[str, ...]) -> NDArray[Any]:
     """A column as labels: text, None where there is none. "none" and "-" are labels too."""
     found = np.empty(len(c.gap), dtype=object)
     if c.text is not None:
         found[:] = c.text.to_pylist()
-        found[is_code(c.text, GAPS + codes)] = None
+        found[is_code(c.text, GAP_CODES + codes)] = None
     elif c.dates is not None:
         found[:] = c.dates.astype(str).astype(object)
         found[c.gap] = None
@@ -281,7 +283,7 @@ def label_values(c: Cells, codes: tuple[str, ...]) -> NDArray[Any]:
     return found
 
 
-def encoded(c: Cells, place: Place) -> list[Column]:
+def encoded(c: ColumnCells, place: Place) -> list[Column]:
     """A label as columns of zeros and ones, one a value; two values need one column."""
     values = label_values(c, place.codes)
     levels = sorted({v for v in values if v is not None})
@@ -309,10 +311,10 @@ def encoded(c: Cells, place: Place) -> list[Column]:
     ]
 
 
-def _must_be_number(c: Cells, place: Place, notes: Notes) -> None:
+def _must_be_number(c: ColumnCells, place: Place, notes: Notes) -> None:
     if not c.bad.any():
         return
-    if c.good >= ALMOST * c.seen and c.good:
+    if c.good >= NUMBER_SHARE * c.seen and c.good:
         _almost(c, place, notes)
         return
     flag = join_names([c.name])
@@ -332,7 +334,7 @@ def _must_be_number(c: Cells, place: Place, notes: Notes) -> None:
     )
 
 
-def _almost(c: Cells, place: Place, notes: Notes) -> None:
+def _almost(c: ColumnCells, place: Place, notes: Notes) -> None:
     rows = np.flatnonzero(c.bad)
     where = f"column {c.position}, " + listing([place.cell(c, int(row)) for row in rows[:1000]], 5)
     if len(rows) > 1000:
@@ -340,10 +342,10 @@ def _almost(c: Cells, place: Place, notes: Notes) -> None:
     notes.add("LD111", where, column=c.name, good=f"{c.good:,}", seen=f"{c.seen:,}", fix=_almost_fix(c, rows, place))
 
 
-def _almost_fix(c: Cells, rows: NDArray[np.intp], place: Place) -> str:
+def _almost_fix(c: ColumnCells, rows: NDArray[np.intp], place: Place) -> str:
     texts = list(dict.fromkeys(c.text[int(row)].as_py() for row in rows))
     plain = len(texts) <= MOST_CODES and all(protect_terminal(t) == t and len(t) <= 40 for t in texts)
-    rest = [t for t in texts if not LIMIT.fullmatch(t)]
+    rest = [t for t in texts if not LIMIT_TEXT.fullmatch(t)]
     fixes = []
     if plain:
         fixes.append(("treat as gaps", f"--na {join_names(texts)}"))

@@ -96,9 +96,9 @@ class Table:
 
     def summary(self) -> str:
         """The page that `lowdim check` prints."""
-        from lowdim.table.describe import page
+        from lowdim.table.describe import check_page
 
-        return page(self)
+        return check_page(self)
 
     def __repr__(self) -> str:
         gaps = int(np.isnan(self.X).sum())
@@ -114,9 +114,9 @@ class Table:
         )
 
     def _repr_html_(self) -> str:
-        from lowdim.table.describe import card
+        from lowdim.table.describe import table_card
 
-        return card(self)
+        return table_card(self)
 
 
 def _kept(columns: list[Column], work: Numbers) -> tuple[Column, ...]:

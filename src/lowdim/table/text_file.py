@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.table import detect as sniff
-from lowdim.table.detect import GAPS, NUMBER_GAPS, SEPS, Guess, beginning, first_line, records
+from lowdim.table.detect import GAP_CODES, NUMBER_GAP_CODES, SEPS, Guess, beginning, first_line, records
 from lowdim.table.open_file import Raw
 from lowdim.table.options import ReadingOptions
 from lowdim.text.escape import protect_terminal, shell_word
 from lowdim.text.format import size
 from lowdim.text.messages import LowdimError, error, message
 
-FIELD = 10**6  # bytes a cell may have
-WIDEST = 10**6  # fields a line may have
+LONGEST_FIELD = 10**6  # bytes a cell may have
+WIDEST_LINE = 10**6  # fields a line may have
 BLOCK = 2**24
 NEWLINE, RETURN, QUOTE = 10, 13, 34  # bytes
 
@@ -121,7 +121,7 @@ def _header(
     if header:
         names, width = rows[0], _width(rows[1:], None)
         if rows[1:] and len(names) == width - 1:  # a name short: R leaves out that of the row names, others end
-            trailing = all(row[-1] in GAPS for row in rows[1:] if len(row) == width)  # every line with a separator
+            trailing = all(row[-1] in GAP_CODES for row in rows[1:] if len(row) == width)  # every line with a separator
             names = [*names, ""] if trailing else ["", *names]
         return names, True
     if asked is None and skip:  # names in a comment: "#id,x,y"
@@ -142,8 +142,8 @@ def split_records(
     text: bytes, sep: str, skip: int, width: int, name: str, header: bool
 ) -> tuple[Any, NDArray[np.int64], dict[int, int]]:
     """The records as an Arrow table of strings, the line of each, and the fields of those of another length."""
-    if width > WIDEST:
-        raise error("LD171", d=f"{width:,}", most=f"{WIDEST:,}", fix="check the separator of the file")
+    if width > WIDEST_LINE:
+        raise error("LD171", d=f"{width:,}", most=f"{WIDEST_LINE:,}", fix="check the separator of the file")
     starts, lines = _records(text, skip, "\t" if sep == " " else sep)
     block = max(BLOCK, 2 * int(np.diff(starts, append=len(text)).max(initial=0)) + 2)
     body = text[starts[0] :] if len(starts) else b""
@@ -213,7 +213,7 @@ def tokenise(
     more: dict[str, Any] = {} if bad is None else {"invalid_row_handler": note}
     cells: dict[str, Any] = {"strings_can_be_null": False}
     if numbers is not None:
-        cells = {"include_columns": used, "null_values": [*GAPS, *NUMBER_GAPS], "decimal_point": numbers[1]}
+        cells = {"include_columns": used, "null_values": [*GAP_CODES, *NUMBER_GAP_CODES], "decimal_point": numbers[1]}
     return reader.read_csv(
         pa.BufferReader(body),
         parse_options=reader.ParseOptions(delimiter="\t" if sep == " " else sep, newlines_in_values=True, **more),
@@ -309,12 +309,12 @@ def _check_fields(cells: list[Any], lines: NDArray[np.int64]) -> None:
 
     for j, column in enumerate(cells):
         longest = pc.max(pc.binary_length(column)).as_py() or 0
-        if longest > FIELD:
+        if longest > LONGEST_FIELD:
             row = pc.index(pc.binary_length(column), longest).as_py()
             raise error(
                 "LD172",
                 f"line {int(lines[row])}, column {j + 1}",
                 size=size(longest),
-                most=size(FIELD),
+                most=size(LONGEST_FIELD),
                 fix="check the quotes and the separator of this line",
             )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from lowdim.math.linalg import Array
 from lowdim.table import cells as cell
-from lowdim.table.detect import GAPS, NUMBER_GAPS
+from lowdim.table.detect import GAP_CODES, NUMBER_GAP_CODES
 from lowdim.table.options import check_options
 from lowdim.table.read import load_raw, sample_raw, transpose_raw
 from lowdim.text.csv_table import csv_line
@@ -18,8 +18,8 @@ from lowdim.text.format import figures_by_width
 
 # a sign, digits with their marks, an exponent, or dashes alone: nothing that a spreadsheet could run
 HARMLESS = re.compile(r"[+-]?[\d.,' \u00a0\u2009\u202f\u2019]*([eE][+-]?\d+)? ?%?|-+")
-LINES = 4096  # rows turned into text at once
-LOOK = 2**16  # bytes in which the line ends are looked for
+ROWS_AT_ONCE = 4096  # rows turned into text at once
+LINE_END_BYTES = 2**16  # bytes in which the line ends are looked for
 Texts = dict[int, dict[int, str]]  # column -> row -> text, both from 0 as they stand in the file
 
 
@@ -59,7 +59,7 @@ def original(path: str, options: dict[str, Any]) -> Sheet:
 def line_end(path: str) -> str:
     """How the lines of a text file end."""
     with open(path, "rb") as file:
-        head = file.read(LOOK).replace(b"\0", b"")  # UTF-16 has a zero beside every plain letter
+        head = file.read(LINE_END_BYTES).replace(b"\0", b"")  # UTF-16 has a zero beside every plain letter
     return "\r\n" if b"\r\n" in head else "\n"
 
 
@@ -86,8 +86,8 @@ def lines(sheet: Sheet, new: Texts) -> Iterator[str]:
     """The lines of the table with the new texts in their cells."""
     if sheet.names is not None:
         yield _line(sheet.names, sheet)
-    for start in range(0, sheet.rows, LINES):
-        stop = min(start + LINES, sheet.rows)
+    for start in range(0, sheet.rows, ROWS_AT_ONCE):
+        stop = min(start + ROWS_AT_ONCE, sheet.rows)
         block = [column.slice(start, stop - start).to_pylist() for column in sheet.cells]
         for j, given in new.items():
             for row in range(start, stop) if len(given) > stop - start else sorted(given):
@@ -98,13 +98,13 @@ def lines(sheet: Sheet, new: Texts) -> Iterator[str]:
 
 
 def _line(cells: Any, sheet: Sheet) -> str:
-    return csv_line(cells, partial(quoted, sep=sheet.sep), sheet.sep, sheet.newline)
+    return csv_line(cells, partial(quoted_cell, sep=sheet.sep), sheet.sep, sheet.newline)
 
 
-def quoted(text: str, sep: str) -> str:
+def quoted_cell(text: str, sep: str) -> str:
     """Text as one cell of a file with this separator: no formula, quoted where it must be.
 
-    >>> quoted("-1,5", ";"), quoted("=1+1", ";"), quoted("a;b", ";")
+    >>> quoted_cell("-1,5", ";"), quoted_cell("=1+1", ";"), quoted_cell("a;b", ";")
     ('-1,5', "'=1+1", '"a;b"')
     """
     return '""' if sep == " " and not text else in_quotes(safe(text), sep)
@@ -126,7 +126,7 @@ def harmless(sheet: Sheet) -> bool:
 def decimal_of(column: Any, usual: str) -> str:
     """The decimal sign of a text column: what its own numbers show, else that of the table."""
     text = cell.as_text(column)
-    found = cell.weigh(text, cell.is_code(text, GAPS + NUMBER_GAPS))
+    found = cell.decimal_evidence(text, cell.is_code(text, GAP_CODES + NUMBER_GAP_CODES))
     return "," if found.comma else "." if found.point else usual
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lowdim.text.messages import Entry, FitError, ModelWarning, OptionError, TableError, TableWarning, VerbError
 
-MAPS: dict[str, Entry] = {
+MAP_MESSAGES: dict[str, Entry] = {
     "LD490": Entry(
         OptionError,
         "The springs are {shape}, but there are {n} rows on the map",

@@ -13,7 +13,7 @@ from lowdim.text.messages import (
     VerbError,
 )
 
-MODELS: dict[str, Entry] = {
+MODEL_MESSAGES: dict[str, Entry] = {
     # options
     "LD200": Entry(
         OptionError,

@@ -14,7 +14,7 @@ from lowdim.text.messages import (
     TableWarning,
 )
 
-TABLES: dict[str, Entry] = {
+TABLE_MESSAGES: dict[str, Entry] = {
     # the shape of a table
     "LD100": Entry(
         TableError,

@@ -9,7 +9,7 @@ from numbers import Integral, Real
 
 # A spreadsheet runs a cell that begins with one of these, also in their full-width forms.
 FORMULA = "=+-@\t\r\n\0＝＋－＠"
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-](inf|nan)")
+SAFE_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-](inf|nan)")
 # CSI, OSC/DCS/APC/PM/SOS with their ends, two-byte escapes; in 7-bit and in 8-bit form.
 ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
@@ -20,7 +20,7 @@ BREAKS = re.compile(r"[\t\n\r\v\f\x85\u2028\u2029]+")
 # what is left of control codes, marks that reorder the line, and characters without width that hide in words
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 BARE = re.compile(r"[\w.,:/@%+=-]+", re.ASCII)
-LONGEST = 40  # characters of a cell that a message shows
+SHOWN_CHARACTERS = 40  # characters of a cell that a message shows
 
 
 def protect_cell(text: str) -> str:
@@ -31,7 +31,7 @@ def protect_cell(text: str) -> str:
     """
     first = text.lstrip(" \u00a0")[:1]  # a spreadsheet may trim before it looks
     risky = bool(first) and first in FORMULA
-    return f"'{text}" if risky and not NUMBER.fullmatch(text) else text
+    return f"'{text}" if risky and not SAFE_NUMBER.fullmatch(text) else text
 
 
 def csv_text(text: str) -> str:
@@ -88,8 +88,8 @@ def shown(cell: object) -> str:
     >>> shown("n.d.")
     '"n.d."'
     """
-    text = protect_terminal(str(cell)[: 4 * LONGEST])
-    return f'"{text[:LONGEST]}..."' if len(text) > LONGEST else f'"{text}"'
+    text = protect_terminal(str(cell)[: 4 * SHOWN_CHARACTERS])
+    return f'"{text[:SHOWN_CHARACTERS]}..."' if len(text) > SHOWN_CHARACTERS else f'"{text}"'
 
 
 def shell_word(text: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from lowdim.text.escape import printable, protect_terminal
 from lowdim.text.messages import error
 
-LISTED = 5  # items of a list that are written out
+LISTED_ITEMS = 5  # items of a list that are written out
 BYTE_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 TIME_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
@@ -23,7 +23,7 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def listing(items: Iterable[object], most: int = LISTED, *, join: str = ", ") -> str:
+def listing(items: Iterable[object], most: int = LISTED_ITEMS, *, join: str = ", ") -> str:
     """The first few of a list, and how many more.
 
     >>> listing(range(8))

@@ -108,11 +108,11 @@ class Entry(NamedTuple):
 @cache
 def catalogue() -> dict[str, Entry]:
     """Every message by its code."""
-    from lowdim.text.catalogue_maps import MAPS
-    from lowdim.text.catalogue_models import MODELS
-    from lowdim.text.catalogue_tables import TABLES
+    from lowdim.text.catalogue_maps import MAP_MESSAGES
+    from lowdim.text.catalogue_models import MODEL_MESSAGES
+    from lowdim.text.catalogue_tables import TABLE_MESSAGES
 
-    return {**TABLES, **MODELS, **MAPS}
+    return {**TABLE_MESSAGES, **MODEL_MESSAGES, **MAP_MESSAGES}
 
 
 _SEVERITY = {True: "note", False: "error"}

@@ -7,7 +7,7 @@ from html import escape
 
 from lowdim.text.format import clip
 
-STYLE = """<style>
+CARD_STYLE = """<style>
 .ldc{color-scheme:light dark;font:14px/1.5 system-ui,sans-serif;max-width:60rem;border:1px solid #8a8f94;\
 border-radius:6px;padding:.6rem .9rem;background:Canvas;color:CanvasText;overflow-wrap:anywhere}
 .ldc p{margin:.2rem 0}.ldc h3{margin:0 0 .3rem;font-size:1.1rem}.ldc ol{margin:.2rem 0 .6rem;padding-left:1.4rem}
@@ -16,12 +16,12 @@ text-align:left;vertical-align:top;border-bottom:1px solid color-mix(in srgb,Can
 .ldc .pics{display:flex;flex-wrap:wrap;gap:1rem;align-items:end}.ldc svg{background:#fff;border-radius:4px}
 .ldc .set{font-weight:bold}.ldc summary{cursor:pointer;min-height:24px}.ldc code{font-size:.85rem}
 </style>"""
-LONG = 600  # characters of a text: names of columns and rows may be long
+CARD_TEXT = 600  # characters of a text: names of columns and rows may be long
 
 
 def block(*parts: str) -> str:
     """Pieces of HTML as one card with the style of all cards."""
-    return f'<div class="ldc">{STYLE}{"".join(parts)}</div>'
+    return f'<div class="ldc">{CARD_STYLE}{"".join(parts)}</div>'
 
 
 def card(headline: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, note: str = "") -> str:
@@ -51,7 +51,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, lines: bool =
 
 def words(text: object) -> str:
     """Text of any kind, one line, cut and escaped."""
-    return escape(clip(text, LONG))
+    return escape(clip(text, CARD_TEXT))
 
 
 def in_lines(text: object) -> str:

@@ -18,7 +18,7 @@ from lowdim.cli.say import Done, complain, message_log, print_json, say
 @with_request()
 def check_command(request: Request, everything: bool) -> None:
     """Is the table usable, and what would be changed? No model is fitted."""
-    from lowdim.table.describe import gaps_of, page, span
+    from lowdim.table.describe import check_page, gaps_of, span
     from lowdim.table.read import read
 
     options = {name: value for name, value in request.options.items() if name != "strict"}
@@ -31,7 +31,7 @@ def check_command(request: Request, everything: bool) -> None:
         ]
         print_json(name=table.name, rows=table.n, columns=columns, read_as=str(table.guess))
     else:
-        say(page(table, everything=everything).rstrip())
+        say(check_page(table, everything=everything).rstrip())
         if not message_log().quiet and table.messages:
             complain(table.messages.text(everything=everything))
     if request.strict and table.messages.changed:

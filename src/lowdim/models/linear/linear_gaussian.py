@@ -9,7 +9,7 @@ import numpy as np
 from lowdim.engine.em import em, online
 from lowdim.engine.fold import Run
 from lowdim.engine.monitor import Fit
-from lowdim.engine.plan import USUAL, Cost, kept_blocks, walking
+from lowdim.engine.plan import USUAL_PASSES, Cost, kept_blocks, walking
 from lowdim.engine.statistics import Moments, stored_moments
 from lowdim.engine.statistics import moments as moments_of
 from lowdim.math.eigen import PASSES
@@ -232,7 +232,7 @@ class LinearGaussian(LatentModel):
         # The look (three where its sample missed huge cells), a gathered start (two), EM or Krylov, a last density.
         passes = 6 + max(self.max_iter, PASSES if wide else 1)
         words = "fewer columns, fewer dimensions (n_components, --dims), or a sample of rows (--sample)"
-        return Cost(passes, 8 * n * d * passes, self._peak(n, d, q, wide), words, min(USUAL, self.max_iter) + 2)
+        return Cost(passes, 8 * n * d * passes, self._peak(n, d, q, wide), words, min(USUAL_PASSES, self.max_iter) + 2)
 
     def _peak(self, n: int, d: int, q: int, wide: bool) -> int:
         """Bytes at the worst moment: of the look, of the solve, or of an EM pass (counted in numbers, by hand)."""

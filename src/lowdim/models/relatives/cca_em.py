@@ -9,7 +9,7 @@ import numpy as np
 from lowdim.engine.em import em
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.monitor import Fit
-from lowdim.engine.plan import USUAL, Cost, walking
+from lowdim.engine.plan import USUAL_PASSES, Cost, walking
 from lowdim.engine.statistics import triangle
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, lower, orthogonality
@@ -256,7 +256,7 @@ class TwoViewGaussian(LatentModel):
         cells = min(tile_rows(d), n) * d
         peak = walking(n, d, 8 * cells + 4 * CHUNK, 3 * d * d) + 8 * 12 * d * d
         words = "fewer columns: reduce each view first, for example by PCA(k)"
-        return Cost(passes, 8 * n * d * passes, peak, words, min(USUAL, self.max_iter) + 2)
+        return Cost(passes, 8 * n * d * passes, peak, words, min(USUAL_PASSES, self.max_iter) + 2)
 
 
 def off(params: CCAParams, block: Block) -> Array:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_
 from lowdim.engine.em import em
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.monitor import Fit
-from lowdim.engine.plan import USUAL, Cost, walking
+from lowdim.engine.plan import USUAL_PASSES, Cost, walking
 from lowdim.math.linalg import Array, sign_rule
 from lowdim.models.base.estimator import COUNT, POSITIVE, Absent, Rule
 from lowdim.models.base.latent import LatentModel
@@ -321,7 +321,9 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
     def _cost(self, n: int, d: int) -> Cost:
         passes = 5 + self.max_iter
         peak = walking(n, d, 8 * min(n, 8192) * d + 4 * CHUNK, 4 * d * d) + 8 * (12 * d * d + 2 * n)
-        return Cost(passes, 8 * n * d * passes, peak, "fewer columns: PCA(k) first", min(USUAL, self.max_iter) + 2)
+        return Cost(
+            passes, 8 * n * d * passes, peak, "fewer columns: PCA(k) first", min(USUAL_PASSES, self.max_iter) + 2
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -27,15 +27,24 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.sources.dask.source import DaskSource, Late, ask, cells, client_in_force, cut_out, joined, settle
+from lowdim.sources.dask.source import (
+    DaskSource,
+    Late,
+    chunk_cells,
+    client_in_force,
+    cut_out,
+    gather_results,
+    stacked,
+    submit_graph,
+)
 from lowdim.sources.source import Block, Source
-from lowdim.sources.views import Rows
+from lowdim.sources.views import TaskRows
 from lowdim.text.messages import error
 
 T = TypeVar("T")
 SHIPPED, GATHERED = 2**22, 2**24  # cells of one task: sent with it (32 MB), or brought together on a worker (128 MB)
 
-VERSION = "lowdim:__version__"
+VERSION_NAME = "lowdim:__version__"
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
 
@@ -60,7 +69,7 @@ class Job:
         return self.opened
 
 
-class Told(NamedTuple):
+class TaskResult(NamedTuple):
     """What a task says: its value or what went wrong, and the warnings it gave."""
 
     value: Any
@@ -131,14 +140,14 @@ class DaskExecutor:
 
     def _submit(self, graph: dict[Any, Any], tasks: list[Any]) -> list[Any]:
         keys = [f"lowdim-{uuid4()}" for _ in tasks]
-        return ask(self.client, {**graph, **dict(zip(keys, tasks, strict=True))}, keys)
+        return submit_graph(self.client, {**graph, **dict(zip(keys, tasks, strict=True))}, keys)
 
     def _answers(self, waiting: deque[Any], heard: set[tuple[type[Warning], str]]) -> Iterator[Any]:
         """The first task's value, when it comes, and those after it that are there already."""
         come = [waiting.popleft()]
         while waiting and waiting[0].done():
             come.append(waiting.popleft())
-        for value, problem, said in settle(self.client, come):
+        for value, problem, said in gather_results(self.client, come):
             for kind, text in said:
                 if (kind, text) not in heard:
                     heard.add((kind, text))
@@ -153,11 +162,11 @@ def _equipped(client: Any) -> dict[str, int]:
     try:
         found: dict[str, int] = client.nthreads()
         new = [worker for worker in found if worker not in _MET.get(client, set())]
-        versions = client.run(resolve_name, VERSION, workers=new, on_error="return") if new else {}
+        versions = client.run(resolve_name, VERSION_NAME, workers=new, on_error="return") if new else {}
     except (OSError, TimeoutError) as problem:
         raise error("LD311", problem=str(problem) or "its scheduler does not answer") from None
     for worker, version in versions.items():
-        if isinstance(version, ImportError) or (isinstance(version, str) and version != resolve_name(VERSION)):
+        if isinstance(version, ImportError) or (isinstance(version, str) and version != resolve_name(VERSION_NAME)):
             have = f"has lowdim {version}" if isinstance(version, str) else f"has no lowdim ({version})"
             raise error("LD310", problem=f"the worker at {worker} {have}")
     _MET.setdefault(client, set()).update(new)
@@ -176,35 +185,35 @@ def _caller() -> tuple[str, int]:
 
 
 # on a worker ---------------------------------------------------------------------------------------
-def on_chunks(job: Job, *rest: Any) -> Told:
+def on_chunks(job: Job, *rest: Any) -> TaskResult:
     """A task on chunks of a Dask collection: (rows of chunks..., blocks, first row, weights, cuts)."""
     *parts, blocks, first, share, cuts = rest
 
     def make(f: Callable[[Iterable[Block]], Any], source: Source) -> Any:
         d, columns = source.leaf.d, source.leaf.columns
-        made = [cells(part, c.end - c.begin, d, columns, c.row) for part, c in zip(parts, cuts, strict=True)]
-        return f(_blocks(_planted(source, first, share, *joined(made, d)), blocks))
+        made = [chunk_cells(part, c.end - c.begin, d, columns, c.row) for part, c in zip(parts, cuts, strict=True)]
+        return f(_blocks(_rebased(source, first, share, *stacked(made, d)), blocks))
 
-    return _told(job, make)
+    return _run_task(job, make)
 
 
 def on_rows(
     job: Job, blocks: tuple[int, int], first: int, share: Array | None, values: Array, seen: Mask | None
-) -> Told:
+) -> TaskResult:
     """A task that came with its rows."""
-    return _told(job, lambda f, source: f(_blocks(_planted(source, first, share, values, seen), blocks)))
+    return _run_task(job, lambda f, source: f(_blocks(_rebased(source, first, share, values, seen), blocks)))
 
 
-def on_source(job: Job, blocks: tuple[int, int]) -> Told:
+def on_source(job: Job, blocks: tuple[int, int]) -> TaskResult:
     """A task on a table that this worker reads itself."""
-    return _told(job, lambda f, source: f(_blocks(source, blocks)))
+    return _run_task(job, lambda f, source: f(_blocks(source, blocks)))
 
 
 def _blocks(source: Source, blocks: tuple[int, int]) -> Iterator[Block]:
     return (source.block(i) for i in range(*blocks))
 
 
-class StoredRows(Rows):
+class StoredTaskRows(TaskRows):
     """A few rows of a sparse table."""
 
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
@@ -214,35 +223,35 @@ class StoredRows(Rows):
         return self.values[self._here(rows)]
 
 
-def _no_rows(of: Source) -> Rows:
-    return Rows(of, 0, np.zeros((0, of.d)), None, None)
+def _no_rows(of: Source) -> TaskRows:
+    return TaskRows(of, 0, np.zeros((0, of.d)), None, None)
 
 
-def _planted(source: Source, first: int, share: Array | None, values: Any, seen: Mask | None) -> Source:
-    kind = StoredRows if sp.issparse(values) else Rows
+def _rebased(source: Source, first: int, share: Array | None, values: Any, seen: Mask | None) -> Source:
+    kind = StoredTaskRows if sp.issparse(values) else TaskRows
     return source.rebased(kind(source.leaf, first, values, seen, share))
 
 
-def _told(job: Job, make: Callable[..., Any]) -> Told:
+def _run_task(job: Job, make: Callable[..., Any]) -> TaskResult:
     if job.home == os.getpid():  # a cluster inside the sender: its one BLAS thread and its warnings are ours
         with np.errstate(**job.minds):
-            return _tried(job, make, [])
-    with _EARS as said, np.errstate(**job.minds):
-        return _tried(job, make, said)
+            return _attempt(job, make, [])
+    with _CATCHER as said, np.errstate(**job.minds):
+        return _attempt(job, make, said)
 
 
-def _tried(job: Job, make: Callable[..., Any], said: list[tuple[type[Warning], str]]) -> Told:
+def _attempt(job: Job, make: Callable[..., Any], said: list[tuple[type[Warning], str]]) -> TaskResult:
     try:
         f, source = job.open()
         if job.home != os.getpid():
-            settle_in()
-        return Told(make(f, source), None, tuple(said))
+            prepare_worker()
+        return TaskResult(make(f, source), None, tuple(said))
     except Exception as problem:  # it must come back as what it is, and no retry would change it
-        return Told(None, problem, tuple(said))
+        return TaskResult(None, problem, tuple(said))
 
 
 @cache
-def settle_in() -> None:
+def prepare_worker() -> None:
     """What a worker process needs, once and for good.
 
     One BLAS thread, as Dask's own workers have: more would change the last bits. And memory that is used again:
@@ -257,7 +266,7 @@ def settle_in() -> None:
                 mallopt(option, size)
 
 
-class _Ears:
+class _WarningCatcher:
     """Hears the warnings of each thread of a worker; catch_warnings alone would mix the threads up."""
 
     def __init__(self) -> None:
@@ -285,4 +294,4 @@ class _Ears:
         self.said.get(threading.get_ident(), []).append((category, getattr(message, "message", str(message))))
 
 
-_EARS = _Ears()
+_CATCHER = _WarningCatcher()

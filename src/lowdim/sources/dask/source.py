@@ -19,14 +19,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.sources.arrays import _objects, _pandas, _real
+from lowdim.sources.arrays import check_real, from_pandas, objects_as_numbers
 from lowdim.sources.source import Block, Source
 from lowdim.text.messages import error, warn
 
-SAMPLED = 16  # chunks a sample looks into: the rest of the collection is not computed for it
-HELD = 8  # chunks kept between reads: neighbouring tiles lie in the same ones
-PATIENCE = 45.0  # seconds without a single worker after which nothing is waited for
-LOOK = 5.0  # seconds between two looks at a cluster that is slow to answer
+CHUNKS_SAMPLED = 16  # chunks a sample looks into: the rest of the collection is not computed for it
+CHUNKS_KEPT = 8  # chunks kept between reads: neighbouring tiles lie in the same ones
+PATIENCE_SECONDS = 45.0  # seconds without a single worker after which nothing is waited for
+LOOK_SECONDS = 5.0  # seconds between two looks at a cluster that is slow to answer
 
 
 class Cut(NamedTuple):
@@ -76,7 +76,7 @@ class DaskSource(Source):
             return self._taken(rows)
         cuts = self.cuts(rows.start, rows.stop)
         chunks = self._chunks([cut.chunk for cut in cuts])
-        return joined(
+        return stacked(
             [
                 (x[c.begin : c.end], None if m is None else m[c.begin : c.end])
                 for c, (x, m) in zip(cuts, chunks, strict=True)
@@ -89,10 +89,10 @@ class DaskSource(Source):
         chunk = np.searchsorted(self.ends, rows, side="right")
         picks = [(int(i), rows[chunk == i] - (self.ends[i - 1] if i else 0)) for i in np.unique(chunk)]
         found = self.pick(
-            picked,
+            picked_rows,
             [(i, (within, self.size(i), self.d, self.columns, self.ends[i] - self.size(i))) for i, within in picks],
         )
-        values, mask = joined(found, self.d)
+        values, mask = stacked(found, self.d)
         back = np.argsort(np.argsort(chunk, kind="stable"), kind="stable")
         return values[back], None if mask is None else mask[back]
 
@@ -104,12 +104,12 @@ class DaskSource(Source):
             found = [self.held[i] for i in wanted]
             for i in wanted:
                 self.held.move_to_end(i)
-            while len(self.held) > max(HELD, len(wanted)):
+            while len(self.held) > max(CHUNKS_KEPT, len(wanted)):
                 self.held.popitem(last=False)
         waiting = {i: future for i, future in zip(wanted, found, strict=True) if i in mine}
         try:
             made = self.pick(
-                cells, [(i, (self.size(i), self.d, self.columns, self.ends[i] - self.size(i))) for i in mine]
+                chunk_cells, [(i, (self.size(i), self.d, self.columns, self.ends[i] - self.size(i))) for i in mine]
             )
             for i, values in zip(mine, made, strict=True):
                 waiting[i].set_result(values)
@@ -133,7 +133,7 @@ class DaskSource(Source):
             from dask.local import get_sync
 
             return list(get_sync(graph, names))
-        return settle(client, ask(client, graph, names))
+        return gather_results(client, submit_graph(client, graph, names))
 
     def chunks(self, wanted: list[int], graph: dict[Any, Any]) -> list[Any]:
         """What stands for these chunks in a graph, which gets what they rest on; a persisted one is a future."""
@@ -148,7 +148,7 @@ class DaskSource(Source):
     def sample(self, k: int, rng: np.random.Generator | None = None) -> Block:
         """About k rows: the first of up to 16 chunks, or rows of them drawn by `rng`."""
         full = [i for i in range(len(self.keys)) if self.size(i)]
-        some = [full[(j * len(full)) // min(len(full), SAMPLED)] for j in range(min(len(full), SAMPLED))]
+        some = [full[(j * len(full)) // min(len(full), CHUNKS_SAMPLED)] for j in range(min(len(full), CHUNKS_SAMPLED))]
         each, rows = -(-k // max(len(some), 1)), [np.zeros(0, dtype=np.intp)]
         for i in some:
             many = min(each, self.size(i))
@@ -183,13 +183,13 @@ def open_dask(X: Any, where: dict[str, Any]) -> DaskSource:
             raise error("LD100", shape=X.shape)
         if len(X.chunks[1]) > 1:
             raise error("LD107", count=len(X.chunks[1]))
-        _real(np.empty((0, X.shape[1]), dtype=X.dtype), None)
+        check_real(np.empty((0, X.shape[1]), dtype=X.dtype), None)
         made = optimize(X)[0]
         keys, lengths, d = [row[0] for row in X.__dask_keys__()], list(X.chunks[0]), int(X.shape[1])
     elif type(X).__name__ in ("DataFrame", "Series", "Index"):
         if X.ndim != 2:
             raise error("LD100", shape=(f"{X.npartitions} partitions",))
-        names = _pandas(X._meta, {}).columns
+        names = from_pandas(X._meta, {}).columns
         made = X.optimize()
         keys, lengths, d = list(made.__dask_keys__()), [np.nan] * made.npartitions, len(names)
     else:
@@ -230,7 +230,7 @@ class Late:
 
 
 # chunks --------------------------------------------------------------------------------------------
-def cells(chunk: Any, size: int, d: int, columns: tuple[str, ...], first: int) -> tuple[Array, Mask | None]:
+def chunk_cells(chunk: Any, size: int, d: int, columns: tuple[str, ...], first: int) -> tuple[Array, Mask | None]:
     """A chunk (array, masked array, sparse matrix or frame) as numbers; `first` is its first row in the table."""
     if np.shape(chunk) != (size, d):
         raise error("LD109", f"rows {first + 1} to {first + size}", shape=np.shape(chunk), want=(size, d))
@@ -243,7 +243,7 @@ def cells(chunk: Any, size: int, d: int, columns: tuple[str, ...], first: int) -
     kinds = {str(kind) for kind in getattr(chunk, "dtypes", ())}
     if not kinds:  # an array that is not NumPy's own
         return _numbers(np.asarray(chunk), columns, first), None
-    _pandas(chunk.iloc[:0], {})  # a partition may hold other types than were declared
+    from_pandas(chunk.iloc[:0], {})  # a partition may hold other types than were declared
     return _numbers(
         chunk.to_numpy(dtype=object) if "object" in kinds else chunk.to_numpy(dtype=np.float64, na_value=np.nan),
         columns,
@@ -253,8 +253,8 @@ def cells(chunk: Any, size: int, d: int, columns: tuple[str, ...], first: int) -
 
 def _numbers(values: NDArray[Any], columns: tuple[str, ...], first: int) -> Array:
     if values.dtype.kind == "O" and values.size:
-        return np.column_stack([_objects(values[:, j], name, first) for j, name in enumerate(columns)])
-    return np.ascontiguousarray(_real(values, None), dtype=np.float64)
+        return np.column_stack([objects_as_numbers(values[:, j], name, first) for j, name in enumerate(columns)])
+    return np.ascontiguousarray(check_real(values, None), dtype=np.float64)
 
 
 def cut_out(chunk: Any, begin: int, end: int) -> Any:
@@ -262,15 +262,15 @@ def cut_out(chunk: Any, begin: int, end: int) -> Any:
     return chunk.iloc[begin:end] if getattr(chunk, "iloc", None) is not None else chunk[begin:end]
 
 
-def picked(
+def picked_rows(
     chunk: Any, within: NDArray[np.intp], size: int, d: int, columns: tuple[str, ...], first: int
 ) -> tuple[Array, Mask | None]:
     """Single rows of a chunk as numbers."""
-    values, mask = cells(chunk, size, d, columns, first)
+    values, mask = chunk_cells(chunk, size, d, columns, first)
     return values[within], None if mask is None else mask[within]
 
 
-def joined(parts: list[tuple[Array, Mask | None]], d: int) -> tuple[Array, Mask | None]:
+def stacked(parts: list[tuple[Array, Mask | None]], d: int) -> tuple[Array, Mask | None]:
     """Parts of a table, one below the other."""
     if len(parts) == 1:
         return parts[0]
@@ -293,7 +293,7 @@ def client_in_force() -> Any:
     return None if client.asynchronous else client
 
 
-def ask(client: Any, graph: dict[Any, Any], keys: list[Any]) -> list[Any]:
+def submit_graph(client: Any, graph: dict[Any, Any], keys: list[Any]) -> list[Any]:
     """These keys of a graph as futures of the cluster."""
     import dask
     from distributed.client import ClosedClientError
@@ -305,7 +305,7 @@ def ask(client: Any, graph: dict[Any, Any], keys: list[Any]) -> list[Any]:
         raise error("LD311", problem="its Client is closed") from None
 
 
-def settle(client: Any, futures: list[Any]) -> list[Any]:
+def gather_results(client: Any, futures: list[Any]) -> list[Any]:
     """What futures come to; an error where one is lost for good, or no worker is left to make it."""
     from distributed import CancelledError
     from distributed.scheduler import KilledWorker
@@ -315,12 +315,12 @@ def settle(client: Any, futures: list[Any]) -> list[Any]:
     try:
         while True:
             try:
-                return list(coming.result(LOOK))
+                return list(coming.result(LOOK_SECONDS))
             except TimeoutError:
                 if coming.done():  # somebody else's: a chunk could not be made
                     raise
-            alone = None if _manned(client) else time.monotonic() if alone is None else alone
-            if alone is not None and time.monotonic() - alone > PATIENCE:
+            alone = None if _has_workers(client) else time.monotonic() if alone is None else alone
+            if alone is not None and time.monotonic() - alone > PATIENCE_SECONDS:
                 raise error("LD311", problem="no worker is left")
     except KilledWorker as problem:
         raise error("LD311", problem=f"it died with its worker, {problem.allowed_failures + 1} time(s)") from None
@@ -330,7 +330,7 @@ def settle(client: Any, futures: list[Any]) -> list[Any]:
         coming.cancel()
 
 
-def _manned(client: Any) -> bool:
+def _has_workers(client: Any) -> bool:
     try:
         return bool(client.nthreads())
     except (OSError, TimeoutError, RuntimeError):  # the scheduler does not answer

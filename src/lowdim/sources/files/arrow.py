@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.sources.columns import Picked, choose
+from lowdim.sources.columns import Picked, choose_columns
 from lowdim.sources.files.base import Affordable, FileSource, damaged
 from lowdim.sources.files.parquet import take_rows
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import LowdimError
 
-KEPT = 4  # batches that stay open: of a packed file, unpacked
+BATCHES_KEPT = 4  # batches that stay open: of a packed file, unpacked
 
 
 class RecordBatches:
@@ -50,7 +50,7 @@ class RecordBatches:
                 batch = self.file.get_batch(k if self.order is None else self.order[k])
                 batch.validate()  # a length beyond its buffers would be read beyond the file
                 self.kept[k] = [batch.column(j) for j in self.picked.positions]
-                while len(self.kept) > KEPT:
+                while len(self.kept) > BATCHES_KEPT:
                     self.kept.popitem(last=False)
             return self.kept[k]
 
@@ -69,7 +69,7 @@ class FeatherSource(FileSource):
     def decoding(self, rows: int) -> int:
         """The batches that stay open, unpacked, and those of a block that is read."""
         longest = int(np.diff(self.first, append=self.n).max(initial=0))
-        return 8 * self.d * (KEPT * longest + self.hands * max(longest, rows))
+        return 8 * self.d * (BATCHES_KEPT * longest + self.hands * max(longest, rows))
 
     def begin(self) -> RecordBatches:
         return RecordBatches(self.paths[0], self.picked, self.first)
@@ -95,7 +95,7 @@ def open_source(
     """The table of an Arrow file; its batches are counted by their first column."""
     try:
         file = open_ipc(path)
-        picked = choose(file.schema, columns, weight, protect_terminal(path.name))
+        picked = choose_columns(file.schema, columns, weight, protect_terminal(path.name))
         few = open_ipc(path, [picked.positions[0] if picked.positions else 0]) if len(file.schema) else file
         sizes = [_counted(few.get_batch(k)) for k in range(few.num_record_batches)]
     except LowdimError:

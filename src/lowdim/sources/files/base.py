@@ -21,7 +21,7 @@ BLOCK_CELLS = 2**22  # 32 MB of float64: few enough to hold several, enough to m
 BLOCK_COST = 18  # bytes a cell of a block takes: two copies of its number and its mask
 PIECES = 32  # places of a large file that a sample is taken from
 DRAW = 8  # rows looked at for one that is drawn
-WIDEST = 10**6  # columns
+WIDEST_FILE = 10**6  # columns
 
 
 class Stamp(NamedTuple):
@@ -67,8 +67,10 @@ class FileSource(Source):
     def __init__(
         self, paths: list[Path], shape: tuple[int, int], columns: tuple[str, ...] | None, where: dict[str, Any]
     ) -> None:
-        if shape[1] > WIDEST:
-            raise error("LD171", d=f"{shape[1]:,}", most=f"{WIDEST:,}", fix="name the columns to use:  columns=[...]")
+        if shape[1] > WIDEST_FILE:
+            raise error(
+                "LD171", d=f"{shape[1]:,}", most=f"{WIDEST_FILE:,}", fix="name the columns to use:  columns=[...]"
+            )
         how = {**where, "block_tiles": where.get("block_tiles") or block_tiles(shape[1], where.get("tile"))}
         super().__init__(shape, columns, None, **how)
         self.paths = [path.absolute() for path in paths]  # a worker may stand in another folder

@@ -26,16 +26,16 @@ from lowdim.table.notes import Notes
 from lowdim.table.open_file import Raw
 from lowdim.table.options import ReadingOptions
 from lowdim.table.read import name_columns, parse_columns
-from lowdim.table.roles import Place, assign, check_names
+from lowdim.table.roles import Place, assign_roles, check_names
 from lowdim.table.text_file import RecordScan, ragged_error, read_text, respaced, split_records, tokenise, whole_records
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import error, warn
 
 PIECE = 2**25  # bytes looked at together
-STEP = 1024  # rows between two marks of the index
+INDEX_STEP = 1024  # rows between two marks of the index
 LOOK_COST = 3  # bytes of memory a byte takes while the rows are counted
-SPREAD = 8  # places of the file that the types are decided from
-SAID = ("LD114", "LD118", "LD140")  # changes that are said where the table is read by a person; here as warnings
+SAMPLE_PLACES = 8  # places of the file that the types are decided from
+WARNED = ("LD114", "LD118", "LD140")  # changes that are said where the table is read by a person; here as warnings
 BYTEWISE = ("utf-8", "utf-8-sig", "cp1252", "latin-1")  # a line break is one byte, and no part of another letter
 
 
@@ -68,12 +68,12 @@ class CsvForm(NamedTuple):
     slow: tuple[bool, ...]  # fields with thousands separators or units in them
 
 
-class Aloud(Notes):
+class WarningNotes(Notes):
     """Notes that give a warning at once where a cell was changed."""
 
     def add(self, code: str, where: str = "", **facts: Any) -> None:
         super().add(code, where, **facts)
-        if code in SAID:
+        if code in WARNED:
             warn(code, where, **facts)
 
 
@@ -181,7 +181,7 @@ def _slowly(text: bytes, form: CsvForm, line: int) -> list[Any]:
     found = []
     for j, name in zip(form.positions, form.names, strict=True):
         c, enough, _ = cell.text_column(name, j + 1, table.column(j), ())
-        c = c if enough else cell.slow_numbers(c, form.decimal, cell.Evidence())
+        c = c if enough else cell.slow_numbers(c, form.decimal, cell.DecimalEvidence())
         if c.bad.any():
             raise error(
                 "LD111",
@@ -209,7 +209,7 @@ def open_source(path: Path, columns: tuple[str, ...] | None, weight: str | None,
         warn(note.code, note.where, name=name, line=int(raw.lines[0]) if len(raw.lines) else 1)
     width = len(raw.cells)
     skip = int(raw.lines[0]) - 1 if len(raw.lines) else head.count(b"\n") + 1
-    marks = index_records(path, skip, min(STEP, tile_rows(width)))
+    marks = index_records(path, skip, min(INDEX_STEP, tile_rows(width)))
     form = _fixed(raw, _sample(path, marks, raw, width), columns, weight)
     return CsvSource(path, form, marks, raw.names is not None, where)
 
@@ -219,7 +219,7 @@ def _sample(path: Path, marks: RecordIndex, raw: Raw, width: int) -> Raw:
     k = len(marks.offsets)
     if k < 2:
         return raw
-    places = np.unique(np.arange(SPREAD) * k // SPREAD)
+    places = np.unique(np.arange(SAMPLE_PLACES) * k // SAMPLE_PLACES)
     text, lines = b"", list[NDArray[np.int64]]()
     for at in places:
         start, stop, _, count = marks.span(int(at) * marks.step, min((int(at) + 1) * marks.step, marks.n))
@@ -239,18 +239,20 @@ def _sample(path: Path, marks: RecordIndex, raw: Raw, width: int) -> Raw:
 
 def _fixed(head: Raw, some: Raw, columns: tuple[str, ...] | None, weight: str | None) -> CsvForm:
     """The form of the file: which columns are numbers by their beginning and by the sample, and how they are read."""
-    notes = Aloud(head.name)
+    notes = WarningNotes(head.name)
     how = ReadingOptions(columns=columns or (), weight=weight)
     some, names, blank = name_columns(some, how, notes)
     how = check_names(how, names)
     parsed, decimal, _ = parse_columns(some, names, how, notes)
     place = Place(head.name, "line", some.lines)
-    found = assign(parsed, blank, how, place, notes)
+    found = assign_roles(parsed, blank, how, place, notes)
     notes.stop()
     first = list(head.cells[: len(names)])
     quiet = Notes(head.name)
     early, _, _ = parse_columns(head._replace(cells=first), names, how._replace(decimal=decimal), quiet)
-    ids = {c.name for c in assign(early, blank, how, Place(head.name, "line", head.lines), quiet) if c.role == "id"}
+    ids = {
+        c.name for c in assign_roles(early, blank, how, Place(head.name, "line", head.lines), quiet) if c.role == "id"
+    }
     used = [c for c in found if c.role == "number" and c.name not in ids]  # a running number shows at the beginning
     if columns:
         used = [c for name in how.columns for c in found if c.name == name]

@@ -14,17 +14,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.sources.files.base import WIDEST, Affordable, FileSource, damaged, runs_of
+from lowdim.sources.files.base import WIDEST_FILE, Affordable, FileSource, damaged, runs_of
 from lowdim.sources.files.sinks import ZARR_MARKS, import_zarr
 from lowdim.storage.memory import free_memory
 from lowdim.table.open_file import too_large
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import LowdimError, error
 
-KEPT = 2  # bands of a Zarr array that stay unpacked
-TAIL = 4096  # bytes in which the last line of a Matrix Market file begins
-LINE = re.compile(rb"((^|[ \t]+)[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf|nan))*")
-LEAST = 4  # bytes that an entry of a Matrix Market file takes at least
+BANDS_KEPT = 2  # bands of a Zarr array that stay unpacked
+TAIL_BYTES = 4096  # bytes in which the last line of a Matrix Market file begins
+MATRIX_LINE = re.compile(rb"((^|[ \t]+)[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf|nan))*")
+ENTRY_BYTES = 4  # bytes that an entry of a Matrix Market file takes at least
 
 
 class NpySource(FileSource):
@@ -105,7 +105,7 @@ class Bands:
         with self.lock:
             if k not in self.kept:
                 self.kept[k] = np.asarray(self.array[k * self.height : (k + 1) * self.height])
-                while len(self.kept) > KEPT:
+                while len(self.kept) > BANDS_KEPT:
                     self.kept.popitem(last=False)
             return self.kept[k]
 
@@ -125,7 +125,7 @@ class ZarrSource(FileSource):
 
     def decoding(self, rows: int) -> int:
         """The bands that stay unpacked, and the one a thread cuts its block from."""
-        return 8 * self.d * (KEPT + 1) * (self.height if self.height > rows else rows) * self.hands
+        return 8 * self.d * (BANDS_KEPT + 1) * (self.height if self.height > rows else rows) * self.hands
 
     def begin(self) -> Bands:
         return Bands(self.path, self.tile * self.block_tiles)
@@ -216,12 +216,14 @@ def load_mtx(path: Path) -> Any:
 
     try:
         rows, columns, entries = (int(part) for part in mminfo(path)[:3])
-        if max(entries, 0) * LEAST // 2 > path.stat().st_size or min(rows, columns, entries) < 0:
+        if max(entries, 0) * ENTRY_BYTES // 2 > path.stat().st_size or min(rows, columns, entries) < 0:
             raise EOFError(f"it claims {entries:,} entries and is too short for them")
-        if not LINE.fullmatch(_last_line(path)):  # SciPy reads on beyond the end of a number that breaks off there
+        if not MATRIX_LINE.fullmatch(
+            _last_line(path)
+        ):  # SciPy reads on beyond the end of a number that breaks off there
             raise EOFError("it breaks off within a line")
-        if columns > WIDEST:
-            raise error("LD171", d=f"{columns:,}", most=f"{WIDEST:,}", fix="leave columns out, or turn the matrix")
+        if columns > WIDEST_FILE:
+            raise error("LD171", d=f"{columns:,}", most=f"{WIDEST_FILE:,}", fix="leave columns out, or turn the matrix")
         return _narrow(mmread(path, spmatrix=False))
     except LowdimError:
         raise
@@ -232,12 +234,12 @@ def load_mtx(path: Path) -> Any:
 def _last_line(path: Path) -> bytes:
     """What stands after the last line break; nothing where the file ends with one."""
     with path.open("rb") as file:
-        file.seek(max(path.stat().st_size - TAIL, 0))
+        file.seek(max(path.stat().st_size - TAIL_BYTES, 0))
         return file.read().rpartition(b"\n")[2]
 
 
 def _narrow(found: Any) -> Any:
     check_kind(found.shape, found.dtype)
-    if found.shape[1] > WIDEST:
-        raise error("LD171", d=f"{found.shape[1]:,}", most=f"{WIDEST:,}", fix="leave columns out")
+    if found.shape[1] > WIDEST_FILE:
+        raise error("LD171", d=f"{found.shape[1]:,}", most=f"{WIDEST_FILE:,}", fix="leave columns out")
     return found

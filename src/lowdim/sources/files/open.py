@@ -21,7 +21,7 @@ from lowdim.sources.files.base import Affordable
 from lowdim.sources.files.base import block_tiles as tiles_for
 from lowdim.sources.source import Source
 from lowdim.sources.views import Chosen
-from lowdim.table.open_file import _size, look
+from lowdim.table.open_file import file_kind, regular_size
 from lowdim.table.options import split_names
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import error
@@ -78,12 +78,12 @@ def _open(
         inside = parquet.parquet_files(place)
         if inside:
             return parquet.open_source(inside, columns, weight, where)
-    _size(place, os.fspath(path))  # refuses what is not there, empty, or no file
+    regular_size(place, os.fspath(path))  # refuses what is not there, empty, or no file
     if place.suffix.lower() == ".npz":
         return _some(_sparse(arrayfile.load_npz(place), zeros, where), columns, weight, where)
     with place.open("rb") as file:
         head = file.read(4096)
-    kind = look(head, place)
+    kind = file_kind(head, place)
     if kind == "parquet":
         return parquet.open_source([place], columns, weight, where)
     if kind == "arrow":

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.sources.columns import Picked, choose, is_number, turn
+from lowdim.sources.columns import Picked, choose_columns, is_number_type, turn
 from lowdim.sources.files.base import Affordable, FileSource, damaged, runs_of
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import LowdimError, error
@@ -221,10 +221,10 @@ def open_source(
     """The table of one Parquet file or several, known by their footers."""
     schema, groups, rows = _footer(paths[0])[0], list[RowGroup](), 0
     name = paths[0].name if len(paths) == 1 else paths[0].parent.name
-    picked = choose(schema, columns, weight, protect_terminal(name))
+    picked = choose_columns(schema, columns, weight, protect_terminal(name))
     for k, path in enumerate(paths):
         found, counts = _footer(path)
-        same = found.names == schema.names and all(is_number(found.field(j).type) for j in picked.positions)
+        same = found.names == schema.names and all(is_number_type(found.field(j).type) for j in picked.positions)
         if not same:
             raise error("LD016", name=protect_terminal(path.name), first=protect_terminal(paths[0].name))
         for place, count in enumerate(counts):

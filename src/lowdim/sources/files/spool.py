@@ -21,7 +21,7 @@ from lowdim.storage.memory import free_memory
 
 CELL_BYTES = 8.25  # of a cell in the spool: its number, and a bit that says whether it is there
 FREE_SHARE = 0.9  # of the free disk that a spool may take
-MEMORY_SHARE = 0.25  # of the free memory that it may take where the folder lies in memory
+SPOOL_MEMORY_SHARE = 0.25  # of the free memory that it may take where the folder lies in memory
 NAME = ".lowdim-rows.tmp"  # a checkpoint sweeps what a killed fit left under such a name
 
 
@@ -129,7 +129,7 @@ def has_room(folder: Path, need: int) -> bool:
     try:
         if need > FREE_SHARE * shutil.disk_usage(folder).free:
             return False
-        return not in_memory(folder) or need <= MEMORY_SHARE * free_memory()
+        return not in_memory(folder) or need <= SPOOL_MEMORY_SHARE * free_memory()
     except OSError:
         return False
 
