@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from lowdim.engine.fold import Run
 from lowdim.sources.source import KEEP_CELLS, Source, cores, tile_rows
-from lowdim.storage.memory import free_memory
-from lowdim.text.format import size
 from lowdim.text.messages import error
 
 USUAL_PASSES = 12  # passes a table with a third of its cells missing usually takes (docs/measurements.md)
@@ -48,9 +46,13 @@ def plan(job: str, cost: Cost, run: Run, source: Source | None = None) -> Cost:
 
     A source adds what it takes itself to read a few blocks at a time.
     """
+    from lowdim.storage.memory import free_memory
+
     if source is not None:
         cost = cost._replace(peak=cost.peak + source.overhead)
     allowed = run.memory if run.memory is not None else free_memory()
     if cost.peak > allowed:
+        from lowdim.text.format import size
+
         raise error("LD170", job=job, need=size(cost.peak), have=size(allowed), alternative=cost.alternative)
     return cost

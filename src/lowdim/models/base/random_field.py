@@ -16,8 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
-from lowdim.math.eigen import largest
-from lowdim.math.linalg import EPS, Array, centred, svd
+from lowdim.math.linalg import EPS, Array, centred, largest, svd
 from lowdim.math.neighbors import exact_distances
 from lowdim.models.base.estimator import seed_of
 from lowdim.sources.arrays import as_source

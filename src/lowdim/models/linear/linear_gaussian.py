@@ -12,7 +12,6 @@ from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import USUAL_PASSES, Cost, kept_blocks, walking
 from lowdim.engine.statistics import Moments, stored_moments
 from lowdim.engine.statistics import moments as moments_of
-from lowdim.math.eigen import PASSES
 from lowdim.math.gaussian import LIGHT, Sums
 from lowdim.math.linalg import Array, lower, orthogonality
 from lowdim.models.base.latent import LatentModel
@@ -226,6 +225,8 @@ class LinearGaussian(LatentModel):
         return self.params_.W * report[:, None], squared(self.params_.psi, report)
 
     def _cost(self, n: int, d: int) -> Cost:
+        from lowdim.math.krylov import PASSES
+
         asked = self.n_components
         q = min(int(asked), d) if isinstance(asked, int | np.integer) else min(n, d)
         wide = self.avoids_covariance(n, d)
@@ -236,6 +237,8 @@ class LinearGaussian(LatentModel):
 
     def _peak(self, n: int, d: int, q: int, wide: bool) -> int:
         """Bytes at the worst moment: of the look, of the solve, or of an EM pass (counted in numbers, by hand)."""
+        from lowdim.math.krylov import PASSES
+
         tile, p = min(tile_rows(d), n), q * (q + 1) // 2
         cells = tile * d
         survey = walking(n, d, 6 * cells, 6 * d if wide else 3 * d * d)

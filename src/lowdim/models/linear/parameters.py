@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.eigen import largest
 from lowdim.math.gaussian import Sums, expand, parameter_covariance, posterior, regress, sums
-from lowdim.math.linalg import Array, align, lower, root_times, sign_rule
+from lowdim.math.linalg import Array, align, largest, lower, root_times, sign_rule
 from lowdim.models.base.results import Cells, Posterior
 from lowdim.models.base.survey import TableSurvey
 from lowdim.sources.source import Block

@@ -15,8 +15,7 @@ import numpy as np
 from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.engine.monitor import Fit
 from lowdim.engine.statistics import Moments, Sum, triangle
-from lowdim.math.eigen import block_krylov, lanczos, largest, residual
-from lowdim.math.linalg import EPS, Array, orthogonality, sign_rule, svd
+from lowdim.math.linalg import EPS, Array, largest, orthogonality, residual, sign_rule, svd
 from lowdim.models.base.results import Certificate
 from lowdim.models.base.survey import LARGE_ORDER, TableSurvey
 from lowdim.models.linear.parameters import noise_floor
@@ -160,6 +159,8 @@ def _dual(survey: TableSurvey, k: int) -> Spectrum:
 
 def _krylov(survey: TableSurvey, k: int, run: Run, seed: int) -> Spectrum:
     """Each product with the covariance is one pass; nothing of order d^2 or n^2 is ever held."""
+    from lowdim.math.krylov import block_krylov, lanczos
+
     mean, n = survey.columns.mean, survey.source.total
     stored = survey.stored
     source = survey.source if stored is None else stored

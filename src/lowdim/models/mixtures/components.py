@@ -13,10 +13,9 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from lowdim.math.eigen import largest
 from lowdim.math.factor import maximum_likelihood
 from lowdim.math.gaussian import LOG_TWO_PI, SHARP, Latent, Sums, posterior, sums
-from lowdim.math.linalg import Array, Mask, align, inverse_packed, lower, unpack
+from lowdim.math.linalg import Array, Mask, align, inverse_packed, largest, lower, unpack
 from lowdim.math.missing_patterns import Filled, Group, fill, groups, open_scatter, open_variance
 from lowdim.models.base.results import Cells, in_range, squared
 from lowdim.models.linear import parameters as linear

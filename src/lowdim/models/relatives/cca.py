@@ -18,8 +18,9 @@ from lowdim.models.base.results import Posterior, in_range
 from lowdim.models.relatives.cca_algebra import Canonical, canonical_tests
 from lowdim.models.relatives.cca_em import CCAParams, TwoViewGaussian
 from lowdim.sources.arrays import as_source
+from lowdim.sources.joined import Joined
 from lowdim.sources.source import Source
-from lowdim.sources.views import Chosen, Frame, Joined
+from lowdim.sources.views import Chosen, Frame
 from lowdim.text.messages import error
 
 

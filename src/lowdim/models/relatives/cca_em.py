@@ -34,8 +34,9 @@ from lowdim.models.relatives.cca_algebra import (
     seen_sums,
     shared,
 )
+from lowdim.sources.joined import Joined
 from lowdim.sources.source import Block, Header, Source, tile_rows
-from lowdim.sources.views import Frame, Joined
+from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
 LEAST = 0.05  # least eigenvalue of the pairwise correlations that start EM, which need not be those of any table

@@ -21,8 +21,9 @@ from lowdim.models.base.results import Cells, Certificate, Posterior, in_range
 from lowdim.models.base.survey import survey_for_fit
 from lowdim.models.relatives.cca_algebra import CHUNK, LOW, NULL, given_seen, patterns, seen_sums
 from lowdim.sources.arrays import ArraySource, as_source
+from lowdim.sources.joined import Joined
 from lowdim.sources.source import Block, Header, Source
-from lowdim.sources.views import Frame, Framed, Joined
+from lowdim.sources.views import Frame, Framed
 from lowdim.text.messages import error, warn
 
 RANK = 1e-8  # variances below this share of the largest (columns of unit spread): sd 1e-4, as scikit-learn's tol

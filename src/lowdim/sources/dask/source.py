@@ -19,7 +19,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.sources.arrays import check_real, from_pandas, objects_as_numbers
+from lowdim.sources.arrays import check_real
+from lowdim.sources.data_frames import from_pandas, objects_as_numbers
 from lowdim.sources.source import Block, Source
 from lowdim.text.messages import error, warn
 
