@@ -62,6 +62,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     _rules: ClassVar[dict[str, Rule]] = {}
     _laws_broken: ClassVar[dict[str, str]] = {}  # law -> reason, printed when the laws run
+    _restart: ClassVar[dict[str, Any]] = {}  # options of a start that random_state has a part in, for `best_of`
     params_: Any
     frame_: Frame
     certificate_: Certificate

@@ -71,13 +71,13 @@ def best_of(model: Any, X: Any, starts: int = 10, *, run: Run | None = None, **f
     if isinstance(starts, bool) or not isinstance(starts, int) or starts < 1:
         raise error("LD210", option="starts", value=starts, allowed="a whole number >= 1")
     run, seed = run or Run(), options["random_state"]
-    first, other = int(seed) if isinstance(seed, Integral) else 0, getattr(type(model), "_restart", {})
+    first = int(seed) if isinstance(seed, Integral) else 0
     best: tuple[Any, list[warnings.WarningMessage]] | None = None
     objectives: list[float] = []
     for i in range(starts):
         with warnings.catch_warnings(record=True) as recorded:
             warnings.simplefilter("always")
-            fitted = clone(model) if i == 0 else clone(model).set_params(**other, random_state=first + i)
+            fitted = clone(model) if i == 0 else clone(model).set_params(**model._restart, random_state=first + i)
             fitted.fit(X, run=_run_of_start(run, i), **fit_options)
         objectives.append(float(fitted.objective_))
         if best is None or objectives[-1] > best[0].objective_:

@@ -15,6 +15,7 @@ from lowdim.models.nonlinear.rbf_grid import latent_grid, rbf_grid
 from lowdim.text.messages import warn
 
 JITTER = 0.1  # of the columns' mean standard deviation, on every weight, with init="jitter"
+JITTER_STREAM = 71  # of random numbers
 START_NOISE = 1e-3  # of the mean variance, at least
 
 
@@ -146,7 +147,7 @@ class GTM(NodeModel[GTMParams]):
         )
         W = start.W
         if self.init == "jitter":
-            rng = np.random.default_rng([seed_of(self.random_state), 71])
+            rng = np.random.default_rng([seed_of(self.random_state), JITTER_STREAM])
             total = float(survey.columns.variance.sum())
             W = W + JITTER * np.sqrt(total / d) * rng.standard_normal(W.shape)
         if len(W) >= survey.columns.n:

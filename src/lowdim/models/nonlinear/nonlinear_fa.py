@@ -50,6 +50,7 @@ START_PASSES = 200  # of that GTM
 TOL_WINDOW = 20  # steps over which the bound must gain `tol`
 REGRESSION_STEPS, REGRESSION_GAIN = 200, 1e-10  # of the first regressions, and the gain a row at which they end
 FRESH_DRAWS = 20  # a row, for the bound on fresh samples
+FRESH_STREAM, NETWORK_STREAM = 85, 86  # of random numbers
 LEAST_SPREAD = 0.03  # standard deviation of a place at the start: a GTM may be certain of a row
 LEAST_PRIOR = 1e-9
 NETWORK_GAIN = 2.0  # of the first weights: units bend within the factors' spread
@@ -211,7 +212,7 @@ class NonlinearFactorAnalysis(LatentModel):
         rows = _cell_rows(params, block)
         theta, bound = _row_posteriors(params, rows)
         q = theta.shape[1] // 2
-        u = np.random.default_rng([seed, 85, block.start]).standard_normal((block.rows, FRESH_DRAWS, q))
+        u = np.random.default_rng([seed, FRESH_STREAM, block.start]).standard_normal((block.rows, FRESH_DRAWS, q))
         share = np.full(FRESH_DRAWS, 1.0 / FRESH_DRAWS)
         fresh = np.concatenate(
             [row_bounds(params.net, params.psi, rows.part(p), theta[p], u[p], share) for p in pieces(block.rows)]
@@ -283,7 +284,7 @@ class NonlinearFactorAnalysis(LatentModel):
     ) -> tuple[EvidenceBound, Array]:
         """Drawn layers brought to the first places by regression, and the vector all of this is."""
         q, d, hidden = theta.shape[1] // 2, rows.x.shape[1], layer_sizes(self.hidden)
-        rng = np.random.default_rng([seed_of(self.random_state), 86])
+        rng = np.random.default_rng([seed_of(self.random_state), NETWORK_STREAM])
         net = _random_network((q, *hidden, d), NETWORK_GAIN, self.activation, rng)
         prior = max(float(self.weight_prior), LEAST_PRIOR)
         fitted = self._regress("network", net, rows, w, theta[:, :q], prior, run, watch)
