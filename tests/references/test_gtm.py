@@ -5,7 +5,7 @@ import pytest
 
 from lowdim import GTM, PCA, PPCA
 from lowdim.models.base.calibration import NORMAL_90
-from lowdim.models.nonlinear.gtm_em import responsibilities
+from lowdim.models.nonlinear.gtm_em import node_responsibilities
 from tests.conftest import need
 from tests.references.tables import neighbour_errors, oil
 
@@ -32,7 +32,7 @@ def network(saved, name):
 def test_the_authors_oil_networks(number, errors, value):
     X, label = oil(need("oil_flow"))
     U, Y, psi = network(np.load(need("reference_results/density_networks_gtm.npz")), f"oil_dnet{number}")
-    R, log_density = responsibilities(X, None, Y, psi)
+    R, log_density = node_responsibilities(X, None, Y, psi)
     assert round(float(log_density.sum()), 4) == value
     assert neighbour_errors(R @ U, label) == errors
 
@@ -41,7 +41,7 @@ def test_the_authors_oil_networks(number, errors, value):
 def test_the_authors_stick_man_networks(number):
     X = np.loadtxt(need("stick_man/stick_man.csv"), delimiter=",", skiprows=1)
     U, Y, psi = network(np.load(need("reference_results/density_networks_gtm.npz")), f"stick_dnet{number}")
-    R, log_density = responsibilities(X, None, Y, psi)
+    R, log_density = node_responsibilities(X, None, Y, psi)
     assert np.isfinite(log_density).all() and R.sum(axis=1) == pytest.approx(1.0) and (R @ U).shape == (len(X), 2)
 
 

@@ -6,8 +6,8 @@ import pytest
 from lowdim.models.nonlinear.gtm_em import (
     NodeSums,
     least_squares,
+    node_responsibilities,
     normal_matrices,
-    responsibilities,
     solve_columns,
     solve_weights,
 )
@@ -19,7 +19,7 @@ from tests.models.nonlinear.tables import arc
 def test_responsibilities_a_row_at_a_time(gaps, psi):
     X, Y = arc(12, gaps=gaps), arc(9, seed=1)
     mask = ~np.isnan(X)
-    R, log_density = responsibilities(np.nan_to_num(X), mask if gaps else None, Y, psi)
+    R, log_density = node_responsibilities(np.nan_to_num(X), mask if gaps else None, Y, psi)
     for i, x in enumerate(X):
         seen = mask[i]
         each = [-0.5 * ((x[seen] - y[seen]) ** 2).sum() / psi - 0.5 * seen.sum() * np.log(2 * np.pi * psi) for y in Y]

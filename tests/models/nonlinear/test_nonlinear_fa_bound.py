@@ -6,8 +6,8 @@ import pytest
 from lowdim.math.mlp import pack, random_layers
 from lowdim.models.nonlinear.nonlinear_fa_bound import (
     CellRows,
-    EvidenceBound,
     Network,
+    NonlinearFABound,
     hermite_points,
     regression_loss,
     search_places,
@@ -30,7 +30,7 @@ def test_gradients_by_finite_differences(q, sizes, activation, gaps, amortized):
     net = Network(random_layers((q, *sizes, 3), rng), activation)
     rows, w = rows_of(5, 3, gaps), rng.uniform(0.5, 2.0, 5)
     encoder = random_layers((6 if gaps else 3, *sizes, 2 * q), rng) if amortized else ()
-    bound = EvidenceBound(net, Network(encoder, activation), rows, w, 0.1)
+    bound = NonlinearFABound(net, Network(encoder, activation), rows, w, 0.1)
     of_rows = bound.row_parameters(np.hstack([rng.standard_normal((5, q)), -1 + 0.3 * rng.standard_normal((5, q))]))
     v = np.concatenate([pack(net.layers), [-0.7], pack(encoder) if amortized else of_rows])
     gradient = by_differences(lambda u: bound.value_and_grad(u)[0], v, 1e-4)

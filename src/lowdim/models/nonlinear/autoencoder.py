@@ -42,7 +42,7 @@ from lowdim.text.messages import error, warn
 ROWS_THROUGH_NETWORK = 2048  # rows at a time: the activations of their layers stay near the cache
 HELD_OUT_PERIOD = 10  # one row in so many is held out,
 LEAST_HELD_OUT = 5  # unless fewer than these would be: then the training rows themselves are watched
-PATIENCE = {"L-BFGS": 50, "Adam": 20}  # steps or epochs without a better value on the held-out rows
+TRAINING_PATIENCE = {"L-BFGS": 50, "Adam": 20}  # steps or epochs without a better value on the held-out rows
 FOREVER = 10**9
 VARIATIONAL_BATCH = 32  # noise is drawn anew for each: frozen noise inflates the bound (docs/measurements.md)
 LEAST_GAIN = 1e-10  # of the variance: a step of L-BFGS that gains less is the last
@@ -50,7 +50,7 @@ LOG_RANGE = 20.0  # logarithms of posterior variances stay within +- this
 TRAINING_STREAM, BOUND_STREAM, HELD_OUT_STREAM = 81, 82, 83  # of random numbers
 EARLY_STOP = "the held-out rows stopped improving"
 FILL_GAPS_FIRST = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
-NO_DENSITY = "an autoencoder without the variational form has no density"
+NO_AUTOENCODER_DENSITY = "an autoencoder without the variational form has no density"
 FOR_A_DENSITY = "variational=True (a lower bound), NonlinearFactorAnalysis, or compare reconstruct(X) with X"
 BOUND_PAIRS = 8  # draws a row, and their opposites, by which its bound is taken; the same for every row
 
@@ -188,14 +188,14 @@ class Autoencoder(LatentModel):
         "max_iter": COUNT,
         "random_state": Rule(is_seed, SEED_WORDS),
     }
-    score = VariationalVerb(NO_DENSITY, FOR_A_DENSITY)
-    score_samples = VariationalVerb(NO_DENSITY, FOR_A_DENSITY)
-    sample = VariationalVerb(NO_DENSITY, "variational=True")
+    score = VariationalVerb(NO_AUTOENCODER_DENSITY, FOR_A_DENSITY)
+    score_samples = VariationalVerb(NO_AUTOENCODER_DENSITY, FOR_A_DENSITY)
+    sample = VariationalVerb(NO_AUTOENCODER_DENSITY, "variational=True")
     posterior = VariationalVerb("it places a row at one point", "transform, or variational=True")
     impute = Absent("gaps are refused", FILL_GAPS_FIRST)
     _laws_broken: ClassVar[dict[str, str]] = {
         "objective_never_falls": "it watches rows that were held out",
-        "score_is_objective": NO_DENSITY,
+        "score_is_objective": NO_AUTOENCODER_DENSITY,
         "sample_then_fit": "only the variational form can sample",
         "all_missing_row_gets_prior": "gaps are refused",
         "impute_keeps_seen": "gaps are refused",
@@ -261,8 +261,8 @@ class Autoencoder(LatentModel):
         watched, learnt = task.rows(held) if held.any() else task, task.rows(~held)
         solver = "L-BFGS" if self.batch_size is None and not self.variational else "Adam"
         with one_blas_thread(), Monitor(run, "Autoencoder", -1.0, int(self.max_iter)) as watch:
-            patience = PATIENCE[solver] if held.any() else FOREVER
-            progress = _Progress(watch, partial(self._validation_value, nets, watched), patience)
+            patience = TRAINING_PATIENCE[solver] if held.any() else FOREVER
+            progress = _TrainingProgress(watch, partial(self._validation_value, nets, watched), patience)
             (self._descend if solver == "L-BFGS" else self._descend_in_batches)(nets, learnt, progress, run)
             fit = watch.fit(solver)
         last = watch.history[-1]
@@ -292,7 +292,7 @@ class Autoencoder(LatentModel):
             value, _ = _loss(nets, task, v, rng)
         return -value if self.variational else 1.0 - value
 
-    def _descend(self, nets: EncoderDecoder, task: TrainingRows, progress: _Progress, run: Run) -> None:
+    def _descend(self, nets: EncoderDecoder, task: TrainingRows, progress: _TrainingProgress, run: Run) -> None:
         """L-BFGS on all rows."""
         f = parted(recalled(run, "loss", joined(minus(lambda v: _loss(nets, task, v, None)))))
         peak = climb(
@@ -305,7 +305,9 @@ class Autoencoder(LatentModel):
         )
         progress.end(peak.reason == "converged")
 
-    def _descend_in_batches(self, nets: EncoderDecoder, task: TrainingRows, progress: _Progress, run: Run) -> None:
+    def _descend_in_batches(
+        self, nets: EncoderDecoder, task: TrainingRows, progress: _TrainingProgress, run: Run
+    ) -> None:
         """Adam, epoch by epoch."""
         adam = Adam.start(np.append(nets.vector, 0.0) if self.variational else nets.vector)
         value, epoch = progress.value_of(adam.x), 0
@@ -409,7 +411,7 @@ class Autoencoder(LatentModel):
         return tags
 
 
-class _Progress:
+class _TrainingProgress:
     """Notifies the monitor of each step, and stops a descent that no longer helps the held-out rows."""
 
     def __init__(self, watch: Monitor, value_of: Callable[[Array], float], patience: int) -> None:

@@ -16,7 +16,7 @@ from lowdim.text.messages import warn
 
 JITTER = 0.1  # of the columns' mean standard deviation, on every weight, with init="jitter"
 JITTER_STREAM = 71  # of random numbers
-START_NOISE = 1e-3  # of the mean variance, at least
+GTM_START_NOISE = 1e-3  # of the mean variance, at least
 
 
 class GTM(NodeModel[GTMParams]):
@@ -143,7 +143,7 @@ class GTM(NodeModel[GTMParams]):
         bells = rbf_grid(int(self.basis), L, float(self.basis_width))
         steps = max(int(self.grid) - 1, 1)
         start = principal_start(
-            survey, nodes, bells.at(nodes), self.weight_prior, ridge=0.0, noise=START_NOISE, steps=steps
+            survey, nodes, bells.at(nodes), self.weight_prior, ridge=0.0, noise=GTM_START_NOISE, steps=steps
         )
         W = start.W
         if self.init == "jitter":

@@ -14,8 +14,10 @@ from lowdim.models.nonlinear.rbf_grid import BasisFunctions, RBFBasis
 
 LOG_CLIP = -40.0  # logarithms of relative likelihoods below this are set to it: denormal numbers are 28 times slower
 LEAST_LIKELIHOOD = float(np.exp(LOG_CLIP))
-LITTLE_NOISE = 1e-3  # of the nodes' mean square: with less a nearest node's distance by products has too few digits
-LEAST_NOISE = 1e-6  # the same; with less all distances by products would let the likelihood fall
+NOISE_BY_PRODUCTS = (
+    1e-3  # of the nodes' mean square: with less a nearest node's distance by products has too few digits
+)
+NOISE_BY_DIFFERENCES = 1e-6  # with less, all are: by products the likelihood could fall
 NODE_NOISE_FLOOR = 1e-8  # of the mean variance: below it a node sits on a row
 PIVOT_RATIO = 1e-12  # smallest over largest pivot of a regression that may be solved by its normal equations
 SINGULAR_CUT = 1e-8  # of the largest singular value: what the same regression cannot tell from nothing
@@ -114,7 +116,7 @@ class NodePosterior(NamedTuple):
 
 
 # expectation ------------------------------------------------------------------------------------------------
-def responsibilities(x: Array, mask: Mask | None, Y: Array, psi: float) -> tuple[Array, Array]:
+def node_responsibilities(x: Array, mask: Mask | None, Y: Array, psi: float) -> tuple[Array, Array]:
     """Responsibilities of equally likely nodes, n x K, and the rows' log densities."""
     E, total, log_density = relative_likelihoods(x, mask, Y, psi)
     E /= total[:, None]
@@ -126,13 +128,13 @@ def relative_likelihoods(x: Array, mask: Mask | None, Y: Array, psi: float) -> t
     seen = None if mask is None else mask.astype(np.float64)
     half, square = 0.5 / psi, Y**2
     size = float(square.mean())
-    if psi < LEAST_NOISE * size:
+    if psi < NOISE_BY_DIFFERENCES * size:
         E = -half * exact_squared_distances(x, seen, Y)
     elif seen is None:  # one product, constant and all: every walk over n x K numbers counts
         E = np.column_stack([x, np.ones(len(x))]) @ np.vstack([Y.T * (2.0 * half), -half * square.sum(axis=1)])
     else:
         E = np.hstack([x, seen]) @ np.vstack([Y.T * (2.0 * half), square.T * -half])
-    if psi < LITTLE_NOISE * size:  # the nearest node from differences: with little noise products would lose it
+    if psi < NOISE_BY_PRODUCTS * size:  # the nearest node from differences: with little noise products would lose it
         nearest = E.argmax(axis=1)
         top, residual = E[np.arange(len(E)), nearest], x - Y[nearest]
         off = half * ((residual * residual) if seen is None else (residual * residual * seen)).sum(axis=1)

@@ -23,7 +23,7 @@ from lowdim.models.nonlinear.density_network_em import (
     hidden_shrinkage,
     squared_weights,
 )
-from lowdim.models.nonlinear.gtm_em import NODE_NOISE_FLOOR, responsibilities
+from lowdim.models.nonlinear.gtm_em import NODE_NOISE_FLOOR, node_responsibilities
 from lowdim.sources.source import Block, Source
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ MODES_PER_ROW = 4  # Gaussians of a proposal, begun at likely points of the shar
 MODE_SPACING = 0.7  # standard deviations of the prior between these, where the sample has points so far from each other
 PRIOR_SHARE = 0.1  # of the draws are the prior's: no weight exceeds ten times p(x | z) (Owen and Zhou, 2000)
 MASS_SHARE = 0.8  # of the rest goes to the modes by the mass they seem to hold, the remainder evenly
-NEWTON_STEPS = 6  # of Gauss and Newton towards a mode; a proposal need not be exact
+MODE_STEPS = 6  # of Gauss and Newton towards a mode; a proposal need not be exact
 ROWS_WITH_DRAWS = 128  # worked on at a time: some ten thousand places with all their units
 ROUND_STREAM = 89  # of random numbers
 STEPS_A_ROUND = 20  # of L-BFGS before rows draw anew
@@ -102,7 +102,7 @@ def modes(surface: LatentSurface, x: Array, seen: Array, Z: Array) -> tuple[Arra
         return J, eye + J @ J.transpose(0, 2, 1) / surface.psi
 
     (best, R), (J, A), damp = log_joint(Z), curvature(Z), np.full(len(Z), 1e-3)
-    for _ in range(NEWTON_STEPS):
+    for _ in range(MODE_STEPS):
         slope = np.einsum("nld,nd->nl", J, R) / surface.psi - Z
         there = Z + np.linalg.solve(A * (1.0 + damp[:, None, None] * eye), slope[:, :, None])[:, :, 0]
         value, residual = log_joint(there)
@@ -140,7 +140,7 @@ def propose(surface: LatentSurface, x: Array, seen: Array, first: Array, u: Arra
     return RowDraws(z, -0.5 * (z**2).sum(axis=2) - np.logaddexp.reduce(parts, axis=0))
 
 
-def weigh(surface: LatentSurface, x: Array, seen: Array, draws: RowDraws) -> WeightedDraws:
+def weigh_draws(surface: LatentSurface, x: Array, seen: Array, draws: RowDraws) -> WeightedDraws:
     """p(cells) of each row estimated without bias: the mean of p(cells | z) p(z) / q(z) over its draws.
 
     The error is that of independent draws; evenly spread ones are better.
@@ -165,7 +165,7 @@ def surface_of(params: DensityNetworkParams) -> LatentSurface:
 def row_draws(params: DensityNetworkParams, block: Block) -> tuple[RowDraws, Array]:
     """Draws for each row, and 1 where its cells are seen."""
     seen = np.ones_like(block.x) if block.mask is None else block.mask.astype(np.float64)
-    R, _ = responsibilities(block.x, block.mask, params.nodes, params.psi)
+    R, _ = node_responsibilities(block.x, block.mask, params.nodes, params.psi)
     first = mode_starts(np.log(R), params.grid)
     return propose(surface_of(params), block.x, seen, first, params.cube), seen
 
@@ -179,7 +179,7 @@ def _draws_posterior(params: DensityNetworkParams, block: Block) -> DrawsPosteri
     """A row without cells has the prior."""
     draws, seen = row_draws(params, block)
     surface = surface_of(params)
-    f = weigh(surface, block.x, seen, draws)
+    f = weigh_draws(surface, block.x, seen, draws)
     empty, (i, j) = seen.sum(axis=1) == 0.0, lower(draws.z.shape[2])
     mean = np.einsum("nk,nkl->nl", f.share, draws.z)
     off = draws.z - mean[:, None]
@@ -195,7 +195,7 @@ def _draws_posterior(params: DensityNetworkParams, block: Block) -> DrawsPosteri
 def log_density_and_grad(at: DensityNetworkParams, params: DensityNetworkParams, block: Block) -> Array:
     """The sum of log densities by draws made at `at`, and its gradient by layers, output weights and log psi."""
     draws, seen = row_draws(at, block)
-    f = weigh(surface_of(params), block.x, seen, draws)
+    f = weigh_draws(surface_of(params), block.x, seen, draws)
     w = np.ones(block.rows) if block.weight is None else block.weight
     share = f.share * w[:, None]
     dY = (f.R * (share / params.psi)[:, :, None]).reshape(share.size, -1)

@@ -37,8 +37,8 @@ from lowdim.models.nonlinear.gtm_em import (
     NodePosterior,
     NodeSums,
     P,
+    node_responsibilities,
     relative_likelihoods,
-    responsibilities,
 )
 from lowdim.models.nonlinear.rbf_grid import magnification, stretch
 from lowdim.sources.source import Block, Header, Source, tile_rows
@@ -46,7 +46,7 @@ from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
 TILE_OF_NODES = 128  # rows worked on at a time: their responsibilities stay in the cache (docs/measurements.md)
-ALONE = 0.95  # a row is held by a single node where that has this share of it
+ALONE_SHARE = 0.95  # a row is held by a single node where that has this share of it
 PLAIN_PASSES = 32  # before the first extrapolation: from far away it leaps into worse valleys
 WEIGHT_PRIOR = Rule(lambda v: v == "auto" or (not isinstance(v, str) and 0 <= v < np.inf), "a number >= 0, or 'auto'")
 
@@ -94,7 +94,7 @@ class NodeModel(LatentModel, Generic[P]):
             E, likelihood, log_density = relative_likelihoods(piece.x, piece.mask, Y, params.psi)
             w = np.ones(piece.rows) if piece.weight is None else piece.weight
             total += float(w @ log_density)
-            alone += float(w @ (likelihood < 1.0 / ALONE))  # the nearest node has 1 / likelihood
+            alone += float(w @ (likelihood < 1.0 / ALONE_SHARE))  # the nearest node has 1 / likelihood
             scale = (w / likelihood)[:, None]
             seen = np.ones((piece.rows, sums.shape[1] - d)) if piece.mask is None else piece.mask
             sums += E.T @ np.hstack([piece.x * scale, seen * scale])
@@ -165,7 +165,7 @@ class NodeModel(LatentModel, Generic[P]):
     # rows -----------------------------------------------------------------------------------------------
     def _posterior(self, params: P, block: Block) -> Any:
         mask = None if block.mask is None or block.mask.all() else block.mask
-        share, log_density = responsibilities(block.x, mask, params.nodes, params.psi)
+        share, log_density = node_responsibilities(block.x, mask, params.nodes, params.psi)
         return NodePosterior(share, log_density, params.grid)
 
     def _decode(self, params: P, posterior: Any) -> Cells:

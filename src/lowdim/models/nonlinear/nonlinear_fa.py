@@ -31,14 +31,14 @@ from lowdim.models.nonlinear.nonlinear_fa_bound import (
     ROWS_A_PIECE,
     SEARCH_SIDE,
     CellRows,
-    EvidenceBound,
     Network,
+    NonlinearFABound,
+    bounds_by_points,
     encode,
     encoder_input,
     hermite_points,
     pieces,
     regression_loss,
-    row_bounds,
     search_places,
 )
 from lowdim.sources.source import Block, Header, Source
@@ -46,12 +46,12 @@ from lowdim.sources.views import Frame, gather
 from lowdim.text.messages import LowdimWarning, error, warn
 
 START_GRID = {1: 40, 2: 15, 3: 7}  # nodes a side of the GTM it starts from
-START_PASSES = 200  # of that GTM
+START_GTM_PASSES = 200  # of that GTM
 TOL_WINDOW = 20  # steps over which the bound must gain `tol`
 REGRESSION_STEPS, REGRESSION_GAIN = 200, 1e-10  # of the first regressions, and the gain a row at which they end
 FRESH_DRAWS = 20  # a row, for the bound on fresh samples
 FRESH_STREAM, NETWORK_STREAM = 85, 86  # of random numbers
-LEAST_SPREAD = 0.03  # standard deviation of a place at the start: a GTM may be certain of a row
+LEAST_PLACE_SD = 0.03  # standard deviation of a place at the start: a GTM may be certain of a row
 LEAST_PRIOR = 1e-9
 NETWORK_GAIN = 2.0  # of the first weights: units bend within the factors' spread
 
@@ -215,7 +215,7 @@ class NonlinearFactorAnalysis(LatentModel):
         u = np.random.default_rng([seed, FRESH_STREAM, block.start]).standard_normal((block.rows, FRESH_DRAWS, q))
         share = np.full(FRESH_DRAWS, 1.0 / FRESH_DRAWS)
         fresh = np.concatenate(
-            [row_bounds(params.net, params.psi, rows.part(p), theta[p], u[p], share) for p in pieces(block.rows)]
+            [bounds_by_points(params.net, params.psi, rows.part(p), theta[p], u[p], share) for p in pieces(block.rows)]
         )
         w = np.ones(block.rows) if block.weight is None else block.weight
         units = rows.counts * np.log(params.size)
@@ -232,7 +232,7 @@ class NonlinearFactorAnalysis(LatentModel):
             basis=6 if q < 3 else 4,
             calibrate=False,
             tol=1e-4,
-            max_iter=min(START_PASSES, int(self.max_iter)),
+            max_iter=min(START_GTM_PASSES, int(self.max_iter)),
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LowdimWarning)  # the table's were given, and the rest is about a start
@@ -242,7 +242,7 @@ class NonlinearFactorAnalysis(LatentModel):
         middle = np.average(posterior.mean, axis=0, weights=w)
         spread = np.sqrt(np.average((posterior.mean - middle) ** 2, axis=0, weights=w))
         spread = np.where(spread > 0, spread, 1.0)
-        s = np.clip(posterior.std / spread, LEAST_SPREAD, 1.0)
+        s = np.clip(posterior.std / spread, LEAST_PLACE_SD, 1.0)
         return (posterior.mean - middle) / spread, s, int(gtm.n_iter_) + 1
 
     def _climb(
@@ -273,7 +273,7 @@ class NonlinearFactorAnalysis(LatentModel):
         remaining = TOL_WINDOW * peak.remaining
         return fit._replace(converged=reason == "converged", reason=reason, remaining=remaining), params
 
-    def _raise_bound(self, name: str, problem: EvidenceBound, v: Array, run: Run, see: Any) -> Peak:
+    def _raise_bound(self, name: str, problem: NonlinearFABound, v: Array, run: Run, see: Any) -> Peak:
         """Up the bound, until the last TOL_WINDOW steps gained less than `tol` nats a row in all."""
         f = parted(recalled(run, name, joined(problem.value_and_grad)))
         tol = float(self.tol) * float(problem.w.sum()) / TOL_WINDOW
@@ -281,7 +281,7 @@ class NonlinearFactorAnalysis(LatentModel):
 
     def _first_vector(
         self, rows: CellRows, w: Array, theta: Array, run: Run, watch: Monitor
-    ) -> tuple[EvidenceBound, Array]:
+    ) -> tuple[NonlinearFABound, Array]:
         """Drawn layers brought to the first places by regression, and the vector all of this is."""
         q, d, hidden = theta.shape[1] // 2, rows.x.shape[1], layer_sizes(self.hidden)
         rng = np.random.default_rng([seed_of(self.random_state), NETWORK_STREAM])
@@ -289,7 +289,7 @@ class NonlinearFactorAnalysis(LatentModel):
         prior = max(float(self.weight_prior), LEAST_PRIOR)
         fitted = self._regress("network", net, rows, w, theta[:, :q], prior, run, watch)
         psi = max(-2.0 * fitted.value / max(float(w @ rows.counts), 1.0), 1e-3)
-        problem = EvidenceBound(net, Network((), self.activation), rows, w, prior)
+        problem = NonlinearFABound(net, Network((), self.activation), rows, w, prior)
         if not self.amortized:
             return problem, np.concatenate([fitted.x, [np.log(psi)], problem.row_parameters(theta)])
         inputs = d if rows.mask is None else 2 * d
@@ -388,7 +388,7 @@ def _random_network(sizes: tuple[int, ...], gain: float, activation: str, rng: n
     return Network((*random_biases(layers[:-1], rng), layers[-1]), activation)
 
 
-def _params(problem: EvidenceBound, v: Array) -> NonlinearFAParams:
+def _params(problem: NonlinearFABound, v: Array) -> NonlinearFAParams:
     """The parameters in a vector, in the network's units."""
     encoder, d = unpack(v[problem.weights + 1 :], problem.encoder.layers), problem.rows.x.shape[1]
     return NonlinearFAParams(
@@ -416,7 +416,7 @@ def _uncalibrated_cells(params: NonlinearFAParams, posterior: Posterior) -> Cell
     return Cells(mean * params.size + params.mean, var * unit, np.full_like(mean, params.psi * unit))
 
 
-def _held_out_errors(problem: EvidenceBound, v: Array, x: Array, held: Mask) -> Array:
+def _held_out_errors(problem: NonlinearFABound, v: Array, x: Array, held: Mask) -> Array:
     """How many standard deviations held-back cells lie off their fills, the rows placed as new ones are."""
     params = _params(problem, v)
     cells = _uncalibrated_cells(params, _gaussian(*_row_posteriors(params, problem.rows)))

@@ -72,7 +72,7 @@ def hermite_points(q: int) -> tuple[Array, Array]:
     return HERMITE_POINTS[each], HERMITE_SHARES[each].prod(axis=1)
 
 
-def row_bounds(net: Network, psi: float, rows: CellRows, theta: Array, u: Array, share: Array) -> Array:
+def bounds_by_points(net: Network, psi: float, rows: CellRows, theta: Array, u: Array, share: Array) -> Array:
     """The bound of each row by the given points u of a standard normal and their shares."""
     n, q = len(theta), theta.shape[1] // 2
     m, logs = theta[:, :q], theta[:, q:]
@@ -123,7 +123,7 @@ def bound_gradients(net: Network, psi: float, rows: CellRows, theta: Array, w: A
     return BoundGradients(value, np.hstack([by_m, by_logs]), by_layers, by_log_psi)
 
 
-class EvidenceBound(NamedTuple):
+class NonlinearFABound(NamedTuple):
     """The bound of a table with the weights' prior, as a function of one vector: network, log psi, and the posteriors.
 
     These are every row's m and log s, or the weights of an encoder that gives them from a row's cells (and, where
@@ -208,7 +208,7 @@ def encode(net: Network, encoder: Network, psi: float, rows: CellRows) -> tuple[
     theta = encoder.output(encoder_input(rows, encoder))
     theta[rows.counts == 0.0] = 0.0
     u, share = hermite_points(theta.shape[1] // 2)
-    bounds = [row_bounds(net, psi, rows.part(p), theta[p], u, share) for p in pieces(len(theta))]
+    bounds = [bounds_by_points(net, psi, rows.part(p), theta[p], u, share) for p in pieces(len(theta))]
     return theta, np.concatenate(bounds)
 
 
