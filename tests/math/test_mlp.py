@@ -12,9 +12,9 @@ from lowdim.math.mlp import (
     layer_sizes,
     minibatches,
     output,
-    pack,
+    pack_layers,
     random_layers,
-    unpack,
+    unpack_layers,
 )
 from tests.oracles.differences import by_differences
 
@@ -25,11 +25,11 @@ def test_gradients_by_finite_differences(sizes, activation):
     rng = np.random.default_rng(1)
     layers = random_layers(sizes, rng)
     X, A = rng.standard_normal((7, sizes[0])), rng.standard_normal((7, sizes[-1]))
-    v = pack(layers) + 0.1 * rng.standard_normal(pack(layers).shape)
-    layers = unpack(v, layers)
+    v = pack_layers(layers) + 0.1 * rng.standard_normal(pack_layers(layers).shape)
+    layers = unpack_layers(v, layers)
     gradient, dX = backward(layers, forward(layers, X, activation), A, activation)
-    by_v = by_differences(lambda u: (A * output(unpack(u, layers), X, activation)).sum(), v)
-    assert pack(gradient) == pytest.approx(by_v, abs=1e-6)
+    by_v = by_differences(lambda u: (A * output(unpack_layers(u, layers), X, activation)).sum(), v)
+    assert pack_layers(gradient) == pytest.approx(by_v, abs=1e-6)
     by_x = by_differences(lambda x: (A * output(layers, x.reshape(X.shape), activation)).sum(), X.ravel())
     assert dX.ravel() == pytest.approx(by_x, abs=1e-6)
     assert np.einsum("nkd,nd->nk", jacobian(layers, X, activation), A) == pytest.approx(dX, abs=1e-12)

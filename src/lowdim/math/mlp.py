@@ -100,18 +100,18 @@ def jacobian(layers: Layers, X: Array, activation: str = "tanh") -> Array:
     return np.asarray(J @ layers[-1][0])
 
 
-def pack(layers: Layers) -> Array:
+def pack_layers(layers: Layers) -> Array:
     """Every weight and bias in one vector."""
     return np.concatenate([part.ravel() for layer in layers for part in layer] or [np.zeros(0)])
 
 
 def pack_weights(layers: Layers) -> Array:
     """The same vector with zeros for the biases, which no prior shrinks."""
-    return pack(tuple((W, 0.0 * b) for W, b in layers))
+    return pack_layers(tuple((W, 0.0 * b) for W, b in layers))
 
 
-def unpack(vector: Array, like: Layers) -> Layers:
-    """The layers that `pack` made the vector of; views of it."""
+def unpack_layers(vector: Array, like: Layers) -> Layers:
+    """The layers that `pack_layers` made the vector of; views of it."""
     layers, at = [], 0
     for W, b in like:
         layers.append((vector[at : at + W.size].reshape(W.shape), vector[at + W.size : at + W.size + b.size]))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowdim import DensityNetwork
-from lowdim.math.mlp import ACTIVATIONS, pack, random_biases, random_layers, unpack
+from lowdim.math.mlp import ACTIVATIONS, pack_layers, random_biases, random_layers, unpack_layers
 from lowdim.models.nonlinear.density_network_em import DensityNetworkParams, HiddenLayers, blend_sums, profile_loss
 from lowdim.models.nonlinear.gtm_em import NodeSums
 from lowdim.sources.arrays import as_source
@@ -24,8 +24,8 @@ def test_gradient_of_the_profile_by_finite_differences(units, gaps, activation):
     net = DensityNetworkParams(
         Z, layers, np.zeros((0, 2)), 1.0, np.zeros((units[-1] + 1, d)), 0.3, 0.2, 1e-8, activation
     )
-    v = pack(layers)
-    gradient = by_differences(lambda u: profile_loss(unpack(u, layers), net, stats)[0], v, 1e-4)
+    v = pack_layers(layers)
+    gradient = by_differences(lambda u: profile_loss(unpack_layers(u, layers), net, stats)[0], v, 1e-4)
     assert profile_loss(layers, net, stats)[1] == pytest.approx(gradient, abs=1e-6)
 
 
@@ -55,5 +55,7 @@ def test_gradient_of_the_profile_where_there_is_no_prior(columns):
     Z, G = rng.standard_normal((12, 1)), rng.uniform(0.5, 2.0, (12, columns))
     stats = NodeSums(12.0, 0.0, G, G * np.sin(2 * Z + np.arange(3)), 40.0, 36.0, 0.0)
     net = DensityNetworkParams(Z, layers, np.zeros((0, 1)), 1.0, np.zeros((6, 3)), 1e-8, 0.0, 1e-8)
-    gradient = by_differences(lambda u: profile_loss(unpack(u, layers), net, stats)[0], pack(layers), 1e-4)
+    gradient = by_differences(
+        lambda u: profile_loss(unpack_layers(u, layers), net, stats)[0], pack_layers(layers), 1e-4
+    )
     assert profile_loss(layers, net, stats)[1] == pytest.approx(gradient, rel=1e-4, abs=1e-4 * np.abs(gradient).max())

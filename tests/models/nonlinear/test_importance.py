@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowdim import DensityNetwork
-from lowdim.math.mlp import pack, random_biases, random_layers, unpack
+from lowdim.math.mlp import pack_layers, random_biases, random_layers, unpack_layers
 from lowdim.models.nonlinear.density_network_em import DensityNetworkParams
 from lowdim.models.nonlinear.importance import draws_posterior, log_density_and_grad, low_discrepancy, surface_of
 from lowdim.sources.source import Block
@@ -72,12 +72,12 @@ def by_shared(net, block):
 @pytest.mark.parametrize("L", [1, 2])
 def test_gradient_by_draws_by_finite_differences(L):
     net, block = network_and_rows(L, 12)
-    v = np.concatenate([pack(net.layers), net.W.ravel(), [np.log(net.psi)]])
-    count = len(pack(net.layers))
+    v = np.concatenate([pack_layers(net.layers), net.W.ravel(), [np.log(net.psi)]])
+    count = len(pack_layers(net.layers))
 
     def at(u):
         W = u[count:-1].reshape(net.W.shape)
-        return net._replace(layers=unpack(u[:count], net.layers), W=W, psi=float(np.exp(u[-1])))
+        return net._replace(layers=unpack_layers(u[:count], net.layers), W=W, psi=float(np.exp(u[-1])))
 
     gradient = by_differences(lambda u: log_density_and_grad(net, at(u), block)[0], v, 1e-4)
     assert log_density_and_grad(net, net, block)[1:] == pytest.approx(gradient, rel=1e-6, abs=1e-5)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowdim.math.mlp import pack, random_layers
+from lowdim.math.mlp import pack_layers, random_layers
 from lowdim.models.nonlinear.nonlinear_fa_bound import (
     CellRows,
     Network,
@@ -32,10 +32,10 @@ def test_gradients_by_finite_differences(q, sizes, activation, gaps, amortized):
     encoder = random_layers((6 if gaps else 3, *sizes, 2 * q), rng) if amortized else ()
     bound = NonlinearFABound(net, Network(encoder, activation), rows, w, 0.1)
     of_rows = bound.row_parameters(np.hstack([rng.standard_normal((5, q)), -1 + 0.3 * rng.standard_normal((5, q))]))
-    v = np.concatenate([pack(net.layers), [-0.7], pack(encoder) if amortized else of_rows])
+    v = np.concatenate([pack_layers(net.layers), [-0.7], pack_layers(encoder) if amortized else of_rows])
     gradient = by_differences(lambda u: bound.value_and_grad(u)[0], v, 1e-4)
     assert bound.value_and_grad(v)[1] == pytest.approx(gradient, abs=1e-6)
-    m, p = rng.standard_normal((5, q)), pack(net.layers)
+    m, p = rng.standard_normal((5, q)), pack_layers(net.layers)
     gradient = by_differences(lambda u: regression_loss(net, rows, w, m, 0.1, u)[0], p, 1e-4)
     assert regression_loss(net, rows, w, m, 0.1, p)[1] == pytest.approx(gradient, abs=1e-6)
 

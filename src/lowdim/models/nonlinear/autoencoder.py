@@ -24,9 +24,9 @@ from lowdim.math.mlp import (
     layer_sizes,
     minibatches,
     output,
-    pack,
+    pack_layers,
     random_layers,
-    unpack,
+    unpack_layers,
 )
 from lowdim.math.optimise import climb, joined, minus, parted
 from lowdim.models.base.calibration import row_hash
@@ -76,11 +76,11 @@ class EncoderDecoder(NamedTuple):
 
     @property
     def vector(self) -> Array:
-        return pack(self.encoder + self.decoder)
+        return pack_layers(self.encoder + self.decoder)
 
     def at(self, v: Array) -> EncoderDecoder:
         """The same networks with the weights of a vector."""
-        both = unpack(v, self.encoder + self.decoder)
+        both = unpack_layers(v, self.encoder + self.decoder)
         return self._replace(encoder=both[: len(self.encoder)], decoder=both[len(self.encoder) :])
 
 
@@ -501,7 +501,7 @@ def _squared_error(nets: EncoderDecoder, task: TrainingRows) -> tuple[float, Arr
     d = R.shape[1]
     by_decoder, dZ = backward(nets.decoder, back, R * (task.c * (2.0 / d)) * task.w[:, None], unit)
     by_encoder, _ = backward(nets.encoder, code, dZ, unit)
-    return float(task.w @ (R**2).sum(axis=1)) / d, pack(by_encoder + by_decoder)
+    return float(task.w @ (R**2).sum(axis=1)) / d, pack_layers(by_encoder + by_decoder)
 
 
 def _negative_bound(
@@ -522,4 +522,4 @@ def _negative_bound(
     by_lv = np.where(raw == lv, 0.5 * (dZ * s * e + w * (s**2 - 1.0)), 0.0)
     by_encoder, _ = backward(nets.encoder, code, np.hstack([dZ + w * m, by_lv]), unit)
     by_psi = float(task.w @ (0.5 * d - 0.5 * square / psi))
-    return float(task.w @ each), np.append(pack(by_encoder + by_decoder), by_psi)
+    return float(task.w @ each), np.append(pack_layers(by_encoder + by_decoder), by_psi)

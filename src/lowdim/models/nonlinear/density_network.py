@@ -13,7 +13,7 @@ from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost
 from lowdim.math.linalg import Array
-from lowdim.math.mlp import ACTIVATIONS, Layers, layer_sizes, pack, random_biases, random_layers, unpack
+from lowdim.math.mlp import ACTIVATIONS, Layers, layer_sizes, pack_layers, random_biases, random_layers, unpack_layers
 from lowdim.math.optimise import climb, minus
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Rule, is_seed, seed_of
 from lowdim.models.base.results import Cells, Certificate, Posterior, draw_labels, standard
@@ -242,13 +242,13 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         if not params.layers:
             return regression_step(params, stats, auto)
         peak = climb(
-            minus(lambda v: profile_loss(unpack(v, params.layers), params, stats)),
-            pack(params.layers),
+            minus(lambda v: profile_loss(unpack_layers(v, params.layers), params, stats)),
+            pack_layers(params.layers),
             max_iter=INNER_STEPS + 1,
             tol=INNER_GAIN,
             window=1,
         )
-        layers = unpack(peak.x, params.layers)
+        layers = unpack_layers(peak.x, params.layers)
         f = best_output_layer(layers, params, stats)
         if -peak.value > m_step_loss(params.layers, params.W, params.nodes, params, stats):  # nothing but rounding
             layers = params.layers
@@ -259,11 +259,11 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         return params._replace(layers=layers, W=f.W, psi=psi, prior=prior)
 
     def _pack(self, params: DensityNetworkParams) -> Array:
-        return np.concatenate([pack(params.layers), super()._pack(params)])
+        return np.concatenate([pack_layers(params.layers), super()._pack(params)])
 
     def _unpack(self, vector: Array, like: DensityNetworkParams) -> DensityNetworkParams:
-        count = len(pack(like.layers))
-        return super()._unpack(vector[count:], like)._replace(layers=unpack(vector[:count], like.layers))
+        count = len(pack_layers(like.layers))
+        return super()._unpack(vector[count:], like)._replace(layers=unpack_layers(vector[:count], like.layers))
 
     def _em(
         self,

@@ -15,7 +15,7 @@ from lowdim.math.mlp import (
     forward,
     jacobian,
     output,
-    pack,
+    pack_layers,
     pack_weights,
 )
 from lowdim.models.base.results import Posterior
@@ -130,7 +130,7 @@ def profile_loss(layers: Layers, like: DensityNetworkParams, stats: NodeSums) ->
     dY = (stats.G * f.Y - stats.RX) / like.psi
     dH = (dY @ f.W[:-1].T) * activation_slope(f.units, like.activation)
     gradient, _ = backward(layers, f.activations, dH, like.activation)
-    return m_step_loss(layers, f.W, f.Y, like, stats), pack(gradient) + hidden_shrinkage(layers)
+    return m_step_loss(layers, f.W, f.Y, like, stats), pack_layers(gradient) + hidden_shrinkage(layers)
 
 
 def squared_weights(layers: Layers) -> float:

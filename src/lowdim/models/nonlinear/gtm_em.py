@@ -14,9 +14,7 @@ from lowdim.models.nonlinear.rbf_grid import BasisFunctions, RBFBasis
 
 LOG_CLIP = -40.0  # logarithms of relative likelihoods below this are set to it: denormal numbers are 28 times slower
 LEAST_LIKELIHOOD = float(np.exp(LOG_CLIP))
-NOISE_BY_PRODUCTS = (
-    1e-3  # of the nodes' mean square: with less a nearest node's distance by products has too few digits
-)
+NOISE_BY_PRODUCTS = 1e-3  # of the nodes' mean square: with less, the nearest node's distance is by differences
 NOISE_BY_DIFFERENCES = 1e-6  # with less, all are: by products the likelihood could fall
 NODE_NOISE_FLOOR = 1e-8  # of the mean variance: below it a node sits on a row
 PIVOT_RATIO = 1e-12  # smallest over largest pivot of a regression that may be solved by its normal equations
@@ -47,7 +45,7 @@ class NodeParams(Protocol):
     def _replace(self, *args: Any, **kwargs: Any) -> Self: ...
 
 
-P = TypeVar("P", bound=NodeParams)
+Params = TypeVar("Params", bound=NodeParams)
 
 
 class GTMParams(NamedTuple):
@@ -160,7 +158,7 @@ def exact_squared_distances(x: Array, seen: Array | None, Y: Array) -> Array:
 
 
 # maximisation -----------------------------------------------------------------------------------------------
-def regression_step(params: P, stats: NodeSums, auto_prior: bool) -> P:
+def regression_step(params: Params, stats: NodeSums, auto_prior: bool) -> Params:
     """W by a regularised regression on the nodes with fixed basis functions, then the noise variance."""
     Phi = params.basis.at(params.grid)
     ridge = np.full(Phi.shape[1], params.psi * params.prior)

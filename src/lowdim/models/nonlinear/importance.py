@@ -14,7 +14,7 @@ from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.statistics import Sum
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, lower, squared_distances
-from lowdim.math.mlp import activation_slope, backward, forward, pack
+from lowdim.math.mlp import activation_slope, backward, forward, pack_layers
 from lowdim.math.optimise import climb
 from lowdim.models.nonlinear.density_network_em import (
     HIDDEN_PRIOR,
@@ -204,7 +204,7 @@ def log_density_and_grad(at: DensityNetworkParams, params: DensityNetworkParams,
     if params.layers:
         dH = (dY @ params.W[:-1].T) * activation_slope(Phi[:, :-1], params.activation)
         activations = forward(params.layers, Z, params.activation)
-        by_layers = pack(backward(params.layers, activations, dH, params.activation)[0])
+        by_layers = pack_layers(backward(params.layers, activations, dH, params.activation)[0])
     off = (f.R**2).sum(axis=2) / params.psi - seen.sum(axis=1)[:, None]
     return np.concatenate([[w @ f.log_density], by_layers, (Phi.T @ dY).ravel(), [0.5 * (share * off).sum()]])
 

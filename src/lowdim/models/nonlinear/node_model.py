@@ -36,7 +36,7 @@ from lowdim.models.nonlinear.gtm_em import (
     NODE_NOISE_FLOOR,
     NodePosterior,
     NodeSums,
-    P,
+    Params,
     node_responsibilities,
     relative_likelihoods,
 )
@@ -60,7 +60,7 @@ class LabelMap(NamedTuple):
     likeliest: NDArray[Any]  # K
 
 
-class NodeModel(LatentModel, Generic[P]):
+class NodeModel(LatentModel, Generic[Params]):
     """A mixture of K equally likely nodes with one noise variance, the nodes at W'phi(z) for K latent places z.
 
     A model of this family says where it starts (`_start`), how the nodes move (`_update`) and what it costs.
@@ -78,14 +78,14 @@ class NodeModel(LatentModel, Generic[P]):
     max_iter: int
     random_state: Any
 
-    def _start(self, survey: TableSurvey) -> P:
+    def _start(self, survey: TableSurvey) -> Params:
         raise NotImplementedError
 
-    def _update(self, params: P, stats: NodeSums) -> P:
+    def _update(self, params: Params, stats: NodeSums) -> Params:
         raise NotImplementedError
 
     # expectation ----------------------------------------------------------------------------------------
-    def _stats(self, params: P, block: Block) -> NodeSums:
+    def _stats(self, params: Params, block: Block) -> NodeSums:
         Y = params.nodes
         K, d = Y.shape
         sums = np.zeros((K, d + 1 if block.mask is None else 2 * d))  # RX and G
@@ -103,13 +103,13 @@ class NodeModel(LatentModel, Generic[P]):
         xx = float(w @ (block.x**2).sum(axis=1))
         return NodeSums(block.size, total, sums[:, d:], sums[:, :d], xx, count, alone)
 
-    def _objective(self, params: P, stats: NodeSums) -> float:
+    def _objective(self, params: Params, stats: NodeSums) -> float:
         return stats.log_density - 0.5 * params.prior * float((params.W[:-1] ** 2).sum())
 
-    def _pack(self, params: P) -> Array:
+    def _pack(self, params: Params) -> Array:
         return np.append(params.W.ravel() / np.sqrt(params.low / NODE_NOISE_FLOOR), np.log(params.psi))
 
-    def _unpack(self, vector: Array, like: P) -> P:
+    def _unpack(self, vector: Array, like: Params) -> Params:
         near = np.log(like.psi)
         psi = max(float(np.exp(np.clip(vector[-1], near - 3.0, near + 3.0))), like.low)
         W = vector[:-1].reshape(like.W.shape) * np.sqrt(like.low / NODE_NOISE_FLOOR)
@@ -127,7 +127,7 @@ class NodeModel(LatentModel, Generic[P]):
         return fit.restated(survey.log_stretch, survey.passes + survey.gathered), survey.frame
 
     def _em(
-        self, start: P, survey: TableSurvey, run: Run, source: Source | None = None, limit: int | None = None
+        self, start: Params, survey: TableSurvey, run: Run, source: Source | None = None, limit: int | None = None
     ) -> Fit:
         """Plain steps first, then extrapolated ones; steps that re-estimate the prior are never extrapolated."""
         source = survey.source if source is None else source
@@ -140,7 +140,7 @@ class NodeModel(LatentModel, Generic[P]):
         fit = em(self, first.params, source, run, limit=most - PLAIN_PASSES)
         return fit._replace(history=first.history + fit.history[1:], passes=first.passes + fit.passes)
 
-    def _calibrated(self, start: P, survey: TableSurvey, run: Run) -> Fit:
+    def _calibrated(self, start: Params, survey: TableSurvey, run: Run) -> Fit:
         """Fits without some cells show how wide intervals must be; the one with all of them goes on from the first."""
         raw, frames = split_frames(survey.source)
         fits, counts = [], np.zeros(len(ERROR_EDGES) + 1)
@@ -155,7 +155,7 @@ class NodeModel(LatentModel, Generic[P]):
         fit = fit._replace(passes=fit.passes + sum(part.passes + 1 for part in fits) - stopped)
         return fit._replace(reason=fits[-1].reason, converged=False) if stopped else fit
 
-    def _held_out_counts(self, params: P, held: HeldOutCells, frames: tuple[Frame, ...], block: Block) -> Sum:
+    def _held_out_counts(self, params: Params, held: HeldOutCells, frames: tuple[Frame, ...], block: Block) -> Sum:
         """How far held-back cells lie off, in standard deviations."""
         total = Sum(np.zeros(len(ERROR_EDGES) + 1))
         for piece in block.tiles(TILE_OF_NODES):
@@ -163,18 +163,18 @@ class NodeModel(LatentModel, Generic[P]):
         return total
 
     # rows -----------------------------------------------------------------------------------------------
-    def _posterior(self, params: P, block: Block) -> Any:
+    def _posterior(self, params: Params, block: Block) -> Any:
         mask = None if block.mask is None or block.mask.all() else block.mask
         share, log_density = node_responsibilities(block.x, mask, params.nodes, params.psi)
         return NodePosterior(share, log_density, params.grid)
 
-    def _decode(self, params: P, posterior: Any) -> Cells:
+    def _decode(self, params: Params, posterior: Any) -> Cells:
         return self._inflation(params).inflate(self._uncalibrated_cells(params, posterior))
 
-    def _inflation(self, params: P) -> Inflation:
+    def _inflation(self, params: Params) -> Inflation:
         return Inflation(params.inflation, params.nodes.var(axis=0) + params.psi)
 
-    def _uncalibrated_cells(self, params: P, posterior: Any) -> Cells:
+    def _uncalibrated_cells(self, params: Params, posterior: Any) -> Cells:
         """The nodes' cells mixed by their shares; a point of the map decodes through the functions themselves."""
         if isinstance(posterior, Posterior):
             mean = params.basis.at(posterior.mean) @ params.W
@@ -185,7 +185,7 @@ class NodeModel(LatentModel, Generic[P]):
         var = posterior.share @ (Y - middle) ** 2 - (mean - middle) ** 2
         return Cells(mean, np.maximum(var, 0.0), np.full_like(mean, params.psi))
 
-    def _draw(self, params: P, posterior: Any, rng: list[np.random.Generator]) -> Array:
+    def _draw(self, params: Params, posterior: Any, rng: list[np.random.Generator]) -> Array:
         """A node, and noise; as wide about the row's mean as its intervals are."""
         d = params.W.shape[1]
         label = draw_labels(posterior.share, rng)
@@ -193,14 +193,14 @@ class NodeModel(LatentModel, Generic[P]):
         cells = params.nodes[label] + np.sqrt(params.psi) * normal
         return self._inflation(params).inflate_draw(cells, self._uncalibrated_cells(params, posterior))
 
-    def _redraw(self, params: P, rng: np.random.Generator) -> P:
+    def _redraw(self, params: Params, rng: np.random.Generator) -> Params:
         return params
 
-    def _prior(self, params: P, n: int) -> Any:
+    def _prior(self, params: Params, n: int) -> Any:
         K = len(params.grid)
         return NodePosterior(np.full((n, K), 1.0 / K), np.zeros(n), params.grid)
 
-    def _axes(self, params: P) -> Array:
+    def _axes(self, params: Params) -> Array:
         return np.eye(params.grid.shape[1])
 
     # public verbs over nodes ----------------------------------------------------------------------------
@@ -292,7 +292,7 @@ class NodeModel(LatentModel, Generic[P]):
         """
         return stretch(self.params_.basis, self._reported_weights(), self._places(Z))
 
-    def _over_nodes(self, params: P) -> P:
+    def _over_nodes(self, params: Params) -> Params:
         """Parameters by which a row's posterior is over the nodes."""
         return params
 
@@ -314,7 +314,7 @@ class NodeModel(LatentModel, Generic[P]):
         return np.asarray(self.params_.W * self.frame_.report)
 
     # what a fit leaves ----------------------------------------------------------------------------------
-    def _attributes(self, params: P, frame: Frame, fit: Fit) -> dict[str, Any]:
+    def _attributes(self, params: Params, frame: Frame, fit: Fit) -> dict[str, Any]:
         noise = squared(np.array([params.psi]), float(frame.report[0]))
         return {
             "nodes_": frame.outward(params.nodes),

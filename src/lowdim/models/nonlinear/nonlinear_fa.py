@@ -13,7 +13,7 @@ from lowdim.engine.monitor import Fit, Monitor, notify_monitor
 from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Sum
 from lowdim.math.linalg import Array, Mask, lower
-from lowdim.math.mlp import ACTIVATIONS, Layers, layer_sizes, pack, random_biases, random_layers, unpack
+from lowdim.math.mlp import ACTIVATIONS, Layers, layer_sizes, pack_layers, random_biases, random_layers, unpack_layers
 from lowdim.math.optimise import Peak, climb, joined, minus, parted
 from lowdim.models.base.calibration import (
     Inflation,
@@ -305,7 +305,7 @@ class NonlinearFactorAnalysis(LatentModel):
         f = parted(recalled(run, name, joined(minus(partial(regression_loss, net, to, w, at, prior)))))
         return climb(
             f,
-            pack(net.layers),
+            pack_layers(net.layers),
             lambda v, value: watch.interrupted,
             tol=REGRESSION_GAIN * float(w.sum()),
             window=1,
@@ -390,7 +390,7 @@ def _random_network(sizes: tuple[int, ...], gain: float, activation: str, rng: n
 
 def _params(problem: NonlinearFABound, v: Array) -> NonlinearFAParams:
     """The parameters in a vector, in the network's units."""
-    encoder, d = unpack(v[problem.weights + 1 :], problem.encoder.layers), problem.rows.x.shape[1]
+    encoder, d = unpack_layers(v[problem.weights + 1 :], problem.encoder.layers), problem.rows.x.shape[1]
     return NonlinearFAParams(
         np.zeros(d),
         problem.net.at(v).layers,

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, Mask
-from lowdim.math.mlp import Layers, backward, forward, jacobian, output, pack, pack_weights, unpack
+from lowdim.math.mlp import Layers, backward, forward, jacobian, output, pack_layers, pack_weights, unpack_layers
 from lowdim.models.nonlinear.rbf_grid import latent_grid
 
 HERMITE_POINTS = np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0])  # of Gauss-Hermite's rule: exact to the fifth power
@@ -42,7 +42,7 @@ class Network(NamedTuple):
 
     def at(self, v: Array) -> Network:
         """The same network with the weights of a vector."""
-        return self._replace(layers=unpack(v, self.layers))
+        return self._replace(layers=unpack_layers(v, self.layers))
 
 
 class CellRows(NamedTuple):
@@ -138,7 +138,7 @@ class NonlinearFABound(NamedTuple):
 
     @property
     def weights(self) -> int:
-        return len(pack(self.net.layers))
+        return len(pack_layers(self.net.layers))
 
     def psi(self, v: Array) -> float:
         return float(np.exp(np.clip(v[self.weights], np.log(NETWORK_NOISE_FLOOR), 10.0)))
@@ -166,10 +166,10 @@ class NonlinearFABound(NamedTuple):
             activations = encoder.forward(encoder_input(part, encoder)) if encoder.layers else [theta[rows]]
             f = bound_gradients(net, psi, part, activations[-1], w)
             total += float(w @ f.value)
-            by_net += pack(f.layers)
+            by_net += pack_layers(f.layers)
             by_psi += f.log_psi
             if encoder.layers:
-                by_rest += pack(encoder.backward(activations, f.theta)[0])
+                by_rest += pack_layers(encoder.backward(activations, f.theta)[0])
             else:
                 q, unit = f.theta.shape[1] // 2, np.sqrt(w)[:, None]
                 by_rest.reshape(2, -1, q)[:, rows] = f.theta[:, :q] / unit, f.theta[:, q:] / unit
@@ -199,7 +199,7 @@ def regression_loss(like: Network, rows: CellRows, w: Array, m: Array, prior: fl
     gradient, _ = net.backward(activations, R * w[:, None])
     weights = pack_weights(net.layers)
     value = 0.5 * float(w @ (R**2).sum(axis=1)) + 0.5e-2 * prior * float(weights @ weights)
-    return value, pack(gradient) + 1e-2 * prior * weights
+    return value, pack_layers(gradient) + 1e-2 * prior * weights
 
 
 # new rows -------------------------------------------------------------------------------------------------
