@@ -37,7 +37,7 @@ CHARTS = {
     "map": ["map"],
     "axes": ["axis_cards", "loadings", "biplot", "hinton"],
     "fills": ["fills", "calibration"],
-    "odd": ["t2_q", "control", "why_row", "why_all"],
+    "odd": ["control", "t2_q", "why_row", "why_all"],
     "lost": ["reconstruct", "traverse"],
     "stability": ["stability", "distance_law", "trace"],
 }

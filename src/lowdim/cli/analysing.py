@@ -101,7 +101,6 @@ def kept_options(request: Request) -> dict[str, Any]:
 def reported(request: Request, report: str, run: str, *, rows: bool, quiet: bool) -> tuple[Analysis, Path, Path]:
     """Analyse, save the run, say the sentences, then draw: whoever stops early has the numbers."""
     from lowdim.jobs.run_folder import check_free, save_run
-    from lowdim.storage.atomic import replacing
 
     check_free(run, request.file)
     found = analysed(request, run)
@@ -111,14 +110,13 @@ def reported(request: Request, report: str, run: str, *, rows: bool, quiet: bool
     try:
         from lowdim.report import write_report
 
-        with Stages(message_log().quiet) as stages, replacing(report) as temp:
+        with Stages(message_log().quiet) as stages:
             stages.now = "report"
-            write_report(found, temp, rows=rows)
-            stages("report", f"{temp.stat().st_size / 1e6:.1f} MB")
+            path = write_report(found, report, rows=rows)
+            stages("report", f"{path.stat().st_size / 1e6:.1f} MB")
     except KeyboardInterrupt:
         complain(f"Stopped. {folder}/ is complete; the report was not written:  lowdim report {folder}")
         raise Done(130) from None
-    path = Path(report)
     if not quiet:
         say(f"  Report  {path}   ({path.stat().st_size / 1e6:.1f} MB, opens offline)\n  Run     {run_files(folder)}")
     return found, path, folder

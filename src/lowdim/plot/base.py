@@ -35,8 +35,8 @@ SHAPES = ("o", "s", "^", "D", "v", "P", "X", "*")
 GREY, INK, PAPER = "#767676", "#1b1b1b", "#ffffff"
 SEQUENTIAL, DIVERGING = "cividis", "RdBu_r"
 ENDINGS = (".svg", ".csv", ".png", ".pdf")
-LONGEST = 24  # characters of a name on a chart; the numbers behind it keep the whole name
-STYLE: Any = {
+LONGEST_NAME = 24  # characters of a name on a chart; the numbers behind it keep the whole name
+RC_PARAMS: Any = {
     "svg.hashsalt": "lowdim",
     "svg.fonttype": "none",
     "font.size": 10.0,
@@ -146,7 +146,7 @@ def style() -> Iterator[None]:
     with mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         mpl.rcdefaults()
-        mpl.rcParams.update(STYLE)
+        mpl.rcParams.update(RC_PARAMS)
         yield
 
 
@@ -205,7 +205,7 @@ def canvas(
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(RC_PARAMS):
         figure = Figure(figsize=(width, height), layout="constrained")
         return figure, figure.subplots(rows, columns, **how)
 

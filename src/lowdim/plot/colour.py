@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-KINDS = len(draw.SHAPES)  # kinds with a colour and a shape of their own; the others share one
-LOOKS = (*zip(draw.COLOURS, draw.SHAPES, strict=True), (draw.GREY, "h"))
-FAR = 3.0  # a range so many times that of 96% of the rows is cut: one far row would take all the colours
+MOST_KINDS = len(draw.SHAPES)  # kinds with a colour and a shape of their own; the others share one
+KIND_LOOKS = (*zip(draw.COLOURS, draw.SHAPES, strict=True), (draw.GREY, "h"))
+CUT_RANGE = 3.0  # a range so many times that of 96% of the rows is cut: one far row would take all the colours
 YEAR, IN_YEARS = 365.2425, " (year)"  # dates are coloured as years
 NO_LABEL = "(no label)"
 
@@ -39,7 +39,7 @@ class Groups(NamedTuple):
         """What the colours mean, for the sentence of a plot."""
         about = draw.quoted(self.title) if self.title else "the values given"
         if self.value is None:
-            some_named = f", the {KINDS} most common by name" if self.total > KINDS else ""
+            some_named = f", the {MOST_KINDS} most common by name" if self.total > MOST_KINDS else ""
             return f" Colour and shape are {about}: {draw.count(self.total, 'kind')}{some_named}." if self.names else ""
         seen = self.value[np.isfinite(self.value)]
         gone = len(self.value) - len(seen)
@@ -49,7 +49,7 @@ class Groups(NamedTuple):
 
     def look(self, k: int) -> tuple[str, str]:
         """Colour and shape of a kind."""
-        return LOOKS[k]
+        return KIND_LOOKS[k]
 
     def shown(self) -> NDArray[Any]:
         """A value or the name of its kind for every row."""
@@ -71,7 +71,7 @@ def groups(color: Any, n: int, title: str = "") -> Groups:
         raise error("LD210", option="color", value=f"an array of shape {raw.shape}", allowed=f"{n} values, one a row")
     if raw.dtype.kind in "fiu":
         value = np.where(np.isfinite(raw.astype(float)), raw, np.nan).astype(float)
-        if len(np.unique(value[np.isfinite(value)])) > KINDS:
+        if len(np.unique(value[np.isfinite(value)])) > MOST_KINDS:
             return Groups(np.zeros(n, dtype=int), (), title, value)
     text = np.array([NO_LABEL if v is None or v != v else _name(v) for v in raw.tolist()])
     kinds, which, many = np.unique(text, return_inverse=True, return_counts=True)
@@ -79,9 +79,11 @@ def groups(color: Any, n: int, title: str = "") -> Groups:
     rank = np.empty(len(kinds), dtype=int)
     rank[order] = np.arange(len(kinds))
     names = [str(kinds[k]) for k in order]
-    if len(kinds) > KINDS:
-        names = [*names[:KINDS], f"others ({len(kinds) - KINDS} kinds)"]
-    return Groups(np.minimum(rank[which.ravel()], KINDS), tuple(names), title, total=int((kinds != NO_LABEL).sum()))
+    if len(kinds) > MOST_KINDS:
+        names = [*names[:MOST_KINDS], f"others ({len(kinds) - MOST_KINDS} kinds)"]
+    return Groups(
+        np.minimum(rank[which.ravel()], MOST_KINDS), tuple(names), title, total=int((kinds != NO_LABEL).sum())
+    )
 
 
 def _name(value: Any) -> str:
@@ -177,7 +179,7 @@ def _shades(figure: Figure, ax: Axes, value: Array, title: str) -> Any:
     seen = value[np.isfinite(value)]
     low, high = float(seen.min()), float(seen.max())
     inner = np.percentile(seen, [2, 98])
-    cut = high - low > FAR * (inner[1] - inner[0]) > 0
+    cut = high - low > CUT_RANGE * (inner[1] - inner[0]) > 0
     shade = ScalarMappable(Normalize(*(inner if cut else (low, high))), draw.SEQUENTIAL)
     ends = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
     beyond = (bool(low < inner[0]), bool(high > inner[1])) if cut else (False, False)

@@ -16,10 +16,10 @@ from lowdim.text.format import p_value as p_value
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-POINTS = 3000  # more marks than this make an SVG heavy: they are binned
-VECTOR = 600  # and more than this are drawn as an image within it
+MOST_POINTS = 3000  # more marks than this make an SVG heavy: they are binned
+MOST_VECTOR_POINTS = 600  # and more than this are drawn as an image within it
 LEAST_SHOWN_ROWS = 5  # that must share a cell before it is shown where no single row may be
-DIGITS = 300.0  # -log10 of the smallest p-value that doubles hold with all their digits
+LARGEST_RARITY = 300.0  # -log10 of the smallest p-value that doubles hold with all their digits
 
 
 def write(ax: Axes, x: float, y: float, text: str, **how: Any) -> Any:
@@ -62,7 +62,7 @@ def about(expected: float) -> str:
 
 def rarity(p: Any) -> Array:
     """-log10 p, finite also where p is 0."""
-    return -np.log10(np.clip(np.asarray(p, dtype=float), 10.0**-DIGITS, 1.0)) + 0.0
+    return -np.log10(np.clip(np.asarray(p, dtype=float), 10.0**-LARGEST_RARITY, 1.0)) + 0.0
 
 
 def nothing(name: str, title: str, sentence: str) -> Plot:

@@ -21,7 +21,7 @@ from lowdim.text.messages import error
 if TYPE_CHECKING:
     from lowdim.plot.base import Plot
 
-FOLDERS = ("analysis", "models")  # of this package: where its plots are
+PLOT_FOLDERS = ("analysis", "models")  # of this package: where its plots are
 DECORATED = re.compile(r'^@plot\(\s*"(\w+)",\s*"([^"]+)"', re.MULTILINE)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -124,7 +124,7 @@ def plot(
 def _written() -> dict[str, tuple[str, str]]:
     """Name -> module and description of every plot of this package, by the text of its files."""
     rows = {}
-    for folder in FOLDERS:
+    for folder in PLOT_FOLDERS:
         for path in sorted((Path(__file__).parent / folder).glob("*.py")):
             for name, about in DECORATED.findall(path.read_text(encoding="utf-8")):
                 rows[name] = (f"lowdim.plot.{folder}.{path.stem}", about)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array
 from lowdim.plot.base import Plot
 from lowdim.plot.colour import Groups, column_groups
-from lowdim.plot.marks import POINTS, spread_out
+from lowdim.plot.marks import MOST_POINTS, spread_out
 from lowdim.plot.registry import NamedPlot, descriptions, every_plot, find
 from lowdim.table.table import Table, column_units
 from lowdim.text.messages import LowdimError, error
@@ -103,7 +103,7 @@ class ModelOnTable(NamedTuple):
 
     def groups(self, color: Any) -> Groups | None:
         """How rows are told apart: by a column's name, values of one's own, or the first label column."""
-        if color is None and len(self.rows) <= POINTS:
+        if color is None and len(self.rows) <= MOST_POINTS:
             color = next(iter(self.table.labels), None)
         return None if color is None else column_groups(self.table, color, self.rows)
 

@@ -11,19 +11,31 @@ if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
 
-def write_report(found: Analysis, path: str | PathLike[str], *, rows: bool = True) -> Path:
+def write_report(analysis: Analysis, path: str | PathLike[str], *, rows: bool = True) -> Path:
     """Write the report of an analysis; the same table gives the same bytes but for the line with the time.
 
-    `rows=False` leaves out every row's values and names.
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave, or a run folder opened again.
+    path : str or path-like
+        The HTML file; an older one stays where writing fails.
+    rows : bool, default True
+        Whether rows' values and names are shown.
+
+    Returns
+    -------
+    Path
+        Where it is.
     """
     from lowdim.jobs.run_folder import write
     from lowdim.storage.atomic import check_folder
 
     path = check_folder(path)  # before the drawing, which takes a while
-    return write(path, report_html(found, rows=rows, when=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")))
+    return write(path, report_html(analysis, rows=rows, when=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")))
 
 
-def report_html(found: Analysis, *, rows: bool = True, when: str = "") -> str:
+def report_html(analysis: Analysis, *, rows: bool = True, when: str = "") -> str:
     """The report as text."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -31,4 +43,4 @@ def report_html(found: Analysis, *, rows: bool = True, when: str = "") -> str:
 
     loader = PackageLoader("lowdim.report", "templates")
     pages = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return pages.get_template("report.html").render(page=page(found, rows), when=when)
+    return pages.get_template("report.html").render(page=page(analysis, rows), when=when)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lowdim.judge.verdicts import TrustCheck
+from lowdim.plot.marks import LEAST_SHOWN_ROWS
 from lowdim.text.messages import Message, catalogue
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
-CELL = 5
 # messages whose first line names columns and counts, never a cell
 COLUMNS_ONLY = {
     "LD008",
@@ -32,26 +32,26 @@ COLUMNS_ONLY = {
 
 def few(count: int) -> str:
     """A count, unless it is small enough to point at somebody."""
-    return f"{count:,}" if count == 0 or count >= CELL else f"fewer than {CELL}"
+    return f"{count:,}" if count == 0 or count >= LEAST_SHOWN_ROWS else f"fewer than {LEAST_SHOWN_ROWS}"
 
 
-def sentences(found: Analysis) -> tuple[str, ...]:
+def sentences(analysis: Analysis) -> tuple[str, ...]:
     """The five sentences without a word about any one row."""
-    many = len(found.odd.rows)
+    many = len(analysis.odd.rows)
     odd = "No odd rows" if many == 0 else f"{few(many)} odd row{'' if many == 1 else 's'}".capitalize()
-    if 0 < many < CELL:
-        odd = f"Fewer than {CELL} odd rows"
-    told = "" if many == 0 else "; this report was asked to name none"
-    return (*found.sentences[:3], f"{odd} found{told}.", *found.sentences[4:])
+    if 0 < many < LEAST_SHOWN_ROWS:
+        odd = f"Fewer than {LEAST_SHOWN_ROWS} odd rows"
+    reason = "" if many == 0 else "; this report was asked to name none"
+    return (*analysis.sentences[:3], f"{odd} found{reason}.", *analysis.sentences[4:])
 
 
-def trust(found: Analysis) -> tuple[TrustCheck, ...]:
+def trust(analysis: Analysis) -> tuple[TrustCheck, ...]:
     """The trust strip; the two checks whose evidence names rows say it in numbers."""
-    s = found.stability
+    s = analysis.stability
     turn = f"median turn of the map's plane {np.median(s.plane):.0f} degrees" if len(s.plane) else ""
     one = f"largest turn of an axis {max((r.angle for r in s.removed), default=0.0):.0f} degrees"
     words = {"map is stable": turn, "no single row decides": one}
-    return tuple(c._replace(evidence=words.get(c.name, c.evidence)) for c in found.trust)
+    return tuple(c._replace(evidence=words.get(c.name, c.evidence)) for c in analysis.trust)
 
 
 def change(m: Message) -> Message:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from lowdim.report import no_rows as private
+from lowdim.report import no_rows
 from lowdim.report.page_parts import Section
 from lowdim.report.section_cells import fills, odd
 from lowdim.report.section_model import axes, holds_up, lost, the_map
@@ -68,49 +68,49 @@ class Page(NamedTuple):
     rows: bool
 
 
-def page(found: Analysis, rows: bool) -> Page:
+def page(analysis: Analysis, rows: bool) -> Page:
     """The report's content; without rows nothing in it belongs to a single row."""
-    t = found.table
+    t = analysis.table
     sections = (
-        table(found, rows),
-        gaps(found, rows),
-        dimensions(found, rows),
-        the_map(found, rows),
-        axes(found, rows),
-        fills(found, rows),
-        odd(found, rows),
-        lost(found, rows),
-        holds_up(found, rows),
+        table(analysis, rows),
+        gaps(analysis, rows),
+        dimensions(analysis, rows),
+        the_map(analysis, rows),
+        axes(analysis, rows),
+        fills(analysis, rows),
+        odd(analysis, rows),
+        lost(analysis, rows),
+        holds_up(analysis, rows),
     )
-    told = found.sentences if rows else private.sentences(found)
-    checks = found.trust if rows else private.trust(found)
-    changes = tuple(t.messages) if rows else tuple(private.change(m) for m in t.messages)
-    stamp = Markup(map_stamp(found, "stamp", rows=rows))  # noqa: S704 - our own SVG, its texts escaped
-    many = found.gaps.gaps
-    drawn = "" if found.of is None else f"; {t.n:,} rows drawn at random are shown"
-    size = f"{found.of or t.n:,} rows, {t.d:,} columns of numbers{drawn}, {many:,} gap{'' if many == 1 else 's'}"
+    sentences = analysis.sentences if rows else no_rows.sentences(analysis)
+    checks = analysis.trust if rows else no_rows.trust(analysis)
+    changes = tuple(t.messages) if rows else tuple(no_rows.change(m) for m in t.messages)
+    stamp = Markup(map_stamp(analysis, "stamp", rows=rows))  # noqa: S704 - our own SVG, its texts escaped
+    many = analysis.gaps.gaps
+    drawn = "" if analysis.of is None else f"; {t.n:,} rows drawn at random are shown"
+    size = f"{analysis.of or t.n:,} rows, {t.d:,} columns of numbers{drawn}, {many:,} gap{'' if many == 1 else 's'}"
     return Page(
         f"What {t.name} is made of",
         size,
-        told,
+        sentences,
         tuple(map(trusted, checks)),
         changes,
         stamp,
-        stamp_words(found, rows),
-        command_of(found, "report", rows=rows),
-        code_of(found, "print(*found.sentences, sep='\\n')"),
+        stamp_words(analysis, rows),
+        command_of(analysis, "report", rows=rows),
+        code_of(analysis, "print(*found.sentences, sep='\\n')"),
         sections,
         GLOSSARY,
-        reproduce(found, rows),
+        reproduce(analysis, rows),
         rows,
     )
 
 
-def stamp_words(found: Analysis, rows: bool) -> str:
+def stamp_words(analysis: Analysis, rows: bool) -> str:
     """What the small picture beside the sentences shows."""
-    if found.dims < 2:
+    if analysis.dims < 2:
         return "Eigenvalues; the dashed line is the 95% level of shuffled tables."
-    return "The map: axis 1 across, axis 2 up" + ("; odd rows ringed." if rows and found.odd.rows else ".")
+    return "The map: axis 1 across, axis 2 up" + ("; odd rows ringed." if rows and analysis.odd.rows else ".")
 
 
 def trusted(check: Any) -> Trust:

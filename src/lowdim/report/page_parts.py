@@ -19,9 +19,9 @@ from lowdim.text.messages import OptionError
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
-SHOWN = 25  # rows of numbers shown under a chart; the rest is in its CSV file
-WIDE = 12  # columns shown
-FIGURES = 6  # of a number in an embedded CSV file
+MOST_GRID_ROWS = 25  # rows of numbers shown under a chart; the rest is in its CSV file
+MOST_GRID_COLUMNS = 12  # columns shown
+CSV_FIGURES = 6  # of a number in an embedded CSV file
 
 
 class Grid(NamedTuple):
@@ -98,10 +98,10 @@ def chart(plot: Plot, *, file: str = "", marks: tuple[Array, list[str]] | None =
     """
     name = plot.name
     href = f"#file-{file.partition('.')[0]}" if file else data_url(plot_csv(plot))
-    drawn = slim(plot.svg(f"plot-{name}"))  # ids begin with "plot-" because a section may have the plot's name
+    picture = slim(plot.svg(f"plot-{name}"))  # ids begin with "plot-" because a section may have the plot's name
     if marks is not None:
-        drawn = drawn.replace("</svg>", dots(plot, *marks) + "</svg>")
-    svg = Markup(drawn)  # noqa: S704 - matplotlib's SVG, its texts escaped there as ours are in dots()
+        picture = picture.replace("</svg>", dots(plot, *marks) + "</svg>")
+    svg = Markup(picture)  # noqa: S704 - matplotlib's SVG, its texts escaped there as ours are in dots()
     return Chart(
         name,
         plot.title,
@@ -147,15 +147,15 @@ def plot_csv(plot: Plot) -> str:
 
 def csv_text(columns: dict[str, Any]) -> str:
     """Columns as CSV, numbers to six figures, text safe for spreadsheets, padded where lengths differ."""
-    kept = {
+    cells = {
         name: [_plain(x) for x in (value if value.dtype.kind != "f" else map(_rounded, value.tolist()))]
         for name, value in ((name, np.asarray(value)) for name, value in columns.items())
     }
-    return csv_columns(kept)
+    return csv_columns(cells)
 
 
 def _rounded(x: float) -> float:
-    return float(f"{x:.{FIGURES}g}")
+    return float(f"{x:.{CSV_FIGURES}g}")
 
 
 def _plain(x: Any) -> Any:
@@ -181,13 +181,13 @@ def grids_of(plot: Plot) -> tuple[Grid, ...]:
         if length == 1 and len(groups) > 1:
             out.append(grid(f"{plot.title}: single numbers", ("what", "value"), ((k, v[0]) for k, v in columns)))
         elif length:
-            some = columns[:WIDE]
-            rows = [[value[i] for _, value in some] for i in range(min(length, SHOWN))]
-            part = f"{length - SHOWN:,} more rows" if length > SHOWN else ""
-            wide = f"{len(columns) - WIDE:,} more columns" if len(columns) > WIDE else ""
-            left = " and ".join(filter(None, (part, wide)))
-            title = plot.title if len(groups) == 1 else f"{plot.title}: {some[0][0]}"
-            out.append(grid(title, tuple(k for k, _ in some), rows, more=left and f"{left} in the CSV file."))
+            first = columns[:MOST_GRID_COLUMNS]
+            rows = [[value[i] for _, value in first] for i in range(min(length, MOST_GRID_ROWS))]
+            part = f"{length - MOST_GRID_ROWS:,} more rows" if length > MOST_GRID_ROWS else ""
+            wide = f"{len(columns) - MOST_GRID_COLUMNS:,} more columns" if len(columns) > MOST_GRID_COLUMNS else ""
+            more = " and ".join(filter(None, (part, wide)))
+            title = plot.title if len(groups) == 1 else f"{plot.title}: {first[0][0]}"
+            out.append(grid(title, tuple(k for k, _ in first), rows, more=more and f"{more} in the CSV file."))
     return tuple(out)
 
 
@@ -222,8 +222,8 @@ def grid(
     caption: str, header: tuple[str, ...], rows: Iterable[Sequence[Any]], *, most: int = 200, more: str = ""
 ) -> Grid:
     """A table from rows of values."""
-    kept = [tuple(row) for row in rows]
-    numeric = tuple(all(_is_number(row[k]) for row in kept) for k in range(len(header)))
-    listed = tuple(tuple(cell(value) for value in row) for row in kept[:most])
-    left = more or (f"{len(kept) - most:,} more are left out." if len(kept) > most else "")
-    return Grid(caption, header, listed, numeric, left)
+    cells = [tuple(row) for row in rows]
+    numeric = tuple(all(_is_number(row[k]) for row in cells) for k in range(len(header)))
+    texts = tuple(tuple(cell(value) for value in row) for row in cells[:most])
+    rest = more or (f"{len(cells) - most:,} more are left out." if len(cells) > most else "")
+    return Grid(caption, header, texts, numeric, rest)

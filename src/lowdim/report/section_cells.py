@@ -13,14 +13,14 @@ from lowdim.text.format import figures, figures_by_sd, listing
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
-STORIES = 10  # odd rows told in full
-BARS = 12  # cells of each
-REACH = 8.0  # surprises beyond so many standard deviations fill their track
+MOST_STORIES = 10  # odd rows told in full
+MOST_BARS = 12  # cells of each
+BAR_REACH = 8.0  # surprises beyond so many standard deviations fill their track
 
 
-def fills(found: Analysis, rows: bool) -> Section:
+def fills(analysis: Analysis, rows: bool) -> Section:
     """What each gap holds, and how far to trust it."""
-    f = found.fills
+    f = analysis.fills
     header = ("column", "gaps", "skill", "held", "tried", "outside the values seen", "advice")
     skill = grid(
         "Skill and calibration by column",
@@ -39,41 +39,41 @@ def fills(found: Analysis, rows: bool) -> Section:
     return Section(
         "fills",
         "Filling the gaps",
-        found.sentences[2],
+        analysis.sentences[2],
         "Skill is the share of a column's variance predicted for cells hidden on purpose; 0 is no better "
         f"than the column mean. The {100 * f.level:.3g}% intervals are checked on the same cells: a point "
-        f"inside its band holds what it claims. {f.own_model(found.dims) if f.is_filled.any() else ''}".rstrip(),
+        f"inside its band holds what it claims. {f.own_model(analysis.dims) if f.is_filled.any() else ''}".rstrip(),
         "Do not analyse filled cells as if they had been measured; use multiple imputation for statistics. "
         "Where gaps depend on the missing value itself, no check on seen cells can tell."
-        f"{beyond(found, rows)}",
-        command_of(found, "fill", "-o", "filled.csv", "--multiple", "20"),
-        code_of(found, "tables = found.fills.multiple(20)"),
-        charts=section_charts(found, "fills", rows),
+        f"{beyond(analysis, rows)}",
+        command_of(analysis, "fill", "-o", "filled.csv", "--multiple", "20"),
+        code_of(analysis, "tables = found.fills.multiple(20)"),
+        charts=section_charts(analysis, "fills", rows),
         grids=(skill,),
     )
 
 
-def beyond(found: Analysis, rows: bool) -> str:
+def beyond(analysis: Analysis, rows: bool) -> str:
     """How many fills lie outside the values seen, and the command that may help; nothing where none does."""
-    f = found.fills
+    f = analysis.fills
     where = [c for c in f.columns if c.outside]
     if not where:
         return ""
-    logged = {c.name for c in found.table.columns if c.role == "number" and c.log}
+    logged = {c.name for c in analysis.table.columns if c.role == "number" and c.log}
     many = sum(c.outside for c in where)
-    told = f"{many:,}" if rows else few(many).capitalize()
+    number = f"{many:,}" if rows else few(many).capitalize()
     text = (
-        f" {told} fill{' is' if many == 1 else 's are'} outside the values seen in "
+        f" {number} fill{' is' if many == 1 else 's are'} outside the values seen in "
         f"{listing([c.column for c in where])}: a Gaussian model knows no bounds."
     )
     log = f.to_log(logged)
-    again = command_of(found, "fill", "-o", "filled.csv", "--log", listed(log)) if log else ""
+    again = command_of(analysis, "fill", "-o", "filled.csv", "--log", listed(log)) if log else ""
     return f"{text} As logarithms: {again}" if log else text
 
 
-def odd(found: Analysis, rows: bool) -> Section:
+def odd(analysis: Analysis, rows: bool) -> Section:
     """Rows that the model does not expect, and why."""
-    o = found.odd
+    o = analysis.odd
     listed = grid(
         "Odd rows",
         ("row", "cells seen", "D2", "p", "column", "value", "expected", "sd", "why"),
@@ -83,40 +83,40 @@ def odd(found: Analysis, rows: bool) -> Section:
     return Section(
         "odd",
         "Odd rows",
-        f"{o.sentence}." if rows else sentences(found)[3],
+        f"{o.sentence}." if rows else sentences(analysis)[3],
         "T2 is the distance within the map, Q the distance off it, D2 both together; limits follow each "
         "row's own gaps, so they step where cells are missing. A cell's surprise is its distance from what "
         "the rest of its row says, in standard deviations.",
         "An odd row is unusual, not wrong. A row that bent the model itself looks less odd than it is. Q is "
         "not defined for rows with no more seen cells than dimensions.",
-        command_of(found, "odd"),
-        code_of(found, "print(found.odd.text())"),
-        charts=section_charts(found, "odd", rows),
+        command_of(analysis, "odd"),
+        code_of(analysis, "print(found.odd.text())"),
+        charts=section_charts(analysis, "odd", rows),
         grids=(listed,) if rows and o.rows else (),
-        stories=stories(found) if rows else (),
+        stories=stories(analysis) if rows else (),
     )
 
 
-def stories(found: Analysis) -> tuple[RowStory, ...]:
+def stories(analysis: Analysis) -> tuple[RowStory, ...]:
     """The oddest rows, each with its cells by surprise."""
     out = []
-    for r in found.odd.rows[:STORIES]:
+    for r in analysis.odd.rows[:MOST_STORIES]:
         cells = sorted(
-            (c for c in found.explain(r.row).cells if c.surprise is not None), key=lambda c: -abs(c.surprise or 0.0)
+            (c for c in analysis.explain(r.row).cells if c.surprise is not None), key=lambda c: -abs(c.surprise or 0.0)
         )
-        out.append(RowStory(r.name, r.reason, tuple(bar(c) for c in cells[:BARS])))
+        out.append(RowStory(r.name, r.reason, tuple(bar(c) for c in cells[:MOST_BARS])))
     return tuple(out)
 
 
 def bar(c: Any) -> Bar:
     """A cell's surprise as a bar around the middle of its track."""
-    size = max(-REACH, min(REACH, float(c.surprise)))
-    width = 50.0 * abs(size) / REACH
-    says = f"{figures_by_sd(c.expected, c.sd)} ± {figures(c.sd, 2)}"
+    size = max(-BAR_REACH, min(BAR_REACH, float(c.surprise)))
+    width = 50.0 * abs(size) / BAR_REACH
+    expectation = f"{figures_by_sd(c.expected, c.sd)} ± {figures(c.sd, 2)}"
     return Bar(
         c.column,
         figures_by_sd(c.value, c.sd, 4),
-        says,
+        expectation,
         f"{c.surprise:+.1f}",
         round(50.0 if size >= 0 else 50.0 - width, 1),
         round(width, 1),

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim.judge.axes import AxisCard
 from lowdim.math.linalg import Array
-from lowdim.plot.marks import POINTS
+from lowdim.plot.marks import MOST_POINTS
 from lowdim.report.page_parts import Grid, Section, grid, section_charts
 from lowdim.report.section_reproduce import code_of, command_of
 
@@ -19,7 +19,7 @@ MOST_TOOLTIPS = 1000  # rows of a map that say their name and place; of more onl
 MOST_BIPLOT_POINTS = 800  # of a long table
 
 
-def the_map(found: Analysis, rows: bool) -> Section:
+def the_map(analysis: Analysis, rows: bool) -> Section:
     """Rows along the first two axes, and the axes that are not on the map."""
     read = (
         (
@@ -31,40 +31,40 @@ def the_map(found: Analysis, rows: bool) -> Section:
         if rows
         else "Each cell's shade is its number of rows; empty cells hold fewer than five."
     )
-    missing = "" if found.dims >= 2 else " A map needs two axes."
+    missing = "" if analysis.dims >= 2 else " A map needs two axes."
     return Section(
         "map",
         "The map",
-        found.sentences[4],
+        analysis.sentences[4],
         read,
         f"The map shows two axes. An axis may as well be flipped: left and right mean nothing.{missing}",
-        command_of(found, "plot map"),
-        code_of(found, "found.plot.map().save('map.svg')"),
-        charts=section_charts(found, "map", rows, tooltips={"map": tooltips}) if found.dims >= 2 else (),
+        command_of(analysis, "plot map"),
+        code_of(analysis, "found.plot.map().save('map.svg')"),
+        charts=section_charts(analysis, "map", rows, tooltips={"map": tooltips}) if analysis.dims >= 2 else (),
     )
 
 
-def tooltips(found: Analysis) -> tuple[Array, list[str]]:
+def tooltips(analysis: Analysis) -> tuple[Array, list[str]]:
     """Places and words of the rows that can be pointed at, from left to right."""
-    xy, sd = found.posterior.mean[:, :2], found.posterior.std[:, :2]
-    rows = np.arange(len(xy)) if len(xy) <= MOST_TOOLTIPS else np.flatnonzero(found.odd.odd)[:MOST_TOOLTIPS]
+    xy, sd = analysis.posterior.mean[:, :2], analysis.posterior.std[:, :2]
+    rows = np.arange(len(xy)) if len(xy) <= MOST_TOOLTIPS else np.flatnonzero(analysis.odd.odd)[:MOST_TOOLTIPS]
     rows = rows[np.argsort(xy[rows, 0], kind="stable")]
     texts = []
     for i in rows:
-        gaps = int(found.gaps.by_row[i])
-        told = f", {gaps} gap{'' if gaps == 1 else 's'}" if gaps else ""
-        odd = ", odd" if found.odd.odd[i] else ""
+        gaps = int(analysis.gaps.by_row[i])
+        gap_words = f", {gaps} gap{'' if gaps == 1 else 's'}" if gaps else ""
+        odd = ", odd" if analysis.odd.odd[i] else ""
         texts.append(
-            f"row {found.table.row_names[i]}: axis 1 {xy[i, 0]:+.2f} ± {sd[i, 0]:.2f}, "
-            f"axis 2 {xy[i, 1]:+.2f} ± {sd[i, 1]:.2f} (sd){told}{odd}"
+            f"row {analysis.table.row_names[i]}: axis 1 {xy[i, 0]:+.2f} ± {sd[i, 0]:.2f}, "
+            f"axis 2 {xy[i, 1]:+.2f} ± {sd[i, 1]:.2f} (sd){gap_words}{odd}"
         )
     return xy[rows], texts
 
 
-def axes(found: Analysis, rows: bool) -> Section:
+def axes(analysis: Analysis, rows: bool) -> Section:
     """What drives each axis."""
-    cards = found.axes
-    words = found.sentences[1]
+    cards = analysis.axes
+    words = analysis.sentences[1]
     each = grid(
         "Each axis",
         ("axis", "share of variation", "rises with", "falls with", "interchangeable with"),
@@ -83,8 +83,8 @@ def axes(found: Analysis, rows: bool) -> Section:
         ("axis", "label", "share between groups", "groups", "p", "tied"),
         ((c.axis, x.label, x.eta2, x.groups, x.p, x.tied) for c in cards for x in c.labels),
     )
-    ends = (ends_of(found),) if rows and cards else ()
-    long = found.table.n > POINTS  # then fewer rows are drawn, and their numbers are not those of the download
+    ends = (ends_of(analysis),) if rows and cards else ()
+    long = analysis.table.n > MOST_POINTS  # then fewer rows are drawn, and their numbers are not those of the download
     options = {"biplot": {"sample": MOST_BIPLOT_POINTS}} if long else {}
     return Section(
         "axes",
@@ -95,9 +95,9 @@ def axes(found: Analysis, rows: bool) -> Section:
         "two signs. In the biplot arrows that point the same way are columns that rise together.",
         "Axes of nearly equal variance are interchangeable: read their plane, not their directions. A sign "
         "by itself means nothing, and a loading is not a cause.",
-        command_of(found, "plot loadings"),
-        code_of(found, "print(found.axes[0].text())"),
-        charts=section_charts(found, "axes", rows, options=options),
+        command_of(analysis, "plot loadings"),
+        code_of(analysis, "print(found.axes[0].text())"),
+        charts=section_charts(analysis, "axes", rows, options=options),
         grids=((each,) if cards else ()) + ((ties,) if ties.rows else ()) + ends,
     )
 
@@ -107,33 +107,33 @@ def _signs(card: AxisCard) -> tuple[str, str]:
     return ", ".join(up), ", ".join(down)
 
 
-def ends_of(found: Analysis) -> Grid:
+def ends_of(analysis: Analysis) -> Grid:
     """The rows at both ends of every axis."""
-    names = found.table.row_names
+    names = analysis.table.row_names
     return grid(
         "Rows at both ends of each axis",
         ("axis", "negative end", "positive end"),
         (
-            (f"axis {c.axis}", *(", ".join(names[i] for i in some[:3]) for some in (c.low_rows, c.high_rows)))
-            for c in found.axes
+            (f"axis {c.axis}", *(", ".join(names[i] for i in ends[:3]) for ends in (c.low_rows, c.high_rows)))
+            for c in analysis.axes
         ),
     )
 
 
-def lost(found: Analysis, rows: bool) -> Section:
+def lost(analysis: Analysis, rows: bool) -> Section:
     """What the axes leave out of each column."""
-    X, names = found.table.X, found.table.names
-    rebuilt = np.asarray(found.model.reconstruct(X))
+    X, names = analysis.table.X, analysis.table.names
+    rebuilt = np.asarray(analysis.model.reconstruct(X))
     spread = np.nanvar(X, axis=0)
     left = np.nanmean((X - rebuilt) ** 2, axis=0)
     share = 1 - left / np.where(spread > 0, spread, 1.0)
     order = np.argsort(-share, kind="stable")
-    told = grid(
+    kept = grid(
         "Share of each column's variance that the axes keep (R2)",
         ("column", "share kept", "left over (sd)"),
         ((names[k], float(share[k]), float(np.sqrt(left[k]))) for k in order),
     )
-    q = found.dims
+    q = analysis.dims
     head = "The only axis keeps" if q == 1 else f"The {q} axes keep"
     most, least = order[0], order[-1]
     sentence = (
@@ -150,16 +150,16 @@ def lost(found: Analysis, rows: bool) -> Section:
         "A row is rebuilt from its first axes, one, two, five and so on; what is left over is noise to the "
         "model. The filmstrip shows what the model expects of each column along axis 1.",
         "Rebuilding a row uses that row's own cells, so it looks better than predicting a hidden cell.",
-        command_of(found, "plot reconstruct" if rows else "plot traverse"),
-        code_of(found, f"found.plot.{'reconstruct(0)' if rows else 'traverse(0)'}.save('rebuilt.svg')"),
-        charts=section_charts(found, "lost", rows),
-        grids=(told,),
+        command_of(analysis, "plot reconstruct" if rows else "plot traverse"),
+        code_of(analysis, f"found.plot.{'reconstruct(0)' if rows else 'traverse(0)'}.save('rebuilt.svg')"),
+        charts=section_charts(analysis, "lost", rows),
+        grids=(kept,),
     )
 
 
-def holds_up(found: Analysis, rows: bool) -> Section:
+def holds_up(analysis: Analysis, rows: bool) -> Section:
     """Resampling, removing one row, the climb of the fit, and whether distances follow their law."""
-    s = found.stability
+    s = analysis.stability
     turns = grid(
         "How far each axis turns when the rows are drawn again (degrees)",
         ("axis", "median", "5%", "95%"),
@@ -179,8 +179,8 @@ def holds_up(found: Analysis, rows: bool) -> Section:
         "lie. In the second chart rows follow the dashed line where the model's law of distances holds. "
         "The trace shows the fit's climb: it may never fall.",
         "Resampling shows how much chance there is in these rows, not whether the model is right.",
-        command_of(found, "plot stability" if rows else "plot trace"),
-        code_of(found, "print(found.stability.sentence)"),
-        charts=section_charts(found, "stability", rows),
+        command_of(analysis, "plot stability" if rows else "plot trace"),
+        code_of(analysis, "print(found.stability.sentence)"),
+        charts=section_charts(analysis, "stability", rows),
         grids=((turns,) if s.axes.size else ()) + ((removed,) if rows and s.removed else ()),
     )

@@ -16,68 +16,70 @@ from lowdim.text.escape import shell_word
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
-MOST_ROWS, MOST_FILLS = 20_000, 8_000  # lines of a file inside the page
-LONG = 1000  # rows from which a file inside the page keeps fewer figures
-LIKE_REPORT = ("dims", "level", "seed", "budget")
-KNOWS = {  # the settings of a verb that has not all of them
+MOST_CSV_ROWS, MOST_CSV_FILLS = 20_000, 8_000  # lines of a file inside the page
+LONG_TABLE = 1000  # rows from which a file inside the page keeps fewer figures
+FILE_TO_SAVE = "table.csv"  # by which a table that came from Python is named in commands
+REPORT_SETTINGS = ("dims", "level", "seed", "budget")
+VERB_SETTINGS = {  # the settings of a verb that has not all of them
     "check": (),
     "dims": ("seed", "budget"),
     "fill": ("level", "seed"),
     "odd": ("dims", "seed"),
 }
-STREAMED = ("report", "fit")
-SECOND = ("sd", "T2", "Q", "D2", "lower", "upper")  # columns that need no more than three
+STREAMED_VERBS = ("report", "fit")
+COARSE_COLUMNS = ("sd", "T2", "Q", "D2", "lower", "upper")  # columns that need no more than three
 
 
-def file_of(found: Analysis) -> str:
-    """The table's file name, or a stand-in for a table that came from Python."""
-    t = found.table
-    return "table.csv" if t.path is None else Path(t.path).name
+def file_of(analysis: Analysis) -> str:
+    """The table's file name, or the one that a table from Python is to be saved by."""
+    return Path(analysis.table.path).name or FILE_TO_SAVE
 
 
-def command_of(found: Analysis, verb: str, *more: str, rows: bool = True) -> str:
+def command_of(analysis: Analysis, verb: str, *more: str, rows: bool = True) -> str:
     """The command that does this again: the file read in the same way, settings named where they are not the usual."""
-    s = found.settings
+    s = analysis.settings
     usual = type(s)()._asdict()
-    name = file_of(found)
-    if "stream" in found.table.options:  # what no other verb streams is in the report, or drawn from the run
+    name = file_of(analysis)
+    if "stream" in analysis.table.options:  # what no other verb streams is in the report, or drawn from the run
         if verb.startswith("plot"):
             return " ".join(map(shell_word, ["lowdim", *verb.split(), f"{name.split('.')[0]}.run"]))
-        verb, more = verb if verb in STREAMED else "report", (*more, "--stream")
+        verb, more = verb if verb in STREAMED_VERBS else "report", (*more, "--stream")
     parts = ["lowdim", *verb.split(), f"./{name}" if name.startswith("-") else name, *more]
-    for key in KNOWS.get(verb, LIKE_REPORT):
+    for key in VERB_SETTINGS.get(verb, REPORT_SETTINGS):
         value = getattr(s, key)
         if value != usual[key]:
             parts += [f"--{key}", f"{value:g}s" if key == "budget" else str(value)]
     if s.scale != usual["scale"]:
         parts += ["--scale", s.scale]
-    parts += flags_from_options(reading_of(found))
-    return " ".join(map(shell_word, parts if rows else [*parts, "--no-rows"]))
+    parts += flags_from_options(reading_of(analysis))
+    line = " ".join(map(shell_word, parts if rows else [*parts, "--no-rows"]))
+    return line if analysis.table.path else f"# the table came from Python: save it as {FILE_TO_SAVE} first\n{line}"
 
 
-def reading_of(found: Analysis) -> dict[str, Any]:
+def reading_of(analysis: Analysis) -> dict[str, Any]:
     """The options of reading the table, as given; the scale is a setting of the analysis too."""
-    return {key: value for key, value in found.table.options.items() if key not in ("scale", "stream")}
+    return {key: value for key, value in analysis.table.options.items() if key not in ("scale", "stream")}
 
 
-def code_of(found: Analysis, line: str = "") -> str:
+def code_of(analysis: Analysis, line: str = "") -> str:
     """The same in Python."""
-    s = found.settings
+    s = analysis.settings
     usual = type(s)()._asdict()
     names = {"seed": "random_state"}
     given = "".join(f", {names.get(key, key)}={value!r}" for key, value in s._asdict().items() if value != usual[key])
-    reading = "".join(f", {key}={value!r}" for key, value in reading_of(found).items())
-    file = repr(file_of(found))
+    reading = "".join(f", {key}={value!r}" for key, value in reading_of(analysis).items())
+    file = repr(file_of(analysis)) if analysis.table.path else "table"
     call = f"analyse(ld.read({file}{reading}){given})"
-    if "stream" in found.table.options:
+    if "stream" in analysis.table.options:
         call = f"analyse_stream({file}{reading}{given})"
-    first = f"import lowdim as ld\nfound = ld.{call}"
+    origin = "" if analysis.table.path else "  # table: the frame or array that came from Python"
+    first = f"import lowdim as ld\nfound = ld.{call}{origin}"
     return f"{first}\n{line}" if line else first
 
 
-def reproduce(found: Analysis, rows: bool) -> Section:
+def reproduce(analysis: Analysis, rows: bool) -> Section:
     """Versions, settings, fingerprint, certificate; the files for download."""
-    t, s = found.table, found.settings
+    t, s = analysis.table, analysis.settings
     of_drawn, whose = ("", "the table's file") if "stream" not in t.options else (" of the rows drawn",) * 2
     facts = grid(
         "How this was made",
@@ -88,12 +90,12 @@ def reproduce(found: Analysis, rows: bool) -> Section:
             ("NumPy", np.__version__),
             ("table", t.name),
             (f"SHA-256{of_drawn}", t.sha256),
-            ("shape", f"{found.of or t.n} x {t.d}"),
+            ("shape", f"{analysis.of or t.n} x {t.d}"),
             ("dimensions asked for", str(s.dims)),
             ("scale", s.scale),
             ("interval level", f"{s.level:g}"),
             ("seed", str(s.seed)),
-            *((name, text) for name, text in found.model.certificate_.rows()),
+            *((name, text) for name, text in analysis.model.certificate_.rows()),
         ),
     )
     return Section(
@@ -104,18 +106,18 @@ def reproduce(found: Analysis, rows: bool) -> Section:
         f"is that of {whose.removeprefix(' of ')}: another one means another table.",
         "Other processors and other versions of NumPy may differ in the last digits. Run the command in the "
         "folder of the table.",
-        command_of(found, "report", rows=rows),
-        code_of(found),
+        command_of(analysis, "report", rows=rows),
+        code_of(analysis),
         grids=(facts,),
-        downloads=downloads(found) if rows else (),
+        downloads=downloads(analysis) if rows else (),
     )
 
 
-def downloads(found: Analysis) -> tuple[Download, ...]:
+def downloads(analysis: Analysis) -> tuple[Download, ...]:
     """Every row's position and distances, and every fill."""
-    t, p, o = found.table, found.posterior, found.odd
+    t, p, o = analysis.table, analysis.posterior, analysis.odd
     q, sd = p.mean.shape[1], p.std
-    known = q if t.n <= LONG else min(q, 2)
+    known = q if t.n <= LONG_TABLE else min(q, 2)
     columns = {
         "row": np.array(t.row_names, dtype=object),
         **{f"axis{k + 1}": p.mean[:, k] for k in range(q)},
@@ -128,12 +130,14 @@ def downloads(found: Analysis) -> tuple[Download, ...]:
         "D2_p": o.D2.p,
         "odd": o.odd,
     }
-    words = f"{_share(t.n, MOST_ROWS, 'rows')}: position on each axis, its standard deviation, distances and p-values"
-    out = [Download("rows.csv", words, data_url(csv_text(_thin(columns, MOST_ROWS))))]
-    if found.fills.is_filled.any():
-        i, j = np.nonzero(found.fills.is_filled)
-        words = f"{_share(len(i), MOST_FILLS, 'fills')} with their {100 * found.fills.level:.3g}% intervals"
-        f = found.fills
+    words = (
+        f"{_share(t.n, MOST_CSV_ROWS, 'rows')}: position on each axis, its standard deviation, distances and p-values"
+    )
+    out = [Download("rows.csv", words, data_url(csv_text(_thin(columns, MOST_CSV_ROWS))))]
+    if analysis.fills.is_filled.any():
+        i, j = np.nonzero(analysis.fills.is_filled)
+        words = f"{_share(len(i), MOST_CSV_FILLS, 'fills')} with their {100 * analysis.fills.level:.3g}% intervals"
+        f = analysis.fills
         cells = {
             "row": np.array(t.row_names, dtype=object)[i],
             "column": np.array(t.names, dtype=object)[j],
@@ -141,7 +145,7 @@ def downloads(found: Analysis) -> tuple[Download, ...]:
             "lower": f.lower[i, j],
             "upper": f.upper[i, j],
         }
-        out.append(Download("fills.csv", words, data_url(csv_text(_thin(cells, MOST_FILLS)))))
+        out.append(Download("fills.csv", words, data_url(csv_text(_thin(cells, MOST_CSV_FILLS)))))
     return tuple(out)
 
 
@@ -152,11 +156,11 @@ def _share(many: int, most: int, word: str) -> str:
 
 def _thin(columns: dict[str, np.ndarray], most: int) -> dict[str, np.ndarray]:
     """Fewer figures where the file is long: a page of 5,000 rows has to stay below 2 MB."""
-    if max(map(len, columns.values())) <= LONG:
+    if max(map(len, columns.values())) <= LONG_TABLE:
         return columns
     columns = {key: value[:most] for key, value in columns.items()}
     return {
-        key: np.array([float(f"{x:.{3 if key.startswith(SECOND) else 4}g}") for x in value.tolist()])
+        key: np.array([float(f"{x:.{3 if key.startswith(COARSE_COLUMNS) else 4}g}") for x in value.tolist()])
         if value.dtype.kind == "f"
         else value
         for key, value in columns.items()

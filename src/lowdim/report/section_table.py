@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
 
-def table(found: Analysis, rows: bool) -> Section:
+def table(analysis: Analysis, rows: bool) -> Section:
     """Size, roles, a card a column."""
-    t = found.table
+    t = analysis.table
     header = ("column", "role", "gaps", "mean", "sd", *(("smallest", "largest") if rows else ()))
     cards = grid("Your columns", header, (_column(c, rows) for c in t.columns), most=500)
     aside = sum(c.role != "number" for c in t.columns)
-    told = f", and {aside} set aside" if aside else ""
+    set_aside = f", and {aside} set aside" if aside else ""
     return Section(
         "table",
         "Your table",
-        f"{t.name} has {found.of or t.n:,} rows and {t.d:,} columns of numbers{told} ({t.guess})."
-        + ("" if found.of is None else f" What follows is about {t.n:,} rows drawn at random."),
+        f"{t.name} has {analysis.of or t.n:,} rows and {t.d:,} columns of numbers{set_aside} ({t.guess})."
+        + ("" if analysis.of is None else f" What follows is about {t.n:,} rows drawn at random."),
         "Each strip is a histogram of one column, from its smallest to its largest value; the bar on the "
         "right is its share of gaps. A triangle marks values far from the rest.",
         "Columns set aside as labels, names or times shape no axis; the changes above list them.",
-        command_of(found, "check"),
-        code_of(found, "print(found.table.summary())"),
-        charts=section_charts(found, "table", rows),
+        command_of(analysis, "check"),
+        code_of(analysis, "print(found.table.summary())"),
+        charts=section_charts(analysis, "table", rows),
         grids=(cards,),
     )
 
@@ -45,10 +45,10 @@ def _column(c: Any, rows: bool) -> tuple[Any, ...]:
     return (c.name, c.role, gaps if rows else few(gaps), float(x.mean()), float(x.std()), *ends)
 
 
-def gaps(found: Analysis, rows: bool) -> Section:
+def gaps(analysis: Analysis, rows: bool) -> Section:
     """How many, where, together or not, at random?"""
-    g = found.gaps
-    told = grid(
+    g = analysis.gaps
+    dependence = grid(
         "Where being missing goes with another column's value",
         ("missing column", "goes with", "difference in sd", "p"),
         ((d.column, d.on, d.difference, d.p) for d in g.depends),
@@ -62,16 +62,16 @@ def gaps(found: Analysis, rows: bool) -> Section:
         "which two columns are missing at once, against what chance would make.",
         f"{g.tested:,} pairs of columns were tested (Student's test, 5% false discovery rate). Gaps that "
         f"depend on the missing value itself cannot be seen in the table.{together}",
-        command_of(found, "plot gaps"),
-        code_of(found, "found.plot.gaps().save('gaps.svg')"),
-        charts=section_charts(found, "gaps", rows) if g.gaps else (),
-        grids=(told,) if g.depends else (),
+        command_of(analysis, "plot gaps"),
+        code_of(analysis, "found.plot.gaps().save('gaps.svg')"),
+        charts=section_charts(analysis, "gaps", rows) if g.gaps else (),
+        grids=(dependence,) if g.depends else (),
     )
 
 
-def dimensions(found: Analysis, rows: bool) -> Section:
+def dimensions(analysis: Analysis, rows: bool) -> Section:
     """How many, by every judge."""
-    j = found.jury
+    j = analysis.jury
     tried = grid(
         "Each number of dimensions",
         (
@@ -89,14 +89,14 @@ def dimensions(found: Analysis, rows: bool) -> Section:
     return Section(
         "dimensions",
         "How many dimensions",
-        found.sentences[0],
+        analysis.sentences[0],
         "An eigenvalue above the band of shuffled tables is more than chance makes. Hidden cells are "
         "predicted from the others: more dimensions help until they follow the noise. Each judge has one "
         "mark in the second chart.",
         "The judges answer slightly different questions; where they disagree the sentence says so. "
         "The spread of distances is not a number of signals.",
-        command_of(found, "dims"),
-        code_of(found, "print(found.jury.text())"),
-        charts=section_charts(found, "dimensions", rows),
+        command_of(analysis, "dims"),
+        code_of(analysis, "print(found.jury.text())"),
+        charts=section_charts(analysis, "dimensions", rows),
         grids=(tried, judges) if j.rows else (judges,),
     )

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 COMMENT = re.compile(r"<!--.*?-->\s*", re.DOTALL)
 TAG = re.compile(r"<[^<>]*>")
-LONG = re.compile(r"-?\d+\.\d{3,}")
+LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 FAMILY = re.compile(r"font-family: [^;\"]*sans-serif;? ?")
-TURN = re.compile(r' transform="rotate\(-?0 [^)]*\)"')
-ALONE = re.compile(r"<g>(<(?:path|use)\b[^<>]*/>)</g>")
-RUNS = (
+ZERO_TURN = re.compile(r' transform="rotate\(-?0 [^)]*\)"')
+LONE_GROUP = re.compile(r"<g>(<(?:path|use)\b[^<>]*/>)</g>")
+ALIKE_RUNS = (
     re.compile(
         r'<use href="#[^"]*" x="[^"]*" y="[^"]*"(?P<look> style="[^"]*")/>'
         r'(?:<use href="#[^"]*" x="[^"]*" y="[^"]*"(?P=look)/>)+'
@@ -26,7 +26,7 @@ RUNS = (
     re.compile(r'<path d="[^"]*"(?P<look>(?: clip-path="[^"]*")? style="[^"]*")/>(?:<path d="[^"]*"(?P=look)/>)+'),
 )
 PATH = re.compile(r'(?<= d=")[^"]*')
-LIGHT, DARK = "fill: #767676", "fill: #595959"  # letters need a contrast of 7:1, marks do not
+LIGHT_FILL, DARK_FILL = "fill: #767676", "fill: #595959"  # letters need a contrast of 7:1, marks do not
 
 
 def slim(svg: str) -> str:
@@ -35,8 +35,8 @@ def slim(svg: str) -> str:
     svg = re.sub(r">\s+<", "><", svg).strip()
     used = set(re.findall(r'(?:url\(|href=")#([^")]+)', svg))
     svg = re.sub(r'<(g|path) id="([^"]*)"', lambda m: m[0] if m[2] in used else f"<{m[1]}", svg)
-    svg = ALONE.sub(r"\1", svg)
-    for run in RUNS:
+    svg = LONE_GROUP.sub(r"\1", svg)
+    for run in ALIKE_RUNS:
         svg = run.sub(_shared, svg)
     return svg
 
@@ -48,9 +48,9 @@ def _shared(run: re.Match[str]) -> str:
 
 
 def _tag(tag: str) -> str:
-    tag = LONG.sub(lambda x: _short(x[0]), tag).replace("xlink:href", "href")
+    tag = LONG_NUMBER.sub(lambda x: _short(x[0]), tag).replace("xlink:href", "href")
     if tag.startswith("<text"):
-        tag = TURN.sub("", FAMILY.sub("", tag)).replace(LIGHT, DARK)
+        tag = ZERO_TURN.sub("", FAMILY.sub("", tag)).replace(LIGHT_FILL, DARK_FILL)
     elif tag.startswith("<path"):
         tag = PATH.sub(lambda d: re.sub(r" ?([A-Za-z]) ?", r"\1", " ".join(d[0].split())), tag)
     return tag.replace(": ", ":").replace("; ", ";") if ' style="' in tag else tag

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lowdim.math.linalg import Array
+from lowdim.plot.marks import LEAST_SHOWN_ROWS
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
-MOST = 400  # points on a stamp
-CELL = 5  # rows that a cell of a density must have to be shown where rows are to stay hidden
+MOST_STAMP_POINTS = 400  # points on a stamp
 BLUE, ORANGE = "#0072B2", "#B34700"
 
 
@@ -27,13 +27,13 @@ def svg(name: str, size: tuple[int, int], title: str, words: str, body: str) -> 
     )
 
 
-def map_stamp(found: Analysis, name: str, *, rows: bool = True, size: tuple[int, int] = (260, 210)) -> str:
+def map_stamp(analysis: Analysis, name: str, *, rows: bool = True, size: tuple[int, int] = (260, 210)) -> str:
     """The first two axes at a glance; without rows a density of cells with at least five of them."""
-    if found.dims < 2:
-        return scree_line(found, name, size=size)
+    if analysis.dims < 2:
+        return scree_line(analysis, name, size=size)
     w, h = size
-    xy = found.posterior.mean[:, :2]
-    odd = found.odd.odd
+    xy = analysis.posterior.mean[:, :2]
+    odd = analysis.odd.odd
     x, y = (xy - xy.mean(axis=0)).T / (np.abs(xy - xy.mean(axis=0)).max() or 1.0)
     px, py = w / 2 + x * (w / 2 - 8), h / 2 - y * (h / 2 - 8)
     cross = f'<path d="M0 {h / 2:g}H{w}M{w / 2:g} 0V{h}" stroke="#8a8f94" stroke-width=".7" fill="none"/>'
@@ -42,11 +42,11 @@ def map_stamp(found: Analysis, name: str, *, rows: bool = True, size: tuple[int,
             name,
             size,
             "The map at a glance",
-            f"Rows on axes 1 and 2, in cells of at least {CELL}.",
+            f"Rows on axes 1 and 2, in cells of at least {LEAST_SHOWN_ROWS}.",
             cross + _cells(px, py, size),
         )
-    keep = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST)).astype(int))
-    body = "".join(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2"/>' for a, b in zip(px[keep], py[keep], strict=True))
+    shown = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST_STAMP_POINTS)).astype(int))
+    body = "".join(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2"/>' for a, b in zip(px[shown], py[shown], strict=True))
     rings = "".join(
         f'<circle cx="{a:.1f}" cy="{b:.1f}" r="5.5"/>' for a, b in list(zip(px[odd], py[odd], strict=True))[:20]
     )
@@ -69,17 +69,17 @@ def _cells(px: Array, py: Array, size: tuple[int, int]) -> str:
         + "".join(
             f'<rect x="{xs[i]:.0f}" y="{ys[j]:.0f}" width="{xs[1]:.0f}" height="{ys[1]:.0f}" '
             f'fill-opacity="{0.15 + 0.85 * counts[i, j] / top:.2f}"/>'
-            for i, j in np.argwhere(counts >= CELL)
+            for i, j in np.argwhere(counts >= LEAST_SHOWN_ROWS)
         )
         + "</g>"
     )
 
 
-def scree_line(found: Analysis, name: str, *, size: tuple[int, int] = (170, 70)) -> str:
+def scree_line(analysis: Analysis, name: str, *, size: tuple[int, int] = (170, 70)) -> str:
     """The eigenvalues as bars, those of the map in colour, shuffled tables as a dashed line."""
-    values = np.asarray(found.jury.eigenvalues, dtype=float)[:20]
-    band = np.asarray(found.jury.band, dtype=float)[:20]
-    (w, h), q = size, found.dims
+    values = np.asarray(analysis.jury.eigenvalues, dtype=float)[:20]
+    band = np.asarray(analysis.jury.band, dtype=float)[:20]
+    (w, h), q = size, analysis.dims
     if not len(values):
         return svg(name, size, "Eigenvalues", "None: fewer than two columns vary.", "")
     tall = max(float(values.max()), float(band.max(initial=0.0)), 1e-300)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from lowdim.plot.analysis.odd_rows import alike, control, t2_q, why_all, why_row
+from lowdim.plot.analysis.control import control
+from lowdim.plot.analysis.odd_rows import alike, t2_q, why_all, why_row
 from tests.conftest import need
 from tests.plot.svg_checks import HOSTILE, apart, inside, parsed, same_twice, svg_of, texts
 
@@ -13,40 +13,6 @@ def laws(n: int, seed: int = 0):
     rng = np.random.default_rng([seed, n])
     dof = rng.integers(0, 6, n)
     return rng.chisquare(3, n), np.full(n, 3), np.where(dof > 0, rng.chisquare(np.maximum(dof, 1)), 0.0), dof
-
-
-def test_limits_step_with_the_gaps() -> None:
-    T2, a, Q, b = laws(80)
-    plot = same_twice(lambda: control(T2, a, Q, b, level=0.95))
-    want = np.where(b > 0, stats.chi2.ppf(0.95, np.maximum(b, 1)), np.nan)
-    assert plot.data["Q_limit"] == pytest.approx(want, nan_ok=True)
-    assert plot.data["T2_beyond"].tolist() == (stats.chi2.ppf(0.95, 3) < T2).tolist()
-    assert plot.data["Q_beyond"].sum() == ((want < Q) & (b > 0)).sum()
-    assert "As cells are missing, the limit of Q takes 5 values." in plot.sentence
-    assert f"Q is not defined for {(b == 0).sum()} rows" in plot.sentence
-
-
-def test_control_follows_time_and_splits_history_from_new() -> None:
-    T2, a, Q, b = laws(30)
-    when = np.datetime64("2024-01-01") + np.arange(30)[::-1]
-    T2[3] = 60.0
-    plot = same_twice(lambda: control(T2, a, Q, b, order=when, new=np.arange(30) < 10, order_name="$day <1>"))
-    assert plot.data["row"][0] == "30" and plot.data["new"].tolist() == [False] * 20 + [True] * 10
-    assert plot.data["T2"][26] == 60.0 and plot.data["T2_beyond"][26]
-    assert " of 10 new rows beyond 99% limits" in plot.title and "2024-01-01" in texts(plot)
-    assert {"← history", "new rows →"} <= set(texts(plot))
-
-
-@pytest.mark.parametrize("n", [1, 3, 900, 50_000])
-def test_control_of_any_length(n: int) -> None:
-    T2, a, Q, b = laws(n)
-    Q[0], b[0] = 1e4, 4
-    plot = control(T2, a, Q, b, row_names=[HOSTILE[k % 8] for k in range(n)])
-    assert len(svg_of(plot)) < 300_000 and len(plot.data["T2"]) == n
-    parsed(plot)
-    inside(plot)
-    if n == 900:
-        assert svg_of(plot) == control(T2, a, Q, b, row_names=[HOSTILE[k % 8] for k in range(n)]).svg()
 
 
 def test_zones_and_what_chance_puts_there() -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import fisher_exact
 
 from lowdim.judge.gaps import gap_report
-from lowdim.plot.analysis.table import BINS, columns, gap_pairs, gaps
+from lowdim.plot.analysis.table import STRIP_BINS, columns, gap_pairs, gaps
 from lowdim.text.messages import OptionError
 from tests.conftest import need
 from tests.plot.svg_checks import HOSTILE, apart, inside, parsed, same_twice, texts
@@ -51,7 +51,7 @@ def test_columns_of_the_digester(digester):
     far = plot.data["far_above"] + plot.data["far_below"]
     assert (plot.data["count"].sum(axis=1) + far == plot.data["seen"]).all()
     j = 0
-    counts, _ = np.histogram(digester[:, j], bins=BINS)
+    counts, _ = np.histogram(digester[:, j], bins=STRIP_BINS)
     assert np.abs(plot.data["count"][j] - counts).sum() <= 2  # a value on an edge may fall either way
 
 

@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans as PeerMeans
 from sklearn.mixture import GaussianMixture as Peer
 
 import lowdim as ld
-from lowdim.plot.models.em_movie import LEAST_VARIANCE, _kmeans, em_movie, expect, fit_line, maximise
+from lowdim.plot.models.em_movie import MOVIE_LEAST_VARIANCE, _kmeans, em_movie, expect, fit_line, maximise
 from lowdim.text.messages import OptionError, TableError
 from tests.conftest import need
 from tests.plot.svg_checks import HOSTILE, SVG, inside, parsed, same_twice, texts
@@ -50,7 +50,7 @@ def test_the_movie_of_k_means_is_lloyd_s():
 def test_the_movie_of_gaussians_is_textbook_em():
     """One step of ours from the peer's state is the peer's next state."""
     X = three()
-    one = Peer(3, random_state=0, reg_covar=LEAST_VARIANCE, tol=1e-9, max_iter=500).fit(X)
+    one = Peer(3, random_state=0, reg_covar=MOVIE_LEAST_VARIANCE, tol=1e-9, max_iter=500).fit(X)
     shares, value = expect(X, one.weights_, one.means_, one.covariances_)
     assert shares == pytest.approx(one.predict_proba(X), abs=1e-9)
     assert value == pytest.approx(one.score(X) * len(X), rel=1e-12)

@@ -26,8 +26,7 @@ def monitor_command(run: str, new: str, out: str | None, quiet: bool, as_json: b
     import numpy as np
 
     from lowdim.judge.rows.odd_rows import judge_rows
-    from lowdim.plot.analysis.odd_rows import control
-    from lowdim.storage.atomic import replacing
+    from lowdim.plot.analysis.control import control
 
     opened, found = placed(run, new, given)
     old = judge_rows(opened.model, source_of(opened))
@@ -41,8 +40,7 @@ def monitor_command(run: str, new: str, out: str | None, quiet: bool, as_json: b
         both[0], both[1], both[2], both[3], new=watched, row_names=[*opened.table.row_names, *found.row_names]
     )
     out = out or f"{stem(new)}.control.svg"
-    with replacing(out) as temp:
-        chart.save(temp)
+    chart.save(out)
     if as_json:
         print_json(sentence=found.sentence, odd=list(found.odd.rows), chart=out)
     else:

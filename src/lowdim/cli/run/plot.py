@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from lowdim.table.table import Table
 
 PREFIX = "plot_"  # of the options of a plot among the arguments of the command
-NAMED, LISTED = "lowdim.plot", "lowdim.plots"  # in the context: the plot that is named; whether all are listed
+NAMED_PLOT, LISTING_PLOTS = (
+    "lowdim.plot",
+    "lowdim.plots",
+)  # in the context: the plot that is named; whether all are listed
 TYPES: dict[str, Any] = {"axis": click.IntRange(1), "whole": int, "number": float}  # others are text
 METAVARS = {"column": "COLUMN", "columns": "COLUMN,COLUMN", "axis": "K", "axes": "K,K", "row": "ROW"}
 
@@ -29,20 +32,20 @@ class PlotCommand(TableCommand):
     """A command with the options of the plot that is named; where none is, those of all plots."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[NAMED] = next((word for word in args if word in descriptions()), None)
-        ctx.meta[LISTED] = "--list" in args
+        ctx.meta[NAMED_PLOT] = next((word for word in args if word in descriptions()), None)
+        ctx.meta[LISTING_PLOTS] = "--list" in args
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as slip:
             raise misplaced(slip.option_name, ctx) or slip from None
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        name = ctx.meta.get(NAMED)
-        options = find(name).options if name else () if ctx.meta.get(LISTED) else tuple(takers())
+        name = ctx.meta.get(NAMED_PLOT)
+        options = find(name).options if name else () if ctx.meta.get(LISTING_PLOTS) else tuple(takers())
         return [*self.params[:2], *(flag_of(option, not name) for option in options), *super().get_params(ctx)[2:]]
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        name = ctx.meta.get(NAMED)
+        name = ctx.meta.get(NAMED_PLOT)
         if name is None:
             return super().format_help_text(ctx, formatter)
         formatter.write_paragraph()
@@ -73,7 +76,7 @@ def flag_of(option: PlotOption, named: bool) -> click.Option:
 def misplaced(flag: str, ctx: click.Context) -> click.BadParameter | None:
     """The error of an option that other plots take; None where no plot does."""
     plots = [plot for option, names in takers().items() if option.spelling == flag for plot in names]
-    name = ctx.meta[NAMED]
+    name = ctx.meta[NAMED_PLOT]
     if not plots or name is None:
         return None
     take = "takes" if len(plots) == 1 else "take"

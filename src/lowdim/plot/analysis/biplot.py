@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.marks import POINTS, spread_out
+from lowdim.plot.marks import MOST_POINTS, spread_out
 from lowdim.plot.registry import AXES, InReport, PlotOption, plot
 from lowdim.text.messages import error
 
@@ -151,7 +151,7 @@ def _draw_biplot(ax: Axes, points: Array, arrows: Array, chosen: NDArray[np.int_
     reach = float(np.abs(points).max(initial=0.0)) or 1.0
     longest = float(np.abs(arrows[chosen]).max(initial=0.0)) or 1.0
     factor = float(f"{0.95 * reach / longest:.2g}")
-    if len(points) > POINTS:
+    if len(points) > MOST_POINTS:
         ax.hist2d(points[:, 0], points[:, 1], bins=DENSITY_BINS, cmap="Greys", norm="log", zorder=0)
     else:
         ax.scatter(points[:, 0], points[:, 1], s=8, color=draw.GREY, alpha=0.7, zorder=1, linewidths=0)

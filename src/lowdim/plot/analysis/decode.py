@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
     from lowdim.plot.subjects import ModelOnTable
 
-MOST = 20  # columns of a table row that can be named
+MOST_NAMED_CELLS = 20  # columns of a table row that can be named
 Shape = tuple[int, ...] | None
 
 
@@ -147,7 +147,7 @@ def _built_words(row: int, steps: NDArray[np.int_], wrong: Array, gaps: int) -> 
 def _built_row(x: Array, built: Array, steps: NDArray[np.int_], wrong: Array, names: Sequence[str]) -> Figure:
     """Columns down the side in units of their spread; a mark for the original and one for each q."""
     shift = np.nan_to_num(np.abs(x))
-    kept = np.sort(np.argsort(-shift, kind="stable")[:MOST])
+    kept = np.sort(np.argsort(-shift, kind="stable")[:MOST_NAMED_CELLS])
     figure = draw.blank(6.4, max(4.0, 1.2 + 0.19 * len(kept)))
     ax, side = figure.subplots(1, 2, width_ratios=[4, 1])
     y = np.arange(len(kept))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
     from lowdim.judge.dimensions.jury import Jury
 
-SHOWN = 40  # eigenvalues that can be told apart in one plot
+MOST_EIGENVALUES = 40  # eigenvalues that can be told apart in one plot
 DASHES = ("-", "--", "-.", ":")
 
 
@@ -67,7 +67,7 @@ def scree(
     edges = None if band is None else np.asarray(band, dtype=float)
     low, high = (None, None) if edges is None else (None, edges) if edges.ndim == 1 else (edges[0], edges[1])
     limits = None if interval is None else np.asarray(interval, dtype=float)
-    k = min(len(values), max(SHOWN, 0 if q is None else q + 5))
+    k = min(len(values), max(MOST_EIGENVALUES, 0 if q is None else q + 5))
     figure, ax = draw.canvas()
     _scree_marks(ax, values[:k], low, high, limits, noise)
     _scree_axes(ax, values, k, q)
@@ -345,6 +345,25 @@ def heldout(
     figure, (left, right) = draw.canvas(columns=2)
     if train is not None:
         left.plot(qs, np.asarray(train, dtype=float), "s--", ms=4, lw=1.2, color=draw.GREY, label="cells the fit saw")
+    _draw_heldout(left, right, qs, q2, density, errors, at)
+    title, sentence = _heldout_words(qs, q2, density, errors, at, cells)
+    draw.headline(figure, title)
+    data = {
+        "q": qs.astype(int),
+        "q2": q2,
+        "log_density": density,
+        "difference": density - density[at],
+        "paired_error": errors,
+        "recommended": [q],
+    }
+    if train is not None:
+        data["train"] = np.asarray(train, dtype=float)
+    return Plot("heldout", figure, title=title, sentence=sentence, data=data)
+
+
+def _draw_heldout(left: Any, right: Any, qs: Array, q2: Array, density: Array, errors: Array, at: int) -> None:
+    """The share of variance predicted, and the log density with its paired errors."""
+    q = int(qs[at])
     left.plot(qs, q2, "o-", ms=4.5, lw=1.4, color=draw.COLOURS[0], label="hidden cells")
     left.axhline(0.0, color=draw.GREY, lw=0.8)
     left.set_ylabel("share of variance predicted (Q²)")
@@ -366,19 +385,6 @@ def heldout(
         whole_ticks(ax.xaxis)
         ax.set_xlabel("number of dimensions")
         legend_above(ax)
-    title, sentence = _heldout_words(qs, q2, density, errors, at, cells)
-    draw.headline(figure, title)
-    data = {
-        "q": qs.astype(int),
-        "q2": q2,
-        "log_density": density,
-        "difference": density - density[at],
-        "paired_error": errors,
-        "recommended": [q],
-    }
-    if train is not None:
-        data["train"] = np.asarray(train, dtype=float)
-    return Plot("heldout", figure, title=title, sentence=sentence, data=data)
 
 
 def _heldout_words(qs: Array, q2: Array, density: Array, errors: Array, at: int, cells: int | None) -> tuple[str, str]:
@@ -476,20 +482,9 @@ def distances(
     figure, ax = draw.canvas()
     ax.stairs(density, borders, fill=True, color=draw.COLOURS[5], alpha=0.55, label="this table")
     ax.stairs(density, borders, color=draw.COLOURS[0], lw=0.8)
-    ax.plot(x, whole, "--", color=draw.COLOURS[3], lw=1.8, label=f"{p} independent Gaussian columns")
-    if law is not None:
-        ax.plot(
-            x, gamma_density(x, 2.0 / law), ":", color=draw.COLOURS[2], lw=1.8, label="independent, shaped like these"
-        )
-    ax.plot(x, best, "-", color=draw.INK, lw=1.8, label=f"best match: {_few(k)} columns")
+    _draw_laws(ax, x, {f"{p} independent Gaussian columns": whole, f"best match: {_few(k)} columns": best}, law)
     tall = float(density.max())
-    ax.set(
-        xlim=(foot, top),
-        ylim=(0, 1.08 * max(tall, min(whole.max(), 2.2 * tall), min(best.max(), 2.2 * tall))),
-        xlabel="squared distance between two rows (mean = 1)",
-        ylabel="density",
-    )
-    ax.legend(loc="upper right", fontsize=8.5, title="spread, not number of signals", title_fontsize=8.5)
+    ax.set(xlim=(foot, top), ylim=(0, 1.08 * max(tall, min(whole.max(), 2.2 * tall), min(best.max(), 2.2 * tall))))
     title, sentence = _distance_words(p, full, k, law)
     draw.headline(figure, title)
     data = {
@@ -505,6 +500,18 @@ def distances(
         "mean": [centre],
     }
     return Plot("distances", figure, title=title, sentence=sentence, data=data | _given(independent_variance=law))
+
+
+def _draw_laws(ax: Any, x: Array, laws: dict[str, Array], law: float | None) -> None:
+    """The gamma laws of all columns and of the best number, and that of columns shaped like these where known."""
+    (name, whole), (best_name, best) = laws.items()
+    ax.plot(x, whole, "--", color=draw.COLOURS[3], lw=1.8, label=name)
+    if law is not None:
+        shaped = gamma_density(x, 2.0 / law)
+        ax.plot(x, shaped, ":", color=draw.COLOURS[2], lw=1.8, label="independent, shaped like these")
+    ax.plot(x, best, "-", color=draw.INK, lw=1.8, label=best_name)
+    ax.set(xlabel="squared distance between two rows (mean = 1)", ylabel="density")
+    ax.legend(loc="upper right", fontsize=8.5, title="spread, not number of signals", title_fontsize=8.5)
 
 
 def _binned(

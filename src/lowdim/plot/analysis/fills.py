@@ -19,9 +19,9 @@ from lowdim.text.messages import error
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
-LANES, MARKS = 10, 40  # columns drawn at once, and fills drawn in each
-CHECKED = 28  # columns whose calibration is drawn
-BARS = 120  # fills of one column drawn one by one; more become a band
+MOST_FILL_LANES, MOST_LANE_FILLS = 10, 40  # columns drawn at once, and fills drawn in each
+MOST_CHECKED_COLUMNS = 28  # columns whose calibration is drawn
+MOST_INTERVALS = 120  # fills of one column drawn one by one; more become a band
 
 
 @plot(
@@ -145,9 +145,9 @@ def _lanes(
 ) -> Any:
     """A lane for every column with gaps: grey where its seen cells are, a mark and a bar for every fill."""
     totals = gap.sum(axis=0)
-    shown = np.argsort(-totals, kind="stable")[:LANES]
+    shown = np.argsort(-totals, kind="stable")[:MOST_FILL_LANES]
     shown = shown[totals[shown] > 0]
-    most = int(np.clip(120 // max(len(shown), 1), 1, MARKS))
+    most = int(np.clip(120 // max(len(shown), 1), 1, MOST_LANE_FILLS))
     size = np.array([0.5 + 0.05 * min(totals[j], most) for j in shown])
     figure, ax = draw.canvas(6.4, 1.7 + 0.45 * float(size.sum()) if len(shown) else 2.0)
     at = np.cumsum(size) - size / 2
@@ -225,10 +225,17 @@ def _one(
             lw=0,
             label=f"{100 * level:.3g}% of seen cells",
         )
-    mid, a, b = X[rows, j], low[rows, j], high[rows, j]
-    x = np.arange(len(rows))
+    _draw_intervals(ax, X[rows, j], low[rows, j], high[rows, j], [names[k] for k in rows], level)
+    legend_above(ax, ncols=2)
+    draw.headline(figure, title)
+    return figure
+
+
+def _draw_intervals(ax: Any, mid: Array, a: Array, b: Array, names: Sequence[str], level: float) -> None:
+    """Fills with their intervals from a to b, one by one in the order of the rows, or as a band where they are many."""
+    x = np.arange(len(mid))
     claim = f"fill and {100 * level:.3g}% interval"
-    if len(rows) <= BARS:
+    if len(mid) <= MOST_INTERVALS:
         ax.errorbar(
             x,
             mid,
@@ -240,8 +247,8 @@ def _one(
             ecolor=draw.COLOURS[0],
             label=claim,
         )
-        places = spread_out(len(rows), 8)
-        name_ticks(ax.xaxis, places, [names[rows[k]] for k in places], most=8)
+        places = spread_out(len(mid), 8)
+        name_ticks(ax.xaxis, places, [names[k] for k in places], most=8)
         ax.set_xlabel("row of the filled cell", fontsize=9)
     else:
         order = np.argsort(mid, kind="stable")
@@ -250,9 +257,6 @@ def _one(
         )
         ax.plot(x, mid[order], color=draw.COLOURS[3], lw=1.4, label="fill")
         ax.set_xlabel("filled cells, smallest first", fontsize=9)
-    legend_above(ax, ncols=2)
-    draw.headline(figure, title)
-    return figure
 
 
 # calibration --------------------------------------------------------------------------------------------
@@ -299,7 +303,7 @@ def calibration(
     held, tried = np.asarray(held, dtype=float), np.asarray(tried, dtype=float)
     total, inside = float(tried.sum()), float(held.sum())
     curve = levels is not None and shares is not None
-    figure = draw.blank(6.4, max(3.4, 1.9 + 0.17 * min(len(names), CHECKED)))
+    figure = draw.blank(6.4, max(3.4, 1.9 + 0.17 * min(len(names), MOST_CHECKED_COLUMNS)))
     axes = figure.subplots(1, 2, width_ratios=[1, 1.15]) if curve else [None, figure.subplots()]
     data: dict[str, Any] = {}
     if curve:
@@ -358,7 +362,7 @@ def _columns(
     share = held / np.maximum(tried, 1.0)
     order = np.flatnonzero(tried > 0)
     order = order[np.argsort(share[order], kind="stable")]
-    shown = order[spread_out(len(order), CHECKED)] if len(order) else order
+    shown = order[spread_out(len(order), MOST_CHECKED_COLUMNS)] if len(order) else order
     low = np.where(held > 0, betaincinv(np.maximum(held, 1), tried - held + 1, 0.025), 0.0)
     high = np.where(held < tried, betaincinv(held + 1, np.maximum(tried - held, 1), 0.975), 1.0)
     for y, j in enumerate(shown):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from lowdim.plot.subjects import ModelOnTable
 
-MOST_ROWS = 24  # rows that can be named
-LARGEST = 0.9  # side of the largest square, in cells
+MOST_SQUARE_ROWS = 24  # rows that can be named
+LARGEST_SIDE = 0.9  # side of the largest square, in cells
 GROUND = "#8c8c8c"  # white and black stand out from it alike
 NEGLIGIBLE = 1e-6  # an axis all of whose entries are below this share of the largest is switched off
 
@@ -48,7 +48,7 @@ def hinton_of(
     *,
     other: Array | None = None,
     labels: tuple[str, str] = ("this model", "the other"),
-    most: int = MOST_ROWS,
+    most: int = MOST_SQUARE_ROWS,
 ) -> Plot:
     """The loadings of a linear model as squares: area is size, white is positive, black negative.
 
@@ -81,7 +81,7 @@ def hinton(
     *,
     other: Array | None = None,
     labels: tuple[str, str] = ("this model", "the other"),
-    most: int = MOST_ROWS,
+    most: int = MOST_SQUARE_ROWS,
 ) -> Plot:
     """A matrix as squares whose area is exactly proportional to size: white is positive, black negative.
 
@@ -122,7 +122,7 @@ def hinton(
 
 
 def _data(both: list[Array], names: Sequence[str], largest: float) -> dict[str, Any]:
-    area = [LARGEST**2 * np.abs(M) / largest for M in both]
+    area = [LARGEST_SIDE**2 * np.abs(M) / largest for M in both]
     data: dict[str, Any] = {"column": np.array([str(name) for name in names]), "entry": both[0], "area": area[0]}
     if len(both) > 1:
         data |= {"other_entry": both[1], "other_area": area[1]}
@@ -141,7 +141,7 @@ def _squares(
     from matplotlib.patches import Rectangle
 
     tips, q = {}, M.shape[1]
-    side = LARGEST * np.sqrt(np.abs(M[rows]) / largest)
+    side = LARGEST_SIDE * np.sqrt(np.abs(M[rows]) / largest)
     for r, c in np.argwhere(side > 0):
         value, s = M[rows[r], c], side[r, c]
         box = Rectangle(

@@ -14,7 +14,7 @@ from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.colour import Groups, column_groups, draw_groups, edge, groups, legend_marks, rows_named
 from lowdim.plot.marks import LEAST_SHOWN_ROWS, spread_out
-from lowdim.plot.marks import POINTS as POINTS
+from lowdim.plot.marks import MOST_POINTS as MOST_POINTS
 from lowdim.plot.registry import AXES, COLOR, InReport, plot
 from lowdim.text.messages import error
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
 ALL_ELLIPSES = 300  # rows; of more, only those with gaps or odd ones get an ellipse
-CELLS = (80, 60)  # of the density image
-LEVEL = 0.90  # of every row's ellipse
+MAP_BINS = (80, 60)  # of the density image
+ELLIPSE_LEVEL = 0.90  # of every row's ellipse
 T2_LEVEL = 0.95  # of the limit that complete rows lie within
-NAMED = 10  # odd rows named on a map
+MOST_NAMED_ROWS = 10  # odd rows named on a map
 MOST_OTHER_AXES, MOST_SMALL_POINTS = 6, 800  # panels of the other axes, and points on one
 CROWD = 60  # ellipses from which they are drawn lightly
 
@@ -69,7 +69,7 @@ def map_of(
     """
     draw.need_axes(analysis.dims, 2, "map")
     names = analysis.row_names
-    if color is None and len(names) <= POINTS:
+    if color is None and len(names) <= MOST_POINTS:
         color = next(iter(analysis.label_names), None)
     odd = [r.row for r in analysis.odd.rows]
     return map_rows(
@@ -80,7 +80,7 @@ def map_of(
         gap_rows=analysis.has_gaps,
         odd_rows=odd,
         color=None if color is None else column_groups(analysis.table, color),
-        named=rows_named(names, labels, odd, NAMED),
+        named=rows_named(names, labels, odd, MOST_NAMED_ROWS),
         t2_level=t2_level,
     )
 
@@ -127,7 +127,7 @@ def map_rows(
     draw_groups(ax, xy, kinds, gap, dots) if len(dots) else _density(ax, xy)
     _draw_ellipses(ax, xy, half, angle, around, odd, kinds, len(dots) == 0)
     _draw_limit(ax, limit, turn, t2_level)
-    named_rows = odd[:NAMED] if named is None else np.asarray(named, dtype=int)
+    named_rows = odd[:MOST_NAMED_ROWS] if named is None else np.asarray(named, dtype=int)
     inside = _t2(xy, limit, turn) <= 1.0
     _finish(ax, xy, half, limit, (a, b), share)
     _legend(ax, legend_marks(kinds, gap) if len(dots) else [], len(around), n, len(dots) == 0, len(odd) > 0)
@@ -166,21 +166,21 @@ def check_axes(axes: tuple[int, int], q: int) -> tuple[int, int]:
 
 def _dots(n: int, odd: NDArray[np.int_], coloured: bool) -> NDArray[np.intp]:
     """Positions of the rows drawn one by one: all where they are few, some where they are coloured, else none."""
-    if n <= POINTS:
+    if n <= MOST_POINTS:
         return np.arange(n)
-    return np.union1d(spread_out(n, POINTS), odd).astype(np.intp) if coloured else np.array([], dtype=np.intp)
+    return np.union1d(spread_out(n, MOST_POINTS), odd).astype(np.intp) if coloured else np.array([], dtype=np.intp)
 
 
 def _drawn_words(n: int, dots: NDArray[np.intp], around: NDArray[np.int_]) -> str:
     """What of a long table is drawn."""
-    if n <= POINTS:
+    if n <= MOST_POINTS:
         least = f" Ellipses are drawn for {draw.count(len(around), 'row')}: odd ones and the least certain."
         return "" if len(around) in (0, n) else least
     ringed = f"; only {draw.count(len(around), 'odd row')} with an ellipse" if len(around) else ""
     return f" {len(dots):,} of {n:,} rows are drawn{ringed}." if len(dots) else f" Rows are drawn as a density{ringed}."
 
 
-def ellipses(cov: Array, level: float = LEVEL) -> tuple[Array, Array]:
+def ellipses(cov: Array, level: float = ELLIPSE_LEVEL) -> tuple[Array, Array]:
     """Half-axes (longer first) and the angle of the longer one, of 2 x 2 covariances at a level."""
     values, U = np.linalg.eigh(cov)
     reach = -2.0 * np.log1p(-level)  # the quantile of chi-square with 2 degrees of freedom
@@ -211,7 +211,7 @@ def _with_ellipse(gap: Any, odd: NDArray[np.int_], half: Array, n: int) -> NDArr
     if n < ALL_ELLIPSES:
         return np.arange(n)
     some = np.setdiff1d(np.flatnonzero(gap), odd)
-    if n > POINTS:
+    if n > MOST_POINTS:
         some = some[:0]  # over a density only the odd rows can be told apart
     widest = some[np.argsort(-half[some].prod(axis=1), kind="stable")]
     return np.concatenate([odd, widest])[:ALL_ELLIPSES]
@@ -225,7 +225,7 @@ def _frame() -> tuple[Figure, Axes, Axes]:
 
 def _density(ax: Axes, xy: Array) -> None:
     figure = draw.figure_of(ax)
-    counts, x, y = np.histogram2d(xy[:, 0], xy[:, 1], bins=CELLS)
+    counts, x, y = np.histogram2d(xy[:, 0], xy[:, 1], bins=MAP_BINS)
     shown = np.where(counts > 0, np.log10(np.maximum(counts, 1)), np.nan).T
     image = ax.imshow(shown, origin="lower", extent=(x[0], x[-1], y[0], y[-1]), aspect="auto", cmap=draw.SEQUENTIAL)
     ticks = np.arange(int(np.ceil(np.nanmax(shown))) + 1)

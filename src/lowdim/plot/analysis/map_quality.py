@@ -15,7 +15,8 @@ from lowdim.math.linalg import Array
 from lowdim.math.rotate import procrustes
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.marks import POINTS, VECTOR, legend_above, plain_log, spread_out
+from lowdim.plot.colour import Groups, groups
+from lowdim.plot.marks import MOST_POINTS, MOST_VECTOR_POINTS, legend_above, plain_log, spread_out
 from lowdim.plot.registry import plot
 from lowdim.plot.subjects import unit_of
 from lowdim.text.messages import error
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
 MOST_COMPARED_ROWS = 1000  # rows whose pairs are compared
-BINS = 60  # bins a side of the pairs
-NAMED = 5  # rows that are named
-CELLS = 400  # rows of a matrix that is drawn: more than there are dots
+PAIR_BINS = 60  # bins a side of the pairs
+MOST_NAMED_MOVES = 5  # rows that are named
+MOST_MATRIX_ROWS = 400  # rows of a matrix that is drawn: more than there are dots
 
 
 def _rows(table: Any, Z: Any, most: int = MOST_COMPARED_ROWS) -> tuple[Array, Array, NDArray[np.intp]]:
@@ -122,7 +123,7 @@ def _pairs(ax: Axes, found: Shepard) -> None:
     """Pairs as shades (dots where they are few) and the curve."""
     from matplotlib.colors import LogNorm
 
-    if len(found.table) <= POINTS:
+    if len(found.table) <= MOST_POINTS:
         ax.plot(
             found.table,
             found.map,
@@ -132,15 +133,15 @@ def _pairs(ax: Axes, found: Shepard) -> None:
             alpha=0.5,
             mew=0,
             label="a pair of rows",
-            rasterized=len(found.table) > VECTOR,
+            rasterized=len(found.table) > MOST_VECTOR_POINTS,
         )
     else:
-        shade, x, y = np.histogram2d(found.table, found.map, bins=BINS)
+        shade, x, y = np.histogram2d(found.table, found.map, bins=PAIR_BINS)
         image = ax.pcolormesh(x, y, np.ma.masked_equal(shade.T, 0.0), cmap="Blues", norm=LogNorm(0.5), rasterized=True)
         figure = draw.figure_of(ax)
         bar = figure.colorbar(image, ax=ax, label="pairs of rows", shrink=0.8)
         plain_log(bar.ax.yaxis)
-    at = spread_out(len(found.table), POINTS)
+    at = spread_out(len(found.table), MOST_POINTS)
     ax.step(found.table[at], found.fitted[at], where="post", color=draw.COLOURS[3], lw=2, label="best rising curve")
     ax.set_xlim(left=0)
     ax.set_ylim(bottom=0)
@@ -195,6 +196,22 @@ def neighbors(table: Any, Z: Any, *, beside: Mapping[str, Any] | None = None, k:
     size = np.arange(1, n - 1)
     chance = size / (n - 1)
     figure, ax = draw.canvas(6.4, 4.2)
+    _draw_kept(ax, found, [one.share for one in floor["random projection"]], k)
+    title = f"The map keeps {found['this map'].at(k):.0%} of each row's {k} nearest rows"
+    draw.headline(figure, title)
+    others = ", ".join(f"{name} {same.at(k):.0%}" for name, same in list(found.items())[1:])
+    sentence = (
+        f"{title}; with as many axes {others}; chance {min(k / (n - 1), 1.0):.0%}. Over all sizes, 0 being "
+        f"chance and 1 everything: {', '.join(f'{name} {same.area:.2f}' for name, same in found.items())}."
+    )
+    data = {"k": size, **{name: same.share for name, same in found.items()}, "chance": chance}
+    return Plot("neighbors", figure, title=title, sentence=sentence, data=data)
+
+
+def _draw_kept(ax: Axes, found: Mapping[str, Any], random: Sequence[Array], k: int) -> None:
+    """One curve a map, the band of random projections (the last map), and chance."""
+    n = len(random[0]) + 2
+    size = np.arange(1, n - 1)
     looks = ("-", "--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)))
     for i, (name, same) in enumerate(found.items()):
         ax.plot(
@@ -205,9 +222,9 @@ def neighbors(table: Any, Z: Any, *, beside: Mapping[str, Any] | None = None, k:
             color=draw.COLOURS[i % 6],
             label=f"{draw.short(name)} ({same.at(k):.0%} of {k})",
         )
-    low, *_, high = np.sort([one.share for one in floor["random projection"]], axis=0)
+    low, *_, high = np.sort(random, axis=0)
     ax.fill_between(size, low, high, color=draw.COLOURS[(len(found) - 1) % 6], alpha=0.15, lw=0)
-    ax.plot(size, chance, ":", color=draw.GREY, lw=1.2, label=f"chance ({min(k / (n - 1), 1.0):.0%})")
+    ax.plot(size, size / (n - 1), ":", color=draw.GREY, lw=1.2, label=f"chance ({min(k / (n - 1), 1.0):.0%})")
     ax.axvline(min(k, n - 2), color=draw.GREY, lw=0.6)
     ax.set(
         xscale="log",
@@ -218,15 +235,6 @@ def neighbors(table: Any, Z: Any, *, beside: Mapping[str, Any] | None = None, k:
     )
     plain_log(ax.xaxis)
     ax.legend(loc="upper left" if found["this map"].share[0] < 0.6 else "lower right")
-    title = f"The map keeps {found['this map'].at(k):.0%} of each row's {k} nearest rows"
-    draw.headline(figure, title)
-    others = ", ".join(f"{name} {same.at(k):.0%}" for name, same in list(found.items())[1:])
-    sentence = (
-        f"{title}; with as many axes {others}; chance {min(k / (n - 1), 1.0):.0%}. Over all sizes, 0 being "
-        f"chance and 1 everything: {', '.join(f'{name} {same.area:.2f}' for name, same in found.items())}."
-    )
-    data = {"k": size, **{name: same.share for name, same in found.items()}, "chance": chance}
-    return Plot("neighbors", figure, title=title, sentence=sentence, data=data)
 
 
 @plot("trust", "The map, each row in the colour of its trustworthiness.", needs="analysis")
@@ -282,7 +290,7 @@ def trust(table: Any, Z: Any, *, k: int = NEAR, row_names: Sequence[object] | No
         s=26 if len(X) <= 300 else 11,
         edgecolors=draw.GREY,
         linewidths=0.3,
-        rasterized=len(X) > VECTOR,
+        rasterized=len(X) > MOST_VECTOR_POINTS,
     )
     figure.colorbar(dots, ax=ax, label="trustworthiness of a row (1: all neighbours true)", shrink=0.9)
     _plain_axes(ax, Y.shape[1])
@@ -290,7 +298,7 @@ def trust(table: Any, Z: Any, *, k: int = NEAR, row_names: Sequence[object] | No
     n = len(cells_of(table)[0])
     title = f"Trustworthiness {mean:.3f}; {draw.count(bad, 'row')} of {len(X):,} below 0.9{_some(rows, n)}"
     draw.headline(figure, title)
-    worst = np.argsort(own, kind="stable")[:NAMED]
+    worst = np.argsort(own, kind="stable")[:MOST_NAMED_MOVES]
     worst = worst[own[worst] < 0.9]
     draw.place_labels(ax, xy[worst], [draw.short(names[i], 12) for i in worst], avoid=xy)
     told = f" Least: {', '.join(f'{draw.short(names[i])} {own[i]:.2f}' for i in worst)}." if len(worst) else ""
@@ -381,7 +389,7 @@ def versus(
     title = f"{draw.short(names[1])} turned onto {draw.short(names[0])}: {common} in common"
     draw.headline(figure, title)
     words = _named(row_names, np.arange(len(A)))
-    most = rows[np.argsort(-moved[rows], kind="stable")][:NAMED]
+    most = rows[np.argsort(-moved[rows], kind="stable")][:MOST_NAMED_MOVES]
     most = most[moved[most] > 1e-6 * size]
     draw.place_labels(ax, fit.aligned[most, :2], [draw.short(words[i], 12) for i in most], avoid=A[rows, :2])
     far = f"; most, row {draw.short(words[most[0]])}, by {draw.percent(moved[most[0]] / size)}" if len(most) else ""
@@ -396,9 +404,6 @@ def versus(
 def _moves(ax: Axes, A: Array, B: Array, names: tuple[str, str], color: Any) -> None:
     """Both places of every row and the line between."""
     from matplotlib.collections import LineCollection
-    from matplotlib.lines import Line2D
-
-    from lowdim.plot.colour import groups
 
     many = len(A) > 300
     ax.add_collection(
@@ -425,7 +430,13 @@ def _moves(ax: Axes, A: Array, B: Array, names: tuple[str, str], color: Any) -> 
         zorder=2,
         **how,
     )
-    ink = draw.INK if shade else ""
+    _move_legend(ax, names, found, draw.INK if shade else "")
+
+
+def _move_legend(ax: Axes, names: tuple[str, str], kinds: Groups, ink: str) -> None:
+    """What the two shapes are, and the kinds of rows."""
+    from matplotlib.lines import Line2D
+
     marks = [
         Line2D([], [], marker="o", ls="", color=ink or draw.COLOURS[0], label=draw.short(names[0]), ms=5),
         Line2D(
@@ -433,8 +444,8 @@ def _moves(ax: Axes, A: Array, B: Array, names: tuple[str, str], color: Any) -> 
         ),
     ]
     marks += [
-        Line2D([], [], marker="o", ls="", color=found.look(k)[0], label=draw.short(name), ms=5)
-        for k, name in enumerate(found.names)
+        Line2D([], [], marker="o", ls="", color=kinds.look(k)[0], label=draw.short(name), ms=5)
+        for k, name in enumerate(kinds.names)
     ]
     legend_above(ax, handles=marks, ncols=min(len(marks), 6), columnspacing=0.9, handletextpad=0.2)
 
@@ -472,7 +483,7 @@ def dist_matrix(table: Any, Z: Any, *, row_names: Sequence[object] | None = None
     """
     X, Y, _ = _rows(table, Z, 10**9)
     at = np.argsort(Y[:, 0], kind="stable")
-    at = at[spread_out(len(at), CELLS)]
+    at = at[spread_out(len(at), MOST_MATRIX_ROWS)]
     D, E = np.sqrt(distances(X[at])), np.sqrt(distances(Y[at]))
     fine = np.isfinite(D)
     size = float((E[fine] ** 2).sum())

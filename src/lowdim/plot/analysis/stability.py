@@ -11,17 +11,20 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.marks import POINTS, VECTOR, legend_above, name_ticks, p_value, spread_out
+from lowdim.plot.marks import MOST_POINTS, MOST_VECTOR_POINTS, legend_above, name_ticks, p_value, spread_out
 from lowdim.plot.registry import InReport, plot
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
-ROWS = 150  # rows whose clouds are drawn
-DOTS = 2500  # bootstrap positions drawn
-AXES = 8  # axes whose angles are drawn
-CHI2 = 4.605170185988091  # the 90% quantile of chi-square with 2 degrees of freedom: 2 log 10
-FIRM, LOOSE = 15.0, 35.0  # degrees: an axis that keeps its direction, and one that does not (as judge/stability)
+MOST_CLOUDS = 150  # rows whose clouds are drawn
+MOST_CLOUD_DOTS = 2500  # bootstrap positions drawn
+MOST_DRAWN_AXES = 8  # axes whose angles are drawn
+CHI2_90 = 4.605170185988091  # the 90% quantile of chi-square with 2 degrees of freedom: 2 log 10
+FIRM_ANGLE, LOOSE_ANGLE = (
+    15.0,
+    35.0,
+)  # degrees: an axis that keeps its direction, and one that does not (as judge/stability)
 
 
 @plot(
@@ -106,8 +109,8 @@ def _clouds(ax: Any, B: Array, R: Array, spread: Array, names: Sequence[str]) ->
     if R.shape[1] == 1:
         B, R = np.concatenate([B, np.zeros_like(B)], axis=2), np.column_stack([R, np.zeros(len(R))])
         ax.set_yticks([])
-    rows = spread_out(len(R), ROWS)
-    per = max(1, DOTS // max(len(rows), 1))
+    rows = spread_out(len(R), MOST_CLOUDS)
+    per = max(1, MOST_CLOUD_DOTS // max(len(rows), 1))
     dots = B[spread_out(len(B), per)][:, rows].reshape(-1, 2)
     low, high = np.quantile(np.concatenate([dots, R]), [0.002, 0.998], axis=0)
     edge = 0.08 * np.where(high > low, high - low, 1.0)
@@ -117,13 +120,13 @@ def _clouds(ax: Any, B: Array, R: Array, spread: Array, names: Sequence[str]) ->
     )
     _ellipses(ax, B, rows)
     ax.plot(
-        *R[spread_out(len(R), POINTS)].T,
+        *R[spread_out(len(R), MOST_POINTS)].T,
         "o",
         ms=2.6 if len(R) <= 200 else 1.5,
         color=draw.INK,
         label="this table",
         zorder=3,
-        rasterized=len(R) > VECTOR,
+        rasterized=len(R) > MOST_VECTOR_POINTS,
     )
     ax.set_xlim(low[0] - edge[0], high[0] + edge[0])
     ax.set_ylim(low[1] - edge[1], high[1] + edge[1])
@@ -142,7 +145,7 @@ def _ellipses(ax: Any, B: Array, rows: NDArray[np.intp]) -> None:
     if len(B) < 3:
         return
     turn = np.linspace(0, 2 * np.pi, 29)  # corners that no eye finds, and a smaller file
-    circle = np.sqrt(CHI2) * np.column_stack([np.cos(turn), np.sin(turn)])
+    circle = np.sqrt(CHI2_90) * np.column_stack([np.cos(turn), np.sin(turn)])
     lines = []
     for k in rows:
         values, U = np.linalg.eigh(np.cov(B[:, k].T))
@@ -157,7 +160,7 @@ def _ellipses(ax: Any, B: Array, rows: NDArray[np.intp]) -> None:
 
 def _ridges(ax: Any, turns: Array, labels: Sequence[str]) -> None:
     """A small histogram of angles for every axis, one above the other, the median marked."""
-    k = min(len(labels), AXES)
+    k = min(len(labels), MOST_DRAWN_AXES)
     middle = np.median(turns, axis=0) if len(turns) else np.zeros(k)
     top = float(min(90.0, max(15.0, 1.1 * turns[:, :k].max(initial=0.0))))
     edges = np.linspace(0.0, top, 31)
@@ -190,17 +193,17 @@ def _words(
     """Axes that hold, and the row that moves most."""
     if not draws or not len(middle):
         return "Stability was not measured", "The table was not drawn again, so nothing is known about stability."
-    firm = int((middle < FIRM).sum())
+    firm = int((middle < FIRM_ANGLE).sum())
     axes = f"{len(middle)} {'axis' if len(middle) == 1 else 'axes'}"
-    holds = f"{firm} of {axes} keep{'s' if firm == 1 else ''} direction to within {FIRM:.0f}°"
+    holds = f"{firm} of {axes} keep{'s' if firm == 1 else ''} direction to within {FIRM_ANGLE:.0f}°"
     title = (
         f"Drawn again, the map's plane turns by {np.median(both):.0f}° (median); {holds}"
         if both.size
         else f"{holds} (median) when the table is drawn again"
     )
-    parts = ", ".join(f"axis {i + 1} {a:.0f}°" for i, a in enumerate(middle[:AXES]))
-    more = "" if len(middle) <= AXES else f" and {len(middle) - AXES} more"
-    loose = [str(i + 1) for i, a in enumerate(middle) if a > LOOSE]
+    parts = ", ".join(f"axis {i + 1} {a:.0f}°" for i, a in enumerate(middle[:MOST_DRAWN_AXES]))
+    more = "" if len(middle) <= MOST_DRAWN_AXES else f" and {len(middle) - MOST_DRAWN_AXES} more"
+    loose = [str(i + 1) for i, a in enumerate(middle) if a > LOOSE_ANGLE]
     warn = f" Axes {', '.join(loose)} turn too far to be read one by one." if len(loose) > 1 else ""
     worst = int(np.argmax(spread))
     typical, most = draw.percent(float(np.median(spread)) / total), draw.percent(float(spread[worst]) / total)

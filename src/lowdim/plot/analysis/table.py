@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from lowdim.judge.gaps import GapReport
     from lowdim.table.table import Table
 
-BINS = 30
+STRIP_BINS = 30
 MOST_STRIPS, MOST_PAIRED_COLUMNS = 16, 20  # columns that are drawn
 FENCE = 3.0  # Tukey's "far out": more than three interquartile ranges beyond a quartile
-RUNS = 2500  # hatched pieces a file can hold; beyond, shares of gaps are drawn
-BANDS = 200  # rows of pixels where rows are pooled
+MOST_HATCHED = 2500  # hatched pieces a file can hold; beyond, shares of gaps are drawn
+GAP_BANDS = 200  # rows of pixels where rows are pooled
 HATCH = "/////"
-FAR = "#9c4400"  # the vermilion of the palette, dark enough for small text
+FAR_COLOUR = "#9c4400"  # the vermilion of the palette, dark enough for small text
+FALSE_DISCOVERY = 0.05
+NORMAL_FROM = 50.0  # rows expected to meet beyond which the middle of the law is as good as normal
 
 
 class Strip(NamedTuple):
@@ -100,7 +102,7 @@ def columns(X: Array, names: Sequence[str], *, most: int = MOST_STRIPS) -> Plot:
         "quartile": np.array([s.quartiles for s in strips]).reshape(len(strips), 3),
         "far_below": [s.below for s in strips],
         "far_above": [s.above for s in strips],
-        "count": np.array([s.counts for s in strips]).reshape(len(strips), BINS),
+        "count": np.array([s.counts for s in strips]).reshape(len(strips), STRIP_BINS),
     }
     return Plot("columns", figure, title=title, sentence=sentence, data=data)
 
@@ -108,14 +110,14 @@ def columns(X: Array, names: Sequence[str], *, most: int = MOST_STRIPS) -> Plot:
 def _strip(x: Array) -> Strip:
     x = x[np.isfinite(x)]
     if not len(x):
-        return Strip(0, (np.nan, np.nan, np.nan), np.nan, np.nan, 0, 0, np.zeros(BINS, dtype=int))
+        return Strip(0, (np.nan, np.nan, np.nan), np.nan, np.nan, 0, 0, np.zeros(STRIP_BINS, dtype=int))
     part = x / 4  # so that differences of the largest numbers still fit
     q1, q2, q3 = (float(v) for v in np.percentile(part, [25, 50, 75]))
     reach = FENCE * (q3 - q1) if q3 > q1 else np.inf  # half the column at one value: nothing to measure by
     near = x[(part >= q1 - reach) & (part <= q3 + reach)]
     low, high = float(near.min()), float(near.max())
     place = np.zeros(len(near)) if high == low else (near / 2 - low / 2) / (high / 2 - low / 2)
-    counts = np.bincount(np.minimum((place * BINS).astype(int), BINS - 1), minlength=BINS)
+    counts = np.bincount(np.minimum((place * STRIP_BINS).astype(int), STRIP_BINS - 1), minlength=STRIP_BINS)
     return Strip(len(x), (4 * q1, 4 * q2, 4 * q3), low, high, int((x < low).sum()), int((x > high).sum()), counts)
 
 
@@ -141,7 +143,7 @@ def _has(k: int) -> str:
 
 
 def _draw_strips(ax: Axes, strips: list[Strip]) -> None:
-    edges = np.linspace(0.0, 1.0, BINS + 1)
+    edges = np.linspace(0.0, 1.0, STRIP_BINS + 1)
     for k, s in enumerate(strips):
         if not s.seen:
             ax.fill_between([0, 1], k - 0.3, k + 0.4, facecolor=draw.PAPER, edgecolor=draw.GREY, hatch=HATCH, lw=0.5)
@@ -159,7 +161,7 @@ def _draw_strips(ax: Axes, strips: list[Strip]) -> None:
             if many:
                 ax.plot([at], [k + 0.05], mark, color=draw.COLOURS[3], ms=5)
                 away = at + (0.04 if at > 0 else -0.04)
-                ax.text(away, k + 0.05, f"{many:,}", ha=side, va="center", fontsize=7, color=FAR)
+                ax.text(away, k + 0.05, f"{many:,}", ha=side, va="center", fontsize=7, color=FAR_COLOUR)
     ax.set_xlim(-0.42, 1.52)
     ax.set_xticks([])
     ax.spines[:].set_visible(False)
@@ -323,7 +325,7 @@ def _draw_holes(ax: Axes, hole: Mask) -> Array | None:
     ax.set_xlim(-0.5, d - 0.5)
     ax.set_ylim(n, 0)
     ax.set_facecolor("#e3eef5")
-    if len(runs) <= RUNS:
+    if len(runs) <= MOST_HATCHED:
         for column, first, last in runs:
             ax.fill_between(
                 [column - 0.45, column + 0.45],
@@ -336,7 +338,7 @@ def _draw_holes(ax: Axes, hole: Mask) -> Array | None:
             )
         ax.set_xlabel("column (hatched: gap; plain: seen)")
         return None
-    edges = np.linspace(0, n, min(BANDS, n) + 1).astype(int)
+    edges = np.linspace(0, n, min(GAP_BANDS, n) + 1).astype(int)
     share: Array = np.add.reduceat(hole, edges[:-1], axis=0, dtype=float) / np.diff(edges)[:, None]
     image = ax.imshow(
         share, aspect="auto", extent=(-0.5, d - 0.5, n, 0), cmap="Greys", vmin=0, vmax=1, interpolation="nearest"
@@ -359,7 +361,7 @@ def _draw_totals(top: Axes, side: Axes, share: Array, per_row: NDArray[np.int_])
     if n <= 2000:
         side.stairs(per_row, np.arange(n + 1), orientation="horizontal", fill=True, color=draw.COLOURS[0])
     else:
-        edges = np.linspace(0, n, BANDS + 1).astype(int)
+        edges = np.linspace(0, n, GAP_BANDS + 1).astype(int)
         mean = np.add.reduceat(per_row, edges[:-1]) / np.diff(edges)
         side.stairs(mean, edges, orientation="horizontal", fill=True, color=draw.COLOURS[0])
     side.set_ylim(n, 0)
@@ -393,11 +395,7 @@ def _name_rows(ax: Axes, rows: NDArray[np.int_], names: Sequence[str] | None, or
     ax.set_ylabel(sorted_)
 
 
-# gaps that come together ---
-FALSE_DISCOVERY = 0.05
-MANY = 50.0  # rows expected to meet beyond which the middle of the law is as good as normal
-
-
+# gaps that come together -----------------------------------------------------------------------------
 @plot(
     "gap_pairs",
     "Which gaps come together more often than chance.",
@@ -479,7 +477,7 @@ def _together(G: Array) -> tuple[Array, Array, Array]:
     phi = (both - expected) / np.where(spread > 0, spread, 1.0)
     # the exact sum is slow where it is long; there the normal law tells which pairs are worth it
     p = norm.sf((both - expected - 0.5) * np.sqrt(max(n - 1, 1)) / np.where(spread > 0, spread, 1.0))
-    few = (expected < MANY) | (p < FALSE_DISCOVERY)
+    few = (expected < NORMAL_FROM) | (p < FALSE_DISCOVERY)
     first, second = np.nonzero(few)
     p[few] = hypergeom.sf(both[few] - 1, n, a[first], a[second])
     return both, phi, p

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
     from lowdim.plot.subjects import ModelOnTable
 
-STEPS = (-2.0, -1.0, 0.0, 1.0, 2.0)  # in sd along the axis
-PANELS = 6  # columns drawn along an axis
-LEVEL = 0.9  # of the bands
-BAND = 1.6448536269514722  # standard deviations that hold 90% of a Gaussian
-FINE = 41  # points of a curve between the first step and the last
-NOISE, ROWS, NONE = "90% of new cells", "90% of the rows' own errors", ""
+WALK_STEPS = (-2.0, -1.0, 0.0, 1.0, 2.0)  # in sd along the axis
+MOST_WALK_PANELS = 6  # columns drawn along an axis
+BAND_LEVEL = 0.9  # of the bands
+BAND_SD = 1.6448536269514722  # standard deviations that hold 90% of a Gaussian
+CURVE_POINTS = 41  # points of a curve between the first step and the last
+BAND_OF_CELLS, BAND_OF_ROWS, NO_BAND = "90% of new cells", "90% of the rows' own errors", ""
 
 
 class Walk(NamedTuple):
@@ -50,7 +50,9 @@ class Walk(NamedTuple):
     options=(AXIS,),
     report=InReport("lost"),
 )
-def traverse_of(subject: ModelOnTable, axis: int = 0, *, steps: Sequence[float] = STEPS, shape: Shape = None) -> Plot:
+def traverse_of(
+    subject: ModelOnTable, axis: int = 0, *, steps: Sequence[float] = WALK_STEPS, shape: Shape = None
+) -> Plot:
     """What the model says a row looks like as it moves along one axis.
 
     Parameters
@@ -76,7 +78,7 @@ def traverse(
     model: Any,
     axis: int,
     names: Sequence[str],
-    steps: Sequence[float] = STEPS,
+    steps: Sequence[float] = WALK_STEPS,
     *,
     shape: Shape = None,
     X: Any = None,
@@ -101,8 +103,8 @@ def traverse(
     moved = np.ptp(mean, axis=0) / np.maximum(band.mean(axis=0), 1e-9 * np.ptp(mean, axis=0).max(initial=0.0))
     order = np.argsort(-np.nan_to_num(moved), kind="stable")
     if shape is None:
-        fine = walk_axis(model, axis, np.linspace(min(steps), max(steps), FINE), X).scaled(one)
-        figure = _columns(walk, fine, order[:PANELS], names)
+        fine = walk_axis(model, axis, np.linspace(min(steps), max(steps), CURVE_POINTS), X).scaled(one)
+        figure = _columns(walk, fine, order[:MOST_WALK_PANELS], names)
     elif len(shape) == 1:
         figure = _curves(walk)
     else:
@@ -129,7 +131,9 @@ def _words(walk: Walk, axis: int, j: int, names: Sequence[str], pictures: bool) 
     title = f"Along axis {axis + 1}, {draw.quoted(names[j])} moves most ({what.replace('from ', '')})"
     if pictures:
         title = f"Along axis {axis + 1}, from {span}"
-    held = {NOISE: "90% of cells within ±", ROWS: "90% of the rows' cells are made again within ±"}.get(walk.kind)
+    held = {BAND_OF_CELLS: "90% of cells within ±", BAND_OF_ROWS: "90% of the rows' cells are made again within ±"}.get(
+        walk.kind
+    )
     half = f"{held} {draw.number(float(walk.band[:, j].mean()))}" if held else "without a band: the model has no noise"
     return title, f"From {span} along axis {axis + 1}, {draw.quoted(names[j])} moves most: {what} ({half})."
 
@@ -162,8 +166,8 @@ def _by_prior(model: LatentModel, axis: int, along: Array) -> Walk:
     if grid is not None:  # beyond its nodes a sheet says nothing
         z[:, axis] = np.clip(z[:, axis], grid[:, axis].min(), grid[:, axis].max())
     cells = model.decode(z)
-    band = BAND * np.sqrt(cells.var + cells.noise)
-    return Walk(z, (z[:, axis] - middle[axis]) / sd, cells.mean, band, NOISE if band.any() else NONE)
+    band = BAND_SD * np.sqrt(cells.var + cells.noise)
+    return Walk(z, (z[:, axis] - middle[axis]) / sd, cells.mean, band, BAND_OF_CELLS if band.any() else NO_BAND)
 
 
 def _by_rows(model: Any, axis: int, along: Array, X: Array) -> Walk:
@@ -175,8 +179,8 @@ def _by_rows(model: Any, axis: int, along: Array, X: Array) -> Walk:
     z[:, axis] = np.clip(middle[axis] + along * sd, places[:, axis].min(), places[:, axis].max())
     mean = np.asarray(model.inverse_transform(z))
     missed = np.abs(X - np.asarray(model.inverse_transform(places)))
-    band = np.tile(np.nanquantile(missed, LEVEL, axis=0), (len(z), 1))
-    return Walk(z, (z[:, axis] - middle[axis]) / sd, mean, band, ROWS)
+    band = np.tile(np.nanquantile(missed, BAND_LEVEL, axis=0), (len(z), 1))
+    return Walk(z, (z[:, axis] - middle[axis]) / sd, mean, band, BAND_OF_ROWS)
 
 
 def _step(value: float) -> str:

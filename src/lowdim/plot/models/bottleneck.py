@@ -21,24 +21,24 @@ from lowdim.text.messages import LowdimWarning, error
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
-MOST_FITTED_ROWS = 1000  # of the table of an analysis
-WIDTHS = 6  # tried at most where none are named
-EVERY = 5  # one row in five is kept out of the fits, and judged
-SEEDS = 3
-MEETS = 1e-6  # of the variance: the linear autoencoder and PCA differ by less, or it is said
+BOTTLENECK_ROWS = 1000  # of the table of an analysis
+MOST_WIDTHS = 6  # tried at most where none are named
+HELD_OUT_EVERY = 5  # one row in five is kept out of the fits, and judged
+STARTS = 3
+EQUAL_LOSS = 1e-6  # of the variance: the linear autoencoder and PCA differ by less, or it is said
 
 
 def filled_rows(analysis: Analysis, model: Any) -> ModelOnTable:
     """The options of an autoencoder, and up to 1,000 rows of the filled table."""
     from lowdim.models.nonlinear.autoencoder import Autoencoder
 
-    rows = spread_out(analysis.table.n, MOST_FITTED_ROWS)
+    rows = spread_out(analysis.table.n, BOTTLENECK_ROWS)
     asked = Autoencoder() if model is None else model
     return ModelOnTable(asked, analysis.table, unit_of(analysis), rows, analysis.fills.filled)
 
 
 @plot("bottleneck", "What autoencoders of each width lose, beside PCA.", needs="model", stand_in=filled_rows)
-def bottleneck_of(subject: ModelOnTable, widths: Sequence[int] | None = None, *, seeds: int = SEEDS) -> Plot:
+def bottleneck_of(subject: ModelOnTable, widths: Sequence[int] | None = None, *, seeds: int = STARTS) -> Plot:
     """The share of the variance that is lost against the width: an autoencoder, the linear one, and PCA.
 
     Parameters
@@ -62,7 +62,7 @@ def bottleneck_of(subject: ModelOnTable, widths: Sequence[int] | None = None, *,
 
 
 @draw.styled
-def bottleneck(X: Any, widths: Sequence[int] | None = None, *, model: Any = None, seeds: int = SEEDS) -> Plot:
+def bottleneck(X: Any, widths: Sequence[int] | None = None, *, model: Any = None, seeds: int = STARTS) -> Plot:
     """The share of the variance that is lost against the width: an autoencoder, the linear one, and PCA.
 
     Every fifth row is kept out of all fits; the lines are of these rows, the dotted ones of the rows of the fits. The
@@ -85,15 +85,15 @@ def bottleneck(X: Any, widths: Sequence[int] | None = None, *, model: Any = None
             why="the first layer of an autoencoder needs every cell",
             fix="fill the gaps first",
         )
-    most = min(X.shape[1], len(X) - len(X) // EVERY - 1)
-    usual = range(1, min(WIDTHS, X.shape[1] - 1, most) + 1)
+    most = min(X.shape[1], len(X) - len(X) // HELD_OUT_EVERY - 1)
+    usual = range(1, min(MOST_WIDTHS, X.shape[1] - 1, most) + 1)
     tried = np.array(list(usual if widths is None else widths), dtype=int)
     if not len(tried) or tried.min() < 1 or tried.max() > most:
         raise error("LD210", option="widths", value=widths, allowed=f"whole numbers from 1 to {most}")
     from lowdim.models.nonlinear.autoencoder import Autoencoder
 
     asked = Autoencoder() if model is None else model
-    out = np.arange(len(X)) % EVERY == EVERY - 1
+    out = np.arange(len(X)) % HELD_OUT_EVERY == HELD_OUT_EVERY - 1
     lost = _lost(X, out, tried, asked, seeds)
     figure = draw.blank(6.4, 4.2)
     _draw(figure.subplots(), tried, lost)
@@ -172,7 +172,7 @@ def _words(widths: NDArray[np.int_], lost: dict[str, Array], hidden: tuple[int, 
     better = int((gain > 0).sum())
     title = f"{width}, {net}, PCA {draw.percent(float(pca[k]))}"
     apart = float(np.abs(lost["linear"] - pca).max())
-    meets = "meets PCA at every width" if apart < MEETS else f"is off PCA by up to {draw.percent(apart)}"
+    meets = "meets PCA at every width" if apart < EQUAL_LOSS else f"is off PCA by up to {draw.percent(apart)}"
     text = (
         f"{width}, {net} ({held} of them; hidden layers {hidden or 'none'}), PCA {draw.percent(float(pca[k]))}; every "
         f"start beats PCA at {better} of {draw.count(len(widths), 'width')}. The linear autoencoder {meets}."

@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
     from lowdim.table.table import Table
 
-EM_MODELS = ("ppca", "kmeans", "mixture")
-EM_MODEL = PlotOption("model", EM_MODELS, "What is fitted")
-EM_STEPS = 6
-LEAST_VARIANCE = 1e-6  # of a component, as a share of a column's (columns have unit spread)
-LEAST_NOISE = 1e-12  # of a line, as a share of the spread
-START_ANGLE = 75.0  # degrees off the widest direction
-START_NOISE = 0.05  # share of the spread: short springs, nearly at right angles
+MOVIE_MODELS = ("ppca", "kmeans", "mixture")
+MOVIE_MODEL = PlotOption("model", MOVIE_MODELS, "What is fitted")
+MOVIE_STEPS = 6
+MOVIE_LEAST_VARIANCE = 1e-6  # of a component, as a share of a column's (columns have unit spread)
+LINE_LEAST_NOISE = 1e-12  # of a line, as a share of the spread
+LINE_START_ANGLE = 75.0  # degrees off the widest direction
+LINE_START_NOISE = 0.05  # share of the spread: short springs, nearly at right angles
 MOST_SPRINGS = 150  # rows whose spring lines are drawn; all rows are fitted
 MOST_PANELS = 6  # of the still picture
-SECONDS = 0.9  # a frame of the animation
+FRAME_SECONDS = 0.9  # a frame of the animation
 
 
 class ClusterStep(NamedTuple):
@@ -65,7 +65,7 @@ class LineStep(NamedTuple):
 class Movie(Plot):
     """A plot that moves: `figure` shows a few frames, `animated()` plays all of them as one SVG without script."""
 
-    def animated(self, seconds: float = SECONDS) -> str:
+    def animated(self, seconds: float = FRAME_SECONDS) -> str:
         """All frames, each shown for `seconds`, over and over.
 
         It is CSS only. Whoever asked their system for less motion sees the last frame.
@@ -91,7 +91,7 @@ class Movie(Plot):
             f"{_sheet(self.name, n, seconds)}{''.join(parts)}</svg>"
         )
 
-    def save_animated(self, path: str | PathLike[str], seconds: float = SECONDS) -> Path:
+    def save_animated(self, path: str | PathLike[str], seconds: float = FRAME_SECONDS) -> Path:
         """Write the animation; any browser plays it."""
         path = Path(path)
         if path.suffix != ".svg":
@@ -112,12 +112,12 @@ def _sheet(name: str, n: int, seconds: float) -> str:
     )
 
 
-@plot("em_movie", "EM on two columns, half-step by half-step.", needs="table", options=(PLANE, EM_MODEL))
+@plot("em_movie", "EM on two columns, half-step by half-step.", needs="table", options=(PLANE, MOVIE_MODEL))
 def em_movie_of(
     table: Table,
     columns: tuple[int, int] = (0, 1),
     *,
-    steps: int = EM_STEPS,
+    steps: int = MOVIE_STEPS,
     model: str = "ppca",
     n_clusters: int = 3,
     random_state: int = 0,
@@ -158,7 +158,7 @@ def em_movie_of(
 @draw.styled
 def em_movie(
     X2: Any,
-    steps: int = EM_STEPS,
+    steps: int = MOVIE_STEPS,
     *,
     model: str = "ppca",
     n_clusters: int = 3,
@@ -206,8 +206,8 @@ def _scaled(X2: Any, steps: int, model: str, K: int) -> tuple[Array, int]:
     X = np.asarray(X2, dtype=np.float64)
     if X.ndim != 2 or X.shape[1] != 2 or steps < 1:
         raise error("LD210", option="X2 or steps", value=(X.shape, steps), allowed="two columns and steps >= 1")
-    if model not in EM_MODELS:
-        raise error("LD210", option="model", value=model, allowed="one of " + ", ".join(EM_MODELS))
+    if model not in MOVIE_MODELS:
+        raise error("LD210", option="model", value=model, allowed="one of " + ", ".join(MOVIE_MODELS))
     whole = X[np.isfinite(X).all(axis=1)]
     least = 3 if model == "ppca" else max(3, K)
     if len(whole) < least or K < 1:
@@ -220,9 +220,9 @@ def across(X: Array) -> tuple[Array, Array, float]:
     """A line through the mean, nearly across the widest direction: EM has far to go. Its direction, mean and noise."""
     values, U = np.linalg.eigh(np.cov(X.T, bias=True))
     total = max(float(values.sum()), float(np.finfo(float).tiny))
-    turn = np.deg2rad(START_ANGLE)
+    turn = np.deg2rad(LINE_START_ANGLE)
     w = np.cos(turn) * U[:, 1] + np.sin(turn) * U[:, 0]
-    return w * np.sqrt(total / 2), X.mean(axis=0), START_NOISE * total / 2
+    return w * np.sqrt(total / 2), X.mean(axis=0), LINE_START_NOISE * total / 2
 
 
 def fit_line(X: Array, steps: int) -> tuple[list[LineStep], Array]:
@@ -233,7 +233,7 @@ def fit_line(X: Array, steps: int) -> tuple[list[LineStep], Array]:
     """
     w, mu, noise = across(X)
     S = np.cov(X.T, bias=True)
-    floor = LEAST_NOISE * max(float(np.trace(S)), float(np.finfo(float).tiny)) / 2
+    floor = LINE_LEAST_NOISE * max(float(np.trace(S)), float(np.finfo(float).tiny)) / 2
     moments: list[LineStep] = []
     values = []
     for step in range(steps + 1):
@@ -302,7 +302,7 @@ def maximise(X: Array, shares: Array) -> tuple[Array, Array, Array]:
     n = np.maximum(shares.sum(axis=0), np.finfo(float).tiny)
     mu = shares.T @ X / n[:, None]
     S = np.array([((X - m).T * r) @ (X - m) / size for m, r, size in zip(mu, shares.T, n, strict=True)])
-    return n / len(X), mu, S + LEAST_VARIANCE * np.eye(2)
+    return n / len(X), mu, S + MOVIE_LEAST_VARIANCE * np.eye(2)
 
 
 # drawing -------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from lowdim.math.linalg import Array, Mask
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.colour import Groups, draw_groups, groups, legend_marks
-from lowdim.plot.marks import POINTS, legend_above, spread_out
+from lowdim.plot.marks import MOST_POINTS, legend_above, spread_out
 from lowdim.plot.registry import COLOR, PLANE, ROW, plot
 from lowdim.plot.subjects import ModelOnTable, fit_spread_rows
 from lowdim.text.messages import error
@@ -22,9 +22,13 @@ if TYPE_CHECKING:
 
     from lowdim.jobs.analysis_base import Analysis
 
-SIDE = 15  # lines a side where the latent points are a drawn sample and no grid
-REACH = 2.0  # of such a sheet, in standard deviations of its Gaussian
-FINE = 4  # points of a line between two nodes
+SHEET_LINES = 15  # lines a side where the latent points are a drawn sample and no grid
+SHEET_REACH = 2.0  # of such a sheet, in standard deviations of its Gaussian
+SMALLEST_STRETCH = 1e-12  # of the largest: a sheet that is folded flat has none, and its logarithm must be drawn
+STRETCH_SHADES = "Greys"  # under coloured rows; dark = stretched, or likely
+POSTERIOR_SHARE = 0.9  # of a posterior
+SPACINGS_APART = 1.5  # node spacings between mean and mode from which the mean stands between places
+POINTS_PER_NODE = 4  # points of a line between two nodes
 
 
 class Lattice(NamedTuple):
@@ -60,10 +64,10 @@ def lattice(model: Any, name: str) -> Lattice:
     even = all(np.allclose(np.diff(side), np.ptp(side) / max(len(side) - 1, 1)) for side in sides)
     if even and int(np.prod([len(side) for side in sides])) == len(grid):
         return Lattice(sides, True)
-    return Lattice((np.linspace(-REACH, REACH, SIDE),) * grid.shape[1], False)
+    return Lattice((np.linspace(-SHEET_REACH, SHEET_REACH, SHEET_LINES),) * grid.shape[1], False)
 
 
-class Plane(NamedTuple):
+class TablePlane(NamedTuple):
     """Two directions of the table: V (d x 2) after `mean` is taken off, their labels, their share of the variation."""
 
     mean: Array
@@ -76,7 +80,7 @@ class Plane(NamedTuple):
         return np.asarray((cells - self.mean) @ self.V)
 
 
-def plane(X: Array, columns: tuple[int, int] | None, names: Sequence[str], unit: Array) -> Plane:
+def plane(X: Array, columns: tuple[int, int] | None, names: Sequence[str], unit: Array) -> TablePlane:
     """The plane of two columns in their own units, or that of the first principal axes of a complete table."""
     d = X.shape[1]
     if d < 2:
@@ -95,12 +99,12 @@ def plane(X: Array, columns: tuple[int, int] | None, names: Sequence[str], unit:
         axes = np.linalg.svd(centred, full_matrices=False)[2][:2].T
         part = (centred @ axes).var(axis=0) * len(X) / total
         labels = [f"principal axis {k + 1} ({draw.percent(p)} of the variation)" for k, p in enumerate(part)]
-        return Plane(X.mean(axis=0), axes, (labels[0], labels[1]), float(part.sum()))
+        return TablePlane(X.mean(axis=0), axes, (labels[0], labels[1]), float(part.sum()))
     if len({*columns}) != 2 or not all(0 <= j < d for j in columns):
         raise error("LD210", option="columns", value=columns, allowed=f"two different columns from 0 to {d - 1}")
     pair = list(columns)
     share = float((centred[:, pair] ** 2).sum()) / total
-    return Plane(
+    return TablePlane(
         np.zeros(d), np.eye(d)[:, pair] * unit[pair], (draw.short(names[pair[0]]), draw.short(names[pair[1]])), share
     )
 
@@ -109,7 +113,7 @@ def gtm_of(analysis: Analysis, model: Any) -> ModelOnTable:
     """The model that is given, or a GTM of up to 3,000 rows."""
     from lowdim.models.nonlinear.gtm import GTM
 
-    return fit_spread_rows(analysis, model, GTM, POINTS)
+    return fit_spread_rows(analysis, model, GTM, MOST_POINTS)
 
 
 @plot(
@@ -172,7 +176,7 @@ def gtm_sheet(
     rows = view.of(filled)
     figure = draw.blank(6.4, 4.8)
     ax = figure.subplots()
-    kinds, shown = groups(color, len(X)), spread_out(len(X), POINTS)
+    kinds, shown = groups(color, len(X)), spread_out(len(X), MOST_POINTS)
     draw_groups(ax, rows, kinds, gap, shown)
     _lines(ax, model, net, view)
     ax.plot(*nodes.T, ".", color=draw.INK, ms=2.5, zorder=5)
@@ -189,13 +193,15 @@ def gtm_sheet(
     )
 
 
-def _lines(ax: Axes, model: Any, net: Lattice, view: Plane) -> None:
+def _lines(ax: Axes, model: Any, net: Lattice, view: TablePlane) -> None:
     """Curves of the sheet along which one latent coordinate alone changes."""
     from matplotlib.collections import LineCollection
 
     curves = []
     for k, side in enumerate(net.sides):
-        along = np.interp(np.arange(FINE * (len(side) - 1) + 1) / FINE, np.arange(len(side)), side)
+        along = np.interp(
+            np.arange(POINTS_PER_NODE * (len(side) - 1) + 1) / POINTS_PER_NODE, np.arange(len(side)), side
+        )
         others = [other for j, other in enumerate(net.sides) if j != k]
         for fixed in others[0] if others else [None]:
             Z = along[:, None] if fixed is None else np.insert(along[:, None], 1 - k, fixed, axis=1)
@@ -223,7 +229,7 @@ def explained(model: Any, X: Array) -> float:
     return 1.0 - float((left**2).sum()) / total if total > 0 else 1.0
 
 
-def _words(model: Any, X: Array, net: Lattice, view: Plane, shown: int) -> tuple[str, str]:
+def _words(model: Any, X: Array, net: Lattice, view: TablePlane, shown: int) -> tuple[str, str]:
     what = f"{net.words} {'nodes' if net.own else 'latent points'}"
     noise = float(np.sqrt(model.noise_variance_))
     title = f"A sheet of {what}, bent through {draw.count(len(X), 'row')}"
@@ -235,13 +241,7 @@ def _words(model: Any, X: Array, net: Lattice, view: Plane, shown: int) -> tuple
     return title, text + (f" {shown:,} of {len(X):,} rows are drawn." if shown < len(X) else "")
 
 
-# on the map ---
-SMALLEST = 1e-12  # of the largest stretch: a sheet that is folded flat has none, and its logarithm must be drawn
-FLAT = "Greys"  # under coloured rows; dark = stretched, or likely
-HELD = 0.9  # of a posterior
-APART = 1.5  # node spacings between mean and mode from which the mean stands between places
-
-
+# on the map ------------------------------------------------------------------------------------------
 @plot(
     "magnification",
     "How much the sheet of a GTM is stretched.",
@@ -283,7 +283,7 @@ def magnification(model: Any, X: Any = None, *, color: Any = None) -> Plot:
     """
     net = lattice(model, "magnification")
     stretch = np.asarray(model.magnification(net.points), dtype=np.float64)
-    stretch = np.maximum(stretch, SMALLEST * (stretch.max(initial=0.0) or 1.0))
+    stretch = np.maximum(stretch, SMALLEST_STRETCH * (stretch.max(initial=0.0) or 1.0))
     value = np.log10(stretch / np.median(stretch))
     cells = None if X is None else np.asarray(X, dtype=np.float64)
     rows = np.zeros((0, net.points.shape[1])) if cells is None else np.asarray(model.transform(cells))
@@ -298,13 +298,13 @@ def magnification(model: Any, X: Any = None, *, color: Any = None) -> Plot:
         shade = ax.pcolormesh(
             *net.sides,
             value.reshape([len(s) for s in net.sides]).T,
-            cmap=FLAT,
+            cmap=STRETCH_SHADES,
             shading="nearest",
             vmax=darkest,
             rasterized=True,
         )
         _bar(figure, ax, shade, value)
-        draw_groups(ax, rows, kinds, gap, spread_out(len(rows), POINTS))
+        draw_groups(ax, rows, kinds, gap, spread_out(len(rows), MOST_POINTS))
         ax.set(xlabel="axis 1 of the map (no scale)", ylabel="axis 2 of the map (no scale)")
         _below(figure, legend_marks(kinds, gap))
     title, sentence = _stretch_words(model, net, value, rows)
@@ -427,7 +427,7 @@ def responsibility(model: Any, X: Any, row: int | None = None, *, row_names: Seq
         _bars(ax, places[:, 0], share, float(means[i, 0]), float(modes[i, 0]))
     else:
         _nodes(figure, ax, places, share, net)
-        some = means[spread_out(len(means), POINTS)]
+        some = means[spread_out(len(means), MOST_POINTS)]
         ax.plot(*some.T, ".", color=draw.GREY, ms=2, alpha=0.6, zorder=2, label="the other rows")
         _joined(ax, means[i], modes[i])
         ax.set(xlabel="axis 1 of the map (no scale)", ylabel="axis 2 of the map (no scale)")
@@ -496,10 +496,12 @@ def _bars(ax: Axes, places: Array, share: Array, mean: float, mode: float) -> No
 
 
 def _row_words(name: str, share: Array, apart: float, spacing: float, chosen: bool, gaps: int) -> tuple[str, str]:
-    held = int(np.searchsorted(np.cumsum(np.sort(share)[::-1]), HELD) + 1)
+    held = int(np.searchsorted(np.cumsum(np.sort(share)[::-1]), POSTERIOR_SHARE) + 1)
     steps = apart / spacing
-    far = steps > APART
-    hold = f"{held} of {draw.count(len(share), 'node')} {'holds' if held == 1 else 'hold'} {draw.percent(HELD)}"
+    far = steps > SPACINGS_APART
+    hold = (
+        f"{held} of {draw.count(len(share), 'node')} {'holds' if held == 1 else 'hold'} {draw.percent(POSTERIOR_SHARE)}"
+    )
     title = f"Row {draw.short(name)}: {hold} of its posterior" + ("; its mean stands between places" if far else "")
     text = (
         f"Row {draw.short(name)}{' (the most spread out of all)' if chosen else ''}: the likeliest node has "

@@ -10,7 +10,7 @@ import numpy as np
 from lowdim.math.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.marks import POINTS, spread_out
+from lowdim.plot.marks import MOST_POINTS, spread_out
 from lowdim.plot.registry import PLANE, plot
 from lowdim.table.table import column_units
 from lowdim.text.messages import error
@@ -18,10 +18,10 @@ from lowdim.text.messages import error
 if TYPE_CHECKING:
     from lowdim.table.table import Table
 
-MOST_FITTED_ROWS = 1000
+KPCA_ROWS = 1000
 MOST_COMPONENTS = 8  # components, as in the figures of Schoelkopf and of Bishop
-SIDE = 61  # points a side of the grid on which components are computed
-LEVELS = 11
+CONTOUR_SIDE = 61  # points a side of the grid on which components are computed
+CONTOUR_LEVELS = 11
 
 
 @plot("kpca_contours", "Components of kernel PCA over two columns.", needs="table", options=(PLANE,))
@@ -46,7 +46,7 @@ def kpca_contours_of(table: Table, columns: tuple[int, int] = (0, 1), *, model: 
         raise error("LD210", option="columns", value=columns, allowed=f"two different columns from 0 to {table.d - 1}")
     X = table.X[:, pair] if model is not None else table.X[:, pair] / column_units(table.X, table.scale)[pair]
     X = X[np.isfinite(X).all(axis=1)]
-    X = X[spread_out(len(X), MOST_FITTED_ROWS)]
+    X = X[spread_out(len(X), KPCA_ROWS)]
     if model is None:
         from lowdim.models.spectral.kernel_pca import KernelPCA
 
@@ -73,16 +73,16 @@ def kpca_contours(model: Any, X: Any, *, names: Sequence[str] | None = None) -> 
         raise error("LD491", d=X.shape[1] if X.ndim == 2 else 0, model_d=int(model.n_features_in_))
     low, high = X.min(axis=0), X.max(axis=0)
     edge = 0.1 * np.where(high > low, high - low, 1.0)
-    x, y = (np.linspace(low[c] - edge[c], high[c] + edge[c], SIDE) for c in (0, 1))
+    x, y = (np.linspace(low[c] - edge[c], high[c] + edge[c], CONTOUR_SIDE) for c in (0, 1))
     plane = np.stack([part.ravel() for part in np.meshgrid(x, y)], axis=1)
     Z = np.asarray(model.transform(plane))
     k = min(Z.shape[1], MOST_COMPONENTS)
-    value = np.ascontiguousarray(Z[:, :k].T).reshape(k, SIDE, SIDE)
+    value = np.ascontiguousarray(Z[:, :k].T).reshape(k, CONTOUR_SIDE, CONTOUR_SIDE)
     eigen = np.asarray(model.eigenvalues_, dtype=np.float64)[:k]
     across = 4 if k > 4 else max(k, 1)
     figure = draw.blank(9.0 if across == 4 else 2.6 * across + 1.0, 2.6 * -(-k // across) + 0.6)
     panels = np.atleast_1d(figure.subplots(-(-k // across), across, sharex=True, sharey=True, squeeze=False)).ravel()
-    dots = X[spread_out(len(X), POINTS // 8)]
+    dots = X[spread_out(len(X), MOST_POINTS // 8)]
     for c, ax in enumerate(panels):
         _component(
             ax, x, y, value[c], dots, f"{c + 1}: eigenvalue {draw.number(float(eigen[c]))}"
@@ -109,7 +109,7 @@ def kpca_contours(model: Any, X: Any, *, names: Sequence[str] | None = None) -> 
 
 def _component(ax: Any, x: Array, y: Array, value: Array, dots: Array, title: str) -> None:
     top = float(np.abs(value).max()) or 1.0
-    levels = np.linspace(-top, top, LEVELS)
+    levels = np.linspace(-top, top, CONTOUR_LEVELS)
     ax.contourf(x, y, value, levels=levels, cmap=draw.DIVERGING, vmin=-1.6 * top, vmax=1.6 * top)
     ax.contour(x, y, value, levels=levels, colors=draw.GREY, linewidths=0.6, linestyles="solid")
     ax.plot(*dots.T, ".", ms=3, color=draw.INK, alpha=0.7, rasterized=len(dots) > 100)

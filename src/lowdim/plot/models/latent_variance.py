@@ -12,7 +12,7 @@ from lowdim.plot import base as draw
 from lowdim.plot.analysis.map import check_axes
 from lowdim.plot.base import Plot
 from lowdim.plot.colour import Groups, draw_groups, groups, legend_marks
-from lowdim.plot.marks import POINTS, legend_above, spread_out
+from lowdim.plot.marks import MOST_POINTS, legend_above, spread_out
 from lowdim.plot.registry import AXES, COLOR, PlotOption, plot
 from lowdim.plot.subjects import ModelOnTable, fit_spread_rows
 from lowdim.text.messages import error
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
     from lowdim.jobs.analysis_base import Analysis
 
-MOST_FITTED_ROWS = 300  # of a GP-LVM that is made for an analysis
+GPLVM_ROWS = 300  # of a GP-LVM that is made for an analysis
 JOIN = PlotOption("join", "flag", "Join the rows in their order")
-SIDE = 60  # points a side of the grid on which the sd is computed
-EDGE = 0.12  # of the rows' range, left free around them
-PARTS = 5  # the map is cut in so many parts a side, and each with rows in it may name a column
-NAMED = 7  # columns named at most
-LIGHT = 1.6  # times the largest sd would be black: rows must stay visible on it
-STEP = 1e-3  # of the rows' range: of the differences that give the slopes
-CLOSED = 0.05  # of the map's width: a path whose end comes nearer than this to its first half closes a loop
+SD_GRID_SIDE = 60  # points a side of the grid on which the sd is computed
+MAP_EDGE = 0.12  # of the rows' range, left free around them
+MAP_PARTS = 5  # the map is cut in so many parts a side, and each with rows in it may name a column
+MOST_NAMED_SLOPES = 7  # columns named at most
+LIGHTEN = 1.6  # times the largest sd would be black: rows must stay visible on it
+SLOPE_STEP = 1e-3  # of the rows' range: of the differences that give the slopes
+CLOSED_LOOP = 0.05  # of the map's width: a path whose end comes nearer than this to its first half closes a loop
 
 
-class Ground(NamedTuple):
+class MapPlane(NamedTuple):
     """A plane of the map: two axes over a grid, the others in the middle of the rows."""
 
     axes: tuple[int, int]
@@ -58,7 +58,7 @@ def gplvm_of(analysis: Analysis, model: Any) -> ModelOnTable:
     """The model that is given, or a GP-LVM of up to 300 rows."""
     from lowdim.models.gaussian_process.gplvm import GPLVM
 
-    return fit_spread_rows(analysis, model, GPLVM, MOST_FITTED_ROWS)
+    return fit_spread_rows(analysis, model, GPLVM, GPLVM_ROWS)
 
 
 @plot(
@@ -164,7 +164,7 @@ def doubt(model: Any, Z: Array, size: Array) -> Array:
 
 def _reach(values: Array, points: int) -> Array:
     low, high = float(values.min()), float(values.max())
-    edge = EDGE * (high - low) or 1.0
+    edge = MAP_EDGE * (high - low) or 1.0
     return np.linspace(low - edge, high + edge, points)
 
 
@@ -179,26 +179,16 @@ def _plane(
     join: bool,
 ) -> tuple[dict[str, Any], str]:
     """The sd as shades, rows and names on top; the numbers, and which columns were named."""
-    ground = Ground(axes, _reach(Z[:, axes[0]], SIDE), _reach(Z[:, axes[1]], SIDE), np.median(Z, axis=0))
-    sd = doubt(model, ground.grid, size).reshape(SIDE, SIDE)
-    ax = figure.subplots()
-    shade = ax.pcolormesh(
-        ground.x,
-        ground.y,
-        sd.T,
-        cmap="Greys",
-        vmin=0.0,
-        vmax=LIGHT * float(sd.max()),
-        shading="nearest",
-        rasterized=True,
+    ground = MapPlane(
+        axes, _reach(Z[:, axes[0]], SD_GRID_SIDE), _reach(Z[:, axes[1]], SD_GRID_SIDE), np.median(Z, axis=0)
     )
-    bar = figure.colorbar(shade, ax=ax, shrink=0.8, label="sd of a new cell (1 = what its column varies)")
-    bar.ax.set_ylim(0.0, float(sd.max()))
+    sd = doubt(model, ground.grid, size).reshape(SD_GRID_SIDE, SD_GRID_SIDE)
+    ax = _shades(figure, ground, sd)
     xy = np.ascontiguousarray(Z[:, list(axes)])
     if join:
         ax.plot(*xy.T, "-", color=draw.INK, lw=0.7, alpha=0.7, zorder=2)
     kinds, gap = marks
-    draw_groups(ax, xy, kinds, gap, spread_out(len(xy), POINTS))
+    draw_groups(ax, xy, kinds, gap, spread_out(len(xy), MOST_POINTS))
     if join:
         ax.plot(*xy[:1].T, ">", color=draw.COLOURS[3], mec=draw.PAPER, ms=10, zorder=5, label="first row")
         ax.plot(*xy[-1:].T, "s", color=draw.COLOURS[3], mec=draw.PAPER, ms=8, zorder=5, label="last row")
@@ -209,7 +199,7 @@ def _plane(
     ax.set(xlabel=f"axis {axes[0] + 1} of the map", ylabel=f"axis {axes[1] + 1} of the map")
     spots, columns, slope = steepest(model, ground, xy, size)
     _name_slopes(ax, spots, slope, [draw.short(names[j], 14) for j in columns])
-    told = ", ".join(draw.quoted(names[j]) for j in dict.fromkeys(columns))
+    steepest_names = ", ".join(draw.quoted(names[j]) for j in dict.fromkeys(columns))
     data = {
         "x": ground.x,
         "y": ground.y,
@@ -218,20 +208,38 @@ def _plane(
         "fastest_at": spots,
         "slope": slope,
     }
-    return data, told
+    return data, steepest_names
 
 
-def steepest(model: Any, ground: Ground, xy: Array, size: Array) -> tuple[Array, list[int], Array]:
+def _shades(figure: Figure, ground: MapPlane, sd: Array) -> Axes:
+    """Axes shaded by the sd, and the bar that explains them."""
+    ax = figure.subplots()
+    shade = ax.pcolormesh(
+        ground.x,
+        ground.y,
+        sd.T,
+        cmap="Greys",
+        vmin=0.0,
+        vmax=LIGHTEN * float(sd.max()),
+        shading="nearest",
+        rasterized=True,
+    )
+    bar = figure.colorbar(shade, ax=ax, shrink=0.8, label="sd of a new cell (1 = what its column varies)")
+    bar.ax.set_ylim(0.0, float(sd.max()))
+    return ax
+
+
+def steepest(model: Any, ground: MapPlane, xy: Array, size: Array) -> tuple[Array, list[int], Array]:
     """Where rows are, the column whose mean changes fastest: places, columns and slopes (in spreads a unit of map).
 
     Each column is named once, where it is steepest, and the steepest of all come first.
     """
-    h = STEP * np.ptp(xy, axis=0)
-    cell = np.floor((xy - xy.min(axis=0)) / np.where(h > 0, np.ptp(xy, axis=0), 1.0) * (PARTS - 1e-9)).astype(int)
+    h = SLOPE_STEP * np.ptp(xy, axis=0)
+    cell = np.floor((xy - xy.min(axis=0)) / np.where(h > 0, np.ptp(xy, axis=0), 1.0) * (MAP_PARTS - 1e-9)).astype(int)
     spots = np.array([xy[(cell == c).all(axis=1)].mean(axis=0) for c in np.unique(cell, axis=0)])
     both = []
     for k in range(2):
-        move = np.where(np.arange(2) == k, np.where(h > 0, h, STEP), 0.0)
+        move = np.where(np.arange(2) == k, np.where(h > 0, h, SLOPE_STEP), 0.0)
         up, down = (np.asarray(model.inverse_transform(ground.places(spots + sign * move))) for sign in (1.0, -1.0))
         both.append((up - down) / (2.0 * move[k]) / size)
     J = np.stack(both, axis=2)  # spots x columns x 2
@@ -241,7 +249,7 @@ def steepest(model: Any, ground: Ground, xy: Array, size: Array) -> tuple[Array,
     kept: dict[int, int] = {}
     for s in order:
         kept.setdefault(int(best[s]), int(s))
-    chosen = list(kept.items())[:NAMED]
+    chosen = list(kept.items())[:MOST_NAMED_SLOPES]
     at = [s for _, s in chosen]
     columns = [j for j, _ in chosen]
     return spots[at], columns, J[at, columns]
@@ -269,7 +277,7 @@ def _name_slopes(ax: Axes, spots: Array, slope: Array, texts: list[str]) -> None
 
 def _line(figure: Figure, model: Any, Z: Array, size: Array) -> tuple[dict[str, Any], str]:
     """With one axis: the sd as a curve, rows as ticks below."""
-    x = _reach(Z[:, 0], 4 * SIDE)
+    x = _reach(Z[:, 0], 4 * SD_GRID_SIDE)
     sd = doubt(model, x[:, None], size)
     ax = figure.subplots()
     ax.plot(x, sd, color=draw.COLOURS[0])
@@ -305,7 +313,7 @@ def _words(model: Any, Z: Array, size: Array, join: bool, told: str) -> tuple[st
         text += f" Columns that change fastest: {told}."
     if join and len(Z) > 1:
         i, share = comes_back(Z)
-        closes = "the loop closes" if share < CLOSED else "the path stays open"
+        closes = "the loop closes" if share < CLOSED_LOOP else "the path stays open"
         text += (
             f" Rows are joined in order: of their first half row {i + 1} is nearest to the last one, "
             f"{draw.percent(share)} of the map's width apart, so {closes}."

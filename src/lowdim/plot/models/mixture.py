@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.marks import POINTS, VECTOR, spread_out
+from lowdim.plot.marks import MOST_POINTS, MOST_VECTOR_POINTS, spread_out
 from lowdim.plot.registry import PLANE, plot
 from lowdim.text.messages import error
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from lowdim.plot.subjects import ModelOnTable
 
-SURE = 0.9  # a row whose largest share is below this lies between clusters
+SURE_SHARE = 0.9  # a row whose largest share is below this lies between clusters
 RINGS = ((1.0, "-"), (2.0, "--"))  # standard deviations: 39 % and 86 % of a component's rows in two columns
 
 
@@ -73,7 +73,7 @@ def mixture(
     _check(X, mu, shares, columns)
     pair = list(columns)
     whole = np.flatnonzero(np.isfinite(X[:, pair]).all(axis=1))
-    rows = whole[spread_out(len(whole), POINTS)]
+    rows = whole[spread_out(len(whole), MOST_POINTS)]
     figure = draw.blank(6.4, 4.8)
     ax = figure.subplots()
     _points(ax, X[rows][:, pair], shares[rows])
@@ -141,10 +141,10 @@ def _points(ax: Axes, cells: Array, shares: Array) -> None:
                 cells[at, 1],
                 c=colour[at],
                 marker=draw.SHAPES[k % len(draw.SHAPES)],
-                s=np.where(sure[at] >= SURE, 22, 12),
+                s=np.where(sure[at] >= SURE_SHARE, 22, 12),
                 linewidths=0,
                 alpha=0.75,
-                rasterized=len(cells) > VECTOR,
+                rasterized=len(cells) > MOST_VECTOR_POINTS,
             )
 
 
@@ -167,7 +167,7 @@ def _local(ax: Axes, centre: Array, W: Array, colour: str) -> None:
 
 def _words(part: Array, shares: Array, gaps: int, drawn_rows: int, n: int, soft: bool) -> tuple[str, str]:
     K = len(part)
-    between = int((shares.max(axis=1, initial=0.0) < SURE).sum())
+    between = int((shares.max(axis=1, initial=0.0) < SURE_SHARE).sum())
     order = np.argsort(-part, kind="stable")
     some = [draw.percent(part[k]) for k in order[:4]]
     held = " and ".join([", ".join(some[:-1]), some[-1]] if len(some) > 1 else some)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
 SWITCHED_OFF = 1e-3  # without `kept`: an axis below this share of the strongest is off
-NAMED = 24  # bars that can carry their number
+MOST_NUMBERED_BARS = 24  # bars that can carry their number
 
 
 def bayesian_pca(analysis: Analysis, model: Any) -> ModelOnTable:
@@ -82,7 +82,7 @@ def _bars(ax: Any, value: Array, keep: Array, order: Any, name: str) -> None:
     on = keep.astype(bool)
     ax.bar(at[on], value[on], width=0.7, color=draw.COLOURS[0])
     ax.bar(at[~on], value[~on], width=0.7, facecolor=draw.PAPER, edgecolor=draw.GREY, hatch="////", linewidth=1.0)
-    if len(value) <= NAMED:
+    if len(value) <= MOST_NUMBERED_BARS:
         small = 8 if len(value) <= 14 else 6
         for k, v in enumerate(value):
             text = draw.number(v) if on[k] else "off"
@@ -95,7 +95,7 @@ def _bars(ax: Any, value: Array, keep: Array, order: Any, name: str) -> None:
                 fontsize=small,
                 color=draw.INK if on[k] else draw.GREY,
             )
-    step = -(-len(value) // NAMED)
+    step = -(-len(value) // MOST_NUMBERED_BARS)
     ax.set_xticks(at[::step], [str(k + 1) for k in order[::step]], fontsize=8)
     ax.set_xlim(-0.6, len(value) - 0.4)
     ax.set_ylim(0.0, 1.12 * top)

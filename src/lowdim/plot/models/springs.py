@@ -13,7 +13,7 @@ from lowdim.judge.maps.quality import coordinates
 from lowdim.math.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.marks import VECTOR, legend_above, spread_out
+from lowdim.plot.marks import MOST_VECTOR_POINTS, legend_above, spread_out
 from lowdim.plot.registry import plot
 from lowdim.plot.subjects import ModelOnTable, given_model, unit_of
 from lowdim.text.messages import error
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from lowdim.jobs.analysis_base import Analysis
 
-MOST_FITTED_ROWS = 500  # of a map that is made for an analysis
-EDGES = 6000  # springs that are drawn; the strongest, where there are more
-FAINT = 1e-6  # of the strongest: weaker springs hold nothing, and are not drawn
-TENSE = 0.05  # of the springs, those under the most tension are drawn in red
+SPRING_ROWS = 500  # of a map that is made for an analysis
+MOST_SPRING_LINES = 6000  # springs that are drawn; the strongest, where there are more
+FAINTEST_SPRING = 1e-6  # of the strongest: weaker springs hold nothing, and are not drawn
+TENSE_SHARE = 0.05  # of the springs, those under the most tension are drawn in red
 
 
 def laplacian_of(analysis: Analysis, model: Any) -> ModelOnTable:
@@ -38,7 +38,7 @@ def laplacian_of(analysis: Analysis, model: Any) -> ModelOnTable:
     unit, filled = unit_of(analysis), analysis.fills.filled
     cells = filled / unit
     rows = np.sort(np.unique(cells, axis=0, return_index=True)[1])  # equal rows have no spring between them
-    rows = rows[spread_out(len(rows), MOST_FITTED_ROWS)]
+    rows = rows[spread_out(len(rows), SPRING_ROWS)]
     return ModelOnTable(LaplacianEigenmaps(2).fit(cells[rows]), analysis.table, unit, rows, filled)
 
 
@@ -105,7 +105,7 @@ def edges_of(L: Any, n: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]
         raise error("LD490", shape=f"{A.shape[0]} x {A.shape[1]}", n=n)
     upper = A.row < A.col
     i, j, w = A.row[upper].astype(np.intp), A.col[upper].astype(np.intp), -np.asarray(A.data, dtype=np.float64)[upper]
-    fine = np.abs(w) > FAINT * np.abs(w).max(initial=0.0)
+    fine = np.abs(w) > FAINTEST_SPRING * np.abs(w).max(initial=0.0)
     return i[fine], j[fine], w[fine]
 
 
@@ -114,14 +114,14 @@ def _draw_springs(ax: Axes, xy: Array, i: NDArray[np.intp], j: NDArray[np.intp],
     from matplotlib.lines import Line2D
 
     size = np.abs(w)
-    seen = np.sort(np.argsort(-size, kind="stable")[:EDGES])
-    limit = np.quantile(tension, 1.0 - TENSE) if len(tension) else 0.0
+    seen = np.sort(np.argsort(-size, kind="stable")[:MOST_SPRING_LINES])
+    limit = np.quantile(tension, 1.0 - TENSE_SHARE) if len(tension) else 0.0
     tense = (tension >= limit) & (tension > 0.0) & (len(tension) >= 20)
     wide = 0.3 + 1.5 * np.sqrt(size / (np.quantile(size, 0.95) if len(size) else 1.0))
     marks = []
     kinds = (
         (~tense & (w > 0), draw.GREY, "spring", "-"),
-        (tense, draw.COLOURS[3], f"{TENSE:.0%} under most tension", "-"),
+        (tense, draw.COLOURS[3], f"{TENSE_SHARE:.0%} under most tension", "-"),
         (w < 0, draw.COLOURS[0], "pushes apart", "--"),
     )
     for part, colour, words, line in kinds:
@@ -136,19 +136,13 @@ def _draw_springs(ax: Axes, xy: Array, i: NDArray[np.intp], j: NDArray[np.intp],
                     alpha=0.7,
                     linewidths=np.minimum(wide[at], 2.2),
                     zorder=1 if colour == draw.GREY else 2,
-                    rasterized=len(at) > VECTOR,
+                    rasterized=len(at) > MOST_VECTOR_POINTS,
                 )
             )
             marks.append(Line2D([], [], color=colour, ls=line, lw=1.6, label=words))
+    size_of_row = 3.0 if len(xy) <= 300 else 1.6
     marks += ax.plot(
-        *xy.T,
-        "o",
-        ms=3.0 if len(xy) <= 300 else 1.6,
-        color=draw.INK,
-        zorder=3,
-        label="row",
-        ls="",
-        rasterized=len(xy) > VECTOR,
+        *xy.T, "o", ms=size_of_row, color=draw.INK, zorder=3, label="row", rasterized=len(xy) > MOST_VECTOR_POINTS
     )
     ax.autoscale_view()
     legend_above(ax, handles=marks, ncols=4, columnspacing=0.9)
@@ -159,7 +153,7 @@ def _draw_heights(ax: Axes, xy: Array, height: Array, i: NDArray[np.intp], j: ND
 
     if len(height) != len(xy):
         raise error("LD210", option="heights", value=f"{len(height)} numbers", allowed=f"{len(xy)}, one a row")
-    some = spread_out(len(i), EDGES)
+    some = spread_out(len(i), MOST_SPRING_LINES)
     ax.add_collection(
         LineCollection(
             list(np.stack([xy[i[some]], xy[j[some]]], axis=1)),
@@ -167,7 +161,7 @@ def _draw_heights(ax: Axes, xy: Array, height: Array, i: NDArray[np.intp], j: ND
             linewidths=0.3,
             alpha=0.4,
             zorder=1,
-            rasterized=len(some) > VECTOR,
+            rasterized=len(some) > MOST_VECTOR_POINTS,
         )
     )
     top = float(np.abs(height).max(initial=0.0)) or 1.0
@@ -182,7 +176,7 @@ def _draw_heights(ax: Axes, xy: Array, height: Array, i: NDArray[np.intp], j: ND
         edgecolors=draw.GREY,
         linewidths=0.4,
         zorder=3,
-        rasterized=len(xy) > VECTOR,
+        rasterized=len(xy) > MOST_VECTOR_POINTS,
     )
     figure = draw.figure_of(ax)
     figure.colorbar(dots, ax=ax, label="height in the heat bath, one draw", shrink=0.85)
@@ -193,7 +187,7 @@ def _words(n: int, i: NDArray[np.intp], w: Array, tension: Array) -> tuple[str, 
     title = f"{draw.count(m, 'spring')} hold {draw.count(n, 'row')} ({2 * m / max(n, 1):.1f} at each)"
     if not m:
         return f"No springs hold the {n} rows", f"There is no spring between the {n} rows: they are free."
-    few = max(1, round(TENSE * m))
+    few = max(1, round(TENSE_SHARE * m))
     total = float(np.abs(tension).sum())
     held = float(np.sort(np.abs(tension))[-few:].sum()) / total if total > 0.0 else 0.0
     pushed = int((w < 0).sum())

@@ -1,0 +1,259 @@
+"""Control charts: distances of the rows in order, each beside a limit that knows its gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtri
+
+from lowdim.math.linalg import Array
+from lowdim.plot import base as draw
+from lowdim.plot.base import Plot
+from lowdim.plot.marks import (
+    MOST_POINTS,
+    MOST_VECTOR_POINTS,
+    about,
+    legend_above,
+    name_ticks,
+    plain_log,
+    spread_out,
+    whole_ticks,
+)
+from lowdim.plot.registry import InReport, plot
+
+if TYPE_CHECKING:
+    from lowdim.jobs.analysis_base import Analysis
+
+MOST_NAMED_BEYOND = 8  # rows named on a chart
+
+
+class LimitedDistance(NamedTuple):
+    """One distance in the order of the rows, with each row's own limit (NaN where it has none)."""
+
+    value: Array
+    limit: Array
+    beyond: NDArray[np.bool_]
+
+
+def with_limits(value: Any, dof: Any, level: float, order: NDArray[np.intp]) -> LimitedDistance:
+    """Chi-square limits for each row's own degrees of freedom; a row without any has no value and no limit."""
+    value, dof = np.asarray(value, dtype=float)[order], np.asarray(dof, dtype=float)[order]
+    limit = np.where(dof > 0, chdtri(np.maximum(dof, 1.0), 1.0 - level), np.nan)
+    value = np.where(dof > 0, value, np.nan)
+    return LimitedDistance(value, limit, np.nan_to_num(value) > np.nan_to_num(limit, nan=np.inf))
+
+
+@plot(
+    "control",
+    "Distances of the rows in order, with limits that know the gaps.",
+    needs="analysis",
+    report=InReport("odd", "rows", "rows.csv"),
+)
+def control_of(
+    analysis: Analysis, *, order: Any = None, new: Any = None, level: float = 0.99, order_name: str = ""
+) -> Plot:
+    """T2 and Q over time or row order, each row beside the limit of its own degrees of freedom.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What `lowdim.analyse` gave.
+    order : array of shape (n_rows,), optional
+        Times, as numbers or datetime64; the order of the table where it is left out.
+    new : array of bool, optional
+        True for rows that the model was not fitted to.
+    level : float, default 0.99
+        Of the limits.
+    order_name : str
+        What the times are called.
+
+    Returns
+    -------
+    Plot
+    """
+    rows, names = analysis.odd, analysis.row_names
+    return control(
+        rows.T2.value,
+        rows.T2.dof,
+        rows.Q.value,
+        rows.Q.dof,
+        row_names=names,
+        order=order,
+        new=new,
+        level=level,
+        order_name=order_name,
+    )
+
+
+@draw.styled
+def control(
+    T2: Any,
+    T2_dof: Any,
+    Q: Any,
+    Q_dof: Any,
+    *,
+    order: Any = None,
+    new: Any = None,
+    level: float = 0.99,
+    row_names: Sequence[object] | None = None,
+    order_name: str = "",
+) -> Plot:
+    """T2 and Q over time or row order, each row beside the chi-square limit of its own degrees of freedom.
+
+    A row with gaps has fewer degrees of freedom, so its limit is lower: the limit steps. `order` holds times
+    (any numbers, or datetime64) and `new` is True for rows that the model was not fitted to.
+
+    Reference: spec product.md 3.2 and 4.7, plot 18.
+
+    >>> seen = control([1.0, 20.0, 2.0], [2, 2, 2], [3.0, 2.0, 1.0], [4, 4, 3], level=0.99)
+    >>> seen.data["T2_limit"].round(2).tolist(), seen.data["T2_beyond"].tolist()
+    ([9.21, 9.21, 9.21], [False, True, False])
+    """
+    n = len(np.asarray(T2))
+    rows = np.arange(n) if order is None else np.argsort(np.asarray(order), kind="stable")
+    names = [str(k + 1) for k in range(n)] if row_names is None else [str(name) for name in row_names]
+    fresh = np.zeros(n, dtype=bool) if new is None else np.asarray(new, dtype=bool)
+    within, off = with_limits(T2, T2_dof, level, rows), with_limits(Q, Q_dof, level, rows)
+    figure, axes = draw.canvas(6.4, 4.6, rows=2, sharex=True)
+    for ax, found, label in zip(axes, (within, off), ("within the map (T²)", "off the map (Q)"), strict=True):
+        _trail(ax, found, [names[r] for r in rows], fresh[rows])
+        ax.set_ylabel(label + (", log scale" if ax.get_yscale() == "log" else ""), fontsize=9)
+    _when(axes[1], None if order is None else np.asarray(order)[rows], n, order_name)
+    _split(axes, fresh[rows])
+    share = f"{100 * level:.3g}%"
+    legend_above(axes[0], *_keys(share, n), ncols=3)
+    title, sentence = _control_words(within, off, fresh[rows], level, n)
+    draw.headline(figure, title)
+    data = {
+        "row": [names[r] for r in rows],
+        "T2": within.value,
+        "T2_limit": within.limit,
+        "T2_beyond": within.beyond,
+        "Q": off.value,
+        "Q_limit": off.limit,
+        "Q_beyond": off.beyond,
+        "new": fresh[rows],
+    }
+    return Plot("control", figure, title=title, sentence=sentence, data=data)
+
+
+def _trail(ax: Any, found: LimitedDistance, names: Sequence[str], fresh: NDArray[np.bool_]) -> None:
+    """The values in order, the limit as a step line, rows beyond it marked and the farthest named."""
+    n = len(found.value)
+    x = np.arange(1.0, n + 1.0)
+    if n <= MOST_POINTS:
+        how: dict[str, Any] = {
+            "color": draw.COLOURS[0],
+            "ms": 4.0 if n <= 300 else 3.0,
+            "rasterized": n > MOST_VECTOR_POINTS,
+        }
+        if n <= 300:
+            ax.plot(x, found.value, "-", color=draw.COLOURS[0], lw=0.6, alpha=0.5)
+        ax.plot(x[~fresh], found.value[~fresh], ".", **how)
+        ax.plot(x[fresh], found.value[fresh], "o", mfc="none", mew=0.7, **how)
+        ax.step(x, found.limit, where="mid", color=draw.INK, lw=0.9)
+    else:
+        _stretches(ax, found)
+    beyond = np.flatnonzero(found.beyond)
+    excess = np.nan_to_num(found.value - found.limit)
+    beyond = beyond[np.argsort(-excess[beyond], kind="stable")][: 400 if n <= MOST_POINTS else 60]
+    ax.plot(x[beyond], found.value[beyond], "D", color=draw.COLOURS[3], ms=5)
+    _height(ax, found)
+    far = draw.thinned(beyond, MOST_NAMED_BEYOND // 2, max(1, n // 16))  # labels of neighbours would lie on each other
+    ax.set_xlim(1 - 0.02 * n - 0.5, n + 0.02 * n + 0.5)
+    draw.place_labels(ax, np.column_stack([x[far], found.value[far]]), [draw.short(names[k], 14) for k in far])
+
+
+def _stretches(ax: Any, found: LimitedDistance) -> None:
+    """Too many rows to see: the largest and the median of 400 stretches."""
+    edges = np.linspace(0, len(found.value), 401).astype(int)
+    middle = (edges[:-1] + edges[1:] + 1) / 2
+    value, limit = ([a[i:j] for i, j in pairwise(edges)] for a in (np.nan_to_num(found.value), found.limit))
+    ax.fill_between(middle, 0.0, [np.median(v) for v in value], color=draw.COLOURS[5], alpha=0.5, lw=0)
+    ax.plot(middle, [v.max() for v in value], color=draw.COLOURS[0], lw=0.8)
+    ax.step(middle, [np.median(v) for v in limit], where="mid", color=draw.INK, lw=0.9)
+
+
+def _height(ax: Any, found: LimitedDistance) -> None:
+    value = found.value[np.isfinite(found.value)]
+    top = float(value.max()) if len(value) else 1.0
+    limit = float(np.nanmax(found.limit)) if np.isfinite(found.limit).any() else 1.0
+    if top > 12 * limit:
+        ax.set_yscale("log")
+        ax.set_ylim(max(float(value[value > 0].min()), limit / 1e3), 1.6 * top)
+        plain_log(ax.yaxis)
+    else:
+        ax.set_ylim(0, 1.12 * max(top, limit))
+
+
+def _keys(share: str, n: int) -> tuple[list[Any], list[str]]:
+    from matplotlib.lines import Line2D
+
+    marks = [
+        Line2D([], [], color=draw.COLOURS[0], marker="." if n <= MOST_POINTS else "", lw=0.8),
+        Line2D([], [], color=draw.INK, lw=0.9),
+        Line2D([], [], color=draw.COLOURS[3], marker="D", lw=0, ms=5),
+    ]
+    value = "each row" if n <= MOST_POINTS else "largest (line) and median (area)"
+    return marks, [value, f"{share} limit for its seen cells", "beyond it"]
+
+
+def _when(ax: Any, times: NDArray[Any] | None, n: int, name: str) -> None:
+    """Row numbers, or the times of a few rows, below the chart."""
+    if times is None:
+        ax.set_xlabel("row, in the order of the table")
+        whole_ticks(ax.xaxis)
+        return
+    at = spread_out(n, 5)
+    if np.issubdtype(times.dtype, np.number):
+        words = [draw.number(float(t)) for t in times[at]]
+    else:
+        words = [draw.short(str(t).replace("T00:00:00", "").split(".")[0], 16) for t in times[at]]
+    name_ticks(ax.xaxis, at + 1.0, words)
+    ax.set_xlabel(f"row, in the order of {draw.short(name) if name else 'time'}")
+
+
+def _split(axes: Any, fresh: NDArray[np.bool_]) -> None:
+    """A line where history ends and new rows begin, if they do so once."""
+    if not fresh.any() or fresh.all() or (np.diff(fresh.astype(int)) != 0).sum() != 1 or not fresh[-1]:
+        return
+    start = float(np.argmax(fresh)) + 0.5
+    for ax in axes:
+        ax.axvline(start, color=draw.GREY, lw=1.2)
+    for text, side, shift in (("← history", "right", -4), ("new rows →", "left", 4)):
+        axes[0].annotate(
+            text,
+            (start, 1.0),
+            (shift, -2),
+            xycoords=axes[0].get_xaxis_transform(),
+            fontsize=8.5,
+            textcoords="offset points",
+            va="top",
+            ha=side,
+        )
+
+
+def _control_words(
+    within: LimitedDistance, off: LimitedDistance, fresh: NDArray[np.bool_], level: float, n: int
+) -> tuple[str, str]:
+    either = within.beyond | off.beyond
+    share = f"{100 * level:.3g}%"
+    title = f"{draw.count(int(either.sum()), 'row')} of {n:,} beyond {share} limits"
+    if fresh.any():
+        title = (
+            f"{int(either[fresh].sum())} of {draw.count(int(fresh.sum()), 'new row')} beyond {share} limits "
+            f"({int(either[~fresh].sum())} of {int((~fresh).sum()):,} in history)"
+        )
+    two = np.isfinite(off.limit)
+    chance = (1.0 - level) * (n + two.sum()) - (1.0 - level) ** 2 * two.sum()
+    steps = len(np.unique(off.limit[two]))
+    some = f" As cells are missing, the limit of Q takes {steps} values." if steps > 1 else ""
+    some += "" if two.all() else f" Q is not defined for {draw.count(int((~two).sum()), 'row')}."
+    return title, (
+        f"{title}: {int(within.beyond.sum())} in T² and {int(off.beyond.sum())} in Q; about "
+        f"{about(chance)} rows expected by chance.{some}"
+    )

@@ -1,0 +1,58 @@
+"""What a report says to do again: commands and code that run, also for a table that came from Python."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lowdim as ld
+from lowdim.cli import run
+from lowdim.report import report_html
+from lowdim.report.section_reproduce import code_of, command_of
+from tests.report import pages
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2)) @ rng.normal(size=(2, 4)) + 0.2 * rng.normal(size=(40, 4))
+    return pd.DataFrame(X, columns=["a", "b", "c d", "e"])
+
+
+@pytest.fixture(scope="module")
+def of_frame(frame):
+    return ld.analyse(frame, dims=1, budget="1s")
+
+
+def test_a_file_is_read_again_as_it_was():
+    found = pages.small()
+    assert command_of(found, "report").startswith('lowdim report "field trial.csv" ')
+    assert "ld.read('field trial.csv', " in code_of(found)
+
+
+def test_code_for_a_table_from_python_runs(frame, of_frame):
+    text = code_of(of_frame, "sentences = found.sentences")
+    assert "ld.read('" not in text and "came from Python" in text
+    scope = {"table": frame}
+    exec(text, scope)
+    assert scope["sentences"] == of_frame.sentences
+
+
+def test_commands_for_a_table_from_python_run_once_it_is_saved(frame, of_frame, tmp_path, monkeypatch, capsys):
+    comment, line = command_of(of_frame, "plot", "columns").split("\n")
+    assert comment == "# the table came from Python: save it as table.csv first" and "''" not in line
+    monkeypatch.chdir(tmp_path)
+    frame.to_csv("table.csv", index=False)
+    assert run(command_of(of_frame, "plot columns").split("\n")[1].split()[1:]) == 0
+    assert "4 columns" in capsys.readouterr().out and Path("columns.svg").is_file()
+
+
+def test_no_command_of_its_report_names_a_file_without_a_name(of_frame):
+    page = report_html(of_frame)
+    shown = [html.unescape(text) for text in re.findall(r"<pre[^>]*><code>(.*?)</code>", page, re.DOTALL)]
+    assert len(shown) > 10 and not [text for text in shown if "''" in text.replace(", sep='", "")]
