@@ -25,7 +25,7 @@ from tests.table.outcomes import base, outcome
 MODELS = {
     "pca": lambda: lowdim.PCA(2),
     "ppca": lambda: lowdim.PPCA(2),
-    "fa": lambda: lowdim.FactorAnalysis(1),
+    "fa": lambda: lowdim.FactorAnalysis(1, tol=2e-6),
     "dual": lambda: lowdim.DualPPCA(2),
     "bpca": lambda: lowdim.BayesianPCA(2),
 }

@@ -6,8 +6,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from lowdim.math.linalg import Array
+from lowdim.math.linalg import Array, exact_sums
 from lowdim.sources.source import Block
+
+NARROW = 32  # columns up to which exact sums cost little beside reading the rows
 
 
 class Moments(NamedTuple):
@@ -54,9 +56,12 @@ def moments(block: Block) -> Moments:
     x, n = block.x, block.size
     if n == 0.0:
         return Moments(0.0, np.zeros(x.shape[1]), np.zeros((x.shape[1],) * 2))
-    weighted = x if block.weight is None else x * block.weight[:, None]
-    mean = weighted.sum(axis=0) / n
-    covariance = x.T @ x if block.weight is None else weighted.T @ x
+    if block.weight is None and x.shape[1] <= NARROW:
+        total, covariance = exact_sums(x)
+    else:
+        weighted = x if block.weight is None else x * block.weight[:, None]
+        total, covariance = weighted.sum(axis=0), x.T @ x if block.weight is None else weighted.T @ x
+    mean = total / n
     covariance /= n
     covariance -= np.multiply.outer(mean, mean)
     return Moments(n, mean, covariance)
