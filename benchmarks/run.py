@@ -26,6 +26,7 @@ CASES = {
     "heywood": factor.near_heywood,
     "oil": ppca.oil_map,
     "transform": stream.transform,
+    "text": stream.text,
     "bayesian": bayesian.gaps,
     "intervals": bayesian.intervals,
 }

@@ -31,7 +31,7 @@ def wine() -> tuple[str, tuple[str, ...], Array]:
 
 
 def gaussian(random_state: int = 0) -> tuple[str, tuple[str, ...], Array]:
-    """The seeds' 300 x 10 Gaussian: standard deviation 1 in three directions, 0.5 in seven."""
+    """A 300 x 10 Gaussian: standard deviation 1 in three directions, 0.5 in seven ([Bishop2006], section 12.2.3)."""
     rng = np.random.default_rng(random_state)
     turn = np.linalg.qr(rng.standard_normal((10, 10)))[0]
     X = rng.standard_normal((300, 10)) * np.repeat([1.0, 0.5], [3, 7])
@@ -60,6 +60,23 @@ DEMO_TABLES = {"wine": wine, "gaussian": gaussian, "oil": oil, "digits": digits}
 def load_demo(name: str = "wine", *, hidden: float = 0.1, random_state: int = 0) -> DemoTable:
     """A demo table with a share of its cells hidden at random.
 
+    Parameters
+    ----------
+    name : {"wine", "gaussian", "oil", "digits"}, default "wine"
+        Chemical analyses of 178 wines; 300 rows with 3 wide directions among 10; simulated flow in a pipe; a
+        handwritten digit turned through 360 degrees.
+    hidden : float, default 0.1
+        Share of the cells that is hidden.
+    random_state : int, default 0
+        Seed of the draw.
+
+    Returns
+    -------
+    DemoTable
+        With `X` (NaN where cells are hidden), `truth`, `columns`, `name` and `about`.
+
+    Examples
+    --------
     >>> table = load_demo("gaussian")
     >>> table.X.shape, int(np.isnan(table.X).sum())
     ((300, 10), 318)

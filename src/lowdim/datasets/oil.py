@@ -5,7 +5,7 @@ horizontal, cross it; each is attenuated at two energies, and from the two atten
 of water and of oil in its path (the gas is the rest of the chord). Photons are counted, so readings carry
 Poisson noise.
 
-Reference: Bishop and James (1993), as the Lawrence seed (1.2) describes the data; simulated here anew.
+The readings are those of Bishop and James (1993), see `oil_flow`; the data are simulated here anew.
 """
 
 from __future__ import annotations
@@ -32,8 +32,27 @@ class OilFlow(NamedTuple):
 
 
 def oil_flow(n: int = 1000, *, random_state: int = 0) -> OilFlow:
-    """Simulate n rows of 12 readings.
+    """Simulate three-phase flow in a pipe, read by six gamma beams at two energies [Bishop1993].
 
+    Parameters
+    ----------
+    n : int, default 1000
+        Rows.
+    random_state : int, default 0
+        Seed of the draw.
+
+    Returns
+    -------
+    OilFlow
+        With `X` (n x 12), `columns`, the `regime` of each row and the true `fractions` of water, oil and gas.
+
+    References
+    ----------
+    C. M. Bishop and G. D. James, Analysis of multiphase flows using dual-energy gamma densitometry and neural
+    networks, Nuclear Instruments and Methods in Physics Research A 327, 580-593, 1993.
+
+    Examples
+    --------
     >>> flow = oil_flow(5)
     >>> flow.X.shape, bool(np.allclose(flow.fractions.sum(axis=1), 1.0))
     ((5, 12), True)

@@ -68,11 +68,25 @@ class SparseSource(Source):
 def as_source(
     X: Any, *, weight: Any = None, zeros: str = "values", tile: int | None = None, block_tiles: int | None = None
 ) -> Source:
-    """Any table as a Source; a path is a file that is read a block at a time (`lowdim.stream`).
+    """Any table as a Source.
 
-    `zeros="gaps"` reads the cells a sparse matrix does not store as gaps (ratings); by default they
-    are zeros. `tile` and `block_tiles` change how rows are walked, never the answer.
+    Parameters
+    ----------
+    X : array, frame, sparse matrix, Dask collection, path or Source
+        A path is a file that is read a block at a time (`lowdim.stream`).
+    weight : array of shape (n,) or float, default None
+        How often each row counts.
+    zeros : {"values", "gaps"}, default "values"
+        What the cells are that a sparse matrix does not store.
+    tile, block_tiles : int, default None
+        Rows of a tile, and tiles of a block (a power of two): how rows are walked, never the answer.
 
+    Returns
+    -------
+    Source
+
+    Examples
+    --------
     >>> as_source([[1.0, 2.0], [3.0, float("nan")]]).block(0).mask.tolist()
     [[True, True], [True, False]]
     """

@@ -29,17 +29,58 @@ EXPECTED = ("LD008", "LD110", "LD180", "LD181")  # notes on new rows that were g
 
 
 def read(table: Any, **options: Any) -> Table:
-    """A table from a file, a frame or an array; what cannot be analysed raises TableError with a code and a fix.
+    """Read a table from a file, a frame or an array, and check it.
 
-    Files: CSV and its kin (also .gz), Parquet, Arrow (Feather), .npy, .xlsx. Separator, decimal sign, encoding,
-    header and codes for gaps are guessed, and `table.guess` says how; `table.messages` lists every change.
+    Separator, decimal sign, encoding, header and codes for gaps are guessed, and `guess` of the table says how; its
+    `messages` list every change. What cannot be analysed raises `TableError` with a code and a fix.
 
-    How to read: sep, decimal ("." or ","), encoding, header (True or False), names (a file or a list), na (more
-    codes for gaps), sheet, transpose, sample (rows spread over the file), memory (bytes, or "2GB").
-    What columns are: columns (use these alone), drop, number, label, id, time, weight, encode (labels as zeros
-    and ones), log. What to do with: inf ("error" or "missing"), below_limit ("half", "zero" or "limit" for
-    cells such as "<0.05"), keep_copies. strict=True makes every change an error.
+    Parameters
+    ----------
+    table : path, frame, array or Table
+        CSV and its kin (also .gz), Parquet, Arrow (Feather), .npy, .xlsx; pandas, polars or Arrow; anything that
+        NumPy makes a two-dimensional array of. A Table is given back as it is.
+    sep : str, default None
+        Separator of a text file: one character, or "comma", "semicolon", "tab", "pipe", "space".
+    decimal : {".", ","}, default None
+        Decimal sign.
+    encoding : str, default None
+        Encoding of a text file.
+    header : bool, default None
+        Whether the first row holds the names.
+    names : path or list of str, default None
+        The names of the columns, or a file with one a line.
+    na : str, number or list, default ()
+        Further codes for gaps.
+    sheet : str or int, default None
+        Sheet of a workbook, by name or counted from 1.
+    transpose : bool, default False
+        Swap rows and columns.
+    sample : int, default None
+        Read so many rows at most, spread over the file.
+    memory : int or str, default None
+        Bytes that may be used, or a size such as "2GB"; by default 0.8 of what is free.
+    columns, drop, number, label, encode, log : list of str, default ()
+        Columns to use alone, to leave out, to use as numbers whatever they look like, to keep as labels, to turn
+        into zeros and ones, to take the logarithm of.
+    id, time, weight : str, default None
+        The column that names the rows, says when they were, or how often each counts.
+    inf : {"error", "missing"}, default "error"
+        What infinite cells are.
+    below_limit : {"half", "zero", "limit"}, default None
+        What cells such as "<0.05" are worth.
+    keep_copies : bool, default False
+        Keep columns that repeat an earlier one.
+    scale : {"unit", "none"}, default "unit"
+        How an analysis will scale the columns; decides which notes make sense.
+    strict : bool, default False
+        Make every change an error.
 
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
     >>> t = read([[1, 2.5], [2, None], [4, 3.5], [3, 1.0]])
     >>> t.names, t.n, [m.code for m in t.messages]
     (('c1', 'c2'), 4, [])
@@ -277,9 +318,24 @@ class NewTableRows(NamedTuple):
 
 
 def read_rows(table: Any, wanted: tuple[str, ...], **options: Any) -> NewTableRows:
-    """Read new rows; the columns of the model are numbers whatever they look like.
+    """Read new rows for an old model: its columns are numbers whatever they look like, and no row is left out.
 
-    >>> read_rows(np.array([[1.0, 2.0]]), ("c2", "c1", "c9")).X  # by name; an array of three would be by position
+    Parameters
+    ----------
+    table : path, frame, array or Table
+        As for `read`; one row is enough.
+    wanted : tuple of str
+        The columns of the model. An array of as many columns is taken by position, all else by name.
+    **options
+        Those of `read`, as far as the table has the columns that they name.
+
+    Returns
+    -------
+    NewTableRows
+
+    Examples
+    --------
+    >>> read_rows(np.array([[1.0, 2.0]]), ("c2", "c1", "c9")).X
     array([[ 2., 1., nan]])
     """
     if isinstance(table, Table):

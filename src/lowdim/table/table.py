@@ -28,7 +28,41 @@ def column_units(X: Array, scale: str) -> Array:
 
 
 class Table:
-    """A table that can be analysed: its numbers, its labels, and what was done to it."""
+    """A table that was read: its numbers, its labels, and what was done to it. `lowdim.read` makes it.
+
+    Attributes
+    ----------
+    X : array of shape (n, d)
+        The numbers, NaN at gaps.
+    n, d : int
+        Rows and number columns that are analysed.
+    names : tuple of str
+        The number columns, in the order of X.
+    columns : tuple of Column
+        Every column with its name, role, values, position in the file, and a note.
+    labels : dict of str to array
+        The label columns by name; None where a label is missing.
+    row_names : tuple of str
+        The id column, a frame's index, or rows as they are counted in the file.
+    time, weight : array or None
+        The time of each row, and how often it counts, where a column says so.
+    rows, lines : array of shape (n,)
+        Where each row stands in the file: its position from 0, and its line (or row, as `unit` says) from 1.
+    shape : tuple of int
+        Rows and columns of the file.
+    messages : Messages
+        What was found and what was changed.
+    guess : Guess
+        What the file is and what had to be guessed.
+    name, path, sha256 : str
+        The file's name, its path ("" without a file), and the digest of its bytes or numbers.
+    index : pandas.Index or None
+        The index of a frame, for the rows that are kept.
+    scale : str
+        How an analysis is to scale the columns.
+    options : dict
+        The options of reading as they were given, to read the same file again in the same way.
+    """
 
     def __init__(
         self,

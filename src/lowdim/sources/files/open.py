@@ -38,14 +38,29 @@ def stream(
 ) -> Source:
     """A table in a file as a Source, read a block at a time: for tables that do not fit into memory.
 
-    Parquet (a file, or a folder of files in the order of their names), Arrow IPC (Feather), CSV and its kin, .npy,
-    Zarr, and sparse matrices (.npz of scipy.sparse, Matrix Market .mtx; these are held in memory, `zeros="gaps"`
-    reads what they do not store as gaps). `columns` names those to use; otherwise all numbers are used, and a
-    warning says what was left out. `weight` is a column that says how often each row counts, or an array. `tile`
-    and `block_tiles` change how rows are walked, never the answer.
+    A file that changes while it is read is an error, as is a cell of a text file that is no number. A text file is
+    parsed once for all the passes of a fit: its rows wait in a file beside the checkpoint, or a temporary one.
 
-    A file that changes while it is read is an error, as is a cell of a text file that is no number.
+    Parameters
+    ----------
+    path : path
+        Parquet (a file, or a folder of files in the order of their names), Arrow IPC (Feather), CSV and its kin,
+        .npy, Zarr; sparse matrices (.npz of scipy.sparse, Matrix Market .mtx) are held in memory.
+    columns : list of str or str, default None
+        The columns to use; otherwise all numbers are used, and a warning says what was left out.
+    zeros : {"values", "gaps"}, default "values"
+        What the cells are that a sparse matrix does not store.
+    weight : str or array of shape (n,), default None
+        How often each row counts: a column, or the numbers.
+    tile, block_tiles : int, default None
+        Rows of a tile, and tiles of a block (a power of two): how rows are walked, never the answer.
 
+    Returns
+    -------
+    Source
+
+    Examples
+    --------
     >>> import tempfile, numpy as np
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.save(f"{folder}/x.npy", np.arange(6.0).reshape(3, 2))

@@ -1,0 +1,140 @@
+"""The thresholds that choose the words people read: just below, and at, each of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lowdim.table import checks
+from lowdim.table.options import ReadingOptions
+from lowdim.table.read import read
+from lowdim.table.table import Table
+from lowdim.text.messages import LowdimError
+
+N = 100
+
+
+def noise(n: int = N, d: int = 3) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal((n, d))
+
+
+def codes(X: np.ndarray) -> tuple[str, ...]:
+    return read(X).messages.codes
+
+
+def note(table: Table, name: str = "c1") -> str:
+    return next(c.note for c in table.columns if c.name == name)
+
+
+def with_gaps(share: float) -> Table:
+    X = noise()
+    X[: round(share * N), 0] = np.nan
+    return read(X)
+
+
+def test_a_column_is_gappy_from_four_tenths_on() -> None:
+    assert "LD122" not in with_gaps(0.39).messages.codes and note(with_gaps(0.39)) == ""
+    assert "LD122" in with_gaps(0.40).messages.codes
+
+
+def test_almost_half_is_below_half() -> None:
+    assert note(with_gaps(0.40)) == note(with_gaps(0.49)) == "almost half missing"
+    assert note(with_gaps(0.50)) == "half missing or more"
+
+
+@pytest.mark.parametrize(("same", "n", "said"), [(94, 100, False), (95, 100, True), (18, 19, False), (19, 20, True)])
+def test_a_column_of_almost_one_value(same: int, n: int, said: bool) -> None:
+    """From 95 % of one value on, in at least 20 rows."""
+    X = noise(n)
+    X[:same, 0] = 1.0
+    assert ("LD132" in codes(X)) is said
+
+
+@pytest.mark.parametrize(("spreads", "said"), [(4.4, False), (4.6, True)])
+def test_a_value_is_far_from_four_and_a_half_spreads_on(spreads: float, said: bool) -> None:
+    X = noise(1000)
+    X[:, 0] = np.clip(X[:, 0], -2.0, 2.0)
+    q1, middle, q3 = np.quantile(X[:, 0], [0.25, 0.5, 0.75])
+    X[7, 0] = middle + spreads * (q3 - q1) / 1.349
+    assert note(read(X)) == ("1 far value (row 8)" if said else "")
+
+
+def test_more_than_three_far_values_are_a_long_tail_and_not_named() -> None:
+    X = noise(1000)
+    X[:3, 0] = 50.0
+    assert note(read(X)) == "3 far values (rows 1, 2, 3)"
+    X[3, 0] = 50.0
+    assert note(read(X)) == ""
+
+
+@pytest.mark.parametrize(("noise_sd", "said"), [(0.0095, True), (0.0105, False)])
+def test_the_same_quantity_twice_is_a_correlation_that_prints_as_one(noise_sd: float, said: bool) -> None:
+    """0.99995: the correlation of x and x + e is 1 / sqrt(1 + sd^2)."""
+    Z = np.linalg.qr(noise() - noise().mean(axis=0))[0]  # exactly uncorrelated, of equal length
+    X = np.column_stack([Z[:, 0], Z[:, 0] + noise_sd * Z[:, 1], Z[:, 2]])
+    assert ("LD142" in codes(X)) is said
+
+
+def test_near_copies_need_five_rows_in_common() -> None:
+    X = noise(12)
+    X[:, 1] = 2.0 * X[:, 0]
+    for gaps, said in ((8, False), (7, True)):
+        Y = X.copy()
+        Y[:gaps, :2] = np.nan
+        assert ("LD142" in codes(Y)) is said
+
+
+@pytest.mark.parametrize(("value", "said"), [(1e150, False), (1.01e150, True)])
+def test_numbers_too_large_to_be_squared(value: float, said: bool) -> None:
+    X = noise()
+    X[0, 0] = value
+    assert ("LD152" in codes(X)) is said
+
+
+@pytest.mark.parametrize(("code", "times", "said"), [(-99.0, 1, True), (-9.0, 1, False), (-9.0, 2, True)])
+def test_a_small_code_must_come_twice(code: float, times: int, said: bool) -> None:
+    X = np.abs(noise())
+    X[:times, 0] = code
+    assert ("LD151" in codes(X)) is said
+
+
+def test_a_code_stands_further_off_than_the_others_spread() -> None:
+    X = np.random.default_rng(1).uniform(0.0, 1.0, (N, 3)) * [50.0, 1.0, 1.0]
+    X[0, 0], X[1, 0], X[2, 0] = 50.0, 0.0, 99.0  # 49 away, and the others span 50
+    assert "LD151" not in codes(X)
+    X[:, 0] = np.where(X[:, 0] == 99.0, 99.0, 0.9 * X[:, 0])  # 54 away, and they span 45
+    assert "LD151" in codes(X)
+
+
+@pytest.mark.parametrize(("slack", "said"), [(0.49, True), (0.51, False)])
+def test_parts_of_a_hundred(slack: float, said: bool) -> None:
+    parts = np.random.default_rng(2).dirichlet(np.ones(3), 20) * 100.0
+    parts[4, 0] += slack
+    assert ("LD190" in codes(parts)) is said
+    assert ("LD190" in codes(parts / 100.0)) is said
+    assert "LD190" not in codes(parts[:, :2]) and "LD190" not in codes(parts[:4])
+
+
+def test_three_rows_and_two_columns_are_the_least() -> None:
+    assert read(noise(3, 2)).n == 3
+    for X, code in ((noise(2, 2), "LD160"), (noise(3, 1), "LD113")):
+        with pytest.raises(LowdimError, match=code):
+            read(X)
+
+
+def test_as_many_rows_as_columns_is_said() -> None:
+    assert "LD161" in codes(noise(3, 3)) and "LD161" not in codes(noise(4, 3))
+
+
+def test_rows_that_repeat_need_three_columns() -> None:
+    X = noise()
+    X[1] = X[0]
+    assert "LD191" in codes(X) and "LD191" not in codes(X[:, :2])
+
+
+def test_the_widest_table() -> None:
+    names = [f"x{j}" for j in range(20_000)]
+    checks.refuse_width(names, 100, ReadingOptions())
+    with pytest.raises(LowdimError, match="LD171"):
+        checks.refuse_width([*names, "one more"], 100, ReadingOptions())
+    checks.refuse_width([*names, "one more"], 100, ReadingOptions(drop=("x0",)))
