@@ -331,7 +331,7 @@ RECORDS = {  # their parameters and what else they keep
     "AutoencoderParams": "lowdim.models.nonlinear.autoencoder",
     "Bayes": "lowdim.models.linear.bayesian_pca",
     "BayesianGPLVMParams": "lowdim.models.gaussian_process.bayesian_gplvm",
-    "CCAParams": "lowdim.models.relatives.cca_em",
+    "CCAParams": "lowdim.models.relatives.cca",
     "CanonicalTest": "lowdim.models.relatives.cca_algebra",
     "Certificate": "lowdim.models.base.results",
     "DensityNetworkParams": "lowdim.models.nonlinear.density_network_em",

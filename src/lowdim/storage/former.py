@@ -33,6 +33,16 @@ def _bayesian_gplvm_state(values: Values) -> Values:
     return {**values, "kept_": np.arange(values["n_components_"]) < count, "n_kept_": count}
 
 
+def _cca_state(values: Values) -> Values:
+    """Of two tables, each had a frame of its own."""
+    if "y_frame_" not in values:
+        return values
+    first, second = values["frame_"], values["y_frame_"]
+    frame = type(first)(*(np.concatenate(parts) for parts in zip(first, second, strict=True)))
+    others = {name: value for name, value in values.items() if name != "y_frame_"}
+    return {**others, "frame_": frame, "n_y_features_in_": len(second.shift)}
+
+
 def _rating_options(values: Values) -> Values:
     """The least and the largest rating were one option, `scale`."""
     if "scale" not in values:
@@ -156,6 +166,7 @@ OPTIONS: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's 
 }
 STATE: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's fitted attributes of former ones
     "BayesianGPLVM": _bayesian_gplvm_state,
+    "CCA": _cca_state,
     "MatrixFactorization": _rating_state,
 }
 

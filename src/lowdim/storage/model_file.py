@@ -378,10 +378,12 @@ def _build(reader: _Reader) -> LatentModel:
     _need(options.keys() == cls().get_params(deep=False).keys(), f"its options are not those of {name}")
     _need(all(_settable(cls, key) for key in state), "it would set attributes that are not fitted ones")
     kinds = [type(state.get(key)).__name__ for key in ("frame_", "certificate_", "n_features_in_")]
+    second = state.get("n_y_features_in_", 0)  # the columns of a second table, in one frame with the first
     _need(
         kinds == ["Frame", "Certificate", "int"]
+        and type(second) is int
         and isinstance(state.get("params_"), tuple)
-        and all(np.shape(part) == (state["n_features_in_"],) for part in state["frame_"]),
+        and all(np.shape(part) == (state["n_features_in_"] + second,) for part in state["frame_"]),
         "fitted attributes are missing or of the wrong kind",
     )
     model: LatentModel = cls(**options)

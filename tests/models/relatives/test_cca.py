@@ -95,7 +95,7 @@ def test_with_gaps_the_maximum_is_that_of_a_general_optimiser():
 def test_em_finds_the_closed_form(monkeypatch):
     from lowdim.engine.em import em
     from lowdim.models.base.survey import survey_table
-    from lowdim.models.relatives.cca_em import CCAParams
+    from lowdim.models.relatives.cca import CCAParams
     from lowdim.sources.joined import Joined
 
     X, Y = views()

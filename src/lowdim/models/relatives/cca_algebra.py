@@ -5,7 +5,7 @@ canonical correlations; nothing is squared that was not squared before.
 
 A Gaussian N(mu, C) of which row i shows only some cells: with P_i the inverse of C over them (zero elsewhere),
 r_i = x_i - mu and y_i = P_i r_i, every expectation an EM needs follows from the three sums n, s = sum y_i and
-Q = sum (y_i y_i' - P_i): sum E[r] = C s, and sum E[r r'] = n C + C Q C. Rows of one pattern share one P.
+Q = sum (y_i y_i' - P_i): sum E[r] = C s, and sum E[r r'] = n C + C Q C. RowNumbers of one pattern share one P.
 
 Reference: Bjoerck and Golub, Math. Comp. 27 (1973), sec. 2; Bach and Jordan (2005), thm. 2; the sums re-derived.
 """
@@ -19,18 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import EPS, Array, align, sign_rule, svd
+from lowdim.math.linalg import EPS, Array, Mask, align, sign_rule, svd
 from lowdim.math.missing_patterns import distinct
 
-Mask = NDArray[np.bool_]
-Rows = NDArray[np.intp]
-RANK = 1e-12  # singular values below this share of the largest are rounding: a dozen digits survive a long QR
-NULL = 1e-6  # variance of a direction a view does not have: far below any that matters, and no digits are lost to it
-FLOOR = 1e-10  # least variance of a direction in the density, where columns have unit variance
-CLOSE = 1e-8  # the density keeps its correlations this far below 1, where it would be singular
-LOW = 1e-6  # least noise variance of any direction in EM: below it rows are fitted exactly and nothing is learnt
-CHUNK = 2**19  # numbers (4 MB) in the little matrices held at a time
-MANY = 16  # rows of one pattern from which one product for all of them beats one product each
+RowNumbers = NDArray[np.intp]
+RANK_SHARE = 1e-12  # singular values below this share of the largest are rounding: a dozen digits survive a long QR
+NULL_VARIANCE = 1e-6  # of a direction a view does not have: far below any that matters, no digits are lost to it
+LEAST_VARIANCE_SHARE = 1e-10  # least variance of a direction in the density, where columns have unit variance
+CLOSE_TO_ONE = 1e-8  # the density keeps its correlations this far below 1, where it would be singular
+LEAST_NOISE = 1e-6  # variance of any direction in EM: below it rows are fitted exactly and nothing is learnt
+PATTERN_NUMBERS = 2**19  # numbers (4 MB) in the little matrices held at a time
+PATTERN_ROWS = 16  # rows of one pattern from which one product for all of them beats one product each
 
 
 # canonical correlations --------------------------------------------------------------------------------
@@ -47,19 +46,21 @@ class Canonical(NamedTuple):
     variates: tuple[Array, Array]  # the two sets of orthonormal singular vectors, for the certificate
 
 
-def canonical(F1: Array, F2: Array, n: float) -> Canonical:
+def canonical_analysis(F1: Array, F2: Array, n: float) -> Canonical:
     """The canonical analysis of two views from factors of their joint scatter, F'F = n S."""
     (Q1, s1, V1, r1), (Q2, s2, V2, r2) = (_view(F) for F in (F1, F2))
     U, rho, Vt = svd(Q1[:, :r1].T @ Q2[:, :r2]) if r1 and r2 else (np.zeros((r1, 0)), np.zeros(0), np.zeros((0, r2)))
     turned = []
     for s, V, r, A in ((s1, V1, r1, U), (s2, V2, r2, Vt.T)):
-        wide = np.sqrt(np.maximum(s[:r] ** 2 / n, FLOOR))
+        wide = np.sqrt(np.maximum(s[:r] ** 2 / n, LEAST_VARIANCE_SHARE))
         turned.append((V[:, :r] @ (A * (np.sqrt(n) / s[:r, None])), V[:, :r] @ (A * wide[:, None])))
     flip = sign_rule(np.concatenate([turned[0][1], turned[1][1]]))
     d1, d = len(V1), len(V1) + len(V2)
     block = np.zeros((d, d))
     for at, s, V, r in ((slice(d1), s1, V1, r1), (slice(d1, d), s2, V2, r2)):
-        block[at, at] = (V * np.where(np.arange(len(s)) < r, np.maximum(s**2 / n, FLOOR), NULL)) @ V.T
+        block[at, at] = (
+            V * np.where(np.arange(len(s)) < r, np.maximum(s**2 / n, LEAST_VARIANCE_SHARE), NULL_VARIANCE)
+        ) @ V.T
     kept = [s[0] / s[r - 1] for s, r in ((s1, r1), (s2, r2)) if r]
     return Canonical(
         np.minimum(rho, 1.0),
@@ -76,7 +77,7 @@ def canonical(F1: Array, F2: Array, n: float) -> Canonical:
 def _view(F: Array) -> tuple[Array, Array, Array, int]:
     """Q, s, V and the rank of one view, all directions of V there."""
     Q, s, Vt = svd(F)
-    return Q, s, Vt.T, int((s > RANK * s[0]).sum()) if len(s) and s[0] > 0.0 else 0
+    return Q, s, Vt.T, int((s > RANK_SHARE * s[0]).sum()) if len(s) and s[0] > 0.0 else 0
 
 
 def scatter_factor(S: Array, n: float) -> Array:
@@ -85,17 +86,17 @@ def scatter_factor(S: Array, n: float) -> Array:
     return np.sqrt(np.maximum(values, 0.0) * n)[:, None] * U.T
 
 
-def shared(found: Canonical, q: int) -> tuple[Array, Array]:
+def shared_factors(analysis: Canonical, q: int) -> tuple[Array, Array]:
     """W (d x q) and the noise (d x d, two blocks) of the model with q correlations, those at 1 kept just below."""
     rho = np.zeros(q)
-    rho[: min(q, len(found.rho))] = np.minimum(found.rho[:q], 1.0 - CLOSE)
-    W = np.zeros((len(found.loading), q))
-    W[:, : len(found.rho)] = found.loading[:, :q]
+    rho[: min(q, len(analysis.rho))] = np.minimum(analysis.rho[:q], 1.0 - CLOSE_TO_ONE)
+    W = np.zeros((len(analysis.loading), q))
+    W[:, : len(analysis.rho)] = analysis.loading[:, :q]
     W *= np.sqrt(rho)
-    return W, found.block - within(W @ W.T, len(found.first))
+    return W, analysis.block - within_blocks(W @ W.T, len(analysis.first))
 
 
-def within(C: Array, d1: int) -> Array:
+def within_blocks(C: Array, d1: int) -> Array:
     """The two diagonal blocks of a matrix, zero elsewhere."""
     out = np.zeros_like(C)
     out[:d1, :d1], out[d1:, d1:] = C[:d1, :d1], C[d1:, d1:]
@@ -117,10 +118,10 @@ class SeenSums(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """Rows, the pattern of each, and for every pattern N with N'N = P and the log determinant of 1/P."""
+    """RowNumbers, the pattern of each, and for every pattern N with N'N = P and the log determinant of 1/P."""
 
-    rows: Rows
-    which: Rows
+    rows: RowNumbers
+    which: RowNumbers
     N: Array  # u x d x d
     logdet: Array  # u
 
@@ -142,11 +143,11 @@ def patterns(mask: Mask | None, rows: int, C: Array) -> Iterator[Pattern]:
         return
     first, which = distinct(mask)
     seen, count, order = mask[first], np.bincount(which), np.argsort(which, kind="stable")
-    step = max(CHUNK // (d * d), 1)
-    for k in np.flatnonzero(count >= MANY):
+    step = max(PATTERN_NUMBERS // (d * d), 1)
+    for k in np.flatnonzero(count >= PATTERN_ROWS):
         at = order[np.searchsorted(which[order], k) :][: count[k]]
         yield Pattern(at, np.zeros(len(at), dtype=np.intp), *_factors(C, seen[k : k + 1]))
-    few = order[(count < MANY)[which[order]]]
+    few = order[(count < PATTERN_ROWS)[which[order]]]
     for begin in range(0, len(few), step):
         at = few[begin : begin + step]
         own, place = np.unique(which[at], return_inverse=True)
@@ -194,7 +195,9 @@ class Gauss(NamedTuple):
     left: Array  # n x k(k+1)/2 packed: A'CA - A'C P C A, or its diagonal
 
 
-def given_seen(r: Array, mask: Mask | None, C: Array, A: Array, prior: Array, pick: tuple[Rows, Rows]) -> Gauss:
+def given_seen(
+    r: Array, mask: Mask | None, C: Array, A: Array, prior: Array, pick: tuple[RowNumbers, RowNumbers]
+) -> Gauss:
     """Each row's y and log density, and entries `pick` of prior - A' P A for a matrix A (d x k) of covariances."""
     rows, d = r.shape
     cells = np.full(rows, float(d)) if mask is None else mask.sum(axis=1)
@@ -235,7 +238,7 @@ def regress_views(sums: SeenSums, W: Array, mu: Array, noise: Array, d1: int) ->
     cross = W + C @ Q @ W - np.outer(ex, ez)
     values, U = np.linalg.eigh(P)
     new = cross @ (U / np.sqrt(np.maximum(values, EPS))) @ U.T
-    left = within(C + C @ Q @ C - np.outer(ex, ex) - new @ new.T, d1)
+    left = within_blocks(C + C @ Q @ C - np.outer(ex, ex) - new @ new.T, d1)
     return align(new, W) if W.shape[1] else new, mu + ex, bounded(left, d1)
 
 
@@ -244,14 +247,14 @@ def bounded(noise: Array, d1: int) -> Array:
     out = np.zeros_like(noise)
     for at in (slice(d1), slice(d1, len(noise))):
         values, U = np.linalg.eigh((noise[at, at] + noise[at, at].T) / 2.0)
-        out[at, at] = (U * np.maximum(values, LOW)) @ U.T
+        out[at, at] = (U * np.maximum(values, LEAST_NOISE)) @ U.T
     return out
 
 
 def model_canonical(C: Array, d1: int) -> Canonical:
     """The canonical analysis of a covariance."""
     F = scatter_factor(C, 1.0)
-    return canonical(F[:, :d1], F[:, d1:], 1.0)
+    return canonical_analysis(F[:, :d1], F[:, d1:], 1.0)
 
 
 # tests ---------------------------------------------------------------------------------------------------

@@ -15,16 +15,16 @@ from lowdim.math.linalg import Array, orthogonality, sign_rule
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, in_range
-from lowdim.models.base.survey import LARGE_ORDER, is_wide, survey_table
-from lowdim.models.linear.principal_axes import principal
+from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, is_wide, survey_table
+from lowdim.models.linear.principal_axes import Spectrum, principal
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error
 
-GAUSSIAN = 0.374567  # E log cosh of a standard normal, by quadrature: what negentropy is measured from
-FEW = 1e-7  # directions with less than this share of the first one's spread are not mixed from sources
-GAPS = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
+NORMAL_LOG_COSH = 0.374567  # E log cosh of a standard normal, by quadrature: what negentropy is measured from
+LEAST_SPREAD_SHARE = 1e-7  # directions with less than this share of the first one's spread are not mixed from sources
+FILL_FIRST = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
 
 
 class ICAParams(NamedTuple):
@@ -35,22 +35,67 @@ class ICAParams(NamedTuple):
     U: Array  # q x d, unmixing
 
 
+class ICAResult(NamedTuple):
+    """What a fit found beside its parameters."""
+
+    sources: Array
+    negentropy: Array
+    turn: Array
+    spectrum: Spectrum
+
+
 class ICA(LatentModel):
     """Independent component analysis by FastICA: the table as a mixture of independent, non-Gaussian sources.
 
     x = mu + W s, the s_i independent with mean 0 and variance 1. The rows are whitened along their q principal
     axes, and scikit-learn's FastICA turns them until the sources are as far from Gaussian as they can be. Sources
-    come in the order of that distance (negentropy, by log cosh; `negentropy_`) and with the largest entry of their
-    column of `mixing_` positive, so equal tables give equal answers. `components_` (q x d) unmixes,
-    `mixing_` (d x q) mixes, `sources_` are those of the training rows. Complete tables only: what a gap hides changes
-    the shape of every source, which is all that ICA goes by.
+    come in the order of that distance and with the largest entry of their column of `mixing_` positive, so equal
+    tables give equal answers. Complete tables only: what a gap hides changes the shape of every source, which is all
+    that ICA goes by.
 
-    Reference: Hyvarinen and Oja, Neural Networks 13 (2000); Morrison seed on ICA.
+    Parameters
+    ----------
+    n_components : int, default=None
+        The number q of sources; None for all the table can have.
+    fun : {"logcosh", "exp", "cube"}, default="logcosh"
+        FastICA's measure of the distance from a Gaussian.
+    algorithm : {"parallel", "deflation"}, default="parallel"
+        All sources at once, or one after the other.
+    tol : float, default=1e-4
+        FastICA ends when no entry of its turn changes by more than this.
+    max_iter : int, default=1000
+        The most turns.
+    random_state : int, Generator, RandomState or None, default=0
+        The seed of the first turn; None is 0.
 
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        Unmixes: s = components_ (x - mean_).
+    mixing_ : array of shape (n_features, n_components)
+        W, mixes.
+    mean_ : array of shape (n_features,)
+        mu.
+    sources_ : array of shape (n_samples, n_components)
+        The sources of the training rows.
+    negentropy_ : array of shape (n_components,)
+        Their distances from a Gaussian by log cosh, falling.
+    n_components_ : int
+        The number of sources.
+    objective_, history_, n_iter_, converged_, certificate_
+        The sum of `negentropy_`, passes, and how far to trust the fit.
+
+    References
+    ----------
+    A. Hyvarinen and E. Oja, "Independent component analysis: algorithms and applications", Neural Networks 13
+    (2000), 411-430.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> s = np.random.default_rng(0).uniform(-1, 1, (500, 2))
-    >>> found = ICA(2).fit(s @ np.array([[1.0, 0.5], [0.3, 1.0]])).sources_
-    >>> sorted(abs(np.corrcoef(found.T, s.T)[:2, 2:]).max(axis=1).round(2).tolist())
+    >>> sources = ICA(2).fit(s @ np.array([[1.0, 0.5], [0.3, 1.0]])).sources_
+    >>> sorted(abs(np.corrcoef(sources.T, s.T)[:2, 2:]).max(axis=1).round(2).tolist())
     [1.0, 1.0]
     """
 
@@ -69,7 +114,7 @@ class ICA(LatentModel):
     sample = Absent(_why, "ProbabilisticPCA().sample")
     prior = Absent("it has no density of sources", "ProbabilisticPCA")
     posterior = Absent("a complete row determines its sources", "transform")
-    impute = Absent("a gap leaves the sources of its row open", GAPS)
+    impute = Absent("a gap leaves the sources of its row open", FILL_FIRST)
     _laws_broken: ClassVar[dict[str, str]] = {
         "weights_repeat_rows": "scikit-learn's FastICA knows no weights",
         "score_is_objective": _why,
@@ -103,50 +148,46 @@ class ICA(LatentModel):
         return super().fit(source, run=run)
 
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        seen = survey_table(source, run, standardize=False, wide=is_wide(source.n, source.d))
-        if seen.gaps:
-            raise error(
-                "LD163",
-                f"{seen.columns.holes} cells (NaN)",
-                job="ICA",
-                why="what a gap hides changes the shape of every source",
-                fix=GAPS,
-            )
-        most = min(source.n, source.d)
-        if self.n_components is not None and self.n_components > most:
-            raise error(
-                "LD200",
-                asked=self.n_components,
-                most=most,
-                why=f"the table has {source.n} rows and {source.d} columns (n_features = {source.d})",
-            )
-        found = principal(seen, most if self.n_components is None else self.n_components, run)
-        keep = found.values > FEW**2 * max(float(found.values[0]), np.finfo(float).tiny)
-        if not keep.any() or (self.n_components is not None and not keep.all()):
-            raise error("LD284", asked=self.n_components or most, rank=int(keep.sum()))
-        sd = np.sqrt(found.values[keep])
-        K = found.vectors[:, keep] / sd
-        Z = np.concatenate([rows for _, rows in walk(partial(placed, found.mean, K), seen.source, run)])
-        turn, passes, reason = self._turned(Z)
+        survey = survey_table(source, run, standardize=False, wide=is_wide(source.n, source.d))
+        if survey.gaps:
+            why = "what a gap hides changes the shape of every source"
+            raise error("LD163", f"{survey.columns.holes} cells (NaN)", job="ICA", why=why, fix=FILL_FIRST)
+        axes, spread, spectrum = self._whitening(survey, run)
+        whitening = axes / spread
+        rows = walk(partial(whitened, spectrum.mean, whitening), survey.source, run)
+        Z = np.concatenate([part for _, part in rows])
+        turn, turns, reason = self._turned(Z)
         S = Z @ turn.T
-        shape = negentropy(S)
-        order = np.argsort(-shape, kind="stable")
-        W = ((found.vectors[:, keep] * sd) @ turn.T)[:, order]
+        distance = negentropy(S)
+        order = np.argsort(-distance, kind="stable")
+        W = ((axes * spread) @ turn.T)[:, order]
         flip = sign_rule(W)
-        params = ICAParams(W * flip, found.mean, ((K @ turn.T)[:, order] * flip).T)
-        made = {"sources_": S[:, order] * flip, "negentropy_": shape[order]}
-        value = float(shape.sum())
+        params = ICAParams(W * flip, spectrum.mean, ((whitening @ turn.T)[:, order] * flip).T)
+        value = float(distance.sum())
         fit = Fit(
             params,
-            (made, turn, found),
+            ICAResult(S[:, order] * flip, distance[order], turn, spectrum),
             value,
             (value,),
-            found.passes + seen.passes + 1,
+            spectrum.passes + survey.passes + 1,
             reason == "converged",
             reason,
-            f"FastICA ({self.algorithm}, {passes} turns)",
+            f"FastICA ({self.algorithm}, {turns} turns)",
         )
-        return fit, seen.frame
+        return fit, survey.frame
+
+    def _whitening(self, survey: TableSurvey, run: Run) -> tuple[Array, Array, Spectrum]:
+        """The principal axes along which the rows vary, their spreads, and all of the spectrum."""
+        n, d = survey.source.n, survey.source.d
+        most = min(n, d)
+        if self.n_components is not None and self.n_components > most:
+            why = f"the table has {n} rows and {d} columns (n_features = {d})"
+            raise error("LD200", asked=self.n_components, most=most, why=why)
+        spectrum = principal(survey, most if self.n_components is None else self.n_components, run)
+        varies = spectrum.values > LEAST_SPREAD_SHARE**2 * max(float(spectrum.values[0]), np.finfo(float).tiny)
+        if not varies.any() or (self.n_components is not None and not varies.all()):
+            raise error("LD284", asked=self.n_components or most, rank=int(varies.sum()))
+        return spectrum.vectors[:, varies], np.sqrt(spectrum.values[varies]), spectrum
 
     def _turned(self, Z: Array) -> tuple[Array, int, str]:
         """scikit-learn's FastICA on whitened rows, from a start of our own seed."""
@@ -155,7 +196,7 @@ class ICA(LatentModel):
 
         q = Z.shape[1]
         start = np.random.default_rng([seed_of(self.random_state), 51]).standard_normal((q, q))
-        with one_blas_thread(), warnings.catch_warnings(record=True) as given:
+        with one_blas_thread(), warnings.catch_warnings(record=True) as raised:
             warnings.simplefilter("always")
             _, turn, _, passes = fastica(
                 Z,
@@ -167,7 +208,7 @@ class ICA(LatentModel):
                 w_init=start,
                 return_n_iter=True,
             )
-        late = any(issubclass(w.category, ConvergenceWarning) for w in given)
+        late = any(issubclass(w.category, ConvergenceWarning) for w in raised)
         # decorrelated once more, so that sources have unit variance to the last digit
         values, V = np.linalg.eigh(turn @ turn.T)
         turn = (V / np.sqrt(values)) @ V.T @ turn
@@ -182,21 +223,20 @@ class ICA(LatentModel):
                 f"row {block.start + row + 1}, column {j + 1} (NaN)",
                 job="ICA",
                 why="a gap leaves the sources of its row open",
-                fix=GAPS,
+                fix=FILL_FIRST,
             )
         q = len(params.U)
         mean = (block.x - params.mu) @ params.U.T
         return Posterior(mean, np.zeros((block.rows, q * (q + 1) // 2)), np.zeros(block.rows))
 
-    def _decode(self, params: ICAParams, found: Posterior) -> Cells:
-        cells = found.mean @ params.W.T + params.mu
+    def _decode(self, params: ICAParams, posterior: Posterior) -> Cells:
+        cells = posterior.mean @ params.W.T + params.mu
         return Cells(cells, np.zeros_like(cells), np.zeros_like(cells))
 
     def _axes(self, params: ICAParams) -> Array:
         return np.eye(len(params.U))
 
     def _attributes(self, params: ICAParams, frame: Frame, fit: Fit) -> dict[str, Any]:
-        made, _, _ = fit.stats
         with np.errstate(over="ignore"):
             unmixing = in_range(params.U * frame.scale, "Components", float(frame.scale.max()))
             mixing = in_range(params.W / frame.scale[:, None], "The mixing matrix", float(1.0 / frame.scale.min()))
@@ -205,11 +245,12 @@ class ICA(LatentModel):
             "mixing_": mixing,
             "mean_": frame.outward(params.mu),
             "n_components_": len(params.U),
-            **made,
+            "sources_": fit.stats.sources,
+            "negentropy_": fit.stats.negentropy,
         }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        _, turn, found = fit.stats
+        turn, spectrum = fit.stats.turn, fit.stats.spectrum
         return Certificate(
             fit.solver,
             fit.passes,
@@ -217,10 +258,10 @@ class ICA(LatentModel):
             self._objective_name,
             fit.converged,
             fit.reason,
-            found.residual,
+            spectrum.residual,
             orthogonality(turn),
-            found.condition,
-            min(found.digits, -np.log10(self.tol)),
+            spectrum.condition,
+            min(spectrum.digits, -np.log10(self.tol)),
             (),
             ("digits are those of the turn, by tol",),
         )
@@ -236,7 +277,7 @@ class ICA(LatentModel):
         return tags
 
 
-def placed(mean: Array, K: Array, block: Block) -> Array:
+def whitened(mean: Array, K: Array, block: Block) -> Array:
     """Whitened rows."""
     return (block.x - mean) @ K
 
@@ -244,4 +285,4 @@ def placed(mean: Array, K: Array, block: Block) -> Array:
 def negentropy(S: Array) -> Array:
     """(E log cosh s - that of a normal)^2 of each source: zero where it is Gaussian."""
     size = np.abs(S)
-    return np.asarray((np.mean(size + np.log1p(np.exp(-2.0 * size)) - np.log(2.0), axis=0) - GAUSSIAN) ** 2)
+    return np.asarray((np.mean(size + np.log1p(np.exp(-2.0 * size)) - np.log(2.0), axis=0) - NORMAL_LOG_COSH) ** 2)

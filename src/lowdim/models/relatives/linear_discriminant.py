@@ -19,15 +19,22 @@ from lowdim.models.base.estimator import COUNT, POSITIVE, Absent, Rule
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, in_range
 from lowdim.models.base.survey import survey_for_fit
-from lowdim.models.relatives.cca_algebra import CHUNK, LOW, NULL, given_seen, patterns, seen_sums
+from lowdim.models.relatives.cca_algebra import (
+    LEAST_NOISE,
+    NULL_VARIANCE,
+    PATTERN_NUMBERS,
+    given_seen,
+    patterns,
+    seen_sums,
+)
 from lowdim.sources.arrays import ArraySource, as_source
 from lowdim.sources.joined import Joined
 from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame, Framed
 from lowdim.text.messages import error, warn
 
-RANK = 1e-8  # variances below this share of the largest (columns of unit spread): sd 1e-4, as scikit-learn's tol
-LEAST = 0.05  # least eigenvalue of the pairwise correlations that start EM
+LEAST_CLASS_VARIANCE = 1e-8  # share of the largest (columns of unit spread): sd 1e-4, as scikit-learn's tol
+START_CORRELATION = 0.05  # least eigenvalue of the pairwise correlations that start EM
 
 
 class LinearDiscriminantParams(NamedTuple):
@@ -71,8 +78,46 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
     tables in one pass, with the same numbers as scikit-learn's default solver; tables with gaps by EM, every row
     exact. Directions without variance within classes are left out, as there (LD287).
 
-    Reference: Fisher (1936); Morrison seed on Fisher's discriminant; scikit-learn's LinearDiscriminantAnalysis.
+    Parameters
+    ----------
+    n_components : int, default=None
+        The directions to keep; None for all, one less than the classes.
+    priors : array of shape (n_classes,), default=None
+        Probabilities of the classes; None for their shares of the rows.
+    shrinkage : float, default=0.0
+        Moves C by this share towards the columns' own variances.
+    tol : float, default=1e-7
+        With gaps, EM ends when the log-likelihood can gain no more than this, in nats a row.
+    max_iter : int, default=1000
+        The most passes over the table.
 
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The classes, in order.
+    means_ : array of shape (n_classes, n_features)
+        Their means mu_c.
+    xbar_ : array of shape (n_features,)
+        The mean of these, weighted by `priors_`.
+    priors_ : array of shape (n_classes,)
+        The probabilities used.
+    covariance_ : array of shape (n_features, n_features)
+        C, with divisor n.
+    scalings_ : array of shape (n_features, n_components)
+        The directions; rows of one class have unit variance along each.
+    explained_variance_ratio_ : array of shape (n_components,)
+        Their shares of the variance between classes.
+    n_components_ : int
+        The number of directions.
+    objective_, history_, n_iter_, converged_, certificate_
+        The log-likelihood given the classes, its course, passes, and how far to trust the fit.
+
+    References
+    ----------
+    R. A. Fisher, "The use of multiple measurements in taxonomic problems", Annals of Eugenics 7 (1936), 179-188.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> model = LinearDiscriminant(2).fit(X, y)
@@ -122,7 +167,8 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         first = as_source(X, weight=sample_weight)
         classes, codes = classes_of(y, first)
         self._checked_prior(len(classes))
-        super().fit(Classed(first, ArraySource(codes[:, None].astype(np.float64), columns=None), (first.d, 1)), run=run)
+        labels = ArraySource(codes[:, None].astype(np.float64), columns=None)
+        self._fit_source(Classed(first, labels, (first.d, 1)), run or Run())
         self.classes_ = classes
         return self
 
@@ -150,16 +196,16 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
                 most=most,
                 why=f"{K} classes and {d} columns (n_features = {d}) leave no more directions between them",
             )
-        seen = survey_for_fit(X, run, standardize=True, wide=False)
-        whole = Frame(*(np.append(part, last) for part, last in zip(seen.frame, (0.0, 1.0, 1.0), strict=True)))
+        survey = survey_for_fit(X, run, standardize=True, wide=False)
+        whole = Frame(*(np.append(part, last) for part, last in zip(survey.frame, (0.0, 1.0, 1.0), strict=True)))
         start = LinearDiscriminantParams(
-            np.zeros((d, 0)), np.zeros(d), np.tile(seen.columns.mean, (K, 1)), np.eye(d), np.ones(K) / K, np.ones(K)
+            np.zeros((d, 0)), np.zeros(d), np.tile(survey.columns.mean, (K, 1)), np.eye(d), np.ones(K) / K, np.ones(K)
         )
         rows = Framed(source, whole)
-        if seen.gaps:
-            assert seen.pairs is not None
-            values, U = np.linalg.eigh(seen.pairs.covariance())
-            fit = em(self, start._replace(C=(U * np.maximum(values, LEAST)) @ U.T), rows, run)
+        if survey.gaps:
+            assert survey.pairs is not None
+            values, U = np.linalg.eigh(survey.pairs.covariance())
+            fit = em(self, start._replace(C=(U * np.maximum(values, START_CORRELATION)) @ U.T), rows, run)
             sums: ClassSums = fit.stats
         else:  # with C = I the first step is the answer, and it needs no second look
             sums = fold(partial(class_sums, start), rows, run)
@@ -168,8 +214,8 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
             value = closed_objective(params, float(sums.n.sum()))
             fit = fit._replace(objective=value, history=(value,))
         params = self._between(fit.params._replace(rows=sums.n), K)
-        frame = seen.frame._replace(unit=np.ones(d))
-        return fit._replace(params=params).restated(seen.log_stretch, seen.passes), frame
+        frame = survey.frame._replace(unit=np.ones(d))
+        return fit._replace(params=params).restated(survey.log_stretch, survey.passes), frame
 
     def _stats(self, params: LinearDiscriminantParams, block: Block) -> ClassSums:
         return class_sums(params, block)
@@ -178,7 +224,7 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         return stats.log_density
 
     def _update(
-        self, params: LinearDiscriminantParams, stats: ClassSums, least: float = LOW
+        self, params: LinearDiscriminantParams, stats: ClassSums, least: float = LEAST_NOISE
     ) -> LinearDiscriminantParams:
         """One M-step; no direction falls below the bound (clipping is the exact bounded maximum)."""
         C, n = params.C, stats.n.sum()
@@ -198,17 +244,17 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         L, at = np.zeros((d, d)), np.arange(d)
         L[np.tril_indices(d)] = low
         L[at, at] = np.exp(np.clip(L[at, at], -12.0, 3.0))  # an extrapolation may not run away
-        return like._replace(means=means.reshape(K, d), C=floored(L @ L.T, LOW))
+        return like._replace(means=means.reshape(K, d), C=floored(L @ L.T, LEAST_NOISE))
 
     def _between(self, params: LinearDiscriminantParams, K: int) -> LinearDiscriminantParams:
         """The directions between the classes, and means that lie in the directions within them."""
         n, d = params.rows.sum(), len(params.mu)
-        given = self._checked_prior(K)
-        prior = params.rows / n if given is None else given
+        checked = self._checked_prior(K)
+        prior = params.rows / n if checked is None else checked
         spread = np.sqrt(np.maximum(np.diag(params.C), np.finfo(float).tiny))
         C = (1.0 - self.shrinkage) * params.C + self.shrinkage * np.diag(spread**2)
         values, U = np.linalg.eigh(C / np.outer(spread, spread))
-        keep = values > RANK * max(values[-1], np.finfo(float).tiny)
+        keep = values > LEAST_CLASS_VARIANCE * max(values[-1], np.finfo(float).tiny)
         if not keep.all():
             warn("LD287", rank=int(keep.sum()), d=d)
         basis, wide = spread[:, None] * U[:, keep], np.sqrt(values[keep])
@@ -219,7 +265,7 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         most = min(K - 1, len(Vt))
         W = K_w @ Vt[: most if self.n_components is None else self.n_components].T
         empty = spread[:, None] * U[:, ~keep]
-        C = (basis * values[keep]) @ basis.T + NULL * empty @ empty.T
+        C = (basis * values[keep]) @ basis.T + NULL_VARIANCE * empty @ empty.T
         return params._replace(W=W * sign_rule(W), mu=mu, means=off @ (basis * wide).T, C=C, prior=prior)
 
     # verbs ---------------------------------------------------------------------------------------
@@ -228,9 +274,9 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         r = block.x - params.mu
         r = r if block.mask is None else r * block.mask
         every = np.arange(len(params.means))
-        found = given_seen(r, block.mask, params.C, params.means.T, np.zeros((len(every),) * 2), (every, every))
+        given = given_seen(r, block.mask, params.C, params.means.T, np.zeros((len(every),) * 2), (every, every))
         logs = np.log(np.maximum(params.prior, np.finfo(float).tiny))
-        return logs + found.y @ params.means.T + 0.5 * found.left, found.y
+        return logs + given.y @ params.means.T + 0.5 * given.left, given.y
 
     def _posterior(self, params: LinearDiscriminantParams, block: Block) -> Posterior:
         """Each row's place between the classes; a gap is where its class and its other cells put it."""
@@ -247,7 +293,7 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
                 mean[part.rows] -= np.matmul(known[part.which], p[part.rows][:, :, None])[:, :, 0]
         return Posterior(mean, np.zeros((block.rows, q * (q + 1) // 2)), np.zeros(block.rows))
 
-    def _decode(self, params: LinearDiscriminantParams, found: Posterior) -> Cells:
+    def _decode(self, params: LinearDiscriminantParams, posterior: Posterior) -> Cells:
         raise NotImplementedError("a discriminant does not decode")
 
     def _axes(self, params: LinearDiscriminantParams) -> Array:
@@ -285,10 +331,10 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         """The share of rows whose class is predicted rightly."""
         return float(ClassifierMixin.score(self, X, y, sample_weight))
 
-    # what it says ----------------------------------------------------------------------------------
+    # reports ----------------------------------------------------------------------------------
     def _attributes(self, params: LinearDiscriminantParams, frame: Frame, fit: Fit) -> dict[str, Any]:
         whole = params.means @ np.linalg.solve(params.C, params.means.T)
-        apart = (params.means @ params.W) ** 2 * params.prior[:, None]
+        between = (params.means @ params.W) ** 2 * params.prior[:, None]
         total = float(np.diag(whole) @ params.prior)
         scale = float(frame.scale.max())
         with np.errstate(over="ignore"):
@@ -300,7 +346,7 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
             "priors_": params.prior,
             "covariance_": covariance,
             "n_components_": params.W.shape[1],
-            "explained_variance_ratio_": apart.sum(axis=0) / total if total > 0.0 else np.zeros(params.W.shape[1]),
+            "explained_variance_ratio_": between.sum(axis=0) / total if total > 0.0 else np.zeros(params.W.shape[1]),
             "scalings_": scalings,
         }
 
@@ -321,7 +367,7 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
 
     def _cost(self, n: int, d: int) -> Cost:
         passes = 5 + self.max_iter
-        peak = walking(n, d, 8 * min(n, 8192) * d + 4 * CHUNK, 4 * d * d) + 8 * (12 * d * d + 2 * n)
+        peak = walking(n, d, 8 * min(n, 8192) * d + 4 * PATTERN_NUMBERS, 4 * d * d) + 8 * (12 * d * d + 2 * n)
         return Cost(
             passes, 8 * n * d * passes, peak, "fewer columns: PCA(k) first", min(USUAL_PASSES, self.max_iter) + 2
         )
@@ -342,9 +388,9 @@ def class_sums(params: LinearDiscriminantParams, block: Block) -> ClassSums:
     r = r if seen is None else r * seen
     parts = []
     for k in range(K):
-        own = codes == k
-        mask, weight = (None if part is None else part[own] for part in (seen, block.weight))
-        parts.append(seen_sums(r[own], mask, weight, params.C))
+        rows = codes == k
+        mask, weight = (None if part is None else part[rows] for part in (seen, block.weight))
+        parts.append(seen_sums(r[rows], mask, weight, params.C))
     return ClassSums(
         np.array([p.n for p in parts]),
         sum(p.log_density for p in parts),

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run
-from lowdim.engine.monitor import Fit
-from lowdim.engine.plan import Cost, walking
+from lowdim.engine.plan import Cost, plan, walking
 from lowdim.math.linalg import Array, Mask
-from lowdim.models.base.estimator import COUNT, Absent, Out, Rule
-from lowdim.models.base.latent import LatentModel
+from lowdim.models.base.estimator import COUNT, Absent, Estimator, Out, Rule
 from lowdim.models.base.results import Certificate, squared
-from lowdim.models.base.survey import survey_table, warn_spread
+from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.linear.parameters import check_q
-from lowdim.sources.source import Block, Header, Source
-from lowdim.sources.views import Frame
+from lowdim.sources.arrays import as_source
+from lowdim.sources.source import Block
 from lowdim.text.messages import error
 
 
@@ -30,7 +28,7 @@ class VarianceSelectorParams(NamedTuple):
     variance: Array  # d, divisor n - 1
 
 
-class VarianceSelector(LatentModel):
+class VarianceSelector(Estimator):
     """The n_components columns with the largest variance.
 
     Let d_ij be the squared distance of rows i, j over all p columns, and e_ij that over the q kept ones, each
@@ -40,10 +38,36 @@ class VarianceSelector(LatentModel):
 
     which no other choice of q columns makes smaller. `transform` keeps the columns as they are, to the bit and with
     their gaps; `inverse_transform` puts the others at their mean. With gaps a column's variance is that of its
-    seen cells, and the identity holds for columns, no longer for pairs of rows.
+    seen cells, and the identity holds for columns, no longer for pairs of rows. It is no latent variable model: it
+    chooses columns, and rows have no density.
 
-    Reference: Lawrence seed 3.3 (with the missing 1/(n(n-1)) of (3.1), erratum 7).
+    Parameters
+    ----------
+    n_components : int, default=2
+        The number q of columns to keep.
 
+    Attributes
+    ----------
+    variances_ : array of shape (n_features,)
+        The columns' variances, divisor n - 1.
+    mean_ : array of shape (n_features,)
+        The columns' means.
+    error_ : float
+        The mean error of squared distances.
+    scale_ : float
+        sqrt(q/p), by which kept columns are stretched in that error.
+    n_components_ : int
+        The number of columns kept.
+    objective_, history_, n_iter_, converged_, certificate_
+        Minus `error_`, passes, and how far to trust the fit.
+
+    References
+    ----------
+    N. D. Lawrence, "Dimensionality Reduction for Machine Learning", manuscript (2012), sec. 3.3; with the factor
+    1/(n(n-1)) that its eq. 3.1 lacks.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> selector = VarianceSelector(1).fit(np.array([[1.0, 5.0], [2.0, 9.0], [3.0, 1.0]]))
     >>> selector.get_support().tolist(), selector.error_
@@ -72,35 +96,58 @@ class VarianceSelector(LatentModel):
     def __init__(self, n_components: int = 2) -> None:
         self.n_components = n_components
 
-    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        if self.n_components > source.d:
-            check_q(self.n_components, source.d)
-        seen = survey_table(source, run, standardize=False, wide=True)
-        warn_spread(seen)
-        cols = seen.columns
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
+        """Choose the columns; `y` is ignored, a weight of 2 counts a row twice."""
+        from lowdim.engine.checkpoint.store import remembered
+
+        run = Run() if run is None else run
+        self._check_options()
+        source = as_source(X, weight=sample_weight)
+        if source.n < 2:
+            raise error("LD160", n=source.n, least=2)
+        check_q(self.n_components, source.d)
+        plan(type(self).__name__, self._cost(source.n, source.d), run, source.leaf)
+        with remembered(self, source, run) as run:
+            survey = survey_for_fit(source, run, wide=True)
+        self._assign(self._attributes(survey), source.header)
+        return self
+
+    def _attributes(self, survey: TableSurvey) -> dict[str, Any]:
+        cols, frame, q, d = survey.columns, survey.frame, self.n_components, survey.source.d
         variance = cols.scatter / np.maximum(cols.seen - 1.0, np.finfo(float).tiny) * (cols.seen > 1.0)
-        support = np.zeros(source.d, dtype=bool)
-        support[np.argsort(-variance, kind="stable")[: self.n_components]] = True  # ties: the first
-        lost = -2.0 / source.d * float(variance[~support].sum())
-        lost = float(-squared(np.array([-lost]), float(seen.frame.report[0]))[0])
-        return Fit(
-            VarianceSelectorParams(support, cols.mean, variance),
-            cols,
-            lost,
-            (lost,),
-            seen.passes,
-            True,
-            "closed form",
-            "variances",
-        ), seen.frame
+        support = np.zeros(d, dtype=bool)
+        support[np.argsort(-variance, kind="stable")[:q]] = True  # ties: the first
+        unit = float(frame.report[0])
+        lost = float(squared(np.array([2.0 / d * float(variance[~support].sum())]), unit)[0])
+        certificate = Certificate(
+            "variances", survey.passes, -lost, self._objective_name, True, "closed form", 0.0, 0.0, 1.0, 15.0
+        )
+        return {
+            "params_": VarianceSelectorParams(support, cols.mean, variance),
+            "frame_": frame,
+            "certificate_": certificate,
+            "variances_": squared(variance, unit),
+            "mean_": frame.outward(cols.mean),
+            "error_": lost,
+            "scale_": float(np.sqrt(q / d)),
+            "n_components_": q,
+            "objective_": -lost,
+            "history_": np.array([-lost]),
+            "n_iter_": survey.passes,
+            "converged_": True,
+        }
 
     # verbs ---------------------------------------------------------------------------------------
+    def fit_transform(self, X: Any, y: Any = None, **how: Any) -> Array:
+        """`fit` and then `transform` of the same rows."""
+        return self.fit(X, y, **how).transform(X)
+
     def transform(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
         """The kept columns, as they are."""
         check_is_fitted(self)
-        return self._each(self._picked, X, out, run, self._axis_names)
+        return self._each(self._selected, X, out, run, self._axis_names)
 
-    def _picked(self, b: Block) -> Array:
+    def _selected(self, b: Block) -> Array:
         keep = self.params_.support
         return b.x[:, keep] if b.mask is None else np.where(b.mask[:, keep], b.x[:, keep], np.nan)
 
@@ -137,32 +184,17 @@ class VarianceSelector(LatentModel):
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         if input_features is not None:
-            given = np.asarray(input_features, dtype=object)
-            if len(given) != self.n_features_in_ or (names is not None and list(given) != list(names)):
+            names_in = np.asarray(input_features, dtype=object)
+            if len(names_in) != self.n_features_in_ or (names is not None and list(names_in) != list(names)):
                 raise error("LD285", want=self.n_features_in_)
-            names = given
+            names = names_in
         if names is None:
             names = np.array([f"x{j}" for j in range(self.n_features_in_)], dtype=object)
         return np.asarray(names[self.params_.support])
 
-    # hooks ---------------------------------------------------------------------------------------
-    def _axes(self, params: VarianceSelectorParams) -> Array:
-        return np.eye(int(params.support.sum()))
-
-    def _attributes(self, params: VarianceSelectorParams, frame: Frame, fit: Fit) -> dict[str, Any]:
-        q, d = int(params.support.sum()), len(params.mu)
-        return {
-            "variances_": squared(params.variance, float(frame.report[0])),
-            "mean_": frame.outward(params.mu),
-            "error_": -fit.objective,
-            "scale_": float(np.sqrt(q / d)),
-            "n_components_": q,
-        }
-
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        return Certificate(
-            fit.solver, fit.passes, fit.objective, self._objective_name, True, fit.reason, 0.0, 0.0, 1.0, 15.0
-        )
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.params_.support.sum())
 
     def _cost(self, n: int, d: int) -> Cost:
         return Cost(3, 24 * n * d, walking(n, d, 6 * min(n, 8192) * d, 7 * d), "fewer columns", 1)
