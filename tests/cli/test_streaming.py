@@ -177,7 +177,7 @@ main()
 
 @pytest.mark.parametrize("verb", ["fill", "apply"])
 def test_ctrl_c_leaves_nothing_half_written(tmp_path, verb):
-    X = small_table(30_000, 5)
+    X = small_table(17_000, 5)  # three tiles
     write_csv(tmp_path / "t.csv", X)
     (tmp_path / "out.npy").write_text("an older file")
     if verb == "apply":

@@ -25,6 +25,7 @@ def digester(tmp_path_factory):
     return in_process(table, cwd=folder), folder, table
 
 
+@pytest.mark.slow
 def test_five_sentences_then_the_report_and_the_run(digester):
     said, folder, _ = digester
     assert said.code == 0 and "Traceback" not in said.err
@@ -48,6 +49,7 @@ def test_five_sentences_then_the_report_and_the_run(digester):
     assert re.findall(r"\[ok\] (\w+)", said.err) == ["read", "dimensions", "fit", "fills", "axes", "report"]
 
 
+@pytest.mark.slow
 def test_the_run_folder_says_everything(digester):
     _, folder, table = digester
     run = json.loads((folder / "kamyr.run" / "run.json").read_text())
@@ -64,6 +66,7 @@ def test_the_run_folder_says_everything(digester):
     assert not [p.name for p in folder.rglob(".lowdim*")]
 
 
+@pytest.mark.slow
 def test_rows_axes_and_groups_of_the_run(digester, lowdim):
     _, folder, _ = digester
     row = lowdim("explain", folder / "kamyr.run", "--row", "1")
@@ -77,6 +80,7 @@ def test_rows_axes_and_groups_of_the_run(digester, lowdim):
     assert "counted from 1 to 96" in lowdim("explain", folder / "kamyr.run", "--row", "97").err
 
 
+@pytest.mark.slow
 def test_odd_rows_from_the_run_and_from_the_table_agree(digester, lowdim):
     _, folder, table = digester
     ours = lowdim("odd", folder / "kamyr.run", "-o", "a.csv", "--json")
@@ -88,6 +92,7 @@ def test_odd_rows_from_the_run_and_from_the_table_agree(digester, lowdim):
     assert (lowdim.folder / "a.csv").read_bytes() == (lowdim.folder / "b.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_its_own_rows_placed_on_the_map_are_where_they_were(digester, lowdim):
     _, folder, table = digester
     said = lowdim("apply", folder / "kamyr.run", table, "-o", "again.scores.csv")
@@ -96,6 +101,7 @@ def test_its_own_rows_placed_on_the_map_are_where_they_were(digester, lowdim):
     assert (lowdim.folder / "again.scores.csv").read_bytes() == (folder / "kamyr.run" / "scores.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_check_says_what_the_specification_shows(digester, lowdim):
     _, _, table = digester
     said = lowdim("check", table)
