@@ -98,7 +98,7 @@ def test_every_fix_of_flags_works_when_pasted(lowdim, name):
         for tokens in proposals(message["fix"]):
             given = replaced(flags_of(name), tokens, message)
             code, after = messages_of(lowdim, FOLDER / name, *given, *tokens)
-            if tokens[0] == "--names":  # the note stays, as product.md 4.1 has it, and the names are these
+            if tokens[0] == "--names":  # the note stays, and the names are these
                 told = json.loads(lowdim("check", FOLDER / name, "--json", "--quiet", *given, *tokens).out)
                 assert code == 0 and [c["name"] for c in told["columns"]] == [f"n{k}" for k in range(wide)]
                 continue

@@ -1,4 +1,4 @@
-"""Bayesian GP-LVM on the oil flow: figures of Titsias and Lawrence (2010) and of issue 7."""
+"""Bayesian GP-LVM on the oil flow: figures of Titsias and Lawrence (2010)."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""GP-LVM on the oil flow: figures of Lawrence (2005), Titsias and Lawrence (2010), and of issue 7."""
+"""GP-LVM on the oil flow: figures of Lawrence (2005) and of Titsias and Lawrence (2010)."""
 
 import numpy as np
 import pytest

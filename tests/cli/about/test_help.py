@@ -70,7 +70,7 @@ def test_every_command_has_help_and_every_option_a_line(lowdim, name):
 
 
 def test_every_option_that_a_message_names_exists(lowdim):
-    """product.md 4.1: a command or an option is printed only once it exists."""
+    """A command or an option is printed only once it exists."""
     from lowdim.text.messages import catalogue
 
     known = set(re.findall(r"--[a-z-]+", "".join(lowdim(name, "--help").out for name in modules())))

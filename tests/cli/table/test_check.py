@@ -114,7 +114,7 @@ def test_a_sideways_table_is_turned_by_its_fix(lowdim):
 
 
 def test_many_copies_are_one_message_and_many_messages_are_five(lowdim):
-    """product.md 4.2: at most 5 messages of a kind, then how many more."""
+    """At most 5 messages of a kind, then how many more."""
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(40, 7)).round(3)
     names = [f"{n}{k}" for n in "abcdefg" for k in range(3)]

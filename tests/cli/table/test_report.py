@@ -31,7 +31,7 @@ def test_five_sentences_then_the_report_and_the_run(digester):
     assert said.code == 0 and "Traceback" not in said.err
     lines = said.out.split("\n")
     assert [line[:5] for line in lines[:5]] == [f"  {k}. " for k in range(1, 6)]
-    # product.md 4.1: 5 dimensions, one judge says 4; axis 1 is white_flow (9) + t_lower (7) + t_upper (6)
+    # 5 dimensions, one judge says 4; axis 1 is white_flow (9) + t_lower (7) + t_upper (6)
     # against kappa (1); row 1 because of bf_cm_ratio (3), 121.7 where the rest says 78 +- 6; a map of 42%
     assert lines[0] == "  1. Your table behaves as if it had 5 dimensions (one judge says 4)."
     assert lines[1].startswith("  2. Axis 1 is c9 + c7 + c6 against c1 (23% of variation).")
@@ -102,7 +102,7 @@ def test_its_own_rows_placed_on_the_map_are_where_they_were(digester, lowdim):
 
 
 @pytest.mark.slow
-def test_check_says_what_the_specification_shows(digester, lowdim):
+def test_check_describes_it(digester, lowdim):
     _, _, table = digester
     said = lowdim("check", table)
     assert "96 rows x 10 columns   CSV, comma, decimal point, UTF-8" in said.out

@@ -55,7 +55,7 @@ def test_gaps_and_their_intervals():
 
 
 def test_linear_is_bayesian_pca():
-    """The seeds' 300 x 10: as many dimensions kept, the same subspace to a tenth of a degree, the same noise to 1 %."""
+    """300 x 10 of rank 3: as many dimensions kept, the same subspace to a tenth of a degree, the same noise to 1 %."""
     for seed in range(2):
         X = seeds_gaussian(seed)
         ours, theirs = BayesianGPLVM(9, kernel="linear", tol=1e-4).fit(X), BayesianPCA().fit(X)
@@ -193,7 +193,7 @@ BAD = {
     "case", [pytest.param(name, marks=[] if k < 7 else [pytest.mark.drill]) for k, name in enumerate(BAD)]
 )
 def test_bad_input_gets_an_answer(case, kernel):
-    """Numerics 56 and 57: never NaN; what is doubtful is said."""
+    """Never NaN; what is doubtful is warned about."""
     X = BAD[case](arc(60, noise=0.05)[0])
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")

@@ -133,7 +133,7 @@ def test_the_bound_is_exact_without_doubt():
 
 
 def test_equal_rows_and_places_have_slopes():
-    """GPflow's issue 301: equal inputs made gradients of NaN."""
+    """Equal inputs must not make gradients of NaN."""
     Y, _, p = small()
     p = p._replace(mu=np.zeros_like(p.mu), Z=np.zeros_like(p.Z))
     value, slope = found("rbf", p, np.tile(Y[:1], (12, 1)), None)
