@@ -37,10 +37,8 @@ main()
 """
 
 
-FITTED = ["model.lowdim", "odd.csv", "scores.csv"]
-
-
-EXPECTED = {"dimensions": [], "fit": [], "fills": FITTED, "axes": ["fills.csv", *FITTED]}  # what was finished by then
+BEGUN, FITTED = ["judges.lowdim"], ["judges.lowdim", "model.lowdim", "odd.csv", "scores.csv"]
+EXPECTED = {"dimensions": BEGUN, "fit": BEGUN, "fills": FITTED, "axes": ["fills.csv", *FITTED]}  # finished by then
 
 
 @pytest.mark.parametrize("stage", EXPECTED)
@@ -67,7 +65,7 @@ INSIDE = """
 import os, signal, sys
 import lowdim.engine.monitor as m, lowdim.judge.stability as s
 seen, fits = m.Monitor.see, [0]
-def fit(self, weight, old=s.Bench.fit):
+def fit(self, weight, old=s.RefitBench.fit):
     fits[0] += 1
     return old(self, weight)
 def see(self, *args):
@@ -75,7 +73,7 @@ def see(self, *args):
     if fits[0] == 5 and len(self.history) == 1:
         os.kill(os.getpid(), signal.SIGINT)
     return found
-s.Bench.fit, m.Monitor.see = fit, see
+s.RefitBench.fit, m.Monitor.see = fit, see
 from lowdim.cli import main
 main()
 """

@@ -27,6 +27,7 @@ def test_fit_says_four_lines_and_writes_a_run(lowdim, made):
     assert re.fullmatch(r"\d+% shared / \d+% noise", lines[2]) and lines[3].startswith("converged in ")
     assert sorted(p.name for p in (lowdim.folder / "two.run").iterdir()) == [
         "fills.csv",
+        "judges.lowdim",
         "model.lowdim",
         "odd.csv",
         "run.json",
