@@ -4,7 +4,7 @@
 
 Settings (components, width, pre-image, noise) are chosen on validation rows, errors are those of test rows: the
 mean over cells of (answer - clean)^2. Gaussian noise of sd 0.5; speckle: 40 % of the cells black or white at random.
-Reference: Mika et al. (1999), section 4; spec algorithms.md, "Pre-images".
+Reference: Mika et al. (1999), section 4; docs/measurements.md.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from peers import log_likelihood, ours, peer, quiet, sklearn_factors, statsmodel
 import lowdim
 
 CORES = 2
-LOADINGS = np.array([[1, 0], [0.8, 0.1], [0.7, 0.2], [0.1, 0.9], [0.2, 0.8], [0, 0.7]])  # numerics.md 6.4
+LOADINGS = np.array([[1, 0], [0.8, 0.1], [0.7, 0.2], [0.1, 0.9], [0.2, 0.8], [0, 0.7]])
 NOISE = np.array([0.05, 0.5, 0.6, 0.4, 0.5, 0.6])
 
 

@@ -52,7 +52,7 @@ def gaps(n: int = 2000, d: int = 50, q: int = 5, share: float = 0.2) -> str:
 
 
 def passes(n: int = 4000, d: int = 12, q: int = 3, seeds: int = 10) -> str:
-    """Passes to within 0.01 nat, the generator of the issue's item 4."""
+    """Passes to within 0.01 nat."""
     rows = []
     for share in (0.3, 0.6):
         for noise in (0.1, 0.5, 2.0):

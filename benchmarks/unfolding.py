@@ -1,4 +1,4 @@
-"""Maximum variance unfolding against Clarabel through cvxpy, and the figures of issue 6 about unfolding.
+"""Maximum variance unfolding against Clarabel through cvxpy, and figures of unfolding.
 
     python benchmarks/unfolding.py [n of the contest]
 

@@ -1,7 +1,7 @@
 """Handwritten digits by densities: one model a class, a digit goes to the likeliest. `python benchmarks/usps.py`
 
 A mixture of probabilistic PCAs beside one PPCA, a shrunk full covariance and the nearest neighbour. K and
-q of the mixture are those of spec/algorithms.md; `--choose` compares others on the last fifth of every class.
+q of the mixture are those of docs/measurements.md; `--choose` compares others on the last fifth of every class.
 """
 
 from __future__ import annotations

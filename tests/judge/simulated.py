@@ -4,7 +4,7 @@ import numpy as np
 
 
 def seeds_gaussian(seed: int) -> np.ndarray:
-    """The seeds' 300 x 10 Gaussian: standard deviation 1 in three directions, 0.5 in seven."""
+    """The 300 x 10 Gaussian of [Zabaras2017]: standard deviation 1 in three directions, 0.5 in seven."""
     rng = np.random.default_rng(seed)
     turn = np.linalg.qr(rng.standard_normal((10, 10)))[0]
     return (rng.standard_normal((300, 10)) * np.repeat([1.0, 0.5], [3, 7])) @ turn.T

@@ -1,4 +1,4 @@
-"""What must not change, or change in a known way, when the table does (numerics.md, O5)."""
+"""What must not change, or change in a known way, when the table does."""
 
 import numpy as np
 import pytest

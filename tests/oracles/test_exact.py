@@ -33,7 +33,7 @@ def test_moderate_tables_to_the_last_digits(solver, offset):
 
 @pytest.mark.parametrize("fall", [1.0, 2.0, 3.0])
 def test_digits_that_auto_and_qr_keep(fall):
-    """Singular values down to 10^-4, -8, -12 of the first: at least 15 - k digits (numerics.md, 6)."""
+    """Singular values down to 10^-4, -8, -12 of the first: at least 15 - k digits."""
     X = hard(fall=fall)
     _, values, _ = exact.pca(X)
     for solver in ("auto", "qr"):

@@ -202,7 +202,7 @@ def test_pca_with_gaps_minimises_the_squared_error_of_the_seen_cells():
     assert error <= least * (1 + 1e-4)
 
 
-# identities (numerics.md, O2) -------------------------------------------------------------------------------
+# identities ------------------------------------------------------------------------------------------------
 def test_ppca_is_pca():
     """Same subspace, s2 the mean of the discarded eigenvalues (1/n), Lambda - s2 along the axes."""
     X = table(0.0, n=50)

@@ -1,4 +1,4 @@
-"""How well a map of the first hundred oil rows survives gaps (PRML Fig. 12.11, the Lawrence seed's Fig. 2.4)."""
+"""How well a map of the first hundred oil rows survives gaps ([Bishop2006] figure 12.11, [Lawrence2012] figure 2.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""European road distances: the seed's map of 48 cities, and the distances that are typed wrong in it."""
+"""European road distances: the map of 48 cities in [Lawrence2012] 3, and the distances that are typed wrong in it."""
 
 import numpy as np
 import pandas as pd

@@ -7,7 +7,7 @@ from lowdim import PPCA, GaussianMixture, MixtureOfPPCA, choose_clusters
 from lowdim.text.messages import LowdimError
 from tests.conftest import need
 
-TIED = -1126.315928  # the maximum for three tied components, ../shared/spec/algorithms.md and R's mclust "EEE"
+TIED = -1126.315928  # the maximum for three tied components, R's mclust "EEE"
 
 
 def planted(seed, gaps):
@@ -56,7 +56,7 @@ def test_handwritten_digits():
         return int((np.argmax(logs, axis=0) != truth).sum())
 
     mixed, single = errors(lambda: MixtureOfPPCA(3, 10)), errors(lambda: PPCA(30))
-    assert single == 142  # ../shared/spec/algorithms.md
+    assert single == 142  # an implementation of its own (docs/measurements.md)
     assert mixed <= 122
 
 

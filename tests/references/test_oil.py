@@ -1,4 +1,4 @@
-"""Oil flow: figures computed from Bishop and James's data (references.md, section 1)."""
+"""Oil flow: figures computed from Bishop and James's data (the data's README)."""
 
 import numpy as np
 import pytest

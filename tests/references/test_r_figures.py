@@ -1,4 +1,4 @@
-"""R's own output: princomp and factanal (factor_analysis/README.md; references.md, section 11).
+"""R's own output: princomp and factanal (factor_analysis/README.md).
 
 Where factors sit on the bound R's optimiser stops a little early: those figures are held to 1e-3.
 """

@@ -1,4 +1,4 @@
-"""The seed's rotated sixes: a circle under PCA, exact identities of distances, and kernel PCA that expands."""
+"""The rotated sixes of [Lawrence2012] 3: a circle under PCA, identities of distances, and kernel PCA that expands."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def sixes():
 
 
 def test_pca_makes_a_circle_of_them(sixes):
-    """algorithms.md: lambda_1 = lambda_2, so the circle is tested and never the columns."""
+    """lambda_1 = lambda_2, so the circle is tested and never the columns."""
     pca = PCA(2).fit(sixes)
     radius = np.linalg.norm(pca.transform(sixes), axis=1)
     assert radius.std() / radius.mean() <= 0.003
@@ -51,7 +51,9 @@ def test_selection_and_extraction_obey_the_identities(sixes, q):
     drawn = distance_error(sixes, pca.transform(sixes)[:, :q])
     assert drawn == pytest.approx(2 / 4096 * pca.explained_variance_[q:].sum(), rel=1e-10)
     assert drawn < chosen
-    printed = {2: (0.2118, 0.1294), 10: (None, 0.0506), 100: (None, 0.0020)}[q]  # references.md a11, a12: bilinear
+    printed = {2: (0.2118, 0.1294), 10: (None, 0.0506), 100: (None, 0.0020)}[
+        q
+    ]  # [Lawrence2012] 3
     assert drawn == pytest.approx(printed[1], rel=0.03)
     if printed[0]:
         assert chosen == pytest.approx(printed[0], rel=0.03)

@@ -1,4 +1,4 @@
-"""The maps that the seed's author saved, and the known spectra of simple graphs."""
+"""The maps that the author of [Lawrence2012] saved, and the known spectra of simple graphs."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from lowdim.text.messages import ModelWarning
 from tests.conftest import need
 from tests.references.tables import neighbour_errors, numbers, oil
 
-SAME = 0.9999999  # issue 6, line 2
+SAME = 0.9999999
 
 
 def saved(key):

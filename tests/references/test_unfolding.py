@@ -28,7 +28,7 @@ def swiss_roll():
 
 @pytest.mark.parametrize(("name", "want"), [("isomap", 3803.37), ("mvu", 3634.98), ("le", 2743.43)])
 def test_scores_of_the_authors_maps(name, want):
-    """references.md 1b: his recipe on his embeddings."""
+    """The author's recipe on his embeddings."""
     maps = np.load(need("reference_results") / "spectral_embeddings.npz")
     assert embedding_score(maps[f"stick_{name}_k7"], stick()) == pytest.approx(want, abs=0.01)
 
@@ -37,7 +37,7 @@ def test_stick_man():
     Y = stick()
     model = MaximumEntropyUnfolding(2, n_neighbors=6).fit(Y)
     score = embedding_score(model.embedding_, Y)
-    assert score == pytest.approx(3393, abs=1)  # algorithms.md, an implementation of its own
+    assert score == pytest.approx(3393, abs=1)  # an implementation of its own
     assert model.kkt_ <= 1e-8
     assert score >= 1.15 * embedding_score(LaplacianEigenmaps(2, n_neighbors=6).fit_transform(Y), Y)
     assert score >= 1.15 * embedding_score(PPCA(2).fit_transform(Y), Y)

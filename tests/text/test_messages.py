@@ -47,7 +47,7 @@ def test_every_message_says_what_and_how_to_go_on(code):
 
 @pytest.mark.parametrize("code", catalogue())
 def test_text_has_the_format_of_the_specification(code):
-    """product.md 4.2: code, severity, what; then where, why and fix, each on a line of its own, names in one column."""
+    """Code, severity, what; then where, why and fix, each on a line of its own, names in one column."""
     lines = str(filled(code)).split("\n")
     warning = issubclass(catalogue()[code].kind, LowdimWarning)
     severity = catalogue()[code].severity or ("note" if warning else "error")

@@ -13,7 +13,7 @@ from lowdim.engine.monitor import Fit, Monitor
 from lowdim.math.linalg import Array
 from lowdim.sources.source import Block, Source
 
-MEMORY = 8  # passes an extrapolation looks back on; more did not help (spec, algorithms)
+MEMORY = 8  # passes an extrapolation looks back on; more did not help (docs/measurements.md)
 T = TypeVar("T")
 
 

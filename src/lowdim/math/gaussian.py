@@ -6,7 +6,7 @@ outer products, followed by one small inverse a row; then one product back for t
 table would not fit (d q^2 numbers), the light EM takes over: gaps count as latent variables too, rows are
 taken one by one, and the statistics are d x q.
 
-Reference: Lawrence seed 2.9-2.11 (with its errata 3), Zabaras seed on EM for PPCA; re-derived with gaps.
+Reference: [Lawrence2012] 2.9 to 2.11, [Zabaras2017] on EM for PPCA; derived anew with gaps (docs/sources.md).
 """
 
 from __future__ import annotations

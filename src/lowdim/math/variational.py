@@ -106,7 +106,7 @@ def update(s: Sums, b: Beliefs, *, floor: float, dead: float, sure: bool = False
     """The latent space turned to its principal basis, what is dead dropped; then alpha, (W, mu) and tau.
 
     With `sure=True` the parameters count as known while V is still found: alpha_i = d / w_i'w_i, Bishop's ARD by
-    Laplace's approximation (Zabaras seed). `vague` is mu's prior precision in units of tau: 0 needs a seen cell in
+    Laplace's approximation ([Zabaras2017]). `vague` is mu's prior precision in units of tau: 0 needs a seen cell in
     every column.
     """
     turn, spread, live = _basis(s, b, dead, sure)

@@ -1,4 +1,4 @@
-"""The law of distances: the seeds' printed figures, and simulations."""
+"""The law of distances: the printed figures of [Lawrence2012] 1, and simulations."""
 
 import csv
 

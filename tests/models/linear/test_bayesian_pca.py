@@ -1,4 +1,4 @@
-"""Bayesian PCA: against its definition written out, the seeds' example, and intervals that hold."""
+"""Bayesian PCA: against its definition written out, the example of [Zabaras2017], and intervals that hold."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from tests.oracles import variational as oracle
 
 
 def seeds_gaussian(seed: int, gaps: float = 0.0) -> np.ndarray:
-    """The seeds' 300 x 10: sd 1 in three directions, 0.5 in seven."""
+    """The 300 x 10 of [Zabaras2017]: sd 1 in three directions, 0.5 in seven."""
     return turned(seed, 300, np.r_[np.ones(3), np.full(7, 0.5)], gaps)
 
 

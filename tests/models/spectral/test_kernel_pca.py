@@ -1,4 +1,4 @@
-"""Kernel PCA: identities, peers, pre-images, approximations, the seed's chapter 4 and bad input."""
+"""Kernel PCA: identities, peers, pre-images, approximations, [Lawrence2012] chapter 4 and bad input."""
 
 import tracemalloc
 import warnings
@@ -349,7 +349,7 @@ def test_laws(law, how):
     laws.LAWS[law](KernelPCA(2, **how), table(36))
 
 
-# the seed's chapter 4 ------------------------------------------------------------
+# [Lawrence2012], chapter 4 ------------------------------------------------------
 PLACES = np.linspace(-2.0, 2.0, 9)
 
 

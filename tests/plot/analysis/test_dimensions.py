@@ -106,7 +106,7 @@ def test_drawing_again_changes_nothing() -> None:
 
 
 def test_digester_jury() -> None:
-    """The judges' own results bind as they are; four eigenvalues stand above, five are kept (spec 3.4)."""
+    """The judges' own results bind as they are; four eigenvalues stand above, five are kept."""
     from lowdim.judge.dimensions.jury import choose_dimension
 
     X = np.genfromtxt(need("digester/kamyr.csv"), delimiter=",")
@@ -118,4 +118,4 @@ def test_digester_jury() -> None:
     spread = distances(
         law.counts, law.columns, edges=law.edges, mean=law.mean, effective=law.effective, compared=law.compared
     )
-    assert 5.4 < spread.data["effective"][0] < 7.0  # spec 3.5: 6.4, participation ratio 5.4
+    assert 5.4 < spread.data["effective"][0] < 7.0  # 6.4, participation ratio 5.4

@@ -96,7 +96,7 @@ def test_the_digester_map():
             row_names=[HOSTILE[0], *map(str, range(2, 97))],
         )
     )
-    # product.md 3.9: axes 1-2 carry 42% of the variation, axes 3-5 another 30%, noise 28%
+    # axes 1-2 carry 42% of the variation, axes 3-5 another 30%, noise 28%
     assert plot.data["share"].round(2).tolist() == [0.42, 0.30, 0.28]
     assert plot.title == "Axes 1 and 2 carry 42% of the variation; 58% is not on this map"
     assert "other axes carry 30% and noise 28%" in plot.sentence and "52 rows have gaps" in plot.sentence

@@ -90,7 +90,7 @@ def test_why_all_of_any_size(n: int, d: int) -> None:
 
 
 def test_digester_row_1() -> None:
-    """spec 3.3: bf_cm_ratio is 121.7 where the others say 78.3 ± 6.5, +6.7 sd; hidden, p = 0.37."""
+    """The ratio bf_cm_ratio is 121.7 where the others say 78.3 ± 6.5, +6.7 sd; hidden, p = 0.37."""
     from lowdim.judge.rows.odd_rows import explain_row, odd_rows
     from lowdim.models.linear.ppca import ProbabilisticPCA
 

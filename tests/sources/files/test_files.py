@@ -136,7 +136,7 @@ def test_a_model_of_a_file_is_the_model_of_its_rows(kind, tmp_path):
 
 @pytest.mark.parametrize("rows", [pytest.param(100_000, marks=pytest.mark.drill), 10_000])
 def test_streamed_answers_equal_those_in_memory(rows, tmp_path):
-    """Issue 4: the answer from Parquet equals the in-memory answer to 1e-10."""
+    """The answer from Parquet equals the in-memory answer to 1e-10."""
     rng = np.random.default_rng(5)
     X = rng.standard_normal((rows, 5)) @ rng.standard_normal((5, 100)) + rng.standard_normal((rows, 100))
     X = X.astype(np.float32)
@@ -500,7 +500,7 @@ DAMAGE = """
 @pytest.mark.parametrize("places", [pytest.param(500, marks=pytest.mark.drill), 50])
 @pytest.mark.parametrize("kind", [".parquet", "-flat.parquet", ".feather", ".arrow", ".csv", ".npy", ".npz", ".mtx"])
 def test_damaged_files_end_in_a_code_or_a_table(kind, places, tmp_path):
-    """Issue 4: cut short and bit-flipped at 500 places, in a child process: no crash, hang or traceback."""
+    """Cut short and bit-flipped at 500 places, in a child process: no crash, hang or traceback."""
     X, good = GAPPY[:400], tmp_path / f"good{kind}"
     if kind.endswith(".parquet"):
         pq.write_table(arrow(X), good, row_group_size=90, compression="none" if "flat" in kind else "snappy")
