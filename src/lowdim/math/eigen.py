@@ -39,15 +39,19 @@ class Eigen(NamedTuple):
     solver: str
 
 
-DENSE = 600  # rows up to which a dense solver is as fast as any
-MANY = 3000  # rows from which a factorisation may be too large
-HOPS = 15  # a graph of so many rows and no more steps across fills many dimensions: its factors are almost dense
-RESTARTS = 60  # of Lanczos without factors; 30 do for Laplacians of 30 dimensions of noise, in a tenth of the time
-SHIFT = 1e-10  # of the mean diagonal, added before a sparse matrix is factorised: its null space is wanted
+DENSE_ROWS = 600  # rows up to which a dense solver is as fast as any
+FACTOR_ROWS = 3000  # rows from which a factorisation may be too large
+WIDE_GRAPH_STEPS = (
+    15  # a graph of so many rows and no more steps across fills many dimensions: its factors are almost dense
+)
+LANCZOS_RESTARTS = (
+    60  # of Lanczos without factors; 30 do for Laplacians of 30 dimensions of noise, in a tenth of the time
+)
+NULL_SHIFT = 1e-10  # of the mean diagonal, added before a sparse matrix is factorised: its null space is wanted
 
 
 def solve(problem: Problem, k: int) -> Eigen:
-    """The k eigenpairs a spectral method asks for: the one place where spectra are found."""
+    """The k eigenpairs a spectral method asks for: the one place where the axes of their maps are found."""
     M, s = problem.matrix, problem.scale
     if s is not None:
         M = sp.csr_array(sp.diags_array(s) @ M @ sp.diags_array(s)) if sp.issparse(M) else M * s[:, None] * s
@@ -73,8 +77,8 @@ def _by_products(problem: Problem, M: Any, count: int) -> bool:
     if isinstance(M, spl.LinearOperator):
         return True
     if sp.issparse(M):
-        return bool(M.shape[0] > max(DENSE, 2 * count + 1))
-    return problem.few and len(M) > max(DENSE, 10 * count)
+        return bool(M.shape[0] > max(DENSE_ROWS, 2 * count + 1))
+    return problem.few and len(M) > max(DENSE_ROWS, 10 * count)
 
 
 def _size(M: Any, values: Array) -> float:
@@ -92,10 +96,10 @@ def _iterated(M: Any, k: int, end: str, null: Array | None, space: int) -> tuple
         values, V = spl.eigsh(M, k, which="LA", v0=v0, tol=0, ncv=space)
         order = np.argsort(-values, kind="stable")
         return values[order], V[:, order], "Lanczos"
-    found = _directly(M, k, null, v0, space) if n > MANY and _steps(M) <= HOPS else None
-    if found is not None:
-        return found
-    shift = SHIFT * float(M.diagonal().mean())
+    direct = _directly(M, k, null, v0, space) if n > FACTOR_ROWS and _steps(M) <= WIDE_GRAPH_STEPS else None
+    if direct is not None:
+        return direct
+    shift = NULL_SHIFT * float(M.diagonal().mean())
     lu = spl.splu(
         sp.csc_array(M + shift * sp.eye_array(n)),
         permc_spec="MMD_AT_PLUS_A",
@@ -130,7 +134,7 @@ def _directly(M: Any, k: int, null: Array | None, v0: Array, space: int) -> tupl
 
     operator = spl.LinearOperator(M.shape, matvec=product, dtype=np.float64)
     try:
-        values, V = spl.eigsh(operator, k, which="SA", v0=v0, tol=0, ncv=space, maxiter=RESTARTS)
+        values, V = spl.eigsh(operator, k, which="SA", v0=v0, tol=0, ncv=space, maxiter=LANCZOS_RESTARTS)
     except spl.ArpackNoConvergence:
         return None
     order = np.argsort(values, kind="stable")

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 from scipy.sparse import csgraph
 
-from lowdim.math.eigen import DENSE, Eigen, Problem, solve
+from lowdim.math.eigen import DENSE_ROWS, Eigen, Problem, solve
 from lowdim.math.linalg import Array, sign_rule, svd
 from lowdim.math.neighbors import BLOCK_PAIRS, Indices, RowPairs, exact_distances, nearest, pair_distances
 
@@ -81,7 +81,7 @@ def smallest(M: Any, null: Array, q: int, root: Any = None) -> Eigen:
     if root is None:
         eigen = solve(Problem(M, "smallest", null=null), q)
         return eigen._replace(values=np.maximum(eigen.values, 0.0))
-    if M.shape[0] <= DENSE:
+    if M.shape[0] <= DENSE_ROWS:
         R = root.toarray()
         t = null / np.linalg.norm(null)
         V = svd(np.vstack([R, (float(np.linalg.norm(R)) + 1e-300) * t]))[2][::-1][:q].T

@@ -82,8 +82,8 @@ def joined(X: Array, k: int, among: Array | None = None) -> tuple[RowPairs, Arra
     )
     if not len(tied_rows):
         return plain, radius
-    more = within(X[tied_rows], Y, radius[tied_rows])
-    both = together(plain, more._replace(i=tied_rows[more.i]))
+    ties = within(X[tied_rows], Y, radius[tied_rows])
+    both = together(plain, ties._replace(i=tied_rows[ties.i]))
     return both.chosen(np.lexsort((both.j, both.i))), radius
 
 
@@ -141,29 +141,29 @@ def exact_distances(X: Array, Y: Array | None = None) -> Array:
 def _tree(X: Array, Y: Array, k: int) -> Neighbours:
     """A tree's distances are of differences; only rows equally far at the cut need a second look."""
     tree = cKDTree(Y)
-    more = min(k + 1, len(Y))
-    distance, index = (np.asarray(part).reshape(len(X), more) for part in tree.query(X, more))
-    if more == k and not (distance[:, 1:] == distance[:, :-1]).any():
+    count = min(k + 1, len(Y))
+    distance, index = (np.asarray(part).reshape(len(X), count) for part in tree.query(X, count))
+    if count == k and not (distance[:, 1:] == distance[:, :-1]).any():
         return Neighbours(distance, index)
     neighbours = Neighbours(np.ascontiguousarray(distance[:, :k]), np.ascontiguousarray(index[:, :k]))
     tied = np.flatnonzero((distance[:, 1:] == distance[:, :-1]).any(axis=1))
     if len(tied):
-        many = min(k + SPARE_CANDIDATES, len(Y))
-        candidates = np.asarray(tree.query(X[tied], many)[1]).reshape(len(tied), many)
+        count = min(k + SPARE_CANDIDATES, len(Y))
+        candidates = np.asarray(tree.query(X[tied], count)[1]).reshape(len(tied), count)
         neighbours.distance[tied], neighbours.row[tied] = _ordered(X[tied], Y, candidates, k)
     return neighbours
 
 
 def _brute(X: Array, Y: Array, k: int) -> Neighbours:
     rows = max(1, BLOCK_PAIRS // max(len(Y), 1))
-    more = min(k + SPARE_CANDIDATES, len(Y))
+    count = min(k + SPARE_CANDIDATES, len(Y))
     centre = Y.mean(axis=0)  # digits: distances do not care where the origin is
     A, B = X - centre, Y - centre
     parts = []
     for start in range(0, len(X), rows):
         D = squared_distances(A[start : start + rows], B)
         every = np.tile(np.arange(len(Y)), (len(D), 1))
-        index = np.argpartition(D, more - 1, axis=1)[:, :more] if more < len(Y) else every
+        index = np.argpartition(D, count - 1, axis=1)[:, :count] if count < len(Y) else every
         parts.append(_ordered(X[start : start + rows], Y, index, k))
     return Neighbours(np.concatenate([p.distance for p in parts]), np.concatenate([p.row for p in parts]))
 

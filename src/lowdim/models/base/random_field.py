@@ -27,7 +27,7 @@ from lowdim.text.messages import error
 MOST_FIELD_ROWS = 6000  # rows whose n x n matrices are made on demand: 0.3 GB each
 SLACK = 1e-9  # of the largest eigenvalue: springs or variances smaller than this are rounding, and nothing is inverted
 TIED = 1e-6  # two variances closer than this share of them have no directions of their own
-LEAST_NOISE = 1e-6  # of the table's mean variance: the least noise a likelihood is stated with
+LEAST_FIELD_NOISE = 1e-6  # of the table's mean variance: the least noise a likelihood is stated with
 
 
 class Field(NamedTuple):
@@ -128,7 +128,7 @@ def log_density(field: Field, Y: Array) -> float:
         value = 0.5 * float((count * p * np.log(2 * np.pi * w)).sum() + (a / w).sum())
         return value, np.array([float((slope * s * v).sum()), float((slope * t).sum())])
 
-    low = float(np.log(LEAST_NOISE * mean))
+    low = float(np.log(LEAST_FIELD_NOISE * mean))
     starts = [(np.log(mean), low + 1.0), (np.log(mean) - 3.0, np.log(mean) - 1.0), (np.log(mean) + 3.0, low)]
     bounds = [(np.log(mean) - 60.0, np.log(mean) + 60.0), (low, np.log(mean) + 5.0)]
     optima = [minimize(loss, np.array(start), jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from lowdim.engine.fold import Run
 from lowdim.math.distances import SAME_SHARE, Fault, fault
-from lowdim.math.eigen import DENSE, Eigen
+from lowdim.math.eigen import DENSE_ROWS, Eigen
 from lowdim.math.graph import bridges, by_size, components
 from lowdim.math.linalg import Array
 from lowdim.math.neighbors import (
@@ -300,7 +300,9 @@ def smallest_vectors(graph: NeighbourGraph, q: int, solve_map: Callable[[Indices
         k = min(q, len(rows) - 1)
         if k == 0:
             continue
-        eigen = solve_map(rows, min(k + (len(rows) <= DENSE), len(rows) - 1))  # one more, if cheap: it may be equal
+        eigen = solve_map(
+            rows, min(k + (len(rows) <= DENSE_ROWS), len(rows) - 1)
+        )  # one more, if cheap: it may be equal
         values[c, :k], V[rows, :k] = eigen.values[:k], eigen.vectors[:, :k]
         residual = max(residual, eigen.residual)
         if c == 0:

@@ -30,7 +30,7 @@ from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
 LEAST_BRIDGE_WEIGHT = 1e-6  # of an edge between pieces under heat weights: theirs may be too small for a double
-LEAST_WEIGHT = 1e-290  # of any edge: a row far from all is placed by its neighbours, not left alone
+LEAST_EDGE_WEIGHT = 1e-290  # of any edge: a row far from all is placed by its neighbours, not left alone
 BRIDGE_ROUNDS = 20  # of making bridges the same both ways; one or two do
 NEAR_ONE = 1e-9  # an eigenvalue this close to 1 leaves places undetermined by their neighbours
 
@@ -176,7 +176,7 @@ class LaplacianEigenmaps(GraphModel):
         bridges, reach = self._two_way_bridges(graph)
         W = self._weights(graph, bridges, width)
         degree = degrees(W)
-        isolated = np.flatnonzero((degree <= 2.0 * LEAST_WEIGHT * graph.m) & (width > 0.0))
+        isolated = np.flatnonzero((degree <= 2.0 * LEAST_EDGE_WEIGHT * graph.m) & (width > 0.0))
         if len(isolated):
             warn("LD438", f"row {rows[isolated[0]] + 1}", width=width, count=len(isolated))
 
@@ -313,4 +313,4 @@ def _log_heat(d: Array, width: float, bridge: bool = False) -> Array:
     """Log of the weights of edges of these lengths; width 0: all are one."""
     if width == 0.0:
         return np.zeros(len(d))
-    return np.maximum(-0.5 * (d / width) ** 2, np.log(LEAST_BRIDGE_WEIGHT if bridge else LEAST_WEIGHT))
+    return np.maximum(-0.5 * (d / width) ** 2, np.log(LEAST_BRIDGE_WEIGHT if bridge else LEAST_EDGE_WEIGHT))
