@@ -41,12 +41,8 @@ class Eigen(NamedTuple):
 
 DENSE_ROWS = 600  # rows up to which a dense solver is as fast as any
 FACTOR_ROWS = 3000  # rows from which a factorisation may be too large
-WIDE_GRAPH_STEPS = (
-    15  # a graph of so many rows and no more steps across fills many dimensions: its factors are almost dense
-)
-LANCZOS_RESTARTS = (
-    60  # of Lanczos without factors; 30 do for Laplacians of 30 dimensions of noise, in a tenth of the time
-)
+WIDE_GRAPH_STEPS = 15  # a large graph of no more steps across fills many dimensions: its factors are almost dense
+LANCZOS_RESTARTS = 60  # without factors; 30 do for Laplacians of 30 dimensions of noise, in a tenth of the time
 NULL_SHIFT = 1e-10  # of the mean diagonal, added before a sparse matrix is factorised: its null space is wanted
 
 

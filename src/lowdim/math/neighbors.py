@@ -13,6 +13,7 @@ from lowdim.math.linalg import Array, squared_distances
 Indices = NDArray[np.intp]
 TREE_DIMENSIONS = 10  # up to so many a k-d tree beats brute force (docs/measurements.md)
 BLOCK_PAIRS = 2**22  # distances worked on at once, 32 MB
+WIDTH_ROWS = 1000  # rows whose distances set the width of a Gaussian kernel by the median heuristic
 SPARE_CANDIDATES = 8  # candidates beyond k whose distances are computed again from differences: products cancel
 TIED_DISTANCES = (
     1e-10  # two distances closer than this share of them are equal: rounding must not choose between neighbours
@@ -136,6 +137,14 @@ def exact_distances(X: Array, Y: Array | None = None) -> Array:
     from scipy.spatial.distance import cdist
 
     return np.asarray(cdist(X, X if Y is None else Y))
+
+
+def median_width(X: Array) -> float:
+    """gamma = 1 / (2 m^2), m the median distance of unequal rows among up to 1000 strided ones; 1 if all are equal."""
+    sample = X[:: max(1, len(X) // WIDTH_ROWS)][:WIDTH_ROWS]
+    D = exact_distances(sample)[np.triu_indices(len(sample), 1)]
+    D = D[D > 0]
+    return 1.0 / (2.0 * float(np.median(D)) ** 2) if len(D) else 1.0
 
 
 def _tree(X: Array, Y: Array, k: int) -> Neighbours:

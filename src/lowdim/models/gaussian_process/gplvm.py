@@ -275,7 +275,7 @@ class GPLVM(GaussianProcessMap):
         """The kernel of the back constraints between rows, and its inverse squared width."""
         if not self.back_constraints:
             return None, 0.0
-        from lowdim.math.kernels import median_width
+        from lowdim.math.neighbors import median_width
 
         gamma = median_width(Y)
         return np.exp(-gamma * squared_distances(Y, Y)), gamma

@@ -300,9 +300,8 @@ def smallest_vectors(graph: NeighbourGraph, q: int, solve_map: Callable[[Indices
         k = min(q, len(rows) - 1)
         if k == 0:
             continue
-        eigen = solve_map(
-            rows, min(k + (len(rows) <= DENSE_ROWS), len(rows) - 1)
-        )  # one more, if cheap: it may be equal
+        one_more = len(rows) <= DENSE_ROWS  # where it is cheap: it may be equal to the last
+        eigen = solve_map(rows, min(k + one_more, len(rows) - 1))
         values[c, :k], V[rows, :k] = eigen.values[:k], eigen.vectors[:, :k]
         residual = max(residual, eigen.residual)
         if c == 0:

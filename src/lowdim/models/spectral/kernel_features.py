@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse.linalg as spl
@@ -12,7 +12,6 @@ from scipy.linalg.blas import dsymv
 from lowdim.engine.fold import one_blas_thread
 from lowdim.math.distances import centred_gram
 from lowdim.math.eigen import Eigen, Problem, solve
-from lowdim.math.kernels import KernelFunction, gaussian
 from lowdim.math.linalg import EPS, Array, Mask, sign_rule, squared_distances
 from lowdim.math.neighbors import Indices, exact_distances
 from lowdim.sources.source import Block, Source
@@ -24,6 +23,35 @@ CHUNK_CELLS = 2**21  # similarities worked on at once, 16 MB
 LANCZOS_ROWS = 600  # rows from which few eigenpairs come cheaper by products than by a factorisation
 LANCZOS_SPACE = 32  # vectors Lanczos keeps at least: a third fewer products than with 20, and they cost most
 STRIP_ROWS = 256  # rows of a kernel matrix made at once: they stay in the cache between product and exponential
+
+
+class KernelFunction(NamedTuple):
+    """k(x, y): "linear" x'y, "rbf" exp(-gamma |x-y|^2), "poly" (gamma x'y + coef0)^degree, "sigmoid" tanh."""
+
+    name: str
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 1.0
+    call: Callable[[Array, Array], Any] | None = None
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        if self.call is not None:
+            return np.asarray(self.call(X, Y), dtype=np.float64)
+        if self.name == "rbf":
+            return gaussian(squared_distances(X, Y), self.gamma)
+        K = X @ Y.T
+        if self.name == "linear":
+            return K
+        K *= self.gamma
+        K += self.coef0
+        return K**self.degree if self.name == "poly" else np.tanh(K, out=K)
+
+
+def gaussian(D: Array, gamma: float) -> Array:
+    """exp(-gamma D) in place, for widths of any size."""
+    with np.errstate(over="ignore", under="ignore"):
+        D *= -gamma
+        return np.asarray(np.exp(D, out=D))
 
 
 def similarities(kernel: KernelFunction, X: Array, Y: Array) -> Array:

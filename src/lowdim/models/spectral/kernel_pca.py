@@ -12,17 +12,19 @@ from lowdim.engine.fold import Run, fold, walk
 from lowdim.engine.plan import Cost, walking
 from lowdim.math.distances import LARGE_NEGATIVE_SHARE, centred_gram, fault, negative_mass
 from lowdim.math.eigen import Eigen, Problem, solve
-from lowdim.math.kernels import WIDTH_ROWS, KernelFunction, gaussian, median_width
 from lowdim.math.linalg import EPS, Array, squared_distances
+from lowdim.math.neighbors import WIDTH_ROWS, median_width
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Out, Rule, is_seed, seed_of
 from lowdim.models.base.results import LARGEST
 from lowdim.models.base.spectral import SpectralFit, SpectralModel
 from lowdim.models.spectral.kernel_features import (
     FeatureMap,
     FeatureSource,
+    KernelFunction,
     by_products,
     chunked,
     fourier,
+    gaussian,
     gaussian_matrix,
     nystroem,
     similarities,

@@ -203,9 +203,8 @@ class MaximumEntropyUnfolding(GraphModel):
             f"{int((springs_fit.multipliers != 0).sum())} of {len(edges)} springs are in use",
         )
         notes += (f"2 p {eps:.3g} was added to squared distances",) * (eps > 0.0)
-        solver = (
-            f"projected Newton, {springs_fit.steps} steps" if springs_fit.steps else "closed form (all pairs joined)"
-        )
+        steps = springs_fit.steps
+        solver = f"projected Newton, {steps} steps" if steps else "closed form (all pairs joined)"
         return SpectralFit(
             params, Z, values, solver, max(eigen.residual, springs_fit.kkt), attributes, notes, value, "log-likelihood"
         )

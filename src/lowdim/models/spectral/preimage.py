@@ -9,8 +9,9 @@ import numpy as np
 import scipy.linalg as sl
 
 from lowdim.math.eigen import Problem, solve
-from lowdim.math.kernels import gaussian, median_width
 from lowdim.math.linalg import EPS, Array, Mask, squared_distances, svd
+from lowdim.math.neighbors import median_width
+from lowdim.models.spectral.kernel_features import gaussian
 
 STEP_REACHED = 1e-7  # of the rows' spread: a fixed point has been reached
 LEAST_WEIGHT_SHARE = 1e-12  # of the largest possible sum of weights: below it no row is near, and none is averaged
