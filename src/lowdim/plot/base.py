@@ -63,9 +63,40 @@ P = ParamSpec("P")
 
 
 class Plot:
-    """A finished plot: `data` are its numbers, `sentence` says what it shows; `save` writes SVG, PNG, PDF or CSV.
+    """A finished plot: a figure, the numbers in it, a title, and a sentence that says what it shows.
 
-    A movie has its `frames` too; `figure` then shows a few of them side by side.
+    A notebook shows it by itself; `save` writes SVG, PNG, PDF or the numbers as CSV.
+
+    Parameters
+    ----------
+    name : str
+        The name of the plot.
+    figure : matplotlib.figure.Figure
+        Drawn without pyplot; of a movie, a few of its frames side by side.
+    title : str
+        What is seen, above everything.
+    sentence : str
+        What it shows, for those who cannot see it.
+    data : dict of str to array
+        The numbers that are drawn.
+    frames : sequence of Figure
+        Of a movie.
+    tooltips : dict of str to str
+        What the marks say where the pointer rests, by the id (`set_gid`) of each: SVG titles, no script.
+
+    Attributes
+    ----------
+    name, figure, title, sentence, data, frames, tooltips
+        As above.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> table = lowdim.read(np.array([[1.0, 5.0], [2.0, 3.0], [4.0, 9.0], [3.0, 1.0]]))
+    >>> from lowdim.plot.analysis.table import columns_of
+    >>> shown = columns_of(table)
+    >>> shown.sentence, sorted(shown.data)[:2]
+    ('Of 2 columns, none has gaps, none has far values and 0 never change.', ['column', 'count'])
     """
 
     def __init__(
@@ -77,23 +108,43 @@ class Plot:
         sentence: str,
         data: dict[str, Any],
         frames: Sequence[Figure] = (),
+        tooltips: dict[str, str] | None = None,
     ) -> None:
         self.name, self.figure, self.title, self.sentence = name, figure, printable(title), printable(sentence)
         self.data = {key: np.asarray(value) for key, value in data.items()}
-        self.frames = tuple(frames)
+        self.frames, self.tooltips = tuple(frames), dict(tooltips or {})
 
     def svg(self, prefix: str = "") -> str:
         """The plot as SVG with a title and a description for those who cannot see it.
 
-        `prefix` starts every id in it, so that two plots of one name can share a page.
+        Parameters
+        ----------
+        prefix : str
+            Starts every id in it, so that two plots of one name can share a page; its name where it is left out.
+
+        Returns
+        -------
+        str
+            One `svg` element that reaches nowhere outside.
         """
-        out = io.StringIO()
-        with style():
-            self.figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-        return described(out.getvalue(), prefix or self.name, self.title, self.sentence)
+        body = figure_svg(self.figure)
+        for mark, text in self.tooltips.items():
+            body = body.replace(f'<g id="{mark}">', f'<g id="{mark}"><title>{html.escape(text)}</title>', 1)
+        return described(body, prefix or self.name, self.title, self.sentence)
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the plot; the ending of the path says how."""
+        """Write the plot, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Its ending says how: .svg, .png, .pdf, or .csv for the numbers.
+
+        Returns
+        -------
+        Path
+            Where it is.
+        """
         path = check_picture(path)
         with replacing(path) as temporary:
             if path.suffix in (".svg", ".csv"):
@@ -125,6 +176,14 @@ class Plot:
 
     def __repr__(self) -> str:
         return f"Plot {self.name}: {self.sentence}"
+
+
+def figure_svg(figure: Figure) -> str:
+    """A figure as matplotlib writes it, without date and program."""
+    out = io.StringIO()
+    with style():
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    return out.getvalue()
 
 
 def check_picture(path: str | PathLike[str]) -> Path:

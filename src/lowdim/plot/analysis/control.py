@@ -107,8 +107,6 @@ def control(
     A row with gaps has fewer degrees of freedom, so its limit is lower: the limit steps. `order` holds times
     (any numbers, or datetime64) and `new` is True for rows that the model was not fitted to.
 
-    Reference: spec product.md 3.2 and 4.7, plot 18.
-
     >>> seen = control([1.0, 20.0, 2.0], [2, 2, 2], [3.0, 2.0, 1.0], [4, 4, 3], level=0.99)
     >>> seen.data["T2_limit"].round(2).tolist(), seen.data["T2_beyond"].tolist()
     ([9.21, 9.21, 9.21], [False, True, False])

@@ -248,7 +248,7 @@ def component_images(model: Any, shape: tuple[int, int], count: int = 9) -> Plot
 
     Each axis has a scale of its own, white at zero; its sign by itself means nothing.
 
-    Reference: Turk and Pentland (1991); Zabaras seed on PCA.
+    Reference: M. Turk and A. Pentland, Eigenfaces for recognition, Journal of Cognitive Neuroscience 3, 1991.
 
     >>> from lowdim.models.linear.pca import PCA
     >>> plot = component_images(PCA(2).fit(np.random.default_rng(0).normal(size=(9, 4))), (2, 2), 2)

@@ -56,7 +56,7 @@ def scree(
 
     `band` is the upper edge (k) or both edges (2 x k) of 95% of the shuffled tables; `interval` is 2 x k.
 
-    Reference: spec product.md 4.7, plot 4; Horn (1965).
+    Reference: J. Horn, A rationale and test for the number of factors in factor analysis, Psychometrika 30, 1965.
 
     >>> scree([4.0, 2.0, 0.5], band=[1.5, 1.2, 0.9]).data["above"].tolist()
     [True, True, False]
@@ -198,8 +198,6 @@ def jury(
 
     A pick of None means that the judge cannot say. `advisers` are judges that are heard but do not vote.
 
-    Reference: spec product.md 4.7, plot 5; 4.8 for the words.
-
     >>> jury([0, 1, 2], {"evidence": [0.0, 0.9, 0.1]}, {"evidence": 1, "shuffled data": 2}, 1).title
     '1 dimension: 1 of 2 judges agrees'
     """
@@ -331,8 +329,6 @@ def heldout(
     `errors` are *paired* standard errors of the log density against `q` (0 at q itself): the same cells are
     hidden for every number, so only differences are uncertain. `train` is the R2 of the cells that were seen.
 
-    Reference: spec product.md 3.4 and 4.7, plot 6.
-
     >>> heldout([0, 1, 2], [0, 0.4, 0.5], [-1.4, -1.1, -1.2], [0.02, 0, 0.01], 1).data["difference"].round(2).tolist()
     [-0.3, 0.0, -0.1]
     """
@@ -463,7 +459,7 @@ def distances(
     shaped like these, where known. With `edges`, `squared` holds the counts between them (then give `mean`).
     With gaps, `compared` is how many cells a pair of rows has in common: the law is that of so many columns.
 
-    Reference: Lawrence seed, chapter 1 (1.8 to 1.16); spec product.md 3.5.
+    Reference: [Lawrence2012] of `docs/sources.md`, (1.8) to (1.16).
 
     >>> gaps = np.random.default_rng(0).chisquare(4, 20000)
     >>> round(float(distances(gaps, 10).data["effective"][0]), 0)

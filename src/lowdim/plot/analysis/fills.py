@@ -68,8 +68,6 @@ def fills(
     `mask` is True where a cell was filled. `column` (a name or a position) draws one column in its own
     units; None draws all that have gaps, each in units of its own spread.
 
-    Reference: spec product.md 4.7, plot 16.
-
     >>> X = np.array([[1.0, 2.0], [2.0, 3.9], [3.0, 6.1]])
     >>> gap = np.array([[False, True], [False, False], [False, False]])
     >>> fills(X, gap, X - 1, X + 1, ["a", "b"]).data["column"].tolist()
@@ -295,7 +293,8 @@ def calibration(
     `held` of `tried` cells a column at `level`; `shares[k]` of all cells were held by intervals that claim
     `levels[k]`. Bands hold 95% of what exact intervals would give: Binomial(tried, level).
 
-    Reference: spec product.md 3.8 and 4.7, plot 17; Clopper and Pearson (1934) for the bars.
+    Reference: for the bars, C. Clopper and E. Pearson, The use of confidence or fiducial limits illustrated in the case
+    of the binomial, Biometrika 26, 1934.
 
     >>> calibration([85, 95], [100, 100], ["a", "b"]).data["share"].tolist()
     [0.85, 0.95]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,21 +23,6 @@ MOST_SQUARE_ROWS = 24  # rows that can be named
 LARGEST_SIDE = 0.9  # side of the largest square, in cells
 GROUND = "#8c8c8c"  # white and black stand out from it alike
 NEGLIGIBLE = 1e-6  # an axis all of whose entries are below this share of the largest is switched off
-
-
-class Squares(Plot):
-    """A plot whose marks tell their value where the pointer rests: an SVG title in each, no script."""
-
-    tips: dict[str, str]  # id of a mark -> what it says
-
-    def svg(self, prefix: str = "") -> str:
-        out = io.StringIO()
-        with draw.style():
-            self.figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-        body = out.getvalue()
-        for name, text in self.tips.items():
-            body = body.replace(f'<g id="{name}">', f'<g id="{name}"><title>{html.escape(text)}</title>', 1)
-        return draw.described(body, prefix or self.name, self.title, self.sentence)
 
 
 @plot("hinton", "Loadings as squares whose area is their size.", needs="model", report=InReport("axes"))
@@ -88,7 +71,7 @@ def hinton(
     W is d x q, one column an axis. With `other` (the same rows, say maximum likelihood beside a Bayesian fit), both
     are drawn on one scale; an axis that was switched off stays empty. Of many rows the largest `most` are drawn.
 
-    Reference: Bishop (2006), figure 12.14. Other programs take the root after subtracting the smallest entry, so
+    Reference: [Bishop2006], figure 12.14. Other programs take the root after subtracting the smallest entry, so
     that their areas are not proportional.
 
     >>> plot = hinton(np.array([[1.0, 0.0], [-0.25, 0.0]]), ["a", "b"])
@@ -105,9 +88,9 @@ def hinton(
     rows = np.sort(np.argsort(-strength, kind="stable")[:most])
     figure = draw.blank(6.4, float(np.clip(1.3 + 0.26 * len(rows), 3.0, 9.0)))
     panels = figure.subplots(1, len(both), sharey=True, squeeze=False, width_ratios=[max(M.shape[1], 1) for M in both])
-    tips: dict[str, str] = {}
+    tooltips: dict[str, str] = {}
     for p, (ax, M, label) in enumerate(zip(panels[0], both, labels, strict=False)):
-        tips |= _squares(ax, M, rows, largest, names, f"square{p}")
+        tooltips |= _squares(ax, M, rows, largest, names, f"square{p}")
         if len(both) > 1:
             ax.set_title(draw.short(label, 30), fontsize=10)
     panels[0, 0].set_yticks(range(len(rows)), [draw.short(names[j]) for j in rows], fontsize=8)
@@ -116,9 +99,8 @@ def hinton(
     )
     title, sentence = _words(both, names, labels, len(rows))
     draw.headline(figure, title)
-    made = Squares("hinton", figure, title=title, sentence=sentence, data=_data(both, names, largest))
-    made.tips = tips
-    return made
+    data = _data(both, names, largest)
+    return Plot("hinton", figure, title=title, sentence=sentence, data=data, tooltips=tooltips)
 
 
 def _data(both: list[Array], names: Sequence[str], largest: float) -> dict[str, Any]:
@@ -140,7 +122,7 @@ def _squares(
     """Squares of side 0.9 sqrt(|entry| / largest) without an edge, so that areas are exact; what each one says."""
     from matplotlib.patches import Rectangle
 
-    tips, q = {}, M.shape[1]
+    tooltips, q = {}, M.shape[1]
     side = LARGEST_SIDE * np.sqrt(np.abs(M[rows]) / largest)
     for r, c in np.argwhere(side > 0):
         value, s = M[rows[r], c], side[r, c]
@@ -149,7 +131,7 @@ def _squares(
         )
         box.set_gid(f"{name}-{r}-{c}")
         ax.add_patch(box)
-        tips[f"{name}-{r}-{c}"] = f"{draw.short(names[rows[r]])}, axis {c + 1}: {draw.number(value)}"
+        tooltips[f"{name}-{r}-{c}"] = f"{draw.short(names[rows[r]])}, axis {c + 1}: {draw.number(value)}"
     ax.set_xlim(-0.6, max(q, 1) - 0.4)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_aspect("equal")
@@ -159,7 +141,7 @@ def _squares(
     ax.set_xticks(list(places), [f"{k + 1}\noff" if dead[k] else str(k + 1) for k in places], fontsize=8)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    return tips
+    return tooltips
 
 
 def _words(both: list[Array], names: Sequence[str], labels: tuple[str, str], shown: int) -> tuple[str, str]:

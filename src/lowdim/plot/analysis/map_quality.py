@@ -87,7 +87,8 @@ def shepard(table: Any, Z: Any) -> Plot:
     Shades count pairs. Stress is Kruskal's stress-1, the distance of the pairs from the curve. Rows with gaps are
     compared over the cells both have; of more than 1,000 rows so many are compared.
 
-    Reference: Kruskal (1964), Psychometrika 29; spec product.md, plot 22.
+    Reference: J. Kruskal, Multidimensional scaling by optimizing goodness of fit to a nonmetric hypothesis,
+    Psychometrika 29, 1964.
 
     >>> X = np.random.default_rng(0).standard_normal((40, 3))
     >>> shepard(X, X).data["stress"].round(6).tolist()
@@ -176,7 +177,8 @@ def neighbors(table: Any, Z: Any, *, beside: Mapping[str, Any] | None = None, k:
     PCA and a random projection with as many axes are drawn beside it, and chance, k / (n - 1); `beside` are further
     maps by name. The random projection's curve is the mean of five, its band reaches from the lowest to the highest.
 
-    Reference: Lee and Verleysen (2009); spec product.md, plot 23.
+    Reference: J. Lee and M. Verleysen, Quality assessment of dimensionality reduction: rank-based criteria,
+    Neurocomputing 72, 2009.
 
     >>> X = np.random.default_rng(0).standard_normal((40, 3))
     >>> float(neighbors(X, X).data["this map"].min())
@@ -264,7 +266,7 @@ def trust(table: Any, Z: Any, *, k: int = NEAR, row_names: Sequence[object] | No
     A row's share is 1 where its k nearest on the map are its k nearest in the table, 0 where they are the farthest;
     the mean over rows is the map's trustworthiness. The rows least to be trusted are named.
 
-    Reference: Venna and Kaski (2001); spec product.md, plot 24.
+    Reference: J. Venna and S. Kaski, Neighborhood preservation in nonlinear projection methods, ICANN, 2001.
 
     >>> X = np.random.default_rng(0).standard_normal((40, 3))
     >>> float(trust(X, X).data["trust"].min())
@@ -366,7 +368,7 @@ def versus(
     The turn is the best one (Procrustes, with reflection) over all axes; a map with fewer axes is padded with zeros.
     `color` are kinds or numbers, one a row. The rows that move most are named.
 
-    Reference: Gower and Dijksterhuis (2004); spec product.md, plot 25.
+    Reference: J. Gower and G. Dijksterhuis, Procrustes Problems, Oxford University Press, 2004.
 
     >>> A = np.random.default_rng(0).standard_normal((30, 2))
     >>> float(versus(A, 3 * A[:, ::-1] + 1).data["moved"].max().round(9))
@@ -475,7 +477,7 @@ def dist_matrix(table: Any, Z: Any, *, row_names: Sequence[object] | None = None
     Map distances are scaled by the one factor that fits them best. Blocks on the diagonal are groups; a map that
     keeps distances shows the same picture twice. Rows without a common cell are hatched.
 
-    Reference: Lawrence seed, chapter 3 (figures 3.2 to 3.11); spec product.md, plot 33.
+    Reference: [Lawrence2012] of `docs/sources.md`, figures 3.2 to 3.11.
 
     >>> X = np.random.default_rng(0).standard_normal((20, 3))
     >>> float(dist_matrix(X, 5 * X).data["scale"].round(9))

@@ -74,8 +74,6 @@ def t2_q(
     T2 and Q are independent, so p = 1 - level cuts off shares a, a and a^2 of ordinary rows. `odd` marks the
     rows that the false discovery rate picks. `show_rows=False` draws counts only, none of fewer than 5 rows.
 
-    Reference: spec product.md 4.7, plot 19.
-
     >>> t2_q([0.5, 0.001, 0.3], [0.2, 0.4, 1e-9], level=0.95).data["rows"].tolist()
     [1, 1, 1, 0]
     """
@@ -235,8 +233,6 @@ def why_row(
 
     A gap has value NaN (or None). `hide` names the culprits: the cells that, hidden, make the row ordinary.
 
-    Reference: spec product.md 3.3 and 4.7, plot 20.
-
     >>> why_row([121.7, 16.0], [78.3, 16.1], [6.5, 0.4], [6.7, -0.2], ["ratio", "lignin"], row_name=1).title
     "Row 1: 'ratio' is 121.7 where the rest of the row says 78.3 ± 6.5"
     """
@@ -373,8 +369,6 @@ def why_all_of(analysis: Analysis) -> Plot:
 @draw.styled
 def why_all(surprise: Any, names: Sequence[object], row_names: Sequence[object] | None = None) -> Plot:
     """Surprise of the most surprising rows, cell by cell, rows and columns ordered so that like lie together.
-
-    Reference: spec product.md 4.7, plot 21.
 
     >>> why_all([[0.1, 5.0], [0.2, -0.3]], ["a", "b"]).data["row"].tolist()
     ['1', '2']

@@ -67,8 +67,6 @@ def stability(
     `plane` (B) the largest principal angle between the planes of the map. Ellipses are the 90% Gaussian of a
     row's own cloud. Angles are taken before the turn, so axes that swap show.
 
-    Reference: spec product.md 4.7, plot 27.
-
     >>> B = np.random.default_rng(0).normal(0, 0.1, (50, 4, 2))
     >>> shown = stability(B + np.eye(4, 2), np.eye(4, 2), np.full((50, 2), 5.0))
     >>> shown.data["median_angle"].tolist()

@@ -69,7 +69,9 @@ def bottleneck(X: Any, widths: Sequence[int] | None = None, *, model: Any = None
     nonlinear one is `model` (default: Autoencoder()) with each width in turn and `seeds` starts, the bar from the best
     to the worst of them. Without hidden layers an autoencoder is PCA (Baldi and Hornik), and must meet its line.
 
-    Reference: Kipf seed on autoencoders; Baldi and Hornik (1989); Hinton and Salakhutdinov (2006), figure 3.
+    Reference: [Kipf2016] of `docs/sources.md`; P. Baldi and K. Hornik, Neural networks and principal component
+    analysis, Neural Networks 2, 1989; G. Hinton and R. Salakhutdinov, Reducing the dimensionality of data with neural
+    networks, Science 313, 2006, figure 3.
 
     >>> t = np.linspace(0, 3, 100)[:, None]
     >>> plot = bottleneck(np.hstack([np.cos(t), np.sin(t), t]), [1, 2], seeds=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import io
 import re
 from collections.abc import Sequence
 from os import PathLike
@@ -72,10 +71,7 @@ class Movie(Plot):
         """
         parts, n = [], len(self.frames)
         for k, figure in enumerate(self.frames):
-            out = io.StringIO()
-            with draw.style():
-                figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-            inner = draw.described(out.getvalue(), f"{self.name}-f{k + 1}", f"frame {k + 1} of {n}", "")
+            inner = draw.described(draw.figure_svg(figure), f"{self.name}-f{k + 1}", f"frame {k + 1} of {n}", "")
             inner = re.sub(r' (?:width|height)="[\d.]+pt"', "", inner, count=2)  # it fills the frame around it
             parts.append(f'<g class="{self.name}-frame" style="animation-delay:{k * seconds:g}s">{inner}</g>')
         found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', parts[0])
@@ -172,7 +168,7 @@ def em_movie(
     to a line (E), which they then pull over (M). Columns are brought to unit spread: lengths must be comparable.
     `frames` holds every half-step, the figure shows the first five and the last; `animated()` plays them.
 
-    Reference: Bishop (2006), figures 9.1, 9.8 and 12.12.
+    Reference: [Bishop2006] of `docs/sources.md`, figures 9.1, 9.8 and 12.12.
 
     >>> X2 = np.array([[0.0, 0.0], [0.3, 0.1], [4.0, 4.2], [4.1, 3.9], [0.1, 0.4]])
     >>> plot = em_movie(X2, 2, model="kmeans", n_clusters=2)

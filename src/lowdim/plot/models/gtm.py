@@ -159,7 +159,8 @@ def gtm_sheet(
     the model; rows with gaps are hollow. `unit` is what one unit of each column of X is worth, where X was scaled.
     Rows scatter about the sheet with the model's noise, which the sentence gives.
 
-    Reference: Bishop, Svensen and Williams, Neural Computation 10 (1998), figure 1; Netlab's demgtm1.
+    Reference: C. Bishop, M. Svensen and C. Williams, GTM: the generative topographic mapping, Neural Computation 10,
+    1998, figure 1.
 
     >>> from lowdim import GTM
     >>> t = np.linspace(0, 3, 60)
@@ -273,7 +274,8 @@ def magnification(model: Any, X: Any = None, *, color: Any = None) -> Plot:
     The factor is sqrt(det J'J), J the slopes of the sheet, over its median on the map. Dark borders separate groups
     that lie close on the map and far apart in the table. The rows of X lie at their posterior means.
 
-    Reference: Bishop, Svensen and Williams, "Magnification factors for the GTM algorithm" (1997).
+    Reference: C. Bishop, M. Svensen and C. Williams, Magnification factors for the GTM algorithm, Fifth International
+    Conference on Artificial Neural Networks, 1997.
 
     >>> from lowdim import GTM
     >>> X = np.column_stack([np.linspace(0, 1, 40), np.linspace(0, 1, 40) ** 3])
@@ -404,7 +406,7 @@ def responsibility(model: Any, X: Any, row: int | None = None, *, row_names: Seq
     `row` is a position from 0; without it the row whose mean and mode lie farthest apart is drawn. Where they do, the
     posterior is spread out or has several peaks, and the mean, which `transform` gives, stands between places.
 
-    Reference: Lawrence seed, figure 6.10; Bishop, Svensen and Williams (1998).
+    Reference: [Lawrence2012] of `docs/sources.md`, figure 6.10.
 
     >>> from lowdim import GTM
     >>> t = np.linspace(0, 3, 60)

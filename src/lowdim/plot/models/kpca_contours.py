@@ -61,7 +61,8 @@ def kpca_contours(model: Any, X: Any, *, names: Sequence[str] | None = None) -> 
     `model` is a fitted KernelPCA with as many components as are to be drawn, X the n x 2 table of its fit; each title
     has the component's eigenvalue. Components that split groups come first; then those that split them in halves.
 
-    Reference: Schoelkopf, Smola and Mueller (1998); Bishop (2006), figure 12.17.
+    Reference: B. Schoelkopf, A. Smola and K.-R. Mueller, Nonlinear component analysis as a kernel eigenvalue problem,
+    Neural Computation 10, 1998; [Bishop2006], figure 12.17.
 
     >>> from lowdim import KernelPCA
     >>> X = np.random.default_rng(0).standard_normal((30, 2))

@@ -111,7 +111,7 @@ def latent_variance(
     place is named where it does so, with an arrow uphill. `join=True` joins the rows in their order, for a path or a
     film. Axes beyond the two drawn stay in the middle of the rows; of a model with one axis the sd is a curve.
 
-    Reference: Lawrence, JMLR 6 (2005), figure 1; GPy's plot_magnification and steepest gradients.
+    Reference: [Lawrence2005] of `docs/sources.md`, figure 1; steepest gradients as in GPy.
 
     >>> from lowdim import GPLVM
     >>> t = np.linspace(0, 3, 30)

@@ -63,7 +63,8 @@ def mixture(
     ellipses, `axes` (one q x d matrix a component) its local axes, one standard deviation long. `columns` are the
     two drawn. Rows with a gap there are left out. More than 3,000 rows are thinned evenly.
 
-    Reference: Tipping and Bishop (1999), "Mixtures of probabilistic principal component analysers", figure 3.
+    Reference: M. Tipping and C. Bishop, Mixtures of probabilistic principal component analysers, Neural Computation 11,
+    1999, figure 3.
 
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 5.0], [3.0, 2.0]])
     >>> mixture(X, [[0.5, 0.0], [5.0, 5.0]], [[1, 0], [1, 0], [0, 1], [0.5, 0.5]]).sentence

@@ -54,7 +54,7 @@ def relevance(values: Any, kept: Any = None, *, name: str = "1/α") -> Plot:
     `kept` says which axes are in use; without it those within a thousandth of the strongest are. Filled bars are
     kept, hollow ones switched off; an axis that is off has little to show and says so.
 
-    Reference: Bishop (2006), sec. 12.2.3; Zabaras seed on Bayesian PCA.
+    Reference: [Bishop2006], section 12.2.3, and [Zabaras2017], of `docs/sources.md`.
 
     >>> relevance([0.9, 0.4, 1e-9], [True, True, False]).sentence
     '2 of 3 axes are kept; the weakest kept has 0.4, the strongest 0.9, and the strongest switched off 1e-09.'

@@ -70,7 +70,7 @@ def springs(Z: Any, L: Any, *, heights: Any = None, row_names: Sequence[object] 
     or folded. `heights`, one number a row from `sample_field`, colours a second panel: the mattress in its
     heat bath, which varies slowly along strong springs. Negative springs (free multipliers) are dashed.
 
-    Reference: Lawrence seed, chapter 5 (Gaussian random fields); Lawrence (2012), JMLR 13.
+    Reference: [Lawrence2012], chapter 5, and [Lawrence2012b], of `docs/sources.md`.
 
     >>> path = np.diag([1.0, 2.0, 1.0]) - np.eye(3, k=1) - np.eye(3, k=-1)
     >>> springs(np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]]), path).data["tension"].tolist()
