@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lowdim import PPCA, analyse, read
-from lowdim.jobs.apply import place
+from lowdim.jobs.apply import place, rescaled
 from lowdim.jobs.run_folder import placed_fills
 from lowdim.judge.fills.calibration import MapCalibration
 from lowdim.text.messages import LowdimError
@@ -166,3 +166,16 @@ def test_shown_in_four_lines_and_as_a_small_table(model):
     assert repr(found).startswith("30 new rows x 6 columns on 2 axes, ") and "not calibrated" in repr(found)
     page = found._repr_html_()
     assert len(page) < 25_000 and "<script" not in page and page.count("<tr>") == 21 and "and 10 more rows" in page
+
+
+@pytest.mark.parametrize(
+    ("times", "called"), [(29.9, False), (30.1, True), (1 / 29.9, False), (1 / 30.1, True), (-30.1, True), (1.0, False)]
+)
+def test_a_column_is_called_rescaled_from_thirty_times(times, called):
+    notes = rescaled(np.full((3, 1), 2.0 * times), np.array([2.0]), ("a",))
+    assert [m.code for m in notes] == (["LD221"] if called else [])
+
+
+def test_a_column_around_zero_or_without_cells_is_not_called_rescaled():
+    X = np.array([[1000.0, np.nan], [1000.0, np.nan]])
+    assert rescaled(X, np.array([0.0, 1.0]), ("a", "b")) == ()

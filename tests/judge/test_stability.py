@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 from lowdim import PCA, PPCA, FactorAnalysis
-from lowdim.judge.stability import angle, axis_angles, influence, refit_bench, refits, stability, without_one
+from lowdim.judge.stability import (
+    RemovedRow,
+    angle,
+    axis_angles,
+    influence,
+    one_row_words,
+    refit_bench,
+    refits,
+    stability,
+    verdict_of,
+    without_one,
+)
 from tests.conftest import need
 
 
@@ -106,3 +117,18 @@ def test_digester():
     found = stability(PPCA(5, standardize=True).fit(X), X, bootstraps=40)
     assert found.verdict == "moves a little" and 20 < np.median(found.plane) < 40
     assert 0 in [r.row for r in found.removed]  # the odd row is among the influential ones
+
+
+@pytest.mark.parametrize(
+    ("degrees", "want"),
+    [(0.0, "steady"), (14.99, "steady"), (15.0, "moves a little"), (34.99, "moves a little"), (35.0, "unsteady")],
+)
+def test_the_verdict_changes_at_its_thresholds(degrees, want):
+    assert verdict_of(degrees) == want
+
+
+def test_a_row_decides_an_axis_from_twenty_degrees():
+    row = RemovedRow(6, "7", 1, 19.99, 0.0)
+    assert one_row_words((row,)).startswith("no single row decides an axis (without row 7")
+    assert one_row_words((row._replace(angle=20.0),)) == "row 7 alone turns axis 1 by 20 degrees"
+    assert one_row_words(()) == "no row was removed"

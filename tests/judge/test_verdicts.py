@@ -1,6 +1,6 @@
 """The five sentences and the trust strip, word by word."""
 
-from types import SimpleNamespace as Made
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,21 +8,21 @@ import pytest
 from lowdim.judge.dimensions.jury import DimensionRow, Judge, Jury
 from lowdim.judge.dimensions.text import sentence
 from lowdim.judge.rows.odd_rows import judge_rows
-from lowdim.judge.verdicts import because, dimension_sentence, odd_sentence
+from lowdim.judge.verdicts import because, dimension_sentence, odd_sentence, trust_strip
 from lowdim.models.linear.ppca import ProbabilisticPCA
 
 
-def analysis(votes: tuple[int, ...], columns: int, asked: int | str = "auto") -> Made:
+def analysis(votes: tuple[int, ...], columns: int, asked: int | str = "auto") -> SimpleNamespace:
     q = sorted(votes)[(len(votes) - 1) // 2]
     rows = (DimensionRow(0, 0.0, None, None, 1.0, None, None),)
     judges = tuple(Judge(str(i), v, "") for i, v in enumerate(votes))
     found = Jury(q, "", rows, judges, (), np.zeros(0), np.zeros(0), None, (), columns)
     dims = q if asked == "auto" else asked
-    return Made(
+    return SimpleNamespace(
         dims=dims,
         jury=found._replace(sentence=sentence(found, 1.0)),
-        settings=Made(dims=asked),
-        axes=[Made(share=0.3), Made(share=0.2)],
+        settings=SimpleNamespace(dims=asked),
+        axes=[SimpleNamespace(share=0.3), SimpleNamespace(share=0.2)],
     )
 
 
@@ -67,5 +67,35 @@ def test_no_odd_rows_says_how_many_chance_makes():
 
 
 def test_spreads_are_named():
-    row = Made(column="BodyWgt", value=6654.0, expected=2983.2, sd=571.3, p_hidden=0.4, p_Q=1e-9)
+    row = SimpleNamespace(column="BodyWgt", value=6654.0, expected=2983.2, sd=571.3, p_hidden=0.4, p_Q=1e-9)
     assert because(row) == "BodyWgt is 6654; the rest of the row says 2980, sd 570"
+
+
+def strip(n=60, d=6, q=2, held=90, tried=100, skill=0.5, angle=1.0, verdict="steady"):
+    """The trust strip of an analysis with these figures."""
+    fills = SimpleNamespace(held=held, tried=tried, skill=skill, level=0.9)
+    steady = SimpleNamespace(verdict=verdict, sentence="", removed=(SimpleNamespace(angle=angle),), one_row="")
+    gaps = SimpleNamespace(gaps=0, depends=(), sentence="")
+    table = SimpleNamespace(n=n, d=d)
+    found = SimpleNamespace(of=None, table=table, dims=q, gaps=gaps, fills=fills, stability=steady)
+    return {check.name: check.holds for check in trust_strip(found)}
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "q", "holds"), [(9, 6, 3, True), (8, 5, 3, False), (9, 7, 3, False), (3, 2, 1, True)]
+)
+def test_enough_rows_are_three_a_dimension_and_three_halves_a_column(n, d, q, holds):
+    assert strip(n=n, d=d, q=q)["enough rows"] is holds
+
+
+@pytest.mark.parametrize(("held", "holds"), [(83, False), (84, True), (100, True)])
+def test_intervals_hold_unless_chance_makes_so_few_one_time_in_forty(held, holds):
+    """Of 100 intervals of 90 %: 83 or fewer have probability 2.1 %, 84 or fewer 4.0 %."""
+    assert strip(held=held)["intervals hold what they claim"] is holds
+
+
+def test_the_other_checks():
+    assert strip(skill=0.0)["predicts hidden cells"] is False and strip(skill=1e-9)["predicts hidden cells"] is True
+    assert strip(angle=19.9)["no single row decides"] is True and strip(angle=20.0)["no single row decides"] is False
+    assert strip(verdict="moves a little")["map is stable"] is False and strip(q=0)["map is stable"] is None
+    assert strip(tried=0)["intervals hold what they claim"] is None

@@ -279,8 +279,8 @@ def stability(
     cloud, shown, spread = _clouds(model, X, found)
     removed = without_one(model, X, row_names=row_names)
     middle = float(np.median(plane)) if len(plane) else 0.0
-    verdict = "steady" if middle < STEADY_DEGREES else "moves a little" if middle < SHAKY_DEGREES else "unsteady"
-    one_row = _one_row(removed)
+    verdict = verdict_of(middle)
+    one_row = one_row_words(removed)
     what = "The map" if k == 2 else "Axis 1"
     words = {"steady": "is steady", "moves a little": "moves a little", "unsteady": "is unsteady"}[verdict]
     turn = f"turns by {middle:.0f} degrees in the middle of {len(plane)} resamplings of the rows"
@@ -288,7 +288,13 @@ def stability(
     return Stability(plane, space, axes, cloud, shown, spread, removed, found.rows, verdict, one_row, sentence)
 
 
-def _one_row(removed: tuple[RemovedRow, ...]) -> str:
+def verdict_of(degrees: float) -> str:
+    """What a map is called whose plane turns by so much in the middle of its resamplings."""
+    return "steady" if degrees < STEADY_DEGREES else "moves a little" if degrees < SHAKY_DEGREES else "unsteady"
+
+
+def one_row_words(removed: tuple[RemovedRow, ...]) -> str:
+    """Whether a single row decides an axis."""
     if not removed:
         return "no row was removed"
     worst = removed[0]

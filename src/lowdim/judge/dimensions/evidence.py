@@ -155,8 +155,8 @@ def log_likelihoods(values: Array, d: int, n: float, most: int) -> tuple[Array, 
 def own_units(t: JuryTable, q: int) -> JuryTable:
     """The table in units in which its noise is likelier to be even: the columns' spreads, or its own.
 
-    PPCA's noise is the same for every column *in some unit*. Where columns share a unit, as in the seeds'
-    Gaussian, dividing by the spreads makes even noise uneven, and more dimensions seem to be needed; where
+    PPCA's noise is the same for every column *in some unit*. Where columns share a unit, as in the demo
+    "gaussian", dividing by the spreads makes even noise uneven, and more dimensions seem to be needed; where
     they do not, only the spreads make sense. The likelihood of the same cells at the same q tells which;
     the d - 1 ratios of spreads were fitted, so that they are charged for as in BIC.
     """

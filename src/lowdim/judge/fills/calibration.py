@@ -26,6 +26,9 @@ from lowdim.math.linalg import Array, Mask
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 
 USELESS_SKILL = 0.1  # skill below this: no better than the column mean (docs/measurements.md)
+GOOD_SKILL, FAIR_SKILL = 0.5, 0.3  # skill from which fills are called good, and fair
+HALF_GUESSED, MOST_GUESSED = 0.4, 0.6  # share of gaps from which half, or most, of a column is called a guess
+RARE = 0.05  # a coverage rarer than this by chance is called narrow or wide
 POOLED_CELLS = 12.0  # how many cells the pooled law is worth beside a column's own
 SKEWED = 0.5  # skewness from which a column of positive numbers may be better off as its logarithm (Bulmer 1979)
 CALIBRATION_WORK = 5e7  # cells times columns that calibrating a map may cost; more rows than that are thinned
@@ -149,18 +152,18 @@ def advice(skill: float, share: float, held: int, tried: int, level: float) -> s
         return "too few cells to check"
     if skill < USELESS_SKILL:
         return "no better than the column mean; do not use"
-    words = ["good" if skill >= 0.5 else "fair" if skill >= 0.3 else "weak"]
-    if share >= 0.4:
-        words.append("half of this column is a guess" if share < 0.6 else "most of this column is a guess")
+    words = ["good" if skill >= GOOD_SKILL else "fair" if skill >= FAIR_SKILL else "weak"]
+    if share >= HALF_GUESSED:
+        words.append(f"{'half' if share < MOST_GUESSED else 'most'} of this column is a guess")
     width = width_word(held, tried, level)
     return "; ".join([*words, f"intervals look {width}"] if width else words)
 
 
 def width_word(held: int, tried: int, level: float) -> str:
     """'a little narrow' or 'a little wide' where chance makes so few or so many one time in twenty."""
-    if bdtr(held, tried, level) < 0.05:
+    if bdtr(held, tried, level) < RARE:
         return "a little narrow" if held > (2 * level - 1) * tried else "too narrow"
-    return "a little wide" if held > 0 and 1.0 - bdtr(held - 1, tried, level) < 0.05 else ""
+    return "a little wide" if held > 0 and 1.0 - bdtr(held - 1, tried, level) < RARE else ""
 
 
 def beyond(filled: Array, gap: Mask) -> NDArray[np.int8]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
 
-NEAR = 10  # neighbours of the headline figure (protocol, product.md 4.9)
+NEAR = 10  # neighbours of the headline figure as in `compare` and the report
 TIE_SHARE = 1e-12  # distances closer than this share of the largest are equal: rounding must not order rows
 
 

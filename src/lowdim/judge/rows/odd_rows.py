@@ -12,7 +12,8 @@ the *other* cells of its row say, in standard deviations, and hiding cell j lowe
 
 The laws hold for known parameters. A small table's own rows look too ordinary, since the fit followed
 them, and new rows too odd, since it did: at p < 0.05, 10 columns, 3 dimensions and 20 % gaps, 3.4 % of the
-50 rows fitted to and 14 % of new ones; with 1000 rows 5.3 % and 5.7 % (`test_odd.py` measures this).
+50 rows fitted to and 14 % of new ones; with 1000 rows 5.3 % and 5.7 %
+(measured in `tests/judge/rows/test_odd_rows.py`).
 
 Reference: [Lawrence2012] for the posterior; Benjamini and Hochberg, Controlling the false discovery rate,
 Journal of the Royal Statistical Society B 57 (1995).
