@@ -37,7 +37,12 @@ def lowdim(capsys, tmp_path, monkeypatch) -> Command:
 @pytest.fixture
 def no_drawing(monkeypatch) -> None:
     """The report as one line: drawing it takes longer than everything else, and is tested elsewhere."""
-    monkeypatch.setattr("lowdim.report.write_report", lambda found, path, rows=True: Path(path).write_text("drawn"))
+
+    def one_line(found, path, rows=True):
+        Path(path).write_text("drawn")
+        return Path(path)
+
+    monkeypatch.setattr("lowdim.report.write_report", one_line)
 
 
 @pytest.fixture(scope="session")

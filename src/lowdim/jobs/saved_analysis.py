@@ -215,6 +215,8 @@ class SavedAnalysis(Analysis):
 # the file -----------------------------------------------------------------------------------------------
 def save_parts(found: Analysis | Partial, folder: Path) -> None:
     """Write the parts of an analysis that took long, as far as they exist and are small."""
+    if found.jury is None:
+        return  # the first stage was not finished
     parts: dict[str, Any] = {"jury": found.jury, "posterior": found.posterior, "axes": getattr(found, "axes", None)}
     if found.odd is not None:
         fields = found.odd._asdict()
