@@ -82,12 +82,12 @@ def _compare_from_nearest(x: Array, mask: Mask | None, mu: Array, label: Labels)
     label = label.copy()
     for k in np.unique(label):
         rows = np.flatnonzero(label == k)
-        rest, step = x[rows] - mu[k], mu - mu[k]
+        residual, step = x[rows] - mu[k], mu - mu[k]
         if mask is None:
-            gain = 2.0 * rest @ step.T - (step**2).sum(axis=1)
+            gain = 2.0 * residual @ step.T - (step**2).sum(axis=1)
         else:
-            here = mask[rows]
-            gain = 2.0 * (rest * here) @ step.T - here.astype(np.float64) @ (step**2).T
+            seen = mask[rows]
+            gain = 2.0 * (residual * seen) @ step.T - seen.astype(np.float64) @ (step**2).T
         label[rows] = gain.argmax(axis=1)
     return label
 

@@ -143,6 +143,7 @@ FIELDS: dict[str, dict[str, str]] = {  # a record's name -> {a field's former na
     "DensityNetworkParams": {"unit": "activation", "draws": "cube", "widen": "inflation"},
     "GPLVMParams": {"rung": "jitter_level", "widen": "inflation"},
     "GTMParams": {"widen": "inflation"},
+    "KMeansParams": {"left": "squares"},
     "MDSParams": {"whole": "grand_mean"},
     "MixtureParams": {"logs": "log_weights", "parts": "components", "dense": "moments"},
     "NonlinearFAParams": {"coder": "encoder", "widen": "inflation"},

@@ -18,8 +18,20 @@ from lowdim.math.gaussian import LOG_TWO_PI, SHARP, Latent, Sums, posterior, sum
 from lowdim.math.linalg import Array, Mask, align, inverse_packed, largest, lower, unpack
 from lowdim.math.missing_patterns import Filled, Group, fill, groups, open_scatter, open_variance
 from lowdim.models.base.results import Cells, in_range, squared
-from lowdim.models.linear import parameters as linear
-from lowdim.models.linear.parameters import Linear, check_q, excess, on_floor
+from lowdim.models.linear.parameters import (
+    Linear,
+    canonical_axes,
+    check_q,
+    column_noise,
+    draw_cells,
+    draw_parameters,
+    excess,
+    isotropic_noise,
+    m_step,
+    on_floor,
+    predict_cells,
+    row_posterior,
+)
 from lowdim.models.mixtures.starts import StartCovariance
 from lowdim.sources.source import Block
 
@@ -186,12 +198,12 @@ class GaussianComponent:
         return [] if mask is None else groups(mask)
 
     def expect(self, p: FullGaussian, block: Block, patterns: list[Group]) -> ExpectedRows:
-        rest = block.x - p.mu
+        residual = block.x - p.mu
         logs: Array | float = len(p.mu) * LOG_TWO_PI + p.logdet
-        filled = Filled(rest, np.zeros(0), [])
+        filled = Filled(residual, np.zeros(0), [])
         if block.mask is not None:
-            rest *= block.mask
-            filled = fill(rest, patterns, p.P @ p.P.T)
+            residual *= block.mask
+            filled = fill(residual, patterns, p.P @ p.P.T)
             logs = block.mask.sum(axis=1) * LOG_TWO_PI + p.logdet + filled.logdet
         y = filled.rest @ p.P
         return ExpectedRows(-0.5 * (logs + np.einsum("ij,ij->i", y, y)), filled)
@@ -244,12 +256,12 @@ class GaussianComponent:
     def cells(self, p: FullGaussian, block: Block) -> Cells:
         """Mean of each cell given the seen ones; noise counts the fitted covariance's own uncertainty."""
         if block.mask is None:
-            rest, var = block.x - p.mu, np.zeros_like(block.x)
+            residual, var = block.x - p.mu, np.zeros_like(block.x)
         else:
             patterns = groups(block.mask)
             filled = fill((block.x - p.mu) * block.mask, patterns, p.P @ p.P.T)
-            rest, var = filled.rest, open_variance(patterns, filled.covs, block.x.shape)
-        return Cells(rest + p.mu, var / p.n, var * _prediction_excess(p))
+            residual, var = filled.rest, open_variance(patterns, filled.covs, block.x.shape)
+        return Cells(residual + p.mu, var / p.n, var * _prediction_excess(p))
 
     def draw(self, p: FullGaussian, block: Block, rng: list[np.random.Generator]) -> Array:
         d = len(p.mu)
@@ -302,7 +314,7 @@ class LinearComponent:
 
     def __init__(self, q: int, isotropic: bool) -> None:
         self.q, self.isotropic, self.unit_free = q, isotropic, not isotropic
-        self.noise = linear.isotropic_noise if isotropic else linear.column_noise
+        self.noise = isotropic_noise if isotropic else column_noise
 
     def check(self, d: int) -> None:
         check_q(self.q, d)
@@ -342,13 +354,13 @@ class LinearComponent:
         if isinstance(s, Scatter):
             return closed_ppca(p, s) if self.isotropic else newton_factors(p, s) or self._em_on_moments(p, s)
         least = 1e-12 * s.n  # a column that no row of this component sees keeps its noise
-        new = linear.m_step(p, s._replace(seen=np.maximum(s.seen, least)), self.noise)
+        new = m_step(p, s._replace(seen=np.maximum(s.seen, least)), self.noise)
         return new._replace(psi=np.where(s.seen > least, new.psi, p.psi))
 
     def _em_on_moments(self, p: Linear, s: Scatter) -> Linear:
         """A few EM steps on the moments alone."""
         for _ in range(EM_STEPS):
-            new = linear.m_step(p, sums_of(p, s), self.noise)
+            new = m_step(p, sums_of(p, s), self.noise)
             step = new.mu - p.mu
             outer = np.multiply.outer(s.s, step)
             S = s.S - outer - outer.T + s.n * np.multiply.outer(step, step)
@@ -361,7 +373,7 @@ class LinearComponent:
             return p._replace(V=np.maximum(p.psi, p.low)[:, None])
         stats = sums_of(p, s) if isinstance(s, Scatter) else s
         stats = stats._replace(seen=np.maximum(stats.seen, 1.0))
-        turned = linear.canonical_axes(p, stats, p.W if self.isotropic else p.W / np.sqrt(p.psi)[:, None])
+        turned = canonical_axes(p, stats, p.W if self.isotropic else p.W / np.sqrt(p.psi)[:, None])
         if turned.V.shape[1:] == (1,) and self.q == 0:
             turned = turned._replace(V=(turned.psi / stats.seen)[:, None])
         return turned._replace(excess=excess(stats.seen, self.q))
@@ -378,13 +390,13 @@ class LinearComponent:
 
     # rows ----------------------------------------------------------------------------------------
     def cells(self, p: Linear, block: Block) -> Cells:
-        return linear.predict_cells(p, block)
+        return predict_cells(p, block)
 
     def draw(self, p: Linear, block: Block, rng: list[np.random.Generator]) -> Array:
-        return linear.draw_cells(p, linear.row_posterior(p, block), rng)
+        return draw_cells(p, row_posterior(p, block), rng)
 
     def redraw(self, p: Linear, rng: np.random.Generator) -> Linear:
-        return linear.draw_parameters(p, rng)
+        return draw_parameters(p, rng)
 
     # reports -------------------------------------------------------------------------------------
     def on_floor(self, p: Linear) -> bool:
@@ -415,19 +427,19 @@ class LinearComponent:
 
 
 def expect_complete(x: Array, p: Linear) -> Latent:
-    """The E-step of complete rows: what all of them share is solved once, the rest are two products."""
+    """The E-step of complete rows: what all of them share is solved once, the residual are two products."""
     q, V, r = p.W.shape[1], p.W / p.psi[:, None], x - p.mu
     A = np.eye(q) + p.W.T @ V
     cov = np.asarray(np.linalg.inv(A), dtype=np.float64)
     mean = r @ (V @ cov)
-    rest = r - mean @ p.W.T
+    residual = r - mean @ p.W.T
     if np.trace(A) > SHARP:  # little noise: one step of refinement wins the digits back
-        mean += (rest @ V - mean) @ cov
-        rest = r - mean @ p.W.T
+        mean += (residual @ V - mean) @ cov
+        residual = r - mean @ p.W.T
     logs = float(np.log(p.psi).sum() + np.linalg.slogdet(A)[1]) + len(p.mu) * LOG_TWO_PI
-    quadratic = np.einsum("ij,ij,j->i", rest, rest, 1.0 / p.psi) + np.einsum("ij,ij->i", mean, mean)
+    quadratic = np.einsum("ij,ij,j->i", residual, residual, 1.0 / p.psi) + np.einsum("ij,ij->i", mean, mean)
     i, j = lower(q)
-    return Latent(mean, cov[i, j][:, None], -0.5 * (logs + quadratic), rest)
+    return Latent(mean, cov[i, j][:, None], -0.5 * (logs + quadratic), residual)
 
 
 def closed_ppca(p: Linear, s: Scatter) -> Linear:
@@ -497,6 +509,6 @@ def sums_of(p: Linear, s: Scatter) -> Sums:
     zz = (s.n * cov + G @ s.S @ G.T)[i, j]
     z = G @ s.s
     B = np.column_stack([ES @ G.T - spread, E @ s.s])
-    rest = (ES * E).sum(axis=1) + (spread * p.W).sum(axis=1)
+    residual = (ES * E).sum(axis=1) + (spread * p.W).sum(axis=1)
     whole = np.concatenate([zz, z, [s.n]])[None, :]
-    return Sums(s.n, 0.0, z, zz, whole, B, np.maximum(rest, 0.0), np.full(len(p.mu), s.n))
+    return Sums(s.n, 0.0, z, zz, whole, B, np.maximum(residual, 0.0), np.full(len(p.mu), s.n))

@@ -35,6 +35,7 @@ from lowdim.text.messages import error, warn
 
 PRODUCT_COLUMNS = 256  # columns up to which products of all of them are the quickest way to their variances
 SEEDING_ROWS = 2**14  # rows that k-means++ draws its centres from
+SAMPLE_STREAM = 0  # of random numbers: 0 draws those rows, 1, 2, ... the centres of each start
 SEEDING_CELLS = 2**22  # and the most cells of them
 LABELLED_ROWS = 2**22  # labels are kept of tables of up to so many rows
 USUAL_STEPS = 20  # passes that Lloyd's iteration usually takes
@@ -51,13 +52,13 @@ class KMeansParams(NamedTuple):
     mu: Array  # K x d
     rows: Array  # K, rows by weight
     seen: Array  # K x d, the cells each centre is the mean of
-    left: Array  # d, squared distances from the centres, column by column
+    squares: Array  # d, squared distances from the centres, column by column
 
     @property
     def psi(self) -> Array:
         """Mean square of each column about the centres; K numbers a column were fitted."""
         n = self.seen.sum(axis=0)
-        return self.left / np.maximum(np.maximum(n - len(self.mu), n / 4.0), np.finfo(float).tiny)
+        return self.squares / np.maximum(np.maximum(n - len(self.mu), n / 4.0), np.finfo(float).tiny)
 
     @property
     def shares(self) -> Array:
@@ -183,13 +184,13 @@ class KMeans(ClusterMixin, LatentModel):
         if empty:
             warn("LD261", found=self.n_clusters - empty, asked=self.n_clusters)
         labels: list[Labels] = []
-        left = np.zeros(source.d)
-        for _, (label, squares) in walk(partial(_labels_and_squares, params), survey.source, run):
-            left += squares
+        squares = np.zeros(source.d)
+        for _, (label, part) in walk(partial(_labels_and_squares, params), survey.source, run):
+            squares += part
             labels += [label] if source.n <= LABELLED_ROWS else []
         values = -squared(-np.array([fit.objective, *fit.history]), float(survey.frame.report[0]))
         fit = fit._replace(
-            params=params._replace(left=left),
+            params=params._replace(squares=squares),
             stats=LloydResult(np.concatenate(labels) if labels else None, steps),
             objective=float(values[0]),
             history=tuple(values[1:]),
@@ -220,7 +221,7 @@ class KMeans(ClusterMixin, LatentModel):
             return frame.inward(Block(centers)).x[None]
         seed, starts = seed_of(self.random_state), 1 if self.n_init == "auto" else self.n_init
         rows = min(SEEDING_ROWS, max(SEEDING_CELLS // max(d, 1), 4 * K))
-        block = framed.sample(rows, None if rows >= framed.n else np.random.default_rng([seed, 0]))
+        block = framed.sample(rows, None if rows >= framed.n else np.random.default_rng([seed, SAMPLE_STREAM]))
         with one_blas_thread():
             return np.stack(
                 [
@@ -273,9 +274,9 @@ class KMeans(ClusterMixin, LatentModel):
         before = 0 if not is_fitted(self) else self.n_iter_
         with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
             params = online(params, map(framed.block, range(framed.n_blocks)), _absorb_tile)
-        if not np.isfinite(params.left).all():
+        if not np.isfinite(params.squares).all():
             raise error("LD156")
-        value = -float(squared(params.left.sum(), float(frame.report[0])))
+        value = -float(squared(params.squares.sum(), float(frame.report[0])))
         fit = Fit(params, LloydResult(None, before + 1), value, (value,), before + 1, True, "online", "online")
         return self._keep(fit, frame, source.header)
 
@@ -455,4 +456,4 @@ def _absorb_tile(params: KMeansParams, tile: Block) -> KMeansParams:
     seen = params.seen + sums.seen[0]
     step = sums.total[0] - (seen - params.seen) * params.mu
     mu = params.mu + step / np.where(seen > 0, seen, 1.0)
-    return KMeansParams(mu, params.rows + sums.rows[0], seen, params.left + _labels_and_squares(params, tile)[1])
+    return KMeansParams(mu, params.rows + sums.rows[0], seen, params.squares + _labels_and_squares(params, tile)[1])

@@ -39,7 +39,7 @@ WIDE_START_ROWS = 256  # rows whose directions start a table of very many column
 RACE_STEPS = (4, 8)  # EM steps of every start, and of the best third of them
 TIE = 1e-9  # objectives closer than this share of their size differ by rounding: the same start, renumbered
 PIECE_NUMBERS = 2**21  # numbers the components may hold of a tile at a time (16 MB)
-LEAST_WEIGHT = 1e-10  # a component with less than this share of the rows is not fitted anew
+LEAST_COMPONENT_WEIGHT = 1e-10  # a component with less than this share of the rows is not fitted anew
 LEAST_REG_COVAR = 1e-12  # where none is wanted: below it covariances are not told from singular ones
 REG_COVAR = Rule(
     lambda v: isinstance(v, int | float | np.number) and not isinstance(v, bool) and bool(0 <= v < 1),
@@ -161,12 +161,12 @@ class MixtureModel(LatentModel):
         """Weights by their shares; a component left with next to nothing keeps its shape."""
         n = np.array([s.n for s in stats.components])
         total = max(float(n.sum()), np.finfo(float).tiny)
-        skipped = (n < LEAST_WEIGHT * total).tolist()
+        skipped = (n < LEAST_COMPONENT_WEIGHT * total).tolist()
         components = self._component().update(params.components, stats.components, skipped)
         return params._replace(log_weights=np.log(np.maximum(n / total, 1e-300)), components=components)
 
     def _pack(self, params: MixtureParams) -> Array:
-        logs = np.maximum(params.log_weights, np.log(LEAST_WEIGHT))
+        logs = np.maximum(params.log_weights, np.log(LEAST_COMPONENT_WEIGHT))
         return np.concatenate([logs, *map(self._component().pack, params.components)])
 
     def _unpack(self, vector: Array, like: MixtureParams) -> MixtureParams:

@@ -34,8 +34,8 @@ from lowdim.models.ratings.predictions import (
     predict_pairs,
 )
 from lowdim.models.ratings.sweep import (
+    START_FACTOR_VARIANCE,
     START_NOISE,
-    START_VARIANCE,
     FitKind,
     SweepState,
     canonical_change,
@@ -56,7 +56,7 @@ from lowdim.sources.source import Block, Header, Source, cores
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
-NOISE_FLOOR = 1e-6  # the smallest noise variance, as a share of the ratings' own; below, solves lose what it weighs up
+RATING_NOISE_FLOOR = 1e-6  # least noise variance, a share of the ratings' own; below, solves lose what it weighs up
 KNOWN_SHAPE = 5e5  # the shape of a precision that all users share: as good as known
 RATING_SPREADS = (1e-300, 1e307)  # of ratings: beyond, their reciprocal is no number
 NEGLIGIBLE_NATS = 0.1  # nats that change no answer, however few the ratings
@@ -226,10 +226,10 @@ class MatrixFactorization(LatentModel):
         point = self.method == "map"
         kind = FitKind(point, point or self.noise == "shared", "float32" if X.nnz >= MANY_RATINGS else "float64")
         counts = np.bincount(X.indices, minlength=source.d).astype(np.float64)
-        variance = map_spread(np.diff(X.indptr).astype(np.float64), counts) if point else START_VARIANCE
+        variance = map_spread(np.diff(X.indptr).astype(np.float64), counts) if point else START_FACTOR_VARIANCE
         noise = START_NOISE
         if np.ptp(X.data) == 0:  # all alike: nothing to explain, no noise
-            variance, noise = NOISE_FLOOR, Gamma(START_NOISE.shape, START_NOISE.shape * NOISE_FLOOR)
+            variance, noise = RATING_NOISE_FLOOR, Gamma(START_NOISE.shape, START_NOISE.shape * RATING_NOISE_FLOOR)
         state = start_state(source.n, source.d, k, kind, variance, noise)
         with one_blas_thread():
             fit = self._sweeps(source, run, state, kind, counts > 0, (middle, 1.0 / spread))
@@ -255,7 +255,7 @@ class MatrixFactorization(LatentModel):
                     return fit._replace(passes=fit.passes + spent)
                 if untried is not None:
                     watch.gains.clear()  # what a jump gained says nothing about the pace
-                state, untried = update_state(state, stats, tau, rated, kind, NOISE_FLOOR), None
+                state, untried = update_state(state, stats, tau, rated, kind, RATING_NOISE_FLOOR), None
                 jumps = len(watch.history) in JUMP_SWEEPS and not kind.point
                 fewer = without_faded(state, rated) if jumps else None
                 if fewer is not None:
@@ -313,9 +313,9 @@ class MatrixFactorization(LatentModel):
         sizes = np.sqrt(params.variances[params.kept])
         condition = float(sizes.max() / sizes.min()) if len(sizes) and sizes.min() > 0 else 1.0
         digits = min(15.0 - np.log10(condition), em_digits(fit.remaining, len(params.seen)))
-        on_floor = params.noise[1] / params.noise[0] <= 1.01 * NOISE_FLOOR
+        on_floor = params.noise[1] / params.noise[0] <= 1.01 * RATING_NOISE_FLOOR
         if on_floor:
-            least = squared(np.array(NOISE_FLOOR), 1.0 / float(frame.scale[0]))
+            least = squared(np.array(RATING_NOISE_FLOOR), 1.0 / float(frame.scale[0]))
             warn("LD202", floor=float(least), q=self.n_components, rank=self.n_components)
         return Certificate(
             fit.solver,

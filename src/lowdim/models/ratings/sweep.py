@@ -32,7 +32,7 @@ from lowdim.models.ratings.beliefs import (
 )
 
 IMAGINED_VECTORS = 1.0  # imagined users and items that keep a prior's covariance regular; one vanishes among hundreds
-START_VARIANCE = 0.05  # variance of items' factors to start from: about what movielens_small ends with (0.07)
+START_FACTOR_VARIANCE = 0.05  # variance of items' factors to start from: about what movielens_small ends with (0.07)
 VANISHED_VARIANCE = 1e-4  # and what those imagined items have, so that a dimension nobody needs can vanish
 BIAS_VARIANCE = 0.2  # variance of biases to start from, as a share of the ratings' variance
 START_NOISE = Gamma(3.0, 2.0)  # to start from: movielens_small ends with shape 3.3 and mean noise 0.65 of the variance
@@ -88,11 +88,11 @@ def map_spread(rows: Array, columns: Array) -> float:
 
 
 def start_state(
-    n: int, m: int, k: int, kind: FitKind, spread: float = START_VARIANCE, noise: Gamma = START_NOISE
+    n: int, m: int, k: int, kind: FitKind, spread: float = START_FACTOR_VARIANCE, noise: Gamma = START_NOISE
 ) -> SweepState:
     """Small random items; the same for the same number of items."""
     rng = np.random.default_rng([0, m, k])
-    small = np.sqrt(0.2 * (START_VARIANCE if kind.point else spread))
+    small = np.sqrt(0.2 * (START_FACTOR_VARIANCE if kind.point else spread))
     mean = np.concatenate([rng.standard_normal((m, k)) * small, np.zeros((m, 1))], axis=1)
     i, j = lower(k + 1)
     doubt = 0.0 if kind.point else 0.2 * spread

@@ -22,7 +22,7 @@ from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.linear.principal_axes import SQUARED
 from lowdim.models.relatives.cca_algebra import (
     CLOSE_TO_ONE,
-    LEAST_NOISE,
+    LEAST_VIEW_NOISE,
     PATTERN_NUMBERS,
     Canonical,
     SeenSums,
@@ -162,7 +162,7 @@ class CCA(LatentModel):
         if y is None:
             return super().fit(X, sample_weight=sample_weight, run=run)
         self._check_options()
-        table, ndim = as_table(y)
+        table, ndim = second_table(y)
         first, second = as_source(X, weight=sample_weight), as_source(table)
         self._fit_source(TwoTables(first, second, (first.d, second.d)), run or Run())
         self.n_y_features_in_, self.y_ndim_ = second.d, ndim
@@ -232,7 +232,7 @@ class CCA(LatentModel):
         start = CCAParams(W, survey.columns.mean, bounded(noise, k), count, k)
         fit = em(self, start, survey.source, run)
         params = fit.params
-        low = int((np.linalg.eigvalsh(params.noise) < LEAST_NOISE * (1.0 + 1e-6)).sum())
+        low = int((np.linalg.eigvalsh(params.noise) < LEAST_VIEW_NOISE * (1.0 + 1e-6)).sum())
         if low:
             warn("LD288", count=low)
         analysis = model_canonical(params.covariance, k)
@@ -262,14 +262,14 @@ class CCA(LatentModel):
         W, mu, low = np.split(vector, [d * q, d * q + d])
         L, at = np.zeros((d, d)), np.arange(d)
         L[within_views(like)] = low
-        L[at, at] = np.exp(np.clip(L[at, at], 0.5 * np.log(LEAST_NOISE), 3.0))  # an extrapolation may not run away
+        L[at, at] = np.exp(np.clip(L[at, at], 0.5 * np.log(LEAST_VIEW_NOISE), 3.0))  # an extrapolation may not run away
         return like._replace(W=W.reshape(d, q), mu=mu, noise=bounded(L @ L.T, like.first))
 
     # hooks ---------------------------------------------------------------------------------------
     def _posterior(self, params: CCAParams, block: Block) -> Posterior:
         q = params.W.shape[1]
         given = given_seen(deviations(params, block), block.mask, params.covariance, params.W, np.eye(q), lower(q))
-        return Posterior(given.y @ params.W, given.left, given.log_density)
+        return Posterior(given.y @ params.W, given.covariance, given.log_density)
 
     def _decode(self, params: CCAParams, posterior: Posterior) -> Cells:
         """What the shared positions say of the cells; a view's own noise is not decoded."""
@@ -317,7 +317,7 @@ class CCA(LatentModel):
         inflation = (
             params.seen / np.maximum(params.seen - 1.0 - cells, params.seen / 4.0) * (1.0 + leverage / params.seen)
         )
-        std = np.sqrt(np.maximum(given.left, 0.0) * inflation)
+        std = np.sqrt(np.maximum(given.covariance, 0.0) * inflation)
         return self.frame_.outward(params.mu + given.y @ C), self.frame_.lengths(std)
 
     def _fill(self, b: Block) -> Array:
@@ -361,7 +361,7 @@ class CCA(LatentModel):
         if X is None and y is None:
             raise error("LD280", problem="X and y are both None")
         first = None if X is None else self._arranged(as_source(X))
-        second = None if y is None else self._y_arranged(as_source(as_table(y)[0]))
+        second = None if y is None else self._y_arranged(as_source(second_table(y)[0]))
         return Joined(first, second, (self.n_features_in_, self.n_y_features_in_))
 
     def _y_arranged(self, source: Source) -> Source:
@@ -545,7 +545,7 @@ def warn_of_rank(analysis: Canonical, d1: int, d2: int, n: float) -> None:
         warn("LD282", count=min(excess, *analysis.ranks), total=sum(analysis.ranks), n=f"{n:g}")
 
 
-def as_table(y: Any) -> tuple[Any, int]:
+def second_table(y: Any) -> tuple[Any, int]:
     """The second view as a table, and how many dimensions it came with: a single column may be a row of numbers."""
     if isinstance(y, str | PathLike | Source) or len(getattr(y, "shape", ())) == 2:
         return y, 2

@@ -23,11 +23,11 @@ from lowdim.math.linalg import EPS, Array, Mask, align, sign_rule, svd
 from lowdim.math.missing_patterns import distinct
 
 RowNumbers = NDArray[np.intp]
-RANK_SHARE = 1e-12  # singular values below this share of the largest are rounding: a dozen digits survive a long QR
+VIEW_RANK_SHARE = 1e-12  # singular values below this share of the largest are rounding: a dozen digits survive a QR
 NULL_VARIANCE = 1e-6  # of a direction a view does not have: far below any that matters, no digits are lost to it
 LEAST_VARIANCE_SHARE = 1e-10  # least variance of a direction in the density, where columns have unit variance
 CLOSE_TO_ONE = 1e-8  # the density keeps its correlations this far below 1, where it would be singular
-LEAST_NOISE = 1e-6  # variance of any direction in EM: below it rows are fitted exactly and nothing is learnt
+LEAST_VIEW_NOISE = 1e-6  # variance of any direction in EM: below it rows are fitted exactly and nothing is learnt
 PATTERN_NUMBERS = 2**19  # numbers (4 MB) in the little matrices held at a time
 PATTERN_ROWS = 16  # rows of one pattern from which one product for all of them beats one product each
 
@@ -61,7 +61,7 @@ def canonical_analysis(F1: Array, F2: Array, n: float) -> Canonical:
         block[at, at] = (
             V * np.where(np.arange(len(s)) < r, np.maximum(s**2 / n, LEAST_VARIANCE_SHARE), NULL_VARIANCE)
         ) @ V.T
-    kept = [s[0] / s[r - 1] for s, r in ((s1, r1), (s2, r2)) if r]
+    conditions = [s[0] / s[r - 1] for s, r in ((s1, r1), (s2, r2)) if r]
     return Canonical(
         np.minimum(rho, 1.0),
         turned[0][0] * flip,
@@ -69,7 +69,7 @@ def canonical_analysis(F1: Array, F2: Array, n: float) -> Canonical:
         np.concatenate([turned[0][1], turned[1][1]]) * flip,
         block,
         (r1, r2),
-        float(max(kept, default=1.0)),
+        float(max(conditions, default=1.0)),
         (U, Vt.T),
     )
 
@@ -77,7 +77,7 @@ def canonical_analysis(F1: Array, F2: Array, n: float) -> Canonical:
 def _view(F: Array) -> tuple[Array, Array, Array, int]:
     """Q, s, V and the rank of one view, all directions of V there."""
     Q, s, Vt = svd(F)
-    return Q, s, Vt.T, int((s > RANK_SHARE * s[0]).sum()) if len(s) and s[0] > 0.0 else 0
+    return Q, s, Vt.T, int((s > VIEW_RANK_SHARE * s[0]).sum()) if len(s) and s[0] > 0.0 else 0
 
 
 def scatter_factor(S: Array, n: float) -> Array:
@@ -150,8 +150,8 @@ def patterns(mask: Mask | None, rows: int, C: Array) -> Iterator[Pattern]:
     few = order[(count < PATTERN_ROWS)[which[order]]]
     for begin in range(0, len(few), step):
         at = few[begin : begin + step]
-        own, place = np.unique(which[at], return_inverse=True)
-        yield Pattern(at, place.ravel(), *_factors(C, seen[own]))
+        used, place = np.unique(which[at], return_inverse=True)
+        yield Pattern(at, place.ravel(), *_factors(C, seen[used]))
 
 
 def _factors(C: Array, seen: Mask) -> tuple[Array, Array]:
@@ -177,39 +177,39 @@ def seen_sums(r: Array, mask: Mask | None, weight: Array | None, C: Array) -> Se
     cells = np.full(rows, float(d)) if mask is None else mask.sum(axis=1)
     total, s, Q = 0.0, np.zeros(d), np.zeros((d, d))
     for part in patterns(mask, rows, C):
-        t, own = part.whiten(r), w[part.rows]
+        t, weights = part.whiten(r), w[part.rows]
         y = part.back(t)
-        total -= 0.5 * float(own @ (cells[part.rows] * LOG_TWO_PI + part.logdet[part.which] + (t * t).sum(axis=1)))
-        s += own @ y
-        N = part.N * np.sqrt(np.bincount(part.which, own, len(part.N)))[:, None, None]
+        total -= 0.5 * float(weights @ (cells[part.rows] * LOG_TWO_PI + part.logdet[part.which] + (t * t).sum(axis=1)))
+        s += weights @ y
+        N = part.N * np.sqrt(np.bincount(part.which, weights, len(part.N)))[:, None, None]
         N = N.reshape(-1, d)
-        Q += (y * own[:, None]).T @ y - N.T @ N
+        Q += (y * weights[:, None]).T @ y - N.T @ N
     return SeenSums(float(w.sum()), total, s, Q)
 
 
-class Gauss(NamedTuple):
-    """Of each row: y = P r, the log density of its seen cells, and the spread of some columns A'r given them."""
+class GivenSeen(NamedTuple):
+    """Of each row: y = P r, the log density of its seen cells, and the covariance of A'r given them."""
 
     y: Array
     log_density: Array
-    left: Array  # n x k(k+1)/2 packed: A'CA - A'C P C A, or its diagonal
+    covariance: Array  # n x k(k+1)/2 packed: A'CA - A'C P C A, or its diagonal
 
 
 def given_seen(
     r: Array, mask: Mask | None, C: Array, A: Array, prior: Array, pick: tuple[RowNumbers, RowNumbers]
-) -> Gauss:
+) -> GivenSeen:
     """Each row's y and log density, and entries `pick` of prior - A' P A for a matrix A (d x k) of covariances."""
     rows, d = r.shape
     cells = np.full(rows, float(d)) if mask is None else mask.sum(axis=1)
-    y, log_density, left = np.empty((rows, d)), np.empty(rows), np.empty((rows, len(pick[0])))
+    y, log_density, covariance = np.empty((rows, d)), np.empty(rows), np.empty((rows, len(pick[0])))
     for part in patterns(mask, rows, C):
         t = part.whiten(r)
         y[part.rows] = part.back(t)
         log_density[part.rows] = -0.5 * (cells[part.rows] * LOG_TWO_PI + part.logdet[part.which] + (t * t).sum(axis=1))
         B = part.N @ A
-        less = np.einsum("udi,udi->ui", B[:, :, pick[0]], B[:, :, pick[1]])
-        left[part.rows] = (prior[pick] - less)[part.which]
-    return Gauss(y, log_density, left)
+        explained = np.einsum("udi,udi->ui", B[:, :, pick[0]], B[:, :, pick[1]])
+        covariance[part.rows] = (prior[pick] - explained)[part.which]
+    return GivenSeen(y, log_density, covariance)
 
 
 def drawn_gaps(r: Array, mask: Mask | None, C: Array, normal: Array) -> Array:
@@ -247,7 +247,7 @@ def bounded(noise: Array, d1: int) -> Array:
     out = np.zeros_like(noise)
     for at in (slice(d1), slice(d1, len(noise))):
         values, U = np.linalg.eigh((noise[at, at] + noise[at, at].T) / 2.0)
-        out[at, at] = (U * np.maximum(values, LEAST_NOISE)) @ U.T
+        out[at, at] = (U * np.maximum(values, LEAST_VIEW_NOISE)) @ U.T
     return out
 
 

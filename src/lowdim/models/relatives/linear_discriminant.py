@@ -20,7 +20,7 @@ from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, in_range
 from lowdim.models.base.survey import survey_for_fit
 from lowdim.models.relatives.cca_algebra import (
-    LEAST_NOISE,
+    LEAST_VIEW_NOISE,
     NULL_VARIANCE,
     PATTERN_NUMBERS,
     given_seen,
@@ -224,7 +224,7 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         return stats.log_density
 
     def _update(
-        self, params: LinearDiscriminantParams, stats: ClassSums, least: float = LEAST_NOISE
+        self, params: LinearDiscriminantParams, stats: ClassSums, least: float = LEAST_VIEW_NOISE
     ) -> LinearDiscriminantParams:
         """One M-step; no direction falls below the bound (clipping is the exact bounded maximum)."""
         C, n = params.C, stats.n.sum()
@@ -244,7 +244,7 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         L, at = np.zeros((d, d)), np.arange(d)
         L[np.tril_indices(d)] = low
         L[at, at] = np.exp(np.clip(L[at, at], -12.0, 3.0))  # an extrapolation may not run away
-        return like._replace(means=means.reshape(K, d), C=floored(L @ L.T, LEAST_NOISE))
+        return like._replace(means=means.reshape(K, d), C=floored(L @ L.T, LEAST_VIEW_NOISE))
 
     def _between(self, params: LinearDiscriminantParams, K: int) -> LinearDiscriminantParams:
         """The directions between the classes, and means that lie in the directions within them."""
@@ -276,7 +276,7 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         every = np.arange(len(params.means))
         given = given_seen(r, block.mask, params.C, params.means.T, np.zeros((len(every),) * 2), (every, every))
         logs = np.log(np.maximum(params.prior, np.finfo(float).tiny))
-        return logs + given.y @ params.means.T + 0.5 * given.left, given.y
+        return logs + given.y @ params.means.T + 0.5 * given.covariance, given.y
 
     def _posterior(self, params: LinearDiscriminantParams, block: Block) -> Posterior:
         """Each row's place between the classes; a gap is where its class and its other cells put it."""
