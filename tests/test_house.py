@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import lowdim
+from lowdim.models.base.estimator import Estimator
+from lowdim.registry import MODELS
 
 ROOT = Path(lowdim.__file__).parent
 FILES = sorted(path for path in ROOT.rglob("*.py"))
@@ -143,3 +146,73 @@ def test_models_are_used_by_their_public_verbs(path):
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("lowdim"):
             found += [(node.lineno, a.name) for a in node.names if a.name.startswith("_") and a.name != "__version__"]
     assert not found, found
+
+
+# what a newcomer has to read and to know -----------------------------------------------------------------------
+SMALL, MIDDLE, LARGE = (20, 3_700), (26, 5_200), (30, 5_500)  # files and lines
+CLOSURES = {
+    "models.linear.ppca": SMALL,
+    "models.mixtures.kmeans": SMALL,
+    "models.spectral.isomap": SMALL,
+    "models.spectral.kernel_pca": SMALL,
+    "models.nonlinear.gtm": MIDDLE,
+    "models.mixtures.gaussian_mixture": MIDDLE,
+    "models.mixtures.mixture_of_ppca": MIDDLE,
+    "models.ratings.factorization": MIDDLE,
+    "models.gaussian_process.gplvm": LARGE,
+    "models.gaussian_process.bayesian_gplvm": LARGE,
+}
+
+
+@cache
+def graph() -> dict[str, set[str]]:
+    """Which modules of ours each module imports at its top."""
+    names = {module(path) for path in FILES}
+    found: dict[str, set[str]] = {}
+    for path in FILES:
+        reached = set()
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "lowdim":
+                home = (node.module or "").removeprefix("lowdim").removeprefix(".")
+                reached |= {home} | {f"{home}.{alias.name}".removeprefix(".") for alias in node.names}
+            elif isinstance(node, ast.Import):
+                reached |= {alias.name.removeprefix("lowdim.") for alias in node.names if alias.name != "lowdim"}
+        found[module(path)] = reached & names - {module(path)}
+    return found
+
+
+def closure(name: str) -> set[str]:
+    seen: set[str] = set()
+    ahead = [name]
+    while ahead:
+        here = ahead.pop()
+        if here not in seen:
+            seen.add(here)
+            ahead += graph()[here]
+    return seen
+
+
+@pytest.mark.parametrize("name", CLOSURES)
+def test_a_model_is_understood_from_a_few_files(name):
+    reading = closure(name)
+    lines = {module(path): len(path.read_text().splitlines()) for path in FILES}
+    total = sum(lines[part] for part in reading)
+    files, most = CLOSURES[name]
+    assert len(reading) <= files and total <= most, (len(reading), total, sorted((lines[p], p) for p in reading))
+
+
+def test_class_names_are_unique():
+    where: dict[str, list[str]] = {}
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                where.setdefault(node.name, []).append(module(path))
+    assert {name: homes for name, homes in where.items() if len(homes) > 1} == {}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_stand_beside_each_other(name):
+    """Estimator -> LatentModel or SpectralModel -> at most one base of the family -> the model."""
+    line = [base for base in getattr(lowdim, name).__mro__ if issubclass(base, Estimator)][1:]
+    assert not {base.__name__ for base in line} & set(MODELS), f"{name} inherits from another model"
+    assert len(line) <= 3, [base.__name__ for base in line]

@@ -1,4 +1,4 @@
-"""Drivers own the loops: one pass, expectation-maximisation, online."""
+"""The loops of a fit: expectation-maximisation, and rows that come a few at a time."""
 
 from __future__ import annotations
 
@@ -8,22 +8,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from lowdim.engine.fold import Run, S, fold, one_blas_thread
+from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.engine.monitor import Fit, Monitor
 from lowdim.math.linalg import Array
 from lowdim.sources.source import Block, Source
 
 MEMORY = 8  # passes an extrapolation looks back on; more did not help (docs/measurements.md)
 T = TypeVar("T")
-
-
-def one_pass(
-    f: Callable[[Block], S], solve: Callable[[S], tuple[Any, float]], source: Source, run: Run, solver: str
-) -> Fit:
-    """Statistics once, then the answer in closed form."""
-    stats = fold(f, source, run)
-    params, objective = solve(stats)
-    return Fit(params, stats, objective, (objective,), 1, True, "closed form", solver)
 
 
 def em(

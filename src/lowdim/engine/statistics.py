@@ -160,32 +160,6 @@ def columns(block: Block) -> Columns:
     return Columns(block.size, empty, count, mean, scatter, np.abs(x).max(axis=0, initial=0.0), holes)
 
 
-def stored_columns(block: Block) -> Columns:
-    """The column statistics of a block of stored cells; those not stored are zeros, and are only counted."""
-    x: Any = block.x
-    n, d = block.size, x.shape[1]
-    w = np.ones(x.nnz) if block.weight is None else np.repeat(block.weight, np.diff(x.indptr))
-    count = np.bincount(x.indices, w, d)
-    mean = np.bincount(x.indices, w * x.data, d) / max(n, 1.0)
-    scatter = np.bincount(x.indices, w * (x.data - mean[x.indices]) ** 2, d) + (n - count) * mean**2
-    size = np.zeros(d)
-    np.maximum.at(size, x.indices, np.abs(x.data))
-    return Columns(n, 0.0, np.full(d, n), mean, scatter, size)
-
-
-def stored_moments(block: Block) -> Moments:
-    """The moments of a block of stored cells: few are, so the mean is small beside the spread, and nothing cancels."""
-    x: Any = block.x
-    n, d = block.size, x.shape[1]
-    if n == 0.0:
-        return Moments(0.0, np.zeros(d), np.zeros((d, d)))
-    weighted = x if block.weight is None else x.multiply(block.weight[:, None]).tocsr()
-    mean = np.asarray(weighted.sum(axis=0)).ravel() / n
-    covariance = (weighted.T @ x).toarray() / n
-    covariance -= np.multiply.outer(mean, mean)
-    return Moments(n, mean, covariance)
-
-
 class BlockSurvey(NamedTuple):
     """The first look at a table: column statistics, and moments of pairs or of all columns at once."""
 
@@ -212,11 +186,6 @@ def survey_block(block: Block) -> BlockSurvey:
     if block.mask is None:
         return BlockSurvey(None, moments(block), None)
     return BlockSurvey(columns(block), None, pairs(block))
-
-
-def survey_stored_block(block: Block) -> BlockSurvey:
-    """One block of stored cells surveyed: its columns by themselves, for the diagonal of moments may lose digits."""
-    return BlockSurvey(stored_columns(block), stored_moments(block), None)
 
 
 def upper(x: Array) -> Array:

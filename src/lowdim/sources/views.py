@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -204,22 +204,3 @@ class Stored(View):
         if (self.frame.scale != 1.0).any():
             found = sp.csr_array(found.multiply(self.frame.scale))
         return Block(found, None, self.weights(rows), start)
-
-
-class TaskRows(Source):
-    """Rows `first`, `first + 1`, ... of a larger table, all that an executor sends of it with one task."""
-
-    def __init__(self, of: Source, first: int, values: Any, seen: Mask | None, share: Array | None) -> None:
-        super().__init__((of.n, of.d), of.columns, None, of.tile, of.block_tiles)
-        self.named, self.first, self.values, self.seen, self.share = of.named, first, values, seen, share
-
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
-        here = self._here(rows)
-        values = np.ascontiguousarray(self.values[here], dtype=np.float64)
-        return values, None if self.seen is None else np.ascontiguousarray(self.seen[here])
-
-    def weights(self, rows: slice | NDArray[np.intp]) -> Array | None:
-        return None if self.share is None else self.share[self._here(rows)]
-
-    def _here(self, rows: slice | NDArray[np.intp]) -> slice | NDArray[np.intp]:
-        return slice(rows.start - self.first, rows.stop - self.first) if isinstance(rows, slice) else rows - self.first

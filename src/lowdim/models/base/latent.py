@@ -35,28 +35,19 @@ class LatentModel(Estimator):
 
     Attributes
     ----------
-    params_ : NamedTuple
-        The fitted parameters, in the frame's units.
-    frame_ : Frame
-        The origin and unit of each column that the model works in.
-    objective_ : float
-        What was maximised (the log-likelihood, or a bound of it), in the table's units and in nats.
-    history_ : ndarray of shape (passes of the search,)
-        The objective after each pass.
-    n_iter_ : int
-        Passes over the table.
-    converged_ : bool
-    certificate_ : Certificate
-        How the fit was done and how far its numbers can be trusted.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Only where the table names its columns.
+    params_, frame_ : NamedTuple, Frame
+        The fitted parameters, and the origin and unit of each column in which they are stated.
+    objective_, history_ : float, ndarray
+        What was maximised, in nats and in the table's units, and its value after each pass.
+    n_iter_, converged_, certificate_ : int, bool, Certificate
+        Passes over the table, whether `tol` was met, and how far the numbers can be trusted.
+    n_features_in_, feature_names_in_ : int, ndarray
+        The columns; names only where the table has them.
     """
 
     _objective_name: ClassVar[str] = "log-likelihood"
     _least_rows: ClassVar[int] = 2
 
-    # hooks ---------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         raise NotImplementedError
 
@@ -97,18 +88,12 @@ class LatentModel(Estimator):
         Parameters
         ----------
         X : array, data frame, sparse matrix, path or Source, n x d
-            NaN (or a mask) is a gap.
-        y : ignored
+            NaN (or a mask) is a gap; `y` is ignored.
         sample_weight : array of shape (n,), optional
             A weight of 2 counts a row twice.
         run : Run, optional
-            How to run. With `Run(checkpoint="fit.ckpt")` that folder keeps what each pass found: after a crash, a
-            kill or Ctrl-C the same call goes on where it stopped, to the same bits. It stays when the fit is done,
-            and the same fit then takes no pass at all; delete it when it is no longer needed.
-
-        Returns
-        -------
-        self
+            How to run. With `Run(checkpoint="fit.ckpt")` that folder keeps what each pass found: after a crash or
+            Ctrl-C the same call goes on where it stopped, to the same bits. Delete it when it is no longer needed.
         """
         self._check_options()
         return self._fit_source(as_source(X, weight=sample_weight), Run() if run is None else run)
@@ -171,11 +156,9 @@ class LatentModel(Estimator):
 
         Parameters
         ----------
-        X : table of the fitted columns, n x d
-            Gaps are welcome.
+        X : table of the fitted columns, n x d, gaps welcome
         out : path, array or Sink, optional
             Where the positions go, for tables larger than memory.
-        run : Run, optional
 
         Returns
         -------
@@ -235,15 +218,8 @@ class LatentModel(Estimator):
     def decode(self, Z: Any) -> Cells:
         """The cells that positions decode to, in the table's units.
 
-        Parameters
-        ----------
-        Z : array of shape (n, q)
-            Positions, as `transform` gives them.
-
-        Returns
-        -------
-        Cells
-            `mean`, `var` (the parameters' uncertainty) and `noise`, each n x d.
+        Z holds positions as `transform` gives them, n x q; `mean`, `var` (the parameters' uncertainty) and `noise` of
+        the answer are n x d each.
         """
         return self._in_table(self._decoded(Z))
 
@@ -258,25 +234,11 @@ class LatentModel(Estimator):
         return self._decode(self.params_, point)
 
     def inverse_transform(self, Z: Any) -> Array:
-        """The mean of the cells that positions decode to.
-
-        Parameters
-        ----------
-        Z : array of shape (n, q)
-
-        Returns
-        -------
-        ndarray of shape (n, d)
-        """
+        """The mean of the cells, n x d, that positions Z (n x q) decode to."""
         return self.frame_.outward(self._decoded(Z).mean)
 
     def reconstruct(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
-        """The mean of every cell under the model, seen or not, given the row's seen cells.
-
-        Returns
-        -------
-        ndarray of shape (n, d), or what `out` holds
-        """
+        """The mean of every cell under the model, seen or not, given the row's seen cells: n x d, or into `out`."""
         return self._each(self._cells, X, out, run, lambda source: source.columns)
 
     def impute(
@@ -293,7 +255,6 @@ class LatentModel(Estimator):
 
         Parameters
         ----------
-        X : table of the fitted columns, n x d
         return_std : bool, default False
             Add the standard deviation of each fill (0 where seen): noise, the row's position and the uncertainty
             of the parameters.
@@ -301,8 +262,6 @@ class LatentModel(Estimator):
             Instead of means, so many tables whose gaps are drawn jointly.
         random_state : int, Generator or RandomState, default 0
             Of the draws.
-        out : path, array or Sink, optional
-        run : Run, optional
 
         Returns
         -------
@@ -342,17 +301,7 @@ class LatentModel(Estimator):
         return self._each(fill, X)
 
     def sample(self, n: int = 1, *, random_state: Any = 0) -> Array:
-        """New rows from the fitted model.
-
-        Parameters
-        ----------
-        n : int, default 1
-        random_state : int, Generator or RandomState, default 0
-
-        Returns
-        -------
-        ndarray of shape (n, d)
-        """
+        """New rows from the fitted model, n x d; `random_state` is an int, a Generator or a RandomState."""
         check_is_fitted(self)
         if n < 0:
             raise error("LD210", option="n", value=n, allowed="a whole number >= 0")
@@ -361,12 +310,7 @@ class LatentModel(Estimator):
         return self.frame_.outward(self._draw(self.params_, self._prior(self.params_, n), rngs))
 
     def score_samples(self, X: Any, *, run: Run | None = None) -> Array:
-        """Log density of each row's seen cells, in nats, in the table's units.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+        """Log density of each row's seen cells, in nats, in the table's units."""
         return self._each(lambda b: self._latent(b).log_density, X, run=run)
 
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:

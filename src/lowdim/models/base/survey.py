@@ -13,9 +13,7 @@ from lowdim.engine.statistics import (
     Moments,
     Pairs,
     columns,
-    stored_columns,
     survey_block,
-    survey_stored_block,
 )
 from lowdim.math.linalg import EPS, Array
 from lowdim.models.base.results import LARGEST
@@ -120,6 +118,8 @@ def _survey(source: Source, frame: Frame, run: Run, wide: bool) -> tuple[BlockSu
     framed = Framed(source, frame)
     with np.errstate(over="ignore", invalid="ignore"):
         if source.is_sparse:
+            from lowdim.engine.sparse_statistics import stored_columns, survey_stored_block
+
             stored = Stored(source, frame)
             if wide:
                 return None, fold(stored_columns, stored, run)

@@ -6,12 +6,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from lowdim.engine.em import em, online
+from lowdim.engine.em import em
 from lowdim.engine.fold import Run
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import USUAL_PASSES, Cost, kept_blocks, walking
-from lowdim.engine.statistics import Moments, stored_moments
-from lowdim.engine.statistics import moments as moments_of
+from lowdim.engine.statistics import Moments
 from lowdim.math.gaussian import LIGHT, Sums
 from lowdim.math.linalg import Array, lower, orthogonality
 from lowdim.models.base.latent import LatentModel
@@ -36,7 +35,7 @@ from lowdim.models.linear.parameters import (
 )
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Source, tile_rows
-from lowdim.sources.views import FRAME_ROWS, Frame, Framed, Stored, frame_of
+from lowdim.sources.views import Frame
 from lowdim.text.messages import error
 
 
@@ -100,7 +99,6 @@ class LinearGaussian(LatentModel):
     def _axes(self, params: Linear) -> Array:
         return params.T
 
-    # fitting -------------------------------------------------------------------------------------
     def avoids_covariance(self, n: int, d: int) -> bool:
         """Whether a fit to a complete n x d table holds no d x d matrix."""
         return is_wide(n, d)
@@ -141,7 +139,6 @@ class LinearGaussian(LatentModel):
         """The matrix whose right singular vectors are the canonical axes."""
         return params.W
 
-    # rows that come a few at a time ------------------------------------------------------------------
     def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, decay: float = 1.0) -> Self:
         """Add complete rows to those of earlier calls; the answer is that of all of them at once.
 
@@ -149,33 +146,20 @@ class LinearGaussian(LatentModel):
         follows a table that drifts. A model that was fitted with `fit` starts anew: `fit` keeps no moments to
         add to.
         """
+        from lowdim.models.linear.partial_fit import add_rows
+
         self._check_options()
         if not 0.0 < decay <= 1.0:
             raise error("LD210", option="decay", value=decay, allowed="a share in (0, 1]")
         source = self._arranged(as_source(X, weight=sample_weight))
-        if source.n == 0:
-            return self  # an empty batch says nothing, least of all where the origin should be
-        each = self._own_units or self.standardize
-        frame, moments = vars(self).get("_online") or (
-            frame_of(source.sample(FRAME_ROWS), each, origin=not source.is_sparse),
-            None,
-        )
-        if moments is not None:
-            moments = moments._replace(n=moments.n * decay)
-        light = source.is_sparse and not frame.shift.any()
-        rows = Stored(source, frame) if light else Framed(source, frame)
-        blocks = map(rows.block, range(rows.n_blocks))
-        with np.errstate(over="ignore", invalid="ignore"):
-            moments = online(moments, blocks, self._absorb)
-        assert moments is not None
-        if not np.isfinite(moments.covariance).all():
-            raise error("LD156")
-        if moments.n >= 2.0:
-            self._keep_moments(moments, frame, source)
-        self._online = (frame, moments)
-        self.n_features_in_ = source.d
-        if source.named:
-            self.feature_names_in_ = np.array(source.columns, dtype=object)
+        if source.n:  # an empty batch says nothing, least of all where the origin should be
+            frame, moments = add_rows(self, source, decay)
+            if moments.n >= 2.0:
+                self._keep_moments(moments, frame, source)
+            self._online = (frame, moments)
+            self.n_features_in_ = source.d
+            if source.named:
+                self.feature_names_in_ = np.array(source.columns, dtype=object)
         return self
 
     def _keep_moments(self, m: Moments, frame: Frame, source: Source) -> None:
@@ -187,24 +171,10 @@ class LinearGaussian(LatentModel):
         value = fit.objective + m.n * float(np.log(frame.scale).sum())
         self._keep(fit._replace(objective=value, history=(value,), passes=1), frame, source.header)
 
-    def _absorb(self, m: Moments | None, block: Block) -> Moments:
-        if block.mask is not None:
-            row, column = np.argwhere(~block.mask)[0]
-            raise error(
-                "LD163",
-                f"row {block.start + row + 1}, column {column + 1} of this batch",
-                job="partial_fit",
-                why="rows with gaps need several passes",
-                fix="fit(X), which takes gaps",
-            )
-        found = moments_of(block) if isinstance(block.x, np.ndarray) else stored_moments(block)
-        return found if m is None else m.merge(found)
-
     def fit_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
         """The fit to complete rows with these moments in the frame; nothing is assigned."""
         raise NotImplementedError
 
-    # what it says ----------------------------------------------------------------------------------
     def _loadings(self, params: Linear, frame: Frame) -> Array:
         """W in reported units and coordinates, d x q."""
         return (params.W @ np.linalg.pinv(params.T).T) * frame.report[:, None]
@@ -225,7 +195,7 @@ class LinearGaussian(LatentModel):
         return self.params_.W * report[:, None], squared(self.params_.psi, report)
 
     def _cost(self, n: int, d: int) -> Cost:
-        from lowdim.math.krylov import PASSES
+        from lowdim.math.eigen import PASSES
 
         asked = self.n_components
         q = min(int(asked), d) if isinstance(asked, int | np.integer) else min(n, d)
@@ -237,7 +207,7 @@ class LinearGaussian(LatentModel):
 
     def _peak(self, n: int, d: int, q: int, wide: bool) -> int:
         """Bytes at the worst moment: of the look, of the solve, or of an EM pass (counted in numbers, by hand)."""
-        from lowdim.math.krylov import PASSES
+        from lowdim.math.eigen import PASSES
 
         tile, p = min(tile_rows(d), n), q * (q + 1) // 2
         cells = tile * d

@@ -35,8 +35,33 @@ class ProbabilisticPCA(LinearGaussian):
     W = U (Lambda - s2)^(1/2), s2 = mean of the d - q discarded eigenvalues; tables with gaps by
     parameter-expanded EM with Anderson extrapolation, every row's posterior exact.
 
-    Reference: Tipping and Bishop (1999); Lawrence seed 2.8-2.11 (errata 3-5), Zabaras seed on PPCA.
+    Parameters
+    ----------
+    n_components : int, default 2
+        Latent dimensions q.
+    standardize : bool, default False
+        Work in units of each column's spread.
+    tol : float, default 1e-7
+        With gaps, EM ends when the log-likelihood can gain no more than this, in nats a row.
+    max_iter : int, default 1000
+        The most passes of EM.
 
+    Attributes
+    ----------
+    components_ : ndarray of shape (q, d)
+        Loadings W', longest first.
+    mean_, scale_ : ndarray of shape (d,)
+        Column means, and the unit of each column (its spread where standardised, else 1).
+    noise_variance_, n_components_ : float, int
+    explained_variance_, explained_variance_ratio_ : ndarray of shape (q,)
+        Variance along each axis, noise included, and its share of the total.
+
+    References
+    ----------
+    M. E. Tipping and C. M. Bishop (1999), "Probabilistic principal component analysis", J. R. Stat. Soc. B 61, 611.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> X = np.array([[1.0, 2.0, 3.1], [2.0, 4.1, np.nan], [3.0, 5.9, 9.0], [4.0, np.nan, 12.1]])
     >>> ProbabilisticPCA(1).fit(X).impute(X).round(1)[3].tolist()

@@ -7,19 +7,17 @@ All answer alike; the Gram-like ones hand over to QR or SVD where squaring would
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.engine.fold import Run, fold, one_blas_thread
+from lowdim.engine.fold import Run, fold
 from lowdim.engine.monitor import Fit
-from lowdim.engine.statistics import Moments, Sum, triangle
+from lowdim.engine.statistics import Moments, triangle
 from lowdim.math.linalg import EPS, Array, largest, orthogonality, residual, sign_rule, svd
 from lowdim.models.base.results import Certificate
 from lowdim.models.base.survey import LARGE_ORDER, TableSurvey
 from lowdim.models.linear.parameters import noise_floor
-from lowdim.sources.source import Block
 from lowdim.sources.views import gather
 from lowdim.text.messages import warn
 
@@ -78,7 +76,9 @@ def principal(survey: TableSurvey, k: int, run: Run, *, solver: str = "auto", se
     n, d = survey.source.n, survey.source.d
     name = choose(n, d, k, survey.source.is_sparse) if solver == "auto" else solver
     if name == "krylov":
-        return _krylov(survey, k, run, seed) if k else _no_axes(survey)
+        from lowdim.models.linear.krylov_axes import krylov, no_axes
+
+        return krylov(survey, k, run, seed) if k else no_axes(survey)
     if name == "dual" or (name == "covariance" and survey.moments is None):
         return _dual(survey, k)
     if name == "qr":
@@ -155,43 +155,6 @@ def _dual(survey: TableSurvey, k: int) -> Spectrum:
         tail = float(np.maximum(np.linalg.eigvalsh(G)[: len(G) - k], 0.0).sum())
     values = sizes**2 / n
     return settled(Spectrum(values, V, mean, total, tail, n, 0, "dual", 1, residual(G, values, U), True))
-
-
-def _krylov(survey: TableSurvey, k: int, run: Run, seed: int) -> Spectrum:
-    """Each product with the covariance is one pass; nothing of order d^2 or n^2 is ever held."""
-    from lowdim.math.krylov import block_krylov, lanczos
-
-    mean, n = survey.columns.mean, survey.source.total
-    stored = survey.stored
-    source = survey.source if stored is None else stored
-    if stored is not None and run.engine == "threads":
-        run = run._replace(engine="serial")  # SciPy's sparse products hold Python's lock: threads would only wait
-
-    def operate(Q: Array) -> Array:
-        return fold(partial(covariance_times, mean, Q), source, run).value / n
-
-    solve = block_krylov if stored is None else lanczos  # stored cells: products are cheap, wide bases are not
-    with one_blas_thread():  # once, not for every product
-        values, V, off, passes = solve(operate, source.d, k, np.random.default_rng(seed), tol=RESIDUAL)
-    if off > RESIDUAL:
-        warn("LD209", solver="Krylov", residual=off, tol=RESIDUAL)
-    total = float(survey.columns.variance.sum())
-    tail = max(total - float(values.sum()), 0.0)
-    return settled(Spectrum(values, V, mean, total, tail, n, 0, "krylov", passes, off, True))
-
-
-def covariance_times(mean: Array, Q: Array, block: Block) -> Sum:
-    """A block's share of n C Q, centred as it goes; Q may be one vector, the block one of stored cells."""
-    y = block.x @ Q - mean @ Q
-    y = y if block.weight is None else (y.T * block.weight).T
-    return Sum(block.x.T @ y - np.multiply.outer(mean, y.sum(axis=0)))
-
-
-def _no_axes(survey: TableSurvey) -> Spectrum:
-    """The mean and the total variance, where no axis is asked for."""
-    mean, total = survey.columns.mean, float(survey.columns.variance.sum())
-    none = np.zeros((len(mean), 0))
-    return settled(Spectrum(np.zeros(0), none, mean, total, total, survey.source.total, 0, "krylov", 0, 0.0, True))
 
 
 def settled(found: Spectrum) -> Spectrum:

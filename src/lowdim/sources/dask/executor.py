@@ -38,7 +38,6 @@ from lowdim.sources.dask.source import (
     submit_graph,
 )
 from lowdim.sources.source import Block, Source
-from lowdim.sources.views import TaskRows
 from lowdim.text.messages import error
 
 T = TypeVar("T")
@@ -211,6 +210,25 @@ def on_source(job: Job, blocks: tuple[int, int]) -> TaskResult:
 
 def _blocks(source: Source, blocks: tuple[int, int]) -> Iterator[Block]:
     return (source.block(i) for i in range(*blocks))
+
+
+class TaskRows(Source):
+    """Rows `first`, `first + 1`, ... of a larger table, all that an executor sends of it with one task."""
+
+    def __init__(self, of: Source, first: int, values: Any, seen: Mask | None, share: Array | None) -> None:
+        super().__init__((of.n, of.d), of.columns, None, of.tile, of.block_tiles)
+        self.named, self.first, self.values, self.seen, self.share = of.named, first, values, seen, share
+
+    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+        here = self._here(rows)
+        values = np.ascontiguousarray(self.values[here], dtype=np.float64)
+        return values, None if self.seen is None else np.ascontiguousarray(self.seen[here])
+
+    def weights(self, rows: slice | NDArray[np.intp]) -> Array | None:
+        return None if self.share is None else self.share[self._here(rows)]
+
+    def _here(self, rows: slice | NDArray[np.intp]) -> slice | NDArray[np.intp]:
+        return slice(rows.start - self.first, rows.stop - self.first) if isinstance(rows, slice) else rows - self.first
 
 
 class StoredTaskRows(TaskRows):
