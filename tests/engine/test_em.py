@@ -18,7 +18,6 @@ from lowdim.engine.plan import Cost, plan
 from lowdim.engine.statistics import Sum
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block
-from lowdim.text.format import size
 from lowdim.text.messages import BudgetError, ModelWarning
 
 
@@ -262,7 +261,3 @@ def test_peak_of_a_dual_model_counts_the_whole_table():
     few, many = (PPCA(2)._cost(n, 10).peak for n in (10**6, 10**8))
     assert few <= many < 1.01 * few  # the tree of a hundred times as many tiles has seven more levels
     assert DualPPCA(2)._cost(10**8, 10).peak > 8 * 10**9
-
-
-def test_sizes_in_words():
-    assert [size(n) for n in (12, 1500, 2_000_000, 3_200_000_000)] == ["12 bytes", "1.5 kB", "2 MB", "3.2 GB"]
