@@ -17,42 +17,64 @@ from lowdim.jobs.analysis import analyse
 from lowdim.jobs.run_folder import load_run, write
 from lowdim.storage.atomic import replacing
 from lowdim.text.messages import LowdimError
-from tests.cli.calls import child, environment, in_process
+from tests.cli.calls import Said, child, environment, in_process
 from tests.cli.conftest import small_table, write_csv
 
-# Ctrl-C as the stage named on the command line begins: from inside, so that no machine is too slow or too fast
-CHILD = """
-import os, signal, sys
+HOMES = {"dimensions": "choose_dimension", "fit": "judge_rows", "fills": "fill", "axes": "refits"}  # of the stages
+# Ctrl-C as each stage begins: from inside, so that no machine is too slow or too fast; one process for all of them
+EACH_STAGE = f"""
+import contextlib, io, json, os, signal
 import lowdim.jobs.analysis as a
-stage, times = sys.argv.pop(1), int(sys.argv.pop(1))
-home = {"dimensions": "choose_dimension", "fit": "judge_rows", "fills": "fill", "axes": "refits"}[stage]
-real = getattr(a, home)
-def stopped(*args, **kwargs):
-    for _ in range(times):
+from lowdim.cli import run
+for stage, home in {HOMES}.items():
+    real, out, err = getattr(a, home), io.StringIO(), io.StringIO()
+    def stopped(*args, real=real, **kwargs):
         os.kill(os.getpid(), signal.SIGINT)
-    return real(*args, **kwargs)
-setattr(a, home, stopped)
+        return real(*args, **kwargs)
+    setattr(a, home, stopped)
+    with contextlib.chdir(stage), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run(["fit", "t.csv", "--budget", "1s"])
+    setattr(a, home, real)
+    print(json.dumps([code, out.getvalue(), err.getvalue()]))
+"""
+# Ctrl-C twice in a step that it does not end: that is deep inside a library
+DEAF = """
+import os, signal, time
+import lowdim.jobs.analysis as a
+def deaf(*args, **kwargs):
+    for _ in range(2):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.3)
+        except KeyboardInterrupt:
+            pass
+    time.sleep(60)
+a.choose_dimension = deaf
 from lowdim.cli import main
 main()
 """
-
-
 JUDGED = ["judges.lowdim"]
 FITTED = [*JUDGED, "model.lowdim", "odd.csv", "scores.csv"]
+# what was finished by then
+EXPECTED = {"dimensions": [], "fit": JUDGED, "fills": FITTED, "axes": ["fills.csv", *FITTED]}
 
 
-EXPECTED = {
-    "dimensions": [],
-    "fit": JUDGED,
-    "fills": FITTED,
-    "axes": ["fills.csv", *FITTED],
-}  # what was finished by then
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """A folder for each stage, and what a fit said that was stopped as that stage began."""
+    folder = tmp_path_factory.mktemp("stopped")
+    for stage in EXPECTED:
+        (folder / stage).mkdir()
+        write_csv(folder / stage / "t.csv", small_table())
+    done = child(cwd=folder, code=EACH_STAGE)
+    assert done.code == 0, done.err
+    said = (Said(*json.loads(line)) for line in done.out.splitlines())
+    return folder, dict(zip(HOMES, said, strict=True))
 
 
 @pytest.mark.parametrize("stage", EXPECTED)
-def test_once_saves_what_there_is_and_marks_it(tmp_path, stage):
-    write_csv(tmp_path / "t.csv", small_table())
-    said = child(stage, "1", "fit", "t.csv", "--budget", "1s", cwd=tmp_path, code=CHILD)
+def test_once_saves_what_there_is_and_marks_it(stopped, stage):
+    tmp_path, said = stopped[0] / stage, stopped[1][stage]
     assert said.code == 130 and said.out == "" and "Traceback" not in said.err
     assert "marked as not finished" in said.err  # that it is stopping is told too, unless it is over by then
     told = json.loads((tmp_path / "t.run" / "run.json").read_text())
@@ -98,16 +120,8 @@ def test_inside_a_refit_it_stops_the_analysis_and_not_that_refit_alone(tmp_path)
 
 def test_twice_leaves_at_once(tmp_path):
     write_csv(tmp_path / "t.csv", small_table())
-    # a step that Ctrl-C does not end: it is deep inside a library
-    code = CHILD.replace("    return real", "    import time; time.sleep(60)\n    return real")
-    deaf = (
-        "try: os.kill(os.getpid(), signal.SIGINT); __import__('time').sleep(0.3)\n"
-        "        except KeyboardInterrupt: pass"
-    )
     begun = time.perf_counter()
-    said = child(
-        "dimensions", "2", "fit", "t.csv", cwd=tmp_path, code=code.replace("os.kill(os.getpid(), signal.SIGINT)", deaf)
-    )
+    said = child("fit", "t.csv", cwd=tmp_path, code=DEAF)
     assert said.code == 130 and time.perf_counter() - begun < 55 and not (tmp_path / "t.run").exists()
 
 

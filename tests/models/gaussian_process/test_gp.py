@@ -6,7 +6,7 @@ from scipy.stats import multivariate_normal, norm
 
 from lowdim.models.gaussian_process.gp import (
     KernelSum,
-    column_groups,
+    columns_by_pattern,
     condition,
     decoder,
     jittered_cholesky,
@@ -31,7 +31,7 @@ def small(names, gaps=True, n=14, d=5, seed=0):
 @pytest.mark.parametrize("gaps", [False, True])
 def test_slopes_of_the_likelihood_by_differences(names, gaps):
     X, Y, seen, kernel = small(names, gaps)
-    groups = column_groups(Y, seen)
+    groups = columns_by_pattern(Y, seen)
 
     def value(vector):
         places, k = vector[: X.size].reshape(X.shape), KernelSum(names, vector[X.size :])
@@ -51,7 +51,7 @@ def test_likelihood_a_column_at_a_time(names):
     told = sum(
         multivariate_normal(np.zeros(s.sum()), K[np.ix_(s, s)]).logpdf(y[s]) for y, s in zip(Y.T, seen.T, strict=True)
     )
-    groups = column_groups(Y, seen)
+    groups = columns_by_pattern(Y, seen)
     assert len(groups) == 4
     assert likelihood(K - kernel.noise * np.eye(len(X)), kernel.noise, groups).value == pytest.approx(told, rel=1e-12)
     assert np.diag(sum(kernel.cross(X, X))) == pytest.approx(kernel.diagonal(X), rel=1e-12)
@@ -62,7 +62,7 @@ def test_wide_tables_are_narrowed():
     Y = np.random.default_rng(3).standard_normal((14, 60))
     K = sum(kernel.cross(X, X)) + kernel.noise * np.eye(14)
     told = multivariate_normal(np.zeros(14), K).logpdf(Y.T).sum()
-    groups = column_groups(Y, None)
+    groups = columns_by_pattern(Y, None)
     assert groups[0].Y.shape == (14, 14)
     assert likelihood(sum(kernel.cross(X, X)), kernel.noise, groups).value == pytest.approx(told, rel=1e-12)
 

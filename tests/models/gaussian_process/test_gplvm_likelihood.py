@@ -12,7 +12,7 @@ from tests.models.gaussian_process.tables import arc
 def problem(n=30):
     Y = arc(n)[0]
     Y = Y - Y.mean(axis=0)
-    return PlacesProblem(gp.column_groups(Y, None), "rbf", (n, 1), None, mean_variance(Y, None))
+    return PlacesProblem(gp.columns_by_pattern(Y, None), "rbf", (n, 1), None, mean_variance(Y, None))
 
 
 def test_a_matrix_that_fails_is_an_error_first_and_a_wall_later(monkeypatch):

@@ -35,8 +35,8 @@ from lowdim.sources.views import Frame, Framed
 from lowdim.text.messages import LowdimWarning, warn
 
 FROZEN_STEPS = 100  # iterations before signal and noise may move; all of these starts: docs/measurements.md
-START_VARIANCE, START_SIGNAL = 0.3, 15.0  # of a place; signal over noise: 0.1 and 100 end 40 nats lower on oil,
-GAPS_VARIANCE, GAPS_SIGNAL = 0.1, 100.0  # but with gaps these fill better (three of four masks of oil)
+START_PLACE_VARIANCE, START_SIGNAL = 0.3, 15.0  # of a place; signal over noise: 0.1 and 100 end 40 nats lower on oil,
+GAPS_PLACE_VARIANCE, GAPS_SIGNAL = 0.1, 100.0  # but with gaps these fill better (three of four masks of oil)
 KEPT_SHARE = 1e-3  # of the largest relevance: a dimension below is not needed
 LEAST_SPREAD = 1e-6  # of the largest relevance: the prior of a useless dimension stays this wide
 NOISE_BOUNDS, SIGNAL_BOUNDS = (1e-8, 1e2), (1e-4, 1e4)  # of the mean variance
@@ -238,7 +238,7 @@ class BayesianGPLVM(GaussianProcessMap):
         mu += 1e-3 * rng.standard_normal(mu.shape)
         m = min(int(self.n_inducing), n)
         Z = mu[rng.choice(n, m, replace=False)] + 1e-2 * rng.standard_normal((m, q))
-        variance, signal = (GAPS_VARIANCE, GAPS_SIGNAL) if table.gaps else (START_VARIANCE, START_SIGNAL)
+        variance, signal = (GAPS_PLACE_VARIANCE, GAPS_SIGNAL) if table.gaps else (START_PLACE_VARIANCE, START_SIGNAL)
         return VariationalParams(mu, np.full((n, q), variance), Z, np.ones(q), 1.0, signal)
 
     def _climb(self, table: CentredTable, i: int, run: Run) -> Fit:

@@ -219,7 +219,7 @@ class ColumnGroup(NamedTuple):
     width: int  # how many columns
 
 
-def column_groups(Y: Array, mask: Mask | None) -> list[ColumnGroup]:
+def columns_by_pattern(Y: Array, mask: Mask | None) -> list[ColumnGroup]:
     """The columns grouped by the rows in which they are seen."""
     d = Y.shape[1]
     if mask is None or mask.all():
@@ -355,7 +355,7 @@ def decoder(kernel: KernelSum, X: Array, Y: Array, mask: Mask | None, jitter_lev
     K = np.asarray(sum(kernel.cross(X, X)))
     alpha = np.zeros_like(Y)
     groups: list[tuple[Index | None, Index, Array]] = []
-    for rows, columns, _, _ in column_groups(Y, mask):
+    for rows, columns, _, _ in columns_by_pattern(Y, mask):
         at = np.arange(len(X)) if rows is None else rows
         factor = jittered_cholesky(K[np.ix_(at, at)], kernel.noise, jitter_level)
         alpha[np.ix_(at, columns)] = factor.solve(Y[np.ix_(at, columns)])

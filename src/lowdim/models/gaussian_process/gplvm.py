@@ -13,7 +13,7 @@ from lowdim.math.linalg import Array, Mask, sign_rule, squared_distances, svd
 from lowdim.models.base.calibration import hold_back, inflation_from_errors
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.results import Certificate, squared
-from lowdim.models.gaussian_process.gp import JITTER_LEVELS, KERNEL_TERMS, column_groups
+from lowdim.models.gaussian_process.gp import JITTER_LEVELS, KERNEL_TERMS, columns_by_pattern
 from lowdim.models.gaussian_process.gp_map import GaussianProcessMap, UnplacedRows, warn_jitter
 from lowdim.models.gaussian_process.gplvm_likelihood import (
     GPLVMParams,
@@ -204,7 +204,7 @@ class GPLVM(GaussianProcessMap):
 
     def _calibrated(self, Y: Array, mask: Mask, mu: Array, starts: list[Array], run: Run) -> Fit:
         """With gaps: held-out cells tell when places begin to follow the noise, and how wide intervals must be."""
-        need, rows = self._cost(*Y.shape), [len(g.rows) for g in column_groups(Y, mask) if g.rows is not None]
+        need, rows = self._cost(*Y.shape), [len(g.rows) for g in columns_by_pattern(Y, mask) if g.rows is not None]
         plan(type(self).__name__, need._replace(peak=need.peak + 8 * sum(m * (m + len(Y)) for m in rows)), run)
         remaining, held = hold_back(mask, seed_of(self.random_state))
         if not held.any():
@@ -250,7 +250,9 @@ class GPLVM(GaussianProcessMap):
         n, q = len(Y), int(self.n_components)
         back, gamma = self._back_kernel(Y)
         names = "+".join(terms_of(self.kernel))
-        problem = PlacesProblem(column_groups(Y, mask), names, (n, q), back, mean_variance(Y, mask), self.noise_floor)
+        problem = PlacesProblem(
+            columns_by_pattern(Y, mask), names, (n, q), back, mean_variance(Y, mask), self.noise_floor
+        )
         if back is not None:
             ridged = back + BACK_RIDGE * np.eye(n)
             starts = [np.append(np.linalg.solve(ridged, problem.split(x)[0]), problem.split(x)[1]) for x in starts]
@@ -288,7 +290,7 @@ class GPLVM(GaussianProcessMap):
         noise = max(float(values[q:].sum()) / max(n - q, 1), floor * size)
         X = np.zeros((n, q))
         X[:, : len(values)] = U[:, :q] * np.sqrt(np.maximum(values[:q] - noise, 0.0))
-        problem = PlacesProblem(column_groups(Y, None), "linear", (n, q), None, size, floor)
+        problem = PlacesProblem(columns_by_pattern(Y, None), "linear", (n, q), None, size, floor)
         vector = np.append(X.ravel() / np.sqrt(size), [np.log(size), np.log(noise)])
         surface = LikelihoodSurface(problem)
         value = surface(vector)[0]
