@@ -51,9 +51,7 @@ def test_selection_and_extraction_obey_the_identities(sixes, q):
     drawn = distance_error(sixes, pca.transform(sixes)[:, :q])
     assert drawn == pytest.approx(2 / 4096 * pca.explained_variance_[q:].sum(), rel=1e-10)
     assert drawn < chosen
-    printed = {2: (0.2118, 0.1294), 10: (None, 0.0506), 100: (None, 0.0020)}[
-        q
-    ]  # [Lawrence2012] 3
+    printed = {2: (0.2118, 0.1294), 10: (None, 0.0506), 100: (None, 0.0020)}[q]  # [Lawrence2012] 3
     assert drawn == pytest.approx(printed[1], rel=0.03)
     if printed[0]:
         assert chosen == pytest.approx(printed[0], rel=0.03)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import lowdim
-from lowdim.storage.former import options
+from lowdim.sources.views import Frame
+from lowdim.storage.former import options, state
 from tests.stored.make import HERE
 
 GTM = {"grid": 20, "weight_prior": 0.1, "standardize": False, "tol": 0.01, "max_iter": 1000, "n_components": 2}
@@ -52,3 +54,41 @@ def test_stored_files_have_the_options_of_today() -> None:
     assert (loaded["GTM-basis"].basis, loaded["GTM-basis"].basis_width, loaded["GTM-basis"].init) == (3, 1.5, "jitter")
     net = loaded["DensityNetwork-rbf"]
     assert (net.n_samples, net.sampling, net.basis, net.basis_width) == (16, "grid", 3, 1.0)
+
+
+@pytest.mark.parametrize("model", ["Mixture", "MixtureOfPPCA", "MixtureOfFA"])
+def test_the_floor_of_a_mixture(model: str) -> None:
+    today = getattr(lowdim, model)(reg_covar=1e-3).get_params()
+    former = {"floor" if name == "reg_covar" else name: value for name, value in today.items()}
+    assert options(model, former) == today == options(model, today)
+
+
+@pytest.mark.parametrize("scale", [None, (1, 5)])
+def test_the_range_of_ratings(scale: Any) -> None:
+    low, high = scale or (None, None)
+    today = lowdim.MatrixFactorization(min_rating=low, max_rating=high).get_params()
+    former = {name: value for name, value in today.items() if not name.endswith("_rating")}
+    assert options("MatrixFactorization", {**former, "scale": scale}) == today == options("MatrixFactorization", today)
+
+
+def test_the_relevance_of_rating_dimensions() -> None:
+    former = {"relevance_": np.array([2.0, 0.5]), "kept_": np.array([True, False])}
+    today = state("MatrixFactorization", former)
+    assert today["relevance_"].tolist() == [4.0, 0.25] and today["n_kept_"] == 1
+    assert state("MatrixFactorization", today) is today
+
+
+def test_a_frame_for_each_view() -> None:
+    """Files of canonical correlations of two tables held a frame of each; loaded, they predict as before."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((40, 3)), rng.standard_normal((40, 2)) + 7.0
+    model = lowdim.CCA(1).fit(X, Y)
+    today = {name: value for name, value in vars(model).items() if name.endswith("_")}
+    former = {name: value for name, value in today.items() if name != "n_y_features_in_"}
+    former["frame_"], former["y_frame_"] = (
+        Frame(*(part[view] for part in model.frame_)) for view in (slice(3), slice(3, 5))
+    )
+    again = lowdim.CCA(1)
+    vars(again).update(state("CCA", former))
+    assert np.array_equal(again.predict(X), model.predict(X)) and "y_frame_" not in vars(again)
+    assert np.array_equal(again.transform(None, Y), model.transform(None, Y))

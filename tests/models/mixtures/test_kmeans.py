@@ -471,3 +471,9 @@ def test_medoids_find_columns_by_name_and_can_be_saved(tmp_path):
 def test_a_number_of_clusters_that_is_none_is_refused_in_words():
     with pytest.raises(LowdimError, match="LD210"):
         KMeans(n_clusters="three").fit(blobs())
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock"])
+def test_medoids_keep_the_laws_that_need_no_density(metric):
+    broken = laws.check(KMedoids(3, metric=metric), blobs(60), verbose=False)
+    assert broken == KMedoids._laws_broken and len(broken) == 6

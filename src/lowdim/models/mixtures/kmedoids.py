@@ -66,10 +66,8 @@ class KMedoids(ClusterMixin, Estimator):
         The sum of dissimilarities from the nearest medoids.
     n_iter_ : int
         Swaps made.
-    converged_ : bool
-        Whether no swap is left that gains.
-    certificate_ : Certificate
-        How far to trust the fit.
+    objective_, history_, converged_, certificate_
+        Minus the inertia, whether no swap is left that gains, and how far to trust the fit.
 
     References
     ----------
@@ -90,6 +88,12 @@ class KMedoids(ClusterMixin, Estimator):
     reconstruct = Absent(NO_MEAN, "cluster_centers_, or KMeans")
     inverse_transform = Absent(NO_MEAN, "cluster_centers_, or KMeans")
     _rules: ClassVar[dict[str, Rule]] = {"n_clusters": COUNT, "metric": DISSIMILARITY, "max_iter": COUNT}
+    _laws_broken: ClassVar[dict[str, str]] = {
+        "merge_any_order": "nothing is folded: the dissimilarities of all pairs are held in memory",
+        "mask_of_ones_is_no_mask": "gaps are refused, and no row is reconstructed",
+        **dict.fromkeys(("all_missing_row_gets_prior", "impute_keeps_seen"), "gaps are refused"),
+        **dict.fromkeys(("score_is_objective", "sample_then_fit"), NO_ROW_DENSITY),
+    }
 
     def __init__(
         self, n_clusters: int = 8, *, metric: str | Callable[..., float] = "euclidean", max_iter: int = 300
@@ -106,8 +110,7 @@ class KMedoids(ClusterMixin, Estimator):
         counted = n if w is None else int((w > 0).sum())
         if counted < self.n_clusters:
             raise error("LD260", n=counted, asked=self.n_clusters)
-        need = Cost(1, 8 * n * source.d, 8 * (3 * n * n + n * source.d), "a sample of rows, or KMeans, which streams")
-        plan(type(self).__name__, need, run or Run(), source.leaf)
+        plan(type(self).__name__, self._cost(n, source.d), run or Run(), source.leaf)
         rows = _complete(source)
         D = self._dissimilarity(rows, rows)
         if D.shape[0] != D.shape[1]:
@@ -123,12 +126,12 @@ class KMedoids(ClusterMixin, Estimator):
         self, medoids: NDArray[np.intp], swaps: int, converged: bool, D: Array, w: Array, rows: Array, header: Header
     ) -> Self:
         near = D[:, medoids]
-        cost, d = float(w @ near.min(axis=1)), header.d
+        inertia, d = float(w @ near.min(axis=1)), header.d
         certificate = Certificate(
             f"partitioning around medoids, {swaps} swaps",
             1,
-            cost,
-            "inertia",
+            -inertia,
+            "minus the inertia",
             converged,
             "no swap is left that gains" if converged else "the limit of swaps was reached",
             0.0,
@@ -142,7 +145,9 @@ class KMedoids(ClusterMixin, Estimator):
             "frame_": Frame(np.zeros(d), np.ones(d), np.ones(d)),
             "medoid_indices_": medoids.astype(np.int64),
             "labels_": near.argmin(axis=1),
-            "inertia_": cost,
+            "inertia_": inertia,
+            "objective_": -inertia,
+            "history_": np.array([-inertia]),
             "n_iter_": swaps,
             "converged_": converged,
         }
@@ -150,6 +155,9 @@ class KMedoids(ClusterMixin, Estimator):
             attributes["cluster_centers_"] = rows[medoids]
         self._assign(attributes, header)
         return self
+
+    def _cost(self, n: int, d: int) -> Cost:
+        return Cost(1, 8 * n * d, 8 * (3 * n * n + n * d), "a sample of rows, or KMeans, which streams")
 
     def _of_pairs(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "precomputed"
@@ -181,9 +189,11 @@ class KMedoids(ClusterMixin, Estimator):
         """The nearest medoid of each row."""
         return np.asarray(self.transform(X).argmin(axis=1), dtype=np.int64)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
         """Minus the sum of dissimilarities from the nearest medoids."""
-        return -float(self.transform(X).min(axis=1).sum())
+        source = as_source(X, weight=sample_weight)
+        near = self.transform(source).min(axis=1)
+        return -float(near.sum() if source.weight is None else source.weight @ near)
 
     @property
     def _n_features_out(self) -> int:
