@@ -12,7 +12,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:LD203")  # they come in pairs of
 
 @pytest.fixture(scope="module")
 def sixes():
-    """360 x 4096: the six on a 64 x 64 grid, turned by whole degrees, bilinear (seed 3.2)."""
+    """360 x 4096: the six on a 64 x 64 grid, turned by whole degrees, bilinear ([Lawrence2012] 3.2)."""
     from tests.conftest import need
 
     six = np.pad(np.loadtxt(need("handwritten_six") / "six.csv", delimiter=","), ((0, 0), (3, 4)))
@@ -33,22 +33,29 @@ def test_pca_makes_a_circle_of_them(sixes):
     assert np.abs(np.linalg.norm(Z, axis=1) - radius).max() <= 1e-8
 
 
+@pytest.fixture(scope="module")
+def all_axes(sixes):
+    """Every axis of the sixes, and their scores."""
+    pca = PCA(360).fit(sixes)
+    return pca, pca.transform(sixes)
+
+
 def distance_error(X, Y):
-    """Mean over pairs of |d_ij / p - delta_ij / q|, delta of coordinates stretched by sqrt(q/p) (seed 3.3, 3.4)."""
+    """Mean over pairs of |d_ij / p - delta_ij / q|, delta of coordinates times sqrt(q/p) ([Lawrence2012] 3.3, 3.4)."""
     p, q = X.shape[1], Y.shape[1]
     return np.abs(pdist(X, "sqeuclidean") / p - pdist(Y * np.sqrt(q / p), "sqeuclidean") / q).mean()
 
 
 @pytest.mark.parametrize("q", [2, 10, 100])
-def test_selection_and_extraction_obey_the_identities(sixes, q):
+def test_selection_and_extraction_obey_the_identities(sixes, all_axes, q):
     variances = np.sort(sixes.var(axis=0, ddof=1))[::-1]
     kept = np.argsort(-sixes.var(axis=0), kind="stable")[:q]
     chosen = distance_error(sixes, sixes[:, kept])
     assert chosen == pytest.approx(2 / 4096 * variances[q:].sum(), rel=1e-10)
     selector = VarianceSelector(q).fit(sixes)
     assert selector.error_ == pytest.approx(chosen, rel=1e-10)
-    pca = PCA(360).fit(sixes)
-    drawn = distance_error(sixes, pca.transform(sixes)[:, :q])
+    pca, scores = all_axes
+    drawn = distance_error(sixes, scores[:, :q])
     assert drawn == pytest.approx(2 / 4096 * pca.explained_variance_[q:].sum(), rel=1e-10)
     assert drawn < chosen
     printed = {2: (0.2118, 0.1294), 10: (None, 0.0506), 100: (None, 0.0020)}[q]  # [Lawrence2012] 3
@@ -58,7 +65,7 @@ def test_selection_and_extraction_obey_the_identities(sixes, q):
 
 
 def test_kernel_pca_expands(sixes):
-    """Seed figures 4.6, 4.7: under a narrow kernel only close rotations are alike, all others sqrt 2 apart."""
+    """[Lawrence2012], figures 4.6, 4.7: under a narrow kernel only close rotations are alike, others sqrt 2 apart."""
     median = np.median(pdist(sixes))
     model = KernelPCA(60, gamma=20 / median**2).fit(sixes)
     D = np.sqrt(model.implied_squared_distances()[np.triu_indices(360, 1)])

@@ -19,7 +19,7 @@ def oil() -> np.ndarray:
 
 
 def test_published_variances():
-    """Seed figures 1.10, 1.12, 1.14 (references a4 to a6): 1.98, 1.09, 0.694 against 8/p."""
+    """[Lawrence2012], figures 1.10, 1.12, 1.14: 1.98, 1.09, 0.694 against 8/p."""
     stick = np.genfromtxt(need("stick_man/stick_man.csv"), delimiter=",", skip_header=1)
     yeast = np.nan_to_num(np.load(need("spellman_yeast/spellman_yeast.npz"))["X"].astype(float))
     for X, want, p in ((oil(), 1.97894, 12), (stick, 1.09324, 102), (yeast, 0.69368, 6178)):
@@ -32,7 +32,7 @@ def test_published_variances():
 
 @pytest.mark.parametrize(("p", "want"), [(1, (65.8, 4.8, 29.4)), (2, (59.4, 7.4, 33.2)), (3, (56.1, 9.2, 34.7))])
 def test_the_gaussian_egg(p, want):
-    """Seed figures 1.1 to 1.3 (references a9)."""
+    """[Lawrence2012], figures 1.1 to 1.3."""
     np.testing.assert_allclose(100 * np.array(shell_mass(p, 0.95, 1.05)), want, atol=0.05)
 
 

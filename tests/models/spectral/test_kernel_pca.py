@@ -354,7 +354,7 @@ PLACES = np.linspace(-2.0, 2.0, 9)
 
 
 def test_distances_in_the_space_of_three_basis_functions():
-    """Seed figures 4.1 to 4.4: near the centres distances are seen, far from all of them they vanish."""
+    """[Lawrence2012], figures 4.1 to 4.4: near the centres distances are seen, far from all of them they vanish."""
     D = feature_distances([-1.0, 1.0, 8.0, 20.0], [-1.0, 0.0, 1.0])
     phi = np.array([[1.0, np.exp(-1.0), np.exp(-4.0)], [np.exp(-4.0), np.exp(-1.0), 1.0]])
     assert D[0, 1] == pytest.approx(((phi[0] - phi[1]) ** 2).sum(), rel=1e-12)

@@ -52,7 +52,7 @@ def test_wide_tables_are_solved_on_the_side_of_the_rows():
 
 
 def test_the_seeds_scaling():
-    """Seed 3.5, step 3: X = sqrt(q/p) U Lambda^(1/2)."""
+    """[Lawrence2012] 3.5, step 3: X = sqrt(q/p) U Lambda^(1/2)."""
     X = table()
     plain, scaled = ClassicalMDS(2).fit(X), ClassicalMDS(2, scaling="sqrt(q/p)").fit(X)
     assert scaled.embedding_ == pytest.approx(np.sqrt(2 / 5) * plain.embedding_, rel=1e-12)
