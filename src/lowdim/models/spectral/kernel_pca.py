@@ -88,6 +88,8 @@ class KernelPCA(SpectralModel):
         gamma in use, in the table's units.
     precision_, covariance_ : ndarray
         The random field over the rows: the kernel matrix K.
+    n_components_, n_features_in_ : int
+        Dimensions of the map, and columns of the table.
     certificate_ : Certificate
         How the fit was made.
 

@@ -74,6 +74,8 @@ class ClassicalMDS(SpectralModel):
         What the correction added.
     precision_, covariance_ : ndarray
         The random field over the rows: K = ZZ'.
+    n_components_, n_features_in_ : int
+        Dimensions of the map, and columns of the table.
     certificate_ : Certificate
         How the fit was made.
 

@@ -106,6 +106,8 @@ class MaximumEntropyUnfolding(GraphModel):
         Neighbours in use.
     precision_, covariance_ : ndarray
         The random field over the rows: L + gamma I and K.
+    n_components_, n_features_in_ : int
+        Dimensions of the map, and columns of the table.
     certificate_ : Certificate
         How the fit was made.
 

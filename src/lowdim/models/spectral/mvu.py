@@ -82,6 +82,8 @@ class MaximumVarianceUnfolding(GraphModel):
         Neighbours in use.
     precision_, covariance_ : ndarray
         The random field over the rows: K.
+    n_components_, n_features_in_ : int
+        Dimensions of the map, and columns of the table.
     certificate_ : Certificate
         How the fit was made.
 
