@@ -230,17 +230,17 @@ def described(svg: str, name: str, title: str, sentence: str) -> str:
     body = re.sub(r"<(metadata|style)\b.*?</\1>\s*", "", body, flags=re.DOTALL)
     body = body.replace("<defs>\n  \n", "<defs>\n")
     ids: dict[str, str] = {}
-    for found in re.findall(r'<[^<>]*?\bid="([^"]*)"', body):
-        ids.setdefault(found, f"{name}-{len(ids) + 1}")
+    for identifier in re.findall(r'<[^<>]*?\bid="([^"]*)"', body):
+        ids.setdefault(identifier, f"{name}-{len(ids) + 1}")
     body = re.sub(r"<[^<>]*>", lambda tag: _renamed(tag[0], ids), body)
-    head, rest = body.split(">", 1)
+    head, content = body.split(">", 1)
     label = (
         f' role="img" aria-labelledby="{name}-title {name}-desc" style="stroke-linejoin: round; stroke-linecap: butt"'
     )
     words = (
         f'<title id="{name}-title">{html.escape(title)}</title><desc id="{name}-desc">{html.escape(sentence)}</desc>'
     )
-    return f"{head}{label}>{words}{rest}"
+    return f"{head}{label}>{words}{content}"
 
 
 def _renamed(tag: str, ids: dict[str, str]) -> str:
@@ -279,8 +279,8 @@ def blank(width: float = 6.4, height: float = 4.0) -> Figure:
 
 def headline(figure: Figure, text: str) -> None:
     """The finding, above everything, on the left, on as many lines as it needs."""
-    wide = int(figure.get_figwidth() * 11.5)
-    figure.suptitle("\n".join(textwrap.wrap(printable(text), wide)), x=0.01, ha="left", fontsize=11)
+    width = int(figure.get_figwidth() * 11.5)
+    figure.suptitle("\n".join(textwrap.wrap(printable(text), width)), x=0.01, ha="left", fontsize=11)
 
 
 def figure_of(ax: Axes) -> Figure:
@@ -318,9 +318,9 @@ def place_labels(
         taken.append((x - 1.5, x + 1.5, y - 1.5, y + 1.5))
     for point, text in zip(points, texts, strict=True):
         at = (point - (x0, y0)) / (x1 - x0, y1 - y0) * span
-        wide, high = 0.6 * size * len(text), 1.25 * size
-        sides = (4.0, -4.0 - wide) if at[0] >= span[0] / 2 else (-4.0 - wide, 4.0)  # outwards first
-        dx, dy = _free(at, sides, wide, high, span, taken)
+        width, height = 0.6 * size * len(text), 1.25 * size
+        sides = (4.0, -4.0 - width) if at[0] >= span[0] / 2 else (-4.0 - width, 4.0)  # outwards first
+        dx, dy = _free(at, sides, width, height, span, taken)
         ax.annotate(
             text,
             point,
@@ -330,15 +330,15 @@ def place_labels(
             va="center",
             zorder=6,
             bbox={"boxstyle": "square,pad=0.05", "fc": PAPER, "ec": "none", "alpha": 0.75},
-            arrowprops={"arrowstyle": "-", "lw": 0.5, "color": GREY} if abs(dy) > high else None,
+            arrowprops={"arrowstyle": "-", "lw": 0.5, "color": GREY} if abs(dy) > height else None,
         )
 
 
 def _free(
     at: np.ndarray,
     sides: tuple[float, float],
-    wide: float,
-    high: float,
+    width: float,
+    height: float,
     span: np.ndarray,
     taken: list[tuple[float, float, float, float]],
 ) -> tuple[float, float]:
@@ -347,25 +347,23 @@ def _free(
     for step in range(24):
         for sign in (1.0, -1.0):
             for dx in sides:
-                dy = sign * step * high * 0.5
-                left, low = at[0] + dx, at[1] + dy - high / 2
-                inside = left >= 0 and left + wide <= span[0] and low >= 0 and low + high <= span[1]
-                if inside and not any(
-                    left < b[1] and left + wide > b[0] and low < b[3] and low + high > b[2] for b in taken
-                ):
-                    taken.append((left, left + wide, low, low + high))
+                dy = sign * step * height * 0.5
+                x, y = at[0] + dx, at[1] + dy - height / 2
+                inside = x >= 0 and x + width <= span[0] and y >= 0 and y + height <= span[1]
+                if inside and not any(x < b[1] and x + width > b[0] and y < b[3] and y + height > b[2] for b in taken):
+                    taken.append((x, x + width, y, y + height))
                     return dx, dy
-    taken.append((at[0] + best[0], at[0] + best[0] + wide, at[1] - high / 2, at[1] + high / 2))
+    taken.append((at[0] + best[0], at[0] + best[0] + width, at[1] - height / 2, at[1] + height / 2))
     return best
 
 
-def thinned(order: np.ndarray, most: int, apart: int) -> np.ndarray:
-    """The first positions of `order` that keep `apart` from those before, at most `most`, sorted."""
-    kept: list[int] = []
+def thinned(order: np.ndarray, most: int, distance: int) -> np.ndarray:
+    """The first positions of `order` that keep `distance` from those before, at most `most`, sorted."""
+    chosen: list[int] = []
     for place in order:
-        if len(kept) < most and all(abs(int(place) - other) >= apart for other in kept):
-            kept.append(int(place))
-    return np.array(sorted(kept), dtype=int)
+        if len(chosen) < most and all(abs(int(place) - other) >= distance for other in chosen):
+            chosen.append(int(place))
+    return np.array(sorted(chosen), dtype=int)
 
 
 def need_axes(q: int, least: int, name: str) -> None:

@@ -41,10 +41,16 @@ class Groups(NamedTuple):
         if self.value is None:
             some_named = f", the {MOST_KINDS} most common by name" if self.total > MOST_KINDS else ""
             return f" Colour and shape are {about}: {draw.count(self.total, 'kind')}{some_named}." if self.names else ""
-        seen = self.value[np.isfinite(self.value)]
-        gone = len(self.value) - len(seen)
-        hollow = f" {draw.count(gone, 'row')} without a value {'is' if gone == 1 else 'are'} hollow." if gone else ""
-        low, high = (f"{x:.2f}" if self.title.endswith(IN_YEARS) else draw.number(x) for x in (seen.min(), seen.max()))
+        finite = self.value[np.isfinite(self.value)]
+        n_missing = len(self.value) - len(finite)
+        hollow = (
+            f" {draw.count(n_missing, 'row')} without a value {'is' if n_missing == 1 else 'are'} hollow."
+            if n_missing
+            else ""
+        )
+        low, high = (
+            f"{x:.2f}" if self.title.endswith(IN_YEARS) else draw.number(x) for x in (finite.min(), finite.max())
+        )
         return f" Colour is {about}, from {low} to {high}.{hollow}"
 
     def look(self, k: int) -> tuple[str, str]:
@@ -93,12 +99,12 @@ def _name(value: Any) -> str:
 def chosen(table: Table, color: Any) -> tuple[Any, str]:
     """The values of a column by its name, or values of one's own, and what they are called."""
     if isinstance(color, str):
-        found = next((c for c in table.columns if c.name == color and _usable(c)), None)
-        if found is None:
+        column = next((c for c in table.columns if c.name == color and _usable(c)), None)
+        if column is None:
             raise _unknown(table, color)
-        if found.values.dtype.kind == "M":
-            return _values(found), color + IN_YEARS
-        return _values(found), f"log of {color}" if found.log else color
+        if column.values.dtype.kind == "M":
+            return _values(column), color + IN_YEARS
+        return _values(column), f"log of {color}" if column.log else color
     values = np.asarray(color)
     if values.ndim == 1 and len(values) == table.shape[0]:  # rows as they came; some may have been left out
         values = values[table.rows]
@@ -138,21 +144,21 @@ def _values(c: Column) -> NDArray[Any]:
     return c.values
 
 
-def draw_groups(ax: Axes, xy: Array, found: Groups, gap: Mask, rows: NDArray[np.intp]) -> None:
+def draw_groups(ax: Axes, xy: Array, kinds: Groups, gap: Mask, rows: NDArray[np.intp]) -> None:
     """These rows as marks: a colour and a shape for each kind, or a shade for each number; gaps are hollow."""
     figure = draw.figure_of(ax)
     size = 20.0 if len(rows) <= 300 else 9.0
-    if found.value is not None:
-        value = found.value[rows]
-        seen = np.isfinite(value)
-        colours = _shades(figure, ax, found.value, found.title)(value[seen])
-        for part, inner, width in ((~seen, draw.PAPER, 0.8), (seen, colours, 0.3)):
+    if kinds.value is not None:
+        value = kinds.value[rows]
+        has_value = np.isfinite(value)
+        colours = _shades(figure, ax, kinds.value, kinds.title)(value[has_value])
+        for part, inner, width in ((~has_value, draw.PAPER, 0.8), (has_value, colours, 0.3)):
             x, y = xy[rows[part]].T
             ax.scatter(x, y, s=size, facecolors=inner, edgecolors=draw.GREY, linewidths=width, zorder=3)
         return
-    for k in range(max(1, len(found.names))):
-        colour, shape = found.look(k)
-        for part, hollow in (((found.kind == k) & ~gap, False), ((found.kind == k) & gap, True)):
+    for k in range(max(1, len(kinds.names))):
+        colour, shape = kinds.look(k)
+        for part, hollow in (((kinds.kind == k) & ~gap, False), ((kinds.kind == k) & gap, True)):
             x, y = xy[rows[part[rows]]].T
             ax.scatter(
                 x,
@@ -176,9 +182,9 @@ def _shades(figure: Figure, ax: Axes, value: Array, title: str) -> Any:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    seen = value[np.isfinite(value)]
-    low, high = float(seen.min()), float(seen.max())
-    inner = np.percentile(seen, [2, 98])
+    finite = value[np.isfinite(value)]
+    low, high = float(finite.min()), float(finite.max())
+    inner = np.percentile(finite, [2, 98])
     cut = high - low > CUT_RANGE * (inner[1] - inner[0]) > 0
     shade = ScalarMappable(Normalize(*(inner if cut else (low, high))), draw.SEQUENTIAL)
     ends = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
@@ -187,7 +193,7 @@ def _shades(figure: Figure, ax: Axes, value: Array, title: str) -> Any:
     return shade.to_rgba
 
 
-def legend_marks(found: Groups, gap: Mask) -> list[Any]:
+def legend_marks(kinds: Groups, gap: Mask) -> list[Any]:
     """What colours, shapes and hollow marks mean."""
     from matplotlib.lines import Line2D
 
@@ -195,13 +201,13 @@ def legend_marks(found: Groups, gap: Mask) -> list[Any]:
         inner = draw.PAPER if hollow else colour
         return Line2D([], [], marker=shape, ls="", color=edge(colour), mfc=inner, label=text, ms=5)
 
-    if found.value is not None:
-        gone = ~np.isfinite(found.value)
-        what = f"gap in {draw.short(found.title)}" if found.title else "no value"
-        return [mark("o", draw.GREY, f"hollow: {what}", hollow=True)] if gone.any() else []
-    marks = [mark(found.look(k)[1], found.look(k)[0], draw.short(text)) for k, text in enumerate(found.names)]
+    if kinds.value is not None:
+        no_value = ~np.isfinite(kinds.value)
+        what = f"gap in {draw.short(kinds.title)}" if kinds.title else "no value"
+        return [mark("o", draw.GREY, f"hollow: {what}", hollow=True)] if no_value.any() else []
+    marks = [mark(kinds.look(k)[1], kinds.look(k)[0], draw.short(text)) for k, text in enumerate(kinds.names)]
     if np.any(gap):
-        marks.append(mark("o", draw.GREY if found.names else draw.COLOURS[0], "hollow: row with gaps", hollow=True))
+        marks.append(mark("o", draw.GREY if kinds.names else draw.COLOURS[0], "hollow: row with gaps", hollow=True))
     return marks
 
 
@@ -213,10 +219,10 @@ def rows_named(row_names: Sequence[str], labels: Any, odd: Sequence[int], most: 
     if isinstance(labels, str):
         raise error("LD210", option="labels", value=labels, allowed=allowed)
     places = {name: k for k, name in reversed(list(enumerate(row_names)))}
-    found = []
+    positions = []
     for wanted in labels:
         place = places.get(wanted) if isinstance(wanted, str) else int(wanted)
         if place is None or not 0 <= place < len(row_names):
             raise error("LD210", option="labels", value=wanted, allowed=allowed)
-        found.append(place)
-    return found
+        positions.append(place)
+    return positions

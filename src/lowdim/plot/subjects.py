@@ -153,8 +153,8 @@ def plot_model(
     if row.needs == "table":
         return row.function(table, *values, **options)
     if row.needs == "analysis":
-        drawn = ", ".join(other.name for other in every_plot() if other.needs == "model")
-        fix = f"one of {drawn}; or the main job:  lowdim plot {name} TABLE"
+        names = ", ".join(other.name for other in every_plot() if other.needs == "model")
+        fix = f"one of {names}; or the main job:  lowdim plot {name} TABLE"
         raise error("LD494", name=name, model="a run of one model", why="it comes from the main job", fix=fix)
     worth = np.ones(table.d) if unit is None else np.asarray(unit, dtype=np.float64)
     return row.function(

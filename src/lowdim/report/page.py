@@ -87,8 +87,10 @@ def page(analysis: Analysis, rows: bool) -> Page:
     changes = tuple(t.messages) if rows else tuple(no_rows.change(m) for m in t.messages)
     stamp = Markup(map_stamp(analysis, "stamp", rows=rows))  # noqa: S704 - our own SVG, its texts escaped
     many = analysis.gaps.gaps
-    drawn = "" if analysis.of is None else f"; {t.n:,} rows drawn at random are shown"
-    size = f"{analysis.of or t.n:,} rows, {t.d:,} columns of numbers{drawn}, {many:,} gap{'' if many == 1 else 's'}"
+    sample_text = "" if analysis.of is None else f"; {t.n:,} rows drawn at random are shown"
+    size = (
+        f"{analysis.of or t.n:,} rows, {t.d:,} columns of numbers{sample_text}, {many:,} gap{'' if many == 1 else 's'}"
+    )
     return Page(
         f"What {t.name} is made of",
         size,

@@ -183,9 +183,11 @@ def grids_of(plot: Plot) -> tuple[Grid, ...]:
         elif length:
             first = columns[:MOST_GRID_COLUMNS]
             rows = [[value[i] for _, value in first] for i in range(min(length, MOST_GRID_ROWS))]
-            part = f"{length - MOST_GRID_ROWS:,} more rows" if length > MOST_GRID_ROWS else ""
-            wide = f"{len(columns) - MOST_GRID_COLUMNS:,} more columns" if len(columns) > MOST_GRID_COLUMNS else ""
-            more = " and ".join(filter(None, (part, wide)))
+            rows_text = f"{length - MOST_GRID_ROWS:,} more rows" if length > MOST_GRID_ROWS else ""
+            columns_text = (
+                f"{len(columns) - MOST_GRID_COLUMNS:,} more columns" if len(columns) > MOST_GRID_COLUMNS else ""
+            )
+            more = " and ".join(filter(None, (rows_text, columns_text)))
             title = plot.title if len(groups) == 1 else f"{plot.title}: {first[0][0]}"
             out.append(grid(title, tuple(k for k, _ in first), rows, more=more and f"{more} in the CSV file."))
     return tuple(out)

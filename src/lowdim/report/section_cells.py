@@ -67,8 +67,8 @@ def beyond(analysis: Analysis, rows: bool) -> str:
         f"{listing([c.column for c in where])}: a Gaussian model knows no bounds."
     )
     log = f.to_log(logged)
-    again = command_of(analysis, "fill", "-o", "filled.csv", "--log", listed(log)) if log else ""
-    return f"{text} As logarithms: {again}" if log else text
+    command = command_of(analysis, "fill", "-o", "filled.csv", "--log", listed(log)) if log else ""
+    return f"{text} As logarithms: {command}" if log else text
 
 
 def odd(analysis: Analysis, rows: bool) -> Section:

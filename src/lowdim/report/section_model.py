@@ -125,13 +125,13 @@ def lost(analysis: Analysis, rows: bool) -> Section:
     X, names = analysis.table.X, analysis.table.names
     rebuilt = np.asarray(analysis.model.reconstruct(X))
     spread = np.nanvar(X, axis=0)
-    left = np.nanmean((X - rebuilt) ** 2, axis=0)
-    share = 1 - left / np.where(spread > 0, spread, 1.0)
+    residual = np.nanmean((X - rebuilt) ** 2, axis=0)
+    share = 1 - residual / np.where(spread > 0, spread, 1.0)
     order = np.argsort(-share, kind="stable")
     kept = grid(
         "Share of each column's variance that the axes keep (R2)",
         ("column", "share kept", "left over (sd)"),
-        ((names[k], float(share[k]), float(np.sqrt(left[k]))) for k in order),
+        ((names[k], float(share[k]), float(np.sqrt(residual[k]))) for k in order),
     )
     q = analysis.dims
     head = "The only axis keeps" if q == 1 else f"The {q} axes keep"

@@ -82,14 +82,14 @@ def scree_line(analysis: Analysis, name: str, *, size: tuple[int, int] = (170, 7
     (w, h), q = size, analysis.dims
     if not len(values):
         return svg(name, size, "Eigenvalues", "None: fewer than two columns vary.", "")
-    tall = max(float(values.max()), float(band.max(initial=0.0)), 1e-300)
+    tallest = max(float(values.max()), float(band.max(initial=0.0)), 1e-300)
     step = w / len(values)
     bars = "".join(
         f'<rect x="{k * step + 1:.1f}" y="{h - 4 - v:.1f}" width="{step - 2:.1f}" height="{v + 2:.1f}" '
         f'fill="{BLUE if k < q else "#8a8f94"}"/>'
-        for k, v in enumerate(values / tall * (h - 10))
+        for k, v in enumerate(values / tallest * (h - 10))
     )
-    points = " ".join(f"{(k + 0.5) * step:.1f},{h - 4 - v:.1f}" for k, v in enumerate(band / tall * (h - 10)))
+    points = " ".join(f"{(k + 0.5) * step:.1f},{h - 4 - v:.1f}" for k, v in enumerate(band / tallest * (h - 10)))
     line = f'<polyline fill="none" stroke="{ORANGE}" stroke-width="1.5" stroke-dasharray="4 2" points="{points}"/>'
     words = f"{q} of {len(values)} kept; the dashed line is the 95% level of shuffled tables."
     return svg(name, size, "Eigenvalues", words, bars + line)

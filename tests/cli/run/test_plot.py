@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from tests.cli.calls import in_process
+from tests.cli.calls import child, in_process
 from tests.cli.conftest import small_table, write_csv
 from tests.cli.tables import bent, quick
 
@@ -133,3 +133,17 @@ def test_every_picture_of_a_run(lowdim, bent_runs):
 def test_what_a_run_of_one_model_cannot_show(lowdim, bent_runs, words, says):
     said = lowdim("plot", words[0], bent_runs / "t.gtm.run", *words[1:])
     assert said.code == 2 and says in said.err and said.out == ""
+
+
+def test_a_map_is_drawn_without_what_it_does_not_need(tmp_path):
+    """No model, no table, no pyplot: a picture of a run takes about as long as matplotlib to load."""
+    rows = [",".join("" if np.isnan(v) else f"{v:.4f}" for v in x) for x in small_table()]
+    (tmp_path / "t.csv").write_text("\n".join(["x1,x2,x3,x4,x5,x6", *rows]))
+    assert child("fit", "t.csv", "--dims", "2", "--budget", "1s", cwd=tmp_path).code == 0
+    heavy = ("sklearn", "scipy.stats", "pandas", "pyarrow", "matplotlib.pyplot", "lowdim.jobs.analysis")
+    code = (
+        "import sys; from lowdim.cli import run; run(['plot', 'map', 't.run']); "
+        f"print('LOADED', [m for m in {heavy} if m in sys.modules])"
+    )
+    assert child(cwd=tmp_path, code=code).out.split("LOADED ")[1].strip() == "[]"
+    assert (tmp_path / "map.svg").read_text().startswith("<svg")

@@ -124,8 +124,8 @@ def list_plots(*, as_json: bool) -> None:
     rows = descriptions()
     if as_json:
         return print_json(plots=list(rows), about=rows)
-    wide = max(map(len, rows))
-    say("\n".join(f"{name:<{wide}}  {about}" for name, about in rows.items()))
+    width = max(map(len, rows))
+    say("\n".join(f"{name:<{width}}  {about}" for name, about in rows.items()))
 
 
 def counted_options(row: NamedPlot, options: dict[str, Any]) -> None:
@@ -167,8 +167,8 @@ def of_table(row: NamedPlot, file: str, options: dict[str, Any], given: dict[str
     if row.needs == "table":
         table = open_table(file, reading(given))
         return row.function(table, **placed_options(row, options, table))
-    asked = Request(file, reading(given), given["dims"], given["level"], given["seed"], given["budget"])
-    return of_analysis(row, analysed(asked), options)
+    request = Request(file, reading(given), given["dims"], given["level"], given["seed"], given["budget"])
+    return of_analysis(row, analysed(request), options)
 
 
 def of_run(row: NamedPlot, folder: str, options: dict[str, Any], given: dict[str, Any]) -> Plot:

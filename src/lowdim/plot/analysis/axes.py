@@ -72,18 +72,18 @@ def axis_cards(
     """
     shown = list(cards)[:CARDS]
     strongest = [sorted(card.loadings, key=lambda x: -abs(x.value))[:top] for card in cards]
-    wide = 1 if len(shown) == 1 else 2
-    high = max(-(-len(shown) // wide), 1)
-    deep = max((len(part) for part in strongest), default=1)
-    figure = draw.blank(6.4, max(4.0, 0.7 + high * (1.05 + 0.19 * deep)))
-    panels = figure.subplots(high, wide, squeeze=False).ravel()
+    n_across = 1 if len(shown) == 1 else 2
+    n_down = max(-(-len(shown) // n_across), 1)
+    most_columns = max((len(part) for part in strongest), default=1)
+    figure = draw.blank(6.4, max(4.0, 0.7 + n_down * (1.05 + 0.19 * most_columns)))
+    panels = figure.subplots(n_down, n_across, squeeze=False).ravel()
     for ax, card, part in zip(panels, shown, strongest, strict=False):
-        _card(ax, card, part, row_names, 38 if wide == 2 else 80)
+        _card(ax, card, part, row_names, 38 if n_across == 2 else 80)
     for ax in panels[len(shown) :]:
         ax.set_axis_off()
     title, sentence = _card_words(cards, strongest, len(shown))
-    held = draw.percent(level if level is not None else cards[0].level if cards else 0.9)
-    figure.supxlabel(f"loading, with its {held} interval (hollow: the interval includes zero)", fontsize=9)
+    level_text = draw.percent(level if level is not None else cards[0].level if cards else 0.9)
+    figure.supxlabel(f"loading, with its {level_text} interval (hollow: the interval includes zero)", fontsize=9)
     draw.headline(figure, title)
     flat = [(card, x) for card in cards for x in card.loadings]
     data = {
@@ -97,28 +97,28 @@ def axis_cards(
     return Plot("axis_cards", figure, title=title, sentence=sentence, data=data)
 
 
-def _card(ax: Axes, card: AxisCard, part: list[Loading], rows: Sequence[str] | None, wide: int) -> None:
+def _card(ax: Axes, card: AxisCard, part: list[Loading], rows: Sequence[str] | None, width: int) -> None:
     for k, x in enumerate(part):
         colour = draw.COLOURS[0] if x.value > 0 else draw.COLOURS[3]
         ax.plot([x.low, x.high], [k, k], color=colour, lw=1.5)
         ax.plot([x.value], [k], "o" if x.value > 0 else "s", color=colour, ms=5, mfc=colour if x.sure else draw.PAPER)
     ax.axvline(0.0, color=draw.GREY, lw=0.6)
-    ax.set_yticks(range(len(part)), [draw.short(x.column, 18 if wide < 50 else 24) for x in part], fontsize=8)
+    ax.set_yticks(range(len(part)), [draw.short(x.column, 18 if width < 50 else 24) for x in part], fontsize=8)
     ax.set_ylim(len(part) - 0.4, -0.6)
     ax.tick_params(axis="x", labelsize=8)
     ax.locator_params(axis="x", nbins=5)
     ax.set_title(f"axis {card.axis}: {draw.percent(card.share)} of the variation", fontsize=9)
     lines = [
-        f"{end} rows: {', '.join(draw.short(i + 1 if rows is None else rows[i], 12) for i in some)}"
-        for end, some in (("− end", card.low_rows), ("+ end", card.high_rows))
-        if some
+        f"{end} rows: {', '.join(draw.short(i + 1 if rows is None else rows[i], 12) for i in row_positions)}"
+        for end, row_positions in (("− end", card.low_rows), ("+ end", card.high_rows))
+        if row_positions
     ]
     lines += [f"tied to {draw.short(t.label, 20)} (it explains {draw.percent(t.eta2)})" for t in card.labels if t.tied][
         :2
     ]
     others = [str(k) for k in card.interchangeable if k != card.axis]
     lines += [f"interchangeable with axis {' and '.join(others)}"] if others else []
-    ax.set_xlabel("\n".join(line for text in lines for line in textwrap.wrap(text, wide)), fontsize=8, loc="left")
+    ax.set_xlabel("\n".join(line for text in lines for line in textwrap.wrap(text, width)), fontsize=8, loc="left")
 
 
 def _card_words(cards: Sequence[AxisCard], strongest: list[list[Loading]], shown: int) -> tuple[str, str]:
@@ -215,11 +215,11 @@ def by_axis(L: Array, most: int = MOST_NAMED_COLUMNS) -> NDArray[np.int_]:
     """Columns grouped by the axis they load on most, + before −, larger before smaller; the largest `most`."""
     size = np.abs(L)
     home = size.argmax(axis=1) if L.shape[1] else np.zeros(len(L), dtype=int)
-    own = L[np.arange(len(L)), home] if L.shape[1] else np.zeros(len(L))
+    loading = L[np.arange(len(L)), home] if L.shape[1] else np.zeros(len(L))
     # against its whole axis, so that a weak axis keeps its columns too
     strength = (size / np.maximum(size.max(axis=0, initial=0.0), np.finfo(float).tiny)).max(axis=1, initial=0.0)
-    kept = np.sort(np.argsort(-strength, kind="stable")[:most])
-    return kept[np.lexsort((-own[kept], home[kept]))]
+    strongest = np.sort(np.argsort(-strength, kind="stable")[:most])
+    return strongest[np.lexsort((-loading[strongest], home[strongest]))]
 
 
 def _axis_ticks(q: int, shares: Array | None) -> tuple[list[int], list[str]]:

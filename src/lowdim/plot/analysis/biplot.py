@@ -72,10 +72,10 @@ def biplot_of(
     n = len(scores)
     if sample is None or sample >= n:
         return biplot(analysis.model, scores, names, axes=axes, scaling=scaling, top=top)
-    drawn = biplot(analysis.model, scores[spread_out(n, sample)], names, axes=axes, scaling=scaling, top=top)
-    drawn.sentence += f" {sample:,} of {n:,} rows are drawn."
-    drawn.data.pop("point")
-    return drawn
+    plot_of_sample = biplot(analysis.model, scores[spread_out(n, sample)], names, axes=axes, scaling=scaling, top=top)
+    plot_of_sample.sentence += f" {sample:,} of {n:,} rows are drawn."
+    plot_of_sample.data.pop("point")
+    return plot_of_sample
 
 
 @draw.styled

@@ -114,17 +114,17 @@ def control(
     n = len(np.asarray(T2))
     rows = np.arange(n) if order is None else np.argsort(np.asarray(order), kind="stable")
     names = [str(k + 1) for k in range(n)] if row_names is None else [str(name) for name in row_names]
-    fresh = np.zeros(n, dtype=bool) if new is None else np.asarray(new, dtype=bool)
+    is_new = np.zeros(n, dtype=bool) if new is None else np.asarray(new, dtype=bool)
     within, off = with_limits(T2, T2_dof, level, rows), with_limits(Q, Q_dof, level, rows)
     figure, axes = draw.canvas(6.4, 4.6, rows=2, sharex=True)
-    for ax, found, label in zip(axes, (within, off), ("within the map (T²)", "off the map (Q)"), strict=True):
-        _trail(ax, found, [names[r] for r in rows], fresh[rows])
+    for ax, distance, label in zip(axes, (within, off), ("within the map (T²)", "off the map (Q)"), strict=True):
+        _trail(ax, distance, [names[r] for r in rows], is_new[rows])
         ax.set_ylabel(label + (", log scale" if ax.get_yscale() == "log" else ""), fontsize=9)
     _when(axes[1], None if order is None else np.asarray(order)[rows], n, order_name)
-    _split(axes, fresh[rows])
+    _split(axes, is_new[rows])
     share = f"{100 * level:.3g}%"
     legend_above(axes[0], *_keys(share, n), ncols=3)
-    title, sentence = _control_words(within, off, fresh[rows], level, n)
+    title, sentence = _control_words(within, off, is_new[rows], level, n)
     draw.headline(figure, title)
     data = {
         "row": [names[r] for r in rows],
@@ -134,52 +134,52 @@ def control(
         "Q": off.value,
         "Q_limit": off.limit,
         "Q_beyond": off.beyond,
-        "new": fresh[rows],
+        "new": is_new[rows],
     }
     return Plot("control", figure, title=title, sentence=sentence, data=data)
 
 
-def _trail(ax: Any, found: LimitedDistance, names: Sequence[str], fresh: NDArray[np.bool_]) -> None:
+def _trail(ax: Any, distance: LimitedDistance, names: Sequence[str], is_new: NDArray[np.bool_]) -> None:
     """The values in order, the limit as a step line, rows beyond it marked and the farthest named."""
-    n = len(found.value)
+    n = len(distance.value)
     x = np.arange(1.0, n + 1.0)
     if n <= MOST_POINTS:
-        how: dict[str, Any] = {
+        look: dict[str, Any] = {
             "color": draw.COLOURS[0],
             "ms": 4.0 if n <= 300 else 3.0,
             "rasterized": n > MOST_VECTOR_POINTS,
         }
         if n <= 300:
-            ax.plot(x, found.value, "-", color=draw.COLOURS[0], lw=0.6, alpha=0.5)
-        ax.plot(x[~fresh], found.value[~fresh], ".", **how)
-        ax.plot(x[fresh], found.value[fresh], "o", mfc="none", mew=0.7, **how)
-        ax.step(x, found.limit, where="mid", color=draw.INK, lw=0.9)
+            ax.plot(x, distance.value, "-", color=draw.COLOURS[0], lw=0.6, alpha=0.5)
+        ax.plot(x[~is_new], distance.value[~is_new], ".", **look)
+        ax.plot(x[is_new], distance.value[is_new], "o", mfc="none", mew=0.7, **look)
+        ax.step(x, distance.limit, where="mid", color=draw.INK, lw=0.9)
     else:
-        _stretches(ax, found)
-    beyond = np.flatnonzero(found.beyond)
-    excess = np.nan_to_num(found.value - found.limit)
+        _stretches(ax, distance)
+    beyond = np.flatnonzero(distance.beyond)
+    excess = np.nan_to_num(distance.value - distance.limit)
     beyond = beyond[np.argsort(-excess[beyond], kind="stable")][: 400 if n <= MOST_POINTS else 60]
-    ax.plot(x[beyond], found.value[beyond], "D", color=draw.COLOURS[3], ms=5)
-    _height(ax, found)
+    ax.plot(x[beyond], distance.value[beyond], "D", color=draw.COLOURS[3], ms=5)
+    _height(ax, distance)
     far = draw.thinned(beyond, MOST_NAMED_BEYOND // 2, max(1, n // 16))  # labels of neighbours would lie on each other
     ax.set_xlim(1 - 0.02 * n - 0.5, n + 0.02 * n + 0.5)
-    draw.place_labels(ax, np.column_stack([x[far], found.value[far]]), [draw.short(names[k], 14) for k in far])
+    draw.place_labels(ax, np.column_stack([x[far], distance.value[far]]), [draw.short(names[k], 14) for k in far])
 
 
-def _stretches(ax: Any, found: LimitedDistance) -> None:
+def _stretches(ax: Any, distance: LimitedDistance) -> None:
     """Too many rows to see: the largest and the median of 400 stretches."""
-    edges = np.linspace(0, len(found.value), 401).astype(int)
+    edges = np.linspace(0, len(distance.value), 401).astype(int)
     middle = (edges[:-1] + edges[1:] + 1) / 2
-    value, limit = ([a[i:j] for i, j in pairwise(edges)] for a in (np.nan_to_num(found.value), found.limit))
+    value, limit = ([a[i:j] for i, j in pairwise(edges)] for a in (np.nan_to_num(distance.value), distance.limit))
     ax.fill_between(middle, 0.0, [np.median(v) for v in value], color=draw.COLOURS[5], alpha=0.5, lw=0)
     ax.plot(middle, [v.max() for v in value], color=draw.COLOURS[0], lw=0.8)
     ax.step(middle, [np.median(v) for v in limit], where="mid", color=draw.INK, lw=0.9)
 
 
-def _height(ax: Any, found: LimitedDistance) -> None:
-    value = found.value[np.isfinite(found.value)]
+def _height(ax: Any, distance: LimitedDistance) -> None:
+    value = distance.value[np.isfinite(distance.value)]
     top = float(value.max()) if len(value) else 1.0
-    limit = float(np.nanmax(found.limit)) if np.isfinite(found.limit).any() else 1.0
+    limit = float(np.nanmax(distance.limit)) if np.isfinite(distance.limit).any() else 1.0
     if top > 12 * limit:
         ax.set_yscale("log")
         ax.set_ylim(max(float(value[value > 0].min()), limit / 1e3), 1.6 * top)
@@ -215,11 +215,11 @@ def _when(ax: Any, times: NDArray[Any] | None, n: int, name: str) -> None:
     ax.set_xlabel(f"row, in the order of {draw.short(name) if name else 'time'}")
 
 
-def _split(axes: Any, fresh: NDArray[np.bool_]) -> None:
+def _split(axes: Any, is_new: NDArray[np.bool_]) -> None:
     """A line where history ends and new rows begin, if they do so once."""
-    if not fresh.any() or fresh.all() or (np.diff(fresh.astype(int)) != 0).sum() != 1 or not fresh[-1]:
+    if not is_new.any() or is_new.all() or (np.diff(is_new.astype(int)) != 0).sum() != 1 or not is_new[-1]:
         return
-    start = float(np.argmax(fresh)) + 0.5
+    start = float(np.argmax(is_new)) + 0.5
     for ax in axes:
         ax.axvline(start, color=draw.GREY, lw=1.2)
     for text, side, shift in (("← history", "right", -4), ("new rows →", "left", 4)):
@@ -236,22 +236,22 @@ def _split(axes: Any, fresh: NDArray[np.bool_]) -> None:
 
 
 def _control_words(
-    within: LimitedDistance, off: LimitedDistance, fresh: NDArray[np.bool_], level: float, n: int
+    within: LimitedDistance, off: LimitedDistance, is_new: NDArray[np.bool_], level: float, n: int
 ) -> tuple[str, str]:
     either = within.beyond | off.beyond
     share = f"{100 * level:.3g}%"
     title = f"{draw.count(int(either.sum()), 'row')} of {n:,} beyond {share} limits"
-    if fresh.any():
+    if is_new.any():
         title = (
-            f"{int(either[fresh].sum())} of {draw.count(int(fresh.sum()), 'new row')} beyond {share} limits "
-            f"({int(either[~fresh].sum())} of {int((~fresh).sum()):,} in history)"
+            f"{int(either[is_new].sum())} of {draw.count(int(is_new.sum()), 'new row')} beyond {share} limits "
+            f"({int(either[~is_new].sum())} of {int((~is_new).sum()):,} in history)"
         )
     two = np.isfinite(off.limit)
     chance = (1.0 - level) * (n + two.sum()) - (1.0 - level) ** 2 * two.sum()
     steps = len(np.unique(off.limit[two]))
-    some = f" As cells are missing, the limit of Q takes {steps} values." if steps > 1 else ""
-    some += "" if two.all() else f" Q is not defined for {draw.count(int((~two).sum()), 'row')}."
+    remarks = f" As cells are missing, the limit of Q takes {steps} values." if steps > 1 else ""
+    remarks += "" if two.all() else f" Q is not defined for {draw.count(int((~two).sum()), 'row')}."
     return title, (
         f"{title}: {int(within.beyond.sum())} in T² and {int(off.beyond.sum())} in Q; about "
-        f"{about(chance)} rows expected by chance.{some}"
+        f"{about(chance)} rows expected by chance.{remarks}"
     )

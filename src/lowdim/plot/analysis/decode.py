@@ -102,8 +102,8 @@ def reconstruct(
     steps = np.array([q for q in qs if q <= len(z)], dtype=int)
     built = np.asarray(model.inverse_transform(np.where(np.arange(len(z)) < steps[:, None], z, 0.0)))
     unit, mean = _spread(X)
-    left = (x - built) / unit
-    wrong = np.sqrt(np.nanmean(left**2, axis=1)) if np.isfinite(x).any() else np.full(len(steps), np.nan)
+    residual = (x - built) / unit
+    wrong = np.sqrt(np.nanmean(residual**2, axis=1)) if np.isfinite(x).any() else np.full(len(steps), np.nan)
     title, sentence = _built_words(row, steps, wrong, int(np.isnan(x).sum()))
     if len(steps) < len(qs):
         sentence += f" The model has {draw.count(len(z), 'axis', 'axes')}, so larger q are left out."
@@ -127,18 +127,18 @@ def reconstruct(
 
 def _spread(X: Array) -> tuple[Array, Array]:
     """Standard deviation (1 where a column never changes) and mean of the seen cells."""
-    seen = np.isfinite(X)
-    many = np.maximum(seen.sum(axis=0), 1)
-    mean = np.where(seen, X, 0.0).sum(axis=0) / many
-    sd = np.sqrt((np.where(seen, X - mean, 0.0) ** 2).sum(axis=0) / np.maximum(many - 1, 1))
+    mask = np.isfinite(X)
+    many = np.maximum(mask.sum(axis=0), 1)
+    mean = np.where(mask, X, 0.0).sum(axis=0) / many
+    sd = np.sqrt((np.where(mask, X - mean, 0.0) ** 2).sum(axis=0) / np.maximum(many - 1, 1))
     return np.where(sd > 0, sd, 1.0), mean
 
 
 def _built_words(row: int, steps: NDArray[np.int_], wrong: Array, gaps: int) -> tuple[str, str]:
     if not len(steps) or np.isnan(wrong).any():
         return f"Row {row + 1} has no seen cells", f"Row {row + 1} has no seen cells, so there is nothing to rebuild."
-    left = f"{draw.number(wrong[-1])} sd a cell" if wrong[-1] > 1e-10 else "nothing"
-    title = f"Row {row + 1} from {draw.count(int(steps[-1]), 'axis', 'axes')}: {left} left over"
+    residual_text = f"{draw.number(wrong[-1])} sd a cell" if wrong[-1] > 1e-10 else "nothing"
+    title = f"Row {row + 1} from {draw.count(int(steps[-1]), 'axis', 'axes')}: {residual_text} left over"
     path = ", ".join(f"{draw.number(w) if w > 1e-10 else 0} with {q}" for q, w in zip(steps, wrong, strict=True))
     text = f"Rebuilt from its first axes, row {row + 1} misses its cells by (root mean square, in sd): {path}."
     return title, text + (f" {draw.count(gaps, 'gap')} {'is' if gaps == 1 else 'are'} not counted." if gaps else "")
@@ -147,13 +147,13 @@ def _built_words(row: int, steps: NDArray[np.int_], wrong: Array, gaps: int) -> 
 def _built_row(x: Array, built: Array, steps: NDArray[np.int_], wrong: Array, names: Sequence[str]) -> Figure:
     """Columns down the side in units of their spread; a mark for the original and one for each q."""
     shift = np.nan_to_num(np.abs(x))
-    kept = np.sort(np.argsort(-shift, kind="stable")[:MOST_NAMED_CELLS])
-    figure = draw.blank(6.4, max(4.0, 1.2 + 0.19 * len(kept)))
+    farthest = np.sort(np.argsort(-shift, kind="stable")[:MOST_NAMED_CELLS])
+    figure = draw.blank(6.4, max(4.0, 1.2 + 0.19 * len(farthest)))
     ax, side = figure.subplots(1, 2, width_ratios=[4, 1])
-    y = np.arange(len(kept))
+    y = np.arange(len(farthest))
     for k, q in enumerate(steps):
         ax.plot(
-            built[k, kept],
+            built[k, farthest],
             y,
             draw.SHAPES[(k + 1) % 8],
             color=draw.COLOURS[(k + 1) % 6],
@@ -161,17 +161,17 @@ def _built_row(x: Array, built: Array, steps: NDArray[np.int_], wrong: Array, na
             mfc=draw.PAPER,
             label=f"q = {q}",
         )
-    ax.plot(x[kept], y, "|", color=draw.INK, ms=13, mew=2, label="original")
-    gaps = np.flatnonzero(np.isnan(x[kept]))
-    left, right = ax.get_xlim()
+    ax.plot(x[farthest], y, "|", color=draw.INK, ms=13, mew=2, label="original")
+    gaps = np.flatnonzero(np.isnan(x[farthest]))
+    low, high = ax.get_xlim()
     if len(gaps):
-        ax.barh(gaps, right - left, 0.6, left=left, fc=draw.PAPER, ec="#c8c8c8", hatch="////", zorder=0, label="gap")
-    ax.set_xlim(left, right)
+        ax.barh(gaps, high - low, 0.6, left=low, fc=draw.PAPER, ec="#c8c8c8", hatch="////", zorder=0, label="gap")
+    ax.set_xlim(low, high)
     ax.axvline(0, color=draw.GREY, lw=0.6)
-    ax.set_yticks(y, [draw.short(names[j]) for j in kept], fontsize=8)
-    ax.set_ylim(len(kept) - 0.4, -0.6)
-    few = f" ({len(kept)} of {len(x)} columns, the farthest)" if len(kept) < len(x) else ""
-    ax.set_xlabel(f"sd from the column's mean{few}")
+    ax.set_yticks(y, [draw.short(names[j]) for j in farthest], fontsize=8)
+    ax.set_ylim(len(farthest) - 0.4, -0.6)
+    subset_text = f" ({len(farthest)} of {len(x)} columns, the farthest)" if len(farthest) < len(x) else ""
+    ax.set_xlabel(f"sd from the column's mean{subset_text}")
     figure.legend(*ax.get_legend_handles_labels(), loc="outside lower left", ncols=6)
     side.plot(wrong, np.arange(len(steps)), "o-", color=draw.COLOURS[0], ms=4)
     side.set_yticks(range(len(steps)), [f"q = {q}" for q in steps], fontsize=8)
@@ -198,17 +198,23 @@ def _built_curve(x: Array, built: Array, steps: NDArray[np.int_]) -> Figure:
 
 def _built_image(x: Array, built: Array, steps: NDArray[np.int_], shape: tuple[int, ...]) -> Figure:
     total = len(steps) + 2
-    wide = min(total, 5)
-    figure = draw.blank(6.4, max(2.2, 0.5 + -(-total // wide) * 6.4 / wide * shape[0] / shape[1] * 1.05))
-    panels = figure.subplots(-(-total // wide), wide, squeeze=False).ravel()
+    n_across = min(total, 5)
+    figure = draw.blank(6.4, max(2.2, 0.5 + -(-total // n_across) * 6.4 / n_across * shape[0] / shape[1] * 1.05))
+    panels = figure.subplots(-(-total // n_across), n_across, squeeze=False).ravel()
     low, high = float(np.nanmin(x)), float(np.nanmax(x))
     draw_image(panels[0], x, shape, "original", low=low, high=high)
     for ax, q, image in zip(panels[1:], steps, built, strict=False):
         draw_image(ax, image, shape, f"q = {q}", low=low, high=high)
-    left = x - built[-1]
-    size = float(np.nanmax(np.abs(left))) or 1.0
+    residual = x - built[-1]
+    size = float(np.nanmax(np.abs(residual))) or 1.0
     draw_image(
-        panels[total - 1], left, shape, f"left over, ± {draw.number(size)}", cmap=draw.DIVERGING, low=-size, high=size
+        panels[total - 1],
+        residual,
+        shape,
+        f"left over, ± {draw.number(size)}",
+        cmap=draw.DIVERGING,
+        low=-size,
+        high=size,
     )
     for ax in panels[total:]:
         ax.set_axis_off()
@@ -259,10 +265,10 @@ def component_images(model: Any, shape: tuple[int, int], count: int = 9) -> Plot
     check_shape(shape, C.shape[1])
     many = min(count, len(C))
     share = np.asarray(vars(model).get("explained_variance_ratio_", np.full(len(C), np.nan)))
-    wide = min(5, many + 1)
-    high = -(-(many + 1) // wide)
-    figure = draw.blank(6.4, max(2.2, 0.6 + high * 6.4 / wide * shape[0] / shape[1] * 1.12))
-    panels = figure.subplots(high, wide, squeeze=False).ravel()
+    n_across = min(5, many + 1)
+    n_down = -(-(many + 1) // n_across)
+    figure = draw.blank(6.4, max(2.2, 0.6 + n_down * 6.4 / n_across * shape[0] / shape[1] * 1.12))
+    panels = figure.subplots(n_down, n_across, squeeze=False).ravel()
     draw_image(panels[0], np.asarray(model.mean_), shape, "mean")
     for k in range(many):
         size = float(np.abs(C[k]).max()) or 1.0

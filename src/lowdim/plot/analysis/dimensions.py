@@ -135,19 +135,19 @@ def _scree_words(values: Array, high: Array | None, noise: float | None, q: int 
     total = float(values.sum())
     share = draw.percent(values[: q or 0].sum() / total) if total > 0 else "0%"
     which = "The dimension kept holds" if q == 1 else f"The {q} dimensions kept hold"
-    kept = "" if not q else f" {which} {share} of the variance (with the noise along them)."
+    kept_text = "" if not q else f" {which} {share} of the variance (with the noise along them)."
     floor = "" if noise is None else f" The noise level is {draw.number(noise)}."
     if high is None:
         spread = (
             f"{draw.count(len(values), 'eigenvalue')}, from {draw.number(values[0])} down to {draw.number(values[-1])}"
         )
-        return kept.split(" (with")[0].strip() or spread, f"{spread}.{kept}{floor}"
+        return kept_text.split(" (with")[0].strip() or spread, f"{spread}.{kept_text}{floor}"
     above = int(np.cumprod(values > high).sum())
     if above == 0:
         title = "No eigenvalue stands above shuffled data"
         return (
             title,
-            f"{title}: the largest is {draw.number(values[0])}, its limit {draw.number(high[0])}.{kept}{floor}",
+            f"{title}: the largest is {draw.number(values[0])}, its limit {draw.number(high[0])}.{kept_text}{floor}",
         )
     verb = "stands" if above == 1 else "stand"
     title = f"{draw.count(above, 'eigenvalue')} {verb} above shuffled data" + (
@@ -156,7 +156,7 @@ def _scree_words(values: Array, high: Array | None, noise: float | None, q: int 
     return title, (
         f"The first {above} of {len(values)} eigenvalues {verb} above the 95% limit of shuffled data; "
         f"the last of them is {draw.number(values[above - 1])} where shuffled data reach "
-        f"{draw.number(high[above - 1])}.{kept}{floor}"
+        f"{draw.number(high[above - 1])}.{kept_text}{floor}"
     )
 
 
@@ -276,19 +276,19 @@ def _window(qs: Array, weights: Mapping[str, Any], picks: Mapping[str, int | Non
 def _jury_words(
     qs: Array, weights: Mapping[str, Any], picks: Mapping[str, int | None], q: int, advisers: Collection[str]
 ) -> tuple[str, str]:
-    heard = {name: pick for name, pick in picks.items() if pick is not None}
-    votes = [pick for name, pick in heard.items() if name not in advisers]
+    answers = {name: pick for name, pick in picks.items() if pick is not None}
+    votes = [pick for name, pick in answers.items() if name not in advisers]
     agree = votes.count(q)
     what = "No shared structure found" if q == 0 else draw.count(q, "dimension")
     title = f"{what}: {agree} of {draw.count(len(votes), 'judge')} agree{'s' if agree == 1 else ''}"
-    said = []
-    for name, pick in heard.items():
+    votes_text = []
+    for name, pick in answers.items():
         place = np.flatnonzero(qs == pick)
         weight = f" (weight {draw.percent(float(weights[name][place[0]]))})" if name in weights and len(place) else ""
-        said.append(f"{name} {pick}{weight}" + (" (no vote)" if name in advisers else ""))
+        votes_text.append(f"{name} {pick}{weight}" + (" (no vote)" if name in advisers else ""))
     silent = [name for name, pick in picks.items() if pick is None]
     more = f" No answer from {', '.join(silent)}." if silent else ""
-    return title, f"Recommended number of dimensions: {q}. Judges: {'; '.join(said) or 'none'}.{more}"
+    return title, f"Recommended number of dimensions: {q}. Judges: {'; '.join(votes_text) or 'none'}.{more}"
 
 
 @plot(
@@ -395,12 +395,12 @@ def _heldout_words(qs: Array, q2: Array, density: Array, errors: Array, at: int,
     for other in (at - 1, at + 1):
         if 0 <= other < len(qs):
             gain, error = density[at] - density[other], errors[other]
-            told = (
+            comparison = (
                 f"{q} and {qs[other]:.0f} cannot be told apart"
                 if abs(gain) <= error
                 else f"{q} {'beats' if gain > 0 else 'loses to'} {qs[other]:.0f}"
             )
-            parts.append(f"{told} ({draw.number(gain)} ± {draw.number(error)})")
+            parts.append(f"{comparison} ({draw.number(gain)} ± {draw.number(error)})")
     hidden = "" if cells is None else f" over {draw.count(cells, 'hidden cell')}"
     return title, (
         f"Q² is {draw.number(q2[at])} at {draw.count(q, 'dimension')}. Log density per cell, differences paired"
@@ -479,8 +479,10 @@ def distances(
     ax.stairs(density, borders, fill=True, color=draw.COLOURS[5], alpha=0.55, label="this table")
     ax.stairs(density, borders, color=draw.COLOURS[0], lw=0.8)
     _draw_laws(ax, x, {f"{p} independent Gaussian columns": whole, f"best match: {_few(k)} columns": best}, law)
-    tall = float(density.max())
-    ax.set(xlim=(foot, top), ylim=(0, 1.08 * max(tall, min(whole.max(), 2.2 * tall), min(best.max(), 2.2 * tall))))
+    tallest = float(density.max())
+    ax.set(
+        xlim=(foot, top), ylim=(0, 1.08 * max(tallest, min(whole.max(), 2.2 * tallest), min(best.max(), 2.2 * tallest)))
+    )
     title, sentence = _distance_words(p, full, k, law)
     draw.headline(figure, title)
     data = {

@@ -81,8 +81,8 @@ def fills(
     if column is not None:
         at = int(column) if isinstance(column, int | np.integer) else [str(n) for n in names].index(str(column))
         i, j = i[j == at], j[j == at]
-    mean, sd, own = _spread(X, gap, level)
-    share = (high[i, j] - low[i, j]) / np.where(own[j] > 0, own[j], 1.0)
+    mean, sd, column_width = _spread(X, gap, level)
+    share = (high[i, j] - low[i, j]) / np.where(column_width[j] > 0, column_width[j], 1.0)
     title, sentence = _fill_words(j, share, names, level, column is not None)
     figure = (
         _one(X, gap, low, high, i, at, rows, level, title)
@@ -103,11 +103,13 @@ def fills(
 def _spread(X: Array, gap: NDArray[np.bool_], level: float) -> tuple[Array, Array, Array]:
     """Mean, sd and the width that holds `level` of the seen cells, column by column; 0 where none is seen."""
     tail = (1.0 - level) / 2.0
-    seen = [X[~gap[:, j], j] for j in range(X.shape[1])]
-    mean = np.array([s.mean() if len(s) else 0.0 for s in seen])
-    sd = np.array([s.std() if len(s) else 0.0 for s in seen])
-    own = np.array([float(np.subtract(*np.quantile(s, [1.0 - tail, tail]))) if len(s) else 0.0 for s in seen])
-    return mean, np.where(sd > 0, sd, 1.0), own
+    seen_cells = [X[~gap[:, j], j] for j in range(X.shape[1])]
+    mean = np.array([s.mean() if len(s) else 0.0 for s in seen_cells])
+    sd = np.array([s.std() if len(s) else 0.0 for s in seen_cells])
+    column_width = np.array(
+        [float(np.subtract(*np.quantile(s, [1.0 - tail, tail]))) if len(s) else 0.0 for s in seen_cells]
+    )
+    return mean, np.where(sd > 0, sd, 1.0), column_width
 
 
 def _fill_words(j: NDArray[np.intp], share: Array, names: Sequence[object], level: float, one: bool) -> tuple[str, str]:
@@ -149,17 +151,17 @@ def _lanes(
     size = np.array([0.5 + 0.05 * min(totals[j], most) for j in shown])
     figure, ax = draw.canvas(6.4, 1.7 + 0.45 * float(size.sum()) if len(shown) else 2.0)
     at = np.cumsum(size) - size / 2
-    for y, tall, j in zip(at, size, shown, strict=True):
-        seen = (X[~gap[:, j], j] - mean[j]) / sd[j]
-        _own(ax, seen, y, 0.42 * tall, level)
+    for y, lane_height, j in zip(at, size, shown, strict=True):
+        seen_cells = (X[~gap[:, j], j] - mean[j]) / sd[j]
+        _own(ax, seen_cells, y, 0.42 * lane_height, level)
         rows = np.flatnonzero(gap[:, j])
         rows = rows[np.argsort(X[rows, j], kind="stable")][spread_out(len(rows), most)]
-        lane = y + (np.linspace(-0.38, 0.38, len(rows)) * tall if len(rows) > 1 else np.zeros(1))
+        lane = y + (np.linspace(-0.38, 0.38, len(rows)) * lane_height if len(rows) > 1 else np.zeros(1))
         z, a, b = ((m[rows, j] - mean[j]) / sd[j] for m in (X, low, high))
         ax.hlines(lane, a, b, color=draw.COLOURS[0], lw=1.1)
         ax.plot(z, lane, "D", ms=3.2, color=draw.COLOURS[3], mec="white", mew=0.3)
-    some = [f", {most} shown" if totals[j] > most else "" for j in shown]
-    words = [f"{draw.short(names[j], 20)} ({totals[j]:,}{more})" for j, more in zip(shown, some, strict=True)]
+    subset_texts = [f", {most} shown" if totals[j] > most else "" for j in shown]
+    words = [f"{draw.short(names[j], 20)} ({totals[j]:,}{more})" for j, more in zip(shown, subset_texts, strict=True)]
     name_ticks(ax.yaxis, at, words, most=40)
     ax.set_ylim(float(size.sum()) if len(shown) else 1.0, 0.0)
     hidden = int((totals > 0).sum()) - len(shown)
@@ -170,14 +172,14 @@ def _lanes(
     return figure
 
 
-def _own(ax: Any, seen: Array, y: float, half: float, level: float) -> None:
+def _own(ax: Any, seen_cells: Array, y: float, half: float, level: float) -> None:
     """Where a column's seen cells are: a wide bar for `level` of them, a line to the farthest."""
-    if not len(seen):
+    if not len(seen_cells):
         return
     tail = (1.0 - level) / 2.0
-    a, b = np.quantile(seen, [tail, 1.0 - tail])
+    a, b = np.quantile(seen_cells, [tail, 1.0 - tail])
     ax.barh(y, b - a, left=a, height=2 * half, color=draw.GREY, alpha=0.25, lw=0)
-    ax.hlines(y, seen.min(), seen.max(), color=draw.GREY, lw=0.8, alpha=0.6)
+    ax.hlines(y, seen_cells.min(), seen_cells.max(), color=draw.GREY, lw=0.8, alpha=0.6)
 
 
 def _fill_keys(ax: Any, level: float, across: int) -> None:
@@ -205,19 +207,23 @@ def _one(
     title: str,
 ) -> Any:
     """One column in its own units: fills in the order of the rows beside a histogram of its seen cells."""
-    seen = X[~gap[:, j], j]
+    seen_cells = X[~gap[:, j], j]
     figure = draw.blank()
     left, ax = figure.subplots(1, 2, sharey=True, width_ratios=[1, 4])
     left.hist(
-        seen, bins=int(np.clip(2 * len(seen) ** (1 / 3), 3, 30)), orientation="horizontal", color=draw.GREY, alpha=0.5
+        seen_cells,
+        bins=int(np.clip(2 * len(seen_cells) ** (1 / 3), 3, 30)),
+        orientation="horizontal",
+        color=draw.GREY,
+        alpha=0.5,
     )
     left.invert_xaxis()
-    left.set_xlabel(f"seen cells ({len(seen):,})", fontsize=9)
+    left.set_xlabel(f"seen cells ({len(seen_cells):,})", fontsize=9)
     left.set_ylabel("value, in the column's units")
-    if len(seen):
+    if len(seen_cells):
         tail = (1.0 - level) / 2.0
         ax.axhspan(
-            *np.quantile(seen, [tail, 1.0 - tail]),
+            *np.quantile(seen_cells, [tail, 1.0 - tail]),
             color=draw.GREY,
             alpha=0.18,
             lw=0,
@@ -379,8 +385,8 @@ def _columns(
         most=30,
         fontsize=8,
     )
-    some = "" if len(shown) == len(order) else f"\n{len(shown)} of {len(order)} columns"
-    ax.set_xlabel(f"held by {100 * level:.3g}% intervals (%){some}", fontsize=9)
+    subset_text = "" if len(shown) == len(order) else f"\n{len(shown)} of {len(order)} columns"
+    ax.set_xlabel(f"held by {100 * level:.3g}% intervals (%){subset_text}", fontsize=9)
     if not len(shown):
         write(ax, 0.5, 0.5, "no cell could be hidden", transform=ax.transAxes, ha="center")
 

@@ -210,10 +210,10 @@ def _with_ellipse(gap: Any, odd: NDArray[np.int_], half: Array, n: int) -> NDArr
     """All rows where they are few; else odd rows and those with gaps, the least certain first."""
     if n < ALL_ELLIPSES:
         return np.arange(n)
-    some = np.setdiff1d(np.flatnonzero(gap), odd)
+    uncertain = np.setdiff1d(np.flatnonzero(gap), odd)
     if n > MOST_POINTS:
-        some = some[:0]  # over a density only the odd rows can be told apart
-    widest = some[np.argsort(-half[some].prod(axis=1), kind="stable")]
+        uncertain = uncertain[:0]  # over a density only the odd rows can be told apart
+    widest = uncertain[np.argsort(-half[uncertain].prod(axis=1), kind="stable")]
     return np.concatenate([odd, widest])[:ALL_ELLIPSES]
 
 
@@ -253,17 +253,17 @@ def _draw_ellipses(
         (~np.isin(rows, odd), 0.4 if many else 0.6, 0.3 if many else 0.55),
         (np.isin(rows, odd), 1.0, 0.9),
     ):
-        some = rows[part]
-        if not len(some):
+        shown = rows[part]
+        if not len(shown):
             continue
-        colours = [edge(kinds.look(k)[0]) if kinds.value is None else draw.GREY for k in kinds.kind[some]]
+        colours = [edge(kinds.look(k)[0]) if kinds.value is None else draw.GREY for k in kinds.kind[shown]]
         ax.add_collection(
             EllipseCollection(
-                2 * half[some, 0],
-                2 * half[some, 1],
-                np.degrees(angle[some]),
+                2 * half[shown, 0],
+                2 * half[shown, 1],
+                np.degrees(angle[shown]),
                 units="xy",
-                offsets=xy[some],
+                offsets=xy[shown],
                 zorder=2,
                 offset_transform=ax.transData,
                 facecolors="none",
@@ -313,8 +313,8 @@ def _legend(ax: Axes, marks: list[Any], with_ellipse: int, n: int, density: bool
     if density and with_ellipse:
         marks.append(Line2D([], [], marker="D", ls="", color=draw.COLOURS[3], mfc=draw.PAPER, label="odd row", ms=5))
     if with_ellipse:
-        few = "" if with_ellipse == n else f" ({with_ellipse} rows)"
-        few += "; bold: odd row" if bold and not density else ""
+        subset_text = "" if with_ellipse == n else f" ({with_ellipse} rows)"
+        subset_text += "; bold: odd row" if bold and not density else ""
         marks.append(
             Line2D(
                 [],
@@ -325,7 +325,7 @@ def _legend(ax: Axes, marks: list[Any], with_ellipse: int, n: int, density: bool
                 mfc="none",
                 mew=0.6,
                 ms=9,
-                label=f"90%: this row's position given its gaps{few}",
+                label=f"90%: this row's position given its gaps{subset_text}",
             )
         )
     marks += ax.get_lines()[:1]
@@ -335,13 +335,13 @@ def _legend(ax: Axes, marks: list[Any], with_ellipse: int, n: int, density: bool
 
 def _left_out(share: Array, axes: tuple[int, int]) -> Array:
     """Shares of the variation: this map, the other axes, noise."""
-    here = float(share[list({*axes})].sum())
-    return np.array([here, float(share.sum()) - here, max(0.0, 1.0 - float(share.sum()))])
+    on_map = float(share[list({*axes})].sum())
+    return np.array([on_map, float(share.sum()) - on_map, max(0.0, 1.0 - float(share.sum()))])
 
 
 def _draw_left_out(ax: Axes, share: Array, axes: tuple[int, int]) -> None:
     parts = _left_out(share, axes)
-    left = 0.0
+    start = 0.0
     looks = (
         ("this map", draw.COLOURS[0], "", draw.PAPER),
         ("other axes", draw.COLOURS[5], "..", draw.INK),
@@ -349,10 +349,10 @@ def _draw_left_out(ax: Axes, share: Array, axes: tuple[int, int]) -> None:
     )
     words = []
     for part, (name, colour, hatch, _) in zip(parts, looks, strict=True):
-        ax.barh(0, part, left=left, color=colour, edgecolor=draw.INK, hatch=hatch, height=0.9, lw=0.6)
-        left += part
+        ax.barh(0, part, left=start, color=colour, edgecolor=draw.INK, hatch=hatch, height=0.9, lw=0.6)
+        start += part
         words.append(f"{name} {draw.percent(part)}")
-    ax.set_xlim(0, 1.002 * max(1.0, left))
+    ax.set_xlim(0, 1.002 * max(1.0, start))
     ax.set_yticks([])
     ax.set_xticks([])
     ax.spines[:].set_visible(False)
@@ -362,22 +362,22 @@ def _draw_left_out(ax: Axes, share: Array, axes: tuple[int, int]) -> None:
 def _map_words(
     share: Array, axes: tuple[int, int], n: int, gaps: int, half: Array, gap: Any, inside: float, level: float
 ) -> tuple[str, str]:
-    here, other, noise = _left_out(share, axes)
+    on_map, other, noise = _left_out(share, axes)
     a, b = axes[0] + 1, axes[1] + 1
     missing = draw.percent(other + noise)
-    title = f"Axes {a} and {b} carry {draw.percent(here)} of the variation; {missing} is not on this map"
+    title = f"Axes {a} and {b} carry {draw.percent(on_map)} of the variation; {missing} is not on this map"
     text = (
-        f"{draw.count(n, 'row')} on axes {a} and {b}, which carry {draw.percent(here)} of the variation; "
+        f"{draw.count(n, 'row')} on axes {a} and {b}, which carry {draw.percent(on_map)} of the variation; "
         f"other axes carry {draw.percent(other)} and noise {draw.percent(noise)}. {draw.percent(inside)} of the rows "
         f"lie inside the {draw.percent(level)} T² limit."
     )
     area = half.prod(axis=1)
     if 0 < gaps < n and np.median(area[~gap]) > 0:
         times = float(np.sqrt(np.median(area[gap]) / np.median(area[~gap])))
-        wide = f"{draw.number(times)} times as wide as" if times > 1.05 else "about as wide as"
+        width_text = f"{draw.number(times)} times as wide as" if times > 1.05 else "about as wide as"
         text += (
             f" {draw.count(gaps, 'row')} {'has' if gaps == 1 else 'have'} gaps; the 90% ellipses of their positions "
-            f"are {wide} complete rows' (median)."
+            f"are {width_text} complete rows' (median)."
         )
     return title, text
 
@@ -409,10 +409,10 @@ def other_axes(analysis: Analysis) -> Plot:
         draw.label_axes(panel, "axis 1", "", f"axis {k + 1} ({draw.percent(shares[k])})")
     for panel in panels.flat[len(axes) :]:
         panel.set_visible(False)
-    left = sum(shares[2:])
-    title = f"The other {draw.count(analysis.dims - 2, 'axis', 'axes')} carry {draw.percent(left)} of the variation"
-    some = "" if analysis.dims - 2 <= MOST_OTHER_AXES else f" The first {MOST_OTHER_AXES} of them are drawn."
-    sentence = f"Each panel has axis 1 across and another axis upwards; odd rows are ringed.{some}" + (
+    carried = sum(shares[2:])
+    title = f"The other {draw.count(analysis.dims - 2, 'axis', 'axes')} carry {draw.percent(carried)} of the variation"
+    subset_text = "" if analysis.dims - 2 <= MOST_OTHER_AXES else f" The first {MOST_OTHER_AXES} of them are drawn."
+    sentence = f"Each panel has axis 1 across and another axis upwards; odd rows are ringed.{subset_text}" + (
         f" {len(keep):,} of {len(z):,} rows are drawn." if len(keep) < len(z) else ""
     )
     draw.headline(figure, title)
@@ -454,11 +454,11 @@ def density(analysis: Analysis) -> Plot:
     shade = ax.pcolormesh(xs, ys, np.where(full, counts, np.nan).T, cmap=draw.SEQUENTIAL + "_r", rasterized=False)
     figure.colorbar(shade, ax=ax, label="rows")
     draw.label_axes(ax, *(f"axis {c.axis} ({draw.percent(c.share)})" for c in analysis.axes[:2]))
-    held = int(counts[full].sum())
+    n_shown = int(counts[full].sum())
     title = f"Axes 1 and 2 carry {draw.percent(sum(c.share for c in analysis.axes[:2]))} of the variation"
     sentence = (
-        f"{held:,} of {len(xy):,} rows lie in cells with at least {LEAST_SHOWN_ROWS} rows; the others are not shown, "
-        "because this report was asked to show no row."
+        f"{n_shown:,} of {len(xy):,} rows lie in cells with at least {LEAST_SHOWN_ROWS} rows; the others are not "
+        "shown, because this report was asked to show no row."
     )
     draw.headline(figure, title)
     i, j = np.nonzero(full)

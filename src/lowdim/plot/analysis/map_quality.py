@@ -95,55 +95,55 @@ def shepard(table: Any, Z: Any) -> Plot:
     0.0
     """
     X, Y, rows = _rows(table, Z)
-    found = shepard_pairs(distances(X), distances(Y))
+    pairs = shepard_pairs(distances(X), distances(Y))
     figure = draw.blank(6.4, 4.4)
     ax = figure.subplots()
-    _pairs(ax, found)
+    _pairs(ax, pairs)
     ax.set(xlabel="distance in the table", ylabel="distance on the map")
     legend_above(ax)
     n = len(cells_of(table)[0])
-    title = f"Distances: rank agreement {found.ranks:.2f}, stress {found.stress:.3f}{_some(rows, n)}"
+    title = f"Distances: rank agreement {pairs.ranks:.2f}, stress {pairs.stress:.3f}{_some(rows, n)}"
     draw.headline(figure, title)
-    at = spread_out(len(found.table), 200)
+    at = spread_out(len(pairs.table), 200)
     sentence = (
-        f"{draw.count(len(found.table), 'pair')} of rows{_some(rows, n)}: the order of their distances in the table "
-        f"and on the map agrees by {found.ranks:.2f} (Spearman), and the map is off a rising curve by "
-        f"{draw.percent(found.stress)} of its size (Kruskal's stress)."
+        f"{draw.count(len(pairs.table), 'pair')} of rows{_some(rows, n)}: the order of their distances in the table "
+        f"and on the map agrees by {pairs.ranks:.2f} (Spearman), and the map is off a rising curve by "
+        f"{draw.percent(pairs.stress)} of its size (Kruskal's stress)."
     )
     data = {
-        "table": found.table[at],
-        "map": found.map[at],
-        "fitted": found.fitted[at],
-        "stress": found.stress,
-        "rank_agreement": found.ranks,
+        "table": pairs.table[at],
+        "map": pairs.map[at],
+        "fitted": pairs.fitted[at],
+        "stress": pairs.stress,
+        "rank_agreement": pairs.ranks,
     }
     return Plot("shepard", figure, title=title, sentence=sentence, data=data)
 
 
-def _pairs(ax: Axes, found: Shepard) -> None:
+def _pairs(ax: Axes, pairs: Shepard) -> None:
     """Pairs as shades (dots where they are few) and the curve."""
     from matplotlib.colors import LogNorm
 
-    if len(found.table) <= MOST_POINTS:
+    if len(pairs.table) <= MOST_POINTS:
         ax.plot(
-            found.table,
-            found.map,
+            pairs.table,
+            pairs.map,
             "o",
             ms=2.5,
             color=draw.COLOURS[0],
             alpha=0.5,
             mew=0,
             label="a pair of rows",
-            rasterized=len(found.table) > MOST_VECTOR_POINTS,
+            rasterized=len(pairs.table) > MOST_VECTOR_POINTS,
         )
     else:
-        shade, x, y = np.histogram2d(found.table, found.map, bins=PAIR_BINS)
+        shade, x, y = np.histogram2d(pairs.table, pairs.map, bins=PAIR_BINS)
         image = ax.pcolormesh(x, y, np.ma.masked_equal(shade.T, 0.0), cmap="Blues", norm=LogNorm(0.5), rasterized=True)
         figure = draw.figure_of(ax)
         bar = figure.colorbar(image, ax=ax, label="pairs of rows", shrink=0.8)
         plain_log(bar.ax.yaxis)
-    at = spread_out(len(found.table), MOST_POINTS)
-    ax.step(found.table[at], found.fitted[at], where="post", color=draw.COLOURS[3], lw=2, label="best rising curve")
+    at = spread_out(len(pairs.table), MOST_POINTS)
+    ax.step(pairs.table[at], pairs.fitted[at], where="post", color=draw.COLOURS[3], lw=2, label="best rising curve")
     ax.set_xlim(left=0)
     ax.set_ylim(bottom=0)
 
@@ -185,37 +185,37 @@ def neighbors(table: Any, Z: Any, *, beside: Mapping[str, Any] | None = None, k:
     1.0
     """
     X, Y, rows = _rows(table, Z)
-    here, n = order(distances(X)), len(X)
+    table_order, n = order(distances(X)), len(X)
     maps = {
         "this map": Y,
         **{name: coordinates(place, len(cells_of(table)[0]))[rows] for name, place in (beside or {}).items()},
     }
-    floor = floors(X, Y.shape[1], here)
-    found = {
-        **{name: kept(here, order(distances(place))) for name, place in maps.items()},
-        **{name: typical(some) for name, some in floor.items()},
+    floor = floors(X, Y.shape[1], table_order)
+    curves = {
+        **{name: kept(table_order, order(distances(place))) for name, place in maps.items()},
+        **{name: typical(random_curves) for name, random_curves in floor.items()},
     }
     size = np.arange(1, n - 1)
     chance = size / (n - 1)
     figure, ax = draw.canvas(6.4, 4.2)
-    _draw_kept(ax, found, [one.share for one in floor["random projection"]], k)
-    title = f"The map keeps {found['this map'].at(k):.0%} of each row's {k} nearest rows"
+    _draw_kept(ax, curves, [one.share for one in floor["random projection"]], k)
+    title = f"The map keeps {curves['this map'].at(k):.0%} of each row's {k} nearest rows"
     draw.headline(figure, title)
-    others = ", ".join(f"{name} {same.at(k):.0%}" for name, same in list(found.items())[1:])
+    others = ", ".join(f"{name} {same.at(k):.0%}" for name, same in list(curves.items())[1:])
     sentence = (
         f"{title}; with as many axes {others}; chance {min(k / (n - 1), 1.0):.0%}. Over all sizes, 0 being "
-        f"chance and 1 everything: {', '.join(f'{name} {same.area:.2f}' for name, same in found.items())}."
+        f"chance and 1 everything: {', '.join(f'{name} {same.area:.2f}' for name, same in curves.items())}."
     )
-    data = {"k": size, **{name: same.share for name, same in found.items()}, "chance": chance}
+    data = {"k": size, **{name: same.share for name, same in curves.items()}, "chance": chance}
     return Plot("neighbors", figure, title=title, sentence=sentence, data=data)
 
 
-def _draw_kept(ax: Axes, found: Mapping[str, Any], random: Sequence[Array], k: int) -> None:
+def _draw_kept(ax: Axes, curves: Mapping[str, Any], random: Sequence[Array], k: int) -> None:
     """One curve a map, the band of random projections (the last map), and chance."""
     n = len(random[0]) + 2
     size = np.arange(1, n - 1)
     looks = ("-", "--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)))
-    for i, (name, same) in enumerate(found.items()):
+    for i, (name, same) in enumerate(curves.items()):
         ax.plot(
             size,
             same.share,
@@ -225,7 +225,7 @@ def _draw_kept(ax: Axes, found: Mapping[str, Any], random: Sequence[Array], k: i
             label=f"{draw.short(name)} ({same.at(k):.0%} of {k})",
         )
     low, *_, high = np.sort(random, axis=0)
-    ax.fill_between(size, low, high, color=draw.COLOURS[(len(found) - 1) % 6], alpha=0.15, lw=0)
+    ax.fill_between(size, low, high, color=draw.COLOURS[(len(curves) - 1) % 6], alpha=0.15, lw=0)
     ax.plot(size, size / (n - 1), ":", color=draw.GREY, lw=1.2, label=f"chance ({min(k / (n - 1), 1.0):.0%})")
     ax.axvline(min(k, n - 2), color=draw.GREY, lw=0.6)
     ax.set(
@@ -236,7 +236,7 @@ def _draw_kept(ax: Axes, found: Mapping[str, Any], random: Sequence[Array], k: i
         ylabel="share kept on the map",
     )
     plain_log(ax.xaxis)
-    ax.legend(loc="upper left" if found["this map"].share[0] < 0.6 else "lower right")
+    ax.legend(loc="upper left" if curves["this map"].share[0] < 0.6 else "lower right")
 
 
 @plot("trust", "The map, each row in the colour of its trustworthiness.", needs="analysis")
@@ -274,18 +274,18 @@ def trust(table: Any, Z: Any, *, k: int = NEAR, row_names: Sequence[object] | No
     """
     X, Y, rows = _rows(table, Z)
     near = min(k, len(X) - 2)
-    here, there = order(distances(X)), order(distances(Y))
-    own, whole = shares_true(here, there, near), shares_true(there, here, near)
+    table_order, map_order = order(distances(X)), order(distances(Y))
+    row_trust, whole = shares_true(table_order, map_order, near), shares_true(map_order, table_order, near)
     names = _named(row_names, rows)
     xy = Y[:, :2] if Y.shape[1] > 1 else np.column_stack([Y[:, 0], np.zeros(len(Y))])
     figure = draw.blank(6.4, 4.6)
     ax = figure.subplots()
-    low = float(min(own.min(), 0.9))
-    first = np.argsort(-own, kind="stable")  # the doubtful on top
+    low = float(min(row_trust.min(), 0.9))
+    first = np.argsort(-row_trust, kind="stable")  # the doubtful on top
     dots = ax.scatter(
         xy[first, 0],
         xy[first, 1],
-        c=own[first],
+        c=row_trust[first],
         cmap=draw.SEQUENTIAL,
         vmin=low,
         vmax=1.0,
@@ -296,19 +296,21 @@ def trust(table: Any, Z: Any, *, k: int = NEAR, row_names: Sequence[object] | No
     )
     figure.colorbar(dots, ax=ax, label="trustworthiness of a row (1: all neighbours true)", shrink=0.9)
     _plain_axes(ax, Y.shape[1])
-    mean, bad = float(own.mean()), int((own < 0.9).sum())
+    mean, bad = float(row_trust.mean()), int((row_trust < 0.9).sum())
     n = len(cells_of(table)[0])
     title = f"Trustworthiness {mean:.3f}; {draw.count(bad, 'row')} of {len(X):,} below 0.9{_some(rows, n)}"
     draw.headline(figure, title)
-    worst = np.argsort(own, kind="stable")[:MOST_NAMED_MOVES]
-    worst = worst[own[worst] < 0.9]
+    worst = np.argsort(row_trust, kind="stable")[:MOST_NAMED_MOVES]
+    worst = worst[row_trust[worst] < 0.9]
     draw.place_labels(ax, xy[worst], [draw.short(names[i], 12) for i in worst], avoid=xy)
-    told = f" Least: {', '.join(f'{draw.short(names[i])} {own[i]:.2f}' for i in worst)}." if len(worst) else ""
+    least_trusted = (
+        f" Least: {', '.join(f'{draw.short(names[i])} {row_trust[i]:.2f}' for i in worst)}." if len(worst) else ""
+    )
     sentence = (
         f"Of each row's {near} nearest rows on the map, those that are far away in the table count against it: "
-        f"{mean:.3f} on average (continuity {float(whole.mean()):.3f}).{told}"
+        f"{mean:.3f} on average (continuity {float(whole.mean()):.3f}).{least_trusted}"
     )
-    data = {"row": names, "place": Y, "trust": own, "continuity": whole}
+    data = {"row": names, "place": Y, "trust": row_trust, "continuity": whole}
     return Plot("trust", figure, title=title, sentence=sentence, data=data)
 
 
@@ -418,10 +420,10 @@ def _moves(ax: Axes, A: Array, B: Array, names: tuple[str, str], color: Any) -> 
             rasterized=many,
         )
     )
-    found = groups(color, len(A))
-    shade: Any = [found.look(k)[0] for k in found.kind] if found.names else None
-    how: dict[str, Any] = {"s": 7 if many else 20, "rasterized": many}
-    ax.scatter(A[:, 0], A[:, 1], marker="o", facecolors=shade or draw.COLOURS[0], linewidths=0, zorder=3, **how)
+    kinds = groups(color, len(A))
+    shade: Any = [kinds.look(k)[0] for k in kinds.kind] if kinds.names else None
+    look: dict[str, Any] = {"s": 7 if many else 20, "rasterized": many}
+    ax.scatter(A[:, 0], A[:, 1], marker="o", facecolors=shade or draw.COLOURS[0], linewidths=0, zorder=3, **look)
     ax.scatter(
         B[:, 0],
         B[:, 1],
@@ -430,9 +432,9 @@ def _moves(ax: Axes, A: Array, B: Array, names: tuple[str, str], color: Any) -> 
         edgecolors=shade or draw.COLOURS[3],
         linewidths=0.8,
         zorder=2,
-        **how,
+        **look,
     )
-    _move_legend(ax, names, found, draw.INK if shade else "")
+    _move_legend(ax, names, kinds, draw.INK if shade else "")
 
 
 def _move_legend(ax: Axes, names: tuple[str, str], kinds: Groups, ink: str) -> None:
@@ -505,10 +507,10 @@ def dist_matrix(table: Any, Z: Any, *, row_names: Sequence[object] | None = None
     ranks = rank_agreement(D**2, E**2)
     title = f"Distances of {draw.count(len(at), 'row')} by axis 1: rank agreement {ranks:.2f}"
     draw.headline(figure, title)
-    left = "" if len(at) == len(X) else f" {len(at)} of {len(X):,} rows are drawn, spread along the axis."
+    subset_text = "" if len(at) == len(X) else f" {len(at)} of {len(X):,} rows are drawn, spread along the axis."
     sentence = (
         f"Distances between rows in the table and on the map, ordered by the map's first axis and shaded "
-        f"alike: their ranks agree by {ranks:.2f}.{left}"
+        f"alike: their ranks agree by {ranks:.2f}.{subset_text}"
     )
     data = {"row": _named(row_names, at), "table": np.where(fine, D, np.nan), "map": scale * E, "scale": scale}
     return Plot("dist_matrix", figure, title=title, sentence=sentence, data=data)

@@ -93,9 +93,9 @@ def t2_q(
     ax.axhline(cut, color=draw.INK, lw=0.9, ls="--")
     _zones(ax, cut, rows, chance, dense=n > MOST_POINTS or not show_rows)
     if show_rows:
-        some = np.flatnonzero(far if odd is not None else zone > 0)
-        some = some[np.argsort(-(x + y)[some], kind="stable")][:MOST_NAMED_ODD]
-        draw.place_labels(ax, np.column_stack([x[some], y[some]]), [draw.short(names[k], 14) for k in some])
+        farthest = np.flatnonzero(far if odd is not None else zone > 0)
+        farthest = farthest[np.argsort(-(x + y)[farthest], kind="stable")][:MOST_NAMED_ODD]
+        draw.place_labels(ax, np.column_stack([x[farthest], y[farthest]]), [draw.short(names[k], 14) for k in farthest])
     ax.set_xlabel("within the map: −log10 p of T²  (3 = one row in 1,000 is as far)", fontsize=9)
     ax.set_ylabel("off the map: −log10 p of Q", fontsize=9)
     outside, expected = int(rows[1:].sum()), about(chance[1:].sum())
@@ -156,20 +156,20 @@ def _plane(figure: Any, ax: Any, x: Array, y: Array, far: NDArray[np.bool_], sho
 def _zones(ax: Any, cut: float, rows: NDArray[np.intp], chance: Array, *, dense: bool) -> None:
     behind = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.75} if dense else None
     (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
-    left, low = x0 + 0.012 * (x1 - x0), y0 + 0.012 * (y1 - y0)
+    x_text, y_text = x0 + 0.012 * (x1 - x0), y0 + 0.012 * (y1 - y0)
     # points thin out away from the origin, so the far corner of the ordinary zone is its emptiest
     places = (
         (cut - 0.01 * (x1 - x0), cut - 0.015 * (y1 - y0), "right", "top", "ordinary"),
-        (x1, low, "right", "bottom", "far within the map"),
-        (left, y1, "left", "top", "off the map"),
+        (x1, y_text, "right", "bottom", "far within the map"),
+        (x_text, y1, "left", "top", "off the map"),
         (x1, cut + 0.015 * (y1 - y0), "right", "bottom", "both"),
     )
-    for (x, y, ha, va, name), seen, by in zip(places, rows, chance, strict=True):
+    for (x, y, ha, va, name), n_rows, by in zip(places, rows, chance, strict=True):
         write(
             ax,
             x,
             y,
-            f"{name}: {seen:,}\nby chance {about(by)}",
+            f"{name}: {n_rows:,}\nby chance {about(by)}",
             ha=ha,
             va=va,
             fontsize=8,
@@ -246,9 +246,9 @@ def why_row(
     figure, ax = draw.canvas(6.4, 1.75 + 0.27 * k)
     _bars(ax, size, surprise, order, culprit)
     _says(ax, value, expected, sd, order, culprit)
-    left = len(names) - k
-    rest = f"\n{draw.count(left, 'column')} less surprising or missing, not drawn" if left else ""
-    ax.set_xlabel(f"surprise: value minus what the rest says, in sd{rest}", fontsize=9)
+    n_hidden = len(names) - k
+    hidden_text = f"\n{draw.count(n_hidden, 'column')} less surprising or missing, not drawn" if n_hidden else ""
+    ax.set_xlabel(f"surprise: value minus what the rest says, in sd{hidden_text}", fontsize=9)
     title, sentence = _why_words(value, expected, sd, surprise, names, str(row_name), tuple(hide), p, p_after)
     draw.headline(figure, title)
     data = {
@@ -304,10 +304,10 @@ def _says(
 
     put(-0.85, "value", "rest says ± sd")
     for i, j in enumerate(order):
-        held = "gap" if np.isnan(value[j]) else draw.number(value[j], 4, 1e9)
+        value_text = "gap" if np.isnan(value[j]) else draw.number(value[j], 4, 1e9)
         put(
             i,
-            held,
+            value_text,
             f"{draw.number(expected[j], 4, 1e9)} ± {draw.number(sd[j], 2, 1e9)}",
             "bold" if culprit[j] else "normal",
         )
@@ -336,11 +336,11 @@ def _why_words(
         title = f"{who} is ordinary (p {p_value(p)})"
     odds = "" if p is None else f"{who} has p {p_value(p)}. "
     cells = "that cell" if len(hide) == 1 else f"{len(hide)} cells ({', '.join(draw.short(h) for h in hide)})"
-    then = f" Hide {cells}, and the row is ordinary" + (f" (p {p_value(after)})." if after is not None else ".")
+    cure = f" Hide {cells}, and the row is ordinary" + (f" (p {p_value(after)})." if after is not None else ".")
     return title, (
         f"{odds}Most surprising: {draw.quoted(names[j])} is {draw.number(value[j], 4, 1e9)}; "
         f"the rest of the row says {draw.number(expected[j])} ± {draw.number(sd[j], 2, 1e9)} (sd), "
-        f"{surprise[j]:+.1f} sd off.{then if hide else ''}"
+        f"{surprise[j]:+.1f} sd off.{cure if hide else ''}"
     )
 
 
@@ -393,9 +393,9 @@ def why_all(surprise: Any, names: Sequence[object], row_names: Sequence[object] 
     i, j = divmod(int(np.argmax(size)), size.shape[1])
     beyond = int((size > 3).sum())
     title = f"{draw.count(beyond, 'cell')} more than 3 sd from what the rest of the row says"
-    seen = int(np.isfinite(S).sum())
+    n_seen = int(np.isfinite(S).sum())
     sentence = (
-        f"{title}, of {seen:,} seen (about {about(0.0027 * seen)} expected by chance); the farthest is "
+        f"{title}, of {n_seen:,} seen (about {about(0.0027 * n_seen)} expected by chance); the farthest is "
         f"{draw.quoted(names[j])} in row {draw.short(labels[i])}, {np.nan_to_num(S)[i, j]:+.1f} sd off."
     )
     draw.headline(figure, title)

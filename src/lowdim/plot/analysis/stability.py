@@ -131,8 +131,8 @@ def _clouds(ax: Any, B: Array, R: Array, spread: Array, names: Sequence[str]) ->
     visible = rows[((R[rows] >= low - edge) & (R[rows] <= high + edge)).all(axis=1)]
     worst = visible[np.argsort(-spread[visible], kind="stable")][:3]
     draw.place_labels(ax, R[worst], [draw.short(names[k], 12) for k in worst])
-    some = "" if len(rows) == len(R) else f", {len(rows)} rows"
-    ax.plot([], [], "-", lw=0.9, color=draw.COLOURS[0], label=f"90% of a row's cloud{some}")
+    subset_text = "" if len(rows) == len(R) else f", {len(rows)} rows"
+    ax.plot([], [], "-", lw=0.9, color=draw.COLOURS[0], label=f"90% of a row's cloud{subset_text}")
     legend_above(ax, ncols=3, columnspacing=0.8, handletextpad=0.3, handlelength=1.0, fontsize=7.5)
 
 
@@ -181,8 +181,8 @@ def _ridges(ax: Any, turns: Array, labels: Sequence[str]) -> None:
     ax.set_xlim(0, top)
     ax.set_ylim(max(k, 1) - 0.7, -1.0)
     name_ticks(ax.yaxis, range(k), labels[:k])
-    some = "" if k == len(labels) else f"\n{len(labels) - k} more axes not drawn"
-    ax.set_xlabel(f"angle to own direction (°)\ntriangle: median{some}", fontsize=9)
+    subset_text = "" if k == len(labels) else f"\n{len(labels) - k} more axes not drawn"
+    ax.set_xlabel(f"angle to own direction (°)\ntriangle: median{subset_text}", fontsize=9)
 
 
 def _words(

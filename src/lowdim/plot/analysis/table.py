@@ -83,15 +83,15 @@ def columns(X: Array, names: Sequence[str], *, most: int = MOST_STRIPS) -> Plot:
     strips = [_strip(X[:, j]) for j in range(X.shape[1])]
     gap = np.array([1.0 - s.seen / max(n, 1) for s in strips])
     far = np.array([s.below + s.above for s in strips])
-    still = np.array([s.seen > 0 and s.low == s.high and not s.below + s.above for s in strips])
-    kept = worst(gap + still + far / max(n, 1), most)
-    title, sentence = _column_words(names, gap, far, still, len(kept))
-    figure = draw.blank(6.4, max(4.0, 0.75 + 0.27 * len(kept)))
+    constant = np.array([s.seen > 0 and s.low == s.high and not s.below + s.above for s in strips])
+    shown = worst(gap + constant + far / max(n, 1), most)
+    title, sentence = _column_words(names, gap, far, constant, len(shown))
+    figure = draw.blank(6.4, max(4.0, 0.75 + 0.27 * len(shown)))
     left, right = figure.subplots(1, 2, width_ratios=[4, 1], sharey=True)
-    _draw_strips(left, [strips[j] for j in kept])
-    _draw_shares(right, gap[kept])
-    left.set_yticks(range(len(kept)), [draw.short(names[j]) for j in kept], fontsize=9)
-    left.set_ylim(len(kept) - 0.4, -0.6)
+    _draw_strips(left, [strips[j] for j in shown])
+    _draw_shares(right, gap[shown])
+    left.set_yticks(range(len(shown)), [draw.short(names[j]) for j in shown], fontsize=9)
+    left.set_ylim(len(shown) - 0.4, -0.6)
     draw.headline(figure, title)
     data = {
         "column": np.array([str(name) for name in names]),
@@ -126,8 +126,8 @@ def worst(score: Array, most: int) -> NDArray[np.int_]:
     return np.sort(np.argsort(-score, kind="stable")[:most])
 
 
-def _column_words(names: Sequence[str], gap: Array, far: Array, still: Array, shown: int) -> tuple[str, str]:
-    d, gaps, odd, same = len(gap), int((gap > 0).sum()), int((far > 0).sum()), int(still.sum())
+def _column_words(names: Sequence[str], gap: Array, far: Array, constant: Array, shown: int) -> tuple[str, str]:
+    d, gaps, odd, same = len(gap), int((gap > 0).sum()), int((far > 0).sum()), int(constant.sum())
     title = f"{draw.count(d, 'column')}: {gaps} with gaps, {odd} with far values, {same} never changing"
     title += f" ({shown} drawn: those with most of these)" if shown < d else ""
     worst = f" ({draw.quoted(names[int(gap.argmax())])} most, {draw.percent(gap.max())})" if gaps else ""
@@ -152,8 +152,8 @@ def _draw_strips(ax: Axes, strips: list[Strip]) -> None:
             ax.plot([0, 1], [k + 0.4, k + 0.4], color=draw.GREY, lw=0.5)
             ax.text(0.5, k, f"always {draw.number(s.low)}", ha="center", va="center", fontsize=8)
         else:
-            tall = 0.75 * s.counts / s.counts.max()
-            ax.stairs(k + 0.4 - tall, edges, baseline=k + 0.4, fill=True, color=draw.COLOURS[0])
+            heights = 0.75 * s.counts / s.counts.max()
+            ax.stairs(k + 0.4 - heights, edges, baseline=k + 0.4, fill=True, color=draw.COLOURS[0])
             ax.plot([0, 1], [k + 0.4, k + 0.4], color=draw.GREY, lw=0.5)
             ax.text(-0.02, k + 0.05, draw.number(s.low), ha="right", va="center", fontsize=7, color=draw.INK)
             ax.text(1.02, k + 0.05, draw.number(s.high), ha="left", va="center", fontsize=7, color=draw.INK)
@@ -213,8 +213,10 @@ def spreads(table: Table) -> Plot:
     counts = np.where(counts >= LEAST_SHOWN_ROWS, counts, 0)
     figure, ax = draw.canvas(6.4, 0.9 + 0.3 * shown)
     for k in range(shown):
-        tall = counts[k] / max(counts[k].max(), 1)
-        ax.bar(edges[:-1], 0.85 * tall, width=np.diff(edges), bottom=shown - 1 - k, align="edge", color=draw.COLOURS[0])
+        heights = counts[k] / max(counts[k].max(), 1)
+        ax.bar(
+            edges[:-1], 0.85 * heights, width=np.diff(edges), bottom=shown - 1 - k, align="edge", color=draw.COLOURS[0]
+        )
     ax.set_yticks(
         [shown - 1 - k + 0.4 for k in range(shown)], [draw.short(name) for name in names[:shown]], fontsize=8.5
     )
@@ -222,14 +224,14 @@ def spreads(table: Table) -> Plot:
     draw.label_axes(ax, "standard deviations from the column's mean")
     title = f"{draw.count(len(names), 'column')} in bins of at least {LEAST_SHOWN_ROWS} rows"
     draw.headline(figure, title)
-    some = "" if shown == len(names) else f" The first {shown} are drawn."
+    subset_text = "" if shown == len(names) else f" The first {shown} are drawn."
     data: dict[str, Any] = {"column": names, "mean": centre, "sd": sd, "count": counts}
     return Plot(
         "spreads",
         figure,
         title=title,
         data=data,
-        sentence=f"Bins with fewer rows are left empty, because this report was asked to show no row.{some}",
+        sentence=f"Bins with fewer rows are left empty, because this report was asked to show no row.{subset_text}",
     )
 
 
@@ -375,9 +377,9 @@ def _name_columns(ax: Axes, names: Sequence[str], weight: Any, most: int = 26) -
     """Column names upright; where there are too many, those with the most gaps."""
     d = len(names)
     order = np.argsort(-np.asarray(weight), kind="stable")
-    kept = draw.thinned(order, d, 1) if d <= most else draw.thinned(order, most, -(-d // most))
+    named = draw.thinned(order, d, 1) if d <= most else draw.thinned(order, most, -(-d // most))
     long = 24 if d <= 12 else 16
-    ax.set_xticks(kept, [draw.short(names[j], long) for j in kept], rotation=90 if d > 4 else 0, fontsize=8)
+    ax.set_xticks(named, [draw.short(names[j], long) for j in named], rotation=90 if d > 4 else 0, fontsize=8)
 
 
 def _name_rows(ax: Axes, rows: NDArray[np.int_], names: Sequence[str] | None, order: str) -> None:
@@ -441,26 +443,28 @@ def gap_pairs(
     from lowdim.judge.rows.odd_rows import false_discovery
 
     hole = ~np.asarray(mask, dtype=bool)
-    some = np.flatnonzero(hole.any(axis=0) & ~hole.all(axis=0))
-    G = hole[:, some].astype(float)
+    with_gaps = np.flatnonzero(hole.any(axis=0) & ~hole.all(axis=0))
+    G = hole[:, with_gaps].astype(float)
     both, phi, p = _together(G)
-    i, j = np.tril_indices(len(some), -1)
-    found = false_discovery(p[i, j], FALSE_DISCOVERY)
+    i, j = np.tril_indices(len(with_gaps), -1)
+    is_named = false_discovery(p[i, j], FALSE_DISCOVERY)
     hint, tied = _value_hint(report)
-    title, sentence = _pair_words([names[int(k)] for k in some], both, G.sum(axis=0), len(G), (i, j, found), p)
-    figure = draw.blank(6.4, 4.0 if len(some) <= 10 else 5.6)
+    title, sentence = _pair_words([names[int(k)] for k in with_gaps], both, G.sum(axis=0), len(G), (i, j, is_named), p)
+    figure = draw.blank(6.4, 4.0 if len(with_gaps) <= 10 else 5.6)
     ax = figure.subplots()
-    kept = worst((phi - 2 * np.eye(len(some))).max(axis=1, initial=-2.0), most)
-    _draw_pairs(ax, phi[np.ix_(kept, kept)], both[np.ix_(kept, kept)], [draw.short(names[k], 18) for k in some[kept]])
+    shown = worst((phi - 2 * np.eye(len(with_gaps))).max(axis=1, initial=-2.0), most)
+    _draw_pairs(
+        ax, phi[np.ix_(shown, shown)], both[np.ix_(shown, shown)], [draw.short(names[k], 18) for k in with_gaps[shown]]
+    )
     draw.headline(figure, title)
     data = {
-        "first": np.array([str(names[k]) for k in some[j]]),
-        "second": np.array([str(names[k]) for k in some[i]]),
+        "first": np.array([str(names[k]) for k in with_gaps[j]]),
+        "second": np.array([str(names[k]) for k in with_gaps[i]]),
         "together": both[i, j],
         "expected": np.outer(G.sum(axis=0), G.sum(axis=0))[i, j] / max(len(G), 1),
         "correlation": phi[i, j],
         "p": p[i, j],
-        "named": found,
+        "named": is_named,
         "ties_to_values": tied,
     }
     return Plot("gap_pairs", figure, title=title, sentence=sentence + hint, data=data)
@@ -477,9 +481,9 @@ def _together(G: Array) -> tuple[Array, Array, Array]:
     phi = (both - expected) / np.where(spread > 0, spread, 1.0)
     # the exact sum is slow where it is long; there the normal law tells which pairs are worth it
     p = norm.sf((both - expected - 0.5) * np.sqrt(max(n - 1, 1)) / np.where(spread > 0, spread, 1.0))
-    few = (expected < NORMAL_FROM) | (p < FALSE_DISCOVERY)
-    first, second = np.nonzero(few)
-    p[few] = hypergeom.sf(both[few] - 1, n, a[first], a[second])
+    exact = (expected < NORMAL_FROM) | (p < FALSE_DISCOVERY)
+    first, second = np.nonzero(exact)
+    p[exact] = hypergeom.sf(both[exact] - 1, n, a[first], a[second])
     return both, phi, p
 
 
@@ -499,7 +503,7 @@ def _value_hint(report: GapReport | None) -> tuple[str, int]:
 def _pair_words(
     names: list[str], both: Array, per: Array, n: int, pairs: tuple[Any, Any, Mask], p: Array
 ) -> tuple[str, str]:
-    i, j, found = pairs
+    i, j, is_named = pairs
     if len(names) < 2:
         gaps_in = "No column has" if not names else "Only one column has"
         return f"{gaps_in} gaps here and there: no pairs to compare", f"{gaps_in} both gaps and seen cells."
@@ -510,16 +514,17 @@ def _pair_words(
         f"in {draw.quoted(names[a])} and {draw.quoted(names[b])} come together in "
         f"{draw.count(int(both[a, b]), 'row')} where chance would give {draw.number(chance)}"
     )
-    if not found.any():
+    if not is_named.any():
         return (
             "No two columns' gaps come together more often than chance",
             f"No two columns' gaps come together more often than chance (closest: gaps {together}).",
         )
-    verb = "do so" if found.sum() > 1 else "does so"
+    verb = "do so" if is_named.sum() > 1 else "does so"
     return (
         f"Gaps in {draw.quoted(names[a])} and {draw.quoted(names[b])} come together: {int(both[a, b])} rows, "
         f"{draw.number(chance)} by chance",
-        f"Gaps {together}; {int(found.sum())} of {draw.count(len(found), 'pair')} {verb} (5% false discovery rate).",
+        f"Gaps {together}; {int(is_named.sum())} of {draw.count(len(is_named), 'pair')} {verb} (5% false discovery "
+        "rate).",
     )
 
 

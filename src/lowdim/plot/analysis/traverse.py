@@ -131,10 +131,15 @@ def _words(walk: Walk, axis: int, j: int, names: Sequence[str], pictures: bool) 
     title = f"Along axis {axis + 1}, {draw.quoted(names[j])} moves most ({what.replace('from ', '')})"
     if pictures:
         title = f"Along axis {axis + 1}, from {span}"
-    held = {BAND_OF_CELLS: "90% of cells within ±", BAND_OF_ROWS: "90% of the rows' cells are made again within ±"}.get(
-        walk.kind
+    band_text = {
+        BAND_OF_CELLS: "90% of cells within ±",
+        BAND_OF_ROWS: "90% of the rows' cells are made again within ±",
+    }.get(walk.kind)
+    half = (
+        f"{band_text} {draw.number(float(walk.band[:, j].mean()))}"
+        if band_text
+        else "without a band: the model has no noise"
     )
-    half = f"{held} {draw.number(float(walk.band[:, j].mean()))}" if held else "without a band: the model has no noise"
     return title, f"From {span} along axis {axis + 1}, {draw.quoted(names[j])} moves most: {what} ({half})."
 
 
@@ -188,9 +193,9 @@ def _step(value: float) -> str:
 
 
 def _columns(walk: Walk, fine: Walk, chosen: NDArray[np.int_], names: Sequence[str]) -> Figure:
-    wide = min(len(chosen), 3)
+    n_across = min(len(chosen), 3)
     figure = draw.blank(6.4, 4.0)
-    panels = figure.subplots(-(-len(chosen) // wide), wide, squeeze=False, sharex=True).ravel()
+    panels = figure.subplots(-(-len(chosen) // n_across), n_across, squeeze=False, sharex=True).ravel()
     for ax, j in zip(panels, chosen, strict=False):
         low, high = fine.mean[:, j] - fine.band[:, j], fine.mean[:, j] + fine.band[:, j]
         ax.fill_between(fine.step, low, high, color=draw.COLOURS[5], alpha=0.35, lw=0)
@@ -201,8 +206,8 @@ def _columns(walk: Walk, fine: Walk, chosen: NDArray[np.int_], names: Sequence[s
         ax.locator_params(axis="y", nbins=5)
     for ax in panels[len(chosen) :]:
         ax.set_axis_off()
-    held = f"band: {walk.kind}" if walk.kind else "no band: no noise"
-    figure.supxlabel(f"sd along the axis ({held})", fontsize=9)
+    band_text = f"band: {walk.kind}" if walk.kind else "no band: no noise"
+    figure.supxlabel(f"sd along the axis ({band_text})", fontsize=9)
     figure.supylabel("value, in the column's own units", fontsize=9)
     return figure
 
@@ -224,10 +229,10 @@ def _curves(walk: Walk) -> Figure:
 
 
 def _images(along: Array, mean: Array, shape: tuple[int, ...]) -> Figure:
-    wide = min(len(along), 7)
-    high = -(-len(along) // wide)
-    figure = draw.blank(6.4, max(2.0, 0.6 + high * 6.4 / wide * shape[0] / shape[1] * 1.15))
-    panels = figure.subplots(high, wide, squeeze=False).ravel()
+    n_across = min(len(along), 7)
+    n_down = -(-len(along) // n_across)
+    figure = draw.blank(6.4, max(2.0, 0.6 + n_down * 6.4 / n_across * shape[0] / shape[1] * 1.15))
+    panels = figure.subplots(n_down, n_across, squeeze=False).ravel()
     low, top = float(mean.min()), float(mean.max())
     for ax, step, image in zip(panels, along, mean, strict=False):
         draw_image(ax, image, shape, f"{_step(step)} sd", low=low, high=top)

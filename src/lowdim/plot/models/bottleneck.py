@@ -33,8 +33,8 @@ def filled_rows(analysis: Analysis, model: Any) -> ModelOnTable:
     from lowdim.models.nonlinear.autoencoder import Autoencoder
 
     rows = spread_out(analysis.table.n, BOTTLENECK_ROWS)
-    asked = Autoencoder() if model is None else model
-    return ModelOnTable(asked, analysis.table, unit_of(analysis), rows, analysis.fills.filled)
+    network = Autoencoder() if model is None else model
+    return ModelOnTable(network, analysis.table, unit_of(analysis), rows, analysis.fills.filled)
 
 
 @plot("bottleneck", "What autoencoders of each width lose, beside PCA.", needs="model", stand_in=filled_rows)
@@ -94,26 +94,29 @@ def bottleneck(X: Any, widths: Sequence[int] | None = None, *, model: Any = None
         raise error("LD210", option="widths", value=widths, allowed=f"whole numbers from 1 to {most}")
     from lowdim.models.nonlinear.autoencoder import Autoencoder
 
-    asked = Autoencoder() if model is None else model
+    network = Autoencoder() if model is None else model
     out = np.arange(len(X)) % HELD_OUT_EVERY == HELD_OUT_EVERY - 1
-    lost = _lost(X, out, tried, asked, seeds)
+    lost = _lost(X, out, tried, network, seeds)
     figure = draw.blank(6.4, 4.2)
     _draw(figure.subplots(), tried, lost)
-    title, sentence = _words(tried, lost, layer_sizes(asked.hidden), int(out.sum()))
+    title, sentence = _words(tried, lost, layer_sizes(network.hidden), int(out.sum()))
     draw.headline(figure, title)
     return Plot("bottleneck", figure, title=title, sentence=sentence, data={"width": tried, **lost})
 
 
-def _lost(X: Array, out: NDArray[np.bool_], widths: NDArray[np.int_], asked: Any, seeds: int) -> dict[str, Array]:
+def _lost(X: Array, out: NDArray[np.bool_], widths: NDArray[np.int_], network: Any, seeds: int) -> dict[str, Array]:
     """Shares of the variance lost at each width, of the rows left out and of those of the fit."""
     from lowdim.models.linear.pca import PCA
 
     rows: dict[str, list[Any]] = {key: [] for key in ("pca", "linear", "network", "pca_fit", "network_fit")}
     for width in widths.tolist():
         pca = PCA(width).fit(X[~out])
-        linear = asked.__class__(**{**asked.get_params(), "n_components": width, "hidden": (), "variational": False})
+        linear = network.__class__(
+            **{**network.get_params(), "n_components": width, "hidden": (), "variational": False}
+        )
         nets = [
-            asked.__class__(**{**asked.get_params(), "n_components": width, "random_state": s}) for s in range(seeds)
+            network.__class__(**{**network.get_params(), "n_components": width, "random_state": s})
+            for s in range(seeds)
         ]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LowdimWarning)  # starts that did not converge show in the spread
@@ -127,9 +130,9 @@ def _lost(X: Array, out: NDArray[np.bool_], widths: NDArray[np.int_], asked: Any
     return {key: np.array(values) for key, values in rows.items()}
 
 
-def _share(model: Any, X: Array, some: NDArray[np.bool_]) -> float:
+def _share(model: Any, X: Array, rows: NDArray[np.bool_]) -> float:
     """The squared error on some rows over their squares about the mean of the fit's rows."""
-    part = X[some]
+    part = X[rows]
     total = float(((part - np.asarray(model.mean_)) ** 2).sum())
     return float(((part - np.asarray(model.inverse_transform(model.transform(part)))) ** 2).sum()) / (total or 1.0)
 
@@ -165,7 +168,9 @@ def _draw(ax: Any, widths: NDArray[np.int_], lost: dict[str, Array]) -> None:
     ax.legend(loc="upper right", fontsize=8)
 
 
-def _words(widths: NDArray[np.int_], lost: dict[str, Array], hidden: tuple[int, ...], held: int) -> tuple[str, str]:
+def _words(
+    widths: NDArray[np.int_], lost: dict[str, Array], hidden: tuple[int, ...], n_held_out: int
+) -> tuple[str, str]:
     nets, pca = lost["network"], lost["pca"]
     gain = pca - nets.max(axis=1)  # the worst start against PCA: what can be relied on
     k = int(np.argmax(pca - np.median(nets, axis=1)))
@@ -173,10 +178,10 @@ def _words(widths: NDArray[np.int_], lost: dict[str, Array], hidden: tuple[int, 
     net = f"an autoencoder loses {draw.percent(float(np.median(nets[k])))} of the variance of rows left out"
     better = int((gain > 0).sum())
     title = f"{width}, {net}, PCA {draw.percent(float(pca[k]))}"
-    apart = float(np.abs(lost["linear"] - pca).max())
-    meets = "meets PCA at every width" if apart < EQUAL_LOSS else f"is off PCA by up to {draw.percent(apart)}"
+    difference = float(np.abs(lost["linear"] - pca).max())
+    meets = "meets PCA at every width" if difference < EQUAL_LOSS else f"is off PCA by up to {draw.percent(difference)}"
     text = (
-        f"{width}, {net} ({held} of them; hidden layers {hidden or 'none'}), PCA {draw.percent(float(pca[k]))}; every "
-        f"start beats PCA at {better} of {draw.count(len(widths), 'width')}. The linear autoencoder {meets}."
+        f"{width}, {net} ({n_held_out} of them; hidden layers {hidden or 'none'}), PCA {draw.percent(float(pca[k]))}; "
+        f"every start beats PCA at {better} of {draw.count(len(widths), 'width')}. The linear autoencoder {meets}."
     )
     return title, text

@@ -74,15 +74,15 @@ class Movie(Plot):
             inner = draw.described(draw.figure_svg(figure), f"{self.name}-f{k + 1}", f"frame {k + 1} of {n}", "")
             inner = re.sub(r' (?:width|height)="[\d.]+pt"', "", inner, count=2)  # it fills the frame around it
             parts.append(f'<g class="{self.name}-frame" style="animation-delay:{k * seconds:g}s">{inner}</g>')
-        found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', parts[0])
-        wide, high = (found[1], found[2]) if found else ("345.6", "345.6")
+        view_box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', parts[0])
+        width, height = (view_box[1], view_box[2]) if view_box else ("345.6", "345.6")
         words = (
             f'<title id="{self.name}-title">{html.escape(self.title)}</title>'
             f'<desc id="{self.name}-desc">{html.escape(self.sentence)}</desc>'
         )
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
-            f'viewBox="0 0 {wide} {high}" width="{wide}pt" height="{high}pt" role="img" '
+            f'viewBox="0 0 {width} {height}" width="{width}pt" height="{height}pt" role="img" '
             f'aria-labelledby="{self.name}-title {self.name}-desc">{words}'
             f"{_sheet(self.name, n, seconds)}{''.join(parts)}</svg>"
         )
@@ -317,11 +317,11 @@ def _alone(X: Array, moments: Sequence[Any], k: int, values: Array, name: str, n
 
 def _still(X: Array, moments: Sequence[Any], values: Array, name: str, names: Sequence[str]) -> Figure:
     chosen = sorted({*range(min(MOST_PANELS - 1, len(moments))), len(moments) - 1})
-    wide = min(3, len(chosen))
-    high = -(-len(chosen) // wide)
-    figure = draw.blank(6.8, 1.9 * high + 2.0)
-    upper, lower = figure.subfigures(2, 1, squeeze=False, height_ratios=[2.0 * high, 1.4])[:, 0]
-    panels = upper.subplots(high, wide, sharex=True, sharey=True, squeeze=False).ravel()
+    n_across = min(3, len(chosen))
+    n_down = -(-len(chosen) // n_across)
+    figure = draw.blank(6.8, 1.9 * n_down + 2.0)
+    upper, lower = figure.subfigures(2, 1, squeeze=False, height_ratios=[2.0 * n_down, 1.4])[:, 0]
+    panels = upper.subplots(n_down, n_across, sharex=True, sharey=True, squeeze=False).ravel()
     for ax, k in zip(panels, chosen, strict=False):
         _draw(ax, X, moments[k])
     for ax in panels[len(chosen) :]:
@@ -417,7 +417,7 @@ def _words(model: str, K: int, values: Array, name: str, gaps: int) -> tuple[str
     moving = np.flatnonzero(np.diff(values) > 1e-9 * np.abs(values[:-1]))
     what = {"ppca": "the line", "kmeans": draw.count(K, "centre"), "mixture": draw.count(K, "Gaussian")}[model]
     last = int(moving[-1]) + 1 if len(moving) else 0
-    still = f"; nothing moves after step {last}" if last < steps else ""
+    rest_text = f"; nothing moves after step {last}" if last < steps else ""
     title = f"{draw.count(steps, 'step')} of EM move {what}" if last else f"EM has nothing to move: {what} stand still"
-    text = f"In {draw.count(steps, 'step')} of EM, {name} rises from {values[0]:,.6g} to {values[-1]:,.6g}{still}."
+    text = f"In {draw.count(steps, 'step')} of EM, {name} rises from {values[0]:,.6g} to {values[-1]:,.6g}{rest_text}."
     return title, text + (f" {draw.count(gaps, 'row')} with gaps left out." if gaps else "")

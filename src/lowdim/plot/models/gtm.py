@@ -211,11 +211,11 @@ def _lines(ax: Axes, model: Any, net: Lattice, view: TablePlane) -> None:
     ax.autoscale_view()
 
 
-def _legend(ax: Axes, marks: list[Any], own: bool, plain: bool) -> None:
+def _legend(ax: Axes, marks: list[Any], own_nodes: bool, plain: bool) -> None:
     from matplotlib.lines import Line2D
 
     first = [Line2D([], [], marker="o", ls="", color=draw.COLOURS[0], label="row", ms=5)] if plain else []
-    what = "the sheet, and its nodes" if own else "the sheet (a latent grid)"
+    what = "the sheet, and its nodes" if own_nodes else "the sheet (a latent grid)"
     sheet = Line2D([], [], color=draw.INK, lw=0.8, marker=".", ms=4, label=what)
     figure = draw.figure_of(ax)
     figure.legend(handles=[*first, *marks, sheet], loc="outside lower left", ncols=3, fontsize=8)
@@ -223,11 +223,11 @@ def _legend(ax: Axes, marks: list[Any], own: bool, plain: bool) -> None:
 
 def explained(model: Any, X: Array) -> float:
     """The share of the seen cells' variation about their means that the model makes again."""
-    seen: Mask = ~np.isnan(X)
+    mask: Mask = ~np.isnan(X)
     mean = np.nanmean(X, axis=0)
-    left = np.where(seen, X - np.asarray(model.reconstruct(X)), 0.0)
-    total = float((np.where(seen, X - mean, 0.0) ** 2).sum())
-    return 1.0 - float((left**2).sum()) / total if total > 0 else 1.0
+    residual = np.where(mask, X - np.asarray(model.reconstruct(X)), 0.0)
+    total = float((np.where(mask, X - mean, 0.0) ** 2).sum())
+    return 1.0 - float((residual**2).sum()) / total if total > 0 else 1.0
 
 
 def _words(model: Any, X: Array, net: Lattice, view: TablePlane, shown: int) -> tuple[str, str]:
@@ -325,9 +325,9 @@ def _curve(ax: Axes, net: Lattice, value: Array, rows: Array, kinds: Groups) -> 
     ax.plot(net.sides[0], value, "o-", color=draw.INK, ms=3)
     low = float(value.min()) - 0.08 * (float(np.ptp(value)) or 1.0)
     for k in range(max(1, len(kinds.names))):
-        some = rows[kinds.kind == k, 0] if len(rows) else rows[:, 0]
+        places = rows[kinds.kind == k, 0] if len(rows) else rows[:, 0]
         name = draw.short(kinds.names[k]) if kinds.names else "rows"
-        ax.plot(some, np.full(len(some), low), "|", color=kinds.look(k)[0], ms=9, label=name)
+        ax.plot(places, np.full(len(places), low), "|", color=kinds.look(k)[0], ms=9, label=name)
     ax.set(xlabel="the map's axis (no scale)", ylabel="stretch over its median")
     _powers(ax.yaxis, value)
     legend_above(ax, ncols=4)
@@ -364,12 +364,12 @@ def _stretch_words(model: Any, net: Lattice, value: Array, rows: Array) -> tuple
     ends = f"{draw.number(10.0 ** value.min())} and {draw.number(10.0 ** value.max())}"
     text = f"A piece of the map is worth between {ends} times the median {size} of the table."
     if len(rows):
-        there = np.log10(np.maximum(model.magnification(rows), 1e-300)) - np.log10(
+        at_rows = np.log10(np.maximum(model.magnification(rows), 1e-300)) - np.log10(
             np.maximum(np.median(model.magnification(net.points)), 1e-300)
         )
         text += (
-            f" {draw.percent(float((there > least).mean()))} of {len(rows):,} rows lie in the most stretched tenth of "
-            "the map: dark borders separate what is near on the map and far apart in the table."
+            f" {draw.percent(float((at_rows > least).mean()))} of {len(rows):,} rows lie in the most stretched tenth "
+            "of the map: dark borders separate what is near on the map and far apart in the table."
         )
     return title, text
 
@@ -417,9 +417,9 @@ def responsibility(model: Any, X: Any, row: int | None = None, *, row_names: Seq
     """
     net, X = lattice(model, "responsibility"), np.asarray(X, dtype=np.float64)
     means, modes = np.asarray(model.transform(X)), np.asarray(model.mode(X))
-    apart = np.sqrt(((means - modes) ** 2).sum(axis=1))
+    distance = np.sqrt(((means - modes) ** 2).sum(axis=1))
     chosen = row is None
-    i = int(np.argmax(apart)) if row is None else int(row)
+    i = int(np.argmax(distance)) if row is None else int(row)
     if not 0 <= i < len(X):
         raise error("LD210", option="row", value=row, allowed=f"a position from 0 to {len(X) - 1}")
     places, share = np.asarray(model.grid_), np.asarray(model.responsibilities(X[i : i + 1]))[0]
@@ -429,13 +429,15 @@ def responsibility(model: Any, X: Any, row: int | None = None, *, row_names: Seq
         _bars(ax, places[:, 0], share, float(means[i, 0]), float(modes[i, 0]))
     else:
         _nodes(figure, ax, places, share, net)
-        some = means[spread_out(len(means), MOST_POINTS)]
-        ax.plot(*some.T, ".", color=draw.GREY, ms=2, alpha=0.6, zorder=2, label="the other rows")
+        other_rows = means[spread_out(len(means), MOST_POINTS)]
+        ax.plot(*other_rows.T, ".", color=draw.GREY, ms=2, alpha=0.6, zorder=2, label="the other rows")
         _joined(ax, means[i], modes[i])
         ax.set(xlabel="axis 1 of the map (no scale)", ylabel="axis 2 of the map (no scale)")
     legend_above(ax, ncols=3)
     name = str(i + 1) if row_names is None else str(row_names[i])
-    title, sentence = _row_words(name, share, float(apart[i]), _spacing(net, places), chosen, int(np.isnan(X[i]).sum()))
+    title, sentence = _row_words(
+        name, share, float(distance[i]), _spacing(net, places), chosen, int(np.isnan(X[i]).sum())
+    )
     draw.headline(figure, title)
     return Plot(
         "responsibility",
@@ -497,17 +499,18 @@ def _bars(ax: Axes, places: Array, share: Array, mean: float, mode: float) -> No
     ax.set(xlabel="the map's axis (no scale)", ylabel="share of the row (responsibility) of each node")
 
 
-def _row_words(name: str, share: Array, apart: float, spacing: float, chosen: bool, gaps: int) -> tuple[str, str]:
-    held = int(np.searchsorted(np.cumsum(np.sort(share)[::-1]), POSTERIOR_SHARE) + 1)
-    steps = apart / spacing
+def _row_words(name: str, share: Array, distance: float, spacing: float, chosen: bool, gaps: int) -> tuple[str, str]:
+    n_nodes = int(np.searchsorted(np.cumsum(np.sort(share)[::-1]), POSTERIOR_SHARE) + 1)
+    steps = distance / spacing
     far = steps > SPACINGS_APART
-    hold = (
-        f"{held} of {draw.count(len(share), 'node')} {'holds' if held == 1 else 'hold'} {draw.percent(POSTERIOR_SHARE)}"
+    verb = "holds" if n_nodes == 1 else "hold"
+    holds_text = f"{n_nodes} of {draw.count(len(share), 'node')} {verb} {draw.percent(POSTERIOR_SHARE)}"
+    title = f"Row {draw.short(name)}: {holds_text} of its posterior" + (
+        "; its mean stands between places" if far else ""
     )
-    title = f"Row {draw.short(name)}: {hold} of its posterior" + ("; its mean stands between places" if far else "")
     text = (
         f"Row {draw.short(name)}{' (the most spread out of all)' if chosen else ''}: the likeliest node has "
-        f"{draw.percent(float(share.max()))} and {hold}; mean and mode lie {draw.number(steps)} spacings apart"
+        f"{draw.percent(float(share.max()))} and {holds_text}; mean and mode lie {draw.number(steps)} spacings apart"
     )
     text += ", so that the mean stands where little of the posterior is" if far else ""
     return title, text + (f". {draw.count(gaps, 'gap')} in the row." if gaps else ".")

@@ -135,11 +135,11 @@ def latent_variance(
     gap = np.zeros(len(Z), dtype=bool) if gap_rows is None else np.asarray(gap_rows, dtype=bool)
     figure = draw.blank(6.4, 5.0)
     if Z.shape[1] == 1:
-        data, told = _line(figure, model, Z, size)
+        data, steepest_names = _line(figure, model, Z, size)
     else:
-        data, told = _plane(figure, model, Z, check_axes(axes, Z.shape[1]), size, heads, (kinds, gap), join)
+        data, steepest_names = _plane(figure, model, Z, check_axes(axes, Z.shape[1]), size, heads, (kinds, gap), join)
     flat = Z.shape[1] > 1
-    title, sentence = _words(model, Z, size, join and flat, told)
+    title, sentence = _words(model, Z, size, join and flat, steepest_names)
     draw.headline(figure, title)
     words = kinds.words if flat else ""
     return Plot("latent_variance", figure, title=title, sentence=sentence + words, data={"row": Z, **data})
@@ -246,10 +246,10 @@ def steepest(model: Any, ground: MapPlane, xy: Array, size: Array) -> tuple[Arra
     steep = np.sqrt((J**2).sum(axis=2))
     best = steep.argmax(axis=1)
     order = np.argsort(-steep[np.arange(len(spots)), best], kind="stable")
-    kept: dict[int, int] = {}
+    first_of_each: dict[int, int] = {}
     for s in order:
-        kept.setdefault(int(best[s]), int(s))
-    chosen = list(kept.items())[:MOST_NAMED_SLOPES]
+        first_of_each.setdefault(int(best[s]), int(s))
+    chosen = list(first_of_each.items())[:MOST_NAMED_SLOPES]
     at = [s for _, s in chosen]
     columns = [j for j, _ in chosen]
     return spots[at], columns, J[at, columns]
@@ -299,7 +299,7 @@ def comes_back(Z: Array) -> tuple[int, float]:
     return i, float(far[i]) / (float(np.linalg.norm(np.ptp(Z, axis=0))) or 1.0)
 
 
-def _words(model: Any, Z: Array, size: Array, join: bool, told: str) -> tuple[str, str]:
+def _words(model: Any, Z: Array, size: Array, join: bool, steepest_names: str) -> tuple[str, str]:
     at_rows = float(np.median(doubt(model, Z, size)))
     where, far = ("it is light", "dark places") if Z.shape[1] > 1 else ("the curve is low", "places where it is high")
     title = f"Where {where} the map knows what it says: sd {draw.number(at_rows)} at the {draw.count(len(Z), 'row')}"
@@ -309,8 +309,8 @@ def _words(model: Any, Z: Array, size: Array, join: bool, told: str) -> tuple[st
     )
     if Z.shape[1] > 2:
         text += f" The other {draw.count(Z.shape[1] - 2, 'axis', 'axes')} of the map stay in the middle of the rows."
-    if told:
-        text += f" Columns that change fastest: {told}."
+    if steepest_names:
+        text += f" Columns that change fastest: {steepest_names}."
     if join and len(Z) > 1:
         i, share = comes_back(Z)
         closes = "the loop closes" if share < CLOSED_LOOP else "the path stays open"

@@ -170,11 +170,11 @@ def _words(part: Array, shares: Array, gaps: int, drawn_rows: int, n: int, soft:
     K = len(part)
     between = int((shares.max(axis=1, initial=0.0) < SURE_SHARE).sum())
     order = np.argsort(-part, kind="stable")
-    some = [draw.percent(part[k]) for k in order[:4]]
-    held = " and ".join([", ".join(some[:-1]), some[-1]] if len(some) > 1 else some)
+    largest = [draw.percent(part[k]) for k in order[:4]]
+    shares_text = " and ".join([", ".join(largest[:-1]), largest[-1]] if len(largest) > 1 else largest)
     more = f" (the largest of {K})" if K > 4 else ""
     lies = "lies" if between == 1 else "lie"
-    text = f"{draw.count(K, 'cluster')} {'holds' if K == 1 else 'hold'} {held} of the rows{more}; "
+    text = f"{draw.count(K, 'cluster')} {'holds' if K == 1 else 'hold'} {shares_text} of the rows{more}; "
     text += f"{between} of {drawn_rows} rows drawn {lies} between clusters"
     if soft:
         text += "; ellipses reach one and two standard deviations"
@@ -196,23 +196,23 @@ def as_full(kind: str, covariances: Any, K: int, d: int) -> NDArray[np.float64]:
 
 def parts_of(model: Any, X: Any) -> dict[str, Any] | None:
     """What `mixture` draws of a fitted mixture or K-means; None where a model has no clusters."""
-    found = vars(model)
-    if "cluster_centers_" in found:
-        mu = found["cluster_centers_"]
+    fitted = vars(model)
+    if "cluster_centers_" in fitted:
+        mu = fitted["cluster_centers_"]
         return {"means": mu, "shares": np.eye(len(mu))[model.predict(X)]}
-    if not found.keys() >= {"means_", "weights_"}:
+    if not fitted.keys() >= {"means_", "weights_"}:
         return None
-    mu = np.asarray(found["means_"])
-    parts = {"means": mu, "shares": model.predict_proba(X), "weights": found["weights_"]}
-    if "covariances_" in found:
+    mu = np.asarray(fitted["means_"])
+    parts = {"means": mu, "shares": model.predict_proba(X), "weights": fitted["weights_"]}
+    if "covariances_" in fitted:
         options = model.get_params(deep=False)
         kind = options.get("covariance_type", options.get("component", "full"))
-        parts["covariances"] = as_full(str(kind), found["covariances_"], *mu.shape)
-    axes = found.get("components_")
+        parts["covariances"] = as_full(str(kind), fitted["covariances_"], *mu.shape)
+    axes = fitted.get("components_")
     if axes is None:
         return parts
-    if "covariances_" not in found and "noise_variance_" in found:  # of probabilistic PCA or factor analysis
-        noise = np.asarray(found["noise_variance_"], dtype=np.float64)
+    if "covariances_" not in fitted and "noise_variance_" in fitted:  # of probabilistic PCA or factor analysis
+        noise = np.asarray(fitted["noise_variance_"], dtype=np.float64)
         kind = "spherical" if noise.ndim == 1 else "diag"
         inner = np.stack([np.asarray(W, dtype=np.float64).T @ np.asarray(W, dtype=np.float64) for W in axes])
         parts["covariances"] = inner + as_full(kind, noise, *mu.shape)

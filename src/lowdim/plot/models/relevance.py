@@ -113,13 +113,15 @@ def _bars(ax: Any, value: Array, keep: Array, order: Any, name: str) -> None:
 def _words(value: Array, keep: Any) -> tuple[str, str]:
     on, n = int(keep.sum()), len(value)
     title = f"{on} of {draw.count(n, 'axis', 'axes')} kept"
-    gone = f"the strongest switched off {draw.number(value[~keep].max())}" if on < n else ""
+    off_text = f"the strongest switched off {draw.number(value[~keep].max())}" if on < n else ""
     if not on:
         return (
             "No axis is kept: the table looks like noise",
-            f"None of {draw.count(n, 'axis', 'axes')} is kept; {gone}.",
+            f"None of {draw.count(n, 'axis', 'axes')} is kept; {off_text}.",
         )
     weakest, strongest = value[keep].min(), value[keep].max()
     verb = "is" if on == 1 else "are"
     spread = f"the weakest kept has {draw.number(weakest)}, the strongest {draw.number(strongest)}"
-    return title, f"{on} of {draw.count(n, 'axis', 'axes')} {verb} kept; {spread}" + (f", and {gone}." if gone else ".")
+    return title, f"{on} of {draw.count(n, 'axis', 'axes')} {verb} kept; {spread}" + (
+        f", and {off_text}." if off_text else "."
+    )

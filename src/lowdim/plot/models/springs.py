@@ -114,10 +114,10 @@ def _draw_springs(ax: Axes, xy: Array, i: NDArray[np.intp], j: NDArray[np.intp],
     from matplotlib.lines import Line2D
 
     size = np.abs(w)
-    seen = np.sort(np.argsort(-size, kind="stable")[:MOST_SPRING_LINES])
+    strongest = np.sort(np.argsort(-size, kind="stable")[:MOST_SPRING_LINES])
     limit = np.quantile(tension, 1.0 - TENSE_SHARE) if len(tension) else 0.0
     tense = (tension >= limit) & (tension > 0.0) & (len(tension) >= 20)
-    wide = 0.3 + 1.5 * np.sqrt(size / (np.quantile(size, 0.95) if len(size) else 1.0))
+    widths = 0.3 + 1.5 * np.sqrt(size / (np.quantile(size, 0.95) if len(size) else 1.0))
     marks = []
     kinds = (
         (~tense & (w > 0), draw.GREY, "spring", "-"),
@@ -125,7 +125,7 @@ def _draw_springs(ax: Axes, xy: Array, i: NDArray[np.intp], j: NDArray[np.intp],
         (w < 0, draw.COLOURS[0], "pushes apart", "--"),
     )
     for part, colour, words, line in kinds:
-        at = seen[part[seen]]
+        at = strongest[part[strongest]]
         if len(at):
             ends = list(np.stack([xy[i[at]], xy[j[at]]], axis=1))
             ax.add_collection(
@@ -134,7 +134,7 @@ def _draw_springs(ax: Axes, xy: Array, i: NDArray[np.intp], j: NDArray[np.intp],
                     colors=colour,
                     linestyles=line,
                     alpha=0.7,
-                    linewidths=np.minimum(wide[at], 2.2),
+                    linewidths=np.minimum(widths[at], 2.2),
                     zorder=1 if colour == draw.GREY else 2,
                     rasterized=len(at) > MOST_VECTOR_POINTS,
                 )
@@ -153,15 +153,15 @@ def _draw_heights(ax: Axes, xy: Array, height: Array, i: NDArray[np.intp], j: ND
 
     if len(height) != len(xy):
         raise error("LD210", option="heights", value=f"{len(height)} numbers", allowed=f"{len(xy)}, one a row")
-    some = spread_out(len(i), MOST_SPRING_LINES)
+    shown = spread_out(len(i), MOST_SPRING_LINES)
     ax.add_collection(
         LineCollection(
-            list(np.stack([xy[i[some]], xy[j[some]]], axis=1)),
+            list(np.stack([xy[i[shown]], xy[j[shown]]], axis=1)),
             colors=draw.GREY,
             linewidths=0.3,
             alpha=0.4,
             zorder=1,
-            rasterized=len(some) > MOST_VECTOR_POINTS,
+            rasterized=len(shown) > MOST_VECTOR_POINTS,
         )
     )
     top = float(np.abs(height).max(initial=0.0)) or 1.0
@@ -187,12 +187,12 @@ def _words(n: int, i: NDArray[np.intp], w: Array, tension: Array) -> tuple[str, 
     title = f"{draw.count(m, 'spring')} hold {draw.count(n, 'row')} ({2 * m / max(n, 1):.1f} at each)"
     if not m:
         return f"No springs hold the {n} rows", f"There is no spring between the {n} rows: they are free."
-    few = max(1, round(TENSE_SHARE * m))
+    n_tense = max(1, round(TENSE_SHARE * m))
     total = float(np.abs(tension).sum())
-    held = float(np.sort(np.abs(tension))[-few:].sum()) / total if total > 0.0 else 0.0
+    energy_share = float(np.sort(np.abs(tension))[-n_tense:].sum()) / total if total > 0.0 else 0.0
     pushed = int((w < 0).sum())
     push = f" {draw.count(pushed, 'spring')} push apart." if pushed else ""
     return title, (
-        f"{title}; on the map, the {draw.percent(few / m)} of them under the most tension hold {draw.percent(held)} "
-        f"of the energy: there it is stretched or torn.{push}"
+        f"{title}; on the map, the {draw.percent(n_tense / m)} of them under the most tension hold "
+        f"{draw.percent(energy_share)} of the energy: there it is stretched or torn.{push}"
     )

@@ -83,9 +83,9 @@ def _runs(history: Any) -> list[Array]:
 def _missing(ax: Axes, h: Array) -> None:
     """What each step still lacked, where it lacked anything."""
     lack = h.max(initial=-np.inf) - h
-    some = np.flatnonzero(lack > 0)
-    if len(some):
-        ax.semilogy(some + 1, lack[some], ".-", color=draw.COLOURS[2], lw=1)
+    steps = np.flatnonzero(lack > 0)
+    if len(steps):
+        ax.semilogy(steps + 1, lack[steps], ".-", color=draw.COLOURS[2], lw=1)
         plain_log(ax.yaxis)
         whole_ticks(ax.xaxis)
     else:
@@ -100,17 +100,17 @@ def _trace_words(h: Array, falls: NDArray[np.int_], name: str, runs: int) -> tup
     if len(h) < 2:
         value = draw.number(h[0]) if len(h) else "unknown"
         return f"One step: {name} {value}", f"The answer came in one step, with a {name} of {value}."
-    some = f" ({runs} starts; the best is drawn in full)" if runs > 1 else ""
+    starts_text = f" ({runs} starts; the best is drawn in full)" if runs > 1 else ""
     if len(falls):
         where = ", ".join(str(f + 1) for f in falls[:5])
         return (
             f"The {name} fell at {draw.count(len(falls), 'step')}: it never should",
-            f"The {name} fell at step {where} of {len(h)}{some}; it never should.",
+            f"The {name} fell at step {where} of {len(h)}{starts_text}; it never should.",
         )
     path = f"from {_long(h[0])} to {_long(h[-1])}; the last step added {draw.number(h[-1] - h[-2])}"
     return (
-        f"The {name} rose at every step, {len(h)} in all{some}",
-        f"The {name} rose at each of {draw.count(len(h) - 1, 'step')}{some}, {path}.",
+        f"The {name} rose at every step, {len(h)} in all{starts_text}",
+        f"The {name} rose at each of {draw.count(len(h) - 1, 'step')}{starts_text}, {path}.",
     )
 
 
