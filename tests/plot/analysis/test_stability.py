@@ -1,4 +1,4 @@
-"""The plot of stability against direct computation, and the gallery."""
+"""The plot of stability against direct computation of spread and angles."""
 
 import numpy as np
 import pytest
