@@ -25,7 +25,7 @@ from lowdim.text.messages import error
 NORMAL_LOG_COSH = 0.374567  # E log cosh of a standard normal, by quadrature: what negentropy is measured from
 TURN_STREAM = 51  # of random numbers, for the first turn
 LEAST_SPREAD_SHARE = 1e-7  # directions with less than this share of the first one's spread are not mixed from sources
-FILL_GAPS_FIRST = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
+FILL_FOR_ICA = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
 
 
 class ICAParams(NamedTuple):
@@ -115,7 +115,7 @@ class ICA(LatentModel):
     sample = Absent(_why, "ProbabilisticPCA().sample")
     prior = Absent("it has no density of sources", "ProbabilisticPCA")
     posterior = Absent("a complete row determines its sources", "transform")
-    impute = Absent("a gap leaves the sources of its row open", FILL_GAPS_FIRST)
+    impute = Absent("a gap leaves the sources of its row open", FILL_FOR_ICA)
     _laws_broken: ClassVar[dict[str, str]] = {
         "weights_repeat_rows": "scikit-learn's FastICA knows no weights",
         "score_is_objective": _why,
@@ -152,7 +152,7 @@ class ICA(LatentModel):
         survey = survey_table(source, run, standardize=False, wide=is_wide(source.n, source.d))
         if survey.gaps:
             why = "what a gap hides changes the shape of every source"
-            raise error("LD163", f"{survey.columns.holes} cells (NaN)", job="ICA", why=why, fix=FILL_GAPS_FIRST)
+            raise error("LD163", f"{survey.columns.holes} cells (NaN)", job="ICA", why=why, fix=FILL_FOR_ICA)
         axes, spread, spectrum = self._whitening(survey, run)
         whitening = axes / spread
         rows = walk(partial(whitened, spectrum.mean, whitening), survey.source, run)
@@ -224,7 +224,7 @@ class ICA(LatentModel):
                 f"row {block.start + row + 1}, column {j + 1} (NaN)",
                 job="ICA",
                 why="a gap leaves the sources of its row open",
-                fix=FILL_GAPS_FIRST,
+                fix=FILL_FOR_ICA,
             )
         q = len(params.U)
         mean = (block.x - params.mu) @ params.U.T
