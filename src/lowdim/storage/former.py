@@ -52,6 +52,13 @@ def _rating_options(values: Values) -> Values:
     return {**others, "min_rating": low, "max_rating": high}
 
 
+def _bayesian_pca_state(values: Values) -> Values:
+    """The number of kept axes was not stored."""
+    if "n_kept_" in values or "kept_" not in values:
+        return values
+    return {**values, "n_kept_": int(np.asarray(values["kept_"]).sum())}
+
+
 def _rating_state(values: Values) -> Values:
     """`relevance_` held standard deviations, and the number of kept dimensions was not stored."""
     if "n_kept_" in values or "kept_" not in values:
@@ -167,6 +174,7 @@ OPTIONS: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's 
 }
 STATE: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's fitted attributes of former ones
     "BayesianGPLVM": _bayesian_gplvm_state,
+    "BayesianPCA": _bayesian_pca_state,
     "CCA": _cca_state,
     "MatrixFactorization": _rating_state,
 }

@@ -27,7 +27,7 @@ from lowdim.judge.maps.read_map import read_map
 from lowdim.judge.table_input import as_table
 from lowdim.math.factor import most_factors
 from lowdim.math.linalg import Array
-from lowdim.models.base.latent import seed_of
+from lowdim.models.base.estimator import seed_of
 from lowdim.registry import ALWAYS, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.table import Table, column_units

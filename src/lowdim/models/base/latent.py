@@ -16,14 +16,12 @@ from lowdim.engine.fold import Run, walk
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import plan
 from lowdim.math.linalg import Array
-from lowdim.models.base.estimator import SEED_WORDS, Absent, Estimator, Out, Rule, is_seed, seed_of
+from lowdim.models.base.estimator import Estimator, Out, seed_of
 from lowdim.models.base.results import Cells, Certificate, Posterior, product, squared
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error
-
-__all__ = ["SEED_WORDS", "Absent", "LatentModel", "Out", "Rule", "is_seed", "seed_of"]
 
 
 class LatentModel(Estimator):

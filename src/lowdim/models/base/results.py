@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.engine.monitor import Fit
 from lowdim.math.linalg import Array, lower, unpack
 from lowdim.text.messages import warn
 
@@ -109,6 +110,13 @@ class Certificate(NamedTuple):
         from lowdim.text.notebook import block, table
 
         return block(table((), self.rows()))
+
+
+def certify(fit: Fit, objective_name: str, **figures: Any) -> Certificate:
+    """The certificate of a fit; `figures` are its residual, orthogonality, condition, digits, boundary and notes."""
+    figures = {"residual": fit.remaining, "orthogonality": 0.0, "condition": 1.0, **figures}
+    head = (fit.solver, fit.passes, fit.objective, objective_name, fit.converged, fit.reason)
+    return Certificate(*head, **figures)
 
 
 def em_digits(remaining: float, n: float) -> float:

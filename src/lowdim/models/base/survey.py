@@ -56,12 +56,10 @@ class TableSurvey(NamedTuple):
 
     @property
     def stored(self) -> Source | None:
-        """The stored cells of a light sparse table, in the frame."""
-        return (
-            Stored(self.source.source, self.frame)
-            if isinstance(self.source, Framed) and self.source.is_sparse
-            else None
-        )
+        """The stored cells of a sparse table, in the frame."""
+        if isinstance(self.source, Framed) and self.source.is_sparse:
+            return Stored(self.source.source, self.frame)
+        return None
 
 
 def is_wide(n: int, d: int) -> bool:

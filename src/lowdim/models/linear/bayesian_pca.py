@@ -86,11 +86,37 @@ class BayesianPCA(LinearGaussian):
     is higher with it than without (the death test). `method="laplace"` is Bishop's first treatment,
     alpha_i = d / w_i'w_i; its `objective_` is the log-likelihood, which pruning may lower.
 
-    `n_components` is the most axes to consider: by default one fewer than rows and than columns, and at most 50.
+    Parameters
+    ----------
+    n_components : int or None, default None
+        The most axes to consider: by default one fewer than rows and than columns, and at most 50.
+    method : {"variational", "laplace"}, default "variational"
+    standardize : bool, default False
+        Work in units of each column's spread.
+    tol : float, default 1e-6
+        EM ends when the objective can gain no more than this, in nats a row.
+    max_iter : int, default 1000
+        The most passes of EM.
 
-    Reference: Bishop, "Bayesian PCA" (1998) and "Variational principal components" (1999); Zabaras seed on
-    Bayesian PCA (Laplace re-estimation of alpha).
+    Attributes
+    ----------
+    components_, components_std_ : ndarray of shape (q, d)
+        Posterior means and standard deviations of the loadings of the q axes kept.
+    relevance_ : ndarray of shape (axes considered,)
+        Prior variance 1 / alpha of the loadings of each axis; nearly zero where it is switched off.
+    kept_, n_kept_ : ndarray of bool of shape (axes considered,), int
+        Which axes are kept, and how many.
+    noise_variance_, n_components_ : float, int
+    explained_variance_, explained_variance_ratio_ : ndarray of shape (q,)
+    mean_, scale_ : ndarray of shape (d,)
+        Column means, and the unit of each column (its spread where standardised, else 1).
 
+    References
+    ----------
+    C. M. Bishop (1999), "Bayesian PCA", NIPS 11, and "Variational principal components", ICANN 99.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((300, 3)) @ rng.standard_normal((3, 10)) + 0.5 * rng.standard_normal((300, 10))
     >>> BayesianPCA().fit(X).n_components_
@@ -254,6 +280,7 @@ class BayesianPCA(LinearGaussian):
             "n_components_": q,
             "relevance_": np.append(squared(params.spread, one), rest),
             "kept_": np.arange(params.asked) < q,
+            "n_kept_": q,
             "scale_": frame.unit.copy(),
         }
 

@@ -56,8 +56,33 @@ class DualPPCA(LinearGaussian):
     leading eigenvectors of Y Y'/d, s2 = the discarded eigenvalues over n - q. Gaps: each column sees
     its own rows, one EM over columns.
 
-    Reference: Lawrence seed 2.12.4.1 (erratum 6, re-derived); Lawrence (2005) sec. 2.
+    Parameters
+    ----------
+    n_components : int, default 2
+    standardize : bool, default False
+        Work in units of each column's spread.
+    tol : float, default 1e-7
+        With gaps, EM ends when the objective can gain no more than this, in nats a row.
+    max_iter : int, default 1000
+        The most passes of EM.
 
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, q)
+        The fitted positions X.
+    components_ : ndarray of shape (q, d)
+        Posterior means of the loadings.
+    noise_variance_, n_components_ : float, int
+    mean_, scale_ : ndarray of shape (d,)
+        Column means, and the unit of each column (its spread where standardised, else 1).
+
+    References
+    ----------
+    N. D. Lawrence (2005), "Probabilistic non-linear principal component analysis with Gaussian process latent variable
+    models", J. Mach. Learn. Res. 6, 1783-1816, sec. 2.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> Y = np.random.default_rng(0).standard_normal((6, 40))
     >>> model = DualPPCA(2).fit(Y)

@@ -34,8 +34,40 @@ class FactorAnalysis(LinearGaussian):
     R's factanal. Gaps: EM. `rotation` turns the factors; `scores` are posterior means ("regression")
     or Bartlett's unbiased ones.
 
-    Reference: Lawley and Maxwell (1971); Lawrence seed 2.13.
+    Parameters
+    ----------
+    n_components : int, default 1
+        Factors.
+    rotation : str or None, default None
+        How loadings are turned towards a simple structure, e.g. "varimax" or "promax".
+    scores : {"regression", "bartlett"}, default "regression"
+    standardize : bool, default False
+        Report loadings in units of each column's spread; the fit is the same.
+    tol : float, default 1e-7
+        With gaps, EM ends when the objective can gain no more than this, in nats a row.
+    max_iter : int, default 1000
+        The most passes of EM.
 
+    Attributes
+    ----------
+    components_ : ndarray of shape (q, d)
+        Loadings.
+    noise_variance_, uniquenesses_ : ndarray of shape (d,)
+        Noise of each column, and its share of the column's variance.
+    mean_, scale_ : ndarray of shape (d,)
+        Column means, and the unit of each column (its spread where standardised, else 1).
+    rotation_, factor_covariance_ : ndarray of shape (q, q)
+        What turned the factors, and their covariance (I unless the rotation is oblique).
+    goodness_of_fit_ : GoodnessOfFit or None
+        Chi-square test against an unrestricted covariance.
+    n_components_ : int
+
+    References
+    ----------
+    D. N. Lawley and A. E. Maxwell (1971), Factor Analysis as a Statistical Method, 2nd ed., Butterworths.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> R = np.array([[1.0, 0.56, 0.48], [0.56, 1.0, 0.42], [0.48, 0.42, 1.0]])
     >>> FactorAnalysis(1).fit(Moments(100, np.zeros(3), R)).components_.round(3).tolist()

@@ -28,8 +28,22 @@ def whiten(X: Any, *, method: str = "pca") -> Whitened:
     "pca" whitens along the principal axes, Lambda^(-1/2) U'; "zca" turns back to the columns,
     U Lambda^(-1/2) U', the whitened table closest to the original.
 
-    Reference: Zabaras seed on whitening; Kipf seed on sphering.
+    Parameters
+    ----------
+    X : table without gaps, n x d
+    method : {"pca", "zca"}, default "pca"
 
+    Returns
+    -------
+    Whitened
+        `rows` (n x d), the `matrix` with rows = (X - mean) @ matrix, and the `mean`.
+
+    References
+    ----------
+    A. Kessy, A. Lewin and K. Strimmer (2018), "Optimal whitening and decorrelation", Am. Stat. 72, 309-314.
+
+    Examples
+    --------
     >>> W = whiten([[1.0, 2.0], [3.0, 2.5], [2.0, 4.0], [5.0, 1.0]])
     >>> np.cov(W.rows.T).round(6).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
@@ -67,8 +81,23 @@ def total_least_squares(X: Any, y: Any) -> Plane:
     With v the last principal axis of the centred (X, y), the plane is v'((x, y) - mean) = 0, so the
     coefficients are -v_x / v_y.
 
-    Reference: Morrison seed, "The Least-Squares View"; Golub and Van Loan (1980).
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    y : array of shape (n,)
 
+    Returns
+    -------
+    Plane
+        `coefficients`, `intercept`, unit `normal` over (columns of X, y), and each row's `distances`.
+
+    References
+    ----------
+    G. H. Golub and C. F. Van Loan (1980), "An analysis of the total least squares problem", SIAM J. Numer. Anal. 17,
+    883-893.
+
+    Examples
+    --------
     >>> plane = total_least_squares([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
     >>> plane.coefficients.round(6).tolist(), round(float(plane.intercept), 6)
     ([2.0], 1.0)

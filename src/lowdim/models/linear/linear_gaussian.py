@@ -14,7 +14,7 @@ from lowdim.engine.statistics import Moments
 from lowdim.math.gaussian import LIGHT, Sums
 from lowdim.math.linalg import Array, lower, orthogonality
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, em_digits, squared
+from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared
 from lowdim.models.base.survey import (
     TableSurvey,
     columns_of,
@@ -228,16 +228,7 @@ class LinearGaussian(LatentModel):
         kept = sizes[sizes > 0]
         condition = float(kept.max() / kept.min()) if len(kept) else 1.0
         digits = float(np.clip(min(15.0 - np.log10(condition), em_digits(fit.remaining, n)), 0.0, 15.0))
-        return Certificate(
-            fit.solver,
-            fit.passes,
-            fit.objective,
-            self._objective_name,
-            fit.converged,
-            fit.reason,
-            fit.remaining,
-            orthogonality(W / np.where(sizes > 0, sizes, 1.0)),
-            condition,
-            digits,
-            boundary,
+        square = orthogonality(W / np.where(sizes > 0, sizes, 1.0))
+        return certify(
+            fit, self._objective_name, orthogonality=square, condition=condition, digits=digits, boundary=boundary
         )

@@ -61,8 +61,42 @@ class PCA(LinearGaussian):
     axes minimise the squared error of the seen cells: EM in the limit sigma -> 0. The density is that
     of probabilistic PCA.
 
-    Reference: Zabaras seed on PCA (both derivations, n << d); Morrison seed; Roweis (1998) for EM.
+    Parameters
+    ----------
+    n_components : int, float or None, default None
+        Axes to keep: a number, the share of the variance to reach (in (0, 1)), or all.
+    whiten : bool, default False
+        Scores of unit variance.
+    standardize : bool, default False
+        Work in units of each column's spread.
+    solver : {"auto", "covariance", "dual", "qr", "krylov", "em"}, default "auto"
+    random_state : int, Generator or RandomState, default 0
+        Of the first basis of the Krylov solver.
+    tol : float, default 1e-6
+        With gaps, EM ends when the objective can gain no more than this, in nats a row.
+    max_iter : int, default 1000
+        The most passes of EM.
 
+    Attributes
+    ----------
+    components_ : ndarray of shape (q, d)
+        Orthonormal axes, of falling variance.
+    mean_, scale_ : ndarray of shape (d,)
+        Column means, and the unit of each column (its spread where standardised, else 1).
+    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (q,)
+        Variance along each axis (divisor n - 1), its share of the total, and the singular value.
+    log_variance_ : ndarray of shape (q,)
+        Logarithms of the variances, exact where these leave double precision.
+    noise_variance_, n_components_ : float, int
+        Mean variance of the discarded axes, and how many are kept.
+
+    References
+    ----------
+    I. T. Jolliffe (2002), Principal Component Analysis, 2nd ed., Springer. S. Roweis (1998), "EM algorithms for PCA and
+    SPCA", NIPS 10, for gaps. Derivations: [Zabaras2018], [Morrison2012] in docs/sources.md.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> PCA(1).fit([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]).components_.round(4).tolist()
     [[0.7071, 0.7071]]

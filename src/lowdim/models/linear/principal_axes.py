@@ -15,7 +15,7 @@ from lowdim.engine.fold import Run, fold
 from lowdim.engine.monitor import Fit
 from lowdim.engine.statistics import Moments, triangle
 from lowdim.math.linalg import EPS, Array, largest, orthogonality, residual, sign_rule, svd
-from lowdim.models.base.results import Certificate
+from lowdim.models.base.results import Certificate, certify
 from lowdim.models.base.survey import LARGE_ORDER, TableSurvey
 from lowdim.models.linear.parameters import noise_floor
 from lowdim.sources.views import gather
@@ -187,19 +187,15 @@ def certify_spectrum(fit: Fit, spectrum: Spectrum, name: str, boundary: tuple[st
         more = f", and so have others ({len(groups) - 1} more groups)" if len(groups) > 1 else ""
         warn("LD203", first=first, last=last, more=more)
         notes = (f"components {first} to {last} have equal variance{more}: read them together",)
-    return Certificate(
-        fit.solver,
-        fit.passes,
-        fit.objective,
+    return certify(
+        fit,
         name,
-        fit.converged,
-        fit.reason,
-        spectrum.residual,
-        spectrum.orthogonality,
-        spectrum.condition,
-        spectrum.digits,
-        boundary,
-        notes,
+        residual=spectrum.residual,
+        orthogonality=spectrum.orthogonality,
+        condition=spectrum.condition,
+        digits=spectrum.digits,
+        boundary=boundary,
+        notes=notes,
     )
 
 
