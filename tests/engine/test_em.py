@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from lowdim import PCA, PPCA, DualPPCA, FactorAnalysis, Run
-from lowdim.engine.em import Anderson, em, online
+from lowdim.engine.em import Anderson, em
 from lowdim.engine.fold import fold
 from lowdim.engine.monitor import Monitor
 from lowdim.engine.plan import Cost, plan
 from lowdim.engine.statistics import Sum
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Block
 from lowdim.text.messages import BudgetError, ModelWarning
 
 
@@ -213,11 +212,9 @@ def test_anderson_solves_a_linear_map_exactly():
     assert x == pytest.approx(np.linalg.solve(np.eye(3) - A, b), rel=1e-8)
 
 
-def test_fold_and_online():
+def test_a_fold_sums_every_tile():
     source = as_source(np.arange(12.0).reshape(6, 2), tile=2)
     assert fold(lambda b: Sum(b.x.sum(axis=0)), source, Run()).value.tolist() == [30.0, 36.0]
-    blocks = [Block(np.full((1, 1), float(i))) for i in range(4)]
-    assert online(0.0, blocks, lambda total, block: total + float(block.x.sum())) == 6.0
 
 
 # the plan ---------------------------------------------------------------------------------------------------

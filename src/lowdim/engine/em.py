@@ -1,20 +1,19 @@
-"""The loops of a fit: expectation-maximisation, and rows that come a few at a time."""
+"""Expectation-maximisation: the loop of a fit by passes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.engine.monitor import Fit, Monitor
 from lowdim.math.linalg import Array
-from lowdim.sources.source import Block, Source
+from lowdim.sources.source import Source
 
 MEMORY = 8  # passes an extrapolation looks back on; more did not help (docs/measurements.md)
-T = TypeVar("T")
 
 
 def em(
@@ -86,10 +85,3 @@ class Anderson:
         dF, dG = (np.diff(np.array(rows), axis=0).T for rows in (self.f, self.g))
         c, *_ = np.linalg.lstsq(dF, self.f[-1], rcond=1e-10)
         return self.unpack(g - dG @ c, step), step
-
-
-def online(state: T, blocks: Iterable[Block], absorb: Callable[[T, Block], T]) -> T:
-    """Blocks absorbed one after the other; a block that fails leaves the state as it was."""
-    for block in blocks:
-        state = absorb(state, block)
-    return state

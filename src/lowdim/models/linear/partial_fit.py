@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lowdim.engine.em import online
 from lowdim.engine.sparse_statistics import stored_moments
 from lowdim.engine.statistics import Moments
 from lowdim.engine.statistics import moments as moments_of
@@ -30,7 +29,8 @@ def add_rows(model: LinearGaussian, source: Source, decay: float) -> tuple[Frame
     stored = source.is_sparse and not frame.shift.any()
     rows = Stored(source, frame) if stored else Framed(source, frame)
     with np.errstate(over="ignore", invalid="ignore"):
-        moments = online(moments, map(rows.block, range(rows.n_blocks)), _absorb)
+        for i in range(rows.n_blocks):
+            moments = _absorb(moments, rows.block(i))
     assert moments is not None
     if not np.isfinite(moments.covariance).all():
         raise error("LD156")

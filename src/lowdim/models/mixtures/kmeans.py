@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.em import online
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.plan import Cost, walking
@@ -273,7 +272,8 @@ class KMeans(ClusterMixin, LatentModel):
             frame, framed = self.frame_, Framed(source, self.frame_)
         before = 0 if not is_fitted(self) else self.n_iter_
         with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
-            params = online(params, map(framed.block, range(framed.n_blocks)), _absorb_tile)
+            for i in range(framed.n_blocks):
+                params = _absorb_tile(params, framed.block(i))
         if not np.isfinite(params.squares).all():
             raise error("LD156")
         value = -float(squared(params.squares.sum(), float(frame.report[0])))
