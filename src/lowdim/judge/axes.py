@@ -260,8 +260,8 @@ def sentence(axis: int, top: tuple[Loading, ...], share: float, same: tuple[int,
     one = " + ".join(r.column for r in top if np.sign(r.value) == lead)
     other = " + ".join(r.column for r in top if np.sign(r.value) != lead)
     doubt = "" if any(r.sure for r in top) else "; no loading's sign is sure"
-    said = f"Axis {axis} is {one}{' against ' + other if other else ''} ({100 * share:.0f}% of variation{doubt})."
+    text = f"Axis {axis} is {one}{' against ' + other if other else ''} ({100 * share:.0f}% of variation{doubt})."
     if same:
         listed = ", ".join(map(str, same[:-1])) + f" and {same[-1]}"
-        said += f" Axes {listed} are interchangeable: read them together."
-    return said
+        text += f" Axes {listed} are interchangeable: read them together."
+    return text

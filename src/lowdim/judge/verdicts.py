@@ -25,14 +25,14 @@ class TrustCheck(NamedTuple):
 
 def five_sentences(found: Any) -> tuple[str, ...]:
     """Dimensions, first axis, fills, odd rows, and what the map leaves out; of a sample, a sixth that says so."""
-    said = (
+    sentences = (
         dimension_sentence(found),
         axis_sentence(found),
         fill_sentence(found.fills),
         odd_sentence(found.odd),
         map_sentence(found),
     )
-    return said if found.of is None else (*said, sample_sentence(found))
+    return sentences if found.of is None else (*sentences, sample_sentence(found))
 
 
 def sample_sentence(found: Any) -> str:
@@ -51,8 +51,8 @@ def dimension_sentence(found: Any) -> str:
     if q == 0:
         doubt = words.removeprefix("no shared structure found")
         return f"No shared structure found: the columns vary each for itself{doubt}."
-    told = no_summary(found.jury, sum(card.share for card in found.axes[:2]))
-    more = f": {told} of the variation" if told else ""
+    summary = no_summary(found.jury, sum(card.share for card in found.axes[:2]))
+    more = f": {summary} of the variation" if summary else ""
     if str(q) != words.split(" ")[0]:
         head, _, doubt = words.partition(" (")
         doubt = f" ({doubt}" if doubt else ""

@@ -76,6 +76,11 @@ def simulated(tables):
     return held / tried
 
 
+def test_two_simulated_tables():
+    assert 0.85 <= simulated(2) <= 0.95
+
+
+@pytest.mark.slow
 def test_six_simulated_tables():
     assert 0.85 <= simulated(6) <= 0.95
 
@@ -87,6 +92,7 @@ def test_a_hundred_simulated_tables():
     assert 0.87 <= share <= 0.93
 
 
+@pytest.mark.slow
 def test_columns_with_laws_of_their_own():
     """One column is nothing but noise, one has heavy tails: each still holds at least 80 %."""
     held, tried = np.zeros(8), np.zeros(8)
@@ -149,6 +155,7 @@ def test_multiple_tables_spread_as_the_intervals_do():
         assert np.array_equal(made.multiple(2), made.multiple(2))
 
 
+@pytest.mark.slow
 def test_multiple_imputation_gives_honest_statistics():
     """Rubin's rules on the mean of a column: 90 % intervals over 20 tables hold it about as often."""
     from scipy import stats
@@ -166,6 +173,7 @@ def test_multiple_imputation_gives_honest_statistics():
     assert 14 <= held <= 20  # 18 expected; fewer than 14 has probability 0.011
 
 
+@pytest.mark.slow
 def test_fill_dimension_finds_the_truth_on_simulated_tables():
     found = []
     for r in range(5):

@@ -355,14 +355,14 @@ class ComparisonBench:
 
     def _limits(self, method: ModelEntry, late: int) -> list[str]:
         """What a reader must know of how a method was fitted."""
-        said = [f"{method.name} had not converged in {late} of {self.often} fits"] if late else []
+        notes = [f"{method.name} had not converged in {late} of {self.often} fits"] if late else []
         if 0 < method.most_rows < len(self.X):
-            said.append(f"{method.name} was fitted to {method.most_rows} rows, evenly spread, and the others placed")
+            notes.append(f"{method.name} was fitted to {method.most_rows} rows, evenly spread, and the others placed")
         if method.estimate:
-            said.append(f"{method.name}'s log density is {method.estimate.partition(',')[0]}")
+            notes.append(f"{method.name}'s log density is {method.estimate.partition(',')[0]}")
         if (q := method.most(self.q, self.auto)) < self.q:
-            said.append(f"{method.name} has {q} dimensions, not {self.q}: bent, it needs fewer")
-        return said
+            notes.append(f"{method.name} has {q} dimensions, not {self.q}: bent, it needs fewer")
+        return notes
 
     def try_map(self, name: str, Z: Array) -> TriedMethod:
         """What coordinates made elsewhere tell; they saw every cell and have no repeats, and that is said."""

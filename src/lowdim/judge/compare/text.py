@@ -102,7 +102,7 @@ def elsewhere(found: Comparison) -> list[MethodRow]:
 
 def legend(found: Comparison) -> list[str]:
     """What the columns are."""
-    said = [
+    lines = [
         "Hidden cells: log density in nats a cell, error in standard deviations of the column (1 = its mean). "
         "Neighbours: share of each row's 10 nearest that are so on the map; area: the same over all sizes, 0 = "
         "chance. Distances: rank correlation of all of them. Trust: 1 where all 10 nearest on the map are near in "
@@ -111,12 +111,12 @@ def legend(found: Comparison) -> list[str]:
         "their difference."
     ]
     if found.gaps:
-        said.append("Rows with gaps are compared over the cells both have.")
+        lines.append("Rows with gaps are compared over the cells both have.")
     if any(METHODS[row.method].no_gaps for row in found.rows if row.method in METHODS):
-        said.append("A method without gaps got the hidden and missing cells from probabilistic PCA.")
+        lines.append("A method without gaps got the hidden and missing cells from probabilistic PCA.")
     if elsewhere(found):
-        said.append("Coordinates made elsewhere had every cell and no repeats: they have no ± and no *.")
-    return said + [f"Note: {row.note}." for row in found.rows if row.note and row.method in METHODS]
+        lines.append("Coordinates made elsewhere had every cell and no repeats: they have no ± and no *.")
+    return lines + [f"Note: {row.note}." for row in found.rows if row.note and row.method in METHODS]
 
 
 # a sentence for every question ----------------------------------------------------------------------------------
@@ -124,9 +124,9 @@ def sentences(found: Comparison) -> tuple[str, ...]:
     """What to use for what, and how far the answers agree."""
     rows = [row for row in found.rows if row.method in METHODS]
     fill, groups = (pick(rows, BY_KEY[key]) for key in ("rmse", "neighbours"))
-    said = [filling(rows, fill), seeing(rows, groups), density(rows)]
+    answers = [filling(rows, fill), seeing(rows, groups), density(rows)]
     return (
-        *(words for words in said if words),
+        *(words for words in answers if words),
         *agreeing(found, fill, groups),
         *(f"{row.note}; {agrees(found, row, groups)}." for row in elsewhere(found)),
     )
@@ -174,26 +174,26 @@ def filling(rows: Sequence[MethodRow], best: list[MethodRow]) -> str:
     error = best[0].measures["rmse"].mean or 0.0
     if error >= 1.0:
         return f"To fill gaps: none of them; the best, {best[0].title}, is no better than column means ({error:.2f})."
-    told = " (they cannot be told apart)" if len(best) > 1 else ""
-    return f"To fill gaps: {names(best)}{told}; hidden cells are missed by {error:.2f} standard deviations."
+    doubt = " (they cannot be told apart)" if len(best) > 1 else ""
+    return f"To fill gaps: {names(best)}{doubt}; hidden cells are missed by {error:.2f} standard deviations."
 
 
 def seeing(rows: Sequence[MethodRow], best: list[MethodRow]) -> str:
     if not best:
         return ""
     share = best[0].measures["neighbours"].mean or 0.0
-    told = " (they cannot be told apart)" if len(best) > 1 else ""
+    doubt = " (they cannot be told apart)" if len(best) > 1 else ""
     floor = next((row.measures["neighbours"].mean for row in rows if row.method == FLOOR_METHOD), None)
     beside = "" if floor is None or best[0].method == FLOOR_METHOD else f", a random projection {floor:.0%}"
-    return f"To see groups: {names(best)}{told}; the map keeps {share:.0%} of the 10 nearest rows{beside}."
+    return f"To see groups: {names(best)}{doubt}; the map keeps {share:.0%} of the 10 nearest rows{beside}."
 
 
 def density(rows: Sequence[MethodRow]) -> str:
     best = pick(rows, BY_KEY["density"])
     if not best:
         return ""
-    told = " (they cannot be told apart)" if len(best) > 1 else ""
-    return f"To know how sure to be: {names(best)}{told}, by the density of hidden cells."
+    doubt = " (they cannot be told apart)" if len(best) > 1 else ""
+    return f"To know how sure to be: {names(best)}{doubt}, by the density of hidden cells."
 
 
 def agreeing(found: Comparison, fill: list[MethodRow], groups: list[MethodRow]) -> list[str]:
@@ -219,5 +219,5 @@ def html(found: Comparison) -> str:
 
     top = "".join(f"<th>{markup.escape(word)}</th>" for word in head)
     rows = "".join(f"<tr>{''.join(map(show, row))}</tr>" for row in body)
-    said = "".join(f"<p>{markup.escape(words)}</p>" for words in (heading(found), *found.sentences))
-    return f"<table><tr>{top}</tr>{rows}</table>{said}"
+    paragraphs = "".join(f"<p>{markup.escape(words)}</p>" for words in (heading(found), *found.sentences))
+    return f"<table><tr>{top}</tr>{rows}</table>{paragraphs}"

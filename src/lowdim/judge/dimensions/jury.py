@@ -273,19 +273,19 @@ def _deliberate(
     most = noise.q if minka_judge.q is None else max(noise.q, minka_judge.q)
     tried = _try(t, top, min(most, top) + 1, folds, seed, whole)
     if tried.exact is not None and 2 * tried.exact <= min(t.n - 1, t.d) + 1:
-        told = _without(tried.exact, (*notes, _nothing_left(tried.exact)), t)
-        return told._replace(eigenvalues=noise.eigenvalues, band=noise.band)
+        verdict = _without(tried.exact, (*notes, _nothing_left(tried.exact)), t)
+        return verdict._replace(eigenvalues=noise.eigenvalues, band=noise.band)
     bic_judge = _bic_judge(t, weights(tried.bic))
-    heard = (_heldout_judge(tried.hidden), bic_judge, minka_judge, _parallel_judge(noise, top), _threshold_judge(t))
-    even = Deliberation(tried, weights(tried.bic), evidence, heard, notes)
+    judges = (_heldout_judge(tried.hidden), bic_judge, minka_judge, _parallel_judge(noise, top), _threshold_judge(t))
+    even = Deliberation(tried, weights(tried.bic), evidence, judges, notes)
     factors = ask(t, bic_judge.q or 0, standardized=standardized) if (bic_judge.q or 0) > noise.q else None
     return _verdict(t, noise, top, even if factors is None else _uneven(t, even, factors, folds, seed))
 
 
-def _verdict(t: JuryTable, noise: ParallelAnalysis, top: int, heard: Deliberation) -> Jury:
+def _verdict(t: JuryTable, noise: ParallelAnalysis, top: int, deliberation: Deliberation) -> Jury:
     """The median vote and its sentence."""
-    tried, notes = heard.tried, heard.notes
-    votes = [j.q for j in heard.judges if j.votes and j.q is not None]
+    tried, notes = deliberation.tried, deliberation.notes
+    votes = [j.q for j in deliberation.judges if j.votes and j.q is not None]
     q = min(median_vote(votes), len(tried.bic) - 1)
     others = [k for k in range(len(tried.bic)) if k != q]
     paired = () if tried.hidden is None else tuple(tried.hidden.compare(q, k) for k in others)
@@ -294,8 +294,8 @@ def _verdict(t: JuryTable, noise: ParallelAnalysis, top: int, heard: Deliberatio
     found = Jury(
         q,
         "",
-        _rows(tried, heard.weights, heard.minka, noise),
-        heard.judges,
+        _rows(tried, deliberation.weights, deliberation.minka, noise),
+        deliberation.judges,
         paired,
         noise.eigenvalues,
         noise.band,
@@ -303,7 +303,7 @@ def _verdict(t: JuryTable, noise: ParallelAnalysis, top: int, heard: Deliberatio
         notes,
         t.d,
     )
-    return found._replace(sentence=sentence(found, float(heard.weights[q])))
+    return found._replace(sentence=sentence(found, float(deliberation.weights[q])))
 
 
 def _uneven(t: JuryTable, even: Deliberation, found: FactorEvidence, folds: int | None, seed: int) -> Deliberation:
@@ -315,8 +315,8 @@ def _uneven(t: JuryTable, even: Deliberation, found: FactorEvidence, folds: int 
     own = "a noise for each column"
     held = even.judges[0] if same else _heldout_judge(hidden)
     held = held if same else held._replace(detail=f"{held.detail}; {own}")
-    said = f"BIC weight {found.weights[found.q]:.0%} on {count(found.rows, 'row')}; {own}"
-    evidence = Judge("evidence", found.q, said)
+    detail = f"BIC weight {found.weights[found.q]:.0%} on {count(found.rows, 'row')}; {own}"
+    evidence = Judge("evidence", found.q, detail)
     minka = even.judges[2]
     if minka.q is not None:
         minka = minka._replace(detail=f"{minka.detail}; it takes the noise of all columns for equal", votes=False)

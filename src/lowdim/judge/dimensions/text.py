@@ -28,8 +28,8 @@ def sentence(jury: Jury, weight: float) -> str:
     else:
         head = "no shared structure found" if jury.q == 0 else str(jury.q)
         doubt = _doubt(jury, dissent, weight)
-    told = "; ".join(filter(None, (_saturated(jury), doubt)))
-    return f"{head} ({told})" if told else head
+    remarks = "; ".join(filter(None, (_saturated(jury), doubt)))
+    return f"{head} ({remarks})" if remarks else head
 
 
 def _doubt(jury: Jury, dissent: list[int], weight: float) -> str:
@@ -93,8 +93,8 @@ def jury_text(jury: Jury) -> str:
             f"  {share:.0%} of the variation is shared structure, {1.0 - share:.0%} is column-by-column noise",
             "  (variance shared = 1 - noise variance of the fit with q dimensions / mean variance).",
         ]
-        told = no_summary(jury, _plane(jury))
-        lines += [f"  As many dimensions as columns allow: {told} of the variance."] if told else []
+        summary = no_summary(jury, _plane(jury))
+        lines += [f"  As many dimensions as columns allow: {summary} of the variance."] if summary else []
     if jury.distances is not None:
         lines.append(f"  Spread check: {jury.distances.sentence[0].lower()}{jury.distances.sentence[1:]}")
     return "\n".join([*lines, *(f"  Note: {note}." for note in jury.notes)])
@@ -121,10 +121,10 @@ def _row(row: DimensionRow, chosen: int) -> str:
 
 
 def _judges(jury: Jury) -> list[str]:
-    said = [f"{j.name} {j.q} ({j.detail})" for j in jury.judges if j.q is not None and j.votes]
-    lines = [f"  {'Judges: ' if i == 0 else '        '}{words}" for i, words in enumerate(said)]
-    heard = [f"{j.name}: {j.q} ({j.detail})" for j in jury.judges if j.q is not None and not j.votes]
-    lines += [f"          heard, not voting: {words}" for words in heard]
+    voting = [f"{j.name} {j.q} ({j.detail})" for j in jury.judges if j.q is not None and j.votes]
+    lines = [f"  {'Judges: ' if i == 0 else '        '}{words}" for i, words in enumerate(voting)]
+    advising = [f"{j.name}: {j.q} ({j.detail})" for j in jury.judges if j.q is not None and not j.votes]
+    lines += [f"          heard, not voting: {words}" for words in advising]
     lines += [f"          absent: {j.name} ({j.detail})" for j in jury.judges if j.q is None]
     near = [c for c in jury.paired if abs(c.other - jury.q) == 1]
     if near:
@@ -134,14 +134,14 @@ def _judges(jury: Jury) -> list[str]:
 
 def jury_lines(jury: Jury) -> str:
     """The jury in at most four lines: the answer, every judge's vote, what was tried."""
-    said = ", ".join(f"{j.name} {j.q}" for j in jury.judges if j.votes and j.q is not None)
+    votes = ", ".join(f"{j.name} {j.q}" for j in jury.judges if j.votes and j.q is not None)
     tried = f"{jury.rows[0].q} to {jury.rows[-1].q} tried" if jury.rows else "none tried"
     return "\n".join(
         filter(
             None,
             (
                 f"Dimensions: {jury.sentence}",
-                said,
+                votes,
                 *(clip(note, 120) for note in jury.notes[:1]),
                 f"{tried}: .text(), .rows, .judges",
             ),
@@ -152,12 +152,12 @@ def jury_lines(jury: Jury) -> str:
 def jury_card(jury: Jury) -> str:
     """Every number of dimensions that was tried, and what each judge says."""
     listed = [_tried(row, jury.q) for row in jury.rows]
-    told = "; ".join(f"{j.name}: {'cannot say' if j.q is None else j.q} ({j.detail})" for j in jury.judges)
+    details = "; ".join(f"{j.name}: {'cannot say' if j.q is None else j.q} ({j.detail})" for j in jury.judges)
     return card(
         f"Dimensions: {jury.sentence}",
         ("q", "variance shared", "Q2 of hidden cells", "evidence weight", "above the noise"),
         listed,
-        note="; ".join([told, *jury.notes]),
+        note="; ".join([details, *jury.notes]),
     )
 
 

@@ -294,7 +294,7 @@ def sentences(found: MapQuality, with_gaps: int = 0) -> tuple[str, ...]:
     """What was found, for a person."""
     n, k = len(found.rows), found.k
     beside = ", ".join(f"{name} {same.at(k):.0%}" for name, same in found.floors.items())
-    said = [
+    lines = [
         f"The map ({count(found.axes, 'axis', 'axes')}) keeps {found.neighbours:.0%} of each row's {k} nearest rows"
         f" (with as many axes {beside}; chance {k / (n - 1):.0%}).",
         f"{_much(found.trust)} of what is near on the map is far apart in the table (trustworthiness "
@@ -305,13 +305,13 @@ def sentences(found: MapQuality, with_gaps: int = 0) -> tuple[str, ...]:
     ]
     if found.errors is not None and found.table_errors is not None:
         wrong, before = found.errors, found.table_errors
-        said.append(
+        lines.append(
             f"{len(wrong.rows)} of {wrong.labelled} labelled rows ({wrong.share:.1%}) have a nearest row with "
             f"another label on the map, {len(before.rows)} in the table."
         )
     if with_gaps:
-        said.append(f"{count(with_gaps, 'row')} with gaps: distances are over the cells both rows have.")
-    return tuple(said)
+        lines.append(f"{count(with_gaps, 'row')} with gaps: distances are over the cells both rows have.")
+    return tuple(lines)
 
 
 def _much(share: float) -> str:
