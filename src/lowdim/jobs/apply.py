@@ -9,8 +9,8 @@ import numpy as np
 from lowdim.judge.fills.calibration import MapCalibration
 from lowdim.judge.rows.odd_rows import OddRows, judge_rows
 from lowdim.judge.verdicts import because
-from lowdim.math.gaussian import normal_half_width
 from lowdim.math.linalg import Array
+from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.sources.arrays import ArraySource

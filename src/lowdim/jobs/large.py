@@ -23,8 +23,8 @@ from lowdim.judge.fills.models import TRIAL_TOL
 from lowdim.judge.rows.odd_rows import JudgedRows, OddRow, RowDistances, check_level, judge_block, laws, odd_row
 from lowdim.judge.table_input import source_of
 from lowdim.judge.verdicts import because
-from lowdim.math.gaussian import normal_half_width
 from lowdim.math.linalg import Array, evenly_spread
+from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA

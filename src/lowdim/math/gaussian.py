@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from lowdim.math.linalg import EPS, Array, inverse_packed, lower, root, times_packed, unpack
 
@@ -23,15 +22,6 @@ LOG_TWO_PI = float(np.log(2 * np.pi))
 Mask = NDArray[np.bool_]
 SHARP = 1e6  # sum of signal to noise ratios beyond which posterior means are refined
 LIGHT = 2**25  # numbers in the table of outer products (256 MB) beyond which the light EM takes over
-
-
-def normal_half_width(level: float) -> float:
-    """The half width, in standard deviations, that holds `level` of a Gaussian.
-
-    >>> round(normal_half_width(0.9), 4)
-    1.6449
-    """
-    return float(ndtri(0.5 + level / 2))
 
 
 class Latent(NamedTuple):

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from lowdim.judge.rows.surprise import all_surprises
-from lowdim.math.gaussian import normal_half_width
 from lowdim.math.linalg import Array, Mask
+from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 
 USELESS_SKILL = 0.1  # skill below this: no better than the column mean (docs/measurements.md)

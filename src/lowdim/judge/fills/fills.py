@@ -29,8 +29,8 @@ from lowdim.judge.fills.calibration import factors as factors
 from lowdim.judge.fills.models import TRIAL_TOL, FillModel, by_model, candidates
 from lowdim.judge.rows.odd_rows import check_level
 from lowdim.judge.table_input import numbers_of
-from lowdim.math.gaussian import normal_half_width
 from lowdim.math.linalg import Array, Mask
+from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.estimator import seed_of
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA

@@ -11,14 +11,24 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from lowdim.engine.statistics import Sum
-from lowdim.math.gaussian import normal_half_width
 from lowdim.math.linalg import Array, Mask
 from lowdim.models.base.results import Cells
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, View
 from lowdim.text.messages import warn
+
+
+def normal_half_width(level: float) -> float:
+    """The half width, in standard deviations, that holds `level` of a Gaussian.
+
+    >>> round(normal_half_width(0.9), 4)
+    1.6449
+    """
+    return float(ndtri(0.5 + level / 2))
+
 
 LEAST_HELD_SHARE, MOST_HELD_SHARE = 0.05, 0.15  # of the seen cells are held out (docs/measurements.md)
 HELD_CELLS_WANTED = 400  # or so many: their coverage is then known to 1.5 %
