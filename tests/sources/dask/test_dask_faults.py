@@ -102,8 +102,8 @@ def test_a_task_that_kills_its_workers_is_an_error(client, cluster, monkeypatch)
 
 
 def test_a_cluster_without_workers_is_an_error(monkeypatch):
-    monkeypatch.setattr(dasktable, "PATIENCE", 0.5)
-    monkeypatch.setattr(dasktable, "LOOK", 0.2)
+    monkeypatch.setattr(dasktable, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(dasktable, "LOOK_SECONDS", 0.2)
     with (
         distributed.LocalCluster(processes=False, n_workers=0, dashboard_address=":0") as made,
         distributed.Client(made) as client,
@@ -148,12 +148,12 @@ def test_workers_with_another_lowdim_are_refused(client, monkeypatch):
 
 
 def test_patience_is_short_enough():
-    assert dasktable.PATIENCE + 2 * dasktable.LOOK < 60
+    assert dasktable.PATIENCE_SECONDS + 2 * dasktable.LOOK_SECONDS < 60
 
 
 def test_a_scheduler_that_is_gone_is_an_error(monkeypatch):
-    monkeypatch.setattr(dasktable, "PATIENCE", 0.5)
-    monkeypatch.setattr(dasktable, "LOOK", 0.2)
+    monkeypatch.setattr(dasktable, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(dasktable, "LOOK_SECONDS", 0.2)
     made = distributed.LocalCluster(processes=False, n_workers=1, dashboard_address=":0")
     with distributed.Client(made) as client:
         engine = DaskExecutor(client)
