@@ -146,6 +146,7 @@ def test_unknown_engines_are_refused():
 
 
 @pytest.mark.parametrize("model", [PCA(2), PPCA(2), FactorAnalysis(1)], ids=["pca", "ppca", "fa"])
+@pytest.mark.filterwarnings("ignore:LD204")  # one factor explains a column completely: nothing to do with threads
 def test_eight_fits_at_once_give_equal_bits(model):
     """Concurrent fits share the BLAS limit and nothing else."""
     rng = np.random.default_rng(0)

@@ -483,7 +483,7 @@ def test_every_statistic_of_lowdim_can_be_stored() -> None:
                 if isinstance(thing, type) and issubclass(thing, tuple) and "merge" in vars(thing):
                     found.add(name)
                     assert known.get(name) == thing.__module__, name
-    assert {"Sums", "Moments", "DualSums", "Survey"} <= found
+    assert {"Sums", "Moments", "DualSums", "BlockSurvey"} <= found
 
 
 # without the table -----------------------------------------------------------------------------------------

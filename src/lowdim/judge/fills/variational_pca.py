@@ -85,7 +85,7 @@ def fit_variational(X: Array, mask: Mask, q: int, *, passes: int = 200, tol: flo
     >>> X = rng.standard_normal((50, 1)) + 0.1 * rng.standard_normal((50, 5))
     >>> mask = np.ones(X.shape, dtype=bool)
     >>> mask[3, 2] = False
-    >>> mean, sd = shrunk(X, mask, 4).cells()
+    >>> mean, sd = fit_variational(X, mask, 4).cells()
     >>> bool(abs(mean[3, 2] - X[3, 2]) < 2 * sd[3, 2] < 0.3)
     True
     """

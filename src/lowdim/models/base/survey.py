@@ -76,14 +76,15 @@ def survey_for_fit(
     each: bool = False,
     ddof: int = 1,
     unit_free: bool = False,
+    pairs_matter: bool = True,
 ) -> TableSurvey:
     """The survey a fit begins with, and its warnings: about pairs of columns never seen together, about units.
 
-    `unit_free=True` says that the model is the same whatever the columns' units, so that these need no warning.
+    `unit_free` and `pairs_matter` say whether units, or correlations of columns, are anything to the model.
     """
     wide = is_wide(source.n, source.d) if wide is None else wide
     survey = survey_table(source, run, standardize=standardize, wide=wide, each=each, ddof=ddof)
-    if survey.gaps:
+    if survey.gaps and pairs_matter:
         check_pairs(survey)
     if not (standardize or unit_free):
         warn_spread(survey)

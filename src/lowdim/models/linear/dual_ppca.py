@@ -90,6 +90,7 @@ class DualPPCA(LinearGaussian):
     True
     """
 
+    _pairs_matter = False  # loadings are integrated out: rows are compared, not columns
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": WHOLE,
         "standardize": TRUTH,

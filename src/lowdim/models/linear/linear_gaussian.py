@@ -45,6 +45,7 @@ class LinearGaussian(LatentModel):
     _own_units: ClassVar[bool] = False  # whether the model is the same whatever the columns' units
     n_components: Any
     standardize: bool
+    _pairs_matter: ClassVar[bool] = True  # whether it rests on correlations of columns
     _ddof: ClassVar[int] = 1  # a standardised column has unit variance with divisor n - _ddof
     _low_share: ClassVar[float] = FLOOR  # the bound of a noise variance as a share of its column's variance
     tol: float
@@ -112,6 +113,7 @@ class LinearGaussian(LatentModel):
             each=self._own_units,
             ddof=self._ddof,
             unit_free=self._own_units,
+            pairs_matter=self._pairs_matter,
         )
         fit = self._with_gaps(survey, run) if survey.gaps else self._complete(survey, run)
         return fit.restated(survey.log_stretch, survey.passes), survey.frame
