@@ -3,6 +3,7 @@
 
 from lowdim import datasets as datasets
 from lowdim import laws as laws
+from lowdim.engine.checkpoint.store import best_of_checkpoint as best_of_checkpoint
 from lowdim.engine.fold import Run as Run
 from lowdim.engine.statistics import Moments as Moments
 from lowdim.jobs.analysis import analyse as analyse
@@ -103,6 +104,7 @@ __all__ = [
     "analyze",
     "as_source",
     "best_of",
+    "best_of_checkpoint",
     "choose_clusters",
     "choose_dimension",
     "compare",

@@ -280,7 +280,8 @@ ALWAYS = ("pca", "random")  # what everyone knows, and the floor
 FUNCTIONS = {  # public names that are no models, and where they live
     "Moments": "engine.statistics", "PPCA": "models.linear.ppca", "Run": "engine.fold",
     "analyse": "jobs.analysis", "analyse_stream": "jobs.large", "analyze": "jobs.analysis",
-    "as_source": "sources.arrays", "best_of": "models.base.restarts", "choose_clusters": "judge.clusters",
+    "as_source": "sources.arrays", "best_of": "models.base.restarts", "best_of_checkpoint": "engine.checkpoint.store",
+    "choose_clusters": "judge.clusters",
     "choose_dimension": "judge.dimensions.jury", "compare": "judge.compare.compare",
     "distance_law": "judge.dimensions.distance_law", "embedding_score": "judge.maps.embedding_score",
     "fill": "judge.fills.fills", "fit_method": "jobs.one_model", "forecast": "jobs.forecast",

@@ -178,7 +178,7 @@ def full(name: str, folder: Path, trials: int) -> dict[str, int]:
 
 def main(folder: Path, trials: int, jobs: list[str]) -> None:
     sources.KEEP_CELLS = 0  # every pass reads its rows
-    checkpoint.INTERVAL = 0.0
+    checkpoint.SAVE_TREE_SECONDS = 0.0
     found: dict[str, Any] = {}
     for job in jobs:
         work, _, name = job.partition(":")

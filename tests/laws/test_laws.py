@@ -39,6 +39,7 @@ from lowdim import (
     Run,
     as_source,
     laws,
+    registry,
 )
 from lowdim.text.messages import LowdimError, LowdimWarning
 
@@ -294,6 +295,55 @@ def test_broken_laws_are_those_expected(capsys):
         assert f"DualPPCA does not obey {law}: {reason}" in printed
     for name in ("pca", "ppca", "fa"):
         assert laws.check(MODELS[name], table(True)) == {}
+
+
+def test_a_model_of_ones_own_can_be_held_to_the_laws():
+    class Mine(PPCA):
+        pass
+
+    broken = laws.check(Mine(2), table(False), verbose=False)
+    assert list(broken) == ["save_and_load"]
+
+
+NO_DENSITY = {"sample_then_fit", "score_is_objective"}
+NO_GAPS = {"all_missing_row_gets_prior", "impute_keeps_seen"}
+NO_ROWS = NO_DENSITY | NO_GAPS | {"mask_of_ones_is_no_mask"}
+OF_PAIRS = NO_ROWS | {"merge_any_order", "objective_never_falls", "weights_repeat_rows"}
+BROKEN = {
+    "Autoencoder": NO_DENSITY | NO_GAPS | {"objective_never_falls"},
+    "BayesianGPLVM": NO_DENSITY | {"any_tile", "row_order_does_not_matter", "weights_repeat_rows"},
+    "BayesianPCA": NO_DENSITY,
+    "ClassicalMDS": OF_PAIRS,
+    "DensityNetwork": NO_DENSITY,
+    "DualPPCA": NO_DENSITY | {"all_missing_row_gets_prior", "weights_repeat_rows"},
+    "GPLVM": NO_DENSITY | {"merge_any_order", "row_order_does_not_matter", "weights_repeat_rows"},
+    "GTM": NO_DENSITY,
+    "ICA": NO_DENSITY | NO_GAPS | {"weights_repeat_rows"},
+    "Isomap": OF_PAIRS,
+    "KMeans": NO_DENSITY,
+    "KMedoids": NO_ROWS | {"merge_any_order"},
+    "KernelPCA": OF_PAIRS,
+    "LaplacianEigenmaps": OF_PAIRS,
+    "LinearDiscriminant": NO_ROWS,
+    "LocallyLinearEmbedding": OF_PAIRS,
+    "MatrixFactorization": NO_DENSITY | {"merge_any_order", "weights_repeat_rows"},
+    "MaximumEntropyUnfolding": OF_PAIRS,
+    "MaximumVarianceUnfolding": OF_PAIRS | {"row_order_does_not_matter"},
+    "NonlinearFactorAnalysis": {"mask_of_ones_is_no_mask", "sample_then_fit"},
+    "VarianceSelector": NO_ROWS,
+}
+
+
+@pytest.mark.parametrize("name", registry.MODELS)
+def test_every_list_of_broken_laws_is_pinned(name):
+    """Whoever adds an exception to a class has to add it here; the others obey every law."""
+    assert set(getattr(lowdim, name)()._laws_broken) == BROKEN.get(name, set())
+
+
+def test_the_variants_break_what_their_class_breaks():
+    laplace = {"bpca-laplace": {"objective_never_falls"}}
+    for name, model in MODELS.items():
+        assert set(model._laws_broken) == laplace.get(name, BROKEN.get(type(model).__name__, set())), name
 
 
 def test_impossible_combinations_say_so():

@@ -15,6 +15,7 @@ from lowdim.engine.plan import plan
 from lowdim.engine.statistics import moments
 from lowdim.jobs.large import ASSUMED_DIMS
 from lowdim.judge.table_input import source_of
+from lowdim.math.streams import FORECAST_LOADINGS
 from lowdim.models.base.estimator import WHOLE
 from lowdim.models.linear.factor_analysis import FactorAnalysis
 from lowdim.models.linear.linear_gaussian import LinearGaussian
@@ -176,7 +177,7 @@ def _work(head: Source, model: LinearGaussian, q: int, gaps: bool, run: Run) -> 
     """The seconds of one pass of the kind that a table with or without gaps needs."""
     d = head.d
     framed = Framed(head, frame_of(head.sample(FRAME_ROWS), True))
-    W = np.random.default_rng([0, 71]).standard_normal((d, q)) / np.sqrt(max(q, 1))
+    W = np.random.default_rng([0, FORECAST_LOADINGS]).standard_normal((d, q)) / np.sqrt(max(q, 1))
     begun = time.perf_counter()
     if gaps or d > 5000:
         any_params = Linear(W, np.zeros(d), np.ones(d), np.eye(q), np.zeros((d, 1)), np.zeros(d), np.ones(d))

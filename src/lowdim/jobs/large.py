@@ -24,6 +24,7 @@ from lowdim.judge.rows.odd_rows import JudgedRows, OddRow, RowDistances, check_l
 from lowdim.judge.table_input import source_of
 from lowdim.judge.verdicts import because
 from lowdim.math.linalg import Array, evenly_spread
+from lowdim.math.streams import LARGE_SAMPLE
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
@@ -88,7 +89,11 @@ def draw(
     run = Run() if run is None else run
     whole = affordable(open_whole(file, columns, drop, weight), run)
     n, k = whole.n, min(int(sample), whole.n)
-    rows = np.arange(n) if k == n else np.sort(np.random.default_rng([random_state, 70]).choice(n, k, replace=False))
+    rows = (
+        np.arange(n)
+        if k == n
+        else np.sort(np.random.default_rng([random_state, LARGE_SAMPLE]).choice(n, k, replace=False))
+    )
     with stopped_as_a_whole():
         parts = [part for _, part in walk(partial(_pick, rows), whole, run)]
     options = {

@@ -25,6 +25,7 @@ from lowdim.engine.statistics import columns as columns_of
 from lowdim.engine.statistics import moments
 from lowdim.math.gaussian import posterior
 from lowdim.math.linalg import Array, align
+from lowdim.math.streams import BOOTSTRAP
 from lowdim.models.base.estimator import seed_of
 from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
@@ -133,7 +134,7 @@ def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state
     found = []
     with _no_warnings():
         for b in range(count):
-            weight = np.random.default_rng([seed, 50, b]).multinomial(n, np.full(n, 1.0 / n))
+            weight = np.random.default_rng([seed, BOOTSTRAP, b]).multinomial(n, np.full(n, 1.0 / n))
             try:
                 found.append(ready.fit(weight.astype(np.float64)))
             except LowdimError:

@@ -10,7 +10,7 @@ import pytest
 
 import lowdim
 from lowdim.engine.checkpoint import replay as recall
-from lowdim.engine.checkpoint.store import Checkpoint, best
+from lowdim.engine.checkpoint.store import Checkpoint, best_of_checkpoint
 from lowdim.engine.fold import Run, fold, recalled
 from lowdim.engine.statistics import Sum
 from lowdim.math.optimise import climb
@@ -71,7 +71,7 @@ def test_a_repeat_hears_the_same_bits_and_computes_nothing(tmp_path: Path) -> No
 def test_a_climb_that_dies_goes_on_to_the_same_bits(
     died: int, interval: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recall, "INTERVAL", interval)
+    monkeypatch.setattr(recall, "SAVE_SECONDS", interval)
     first, rest = Hill(), Hill()
     whole = job(tmp_path / "whole", first)
     with pytest.raises(OSError, match="lights"):
@@ -81,7 +81,7 @@ def test_a_climb_that_dies_goes_on_to_the_same_bits(
 
 
 def test_files_do_not_grow_beyond_a_stretch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recall, "STRETCH", 7 * 8 * 10)  # ten calls of seven numbers
+    monkeypatch.setattr(recall, "FILE_BYTES", 7 * 8 * 10)  # ten calls of seven numbers
     first, again = Hill(), Hill()
     whole = job(tmp_path / "a", first)
     assert len(list((tmp_path / "a").glob("0*.fold"))) == 2 + -(-first.calls // 10)
@@ -118,7 +118,7 @@ def test_a_damaged_stretch_is_computed_again(tmp_path: Path) -> None:
 
 def test_the_best_of_a_climb_can_be_had_without_the_table(tmp_path: Path) -> None:
     job(tmp_path / "a", Hill())
-    found = best(tmp_path / "a")
+    found = best_of_checkpoint(tmp_path / "a")
     assert abs(found.params - 1.0).max() < 1e-4 and abs(found.objective) < 1e-8
 
 

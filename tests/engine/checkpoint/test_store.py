@@ -18,7 +18,7 @@ import pytest
 
 import lowdim
 from lowdim.engine.checkpoint import store as checkpoint
-from lowdim.engine.checkpoint.store import Checkpoint, best, name_of, spoken
+from lowdim.engine.checkpoint.store import Checkpoint, best_of_checkpoint, function_identity, hash_of
 from lowdim.engine.fold import Run, Serial, Threads, fold
 from lowdim.engine.statistics import BlockSurvey, Columns, Moments, Sum, columns, moments
 from lowdim.math.gaussian import Sums
@@ -131,7 +131,7 @@ def test_inside_a_fold_the_tree_is_kept_now_and_then(
     interval: float, ckpt: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = list[str]()
-    monkeypatch.setattr(checkpoint, "INTERVAL", interval)
+    monkeypatch.setattr(checkpoint, "SAVE_TREE_SECONDS", interval)
     monkeypatch.setattr(
         checkpoint, "save_values", lambda path, values: (written.append(path.name), persist.save_values(path, values))
     )
@@ -232,7 +232,7 @@ def test_random_states_are_told_apart(ckpt: Path) -> None:
     assert a.components_.tobytes() == b.components_.tobytes()
     with pytest.raises(FileError, match="random_state"):
         model(8).fit(X, run=run)
-    assert name_of(np.random.RandomState(1)) != name_of(np.random.RandomState(2))
+    assert hash_of(np.random.RandomState(1)) != hash_of(np.random.RandomState(2))
 
 
 def test_another_version_is_another_fit(ckpt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,7 +299,7 @@ def test_a_damaged_fold_is_made_again(which: int, how: str, ckpt: Path) -> None:
 
 
 def test_a_damaged_partial_file_leaves_the_one_before(ckpt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "INTERVAL", 0.0)
+    monkeypatch.setattr(checkpoint, "SAVE_TREE_SECONDS", 0.0)
     X = table()
     with pytest.raises(PowerError):
         ppca(X, ckpt, engine=Fails(7))
@@ -343,7 +343,7 @@ def test_a_damaged_manifest_costs_nothing_and_gives_nothing_away(ckpt: Path) -> 
         ppca(X + 1.0, ckpt)  # whose folds these are is told by their keys
     assert {path.name: path.read_bytes() for path in ckpt.iterdir()} == before
     with pytest.raises(FileError, match="LD321"):
-        best(ckpt)
+        best_of_checkpoint(ckpt)
     with pytest.warns(ModelWarning, match="LD323"):
         assert bits(ppca(X, ckpt, engine=Refuses())) == plain
     assert bits(ppca(X, ckpt, engine=Refuses())) == plain
@@ -428,9 +428,9 @@ def test_keys_tell_functions_arguments_models_and_views_apart(ckpt: Path) -> Non
         ]
         models: list[Any] = [lowdim.PPCA(2), lowdim.PPCA(3), lowdim.FactorAnalysis(2)]
         cases += [(partial(model._stats, 1.0), X) for model in models]
-        keys = [name_of((*spoken(f), list(memory._seen(source)))) for f, source in cases]
+        keys = [hash_of((*function_identity(f), list(memory._seen(source)))) for f, source in cases]
     assert len(set(keys)) == len(keys)
-    assert name_of(partial(shifted, -0.0).args) != name_of(partial(shifted, 0.0).args)
+    assert hash_of(partial(shifted, -0.0).args) != hash_of(partial(shifted, 0.0).args)
 
 
 # values to the bit -----------------------------------------------------------------------------------------
@@ -491,13 +491,13 @@ def test_the_best_so_far_can_be_had_without_the_table(ckpt: Path) -> None:
     X, values = table(), list[float]()
     with pytest.raises(PowerError):
         ppca(X, ckpt, engine=Fails(11 * 5 + 3), callback=lambda step: values.append(step.objective))
-    found = best(ckpt)
+    found = best_of_checkpoint(ckpt)
     assert found.model == "ProbabilisticPCA" and found.options["n_components"] == "2"
     assert found.history == tuple(values) and found.objective == max(values) and len(values) == 4
     assert isinstance(found.stats, Sums) and found.stats.log_density == found.objective
     whole = ppca(X, ckpt)
-    assert best(ckpt).objective == whole.objective_  # this table's frame has unit scale
-    P, Q = (np.linalg.qr(W)[0] for W in (best(ckpt).params.W, whole.components_.T))
+    assert best_of_checkpoint(ckpt).objective == whole.objective_  # this table's frame has unit scale
+    P, Q = (np.linalg.qr(W)[0] for W in (best_of_checkpoint(ckpt).params.W, whole.components_.T))
     np.testing.assert_allclose(P @ P.T, Q @ Q.T, atol=1e-12)
     assert json.loads((ckpt / "manifest.json").read_text())["history"][-1][1] == whole.objective_
 
@@ -505,7 +505,7 @@ def test_the_best_so_far_can_be_had_without_the_table(ckpt: Path) -> None:
 def test_a_checkpoint_without_passes_has_no_best(ckpt: Path) -> None:
     lowdim.PPCA(2).fit(table(False), run=Run(checkpoint=ckpt))
     with pytest.raises(FileError, match="LD321"):
-        best(ckpt)
+        best_of_checkpoint(ckpt)
 
 
 # a memory map that changes -------------------------------------------------------------------------------
@@ -535,7 +535,9 @@ def test_a_memory_map_that_changes_between_passes_is_noticed(kept: bool, tmp_pat
 def test_a_memory_map_that_stays_is_fitted_as_ever(tmp_path: Path, ckpt: Path) -> None:
     np.save(tmp_path / "table.npy", table())
     X = np.load(tmp_path / "table.npy", mmap_mode="r")
-    assert isinstance(lowdim.as_source(X[:, :4]), ArraySource) and checkpoint.state(lowdim.as_source(X[:, :4]))
+    assert isinstance(lowdim.as_source(X[:, :4]), ArraySource) and checkpoint.memory_map_state(
+        lowdim.as_source(X[:, :4])
+    )
     assert bits(lowdim.PPCA(2).fit(X)) == bits(lowdim.PPCA(2).fit(table()))
     assert bits(lowdim.PPCA(2).fit(X, run=Run(checkpoint=ckpt))) == bits(lowdim.PPCA(2).fit(table()))
-    assert not checkpoint.state(lowdim.as_source(table()))
+    assert not checkpoint.memory_map_state(lowdim.as_source(table()))

@@ -8,7 +8,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import cross_val_score
 
 import lowdim
-from lowdim import LinearDiscriminant
+from lowdim import LinearDiscriminant, laws
 from lowdim.text.messages import LowdimError, LowdimWarning, VerbError
 
 
@@ -140,3 +140,30 @@ def test_absent_verbs_say_why_and_what_instead(verb):
     assert not hasattr(LinearDiscriminant(), verb)
     with pytest.raises(VerbError, match=rf"LD240[\s\S]*{verb}[\s\S]*fix"):
         getattr(LinearDiscriminant(), verb)
+
+
+class Labelled(LinearDiscriminant):
+    """Rows have the class that their first cell tells, so that the laws can fit a table alone."""
+
+    def fit(self, X, y=None, **how):
+        return super().fit(X, self.label(X), **how)
+
+    def score(self, X, y=None, **how):
+        return super().score(X, self.label(X), **how)
+
+    def label(self, X):
+        first = laws._table(X.source if isinstance(X, laws.Relaid) else X)[:, 0]
+        return (np.nan_to_num(first) > 1.0).astype(int)
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_the_laws(gaps):
+    rng = np.random.default_rng(0)
+    X = (
+        rng.standard_normal((40, 2)) @ rng.standard_normal((2, 4))
+        + rng.standard_normal((40, 4))
+        + [1.0, 2.0, 0.0, -1.0]
+    )
+    X[(rng.random(X.shape) < 0.15) & gaps] = np.nan
+    broken = laws.check(Labelled(), X, verbose=False)
+    assert set(broken) == {*LinearDiscriminant._laws_broken, "save_and_load"}  # saved models: tests/storage

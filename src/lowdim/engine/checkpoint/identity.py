@@ -16,45 +16,45 @@ from lowdim.sources.files.base import stamp
 from lowdim.sources.source import Source
 from lowdim.text.messages import error
 
-WHEN = ("tol", "max_iter")  # options that say when to stop: a fit may go on with others
+STOPPING_OPTIONS = ("tol", "max_iter")  # options that say when to stop: a fit may go on with others
 
 
-def absorb(made: Any, value: Any) -> None:
+def update_hash(hasher: Any, value: Any) -> None:
     """Hash a value of any depth: arrays by their bits, NamedTuples by name and fields, models by their options."""
     value = value.item() if isinstance(value, np.generic) else value
     name = type(value).__name__
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufSU":
-        made.update(f"{name} {value.dtype.str} {value.shape}".encode())
-        made.update(np.ascontiguousarray(value).view(np.uint8).data if value.size else b"")
+        hasher.update(f"{name} {value.dtype.str} {value.shape}".encode())
+        hasher.update(np.ascontiguousarray(value).view(np.uint8).data if value.size else b"")
     elif isinstance(value, tuple | list | dict):
-        made.update(f"{name} {len(value)}".encode())
+        hasher.update(f"{name} {len(value)}".encode())
         for part in value.items() if isinstance(value, dict) else value:
-            absorb(made, part)
+            update_hash(hasher, part)
     elif value is None or isinstance(value, bool | int | float | str):
-        made.update(f"{name} {value!r};".encode())
+        hasher.update(f"{name} {value!r};".encode())
     elif isinstance(value, np.random.Generator):
-        absorb(made, dict(value.bit_generator.state))
+        update_hash(hasher, dict(value.bit_generator.state))
     elif isinstance(value, np.random.RandomState):
-        absorb(made, value.get_state(legacy=False))
+        update_hash(hasher, value.get_state(legacy=False))
     else:
         raise error("LD303", what=f"a fold that was given a {name}", fix="give it numbers, text and arrays only")
 
 
-def name_of(value: Any) -> str:
+def hash_of(value: Any) -> str:
     """The hash of a value in 64 digits."""
-    made = blake2b(digest_size=32)
-    absorb(made, value)
-    return made.hexdigest()
+    hasher = blake2b(digest_size=32)
+    update_hash(hasher, value)
+    return hasher.hexdigest()
 
 
-def spoken(f: Callable[..., Any]) -> tuple[str, list[Any], dict[str, Any], dict[str, Any]]:
-    """What f is: its name, its arguments so far, and the options of the model it is a method of."""
+def function_identity(f: Callable[..., Any]) -> tuple[str, list[Any], dict[str, Any], dict[str, Any]]:
+    """The name of a function, its arguments so far, and the options of the model it is a method of."""
     inner, args, words = (f.func, list(f.args), f.keywords) if isinstance(f, partial) else (f, [], {})
     options: dict[str, Any] = {}
     if isinstance(inner, MethodType):
         model: Any = inner.__self__
         options = {"class": type(model).__name__, **model.get_params(deep=False)}
-        options = {name: value for name, value in options.items() if name not in WHEN}
+        options = {name: value for name, value in options.items() if name not in STOPPING_OPTIONS}
         inner = inner.__func__
     if not isinstance(inner, FunctionType) or "<" in inner.__qualname__:
         name = getattr(inner, "__qualname__", repr(inner))
@@ -62,7 +62,7 @@ def spoken(f: Callable[..., Any]) -> tuple[str, list[Any], dict[str, Any], dict[
     return f"{inner.__module__}.{inner.__qualname__}", args, words, options
 
 
-def mapped(leaf: Source) -> Path | None:
+def memory_map_path(leaf: Source) -> Path | None:
     """The file that a memory map shows; None for other tables: a file's own source looks after itself."""
     base: Any = leaf.values if isinstance(leaf, ArraySource) else None
     while base is not None and not isinstance(base, np.memmap):
@@ -70,9 +70,9 @@ def mapped(leaf: Source) -> Path | None:
     return None if base is None or base.filename is None else Path(base.filename)
 
 
-def state(leaf: Source) -> str:
+def memory_map_state(leaf: Source) -> str:
     """Size, time and place of a memory map's file, and its first and last rows; nothing for other tables."""
-    path = mapped(leaf)
+    path = memory_map_path(leaf)
     if path is None:
         return ""
     try:
@@ -81,13 +81,15 @@ def state(leaf: Source) -> str:
         return f"gone {leaf.fingerprint()}"
 
 
-def identity(leaf: Source) -> str:
+def table_hash(leaf: Source) -> str:
     """The hash of a table: of what its kind says of it, else of every cell; and of the weights."""
-    made = blake2b(leaf.fingerprint().encode() + state(leaf).encode(), digest_size=32)
-    absorb(made, leaf.weight)
+    hasher = blake2b(leaf.fingerprint().encode() + memory_map_state(leaf).encode(), digest_size=32)
+    update_hash(hasher, leaf.weight)
     if isinstance(leaf, SparseSource):
-        absorb(made, [leaf.values.data, leaf.values.indices, leaf.values.indptr, leaf.gaps])
-    elif type(leaf).fingerprint is Source.fingerprint and mapped(leaf) is None:  # first and last rows are not enough
+        update_hash(hasher, [leaf.values.data, leaf.values.indices, leaf.values.indptr, leaf.gaps])
+    elif (
+        type(leaf).fingerprint is Source.fingerprint and memory_map_path(leaf) is None
+    ):  # first and last rows are not enough
         for begin in range(0, leaf.n, leaf.tile):
-            absorb(made, leaf.read(slice(begin, min(begin + leaf.tile, leaf.n))))
-    return made.hexdigest()
+            update_hash(hasher, leaf.read(slice(begin, min(begin + leaf.tile, leaf.n))))
+    return hasher.hexdigest()

@@ -1,7 +1,7 @@
-"""Climbs over numbers in memory, remembered: what a function said, one call after the other.
+"""Calls of the function that an optimiser climbs, recorded in a checkpoint and replayed from it.
 
-A climb is deterministic: run again, it asks the same questions. A checkpoint keeps the answers in its numbered files,
-a stretch of calls in each, and a repeat hears them without a computation, to the bit.
+A climb is deterministic: run again, it makes the same calls. A checkpoint keeps their values in its numbered files, a
+stretch of calls in each, and a repeat reads them without a computation, to the bit.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from lowdim.engine.checkpoint.identity import name_of
+from lowdim.engine.checkpoint.identity import hash_of
 from lowdim.math.linalg import Array
 
-INTERVAL = 30.0  # seconds of a climb that may be lost
-STRETCH = 2**26  # bytes of a climb in one file
+SAVE_SECONDS = 30.0  # seconds of a climb that may be lost
+FILE_BYTES = 2**26  # bytes of a climb in one file
 
 
-class Shelf(Protocol):
+class NumberedFiles(Protocol):
     """Numbered files; `number` is the next."""
 
     number: int
@@ -33,91 +33,91 @@ class Shelf(Protocol):
 
 
 class Call(NamedTuple):
-    """One call: its hash, what it was given, what it said."""
+    """One call: its hash, its argument, its value."""
 
     key: str
     x: Array
-    said: Array
+    value: Array
 
 
-class Tape:
-    """Plays back the calls of a climb as long as they are the same, then records."""
+class CallRecorder:
+    """Replays the calls of a climb as long as they are the same, then records."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self.shelf, self.name, self.since = shelf, "", 0.0
-        self.fresh: list[Call] = []  # computed, and in no file yet
-        self.stored: list[tuple[str, Array]] = []  # what the present file still has to say, last call first
+    def __init__(self, files: NumberedFiles) -> None:
+        self.files, self.name, self.since = files, "", 0.0
+        self.unsaved: list[Call] = []  # computed, and in no file yet
+        self.ahead: list[tuple[str, Array]] = []  # calls of the present file still to come, the last of them first
 
     @property
     def open(self) -> bool:
         """Whether calls are being recorded."""
-        return bool(self.fresh)
+        return bool(self.unsaved)
 
-    def say(self, name: str, f: Callable[[Array], Array], x: Array) -> Array:
-        """f(x), or what it said before."""
-        key = name_of((name, x))
-        found = None if self.fresh else self._played(name, key)
-        if found is None:
-            found = np.array(f(x), dtype=np.float64)
-            self._record(name, Call(key, x.copy(), found))
-        return found.copy()
+    def call(self, name: str, f: Callable[[Array], Array], x: Array) -> Array:
+        """f(x), computed or replayed."""
+        key = hash_of((name, x))
+        value = None if self.unsaved else self._replay(name, key)
+        if value is None:
+            value = np.array(f(x), dtype=np.float64)
+            self._record(name, Call(key, x.copy(), value))
+        return value.copy()
 
     def _record(self, name: str, call: Call) -> None:
-        if self.fresh and (self.name != name or self.fresh[0].said.shape != call.said.shape):
+        if self.unsaved and (self.name != name or self.unsaved[0].value.shape != call.value.shape):
             self._write()
-        if not self.fresh:
+        if not self.unsaved:
             self.name, self.since = name, monotonic()
-        self.fresh.append(call)
-        if monotonic() - self.since >= INTERVAL or call.said.nbytes * len(self.fresh) >= STRETCH:
+        self.unsaved.append(call)
+        if monotonic() - self.since >= SAVE_SECONDS or call.value.nbytes * len(self.unsaved) >= FILE_BYTES:
             self._write()
 
-    def _played(self, name: str, key: str) -> Array | None:
-        """What the next file says of this call; where it speaks of another, it is cut off there."""
-        if not self.stored:
-            found = self.shelf.load(self.shelf.number)
-            if found is None or found.get("key") != name or "said" not in found:
-                self.shelf.forget(self.shelf.number)
+    def _replay(self, name: str, key: str) -> Array | None:
+        """The value of this call in the next file; where that holds another call, it is cut off there."""
+        if not self.ahead:
+            content = self.files.load(self.files.number)
+            if content is None or content.get("key") != name or "values" not in content:
+                self.files.forget(self.files.number)
                 return None
-            self.shelf.number += 1
-            self.stored = list(zip(found["calls"], found["said"], strict=True))[::-1]
-        if self.stored[-1][0] == key:
-            return np.asarray(self.stored.pop()[1])
-        self._cut(len(self.stored))
+            self.files.number += 1
+            self.ahead = list(zip(content["calls"], content["values"], strict=True))[::-1]
+        if self.ahead[-1][0] == key:
+            return np.asarray(self.ahead.pop()[1])
+        self._cut(len(self.ahead))
         return None
 
-    def _cut(self, left: int) -> None:
+    def _cut(self, dropped: int) -> None:
         """The present file without its last calls, and nothing after it."""
-        k, self.stored = self.shelf.number - 1, []
-        found = self.shelf.load(k)
-        keep = 0 if found is None else len(found["calls"]) - left
-        self.shelf.forget(k + (keep > 0))
-        if found is None or keep <= 0:
-            self.shelf.number = k
+        k, self.ahead = self.files.number - 1, []
+        content = self.files.load(k)
+        keep = 0 if content is None else len(content["calls"]) - dropped
+        self.files.forget(k + (keep > 0))
+        if content is None or keep <= 0:
+            self.files.number = k
         else:
-            self.shelf.save(k, {**found, "calls": found["calls"][:keep], "said": found["said"][:keep].copy()})
+            self.files.save(k, {**content, "calls": content["calls"][:keep], "values": content["values"][:keep].copy()})
 
     def flush(self) -> None:
         """The climb is over, or the fit."""
-        self.stored = []
+        self.ahead = []
         self._write()
 
     def _write(self) -> None:
-        """What was recorded into the next file; its best call stands for it."""
-        if not self.fresh:
+        """Save what was recorded in the next file, under its best call."""
+        if not self.unsaved:
             return
-        said = np.array([call.said for call in self.fresh])
-        best = self.fresh[int(np.argmax(said[:, 0]))].x
-        keys, self.fresh, k = [call.key for call in self.fresh], [], self.shelf.number
-        self.shelf.number += 1
-        self.shelf.save(
+        values = np.array([call.value for call in self.unsaved])
+        best = self.unsaved[int(np.argmax(values[:, 0]))].x
+        keys, self.unsaved, k = [call.key for call in self.unsaved], [], self.files.number
+        self.files.number += 1
+        self.files.save(
             k,
             {
                 "key": self.name,
                 "args": [best],
                 "frame": None,
                 "stats": None,
-                "noted": self.shelf.history[-1:],
+                "noted": self.files.history[-1:],
                 "calls": keys,
-                "said": said,
+                "values": values,
             },
         )

@@ -27,8 +27,15 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from lowdim.engine.checkpoint.identity import WHEN, identity, mapped, name_of, spoken, state
-from lowdim.engine.checkpoint.replay import Tape
+from lowdim.engine.checkpoint.identity import (
+    STOPPING_OPTIONS,
+    function_identity,
+    hash_of,
+    memory_map_path,
+    memory_map_state,
+    table_hash,
+)
+from lowdim.engine.checkpoint.replay import CallRecorder
 from lowdim.engine.fold import Executor, Run, S, Tree, node, tree
 from lowdim.math.linalg import Array
 from lowdim.sources.source import Block, Source
@@ -38,7 +45,7 @@ from lowdim.storage.model_file import VERSION, digest, load_values, save_values
 from lowdim.text.messages import LowdimError, error, warn
 
 SCHEMA = 1
-INTERVAL = 30.0  # seconds of a fold that may be lost
+SAVE_TREE_SECONDS = 30.0  # seconds of a fold that may be lost
 MANIFEST, LOCK, PART, OLD = "manifest.json", "lock", "partial.fold", "partial.old.fold"
 WORDS = {
     "model": "the model",
@@ -57,11 +64,11 @@ class Watch:
 
     def __init__(self, source: Source) -> None:
         self.leaf = source.leaf
-        self.state = state(self.leaf)
+        self.state = memory_map_state(self.leaf)
 
     def check(self) -> None:
-        if state(self.leaf) != self.state:
-            raise error("LD174", name=getattr(mapped(self.leaf), "name", ""), problem="it was written to")
+        if memory_map_state(self.leaf) != self.state:
+            raise error("LD174", name=getattr(memory_map_path(self.leaf), "name", ""), problem="it was written to")
 
     def fold(self, f: Callable[[Block], S], source: Source, engine: Executor) -> S:
         self.check()
@@ -81,19 +88,19 @@ class Checkpoint(Watch):
         super().__init__(source)
         self.folder, self.number, self.sure, self.warned, self.noted = Path(path), 0, True, False, 0.0
         self.history: list[tuple[int, float]] = []
-        self.tape = Tape(self)
+        self.recorder = CallRecorder(self)
         options = {name: _text(value) for name, value in model.get_params(deep=False).items()}
-        self.table = identity(self.leaf)
+        self.table = table_hash(self.leaf)
         self.facts: dict[str, Any] = {
             "schema": SCHEMA,
             "lowdim": VERSION,
             "model": type(model).__name__,
             "options": options,
-            "options_hash": name_of(options),
+            "options_hash": hash_of(options),
             "n": source.n,
             "d": source.d,
             "tile": source.tile,
-            "columns": name_of(source.columns),
+            "columns": hash_of(source.columns),
             "seeds": [options.get("random_state", "0")],
             "table": self.table,
         }
@@ -126,7 +133,7 @@ class Checkpoint(Watch):
 
     def __exit__(self, *problem: object) -> None:
         try:
-            self.tape.flush()
+            self.recorder.flush()
             self._write_manifest()
         finally:
             self.lock.close()
@@ -151,7 +158,7 @@ class Checkpoint(Watch):
             found = [
                 f"{name}={there.get(name)} there, {here.get(name)} here"
                 for name in {**there, **here}
-                if there.get(name) != here.get(name) and name not in WHEN
+                if there.get(name) != here.get(name) and name not in STOPPING_OPTIONS
             ]
         if not found and old.get("table") != self.table:
             found = ["the table (cells, weights, or the time its file was written)"]
@@ -182,16 +189,16 @@ class Checkpoint(Watch):
 
     def note(self, value: float) -> None:
         """The objective of the last fold's parameters."""
-        self.history.append((self.number - (not self.tape.open), value))
-        if monotonic() - self.noted >= INTERVAL:
+        self.history.append((self.number - (not self.recorder.open), value))
+        if monotonic() - self.noted >= SAVE_TREE_SECONDS:
             self._write_manifest()
 
     # folds -----------------------------------------------------------------------------------------
     def fold(self, f: Callable[[Block], S], source: Source, engine: Executor) -> S:
         self.check()
-        self.tape.flush()
-        name, args, words, options = spoken(f)
-        key = name_of((name, args, words, options, source.tile, list(self._seen(source))))
+        self.recorder.flush()
+        name, args, words, options = function_identity(f)
+        key = hash_of((name, args, words, options, source.tile, list(self._seen(source))))
         file, self.number = self.folder / _numbered(self.number), self.number + 1
         stats = self._stored(file, key)
         if stats is None:
@@ -263,7 +270,7 @@ class Checkpoint(Watch):
             for leaf in engine.map(partial(node, f, source.tile), source, done * span):
                 growing.add(leaf)
                 whole = (whole[0] + 1, list(growing.stack))
-                if monotonic() - clock >= INTERVAL:
+                if monotonic() - clock >= SAVE_TREE_SECONDS:
                     self._keep_part(part, *whole)
                     clock = monotonic()
         except BaseException:
@@ -286,7 +293,7 @@ class Checkpoint(Watch):
 
     # climbs ----------------------------------------------------------------------------------------
     def recall(self, name: str, f: Callable[[Array], Array], x: Array) -> Array:
-        return self.tape.say(name, f, x)
+        return self.recorder.call(name, f, x)
 
     def load(self, k: int) -> dict[str, Any] | None:
         return self._load(self.folder / _numbered(k))
@@ -307,7 +314,7 @@ def _text(value: Any) -> str:
     """An option as text that differs where the option does."""
     value = value.item() if isinstance(value, np.generic) else value
     plain = value is None or isinstance(value, bool | int | float | str)
-    return repr(value) if plain else f"{type(value).__name__} {name_of(value)[:16]}"
+    return repr(value) if plain else f"{type(value).__name__} {hash_of(value)[:16]}"
 
 
 def _dumps(facts: dict[str, Any]) -> bytes:
@@ -356,7 +363,7 @@ def remembered(model: Any, source: Source, run: Run) -> Iterator[Run]:
 
 
 # what can be had without the table ---------------------------------------------------------------------
-class Best(NamedTuple):
+class CheckpointBest(NamedTuple):
     """The best parameters in a checkpoint, in the units of `frame`: W / frame.scale[:, None] is in the table's."""
 
     model: str
@@ -368,7 +375,7 @@ class Best(NamedTuple):
     history: tuple[float, ...]
 
 
-def best(path: str | os.PathLike[str]) -> Best:
+def best_of_checkpoint(path: str | os.PathLike[str]) -> CheckpointBest:
     """The best parameters that an unfinished fit came to, for whom the table is gone.
 
     Where the table is still there, run the same fit again instead: it goes on where it stopped.
@@ -377,7 +384,7 @@ def best(path: str | os.PathLike[str]) -> Best:
     >>> X = np.array([[1.0, 2.0, 3.1], [2.0, 4.1, np.nan], [3.0, 5.9, 9.0], [4.0, np.nan, 12.1]])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model = lowdim.PPCA(1).fit(X, run=Run(checkpoint=f"{folder}/fit.ckpt"))
-    ...     found = best(f"{folder}/fit.ckpt")
+    ...     found = best_of_checkpoint(f"{folder}/fit.ckpt")
     >>> found.objective == model.objective_, found.params.W.shape
     (True, (3, 1))
     """
@@ -391,7 +398,7 @@ def best(path: str | os.PathLike[str]) -> Best:
     for k in sorted(history, key=history.__getitem__, reverse=True):
         with suppress(LowdimError):
             found = load_values(folder / _numbered(k))
-            return Best(
+            return CheckpointBest(
                 facts["model"],
                 facts["options"],
                 found["args"][0],

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowdim.math.linalg import Array
+from lowdim.math.streams import RANDOM_PROJECTION
 
 
 class RandomProjection:
@@ -17,7 +18,9 @@ class RandomProjection:
 
     def fit(self, X: Array) -> Self:
         self.mean_ = np.nanmean(X, axis=0)
-        normal = np.random.default_rng([self.random_state, 61]).standard_normal((X.shape[1], self.n_components))
+        normal = np.random.default_rng([self.random_state, RANDOM_PROJECTION]).standard_normal(
+            (X.shape[1], self.n_components)
+        )
         self.components_ = np.linalg.qr(normal)[0].T
         return self
 

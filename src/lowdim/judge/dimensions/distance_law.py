@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from lowdim.judge.dimensions.evidence import JuryTable, jury_table
 from lowdim.math.linalg import Array
+from lowdim.math.streams import DISTANCE_PAIRS
 from lowdim.models.base.estimator import seed_of
 from lowdim.text.messages import error
 
@@ -171,7 +172,7 @@ def _all_pairs(t: JuryTable) -> tuple[Array, Array]:
 
 def _drawn_pairs(t: JuryTable, pairs: int, seed: int) -> tuple[Array, Array]:
     """Shuffled rows beside themselves moved on by drawn distances: each pair at most once."""
-    rng = np.random.default_rng([seed, 17])
+    rng = np.random.default_rng([seed, DISTANCE_PAIRS])
     order = rng.permutation(t.n)
     x, m = t.x[order], None if t.mask is None else t.mask[order]
     half = (t.n - 1) // 2  # moving on by s and by n - s would give the same pairs

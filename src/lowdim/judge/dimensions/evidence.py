@@ -16,6 +16,7 @@ from lowdim.engine.fold import Run
 from lowdim.engine.monitor import Fit
 from lowdim.engine.statistics import columns, pairs
 from lowdim.math.linalg import Array, Mask
+from lowdim.math.streams import EVIDENCE_SAMPLE
 from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.models.linear.parameters import Linear, ppca_start
 from lowdim.models.linear.ppca import ProbabilisticPCA
@@ -86,7 +87,7 @@ def _drawn(source: Source, seed: int) -> Source:
     most = max(JUDGED_CELLS // source.d, 1000)
     if source.n <= most:
         return source.weighted(None)
-    block = source.sample(most, np.random.default_rng([seed, 7]))
+    block = source.sample(most, np.random.default_rng([seed, EVIDENCE_SAMPLE]))
     return ArraySource(block.x, block.mask, columns=source.columns)
 
 

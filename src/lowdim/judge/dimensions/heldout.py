@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from lowdim.judge.dimensions.evidence import JuryTable, quick_fit, quick_look
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, Mask
+from lowdim.math.streams import HELD_OUT_FOLDS
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.parameters import Linear, predict_cells
 from lowdim.sources.source import Block
@@ -97,7 +98,7 @@ def dealt(mask: Mask, parts: int, rng: np.random.Generator) -> NDArray[np.intp]:
 
 def deal(mask: Mask, seed: int, parts: int = HELD_OUT_PARTS) -> NDArray[np.intp]:
     """The fold that hides each cell, -1 where none does: gaps, and columns too thin to lose any."""
-    fold = dealt(mask, parts, np.random.default_rng([seed, 11]))
+    fold = dealt(mask, parts, np.random.default_rng([seed, HELD_OUT_FOLDS]))
     return np.where(mask & (mask.sum(axis=0) >= THIN_COLUMN), fold, -1)
 
 

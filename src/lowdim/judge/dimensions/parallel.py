@@ -8,6 +8,7 @@ import numpy as np
 
 from lowdim.judge.dimensions.evidence import JuryTable
 from lowdim.math.linalg import Array, Mask
+from lowdim.math.streams import SHUFFLED_TABLES
 
 SHUFFLES = (20, 200)  # the fewest that give a 95 % band, and enough for any table
 SHUFFLED_CELLS = 2e7  # cells shuffled in all: a budget by the table's size, never by the clock
@@ -62,7 +63,10 @@ def parallel_analysis(t: JuryTable, *, shuffles: int | None, band: float, seed: 
     """
     count = int(np.clip(SHUFFLED_CELLS // max(t.n * t.d, 1), *SHUFFLES)) if shuffles is None else shuffles
     chance = np.array(
-        [eigenvalues(shuffled(t.x, t.mask, np.random.default_rng([seed, 13, s])), t.mask) for s in range(count)]
+        [
+            eigenvalues(shuffled(t.x, t.mask, np.random.default_rng([seed, SHUFFLED_TABLES, s])), t.mask)
+            for s in range(count)
+        ]
     )
     return ParallelAnalysis(eigenvalues(t.x, t.mask), np.quantile(chance, band, axis=0), count)
 

@@ -30,6 +30,7 @@ from lowdim.judge.fills.models import TRIAL_TOL, FillModel, by_model, candidates
 from lowdim.judge.rows.odd_rows import check_level
 from lowdim.judge.table_input import numbers_of
 from lowdim.math.linalg import Array, Mask
+from lowdim.math.streams import FILL_TRIALS
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.estimator import seed_of
 from lowdim.models.linear.linear_gaussian import LinearGaussian
@@ -247,7 +248,7 @@ def assign(mask: Mask, folds: int, seed: int) -> NDArray[np.intp]:
 
     A column keeps at least two seen cells in every fold, so some of a rare column's are never hidden.
     """
-    rng = np.random.default_rng([seed, 40])
+    rng = np.random.default_rng([seed, FILL_TRIALS])
     fold = np.where(mask, dealt(mask, folds, rng), -1)
     for j in np.flatnonzero(mask.sum(axis=0) < 3 * folds):
         rows = rng.permutation(np.flatnonzero(mask[:, j]))

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from lowdim.judge.fills.variational_pca import fit_variational
 from lowdim.math.linalg import Array
+from lowdim.math.streams import FILL_DRAWS
 from lowdim.models.linear.framed_gaussian import framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA
@@ -45,7 +46,7 @@ def by_shrinkage(q: int) -> FillModel:
         mean, sd = fit.cells()
 
         def drawn(seed: int, number: int) -> Array:
-            return np.where(mask, X, fit.draw(np.random.default_rng([seed, 41, number])))
+            return np.where(mask, X, fit.draw(np.random.default_rng([seed, FILL_DRAWS, number])))
 
         return ModelFills(np.where(mask, X, mean), np.where(mask, 0.0, sd), fit.n_components, drawn)
 

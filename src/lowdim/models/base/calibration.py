@@ -15,6 +15,7 @@ from scipy.special import ndtri
 
 from lowdim.engine.statistics import Sum
 from lowdim.math.linalg import Array, Mask
+from lowdim.math.streams import HELD_OUT_HASH, HELD_OUT_IN_MEMORY
 from lowdim.models.base.results import Cells
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, View
@@ -93,7 +94,7 @@ class Inflation(NamedTuple):
 # in memory -------------------------------------------------------------------------------------------
 def hold_back(mask: Mask, seed: int) -> tuple[Mask, Mask]:
     """The mask without the cells held out, and these; none are held out where a column would be left empty."""
-    held = mask & (np.random.default_rng([seed, 72]).random(mask.shape) < held_share(float(mask.sum())))
+    held = mask & (np.random.default_rng([seed, HELD_OUT_IN_MEMORY]).random(mask.shape) < held_share(float(mask.sum())))
     remaining = mask & ~held
     return (remaining, held) if remaining.any(axis=0).all() else (mask, np.zeros_like(mask))
 
@@ -117,7 +118,9 @@ class HeldOutCells(NamedTuple):
 
     def cells(self, block: Block) -> Mask:
         """Those of a block, in the units of the source that holds the rows."""
-        keys = np.random.default_rng([self.seed, 74]).integers(2**63, size=(2, block.x.shape[1]), dtype=np.uint64)
+        keys = np.random.default_rng([self.seed, HELD_OUT_HASH]).integers(
+            2**63, size=(2, block.x.shape[1]), dtype=np.uint64
+        )
         bits = mix_bits(row_hash(block.x, keys[0])[:, None] ^ keys[1]) >> np.uint64(11)  # 53 of them
         low, high = (np.uint64(k * self.share * 2**53) for k in (self.round, self.round + 1))
         held = np.asarray((bits >= low) & (bits < high) & self.columns)

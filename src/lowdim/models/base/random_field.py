@@ -18,6 +18,7 @@ from scipy.optimize import minimize
 
 from lowdim.math.linalg import EPS, Array, centred, largest, svd
 from lowdim.math.neighbors import exact_distances
+from lowdim.math.streams import RANDOM_FIELD
 from lowdim.models.base.estimator import seed_of
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Source
@@ -85,7 +86,7 @@ def draws_of(field: Field, n_samples: int, random_state: Any) -> Array:
     """Draws from the field, a column each."""
     if n_samples < 1:
         raise error("LD210", option="n_samples", value=n_samples, allowed="a whole number >= 1")
-    rng = np.random.default_rng([seed_of(random_state), 450])
+    rng = np.random.default_rng([seed_of(random_state), RANDOM_FIELD])
     draws = rng.standard_normal((len(field.variances), n_samples))
     return np.asarray(field.vectors @ (np.sqrt(field.variances)[:, None] * draws))
 

@@ -14,6 +14,7 @@ from lowdim.engine.monitor import STOPPED, Fit, Monitor, notify_monitor
 from lowdim.engine.plan import Cost
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.optimise import Peak, climb
+from lowdim.math.streams import BAYESIAN_GPLVM_START
 from lowdim.models.base.calibration import (
     ERROR_EDGES,
     MOST_ROUNDS,
@@ -231,7 +232,7 @@ class BayesianGPLVM(GaussianProcessMap):
 
     def _start(self, table: CentredTable, i: int, scores: Array) -> VariationalParams:
         """Unwhitened principal scores, the first with unit variance; inducing points among them."""
-        (n, q), rng = scores.shape, np.random.default_rng([seed_of(self.random_state), 74, i])
+        (n, q), rng = scores.shape, np.random.default_rng([seed_of(self.random_state), BAYESIAN_GPLVM_START, i])
         if self.kernel == "linear":
             return _linear_start(scores, table.source.d, rng)
         mu = scores / max(float(np.sqrt((scores[:, 0] ** 2).mean())), 1e-300)

@@ -10,6 +10,7 @@ from lowdim.engine.fold import Run, one_blas_thread
 from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost, plan
 from lowdim.math.linalg import Array, Mask, sign_rule, squared_distances, svd
+from lowdim.math.streams import GPLVM_START
 from lowdim.models.base.calibration import hold_back, inflation_from_errors
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.results import Certificate, squared
@@ -230,7 +231,7 @@ class GPLVM(GaussianProcessMap):
         cells, starts = start.X.size, [first]
         count = (PRINCIPAL_STARTS if start.init == "pca" else 1) if self.n_init is None else int(self.n_init)
         for i in range(1, count):
-            rng = np.random.default_rng([seed_of(self.random_state), 73, i])
+            rng = np.random.default_rng([seed_of(self.random_state), GPLVM_START, i])
             starts.append(first.copy())
             starts[-1][:cells] += START_SHAKE * max(float(first[:cells].std()), 1e-3) * rng.standard_normal(cells)
         return starts

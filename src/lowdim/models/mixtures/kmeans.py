@@ -23,6 +23,7 @@ from lowdim.math.clusters import (
     plus_plus,
 )
 from lowdim.math.linalg import EPS, Array
+from lowdim.math.streams import KMEANS_SAMPLE
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Absent, Out, Rule, is_fitted, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import LARGEST, Cells, Certificate, Posterior, draw_labels, squared
@@ -34,7 +35,6 @@ from lowdim.text.messages import error, warn
 
 PRODUCT_COLUMNS = 256  # columns up to which products of all of them are the quickest way to their variances
 SEEDING_ROWS = 2**14  # rows that k-means++ draws its centres from
-SAMPLE_STREAM = 0  # of random numbers: 0 draws those rows, 1, 2, ... the centres of each start
 SEEDING_CELLS = 2**22  # and the most cells of them
 LABELLED_ROWS = 2**22  # labels are kept of tables of up to so many rows
 USUAL_STEPS = 20  # passes that Lloyd's iteration usually takes
@@ -220,7 +220,7 @@ class KMeans(ClusterMixin, LatentModel):
             return frame.inward(Block(centers)).x[None]
         seed, starts = seed_of(self.random_state), 1 if self.n_init == "auto" else self.n_init
         rows = min(SEEDING_ROWS, max(SEEDING_CELLS // max(d, 1), 4 * K))
-        block = framed.sample(rows, None if rows >= framed.n else np.random.default_rng([seed, SAMPLE_STREAM]))
+        block = framed.sample(rows, None if rows >= framed.n else np.random.default_rng([seed, KMEANS_SAMPLE]))
         with one_blas_thread():
             return np.stack(
                 [

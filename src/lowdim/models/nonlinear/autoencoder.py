@@ -29,6 +29,7 @@ from lowdim.math.mlp import (
     unpack_layers,
 )
 from lowdim.math.optimise import climb, joined, minus, parted
+from lowdim.math.streams import AUTOENCODER_BOUND, AUTOENCODER_HELD_OUT, AUTOENCODER_TRAINING
 from lowdim.models.base.calibration import row_hash
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
@@ -47,7 +48,6 @@ FOREVER = 10**9
 VARIATIONAL_BATCH = 32  # noise is drawn anew for each: frozen noise inflates the bound (docs/measurements.md)
 LEAST_GAIN = 1e-10  # of the variance: a step of L-BFGS that gains less is the last
 LOG_RANGE = 20.0  # logarithms of posterior variances stay within +- this
-TRAINING_STREAM, BOUND_STREAM, HELD_OUT_STREAM = 81, 82, 83  # of random numbers
 EARLY_STOP = "the held-out rows stopped improving"
 FILL_GAPS_FIRST = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
 NO_AUTOENCODER_DENSITY = "an autoencoder without the variational form has no density"
@@ -250,7 +250,7 @@ class Autoencoder(LatentModel):
 
     def _first_networks(self, d: int) -> EncoderDecoder:
         q, sizes = int(self.n_components), (d, *layer_sizes(self.hidden))
-        rng = np.random.default_rng([seed_of(self.random_state), TRAINING_STREAM])
+        rng = np.random.default_rng([seed_of(self.random_state), AUTOENCODER_TRAINING])
         encoder = random_layers((*sizes, 2 * q if self.variational else q), rng)
         return EncoderDecoder(encoder, random_layers((q, *sizes[::-1]), rng), self.activation)
 
@@ -287,7 +287,7 @@ class Autoencoder(LatentModel):
 
     def _validation_value(self, nets: EncoderDecoder, task: TrainingRows, v: Array) -> float:
         """The share of variance explained; of the variational form the bound a row, with one fixed draw of noise."""
-        rng = np.random.default_rng(BOUND_STREAM) if self.variational else None
+        rng = np.random.default_rng(AUTOENCODER_BOUND) if self.variational else None
         with np.errstate(over="ignore", invalid="ignore"):
             value, _ = _loss(nets, task, v, rng)
         return -value if self.variational else 1.0 - value
@@ -323,7 +323,7 @@ class Autoencoder(LatentModel):
     ) -> Array:
         """Every row once; batches and noise are drawn by the epoch's number alone. Its value, then Adam's state."""
         adam = Adam.unpack(v)
-        rng = np.random.default_rng([seed_of(self.random_state), TRAINING_STREAM, number])
+        rng = np.random.default_rng([seed_of(self.random_state), AUTOENCODER_TRAINING, number])
         size = VARIATIONAL_BATCH if self.batch_size is None else int(self.batch_size)
         with np.errstate(over="ignore", invalid="ignore"):
             for rows in minibatches(len(task.S), size, rng):
@@ -450,7 +450,7 @@ def _decode_places(params: AutoencoderParams, z: Array) -> Array:
 
 def _with_bounds(params: AutoencoderParams, x: Array, posterior: Posterior) -> Posterior:
     """The posterior with the bound of each row as its log density."""
-    half = np.random.default_rng(BOUND_STREAM).standard_normal((BOUND_PAIRS, posterior.mean.shape[1]))
+    half = np.random.default_rng(AUTOENCODER_BOUND).standard_normal((BOUND_PAIRS, posterior.mean.shape[1]))
     m, s, unit = posterior.mean, posterior.std, params.psi * params.size**2
     square = np.mean([((x - _decode_places(params, m + s * e)) ** 2).sum(axis=1) for e in (*half, *-half)], axis=0)
     divergence = 0.5 * (m**2 + s**2 - 2.0 * np.log(s) - 1.0).sum(axis=1)
@@ -473,7 +473,7 @@ def _training_rows(survey: TableSurvey, x: Array) -> TrainingRows:
 
 def _held_out_rows(x: Array) -> Mask:
     """About a tenth of the rows by a hash of their cells: not order, copies, weights or seeds change them."""
-    keys = np.random.default_rng(HELD_OUT_STREAM).integers(2**63, size=(x.shape[1],), dtype=np.uint64)
+    keys = np.random.default_rng(AUTOENCODER_HELD_OUT).integers(2**63, size=(x.shape[1],), dtype=np.uint64)
     held = np.asarray((row_hash(x, keys) >> np.uint64(40)) % np.uint64(HELD_OUT_PERIOD) == 0)
     return held if LEAST_HELD_OUT <= held.sum() <= len(x) // 2 else np.zeros(len(x), dtype=bool)
 

@@ -15,6 +15,7 @@ from lowdim.engine.plan import Cost
 from lowdim.math.linalg import Array
 from lowdim.math.mlp import ACTIVATIONS, Layers, layer_sizes, pack_layers, random_biases, random_layers, unpack_layers
 from lowdim.math.optimise import climb, minus
+from lowdim.math.streams import DENSITY_NETWORK_CUBE, DENSITY_NETWORK_EPOCH, DENSITY_NETWORK_START
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Rule, is_seed, seed_of
 from lowdim.models.base.results import Cells, Certificate, Posterior, draw_labels, standard
 from lowdim.models.base.survey import TableSurvey
@@ -47,7 +48,6 @@ HIDDEN_GAIN = 2.0  # of the hidden weights' start: units bend within the sample,
 START_RIDGE = 1e-6  # a node, on the first output weights
 NETWORK_START_NOISE = 1e-1  # of the mean variance, at least
 BASIS_REACH = 2.5  # bells over a Gaussian sample reach so many standard deviations each way
-START_STREAM, CUBE_STREAM, EPOCH_STREAM = 84, 87, 88  # of random numbers
 LEAST_DRAWS = 10  # a row, where each has its own
 EPOCH_GAIN, EPOCH_PATIENCE = 1e-3, 5  # nats a row; stepwise EM ends when so many epochs gained no more
 
@@ -206,14 +206,14 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
     def _start(self, survey: TableSurvey) -> DensityNetworkParams:
         """The principal axes, as well as drawn units can follow them; its noise what the axes leave out."""
         L, K, even = int(self.n_components), int(self.n_samples), self.sampling == "grid"
-        rng = np.random.default_rng([seed_of(self.random_state), START_STREAM])
+        rng = np.random.default_rng([seed_of(self.random_state), DENSITY_NETWORK_START])
         nodes = latent_grid(self._side, L) if even else rng.standard_normal((K, L))
         layers, bells = self._first_functions(L, 1.0 if even else BASIS_REACH, rng)
         Phi = HiddenLayers(layers, self.activation).at(nodes) if layers else bells.at(nodes)
         start = principal_start(
             survey, nodes, Phi, self.weight_prior, ridge=START_RIDGE * len(nodes), noise=NETWORK_START_NOISE
         )
-        cube = self._cube(K, L + 1, CUBE_STREAM) if self.sampling == "importance" else np.zeros((0, L + 1))
+        cube = self._cube(K, L + 1, DENSITY_NETWORK_CUBE) if self.sampling == "importance" else np.zeros((0, L + 1))
         return DensityNetworkParams(
             nodes, layers, bells.centres, bells.width, *start, activation=self.activation, cube=cube
         )
@@ -318,7 +318,7 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         size, seed = int(self.batch_size or 1), seed_of(self.random_state)
         count = (number - 1) * (-(-source.n // size))
         for start, tile in walk(_same_block, source, run):
-            order = np.random.default_rng([seed, EPOCH_STREAM, number, start]).permutation(tile.rows)
+            order = np.random.default_rng([seed, DENSITY_NETWORK_EPOCH, number, start]).permutation(tile.rows)
             for rows in (order[i : i + size] for i in range(0, len(order), size)):
                 mask = None if tile.mask is None else tile.mask[rows]
                 weight = None if tile.weight is None else tile.weight[rows]

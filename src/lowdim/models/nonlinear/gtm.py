@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lowdim.engine.plan import Cost
+from lowdim.math.streams import GTM_JITTER
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Rule, is_seed, seed_of
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.nonlinear.gtm_em import GTMParams, NodeSums, principal_start, regression_step
@@ -15,7 +16,6 @@ from lowdim.models.nonlinear.rbf_grid import latent_grid, rbf_grid
 from lowdim.text.messages import warn
 
 JITTER = 0.1  # of the columns' mean standard deviation, on every weight, with init="jitter"
-JITTER_STREAM = 71  # of random numbers
 GTM_START_NOISE = 1e-3  # of the mean variance, at least
 
 
@@ -147,7 +147,7 @@ class GTM(NodeModel[GTMParams]):
         )
         W = start.W
         if self.init == "jitter":
-            rng = np.random.default_rng([seed_of(self.random_state), JITTER_STREAM])
+            rng = np.random.default_rng([seed_of(self.random_state), GTM_JITTER])
             total = float(survey.columns.variance.sum())
             W = W + JITTER * np.sqrt(total / d) * rng.standard_normal(W.shape)
         if len(W) >= survey.columns.n:

@@ -16,6 +16,7 @@ from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, lower, squared_distances
 from lowdim.math.mlp import activation_slope, backward, forward, pack_layers
 from lowdim.math.optimise import climb
+from lowdim.math.streams import DENSITY_NETWORK_ROUND
 from lowdim.models.nonlinear.density_network_em import (
     HIDDEN_PRIOR,
     DensityNetworkParams,
@@ -35,7 +36,6 @@ PRIOR_SHARE = 0.1  # of the draws are the prior's: no weight exceeds ten times p
 MASS_SHARE = 0.8  # of the rest goes to the modes by the mass they seem to hold, the remainder evenly
 MODE_STEPS = 6  # of Gauss and Newton towards a mode; a proposal need not be exact
 ROWS_WITH_DRAWS = 128  # worked on at a time: some ten thousand places with all their units
-ROUND_STREAM = 89  # of random numbers
 STEPS_A_ROUND = 20  # of L-BFGS before rows draw anew
 ROUND_GAIN, ROUND_PATIENCE = 5e-3, 5  # nats a row; the climb ends when so many rounds gained no more
 STEP_GAIN = 1e-6  # nats: a step of L-BFGS that gains less ends its round
@@ -215,7 +215,7 @@ def climb_by_draws(model: DensityNetwork, fit: Fit, source: Source, run: Run) ->
     rounds = -(-int(model.max_iter) // STEPS_A_ROUND)
     with one_blas_thread(), Monitor(run, type(model).__name__, -1.0, rounds) as watch:
         while True:
-            cube = model._cube(*params.cube.shape, ROUND_STREAM, len(watch.history))
+            cube = model._cube(*params.cube.shape, DENSITY_NETWORK_ROUND, len(watch.history))
             f = partial(_posterior_and_grad, model, params._replace(cube=cube), source, run)
             v = model._pack(params)
             value, passes = f(v)[0], passes + 1

@@ -15,6 +15,7 @@ from lowdim.engine.statistics import Sum
 from lowdim.math.linalg import Array, Mask, lower
 from lowdim.math.mlp import ACTIVATIONS, Layers, layer_sizes, pack_layers, random_biases, random_layers, unpack_layers
 from lowdim.math.optimise import Peak, climb, joined, minus, parted
+from lowdim.math.streams import NONLINEAR_FA_FRESH, NONLINEAR_FA_NETWORK
 from lowdim.models.base.calibration import (
     Inflation,
     held_out_rounds,
@@ -50,7 +51,6 @@ START_GTM_PASSES = 200  # of that GTM
 TOL_WINDOW = 20  # steps over which the bound must gain `tol`
 REGRESSION_STEPS, REGRESSION_GAIN = 200, 1e-10  # of the first regressions, and the gain a row at which they end
 FRESH_DRAWS = 20  # a row, for the bound on fresh samples
-FRESH_STREAM, NETWORK_STREAM = 85, 86  # of random numbers
 LEAST_PLACE_SD = 0.03  # standard deviation of a place at the start: a GTM may be certain of a row
 LEAST_PRIOR = 1e-9
 NETWORK_GAIN = 2.0  # of the first weights: units bend within the factors' spread
@@ -212,7 +212,7 @@ class NonlinearFactorAnalysis(LatentModel):
         rows = _cell_rows(params, block)
         theta, bound = _row_posteriors(params, rows)
         q = theta.shape[1] // 2
-        u = np.random.default_rng([seed, FRESH_STREAM, block.start]).standard_normal((block.rows, FRESH_DRAWS, q))
+        u = np.random.default_rng([seed, NONLINEAR_FA_FRESH, block.start]).standard_normal((block.rows, FRESH_DRAWS, q))
         share = np.full(FRESH_DRAWS, 1.0 / FRESH_DRAWS)
         fresh = np.concatenate(
             [bounds_by_points(params.net, params.psi, rows.part(p), theta[p], u[p], share) for p in pieces(block.rows)]
@@ -284,7 +284,7 @@ class NonlinearFactorAnalysis(LatentModel):
     ) -> tuple[NonlinearFABound, Array]:
         """Drawn layers brought to the first places by regression, and the vector all of this is."""
         q, d, hidden = theta.shape[1] // 2, rows.x.shape[1], layer_sizes(self.hidden)
-        rng = np.random.default_rng([seed_of(self.random_state), NETWORK_STREAM])
+        rng = np.random.default_rng([seed_of(self.random_state), NONLINEAR_FA_NETWORK])
         net = _random_network((q, *hidden, d), NETWORK_GAIN, self.activation, rng)
         prior = max(float(self.weight_prior), LEAST_PRIOR)
         fitted = self._regress("network", net, rows, w, theta[:, :q], prior, run, watch)

@@ -12,6 +12,7 @@ from lowdim.engine.fold import Run, one_blas_thread, walk
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost, walking
 from lowdim.math.linalg import Array, orthogonality, sign_rule
+from lowdim.math.streams import ICA_TURN
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, in_range
@@ -23,7 +24,6 @@ from lowdim.sources.views import Frame
 from lowdim.text.messages import error
 
 NORMAL_LOG_COSH = 0.374567  # E log cosh of a standard normal, by quadrature: what negentropy is measured from
-TURN_STREAM = 51  # of random numbers, for the first turn
 LEAST_SPREAD_SHARE = 1e-7  # directions with less than this share of the first one's spread are not mixed from sources
 FILL_FOR_ICA = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
 
@@ -196,7 +196,7 @@ class ICA(LatentModel):
         from sklearn.exceptions import ConvergenceWarning
 
         q = Z.shape[1]
-        start = np.random.default_rng([seed_of(self.random_state), TURN_STREAM]).standard_normal((q, q))
+        start = np.random.default_rng([seed_of(self.random_state), ICA_TURN]).standard_normal((q, q))
         with one_blas_thread(), warnings.catch_warnings(record=True) as raised:
             warnings.simplefilter("always")
             _, turn, _, passes = fastica(

@@ -144,6 +144,11 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
     posterior = Absent(_why, "predict_proba, the posterior of the classes")
     sample = Absent(_why, "GaussianMixture().sample")
     score_samples = Absent(_why, "predict_log_proba, or GaussianMixture().score_samples")
+    _laws_broken: ClassVar[dict[str, str]] = {
+        **dict.fromkeys(("all_missing_row_gets_prior", "impute_keeps_seen", "sample_then_fit"), _why),
+        "mask_of_ones_is_no_mask": "it has no way back from the directions to the cells",
+        "score_is_objective": "its score is the accuracy of the classes",
+    }
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from lowdim.math.distances import LARGE_NEGATIVE_SHARE, centred_gram, fault, neg
 from lowdim.math.eigen import Eigen, Problem, solve
 from lowdim.math.linalg import EPS, Array, squared_distances
 from lowdim.math.neighbors import WIDTH_ROWS, median_width
+from lowdim.math.streams import KERNEL_FEATURES
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Out, Rule, is_seed, seed_of
 from lowdim.models.base.results import LARGEST
 from lowdim.models.base.spectral import SpectralFit, SpectralModel
@@ -314,7 +315,7 @@ class KernelPCA(SpectralModel):
     def _embed_features(self, framed: Framed, gamma: float, sample: Array, run: Run) -> SpectralFit:
         from lowdim.engine.statistics import moments
 
-        rng = np.random.default_rng([seed_of(self.random_state), 6])
+        rng = np.random.default_rng([seed_of(self.random_state), KERNEL_FEATURES])
         kernel, n = self._kernel(gamma), framed.n
         K = similarities(kernel, sample, sample)
         self._warn_if_flat(K, sample, gamma)

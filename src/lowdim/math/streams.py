@@ -1,0 +1,37 @@
+"""Streams of random numbers: each use draws from `default_rng([seed, STREAM, ...])` with a number of its own.
+
+Rows drawn by `sample` and `impute` are [seed, row] and [seed, draw, row], the starts of K-means and of mixtures
+[seed, start]. Two numbers have two uses (SHARED), which draw different things of no bearing on each other.
+"""
+
+from __future__ import annotations
+
+KMEANS_SAMPLE = 0  # rows among which centres are drawn
+KERNEL_FEATURES = 6  # random features or landmarks of kernel PCA
+EVIDENCE_SAMPLE = 7  # rows on which dimensions are judged
+HELD_OUT_FOLDS = 11  # cells dealt to folds by the jury
+SHUFFLED_TABLES = 13  # parallel analysis
+DISTANCE_PAIRS = 17  # pairs of rows of the distance law
+FILL_TRIALS = 40  # cells hidden to check fills
+FILL_DRAWS = 41  # fills drawn
+BOOTSTRAP = 50  # rows drawn again
+ICA_TURN = 51  # the first turn
+RANDOM_PROJECTION = 61
+LARGE_SAMPLE = 70  # rows of a file too large to read whole
+GTM_JITTER = 71
+FORECAST_LOADINGS = 71  # any loadings, to time a pass
+HELD_OUT_IN_MEMORY = 72  # cells held out for calibration
+GPLVM_START = 73
+HELD_OUT_HASH = 74  # keys of the hash that holds cells of a stream out
+BAYESIAN_GPLVM_START = 74
+AUTOENCODER_TRAINING = 81
+AUTOENCODER_BOUND = 82
+AUTOENCODER_HELD_OUT = 83
+DENSITY_NETWORK_START = 84
+NONLINEAR_FA_FRESH = 85
+NONLINEAR_FA_NETWORK = 86
+DENSITY_NETWORK_CUBE = 87
+DENSITY_NETWORK_EPOCH = 88
+DENSITY_NETWORK_ROUND = 89
+RANDOM_FIELD = 450
+SHARED = {"FORECAST_LOADINGS", "BAYESIAN_GPLVM_START"}  # these have the number of another stream
