@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from lowdim.cli import run
+from lowdim.cli.entry import run
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 

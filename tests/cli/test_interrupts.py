@@ -25,7 +25,7 @@ HOMES = {"dimensions": "choose_dimension", "fit": "judge_rows", "fills": "fill",
 EACH_STAGE = f"""
 import contextlib, io, json, os, signal
 import lowdim.jobs.analysis as a
-from lowdim.cli import run
+from lowdim.cli.entry import run
 for stage, home in {HOMES}.items():
     real, out, err = getattr(a, home), io.StringIO(), io.StringIO()
     def stopped(*args, real=real, **kwargs):

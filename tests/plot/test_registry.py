@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import lowdim
-from lowdim.cli import run
+from lowdim.cli.entry import run
 from lowdim.plot import base as draw
 from lowdim.plot import registry
 from lowdim.plot.registry import InReport, PlotOption, descriptions, every_plot, find, in_section, plot

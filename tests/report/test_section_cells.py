@@ -35,7 +35,7 @@ def ozone():
 def test_fills_outside_are_counted_and_the_command_works_when_pasted(ozone, tmp_path, capsys, monkeypatch):
     import shutil
 
-    from lowdim.cli import run
+    from lowdim.cli.entry import run
 
     section = fills(ozone, rows=True)
     column = section.grids[0].header.index("outside the values seen")

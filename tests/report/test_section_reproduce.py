@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import lowdim as ld
-from lowdim.cli import run
+from lowdim.cli.entry import run
 from lowdim.report import report_html
 from lowdim.report.section_reproduce import code_of, command_of
 from tests.report import pages

@@ -95,7 +95,7 @@ def main() -> None:
     fitted.save(place / "MatrixFactorization.lowdim")
     expected["MatrixFactorization"] = np.asarray(fitted.predict(users[:10], items[:10]))
     np.savez_compressed(HERE / "expected.npz", **expected)
-    from lowdim.cli import run
+    from lowdim.cli.entry import run
 
     rows = [",".join("" if np.isnan(v) else f"{v:.4f}" for v in row) for row in table(True)]
     (HERE / "table.csv").write_text("a,b,c,d,e\n" + "\n".join(rows) + "\n")

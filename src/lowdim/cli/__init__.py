@@ -1,4 +1,3 @@
 """The command `lowdim`; everything heavy is imported when it is needed."""
 
 from lowdim.cli.entry import main as main
-from lowdim.cli.entry import run as run

@@ -24,7 +24,7 @@ LIGHT = ["--help", "report --help", "plot --list", "methods", "help LD104", "--v
 def loaded(tmp_path_factory) -> dict[str, str]:
     """The heavy modules in a new process after each of these calls, one after the other."""
     code = (
-        "import sys; from lowdim.cli import run\n"
+        "import sys; from lowdim.cli.entry import run\n"
         f"for line in {LIGHT}: run(line.split()); print('LOADED', [m for m in {HEAVY} if m in sys.modules])"
     )
     found = child(cwd=tmp_path_factory.mktemp("light"), code=code).out.split("LOADED ")[1:]
@@ -38,7 +38,7 @@ def test_what_needs_no_table_imports_nothing_heavy(loaded, line):
 
 def test_help_is_quick(tmp_path):
     """0.3 s of this process's time on a machine with nothing else to do; processor time, as tests share theirs."""
-    code = "import sys, time; from lowdim.cli import run; run(['--help']); print('SPENT', time.process_time())"
+    code = "import sys, time; from lowdim.cli.entry import run; run(['--help']); print('SPENT', time.process_time())"
     spent = min(float(child(cwd=tmp_path, code=code).out.split("SPENT ")[1]) for _ in range(3))
     assert spent < 0.3
 

@@ -142,7 +142,7 @@ def test_a_map_is_drawn_without_what_it_does_not_need(tmp_path):
     assert child("fit", "t.csv", "--dims", "2", "--budget", "1s", cwd=tmp_path).code == 0
     heavy = ("sklearn", "scipy.stats", "pandas", "pyarrow", "matplotlib.pyplot", "lowdim.jobs.analysis")
     code = (
-        "import sys; from lowdim.cli import run; run(['plot', 'map', 't.run']); "
+        "import sys; from lowdim.cli.entry import run; run(['plot', 'map', 't.run']); "
         f"print('LOADED', [m for m in {heavy} if m in sys.modules])"
     )
     assert child(cwd=tmp_path, code=code).out.split("LOADED ")[1].strip() == "[]"
