@@ -18,6 +18,7 @@ ROUNDING = 64 * np.finfo(float).eps  # relative noise of an objective summed ove
 INTERRUPTED = "interrupted"  # the reason of a fit that Ctrl-C ended
 STOPPED = (INTERRUPTED, "stopped by the callback")  # by someone: nothing else should begin
 LIMIT = "the limit of passes was reached"
+FALL_OF_TOL, FALL_OF_VALUE = 1e-3, 1e-11  # falls below both shares are no news
 HOPE = 10.0  # gains may turn out this many times larger than they promise before a fit is given up
 
 
@@ -106,13 +107,17 @@ class Monitor:
         gain = float("inf") if before is None else value - before
         if self.may_fall:  # what moves counts, whichever way
             gain = abs(gain)
-        fell = before is not None and not gain >= -ROUNDING * abs(before)  # NaN counts as a fall
+        fell = before is not None and not gain >= -self._noise(before)  # NaN counts as a fall
         if not fell or self.best is None:
             if before is None or gain >= 0:
                 self.best = (value, params, stats)
             self.gains.append(max(gain, 0.0))
         self._decide(value, gain, fell, jumped, before)
         return fell
+
+    def _noise(self, value: float) -> float:
+        """By how much an objective near this value may fall: rounding, and where terms cancel far less than `tol`."""
+        return max(ROUNDING * abs(value), min(FALL_OF_TOL * self.tol, FALL_OF_VALUE * abs(value)))
 
     def _decide(self, value: float, gain: float, fell: bool, jumped: bool, before: float | None) -> None:
         step = Step(self.name, len(self.history), value, gain)
