@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from lowdim.cli import main, run
+from lowdim.cli.entry import main, run
 from lowdim.cli.group import modules
 from tests.cli.calls import child
 from tests.cli.conftest import small_table, write_csv
