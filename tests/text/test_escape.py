@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowdim.table.flags import options_from_flags, proposals
-from lowdim.table.options import join_names, split_names
-from lowdim.text.escape import protect_cell, protect_terminal, shell_word, shown
+from lowdim.table.flags import options_from_flags
+from lowdim.table.options import split_names
+from lowdim.text.escape import join_names, protect_cell, protect_terminal, shell_word, shown
+from lowdim.text.fix import propose
 
 # leading characters that OWASP's page on CSV injection lists
 RISKY = ["=", "+", "-", "@", "\t", "\r", "\n", "\0", "＝", "＋", "－", "＠"]
@@ -104,5 +105,4 @@ def test_names_survive_the_way_through_a_flag(names: list[str]) -> None:
     import shlex
 
     assert split_names(shlex.split(join_names(names))[0]) == tuple(names)
-    tokens = proposals(f"leave out:  --drop {join_names(names)}  or not")
-    assert options_from_flags(tokens[0]) == {"drop": tuple(names)}
+    assert options_from_flags(shlex.split(propose(drop=names).as_command())) == {"drop": tuple(names)}

@@ -13,6 +13,7 @@ import pytest
 
 import lowdim
 from lowdim import messages
+from lowdim.text.fix import Fix
 from lowdim.text.messages import LowdimError, LowdimWarning, Message, TableWarning, catalogue
 
 SOURCE = Path(messages.__file__).parents[1]
@@ -28,8 +29,10 @@ NO_FIX_NEEDED = {code for code, entry in catalogue().items() if issubclass(entry
 
 def filled(code: str) -> Message:
     entry = catalogue()[code]
-    parts = (string.Formatter().parse(part) for part in (entry.what, entry.why, entry.fix))
+    parts = (string.Formatter().parse(str(part)) for part in (entry.what, entry.why, entry.fix))
     names = {name for part in parts for _, name, _, _ in part if name}
+    proposals = entry.fix.proposals if isinstance(entry.fix, Fix) else ()
+    names |= {flag.option for proposal in proposals for flag in proposal.flags if flag.value is None}
     return messages.message(code, "row 3, column 'c1'", **{re.split(r"[.\[]", name)[0]: 7.0 for name in names})
 
 
@@ -40,7 +43,8 @@ def test_every_code_is_used_and_every_used_code_exists():
 @pytest.mark.parametrize("code", catalogue())
 def test_every_message_says_what_and_how_to_go_on(code):
     entry, made = catalogue()[code], filled(code)
-    assert re.fullmatch(r"LD\d{3}(\.table)?", code) and issubclass(entry.kind, LowdimError | LowdimWarning)
+    assert re.fullmatch(r"LD\d{3}(\.(table|damaged|text))?", code)
+    assert issubclass(entry.kind, LowdimError | LowdimWarning)
     assert made.what and not made.what.startswith(" ") and not re.search(r"\{\w*[a-z]", str(made))
     assert made.fix or code in NO_FIX_NEEDED
 

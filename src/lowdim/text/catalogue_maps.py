@@ -37,11 +37,11 @@ MAP_MESSAGES: dict[str, Entry] = {
         "This matrix of {what} cannot be used: {problem}",
         "each pair of rows has one number, the same both ways",
         "correct the cell, or leave the row out",
-        instead=(
-            ("not symmetric", "correct the cell, or average both ways:  (D + D.T) / 2"),
-            ("not square", "pass one row and one column for each thing; for rows of a table use metric='euclidean'"),
-            ("to itself", "set the diagonal to 0; similarities need metric='similarity'"),
-        ),
+        cases={
+            "not symmetric": "correct the cell, or average both ways:  (D + D.T) / 2",
+            "not square": "pass one row and one column for each thing; for rows of a table use metric='euclidean'",
+            "diagonal": "set the diagonal to 0; similarities need metric='similarity'",
+        },
     ),
     "LD411": Entry(
         TableWarning,
@@ -54,17 +54,17 @@ MAP_MESSAGES: dict[str, Entry] = {
         "{share:.1%} of the spread lies on {count} negative eigenvalues",
         "no positions have these {what}: the map is the nearest there is, not a true one",
         "correction='lingoes' or 'cailliez' for distances, or lowdim.robust_map if some may be wrong",
-        instead=(("kernel", "another kernel, or a smaller gamma"),),
+        cases={"kernel": "another kernel, or a smaller gamma"},
     ),
     "LD413": Entry(
         ModelWarning,
-        "{model}: only {found} of {asked} axes have any spread; the others are zero",
+        "{model}: only {n_axes} of {n_components} axes have any spread; the others are zero",
         "the rows do not reach into more dimensions",
-        "n_components={found}, if that is not 0",
+        "n_components={n_axes}, if that is not 0",
     ),
     "LD414": Entry(
         ModelWarning,
-        "Degenerate kernel: under gamma={gamma:g} {how}",
+        "Degenerate kernel: under gamma={gamma:g} {problem}",
         "the map shows the kernel's width, not the rows",
         "gamma=None (the median heuristic), or a gamma near {better:g}",
     ),
@@ -109,7 +109,7 @@ MAP_MESSAGES: dict[str, Entry] = {
     ),
     "LD432": Entry(
         ModelWarning,
-        "n_neighbors={asked} of {n} different rows: {most} are used and join every row to all",
+        "n_neighbors={n_neighbors} of {n} different rows: {most} are used and join every row to all",
         "the graph is complete, and {model} sees no neighbourhoods",
         "fewer n_neighbors, or more rows",
     ),

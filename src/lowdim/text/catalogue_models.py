@@ -17,13 +17,13 @@ MODEL_MESSAGES: dict[str, Entry] = {
     # options
     "LD200": Entry(
         OptionError,
-        "n_components={asked} is not possible: at most {most}",
+        "n_components={n_components} is not possible: at most {most}",
         "{why}",
         "choose n_components (--dims) between 0 and {most}",
     ),
     "LD213": Entry(
         OptionError,
-        "n_components={asked} is not possible where a table has gaps",
+        "n_components={n_components} is not possible where a table has gaps",
         "all directions together reproduce every seen cell and say nothing about the gaps",
         "choose n_components as a number, at most {most}, or a fraction of the variance",
     ),
@@ -128,7 +128,7 @@ MODEL_MESSAGES: dict[str, Entry] = {
     ),
     "LD232": Entry(
         ModelWarning,
-        "{q} of the {asked} axes that were tried are in use",
+        "{q} of the {n_start} axes that were tried are in use",
         "the table may have more than were tried, and what is beyond them counts as noise",
         "name a larger n_components",
     ),
@@ -188,7 +188,7 @@ MODEL_MESSAGES: dict[str, Entry] = {
     ),
     "LD253": Entry(
         TableError,
-        "n_samples={n} should be >= the number of components, {asked}",
+        "n_samples={n} should be >= the number of components, {n_components}",
         "every component needs a row to start from",
         "fewer components, or more rows",
     ),
@@ -201,15 +201,15 @@ MODEL_MESSAGES: dict[str, Entry] = {
     # clusters
     "LD260": Entry(
         TableError,
-        "n_samples={n} should be >= n_clusters={asked}",
+        "n_samples={n} should be >= n_clusters={n_clusters}",
         "every cluster needs a row to start from",
         "fewer n_clusters, or more rows",
     ),
     "LD261": Entry(
         ModelWarning,
-        "Only {found} of {asked} clusters have rows",
+        "Only {used} of {n_clusters} clusters have rows",
         "the rows take no more different values than that",
-        "n_clusters={found}",
+        "n_clusters={used}",
     ),
     "LD262": Entry(
         ModelWarning,
@@ -258,7 +258,7 @@ MODEL_MESSAGES: dict[str, Entry] = {
         TableError,
         "A rating of {value:g} is outside the scale {low:g} to {high:g}",
         "the scale says what a rating can be",
-        "correct the rating, or widen the scale:  scale=None",
+        "correct the rating, or widen the scale:  min_rating=, max_rating=",
     ),
     "LD275": Entry(
         TableError,
@@ -307,7 +307,7 @@ MODEL_MESSAGES: dict[str, Entry] = {
     ),
     "LD284": Entry(
         OptionError,
-        "{asked} sources cannot be told apart: the table varies in {rank} direction(s)",
+        "{n_sources} sources cannot be told apart: the table varies in {rank} direction(s)",
         "each source needs a direction of its own (n_features = {rank}, for this purpose)",
         "n_components={rank}, or leave out columns that follow from others",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lowdim.text.fix import Fix, propose
 from lowdim.text.messages import (
     BudgetError,
     EngineError,
@@ -13,6 +14,14 @@ from lowdim.text.messages import (
     TableTypeError,
     TableWarning,
 )
+
+NOT_A_TABLE = "'{name}' is not a table I can read"
+DAMAGED = "the{kind} file is damaged, cut short or lies about itself"
+TABLES = (
+    "pass {path}a NumPy array, a masked array, a pandas or polars frame, an Arrow table, a scipy.sparse matrix or a "
+    "memory map"
+)
+WRITE_AGAIN = "write it again from its source"
 
 TABLE_MESSAGES: dict[str, Entry] = {
     # the shape of a table
@@ -26,8 +35,8 @@ TABLE_MESSAGES: dict[str, Entry] = {
         TableTypeError,
         "'{type}' is not a table lowdim can read",
         "",
-        "pass a NumPy array, a masked array, a pandas or polars frame, an Arrow table, a "
-        "scipy.sparse matrix or a memory map",
+        TABLES.format(path=""),
+        cases={"person's table": TABLES.format(path="the path of a file, or ")},
     ),
     "LD102": Entry(
         TableError,
@@ -172,7 +181,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD302": Entry(
         FileError,
-        "'{path}' was written by a newer lowdim (format {found}, this one reads {known})",
+        "'{path}' was written by a newer lowdim (format {version}, this one reads {known})",
         "",
         "upgrade lowdim",
     ),
@@ -182,16 +191,14 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "Could not write '{path}': {problem}",
         "any older file there is as it was",
         "save elsewhere",
-        instead=(
-            ("no folder", "make the folder first, or save elsewhere"),
-            ("No such file", "make the folder first, or save elsewhere"),
-            ("Not a directory", "a file has the name of that folder: save elsewhere"),
-            ("Is a directory", "a folder has that name: give the name of a file"),
-            ("File exists", "a file has that name: give the name of a folder"),
-            ("Permission", "you may not write there: save elsewhere"),
-            ("No space", "free some space, or save elsewhere"),
-            ("too large", "free some space, or save elsewhere"),
-        ),
+        cases={
+            "no folder": "make the folder first, or save elsewhere",
+            "a file, not a folder": "a file has the name of that folder: save elsewhere",
+            "a folder, not a file": "a folder has that name: give the name of a file",
+            "a file is there": "a file has that name: give the name of a folder",
+            "not allowed": "you may not write there: save elsewhere",
+            "disk full": "free some space, or save elsewhere",
+        },
     ),
     "LD305": Entry(
         FileError,
@@ -241,10 +248,10 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "engine='dask' is not possible here: {problem}",
         "a cluster is reached through a Client",
         "start one:  from distributed import Client; client = Client()",
-        instead=(
-            ("lowdim", "install the same lowdim on every worker"),
-            ("asynchronous", "make one without asynchronous=True"),
-        ),
+        cases={
+            "worker without": "install the same lowdim on every worker",
+            "asynchronous": "make one without asynchronous=True",
+        },
     ),
     "LD311": Entry(
         EngineError,
@@ -265,10 +272,10 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "'{path}' is not a checkpoint: {problem}",
         "a checkpoint is a folder of its own, with manifest.json and a file for each pass",
         "give the name of a new folder",
-        instead=(
-            ("damaged", "give another folder, or delete this one if it is no longer needed"),
-            ("no pass", "run the same fit again"),
-        ),
+        cases={
+            "damaged": "give another folder, or delete this one if it is no longer needed",
+            "no pass": "run the same fit again",
+        },
     ),
     "LD322": Entry(
         FileError,
@@ -290,7 +297,9 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     # a person's table: what it is and how it was read ("LD120.table" is LD120 said of a table, not of a fit)
     "LD001": Entry(TableError, "'{name}' does not exist", "{why}", "{fix}"),
-    "LD002": Entry(TableError, "'{name}' is not a table I can read", "{why}", "{fix}"),
+    "LD002": Entry(TableError, NOT_A_TABLE, "{why}", "{fix}"),
+    "LD002.damaged": Entry(TableError, NOT_A_TABLE, DAMAGED.format(kind=" {kind}"), WRITE_AGAIN),
+    "LD002.text": Entry(TableError, NOT_A_TABLE, "the CSV reader says: {problem}", "check its quotes and separators"),
     "LD003": Entry(
         TableError,
         "'{name}' is an HTML page, not CSV",
@@ -310,15 +319,15 @@ TABLE_MESSAGES: dict[str, Entry] = {
         TableWarning,
         "No header row in '{name}': line {line} looks like data and was kept as row 1",
         "",
-        "--header (use line {line} as names)   --names names.txt (give names)",
+        Fix(propose(header=True), " (use line {line} as names)   ", propose(names="names.txt"), " (give names)"),
     ),
     "LD009": Entry(TableError, "'{name}' cannot be read as {encoding}", "{why}", "{fix}"),
     "LD010": Entry(TableError, "'{name}' has no sheet '{sheet}'", "", "{fix}"),
     "LD015": Entry(
         TableError,
         "'{name}' cannot be read as {kind}: {problem}",
-        "the file is damaged, cut short or lies about itself",
-        "write it again from its source",
+        DAMAGED.format(kind=""),
+        WRITE_AGAIN,
     ),
     "LD016": Entry(
         TableError,
@@ -367,7 +376,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         TableError,
         "Column '{column}' has {count} different labels; at most {most} can be encoded",
         "each becomes a column of zeros and ones",
-        "keep it as a label:  --label {flag}",
+        Fix("keep it as a label:  ", propose(label=None)),
     ),
     "LD116": Entry(
         TableError,
@@ -419,7 +428,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         TableWarning,
         "Column '{column}' is {share} empty. Its fills rest on the other {others} columns",
         "",
-        "leave it out:  --drop {flag}",
+        Fix("leave it out:  ", propose(drop=None)),
     ),
     "LD130.table": Entry(
         TableWarning,
@@ -433,35 +442,35 @@ TABLE_MESSAGES: dict[str, Entry] = {
         TableWarning,
         "Column '{column}' takes {count} values and is {value} in {share} of rows; scaling makes {rows} look extreme",
         "",
-        "--scale none, or --drop {flag}, or keep it knowingly",
+        Fix(propose(scale="none"), ", or ", propose(drop=None), ", or keep it knowingly"),
     ),
     "LD140": Entry(TableWarning, "Header '{column}' appears {count} times; renamed {names}", "", "{fix}", "changed"),
     "LD141": Entry(
         TableWarning,
         "'{column}' is an exact copy of '{other}' and was left out",
         "a copied column counts twice and bends axis 1 toward itself",
-        "keep it:  --keep-copies",
+        Fix("keep it:  ", propose(keep_copies=True)),
         "changed",
     ),
     "LD142": Entry(
         TableWarning,
         "{what} are the same quantity (correlation {r})",
         "together they count {times}",
-        "keep one:  --drop {flag}",
+        Fix("keep one:  ", propose(drop=None)),
         about="Columns that are the same quantity",
     ),
     "LD150.table": Entry(
         TableError,
         "{what}",
         "usually a division by zero; turning it into a gap would hide that",
-        "if they really are unknown:  --inf missing",
+        Fix("if they really are unknown:  ", propose(inf="missing")),
         about="Infinite values",
     ),
     "LD151": Entry(
         TableWarning,
         "{value} occurs {times} in {columns} and nowhere near the rest: gaps in disguise?",
         "a code for a gap that is read as a number pulls every axis",
-        "if so:  --na {value}",
+        Fix("if so:  ", propose(na=None)),
         about="A number such as -999 that may be a code for a gap",
     ),
     "LD152.table": Entry(
@@ -517,11 +526,107 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD180": Entry(
         TableWarning,
-        "Column '{column}' {what} and was set aside as the name of each row",
+        "Column '{column}' {what} and was set aside as {role}",
         "a name has no meaning as a measurement",
         "{fix}",
         "changed",
         about="A column was set aside as the name of each row",
+    ),
+    "LD182": Entry(
+        TableWarning,
+        "{what} {has} few levels, as codes, grades and yes/no answers have, and {was} set aside as {a}: {names}",
+        "codes are no distances; labels shape no axis, they colour the map and explain groups",
+        Fix("they are measured:  ", propose(use=None)),
+        "changed",
+        about="Columns of numbers with few levels were set aside as labels",
+    ),
+    "LD183": Entry(
+        TableWarning,
+        "{what} {is_} the time of a row or a part of its date and {was} set aside: {names}",
+        "a date orders the rows; it does not measure them",
+        Fix("use it as a measurement:  ", propose(use=None)),
+        "changed",
+        about="Years, months, days and times were set aside",
+    ),
+    "LD184": Entry(
+        TableWarning,
+        "{what} {is_} a place or the number of an area and {was} set aside as {a}: {names}",
+        "where a row is may explain it; it is not what was measured there",
+        Fix("use it as a measurement:  ", propose(use=None)),
+        "changed",
+        about="Places and numbers of areas were set aside",
+    ),
+    "LD185": Entry(
+        TableWarning,
+        "'{column}' is {identity} and was left out",
+        "what is made of other columns counts them twice",
+        Fix("use it all the same:  ", propose(use=None)),
+        "changed",
+        about="Columns that are sums or means of others were left out",
+    ),
+    "LD186": Entry(
+        TableWarning,
+        "'{column}' is {identity} where they are all there ({share} of its rows), and was kept",
+        "it may say something where a part is missing; elsewhere it counts its parts twice",
+        Fix("leave it out:  ", propose(drop=None)),
+        about="Columns that are sums or means of others and were kept, as the others are often missing",
+    ),
+    "LD187": Entry(
+        TableWarning,
+        "{what} {takes} few levels from {low} to {high} and were taken as measured, on an ordered scale: {names}",
+        "they are what this table has to measure with; fills are levels, and steps count as equal",
+        Fix("one of them is only a code:  ", propose(label=None)),
+        about="Items of a few levels were taken as measured",
+    ),
+    "LD188": Entry(
+        TableWarning,
+        "{what} hold the same two answers and were taken as 0 ({no}) and 1 ({yes}): {names}",
+        "nothing else in this table was measured",
+        Fix("one of them is only a label:  ", propose(label=None)),
+        "changed",
+        about="Columns of two answers in words were taken as zeros and ones",
+    ),
+    "LD189": Entry(
+        TableWarning,
+        "{what} {is_} a rank and {was} set aside as {a}: {names}",
+        "a rank orders the rows by something else that was measured",
+        Fix("use it as a measurement:  ", propose(use=None)),
+        "changed",
+        about="Ranks were set aside",
+    ),
+    "LD195": Entry(
+        TableWarning,
+        "{what} analysed in logarithms: {names}",
+        "strongly skew, and their hidden cells are predicted better so (by {gain} nats a cell); "
+        "fills, intervals and odd rows are in the table's own units",
+        Fix("analyse them as they are:  ", propose(no_log=True)),
+        "changed",
+        about="Strongly skew columns are analysed in logarithms",
+    ),
+    "LD143": Entry(
+        TableWarning,
+        "'{column}' says the same as '{other}' and was left out",
+        "each value of one goes with one value of the other: one fact, written twice",
+        Fix("keep it as a label:  ", propose(label=None)),
+        "changed",
+    ),
+    "LD192": Entry(
+        TableError,
+        "'{name}' is a table of distances between its own rows, not of measurements",
+        "it is square and symmetric with zeros in the diagonal: each column stands for a row",
+        "{fix}",
+    ),
+    "LD192.table": Entry(
+        TableWarning,
+        "'{name}' is a table of distances between its own rows, not of measurements",
+        "it is square and symmetric with zeros in the diagonal: each column stands for a row",
+        "{fix}",
+    ),
+    "LD193": Entry(
+        TableError,
+        "'{name}' is a list of ratings, a row for each: '{rating}' of '{item}' by '{user}'",
+        "a row is one mark, not an observation of several columns",
+        "{fix}",
     ),
     "LD181": Entry(
         TableWarning,
@@ -540,7 +645,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         TableWarning,
         "{names} add up to {total} in every row",
         "closed data: one part is known from the others, and correlations lean to the negative",
-        "leave one part out:  --drop {flag}",
+        Fix("leave one part out:  ", propose(drop=None)),
     ),
     "LD191": Entry(
         TableWarning,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
+from collections.abc import Iterable
 from numbers import Integral, Real
 
 # A spreadsheet runs a cell that begins with one of these, also in their full-width forms.
@@ -101,3 +102,18 @@ def shell_word(text: str) -> str:
     if BARE.fullmatch(text):
         return text
     return shlex.quote(text) if set(text) & set('"$`\\!') else f'"{text}"'
+
+
+def join_names(names: Iterable[str]) -> str:
+    """Names as one word for a flag, ready to be pasted into a shell.
+
+    >>> join_names(["a", "b,c"])
+    '\\'a,"b,c"\\''
+    """
+    return shell_word(listed(names))
+
+
+def listed(names: Iterable[str] | float) -> str:
+    """Names or codes as one text with commas; one that holds a comma stands in quotes."""
+    texts = [str(name) for name in ([names] if isinstance(names, int | float) else names)]
+    return ",".join('"{}"'.format(n.replace('"', '""')) if set(n) & set(',"') or n != n.strip() else n for n in texts)

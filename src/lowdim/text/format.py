@@ -132,10 +132,10 @@ def parse_size(value: object, option: str = "memory") -> int | None:
     """
     if value is None:
         return None
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?b?)\s*", str(value).lower())
-    if not found:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?b?)\s*", str(value).lower())
+    if not match:
         raise error("LD210", option=option, value=value, allowed="bytes, or a size such as 2GB")
-    return int(float(found[1]) * BYTE_UNITS[found[2] if found[2] in BYTE_UNITS else found[2] + "b"])
+    return int(float(match[1]) * BYTE_UNITS[match[2] if match[2] in BYTE_UNITS else match[2] + "b"])
 
 
 def duration(seconds: float) -> str:
@@ -157,8 +157,8 @@ def parse_duration(value: float | str | None, option: str = "budget") -> float |
     """
     if value is None:
         return None
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(value).lower())
-    seconds = float(found[1]) * TIME_UNITS.get(found[2], 0.0) if found else 0.0
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(value).lower())
+    seconds = float(match[1]) * TIME_UNITS.get(match[2], 0.0) if match else 0.0
     if isinstance(value, bool) or not 0.0 < seconds < math.inf:
         raise error("LD210", option=option, value=value, allowed="a length of time such as 30s, 2m or 1h")
     return seconds

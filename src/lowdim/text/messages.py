@@ -10,22 +10,25 @@ from __future__ import annotations
 import sys
 import warnings
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from lowdim.text.fix import Fix
 
 
 class Message(NamedTuple):
-    """One message: a code, its severity, and four lines of text."""
+    """One message: a code, its severity, three lines of text, and what to do about it."""
 
     code: str
     severity: str
     what: str
     where: str
     why: str
-    fix: str
+    fix: Fix
 
     def __str__(self) -> str:
         lines = [f"{self.code} {self.severity}  {self.what}"]
-        for name, text in (("where", self.where), ("why", self.why), ("fix", self.fix)):
+        for name, text in (("where", self.where), ("why", self.why), ("fix", str(self.fix))):
             if text:
                 lines.append(f"  {name:<7} " + text.replace("\n", "\n" + " " * 10))
         return "\n".join(lines)
@@ -33,18 +36,17 @@ class Message(NamedTuple):
     def facts(self) -> dict[str, str]:
         """The message as JSON has it."""
         keys = ("code", "severity", "where", "text", "why", "fix")
-        values = (self.code, self.severity, self.where, self.what, self.why, self.fix)
-        return dict(zip(keys, values, strict=True))
+        return dict(zip(keys, (self.code, self.severity, self.where, self.what, self.why, str(self.fix)), strict=True))
 
 
 class LowdimError(Exception):
-    """Any error lowdim raises on purpose; `code`, `fix` and the whole `message` are attributes."""
+    """Any error lowdim raises on purpose; `code`, `fix` (as text) and the whole `message` are attributes."""
 
     def __init__(self, message: Message | str) -> None:
         super().__init__(str(message))
         self.message = message
         self.code = message.code if isinstance(message, Message) else ""
-        self.fix = message.fix if isinstance(message, Message) else ""
+        self.fix = str(message.fix) if isinstance(message, Message) else ""
 
 
 class TableError(LowdimError, ValueError):
@@ -99,9 +101,9 @@ class Entry(NamedTuple):
     kind: type
     what: str
     why: str = ""
-    fix: str = ""
+    fix: str | Fix = ""
     severity: str = ""  # where the kind does not say it: "changed" went on with an altered table
-    instead: tuple[tuple[str, str], ...] = ()  # (a word of the problem, the fix that goes with it)
+    cases: dict[str, str] | None = None  # fixes of special cases, by the `case` that `message` is given
     about: str = ""  # what it is about, for `lowdim help`, where `what` is nearly all facts
 
 
@@ -115,29 +117,27 @@ def catalogue() -> dict[str, Entry]:
     return {**TABLE_MESSAGES, **MODEL_MESSAGES, **MAP_MESSAGES}
 
 
-_SEVERITY = {True: "note", False: "error"}
+def message(code: str, where: str = "", *, case: str = "", **facts: Any) -> Message:
+    """The message of a code with its facts filled in; `case` chooses among the fixes of its entry."""
+    from lowdim.text.fix import filled
 
-
-def message(code: str, where: str = "", **facts: Any) -> Message:
-    """The message of a code with its facts filled in."""
     entry = catalogue()[code]
-    severity = entry.severity or _SEVERITY[issubclass(entry.kind, Warning)]
-    problem = str(facts.get("problem", ""))
-    remedy = next((text for word, text in entry.instead if word in problem), entry.fix)
-    what, why, fix = (part.format(**facts) for part in (entry.what, entry.why, remedy))
+    severity = entry.severity or ("note" if issubclass(entry.kind, Warning) else "error")
+    what, why = (part.format(**facts) for part in (entry.what, entry.why))
+    fix = filled((entry.cases or {}).get(case, entry.fix), facts)
     return Message(code.partition(".")[0], severity, what, where, why, fix)  # "LD120.table" is LD120 of a file
 
 
-def error(code: str, where: str = "", **facts: Any) -> LowdimError:
+def error(code: str, where: str = "", *, case: str = "", **facts: Any) -> LowdimError:
     """The error of a code, ready to be raised."""
-    made = catalogue()[code].kind(message(code, where, **facts))
-    assert isinstance(made, LowdimError)
-    return made
+    problem = catalogue()[code].kind(message(code, where, case=case, **facts))
+    assert isinstance(problem, LowdimError)
+    return problem
 
 
-def warn(code: str, where: str = "", **facts: Any) -> None:
+def warn(code: str, where: str = "", *, case: str = "", **facts: Any) -> None:
     """Give the warning of a code, pointing at the caller's line, not at ours."""
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("lowdim.", "sklearn.")):
         level, frame = level + 1, frame.f_back
-    warnings.warn(catalogue()[code].kind(message(code, where, **facts)), stacklevel=level)
+    warnings.warn(catalogue()[code].kind(message(code, where, case=case, **facts)), stacklevel=level)

@@ -33,7 +33,7 @@ def card(headline: str, header: Sequence[str], rows: Iterable[Sequence[str]], *,
     return block(f"<p>{words(headline)}</p>", table(header, rows), f"<p>{words(note)}</p>" if note else "")
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, lines: bool = False) -> str:
+def table(header: Sequence[str], rows: Iterable[Sequence[object]], *, lines: bool = False) -> str:
     """A table whose first column names its row; nothing without rows. With `lines`, line breaks are kept.
 
     >>> table((), [("a", "1")])
@@ -41,8 +41,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, lines: bool =
     """
     text = in_lines if lines else words
     body = "".join(
-        f"<tr><th scope=row>{text(first)}</th>{''.join(f'<td>{text(cell)}</td>' for cell in rest)}</tr>"
-        for first, *rest in rows
+        f"<tr><th scope=row>{text(first)}</th>{''.join(f'<td>{text(cell)}</td>' for cell in cells)}</tr>"
+        for first, *cells in rows
     )
     head = "".join(f"<th scope=col>{words(name)}</th>" for name in header)
     head = f"<thead><tr>{head}</tr></thead>" if head else ""
