@@ -195,7 +195,7 @@ def columns_apart() -> dict[str, tuple[bytes, str]]:
         "one_number.csv": (csv("site,a", [[s, r[0]] for s, r in zip(sites, a, strict=True)]), ""),
         "wrong_separator.csv": (csv("a;b;c", a, ";"), "--sep ,"),
         "date_asked.csv": (csv("a,b,date", [[*r[:2], d] for r, d in zip(a, dates, strict=True)]), "--columns a,b,date"),
-        "label_asked.csv": (csv("a,b,site", [[*r[:2], d] for r, d in zip(a, sites, strict=True)]), "--number site"),
+        "label_asked.csv": (csv("a,b,site", [[*r[:2], d] for r, d in zip(a, sites, strict=True)]), "--use site"),
         "dates.csv": (
             csv("date,a,b,seen", [[d, *r[:2], d.replace("-01-", "/02/")] for r, d in zip(a, dates, strict=True)]),
             "",
@@ -229,7 +229,7 @@ def numbers_wrong() -> dict[str, tuple[bytes, str]]:
         "empty_rows.csv": (csv(head, changed(numbers(30, 4), {(7, -1): "", (11, -1): "NA"})), ""),
         "half_empty.csv": (csv(head, [[*r[:3], "" if i % 2 else r[3]] for i, r in enumerate(a)]), ""),
         "constant.csv": (csv(head, [[r[0], 1, r[2], 3, r[3]] for r in a]).replace(b"a,b,c,d", b"a,unit,b,plant,c"), ""),
-        "rare.csv": (csv(head, [[*r[:3], int(i == 4)] for i, r in enumerate(a)]), ""),
+        "rare.csv": (csv(head, [[*r[:3], int(i == 4)] for i, r in enumerate(a)]), "--use d"),
         "twice.csv": (csv("temp,temp,b,temp", [[r[0], r[0], r[2], r[3]] for r in a]), ""),
         "same_quantity.csv": (csv("flow,flow_lb,c", [[r[0], 2.2046 * float(str(r[0])), r[2]] for r in a]), ""),
         "same_often.csv": (
@@ -245,7 +245,7 @@ def numbers_wrong() -> dict[str, tuple[bytes, str]]:
         ),
         "disguised.csv": (csv(head, changed(numbers(30, 4), {(3, 0): -999, (9, 0): "-999.0", (12, 2): -999})), ""),
         "huge.csv": (csv("a,b,c", [[f"{r[0]}e200", *r[1:3]] for r in a]), ""),
-        "log_zero.csv": (csv("a,b", [[i, r[0]] for i, r in enumerate(a)]), "--number a --log a"),
+        "log_zero.csv": (csv("a,b", [[i, r[0]] for i, r in enumerate(a)]), "--use a --log a"),
         "one_row.csv": (csv(head, a[:1]), ""),
         "two_rows.csv": (csv(head, a[:2]), ""),
         "names_only.csv": (b"a,b,c\n", ""),
@@ -257,7 +257,66 @@ def numbers_wrong() -> dict[str, tuple[bytes, str]]:
     }
 
 
-CASES = {**wrong_files(), **columns_apart(), **numbers_wrong()}
+def roles_of_columns() -> dict[str, tuple[bytes, str]]:
+    """Numbers that are no measurements, and tables that are no rows of measurements."""
+    rng = np.random.default_rng(2)
+    a, n = rng.normal(10, 2, (40, 4)).round(2), np.arange(40)
+    items = rng.integers(1, 6, (40, 6))
+    parts = rng.uniform(1, 9, (40, 3)).round(2)
+    gappy = [["" if i % 2 or not i else x for x in p[:2]] + [p[2]] for i, p in enumerate(parts)]
+    towns = rng.uniform(0, 100, (6, 2))
+    far = np.sqrt(((towns[:, None] - towns) ** 2).sum(axis=2)).round(1)
+    users, things = np.divmod(np.arange(60), 10)
+    y = np.where(rng.random((40, 9)) < 0.5, "yes", "no")
+    return {
+        "codes.csv": (
+            csv(
+                "a,b,pclass,smokes,shelf",
+                [[*r[:2], i % 3 + 1, i % 2, i * i // 3 % 4] for i, r in zip(n, a, strict=True)],
+            ),
+            "",
+        ),
+        "date_parts.csv": (
+            csv("year,month,a,b", [[1980 + i // 4, i * 7 % 12 + 1, *r[:2]] for i, r in zip(n, a, strict=True)]),
+            "",
+        ),
+        "places.csv": (
+            csv(
+                "lat,lon,zip,a,b",
+                [[*(10 * t).round(1), 10115 + i // 5, *r[:2]] for i, t, r in zip(n, parts[:, :2], a, strict=True)],
+            ),
+            "",
+        ),
+        "ranks.csv": (csv("rank,a,b", [[i * 7 % 20 + 1, *r[:2]] for i, r in zip(n, a, strict=True)]), ""),
+        "totals.csv": (
+            csv("w,x,y,total,c", [[*p, round(sum(p), 2), r[0]] for p, r in zip(parts, a, strict=True)]),
+            "",
+        ),
+        "totals_gappy.csv": (
+            csv("w,x,y,total,c", [[*g, round(sum(p), 2), r[0]] for g, p, r in zip(gappy, parts, a, strict=True)]),
+            "",
+        ),
+        "items.csv": (csv("q1,q2,q3,q4,q5,q6,sex", [[*r, i % 2] for i, r in zip(n, items, strict=True)]), ""),
+        "answers.csv": (
+            csv("party,v1,v2,v3,v4,v5,v6,v7,v8,v9", [["rd"[i % 2], *r] for i, r in zip(n, y, strict=True)]),
+            "",
+        ),
+        "same_fact.csv": (
+            csv(
+                "class,pclass,a,b",
+                [[["first", "third"][i % 2], 2 * (i % 2) + 1, *r[:2]] for i, r in zip(n, a, strict=True)],
+            ),
+            "",
+        ),
+        "distances.csv": (csv("town,A,B,C,D,E,F", [["ABCDEF"[i], *row] for i, row in enumerate(far)]), ""),
+        "ratings.csv": (
+            csv("user,item,rating", [[u, t, (u + t) % 5 + 1] for u, t in zip(users, things, strict=True)]),
+            "",
+        ),
+    }
+
+
+CASES = {**wrong_files(), **columns_apart(), **numbers_wrong(), **roles_of_columns()}
 
 
 def said(name: str, flags: str = "") -> str:

@@ -62,7 +62,7 @@ class SparseSource(Source):
 
     @property
     def per_row(self) -> float:
-        return self.values.nnz / max(self.n, 1)
+        return float(self.values.nnz / max(self.n, 1))
 
 
 def as_source(
@@ -148,12 +148,12 @@ def _open(X: Any, zeros: str, where: dict[str, Any]) -> Source:
 def _array(X: Any) -> NDArray[Any]:
     """X as NumPy reads it; what NumPy can make nothing of is no table."""
     try:
-        found = np.asarray(X)
+        array = np.asarray(X)
     except ValueError as problem:  # rows of different lengths
         raise error("LD101", f"NumPy says: {problem}"[:200], type=type(X).__name__) from None
-    if found.ndim == 0 and found.dtype.kind == "O":
+    if array.ndim == 0 and array.dtype.kind == "O":
         raise error("LD101", type=type(X).__name__)
-    return found
+    return array
 
 
 def check_real(X: Any, columns: tuple[str, ...] | None) -> Any:

@@ -37,12 +37,12 @@ def is_number_type(kind: Any) -> bool:
     )
 
 
-def choose_columns(schema: Any, asked: tuple[str, ...] | None, weight: str | None, name: str) -> Picked:
+def choose_columns(schema: Any, columns: tuple[str, ...] | None, weight: str | None, name: str) -> Picked:
     """The columns asked for, or all that are numbers; what is left out unasked is said."""
     names = unique_names([str(column) for column in schema.names], len(schema.names), Notes(name))
     index = _index_columns(schema)
-    if asked is not None:
-        chosen = [position(column, names, "columns") for column in asked]
+    if columns is not None:
+        chosen = [position(column, names, "columns") for column in columns]
         for j in chosen:
             if not is_number_type(schema.field(j).type):
                 raise error(
@@ -65,10 +65,10 @@ def left_out(columns: list[str], name: str) -> None:
 def _index_columns(schema: Any) -> set[str]:
     """Columns that pandas wrote as the names of the rows."""
     try:
-        told = (schema.pandas_metadata or {}).get("index_columns", [])
+        index = (schema.pandas_metadata or {}).get("index_columns", [])
     except ValueError:  # not written by pandas
         return set()
-    return {column for column in told if isinstance(column, str)}
+    return {column for column in index if isinstance(column, str)}
 
 
 def position(column: str, names: list[str], option: str) -> int:
@@ -141,14 +141,14 @@ def _lay(strip: list[tuple[NDArray[Any], Mask | None]], side: NDArray[Any]) -> M
         holes = holes or mask is not None
     if not holes:
         return None
-    flags = side == side  # NaN is a gap as well as null
+    flags: Mask = side == side  # NaN is a gap as well as null
     for j, (_, mask) in enumerate(strip):
         if mask is not None:
             flags[j] &= mask
     if flags.all():
         return None
     # Zeros by the bits of the flags: a choice cell by cell costs four times as much.
-    whole = np.int32 if side.dtype == np.float32 else np.int64
+    whole: np.dtype[Any] = np.dtype(np.int32 if side.dtype == np.float32 else np.int64)
     bits: NDArray[Any] = side.view(whole)
     bits &= -(flags.view(np.int8).astype(whole))
     return flags

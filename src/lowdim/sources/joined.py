@@ -21,8 +21,8 @@ class Joined(Source):
     """
 
     def __init__(self, first: Source | None, second: Source | None, widths: tuple[int, int]) -> None:
-        some = first or second
-        assert some is not None
+        present = first or second
+        assert present is not None
         if first is not None and second is not None and first.n != second.n:
             raise error("LD280", problem=f"X has {first.n} rows and Y has {second.n}: inconsistent numbers of samples")
         names = [
@@ -30,7 +30,7 @@ class Joined(Source):
             for view, source, width in zip("xy", (first, second), widths, strict=True)
             for name in (source.columns if source is not None else [f"c{j + 1}" for j in range(width)])
         ]
-        super().__init__((some.n, sum(widths)), tuple(names), some.weight)
+        super().__init__((present.n, sum(widths)), tuple(names), present.weight)
         self.named, self.first, self.second, self.widths = False, first, second, widths
 
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:

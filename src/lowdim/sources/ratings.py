@@ -16,7 +16,7 @@ from lowdim.math.linalg import Array, Mask
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Source
 from lowdim.text.escape import protect_terminal
-from lowdim.text.messages import error
+from lowdim.text.messages import LowdimError, Message, error
 
 USERS_PER_TILE = 8192  # users a tile: its sums over 20,000 items are made in tens of milliseconds and merged in one
 MANY_RATINGS = 2**24  # ratings from which on single precision is kept as it is
@@ -84,8 +84,8 @@ def as_ratings(
     A cell that a sparse matrix stores is a rating, zero or not. `items` are ids known from before: ratings of
     others are left out, and columns are in their order.
 
-    >>> found = as_ratings(sp.csr_array([[0.0, 5.0], [4.0, 0.0]]))
-    >>> found.matrix.nnz, found.users is None
+    >>> ratings = as_ratings(sp.csr_array([[0.0, 5.0], [4.0, 0.0]]))
+    >>> ratings.matrix.nnz, ratings.users is None
     (2, True)
     """
     if isinstance(X, Ratings):
@@ -103,12 +103,12 @@ def as_ratings(
         X = X.tocoo()
         pairs = Triples(X.coords[0].astype(np.intp), X.coords[1].astype(np.intp), None, None, X.data)
         return _of_triples(pairs, duplicates, X.shape)
-    found = sp.csr_array(X)
-    if not found.has_canonical_format:
-        rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
-        pairs = Triples(rows, found.indices.astype(np.intp), None, None, found.data)
-        return _of_triples(pairs, duplicates, found.shape)
-    return Ratings(_clean(found))
+    matrix = sp.csr_array(X)
+    if not matrix.has_canonical_format:
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        pairs = Triples(rows, matrix.indices.astype(np.intp), None, None, matrix.data)
+        return _of_triples(pairs, duplicates, matrix.shape)
+    return Ratings(_clean(matrix))
 
 
 def is_triples(X: Any) -> bool:
@@ -158,30 +158,22 @@ def _frame(X: Any) -> Any:
 
 
 def _read(path: Path) -> Any:
-    """A file of triples as an Arrow table."""
+    """A file of triples as an Arrow table; ids in text are text until all prove to be whole numbers: 007 is not 7."""
     import pyarrow as pa
-    from pyarrow import csv, feather, parquet
 
-    name = protect_terminal(path.name)
+    from lowdim.sources.files.parquet import parquet_files
+    from lowdim.table.options import ReadingOptions
+    from lowdim.table.read import load_raw
+
+    paths = parquet_files(path) if path.is_dir() else [path]
     try:
-        if path.is_dir():
-            return parquet.read_table(path)
-        with path.open("rb") as file:
-            head = file.read(4096)
-        if head.startswith(b"PAR1"):
-            return parquet.read_table(path)
-        if head.startswith((b"ARROW1", b"FEA1")):
-            return feather.read_table(path)
-        first = head.split(b"\n")[0].decode("utf-8-sig")
-        sep = max(",;\t|", key=first.count)
-        # ids are text until all of them prove to be whole numbers: 007 is not 7
-        kinds = dict.fromkeys([word.strip().strip('"') for word in first.split(sep)], pa.string())
-        return csv.read_csv(
-            path, parse_options=csv.ParseOptions(delimiter=sep), convert_options=csv.ConvertOptions(column_types=kinds)
-        )
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:
-        text = getattr(problem, "strerror", None) or str(problem)
-        raise error("LD278", name=name, problem=protect_terminal(text)[:200]) from None
+        reading = ReadingOptions(header=True, memory=sys.maxsize)  # triples are many rows of three columns
+        raws = [load_raw(part, reading) for part in paths or [path]]
+        return pa.concat_tables([pa.table(raw.cells, names=raw.names) for raw in raws])
+    except (LowdimError, pa.ArrowException) as problem:
+        message = getattr(problem, "message", None)
+        text = protect_terminal(str(message.what if isinstance(message, Message) else problem))
+        raise error("LD278", name=protect_terminal(path.name), problem=text[:200]) from None
 
 
 def _values(column: Any, name: str) -> Array:
@@ -193,16 +185,16 @@ def _values(column: Any, name: str) -> Array:
     try:
         if not is_number_type(column.type) and str(column.type) not in TEXT_TYPES:
             raise pa.ArrowInvalid(f"it holds {column.type}")
-        found = column.cast(pa.float64()).to_numpy()
+        values = column.cast(pa.float64()).to_numpy()
     except pa.ArrowException as problem:
         python = f" ({protect_terminal(str(problem))[:120]})"
         raise error("LD104", column=protect_terminal(name), type=str(column.type), python=python) from None
-    bad = ~np.isfinite(found)
+    bad = ~np.isfinite(values)
     if bad.any():
         row = int(np.argmax(bad))
-        what = "missing" if np.isnan(found[row]) else "infinite (infinity)"
+        what = "missing" if np.isnan(values[row]) else "infinite (infinity)"
         raise error("LD272", f"row {row + 1}", column=protect_terminal(name), what=what)
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(values, dtype=np.float64)
 
 
 def _places(column: Any, name: str, side: str, known: Ids) -> tuple[NDArray[np.intp], Ids]:
@@ -224,12 +216,12 @@ def _places(column: Any, name: str, side: str, known: Ids) -> tuple[NDArray[np.i
     return rank[coded.indices.to_numpy()], known
 
 
-def as_ids(found: Any, name: str, side: str) -> NDArray[Any]:
+def as_ids(ids: Any, name: str, side: str) -> NDArray[Any]:
     """Ids as whole numbers or texts: an Arrow array, a list, a column of numbers."""
     import pyarrow as pa
 
     try:
-        array = found if isinstance(found, pa.Array) else pa.array(np.atleast_1d(np.asarray(found)))
+        array = ids if isinstance(ids, pa.Array) else pa.array(np.atleast_1d(np.asarray(ids)))
         kind = array.type
         if pa.types.is_dictionary(kind):
             array, kind = array.dictionary_decode(), kind.value_type
@@ -259,9 +251,9 @@ def look_up(words: NDArray[Any], known: NDArray[Any]) -> NDArray[np.intp]:
             words = np.array([str(word) for word in words], dtype=object)
         else:
             words = np.array([int(word) if _whole(np.array([word], dtype=object)) else None for word in words])
-            fine = np.array([word is not None for word in words])
+            present = np.array([word is not None for word in words])
             out = np.full(len(words), -1, dtype=np.intp)
-            out[fine] = look_up(words[fine].astype(np.int64), known)
+            out[present] = look_up(words[present].astype(np.int64), known)
             return out
     if not len(known):
         return np.full(len(words), -1, dtype=np.intp)
@@ -289,8 +281,8 @@ def _of_triples(t: Triples, duplicates: str, shape: tuple[int, int] | None = Non
         u, i = u[first], i[first]
     ptr = np.zeros(shape[0] + 1, dtype=np.int64)
     np.cumsum(np.bincount(u, minlength=shape[0]), out=ptr[1:])
-    found = sp.csr_array((values, i.astype(np.int32), ptr), shape=shape)
-    return Ratings(_clean(found), t.users, t.items)
+    matrix = sp.csr_array((values, i.astype(np.int32), ptr), shape=shape)
+    return Ratings(_clean(matrix), t.users, t.items)
 
 
 def _twice(t: Triples, u: NDArray[np.intp], i: NDArray[np.intp], new: Mask, rows: NDArray[np.intp]) -> Exception:
@@ -317,23 +309,23 @@ def _dense(source: Source) -> sp.csr_array:
     return sp.csr_array(sp.vstack(parts, format="csr")) if parts else sp.csr_array((source.n, source.d))
 
 
-def _clean(found: sp.csr_array) -> sp.csr_array:
+def _clean(matrix: sp.csr_array) -> sp.csr_array:
     """Finite ratings as doubles, or as they are where there are many single ones; stored NaN is a gap."""
-    if found.data.dtype != np.float32 or found.nnz < MANY_RATINGS:
-        data = found.data.astype(np.float64, copy=False)
-        found = sp.csr_array((data, found.indices, found.indptr), shape=found.shape)
+    if matrix.data.dtype != np.float32 or matrix.nnz < MANY_RATINGS:
+        data = matrix.data.astype(np.float64, copy=False)
+        matrix = sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(found.data.sum(dtype=np.float64)):
-            return found
-    gaps = np.isnan(found.data)
+        if np.isfinite(matrix.data.sum(dtype=np.float64)):
+            return matrix
+    gaps = np.isnan(matrix.data)
     if gaps.any():
-        rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))[~gaps]
-        ptr = np.append(0, np.cumsum(np.bincount(rows, minlength=found.shape[0])))
-        found = sp.csr_array((found.data[~gaps], found.indices[~gaps], ptr), shape=found.shape)
-    bad = ~np.isfinite(found.data)
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))[~gaps]
+        ptr = np.append(0, np.cumsum(np.bincount(rows, minlength=matrix.shape[0])))
+        matrix = sp.csr_array((matrix.data[~gaps], matrix.indices[~gaps], ptr), shape=matrix.shape)
+    bad = ~np.isfinite(matrix.data)
     if bad.any():
         at = int(np.argmax(bad))
-        row = int(np.searchsorted(found.indptr, at, side="right")) - 1
-        column = f"c{int(found.indices[at]) + 1}"
-        raise error("LD150", f"row {row + 1}, column '{column}' (infinity)", value=found.data[at], column=column)
-    return found
+        row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+        column = f"c{int(matrix.indices[at]) + 1}"
+        raise error("LD150", f"row {row + 1}, column '{column}' (infinity)", value=matrix.data[at], column=column)
+    return matrix

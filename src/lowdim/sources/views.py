@@ -34,9 +34,9 @@ class Frame(NamedTuple):
     scale: Array
     unit: Array
 
-    def inward(self, block: Block, own: bool = False) -> Block:
+    def inward(self, block: Block, in_place: bool = False) -> Block:
         """The block in the model's units; in place where the block is nobody else's."""
-        z = np.subtract(block.x, self.shift, out=block.x if own else None)
+        z = np.subtract(block.x, self.shift, out=block.x if in_place else None)
         if (self.scale != 1.0).any():  # a second copy of the block costs as much as the first
             z *= self.scale
         if block.mask is not None:
@@ -139,7 +139,7 @@ class Framed(View):
         raise NotImplementedError("a framed source makes finished blocks")
 
     def block_of(self, rows: slice | NDArray[np.intp], start: int = 0) -> Block:
-        return self.frame.inward(self.source.block_of(rows, start), own=self.leaf.owns_arrays)
+        return self.frame.inward(self.source.block_of(rows, start), in_place=self.leaf.owns_arrays)
 
 
 def gather(source: Source) -> tuple[Array, Mask | None]:
@@ -200,7 +200,7 @@ class Stored(View):
         return self._kept[i]
 
     def block_of(self, rows: slice | NDArray[np.intp], start: int = 0) -> Block:
-        found = self.leaf.stored(rows)
+        cells = self.leaf.stored(rows)
         if (self.frame.scale != 1.0).any():
-            found = sp.csr_array(found.multiply(self.frame.scale))
-        return Block(found, None, self.weights(rows), start)
+            cells = sp.csr_array(cells.multiply(self.frame.scale))
+        return Block(cells, None, self.weights(rows), start)

@@ -12,33 +12,34 @@ import numpy as np
 
 from lowdim.table.detect import Guess, first_line, guess_header
 from lowdim.table.open_file import BOMB_RATIO, SMALL_FILE, FoundFile, Raw, too_large
-from lowdim.table.options import ReadingOptions, join_names
+from lowdim.table.options import ReadingOptions
 from lowdim.text.escape import protect_terminal
+from lowdim.text.fix import Fix, propose
 from lowdim.text.format import size
 from lowdim.text.messages import LowdimError, error, message
 
 COST = 3  # bytes of memory for a byte of numbers: the column, its float64, the table's own copy
 
 
-def read_binary(found: FoundFile, options: ReadingOptions, memory: int) -> Raw:
+def read_binary(file: FoundFile, options: ReadingOptions, memory: int) -> Raw:
     """A file that is not text."""
-    name = protect_terminal(found.path.name)
-    if found.kind == "xlsx":
-        return _excel(found, name, options, memory)
+    name = protect_terminal(file.path.name)
+    if file.kind == "xlsx":
+        return _excel(file, name, options, memory)
     from lowdim.sources.files.open import read_whole  # the formats are read in one place, which knows tables
 
     def affordable(rows: int, columns: int, shape: str) -> None:
         need = rows * max(columns, 1) * 8 * COST
         if need > memory:
-            raise too_large(name, found.size, need, memory, shape=shape)
+            raise too_large(name, file.size, need, memory, shape=shape)
 
     try:
-        whole = read_whole(found.path, found.kind, affordable)
+        whole = read_whole(file.path, file.kind, affordable)
     except LowdimError as problem:
         if problem.code != "LD015":
             raise
-        raise _damaged(name, found.kind) from None
-    return _raw(whole, name, found.kind)._replace(path=str(found.path))
+        raise error("LD002.damaged", name=name, kind=file.kind) from None
+    return _raw(whole, name, file.kind)._replace(path=str(file.path))
 
 
 def _raw(whole: Any, name: str, kind: str) -> Raw:
@@ -49,23 +50,14 @@ def _raw(whole: Any, name: str, kind: str) -> Raw:
     return from_matrix(whole, name, "NumPy file")
 
 
-def _damaged(name: str, kind: str) -> LowdimError:
-    return error(
-        "LD002",
-        name=name,
-        why=f"the {kind} file is damaged, cut short or lies about itself",
-        fix="write it again from its source",
-    )
-
-
-def _excel(found: FoundFile, name: str, options: ReadingOptions, memory: int) -> Raw:
+def _excel(file: FoundFile, name: str, options: ReadingOptions, memory: int) -> Raw:
     try:
         import openpyxl
     except ImportError:
         raise error("LD004", name=name, package="openpyxl", extra="xlsx") from None
-    _refuse_bomb(found, name, memory)
+    _refuse_bomb(file, name, memory)
     try:
-        book = openpyxl.load_workbook(found.path, read_only=True, data_only=True)
+        book = openpyxl.load_workbook(file.path, read_only=True, data_only=True)
         sheets = [sheet.title for sheet in book.worksheets]
         chosen = _sheet(options.sheet, sheets, name)
         sheet = book.worksheets[chosen]
@@ -75,33 +67,34 @@ def _excel(found: FoundFile, name: str, options: ReadingOptions, memory: int) ->
     except LowdimError:
         raise
     except Exception:  # a damaged workbook may fail anywhere inside the reader
-        raise _damaged(name, "Excel") from None
+        raise error("LD002.damaged", name=name, kind="Excel") from None
     kind = f"Excel, sheet '{protect_terminal(sheets[chosen])}'" + (f" of {len(sheets)}" if len(sheets) > 1 else "")
-    return from_records(rows, name, kind, options.header)._replace(path=str(found.path), unit="row")
+    return from_records(rows, name, kind, options.header)._replace(path=str(file.path), unit="row")
 
 
-def _refuse_bomb(found: FoundFile, name: str, memory: int) -> None:
-    with zipfile.ZipFile(found.path) as archive:
+def _refuse_bomb(file: FoundFile, name: str, memory: int) -> None:
+    with zipfile.ZipFile(file.path) as archive:
         total = sum(part.file_size for part in archive.infolist())
-    if total > memory or (total > SMALL_FILE and total > BOMB_RATIO * found.size):
+    if total > memory or (total > SMALL_FILE and total > BOMB_RATIO * file.size):
         raise error(
             "LD170.table",
             name=name,
-            size=f"{size(found.size)} packed",
+            size=f"{size(file.size)} packed",
             fix="save the sheet as CSV",
             shape=f", {size(total)} unpacked",
             why=f"{size(memory)} may be used",
         )
 
 
-def _sheet(asked: str | int | None, sheets: list[str], name: str) -> int:
-    if asked is None and sheets:
+def _sheet(sheet: str | int | None, sheets: list[str], name: str) -> int:
+    if sheet is None and sheets:
         return 0
-    if asked in sheets:
-        return sheets.index(str(asked))
-    if isinstance(asked, int) and 1 <= asked <= len(sheets):
-        return asked - 1
-    raise error("LD010", name=name, sheet=asked, fix=f"--sheet {join_names(sheets[:1])}" if sheets else "add a sheet")
+    if sheet in sheets:
+        return sheets.index(str(sheet))
+    if isinstance(sheet, int) and 1 <= sheet <= len(sheets):
+        return sheet - 1
+    fix = Fix(propose(sheet=sheets[0])) if sheets else "add a sheet"
+    raise error("LD010", name=name, sheet=sheet, fix=fix)
 
 
 def _cell(value: Any) -> str:
@@ -113,7 +106,7 @@ def _cell(value: Any) -> str:
     return repr(value) if isinstance(value, float) else str(value)
 
 
-def from_records(rows: list[list[str]], name: str, kind: str, asked: bool | None) -> Raw:
+def from_records(rows: list[list[str]], name: str, kind: str, header_option: bool | None) -> Raw:
     """A table from lists of text, such as a sheet has."""
     import pyarrow as pa
 
@@ -123,11 +116,15 @@ def from_records(rows: list[list[str]], name: str, kind: str, asked: bool | None
     first, last = full[0], full[-1] + 1
     width = max(len(row) for row in rows[first:last])
     body = [[cell.strip() for cell in row] + [""] * (width - len(row)) for row in rows[first:last]]
-    header = guess_header(body[:200]) if asked is None else asked
+    header = guess_header(body[:200]) if header_option is None else header_option
     data = body[1:] if header else body
     columns = [pa.array([row[j] for row in data], pa.string()) for j in range(width)]
     lines = np.arange(first + 1 + header, last + 1)
-    notes = (message("LD008", first_line(body[0]), name=name, line=first + 1),) if asked is None and not header else ()
+    notes = (
+        (message("LD008", first_line(body[0]), name=name, line=first + 1),)
+        if header_option is None and not header
+        else ()
+    )
     return Raw(name, columns, body[0] if header else None, lines, Guess(kind, header=header), notes=notes)
 
 
@@ -163,7 +160,7 @@ def from_matrix(values: Any, name: str, kind: str) -> Raw:
     if isinstance(values, np.ma.MaskedArray):
         values = np.ma.filled(values.astype(np.float64), np.nan)
     if values.dtype.kind == "V":
-        raise error("LD101", type=str(values.dtype))
+        raise error("LD101", case="person's table", type=str(values.dtype))
     raw = from_arrays({str(j): values[:, j] for j in range(values.shape[1])}, name, kind)
     return raw._replace(names=None, lines=np.arange(1, len(values) + 1))
 
@@ -182,11 +179,13 @@ def from_memory(table: Any) -> Raw:
         frame = "polars frame" if type(table).__module__.startswith("polars") else "Arrow table"
         return from_arrow(pa.table(table), "the frame", frame)
     if isinstance(table, dict | set | bytes) or table is None or "sparse" in type(table).__module__:
-        raise error("LD101", type=type(table).__name__)
+        raise error("LD101", case="person's table", type=type(table).__name__)
     try:
         values = table if isinstance(table, np.ndarray) else np.asarray(table)
     except ValueError:
-        raise error("LD101", "its rows have different lengths", type=type(table).__name__) from None
+        raise error(
+            "LD101", "its rows have different lengths", case="person's table", type=type(table).__name__
+        ) from None
     return from_matrix(values, "the array", "array")
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array, Mask
 from lowdim.table.detect import GAP_CODES, NUMBER_GAP_CODES
 from lowdim.text.escape import shown
+from lowdim.text.fix import Fix, choices, propose
 from lowdim.text.messages import error
 
 PLAIN = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
@@ -73,7 +74,8 @@ def as_text(column: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    kind = pa.large_string() if column.nbytes > LARGE_TEXT else pa.string()
+    # not nbytes: before version 19 Arrow cannot say that of polars' strings
+    kind = pa.large_string() if column.get_total_buffer_size() > LARGE_TEXT else pa.string()
     column = column.cast(kind)
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -87,14 +89,23 @@ def is_code(text: Any, codes: tuple[str, ...]) -> Mask:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    return pc.is_in(text, value_set=pa.array(codes, text.type)).to_numpy(zero_copy_only=False)
+    mask: Mask = pc.is_in(text, value_set=pa.array(codes, text.type)).to_numpy(zero_copy_only=False)
+    return mask
+
+
+def is_code_in_any_case(text: Any) -> Mask:
+    """Which cells are a code for a gap however it is written: NuLL, n/A."""
+    import pyarrow.compute as pc
+
+    return is_code(pc.utf8_lower(text), tuple(code.lower() for code in GAP_CODES + NUMBER_GAP_CODES))
 
 
 def matches(text: Any, pattern: str) -> Mask:
     """Which cells match a pattern."""
     import pyarrow.compute as pc
 
-    return pc.match_substring_regex(text, pattern).to_numpy(zero_copy_only=False)
+    mask: Mask = pc.match_substring_regex(text, pattern).to_numpy(zero_copy_only=False)
+    return mask
 
 
 def fast(text: Any, gap: Mask) -> Array | None:
@@ -127,22 +138,22 @@ def decimal_evidence(text: Any, gap: Mask) -> DecimalEvidence:
     )
 
 
-def decide_decimal(found: dict[str, DecimalEvidence], asked: str | None) -> str:
+def decide_decimal(evidence: dict[str, DecimalEvidence], decimal: str | None) -> str:
     """The decimal sign of the table: asked for, plain from its cells, or an error that asks."""
-    if asked is not None:
-        return asked
-    clear = [name for name, e in found.items() if e.comma]
-    either = [name for name, e in found.items() if e.either and not e.comma and not e.groups]
-    points = any(e.point for e in found.values())
-    if clear and not points and not any(e.groups for e in found.values()):
+    if decimal is not None:
+        return decimal
+    clear = [name for name, e in evidence.items() if e.comma]
+    either = [name for name, e in evidence.items() if e.either and not e.comma and not e.groups]
+    points = any(e.point for e in evidence.values())
+    if clear and not points and not any(e.groups for e in evidence.values()):
         return ","
     if clear:
         count = f"{len(clear)} column{'s' * (len(clear) != 1)}"
         raise error(
             "LD112",
             f"columns {', '.join(clear[:5])}",
-            fix="--decimal ,",
-            what=f"Numbers use a decimal comma ({shown(found[clear[0]].example)}) in {count}",
+            fix=Fix(propose(decimal=",")),
+            what=f"Numbers use a decimal comma ({shown(evidence[clear[0]].example)}) in {count}",
             why="other columns use a decimal point, so the sign was not guessed",
         )
     if either:
@@ -150,19 +161,19 @@ def decide_decimal(found: dict[str, DecimalEvidence], asked: str | None) -> str:
         raise error(
             "LD112",
             f"columns {', '.join(either[:5])}",
-            what=f"Numbers such as {shown(found[either[0]].example)} can be read in two ways in {count}",
+            what=f"Numbers such as {shown(evidence[either[0]].example)} can be read in two ways in {count}",
             why="the comma may be a decimal sign or stand between thousands",
-            fix="a decimal comma:  --decimal ,\nthousands:        --decimal .",
+            fix=choices([("a decimal comma", propose(decimal=",")), ("thousands", propose(decimal="."))]),
         )
     return "."
 
 
-def decimal_numbers(text: Any, gap: Mask, decimal: str, found: DecimalEvidence) -> tuple[Array, Mask, str]:
+def decimal_numbers(text: Any, gap: Mask, decimal: str, evidence: DecimalEvidence) -> tuple[Array, Mask, str]:
     """Values, the cells that are no numbers, and an example of a number with thousands separators."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    sign = "," if found.comma else "." if found.point else decimal
+    sign = "," if evidence.comma else "." if evidence.point else decimal
     grouped = matches(text, SPACED)
     if grouped.any():
         text = pc.if_else(pa.array(grouped), pc.replace_substring_regex(text, SPACES, ""), text)
@@ -183,13 +194,13 @@ def decimal_numbers(text: Any, gap: Mask, decimal: str, found: DecimalEvidence) 
     return np.array(pc.fill_null(values, np.nan).to_numpy(zero_copy_only=False)), ~gap & ~good, example
 
 
-def below_limit(text: Any, bad: Mask, values: Array, how: str) -> tuple[Array, Mask]:
+def below_limit(text: Any, bad: Mask, values: Array, rule: str) -> tuple[Array, Mask]:
     """Cells such as "<0.05" as half the limit, zero or the limit."""
     values, bad = values.copy(), bad.copy()
     for row in np.flatnonzero(bad):
         cell = text[int(row)].as_py()
         if LIMIT_TEXT.fullmatch(cell):
-            values[row] = LIMIT_FACTOR[how] * float(cell.lstrip("<= ").replace(",", "."))
+            values[row] = LIMIT_FACTOR[rule] * float(cell.lstrip("<= ").replace(",", "."))
             bad[row] = False
     return values, bad
 
@@ -200,6 +211,10 @@ def text_cells(name: str, position: int, text: Any, codes: tuple[str, ...]) -> t
     values = fast(text, gap)
     if values is not None:
         return ColumnCells(name, position, text, gap, values, np.zeros(len(gap), dtype=bool)), True
+    any_case = gap | is_code_in_any_case(text)
+    values = fast(text, any_case) if (any_case != gap).any() and not any_case.all() else None
+    if values is not None:  # NuLL beside numbers is a gap; Na among words may be sodium
+        return ColumnCells(name, position, text, any_case, values, np.zeros(len(gap), dtype=bool)), True
     return ColumnCells(name, position, text, gap, np.full(len(gap), np.nan), ~gap), False
 
 
@@ -208,11 +223,11 @@ def text_column(
 ) -> tuple[ColumnCells, bool, str]:
     """A text column read the fast way, a unit such as % taken out of its cells; whether that was enough, and an
     example of a cell with a unit."""
-    found, enough = text_cells(name, position, as_text(column), codes)
+    column_cells, enough = text_cells(name, position, as_text(column), codes)
     if enough or not units:
-        return found, enough, ""
-    bare, example = without_units(found.text, found.gap)
-    return (*text_cells(name, position, bare, codes), example) if example else (found, enough, "")
+        return column_cells, enough, ""
+    bare, example = without_units(column_cells.text, column_cells.gap)
+    return (*text_cells(name, position, bare, codes), example) if example else (column_cells, enough, "")
 
 
 def slow_numbers(c: ColumnCells, decimal: str, evidence: DecimalEvidence, limit: str | None = None) -> ColumnCells:
@@ -220,6 +235,10 @@ def slow_numbers(c: ColumnCells, decimal: str, evidence: DecimalEvidence, limit:
     values, bad, example = decimal_numbers(c.text, c.gap, decimal, evidence)
     if limit is not None:
         values, bad = below_limit(c.text, bad, values, limit)
+    if bad.any() and not (bad | c.gap).all():
+        codes = bad & is_code_in_any_case(c.text)
+        if (codes == bad).all():  # as in `text_cells`: beside nothing but numbers
+            return c._replace(values=values, bad=bad & ~codes, gap=c.gap | codes, grouped=example)
     return c._replace(values=values, bad=bad, grouped=example)
 
 
@@ -254,12 +273,12 @@ def typed_cells(name: str, position: int, column: Any) -> ColumnCells:
     return ColumnCells(name, position, None, gap, empty, ~gap, nested=_kind(column.type))
 
 
-def _kind(found: Any) -> str:
+def _kind(arrow_type: Any) -> str:
     import pyarrow.types as kind
 
-    if kind.is_struct(found) or kind.is_map(found):
+    if kind.is_struct(arrow_type) or kind.is_map(arrow_type):
         return "records"
-    return "lists" if kind.is_nested(found) else "bytes" if kind.is_binary(found) else str(found)[:40]
+    return "lists" if kind.is_nested(arrow_type) else "bytes" if kind.is_binary(arrow_type) else str(arrow_type)[:40]
 
 
 def is_textual(column: Any) -> Any:
@@ -294,8 +313,11 @@ def _dates(text: Any, gap: Mask, pattern: str) -> NDArray[np.datetime64] | None:
     def field(name: str) -> NDArray[np.int64]:
         if f"<{name}>" not in pattern:
             return np.zeros(len(gap), dtype=np.int64)
-        found = pc.fill_null(pc.struct_field(parts, name), "0")
-        return pc.if_else(pc.equal(found, ""), "0", found).cast("int64").to_numpy(zero_copy_only=False)
+        part = pc.fill_null(pc.struct_field(parts, name), "0")
+        numbers: NDArray[np.int64] = (
+            pc.if_else(pc.equal(part, ""), "0", part).cast("int64").to_numpy(zero_copy_only=False)
+        )
+        return numbers
 
     y, m, d, h, i, s = (field(name) for name in "ymdhis")
     if pattern == LOCAL_DATE and (m[~gap] > 12).any():
@@ -306,7 +328,7 @@ def _dates(text: Any, gap: Mask, pattern: str) -> NDArray[np.datetime64] | None:
     days = months.astype("datetime64[D]") + np.where(gap, 0, d - 1).astype("timedelta64[D]")
     if (days.astype("datetime64[M]") != months).any():  # the 31st of February
         return None
-    whole = days.astype("datetime64[s]") + (h * 3600 + i * 60 + s).astype("timedelta64[s]")
+    whole: NDArray[np.datetime64] = days.astype("datetime64[s]") + (h * 3600 + i * 60 + s).astype("timedelta64[s]")
     whole[gap] = np.datetime64("NaT")
     return whole
 

@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
+from lowdim.table.kinds.scales import log_entries
+from lowdim.table.kinds.sums import find_sums
 from lowdim.table.notes import Notes
-from lowdim.table.options import ReadingOptions, join_names
-from lowdim.table.roles import MOST_LABELS, Column, Place
+from lowdim.table.options import ReadingOptions
+from lowdim.table.roles import MOST_LABELS, Column, Place, asked_role
+from lowdim.text.fix import Fix, Spelling, choices, propose
 from lowdim.text.format import count, figures, listing
 from lowdim.text.messages import error
 
@@ -19,9 +22,12 @@ LEAST_TABLE_ROWS = 3
 WIDEST_TABLE = 20_000  # number columns
 GAPPY_SHARE = 0.4  # share of gaps from which a column is named
 ONE_VALUE_SHARE = 0.95  # share of one value from which a column says almost nothing
+NEARLY_SAME = 0.99  # correlation of some rows from which a pair is looked at on all
+SLAB = 512  # columns whose products with the others are held at once
 SAME_CORRELATION = 0.99995  # a correlation that prints as 1.0000
 HUGE_NUMBER = 1e150
 PAIRS_WORK = 2e10  # multiplications that looking for near copies may cost
+PARTS_SHARE = 0.5  # of a total's rows that have all its parts, from which it says nothing of its own
 FAR_SPREADS = 4.5  # spreads from the middle that make a value far
 DISGUISES = [sign * float("9" * k) for k in range(2, 7) for sign in (-1, 1)] + [
     -9.0,
@@ -47,6 +53,7 @@ class Numbers(NamedTuple):
     X: Array
     columns: list[Column]
     rows: NDArray[np.intp]  # positions in the file, from 0
+    aside: tuple[tuple[str, str], ...] = ()  # columns left out for a reason of their own: name and reason
 
     @property
     def names(self) -> list[str]:
@@ -55,7 +62,7 @@ class Numbers(NamedTuple):
     def keep(self, columns: Mask) -> Numbers:
         """Some columns only."""
         chosen = [c for c, kept in zip(self.columns, columns, strict=True) if kept]
-        return Numbers(np.ascontiguousarray(self.X[:, columns]), chosen, self.rows)
+        return self._replace(X=np.ascontiguousarray(self.X[:, columns]), columns=chosen)
 
 
 def refuse_width(names: list[str], n: int, options: ReadingOptions) -> None:
@@ -66,9 +73,9 @@ def refuse_width(names: list[str], n: int, options: ReadingOptions) -> None:
             "LD171",
             d=f"{wide:,}",
             most=f"{WIDEST_TABLE:,}",
-            fix="rows and columns swapped?  --transpose"
+            fix=Fix("rows and columns swapped?  ", propose(transpose=True))
             if n <= WIDEST_TABLE
-            else f"choose some:  --columns {join_names(names[:3])}",
+            else Fix("choose some:  ", propose(columns=names[:3])),
         )
 
 
@@ -98,20 +105,22 @@ def infinite(work: Numbers, options: ReadingOptions, place: Place, notes: Notes)
 
 
 def logs(work: Numbers, options: ReadingOptions, place: Place) -> Numbers:
-    """The logarithm of the columns it was asked for."""
-    X = work.X.copy() if options.log else work.X
+    """The logarithm of the columns it was asked for, after what is to be added to them."""
+    asked = log_entries(options.log, work.names)
+    X = work.X.copy() if asked else work.X
     columns = list(work.columns)
     for j, column in enumerate(columns):
-        if column.name not in options.log:
+        if column.name not in asked:
             continue
-        low = np.flatnonzero(X[:, j] <= 0)
+        offset = asked[column.name]
+        low = np.flatnonzero(X[:, j] + offset <= 0)
         if len(low):
             where = listing([f"{place.unit} {place.lines[work.rows[i]]} ({figures(X[i, j], 6)})" for i in low])
             raise error(
                 "LD116", where, column=column.name, what=count(len(low), "cell") + (" is" if len(low) == 1 else " are")
             )
-        X[:, j] = np.log(X[:, j])
-        columns[j] = column._replace(note="logarithm", log=True)
+        X[:, j] = np.log(X[:, j] + offset)
+        columns[j] = column._replace(note="logarithm", log=True, offset=offset)
     return work._replace(X=X, columns=columns)
 
 
@@ -120,11 +129,11 @@ def enough_rows(work: Numbers, place: Place, notes: Notes) -> None:
     n, d = work.X.shape
     if n >= LEAST_TABLE_ROWS:
         return
-    fix = (
-        f"rows and columns swapped?  your file is {n} x {d}:  --transpose"
-        if n == 2 and d >= LEAST_TABLE_ROWS
-        else ("one row has no variation: add rows" if n else "the file holds names and nothing else: add rows")
-    )
+    if n == 2 and d >= LEAST_TABLE_ROWS:
+        fix = Fix(f"rows and columns swapped?  your file is {n} x {d}:  ", propose(transpose=True))
+    else:
+        of_a_file = "one row has no variation: add rows" if n else "the file holds names and nothing else: add rows"
+        fix = Fix(Spelling(of_a_file, "add rows: each row is one observation, each column one variable"))
     notes.add("LD160.table", place.name, n=n, s="" if n == 1 else "s", fix=fix)
     notes.stop()
 
@@ -142,7 +151,7 @@ def empty(work: Numbers, place: Place, notes: Notes) -> Numbers:
             _positions(place, gone),
             what=what,
             was="was" if one else "were",
-            fix=f"say so:  --drop {join_names(c.name for c in gone)}",
+            fix=Fix("say so:  ", propose(drop=[c.name for c in gone])),
         )
         work, seen = work.keep(full), seen[:, full]
     rows = seen.any(axis=1)
@@ -182,7 +191,7 @@ def constant(work: Numbers, place: Place, notes: Notes) -> Numbers:
         what=f"Column{'s' * (not one)} {listed}",
         s="s" if one else "",
         was="was" if one else "were",
-        fix=f"say so:  --drop {join_names(c.name for c, _ in gone)}",
+        fix=Fix("say so:  ", propose(drop=[c.name for c, _ in gone])),
     )
     return work.keep(varies)
 
@@ -210,6 +219,28 @@ def copies(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
     return work.keep(keep) if not keep.all() else work
 
 
+def sums(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
+    """Columns that are sums or means of others are left out; kept where the others are often missing, or asked for."""
+    n, d = work.X.shape
+    if d < 3 or options.keep_copies or n * d * d > PAIRS_WORK:
+        return work
+    logged = log_entries(options.log, work.names)
+    free = {c.name for c in work.columns if not (c.encoded or c.name in logged or asked_role(c.name, options))}
+    keep, aside = np.ones(d, dtype=bool), list(work.aside)
+    for identity in find_sums(work.X, work.names):
+        name, words = work.names[identity.total], identity.words(work.names)
+        if name not in free:
+            continue
+        facts = {"column": name, "identity": words}
+        if identity.share < PARTS_SHARE:
+            notes.add("LD186", share=f"{identity.share:.0%}", drop=[name], **facts)
+        elif keep.sum() > 2:
+            keep[identity.total] = False
+            aside.append((name, words))
+            notes.add("LD185", use=[name], **facts)
+    return work.keep(keep)._replace(aside=tuple(aside)) if not keep.all() else work
+
+
 def enough_columns(work: Numbers, others: list[Column], sep: str, place: Place, notes: Notes) -> None:
     """Fewer than two number columns cannot be analysed."""
     d = len(work.columns)
@@ -217,11 +248,11 @@ def enough_columns(work: Numbers, others: list[Column], sep: str, place: Place, 
         return
     aside = [c for c in others if c.role in ("label", "id", "time")]
     labels = [c.name for c in aside if c.role == "label" and 2 <= len(set(c.values) - {None}) <= MOST_LABELS]
-    fix = "add columns of numbers"
+    fix = Fix("add columns of numbers")
     if labels:
-        fix = f"use labels as categories:  --encode {join_names(labels)}"
+        fix = Fix("use labels as categories:  ", propose(encode=labels))
     if sep:
-        fix = f"a wrong separator?  --sep {sep}"
+        fix = Fix("a wrong separator?  ", propose(sep=sep))
     where = listing([f"{c.name} ({c.role})" for c in aside])
     notes.add(
         "LD113",
@@ -242,8 +273,9 @@ def remarks(work: Numbers, options: ReadingOptions, place: Place, notes: Notes) 
 def _remarks(work: Numbers, options: ReadingOptions, place: Place, notes: Notes) -> Numbers:
     n, d = work.X.shape
     if n <= d:
-        swapped = "rows and columns swapped?  --transpose\n" if n < d else ""
-        notes.add("LD161.table", place.name, n=n, d=d, most=n - 1, fix=f"{swapped}more rows, or fewer columns")
+        swapped = Fix("rows and columns swapped?  ", propose(transpose=True), "\n") if n < d else Fix()
+        fix = Fix(*swapped.parts, "more rows, or fewer columns")
+        notes.add("LD161.table", place.name, n=n, d=d, most=n - 1, fix=fix)
     _disguised(work, place, notes)
     _gappy(work, place, notes)
     if options.scale != "none":
@@ -267,7 +299,7 @@ def _gappy(work: Numbers, place: Place, notes: Notes) -> None:
             column=c.name,
             share=f"{share[j]:.0%}",
             others=len(work.columns) - 1,
-            flag=join_names([c.name]),
+            drop=[c.name],
         )
 
 
@@ -286,7 +318,7 @@ def _rare(work: Numbers, notes: Notes) -> None:
                 value=figures(middle, 6),
                 share=f"{np.floor(100 * share):.0f}%",
                 rows=count(int((x != middle).sum()), "row"),
-                flag=join_names([c.name]),
+                drop=[c.name],
             )
 
 
@@ -294,22 +326,23 @@ def _disguised(work: Numbers, place: Place, notes: Notes) -> None:
     """A code such as -999 that stands far from every other number of its column."""
     low, high = _span(work.X)
     for code in DISGUISES:
-        found, total, example = list[str](), 0, ""
+        columns, total, example = list[str](), 0, ""
         for j in np.flatnonzero((low == code) | (high == code)):
             x = work.X[:, j]
-            rest = x[~np.isnan(x) & (x != code)]
+            others = x[~np.isnan(x) & (x != code)]
             times = int((x == code).sum())
-            spread = float(np.ptp(rest)) if len(rest) else 0.0
-            if len(rest) >= 3 and spread > 0 and np.abs(rest - code).min() > max(spread, 1.0) and times > 0:
-                found.append(work.names[j])
+            spread = float(np.ptp(others)) if len(others) else 0.0
+            if len(others) >= 3 and spread > 0 and np.abs(others - code).min() > max(spread, 1.0) and times > 0:
+                columns.append(work.names[j])
                 total += times
                 example = example or f"{work.names[j]}: {place.unit} {place.lines[work.rows[np.argmax(x == code)]]}"
-        if found and (total > 1 or abs(code) >= 99):
+        if columns and (total > 1 or abs(code) >= 99):
             notes.add(
                 "LD151",
                 f"e.g. {example}",
                 value=f"{code:.15g}",
-                columns=count(len(found), "column"),
+                na=[f"{code:.15g}"],
+                columns=count(len(columns), "column"),
                 times="once" if total == 1 else f"{total:,} times",
             )
 
@@ -318,13 +351,13 @@ def _huge(work: Numbers, place: Place, notes: Notes) -> None:
     high = _span(np.abs(work.X))[1]
     for j in np.flatnonzero(high > HUGE_NUMBER):
         c, x = work.columns[j], work.X[:, j]
-        fix = f"take its logarithm:  --log {join_names([c.name])}\n" if (x[~np.isnan(x)] > 0).all() else ""
+        ways = [("take its logarithm", propose(log=[c.name]))] if (x[~np.isnan(x)] > 0).all() else []
         row = int(np.nanargmax(np.abs(x)))
         notes.add(
             "LD152.table",
             f"{place.unit} {place.lines[work.rows[row]]}: {figures(x[row])}",
             column=c.name,
-            fix=f"{fix}leave it out:        --drop {join_names([c.name])}",
+            fix=choices([*ways, ("leave it out", propose(drop=[c.name]))]),
         )
 
 
@@ -334,16 +367,8 @@ def _near_copies(work: Numbers, options: ReadingOptions, notes: Notes) -> None:
     step = max(1, int(np.ceil(n * d * d / PAIRS_WORK)))
     if d < 2 or d * d > PAIRS_WORK / 100 or options.keep_copies:
         return
-    X = work.X[::step]
-    seen = ~np.isnan(X)
-    with np.errstate(all="ignore"):
-        Z = X - np.nanmean(X, axis=0)
-        Z /= np.nanmax(np.abs(Z), axis=0)
-        Z = np.where(np.isfinite(Z), Z, 0.0)
-        S = seen.astype(float)
-        r = (Z.T @ Z) / np.sqrt((Z * Z).T @ S) / np.sqrt(S.T @ (Z * Z))
-        pairs = np.argwhere(np.triu(np.abs(r) > 0.99, 1))
-    for first, others in _families(work.X, pairs.tolist()).items():
+    pairs = _alike_pairs(work.X[::step])
+    for first, others in _families(work.X, pairs).items():
         names = [work.names[j] for j in (first, *others)]
         listed = (
             listing([f"'{name}'" for name in names])
@@ -356,13 +381,32 @@ def _near_copies(work: Numbers, options: ReadingOptions, notes: Notes) -> None:
             what=listed,
             r=r,
             times="twice" if len(names) == 2 else f"{len(names)} times",
-            flag=join_names(names[1:]),
+            drop=names[1:],
         )
+
+
+def _alike_pairs(X: Array) -> list[list[int]]:
+    """Pairs (i, j > i) of columns whose correlation over the rows that have both is near one, by slabs of columns."""
+    seen = ~np.isnan(X)
+    with np.errstate(all="ignore"):
+        Z = X - np.nanmean(X, axis=0)
+        Z /= np.nanmax(np.abs(Z), axis=0)
+    Z = np.where(np.isfinite(Z), Z, 0.0)
+    S, square, pairs = seen.astype(float), Z * Z, []
+    for first in range(0, X.shape[1], SLAB):
+        slab = slice(first, first + SLAB)
+        if seen.all():
+            sizes = np.outer(square[:, slab].sum(axis=0), square[:, first:].sum(axis=0))
+        else:
+            sizes = (square[:, slab].T @ S[:, first:]) * (S[:, slab].T @ square[:, first:])
+        alike = np.triu((Z[:, slab].T @ Z[:, first:]) ** 2 > NEARLY_SAME**2 * sizes, 1)
+        pairs += (np.argwhere(alike) + first).tolist()
+    return pairs
 
 
 def _families(X: Array, pairs: list[list[int]]) -> dict[int, dict[int, float]]:
     """Columns that are the same quantity: the first of each family, and the correlations of the others with it."""
-    found: dict[int, dict[int, float]] = {}
+    families: dict[int, dict[int, float]] = {}
     known = set[int]()
     for i, j in pairs:
         if i in known or j in known:  # a copy of a copy was found with the first
@@ -370,9 +414,9 @@ def _families(X: Array, pairs: list[list[int]]) -> dict[int, dict[int, float]]:
         both = ~np.isnan(X[:, i]) & ~np.isnan(X[:, j])
         r = _correlation(X[both, i], X[both, j]) if both.sum() >= 5 else 0.0
         if abs(r) >= SAME_CORRELATION:
-            found.setdefault(i, {})[j] = r
+            families.setdefault(i, {})[j] = r
             known.add(j)
-    return found
+    return families
 
 
 def _correlation(x: Array, y: Array) -> float:
@@ -393,29 +437,29 @@ def _closed(work: Numbers, notes: Notes) -> None:
             continue
         sums = np.concatenate([np.zeros((len(X), 1)), np.cumsum(X, axis=1)], axis=1)
         for total, slack in ((100.0, 0.5), (1.0, 0.005)):
-            found = [
+            spans = [
                 (b - a, a, b)
                 for a in range(len(run))
                 for b in range(a + 3, len(run) + 1)
                 if (np.abs(sums[:, b] - sums[:, a] - total) <= slack).all()
             ]
-            if found:
-                _, a, b = max(found)
+            if spans:
+                _, a, b = max(spans)
                 names = [work.names[j] for j in run[a:b]]
                 notes.add(
                     "LD190",
                     f"columns {work.columns[run[a]].position} to {work.columns[run[b - 1]].position}",
                     names=listing(names),
                     total=f"{total:g}",
-                    flag=join_names(names[-1:]),
+                    drop=names[-1:],
                 )
                 return
 
 
-def _runs(found: list[int]) -> list[list[int]]:
+def _runs(positions: list[int]) -> list[list[int]]:
     """Runs of neighbouring positions."""
-    cuts = [0, *[k + 1 for k, (a, b) in enumerate(pairwise(found)) if b != a + 1], len(found)]
-    return [found[a:b] for a, b in pairwise(cuts)]
+    cuts = [0, *[k + 1 for k, (a, b) in enumerate(pairwise(positions)) if b != a + 1], len(positions)]
+    return [positions[a:b] for a, b in pairwise(cuts)]
 
 
 def _repeats(work: Numbers, place: Place, notes: Notes) -> None:

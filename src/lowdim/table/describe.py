@@ -93,12 +93,22 @@ def span(c: Column) -> str:
     if len(c.values) == gaps_of(c):
         return ""
     if c.values.dtype.kind == "f":
-        return f"{figures(np.nanmin(c.values), 4)} .. {figures(np.nanmax(c.values), 4)}"
+        ends = [np.nanmin(c.values), np.nanmax(c.values)]
+        low, high = (_own_unit(c, v) for v in ends)
+        return f"{figures(low, 4)} .. {figures(high, 4)}"
     if c.values.dtype.kind == "M":
         days = c.values[~np.isnat(c.values)].astype("datetime64[D]")
         return f"{days.min()} .. {days.max()}"
     values = {v for v in c.values if v is not None}
     return f"{len(values):,} value{'s' * (len(values) != 1)}"
+
+
+def _own_unit(c: Column, value: float) -> float:
+    """A number of a column in the file's unit, to its own rounding: a logarithm's zero comes back as zero."""
+    if not c.log:
+        return value
+    own = float(np.exp(value)) - c.offset
+    return 0.0 if abs(own) < 1e-9 * c.offset else own
 
 
 def _gaps(table: Table) -> str:
@@ -129,12 +139,14 @@ def _changes(table: Table) -> str:
 
 def _last(table: Table) -> str:
     kinds = [
-        f"{count(len(found), word)}"
-        for found, word in ((table.messages.changed, "change"), (table.messages.notes, "note"))
-        if found
+        f"{count(len(messages), word)}"
+        for messages, word in ((table.messages.changed, "change"), (table.messages.notes, "note"))
+        if messages
     ]
     codes = f"   {', '.join(kinds)}  (lowdim help {listing(table.messages.codes, 8)})" if kinds else ""
     again = " ".join(map(shell_word, [protect_terminal(table.path), *flags_from_options(table.options)]))
+    if table.holds == "distances":
+        again = f"fit {again} -m mds"
     file = f"\n  Next:  lowdim {again}" if table.path else ""
     return f"  Nothing blocks the analysis.{codes}{file}"
 
@@ -146,6 +158,6 @@ def table_card(table: Table) -> str:
         [str(part)[:60] for part in (c.name, c.role, gaps_of(c) or "", span(c), c.note)] for c in table.columns[:40]
     ]
     more = f"<p>and {len(table.columns) - 40} more columns</p>" if len(table.columns) > 40 else ""
-    said = notebook.table(MESSAGE_HEADER, table.messages[:20], lines=True)
+    messages = notebook.table(MESSAGE_HEADER, table.messages[:20], lines=True)
     columns = notebook.table(("name", "role", "gaps", "range", "note"), rows)
-    return notebook.block(f"<h3>{words(head)}</h3><p>{words(table.guess)}</p>", columns, more, said)
+    return notebook.block(f"<h3>{words(head)}</h3><p>{words(table.guess)}</p>", columns, more, messages)

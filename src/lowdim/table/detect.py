@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
+from lowdim.text.fix import Fix, propose
 from lowdim.text.messages import error
 
 SEPS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "spaces"}
@@ -80,10 +81,10 @@ class Guess(NamedTuple):
 
 def decode(data: bytes, encoding: str | None, name: str) -> tuple[bytes, str]:
     """The text as UTF-8 with plain line ends, and the encoding it had."""
-    found = encoding or guess_encoding(data)
+    codec = encoding or guess_encoding(data)
     try:
-        text = data if found == "utf-8" else data.decode(found).encode()
-        if found == "utf-8":
+        text = data if codec == "utf-8" else data.decode(codec).encode()
+        if codec == "utf-8":
             codecs.utf_8_decode(data, "strict", True)
     except LookupError:
         raise error("LD210", option="encoding", value=encoding, allowed="utf-8, utf-16, latin-1, cp1252, ...") from None
@@ -94,13 +95,13 @@ def decode(data: bytes, encoding: str | None, name: str) -> tuple[bytes, str]:
             "LD009",
             f"{name}, line {line}",
             name=name,
-            encoding=found,
+            encoding=codec,
             why=f"byte {data[start]:02x} has no meaning in it",
-            fix=f"--encoding {guess_encoding(data)}",
+            fix=Fix(propose(encoding=guess_encoding(data))),
         ) from None
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return text.removeprefix(codecs.BOM_UTF8), found
+    return text.removeprefix(codecs.BOM_UTF8), codec
 
 
 def guess_encoding(data: bytes) -> str:
@@ -147,16 +148,16 @@ def records(head: str, sep: str, most: int = LOOK_ROWS) -> list[list[str]]:
     """The first records as lists of cells; blank lines are none."""
     if sep == " ":
         return [split_spaces(line) for line in head.splitlines() if line.strip()][:most]
-    found = []
+    rows = []
     try:
         for record in csv.reader(io.StringIO(head), delimiter=sep):
             if record and record != [""]:
-                found.append([cell.strip() for cell in record])
-            if len(found) >= most:
+                rows.append([cell.strip() for cell in record])
+            if len(rows) >= most:
                 break
     except csv.Error:  # a cell beyond the csv module's own limit: what was read before it is enough
         pass
-    return found
+    return rows
 
 
 def split_spaces(line: str) -> list[str]:
@@ -187,12 +188,12 @@ def guess_separator(head: str) -> str:
 
 def other_separators(head: str, sep: str) -> list[str]:
     """Separators, other than this one, under which all rows have one length above one."""
-    found = []
+    separators = []
     for other in SEPS:
         widths = set(map(len, records(head, other)))
         if other != sep and len(widths) == 1 and min(widths) > 1:
-            found.append(other)
-    return found
+            separators.append(other)
+    return separators
 
 
 def is_number(cell: str) -> bool:
@@ -208,25 +209,25 @@ def guess_header(rows: list[list[str]]) -> bool:
     """
     if not rows:
         return False
-    first, rest = rows[0], rows[1:]
-    if not rest:
+    first, body = rows[0], rows[1:]
+    if not body:
         return not any(is_number(cell) for cell in first)
     words = numbers = 0
     for j, cell in enumerate(first):
-        below = [row[j] for row in rest if j < len(row) and row[j] not in GAP_CODES and row[j] not in NUMBER_GAP_CODES]
+        below = [row[j] for row in body if j < len(row) and row[j] not in GAP_CODES and row[j] not in NUMBER_GAP_CODES]
         if below and sum(map(is_number, below)) >= 0.5 * len(below):
             numbers += is_number(cell)
             words += not is_number(cell) and cell not in GAP_CODES and cell not in NUMBER_GAP_CODES
     if words or numbers:
-        return words > numbers or (_are_years(first) and not _are_years(rest[0]))
-    fresh = all(cell not in {row[j] for row in rest if j < len(row)} for j, cell in enumerate(first))
+        return words > numbers or (_are_years(first) and not _are_years(body[0]))
+    fresh = all(cell not in {row[j] for row in body if j < len(row)} for j, cell in enumerate(first))
     return fresh and len(set(first)) == len(first)
 
 
 def _are_years(row: list[str]) -> bool:
     """Whether the numbers of a record are years in order, as names of columns often are."""
-    found = [int(cell) for cell in row if re.fullmatch(r"(1[89]|20)\d\d", cell)]
-    return len(found) >= 2 and len(found) == sum(map(is_number, row)) and found == sorted(set(found))
+    years = [int(cell) for cell in row if re.fullmatch(r"(1[89]|20)\d\d", cell)]
+    return len(years) >= 2 and len(years) == sum(map(is_number, row)) and years == sorted(set(years))
 
 
 def first_line(row: list[str]) -> str:

@@ -77,14 +77,14 @@ class Notes:
     """A list of messages being written while a table is read."""
 
     def __init__(self, name: str, unit: str = "line") -> None:
-        self.name, self.unit, self.found = name, unit, list[Message]()
+        self.name, self.unit, self.messages = name, unit, list[Message]()
 
     def add(self, code: str, where: str = "", **facts: Any) -> None:
         """Keep a message."""
-        self.found.append(message(code, where, **facts))
+        self.messages.append(message(code, where, **facts))
 
     def stop(self) -> None:
         """Raise the errors found so far, together."""
-        found = Messages(self.found)
-        if found.errors:
-            raise CheckError(found)
+        messages = Messages(self.messages)
+        if messages.errors:
+            raise CheckError(messages)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from lowdim.table.detect import Guess
 from lowdim.text.escape import protect_terminal, shell_word, shown
+from lowdim.text.fix import Fix, Spelling, propose
 from lowdim.text.format import listing
 from lowdim.text.format import size as size_text
 from lowdim.text.messages import LowdimError, Message, error
@@ -88,10 +89,10 @@ class FoundFile(NamedTuple):
     data: bytes = b""
 
 
-def find_file(given: str | os.PathLike[str], memory: int, sample: int | None) -> FoundFile:
+def find_file(name: str | os.PathLike[str], memory: int, sample: int | None) -> FoundFile:
     """The file at a path, refused with a reason unless it is a table that fits into memory."""
-    path = Path(given)
-    size = regular_size(path, str(given))
+    path = Path(name)
+    size = regular_size(path, str(name))
     with path.open("rb") as file:
         head = file.read(4096)
         kind = file_kind(head, path)
@@ -114,55 +115,57 @@ def find_file(given: str | os.PathLike[str], memory: int, sample: int | None) ->
         return FoundFile(path, "text", size, file.read())
 
 
-def regular_size(path: Path, given: str) -> int:
+def regular_size(path: Path, text: str) -> int:
     """The size of a regular file; anything else is refused."""
-    name = protect_terminal(path.name or given)
-    if re.match(r"[a-z]{2,}:/", given):  # a Path has one slash left of two
+    name = protect_terminal(path.name or text)
+    if re.match(r"[a-z]{2,}:/", text):  # a Path has one slash left of two
         raise error(
             "LD002",
-            name=protect_terminal(given),
+            name=protect_terminal(text),
             why="it is an address; only files of this computer are read",
             fix="download it, and give the file",
         )
-    if given == "-":
+    if text == "-":
         raise error(
             "LD002",
-            name=given,
+            name=text,
             why="a table is read more than once, so it cannot come through a pipe",
-            fix="write it to a file, and give the file:  ... > table.csv && lowdim table.csv",
+            fix=Fix(
+                "write it to a file, and give the file:  ",
+                Spelling("... > table.csv && lowdim table.csv", "ld.analyse('table.csv')"),
+            ),
         )
     try:
-        found = path.stat()
-        with path.open("rb") if stat.S_ISREG(found.st_mode) else open(os.devnull, "rb"):
+        status = path.stat()
+        with path.open("rb") if stat.S_ISREG(status.st_mode) else open(os.devnull, "rb"):
             pass
     except (FileNotFoundError, NotADirectoryError):
         raise _missing(path, name) from None
     except (OSError, ValueError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else str(problem)
         raise error("LD002", name=name, why=f"the system says: {reason}", fix="check the path and its rights") from None
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise _folder(path, name)
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise error("LD002", name=name, why="it is not a regular file", fix="give the path of one file")
-    if found.st_size == 0:
+    if status.st_size == 0:
         raise error("LD005", name=name, size="0 bytes")
-    return found.st_size
+    return status.st_size
 
 
 def _folder(path: Path, name: str) -> LowdimError:
     """A folder is no table; the tables in it are named."""
     if (path / "run.json").is_file():
-        told = "a run folder, made from a table"
-        return error("LD002", name=name, why=f"it is {told}", fix=f"show the run:  lowdim report {_word(path)}")
+        what = "a run folder, made from a table"
+        show = Spelling(f"lowdim report {_word(path)}", f"ld.load_run({protect_terminal(str(path))!r})")
+        return error("LD002", name=name, why=f"it is {what}", fix=Fix("show the run:  ", show))
     inside = sorted(one for one in path.iterdir() if one.suffix.lower() in (*TEXTS, *BINARY) and one.is_file())
     where = "in it: " + listing([protect_terminal(one.name) for one in inside]) if inside else ""
-    return error(
-        "LD002",
-        where,
-        name=name,
-        why="it is a folder",
-        fix="give one file:  lowdim " + _word(inside[0]) if inside else "give the path of one file",
-    )
+    fix = Fix("give the path of one file")
+    if inside:
+        call = f"ld.analyse({protect_terminal(str(inside[0]))!r})"
+        fix = Fix("give one file:  ", Spelling(f"lowdim {_word(inside[0])}", call))
+    return error("LD002", where, name=name, why="it is a folder", fix=fix)
 
 
 def _word(path: Path) -> str:
@@ -297,8 +300,9 @@ def spread_lines(path: Path, size: int, count: int) -> bytes:
 
 def too_large(name: str, size: int, need: int, memory: int, *, shape: str = "", sample: int = 0) -> LowdimError:
     """The refusal of a table that would not fit."""
-    fix = f"read {sample:,} rows, spread over the file:  --sample {sample}\n" if sample else ""
-    fix += f"allow more memory:  --memory {need // 10**6 + 1}MB"
+    fix = Fix("allow more memory:  ", propose(memory=f"{need // 10**6 + 1}MB"))
+    if sample:
+        fix = Fix(f"read {sample:,} rows, spread over the file:  ", propose(sample=sample), "\n", *fix.parts)
     return error(
         "LD170.table",
         name=protect_terminal(name),
@@ -321,7 +325,7 @@ def _shape(head: bytes, size: int) -> str:
 def _affordable(head: bytes, memory: int) -> int:
     """A round number of rows that fits well."""
     rows = max(int(memory / (4 * TEXT_COST * _line_bytes(head))), LEAST_SAMPLE)
-    unit = 10 ** (len(str(rows)) - 1)
+    unit: int = 10 ** (len(str(rows)) - 1)
     return min(rows // unit * unit, 200_000)
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from lowdim.text.escape import shell_word
 from lowdim.text.format import parse_size
 from lowdim.text.messages import error
 
@@ -24,7 +22,7 @@ class ReadingOptions(NamedTuple):
     na: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
-    number: tuple[str, ...] = ()  # to be used as numbers whatever the reader thinks of them
+    use: tuple[str, ...] = ()  # measurements whatever the reader thinks of them
     label: tuple[str, ...] = ()
     id: str | None = None
     time: str | None = None
@@ -40,9 +38,10 @@ class ReadingOptions(NamedTuple):
     sample: int | None = None
     memory: int | None = None  # bytes; None: what is free now
     strict: bool = False
+    no_log: bool = False  # analyse skew columns as they are
 
 
-LISTS = ("columns", "drop", "number", "label", "encode", "log")
+LISTS = ("columns", "drop", "use", "label", "encode", "log")
 CHOICES: dict[str, tuple[Any, ...]] = {
     "decimal": (None, ".", ","),
     "header": (None, True, False),
@@ -52,12 +51,14 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 }
 
 
-def check_options(given: dict[str, Any]) -> ReadingOptions:
+def check_options(values: dict[str, Any]) -> ReadingOptions:
     """The options from what a caller gave, each checked once."""
-    given = dict(given)
-    if given.pop("no_header", False):
-        given["header"] = False
-    options = ReadingOptions(**given)
+    values = dict(values)
+    if values.pop("no_header", False):
+        values["header"] = False
+    if "number" in values:  # as runs of 0.1 call it
+        values["use"] = (*split_names(values.get("use")), *split_names(values.pop("number")))
+    options = ReadingOptions(**values)
     for name, allowed in CHOICES.items():
         if not any(getattr(options, name) is value or getattr(options, name) == value for value in allowed):
             raise error(
@@ -74,10 +75,10 @@ def check_options(given: dict[str, Any]) -> ReadingOptions:
 
 
 def _separator(sep: str | None) -> str | None:
-    found = SEPARATORS.get(sep, sep) if sep is not None else None
-    if found is not None and (len(found) != 1 or found.isalnum() or found in '"\r\n'):
+    sign = SEPARATORS.get(sep, sep) if sep is not None else None
+    if sign is not None and (len(sign) != 1 or sign.isalnum() or sign in '"\r\n'):
         raise error("LD210", option="sep", value=sep, allowed="one character: comma, semicolon, tab, pipe, space")
-    return found
+    return sign
 
 
 def gap_codes(na: Any) -> tuple[str, ...]:
@@ -104,18 +105,3 @@ def split_names(names: Any) -> tuple[str, ...]:
     if isinstance(names, str):
         return tuple(name.strip() for name in next(csv.reader([names], skipinitialspace=True), []))
     return tuple(str(name) for name in names)
-
-
-def join_names(names: Iterable[str]) -> str:
-    """Names as one word for a flag, ready to be pasted into a shell.
-
-    >>> join_names(["a", "b,c"])
-    '\\'a,"b,c"\\''
-    """
-    return shell_word(listed(names))
-
-
-def listed(names: Any) -> str:
-    """Names or codes as one text with commas; one that holds a comma stands in quotes."""
-    texts = [str(name) for name in ([names] if isinstance(names, int | float) else names)]
-    return ",".join('"{}"'.format(n.replace('"', '""')) if set(n) & set(',"') or n != n.strip() else n for n in texts)

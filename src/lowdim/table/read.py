@@ -14,13 +14,16 @@ from lowdim.table import cells as cell
 from lowdim.table import checks
 from lowdim.table.binary_file import base_name, from_memory, read_binary
 from lowdim.table.detect import GAP_CODES, Guess, beginning, other_separators
+from lowdim.table.kinds.decide import give_roles, what_it_holds
+from lowdim.table.kinds.scales import log_entries, log_words
 from lowdim.table.notes import CheckError, Messages, Notes
 from lowdim.table.open_file import Raw, file_digest, find_file, too_large
-from lowdim.table.options import LISTS, ReadingOptions, check_options, join_names, split_names
-from lowdim.table.roles import Column, Place, asked_role, assign_roles, check_names, unique_names
+from lowdim.table.options import LISTS, ReadingOptions, check_options, split_names
+from lowdim.table.roles import Column, Place, asked_role, assign_roles, check_names, note_labels, unique_names
 from lowdim.table.table import Table
 from lowdim.table.text_file import read_text, separator_word
 from lowdim.text.escape import protect_terminal, shown
+from lowdim.text.fix import Fix, propose
 from lowdim.text.format import count, listing
 from lowdim.text.messages import error
 
@@ -59,8 +62,8 @@ def read(table: Any, **options: Any) -> Table:
         Read so many rows at most, spread over the file.
     memory : int or str, default None
         Bytes that may be used, or a size such as "2GB"; by default 0.8 of what is free.
-    columns, drop, number, label, encode, log : list of str, default ()
-        Columns to use alone, to leave out, to use as numbers whatever they look like, to keep as labels, to turn
+    columns, drop, use, label, encode, log : list of str, default ()
+        Columns to use alone, to leave out, to use as measurements whatever they look like, to keep as labels, to turn
         into zeros and ones, to take the logarithm of.
     id, time, weight : str, default None
         The column that names the rows, says when they were, or how often each counts.
@@ -74,6 +77,9 @@ def read(table: Any, **options: Any) -> Table:
         How an analysis will scale the columns; decides which notes make sense.
     strict : bool, default False
         Make every change an error.
+    no_log : bool, default False
+        Analyse strongly skew columns as they are; by default an analysis takes them in logarithms where hidden cells
+        are predicted better so. `log` names the columns itself, "gnp+2" adding 2 first.
 
     Returns
     -------
@@ -87,51 +93,58 @@ def read(table: Any, **options: Any) -> Table:
     """
     if isinstance(table, Table):
         return table
-    how = check_options(options)
-    raw = load_raw(table, how)
-    if how.transpose:
+    reading = check_options(options)
+    raw = load_raw(table, reading)
+    if reading.transpose:
         raw = transpose_raw(raw)
-    raw = sample_raw(raw, how.sample)
+    raw = sample_raw(raw, reading.sample)
     notes = Notes(raw.name, raw.unit)
-    notes.found.extend(raw.notes)
-    raw, names, blank = name_columns(raw, how, notes)
-    how = check_names(how, names)
-    checks.refuse_width(names, len(raw.lines), how)
-    parsed, decimal, used = parse_columns(raw, names, how, notes)
-    place = Place(raw.name, raw.unit, raw.lines, how.na)
-    columns = assign_roles(parsed, blank, how, place, notes)
+    notes.messages.extend(raw.notes)
+    raw, names, blank = name_columns(raw, reading, notes)
+    reading = check_names(reading, names)
+    checks.refuse_width(names, len(raw.lines), reading)
+    parsed, decimal, used = parse_columns(raw, names, reading, notes)
+    place = Place(raw.name, raw.unit, raw.lines, reading.na)
+    columns = assign_roles(parsed, blank, reading, place, notes)
     notes.stop()
-    work = check_numbers(columns, raw, how, place, notes)
-    if how.strict:
+    holds = what_it_holds(columns, reading, place, notes)
+    if (raw.names is not None or raw.path) and holds == "measurements":  # an array's maker calls all of it numbers
+        columns = give_roles(columns, reading, place, notes)
+    note_labels(columns, reading, notes)
+    work = check_numbers(columns, raw, reading, place, notes)
+    if holds == "distances":
+        notes.messages = [m for m in notes.messages if m.code != "LD161"]  # as many rows as columns is what they are
+    if reading.strict:
         _refuse_changes(notes)
     return Table(
         raw,
         columns,
         work,
-        Messages(notes.found),
+        Messages(notes.messages),
         raw.guess._replace(decimal=decimal, na=used),
-        how.scale,
+        reading.scale,
         dict(options),
+        holds,
     )
 
 
-def load_raw(table: Any, how: ReadingOptions) -> Raw:
+def load_raw(table: Any, reading: ReadingOptions) -> Raw:
     """The table before anything is decided."""
     if not isinstance(table, str | PathLike):
         return from_memory(table)
-    memory = how.memory if how.memory is not None else int(TABLE_MEMORY_SHARE * free_memory())
-    found = find_file(table, memory, how.sample)
-    if found.kind != "text":
-        raw = read_binary(found, how, memory)
+    memory = reading.memory if reading.memory is not None else int(TABLE_MEMORY_SHARE * free_memory())
+    file = find_file(table, memory, reading.sample)
+    if file.kind != "text":
+        raw = read_binary(file, reading, memory)
     else:
-        raw = read_text(found.data, base_name(found.path), how, "CSV")
+        raw = read_text(file.data, base_name(file.path), reading, "CSV")
         need = 8 * 3 * len(raw.lines) * len(raw.cells)
         if need > memory:
-            raise too_large(raw.name, found.size, need, memory)
-    whole = found.kind != "text" or len(found.data) >= found.size
+            raise too_large(raw.name, file.size, need, memory)
+    whole = file.kind != "text" or len(file.data) >= file.size
     return raw._replace(
-        path=str(found.path),
-        sha256=file_digest(found.path if whole else found.data),
+        path=str(file.path),
+        sha256=file_digest(file.path if whole else file.data),
         unit=raw.unit if whole else "sampled line",
     )
 
@@ -173,20 +186,20 @@ def sample_raw(raw: Raw, most: int | None) -> Raw:
     return raw._replace(cells=[column.take(rows) for column in raw.cells], lines=raw.lines[rows], index=index)
 
 
-def name_columns(raw: Raw, how: ReadingOptions, notes: Notes) -> tuple[Raw, list[str], set[int]]:
+def name_columns(raw: Raw, reading: ReadingOptions, notes: Notes) -> tuple[Raw, list[str], set[int]]:
     """Names from the options or the file, and the positions of columns whose header is empty."""
-    given = raw.names
-    while given and not given[-1].strip() and _hollow(raw.cells[-1]):  # every line ends with a separator
-        given = given[:-1]
+    header = raw.names
+    while header and not header[-1].strip() and _hollow(raw.cells[-1]):  # every line ends with a separator
+        header = header[:-1]
         raw = raw._replace(cells=raw.cells[:-1])
-    blank = {j + 1 for j, name in enumerate(given or []) if not name.strip()}
-    if how.names is not None:
-        given = _names_from(how.names)
-        if len(given) != len(raw.cells):
-            raise error("LD106", got=len(given), want=len(raw.cells))
-        source = base_name(how.names) if isinstance(how.names, str | PathLike) else "a list"
+    blank = {j + 1 for j, name in enumerate(header or []) if not name.strip()}
+    if reading.names is not None:
+        header = _names_from(reading.names)
+        if len(header) != len(raw.cells):
+            raise error("LD106", got=len(header), want=len(raw.cells))
+        source = base_name(reading.names) if isinstance(reading.names, str | PathLike) else "a list"
         raw = raw._replace(guess=raw.guess._replace(names=source))
-    return raw, unique_names(given, len(raw.cells), notes), blank
+    return raw, unique_names(header, len(raw.cells), notes), blank
 
 
 def _hollow(column: Any) -> bool:
@@ -208,29 +221,29 @@ def _names_from(names: Any) -> list[str]:
 
 
 def parse_columns(
-    raw: Raw, names: list[str], how: ReadingOptions, notes: Notes
+    raw: Raw, names: list[str], reading: ReadingOptions, notes: Notes
 ) -> tuple[list[cell.ColumnCells], str, tuple[str, ...]]:
     """Every column's cells as numbers, gaps, dates or text; the decimal sign; the codes for gaps that occurred."""
-    codes = how.na
+    codes = reading.na
     parsed, slow, units = list[cell.ColumnCells](), dict[int, cell.DecimalEvidence](), dict[str, str]()
     for j, (name, column) in enumerate(zip(names, raw.cells, strict=True)):
         text = cell.is_textual(column)
         if text is None:
             parsed.append(cell.typed_cells(name, j + 1, column))
             continue
-        numeric = asked_role(name, how) in ("", "number", "weight")
-        found, enough, units[name] = cell.text_column(name, j + 1, text, codes, units=numeric)
-        parsed.append(found)
-        if not enough and name not in how.drop:
-            slow[j] = cell.decimal_evidence(found.text, found.gap)
-    if any(e.comma or e.either or e.groups for e in slow.values()) or how.decimal == ",":
+        numeric = asked_role(name, reading) in ("", "number", "weight")
+        cells, enough, units[name] = cell.text_column(name, j + 1, text, codes, units=numeric)
+        parsed.append(cells)
+        if not enough and name not in reading.drop:
+            slow[j] = cell.decimal_evidence(cells.text, cells.gap)
+    if any(e.comma or e.either or e.groups for e in slow.values()) or reading.decimal == ",":
         for j, c in enumerate(parsed):  # only now is it worth asking the plain columns about their points
             if j not in slow and c.text is not None:
                 slow[j] = cell.decimal_evidence(c.text, c.gap)
-    decimal = cell.decide_decimal({names[j]: slow[j] for j in sorted(slow)}, how.decimal)
+    decimal = cell.decide_decimal({names[j]: slow[j] for j in sorted(slow)}, reading.decimal)
     for j, evidence in slow.items():
-        parsed[j] = cell.slow_numbers(parsed[j], decimal, evidence, how.below_limit)
-    wanted = [c for c in parsed if asked_role(c.name, how) in ("", "number") and c.good >= 0.5 * c.seen]
+        parsed[j] = cell.slow_numbers(parsed[j], decimal, evidence, reading.below_limit)
+    wanted = [c for c in parsed if asked_role(c.name, reading) in ("", "number") and c.good >= 0.5 * c.seen]
     _note_signs("LD118", {name: example for name, example in units.items() if example}, len(wanted), notes)
     _note_signs("LD114", {c.name: c.grouped for c in wanted if c.grouped}, len(wanted), notes)
     return [_recoded(c, codes) for c in parsed], decimal, _codes_seen(parsed)
@@ -250,16 +263,16 @@ def _recoded(c: cell.ColumnCells, codes: tuple[str, ...]) -> cell.ColumnCells:
     return c._replace(values=np.where(hit, np.nan, c.values), gap=c.gap | hit)
 
 
-def _note_signs(code: str, found: dict[str, str], numbers: int, notes: Notes) -> None:
+def _note_signs(code: str, examples: dict[str, str], numbers: int, notes: Notes) -> None:
     """What was taken out of cells before they were numbers, with an example of each column."""
-    if found:
-        names = listing([f"{name} ({shown(example)})" for name, example in found.items()])
-        spare = list(found)[: max(0, numbers - 2)]  # two columns of numbers have to be left
+    if examples:
+        names = listing([f"{name} ({shown(example)})" for name, example in examples.items()])
+        spare = list(examples)[: max(0, numbers - 2)]  # two columns of numbers have to be left
         notes.add(
             code,
             names,
-            what=count(len(found), "column"),
-            fix=f"keep as label:  --label {join_names(spare)}" if spare else "",
+            what=count(len(examples), "column"),
+            fix=Fix("keep as label:  ", propose(label=spare)) if spare else "",
         )
 
 
@@ -268,38 +281,41 @@ def _codes_seen(parsed: list[cell.ColumnCells]) -> tuple[str, ...]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found: dict[str, None] = {}
+    codes: dict[str, None] = {}
     for c in parsed:
-        if c.text is not None and c.gap.any() and len(found) < 20:
-            found.update(dict.fromkeys(pc.unique(c.text.filter(pa.array(c.gap))).to_pylist()))
-    return tuple(code for code in found if code)
+        if c.text is not None and c.gap.any() and len(codes) < 20:
+            codes.update(dict.fromkeys(pc.unique(c.text.filter(pa.array(c.gap))).to_pylist()))
+    return tuple(code for code in codes if code)
 
 
-def check_numbers(columns: list[Column], raw: Raw, how: ReadingOptions, place: Place, notes: Notes) -> checks.Numbers:
+def check_numbers(
+    columns: list[Column], raw: Raw, reading: ReadingOptions, place: Place, notes: Notes
+) -> checks.Numbers:
     """The numbers after every check; errors are raised, changes made and noted."""
     work = checks.stack(columns, len(raw.lines))
-    work = checks.infinite(work, how, place, notes)
+    work = checks.infinite(work, reading, place, notes)
     checks.enough_rows(work, place, notes)
-    work = checks.logs(work, how, place)
     work = checks.empty(work, place, notes)
     checks.enough_rows(work, place, notes)
-    work = checks.copies(checks.constant(work, place, notes), how, notes)
-    checks.enough_columns(work, columns, _better_separator(raw, how), place, notes)
+    work = checks.copies(checks.constant(work, place, notes), reading, notes)
+    work = checks.sums(work, reading, notes) if raw.names is not None or raw.path else work
+    work = checks.logs(work, reading, place)
+    checks.enough_columns(work, columns, _better_separator(raw, reading), place, notes)
     notes.stop()
-    return checks.remarks(work, how, place, notes)
+    return checks.remarks(work, reading, place, notes)
 
 
-def _better_separator(raw: Raw, how: ReadingOptions) -> str:
+def _better_separator(raw: Raw, reading: ReadingOptions) -> str:
     """A separator that would give more columns, as a flag names it; nothing if there is none."""
-    if how.sep is None or not raw.guess.encoding or len(raw.cells) > 1:
+    if reading.sep is None or not raw.guess.encoding or len(raw.cells) > 1:
         return ""
     text = "\n".join([*(raw.names or []), *(str(v) for v in raw.cells[0][:100].to_pylist())])
-    others = other_separators(beginning(text.encode()), how.sep)
+    others = other_separators(beginning(text.encode()), reading.sep)
     return separator_word(others[0]) if others else ""
 
 
 def _refuse_changes(notes: Notes) -> None:
-    hard = Messages(m._replace(severity="error") if m.severity == "changed" else m for m in notes.found)
+    hard = Messages(m._replace(severity="error") if m.severity == "changed" else m for m in notes.messages)
     if hard.errors:
         raise CheckError(hard)
 
@@ -341,39 +357,42 @@ def read_rows(table: Any, wanted: tuple[str, ...], **options: Any) -> NewTableRo
     if isinstance(table, Table):
         here = [c for c in table.columns if c.values.dtype.kind == "f"]
         return _placed(here, wanted, table.row_names, table.messages)._replace(index=table.index, guess=table.guess)
-    how = check_options(options)
-    raw = load_raw(table, how)
-    raw = transpose_raw(raw) if how.transpose else raw
+    reading = check_options(options)
+    raw = load_raw(table, reading)
+    raw = transpose_raw(raw) if reading.transpose else raw
     notes = Notes(raw.name, raw.unit)
-    notes.found.extend(raw.notes)
-    if raw.names is None and not raw.path and how.names is None and len(raw.cells) == len(wanted):
+    notes.messages.extend(raw.notes)
+    if raw.names is None and not raw.path and reading.names is None and len(raw.cells) == len(wanted):
         raw = raw._replace(names=list(wanted))  # an array has no names: its columns are the model's, in order
-    raw, names, blank = name_columns(raw, how, notes)
-    encode, how = how.encode, _here(how, names, wanted)
-    parsed, _, _ = parse_columns(raw, names, how, notes)
-    place = Place(raw.name, raw.unit, raw.lines, how.na)
-    columns = assign_roles(parsed, blank, how, place, notes)
+    raw, names, blank = name_columns(raw, reading, notes)
+    encode, reading = reading.encode, _here(reading, names, wanted)
+    parsed, _, _ = parse_columns(raw, names, reading, notes)
+    place = Place(raw.name, raw.unit, raw.lines, reading.na)
+    columns = assign_roles(parsed, blank, reading, place, notes)
     notes.stop()
-    work = checks.logs(checks.infinite(checks.stack(columns, len(raw.lines)), how, place, notes), how, place)
+    work = checks.logs(checks.infinite(checks.stack(columns, len(raw.lines)), reading, place, notes), reading, place)
     notes.stop()
     numbers = [c._replace(values=work.X[:, j]) for j, c in enumerate(work.columns)]
-    said = Messages(m for m in notes.found if m.code not in EXPECTED)
+    messages = Messages(m for m in notes.messages if m.code not in EXPECTED)
     named = next((c.values for c in columns if c.role == "id"), raw.index)
     plain = named is None or type(named).__name__ == "RangeIndex"
     rows = tuple(str(k + 1) if plain or named[k] is None else str(named[k]) for k in range(len(raw.lines)))
-    return _placed([*numbers, *_levels(columns, encode, wanted)], wanted, rows, said)._replace(
+    return _placed([*numbers, *_levels(columns, encode, wanted)], wanted, rows, messages)._replace(
         index=raw.index, guess=raw.guess
     )
 
 
-def _here(how: ReadingOptions, names: list[str], wanted: tuple[str, ...]) -> ReadingOptions:
+def _here(reading: ReadingOptions, names: list[str], wanted: tuple[str, ...]) -> ReadingOptions:
     """The options of the first table as far as this one has the columns they name."""
-    known: dict[str, Any] = {option: tuple(n for n in getattr(how, option) if n in names) for option in LISTS}
-    single = {role: getattr(how, role) if getattr(how, role) in names else None for role in ("id", "time", "weight")}
+    known: dict[str, Any] = {option: tuple(n for n in getattr(reading, option) if n in names) for option in LISTS}
+    known["log"] = log_words({n: c for n, c in log_entries(reading.log, wanted).items() if n in names})
+    single = {
+        role: getattr(reading, role) if getattr(reading, role) in names else None for role in ("id", "time", "weight")
+    }
     known["label"], known["encode"] = (*known["label"], *known["encode"]), ()
     aside = {*known["label"], *known["drop"], *single.values()}
-    known["number"] = tuple(name for name in wanted if name in names and name not in aside)
-    return how._replace(**{**known, **single, "columns": ()})
+    known["use"] = tuple(name for name in wanted if name in names and name not in aside)
+    return reading._replace(**{**known, **single, "columns": ()})
 
 
 def _levels(columns: list[Column], encode: tuple[str, ...], wanted: tuple[str, ...]) -> list[Column]:
@@ -387,7 +406,7 @@ def _levels(columns: list[Column], encode: tuple[str, ...], wanted: tuple[str, .
     return more
 
 
-def _placed(columns: list[Column], wanted: tuple[str, ...], rows: tuple[str, ...], said: Messages) -> NewTableRows:
+def _placed(columns: list[Column], wanted: tuple[str, ...], rows: tuple[str, ...], messages: Messages) -> NewTableRows:
     here = {c.name: c for c in columns}
     absent = tuple(name for name in wanted if name not in here)
     if len(absent) == len(wanted):
@@ -403,4 +422,4 @@ def _placed(columns: list[Column], wanted: tuple[str, ...], rows: tuple[str, ...
         if name in here:
             X[:, j] = here[name].values
     unknown = tuple(c.name for c in columns if c.role == "number" and c.name not in wanted)
-    return NewTableRows(X, rows, absent, unknown, said)
+    return NewTableRows(X, rows, absent, unknown, messages)

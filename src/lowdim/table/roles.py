@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array, Mask
 from lowdim.table.cells import DAY_NUMBERS, LIMIT_TEXT, ColumnCells, dates, is_code, matches
 from lowdim.table.detect import GAP_CODES
+from lowdim.table.kinds.scales import log_entries
 from lowdim.table.notes import Notes
-from lowdim.table.options import ReadingOptions, join_names
+from lowdim.table.options import LISTS, ReadingOptions
 from lowdim.text.escape import protect_terminal
+from lowdim.text.fix import Fix, choices, propose
 from lowdim.text.format import all_digits, count, listing
 from lowdim.text.messages import error
 
@@ -38,6 +40,10 @@ class Column(NamedTuple):
     log: bool = False  # its values are logarithms of those in the file
     encoded: bool = False  # zeros and ones made from a label
     date: bool = False  # a label that is a date
+    kind: str = ""  # what it is: id, counter, year, ..., code, yes/no, ordinal, count; "" = a measurement, or text
+    levels: tuple[float, ...] = ()  # the values it can have, where it is an item of a few levels
+    offset: float = 0.0  # that was added before its logarithm was taken
+    answers: tuple[str, ...] = ()  # of zeros and ones made from a label: the label of 0 (or "") and that of 1
 
 
 class Place(NamedTuple):
@@ -72,7 +78,11 @@ def unique_names(given: list[str] | None, width: int, notes: Notes) -> list[str]
         if times > 1:
             same = [r for r, n in zip(result, names, strict=True) if n == name]
             notes.add(
-                "LD140", column=name, count=times, names=listing(same), fix="give names of your own:  --names names.txt"
+                "LD140",
+                column=name,
+                count=times,
+                names=listing(same),
+                fix=Fix("give names of your own:  ", propose(names="names.txt")),
             )
     return result
 
@@ -80,9 +90,9 @@ def unique_names(given: list[str] | None, width: int, notes: Notes) -> list[str]
 def check_names(options: ReadingOptions, names: list[str]) -> ReadingOptions:
     """The options with every column they name found in the table, or an error that proposes the nearest."""
     found: dict[str, Any] = {}
-    for option in ("columns", "drop", "number", "label", "encode", "log"):
+    for option in ("columns", "drop", "use", "label", "encode", "log"):
         found[option] = _whole(getattr(options, option), names)
-        for name in found[option]:
+        for name in log_entries(found[option], names) if option == "log" else found[option]:
             _check_name(name, option, names)
     for option in ("id", "time", "weight"):
         if getattr(options, option) is not None:
@@ -100,27 +110,24 @@ def _check_name(name: str, option: str, names: list[str]) -> None:
     if name in names:
         return
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    flag = f"--{option}"
-    fix = f"did you mean  {flag} {join_names(near)}" if near else f"the columns are: {listing(names, 10)}"
-    raise error("LD103", column=protect_terminal(name), option=flag, fix=fix)
+    fix = Fix(f"the columns are: {listing(names, 10)}")
+    if near:
+        fix = Fix("did you mean  ", propose(**{option: near if option in LISTS else near[0]}))
+    raise error("LD103", column=protect_terminal(name), option=f"--{option}", fix=fix)
 
 
 def assign_roles(
     columns: list[ColumnCells], blank: set[int], options: ReadingOptions, place: Place, notes: Notes
 ) -> list[Column]:
-    """Every column with its role; what was set aside is noted, what cannot be is an error."""
+    """Every column with the role its cells allow; an id or a date is noted, what cannot be is an error."""
     found: list[Column] = []
-    labels: list[Column] = []
-    free = {role for role in ("id", "time") if getattr(options, role) is None}  # each is given once
+    free = {role for role in ("id", "time") if getattr(options, role) is None}  # the first of each is the rows'
     for c in columns:
         role = asked_role(c.name, options)
         column = _asked(c, role, place, notes) if role else guessed(c, c.position in blank, free, place, notes)
         found.extend(column if isinstance(column, list) else [column])
         if not role:
             free.discard(found[-1].role)
-        if not role and found[-1].role == "label":
-            labels.append(found[-1])
-    _note_labels([c for c in labels if not c.date], notes)
     return found
 
 
@@ -132,7 +139,7 @@ def asked_role(name: str, options: ReadingOptions) -> str:
         return "out"
     if asked:
         return asked[0]
-    for role, names in (("label", options.label), ("encode", options.encode), ("number", options.number)):
+    for role, names in (("label", options.label), ("encode", options.encode), ("number", options.use)):
         if name in names:
             return role
     if options.columns:
@@ -171,39 +178,37 @@ def guessed(c: ColumnCells, blank: bool, free: set[str], place: Place, notes: No
             f"{place.name}, column {c.position}",
             column=c.name,
             type=c.nested,
-            fix=f"leave it out:  --drop {join_names([c.name])}",
+            fix=Fix("leave it out:  ", propose(drop=[c.name])),
         )
         return Column(c.name, "out", np.full(len(c.gap), None, dtype=object), c.position, "not usable")
     when = c.dates if c.dates is not None else _dates(c)
     if when is not None and c.seen:
         return _dated(c, when, "time" in free, place, notes)
     if not c.bad.any():
-        if "id" in free and (why := _running(c, blank)):
-            notes.add(
-                "LD180",
-                f"{place.name}, column {c.position}",
-                column=c.name,
-                what=why,
-                fix=f"use it as a number:    --number {join_names([c.name])}\n"
-                f"it is a name, say so:  --id {join_names([c.name])}",
-            )
-            return Column(c.name, "id", label_values(c, place.codes), c.position)
-        return Column(c.name, "number", c.values, c.position)
+        why = _running(c, blank)
+        return _id(c, why, free, "number", place, notes) if why else Column(c.name, "number", c.values, c.position)
     if c.good >= NUMBER_SHARE * c.seen and c.good:
         _almost(c, place, notes)
         return Column(c.name, "number", c.values, c.position)
     values = label_values(c, place.codes)
-    if "id" in free and len(values) >= 3 and None not in values and len(set(values)) == len(values):
-        notes.add(
-            "LD180",
-            f"{place.name}, column {c.position}, e.g. {c.example(0)}",
-            column=c.name,
-            what="is different in every row",
-            fix=f"use it as a label:     --label {join_names([c.name])}\n"
-            f"it is a name, say so:  --id {join_names([c.name])}",
-        )
-        return Column(c.name, "id", values, c.position)
+    if len(values) >= 3 and None not in values and len(set(values)) == len(values):
+        return _id(c, "is different in every row", free, "label", place, notes)
     return Column(c.name, "label", values, c.position)
+
+
+def _id(c: ColumnCells, why: str, free: set[str], else_: str, place: Place, notes: Notes) -> Column:
+    """A column that names the rows; `else_` is what it would be if it did not."""
+    number = else_ == "number"
+    other = propose(use=[c.name]) if number else propose(label=[c.name])
+    notes.add(
+        "LD180",
+        f"{place.name}, column {c.position}" + ("" if number else f", e.g. {c.example(0)}"),
+        column=c.name,
+        what=why,
+        role="the name of each row" if "id" in free else "a further name of each row",
+        fix=choices([(f"use it as a {else_}", other), ("it is a name, say so", propose(id=c.name))]),
+    )
+    return Column(c.name, "id", label_values(c, place.codes), c.position, kind="id")
 
 
 def _dates(c: ColumnCells) -> NDArray[np.datetime64] | None:
@@ -233,15 +238,18 @@ def _whole_numbers(values: Array) -> bool:
 
 
 def _dated(c: ColumnCells, when: NDArray[np.datetime64], free: bool, place: Place, notes: Notes) -> Column:
-    flag = join_names([c.name])
-    keep = f"it is, say so:  --time {flag}" if free else f"it is, say so:  --label {flag}"
     where = place.column(c, int(np.argmax(~c.gap))) if c.text is not None else f"{place.name}, column {c.position}"
     notes.add(
         "LD181",
         where,
         column=c.name,
         role="the time of each row" if free else "a label",
-        fix=f"leave it out:   --drop {flag}\n{keep}",
+        fix=choices(
+            [
+                ("leave it out", propose(drop=[c.name])),
+                ("it is, say so", propose(time=c.name) if free else propose(label=[c.name])),
+            ]
+        ),
     )
     if free:
         return Column(c.name, "time", when, c.position)
@@ -286,7 +294,7 @@ def label_values(c: ColumnCells, codes: tuple[str, ...]) -> NDArray[Any]:
 def encoded(c: ColumnCells, place: Place) -> list[Column]:
     """A label as columns of zeros and ones, one a value; two values need one column."""
     values = label_values(c, place.codes)
-    levels = sorted({v for v in values if v is not None})
+    levels = set(values) - {None}
     if len(levels) > MOST_LABELS:
         raise error(
             "LD115",
@@ -294,21 +302,37 @@ def encoded(c: ColumnCells, place: Place) -> list[Column]:
             column=c.name,
             count=len(levels),
             most=MOST_LABELS,
-            flag=join_names([c.name]),
+            label=[c.name],
         )
+    return encode_values(c.name, values, c.position)
+
+
+def encode_values(name: str, values: NDArray[Any], position: int) -> list[Column]:
+    """Labels as columns of zeros and ones, each with the label that 1 stands for."""
+    levels = sorted({v for v in values if v is not None})
     gap: Mask = np.array([v is None for v in values], dtype=bool)
-    used = levels[1:] if len(levels) == 2 else levels
+    two = len(levels) == 2
     return [
         Column(
-            protect_terminal(f"{c.name}={level}"),
+            protect_terminal(f"{name}={level}"),
             "number",
             np.where(gap, np.nan, (values == level) * 1.0),
-            c.position,
+            position,
             "encoded",
             encoded=True,
+            kind="yes/no",
+            levels=(0.0, 1.0),
+            answers=(levels[0] if two else "", level),
         )
-        for level in used
+        for level in (levels[1:] if two else levels)
     ]
+
+
+def number_labels(values: Array) -> NDArray[Any]:
+    """Numbers as labels: text, None where there is none."""
+    found = np.empty(len(values), dtype=object)
+    found[:] = [None if v != v else all_digits(v) for v in values.tolist()]
+    return found
 
 
 def _must_be_number(c: ColumnCells, place: Place, notes: Notes) -> None:
@@ -317,21 +341,14 @@ def _must_be_number(c: ColumnCells, place: Place, notes: Notes) -> None:
     if c.good >= NUMBER_SHARE * c.seen and c.good:
         _almost(c, place, notes)
         return
-    flag = join_names([c.name])
-    fixes = [("leave it out", "drop")]
+    ways = [("leave it out", propose(drop=[c.name]))]
     if c.dates is not None or _dates(c) is not None:
-        fixes.append(("use it as time", "time"))
+        ways.append(("use it as time", propose(time=c.name)))
     elif not c.nested:
-        fixes += [("use it as label", "label"), ("one column a value", "encode")]
-        if len(set(label_values(c, place.codes))) > MOST_LABELS:
-            fixes.pop()
-    wide = max(len(words) for words, _ in fixes) + 1
-    notes.add(
-        "LD104.table",
-        place.column(c, int(np.argmax(c.bad))),
-        column=c.name,
-        fix="\n".join(f"{words + ':':<{wide}}  --{option} {flag}" for words, option in fixes),
-    )
+        ways.append(("use it as label", propose(label=[c.name])))
+        if len(set(label_values(c, place.codes))) <= MOST_LABELS:
+            ways.append(("one column a value", propose(encode=[c.name])))
+    notes.add("LD104.table", place.column(c, int(np.argmax(c.bad))), column=c.name, fix=choices(ways))
 
 
 def _almost(c: ColumnCells, place: Place, notes: Notes) -> None:
@@ -342,35 +359,34 @@ def _almost(c: ColumnCells, place: Place, notes: Notes) -> None:
     notes.add("LD111", where, column=c.name, good=f"{c.good:,}", seen=f"{c.seen:,}", fix=_almost_fix(c, rows, place))
 
 
-def _almost_fix(c: ColumnCells, rows: NDArray[np.intp], place: Place) -> str:
+def _almost_fix(c: ColumnCells, rows: NDArray[np.intp], place: Place) -> Fix:
     texts = list(dict.fromkeys(c.text[int(row)].as_py() for row in rows))
     plain = len(texts) <= MOST_CODES and all(protect_terminal(t) == t and len(t) <= 40 for t in texts)
     rest = [t for t in texts if not LIMIT_TEXT.fullmatch(t)]
-    fixes = []
+    ways = []
     if plain:
-        fixes.append(("treat as gaps", f"--na {join_names(texts)}"))
+        ways.append(("treat as gaps", propose(na=texts)))
         if len(rest) < len(texts):
-            more = f" --na {join_names(rest)}" if rest else ""
-            fixes.append(("treat as half the limit", f"--below-limit half{more}"))
+            half = propose(below_limit="half", na=rest) if rest else propose(below_limit="half")
+            ways.append(("treat as half the limit", half))
     if place.lines[rows[0]] == 1 and len(rows) == 1:
-        fixes.append(("line 1 holds names", "--header"))
-    fixes.append(("keep it as a label", f"--label {join_names([c.name])}"))
-    wide = max(len(words) for words, _ in fixes) + 1
-    return "\n".join(f"{words + ':':<{wide}}  {flags}" for words, flags in fixes)
+        ways.append(("line 1 holds names", propose(header=True)))
+    ways.append(("keep it as a label", propose(label=[c.name])))
+    return choices(ways)
 
 
-def _note_labels(labels: Iterable[Column], notes: Notes) -> None:
-    labels = list(labels)
+def note_labels(columns: Iterable[Column], options: ReadingOptions, notes: Notes) -> None:
+    """Say which columns of text were set aside as labels without being asked to."""
+    labels = [c for c in columns if c.role == "label" and not (c.date or c.kind or asked_role(c.name, options))]
     if not labels:
         return
     names, one = [c.name for c in labels], len(labels) == 1
-    flag = join_names([next((c.name for c in labels if len(set(c.values)) <= MOST_LABELS), names[0])])
-    few = [c for c in labels if len(set(c.values)) <= MOST_LABELS]
-    encode = f"use as categories:  --encode {flag}\n" if few else ""
+    few = [c.name for c in labels if len(set(c.values)) <= MOST_LABELS]
+    encode = [("use as categories", propose(encode=few[:1]))] if few else []
     notes.add(
         "LD110",
         what=f"{count(len(names), 'column')} {'is not a number' if one else 'are not numbers'}",
         was="was set aside as a label" if one else "were set aside as labels",
         names=listing(names, 10),
-        fix=f"{encode}leave out:          --drop {flag}",
+        fix=choices([*encode, ("leave out", propose(drop=few[:1] or names[:1]))]),
     )

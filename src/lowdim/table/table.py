@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from copy import copy
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,13 +13,16 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array
 from lowdim.table.checks import Numbers
 from lowdim.table.detect import Guess
+from lowdim.table.kinds.scales import ColumnScales, log_words, scales_of
 from lowdim.table.notes import Messages
 from lowdim.table.open_file import Raw
 from lowdim.table.roles import Column
 from lowdim.text.escape import protect_terminal
 from lowdim.text.format import count
+from lowdim.text.messages import Message
 
 __all__ = ["Column", "Guess", "Messages", "Table"]
+MOST_GROUPS = 12  # groups that colours can tell apart
 ASIDE = {"out": "left out", "label": "label", "id": "id", "time": "time", "weight": "weight"}
 
 
@@ -44,6 +49,8 @@ class Table:
         The label columns by name; None where a label is missing.
     row_names : tuple of str
         The id column, a frame's index, or rows as they are counted in the file.
+    scales : ColumnScales
+        The scale each number column is on, and the values it can have.
     time, weight : array or None
         The time of each row, and how often it counts, where a column says so.
     rows, lines : array of shape (n,)
@@ -60,6 +67,8 @@ class Table:
         The index of a frame, for the rows that are kept.
     scale : str
         How an analysis is to scale the columns.
+    holds : str
+        "measurements", or "distances" between the rows.
     options : dict
         The options of reading as they were given, to read the same file again in the same way.
     """
@@ -73,8 +82,11 @@ class Table:
         guess: Guess,
         scale: str,
         options: dict[str, Any],
+        holds: str = "measurements",
     ) -> None:
         self.name, self.path, self.guess, self.messages, self.scale = raw.name, raw.path, guess, messages, scale
+        self.holds = holds
+        self.names_given = raw.names is not None or bool(raw.path)  # an array has none
         self.options = options  # of reading, as they were given: to read the same file again in the same way
         self.X: Array = work.X
         self.n: int = len(work.X)
@@ -87,7 +99,7 @@ class Table:
 
     @property
     def d(self) -> int:
-        return self.X.shape[1]
+        return int(self.X.shape[1])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,17 +107,28 @@ class Table:
         return tuple(c.name for c in self.columns if c.role == "number")
 
     @property
-    def labels(self) -> dict[str, NDArray[Any]]:
-        """The label columns by name; None where a label is missing."""
-        return {c.name: c.values for c in self.columns if c.role == "label"}
+    def scales(self) -> ColumnScales:
+        """The scale each number column is on, and the values it can have."""
+        return scales_of([c for c in self.columns if c.role == "number"], self.X)
 
     @property
+    def logs(self) -> dict[str, float]:
+        """The columns that are logarithms, each with what was added to it before."""
+        return {c.name: c.offset for c in self.columns if c.role == "number" and c.log}
+
+    @property
+    def labels(self) -> dict[str, NDArray[Any]]:
+        """The label columns by name, those of a few groups first; None where a label is missing."""
+        found = [c for c in self.columns if c.role == "label"]
+        return {c.name: c.values for c in sorted(found, key=lambda c: not _groups_rows(c))}
+
+    @cached_property
     def row_names(self) -> tuple[str, ...]:
         """The id column, a frame's index, or "1", "2", ...: rows as they are counted in the file."""
-        found = self._first("id")
-        if found is not None:
+        ids = self._naming()
+        if ids is not None:
             return tuple(
-                str(r + 1) if v is None else protect_terminal(str(v)) for r, v in zip(self.rows, found, strict=True)
+                str(r + 1) if v is None else protect_terminal(str(v)) for r, v in zip(self.rows, ids, strict=True)
             )
         if self.index is not None and type(self.index).__name__ != "RangeIndex":
             return tuple(protect_terminal(str(v)) for v in self.index)
@@ -121,8 +144,35 @@ class Table:
         """How many times each row counts; None where no column was named."""
         return self._first("weight")
 
+    def _naming(self) -> NDArray[Any] | None:
+        """The id that was asked for, or the first that is different in every row."""
+        ids = [c for c in self.columns if c.role == "id"]
+        asked = [c.values for c in ids if not c.kind]
+        return next(iter(asked), next((c.values for c in ids if len(set(c.values)) == self.n), None))
+
     def _first(self, role: str) -> NDArray[Any] | None:
         return next((c.values for c in self.columns if c.role == role), None)
+
+    def in_logarithms(self, logs: dict[str, float], said: Message) -> Table:
+        """The same table with these columns in logarithms, after what is to be added to each; `said` tells of it."""
+        made = copy(self)
+        made.X = self.X.copy()
+        columns = list(self.columns)
+        for k, c in enumerate(columns):
+            if c.role == "number" and c.name in logs:
+                values = np.log(c.values + logs[c.name])
+                made.X[:, self.names.index(c.name)] = values
+                note = "; ".join(filter(None, ("logarithm", c.note)))
+                columns[k] = c._replace(values=values, note=note, log=True, offset=logs[c.name])
+        made.columns = tuple(columns)
+        made.options = {**self.options, "log": log_words(logs)}
+        made.messages = Messages((*self.messages, said))
+        return made
+
+    @property
+    def scale_names(self) -> tuple[str, ...]:
+        """The number columns as X has them: "log of gnp" where it holds logarithms."""
+        return tuple(f"log of {name}" if name in self.logs else name for name in self.names)
 
     def check(self) -> Messages:
         """What was found and what was changed."""
@@ -155,17 +205,24 @@ class Table:
 
 def _kept(columns: list[Column], work: Numbers) -> tuple[Column, ...]:
     """All columns with the rows that are kept; numbers that were set aside have the role "out"."""
-    found = {c.name: (j, c) for j, c in enumerate(work.columns)}
+    numbers = {c.name: (j, c) for j, c in enumerate(work.columns)}
     result = []
     for c in columns:
         if c.role != "number":
             result.append(c._replace(values=c.values[work.rows]))
-        elif c.name in found:
-            j, new = found[c.name]
+        elif c.name in numbers:
+            j, new = numbers[c.name]
             result.append(new._replace(values=work.X[:, j]))
         else:
-            result.append(c._replace(role="out", values=c.values[work.rows], note="left out"))
+            result.append(
+                c._replace(role="out", values=c.values[work.rows], note=dict(work.aside).get(c.name, "left out"))
+            )
     return tuple(result)
+
+
+def _groups_rows(c: Column) -> bool:
+    """Whether a label tells a few groups of rows apart: what a map is coloured by where nothing else is asked."""
+    return c.kind in ("", "code", "yes/no") and not c.date and 2 <= len({*c.values} - {None}) <= MOST_GROUPS
 
 
 def _fingerprint(X: Array, names: tuple[str, ...]) -> str:

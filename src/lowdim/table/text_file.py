@@ -16,7 +16,8 @@ from lowdim.table import detect as sniff
 from lowdim.table.detect import GAP_CODES, NUMBER_GAP_CODES, SEPS, Guess, beginning, first_line, records
 from lowdim.table.open_file import Raw
 from lowdim.table.options import ReadingOptions
-from lowdim.text.escape import protect_terminal, shell_word
+from lowdim.text.escape import protect_terminal
+from lowdim.text.fix import Fix, propose
 from lowdim.text.format import size
 from lowdim.text.messages import LowdimError, error, message
 
@@ -114,17 +115,17 @@ def read_text(data: bytes, name: str, options: ReadingOptions, kind: str) -> Raw
 
 
 def _header(
-    rows: list[list[str]], asked: bool | None, text: bytes, skip: int, sep: str
+    rows: list[list[str]], option: bool | None, text: bytes, skip: int, sep: str
 ) -> tuple[list[str] | None, bool]:
     """The names, and whether they stand in the first record."""
-    header = sniff.guess_header(rows) if asked is None else asked
+    header = sniff.guess_header(rows) if option is None else option
     if header:
         names, width = rows[0], _width(rows[1:], None)
         if rows[1:] and len(names) == width - 1:  # a name short: R leaves out that of the row names, others end
             trailing = all(row[-1] in GAP_CODES for row in rows[1:] if len(row) == width)  # every line with a separator
             names = [*names, ""] if trailing else ["", *names]
         return names, True
-    if asked is None and skip:  # names in a comment: "#id,x,y"
+    if option is None and skip:  # names in a comment: "#id,x,y"
         last = text.split(b"\n", skip)[skip - 1].decode("utf-8", "replace")
         names = (records(last.lstrip("# "), sep) or [[]])[0]
         if len(names) == len(rows[0]) > 1 and not any(map(sniff.is_number, names)):
@@ -169,20 +170,15 @@ def split_records(
 
 
 def _unreadable(name: str, problem: Exception) -> LowdimError:
-    return error(
-        "LD002",
-        name=name,
-        why=f"the CSV reader says: {protect_terminal(str(problem))[:160]}",
-        fix="check its quotes and separators",
-    )
+    return error("LD002.text", name=name, problem=protect_terminal(str(problem))[:160])
 
 
 def _padded(body: bytes, sep: str, width: int) -> bytes:
     """The body whose first record, where it has one field fewer than the rest, gets an empty first field."""
-    line, found, rest = body.partition(b"\n")
+    line, newline, remainder = body.partition(b"\n")
     cells = records(line.decode("utf-8", "replace"), "\t" if sep == " " else sep)
     short = bool(cells) and len(cells[0]) == width - 1 and line.count(b'"') % 2 == 0
-    return (b"\t" if sep == " " else sep.encode()) + line + found + rest if short else body
+    return (b"\t" if sep == " " else sep.encode()) + line + newline + remainder if short else body
 
 
 def tokenise(
@@ -238,11 +234,11 @@ def _records(text: bytes, skip: int, sep: str) -> tuple[NDArray[np.int64], NDArr
 
 def _stray(a: NDArray[np.uint8], quotes: NDArray[np.intp], sep: str) -> bool:
     """Whether a quote stands where it neither opens nor closes a cell."""
-    fine = np.array([10, 34, ord(sep)], dtype=np.int64)
+    allowed = np.array([10, 34, ord(sep)], dtype=np.int64)
     before = a[np.maximum(quotes[::2] - 1, 0)]
     after = a[np.minimum(quotes[1::2] + 1, len(a) - 1)]
     edge = quotes[::2] == 0
-    return bool((~np.isin(before, fine) & ~edge).any() or (~np.isin(after, fine)).any())
+    return bool((~np.isin(before, allowed) & ~edge).any() or (~np.isin(after, allowed)).any())
 
 
 def _refuse_unclosed(text: bytes, sep: str) -> None:
@@ -259,15 +255,15 @@ def _refuse_unclosed(text: bytes, sep: str) -> None:
 
 def _slow_lines(body: bytes, sep: str, first: int) -> NDArray[np.int64]:
     source = csv.reader(io.StringIO(body.decode()), delimiter="\t" if sep == " " else sep)
-    found, line = [], first
+    starts, line = [], first
     try:
         for record in source:
             if record:
-                found.append(line)
+                starts.append(line)
             line = first + source.line_num
     except csv.Error:
         pass
-    return np.array(found, dtype=np.int64)
+    return np.array(starts, dtype=np.int64)
 
 
 def respaced(text: bytes) -> bytes:
@@ -292,16 +288,16 @@ def ragged_error(
         )
     others = sniff.other_separators(head, sep)
     fix = (
-        f"a wrong separator?  try  --sep {separator_word(others[0])}"
+        Fix("a wrong separator?  try  ", propose(sep=separator_word(others[0])))
         if others
-        else (f"a {SEPS.get(sep, 'separator')} inside a cell?  put that cell between quotes in line {places[0]}")
+        else Fix(f"a {SEPS.get(sep, 'separator')} inside a cell?  put that cell between quotes in line {places[0]}")
     )
     return error("LD006", where, fix=fix)
 
 
 def separator_word(sep: str) -> str:
     """A separator as a flag names it."""
-    return {"\t": "tab", " ": "space"}.get(sep, shell_word(sep) if sep != ";" else '";"')
+    return {"\t": "tab", " ": "space"}.get(sep, sep)
 
 
 def _check_fields(cells: list[Any], lines: NDArray[np.int64]) -> None:

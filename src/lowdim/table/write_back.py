@@ -46,13 +46,13 @@ class Sheet(NamedTuple):
 
 def original(path: str, options: dict[str, Any]) -> Sheet:
     """The table of a file before anything was decided about it; `options` are those of `lowdim.read`."""
-    how = check_options(options)
-    raw = load_raw(path, how)
-    raw = sample_raw(transpose_raw(raw) if how.transpose else raw, how.sample)
+    reading = check_options(options)
+    raw = load_raw(path, reading)
+    raw = sample_raw(transpose_raw(raw) if reading.transpose else raw, reading.sample)
     cells = [texts(column) for column in raw.cells]
     if not raw.guess.encoding:
         return Sheet(raw.names, cells)
-    whole = not how.transpose and how.sample is None and not path.endswith(".gz")
+    whole = not reading.transpose and reading.sample is None and not path.endswith(".gz")
     return Sheet(raw.names, cells, raw.guess.sep, raw.guess.encoding, line_end(path), whole)
 
 
@@ -76,10 +76,10 @@ def texts(column: Any) -> Any:
     if kind.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     try:
-        found = column.cast(pa.large_string() if kind.is_large_string(column.type) else pa.string())
+        strings = column.cast(pa.large_string() if kind.is_large_string(column.type) else pa.string())
     except pa.ArrowException:
-        found = pa.array([None if v is None else str(v) for v in column.to_pylist()], pa.string())
-    return found.fill_null("")
+        strings = pa.array([None if v is None else str(v) for v in column.to_pylist()], pa.string())
+    return strings.fill_null("")
 
 
 def lines(sheet: Sheet, new: Texts) -> Iterator[str]:
@@ -89,10 +89,10 @@ def lines(sheet: Sheet, new: Texts) -> Iterator[str]:
     for start in range(0, sheet.rows, ROWS_AT_ONCE):
         stop = min(start + ROWS_AT_ONCE, sheet.rows)
         block = [column.slice(start, stop - start).to_pylist() for column in sheet.cells]
-        for j, given in new.items():
-            for row in range(start, stop) if len(given) > stop - start else sorted(given):
-                if start <= row < stop and row in given:
-                    block[j][row - start] = given[row]
+        for j, texts in new.items():
+            for row in range(start, stop) if len(texts) > stop - start else sorted(texts):
+                if start <= row < stop and row in texts:
+                    block[j][row - start] = texts[row]
         for cells in zip(*block, strict=True):
             yield _line(cells, sheet)
 
@@ -126,8 +126,8 @@ def harmless(sheet: Sheet) -> bool:
 def decimal_of(column: Any, usual: str) -> str:
     """The decimal sign of a text column: what its own numbers show, else that of the table."""
     text = cell.as_text(column)
-    found = cell.decimal_evidence(text, cell.is_code(text, GAP_CODES + NUMBER_GAP_CODES))
-    return "," if found.comma else "." if found.point else usual
+    evidence = cell.decimal_evidence(text, cell.is_code(text, GAP_CODES + NUMBER_GAP_CODES))
+    return "," if evidence.comma else "." if evidence.point else usual
 
 
 def fill_texts(values: Array, half: Array, decimal: str) -> list[str]:

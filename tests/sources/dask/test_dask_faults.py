@@ -78,7 +78,7 @@ def check_stage(client, stage, kind):
     _identical(got, want, "a lost worker changes")
 
 
-@pytest.mark.parametrize(("stage", "kind"), [(3, "dask"), (10, "memory")])
+@pytest.mark.parametrize(("stage", "kind"), [pytest.param(3, "dask", marks=pytest.mark.slow), (10, "memory")])
 def test_a_killed_worker_changes_no_bit(client, stage, kind):
     check_stage(client, stage, kind)
 

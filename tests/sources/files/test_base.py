@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -88,37 +90,40 @@ DAMAGE = """
     from lowdim.sources.views import gather
     from lowdim.text.messages import LowdimError
 
+    def damaged(kind, folder, places):
+        data = open(f"{folder}/good{kind}", "rb").read()
+        rng, found = np.random.default_rng(0), {}
+        for k in range(places):
+            at, bad = int(rng.integers(len(data))), bytearray(data)
+            if k % 4 == 0:
+                bad = bad[:at]
+            else:
+                bad[at] ^= 1 << int(rng.integers(8))
+            if k % 4 == 3:  # where a format keeps what it says of itself
+                bad = bytearray(data)
+                bad[-1 - int(rng.integers(min(len(data), 600)))] ^= 1 << int(rng.integers(8))
+            path = f"{folder}/bad{kind}"
+            with open(path, "wb") as file:
+                file.write(bad)
+            try:
+                gather(lowdim.stream(path, tile=64))
+                word = "read"
+            except LowdimError as problem:
+                word = problem.code
+            found[word] = found.get(word, 0) + 1
+        return found
+
     warnings.simplefilter("ignore")
-    kind, folder, places = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    data = open(f"{folder}/good{kind}", "rb").read()
-    rng, found = np.random.default_rng(0), {}
-    for k in range(places):
-        at, bad = int(rng.integers(len(data))), bytearray(data)
-        if k % 4 == 0:
-            bad = bad[:at]
-        else:
-            bad[at] ^= 1 << int(rng.integers(8))
-        if k % 4 == 3:  # where a format keeps what it says of itself
-            bad = bytearray(data)
-            bad[-1 - int(rng.integers(min(len(data), 600)))] ^= 1 << int(rng.integers(8))
-        path = f"{folder}/bad{kind}"
-        with open(path, "wb") as file:
-            file.write(bad)
-        try:
-            gather(lowdim.stream(path, tile=64))
-            word = "read"
-        except LowdimError as problem:
-            word = problem.code
-        found[word] = found.get(word, 0) + 1
-    print(json.dumps(found))
+    folder, places, *kinds = sys.argv[1:]
+    for kind in kinds:
+        print(f"reading{kind}", file=sys.stderr, flush=True)  # so that a crash says where
+        print(json.dumps([kind, damaged(kind, folder, int(places))]), flush=True)
 """
+DAMAGED_KINDS = (".parquet", "-flat.parquet", ".feather", ".arrow", ".csv", ".npy", ".npz", ".mtx")
 
 
-@pytest.mark.parametrize("places", [pytest.param(500, marks=pytest.mark.drill), 50])
-@pytest.mark.parametrize("kind", [".parquet", "-flat.parquet", ".feather", ".arrow", ".csv", ".npy", ".npz", ".mtx"])
-def test_damaged_files_end_in_a_code_or_a_table(kind, places, tmp_path):
-    """Cut short and bit-flipped at 500 places, in a child process: no crash, hang or traceback."""
-    X, good = GAPPY[:400], tmp_path / f"good{kind}"
+def write_good(kind: str, folder: Path) -> None:
+    X, good = GAPPY[:400], folder / f"good{kind}"
     if kind.endswith(".parquet"):
         pq.write_table(arrow(X), good, row_group_size=90, compression="none" if "flat" in kind else "snappy")
     elif kind in (".feather", ".arrow"):
@@ -130,12 +135,28 @@ def test_damaged_files_end_in_a_code_or_a_table(kind, places, tmp_path):
     else:
         S = sp.csr_array(np.nan_to_num(X[:60]))
         sp.save_npz(good, S) if kind == ".npz" else scipy.io.mmwrite(good, S)
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(DAMAGE), kind, str(tmp_path), str(places)],
-        capture_output=True,
-        text=True,
-        timeout=120 if places < 100 else 600,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    found = json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def damage(tmp_path_factory):
+    """How many damaged files of each kind ended how, read in one child process for all kinds."""
+
+    @functools.cache
+    def of(places: int) -> dict[str, dict[str, int]]:
+        folder = tmp_path_factory.mktemp("damage")
+        for kind in DAMAGED_KINDS:
+            write_good(kind, folder)
+        command = [sys.executable, "-c", textwrap.dedent(DAMAGE), str(folder), str(places), *DAMAGED_KINDS]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300 if places < 100 else 3000)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return dict(json.loads(line) for line in done.stdout.splitlines())
+
+    return of
+
+
+@pytest.mark.parametrize("places", [pytest.param(500, marks=pytest.mark.drill), 50])
+@pytest.mark.parametrize("kind", DAMAGED_KINDS)
+def test_damaged_files_end_in_a_code_or_a_table(kind, places, damage):
+    """Cut short and bit-flipped at 500 places, in a child process: no crash, hang or traceback."""
+    found = damage(places)[kind]
     assert sum(found.values()) == places and any(code.startswith("LD") for code in found), found

@@ -73,7 +73,7 @@ class TaskResult(NamedTuple):
 
     value: Any
     problem: Exception | None
-    said: tuple[tuple[type[Warning], str], ...]
+    warnings: tuple[tuple[type[Warning], str], ...]
 
 
 class DaskExecutor:
@@ -88,11 +88,13 @@ class DaskExecutor:
             import distributed  # noqa: F401
         except ImportError:
             raise error("LD004", name="engine='dask'", package="distributed", extra="dask") from None
-        found = client if client is not None else client_in_force()
-        if found is None or found.asynchronous:
-            raise error("LD310", problem="no Client is in force" if found is None else "this Client is asynchronous")
-        self.client = found
-        self.threads = max(1, sum(_equipped(found).values()))  # once: a span must not change between two calls
+        connected = client if client is not None else client_in_force()
+        if connected is None or connected.asynchronous:
+            case = "no Client" if connected is None else "asynchronous"
+            words = {"no Client": "no Client is in force", "asynchronous": "this Client is asynchronous"}
+            raise error("LD310", problem=words[case], case=case)
+        self.client = connected
+        self.threads = max(1, sum(_equipped(connected).values()))  # once: a span must not change between two calls
 
     def span(self, source: Source) -> int:
         """2^k blocks a task: 4 to 8 tasks a thread, and no task with more rows than its worker can hold."""
@@ -107,7 +109,7 @@ class DaskExecutor:
         sown = source.rebased(_no_rows(leaf)) if leaf.local or isinstance(leaf, DaskSource) else source
         job = self._submit({}, [(Late(Job, (dumps((f, sown)), os.getpid(), np.geterr())),)])[0]
         waiting: deque[Any] = deque()
-        heard: set[tuple[type[Warning], str]] = set()
+        issued: set[tuple[type[Warning], str]] = set()
         begins = range(first, source.n_blocks, step)
         many = 1 if leaf.local else self.threads  # tasks in one message, which must not hold many rows
         for k in range(0, len(begins), many):
@@ -115,9 +117,9 @@ class DaskExecutor:
             tasks = [self._task(job, source, i, min(i + step, source.n_blocks), graph) for i in begins[k : k + many]]
             waiting.extend(self._submit(graph, tasks))
             while len(waiting) > 2 * self.threads:
-                yield from self._answers(waiting, heard)
+                yield from self._answers(waiting, issued)
         while waiting:
-            yield from self._answers(waiting, heard)
+            yield from self._answers(waiting, issued)
 
     def _task(self, job: Any, source: Source, begin: int, end: int, graph: dict[Any, Any]) -> tuple[Any, ...]:
         """The task of blocks begin to end, with its rows or the way to them; `graph` gets what it rests on."""
@@ -141,15 +143,15 @@ class DaskExecutor:
         keys = [f"lowdim-{uuid4()}" for _ in tasks]
         return submit_graph(self.client, {**graph, **dict(zip(keys, tasks, strict=True))}, keys)
 
-    def _answers(self, waiting: deque[Any], heard: set[tuple[type[Warning], str]]) -> Iterator[Any]:
+    def _answers(self, waiting: deque[Any], issued: set[tuple[type[Warning], str]]) -> Iterator[Any]:
         """The first task's value, when it comes, and those after it that are there already."""
         come = [waiting.popleft()]
         while waiting and waiting[0].done():
             come.append(waiting.popleft())
-        for value, problem, said in gather_results(self.client, come):
-            for kind, text in said:
-                if (kind, text) not in heard:
-                    heard.add((kind, text))
+        for value, problem, caught in gather_results(self.client, come):
+            for kind, text in caught:
+                if (kind, text) not in issued:
+                    issued.add((kind, text))
                     warnings.warn_explicit(kind(text), kind, *_caller())
             if problem is not None:
                 raise problem
@@ -159,17 +161,17 @@ class DaskExecutor:
 def _equipped(client: Any) -> dict[str, int]:
     """Threads of each worker; an error where one lacks this lowdim, without which it could not read a task."""
     try:
-        found: dict[str, int] = client.nthreads()
-        new = [worker for worker in found if worker not in _MET.get(client, set())]
+        threads: dict[str, int] = client.nthreads()
+        new = [worker for worker in threads if worker not in _MET.get(client, set())]
         versions = client.run(resolve_name, VERSION_NAME, workers=new, on_error="return") if new else {}
     except (OSError, TimeoutError) as problem:
         raise error("LD311", problem=str(problem) or "its scheduler does not answer") from None
     for worker, version in versions.items():
         if isinstance(version, ImportError) or (isinstance(version, str) and version != resolve_name(VERSION_NAME)):
             have = f"has lowdim {version}" if isinstance(version, str) else f"has no lowdim ({version})"
-            raise error("LD310", problem=f"the worker at {worker} {have}")
+            raise error("LD310", problem=f"the worker at {worker} {have}", case="worker without")
     _MET.setdefault(client, set()).update(new)
-    return found
+    return threads
 
 
 _MET: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()  # workers that were asked, once each
@@ -184,14 +186,14 @@ def _caller() -> tuple[str, int]:
 
 
 # on a worker ---------------------------------------------------------------------------------------
-def on_chunks(job: Job, *rest: Any) -> TaskResult:
+def on_chunks(job: Job, *arguments: Any) -> TaskResult:
     """A task on chunks of a Dask collection: (rows of chunks..., blocks, first row, weights, cuts)."""
-    *parts, blocks, first, share, cuts = rest
+    *parts, blocks, first, share, cuts = arguments
 
     def make(f: Callable[[Iterable[Block]], Any], source: Source) -> Any:
         d, columns = source.leaf.d, source.leaf.columns
-        made = [chunk_cells(part, c.end - c.begin, d, columns, c.row) for part, c in zip(parts, cuts, strict=True)]
-        return f(_blocks(_rebased(source, first, share, *stacked(made, d)), blocks))
+        cells = [chunk_cells(part, c.end - c.begin, d, columns, c.row) for part, c in zip(parts, cuts, strict=True)]
+        return f(_blocks(_rebased(source, first, share, *stacked(cells, d)), blocks))
 
     return _run_task(job, make)
 
@@ -254,18 +256,18 @@ def _run_task(job: Job, make: Callable[..., Any]) -> TaskResult:
     if job.home == os.getpid():  # a cluster inside the sender: its one BLAS thread and its warnings are ours
         with np.errstate(**job.minds):
             return _attempt(job, make, [])
-    with _CATCHER as said, np.errstate(**job.minds):
-        return _attempt(job, make, said)
+    with _CATCHER as caught, np.errstate(**job.minds):
+        return _attempt(job, make, caught)
 
 
-def _attempt(job: Job, make: Callable[..., Any], said: list[tuple[type[Warning], str]]) -> TaskResult:
+def _attempt(job: Job, make: Callable[..., Any], caught: list[tuple[type[Warning], str]]) -> TaskResult:
     try:
         f, source = job.open()
         if job.home != os.getpid():
             prepare_worker()
-        return TaskResult(make(f, source), None, tuple(said))
+        return TaskResult(make(f, source), None, tuple(caught))
     except Exception as problem:  # it must come back as what it is, and no retry would change it
-        return TaskResult(None, problem, tuple(said))
+        return TaskResult(None, problem, tuple(caught))
 
 
 @cache
@@ -288,28 +290,28 @@ class _WarningCatcher:
     """Hears the warnings of each thread of a worker; catch_warnings alone would mix the threads up."""
 
     def __init__(self) -> None:
-        self.lock, self.said = threading.Lock(), dict[int, list[tuple[type[Warning], str]]]()
+        self.lock, self.caught = threading.Lock(), dict[int, list[tuple[type[Warning], str]]]()
         self.catcher: Any = None
 
     def __enter__(self) -> list[tuple[type[Warning], str]]:
         with self.lock:
-            if not self.said:
+            if not self.caught:
                 self.catcher = warnings.catch_warnings()
                 self.catcher.__enter__()
                 warnings.simplefilter("always")
                 warnings.showwarning = self._hear
-            return self.said.setdefault(threading.get_ident(), [])
+            return self.caught.setdefault(threading.get_ident(), [])
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         with self.lock:
-            self.said.pop(threading.get_ident(), None)
-            if not self.said:
+            self.caught.pop(threading.get_ident(), None)
+            if not self.caught:
                 self.catcher.__exit__(None, None, None)
 
     def _hear(self, message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-        self.said.get(threading.get_ident(), []).append((category, getattr(message, "message", str(message))))
+        self.caught.get(threading.get_ident(), []).append((category, getattr(message, "message", str(message))))
 
 
 _CATCHER = _WarningCatcher()

@@ -60,14 +60,14 @@ class DaskSource(Source):
 
     def cuts(self, begin: int, end: int) -> list[Cut]:
         """The rows of the chunks that make up rows begin to end of the table."""
-        found, i = [], bisect_right(self.ends, begin)
+        cuts, i = [], bisect_right(self.ends, begin)
         while begin < end:
             start = self.ends[i - 1] if i else 0
             stop = min(self.ends[i], end)
             if stop > begin:
-                found.append(Cut(i, begin - start, stop - start, begin))
+                cuts.append(Cut(i, begin - start, stop - start, begin))
             begin, i = max(begin, stop), i + 1
-        return found
+        return cuts
 
     def size(self, chunk: int) -> int:
         return self.ends[chunk] - (self.ends[chunk - 1] if chunk else 0)
@@ -89,11 +89,11 @@ class DaskSource(Source):
         """Single rows, picked where the chunks are: no whole chunk comes here."""
         chunk = np.searchsorted(self.ends, rows, side="right")
         picks = [(int(i), rows[chunk == i] - (self.ends[i - 1] if i else 0)) for i in np.unique(chunk)]
-        found = self.pick(
+        chunks = self.pick(
             picked_rows,
             [(i, (within, self.size(i), self.d, self.columns, self.ends[i] - self.size(i))) for i, within in picks],
         )
-        values, mask = stacked(found, self.d)
+        values, mask = stacked(chunks, self.d)
         back = np.argsort(np.argsort(chunk, kind="stable"), kind="stable")
         return values[back], None if mask is None else mask[back]
 
@@ -102,17 +102,17 @@ class DaskSource(Source):
         with self.lock:
             mine = [i for i in wanted if i not in self.held]
             self.held.update((i, Future()) for i in mine)
-            found = [self.held[i] for i in wanted]
+            futures = [self.held[i] for i in wanted]
             for i in wanted:
                 self.held.move_to_end(i)
             while len(self.held) > max(CHUNKS_KEPT, len(wanted)):
                 self.held.popitem(last=False)
-        waiting = {i: future for i, future in zip(wanted, found, strict=True) if i in mine}
+        waiting = {i: future for i, future in zip(wanted, futures, strict=True) if i in mine}
         try:
-            made = self.pick(
+            computed = self.pick(
                 chunk_cells, [(i, (self.size(i), self.d, self.columns, self.ends[i] - self.size(i))) for i in mine]
             )
-            for i, values in zip(mine, made, strict=True):
+            for i, values in zip(mine, computed, strict=True):
                 waiting[i].set_result(values)
         except BaseException as problem:
             with self.lock:
@@ -120,7 +120,7 @@ class DaskSource(Source):
                     self.held.pop(i, None)
                     future.set_exception(problem)
             raise
-        return [future.result() for future in found]
+        return [future.result() for future in futures]
 
     def pick(self, f: Callable[..., Any], picks: list[tuple[int, tuple[Any, ...]]]) -> list[Any]:
         """f(chunk, *arguments) for each: on the cluster where there is one, otherwise here, in this thread."""
@@ -149,9 +149,11 @@ class DaskSource(Source):
     def sample(self, k: int, rng: np.random.Generator | None = None) -> Block:
         """About k rows: the first of up to 16 chunks, or rows of them drawn by `rng`."""
         full = [i for i in range(len(self.keys)) if self.size(i)]
-        some = [full[(j * len(full)) // min(len(full), CHUNKS_SAMPLED)] for j in range(min(len(full), CHUNKS_SAMPLED))]
-        each, rows = -(-k // max(len(some), 1)), [np.zeros(0, dtype=np.intp)]
-        for i in some:
+        chunks = [
+            full[(j * len(full)) // min(len(full), CHUNKS_SAMPLED)] for j in range(min(len(full), CHUNKS_SAMPLED))
+        ]
+        each, rows = -(-k // max(len(chunks), 1)), [np.zeros(0, dtype=np.intp)]
+        for i in chunks:
             many = min(each, self.size(i))
             within = np.arange(many) if rng is None else np.sort(rng.choice(self.size(i), many, replace=False))
             rows.append(within + self.ends[i] - self.size(i))
@@ -185,17 +187,17 @@ def open_dask(X: Any, where: dict[str, Any]) -> DaskSource:
         if len(X.chunks[1]) > 1:
             raise error("LD107", count=len(X.chunks[1]))
         check_real(np.empty((0, X.shape[1]), dtype=X.dtype), None)
-        made = optimize(X)[0]
+        optimized = optimize(X)[0]
         keys, lengths, d = [row[0] for row in X.__dask_keys__()], list(X.chunks[0]), int(X.shape[1])
     elif type(X).__name__ in ("DataFrame", "Series", "Index"):
         if X.ndim != 2:
             raise error("LD100", shape=(f"{X.npartitions} partitions",))
         names = from_pandas(X._meta, {}).columns
-        made = X.optimize()
-        keys, lengths, d = list(made.__dask_keys__()), [np.nan] * made.npartitions, len(names)
+        optimized = X.optimize()
+        keys, lengths, d = list(optimized.__dask_keys__()), [np.nan] * optimized.npartitions, len(names)
     else:
         raise error("LD101", type=f"dask {type(X).__name__}")
-    source = DaskSource(X, (0, d), dict(made.__dask_graph__()), keys, [], names, **where)
+    source = DaskSource(X, (0, d), dict(optimized.__dask_graph__()), keys, [], names, **where)
     if any(np.isnan(length) for length in lengths):
         if names is None:
             warn("LD108", count=len(keys))
@@ -209,14 +211,14 @@ def needed(graph: dict[Any, Any], keys: list[Any]) -> dict[Any, Any]:
     """The part of a graph that these keys rest on; what is not in it is known to the cluster."""
     from dask.core import get_dependencies
 
-    found: dict[Any, Any] = {}
+    tasks: dict[Any, Any] = {}
     stack = list(keys)
     while stack:
         key = stack.pop()
-        if key in graph and key not in found:
-            found[key] = graph[key]
+        if key in graph and key not in tasks:
+            tasks[key] = graph[key]
             stack.extend(get_dependencies(graph, key))
-    return found
+    return tasks
 
 
 class Late:

@@ -32,16 +32,16 @@ class RecordBatches:
     def rows(self, begin: int, end: int) -> list[list[Any]]:
         """The columns of these rows, in the batches they came in."""
         first, last = (int(np.searchsorted(self.starts, row, side="right")) - 1 for row in (begin, end - 1))
-        found = []
+        parts = []
         for k in range(first, last + 1):
             start = int(self.starts[k])
             columns = self._batch(k)
             a, b = max(begin - start, 0), min(end - start, len(columns[0]))
             if b > a:
-                found.append([column.slice(a, b - a) for column in columns])
-        if sum(len(part[0]) for part in found) != end - begin:
+                parts.append([column.slice(a, b - a) for column in columns])
+        if sum(len(part[0]) for part in parts) != end - begin:
             raise EOFError(f"it ends before row {end:,}")
-        return found
+        return parts
 
     def _batch(self, k: int) -> list[Any]:
         with self.lock:

@@ -34,8 +34,8 @@ class Stamp(NamedTuple):
 
 def stamp(path: Path) -> Stamp:
     """The stamp of a file as it is now."""
-    found = os.stat(path)
-    return Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
+    status = os.stat(path)
+    return Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def block_tiles(d: int, tile: int | None) -> int:
@@ -46,8 +46,8 @@ def block_tiles(d: int, tile: int | None) -> int:
 
 def damaged(path: str | PathLike[str], kind: str, problem: object, where: str = "") -> LowdimError:
     """The one error of a file that its reader cannot read."""
-    said = protect_terminal(str(problem) or type(problem).__name__)
-    return error("LD015", where, name=protect_terminal(Path(path).name), kind=kind, problem=said[:160])
+    text = protect_terminal(str(problem) or type(problem).__name__)
+    return error("LD015", where, name=protect_terminal(Path(path).name), kind=kind, problem=text[:160])
 
 
 Affordable = Callable[[int, int, str], None]  # refuses so many rows and columns that do not fit into memory
@@ -71,8 +71,8 @@ class FileSource(Source):
             raise error(
                 "LD171", d=f"{shape[1]:,}", most=f"{WIDEST_FILE:,}", fix="name the columns to use:  columns=[...]"
             )
-        how = {**where, "block_tiles": where.get("block_tiles") or block_tiles(shape[1], where.get("tile"))}
-        super().__init__(shape, columns, None, **how)
+        place = {**where, "block_tiles": where.get("block_tiles") or block_tiles(shape[1], where.get("tile"))}
+        super().__init__(shape, columns, None, **place)
         self.paths = [path.absolute() for path in paths]  # a worker may stand in another folder
         self.stamps = [stamp(path) for path in paths]
         self._sums: dict[tuple[int, int], float] = {}
@@ -106,14 +106,14 @@ class FileSource(Source):
 
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         try:
-            found = self.decode(rows)
+            cells = self.decode(rows)
         except LowdimError:
             raise
         except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
             self._unchanged(rows)
             raise damaged(self.name, self.kind, problem, _rows(rows)) from None
         self._unchanged(rows)
-        return found
+        return cells
 
     def _unchanged(self, rows: slice | NDArray[np.intp]) -> None:
         for path, was in zip(self.paths, self.stamps, strict=True):

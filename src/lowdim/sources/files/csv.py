@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array, Mask
+from lowdim.math.linalg import Array, Mask, evenly_spread
 from lowdim.sources.columns import left_out
 from lowdim.sources.files.base import FileSource
 from lowdim.sources.files.parquet import take_rows
@@ -109,11 +109,11 @@ class CsvSource(FileSource):
 
     def _columns(self, begin: int, end: int) -> list[list[Any]]:
         """The columns of a run of rows, from the spool or, the first time, parsed and put there."""
-        found = self.spool.rows(begin, end)
-        if found is None:
-            found = self._parsed(begin, end)
-            self.spool.add(begin, found[0])
-        return found
+        columns = self.spool.rows(begin, end)
+        if columns is None:
+            columns = self._parsed(begin, end)
+            self.spool.add(begin, columns[0])
+        return columns
 
     def _fill(self) -> None:
         """Every row into the spool, block by block."""
@@ -178,7 +178,7 @@ def _slowly(text: bytes, form: CsvForm, line: int) -> list[Any]:
     if bad:
         raise ragged_error(bad, lines, form.sep, text[:LOOK_BYTES].decode("utf-8", "replace"), form.width, False)
     place = Place(form.name, "line", lines)
-    found = []
+    arrays = []
     for j, name in zip(form.positions, form.names, strict=True):
         c, enough, _ = cell.text_column(name, j + 1, table.column(j), ())
         c = c if enough else cell.slow_numbers(c, form.decimal, cell.DecimalEvidence())
@@ -191,8 +191,8 @@ def _slowly(text: bytes, form: CsvForm, line: int) -> list[Any]:
                 seen=f"{c.seen:,}",
                 fix="correct the cell, or leave the column out:  columns=[...]",
             )
-        found.append(pa.array(c.values))
-    return found
+        arrays.append(pa.array(c.values))
+    return arrays
 
 
 def open_source(path: Path, columns: tuple[str, ...] | None, weight: str | None, where: dict[str, Any]) -> CsvSource:
@@ -219,7 +219,7 @@ def _sample(path: Path, marks: RecordIndex, raw: Raw, width: int) -> Raw:
     k = len(marks.offsets)
     if k < 2:
         return raw
-    places = np.unique(np.arange(SAMPLE_PLACES) * k // SAMPLE_PLACES)
+    places = evenly_spread(k, SAMPLE_PLACES)
     text, lines = b"", list[NDArray[np.int64]]()
     for at in places:
         start, stop, _, count = marks.span(int(at) * marks.step, min((int(at) + 1) * marks.step, marks.n))
@@ -237,28 +237,30 @@ def _sample(path: Path, marks: RecordIndex, raw: Raw, width: int) -> Raw:
     return raw._replace(cells=list(table.columns), lines=where)
 
 
-def _fixed(head: Raw, some: Raw, columns: tuple[str, ...] | None, weight: str | None) -> CsvForm:
+def _fixed(head: Raw, sample: Raw, columns: tuple[str, ...] | None, weight: str | None) -> CsvForm:
     """The form of the file: which columns are numbers by their beginning and by the sample, and how they are read."""
     notes = WarningNotes(head.name)
-    how = ReadingOptions(columns=columns or (), weight=weight)
-    some, names, blank = name_columns(some, how, notes)
-    how = check_names(how, names)
-    parsed, decimal, _ = parse_columns(some, names, how, notes)
-    place = Place(head.name, "line", some.lines)
-    found = assign_roles(parsed, blank, how, place, notes)
+    reading = ReadingOptions(columns=columns or (), weight=weight)
+    sample, names, blank = name_columns(sample, reading, notes)
+    reading = check_names(reading, names)
+    parsed, decimal, _ = parse_columns(sample, names, reading, notes)
+    place = Place(head.name, "line", sample.lines)
+    roles = assign_roles(parsed, blank, reading, place, notes)
     notes.stop()
     first = list(head.cells[: len(names)])
     quiet = Notes(head.name)
-    early, _, _ = parse_columns(head._replace(cells=first), names, how._replace(decimal=decimal), quiet)
+    early, _, _ = parse_columns(head._replace(cells=first), names, reading._replace(decimal=decimal), quiet)
     ids = {
-        c.name for c in assign_roles(early, blank, how, Place(head.name, "line", head.lines), quiet) if c.role == "id"
+        c.name
+        for c in assign_roles(early, blank, reading, Place(head.name, "line", head.lines), quiet)
+        if c.role == "id"
     }
-    used = [c for c in found if c.role == "number" and c.name not in ids]  # a running number shows at the beginning
+    used = [c for c in roles if c.role == "number" and c.name not in ids]  # a running number shows at the beginning
     if columns:
-        used = [c for name in how.columns for c in found if c.name == name]
+        used = [c for name in reading.columns for c in roles if c.name == name]
     else:
-        left_out([c.name for c in found if c not in used and c.role != "weight"], head.name)
-    slow = {c.name: not cell.text_cells("", 0, cell.as_text(some.cells[c.position - 1]), ())[1] for c in used}
+        left_out([c.name for c in roles if c not in used and c.role != "weight"], head.name)
+    slow = {c.name: not cell.text_cells("", 0, cell.as_text(sample.cells[c.position - 1]), ())[1] for c in used}
     if decimal == "," and slow:  # a decimal comma is read quickly too
         slow = dict.fromkeys(slow, False)
     return CsvForm(

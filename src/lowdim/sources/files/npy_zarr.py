@@ -46,7 +46,8 @@ class NpySource(FileSource):
 def load_npy(path: Path) -> NDArray[Any]:
     """The array of a .npy file, mapped into memory; a map longer than the file is refused, pickles never opened."""
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        return mapped
     except Exception as problem:
         if "Python objects" in str(problem) or "Object arrays" in str(problem):
             raise error(
@@ -60,16 +61,16 @@ def load_npy(path: Path) -> NDArray[Any]:
 
 def open_npy(path: Path, where: dict[str, Any]) -> NpySource:
     """The table of a .npy file, refused before anything is allocated where its header lies."""
-    found = load_npy(path)
-    check_kind(found.shape, found.dtype)
-    return NpySource(path, (found.shape[0], found.shape[1]), where)
+    array = load_npy(path)
+    check_kind(array.shape, array.dtype)
+    return NpySource(path, (array.shape[0], array.shape[1]), where)
 
 
 def read_whole(path: Path, affordable: Affordable) -> NDArray[Any]:
     """The array of a .npy file in memory, whatever its cells are."""
-    found = load_npy(path)
-    affordable(found.size, 1, "")
-    return np.array(found)
+    array = load_npy(path)
+    affordable(array.size, 1, "")
+    return np.array(array)
 
 
 def check_kind(shape: tuple[int, ...], kind: Any) -> None:
@@ -115,8 +116,8 @@ class ZarrSource(FileSource):
 
     kind = "Zarr"
 
-    def __init__(self, path: Path, told: Path, shape: tuple[int, int], height: int, where: dict[str, Any]) -> None:
-        super().__init__([told], shape, None, where)
+    def __init__(self, path: Path, mark: Path, shape: tuple[int, int], height: int, where: dict[str, Any]) -> None:
+        super().__init__([mark], shape, None, where)
         self.path, self.height = path, height
 
     @property
@@ -138,22 +139,22 @@ class ZarrSource(FileSource):
             return np.ascontiguousarray(self.reader.rows(rows.start, rows.stop), dtype=np.float64), None
         runs, back = runs_of(rows)
         parts = [self.reader.rows(*run) for run in runs]
-        found = np.concatenate(parts) if parts else np.zeros((0, self.d))
-        return np.ascontiguousarray(found[back], dtype=np.float64), None
+        values = np.concatenate(parts) if parts else np.zeros((0, self.d))
+        return np.ascontiguousarray(values[back], dtype=np.float64), None
 
 
 def is_zarr(path: Path) -> bool:
     """Whether a folder is a Zarr array or group."""
-    return path.suffix.lower() == ".zarr" or any((path / told).is_file() for told in ZARR_MARKS)
+    return path.suffix.lower() == ".zarr" or any((path / mark).is_file() for mark in ZARR_MARKS)
 
 
 def open_zarr(path: Path, where: dict[str, Any]) -> ZarrSource:
     """The table of a Zarr array."""
     zarr, name = import_zarr(path), protect_terminal(path.name)
     try:
-        found = zarr.open(str(path), mode="r")
-        if not isinstance(found, zarr.Array):
-            inside = ", ".join(sorted(str(key) for key in found))[:100]
+        array = zarr.open(str(path), mode="r")
+        if not isinstance(array, zarr.Array):
+            inside = ", ".join(sorted(str(key) for key in array))[:100]
             raise error(
                 "LD002",
                 f"in it: {protect_terminal(inside)}",
@@ -161,26 +162,26 @@ def open_zarr(path: Path, where: dict[str, Any]) -> ZarrSource:
                 why="it is a group of Zarr arrays",
                 fix=f"give one of them:  {name}/NAME",
             )
-        shape, kind, chunks = found.shape, found.dtype, found.chunks
-        told = next(path / one for one in ZARR_MARKS if (path / one).is_file())
+        shape, kind, chunks = array.shape, array.dtype, array.chunks
+        mark = next(path / one for one in ZARR_MARKS if (path / one).is_file())
     except LowdimError:
         raise
     except Exception as problem:  # a damaged store may fail anywhere inside a foreign reader
         raise damaged(path, "Zarr", problem) from None
     check_kind(shape, kind)
-    return ZarrSource(path, told, shape, max(int(chunks[0]), 1), where)
+    return ZarrSource(path, mark, shape, max(int(chunks[0]), 1), where)
 
 
 def load_npz(path: Path) -> Any:
     """The sparse matrix of a .npz file, every index in it checked; pickles are never opened."""
     _refuse_lies(path)
     try:
-        found = sp.load_npz(path)
-        if found.format in ("csr", "csc", "bsr"):
-            found.check_format(full_check=True)  # an index beyond the matrix would be written beyond memory
-        elif found.format == "coo":
-            found = type(found)((found.data, found.coords), shape=found.shape)
-        return _narrow(found)
+        matrix = sp.load_npz(path)
+        if matrix.format in ("csr", "csc", "bsr"):
+            matrix.check_format(full_check=True)  # an index beyond the matrix would be written beyond memory
+        elif matrix.format == "coo":
+            matrix = type(matrix)((matrix.data, matrix.coords), shape=matrix.shape)
+        return _narrow(matrix)
     except LowdimError:
         raise
     except Exception as problem:
@@ -213,6 +214,7 @@ def _refuse_lies(path: Path) -> None:
 def load_mtx(path: Path) -> Any:
     """The matrix of a Matrix Market file, refused where it claims more than it can hold."""
     from scipy.io import mminfo, mmread
+    from scipy.sparse import coo_array, issparse
 
     try:
         rows, columns, entries = (int(part) for part in mminfo(path)[:3])
@@ -224,7 +226,8 @@ def load_mtx(path: Path) -> Any:
             raise EOFError("it breaks off within a line")
         if columns > WIDEST_FILE:
             raise error("LD171", d=f"{columns:,}", most=f"{WIDEST_FILE:,}", fix="leave columns out, or turn the matrix")
-        return _narrow(mmread(path, spmatrix=False))
+        matrix = mmread(path)
+        return _narrow(coo_array(matrix) if issparse(matrix) else matrix)
     except LowdimError:
         raise
     except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
@@ -238,8 +241,8 @@ def _last_line(path: Path) -> bytes:
         return file.read().rpartition(b"\n")[2]
 
 
-def _narrow(found: Any) -> Any:
-    check_kind(found.shape, found.dtype)
-    if found.shape[1] > WIDEST_FILE:
-        raise error("LD171", d=f"{found.shape[1]:,}", most=f"{WIDEST_FILE:,}", fix="leave columns out")
-    return found
+def _narrow(matrix: Any) -> Any:
+    check_kind(matrix.shape, matrix.dtype)
+    if matrix.shape[1] > WIDEST_FILE:
+        raise error("LD171", d=f"{matrix.shape[1]:,}", most=f"{WIDEST_FILE:,}", fix="leave columns out")
+    return matrix

@@ -71,10 +71,10 @@ def stream(
     check_tiles(tile, block_tiles)
     if zeros not in ("values", "gaps"):
         raise error("LD210", option="zeros", value=zeros, allowed="'values' or 'gaps'")
-    asked = None if columns is None else split_names(columns)
+    names = None if columns is None else split_names(columns)
     where: dict[str, Any] = {"tile": tile, "block_tiles": block_tiles}
     named = weight if isinstance(weight, str) else None
-    source = _open(path, asked, named, zeros, where)
+    source = _open(path, names, named, zeros, where)
     if source.d == 0:
         raise error("LD105", shape=(source.n, 0))
     if named is not None:
@@ -124,12 +124,12 @@ def read_whole(path: Path, kind: str, affordable: Affordable) -> Any:
     return reader(path, affordable)
 
 
-def _sparse(found: Any, zeros: str, where: dict[str, Any]) -> Source:
+def _sparse(matrix: Any, zeros: str, where: dict[str, Any]) -> Source:
     """A matrix that is held in memory."""
-    where = {**where, "block_tiles": where["block_tiles"] or tiles_for(found.shape[1], where["tile"])}
-    if isinstance(found, np.ndarray):  # a dense Matrix Market file
-        return ArraySource(found, columns=None, **where)
-    return SparseSource(found, zeros, columns=None, **where)
+    where = {**where, "block_tiles": where["block_tiles"] or tiles_for(matrix.shape[1], where["tile"])}
+    if isinstance(matrix, np.ndarray):  # a dense Matrix Market file
+        return ArraySource(matrix, columns=None, **where)
+    return SparseSource(matrix, zeros, columns=None, **where)
 
 
 def _some(source: Source, columns: tuple[str, ...] | None, weight: str | None, where: dict[str, Any]) -> Source:
@@ -137,19 +137,19 @@ def _some(source: Source, columns: tuple[str, ...] | None, weight: str | None, w
     if columns is None and weight is None:
         return source
     names = list(source.columns)
-    asked = [name for name in names if name != weight] if columns is None else list(columns)
+    chosen = [name for name in names if name != weight] if columns is None else list(columns)
     if weight is not None:
         position(weight, names, "weight")
-    return Chosen(source, [position(name, names, "columns") for name in asked], where["tile"])
+    return Chosen(source, [position(name, names, "columns") for name in chosen], where["tile"])
 
 
 def _weight(source: Source) -> Array:
     """The one column of a source, whole; a gap in it is an error."""
-    found = np.empty(source.n)
+    weights = np.empty(source.n)
     for i in range(source.n_blocks):
         block = source.block(i)
         if block.mask is not None:
             row = block.start + int(np.argmin(block.mask[:, 0])) + 1
             raise error("LD230", f"row {row}, column '{source.columns[0]}'", problem="a gap", n=source.n)
-        found[block.start : block.start + block.rows] = block.x[:, 0]
-    return found
+        weights[block.start : block.start + block.rows] = block.x[:, 0]
+    return weights

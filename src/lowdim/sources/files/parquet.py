@@ -44,7 +44,7 @@ class DecodedBatch:
     def __init__(self, start: int, columns: list[Any]) -> None:
         self.start, self.columns = start, columns
         self.end = start + len(columns[0])
-        self.left = self.end - start
+        self.unread = self.end - start
 
 
 class Cursor:
@@ -73,12 +73,12 @@ class Cursor:
                     raise EOFError(f"it ends before row {end:,}")
                 self.held.append(DecodedBatch(start, columns))
                 self.at = self.held[-1].end
-            found = self._cut(begin, end)
+            parts = self._cut(begin, end)
             if self.at >= self.n and not self.held:
                 self.close()  # the decoders of a hundred columns hold a hundred pages
             while len(self.held) > self.window:
                 self.held.popleft()
-        return found
+        return parts
 
     def close(self) -> None:
         """Forget everything."""
@@ -96,14 +96,14 @@ class Cursor:
         return had == min(end, self.at) - begin if ahead < 0 else ahead <= most
 
     def _cut(self, begin: int, end: int) -> list[list[Any]]:
-        found = []
+        parts = []
         for h in self.held:
             a, b = max(h.start, begin), min(h.end, end)
             if a < b:
-                found.append([column.slice(a - h.start, b - a) for column in h.columns])
-                h.left -= b - a
-        self.held = deque(h for h in self.held if h.left > 0)
-        return found
+                parts.append([column.slice(a - h.start, b - a) for column in h.columns])
+                h.unread -= b - a
+        self.held = deque(h for h in self.held if h.unread > 0)
+        return parts
 
 
 class ParquetSource(FileSource):
@@ -119,11 +119,11 @@ class ParquetSource(FileSource):
         groups: list[RowGroup],
         rows: int,
         picked: Picked,
-        asked: list[str] | None,
+        read_columns: list[str] | None,
         where: dict[str, Any],
     ) -> None:
         super().__init__(paths, (rows, len(picked.names)), picked.names, where)
-        self.groups, self.picked, self.asked = groups, picked, asked
+        self.groups, self.picked, self.read_columns = groups, picked, read_columns
 
     @property
     def batch(self) -> int:
@@ -145,11 +145,11 @@ class ParquetSource(FileSource):
     def decode(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         if isinstance(rows, slice):
             return take_rows(self.reader.rows, rows, self.d)
-        some = Cursor(partial(self._walk, FEW_ROWS), self.n)  # a few rows here and there: little is decoded for each
+        cursor = Cursor(partial(self._walk, FEW_ROWS), self.n)  # a few rows here and there: little is decoded for each
         try:
-            return take_rows(some.rows, rows, self.d)
+            return take_rows(cursor.rows, rows, self.d)
         finally:
-            some.close()
+            cursor.close()
 
     def _walk(self, size: int, row: int) -> BatchStream:
         """(first row, columns) of one batch after the other, from the row group that holds this row."""
@@ -160,7 +160,7 @@ class ParquetSource(FileSource):
             with open_parquet(self.paths[k]) as file:
                 order = self._order(file.schema_arrow.names)
                 for batch in file.iter_batches(
-                    size, row_groups=[one.place for one in mine], columns=self.asked, use_threads=True
+                    size, row_groups=[one.place for one in mine], columns=self.read_columns, use_threads=True
                 ):
                     batch.validate()
                     if batch.num_rows:
@@ -170,9 +170,9 @@ class ParquetSource(FileSource):
     def _order(self, names: list[str]) -> Callable[[list[str]], list[int]]:
         wanted = [names[j] for j in self.picked.positions]
         return (
-            (lambda found: self.picked.positions)
-            if self.asked is None
-            else (lambda found: [found.index(name) for name in wanted])
+            (lambda present: self.picked.positions)
+            if self.read_columns is None
+            else (lambda present: [present.index(name) for name in wanted])
         )
 
 
@@ -202,13 +202,13 @@ def open_parquet(path: Path) -> Any:
 
 def parquet_files(folder: Path) -> list[Path]:
     """The Parquet files of a folder in the order of their names, numbers in them by their size."""
-    found = [
+    files = [
         path
         for path in folder.iterdir()
         if path.suffix.lower() in SUFFIXES and path.is_file() and not path.name.startswith((".", "_"))
     ]
     return sorted(
-        found,
+        files,
         key=lambda path: [
             (part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", path.name)
         ],
@@ -223,8 +223,8 @@ def open_source(
     name = paths[0].name if len(paths) == 1 else paths[0].parent.name
     picked = choose_columns(schema, columns, weight, protect_terminal(name))
     for k, path in enumerate(paths):
-        found, counts = _footer(path)
-        same = found.names == schema.names and all(is_number_type(found.field(j).type) for j in picked.positions)
+        footer, counts = _footer(path)
+        same = footer.names == schema.names and all(is_number_type(footer.field(j).type) for j in picked.positions)
         if not same:
             raise error("LD016", name=protect_terminal(path.name), first=protect_terminal(paths[0].name))
         for place, count in enumerate(counts):
@@ -237,8 +237,8 @@ def _footer(path: Path) -> tuple[Any, list[int]]:
     """The schema of a file, and the rows of each of its groups."""
     try:
         with open_parquet(path) as file:
-            found = file.metadata
-            return file.schema_arrow, [_counted(found.row_group(k)) for k in range(found.num_row_groups)]
+            metadata = file.metadata
+            return file.schema_arrow, [_counted(metadata.row_group(k)) for k in range(metadata.num_row_groups)]
     except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
         raise damaged(path, ParquetSource.kind, problem) from None
 

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from lowdim.math.linalg import Array
+from lowdim.storage.atomic import not_written
 from lowdim.text.messages import error
 
 GROUP_CELLS = 2**22  # 32 MB of float64 in a row group
@@ -46,7 +47,7 @@ class FileSink:
     def end(self) -> None:
         raise NotImplementedError
 
-    def found(self) -> Any:
+    def result(self) -> Any:
         """What the caller gets."""
         return self.path
 
@@ -77,7 +78,7 @@ class FileSink:
         except BaseException:  # Ctrl-C while the last bytes are written
             self._clear()
             raise
-        return self.found()
+        return self.result()
 
     def put(self) -> None:
         """The finished file under its own name, in one step."""
@@ -100,8 +101,7 @@ class FileSink:
             self.part.unlink(missing_ok=True)
 
     def _failed(self, cause: OSError) -> Exception:
-        problem = os.strerror(cause.errno) if cause.errno else cause.strerror or str(cause)
-        return error("LD304", path=str(self.path), problem=problem)
+        return not_written(self.path, OSError(cause.errno, os.strerror(cause.errno)) if cause.errno else cause)
 
 
 class NpySink(FileSink):
@@ -127,7 +127,7 @@ class NpySink(FileSink):
         os.fsync(self.out.fileno())
         self.out.close()
 
-    def found(self) -> Any:
+    def result(self) -> Any:
         return np.lib.format.open_memmap(self.path, "r")
 
 
@@ -201,14 +201,14 @@ class ZarrSink(FileSink):
         if not self.path.is_dir():
             super().put()
             return
-        if any(self.path.iterdir()) and not any((self.path / told).is_file() for told in ZARR_MARKS):
+        if any(self.path.iterdir()) and not any((self.path / mark).is_file() for mark in ZARR_MARKS):
             raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
         aside = self.part.with_suffix(".old")
         os.rename(self.path, aside)
         os.rename(self.part, self.path)
         shutil.rmtree(aside, ignore_errors=True)
 
-    def found(self) -> Any:
+    def result(self) -> Any:
         return import_zarr(self.path).open_array(str(self.path), mode="r")
 
 

@@ -1,0 +1,205 @@
+"""The roles that a person would give: what is measured shapes the axes, all else names, colours and explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from lowdim.math.linalg import Array
+from lowdim.table.kinds.scales import log_entries
+from lowdim.table.kinds.single import KEY_SHARE, Kind
+from lowdim.table.kinds.together import LEAST_ITEMS, kinds_of, same_facts
+from lowdim.table.kinds.whole_table import is_distances, rating_columns
+from lowdim.table.notes import Notes
+from lowdim.table.options import ReadingOptions
+from lowdim.table.roles import Column, Place, asked_role, encode_values, number_labels
+from lowdim.text.escape import shell_word
+from lowdim.text.fix import Fix, Spelling, choices, propose
+from lowdim.text.format import all_digits, count, listing
+from lowdim.text.messages import error
+
+ROLES = {"id": "id", "numbering": "id", "counter": "id", "group counter": "id", "time": "time", "time stamp": "time"}
+DATE_PARTS: tuple[str, ...] = (
+    "year",
+    "month",
+    "mon",
+    "mo",
+    "day",
+    "weekday",
+    "dow",
+    "wday",
+    "yday",
+    "hour",
+    "minute",
+    "second",
+)
+DATE_PARTS += ("week", "quarter", "qtr", "time", "time stamp")
+NAMED_ASIDE = 12  # columns a note names
+ONE = {"is_": "is", "has": "has", "was": "was", "a": "a label"}
+SEVERAL = {"is_": "are", "has": "have", "was": "were", "a": "labels"}
+SHOWN_LEVELS = 4  # levels a note writes out
+
+
+def give_roles(columns: list[Column], options: ReadingOptions, place: Place, notes: Notes) -> list[Column]:
+    """The columns with the roles a person would give them; each change is noted with the flag that undoes it."""
+    _refuse_ratings(columns, options, place)
+    numbers = [c for c in columns if c.role == "number" and not c.encoded]
+    logged = log_entries(options.log, [c.name for c in numbers])
+    fixed = [c.name for c in numbers if c.name in logged or asked_role(c.name, options)]
+    found = kinds_of({c.name: np.where(np.isfinite(c.values), c.values, np.nan) for c in numbers}, fixed)
+    free = [c for c in numbers if c.name not in fixed]
+    timed = any(c.role == "time" for c in columns)
+    result = list[Column]()
+    for c in columns:
+        kind = found.kinds.get(c.name)
+        if kind is not None:
+            c = _aside(c, kind, timed)
+            timed |= c.role == "time"
+        elif c.name in found.items:
+            two = len(found.items[c.name]) == 2
+            c = c._replace(kind="yes/no" if two else "ordinal", levels=found.items[c.name])
+        elif c.name in found.counts:
+            c = c._replace(kind="count")
+        result.append(c)
+    result = _answers(result, options, notes)
+    same = _same_facts(result, options, notes)
+    _note_kinds([c for c in free if c.name in found.kinds and c.name not in same], found.kinds, place, notes)
+    _note_items([c for c in result if c.role == "number" and c.levels], notes)
+    return [c._replace(role="out", note=f"same as {same[c.name]}") if c.name in same else c for c in result]
+
+
+def what_it_holds(columns: list[Column], options: ReadingOptions, place: Place, notes: Notes) -> str:
+    """What the cells are: measurements, or distances between the rows."""
+    numbers = [c for c in columns if c.role == "number"]
+    if len(numbers) < 2 or len(numbers) != len(place.lines) or any(asked_role(c.name, options) for c in numbers):
+        return "measurements"
+    if not is_distances(np.column_stack([c.values for c in numbers])):
+        return "measurements"
+    notes.add("LD192.table", place.name, **distance_facts(place.name, place.name, [c.name for c in numbers]))
+    return "distances"
+
+
+def distance_facts(name: str, file: str, columns: Iterable[str]) -> dict[str, Any]:
+    """What is said of a table of distances."""
+    mapped = Spelling(f"lowdim fit {shell_word(file)} -m mds", f"ld.fit_method({file!r}, 'mds')")
+    measured = propose(use=list(columns)[:SHOWN_LEVELS])
+    return {"name": name, "fix": choices([("map the distances", mapped), ("they are measurements", measured)])}
+
+
+def _aside(c: Column, kind: Kind, timed: bool) -> Column:
+    role = ROLES.get(kind.word, "label")
+    if role == "time" and timed:
+        role = "label"
+    if kind.word == "area" and len(np.unique(c.values)) >= KEY_SHARE * len(c.values):
+        role = "id"
+    values = c.values if role == "time" else number_labels(c.values)
+    return c._replace(role=role, values=values, note=_word(kind), kind=kind.word)
+
+
+def _word(kind: Kind) -> str:
+    words = {
+        "key": "names groups",
+        "group counter": "counts within groups",
+        "counter": "counts rows",
+        "numbering": "no two alike",
+    }
+    return words.get(kind.word, kind.word)
+
+
+# what is said -------------------------------------------------------------------------------------------
+def _note_kinds(columns: list[Column], kinds: dict[str, Kind], place: Place, notes: Notes) -> None:
+    for c in columns:
+        if kinds[c.name].word in ("id", "numbering", "counter", "group counter"):
+            notes.add(
+                "LD180",
+                f"{place.name}, column {c.position}",
+                column=c.name,
+                what="is a name or counter of rows",
+                role=f"an id: {kinds[c.name].reason}",
+                fix=Fix("it measures something:  ", propose(use=[c.name])),
+            )
+    said = {
+        "LD182": ("yes/no", "code", "key"),
+        "LD183": DATE_PARTS,
+        "LD184": ("place", "area"),
+        "LD189": ("rank",),
+    }
+    for code, words in said.items():
+        some = [c for c in columns if kinds[c.name].word in words]
+        if some:
+            notes.add(
+                code,
+                what=count(len(some), "column"),
+                names=listing([f"{c.name} ({_levels(c, kinds[c.name])})" for c in some], NAMED_ASIDE),
+                use=[c.name for c in some[:NAMED_ASIDE]],
+                **(ONE if len(some) == 1 else SEVERAL),
+            )
+
+
+def _levels(c: Column, kind: Kind) -> str:
+    """The levels of a column in a few words: 0, 1; 1 to 10; year 1989 to 2014."""
+    levels: Array = np.unique(c.values[~np.isnan(c.values)])
+    ends = f"{all_digits(levels[0])} to {all_digits(levels[-1])}"
+    if kind.word in DATE_PARTS:
+        return f"{kind.word}, {ends}"
+    return ", ".join(map(all_digits, levels)) if len(levels) <= SHOWN_LEVELS else f"{len(levels)} levels, {ends}"
+
+
+def _note_items(items: list[Column], notes: Notes) -> None:
+    by_range: dict[tuple[float, float], list[str]] = {}
+    for c in items:
+        if not c.encoded:
+            by_range.setdefault((c.levels[0], c.levels[-1]), []).append(c.name)
+    for (low, high), names in by_range.items():
+        notes.add(
+            "LD187",
+            what=count(len(names), "column"),
+            takes="takes" if len(names) == 1 else "take",
+            low=all_digits(low),
+            high=all_digits(high),
+            names=listing(names, NAMED_ASIDE),
+            label=names[-1:],
+        )
+
+
+# words --------------------------------------------------------------------------------------------------
+def _answers(columns: list[Column], options: ReadingOptions, notes: Notes) -> list[Column]:
+    """Labels that all hold the same two answers, where nothing else was measured, are taken as zeros and ones."""
+    if sum(c.role == "number" for c in columns) >= 2:
+        return columns
+    by_answers: dict[tuple[str, ...], list[Column]] = {}
+    for c in columns:
+        if c.role == "label" and not c.date and not asked_role(c.name, options):
+            levels = tuple(sorted({str(v) for v in c.values if v is not None}))
+            if len(levels) == 2:
+                by_answers.setdefault(levels, []).append(c)
+    most = max(by_answers.items(), key=lambda pair: len(pair[1]), default=((), []))
+    if len(most[1]) < LEAST_ITEMS:
+        return columns
+    (no, yes), names = most[0], [c.name for c in most[1]]
+    facts = {"what": count(len(names), "column"), "names": listing(names, NAMED_ASIDE)}
+    notes.add("LD188", no=no, yes=yes, label=names[-1:], **facts)
+    chosen = {id(c) for c in most[1]}
+    return [made for c in columns for made in (encode_values(c.name, c.values, c.position) if id(c) in chosen else [c])]
+
+
+def _same_facts(columns: list[Column], options: ReadingOptions, notes: Notes) -> dict[str, str]:
+    """Of two labels that say the same, the one in numbers or the later, which is left out, with the other."""
+    open_ones = {c.name: c.values for c in columns if c.role == "label" and not asked_role(c.name, options)}
+    same = same_facts(open_ones) if not options.keep_copies else {}
+    for name, other in same.items():
+        notes.add("LD143", column=name, other=other, label=[name])
+    return same
+
+
+def _refuse_ratings(columns: list[Column], options: ReadingOptions, place: Place) -> None:
+    if any(asked_role(c.name, options) for c in columns):
+        return
+    found = rating_columns([c.name for c in columns], [c.values for c in columns])
+    if found is not None:
+        user, item, rating = found
+        call = f"lowdim.MatrixFactorization(5, columns={found!r}).fit({place.name!r})"
+        fix = Fix(f"in Python:  {call}\nthe columns are measurements:  ", propose(use=list(found)))
+        raise error("LD193", place.name, name=place.name, user=user, item=item, rating=rating, fix=fix)

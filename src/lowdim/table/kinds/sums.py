@@ -1,0 +1,219 @@
+"""Columns that are sums or means of others, found by their numbers, to the rounding of the file.
+
+Parts are looked for where people put them: in the columns before or after, among those whose name begins with the
+total's (`pf_rol` of `pf_rol_civil`), or that end as it does (`pf_score` of `hf_score`); and, where enough rows are
+complete, among all columns by non-negative least squares.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from lowdim.math.linalg import Array, evenly_spread
+from lowdim.table.kinds.single import is_whole
+
+LEAST_SUM_ROWS = 12  # rows with total and parts from which an identity is believed
+MOST_PARTS = 40  # columns beside a total that are tried as its parts
+MOST_SEARCHED = 150  # columns up to which parts are looked for among all
+SUM_ROWS = 400  # rows on which an identity is tried before it is checked on all
+EXACT_SHARE = 0.99  # of the rows in which it must hold
+COARSE = 0.1  # rounding of a total, in units of its spread, from which chance could make an identity
+NEEDED_SHARE = 0.05  # of the rows in which a part must matter
+RIDGE = 1e-9  # of the correlations
+TOO_LARGE = 1e100  # numbers whose squares could not be stored
+DECIMALS = 9  # that are looked for in a column
+TOTAL_WORDS = re.compile(r"[_. -]?(score|total|sum|mean|avg|average|index|all|overall)$", re.I)
+EQUAL = 1e-4  # weights that differ by less are one
+NICE = 2e-3  # distance from which a fitted weight may be meant as a round one
+NEGLIGIBLE = 5e-3  # of a total's spread: what a part with such a weight does to it
+
+
+class Identity(NamedTuple):
+    """A column that is a weighted sum of others."""
+
+    total: int
+    parts: tuple[int, ...]
+    weights: tuple[float, ...]
+    share: float  # of the rows with the total that have all parts too
+
+    def words(self, names: Sequence[str]) -> str:
+        """'the mean of a and b', 'the sum of a, b and c', '0.5 a + 0.25 b + 0.25 c'."""
+        w, parts = np.array(self.weights), [names[j] for j in self.parts]
+        if np.ptp(w) < EQUAL and (abs(w[0] - 1) < EQUAL or abs(w.sum() - 1) < EQUAL):
+            kind = "sum" if abs(w[0] - 1) < EQUAL else "mean"
+            shown = parts if len(parts) <= 8 else [*parts[:6], f"{len(parts) - 6} more"]
+            return f"the {kind} of {', '.join(shown[:-1])} and {shown[-1]}"
+        terms = [f"{weight:.4g} {name}" for weight, name in zip(w, parts, strict=True)]
+        return " + ".join(terms if len(terms) <= 8 else [*terms[:6], f"{len(terms) - 6} more terms"])
+
+
+def find_sums(X: Array, names: Sequence[str]) -> list[Identity]:
+    """The columns that are sums, means or other positive combinations of others, each once.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 10, (40, 3)).round(2)
+    >>> X = np.column_stack([X, X.mean(axis=1).round(2)])
+    >>> find_sums(X, "a b c total".split())[0].words(["a", "b", "c", "total"])
+    'the mean of a, b and c'
+    """
+    table = _Rounded(np.where(np.abs(X) < TOO_LARGE, X, np.nan))
+    found: dict[int, Identity] = {}
+    for j in range(X.shape[1]):
+        for parts in _likely(j, names):
+            identity = None if set(parts) & found.keys() and _circular(j, parts, found) else table.identity(j, parts)
+            if identity is not None:
+                found[j] = identity
+                break
+        else:
+            run = table.beside(j)
+            if run is not None and not _circular(j, run.parts, found):
+                found[j] = run
+    for identity in table.anywhere(set(found)):
+        found.setdefault(identity.total, identity)
+    return [found[j] for j in sorted(found)]
+
+
+def _circular(total: int, parts: Sequence[int], found: dict[int, Identity]) -> bool:
+    """Whether a part is itself made of the total."""
+    waiting, seen = list(parts), set[int]()
+    while waiting:
+        j = waiting.pop()
+        if j == total:
+            return True
+        if j in found and j not in seen:
+            seen.add(j)
+            waiting += found[j].parts
+    return False
+
+
+def _likely(j: int, names: Sequence[str]) -> Iterator[list[int]]:
+    """Sets of columns that by their names may be the parts of this one."""
+    name, bare = names[j], TOTAL_WORDS.sub("", names[j])
+    for stem in dict.fromkeys((name, bare)):
+        below = [k for k, other in enumerate(names) if k != j and _begins(other, stem)]
+        heads = [k for k in below if not any(_begins(names[k], names[i]) for i in below)]
+        if len(heads) >= 2:
+            yield heads
+        if len(below) > len(heads):
+            yield below
+    last = re.split(r"[_. -]", name)[-1]
+    alike = [k for k, other in enumerate(names) if k != j and other.endswith(last) and other != last]
+    if last != name and 2 <= len(alike) <= MOST_PARTS:
+        yield alike
+
+
+def _begins(name: str, stem: str) -> bool:
+    """Whether a name goes on after a stem: pf_rol_civil after pf_rol."""
+    return name.startswith(stem) and name[len(stem) : len(stem) + 1] in ("_", ".", " ", "-")
+
+
+class _Rounded:
+    """The numbers of a table, with the unit each column is rounded to."""
+
+    def __init__(self, X: Array) -> None:
+        self.X, self.seen = X, ~np.isnan(X)
+        self.unit = np.array([_unit(X[seen, j]) for j, seen in enumerate(self.seen.T)])
+        self.spread = np.array([X[seen, j].std() if seen.any() else 0.0 for j, seen in enumerate(self.seen.T)])
+        self.few = evenly_spread(len(X), SUM_ROWS) if len(X) > SUM_ROWS else np.arange(len(X))
+
+    def slack(self, j: int, parts: NDArray[np.intp], weights: Array) -> float:
+        """How far rounding can make a total differ from its parts."""
+        size = 1e-9 * (np.nanmax(np.abs(self.X[:, j])) + np.abs(weights) @ np.nanmax(np.abs(self.X[:, parts]), axis=0))
+        return float(0.51 * (self.unit[j] + np.abs(weights) @ self.unit[parts]) + size)
+
+    def holds(self, j: int, parts: NDArray[np.intp], weights: Array, rows: NDArray[np.intp]) -> bool:
+        """Whether the identity holds in these rows, every part being needed for it."""
+        slack = self.slack(j, parts, weights)
+        if slack > COARSE * self.spread[j]:
+            return False
+        terms = self.X[np.ix_(rows, parts)] * weights
+        close = np.abs(self.X[rows, j] - terms.sum(axis=1)) <= slack
+        if close.mean() < EXACT_SHARE:
+            return False
+        matter = (np.abs(terms) > 2 * slack).mean(axis=0)
+        return bool((matter >= NEEDED_SHARE).all())
+
+    def identity(self, j: int, parts: Sequence[int]) -> Identity | None:
+        """The identity of a column and likely parts, some of which may have no share: a sum or a weighted mean."""
+        at = np.array(parts, dtype=np.intp)
+        rows = np.flatnonzero(self.seen[:, j] & self.seen[:, at].all(axis=1))
+        if len(rows) < LEAST_SUM_ROWS + 2 * len(at) or self.spread[j] == 0:
+            return None
+        k, some = len(at), rows[evenly_spread(len(rows), SUM_ROWS)] if len(rows) > SUM_ROWS else rows
+        weights, _ = nnls(self.X[np.ix_(some, at)], self.X[some, j])
+        fitted, used = _nice(weights), weights * self.spread[at] > NEGLIGIBLE * self.spread[j]
+        tries = [(np.ones(k), at), (np.full(k, 1.0 / k), at)]
+        if abs(fitted[used].sum() - 1) < EQUAL or np.abs(fitted[used] - 1).max(initial=0.0) < EQUAL:
+            tries.append((fitted[used], at[used]))  # other weights are no sum and no mean: a table may be of low rank
+        for tried, which in tries:
+            if len(which) >= 2 and self.holds(j, which, tried, rows):
+                share = len(rows) / int(self.seen[:, j].sum())
+                return Identity(j, tuple(which.tolist()), tuple(tried.tolist()), share)
+        return None
+
+    def beside(self, j: int) -> Identity | None:
+        """The run of columns just before or after a column that it is the sum or mean of."""
+        d = self.X.shape[1]
+        if self.spread[j] == 0 or self.unit[j] > COARSE * self.spread[j]:
+            return None
+        for step in (-1, 1):
+            total, alive = np.zeros(len(self.few)), self.seen[self.few, j].copy()
+            for k in range(1, min(MOST_PARTS, j if step < 0 else d - 1 - j) + 1):
+                x = self.X[self.few, j + step * k]
+                alive &= ~np.isnan(x)
+                if alive.sum() < LEAST_SUM_ROWS:
+                    break
+                total = total + x
+                own, sums = self.X[self.few[alive], j], total[alive]
+                run = range(j - k, j) if step < 0 else range(j + 1, j + k + 1)
+                near = [abs(np.median(own - sums * w)) <= COARSE * self.spread[j] for w in (1.0, 1.0 / k)]
+                if k >= 2 and any(near) and (made := self.identity(j, list(run))) is not None and len(made.parts) == k:
+                    return made
+        return None
+
+    def anywhere(self, known: set[int]) -> list[Identity]:
+        """Identities among all columns, by the complete rows: columns that the others determine exactly."""
+        d = self.X.shape[1]
+        columns = [j for j in range(d) if j not in known and self.spread[j] > 0]
+        rows = np.flatnonzero(self.seen[:, columns].all(axis=1))
+        rows = rows[evenly_spread(len(rows), 4 * SUM_ROWS)] if len(rows) > 4 * SUM_ROWS else rows
+        found: list[Identity] = []
+        while 3 <= len(columns) <= MOST_SEARCHED and len(rows) >= 2 * len(columns) + LEAST_SUM_ROWS:
+            at = np.array(columns)
+            Z = (self.X[np.ix_(rows, at)] - self.X[np.ix_(rows, at)].mean(axis=0)) / self.spread[at]
+            inverse = np.linalg.inv(Z.T @ Z / len(rows) + RIDGE * np.eye(len(at)))  # huge where there is an identity
+            own = 1.0 / np.sqrt(np.diag(inverse))
+            tied = [j for j, free in zip(columns, own, strict=True) if free < COARSE]
+            made = [self.identity(j, [k for k in tied if k != j]) for j in tied] if len(tied) >= 3 else []
+            sure = [one for one in made if one is not None]
+            if not sure:
+                break
+            best = min(sure, key=lambda one: len(one.parts))
+            found.append(best)
+            columns.remove(best.total)
+        return found
+
+
+def _unit(v: Array) -> float:
+    """The unit a column is rounded to: 0 for whole numbers, which are exact, and for numbers with all their digits."""
+    if not len(v) or is_whole(v):
+        return 0.0
+    for k in range(1, DECIMALS + 1):
+        if np.abs(v * 10.0**k - np.round(v * 10.0**k)).max() <= 1e-6 * max(1.0, np.abs(v).max() * 10.0**k * 1e-9):
+            return float(10.0**-k)
+    return 0.0
+
+
+def _nice(weights: Array) -> Array:
+    """Weights as a person would give them: twelfths or hundredths, where they are near."""
+    for parts in (12, 100, 60, 144):
+        near = np.round(weights * parts) / parts
+        if np.abs(near - weights).max(initial=0.0) < NICE:
+            return near
+    return weights

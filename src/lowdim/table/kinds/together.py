@@ -1,0 +1,186 @@
+"""What columns are beside each other: items of one scale, numbered families, places on a map, one fact told twice.
+
+Measured columns make the axes. Columns of few levels are labels beside them; but where fewer than two columns are
+measured, or items of one scale outnumber the measured ones, the items are what was measured.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.math.linalg import Array
+from lowdim.table.kinds.single import MOST_LEVELS, Kind, is_whole, kind_of, name_words
+
+LEAST_ITEMS = 5  # columns of one scale from which they are a questionnaire
+LEAST_FAMILY = 3  # columns named alike but for a number
+FEW_LEVELS = ("yes/no", "code")
+DOUBTFUL = ("rank", "place", "numbering", "group counter", "day", "month", "year", "area")  # these might be measured
+LATITUDE, LONGITUDE = {"lat", "latitude"}, {"lon", "long", "lng", "longitude"}
+LEAST_SAME_ROWS = 12  # rows from which two columns that go together say the same
+MOST_SAME_LEVELS = 50
+
+
+class Found(NamedTuple):
+    """What a table's columns of numbers are, by name; those not listed are measurements."""
+
+    kinds: dict[str, Kind]
+    items: dict[str, tuple[float, ...]]  # those analysed as ordered levels, with their levels
+    counts: tuple[str, ...]  # those that count
+
+
+def kinds_of(columns: dict[str, Array], fixed: Collection[str] = ()) -> Found:
+    """What each column of numbers is, decided beside the others; those that are `fixed` are measurements, as asked."""
+    columns = {name: x for name, x in columns.items() if not np.isnan(x).all()}
+    kinds = {name: kind_of(name, x) for name, x in columns.items()}
+    kinds.update({name: Kind() for name, kind in kinds.items() if name in fixed and kind.word not in ("", "count")})
+    ranges = {name: (float(np.nanmin(x)), float(np.nanmax(x))) for name, x in columns.items()}
+    _places(kinds, ranges)
+    open_ones = [name for name, kind in kinds.items() if kind.word in FEW_LEVELS]
+    measured = [name for name, kind in kinds.items() if kind.word in ("", "count")]
+    short = [name for name in measured if name not in fixed and _is_short(columns[name])]
+    scale = _one_scale(open_ones + short, ranges)
+    if len(scale) >= LEAST_ITEMS:  # a skew item is like a count, but is one of its scale
+        open_ones += [name for name in scale if name not in open_ones]
+        measured = [name for name in measured if name not in scale]
+    items = _items(open_ones, measured, scale, columns, ranges)
+    _coded_families(kinds, items, columns)
+    for name in open_ones:
+        if name in items:
+            kinds[name] = Kind()
+        elif kinds[name].word not in FEW_LEVELS:
+            kinds[name] = Kind("code", "it has few levels")
+    for word in DOUBTFUL:  # nothing else was measured
+        if sum(kind.word in ("", "count") for kind in kinds.values()) < 2:
+            kinds.update({name: Kind() for name, kind in kinds.items() if kind.word == word})
+    levels = {name: tuple(np.unique(x[~np.isnan(x)]).tolist()) for name, x in columns.items() if name in items}
+    counts = tuple(name for name, kind in kinds.items() if kind.word == "count" and name not in items)
+    aside = {name: kind for name, kind in kinds.items() if kind.word not in ("", "count")}
+    return Found(aside, levels, counts)
+
+
+def _is_short(x: Array) -> bool:
+    v = np.unique(x[~np.isnan(x)])
+    return 2 < len(v) <= MOST_LEVELS and is_whole(v) and v[0] in (0, 1) and v[-1] <= MOST_LEVELS
+
+
+def _one_scale(names: list[str], ranges: dict[str, tuple[float, float]]) -> list[str]:
+    """The columns that share the commonest range, and those named as they are but for the number."""
+    if not names:
+        return []
+    common, _ = Counter(ranges[name] for name in names).most_common(1)[0]
+    same = [name for name in names if ranges[name] == common]
+    shapes = {shape for name in same for shape in _shapes(name)}
+    return [name for name in names if name in same or shapes & _shapes(name)]
+
+
+def _shapes(name: str) -> set[str]:
+    """What a numbered name is like: A1 and O5 by their form, Q7.1 and Q9Nav.3 by their first letters."""
+    if not re.search(r"\d", name):
+        return set()
+    return {re.sub(r"\d+", "0", re.sub(r"[^\W\d_]+", "a", name)), re.split(r"\d", name, maxsplit=1)[0] + "#"}
+
+
+def _items(
+    names: list[str],
+    measured: list[str],
+    scale: list[str],
+    columns: dict[str, Array],
+    ranges: dict[str, tuple[float, float]],
+) -> set[str]:
+    """Which columns of few levels are what was measured."""
+    two = all(len(np.unique(columns[name][~np.isnan(columns[name])])) == 2 for name in scale)
+    most = len(measured) >= 2 or 3 * len(scale) >= 2 * len(names)
+    if len(scale) >= max(LEAST_ITEMS, len(measured) * (2 if two else 1)) and most:
+        return set(scale)
+    if len(measured) < 2:
+        return set(names)
+    family = _measured_families(names, measured)
+    scales = Counter(ranges[name] for name in measured)
+    common = {r for r, n in scales.items() if n >= LEAST_FAMILY and 4 * n >= len(measured) and r != (0.0, 1.0)}
+    return {name for name in names if _stem(name) in family or ranges[name] in common}
+
+
+def _measured_families(names: list[str], measured: list[str]) -> set[str]:
+    """Numbered names that are mostly measured, and others of the same numbers: Ne9, Ne12, Ne15 beside T9, T12, T15."""
+    numbers: dict[str, list[str]] = {}
+    for name in (*names, *measured):
+        numbers.setdefault(_stem(name), []).append("-".join(re.findall(r"\d+", name)))
+    own = Counter(_stem(name) for name in measured)
+    large = {s: frozenset(at) for s, at in numbers.items() if "#" in s and len(at) >= LEAST_FAMILY}
+    found = {s for s in large if 2 * own[s] >= len(large[s])}
+    sets = {large[s] for s in found}
+    return {s for s, at in large.items() if at in sets}
+
+
+def _coded_families(kinds: dict[str, Kind], items: set[str], columns: dict[str, Array]) -> None:
+    """Columns of whole numbers that repeat, named as codes are but for the number, are codes too."""
+    stems = Counter(_stem(name) for name in kinds)
+    coded = Counter(_stem(name) for name, kind in kinds.items() if kind.word in FEW_LEVELS and name not in items)
+    for name, x in columns.items():
+        stem, v = _stem(name), x[~np.isnan(x)]
+        few = "#" in stem and stems[stem] >= LEAST_FAMILY and 2 * coded[stem] >= stems[stem] and kinds[name].word == ""
+        if few and is_whole(v) and len(np.unique(v)) <= len(v) / 3:
+            kinds[name] = Kind("code", "it is named as other codes are")
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"\d+", "#", name)
+
+
+def _places(kinds: dict[str, Kind], ranges: dict[str, tuple[float, float]]) -> None:
+    """Latitude and longitude, where both are there."""
+    found = [
+        [n for n, (low, high) in ranges.items() if set(name_words(n)) & words and -most <= low and high <= most]
+        for words, most in ((LATITUDE, 90.0), (LONGITUDE, 360.0))
+    ]
+    for name in found[0] + found[1] if all(found) else ():
+        kinds[name] = Kind("place", "latitude and longitude say where a row is")
+
+
+# the same fact twice ------------------------------------------------------------------------------------
+def same_facts(labels: dict[str, NDArray[Any]]) -> dict[str, str]:
+    """Labels that go with another one to one, the later (or the one in numbers) with the one that says the same.
+
+    >>> number = np.array(["1", "3", "2", None] * 5, dtype=object)
+    >>> word = np.array(["first", "third", "second", "first"] * 5, dtype=object)
+    >>> same_facts({"pclass": number, "class": word})
+    {'pclass': 'class'}
+    """
+    coded = {name: _coded(values) for name, values in labels.items()}
+    coded = {name: code for name, code in coded.items() if 2 <= code.max(initial=-1) + 1 <= MOST_SAME_LEVELS}
+    names = sorted(coded, key=lambda name: _in_numbers(labels[name]))  # words first: they are what a person reads
+    found: dict[str, str] = {}
+    for k, name in enumerate(names):
+        for other in names[:k]:
+            if other not in found and _one_to_one(coded[name], coded[other]):
+                found[name] = other
+                break
+    return found
+
+
+def _coded(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Levels as numbers from 0, -1 where there is none."""
+    seen = np.array([v is not None for v in values], dtype=bool)
+    code = np.full(len(values), -1, dtype=np.int64)
+    if seen.any():
+        code[seen] = np.unique([str(v) for v in values[seen]], return_inverse=True)[1]
+    return code
+
+
+def _in_numbers(values: NDArray[Any]) -> bool:
+    return all(re.fullmatch(r"-?\d+(\.\d*)?", str(v)) for v in {*values} - {None})
+
+
+def _one_to_one(a: NDArray[np.int64], b: NDArray[np.int64]) -> bool:
+    both = (a >= 0) & (b >= 0)
+    u = int(a.max()) + 1
+    if u != int(b.max()) + 1 or both.sum() < max(LEAST_SAME_ROWS, 3 * u) or 2 * both.sum() < max((a >= 0).sum(), 1):
+        return False
+    pairs = np.unique(np.stack([a[both], b[both]]), axis=1)
+    return pairs.shape[1] == u and len(np.unique(pairs[0])) == u and len(np.unique(pairs[1])) == u

@@ -1,0 +1,82 @@
+"""Tables that are not rows of measurements: distances between their own rows, and ratings of items by users."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.math.linalg import Array
+from lowdim.table.kinds.single import is_whole, name_words
+
+LEAST_PAIR_ROWS = 4  # rows from which a symmetric table is no accident
+SYMMETRY = 1e-6  # relative difference of d_ij and d_ji
+LEAST_RATINGS = 20
+MOST_MARKS = 21  # different marks a rating may have: 0 to 10 in halves
+USER_WORDS = {"user", "userid", "uid", "customer", "reviewer", "rater", "respondent", "person", "member", "client"}
+ITEM_WORDS = {
+    "item",
+    "itemid",
+    "movie",
+    "movieid",
+    "film",
+    "book",
+    "product",
+    "asin",
+    "isbn",
+    "artist",
+    "song",
+    "track",
+}
+ITEM_WORDS |= {"business", "restaurant", "title", "anime", "joke", "beer", "wine", "game", "show"}
+RATING_WORDS = {"rating", "ratings", "stars", "star", "score", "mark", "vote", "preference", "review", "overall"}
+
+
+def is_distances(X: Array) -> bool:
+    """Whether a table is square and symmetric, of distances: zero in the diagonal and nowhere below it.
+
+    >>> x = np.array([0.0, 1, 3, 7])
+    >>> is_distances(np.abs(x[:, None] - x)), is_distances(np.eye(4))
+    (True, False)
+    """
+    n, d = X.shape
+    if n != d or n < LEAST_PAIR_ROWS:
+        return False
+    if np.isnan(X).all() or np.nanmin(X) < 0 or not np.isfinite(np.nanmax(X)) or (np.nan_to_num(np.diag(X)) != 0).any():
+        return False
+    full, apart, size = mirrored(X), ~np.eye(n, dtype=bool), float(np.nanmax(X))
+    different = np.abs(X - X.T)[~np.isnan(X) & ~np.isnan(X.T)]
+    told = not np.isnan(full).any() and (full[apart] > 0).mean() > 0.5
+    return bool(size > 0 and told and (different <= SYMMETRY * size).all())
+
+
+def mirrored(X: Array) -> Array:
+    """Distances with the half that is missing taken from the other, and zeros in the diagonal."""
+    full = np.where(np.isnan(X), X.T, X)
+    np.fill_diagonal(full, 0.0)
+    return full
+
+
+def rating_columns(names: list[str], values: list[NDArray[Any]]) -> tuple[str, str, str] | None:
+    """User, item and rating where a table is a list of ratings: two names that repeat, no pair of them twice, a mark.
+
+    >>> user, item = np.repeat(np.arange(10.0), 5), np.tile(np.arange(5.0), 10)
+    >>> rating_columns(["user_id", "item_id", "rating"], [user, item, (user + item) % 5 + 1])
+    ('user_id', 'item_id', 'rating')
+    """
+    if not 3 <= len(names) <= 4 or len(values[0]) < LEAST_RATINGS:
+        return None
+    user, item, mark = (
+        next((k for k, name in enumerate(names) if set(name_words(name)) & words), None)
+        for words in (USER_WORDS, ITEM_WORDS, RATING_WORDS)
+    )
+    if user is None or item is None or mark is None or len({user, item, mark}) < 3:
+        return None
+    v = values[mark]
+    if v.dtype.kind != "f" or len(np.unique(v[~np.isnan(v)])) > MOST_MARKS or not is_whole(2 * v[~np.isnan(v)]):
+        return None
+    pairs = list(zip(values[user].tolist(), values[item].tolist(), strict=True))
+    repeated = all(2 * len(set(values[k].tolist())) <= len(pairs) for k in (user, item))
+    once = len(set(pairs)) >= 0.99 * len(pairs)
+    return (names[user], names[item], names[mark]) if repeated and once else None

@@ -1,0 +1,105 @@
+"""The roles of whole tables: those that nobody cleaned, and what is said of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lowdim.table.read import read, read_rows
+from tests.conftest import need
+
+MEASURED = {  # table: columns that shape axes; all others have another role
+    "airquality": "Ozone Solar.R Wind Temp",
+    "biopsy": "V1 V2 V3 V4 V5 V6 V7 V8 V9",
+    "cereal": "calories protein fat sodium fibre carbo sugars potassium",
+    "colic": "temp_rectal pulse respiratory_rate nasogastric_reflux_PH cell_volume protein abdomcentesis_protein",
+    "country": "surface_area population life_expectancy gnp gnp_old",
+    "mpg": "mpg displacement horsepower weight acceleration",
+    "mtcars": "mpg disp hp drat wt qsec",
+    "penguins": "bill_length_mm bill_depth_mm flipper_length_mm body_mass_g",
+    "planets": "number orbital_period mass distance",
+    "snorena": "age weight size alcohol",
+    "swiss": "Fertility Agriculture Examination Education Catholic Infant.Mortality",
+    "titanic": "age sibsp parch fare",
+    "TitanicNA": "CLASS AGE SEX SURV",
+    "usarrests": "Murder Assault UrbanPop Rape",
+}
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_real_tables_are_measured_by_what_was_measured(name):
+    table = read(need(f"real_tables/{name}.csv"))
+    assert table.names == tuple(MEASURED[name].split())
+
+
+def test_items_are_analysed_as_levels():
+    table = read(need("real_tables/bfi.csv"))
+    kinds = {c.name: (c.role, c.kind) for c in table.columns}
+    assert table.d == 26 and sum(kind == ("number", "ordinal") for kind in kinds.values()) == 25
+    assert kinds["gender"] == ("label", "yes/no") and kinds["education"] == ("label", "code")
+    assert kinds["age"] == ("number", "") and kinds["rownames"][0] == "id"
+    assert table.scales.levels[0] == (1, 2, 3, 4, 5, 6)
+    votes = read(need("real_tables/vnf.csv"))
+    assert votes.d == 14 and all(c.levels for c in votes.columns)
+
+
+def test_sums_and_means_of_a_panel_are_named():
+    table = read(need("real_tables/hfi.csv"))
+    out = {c.name: c.note for c in table.columns if c.role == "out"}
+    assert out["hf_score"] == "the mean of pf_score and ef_score" and len(out) >= 25
+    assert out["pf_score"].startswith("0.25 pf_rol + 0.25 pf_ss + 0.1 pf_movement")
+    roles = {c.name: (c.role, c.kind) for c in table.columns}
+    assert roles["year"] == ("label", "year") and roles["hf_rank"] == ("label", "rank")
+    assert roles["hf_quartile"] == ("label", "code") and "LD186" in table.messages.codes
+
+
+def test_one_fact_told_twice_in_words_and_numbers():
+    table = read(need("real_tables/titanic.csv"))
+    notes = {c.name: c.note for c in table.columns if c.role == "out"}
+    assert notes == {"survived": "same as alive", "pclass": "same as class", "embark_town": "same as embarked"}
+
+
+def test_answers_in_words_are_taken_as_zeros_and_ones():
+    table = read(need("uci/house_votes_1984.csv"))
+    assert table.d == 16 and table.names[0] == "V1=y" and set(table.labels) == {"Class"}
+    assert table.columns[1].answers == ("n", "y") and "LD188" in table.messages.codes
+
+
+def test_use_brings_a_column_back():
+    plain, asked = (read(need("real_tables/mtcars.csv"), use=use) for use in ((), "cyl,am"))
+    assert set(asked.names) - set(plain.names) == {"cyl", "am"}
+    assert (
+        read(need("real_tables/mtcars.csv"), number="cyl").names
+        == read(need("real_tables/mtcars.csv"), use="cyl").names
+    )
+
+
+def test_ids_that_repeat_do_not_name_rows(tmp_path: Path):
+    rng = np.random.default_rng(0)
+    keys = np.r_[np.arange(5000, 5060), 5003, 5007]
+    frame = pd.DataFrame({"patient_id": keys, "a": rng.normal(0, 1, 62), "b": rng.normal(0, 1, 62)})
+    table = read(frame)
+    assert table.names == ("a", "b") and table.row_names[:3] == ("1", "2", "3")
+    assert [c.role for c in table.columns] == ["id", "number", "number"]
+    assert read(frame, id="patient_id").row_names[0] == "5000"
+
+
+def test_an_array_is_taken_as_it_is():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(0, 1, (50, 2)), rng.integers(0, 2, 50), rng.integers(1, 13, 50)])
+    assert read(X).d == 4 and read(X).messages.codes == ()
+    assert read(pd.DataFrame(X, columns=["a", "b", "sex", "month"])).names == ("a", "b")
+
+
+def test_new_rows_have_the_columns_of_the_model(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    rng = np.random.default_rng(0)
+    pd.DataFrame({"year": rng.integers(1990, 2000, 30), "a": rng.normal(0, 1, 30)}).to_csv(path, index=False)
+    assert np.isfinite(read_rows(path, ("year", "a")).X).all()
+
+
+def test_labels_of_a_few_groups_come_first():
+    assert list(read(need("real_tables/hfi.csv")).labels)[:3] == ["region", "hf_quartile", "year"]

@@ -1,0 +1,67 @@
+"""Columns that are made of others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lowdim.table.kinds.sums import find_sums
+
+rng = np.random.default_rng(2)
+X = rng.uniform(0, 10, (60, 4)).round(2)
+NAMES = ["p", "q", "r", "s"]
+
+
+def words(table: np.ndarray, names: list[str]) -> dict[str, str]:
+    return {names[found.total]: found.words(names) for found in find_sums(table, names)}
+
+
+def test_sums_and_means_beside_their_parts():
+    total, mean = X.sum(axis=1), X.mean(axis=1).round(3)
+    assert words(np.column_stack([X, total]), [*NAMES, "t"]) == {"t": "the sum of p, q, r and s"}
+    assert words(np.column_stack([mean, X]), ["m", *NAMES]) == {"m": "the mean of p, q, r and s"}
+
+
+def test_parts_apart_are_found_where_rows_are_complete():
+    noise = rng.normal(0, 1, (60, 3))
+    table = np.column_stack([X[:, 0], noise[:, 0], X[:, 1], noise[:, 1], X[:, 0] + X[:, 1], noise[:, 2]])
+    assert words(table, ["p", "u", "q", "v", "t", "w"]) == {"t": "the sum of p and q"}
+
+
+def test_weights_and_names():
+    total = (0.5 * X[:, 0] + 0.25 * X[:, 1] + 0.25 * X[:, 2]).round(4)
+    noise = rng.normal(0, 1, 60)
+    table = np.column_stack([X[:, 0], noise, X[:, 1:3], total])
+    assert words(table, ["f_a", "z", "f_b", "f_c", "f_score"]) == {"f_score": "0.5 f_a + 0.25 f_b + 0.25 f_c"}
+
+
+def test_means_of_means():
+    a, b = X[:, :2].mean(axis=1), X[:, 2:].mean(axis=1)
+    table = np.column_stack([X[:, :2], a, X[:, 2:], b, (a + b) / 2])
+    found = words(table, ["a_1", "a_2", "a", "b_1", "b_2", "b", "score"])
+    assert found["a"] == "the mean of a_1 and a_2" and found["b"] == "the mean of b_1 and b_2" and len(found) == 3
+
+
+def test_gaps_and_a_few_wrong_rows_do_not_hide_an_identity():
+    table = np.column_stack([np.tile(X, (4, 1)), np.tile(X.sum(axis=1), 4)])
+    table[rng.random(table.shape) < 0.1] = np.nan
+    table[0, 4] = 99.0
+    assert words(table, [*NAMES, "t"]) == {"t": "the sum of p, q, r and s"}
+
+
+def test_what_is_only_nearly_a_sum_is_none():
+    nearly = X.sum(axis=1) + rng.normal(0, 0.1, 60)
+    assert words(np.column_stack([X, nearly]), [*NAMES, "t"]) == {}
+    likert = rng.integers(1, 6, (500, 12)).astype(float)
+    assert words(likert, [f"q{k}" for k in range(12)]) == {}
+    assert words(rng.integers(0, 2, (500, 12)) * 1.0, [f"q{k}" for k in range(12)]) == {}
+    shares = rng.dirichlet([2, 3, 4], 60).round(3)
+    assert words(shares, ["sand", "silt", "clay"]) == {}  # closed, but none is the sum of the others
+
+
+def test_few_rows_say_nothing():
+    assert words(np.column_stack([X, X.sum(axis=1)])[:10], [*NAMES, "t"]) == {}
+
+
+def test_a_table_of_low_rank_has_no_sums():
+    flat = rng.normal(0, 1, (60, 2)) @ rng.normal(0, 1, (2, 6))
+    assert words(flat, list("abcdef")) == {} and words(np.abs(flat[:, :1]) * [1.0, 2.2, 3.7], list("abc")) == {}

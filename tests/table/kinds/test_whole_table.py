@@ -1,0 +1,58 @@
+"""Tables that are not rows of measurements."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lowdim.jobs.analysis import analyse
+from lowdim.jobs.one_model import fit_method
+from lowdim.table.kinds.whole_table import is_distances, mirrored, rating_columns
+from lowdim.table.read import read
+from lowdim.text.messages import LowdimError
+
+rng = np.random.default_rng(3)
+PLACES = rng.uniform(0, 10, (8, 2))
+D = np.sqrt(((PLACES[:, None] - PLACES) ** 2).sum(axis=2))
+
+
+def test_distances_are_seen_by_their_form():
+    assert is_distances(D) and is_distances(np.where(np.triu(D, 1) > 0, np.nan, D))
+    changed = D.copy()
+    changed[1, 2] += 0.1
+    assert not is_distances(changed) and not is_distances(D + np.eye(8)) and not is_distances(-D)
+    assert not is_distances(D[:, :7]) and not is_distances(np.zeros((8, 8))) and not is_distances(np.corrcoef(D))
+    np.testing.assert_array_equal(mirrored(np.where(np.triu(D, 1) > 0, np.nan, D)), D)
+
+
+def test_distances_are_refused_by_the_main_job_and_mapped_by_mds(tmp_path):
+    names = [f"t{k}" for k in range(8)]
+    rows = "\n".join(",".join([name, *map(str, row)]) for name, row in zip(names, D.tolist(), strict=True))
+    path = tmp_path / "d.csv"
+    path.write_text("town," + ",".join(names) + "\n" + rows + "\n")
+    table = read(path)
+    assert table.holds == "distances" and "LD192" in table.messages.codes and "-m mds" in table.summary()
+    with pytest.raises(LowdimError, match="LD192"):
+        analyse(table)
+    with pytest.raises(LowdimError, match="LD192"):
+        fit_method(table, "ppca")
+    found = fit_method(table, "mds")
+    Z = found.places.z
+    np.testing.assert_allclose(np.sqrt(((Z[:, None] - Z) ** 2).sum(axis=2)), D, atol=1e-8)
+    assert "distances of 8 rows: 2 axes" in found.text()
+    assert read(path, use="t0").holds == "measurements"
+
+
+def test_ratings_are_seen_by_their_names_and_their_form(tmp_path):
+    user, item = np.repeat(np.arange(12.0), 5), np.tile(np.arange(5.0), 12)
+    mark = rng.integers(1, 6, 60) * 1.0
+    assert rating_columns(["userId", "movieId", "rating"], [user, item, mark]) == ("userId", "movieId", "rating")
+    assert rating_columns(["userId", "movieId", "rating", "timestamp"], [user, item, mark, user]) is not None
+    assert rating_columns(["age", "height", "rating"], [user, item, mark]) is None
+    assert rating_columns(["user", "item", "rating"], [user, item, rng.normal(0, 1, 60)]) is None
+    assert rating_columns(["user", "item", "rating"], [np.arange(60.0), item, mark]) is None  # each user once
+    path = tmp_path / "r.csv"
+    lines = "\n".join(f"{u:.0f},{i:.0f},{m:.0f}" for u, i, m in zip(user, item, mark, strict=True))
+    path.write_text("user,item,rating\n" + lines + "\n")
+    with pytest.raises(LowdimError, match="MatrixFactorization"):
+        read(path)
