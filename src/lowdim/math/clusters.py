@@ -224,7 +224,8 @@ def center_distances(x: Array, mask: Mask | None, mu: Array) -> Array:
         if mask is not None:
             residual *= mask[i[part]]
         square[i[part], k[part]] = np.einsum("ij,ij->i", residual, residual)
-    return np.sqrt(np.maximum(square, 0.0))
+    distances: Array = np.sqrt(np.maximum(square, 0.0))
+    return distances
 
 
 def plus_plus(
@@ -269,7 +270,8 @@ def _draw(share: Array, k: int, rng: np.random.Generator) -> NDArray[np.intp]:
     edges = np.cumsum(share)
     if edges[-1] <= 0.0:
         return np.zeros(k, dtype=np.intp)
-    return np.minimum(np.searchsorted(edges, rng.random(k) * edges[-1], side="right"), len(share) - 1)
+    positions: NDArray[np.intp] = np.searchsorted(edges, rng.random(k) * edges[-1], side="right")
+    return np.minimum(positions, len(share) - 1)
 
 
 def _squares(x: Array, x2: Array, seen: Array | None, c: Array) -> Array:

@@ -88,6 +88,7 @@ class Fault(NamedTuple):
     problem: str
     i: int
     j: int
+    case: str = ""  # "not symmetric" or "diagonal", which have a way out of their own
 
 
 def fault(D: Array, *, similar: bool = False) -> Fault | None:
@@ -96,7 +97,7 @@ def fault(D: Array, *, similar: bool = False) -> Fault | None:
     gap = np.abs(D - D.T)
     if gap.max(initial=0.0) > SAME_SHARE * size:
         i, j = _worst(gap)
-        return Fault(f"it is not symmetric: {D[i, j]:g} one way and {D[j, i]:g} the other", i, j)
+        return Fault(f"it is not symmetric: {D[i, j]:g} one way and {D[j, i]:g} the other", i, j, "not symmetric")
     if similar:
         return None
     if D.min(initial=0.0) < 0.0:
@@ -105,7 +106,7 @@ def fault(D: Array, *, similar: bool = False) -> Fault | None:
     diagonal = np.diag(D)
     if diagonal.max(initial=0.0) > SAME_SHARE * size:
         i = int(np.argmax(diagonal))
-        return Fault(f"a row's distance to itself is {diagonal[i]:g}, not 0", i, i)
+        return Fault(f"a row's distance to itself is {diagonal[i]:g}, not 0", i, i, "diagonal")
     return None
 
 
@@ -142,3 +143,11 @@ def negative_mass(B: Array) -> NegativeMass:
     rounding = n * np.finfo(float).eps * float(np.linalg.norm(B))
     below = values[values < -rounding]
     return NegativeMass(float(-below.sum() / max(total, np.finfo(float).tiny)), len(below), float(values.min()), exact)
+
+
+def squared_distances(X: Array, Y: Array) -> Array:
+    """|x - y|^2 of all pairs by one product, never negative; close pairs lose digits to cancellation."""
+    D: Array = (X**2).sum(axis=1)[:, None] + (Y**2).sum(axis=1)
+    D -= 2.0 * X @ Y.T
+    np.maximum(D, 0.0, out=D)
+    return D

@@ -116,7 +116,7 @@ NULL_SHIFT = 1e-10  # of the mean diagonal, added before a sparse matrix is fact
 
 
 def solve(problem: Problem, k: int) -> Eigen:
-    """The k eigenpairs a spectral method asks for: the one place where the axes of their maps are found."""
+    """The k eigenpairs that a spectral method asks for, by the solver that suits the matrix."""
     M, s = problem.matrix, problem.scale
     if s is not None:
         M = sp.csr_array(sp.diags_array(s) @ M @ sp.diags_array(s)) if sp.issparse(M) else M * s[:, None] * s
@@ -185,7 +185,9 @@ def _iterated(M: Any, k: int, end: str, null: Array | None, space: int) -> tuple
 
 def _steps(M: Any) -> float:
     """Steps from the first row to the farthest that can be reached."""
-    steps = csgraph.dijkstra(abs(M), unweighted=True, indices=0)
+    G = abs(M)
+    G.indices, G.indptr = G.indices.astype(np.int32), G.indptr.astype(np.int32)  # SciPy 1.13 takes no wider ones
+    steps = csgraph.dijkstra(G, unweighted=True, indices=0)
     return float(steps[np.isfinite(steps)].max())
 
 

@@ -133,7 +133,7 @@ def goodness_of_fit(criterion: float, n: int, d: int, q: int) -> GoodnessOfFit:
 
 
 def _checked(R: ArrayLike, q: int, lower: float) -> Array:
-    S = np.asarray(R, dtype=float)
+    S: Array = np.asarray(R, dtype=np.float64)
     if S.ndim != 2 or S.shape[0] != S.shape[1] or S.shape[0] == 0:
         raise ValueError(f"R must be a square correlation matrix, got shape {S.shape}")
     if not np.isfinite(S).all():
@@ -147,9 +147,16 @@ def _checked(R: ArrayLike, q: int, lower: float) -> Array:
     return (S + S.T) / 2
 
 
+def _eigen(A: Array, overwrite: bool = False) -> tuple[Array, Array]:
+    """Eigenvalues, rising, and eigenvectors; SciPy 1.13 gives the driver "evd" too little room for one column."""
+    driver = "evd" if len(A) > 1 else "ev"
+    values, U = eigh(A, driver=driver, overwrite_a=overwrite, check_finite=False)
+    return values, U
+
+
 def _positive_definite(R: Array) -> tuple[Array, float, Array, float]:
     """R, its log determinant, the diagonal of its inverse, and what was added to its eigenvalues."""
-    values, V = eigh(R, driver="evd", check_finite=False)
+    values, V = _eigen(R)
     raised = np.maximum(values, _SMALLEST)
     precision = (V**2) @ (1 / raised)
     logdet = float(np.log(raised).sum())
@@ -239,7 +246,7 @@ def _evaluate(R: Array, q: int, x: Array) -> _Point:
     eigenvalue below 1 belongs to the tail: its loading would be imaginary, and the best is zero.
     """
     scale = np.exp(-x / 2)
-    theta, U = eigh(scale[:, None] * R * scale, driver="evd", overwrite_a=True, check_finite=False)
+    theta, U = _eigen(scale[:, None] * R * scale, overwrite=True)
     theta, U = theta[::-1], U[:, ::-1]
     k = int((theta[:q] > 1).sum())
     value = float(x.sum() + np.log(theta[:k]).sum() + theta[k:].sum() - (len(x) - k))
@@ -263,7 +270,7 @@ def _hessian(point: _Point) -> Array:
 
 def _newton(H: Array, g: Array) -> Array:
     """-|H|^-1 g, a descent direction whatever the signs of the curvature, no longer than allowed."""
-    values, V = eigh(H, driver="evd", check_finite=False)
+    values, V = _eigen(H)
     curvature = np.abs(values)
     step = -V @ ((V.T @ g) / np.maximum(curvature, 1e-8 * max(curvature.max(), 1e-8)))
     return np.asarray(step * min(1.0, _LONGEST / max(np.abs(step).max(), 1e-300)))

@@ -2,7 +2,7 @@
 
 Rows with any pattern of gaps at once: the precision of z given the seen cells of row i is
 A_i = I + sum_j m_ij w_j w_j' / psi_j, which for all rows is one product of the mask with a table of
-outer products, followed by one small inverse a row; then one product back for the M-step. Where that
+outer products, followed by one small inverse a pattern; then one product back for the M-step. Where that
 table would not fit (d q^2 numbers), the light EM takes over: gaps count as latent variables too, rows are
 taken one by one, and the statistics are d x q.
 
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import EPS, Array, inverse_packed, lower, root, times_packed, unpack
+from lowdim.math.linalg import EPS, Array, distinct, inverse_packed, lower, root, times_packed, unpack
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 Mask = NDArray[np.bool_]
@@ -30,7 +30,8 @@ class Latent(NamedTuple):
     mean: Array  # n x q
     cov: Array  # packed, (q(q+1)/2) x n, or x 1 where every row has the same
     log_density: Array
-    rest: Array  # n x d, zero at gaps
+    residual: Array  # n x d, zero at gaps
+    log_volume: Array | None = None  # n, -log |2 pi C_oo| / 2: the log density without its quadratic form
 
 
 def posterior(x: Array, mask: Mask | None, W: Array, mu: Array, psi: Array) -> Latent:
@@ -45,22 +46,26 @@ def posterior(x: Array, mask: Mask | None, W: Array, mu: Array, psi: Array) -> L
     else:
         m = mask.astype(np.float64)
         r *= m
-        A = _light_precision(mask, W, V) if light(W) else (V[:, i] * W[:, j]).T @ m.T
+        first, of = distinct(mask)  # rows with the same gaps share a covariance
+        A = _light_precision(mask[first], W, V) if light(W) else (V[:, i] * W[:, j]).T @ m[first].T
         logs = m @ (np.log(psi) + LOG_TWO_PI)
     A[i == j] += 1.0
     cov, logdet = inverse_packed(A, q)
-    mean = times_packed(cov, np.ascontiguousarray((r @ V).T)).T
-    rest = r - mean @ W.T
     if mask is not None:
-        rest *= m
+        cov, logdet = cov[:, of], logdet[of]
+    mean = times_packed(cov, np.ascontiguousarray((r @ V).T)).T
+    residual = r - mean @ W.T
+    if mask is not None:
+        residual *= m
     if (W * V).sum() > SHARP:  # little noise makes A ill-conditioned: one step of refinement wins the digits back
-        mean = mean + times_packed(cov, np.ascontiguousarray((rest @ V - mean).T)).T
-        rest = r - mean @ W.T
+        mean = mean + times_packed(cov, np.ascontiguousarray((residual @ V - mean).T)).T
+        residual = r - mean @ W.T
         if mask is not None:
-            rest *= m
-    # r' C^-1 r = |rest|^2_psi + |mean|^2, a sum of squares that cannot cancel
-    quadratic = (rest * rest) @ (1.0 / psi) + (mean * mean).sum(axis=1)
-    return Latent(mean, cov, -0.5 * (logs + logdet + quadratic), rest)
+            residual *= m
+    # r' C^-1 r = |residual|^2_psi + |mean|^2, a sum of squares that cannot cancel
+    quadratic = (residual * residual) @ (1.0 / psi) + (mean * mean).sum(axis=1)
+    log_volume = np.broadcast_to(-0.5 * (logs + logdet), len(quadratic))
+    return Latent(mean, cov, -0.5 * (logs + logdet + quadratic), residual, log_volume)
 
 
 class Sums(NamedTuple):
@@ -76,7 +81,7 @@ class Sums(NamedTuple):
     zz: Array  # sum E[zz'], packed                     q(q+1)/2
     A: Array  # sum over seen of E[(z,1)(z,1)'], packed: zz, z, 1    d x (q(q+1)/2 + q + 1), light: 1 x ...
     B: Array  # sum over seen of E[e (z,1)]             d x (q + 1)
-    rest: Array  # sum over seen of E[e^2]              d
+    squares: Array  # sum over seen of E[e^2]              d
     seen: Array  # seen cells                           d
 
     def merge(self, other: Self) -> Self:
@@ -86,7 +91,7 @@ class Sums(NamedTuple):
 
 def light(W: Array) -> bool:
     """Whether d q(q+1)/2 numbers are too many to hold."""
-    return len(W) * W.shape[1] * (W.shape[1] + 1) // 2 > LIGHT
+    return bool(len(W) * W.shape[1] * (W.shape[1] + 1) // 2 > LIGHT)
 
 
 def _light_precision(mask: Mask, W: Array, V: Array) -> Array:
@@ -108,7 +113,7 @@ def sums(mask: Mask | None, weight: Array | None, latent: Latent, W: Array, psi:
     (rows, q), d = latent.mean.shape, len(W)
     i, j = lower(q)
     z = latent.mean.T
-    rest = latent.rest if weight is None else latent.rest * weight[:, None]
+    weighted = latent.residual if weight is None else latent.residual * weight[:, None]
     tall = np.concatenate([np.broadcast_to(latent.cov, (len(i), rows)), z[i] * z[j], z, np.ones((1, rows))])
     if weight is not None:
         tall = tall * weight
@@ -121,12 +126,12 @@ def sums(mask: Mask | None, weight: Array | None, latent: Latent, W: Array, psi:
         Cw = times_packed(C.T, np.ascontiguousarray(W.T)).T
     else:
         Cw = _light_cov_times(mask, weight, np.broadcast_to(latent.cov, (len(i), rows)), W)
-    B = np.column_stack([rest.T @ latent.mean - Cw, rest.sum(axis=0)])
+    B = np.column_stack([weighted.T @ latent.mean - Cw, weighted.sum(axis=0)])
     A = per[:, len(i) :].copy()
     A[:, : len(i)] += C
     zz = whole[: len(i)] + whole[len(i) : 2 * len(i)]
     log_density = float(latent.log_density.sum() if weight is None else weight @ latent.log_density)
-    squares = (rest * latent.rest).sum(axis=0) + (Cw * W).sum(axis=1)
+    squares = (weighted * latent.residual).sum(axis=0) + (Cw * W).sum(axis=1)
     seen = np.broadcast_to(A[:, -1], d).copy()
     if not heavy and mask is not None:  # a gap is a latent variable whose error is all noise
         squares += psi * (seen - (mask.sum(axis=0) if weight is None else weight @ mask))
@@ -150,8 +155,8 @@ def regress(s: Sums, W: Array, mu: Array) -> tuple[Array, Array, Array]:
     ridge = EPS * np.trace(A, axis1=1, axis2=2)[:, None] + np.finfo(float).tiny
     A[:, np.arange(q + 1), np.arange(q + 1)] += ridge  # a column seen once or twice is nearly singular
     step = np.linalg.solve(A[0], s.B.T).T if len(A) == 1 else np.linalg.solve(A, s.B[:, :, None])[:, :, 0]
-    left = np.maximum(s.rest - (step * s.B).sum(axis=1), 0.0)
-    return W + step[:, :q], mu + step[:, q], left
+    unexplained = np.maximum(s.squares - (step * s.B).sum(axis=1), 0.0)
+    return W + step[:, :q], mu + step[:, q], unexplained
 
 
 def expand(s: Sums, W: Array, mu: Array) -> tuple[Array, Array]:
@@ -172,4 +177,4 @@ def parameter_covariance(s: Sums, psi: Array, q: int) -> Array:
     A = design(s.A, q)
     values, U = np.linalg.eigh(A)
     values = np.maximum(values, EPS * np.maximum(values[:, -1:], 1.0))
-    return (U * (psi[:, None] / values)[:, None, :]) @ U.transpose(0, 2, 1)
+    return np.asarray((U * (psi[:, None] / values)[:, None, :]) @ U.transpose(0, 2, 1))

@@ -124,7 +124,8 @@ def path_lengths(G: sp.csr_array, start: Indices | None = None) -> Array:
 
 def both_ways(pairs: RowPairs, n: int) -> sp.csr_array:
     """The graph of these pairs, each edge both ways, weighted by its length."""
-    G = sp.csr_array((np.maximum(pairs.d, SHORTEST_EDGE), (pairs.i, pairs.j)), shape=(n, n))
+    ends = pairs.i.astype(np.int32), pairs.j.astype(np.int32)  # SciPy 1.13 finds no paths between wider numbers
+    G = sp.csr_array((np.maximum(pairs.d, SHORTEST_EDGE), ends), shape=(n, n))
     return sp.csr_array(G.maximum(G.T))
 
 

@@ -39,10 +39,13 @@ def sign_rule(V: Array) -> Array:
 
 def svd(X: Array) -> tuple[Array, Array, Array]:
     """Thin SVD; where the fast routine fails on finite input, the slow one answers."""
+    if X.size == 0:  # SciPy 1.13 refuses it
+        return np.zeros((len(X), 0)), np.zeros(0), np.zeros((0, X.shape[1]))
     try:
-        return sl.svd(X, full_matrices=False, check_finite=False)
+        factors: tuple[Array, Array, Array] = sl.svd(X, full_matrices=False, check_finite=False)
     except sl.LinAlgError:
-        return sl.svd(X, full_matrices=False, check_finite=False, lapack_driver="gesvd")
+        factors = sl.svd(X, full_matrices=False, check_finite=False, lapack_driver="gesvd")
+    return factors
 
 
 def orthogonality(V: Array) -> float:
@@ -57,6 +60,16 @@ def lower(q: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     i, j = np.tril_indices(q)
     i.flags.writeable = j.flags.writeable = False
     return i, j
+
+
+def distinct(mask: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The first row of each pattern of a mask, patterns in order, and the pattern of every row."""
+    bits = np.packbits(mask, axis=1)
+    words = np.zeros((len(bits), -(-max(bits.shape[1], 1) // 8) * 8), dtype=np.uint8)
+    words[:, : bits.shape[1]] = bits
+    keys = words.view(np.uint64 if words.shape[1] == 8 else np.dtype((np.void, words.shape[1]))).ravel()
+    _, first, of = np.unique(keys, return_index=True, return_inverse=True)
+    return first, of
 
 
 def unpack(A: Array, q: int) -> Array:
@@ -80,9 +93,9 @@ def exact_sums(x: Array) -> tuple[Array, Array]:
     bits = (52 - max(len(x), 2).bit_length()) // 2
     top = np.ldexp(1.5, np.frexp(np.abs(x).max(axis=0, initial=0.0))[1] + (52 - bits))
     h = (x + top) - top
-    rest = x - h
-    cross = rest.T @ (h + 0.5 * rest)
-    return h.sum(axis=0) + rest.sum(axis=0), h.T @ h + (cross + cross.T)
+    low = x - h
+    cross = low.T @ (h + 0.5 * low)
+    return h.sum(axis=0) + low.sum(axis=0), h.T @ h + (cross + cross.T)
 
 
 def inverse_packed(A: Array, q: int) -> tuple[Array, Array]:
@@ -130,13 +143,13 @@ def times_packed(A: Array, b: Array) -> Array:
 def root(P: Array) -> Array:
     """The symmetric square root of a positive semi-definite matrix."""
     values, U = np.linalg.eigh(P)
-    return (U * np.sqrt(np.maximum(values, 0.0))) @ U.T
+    return np.asarray((U * np.sqrt(np.maximum(values, 0.0))) @ U.T)
 
 
 def align(W: Array, target: Array) -> Array:
     """W turned (rotation or reflection) to lie as close to the target as it can."""
     U, _, Vt = np.linalg.svd(W.T @ target)
-    return W @ (U @ Vt)
+    return np.asarray(W @ (U @ Vt))
 
 
 def centred(A: Array) -> Array:
@@ -151,31 +164,24 @@ def root_times(C: Array, normal: Array) -> Array:
     if C.shape[-1] == 0:
         return normal
     values, U = np.linalg.eigh(C)
-    return (U @ (np.sqrt(np.maximum(values, 0.0)) * normal)[:, :, None])[:, :, 0]
-
-
-def squared_distances(X: Array, Y: Array) -> Array:
-    """|x - y|^2 of all pairs by one product, never negative; close pairs lose digits to cancellation."""
-    D = (X**2).sum(axis=1)[:, None] + (Y**2).sum(axis=1)
-    D -= 2.0 * X @ Y.T
-    return np.maximum(D, 0.0, out=D)
+    return np.asarray((U @ (np.sqrt(np.maximum(values, 0.0)) * normal)[:, :, None])[:, :, 0])
 
 
 def largest(C: Array, k: int) -> tuple[Array, Array]:
     """The k largest eigenvalues of C, falling, and their eigenvectors by the sign rule."""
-    d = len(C)
     if k == 0:
-        return np.zeros(0), np.zeros((d, 0))
-    subset = None if k > FULL_SHARE * d else (d - k, d - 1)
+        return np.zeros(0), np.zeros((len(C), 0))
+    subset = None if k > FULL_SHARE * len(C) else (len(C) - k, len(C) - 1)
+    exponent = int(np.frexp(np.abs(C).max())[1])
+    C = np.ldexp(C, -exponent)  # LAPACK's evr has thresholds of its own: below 1e-6 another unit gives other bits
     try:
         values, V = sl.eigh(C, subset_by_index=subset, check_finite=False)
-        found = len(values) >= k  # LAPACK's evr has been seen to return none of a subset of many equal values
     except sl.LinAlgError:
-        found = False
-    if not found:
+        values = np.zeros(0)
+    if len(values) < k:  # LAPACK's evr has been seen to return none of a subset of many equal values
         values, V = sl.eigh(C, check_finite=False, driver="ev")
-    values, V = values[::-1][:k], V[:, ::-1][:, :k]
-    return np.ascontiguousarray(values), np.ascontiguousarray(V * sign_rule(V))
+    V = V[:, ::-1][:, :k]
+    return np.ldexp(values[::-1][:k], exponent), np.ascontiguousarray(V * sign_rule(V))
 
 
 def residual(C: Array, values: Array, V: Array) -> float:

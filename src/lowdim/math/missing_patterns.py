@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array
+from lowdim.math.linalg import Array, distinct
 
 Index = NDArray[np.intp]
 
@@ -30,39 +30,31 @@ class Group(NamedTuple):
 class Filled(NamedTuple):
     """Rows with each gap on its conditional mean, and what the gaps leave open."""
 
-    rest: Array  # n x d, as deviations from the mean
+    deviations: Array  # n x d, as deviations from the mean
     logdet: Array  # n, log |L_mm|
     covs: list[Array]  # P x m x m of each group
 
 
-def distinct(mask: NDArray[np.bool_]) -> tuple[Index, Index]:
-    """The first row of each pattern, patterns in order, and the pattern of every row."""
-    bits = np.packbits(mask, axis=1)
-    keys = np.ascontiguousarray(bits).view(np.dtype((np.void, bits.shape[1]))).ravel()
-    _, first, of = np.unique(keys, return_index=True, return_inverse=True)
-    return first, of
-
-
-def groups(mask: NDArray[np.bool_]) -> list[Group]:
+def pattern_groups(mask: NDArray[np.bool_]) -> list[Group]:
     """The rows of a mask grouped by the number of their gaps and then by pattern."""
     first, of = distinct(mask)
     absent = ~mask[first]
     count = absent.sum(axis=1)
-    found = []
+    parts = []
     for m in np.unique(count):
-        some = np.flatnonzero(count == m)
+        patterns = np.flatnonzero(count == m)
         place = np.full(len(count), -1)
-        place[some] = np.arange(len(some))
+        place[patterns] = np.arange(len(patterns))
         which = place[of]
         rows = np.flatnonzero(which >= 0)
-        found.append(Group(rows, which[rows], np.nonzero(absent[some])[1].reshape(len(some), int(m))))
-    return found
+        parts.append(Group(rows, which[rows], np.nonzero(absent[patterns])[1].reshape(len(patterns), int(m))))
+    return parts
 
 
-def fill(rest: Array, parts: list[Group], L: Array) -> Filled:
+def fill_deviations(deviations: Array, parts: list[Group], L: Array) -> Filled:
     """Rows of deviations, zero at gaps, filled by the conditional means of a Gaussian with precision L."""
-    pull = rest @ L
-    out, logdet = rest.copy(), np.zeros(len(rest))
+    pull = deviations @ L
+    out, logdet = deviations.copy(), np.zeros(len(deviations))
     covs: list[Array] = []
     for rows, which, gone in parts:
         A = L[gone[:, :, None], gone[:, None, :]]

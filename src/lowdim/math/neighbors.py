@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from lowdim.math.linalg import Array, squared_distances
+from lowdim.math.distances import squared_distances
+from lowdim.math.linalg import Array
 
 Indices = NDArray[np.intp]
 TREE_DIMENSIONS = 10  # up to so many a k-d tree beats brute force (docs/measurements.md)

@@ -61,8 +61,8 @@ def parted(f: Callable[[Array], Array]) -> Smooth:
     """What `joined` put together."""
 
     def pair(x: Array) -> tuple[float, Array]:
-        found = f(x)
-        return float(found[0]), found[1:]
+        joined = f(x)
+        return float(joined[0]), joined[1:]
 
     return pair
 
@@ -204,12 +204,12 @@ def _stepped(f: Rows, live: Index, z: Array, H: Array, value: Array, slope: Arra
     todo, step = np.arange(len(live)), 1.0
     for _ in range(HALVINGS):
         there = z[todo] + step * way[todo]
-        found, turned = f(live[todo], there)
-        flat = np.abs(found - value[todo]) <= FLAT * (1.0 + np.abs(value[todo]))
+        trial, turned = f(live[todo], there)
+        flat = np.abs(trial - value[todo]) <= FLAT * (1.0 + np.abs(value[todo]))
         falls = np.einsum("mi,mij,mj->m", turned, H[todo], turned) < 0.5 * promise[todo]
-        good = (found >= value[todo] + ARMIJO * step * promise[todo]) & ~flat | (flat & falls)
+        good = (trial >= value[todo] + ARMIJO * step * promise[todo]) & ~flat | (flat & falls)
         took = todo[good]
-        moved[took], at[took], best[took], new[took] = True, there[good], found[good], turned[good]
+        moved[took], at[took], best[took], new[took] = True, there[good], trial[good], turned[good]
         todo, step = todo[~good & ~flat], 0.5 * step  # flat, and the slope does not fall: this is as good as it gets
         if not len(todo):
             break

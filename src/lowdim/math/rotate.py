@@ -120,8 +120,8 @@ def procrustes(X: ArrayLike, target: ArrayLike, *, scaling: bool = True, reflect
     Q = U @ Vt
     spread, total = float((A**2).sum()), float((B**2).sum())
     s = float(S.sum()) / spread if scaling and spread > 0 else size / extent
-    rest = float(((s * A @ Q - B) ** 2).sum())
-    error = rest / total if total > 0 else float(rest > 0)
+    squares = float(((s * A @ Q - B) ** 2).sum())
+    error = squares / total if total > 0 else float(squares > 0)
     scale = s * (extent / size) if scaling and spread > 0 else 1.0
     return Alignment(scale * (P - p) @ Q + y, Q, scale, y - scale * p @ Q, error)
 
@@ -148,7 +148,7 @@ def _kaiser(A: Array, normalize: bool) -> Array:
     """Rows of unit length, or of at most that; a row without communality takes no part."""
     length = np.sqrt((A**2).sum(axis=1, keepdims=True))
     if not normalize:
-        return A / length.max()
+        return A / float(length.max())
     return A / np.where(length > 1e-12 * length.max(), length, np.inf)
 
 

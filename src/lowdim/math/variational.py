@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
 from lowdim.math.gaussian import LOG_TWO_PI, Latent, Mask, Sums, design
-from lowdim.math.linalg import Array, inverse_packed, lower, sign_rule, times_packed, unpack
+from lowdim.math.linalg import Array, distinct, inverse_packed, lower, sign_rule, times_packed, unpack
 
 
 class Beliefs(NamedTuple):
@@ -49,15 +49,18 @@ def rows(x: Array, mask: Mask | None, b: Beliefs) -> Latent:
     else:
         m = mask.astype(np.float64)
         r *= m
-        A = ((b.W[:, i] * b.W[:, j] + doubt) / b.psi).T @ m.T
+        first, of = distinct(mask)  # rows with the same gaps share a covariance
+        A = ((b.W[:, i] * b.W[:, j] + doubt) / b.psi).T @ m[first].T
         c = m @ np.broadcast_to(b.V[:, :q, q], (d, q))
     A[i == j] += 1.0
     cov, logdet = inverse_packed(A, q)
-    mean = times_packed(cov, np.ascontiguousarray(((r @ b.W - c) / b.psi).T)).T
-    rest = r - mean @ b.W.T
     if mask is not None:
-        rest *= m
-    return Latent(mean, cov, np.broadcast_to(-0.5 * logdet, len(x)), rest)
+        cov, logdet = cov[:, of], logdet[of]
+    mean = times_packed(cov, np.ascontiguousarray(((r @ b.W - c) / b.psi).T)).T
+    residual = r - mean @ b.W.T
+    if mask is not None:
+        residual *= m
+    return Latent(mean, cov, np.broadcast_to(-0.5 * logdet, len(x)), residual)
 
 
 def row_bounds(mask: Mask | None, b: Beliefs, latent: Latent) -> Array:
@@ -66,10 +69,11 @@ def row_bounds(mask: Mask | None, b: Beliefs, latent: Latent) -> Array:
     i, j = lower(q)
     second = z[:, i] * z[:, j] * np.where(i == j, 1.0, 2.0)
     doubt = second @ b.V[:, i, j].T + 2.0 * z @ b.V[:, :q, q].T + b.V[:, q, q]
-    cells = (latent.rest**2 + doubt) / b.psi + LOG_TWO_PI - log_precision(b)
+    cells = (latent.residual**2 + doubt) / b.psi + LOG_TWO_PI - log_precision(b)
     if mask is not None:
         cells = cells * mask
-    return latent.log_density - 0.5 * (cells.sum(axis=1) + (z * z).sum(axis=1))
+    bounds: Array = latent.log_density - 0.5 * (cells.sum(axis=1) + (z * z).sum(axis=1))
+    return bounds
 
 
 def log_precision(b: Beliefs) -> float:
@@ -82,8 +86,8 @@ def bound(s: Sums, b: Beliefs) -> float:
     (d, q), a, log_tau = b.W.shape, b.shape, log_precision(b)
     i, j = lower(q)
     times = d / len(b.V)
-    left = s.rest.sum() + _inner(b.V, _regressors(s, q), d)
-    cells = -0.5 * (s.seen.sum() * (LOG_TWO_PI - log_tau) + left / b.psi)
+    squares = s.squares.sum() + _inner(b.V, _regressors(s, q), d)
+    cells = -0.5 * (s.seen.sum() * (LOG_TWO_PI - log_tau) + squares / b.psi)
     places = s.log_density + 0.5 * (s.n * q - s.zz[i == j].sum())
     size = (b.W**2).sum(axis=0) + times * np.diagonal(b.V, axis1=1, axis2=2)[:, :q].sum(axis=0)
     prior = -0.5 * (d * np.log(b.spread).sum() + (size / b.spread).sum())
@@ -112,22 +116,22 @@ def update(s: Sums, b: Beliefs, *, floor: float, dead: float, sure: bool = False
     turn, spread, live = _basis(s, b, dead, sure)
     A, B = turn @ _regressors(s, b.W.shape[1]) @ turn.T, s.B @ turn.T
     w = np.column_stack([b.W, b.mu]) @ np.linalg.inv(turn)  # (w,mu)'(z,1) stays as it was
-    B, rest = _moved(A, B, s.rest, np.where(live, 0.0, -w))
+    B, residual = _moved(A, B, s.squares, np.where(live, 0.0, -w))
     A, B, w = A[:, live][:, :, live], B[:, live], w[:, live]
     prior = np.append(b.psi / spread, vague)
     inverse: Array = np.linalg.inv(A + np.diag(prior)).astype(np.float64, copy=False)
     step = (inverse @ (B - prior * w)[:, :, None])[:, :, 0]
-    _, rest = _moved(A, B, rest, step)
+    _, residual = _moved(A, B, residual, step)
     V, w, q = b.psi * inverse, w + step, len(spread)
-    left = np.maximum(rest, 0.0).sum() + (0.0 if sure else _inner(V, A, len(w)))
-    psi = max(float(left / s.seen.sum()), floor)
+    squares = np.maximum(residual, 0.0).sum() + (0.0 if sure else _inner(V, A, len(w)))
+    psi = max(float(squares / s.seen.sum()), floor)
     return Beliefs(w[:, :q], w[:, q], psi, V, spread, 0.5 * float(s.seen.sum()))
 
 
-def _moved(A: Array, B: Array, rest: Array, step: Array) -> tuple[Array, Array]:
+def _moved(A: Array, B: Array, residual: Array, step: Array) -> tuple[Array, Array]:
     """What is left of the cross products and of the squares once (w_j, mu_j) has moved by a step."""
     along = (A @ step[:, :, None])[:, :, 0]
-    return B - along, rest - (step * (B + B - along)).sum(axis=1)
+    return B - along, residual - (step * (B + B - along)).sum(axis=1)
 
 
 def _basis(s: Sums, b: Beliefs, dead: float, sure: bool) -> tuple[Array, Array, NDArray[np.bool_]]:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lowdim import PCA, Autoencoder, Run, laws, load
-from lowdim.math.mlp import ACTIVATIONS, random_layers
 from lowdim.models.nonlinear.autoencoder import EncoderDecoder, TrainingRows, _held_out_rows, _loss
+from lowdim.models.nonlinear.mlp import ACTIVATIONS, random_layers
 from lowdim.text.messages import LowdimError, ModelWarning, TableWarning, VerbError
 from tests.models.power_cut import resumed
 from tests.oracles.differences import by_differences

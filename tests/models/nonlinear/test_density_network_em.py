@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from lowdim import DensityNetwork
-from lowdim.math.mlp import ACTIVATIONS, pack_layers, random_biases, random_layers, unpack_layers
 from lowdim.models.nonlinear.density_network_em import DensityNetworkParams, HiddenLayers, blend_sums, profile_loss
 from lowdim.models.nonlinear.gtm_em import NodeSums
+from lowdim.models.nonlinear.mlp import ACTIVATIONS, pack_layers, random_biases, random_layers, unpack_layers
 from lowdim.sources.arrays import as_source
 from tests.models.nonlinear.tables import arc
 from tests.oracles.differences import by_differences

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from lowdim import DensityNetwork
-from lowdim.math.mlp import pack_layers, random_biases, random_layers, unpack_layers
 from lowdim.models.nonlinear.density_network_em import DensityNetworkParams
 from lowdim.models.nonlinear.importance import draws_posterior, log_density_and_grad, low_discrepancy, surface_of
+from lowdim.models.nonlinear.mlp import pack_layers, random_biases, random_layers, unpack_layers
 from lowdim.sources.source import Block
 from tests.oracles.differences import by_differences
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowdim.math.mlp import pack_layers, random_layers
+from lowdim.models.nonlinear.mlp import pack_layers, random_layers
 from lowdim.models.nonlinear.nonlinear_fa_bound import (
     CellRows,
     Network,

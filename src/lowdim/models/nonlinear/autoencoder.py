@@ -15,7 +15,15 @@ from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.plan import Cost, walking
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, Mask, lower
-from lowdim.math.mlp import (
+from lowdim.math.optimise import climb, joined, minus, parted
+from lowdim.math.streams import AUTOENCODER_BOUND, AUTOENCODER_HELD_OUT, AUTOENCODER_TRAINING
+from lowdim.models.base.calibration import row_hash
+from lowdim.models.base.estimator import COUNT, FILL_FIRST, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
+from lowdim.models.base.latent import LatentModel
+from lowdim.models.base.results import Cells, Certificate, Posterior, certify, squared, standard
+from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, is_wide, survey_table, warn_spread
+from lowdim.models.linear.principal_axes import Spectrum, principal
+from lowdim.models.nonlinear.mlp import (
     ACTIVATIONS,
     Adam,
     Layers,
@@ -28,14 +36,6 @@ from lowdim.math.mlp import (
     random_layers,
     unpack_layers,
 )
-from lowdim.math.optimise import climb, joined, minus, parted
-from lowdim.math.streams import AUTOENCODER_BOUND, AUTOENCODER_HELD_OUT, AUTOENCODER_TRAINING
-from lowdim.models.base.calibration import row_hash
-from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
-from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, squared, standard
-from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, is_wide, survey_table, warn_spread
-from lowdim.models.linear.principal_axes import Spectrum, principal
 from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame, gather
 from lowdim.text.messages import error, warn
@@ -49,7 +49,6 @@ VARIATIONAL_BATCH = 32  # noise is drawn anew for each: frozen noise inflates th
 LEAST_GAIN = 1e-10  # of the variance: a step of L-BFGS that gains less is the last
 LOG_RANGE = 20.0  # logarithms of posterior variances stay within +- this
 EARLY_STOP = "the held-out rows stopped improving"
-FILL_GAPS_FIRST = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
 NO_AUTOENCODER_DENSITY = "an autoencoder without the variational form has no density"
 FOR_A_DENSITY = "variational=True (a lower bound), NonlinearFactorAnalysis, or compare reconstruct(X) with X"
 BOUND_PAIRS = 8  # draws a row, and their opposites, by which its bound is taken; the same for every row
@@ -192,7 +191,7 @@ class Autoencoder(LatentModel):
     score_samples = VariationalVerb(NO_AUTOENCODER_DENSITY, FOR_A_DENSITY)
     sample = VariationalVerb(NO_AUTOENCODER_DENSITY, "variational=True")
     posterior = VariationalVerb("it places a row at one point", "transform, or variational=True")
-    impute = Absent("gaps are refused", FILL_GAPS_FIRST)
+    impute = Absent("gaps are refused", FILL_FIRST)
     _laws_broken: ClassVar[dict[str, str]] = {
         "objective_never_falls": "it watches rows that were held out",
         "score_is_objective": NO_AUTOENCODER_DENSITY,
@@ -239,7 +238,7 @@ class Autoencoder(LatentModel):
         most = min(source.n, source.d) if self._linear else source.d
         if self.n_components > most:
             why = f"the table has {source.n} rows and {source.d} columns"
-            raise error("LD200", asked=self.n_components, most=most, why=why)
+            raise error("LD200", n_components=self.n_components, most=most, why=why)
         if self._linear:
             return _linear_fit(principal(survey, self.n_components, run), survey.passes), survey.frame
         x, _ = gather(source)
@@ -376,24 +375,12 @@ class Autoencoder(LatentModel):
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         if isinstance(fit.stats, Spectrum):
             s, name = fit.stats, "share of the variance explained"
-            accuracy = (s.residual, s.orthogonality, s.condition, s.digits)
-            return Certificate(fit.solver, fit.passes, fit.objective, name, True, fit.reason, *accuracy, (), ())
+            accuracy = {"residual": s.residual, "orthogonality": s.orthogonality, "condition": s.condition}
+            return certify(fit._replace(converged=True), name, digits=s.digits, **accuracy)
         name = "evidence bound a row" if self.variational else "share of the variance explained"
         where = f" of {fit.stats} held-out rows" if fit.stats else ""
-        return Certificate(
-            fit.solver,
-            fit.passes,
-            fit.objective,
-            name + where,
-            fit.converged,
-            fit.reason,
-            0.0,
-            0.0,
-            1.0,
-            0.0,
-            (),
-            ("one of many local optima: another random_state may do better",),
-        )
+        notes = ("one of many local optima: another random_state may do better",)
+        return certify(fit, name + where, residual=0.0, digits=0.0, notes=notes)
 
     def _cost(self, n: int, d: int) -> Cost:
         if self._linear:
@@ -431,7 +418,7 @@ class _TrainingProgress:
 
 def _gaps_refused(where: str) -> Exception:
     why = "its first layer needs every cell of a row"
-    return error("LD163", where, job="Autoencoder", why=why, fix=FILL_GAPS_FIRST)
+    return error("LD163", where, job="Autoencoder", why=why, fix=FILL_FIRST)
 
 
 def _linear_fit(spectrum: Spectrum, passes: int) -> Fit:

@@ -13,7 +13,6 @@ from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost
 from lowdim.math.linalg import Array
-from lowdim.math.mlp import ACTIVATIONS, Layers, layer_sizes, pack_layers, random_biases, random_layers, unpack_layers
 from lowdim.math.optimise import climb, minus
 from lowdim.math.streams import DENSITY_NETWORK_CUBE, DENSITY_NETWORK_EPOCH, DENSITY_NETWORK_START
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Rule, is_seed, seed_of
@@ -35,6 +34,15 @@ from lowdim.models.nonlinear.gtm_em import (
     evidence_precision,
     principal_start,
     regression_step,
+)
+from lowdim.models.nonlinear.mlp import (
+    ACTIVATIONS,
+    Layers,
+    layer_sizes,
+    pack_layers,
+    random_biases,
+    random_layers,
+    unpack_layers,
 )
 from lowdim.models.nonlinear.node_model import WEIGHT_PRIOR, NodeModel
 from lowdim.models.nonlinear.rbf_grid import RBFBasis, latent_grid, rbf_grid
@@ -84,7 +92,7 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
     batch_size : int or None, default None
         An M-step after every so many rows, on running statistics (stepwise EM); None: after all rows.
     calibrate : bool, default True
-        Of a table with gaps: fit first without some seen cells, and widen intervals until they hold these.
+        Of a table with gaps: fit first without some seen cells, and scale intervals so that 90 % hold 90 % of these.
     standardize : bool, default False
         Work in units of each column's spread.
     tol : float, default 1e-5
@@ -200,7 +208,8 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
     @property
     def _side(self) -> int:
         """Points a side of a grid."""
-        return round(float(self.n_samples) ** (1.0 / int(self.n_components)))
+        side: float = float(self.n_samples) ** (1.0 / int(self.n_components))
+        return round(side)
 
     # where it starts ------------------------------------------------------------------------------------
     def _start(self, survey: TableSurvey) -> DensityNetworkParams:
@@ -253,8 +262,8 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         if -peak.value > m_step_loss(params.layers, params.W, params.nodes, params, stats):  # nothing but rounding
             layers = params.layers
             f = best_output_layer(layers, params, stats)._replace(W=params.W, Y=params.nodes)
-        left = stats.xx - 2.0 * float((f.Y * stats.RX).sum()) + float((stats.G * f.Y**2).sum())
-        psi = max(left / max(stats.cells, 1.0), params.low)
+        squares = stats.xx - 2.0 * float((f.Y * stats.RX).sum()) + float((stats.G * f.Y**2).sum())
+        psi = max(squares / max(stats.cells, 1.0), params.low)
         prior = evidence_precision(f.A / psi, f.W, params) if auto else params.prior
         return params._replace(layers=layers, W=f.W, psi=psi, prior=prior)
 
@@ -384,12 +393,12 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
     # what a fit leaves ----------------------------------------------------------------------------------
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         certificate, p = super()._certify(fit, frame, header), fit.params
-        how = (
+        note = (
             f"log densities are estimated by {len(p.cube)} draws of each row's own (score_error says how well)"
             if len(p.cube)
             else f"log densities are those under {len(p.grid)} points, not under the Gaussian"
         )
-        return certificate._replace(notes=(*certificate.notes, how))
+        return certificate._replace(notes=(*certificate.notes, note))
 
     def _cost(self, n: int, d: int) -> Cost:
         from lowdim.models.nonlinear.importance import ROWS_WITH_DRAWS, STEPS_A_ROUND

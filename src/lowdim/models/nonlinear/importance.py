@@ -12,9 +12,9 @@ from scipy.special import ndtri
 from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.statistics import Sum
+from lowdim.math.distances import squared_distances
 from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import Array, lower, squared_distances
-from lowdim.math.mlp import activation_slope, backward, forward, pack_layers
+from lowdim.math.linalg import Array, lower
 from lowdim.math.optimise import climb
 from lowdim.math.streams import DENSITY_NETWORK_ROUND
 from lowdim.models.nonlinear.density_network_em import (
@@ -25,6 +25,7 @@ from lowdim.models.nonlinear.density_network_em import (
     squared_weights,
 )
 from lowdim.models.nonlinear.gtm_em import NODE_NOISE_FLOOR, node_responsibilities
+from lowdim.models.nonlinear.mlp import activation_slope, backward, forward, pack_layers
 from lowdim.sources.source import Block, Source
 
 if TYPE_CHECKING:

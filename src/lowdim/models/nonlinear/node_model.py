@@ -30,7 +30,7 @@ from lowdim.models.base.calibration import (
 )
 from lowdim.models.base.estimator import Rule, seed_of
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, draw_labels, em_digits, squared
+from lowdim.models.base.results import Cells, Certificate, Posterior, certify, draw_labels, em_digits, squared
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.nonlinear.gtm_em import (
     NODE_NOISE_FLOOR,
@@ -119,7 +119,7 @@ class NodeModel(LatentModel, Generic[Params]):
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         survey = survey_for_fit(source, run, standardize=self.standardize)
         if self.n_components > source.d:
-            raise error("LD200", asked=self.n_components, most=source.d, why=f"the table has {source.d} columns")
+            raise error("LD200", n_components=self.n_components, most=source.d, why=f"the table has {source.d} columns")
         start = self._start(survey)
         fit = (self._calibrated if survey.gaps and self.calibrate else self._em)(start, survey, run)
         if fit.params.psi <= fit.params.low * (1 + 1e-9):
@@ -300,8 +300,7 @@ class NodeModel(LatentModel, Generic[Params]):
         """A function of the nodes' shares in each row."""
         check_is_fitted(self)
         p, frame = self._over_nodes(self.params_), self.frame_
-        values: Array = self._each(lambda b: f(self._posterior(p, frame.inward(b)).share), X, run=run)
-        return values
+        return self._each(lambda b: f(self._posterior(p, frame.inward(b)).share), X, run=run)
 
     def _places(self, Z: Any) -> Array:
         check_is_fitted(self)
@@ -327,27 +326,14 @@ class NodeModel(LatentModel, Generic[Params]):
         }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        reached = em_digits(fit.remaining, fit.stats.n)
         p, alone = fit.params, fit.stats.alone / max(fit.stats.n, 1.0)
         bounded = ("noise_variance_",) if p.psi <= p.low * (1 + 1e-9) else ()
         notes = [f"{alone:.0%} of the rows lie on one of the {len(p.grid)} nodes alone"]
         if len(p.grid) > fit.stats.n:
             notes.append(f"fewer rows ({fit.stats.n:g}) than nodes: those without lie where bells and prior put them")
         notes.append(inflation_note(p.inflation))
-        return Certificate(
-            fit.solver,
-            fit.passes,
-            fit.objective,
-            self._objective_name,
-            fit.converged,
-            fit.reason,
-            fit.remaining,
-            0.0,
-            1.0,
-            float(np.clip(reached, 0.0, 15.0)),
-            bounded,
-            tuple(notes),
-        )
+        digits = em_digits(fit.remaining, fit.stats.n)
+        return certify(fit, self._objective_name, digits=digits, boundary=bounded, notes=tuple(notes))
 
     def _cost_of(self, n: int, d: int, K: int, M: int, *, passes: int, more: int, fix: str, usual: int) -> Cost:
         """A fit of K nodes and M functions with so many passes a fit; `more` numbers worked on beside those of EM."""

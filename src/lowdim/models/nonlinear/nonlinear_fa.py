@@ -13,7 +13,6 @@ from lowdim.engine.monitor import Fit, Monitor, notify_monitor
 from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Sum
 from lowdim.math.linalg import Array, Mask, lower
-from lowdim.math.mlp import ACTIVATIONS, Layers, layer_sizes, pack_layers, random_biases, random_layers, unpack_layers
 from lowdim.math.optimise import Peak, climb, joined, minus, parted
 from lowdim.math.streams import NONLINEAR_FA_FRESH, NONLINEAR_FA_NETWORK
 from lowdim.models.base.calibration import (
@@ -25,8 +24,17 @@ from lowdim.models.base.calibration import (
 )
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, em_digits, squared, standard
+from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared, standard
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
+from lowdim.models.nonlinear.mlp import (
+    ACTIVATIONS,
+    Layers,
+    layer_sizes,
+    pack_layers,
+    random_biases,
+    random_layers,
+    unpack_layers,
+)
 from lowdim.models.nonlinear.nonlinear_fa_bound import (
     NETWORK_NOISE_FLOOR,
     ROWS_A_PIECE,
@@ -189,7 +197,7 @@ class NonlinearFactorAnalysis(LatentModel):
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         survey = survey_for_fit(source, run, standardize=self.standardize)
         if self.n_components > source.d:
-            raise error("LD200", asked=self.n_components, most=source.d, why=f"the table has {source.d} columns")
+            raise error("LD200", n_components=self.n_components, most=source.d, why=f"the table has {source.d} columns")
         size = float(np.sqrt(survey.columns.variance.mean())) or 1.0
         with one_blas_thread(), Monitor(run, "NonlinearFactorAnalysis", -1.0, int(self.max_iter)) as watch:
             m, s, before = self._first_places(survey, run, watch)
@@ -354,22 +362,10 @@ class NonlinearFactorAnalysis(LatentModel):
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         p = fit.params
-        reached = em_digits(fit.remaining, header.n)
         bounded = ("noise_variance_",) if p.psi <= p.low * (1 + 1e-6) else ()
-        return Certificate(
-            fit.solver,
-            fit.passes,
-            fit.objective,
-            self._objective_name,
-            fit.converged,
-            fit.reason,
-            fit.remaining,
-            0.0,
-            1.0,
-            float(np.clip(reached, 0.0, 15.0)),
-            bounded,
-            (f"on fresh samples the bound is {fit.stats:.6g}", inflation_note(p.inflation)),
-        )
+        notes = (f"on fresh samples the bound is {fit.stats:.6g}", inflation_note(p.inflation))
+        digits = em_digits(fit.remaining, header.n)
+        return certify(fit, self._objective_name, digits=digits, boundary=bounded, notes=notes)
 
     def _cost(self, n: int, d: int) -> Cost:
         q, sizes, points = int(self.n_components), layer_sizes(self.hidden), 3 ** int(self.n_components)

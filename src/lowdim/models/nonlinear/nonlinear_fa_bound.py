@@ -8,7 +8,16 @@ import numpy as np
 
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, Mask
-from lowdim.math.mlp import Layers, backward, forward, jacobian, output, pack_layers, pack_weights, unpack_layers
+from lowdim.models.nonlinear.mlp import (
+    Layers,
+    backward,
+    forward,
+    jacobian,
+    output,
+    pack_layers,
+    pack_weights,
+    unpack_layers,
+)
 from lowdim.models.nonlinear.rbf_grid import latent_grid
 
 HERMITE_POINTS = np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0])  # of Gauss-Hermite's rule: exact to the fifth power
@@ -29,7 +38,7 @@ class Network(NamedTuple):
 
     @property
     def inputs(self) -> int:
-        return self.layers[0][0].shape[0]
+        return len(self.layers[0][0])
 
     def output(self, X: Array) -> Array:
         return output(self.layers, X, self.activation)

@@ -6,7 +6,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from lowdim.math.linalg import Array, squared_distances
+from lowdim.math.distances import squared_distances
+from lowdim.math.linalg import Array
 from lowdim.models.base.results import LARGEST
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
+from lowdim.text.messages import error
 
 Layer = tuple[Array, Array]  # weights, inputs x units, and biases
 Layers = tuple[Layer, ...]
@@ -18,14 +19,14 @@ BETA1, BETA2, ADAM_EPSILON = 0.9, 0.999, 1e-8  # Kingma and Ba, Adam: a method f
 
 
 def layer_sizes(hidden: Any) -> tuple[int, ...]:
-    """The units of each hidden layer from what a user writes, 20 or (20, 10); a ValueError for anything else.
+    """The units of each hidden layer from what a user writes, 20 or (20, 10); an OptionError for anything else.
 
     >>> layer_sizes(20), layer_sizes((20, 10)), layer_sizes(())
     ((20,), (20, 10), ())
     """
     sizes = tuple(hidden) if isinstance(hidden, tuple | list) else (hidden,)
     if not all(isinstance(k, int | np.integer) and not isinstance(k, bool) and k >= 1 for k in sizes):
-        raise ValueError("a whole number >= 1, or a tuple of such numbers")
+        raise error("LD210", option="hidden", value=hidden, allowed="a whole number >= 1, or a tuple of such numbers")
     return tuple(int(k) for k in sizes)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowdim.math.mlp import (
+from lowdim.models.nonlinear.mlp import (
     ACTIVATIONS,
     Adam,
     backward,

@@ -1,0 +1,69 @@
+"""Outlyingness: far groups cannot hide themselves, one wrong cell makes no far row, gaps are welcome."""
+
+import numpy as np
+import pytest
+
+from lowdim.math.outlying import far_rows, outlyingness, robust_units
+
+
+def table(rng, n=200, d=10, q=2):
+    return rng.standard_normal((n, q)) @ rng.standard_normal((q, d)) + 0.5 * rng.standard_normal((n, d))
+
+
+def judged(X, mask=None, seed=0):
+    centre, spread = robust_units(X, mask)
+    return far_rows(outlyingness((X - centre) / spread, mask, np.random.default_rng(seed)))
+
+
+@pytest.mark.parametrize("share", [0.05, 0.1, 0.2])
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_a_far_group_is_found_whatever_its_size_and_gaps(share, gaps):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = table(rng)
+        bad = int(share * len(X))
+        X[:bad] = 10.0 * rng.choice([-1, 1], 10) + 0.3 * rng.standard_normal((bad, 10))
+        mask = rng.random(X.shape) >= gaps if gaps else None
+        far = judged(X, mask)
+        assert far[:bad].mean() > 0.9
+        assert far[bad:].sum() <= 3
+
+
+def test_clean_gaussian_rows_are_not_far():
+    assert sum(int(judged(table(np.random.default_rng(seed))).sum()) for seed in range(10)) <= 4
+
+
+def test_one_wrong_cell_moves_a_row_no_farther_than_the_clip():
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((100, 6))
+    wrong = Z.copy()
+    wrong[3, 2] = 1e6
+    Z[3, 2] = 3.0
+    assert np.array_equal(*(outlyingness(T, None, np.random.default_rng(1)) for T in (Z, wrong)))
+
+
+def test_a_full_mask_changes_nothing_and_gaps_are_not_looked_at():
+    rng = np.random.default_rng(0)
+    Z, mask = rng.standard_normal((80, 5)), np.ones((80, 5), dtype=bool)
+    full = outlyingness(Z, mask, np.random.default_rng(1))
+    np.testing.assert_allclose(full, outlyingness(Z, None, np.random.default_rng(1)))
+    mask[::3, 1] = False
+    there, nan = (outlyingness(np.where(mask, Z, hole), mask, np.random.default_rng(1)) for hole in (1e9, np.nan))
+    assert np.array_equal(there, nan)
+
+
+def test_tables_without_spread_or_rows_are_not_judged():
+    rng = np.random.default_rng(0)
+    assert outlyingness(np.zeros((5, 3)), None, rng).tolist() == [0.0] * 5
+    assert outlyingness(np.ones((1, 3)), None, rng).tolist() == [0.0]
+    X = np.repeat([0.0, 1.0], [95, 5])[:, None]
+    assert robust_units(X)[1][0] == pytest.approx(X.std())
+
+
+def test_short_and_wide_tables_with_gaps_are_judged_too():
+    rng = np.random.default_rng(2)
+    X = table(rng, 40, 300)
+    X[:4] += 20.0
+    mask = rng.random(X.shape) > 0.1
+    assert judged(X, mask).nonzero()[0].tolist()[:4] == [0, 1, 2, 3]
+    assert judged(X, mask).sum() <= 5
