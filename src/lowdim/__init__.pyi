@@ -19,7 +19,9 @@ from lowdim.judge.dimensions.jury import choose_dimension as choose_dimension
 from lowdim.judge.fills.fills import fill as fill
 from lowdim.judge.maps.embedding_score import embedding_score as embedding_score
 from lowdim.judge.maps.quality import judge_map as judge_map
+from lowdim.judge.robust import robust_fit as robust_fit
 from lowdim.judge.rows.odd_rows import odd_rows as odd_rows
+from lowdim.judge.table_input import read as read
 from lowdim.math.distances import to_similarities as to_similarities
 from lowdim.math.distances import to_squared_distances as to_squared_distances
 from lowdim.math.rotate import procrustes as procrustes
@@ -35,6 +37,7 @@ from lowdim.models.linear.functions import whiten as whiten
 from lowdim.models.linear.pca import PCA as PCA
 from lowdim.models.linear.ppca import PPCA as PPCA
 from lowdim.models.linear.ppca import ProbabilisticPCA as ProbabilisticPCA
+from lowdim.models.linear.robust_ppca import RobustPPCA as RobustPPCA
 from lowdim.models.mixtures.gaussian_mixture import GaussianMixture as GaussianMixture
 from lowdim.models.mixtures.kmeans import KMeans as KMeans
 from lowdim.models.mixtures.kmedoids import KMedoids as KMedoids
@@ -62,7 +65,6 @@ from lowdim.models.spectral.robust_map import robust_map as robust_map
 from lowdim.sources.arrays import as_source as as_source
 from lowdim.sources.files.open import stream as stream
 from lowdim.storage.model_file import load as load
-from lowdim.table.read import read as read
 from lowdim.text import messages as messages
 
 __version__: str
@@ -97,6 +99,7 @@ __all__ = [
     "PCA",
     "PPCA",
     "ProbabilisticPCA",
+    "RobustPPCA",
     "Run",
     "VarianceSelector",
     "analyse",
@@ -123,6 +126,7 @@ __all__ = [
     "procrustes",
     "quantize_image",
     "read",
+    "robust_fit",
     "robust_map",
     "rotate",
     "stream",

@@ -136,11 +136,11 @@ def mask_of_ones_is_no_mask(model: Any, X: Any) -> None:
 def all_missing_row_gets_prior(model: Any, X: Any) -> None:
     """A row without any cell is the prior: its mean, its covariance, log density 0."""
     fitted = _fit(model, X)
-    found = fitted.posterior(np.full((1, fitted.n_features_in_), np.nan))
+    posterior = fitted.posterior(np.full((1, fitted.n_features_in_), np.nan))
     prior = fitted.prior()
-    gap = _apart(found[:2], prior[:2], (prior[:2],))
+    gap = _apart(posterior[:2], prior[:2], (prior[:2],))
     assert gap <= EXACT, f"an empty row's posterior is {gap:.1e} from the prior"
-    assert found.log_density[0] == 0.0, f"an empty row has log density {found.log_density[0]}, not 0"
+    assert posterior.log_density[0] == 0.0, f"an empty row has log density {posterior.log_density[0]}, not 0"
 
 
 def row_order_does_not_matter(model: Any, X: Any) -> None:
@@ -335,9 +335,9 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-def _fit(model: Any, X: Any, **how: Any) -> Any:
+def _fit(model: Any, X: Any, **fit_options: Any) -> Any:
     with _quiet():
-        return clone(model).fit(X, **how)
+        return clone(model).fit(X, **fit_options)
 
 
 def _brief(model: Any) -> Any:

@@ -70,28 +70,11 @@ class ModelEntry(NamedTuple):
     estimate: str = ""  # what its log density is, where it is not exact
     needs: str = ""  # its attribute that counts the axes it needs of those it was given, which come first
     begins: int | None = 0  # axes it begins with to find their number itself: None = all, 0 = it does not
+    records: tuple[str, ...] = ()  # what its files hold: names of its own module, or whole paths
+    statistics: tuple[str, ...] = ()  # what its folds leave in checkpoints, named likewise
 
-    @property
-    def no_gaps(self) -> str:
-        return self._lack("gaps")
-
-    @property
-    def no_decoder(self) -> str:
-        return self._lack("decoder")
-
-    @property
-    def no_density(self) -> str:
-        return self._lack("density")
-
-    @property
-    def no_uncertainty(self) -> str:
-        return self._lack("uncertainty")
-
-    @property
-    def no_map(self) -> str:
-        return self._lack("map")
-
-    def _lack(self, ability: str) -> str:
+    def lack(self, ability: str) -> str:
+        """A word or two where it cannot do this, else an empty text."""
         return LACKS[ability] if ability in self.lacks_abilities else ""
 
     @property
@@ -138,39 +121,53 @@ ENTRIES = (
         "ProbabilisticPCA", "models.linear.ppca",
         "x = W z + mu + e with one noise variance; closed form, or EM with gaps (`ld.PPCA` for short)",
         "How many dimensions? A map with gaps and uncertainty?", "lowdim report FILE", "ppca", "probabilistic PCA",
+        records=("models.linear.parameters.LinearGaussianParams",), statistics=("math.gaussian.Sums",),
     ),
     ModelEntry(
         "PCA", "models.linear.pca",
         "principal components as scikit-learn names them; solver by shape and conditioning; gaps by EM",
         "The same axes as other PCA software?", "", "pca", "PCA",
+        records=("PCAParams",),
     ),
     ModelEntry(
         "FactorAnalysis", "models.linear.factor_analysis",
-        "a noise variance for every column; exact maximum likelihood, rotations, goodness of fit",
+        "a noise variance for every column; maximum likelihood by Newton's method, rotations, goodness of fit",
         "Which hidden traits explain the correlations?", "", "fa", "factor analysis", factors=True,
+        records=("math.factor.GoodnessOfFit",),
     ),
     ModelEntry(
         "DualPPCA", "models.linear.dual_ppca",
         "loadings integrated out, positions fitted: for tables with many more columns than rows",
         "Many more columns than rows?", "", "dual", "dual PPCA", lacks_abilities=("density",),
+        records=("DualPPCAParams",), statistics=("DualSums",),
     ),
     ModelEntry(
         "BayesianPCA", "models.linear.bayesian_pca",
         "variational Bayes: the table decides how many axes it supports, with a posterior of each; or Bishop's ARD",
         "How many axes does the table support, and how surely?", "", "bpca", "Bayesian PCA", begins=None,
+        records=("BayesianPCAParams",),
+    ),
+    ModelEntry(
+        "RobustPPCA", "models.linear.robust_ppca",
+        "probabilistic PCA with Student's rows, degrees of freedom fitted: far rows turn no axis",
+        "A map that far rows cannot turn?", "", "robust", "robust PPCA",
+        records=("RobustPPCAParams",), statistics=("StudentSums",),
     ),
     ModelEntry(
         "GaussianMixture", "models.mixtures.gaussian_mixture",
         "clusters of any covariance, gaps welcome; `ld.choose_clusters` finds how many",
         _GROUPS, "", "gmm", "Gaussian mixture", _parts, ("map",),
+        records=("models.mixtures.components.FullGaussian",), statistics=("models.mixtures.components.Scatter",),
     ),
     ModelEntry(
         "KMeans", "models.mixtures.kmeans", "the limit without noise, gaps welcome, streams",
         _GROUPS, "", "kmeans", "K-means", _clusters, ("density", "map"),
+        records=("KMeansParams",), statistics=("math.clusters.ClusterSums",),
     ),
     ModelEntry(
         "KMedoids", "models.mixtures.kmedoids", "rows that stand for their cluster, for any dissimilarity",
         _GROUPS, "",
+        records=("KMedoidsParams",),
     ),
     ModelEntry(
         "MixtureOfPPCA", "models.mixtures.mixture_of_ppca",
@@ -181,91 +178,113 @@ ENTRIES = (
         "MixtureOfFA", "models.mixtures.mixture_of_fa", "the same with a noise variance for every column",
         _LOCAL, "", "mfa", "mixture of FA", _local, ("map",), local=True, factors=True,
     ),
-    ModelEntry("Mixture", "models.mixtures.mixture", "a mixture of any linear-Gaussian model"),
+    ModelEntry(
+        "Mixture", "models.mixtures.mixture", "a mixture of any linear-Gaussian model",
+        records=("MixtureParams",), statistics=("MixtureSums", "models.mixtures.starts.WithinSums"),
+    ),
     ModelEntry(
         "ICA", "models.relatives.ica", "independent sources behind the columns",
         "Independent sources behind the columns?", "", "ica", "ICA", _seeded,
         ("gaps", "density", "uncertainty"), axes=True,
+        records=("ICAParams",),
     ),
     ModelEntry(
         "CCA", "models.relatives.cca",
         "two views of the same rows: probabilistic CCA with gaps and both posteriors, four tests of each correlation",
         "What do two sets of columns share?", "lowdim.CCA(k).fit(X, Y)",
+        records=("CCAParams", "models.relatives.cca_algebra.CanonicalTest"),
+        statistics=("models.relatives.cca_algebra.SeenSums",),
     ),
     ModelEntry(
         "LinearDiscriminant", "models.relatives.linear_discriminant", "the directions that tell known classes apart",
         "What tells known classes apart?", "lowdim.LinearDiscriminant(k).fit(X, y)",
+        records=("LinearDiscriminantParams",), statistics=("ClassSums",),
     ),
     ModelEntry(
         "VarianceSelector", "models.relatives.variance_selector", "the columns that vary most",
         "Which columns vary most?", "lowdim.VarianceSelector(k).fit(X)",
+        records=("VarianceSelectorParams",),
     ),
     ModelEntry(
         "MatrixFactorization", "models.ratings.factorization",
         "ratings of users and items: Bayesian, with standard deviations, new users in closed form",
         "Ratings of items by users?", "lowdim.MatrixFactorization(k).fit(triples)",
+        records=("models.ratings.predictions.RatingFactors",), statistics=("models.ratings.beliefs.Sweep",),
     ),
     # bent sheets: decoded, they are no maps, so their places count
     ModelEntry(
         "GTM", "models.nonlinear.gtm",
         "a sheet of nodes bent through the table: gaps, density, uncertainty, magnification",
         _BENT, "", "gtm", "GTM", _gtm, axes=True, most_axes=3, usual=2,
+        records=("models.nonlinear.gtm_em.GTMParams",), statistics=("models.nonlinear.gtm_em.NodeSums",),
     ),
     ModelEntry(
         "DensityNetwork", "models.nonlinear.density_network",
         "a Gaussian sample through a network: gaps, uncertainty, a density",
         _BENT, "", "density", "density network", _seeded, axes=True, most_axes=3, usual=2,
         estimate="an estimate by a drawn sample",
+        records=("models.nonlinear.density_network_em.DensityNetworkParams",),
     ),
     ModelEntry(
         "NonlinearFactorAnalysis", "models.nonlinear.nonlinear_fa",
         "Gaussian factors through a network: gaps, uncertainty, a bound on the density",
         _BENT, "", "nlfa", "nonlinear factor analysis", _seeded, axes=True, most_axes=3, usual=2,
         estimate="a lower bound",
+        records=("NonlinearFAParams",),
     ),
     ModelEntry(
         "GPLVM", "models.gaussian_process.gplvm", "smooth functions of the rows' places, with predictive variance",
         "The smoothest bent map of up to a few thousand rows?", "", "gplvm", "GP-LVM", _seeded, axes=True,
         most_rows=1000, usual=2, estimate=_LAPLACE, slow="its time grows with the cube of the rows",
+        records=("models.gaussian_process.gplvm_likelihood.GPLVMParams",),
     ),
     ModelEntry(
         "BayesianGPLVM", "models.gaussian_process.bayesian_gplvm", "the same; it says how many dimensions it needs",
         "The same, and how many dimensions it needs?", "", "bgplvm", "Bayesian GP-LVM", _seeded, axes=True,
         most_rows=1000, begins=10, needs="n_kept_", estimate=_LAPLACE,
         slow="each of several hundred steps goes through all pairs of its inducing points for every row",
+        records=("BayesianGPLVMParams",), statistics=("models.gaussian_process.psi.PsiSums",),
     ),
     ModelEntry(
         "Autoencoder", "models.nonlinear.autoencoder",
         "a network to a few numbers and back; without hidden layers it is PCA; variational on request",
         "The fewest numbers from which a row can be made again?", "", "autoencoder", "autoencoder", _seeded,
         ("gaps", "density", "uncertainty"), axes=True, usual=2,
+        records=("AutoencoderParams",),
     ),
     _spectral(
         "Isomap", "isomap", "a map of the distances along a neighbourhood graph; pieces never dropped in silence",
         _NEIGHBORS, name="isomap", title="Isomap",
+        records=("IsomapParams",),
     ),
     _spectral(
         "LaplacianEigenmaps", "laplacian_eigenmaps", "a map that keeps neighbours near; new rows by one formula",
         _NEIGHBORS, name="le", title="Laplacian eigenmaps",
+        records=("LaplacianParams",),
     ),
     _spectral(
         "LocallyLinearEmbedding", "lle", "a map in which each row is made of its neighbours as in the table",
         _NEIGHBORS, name="lle", title="locally linear embedding",
+        records=("LLEParams",),
     ),
     _spectral(
         "MaximumVarianceUnfolding", "mvu", "unfolding that keeps neighbours' distances, with a certificate",
         _NEIGHBORS, name="mvu", title="maximum variance unfolding", most_rows=300,
+        records=("MVUParams",),
     ),
     _spectral(
         "MaximumEntropyUnfolding", "meu", "unfolding by the random field that explains all of these",
         _NEIGHBORS, name="meu", title="maximum entropy unfolding", most_rows=300,
+        records=("MEUParams",),
     ),
     _spectral(
         "ClassicalMDS", "mds", "a map from distances or similarities", _DISTANCES, name="mds", title="classical MDS",
+        records=("MDSParams",),
     ),
     _spectral(
         "KernelPCA", "kernel_pca", "a map from kernels, with pre-images and landmarks for many rows", _DISTANCES,
         name="kpca", title="kernel PCA", options=_seeded, lacks_abilities=("gaps", "density", "uncertainty"),
+        records=("KernelPCAParams",),
     ),
     ModelEntry(
         "RandomProjection", "judge.compare.random_projection", "a floor to compare with", name="random",
@@ -287,8 +306,9 @@ FUNCTIONS = {  # public names that are no models, and where they live
     "fill": "judge.fills.fills", "fit_method": "jobs.one_model", "forecast": "jobs.forecast",
     "judge_map": "judge.maps.quality", "load": "storage.model_file", "load_run": "jobs.run_folder",
     "odd_rows": "judge.rows.odd_rows",
-    "procrustes": "math.rotate", "quantize_image": "models.mixtures.quantize_image", "read": "table.read",
-    "robust_map": "models.spectral.robust_map", "rotate": "math.rotate", "stream": "sources.files.open",
+    "procrustes": "math.rotate", "quantize_image": "models.mixtures.quantize_image", "read": "judge.table_input",
+    "robust_fit": "judge.robust", "robust_map": "models.spectral.robust_map", "rotate": "math.rotate",
+    "stream": "sources.files.open",
     "to_similarities": "math.distances", "to_squared_distances": "math.distances",
     "total_least_squares": "models.linear.functions", "whiten": "models.linear.functions",
 }  # fmt: skip
@@ -328,55 +348,20 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-RECORDS = {  # their parameters and what else they keep
-    "AutoencoderParams": "lowdim.models.nonlinear.autoencoder",
-    "Bayes": "lowdim.models.linear.bayesian_pca",
-    "BayesianGPLVMParams": "lowdim.models.gaussian_process.bayesian_gplvm",
-    "CCAParams": "lowdim.models.relatives.cca",
-    "CanonicalTest": "lowdim.models.relatives.cca_algebra",
-    "Certificate": "lowdim.models.base.results",
-    "DensityNetworkParams": "lowdim.models.nonlinear.density_network_em",
-    "Dual": "lowdim.models.linear.dual_ppca",
-    "Frame": "lowdim.sources.views",
-    "FullGaussian": "lowdim.models.mixtures.components",
-    "GPLVMParams": "lowdim.models.gaussian_process.gplvm_likelihood",
-    "GTMParams": "lowdim.models.nonlinear.gtm_em",
-    "GoodnessOfFit": "lowdim.math.factor",
-    "ICAParams": "lowdim.models.relatives.ica",
-    "IsomapParams": "lowdim.models.spectral.isomap",
-    "KMeansParams": "lowdim.models.mixtures.kmeans",
-    "KMedoidsParams": "lowdim.models.mixtures.kmedoids",
-    "KernelPCAParams": "lowdim.models.spectral.kernel_pca",
-    "LLEParams": "lowdim.models.spectral.lle",
-    "LaplacianParams": "lowdim.models.spectral.laplacian_eigenmaps",
-    "Linear": "lowdim.models.linear.parameters",
-    "LinearDiscriminantParams": "lowdim.models.relatives.linear_discriminant",
-    "MDSParams": "lowdim.models.spectral.mds",
-    "MEUParams": "lowdim.models.spectral.meu",
-    "MVUParams": "lowdim.models.spectral.mvu",
-    "MixtureParams": "lowdim.models.mixtures.mixture",
-    "Moments": "lowdim.engine.statistics",
-    "NonlinearFAParams": "lowdim.models.nonlinear.nonlinear_fa",
-    "Principal": "lowdim.models.linear.pca",
-    "RatingFactors": "lowdim.models.ratings.predictions",
-    "VarianceSelectorParams": "lowdim.models.relatives.variance_selector",
-}
-STATISTICS = {  # what a fold leaves, in checkpoints only
-    "BlockSurvey": "lowdim.engine.statistics",
-    "ClassSums": "lowdim.models.relatives.linear_discriminant",
-    "ClusterSums": "lowdim.math.clusters",
-    "Columns": "lowdim.engine.statistics",
-    "DualSums": "lowdim.models.linear.dual_ppca",
-    "HeldOutCells": "lowdim.models.base.calibration",
-    "MixtureSums": "lowdim.models.mixtures.mixture",
-    "NodeSums": "lowdim.models.nonlinear.gtm_em",
-    "Pairs": "lowdim.engine.statistics",
-    "PsiSums": "lowdim.models.gaussian_process.psi",
-    "Scatter": "lowdim.models.mixtures.components",
-    "SeenSums": "lowdim.models.relatives.cca_algebra",
-    "Sum": "lowdim.engine.statistics",
-    "Sums": "lowdim.math.gaussian",
-    "Sweep": "lowdim.models.ratings.beliefs",
-    "Triangle": "lowdim.engine.statistics",
-    "WithinSums": "lowdim.models.mixtures.starts",
-}
+# what files may hold: records and statistics by name, and the modules that define them
+_SHARED_RECORDS = ("models.base.results.Certificate", "sources.views.Frame", "engine.statistics.Moments")
+_SHARED_STATISTICS = (
+    *(f"engine.statistics.{name}" for name in ("BlockSurvey", "Columns", "Pairs", "Sum", "Triangle")),
+    "models.base.calibration.HeldOutCells",
+)
+
+
+def _homes(shared: tuple[str, ...], field: str) -> dict[str, str]:
+    """The module of each record by its name: what all models share, then what rows say in this field."""
+    ours = [name if "." in name else f"{e.module}.{name}" for e in ENTRIES for name in getattr(e, field)]
+    parts = [path.rpartition(".") for path in (*shared, *ours)]
+    return {name: f"lowdim.{module}" for module, _, name in parts}
+
+
+RECORDS = _homes(_SHARED_RECORDS, "records")
+STATISTICS = _homes(_SHARED_STATISTICS, "statistics")

@@ -158,6 +158,7 @@ needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason=
 
 
 @needs_proc
+@pytest.mark.slow
 @pytest.mark.parametrize("trial", SMALL, ids=lambda t: f"{t.model}-{t.ending}")
 def test_memory_stays_below_the_forecast(trial, folder):
     assert ratio(trial, folder) <= ALLOWED

@@ -1,6 +1,8 @@
 """Every law, every model, every kind of source."""
 
+import copy
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,6 +38,7 @@ from lowdim import (
     MixtureOfFA,
     MixtureOfPPCA,
     NonlinearFactorAnalysis,
+    RobustPPCA,
     Run,
     as_source,
     laws,
@@ -60,12 +63,14 @@ MODELS = {
     "bpca": BayesianPCA(3, **QUICK),
     "bpca-standardize": BayesianPCA(standardize=True, **QUICK),
     "bpca-laplace": BayesianPCA(3, method="laplace", **QUICK),
+    "robust": RobustPPCA(2, **QUICK),
+    "robust-dof": RobustPPCA(2, dof=20.0, standardize=True, **QUICK),
     "kmeans": KMeans(3, init=np.array([[4.0, 3, 5, 0, 0, 9], [0, 0, 1, 0, -2, 10.5], [-2, 3, 3, 1, -1, 11]])),
     "mixture-full": GaussianMixture(2, n_init=2, **QUICK),
     "mixture-tied": GaussianMixture(2, covariance_type="tied", n_init=2, **QUICK),
     "mixture-ppca": MixtureOfPPCA(2, 1, n_init=2, **QUICK),
-    # one start in six ends on so flat a ridge of this small table that rounding moves rows by 1e-10
-    "mixture-fa": MixtureOfFA(2, 1, n_init=2, random_state=1, **QUICK),
+    # some starts end on so flat a ridge of this small table that rounding moves rows by 1e-10
+    "mixture-fa": MixtureOfFA(2, 1, n_init=2, random_state=2, **QUICK),
     "cca": CCA(1, views=3, **QUICK),
     "gtm": GTM(2, grid=5, basis=3, **QUICK),
     "density": DensityNetwork(2, n_samples=12, hidden=3, max_iter=8),
@@ -213,6 +218,8 @@ def possible(model: str, source: str) -> bool:
         return False  # ten inner steps of L-BFGS make 1e-10 of a rounding error of ten rows
     if source.startswith("wide") and model.startswith(("fa", "cca")):
         return False  # 10 rows cannot tell the correlations of 25 columns apart
+    if model == "robust" and source == "wide-weights":
+        return False  # a plane through three rows of weight 3 explains half of the ten without noise
     if model == "kmeans" and source.startswith(("wide", "huge", "tiny")):
         return False  # its start is a point of the table; without one see tests/models/mixtures/test_kmeans.py
     gaps = source.endswith("gaps")
@@ -258,9 +265,32 @@ def obeyed():
     ]
 
 
+def share_fits(monkeypatch, X: Any, fits: dict[str, Any]) -> None:
+    """Every law that fits a model to the whole of X as it is gets a copy of one fit, kept in `fits`."""
+    real = laws._fit
+
+    def fit(model, rows, **how):
+        if rows is not X or how:
+            return real(model, rows, **how)
+        key = f"{type(model).__name__} {model.get_params()}"
+        if key not in fits:
+            fits[key] = real(model, rows)
+        return copy.deepcopy(fits[key])
+
+    monkeypatch.setattr(laws, "_fit", fit)
+
+
+@cache
+def fits_to(kind: str) -> dict[str, Any]:
+    """What `share_fits` fills for a table in memory."""
+    return {}
+
+
 @pytest.mark.parametrize(("law", "name", "kind"), obeyed())
-def test_law(law, name, kind, tmp_path):
-    laws.LAWS[law](MODELS[name], SOURCES[kind](tmp_path))
+def test_law(law, name, kind, tmp_path, monkeypatch):
+    X = SOURCES[kind](tmp_path)
+    share_fits(monkeypatch, X, fits_to(kind))
+    laws.LAWS[law](MODELS[name], X)
 
 
 def test_every_broken_law_has_a_reason():
@@ -269,9 +299,10 @@ def test_every_broken_law_has_a_reason():
 
 
 @pytest.mark.parametrize(("name", "kind"), cases([k for k in SOURCES if not k.startswith("array")], drill=True))
-def test_every_law_on(name, kind, tmp_path):
+def test_every_law_on(name, kind, tmp_path, monkeypatch):
     """One test a source: a law that fails says its name."""
     model, X = MODELS[name], SOURCES[kind](tmp_path)
+    share_fits(monkeypatch, X, {})
     skip = set() if kind.startswith("wide") and name != "pca-all" else OF_THE_TABLE
     rest = [law for law in laws.LAWS if law not in model._laws_broken and law not in skip]
     for law in rest:
@@ -467,17 +498,23 @@ def test_check_lists_every_broken_law(monkeypatch):
 
 
 # the same table in any dress --------------------------------------------------------------------------------
+@cache
+def fitted_in_memory(name: str, gaps: bool) -> tuple[Any, np.ndarray]:
+    """A model of the table as an array, and its map."""
+    model = laws._fit(MODELS[name], table(gaps))
+    return model, model.transform(table(gaps))
+
+
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("kind", ["fortran", "masked", "pandas", "polars", "arrow", "memmap", "parquet", "csv"])
 def test_every_source_of_one_table_gives_the_same_bits(name, kind, tmp_path):
     for gaps in ("", "-gaps"):
         if possible(name, kind + gaps):
-            one, two = (laws._fit(MODELS[name], SOURCES[k](tmp_path)) for k in (f"array{gaps}", kind + gaps))
+            one, places = fitted_in_memory(name, bool(gaps))
+            two = laws._fit(MODELS[name], SOURCES[kind + gaps](tmp_path))
             assert np.array_equal(one.params_[0], two.params_[0])
             assert name.startswith(SPECTRAL) or one.objective_ == two.objective_
-            assert np.array_equal(
-                one.transform(SOURCES[f"array{gaps}"](tmp_path)), two.transform(SOURCES[kind + gaps](tmp_path))
-            )
+            assert np.array_equal(places, two.transform(SOURCES[kind + gaps](tmp_path)))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 
 from lowdim import PCA, PPCA, DualPPCA, FactorAnalysis
 from lowdim.math import gaussian
-from lowdim.models.linear.parameters import Linear, excess
+from lowdim.models.linear.parameters import LinearGaussianParams, excess
 from lowdim.sources.source import Block
 from tests.oracles import gaussian as oracle
 
@@ -90,7 +90,9 @@ def test_update_is_the_textbook_step(model, gaps, weighted):
     d, q = X.shape[1], model.n_components
     W, mu, psi = rng.standard_normal((d, q)), rng.standard_normal(d), rng.uniform(0.3, 2.0, d)
     psi = psi if isinstance(model, FactorAnalysis) else np.full(d, 0.7)
-    params = Linear(W, mu, psi, np.eye(q), np.zeros((d, 1)), np.full(d, 1e-9), excess(np.full(d, 40.0), q))
+    params = LinearGaussianParams(
+        W, mu, psi, np.eye(q), np.zeros((d, 1)), np.full(d, 1e-9), excess(np.full(d, 40.0), q)
+    )
     mask, w = (None if gaps == 0 else ~np.isnan(X)), np.arange(40) % 3
     block = Block(np.nan_to_num(X), mask, w.astype(float) if weighted else None)
     stats = model._stats(params, block)

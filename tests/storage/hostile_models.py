@@ -68,7 +68,7 @@ def with_array(good: bytes, payload: bytes, **claims: Any) -> bytes:
     """The good file with its first array replaced, the manifest's claims about it changed to match."""
     members = unpack(good)
     tree = json.loads(members[0][1])
-    first = tree["state"]["params_"]["Linear"]["W"]["array"]
+    first = tree["state"]["params_"]["LinearGaussianParams"]["W"]["array"]
     first.update({"blake2b": blake2b(payload, digest_size=32).hexdigest(), **claims})
     return forge([("manifest.json", json.dumps(tree).encode()), ("0.npy", payload), *members[2:]])
 
@@ -365,7 +365,7 @@ def arrays(good: bytes, canary: str) -> Iterator[Hostile]:
     yield Hostile("a bool of 2", with_array(good, truth[:-1] + b"\x02", dtype="bool"), "LD301")
 
     def again(tree: Any) -> None:
-        tree["state"]["again_"] = tree["state"]["params_"]["Linear"]["W"]
+        tree["state"]["again_"] = tree["state"]["params_"]["LinearGaussianParams"]["W"]
 
     yield Hostile("one array used twice", edited(good, again), "LD301")
     yield Hostile("an array nobody names", forge([*unpack(good), (f"{len(unpack(good)) - 1}.npy", payload)]), "LD300")

@@ -383,7 +383,9 @@ def test_a_lie_about_size_takes_no_memory(good: bytes, tmp_path: Path) -> None:
     import tracemalloc
 
     (tmp_path / "m").write_bytes(
-        hostile.edited(good, lambda tree: tree["state"]["params_"]["Linear"]["W"]["array"].update(shape=[2**30, 2]))
+        hostile.edited(
+            good, lambda tree: tree["state"]["params_"]["LinearGaussianParams"]["W"]["array"].update(shape=[2**30, 2])
+        )
     )
     tracemalloc.start()
     refusal(tmp_path / "m")

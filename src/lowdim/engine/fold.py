@@ -173,7 +173,7 @@ class Tree(Generic[S]):
 
     def root(self) -> S:
         """All leaves merged."""
-        nodes = [found for _, found in self.stack]
+        nodes = [node for _, node in self.stack]
         return reduce(lambda right, left: left.merge(right), reversed(nodes))
 
 

@@ -18,7 +18,7 @@ ROUNDING = 64 * np.finfo(float).eps  # relative noise of an objective summed ove
 INTERRUPTED = "interrupted"  # the reason of a fit that Ctrl-C ended
 STOPPED = (INTERRUPTED, "stopped by the callback")  # by someone: nothing else should begin
 LIMIT = "the limit of passes was reached"
-FALL_OF_TOL, FALL_OF_VALUE = 1e-3, 1e-11  # falls below both shares are no news
+FALL_OF_TOL, FALL_OF_VALUE = 1e-2, 1e-8  # falls below both shares are no news
 HOPE = 10.0  # gains may turn out this many times larger than they promise before a fit is given up
 
 

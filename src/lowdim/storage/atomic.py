@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -12,15 +13,33 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
-from lowdim.text.messages import error
+from lowdim.text.messages import LowdimError, error
+
+WRITE_CASES = {  # of "LD304", by what the system says
+    errno.ENOENT: "no folder",
+    errno.ENOTDIR: "a file, not a folder",
+    errno.EISDIR: "a folder, not a file",
+    errno.EEXIST: "a file is there",
+    errno.EACCES: "not allowed",
+    errno.EPERM: "not allowed",
+    errno.ENOSPC: "disk full",
+    errno.EFBIG: "disk full",
+}
 
 
 def check_folder(path: str | PathLike[str]) -> Path:
     """A path whose folder exists: to be asked before long work."""
     path = Path(path)
     if not path.parent.is_dir():
-        raise error("LD304", path=path, problem=f"there is no folder '{path.parent}'")
+        raise error("LD304", path=path, problem=f"there is no folder '{path.parent}'", case="no folder")
     return path
+
+
+def not_written(path: str | PathLike[str], cause: OSError | ValueError, more: str = "") -> LowdimError:
+    """The error of a file or folder that the system would not write."""
+    problem = getattr(cause, "strerror", None) or str(cause)
+    case = WRITE_CASES.get(getattr(cause, "errno", None) or 0, "")
+    return error("LD304", path=os.fspath(path), problem=f"{problem}{more}", case=case)
 
 
 @contextmanager
@@ -32,7 +51,7 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
         yield temp
         os.replace(temp, path)
     except OSError as cause:
-        raise error("LD304", path=path, problem=cause.strerror or str(cause)) from cause
+        raise not_written(path, cause) from cause
     finally:
         temp.unlink(missing_ok=True)
 

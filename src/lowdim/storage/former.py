@@ -122,22 +122,26 @@ def _autoencoder_options(values: Values) -> Values:
 
 
 RECORDS: dict[str, str] = {  # a record's former name -> its name
+    "Bayes": "BayesianPCAParams",
     "Centres": "KMeansParams",
     "Classes": "LinearDiscriminantParams",
     "Coder": "AutoencoderParams",
     "Coordinates": "MDSParams",
     "Curved": "NonlinearFAParams",
     "Doubtful": "BayesianGPLVMParams",
+    "Dual": "DualPPCAParams",
     "Factors": "RatingFactors",
     "Full": "FullGaussian",
     "Geodesics": "IsomapParams",
     "Kept": "VarianceSelectorParams",
     "KernelMap": "KernelPCAParams",
+    "Linear": "LinearGaussianParams",
     "Medoids": "KMedoidsParams",
     "Mixed": "ICAParams",
     "Net": "DensityNetworkParams",
     "Patches": "LLEParams",
     "Places": "GPLVMParams",
+    "Principal": "PCAParams",
     "Sheet": "GTMParams",
     "Springs": "MEUParams",
     "TwoViews": "CCAParams",
@@ -147,6 +151,7 @@ RECORDS: dict[str, str] = {  # a record's former name -> its name
 }
 FIELDS: dict[str, dict[str, str]] = {  # a record's name -> {a field's former name: its name}
     "BayesianGPLVMParams": {"rung": "jitter_level", "widen": "inflation"},
+    "BayesianPCAParams": {"asked": "n_start"},
     "DensityNetworkParams": {"unit": "activation", "draws": "cube", "widen": "inflation"},
     "GPLVMParams": {"rung": "jitter_level", "widen": "inflation"},
     "GTMParams": {"widen": "inflation"},

@@ -33,7 +33,7 @@ import numpy as np
 from lowdim import __version__
 from lowdim.registry import MODELS, RECORDS, STATISTICS
 from lowdim.storage import former
-from lowdim.storage.atomic import replace
+from lowdim.storage.atomic import not_written, replace
 from lowdim.text.messages import LowdimError, error
 
 if TYPE_CHECKING:
@@ -66,22 +66,22 @@ def _need(holds: Any, problem: str, code: str = "LD300") -> None:
 
 def _known(name: Any, registry: dict[str, str]) -> Any:
     """The class of a name in a closed registry, imported when first met; None for anything else."""
-    found = isinstance(name, str) and name in registry
-    return getattr(import_module(registry[name]), name) if found else None
+    is_known = isinstance(name, str) and name in registry
+    return getattr(import_module(registry[name]), name) if is_known else None
 
 
 def _settable(cls: type, name: str) -> bool:
     """Whether a file may set this attribute: fitted or private, and no method or table of the class."""
-    own = name.isidentifier() and not name.startswith("__") and (name.endswith("_") or name.startswith("_"))
-    return own and isinstance(getattr_static(cls, name, None), bool | int | float | str | None)
+    is_attribute = name.isidentifier() and not name.startswith("__") and (name.endswith("_") or name.startswith("_"))
+    return is_attribute and isinstance(getattr_static(cls, name, None), bool | int | float | str | None)
 
 
 def digest(parts: Iterable[Any]) -> str:
     """The hash that stands at the end of every file."""
-    made = blake2b(digest_size=HEX // 2)
+    hasher = blake2b(digest_size=HEX // 2)
     for part in parts:
-        made.update(part)
-    return made.hexdigest()
+        hasher.update(part)
+    return hasher.hexdigest()
 
 
 def _local(name: str, size: int, crc: int) -> bytes:
@@ -91,9 +91,9 @@ def _local(name: str, size: int, crc: int) -> bytes:
 
 def _directory(rows: list[Row]) -> bytes:
     """What follows the members in a zip, up to the digest."""
-    made, at = b"", 0
+    entries, at = b"", 0
     for name, size, crc in rows:
-        made += (
+        entries += (
             CENTRAL.pack(
                 b"PK\x01\x02",
                 788,
@@ -116,7 +116,7 @@ def _directory(rows: list[Row]) -> bytes:
             + name.encode()
         )
         at += LOCAL.size + len(name) + size
-    return made + END.pack(b"PK\x05\x06", 0, 0, len(rows), len(rows), len(made), at, len(MARK) + HEX) + MARK
+    return entries + END.pack(b"PK\x05\x06", 0, 0, len(rows), len(rows), len(entries), at, len(MARK) + HEX) + MARK
 
 
 def _npy_head(dtype: str, shape: tuple[int, ...], order: str) -> bytes:
@@ -240,8 +240,7 @@ def save(model: LatentModel, path: str | os.PathLike[str]) -> None:
     try:
         replace(Path(os.path.realpath(path)), _parts(members))
     except (OSError, ValueError) as cause:
-        problem = getattr(cause, "strerror", None) or str(cause)
-        raise error("LD304", path=os.fspath(path), problem=f"{problem} ({size:,} bytes to write)") from cause
+        raise not_written(path, cause, f" ({size:,} bytes to write)") from cause
 
 
 def save_values(path: Path, values: dict[str, Any]) -> None:
@@ -267,8 +266,8 @@ class _Reader:
         _need(ours or tail.startswith(MARK), "it neither begins nor ends as one")
         self.file.seek(0)
         ends = [*range(1 << 20, self.size - HEX, 1 << 20), max(0, self.size - HEX)]
-        found = digest(self.file.read(end - self.file.tell()) for end in ends)
-        _need(tail == MARK + found.encode(), "its bytes do not match the digest at its end", "LD301")
+        checksum = digest(self.file.read(end - self.file.tell()) for end in ends)
+        _need(tail == MARK + checksum.encode(), "its bytes do not match the digest at its end", "LD301")
         self.file.seek(0)
 
     def member(self, name: str, size: int) -> bytes:
@@ -286,13 +285,13 @@ class _Reader:
         self.file.seek(0)
         text = self.member(MANIFEST, size).decode("ascii")
         tree = json.loads(text, object_pairs_hook=_once, parse_float=_finite, parse_constant=_finite)
-        found = tree.get("format", 0) if isinstance(tree, dict) else 0
-        _need(type(found) is int and found > 0, "its manifest names no format")
-        if found > FORMAT:
-            raise _Refusal("LD302", found=found, known=FORMAT)
+        version = tree.get("format", 0) if isinstance(tree, dict) else 0
+        _need(type(version) is int and version > 0, "its manifest names no format")
+        if version > FORMAT:
+            raise _Refusal("LD302", version=version, known=FORMAT)
         expected |= {"format": int, "lowdim": str}
         _need({key: type(part) for key, part in tree.items()} == expected, "its manifest does not name what is needed")
-        return tree
+        return dict(tree)
 
     def end(self) -> None:
         """After the last member: the directory that belongs to all of them."""
@@ -357,9 +356,9 @@ def _fields(cls: Any, body: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    _need(len(found) == len(pairs), "its manifest says something twice")
-    return found
+    members = dict(pairs)
+    _need(len(members) == len(pairs), "its manifest says something twice")
+    return members
 
 
 def _finite(text: str) -> float:
@@ -393,9 +392,9 @@ def _build(reader: _Reader) -> LatentModel:
 
 def _values(reader: _Reader) -> dict[str, Any]:
     tree = reader.manifest(values=dict)["values"]
-    found = {name: reader.decode(node) for name, node in tree.items()}
+    values = {name: reader.decode(node) for name, node in tree.items()}
     reader.end()
-    return found
+    return values
 
 
 def load(path: str | os.PathLike[str]) -> LatentModel:

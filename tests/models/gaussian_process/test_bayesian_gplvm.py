@@ -44,6 +44,7 @@ def test_an_arc_needs_one_dimension():
     assert np.isfinite(std).all() and np.isfinite(model.sample(5)).all() and np.isfinite(model.score(new))
 
 
+@pytest.mark.filterwarnings("ignore:LD472")  # whether the kernel needs 1e-10 on its diagonal is a matter of rounding
 def test_gaps_and_their_intervals():
     full, _ = arc(80, noise=0.05)
     X = holed(full)

@@ -48,7 +48,7 @@ def test_statistics_by_quadrature(kind):
     zero, one, two = oracle.averages(k, p.mu, p.S, Z)
     sums = psi_sums(PSI_KERNELS[kind], p, Y, seen.astype(float))
     i, j = lower(len(Z))
-    assert sums.own == pytest.approx(zero @ seen, rel=1e-12)
+    assert sums.psi0 == pytest.approx(zero @ seen, rel=1e-12)
     assert sums.one == pytest.approx(one.T @ Y, rel=1e-10)
     assert sums.two == pytest.approx(np.einsum("npq,nd->pqd", two, seen)[i, j], rel=1e-10)
     assert sums.seen == pytest.approx(seen.sum(axis=0)) and sums.square == pytest.approx((Y**2).sum())

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import softmax
 from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import cross_val_score
@@ -12,17 +13,29 @@ from lowdim import LinearDiscriminant, laws
 from lowdim.text.messages import LowdimError, LowdimWarning, VerbError
 
 
+def larger(peer, X, y):
+    """How many times larger its covariance is than ours: some versions divide by n less the classes, others by n."""
+    Z = peer.transform(X)
+    within = Z - np.array([Z[y == k].mean(axis=0) for k in peer.classes_])[np.searchsorted(peer.classes_, y)]
+    times = len(Z) * Z.shape[1] / float((within**2).sum())
+    assert times == pytest.approx(1.0) or times == pytest.approx(len(X) / (len(X) - len(peer.classes_)))
+    return times
+
+
 @pytest.mark.parametrize("load", [load_iris, load_wine])
 @pytest.mark.parametrize("priors", [None, [0.2, 0.3, 0.5]])
 def test_discriminant_is_scikit_learn_s(load, priors):
     X, y = load(return_X_y=True)
     ours, peer = LinearDiscriminant(priors=priors).fit(X, y), LinearDiscriminantAnalysis(priors=priors).fit(X, y)
-    assert ours.predict_proba(X) == pytest.approx(peer.predict_proba(X), abs=1e-10)
-    assert np.abs(ours.transform(X)) == pytest.approx(np.abs(peer.transform(X)), abs=1e-9)
+    times, prior = larger(peer, X, y), np.log(peer.priors_)
+    shares = softmax((peer.decision_function(X) - prior) * times + prior, axis=1)
+    assert ours.predict_proba(X) == pytest.approx(shares, abs=1e-10)
+    assert np.abs(ours.transform(X)) == pytest.approx(np.abs(peer.transform(X)) * np.sqrt(times), abs=1e-9)
     assert ours.explained_variance_ratio_ == pytest.approx(peer.explained_variance_ratio_, abs=1e-12)
     assert ours.means_ == pytest.approx(peer.means_, rel=1e-12) and ours.score(X, y) == peer.score(X, y)
     scores = cross_val_score(LinearDiscriminant(1, priors=priors), X, y)
-    assert scores == pytest.approx(cross_val_score(peer, X, y))
+    one_scale = LinearDiscriminantAnalysis("lsqr") if priors is None else peer  # with priors "lsqr" is another model
+    assert scores == pytest.approx(cross_val_score(one_scale, X, y))
 
 
 def test_discriminant_log_likelihood():
@@ -124,15 +137,13 @@ def test_a_class_that_counts_for_nothing_is_no_class():
 
 def test_decision_function_has_scikit_learn_s_shapes_and_differences():
     X, y = load_iris(return_X_y=True)
-    ours, peer = (
-        model.fit(X, y).decision_function(X) for model in (LinearDiscriminant(), LinearDiscriminantAnalysis())
-    )
-    assert ours - ours[:, :1] == pytest.approx(peer - peer[:, :1], abs=1e-8)
+    model, peer = LinearDiscriminant().fit(X, y), LinearDiscriminantAnalysis().fit(X, y)
+    ours, theirs = model.decision_function(X), peer.decision_function(X) * larger(peer, X, y)  # equal priors
+    assert ours - ours[:, :1] == pytest.approx(theirs - theirs[:, :1], abs=1e-8)
     X, y = X[y > 0], y[y > 0]
-    ours, peer = (
-        model.fit(X, y).decision_function(X) for model in (LinearDiscriminant(), LinearDiscriminantAnalysis())
-    )
-    assert ours.shape == peer.shape and ours == pytest.approx(peer, abs=1e-8)
+    model, peer = LinearDiscriminant().fit(X, y), LinearDiscriminantAnalysis().fit(X, y)
+    ours, theirs = model.decision_function(X), peer.decision_function(X) * larger(peer, X, y)
+    assert ours.shape == theirs.shape and ours == pytest.approx(theirs, abs=1e-8)
 
 
 @pytest.mark.parametrize("verb", ["inverse_transform", "reconstruct", "impute", "sample", "posterior", "score_samples"])

@@ -40,7 +40,7 @@ from lowdim.engine.fold import Executor, Run, S, Tree, node, tree
 from lowdim.math.linalg import Array
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, View
-from lowdim.storage.atomic import lock, replace
+from lowdim.storage.atomic import lock, not_written, replace
 from lowdim.storage.model_file import VERSION, digest, load_values, save_values
 from lowdim.text.messages import LowdimError, error, warn
 
@@ -111,7 +111,7 @@ class Checkpoint(Watch):
             _ours(self.folder)
             self.lock = open(self.folder / LOCK, "ab")  # held until the fit ends
         except OSError as cause:
-            raise error("LD304", path=str(self.folder), problem=cause.strerror or str(cause)) from cause
+            raise not_written(self.folder, cause) from cause
         try:
             self._hold()
             self._drop(*(path.name for path in self.folder.glob(".lowdim-*.tmp")))  # a killed fit's
@@ -148,22 +148,22 @@ class Checkpoint(Watch):
             warn("LD323", path=str(self.folder / MANIFEST))
             self.sure = not (self.folder / _numbered(0)).exists()
             return
-        found = [
+        differences = [
             f"{words} ({old.get(name)} there, {new[name]} here)" if name != "columns" else words
             for name, words in WORDS.items()
             if old.get(name) != new[name]
         ]
-        if not found:
+        if not differences:
             there, here = old.get("options", {}), new["options"]
-            found = [
+            differences = [
                 f"{name}={there.get(name)} there, {here.get(name)} here"
                 for name in {**there, **here}
                 if there.get(name) != here.get(name) and name not in STOPPING_OPTIONS
             ]
-        if not found and old.get("table") != self.table:
-            found = ["the table (cells, weights, or the time its file was written)"]
-        if found:
-            raise error("LD320", path=str(self.folder), differs="; ".join(found))
+        if not differences and old.get("table") != self.table:
+            differences = ["the table (cells, weights, or the time its file was written)"]
+        if differences:
+            raise error("LD320", path=str(self.folder), differs="; ".join(differences))
 
     def _write_manifest(self) -> None:
         if not self.sure:
@@ -182,8 +182,8 @@ class Checkpoint(Watch):
         except (OSError, LowdimError) as cause:
             if not self.warned:
                 self.warned = True
-                said = cause.message if isinstance(cause, LowdimError) else None
-                problem = getattr(said, "what", None) or getattr(cause, "strerror", None) or str(cause)
+                message = cause.message if isinstance(cause, LowdimError) else None
+                problem = getattr(message, "what", None) or getattr(cause, "strerror", None) or str(cause)
                 warn("LD324", path=str(self.folder), problem=problem)
             return False
 
@@ -218,7 +218,8 @@ class Checkpoint(Watch):
                 },
             ):
                 self._drop(PART, OLD)
-        return solid(stats)
+        whole: S = solid(stats)
+        return whole
 
     def _seen(self, source: Source) -> Iterator[Any]:
         """What the rows are, and how they are looked at."""
@@ -233,8 +234,8 @@ class Checkpoint(Watch):
 
     def _stored(self, file: Path, key: str) -> Any:
         """The statistics of this fold, if they are there; another fold's, and all after it, are thrown away."""
-        found = self._load(file)
-        if found is not None and found.get("key") != key:
+        entry = self._load(file)
+        if entry is not None and entry.get("key") != key:
             if not self.sure:
                 raise error(
                     "LD320",
@@ -243,8 +244,8 @@ class Checkpoint(Watch):
                 )
             self.forget(self.number - 1)
             return None
-        self.sure = self.sure or found is not None
-        return None if found is None else found["stats"]
+        self.sure = self.sure or entry is not None
+        return None if entry is None else entry["stats"]
 
     def _load(self, file: Path) -> dict[str, Any] | None:
         if not file.exists():
@@ -263,6 +264,7 @@ class Checkpoint(Watch):
     def _walk(self, key: str, f: Callable[[Block], S], source: Source, engine: Executor) -> S:
         """The fold itself, from where its last partial file left it."""
         span = engine.span(source)
+        growing: Tree[S]
         done, growing = self._begun(key, span * source.block_tiles)
         whole, clock = (done, list(growing.stack)), monotonic()  # an interrupted `add` leaves a stack in pieces
         part = {"key": key, "unit": span * source.block_tiles}
@@ -281,9 +283,9 @@ class Checkpoint(Watch):
 
     def _begun(self, key: str, unit: int) -> tuple[int, Tree[Any]]:
         for name in (PART, OLD):
-            found = self._load(self.folder / name)
-            if found is not None and (found.get("key"), found.get("unit")) == (key, unit):
-                return found["done"], Tree(found["stack"])
+            entry = self._load(self.folder / name)
+            if entry is not None and (entry.get("key"), entry.get("unit")) == (key, unit):
+                return entry["done"], Tree(entry["stack"])
         return 0, Tree()
 
     def _keep_part(self, part: dict[str, Any], done: int, stack: list[Any]) -> None:
@@ -344,7 +346,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
         whole = False
     if not whole:
-        raise error("LD321", path=str(folder), problem=f"its {MANIFEST} is missing or damaged")
+        raise error("LD321", path=str(folder), problem=f"its {MANIFEST} is missing or damaged", case="damaged")
     return dict(facts)
 
 
@@ -384,8 +386,8 @@ def best_of_checkpoint(path: str | os.PathLike[str]) -> CheckpointBest:
     >>> X = np.array([[1.0, 2.0, 3.1], [2.0, 4.1, np.nan], [3.0, 5.9, 9.0], [4.0, np.nan, 12.1]])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model = lowdim.PPCA(1).fit(X, run=Run(checkpoint=f"{folder}/fit.ckpt"))
-    ...     found = best_of_checkpoint(f"{folder}/fit.ckpt")
-    >>> found.objective == model.objective_, found.params.W.shape
+    ...     best = best_of_checkpoint(f"{folder}/fit.ckpt")
+    >>> best.objective == model.objective_, best.params.W.shape
     (True, (3, 1))
     """
     folder = Path(path)
@@ -397,14 +399,14 @@ def best_of_checkpoint(path: str | os.PathLike[str]) -> CheckpointBest:
     history = {k: noted[k] for k in sorted(noted) if noted[k] is not None and math.isfinite(noted[k])}
     for k in sorted(history, key=history.__getitem__, reverse=True):
         with suppress(LowdimError):
-            found = load_values(folder / _numbered(k))
+            entry = load_values(folder / _numbered(k))
             return CheckpointBest(
                 facts["model"],
                 facts["options"],
-                found["args"][0],
-                found["stats"],
-                found["frame"],
+                entry["args"][0],
+                entry["stats"],
+                entry["frame"],
                 history[k],
                 tuple(history.values()),
             )
-    raise error("LD321", path=str(folder), problem="no pass of an iteration has finished in it")
+    raise error("LD321", path=str(folder), problem="no pass of an iteration has finished in it", case="no pass")

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from inspect import getattr_static
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -41,6 +40,7 @@ WHOLE = Rule(
 )
 TRUTH = Rule(lambda v: isinstance(v, bool | np.bool_), "True or False")
 POSITIVE = Rule(lambda v: isinstance(v, int | float | np.number) and bool(v > 0), "a number > 0")
+FILL_FIRST = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
 COUNT = Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 1), "a whole number >= 1")
 
 
@@ -77,17 +77,17 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             if not holds:
                 raise error("LD210", option=name, value=value, allowed=rule.words)
 
-    def _assign(self, found: dict[str, Any], header: Header) -> None:
+    def _assign(self, attributes: dict[str, Any], header: Header) -> None:
         """The one place that assigns fitted attributes; refuses anything that is not finite."""
-        found = {"n_features_in_": header.d, **found}
+        attributes = {"n_features_in_": header.d, **attributes}
         if header.named:
-            found["feature_names_in_"] = np.array(header.columns, dtype=object)
-        for name, value in found.items():
+            attributes["feature_names_in_"] = np.array(header.columns, dtype=object)
+        for name, value in attributes.items():
             if not all_finite(value):
                 raise error("LD214", model=type(self).__name__, name=name)
         for old in [key for key in vars(self) if key.endswith("_") or key == "_online"]:
             delattr(self, old)  # nothing of an earlier fit may linger
-        for name, value in found.items():
+        for name, value in attributes.items():
             setattr(self, name, value)
 
     def _say_why(self, fit: Fit) -> None:
@@ -140,7 +140,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         out: Out = None,
         run: Run | None = None,
         names: Callable[[Source], tuple[str, ...]] | None = None,
-    ) -> Any:
+    ) -> Array:
         """The one loop of the row verbs: block -> f -> sink; `names` are the columns of what comes out."""
         source = self.arrange(X)
         if source.n == 0:
@@ -148,7 +148,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         with as_sink(out, source.n, names and names(source)) as sink:
             for start, rows in walk(f, source, run or Run()):
                 sink.write(start, rows)
-        return sink.close()
+        rows_written: Array = sink.close()
+        return rows_written
 
     def _axis_names(self, source: Source) -> tuple[str, ...]:
         return tuple(self.get_feature_names_out())
@@ -222,7 +223,7 @@ def is_fitted(model: Estimator) -> bool:
 def all_finite(value: Any) -> bool:
     """Whether every number in a nest of tuples and arrays is finite."""
     if isinstance(value, np.ndarray):
-        return value.dtype.kind not in "fc" or bool(np.isfinite(cast(NDArray[np.float64], value)).all())
+        return value.dtype.kind not in "fc" or bool(np.isfinite(value).all())
     if isinstance(value, tuple | list):
         return all(all_finite(part) for part in value)
     return not isinstance(value, float) or bool(np.isfinite(value))

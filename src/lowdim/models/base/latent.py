@@ -170,9 +170,9 @@ class LatentModel(Estimator):
         """The point estimate of each row's position."""
         return posterior.mean
 
-    def fit_transform(self, X: Any, y: Any = None, **how: Any) -> Array:
-        """`fit` and then `transform` of the same rows; `how` goes to `fit`."""
-        return self.fit(X, y, **how).transform(X)
+    def fit_transform(self, X: Any, y: Any = None, **fit_options: Any) -> Array:
+        """`fit` and then `transform` of the same rows; `fit_options` go to `fit`."""
+        return self.fit(X, y, **fit_options).transform(X)
 
     def posterior(self, X: Any, *, run: Run | None = None) -> Posterior:
         """The distribution of each row's position given its seen cells.
@@ -190,7 +190,7 @@ class LatentModel(Estimator):
         Returns
         -------
         Cells
-            `mean`, `var` (of the noiseless cell: the row's position and the parameters are uncertain) and `noise`
+            `mean`, `var` (of the noiseless cell: the row's position, in linear models also the parameters) and `noise`
             (its variance), each n x d. A new measurement of a cell has variance `var + noise`.
         """
         return Cells(*self._rows_of(self.block_cells, X, run))
@@ -216,8 +216,8 @@ class LatentModel(Estimator):
     def decode(self, Z: Any) -> Cells:
         """The cells that positions decode to, in the table's units.
 
-        Z holds positions as `transform` gives them, n x q; `mean`, `var` (the parameters' uncertainty) and `noise` of
-        the answer are n x d each.
+        Z holds positions as `transform` gives them, n x q; `mean`, `var` (the parameters' uncertainty, where
+        the model keeps it) and `noise` of the answer are n x d each.
         """
         return self._in_table(self._decoded(Z))
 
@@ -254,8 +254,8 @@ class LatentModel(Estimator):
         Parameters
         ----------
         return_std : bool, default False
-            Add the standard deviation of each fill (0 where seen): noise, the row's position and the uncertainty
-            of the parameters.
+            Add the standard deviation of each fill (0 where seen): noise and the row's position; of linear models also
+            the uncertainty of the parameters, of nonlinear ones a factor found on held-out cells.
         draws : int, optional
             Instead of means, so many tables whose gaps are drawn jointly.
         random_state : int, Generator or RandomState, default 0

@@ -90,13 +90,8 @@ class Certificate(NamedTuple):
         ]
         if self.objective is not None:
             rows.append((self.objective_name, f"{self.objective:.6f}"))
-        rows.append(
-            (
-                "accuracy",
-                f"residual {self.residual:.2g}, orthogonality {self.orthogonality:.2g}, "
-                f"condition {self.condition:.2g}, about {self.digits:.0f} digits",
-            )
-        )
+        ratios = f"residual {self.residual:.2g}, orthogonality {self.orthogonality:.2g}"
+        rows.append(("accuracy", f"{ratios}, condition {self.condition:.2g}, about {self.digits:.0f} digits"))
         if self.boundary:
             rows.append(("on a bound", ", ".join(self.boundary)))
         return rows + [("note", note) for note in self.notes]
@@ -115,6 +110,7 @@ class Certificate(NamedTuple):
 def certify(fit: Fit, objective_name: str, **figures: Any) -> Certificate:
     """The certificate of a fit; `figures` are its residual, orthogonality, condition, digits, boundary and notes."""
     figures = {"residual": fit.remaining, "orthogonality": 0.0, "condition": 1.0, **figures}
+    figures["digits"] = float(np.clip(figures["digits"], 0.0, 15.0))  # what double precision has
     head = (fit.solver, fit.passes, fit.objective, objective_name, fit.converged, fit.reason)
     return Certificate(*head, **figures)
 
@@ -148,5 +144,5 @@ def product(A: Array, B: Array) -> Array:
     """A @ B; where that leaves double precision, its largest number."""
     with np.errstate(over="ignore", invalid="ignore"):
         out = A @ B
-        fine = np.isfinite(out.sum())  # one cheap look, as for blocks
-    return out if fine else np.clip(out, -LARGEST, LARGEST)
+        is_finite = np.isfinite(out.sum())  # one cheap look, as for blocks
+    return out if is_finite else np.clip(out, -LARGEST, LARGEST)

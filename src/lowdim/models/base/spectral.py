@@ -10,14 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import plan
 from lowdim.math.linalg import Array
-from lowdim.models.base.estimator import Absent, Estimator, Out
-from lowdim.models.base.results import Certificate
+from lowdim.models.base.estimator import FILL_FIRST, Absent, Estimator, Out
+from lowdim.models.base.results import Certificate, in_range, squared
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import FRAME_ROWS, Frame, Framed, frame_of, gather
 from lowdim.text.messages import error
 
-FILL_FIRST = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
 NO_DENSITY = "a map of the rows it was made from has no density of new ones"
 NO_DECODER = "it maps rows to places, and nothing leads back"
 
@@ -38,7 +37,7 @@ class SpectralFit(NamedTuple):
 
 
 class SpectralModel(Estimator):
-    """A map from a similarity or a Laplacian of the rows; one eigen-solver answers for all of them.
+    """A map from a similarity or a Laplacian of the rows; `math/eigen.py` has the solvers.
 
     To write one, implement `_embed` (a source and its frame to `SpectralFit`), `_extend` (new rows to places; a
     training row must land on its own place by the formula), `_cost`, and `_precision` or `_covariance` for its random
@@ -245,3 +244,14 @@ class SpectralModel(Estimator):
         from lowdim.models.base.random_field import table_score
 
         return table_score(self._field(all_rows=True), X, self.frame_, type(self).__name__)
+
+
+def lengths_in_table_units(fit: SpectralFit, frame: Frame, lengths: tuple[str, ...]) -> SpectralFit:
+    """A fit of distances with places, eigenvalues and these fields of its parameters in the table's own unit."""
+    unit = 1.0 / float(frame.scale[0])
+    if unit == 1.0:
+        return fit
+    with np.errstate(over="ignore"):
+        Z = in_range(fit.Z * unit, "Places", unit)
+    params = fit.params._replace(**{name: getattr(fit.params, name) * unit for name in lengths})
+    return fit._replace(params=params, Z=Z, values=squared(fit.values, unit))

@@ -69,7 +69,8 @@ class BayesianGPLVMParams(NamedTuple):
 
     @property
     def kept(self) -> Mask:
-        return self.w > KEPT_SHARE * self.w[0]
+        mask: Mask = self.w > KEPT_SHARE * self.w[0]
+        return mask
 
     def decoder(self) -> Decoder:
         d = len(self.mu)
@@ -93,7 +94,7 @@ class BayesianGPLVM(GaussianProcessMap):
 
     A new row goes to the peak of p(cells | place) N(place | 0, I), `posterior` is Laplace's Gaussian there, and
     `score_samples` Laplace's estimate of the log density, no bound. With gaps 5 to 15 % of the seen cells are held out
-    first, and intervals widened until they hold.
+    first, and intervals scaled so that 90 % ones hold 90 % of these.
 
     Parameters
     ----------
@@ -130,8 +131,8 @@ class BayesianGPLVM(GaussianProcessMap):
         Share of the mean variance that had to be added to the kernel's diagonal.
     calibration_ : float
         Factor of standard deviations, from held-out cells; 1 without gaps.
-    n_components_, objective_, history_, n_iter_, converged_, certificate_
-        As every model has them; the objective is the bound of all rows together.
+    n_components_, objective_, history_, n_iter_, converged_, certificate_, params_, frame_
+        As every model has them; the objective is the bound of all rows together; the parameters and their units.
 
     References
     ----------
@@ -363,8 +364,8 @@ def _principal_scores(table: CentredTable, q: int, run: Run) -> tuple[Array, int
             unit = np.sqrt((model.components_**2).sum(axis=1))
         else:
             model, unit = PCA(min(q, max(n - 1, 1))).fit(table.source, run=run), 1.0
-        found = model.transform(table.source, run=run) * unit
-    scores[:, : found.shape[1]] = found
+        principal = model.transform(table.source, run=run) * unit
+    scores[:, : principal.shape[1]] = principal
     return scores, model.certificate_.passes + 1
 
 

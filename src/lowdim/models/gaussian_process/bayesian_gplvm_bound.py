@@ -78,8 +78,8 @@ def collapsed_bound(psi: PsiKernel, p: VariationalParams, sums: PsiSums, jitter_
             return collapsed_bound(psi, p, sums, part.jitter_level)
         value, dK, dbeta = value + part.value, dK + part.K, dbeta + part.beta
         one[:, columns], two[:, g], C[:, columns], inverse[g] = part.one, times * part.two[i, j], part.C, Ki - part.A
-    own = np.full(groups, -0.5 * p.beta * (d if groups == 1 else 1))
-    down = SumGradients(one, two, own)
+    psi0 = np.full(groups, -0.5 * p.beta * (d if groups == 1 else 1))
+    down = SumGradients(one, two, psi0)
     return CollapsedBound(value, down, 0.5 * (dK + dK.T), dbeta, inverse, C, factor.jitter_level)
 
 
@@ -92,7 +92,7 @@ def _group_bound(
     b: float, K: Array, logdet: float, Ki: Array, sums: PsiSums, g: int, columns: slice, ridge: float, level: int
 ) -> _GroupBound:
     """The bound of columns that are seen in the same rows, and its gradients."""
-    P, n, own, m = sums.one[:, columns], float(sums.seen[g]), float(sums.own[g]), len(K)
+    P, n, psi0, m = sums.one[:, columns], float(sums.seen[g]), float(sums.psi0[g]), len(K)
     i, j = lower(m)
     d, psi2 = P.shape[1], np.empty((m, m))
     psi2[i, j] = psi2[j, i] = sums.two[:, g]
@@ -100,10 +100,10 @@ def _group_bound(
     A, C = factor.inverse(), factor.solve(P)
     CC, KP = C @ C.T, Ki @ psi2
     fit, over = float((P * C).sum()), float(np.trace(KP))
-    value = 0.5 * d * (n * (np.log(b) - LOG_TWO_PI) + logdet - factor.logdet - b * (own - over)) + 0.5 * b**2 * fit
+    value = 0.5 * d * (n * (np.log(b) - LOG_TWO_PI) + logdet - factor.logdet - b * (psi0 - over)) + 0.5 * b**2 * fit
     two = 0.5 * b * d * (Ki - A) - 0.5 * b**3 * CC
     dK = 0.5 * d * (Ki - A - b * KP @ Ki) - 0.5 * b**2 * CC
-    dbeta = 0.5 * d * (n / b - float((A * psi2).sum()) - own + over) + b * fit
+    dbeta = 0.5 * d * (n / b - float((A * psi2).sum()) - psi0 + over) + b * fit
     dbeta -= 0.5 * b**2 * float((CC * psi2).sum())
     return _GroupBound(value, b**2 * C, two, dK, dbeta, A, C, factor.jitter_level)
 

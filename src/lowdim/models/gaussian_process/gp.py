@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from lowdim.math.distances import squared_distances
 from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import EPS, Array, Mask, squared_distances
-from lowdim.math.missing_patterns import distinct
+from lowdim.math.linalg import EPS, Array, Mask, distinct
 
 JITTER_LEVELS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # of the mean diagonal, tried in turn
 Index = NDArray[np.intp]
@@ -44,7 +44,8 @@ def _rbf(t: Array, Z: Array, X: Array) -> Array:
 
 
 def _rbf_slope(t: Array, Z: Array, X: Array, K: Array, axis: int) -> Array:
-    return -t[1] * (Z[:, axis, None] - X[:, axis]) * K
+    slope: Array = -t[1] * (Z[:, axis, None] - X[:, axis]) * K
+    return slope
 
 
 def _rbf_gradient(t: Array, X: Array, K: Array, G: Array) -> tuple[Array, Array]:
@@ -63,7 +64,8 @@ def _linear_gradient(t: Array, X: Array, K: Array, G: Array) -> tuple[Array, Arr
 
 # v (2 / pi) asin(p(x, y) / sqrt((1 + p(x, x)) (1 + p(y, y)))),  p = w x'y + b (Williams, 1998) ------------------------
 def _size(t: Array, X: Array) -> Array:
-    return t[1] * (X * X).sum(axis=1) + t[2] + 1.0
+    size: Array = t[1] * (X * X).sum(axis=1) + t[2] + 1.0
+    return size
 
 
 def _mlp(t: Array, Z: Array, X: Array) -> Array:
@@ -71,10 +73,11 @@ def _mlp(t: Array, Z: Array, X: Array) -> Array:
 
 
 def _angle(t: Array, Z: Array, X: Array) -> Array:
-    A = t[1] * (Z @ X.T) + t[2]
+    A: Array = t[1] * (Z @ X.T) + t[2]
     A /= np.sqrt(_size(t, Z))[:, None]
     A /= np.sqrt(_size(t, X))
-    return np.clip(A, -1.0, 1.0, out=A)
+    np.clip(A, -1.0, 1.0, out=A)
+    return A
 
 
 def _bend(t: Array, A: Array) -> Array:
@@ -90,12 +93,14 @@ def _mlp_diagonal(t: Array, Z: Array) -> Array:
 def _mlp_slope(t: Array, Z: Array, X: Array, K: Array, axis: int) -> Array:
     A, p = _angle(t, Z, X), _size(t, Z)
     inner = t[1] * X[:, axis] / np.sqrt(np.outer(p, _size(t, X)))
-    return _bend(t, A) * (inner - A * (t[1] * Z[:, axis] / p)[:, None])
+    slope: Array = _bend(t, A) * (inner - A * (t[1] * Z[:, axis] / p)[:, None])
+    return slope
 
 
 def _mlp_diagonal_slope(t: Array, Z: Array, axis: int) -> Array:
     p = _size(t, Z)
-    return _bend(t, (p - 1.0) / p) / p**2 * 2.0 * t[1] * Z[:, axis]
+    slope: Array = _bend(t, (p - 1.0) / p) / p**2 * 2.0 * t[1] * Z[:, axis]
+    return slope
 
 
 def _mlp_gradient(t: Array, X: Array, K: Array, G: Array) -> tuple[Array, Array]:

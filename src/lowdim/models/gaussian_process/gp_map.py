@@ -13,7 +13,7 @@ from lowdim.math.linalg import Array, Mask, lower
 from lowdim.math.optimise import climb_rows
 from lowdim.models.base.calibration import inflation_note
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, em_digits
+from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, KernelSum
 from lowdim.sources.source import Block, Source
@@ -125,7 +125,7 @@ class GaussianProcessMap(LatentModel):
         if source.weight is not None:
             raise error("LD283", model=type(self).__name__)
         if self.n_components > source.d:
-            raise error("LD200", asked=self.n_components, most=source.d, why=f"the table has {source.d} columns")
+            raise error("LD200", n_components=self.n_components, most=source.d, why=f"the table has {source.d} columns")
         return survey_for_fit(source, run, unit_free=unit_free)
 
     def _candidates(self, params: Any) -> Array:
@@ -224,21 +224,8 @@ class GaussianProcessMap(LatentModel):
         if p.jitter_level:
             notes.append(f"{JITTER_LEVELS[p.jitter_level]:.0e} of the mean variance was added to the kernel's diagonal")
         notes.append(inflation_note(p.inflation))
-        digits = float(np.clip(em_digits(fit.remaining, len(p.X)), 0.0, 15.0))
-        return Certificate(
-            fit.solver,
-            fit.passes,
-            fit.objective,
-            self._objective_name,
-            fit.converged,
-            fit.reason,
-            fit.remaining,
-            0.0,
-            1.0,
-            digits,
-            boundary,
-            tuple(notes),
-        )
+        digits = em_digits(fit.remaining, len(p.X))
+        return certify(fit, self._objective_name, digits=digits, boundary=boundary, notes=tuple(notes))
 
 
 def warn_jitter(params: MapParams) -> None:

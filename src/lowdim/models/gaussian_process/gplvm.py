@@ -9,7 +9,8 @@ import numpy as np
 from lowdim.engine.fold import Run, one_blas_thread
 from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost, plan
-from lowdim.math.linalg import Array, Mask, sign_rule, squared_distances, svd
+from lowdim.math.distances import squared_distances
+from lowdim.math.linalg import Array, Mask, sign_rule, svd
 from lowdim.math.streams import GPLVM_START
 from lowdim.models.base.calibration import hold_back, inflation_from_errors
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
@@ -64,7 +65,7 @@ class GPLVM(GaussianProcessMap):
     y_j = mu_j + f_j(X) + e_j of each column j, f_j a Gaussian process with covariance k, e ~ N(0, s2 I). Places X and
     the kernel's numbers maximise p(Y | X) by L-BFGS. There is no prior on X (with a free length scale it would change
     nothing), and places are reported with unit mean square. With gaps 5 to 15 % of the seen cells are held out first: a
-    climb ends where these are predicted no better, and intervals are widened until they hold.
+    climb ends where these are predicted no better, and intervals are scaled so that 90 % ones hold 90 % of these.
 
     A new row goes to the peak of p(cells | place) N(place | those of the fit); `posterior` is Laplace's Gaussian there
     and `score_samples` Laplace's estimate. Time grows as rows cubed, memory as rows squared.
@@ -105,8 +106,8 @@ class GPLVM(GaussianProcessMap):
         Share of the mean variance that had to be added to the kernel's diagonal.
     calibration_ : float
         Factor of standard deviations, from held-out cells; 1 without gaps.
-    n_components_, objective_, history_, n_iter_, converged_, certificate_
-        As every model has them; the objective is log p(Y | X).
+    n_components_, objective_, history_, n_iter_, converged_, certificate_, params_, frame_
+        As every model has them; the objective is log p(Y | X); the parameters and their units.
 
     References
     ----------
@@ -175,7 +176,7 @@ class GPLVM(GaussianProcessMap):
     # fitting ------------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         if self.n_components > source.n:
-            raise error("LD200", asked=self.n_components, most=source.n, why=f"the table has {source.n} rows")
+            raise error("LD200", n_components=self.n_components, most=source.n, why=f"the table has {source.n} rows")
         survey = self._survey(source, run)
         x, mask = gather(survey.source)
         mu = x.sum(axis=0) / (len(x) if mask is None else mask.sum(axis=0))  # the same bits whatever the tiles

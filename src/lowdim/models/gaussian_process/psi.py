@@ -287,7 +287,7 @@ class PsiSums(NamedTuple):
 
     one: Array  # m x d, psi1'Y
     two: Array  # pairs x groups, packed psi2
-    own: Array  # groups, psi0
+    psi0: Array  # groups, psi0
     seen: Array  # groups, rows
     square: float  # sum of the squared cells
     kl: float  # from the places' posterior to N(0, I)
@@ -301,7 +301,7 @@ class SumGradients(NamedTuple):
 
     one: Array
     two: Array
-    own: Array
+    psi0: Array
 
 
 def _pieces(n: int, pairs: int) -> Iterator[slice]:
@@ -333,7 +333,7 @@ def psi_gradients(
     """Gradients in the parameters from those in the sums, the divergence taken off; mu and S of these rows only."""
     pairs = psi.pairs(p)
     first = psi.psi1_gradient(p, psi.psi1(p), Y @ down.one.T)
-    zeroth = psi.psi0_gradient(p, shares @ down.own)
+    zeroth = psi.psi0_gradient(p, shares @ down.psi0)
     dmu, dS = first.mu + zeroth.mu - p.mu, first.S + zeroth.S - 0.5 * (1.0 - 1.0 / p.S)
     one_group, total = shares.shape[1] == 1, np.zeros(())
     for k, part in enumerate(_pieces(len(Y), len(down.two))):

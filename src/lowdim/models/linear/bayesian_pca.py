@@ -28,7 +28,7 @@ DEAD = 0.1  # a column whose loadings are smaller than this share of their own d
 ROUNDING = 64 * EPS  # of an eigenvalue of moments, as a share of the total variance
 
 
-class Bayes(NamedTuple):
+class BayesianPCAParams(NamedTuple):
     """Parameters, in the frame's units."""
 
     W: Array  # d x q, posterior means
@@ -40,18 +40,18 @@ class Bayes(NamedTuple):
     excess: Array  # d, E[1/tau] E[tau]
     spread: Array  # q, 1 / alpha
     shape: float  # of tau's gamma
-    asked: int  # columns of W at the start
+    n_start: int  # columns of W at the start
 
     @property
     def beliefs(self) -> vb.Beliefs:
         return vb.Beliefs(self.W, self.mu, float(self.psi[0]), self.V, self.spread, self.shape)
 
-    def first(self, q: int) -> Bayes:
+    def first(self, q: int) -> BayesianPCAParams:
         """With the first q columns of W only, those with the smallest alpha."""
         keep = np.append(np.arange(q), self.W.shape[1])
         return self._replace(W=self.W[:, :q], T=np.eye(q), V=self.V[:, keep][:, :, keep], spread=self.spread[:q])
 
-    def turned(self) -> Bayes:
+    def turned(self) -> BayesianPCAParams:
         """In the basis in which sum_j E[w_j w_j'] is diagonal: the bound is the same, or higher by a little."""
         (d, q), turn = self.W.shape, np.eye(self.W.shape[1] + 1)
         second = self.W.T @ self.W + self.V[:, :q, :q].sum(axis=0) * (d / len(self.V))
@@ -60,7 +60,7 @@ class Bayes(NamedTuple):
         turn[:q, :q] = R
         return self._replace(W=self.W @ R, V=turn.T @ self.V @ turn, spread=values[::-1] / d)
 
-    def believing(self, b: vb.Beliefs) -> Bayes:
+    def believing(self, b: vb.Beliefs) -> BayesianPCAParams:
         """These parameters with other beliefs."""
         d, q = b.W.shape
         excess = b.shape / max(b.shape - 1.0, b.shape / 4.0)
@@ -110,6 +110,7 @@ class BayesianPCA(LinearGaussian):
     explained_variance_, explained_variance_ratio_ : ndarray of shape (q,)
     mean_, scale_ : ndarray of shape (d,)
         Column means, and the unit of each column (its spread where standardised, else 1).
+    objective_, history_, n_iter_, converged_, certificate_, params_, frame_ : see `LatentModel`
 
     References
     ----------
@@ -164,21 +165,21 @@ class BayesianPCA(LinearGaussian):
         }
 
     # one pass --------------------------------------------------------------------------------------
-    def _stats(self, params: Bayes, block: Block) -> Sums:  # type: ignore[override]
+    def _stats(self, params: BayesianPCAParams, block: Block) -> Sums:  # type: ignore[override]
         if self._sure:
             return super()._stats(params, block)  # type: ignore[arg-type]
         latent = vb.rows(block.x, block.mask, params.beliefs)
         return sums(block.mask, block.weight, latent, params.W, params.psi)
 
-    def _objective(self, params: Bayes, stats: Sums) -> float:  # type: ignore[override]
+    def _objective(self, params: BayesianPCAParams, stats: Sums) -> float:  # type: ignore[override]
         return stats.log_density if self._sure else vb.bound(stats, params.beliefs)
 
-    def _update(self, params: Bayes, stats: Sums) -> Bayes:  # type: ignore[override]
+    def _update(self, params: BayesianPCAParams, stats: Sums) -> BayesianPCAParams:  # type: ignore[override]
         return params.believing(
             vb.update(stats, params.beliefs, floor=float(params.low[0]), dead=DEAD, sure=self._sure)
         )
 
-    def _posterior(self, params: Bayes, block: Block) -> Posterior:  # type: ignore[override]
+    def _posterior(self, params: BayesianPCAParams, block: Block) -> Posterior:  # type: ignore[override]
         if self._sure:
             return super()._posterior(params, block)  # type: ignore[arg-type]
         latent = vb.rows(block.x, block.mask, params.beliefs)
@@ -191,7 +192,7 @@ class BayesianPCA(LinearGaussian):
             return max(min(n, d, MOST + 1) - 1, 0)
         return int(self.n_components)
 
-    def _start(self, survey: TableSurvey) -> Bayes:  # type: ignore[override]
+    def _start(self, survey: TableSurvey) -> BayesianPCAParams:  # type: ignore[override]
         d, cells = survey.source.d, float(survey.columns.seen.sum())
         q = self._most(survey.source.n, d)
         check_q(q, d)
@@ -199,11 +200,11 @@ class BayesianPCA(LinearGaussian):
         total = float(survey.columns.variance.sum())
         floor = noise_floor(total, d) if survey.moments is None else max(ROUNDING * total, np.finfo(float).tiny ** 0.5)
         # Half the axes count as noise: too little noise at first and every axis looks alive.
-        left = (total - float(values[: d // 2].sum())) / max(d - min(q, d // 2), 1)
-        psi = max(left, 1e-3 * total / d, floor)
+        unexplained = (total - float(values[: d // 2].sum())) / max(d - min(q, d // 2), 1)
+        psi = max(unexplained, 1e-3 * total / d, floor)
         W = U * np.sqrt(np.maximum(values - psi, 0.01 * psi))
         V = np.eye(q + 1)[None] * (psi * d / cells)
-        return Bayes(
+        return BayesianPCAParams(
             W,
             survey.columns.mean,
             np.full(d, psi),
@@ -232,7 +233,7 @@ class BayesianPCA(LinearGaussian):
         seen = TableSurvey(Frame(np.zeros(d), np.ones(d), np.ones(d)), source, columns_of(m), m, None)
         return self._pruned(self._start(seen), source, Run(engine="serial"))
 
-    def _pruned(self, start: Bayes, source: Source, run: Run) -> Fit:
+    def _pruned(self, start: BayesianPCAParams, source: Source, run: Run) -> Fit:
         """Fit; then, as long as the bound is higher for it, fit again without the weakest column (the death test)."""
         best = em(self, start, source, run, mix=False, may_fall=self._sure)
         passes = best.passes
@@ -252,24 +253,24 @@ class BayesianPCA(LinearGaussian):
             passes += trial.passes
             if trial.objective <= best.objective:
                 break
-            told = tuple(value for value in trial.history if value > best.objective)
-            best = trial._replace(history=best.history + told)
-        q, asked = best.params.W.shape[1], best.params.asked
-        if self.n_components is None and asked == MOST and 2 * q > asked:
-            warn("LD232", q=q, asked=asked)
+            gains = tuple(value for value in trial.history if value > best.objective)
+            best = trial._replace(history=best.history + gains)
+        q, n_start = best.params.W.shape[1], best.params.n_start
+        if self.n_components is None and n_start == MOST and 2 * q > n_start:
+            warn("LD232", q=q, n_start=n_start)
         if on_floor(best.params).any():
             warn("LD202", floor=float(best.params.psi[0]), q=q, rank=q)
         return best._replace(params=best.params if self._sure else best.params.turned(), passes=passes)
 
     # what it says ----------------------------------------------------------------------------------
-    def _attributes(self, params: Bayes, frame: Frame, fit: Fit) -> dict[str, Any]:
+    def _attributes(self, params: BayesianPCAParams, frame: Frame, fit: Fit) -> dict[str, Any]:
         W, (d, q) = self._loadings(params, frame), params.W.shape  # type: ignore[arg-type]
         variance = (params.W**2).sum(axis=0) + params.psi[0]
         total = float((params.W**2).sum() + params.psi.sum())
         one = float(frame.report[0])
         reported = squared(np.append(variance, params.psi[0]), one)
         doubt = np.broadcast_to(np.diagonal(params.V, axis1=1, axis2=2)[:, :q], (d, q))
-        rest = np.zeros(params.asked - q)
+        zeros = np.zeros(params.n_start - q)
         return {
             "components_": np.ascontiguousarray(W.T),
             "components_std_": np.ascontiguousarray((np.sqrt(doubt) * frame.report[:, None]).T),
@@ -278,19 +279,21 @@ class BayesianPCA(LinearGaussian):
             "explained_variance_": reported[:-1],
             "explained_variance_ratio_": variance / total,
             "n_components_": q,
-            "relevance_": np.append(squared(params.spread, one), rest),
-            "kept_": np.arange(params.asked) < q,
+            "relevance_": np.append(squared(params.spread, one), zeros),
+            "kept_": np.arange(params.n_start) < q,
             "n_kept_": q,
             "scale_": frame.unit.copy(),
         }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         boundary = ("noise_variance_",) if on_floor(fit.params).any() else ()
-        q, asked, p = fit.params.W.shape[1], fit.params.asked, fit.params
+        q, n_start, p = fit.params.W.shape[1], fit.params.n_start, fit.params
         # the axes are orthogonal in the expected sense: sum_j E[w_j w_j'] is diagonal
         second = p.W.T @ p.W + p.V[:, :q, :q].sum(axis=0) * (len(p.W) / len(p.V))
-        found = self._certify_em(fit, np.linalg.cholesky(second).T, boundary, fit.stats.n)
-        return found._replace(notes=(*found.notes, f"{q} of {asked} axes kept, {asked - q} switched off"))
+        certificate = self._certify_em(fit, np.linalg.cholesky(second).T, boundary, fit.stats.n)
+        return certificate._replace(
+            notes=(*certificate.notes, f"{q} of {n_start} axes kept, {n_start - q} switched off")
+        )
 
 
 def stand_in(m: Moments) -> ArraySource:

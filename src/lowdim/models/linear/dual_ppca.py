@@ -17,14 +17,14 @@ from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Absent, 
 from lowdim.models.base.results import Certificate, Posterior, in_range, product, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.parameters import Linear, on_floor, ppca_start
+from lowdim.models.linear.parameters import LinearGaussianParams, on_floor, ppca_start
 from lowdim.models.linear.principal_axes import Spectrum, closed_noise, principal
 from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame, transposed
 from lowdim.text.messages import error, warn
 
 
-class Dual(NamedTuple):
+class DualPPCAParams(NamedTuple):
     """Parameters, in the frame's units; W holds the loadings' posterior means, V their covariances."""
 
     W: Array  # d x q, E[w_j]
@@ -75,6 +75,7 @@ class DualPPCA(LinearGaussian):
     noise_variance_, n_components_ : float, int
     mean_, scale_ : ndarray of shape (d,)
         Column means, and the unit of each column (its spread where standardised, else 1).
+    objective_, history_, n_iter_, converged_, certificate_, params_, frame_ : see `LatentModel`
 
     References
     ----------
@@ -125,20 +126,20 @@ class DualPPCA(LinearGaussian):
     # complete tables -----------------------------------------------------------------------------
     def _complete(self, survey: TableSurvey, run: Run) -> Fit:
         self._check_most(survey.source)
-        found = principal(survey, self.n_components, run)
-        n, (d, q) = found.n, found.vectors.shape
-        values, tail = found.values * n / d, found.tail * n / d
-        s2, floor = (v * n / d for v in closed_noise(found, found.tail / max(n - q, 1)))
+        spectrum = principal(survey, self.n_components, run)
+        n, (d, q) = spectrum.n, spectrum.vectors.shape
+        values, tail = spectrum.values * n / d, spectrum.tail * n / d
+        s2, floor = (v * n / d for v in closed_noise(spectrum, spectrum.tail / max(n - q, 1)))
         if s2 == floor:
-            warn("LD202", floor=s2, q=q, rank=found.rank)
+            warn("LD202", floor=s2, q=q, rank=spectrum.rank)
         top = np.maximum(values, s2)
-        W = found.vectors * np.sqrt(d * values * (top - s2)) / top
+        W = spectrum.vectors * np.sqrt(d * values * (top - s2)) / top
         V = self._loading_doubt(np.diag(s2 / top), s2 / n, d)
         logs = n * np.log(2 * np.pi) + np.log(top).sum() + (n - q) * np.log(s2)
         value = float(-0.5 * d * (logs + (values / top).sum() + tail / s2))
-        params = Dual(
+        params = DualPPCAParams(
             W,
-            found.mean,
+            spectrum.mean,
             np.full(d, s2),
             np.eye(q),
             V,
@@ -148,13 +149,16 @@ class DualPPCA(LinearGaussian):
             np.diag(top - s2) / n,
         )
         params = self._placed(params, survey.source, run)
-        return Fit(params, found, value, (value,), found.passes + 1, True, "closed form", found.solver)
+        return Fit(params, spectrum, value, (value,), spectrum.passes + 1, True, "closed form", spectrum.solver)
 
     def _check_most(self, source: Source) -> None:
         most = min(source.n, source.d)
         if self.n_components > most:
             raise error(
-                "LD200", asked=self.n_components, most=most, why=f"the table has {source.n} rows and {source.d} columns"
+                "LD200",
+                n_components=self.n_components,
+                most=most,
+                why=f"the table has {source.n} rows and {source.d} columns",
             )
 
     def _loading_doubt(self, C: Array, mean: float, d: int) -> Array:
@@ -163,11 +167,11 @@ class DualPPCA(LinearGaussian):
         V[:, :q, :q], V[:, q, q] = C, mean
         return V
 
-    def _placed(self, params: Dual, source: Source, run: Run) -> Dual:
+    def _placed(self, params: DualPPCAParams, source: Source, run: Run) -> DualPPCAParams:
         rows = [z for _, z in walk(partial(self._place, params), source, run)]
         return params._replace(X=np.concatenate(rows))
 
-    def _place(self, params: Dual, block: Block) -> Array:
+    def _place(self, params: DualPPCAParams, block: Block) -> Array:
         return self._posterior(params, block).mean
 
     # gaps: columns become the rows of an EM ------------------------------------------------------------
@@ -186,14 +190,14 @@ class DualPPCA(LinearGaussian):
             warn("LD202", floor=float(params.psi[0]), q=self.n_components, rank=self.n_components)
         return fit._replace(params=params, passes=fit.passes + 3)  # its start, its turning, its loadings
 
-    def _start(self, survey: TableSurvey, run: Run) -> Dual:  # type: ignore[override]
+    def _start(self, survey: TableSurvey, run: Run) -> DualPPCAParams:  # type: ignore[override]
         """Positions of the rows under a start for the primal model, in units where loadings have unit variance."""
         start = ppca_start(survey, self.n_components)
         d, q = start.W.shape
         rows = [z for _, z in walk(partial(_primal_place, start), survey.source, run)]
         X = np.concatenate(rows) @ root(start.W.T @ start.W / d)
         cells = float(survey.columns.seen.sum())  # each row's position was fitted with q numbers
-        return Dual(
+        return DualPPCAParams(
             start.W,
             start.mu,
             start.psi,
@@ -205,7 +209,7 @@ class DualPPCA(LinearGaussian):
             np.eye(q),
         )
 
-    def _stats(self, params: Dual, block: Block) -> DualSums:  # type: ignore[override]
+    def _stats(self, params: DualPPCAParams, block: Block) -> DualSums:  # type: ignore[override]
         """E-step over columns; each column's mean is updated at once, inside its own row here."""
         rows = slice(block.start, block.start + block.rows)
         s2 = np.full(len(params.X), params.psi[0])
@@ -213,47 +217,47 @@ class DualPPCA(LinearGaussian):
         x = x if seen is None else x * seen
         latent = posterior(x, seen, params.X, np.zeros(len(params.X)), s2)
         count = block.x.shape[1] if seen is None else np.maximum(seen.sum(axis=1), 1)
-        step = latent.rest.sum(axis=1) / count
-        rest = latent.rest - (step[:, None] if seen is None else step[:, None] * seen)
+        step = latent.residual.sum(axis=1) / count
+        residual = latent.residual - (step[:, None] if seen is None else step[:, None] * seen)
         means = np.zeros_like(params.mu)
         means[rows] = params.mu[rows] + step
-        return DualSums(sums(seen, None, latent._replace(rest=rest), params.X, s2), means)
+        return DualSums(sums(seen, None, latent._replace(residual=residual), params.X, s2), means)
 
-    def _objective(self, params: Dual, stats: DualSums) -> float:  # type: ignore[override]
+    def _objective(self, params: DualPPCAParams, stats: DualSums) -> float:  # type: ignore[override]
         return stats.sums.log_density
 
-    def _update(self, params: Dual, stats: DualSums) -> Dual:  # type: ignore[override]
+    def _update(self, params: DualPPCAParams, stats: DualSums) -> DualPPCAParams:  # type: ignore[override]
         s, q = stats.sums, params.X.shape[1]
         if q == 0:
-            s2 = max(float(s.rest.sum() / s.seen.sum()), float(params.low[0]))
+            s2 = max(float(s.squares.sum() / s.seen.sum()), float(params.low[0]))
             return params._replace(mu=stats.means, psi=np.full_like(params.psi, s2))
         B = s.B[:, :q]
         A = design(s.A, q)[:, :q, :q]
         A[:, np.arange(q), np.arange(q)] += np.finfo(float).tiny  # a row of gaps only has nothing to solve for
         step = np.linalg.solve(A, B[:, :, None])[:, :, 0]
-        left = float((s.rest - (step * B).sum(axis=1)).sum() / s.seen.sum())
+        noise = float((s.squares - (step * B).sum(axis=1)).sum() / s.seen.sum())
         X = (params.X + step) @ root(unpack(s.zz[:, None], q)[0] / s.n)
-        psi = np.full_like(params.psi, max(left, float(params.low[0])))
+        psi = np.full_like(params.psi, max(noise, float(params.low[0])))
         return params._replace(X=align(X, params.X), mu=stats.means, psi=psi)
 
-    def _pack(self, params: Dual) -> Array:  # type: ignore[override]
+    def _pack(self, params: DualPPCAParams) -> Array:  # type: ignore[override]
         u = self._unit(params)
         return np.concatenate([params.X.ravel() / u, params.mu / u, np.log(params.psi[:1])])
 
-    def _unpack(self, vector: Array, like: Dual) -> Dual:  # type: ignore[override]
+    def _unpack(self, vector: Array, like: DualPPCAParams) -> DualPPCAParams:  # type: ignore[override]
         X, mu, logs = np.split(vector, [like.X.size, like.X.size + len(like.mu)])
         near = np.log(like.psi[0])
         s2 = max(float(np.exp(np.clip(logs[0], near - 3.0, near + 3.0))), float(like.low[0]))
         u = self._unit(like)
         return like._replace(X=X.reshape(like.X.shape) * u, mu=mu * u, psi=np.full_like(like.psi, s2))
 
-    def _canonical(self, params: Dual, stats: Sums) -> Dual:  # type: ignore[override]
+    def _canonical(self, params: DualPPCAParams, stats: Sums) -> DualPPCAParams:  # type: ignore[override]
         if params.X.shape[1] == 0:
             return params
         _, _, Qt = np.linalg.svd(params.X, full_matrices=False)
         return params._replace(X=params.X @ Qt.T)
 
-    def _loadings_of(self, params: Dual, side: Source, run: Run) -> Dual:
+    def _loadings_of(self, params: DualPPCAParams, side: Source, run: Run) -> DualPPCAParams:
         """The loadings' posterior, one column a row of `side`; signs by the largest loading."""
         q, d, s2 = params.X.shape[1], len(params.mu), float(params.psi[0])
         W, V = np.zeros((d, q)), np.zeros((d, q + 1, q + 1))
@@ -268,7 +272,7 @@ class DualPPCA(LinearGaussian):
         return params._replace(W=W * flip, V=V * np.outer(turn, turn), X=X, spread=X.T @ X / max(len(X), 1))
 
     # rows ------------------------------------------------------------------------------------------
-    def _posterior(self, params: Dual, block: Block) -> Posterior:  # type: ignore[override]
+    def _posterior(self, params: DualPPCAParams, block: Block) -> Posterior:  # type: ignore[override]
         """Where a row's likelihood peaks given the loadings' posterior; at a fitted row, its own place."""
         q = params.W.shape[1]
         i, j = lower(q)
@@ -285,11 +289,11 @@ class DualPPCA(LinearGaussian):
         mean = times_packed(cov, np.ascontiguousarray((x @ params.W / s2).T)).T
         return Posterior(mean, cov.T, np.zeros(block.rows))
 
-    def _axes(self, params: Dual) -> Array:  # type: ignore[override]
+    def _axes(self, params: DualPPCAParams) -> Array:  # type: ignore[override]
         return params.T * float(self.frame_.report[0])
 
     # what it says ----------------------------------------------------------------------------------
-    def _attributes(self, params: Dual, frame: Frame, fit: Fit) -> dict[str, Any]:
+    def _attributes(self, params: DualPPCAParams, frame: Frame, fit: Fit) -> dict[str, Any]:
         unit = float(frame.report[0])  # positions are lengths in the table's units, loadings have none
         return {
             "embedding_": in_range(product(params.X, unit * np.eye(params.X.shape[1])), "Positions", unit),
@@ -302,10 +306,10 @@ class DualPPCA(LinearGaussian):
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         boundary = ("noise_variance_",) if on_floor(fit.params).any() else ()
-        made = self._certify_em(fit, fit.params.X, boundary, float(header.d))
+        certificate = self._certify_em(fit, fit.params.X, boundary, float(header.d))
         if isinstance(fit.stats, Spectrum):
-            made = made._replace(residual=fit.stats.residual, digits=fit.stats.digits)
-        return made
+            certificate = certificate._replace(residual=fit.stats.residual, digits=fit.stats.digits)
+        return certificate
 
     def _cost(self, n: int, d: int) -> Cost:
         cost = super()._cost(n, d)
@@ -313,11 +317,11 @@ class DualPPCA(LinearGaussian):
 
 
 # what walks the table: functions of arrays, so that any engine can send them elsewhere
-def _primal_place(start: Linear, block: Block) -> Array:
+def _primal_place(start: LinearGaussianParams, block: Block) -> Array:
     return posterior(block.x, block.mask, start.W, start.mu, start.psi).mean
 
 
-def _loadings(params: Dual, block: Block) -> tuple[Array, Array, Array]:
+def _loadings(params: DualPPCAParams, block: Block) -> tuple[Array, Array, Array]:
     """Mean and packed covariance of each column's loadings, and how many of its cells are seen."""
     rows, n = slice(block.start, block.start + block.rows), len(params.X)
     seen = np.ones_like(block.x, dtype=bool) if block.mask is None else block.mask

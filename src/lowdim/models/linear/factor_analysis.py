@@ -17,7 +17,7 @@ from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
 from lowdim.models.base.results import Certificate, Posterior, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.parameters import Linear, column_noise, excess, on_floor
+from lowdim.models.linear.parameters import LinearGaussianParams, column_noise, excess, on_floor
 from lowdim.sources.source import Header
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
@@ -61,6 +61,7 @@ class FactorAnalysis(LinearGaussian):
     goodness_of_fit_ : GoodnessOfFit or None
         Chi-square test against an unrestricted covariance.
     n_components_ : int
+    objective_, history_, n_iter_, converged_, certificate_, params_, frame_ : see `LatentModel`
 
     References
     ----------
@@ -143,12 +144,12 @@ class FactorAnalysis(LinearGaussian):
         variance = np.diag(C)
         self._check_factors(d, variance, names)
         sd = np.sqrt(variance)
-        found = maximum_likelihood(C / np.outer(sd, sd), self.n_components, lower=LOWEST)
-        if found.ridge > 0.0:
+        solution = maximum_likelihood(C / np.outer(sd, sd), self.n_components, lower=LOWEST)
+        if solution.ridge > 0.0:
             why = "columns depend on each other" if m.n > d else f"{m.n:g} rows cannot tell {d} columns apart"
-            warn("LD205", ridge=found.ridge, why=why)
-        W, psi = found.loadings * sd[:, None], found.uniquenesses * variance
-        params = Linear(
+            warn("LD205", ridge=solution.ridge, why=why)
+        W, psi = solution.loadings * sd[:, None], solution.uniquenesses * variance
+        params = LinearGaussianParams(
             W,
             m.mean,
             psi,
@@ -160,11 +161,11 @@ class FactorAnalysis(LinearGaussian):
         params = self._turned(params)
         value = log_likelihood(m, W, psi)
         self._say_heywood(params, names)
-        reason = "exact optimum" if found.converged else "the optimiser stopped short"
-        return Fit(params, (found, m.n), value, (value,), 0, found.converged, reason, "newton")
+        reason = "the gradient vanishes" if solution.converged else "the optimiser stopped short"
+        return Fit(params, (solution, m.n), value, (value,), 0, solution.converged, reason, "newton")
 
     # gaps ------------------------------------------------------------------------------------------
-    def _start(self, survey: TableSurvey) -> Linear:
+    def _start(self, survey: TableSurvey) -> LinearGaussianParams:
         """The factors of the pairwise correlations."""
         assert survey.pairs is not None
         d, variance = survey.source.d, survey.columns.variance
@@ -172,10 +173,10 @@ class FactorAnalysis(LinearGaussian):
         sd = np.sqrt(variance)
         R = survey.pairs.covariance() / np.outer(sd, sd)
         np.fill_diagonal(R, 1.0)
-        found = maximum_likelihood(np.clip(R, -1.0, 1.0), self.n_components, lower=LOWEST)
-        psi = np.maximum(found.uniquenesses, 10 * LOWEST) * variance  # EM cannot leave the bound quickly
-        return Linear(
-            found.loadings * sd[:, None],
+        solution = maximum_likelihood(np.clip(R, -1.0, 1.0), self.n_components, lower=LOWEST)
+        psi = np.maximum(solution.uniquenesses, 10 * LOWEST) * variance  # EM cannot leave the bound quickly
+        return LinearGaussianParams(
+            solution.loadings * sd[:, None],
             survey.columns.mean,
             psi,
             np.eye(self.n_components),
@@ -184,45 +185,45 @@ class FactorAnalysis(LinearGaussian):
             excess(survey.columns.seen, self.n_components),
         )
 
-    def _noise(self, left: Array, count: Array) -> Array:
-        return column_noise(left, count)
+    def _noise(self, squares: Array, count: Array) -> Array:
+        return column_noise(squares, count)
 
     def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
         fit = super()._with_gaps(survey, run)
         self._say_heywood(fit.params, survey.names)
         return fit._replace(params=self._turned(fit.params))
 
-    def _metric(self, params: Linear) -> Array:
+    def _metric(self, params: LinearGaussianParams) -> Array:
         return params.W / np.sqrt(params.psi)[:, None]
 
-    def _say_heywood(self, params: Linear, names: tuple[str, ...]) -> None:
+    def _say_heywood(self, params: LinearGaussianParams, names: tuple[str, ...]) -> None:
         for j in np.flatnonzero(on_floor(params))[:5]:
             warn("LD204", column=names[j], bound=LOWEST)
 
     # rotation and scores -----------------------------------------------------------------------------
-    def _turned(self, params: Linear) -> Linear:
+    def _turned(self, params: LinearGaussianParams) -> LinearGaussianParams:
         """Rotated on the scale of correlations, so that units do not matter."""
         if self.rotation is None or self.n_components < 2:
             return params
         sd = np.sqrt((params.W**2).sum(axis=1) + params.psi)
         return params._replace(T=rotate(params.W / sd[:, None], self.rotation).matrix)
 
-    def _scores(self, found: Posterior) -> Array:
-        if self.scores == "regression" or found.mean.shape[1] == 0:
-            return found.mean
+    def _scores(self, posterior: Posterior) -> Array:
+        if self.scores == "regression" or posterior.mean.shape[1] == 0:
+            return posterior.mean
         # mean = (I - Cov) z_bartlett; a direction no cell speaks of keeps the prior's 0
-        rest = np.eye(found.mean.shape[1]) - found.cov
-        return (np.linalg.pinv(rest, rcond=1e-10, hermitian=True) @ found.mean[:, :, None])[:, :, 0]
+        shrinkage = np.eye(posterior.mean.shape[1]) - posterior.cov
+        return (np.linalg.pinv(shrinkage, rcond=1e-10, hermitian=True) @ posterior.mean[:, :, None])[:, :, 0]
 
     # what it says ----------------------------------------------------------------------------------
-    def _attributes(self, params: Linear, frame: Frame, fit: Fit) -> dict[str, Any]:
+    def _attributes(self, params: LinearGaussianParams, frame: Frame, fit: Fit) -> dict[str, Any]:
         L = self._loadings(params, frame)
         psi = squared(params.psi, frame.report)
         d, q = L.shape
         gof = None
         if not isinstance(fit.stats, Sums):
-            found, n = fit.stats
-            gof = goodness_of_fit(found.criterion, n, d, q)
+            solution, n = fit.stats
+            gof = goodness_of_fit(solution.criterion, n, d, q)
         variance = (params.W**2).sum(axis=1) + params.psi
         return {
             "components_": np.ascontiguousarray(L.T),
@@ -241,11 +242,11 @@ class FactorAnalysis(LinearGaussian):
         W = self._metric(fit.params)
         if isinstance(fit.stats, Sums):
             return self._certify_em(fit, W, names, fit.stats.n)
-        found: FactorFit = fit.stats[0]
-        made = self._certify_em(fit, W, names, fit.stats[1])
-        digits = min(made.digits, float(-np.log10(max(found.gradient, found.ridge, 1e-15))))
-        notes = (f"{found.evaluations} evaluations of the criterion",)
-        return made._replace(residual=found.gradient, digits=max(digits, 0.0), notes=notes)
+        solution: FactorFit = fit.stats[0]
+        certificate = self._certify_em(fit, W, names, fit.stats[1])
+        digits = min(certificate.digits, float(-np.log10(max(solution.gradient, solution.ridge, 1e-15))))
+        notes = (f"{solution.evaluations} evaluations of the criterion",)
+        return certificate._replace(residual=solution.gradient, digits=max(digits, 0.0), notes=notes)
 
 
 def check_covariance(m: Moments) -> Array:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lowdim.math.linalg import Array
-from lowdim.models.linear.parameters import Linear
+from lowdim.models.linear.parameters import LinearGaussianParams
 from lowdim.sources.source import Block
 from lowdim.sources.views import Frame
 
@@ -24,22 +24,23 @@ class FramedGaussian(NamedTuple):
     low: Array  # d, the bounds of the noise variances
     excess: Array  # d, how much wider than psi the noise of a new cell is, since psi was fitted too
     frame: Frame
-    params: Linear | None  # of the model itself, where they are of this kind
+    params: LinearGaussianParams | None  # of the model itself, where they are of this kind
 
     def inward(self, block: Block) -> Block:
         """Rows in the table's units, in the frame's."""
         return self.frame.inward(block)
 
-    def start(self) -> Linear:
+    def start(self) -> LinearGaussianParams:
         """Parameters from which EM goes on."""
         if self.params is not None:
             return self.params
         d, q = self.W.shape
-        return Linear(self.W, self.mu, self.psi, np.eye(q), np.zeros((d, 1)), self.low, self.excess)
+        return LinearGaussianParams(self.W, self.mu, self.psi, np.eye(q), np.zeros((d, 1)), self.low, self.excess)
 
 
 def framed_gaussian(model: LinearGaussian) -> FramedGaussian:
-    """The model of a fit; principal components as the probabilistic PCA that is their density.
+    """The model of a fit; principal components as the probabilistic PCA that is their density, Student's rows as
+    the Gaussian of their bulk.
 
     Parameters
     ----------
@@ -51,7 +52,9 @@ def framed_gaussian(model: LinearGaussian) -> FramedGaussian:
     FramedGaussian
     """
     p = model.params_
-    if isinstance(p, Linear):
+    if isinstance(p, LinearGaussianParams):
         return FramedGaussian(p.W, p.mu, p.psi, p.low, p.excess, model.frame_, p)
+    if not hasattr(p, "variance"):
+        return FramedGaussian(p.W, p.mu, p.psi, p.low, p.excess, model.frame_, None)
     W = p.W * np.sqrt(np.maximum(p.variance - p.psi[0], 0.0))  # scores with variances of their own
     return FramedGaussian(W, p.mu, p.psi, p.low, p.excess, model.frame_, None)

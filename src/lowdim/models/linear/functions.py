@@ -13,6 +13,8 @@ from lowdim.sources.source import Block
 from lowdim.sources.views import gather
 from lowdim.text.messages import error
 
+FILL_THE_GAPS = "fill the gaps first: lowdim.PPCA(q).fit(X).impute(X)"
+
 
 class Whitened(NamedTuple):
     """Rows with mean zero and covariance I (n - 1), and the matrix that made them."""
@@ -52,12 +54,7 @@ def whiten(X: Any, *, method: str = "pca") -> Whitened:
         raise error("LD210", option="method", value=method, allowed="'pca' or 'zca'")
     rows, mask = gather(as_source(X))
     if mask is not None:
-        raise error(
-            "LD163",
-            job="whiten",
-            why="a covariance of all columns needs every cell",
-            fix="fill the gaps first: lowdim.PPCA(q).fit(X).impute(X)",
-        )
+        raise error("LD163", job="whiten", why="a covariance of all columns needs every cell", fix=FILL_THE_GAPS)
     model = PCA(solver="qr").fit(X)
     rank = int((model.explained_variance_ > 1e-20 * model.explained_variance_.max()).sum())
     V, sd = model.components_[:rank].T, np.sqrt(model.explained_variance_[:rank])
@@ -108,12 +105,7 @@ def total_least_squares(X: Any, y: Any) -> Plane:
         raise error("LD100", f"X has shape {X.shape}, y has shape {y.shape}", shape=y.shape)
     table = np.column_stack([X, y])
     if not np.isfinite(table).all():
-        raise error(
-            "LD163",
-            job="total_least_squares",
-            why="a distance needs every cell",
-            fix="fill the gaps first: lowdim.PPCA(q).fit(X).impute(X)",
-        )
+        raise error("LD163", job="total_least_squares", why="a distance needs every cell", fix=FILL_THE_GAPS)
     model = PCA(solver="qr").fit(table)
     if len(model.components_) < table.shape[1]:
         raise error("LD160", n=len(table), least=table.shape[1])

@@ -24,7 +24,7 @@ from lowdim.models.base.survey import (
 )
 from lowdim.models.linear.parameters import (
     FLOOR,
-    Linear,
+    LinearGaussianParams,
     canonical_axes,
     decode_cells,
     draw_cells,
@@ -51,20 +51,20 @@ class LinearGaussian(LatentModel):
     tol: float
     max_iter: int
 
-    def _stats(self, params: Linear, block: Block) -> Sums:
+    def _stats(self, params: LinearGaussianParams, block: Block) -> Sums:
         return e_step(params, block)
 
-    def _objective(self, params: Linear, stats: Sums) -> float:
+    def _objective(self, params: LinearGaussianParams, stats: Sums) -> float:
         return stats.log_density
 
-    def _update(self, params: Linear, stats: Sums) -> Linear:
+    def _update(self, params: LinearGaussianParams, stats: Sums) -> LinearGaussianParams:
         return m_step(params, stats, self._noise)
 
-    def _noise(self, rest: Array, count: Array) -> Array:
+    def _noise(self, squares: Array, count: Array) -> Array:
         """Noise variances from the squares left over in each column."""
         raise NotImplementedError
 
-    def _pack(self, params: Linear) -> Array:
+    def _pack(self, params: LinearGaussianParams) -> Array:
         u = self._unit(params)
         return np.concatenate([params.W.ravel() / u, params.mu / u, np.log(params.psi)])
 
@@ -72,7 +72,7 @@ class LinearGaussian(LatentModel):
         """The columns' typical spread, told by the bounds: extrapolation must not depend on the table's units."""
         return float(np.sqrt(params.low.mean() / self._low_share))
 
-    def _unpack(self, vector: Array, like: Linear) -> Linear:
+    def _unpack(self, vector: Array, like: LinearGaussianParams) -> LinearGaussianParams:
         d, q = like.W.shape
         W, mu, logs = np.split(vector, [d * q, d * q + d])
         near = np.log(like.psi)
@@ -80,24 +80,24 @@ class LinearGaussian(LatentModel):
         u = self._unit(like)
         return like._replace(W=W.reshape(d, q) * u, mu=mu * u, psi=np.maximum(psi, like.low))
 
-    def _posterior(self, params: Linear, block: Block) -> Posterior:
+    def _posterior(self, params: LinearGaussianParams, block: Block) -> Posterior:
         return row_posterior(params, block)
 
-    def _decode(self, params: Linear, found: Posterior) -> Cells:
-        return decode_cells(params, found)
+    def _decode(self, params: LinearGaussianParams, rows: Posterior) -> Cells:
+        return decode_cells(params, rows)
 
-    def _draw(self, params: Linear, found: Posterior, rng: list[np.random.Generator]) -> Array:
-        return draw_cells(params, found, rng)
+    def _draw(self, params: LinearGaussianParams, rows: Posterior, rng: list[np.random.Generator]) -> Array:
+        return draw_cells(params, rows, rng)
 
-    def _redraw(self, params: Linear, rng: np.random.Generator) -> Linear:
+    def _redraw(self, params: LinearGaussianParams, rng: np.random.Generator) -> LinearGaussianParams:
         return draw_parameters(params, rng)
 
-    def _prior(self, params: Linear, n: int) -> Posterior:
+    def _prior(self, params: LinearGaussianParams, n: int) -> Posterior:
         q = params.W.shape[1]
         i, j = lower(q)
         return Posterior(np.zeros((n, q)), np.tile((i == j).astype(float), (n, 1)), np.zeros(n))
 
-    def _axes(self, params: Linear) -> Array:
+    def _axes(self, params: LinearGaussianParams) -> Array:
         return params.T
 
     def avoids_covariance(self, n: int, d: int) -> bool:
@@ -121,23 +121,23 @@ class LinearGaussian(LatentModel):
     def _complete(self, survey: TableSurvey, run: Run) -> Fit:
         raise NotImplementedError
 
-    def _start(self, survey: TableSurvey) -> Linear:
+    def _start(self, survey: TableSurvey) -> LinearGaussianParams:
         raise NotImplementedError
 
     def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
         fit = self.fit_from(self._start(survey), survey.source, run)
         return fit._replace(passes=fit.passes + survey.gathered)
 
-    def fit_from(self, start: Linear, source: Source, run: Run | None = None) -> Fit:
+    def fit_from(self, start: LinearGaussianParams, source: Source, run: Run | None = None) -> Fit:
         """EM from given parameters over a table in the frame; nothing is assigned, the fit has canonical axes."""
         fit = em(self, start, source, run or Run())
         return fit._replace(params=self._canonical(fit.params, fit.stats))
 
-    def _canonical(self, params: Linear, stats: Sums) -> Linear:
+    def _canonical(self, params: LinearGaussianParams, stats: Sums) -> LinearGaussianParams:
         """Columns of W orthogonal, falling, signs fixed; the parameters' covariance turned along."""
         return canonical_axes(params, stats, self._metric(params))
 
-    def _metric(self, params: Linear) -> Array:
+    def _metric(self, params: LinearGaussianParams) -> Array:
         """The matrix whose right singular vectors are the canonical axes."""
         return params.W
 
@@ -177,7 +177,7 @@ class LinearGaussian(LatentModel):
         """The fit to complete rows with these moments in the frame; nothing is assigned."""
         raise NotImplementedError
 
-    def _loadings(self, params: Linear, frame: Frame) -> Array:
+    def _loadings(self, params: LinearGaussianParams, frame: Frame) -> Array:
         """W in reported units and coordinates, d x q."""
         return (params.W @ np.linalg.pinv(params.T).T) * frame.report[:, None]
 
@@ -199,8 +199,8 @@ class LinearGaussian(LatentModel):
     def _cost(self, n: int, d: int) -> Cost:
         from lowdim.math.eigen import PASSES
 
-        asked = self.n_components
-        q = min(int(asked), d) if isinstance(asked, int | np.integer) else min(n, d)
+        n_components = self.n_components
+        q = min(int(n_components), d) if isinstance(n_components, int | np.integer) else min(n, d)
         wide = self.avoids_covariance(n, d)
         # The look (three where its sample missed huge cells), a gathered start (two), EM or Krylov, a last density.
         passes = 6 + max(self.max_iter, PASSES if wide else 1)
@@ -224,12 +224,22 @@ class LinearGaussian(LatentModel):
         em += 8 * (4 * min(d * (q + 1) ** 2, 2 * LIGHT) + (0 if wide else 3 * d * d))
         return max(survey, solve, em) + kept_blocks(n, d)
 
+    def _isotropic_attributes(self, params: Any, frame: Frame) -> dict[str, Any]:
+        """What a model with one noise variance reports."""
+        W, squares = self._loadings(params, frame), params.W**2
+        variance, total = squares.sum(axis=0) + params.psi[0], float(squares.sum() + params.psi.sum())
+        reported = squared(np.append(variance, params.psi[0]), float(frame.report[0]))
+        axes = {"components_": np.ascontiguousarray(W.T), "n_components_": W.shape[1]}
+        shares = {"explained_variance_": reported[:-1], "explained_variance_ratio_": variance / total}
+        units = {"mean_": frame.outward(params.mu), "scale_": frame.unit.copy()}
+        return {**axes, **shares, **units, "noise_variance_": float(reported[-1])}
+
     def _certify_em(self, fit: Fit, W: Array, boundary: tuple[str, ...], n: float) -> Certificate:
         """The certificate of an EM fit to n rows whose axes are the orthogonal columns of W."""
         sizes = np.linalg.norm(W, axis=0)
         kept = sizes[sizes > 0]
         condition = float(kept.max() / kept.min()) if len(kept) else 1.0
-        digits = float(np.clip(min(15.0 - np.log10(condition), em_digits(fit.remaining, n)), 0.0, 15.0))
+        digits = min(15.0 - np.log10(condition), em_digits(fit.remaining, n))
         square = orthogonality(W / np.where(sizes > 0, sizes, 1.0))
         return certify(
             fit, self._objective_name, orthogonality=square, condition=condition, digits=digits, boundary=boundary

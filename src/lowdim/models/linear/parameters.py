@@ -19,7 +19,7 @@ from lowdim.text.messages import error
 FLOOR = 1e-10  # noise variances below this share of the mean variance are not told from zero
 
 
-class Linear(NamedTuple):
+class LinearGaussianParams(NamedTuple):
     """Parameters, in the frame's units."""
 
     W: Array  # d x q
@@ -32,14 +32,14 @@ class Linear(NamedTuple):
 
 
 # the steps, in the frame ------------------------------------------------------
-def row_posterior(params: Linear, block: Block) -> Posterior:
+def row_posterior(params: LinearGaussianParams, block: Block) -> Posterior:
     """The distribution of each row's position given its seen cells."""
     latent = posterior(block.x, block.mask, params.W, params.mu, params.psi)
     packed = np.broadcast_to(latent.cov.T, (block.rows, latent.cov.shape[0]))
     return Posterior(latent.mean, packed, latent.log_density)
 
 
-def decode_cells(params: Linear, rows: Posterior) -> Cells:
+def decode_cells(params: LinearGaussianParams, rows: Posterior) -> Cells:
     """Mean and variance of the noiseless cells; parameters count as uncertain too.
 
     With z of mean m and covariance C, and (w_j, mu_j) of covariance V_j independent of it, the variance of
@@ -60,41 +60,41 @@ def decode_cells(params: Linear, rows: Posterior) -> Cells:
     return Cells(rows.mean @ params.W.T + params.mu, np.maximum(var, 0.0), noise)
 
 
-def predict_cells(params: Linear, block: Block) -> Cells:
+def predict_cells(params: LinearGaussianParams, block: Block) -> Cells:
     """Every cell of a block given the seen cells of its row."""
     return decode_cells(params, row_posterior(params, block))
 
 
-def e_step(params: Linear, block: Block) -> Sums:
+def e_step(params: LinearGaussianParams, block: Block) -> Sums:
     """The sums over rows that an M-step needs; `log_density` of them is the log-likelihood of the block."""
     latent = posterior(block.x, block.mask, params.W, params.mu, params.psi)
     return sums(block.mask, block.weight, latent, params.W, params.psi)
 
 
-def m_step(params: Linear, stats: Sums, noise: Callable[[Array, Array], Array]) -> Linear:
+def m_step(params: LinearGaussianParams, stats: Sums, noise: Callable[[Array, Array], Array]) -> LinearGaussianParams:
     """One M-step, expanded, and turned back towards the last W so that steps can be compared.
 
     `noise` gives noise variances from the squares left over in each column and the count of its seen cells.
     """
-    W, mu, rest = regress(stats, params.W, params.mu)
-    psi = np.maximum(noise(rest, stats.seen), params.low)
+    W, mu, squares = regress(stats, params.W, params.mu)
+    psi = np.maximum(noise(squares, stats.seen), params.low)
     if params.W.shape[1]:
         W, mu = expand(stats, W, mu)
         W = align(W, params.W)
     return params._replace(W=W, mu=mu, psi=psi)
 
 
-def isotropic_noise(rest: Array, count: Array) -> Array:
+def isotropic_noise(squares: Array, count: Array) -> Array:
     """One noise variance for all columns, repeated."""
-    return np.full(len(rest), rest.sum() / count.sum())
+    return np.full(len(squares), squares.sum() / count.sum())
 
 
-def column_noise(rest: Array, count: Array) -> Array:
+def column_noise(squares: Array, count: Array) -> Array:
     """A noise variance for every column."""
-    return rest / count
+    return squares / count
 
 
-def canonical_axes(params: Linear, stats: Sums, metric: Array) -> Linear:
+def canonical_axes(params: LinearGaussianParams, stats: Sums, metric: Array) -> LinearGaussianParams:
     """W turned along the right singular vectors of `metric`, signs fixed; the parameters' covariance V with it."""
     q = params.W.shape[1]
     V = parameter_covariance(stats, params.psi, q)
@@ -107,15 +107,15 @@ def canonical_axes(params: Linear, stats: Sums, metric: Array) -> Linear:
     return params._replace(V=V)
 
 
-def draw_cells(params: Linear, rows: Posterior, rng: list[np.random.Generator]) -> Array:
+def draw_cells(params: LinearGaussianParams, rows: Posterior, rng: list[np.random.Generator]) -> Array:
     """The cells of each row drawn jointly, with the row's own generator."""
     d, q = params.W.shape
     normal = np.array([r.standard_normal(q + d) for r in rng]).reshape(len(rng), q + d)
     z = rows.mean + root_times(rows.cov, normal[:, :q])
-    return z @ params.W.T + params.mu + normal[:, q:] * np.sqrt(params.psi)
+    return np.asarray(z @ params.W.T + params.mu + normal[:, q:] * np.sqrt(params.psi))
 
 
-def draw_parameters(params: Linear, rng: np.random.Generator) -> Linear:
+def draw_parameters(params: LinearGaussianParams, rng: np.random.Generator) -> LinearGaussianParams:
     """Parameters drawn from what the table leaves open about them."""
     d, q = params.W.shape
     normal = rng.standard_normal((d, q + 1))
@@ -127,10 +127,10 @@ def draw_parameters(params: Linear, rng: np.random.Generator) -> Linear:
 def check_q(q: int, d: int) -> None:
     """At most as many latent dimensions as columns."""
     if q > d:
-        raise error("LD200", asked=q, most=d, why=f"the table has {d} columns")
+        raise error("LD200", n_components=q, most=d, why=f"the table has {d} columns")
 
 
-def ppca_start(survey: TableSurvey, q: int) -> Linear:
+def ppca_start(survey: TableSurvey, q: int) -> LinearGaussianParams:
     """The eigenvectors of the pairwise moments; of the zero-filled table where it is wide."""
     d = survey.source.d
     check_q(q, d)
@@ -139,7 +139,7 @@ def ppca_start(survey: TableSurvey, q: int) -> Linear:
     floor = noise_floor(total, d)
     s2 = max((total - float(values.sum())) / max(d - q, 1), 1e-3 * total / d, floor)
     W = V * np.sqrt(np.maximum(values - s2, 0.01 * s2))
-    return Linear(
+    return LinearGaussianParams(
         W,
         survey.columns.mean,
         np.full(d, s2),
@@ -166,12 +166,12 @@ def first_axes(survey: TableSurvey, q: int) -> tuple[Array, Array]:
 
 def noise_floor(total: float, d: int) -> float:
     """The smallest noise variance told from zero."""
-    return max(FLOOR * total / max(d, 1), float(np.finfo(float).tiny) ** 0.5)
+    return max(FLOOR * total / max(d, 1), float(np.sqrt(np.finfo(float).tiny)))
 
 
 def on_floor(params: Any) -> NDArray[np.bool_]:
     """Which noise variances sit on their bound."""
-    return params.psi <= params.low * (1 + 1e-6)
+    return np.asarray(params.psi <= params.low * (1 + 1e-6))
 
 
 def _zero_filled(survey: TableSurvey, q: int) -> tuple[Array, Array]:

@@ -16,7 +16,7 @@ from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, WHO
 from lowdim.models.base.results import Certificate, Posterior, in_range, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.parameters import Linear, excess, first_axes, noise_floor, on_floor, ppca_start
+from lowdim.models.linear.parameters import LinearGaussianParams, excess, first_axes, noise_floor, on_floor, ppca_start
 from lowdim.models.linear.principal_axes import (
     SOLVERS,
     Spectrum,
@@ -35,8 +35,8 @@ RUNAWAY = 3.0  # axes that hold more than this many times the seen variance foll
 EXACT = 1e-9  # the same for placing one row, as a share of the smallest variance kept
 
 
-class Principal(NamedTuple):
-    """Parameters, in the frame's units; names as in Linear, but z are scores with variances `variance`."""
+class PCAParams(NamedTuple):
+    """Parameters, in the frame's units, named as in LinearGaussianParams; z are scores with variances `variance`."""
 
     W: Array  # d x q, orthonormal
     mu: Array
@@ -89,6 +89,7 @@ class PCA(LinearGaussian):
         Logarithms of the variances, exact where these leave double precision.
     noise_variance_, n_components_ : float, int
         Mean variance of the discarded axes, and how many are kept.
+    objective_, history_, n_iter_, converged_, certificate_, params_, frame_ : see `LatentModel`
 
     References
     ----------
@@ -142,8 +143,8 @@ class PCA(LinearGaussian):
         if self.solver == "em":
             return self._with_gaps(survey, run)
         k = self._how_many(survey.source.repeats, survey.source.d)
-        found = principal(survey, k, run, solver=self.solver, seed=seed_of(self.random_state))
-        return self._closed(self._cut(found))
+        spectrum = principal(survey, k, run, solver=self.solver, seed=seed_of(self.random_state))
+        return self._closed(self._cut(spectrum))
 
     def fit_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
         d = len(m.mean)
@@ -154,33 +155,35 @@ class PCA(LinearGaussian):
         if self.n_components is None or not WHOLE.holds(self.n_components):
             return most
         if self.n_components > most:
-            raise error("LD200", asked=self.n_components, most=most, why=f"the table has {n} rows and {d} columns")
+            raise error(
+                "LD200", n_components=self.n_components, most=most, why=f"the table has {n} rows and {d} columns"
+            )
         return int(self.n_components)
 
-    def _cut(self, found: Spectrum) -> Spectrum:
+    def _cut(self, spectrum: Spectrum) -> Spectrum:
         """As many axes as the asked fraction of variance needs."""
-        if self.n_components is None or WHOLE.holds(self.n_components) or found.total == 0.0:
-            return found
-        k = enough(found.values / found.total, float(self.n_components))
-        tail = found.tail + float(found.values[k:].sum())
-        return found._replace(values=found.values[:k], vectors=found.vectors[:, :k], tail=tail)
+        if self.n_components is None or WHOLE.holds(self.n_components) or spectrum.total == 0.0:
+            return spectrum
+        k = enough(spectrum.values / spectrum.total, float(self.n_components))
+        tail = spectrum.tail + float(spectrum.values[k:].sum())
+        return spectrum._replace(values=spectrum.values[:k], vectors=spectrum.vectors[:, :k], tail=tail)
 
-    def _closed(self, found: Spectrum) -> Fit:
-        d, q = found.vectors.shape
-        more = found.n / (found.n - 1.0) if found.n > 1.0 else 1.0
-        left = found.tail * more / (d - q) if q < d else 0.0
-        noise, floor = closed_noise(found, left)
-        params = self._params(found.vectors, found.mean, found.values * more, noise, floor, found.n)
-        value = spectrum_log_likelihood(found, float(params.psi[0]), more)
-        return Fit(params, found, value, (value,), found.passes, True, "closed form", found.solver)
+    def _closed(self, spectrum: Spectrum) -> Fit:
+        d, q = spectrum.vectors.shape
+        more = spectrum.n / (spectrum.n - 1.0) if spectrum.n > 1.0 else 1.0
+        unexplained = spectrum.tail * more / (d - q) if q < d else 0.0
+        noise, floor = closed_noise(spectrum, unexplained)
+        params = self._params(spectrum.vectors, spectrum.mean, spectrum.values * more, noise, floor, spectrum.n)
+        value = spectrum_log_likelihood(spectrum, float(params.psi[0]), more)
+        return Fit(params, spectrum, value, (value,), spectrum.passes, True, "closed form", spectrum.solver)
 
-    def _params(self, V: Array, mu: Array, variance: Array, noise: float, floor: float, n: float) -> Principal:
+    def _params(self, V: Array, mu: Array, variance: Array, noise: float, floor: float, n: float) -> PCAParams:
         d, q = V.shape
         live = variance > EXACT**2 * variance.max(initial=0.0)
         one = np.where(live, 1.0 / np.sqrt(np.where(live, variance, 1.0)), 0.0)
         # doubt about an entry of an axis: noise / (n variance); about the mean: noise / n
         doubt = np.append(one**2, 1.0) * noise / n
-        return Principal(
+        return PCAParams(
             V,
             mu,
             np.full(d, noise),
@@ -192,7 +195,7 @@ class PCA(LinearGaussian):
         )
 
     # gaps ------------------------------------------------------------------------------------------
-    def _start(self, survey: TableSurvey) -> Linear:
+    def _start(self, survey: TableSurvey) -> LinearGaussianParams:
         start = ppca_start(survey, self._with_gaps_many(survey))
         total = float(survey.columns.variance.sum())
         vanishing = np.full(survey.source.d, max(VANISHING * total / survey.source.d, float(start.low[0])))
@@ -202,16 +205,16 @@ class PCA(LinearGaussian):
         n, d = survey.source.repeats, survey.source.d
         k = self._how_many(n, d)
         if survey.gaps and (self.n_components is None or (k == d > 1 and WHOLE.holds(self.n_components))):
-            raise error("LD213", asked=self.n_components, most=min(n, d) - 1)
+            raise error("LD213", n_components=self.n_components, most=min(n, d) - 1)
         if WHOLE.holds(self.n_components):
             return k
         values = np.maximum(first_axes(survey, min(n, d))[0], 0.0)
         return enough(values / values.sum(), float(self.n_components))
 
-    def _noise(self, left: Array, count: Array) -> Array:
-        return np.zeros(len(left))  # the bound stands in its place, and stays
+    def _noise(self, squares: Array, count: Array) -> Array:
+        return np.zeros(len(squares))  # the bound stands in its place, and stays
 
-    def _objective(self, params: Linear, stats: Sums) -> float:
+    def _objective(self, params: LinearGaussianParams, stats: Sums) -> float:
         return stats.log_density * VANISHING  # squared error in units of the mean variance
 
     def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
@@ -221,12 +224,12 @@ class PCA(LinearGaussian):
         more = n / (n - 1.0) if n > 1.0 else 1.0
         lengths = np.linalg.norm(W, axis=0)
         tiny = float(fit.params.psi[0])  # what the vanishing noise took from the axes goes back to them
-        left = max(float(stats.rest.sum() / stats.seen.sum()) - q / d * tiny, 0.0) * more
-        left *= d / (d - q) if q < d else 0.0
+        unexplained = max(float(stats.squares.sum() / stats.seen.sum()) - q / d * tiny, 0.0) * more
+        unexplained *= d / (d - q) if q < d else 0.0
         variance = (lengths**2 + tiny) * more
         V = W / np.where(lengths > 0, lengths, 1.0)
-        floor = noise_floor(float(variance.sum()) + left * (d - q), d)
-        params = self._params(V, fit.params.mu, variance, max(left, floor), floor, n)
+        floor = noise_floor(float(variance.sum()) + unexplained * (d - q), d)
+        params = self._params(V, fit.params.mu, variance, max(unexplained, floor), floor, n)
         had = float(survey.columns.variance.sum())
         if survey.gaps and had > 0.0 and variance.sum() > RUNAWAY * had:
             warn("LD217", times=f"{variance.sum() / had:.3g}")
@@ -235,13 +238,13 @@ class PCA(LinearGaussian):
         more_passes = 1 + survey.gathered * (not WHOLE.holds(self.n_components))
         return fit._replace(params=params, objective=float(density.value), passes=fit.passes + more_passes)
 
-    def _density(self, params: Principal, block: Block) -> Sum:
+    def _density(self, params: PCAParams, block: Block) -> Sum:
         """The block's log density."""
         rows = self._posterior(params, block).log_density
         return Sum(np.asarray(rows.sum() if block.weight is None else block.weight @ rows))
 
     # rows ------------------------------------------------------------------------------------------
-    def _posterior(self, params: Principal, block: Block) -> Posterior:  # type: ignore[override]
+    def _posterior(self, params: PCAParams, block: Block) -> Posterior:  # type: ignore[override]
         """Scores by projection; by least squares on the seen cells where there are gaps.
 
         Covariance and density are probabilistic PCA's, so a row with gaps is less certain.
@@ -256,7 +259,7 @@ class PCA(LinearGaussian):
         packed = np.broadcast_to(latent.cov.T * (size[i] * size[j]), (block.rows, len(i)))
         return Posterior(scores, packed, latent.log_density)
 
-    def _prior(self, params: Principal, n: int) -> Posterior:  # type: ignore[override]
+    def _prior(self, params: PCAParams, n: int) -> Posterior:  # type: ignore[override]
         i, j = lower(params.W.shape[1])
         spread = np.maximum(params.variance - params.psi[0], 0.0)
         return Posterior(np.zeros((n, len(spread))), np.tile(np.where(i == j, spread[i], 0.0), (n, 1)), np.zeros(n))
@@ -270,12 +273,12 @@ class PCA(LinearGaussian):
             warn("LD202", floor=float(floor), q=q, rank=q)
         return scores
 
-    def _axes(self, params: Principal) -> Array:  # type: ignore[override]
+    def _axes(self, params: PCAParams) -> Array:  # type: ignore[override]
         """Scores are lengths in the table's units, however the frame had to scale them; whitened ones are not."""
         return params.T if self.whiten else params.T * float(self.frame_.report[0])
 
     # what it says ----------------------------------------------------------------------------------
-    def _attributes(self, params: Principal, frame: Frame, fit: Fit) -> dict[str, Any]:
+    def _attributes(self, params: PCAParams, frame: Frame, fit: Fit) -> dict[str, Any]:
         d, q = params.W.shape
         report = float(frame.report[0])
         n = fit.stats.n
@@ -308,11 +311,11 @@ class PCA(LinearGaussian):
             return certify_spectrum(fit, fit.stats, self._objective_name)
         return self._certify_em(fit, fit.params.W * np.sqrt(fit.params.variance), (), fit.stats.n)
 
-    def _loadings(self, params: Linear, frame: Frame) -> Array:
+    def _loadings(self, params: LinearGaussianParams, frame: Frame) -> Array:
         return params.W
 
 
-def _least_squares(params: Principal, x: Array, mask: Any) -> Array:
+def _least_squares(params: PCAParams, x: Array, mask: Any) -> Array:
     """Scores of rows with gaps: least squares on what is seen, of least (whitened) length where it leaves a choice."""
     live = params.variance > EXACT**2 * params.variance.max(initial=0.0)
     scores = np.zeros((len(x), len(live)))

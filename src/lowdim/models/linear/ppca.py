@@ -11,10 +11,10 @@ from lowdim.engine.monitor import Fit
 from lowdim.engine.statistics import Moments
 from lowdim.math.linalg import Array
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
-from lowdim.models.base.results import Certificate, squared
+from lowdim.models.base.results import Certificate
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.parameters import Linear, check_q, excess, isotropic_noise, on_floor, ppca_start
+from lowdim.models.linear.parameters import LinearGaussianParams, check_q, excess, isotropic_noise, on_floor, ppca_start
 from lowdim.models.linear.principal_axes import (
     Spectrum,
     certify_spectrum,
@@ -55,6 +55,7 @@ class ProbabilisticPCA(LinearGaussian):
     noise_variance_, n_components_ : float, int
     explained_variance_, explained_variance_ratio_ : ndarray of shape (q,)
         Variance along each axis, noise included, and its share of the total.
+    objective_, history_, n_iter_, converged_, certificate_, params_, frame_ : see `LatentModel`
 
     References
     ----------
@@ -91,26 +92,26 @@ class ProbabilisticPCA(LinearGaussian):
         check_q(self.n_components, len(m.mean))
         return self._closed(spectrum_of(m, self.n_components))
 
-    def _closed(self, found: Spectrum) -> Fit:
+    def _closed(self, spectrum: Spectrum) -> Fit:
         """Tipping and Bishop's solution, with a stated floor where nothing is left for the noise."""
-        d, q = found.vectors.shape
-        s2, floor = closed_noise(found, found.tail / max(d - q, 1))
+        d, q = spectrum.vectors.shape
+        s2, floor = closed_noise(spectrum, spectrum.tail / max(d - q, 1))
         if s2 == floor:
-            warn("LD202", floor=s2, q=q, rank=found.rank)
-        W = found.vectors * np.sqrt(np.maximum(found.values - s2, 0.0))
-        value = spectrum_log_likelihood(found, s2)
-        params = Linear(
+            warn("LD202", floor=s2, q=q, rank=spectrum.rank)
+        W = spectrum.vectors * np.sqrt(np.maximum(spectrum.values - s2, 0.0))
+        value = spectrum_log_likelihood(spectrum, s2)
+        params = LinearGaussianParams(
             W,
-            found.mean,
+            spectrum.mean,
             np.full(d, s2),
             np.eye(q),
-            np.full((d, 1), s2 / found.n),
+            np.full((d, 1), s2 / spectrum.n),
             np.full(d, floor),
-            excess(np.full(d, found.n), q),
+            excess(np.full(d, spectrum.n), q),
         )
-        return Fit(params, found, value, (value,), found.passes, True, "closed form", found.solver)
+        return Fit(params, spectrum, value, (value,), spectrum.passes, True, "closed form", spectrum.solver)
 
-    def _start(self, survey: TableSurvey) -> Linear:
+    def _start(self, survey: TableSurvey) -> LinearGaussianParams:
         return ppca_start(survey, self.n_components)
 
     def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
@@ -123,23 +124,11 @@ class ProbabilisticPCA(LinearGaussian):
             warn("LD202", floor=float(fit.params.psi[0]), q=q, rank=q)
         return fit
 
-    def _noise(self, rest: Array, count: Array) -> Array:
-        return isotropic_noise(rest, count)
+    def _noise(self, squares: Array, count: Array) -> Array:
+        return isotropic_noise(squares, count)
 
-    def _attributes(self, params: Linear, frame: Frame, fit: Fit) -> dict[str, Any]:
-        W = self._loadings(params, frame)
-        variance = (params.W**2).sum(axis=0) + params.psi[0]
-        total = float((params.W**2).sum() + params.psi.sum())
-        reported = squared(np.append(variance, params.psi[0]), float(frame.report[0]))
-        return {
-            "components_": np.ascontiguousarray(W.T),
-            "noise_variance_": float(reported[-1]),
-            "mean_": frame.outward(params.mu),
-            "explained_variance_": reported[:-1],
-            "explained_variance_ratio_": variance / total,
-            "n_components_": W.shape[1],
-            "scale_": frame.unit.copy(),
-        }
+    def _attributes(self, params: LinearGaussianParams, frame: Frame, fit: Fit) -> dict[str, Any]:
+        return self._isotropic_attributes(params, frame)
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         boundary = ("noise_variance_",) if on_floor(fit.params).any() else ()

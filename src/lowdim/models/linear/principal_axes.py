@@ -48,7 +48,7 @@ class Spectrum(NamedTuple):
         """The least noise variance told from rounding: that of the solver."""
         first = float(self.values[0]) if len(self.values) else self.total / max(len(self.mean), 1)
         rounding = EPS * max(self.n, len(self.mean)) if self.squared else TINY
-        return max(rounding * first, float(np.finfo(float).tiny) ** 0.5)
+        return max(rounding * first, float(np.sqrt(np.finfo(float).tiny)))
 
     @property
     def condition(self) -> float:
@@ -99,11 +99,11 @@ def spectrum_of(m: Moments, k: int) -> Spectrum:
     values, V = largest(C, k)
     total = float(np.trace(C))
     if k < len(C) and total - values.sum() < 1e-6 * total:  # the difference would be mostly rounding
-        rest = np.maximum(np.linalg.eigvalsh(C)[: len(C) - k], 0.0).sum()
+        tail = np.maximum(np.linalg.eigvalsh(C)[: len(C) - k], 0.0).sum()
     else:
-        rest = max(total - float(values.sum()), 0.0)
+        tail = max(total - float(values.sum()), 0.0)
     off = residual(C, values, V)
-    return settled(Spectrum(values, V, m.mean, total, float(rest), m.n, 0, "covariance", 0, off, True))
+    return settled(Spectrum(values, V, m.mean, total, float(tail), m.n, 0, "covariance", 0, off, True))
 
 
 def _qr(survey: TableSurvey, k: int, run: Run) -> Spectrum:
@@ -143,28 +143,28 @@ def _dual(survey: TableSurvey, k: int) -> Spectrum:
     G = X @ X.T / n
     values, U = largest(G, min(k, len(G)))
     total = float(np.trace(G))
-    left = max(total - float(values.sum()), 0.0)
-    if k > len(G) or (k and (values[-1] <= SQUARED * values[0] or left <= SQUARED * total)):
+    unexplained = max(total - float(values.sum()), 0.0)
+    if k > len(G) or (k and (values[-1] <= SQUARED * values[0] or unexplained <= SQUARED * total)):
         return _from_factor(X, mean, n, k, "svd", 1)
     V, R = np.linalg.qr(X.T @ U)
     turn, sizes, _ = svd(R)  # almost diagonal; equal values may have come in any order
     V = V @ turn
     V = V * sign_rule(V)
-    tail = left
+    tail = unexplained
     if k < len(G) and tail < 1e-6 * total:
         tail = float(np.maximum(np.linalg.eigvalsh(G)[: len(G) - k], 0.0).sum())
     values = sizes**2 / n
     return settled(Spectrum(values, V, mean, total, tail, n, 0, "dual", 1, residual(G, values, U), True))
 
 
-def settled(found: Spectrum) -> Spectrum:
+def settled(spectrum: Spectrum) -> Spectrum:
     """No variance below zero, nothing left over where every axis is kept, and the rank beyond rounding."""
-    values = np.maximum(found.values, 0.0)
-    rounding = EPS * max(found.n, len(found.mean))
-    least = rounding if found.squared else rounding**2
+    values = np.maximum(spectrum.values, 0.0)
+    rounding = EPS * max(spectrum.n, len(spectrum.mean))
+    least = rounding if spectrum.squared else rounding**2
     rank = int((values > least * values[0]).sum()) if len(values) else 0
-    tail = 0.0 if len(values) == len(found.mean) else found.tail
-    return found._replace(values=values, tail=tail, rank=rank)
+    tail = 0.0 if len(values) == len(spectrum.mean) else spectrum.tail
+    return spectrum._replace(values=values, tail=tail, rank=rank)
 
 
 def spectrum_log_likelihood(spectrum: Spectrum, s2: float, factor: float = 1.0) -> float:
@@ -199,9 +199,9 @@ def certify_spectrum(fit: Fit, spectrum: Spectrum, name: str, boundary: tuple[st
     )
 
 
-def closed_noise(found: Spectrum, s2: float) -> tuple[float, float]:
+def closed_noise(spectrum: Spectrum, s2: float) -> tuple[float, float]:
     """A noise variance and its bound: what is left over, or the stated floor where that is only rounding."""
-    if s2 > found.floor:
-        return s2, found.floor
-    floor = noise_floor(found.total, len(found.mean))
+    if s2 > spectrum.floor:
+        return s2, spectrum.floor
+    floor = noise_floor(spectrum.total, len(spectrum.mean))
     return floor, floor

@@ -16,10 +16,10 @@ import numpy as np
 from lowdim.math.factor import maximum_likelihood
 from lowdim.math.gaussian import LOG_TWO_PI, SHARP, Latent, Sums, posterior, sums
 from lowdim.math.linalg import Array, Mask, align, inverse_packed, largest, lower, unpack
-from lowdim.math.missing_patterns import Filled, Group, fill, groups, open_scatter, open_variance
+from lowdim.math.missing_patterns import Filled, Group, fill_deviations, open_scatter, open_variance, pattern_groups
 from lowdim.models.base.results import Cells, in_range, squared
 from lowdim.models.linear.parameters import (
-    Linear,
+    LinearGaussianParams,
     canonical_axes,
     check_q,
     column_noise,
@@ -195,7 +195,7 @@ class GaussianComponent:
         return False
 
     def patterns(self, mask: Mask | None) -> list[Group]:
-        return [] if mask is None else groups(mask)
+        return [] if mask is None else pattern_groups(mask)
 
     def expect(self, p: FullGaussian, block: Block, patterns: list[Group]) -> ExpectedRows:
         residual = block.x - p.mu
@@ -203,9 +203,9 @@ class GaussianComponent:
         filled = Filled(residual, np.zeros(0), [])
         if block.mask is not None:
             residual *= block.mask
-            filled = fill(residual, patterns, p.P @ p.P.T)
+            filled = fill_deviations(residual, patterns, p.P @ p.P.T)
             logs = block.mask.sum(axis=1) * LOG_TWO_PI + p.logdet + filled.logdet
-        y = filled.rest @ p.P
+        y = filled.deviations @ p.P
         return ExpectedRows(-0.5 * (logs + np.einsum("ij,ij->i", y, y)), filled)
 
     def sums(
@@ -215,7 +215,7 @@ class GaussianComponent:
         if block.mask is None:
             return scatter(block.x, p.mu, block.weight)
         filled = expected.filled
-        seen = scatter(filled.rest, np.zeros_like(p.mu), block.weight)
+        seen = scatter(filled.deviations, np.zeros_like(p.mu), block.weight)
         return seen._replace(S=seen.S + open_scatter(patterns, filled.covs, block.weight, len(p.mu)))
 
     def update(
@@ -258,20 +258,20 @@ class GaussianComponent:
         if block.mask is None:
             residual, var = block.x - p.mu, np.zeros_like(block.x)
         else:
-            patterns = groups(block.mask)
-            filled = fill((block.x - p.mu) * block.mask, patterns, p.P @ p.P.T)
-            residual, var = filled.rest, open_variance(patterns, filled.covs, block.x.shape)
+            patterns = pattern_groups(block.mask)
+            filled = fill_deviations((block.x - p.mu) * block.mask, patterns, p.P @ p.P.T)
+            residual, var = filled.deviations, open_variance(patterns, filled.covs, block.x.shape)
         return Cells(residual + p.mu, var / p.n, var * _prediction_excess(p))
 
     def draw(self, p: FullGaussian, block: Block, rng: list[np.random.Generator]) -> Array:
         d = len(p.mu)
         normal = np.array([r.standard_normal(d) for r in rng]).reshape(len(rng), d)
         root = np.linalg.cholesky(p.C)
-        out = normal @ root.T + p.mu
+        out: Array = normal @ root.T + p.mu
         if block.mask is None:
             return block.x.copy()
         # a joint draw moved to agree with the seen cells (Matheron's rule)
-        return out + fill((block.x - out) * block.mask, groups(block.mask), p.P @ p.P.T).rest
+        return out + fill_deviations((block.x - out) * block.mask, pattern_groups(block.mask), p.P @ p.P.T).deviations
 
     def redraw(self, p: FullGaussian, rng: np.random.Generator) -> FullGaussian:
         step = np.linalg.cholesky(p.C) @ rng.standard_normal(len(p.mu)) / np.sqrt(p.n)
@@ -319,14 +319,16 @@ class LinearComponent:
     def check(self, d: int) -> None:
         check_q(self.q, d)
 
-    def start(self, mu: Array, about: StartCovariance, low: Array, n: float) -> Linear:
+    def start(self, mu: Array, about: StartCovariance, low: Array, n: float) -> LinearGaussianParams:
         """Axes and noise of a covariance, in units of the bounds so that columns count alike."""
         d, sd = len(mu), np.sqrt(low)
         total = float((about.variance / low).sum())
         values, V = about.axes(sd, self.q) if self.q else (np.zeros(0), np.zeros((d, 0)))
         s2 = max((total - float(values.sum())) / max(d - self.q, 1), 1e-3 * total / d, 1.0)
         W = V * np.sqrt(np.maximum(values - s2, 0.01 * s2)) * sd[:, None]
-        return Linear(W, mu, s2 * low, np.eye(self.q), np.zeros((d, 1)), low, excess(np.full(d, n), self.q))
+        return LinearGaussianParams(
+            W, mu, s2 * low, np.eye(self.q), np.zeros((d, 1)), low, excess(np.full(d, n), self.q)
+        )
 
     def is_wide(self, d: int) -> bool:
         return d > WIDE_COLUMNS
@@ -338,26 +340,30 @@ class LinearComponent:
     def patterns(self, mask: Mask | None) -> None:
         """Gaps are dealt with by the E-step itself."""
 
-    def expect(self, p: Linear, block: Block, patterns: None) -> Latent:
+    def expect(self, p: LinearGaussianParams, block: Block, patterns: None) -> Latent:
         return expect_complete(block.x, p) if block.mask is None else posterior(block.x, block.mask, p.W, p.mu, p.psi)
 
-    def sums(self, p: Linear, block: Block, patterns: None, expected: Latent, moments: bool) -> Sums | Scatter:
+    def sums(
+        self, p: LinearGaussianParams, block: Block, patterns: None, expected: Latent, moments: bool
+    ) -> Sums | Scatter:
         assert block.weight is not None
         if moments:
             return scatter(block.x, p.mu, block.weight)
         return sums(block.mask, block.weight, expected, p.W, p.psi)
 
-    def update(self, params: Sequence[Linear], sums: Sequence[Any], skipped: Sequence[bool]) -> tuple[Linear, ...]:
+    def update(
+        self, params: Sequence[LinearGaussianParams], sums: Sequence[Any], skipped: Sequence[bool]
+    ) -> tuple[LinearGaussianParams, ...]:
         return tuple(p if skip else self._step(p, s) for p, s, skip in zip(params, sums, skipped, strict=True))
 
-    def _step(self, p: Linear, s: Any) -> Linear:
+    def _step(self, p: LinearGaussianParams, s: Any) -> LinearGaussianParams:
         if isinstance(s, Scatter):
             return closed_ppca(p, s) if self.isotropic else newton_factors(p, s) or self._em_on_moments(p, s)
         least = 1e-12 * s.n  # a column that no row of this component sees keeps its noise
         new = m_step(p, s._replace(seen=np.maximum(s.seen, least)), self.noise)
         return new._replace(psi=np.where(s.seen > least, new.psi, p.psi))
 
-    def _em_on_moments(self, p: Linear, s: Scatter) -> Linear:
+    def _em_on_moments(self, p: LinearGaussianParams, s: Scatter) -> LinearGaussianParams:
         """A few EM steps on the moments alone."""
         for _ in range(EM_STEPS):
             new = m_step(p, sums_of(p, s), self.noise)
@@ -367,7 +373,7 @@ class LinearComponent:
             p, s = new, s._replace(s=s.s - s.n * step, S=S)
         return p
 
-    def finish(self, p: Linear, s: Any) -> Linear:
+    def finish(self, p: LinearGaussianParams, s: Any) -> LinearGaussianParams:
         """Canonical axes, and the covariance of the parameters."""
         if s.n < 1.0:
             return p._replace(V=np.maximum(p.psi, p.low)[:, None])
@@ -378,35 +384,36 @@ class LinearComponent:
             turned = turned._replace(V=(turned.psi / stats.seen)[:, None])
         return turned._replace(excess=excess(stats.seen, self.q))
 
-    def pack(self, p: Linear) -> Array:
+    def pack(self, p: LinearGaussianParams) -> Array:
         sd = np.sqrt(p.low)
         return np.concatenate([(p.W / sd[:, None]).ravel(), p.mu / sd, np.log(p.psi)])
 
-    def unpack(self, vector: Array, like: Linear) -> Linear:
+    def unpack(self, vector: Array, like: LinearGaussianParams) -> LinearGaussianParams:
         (d, q), sd, near = like.W.shape, np.sqrt(like.low), np.log(like.psi)
         W, mu, logs = np.split(vector, [d * q, d * q + d])
         psi = np.exp(np.clip(logs, near - LOG_STEP, near + LOG_STEP))
         return like._replace(W=W.reshape(d, q) * sd[:, None], mu=mu * sd, psi=np.maximum(psi, like.low))
 
     # rows ----------------------------------------------------------------------------------------
-    def cells(self, p: Linear, block: Block) -> Cells:
+    def cells(self, p: LinearGaussianParams, block: Block) -> Cells:
         return predict_cells(p, block)
 
-    def draw(self, p: Linear, block: Block, rng: list[np.random.Generator]) -> Array:
+    def draw(self, p: LinearGaussianParams, block: Block, rng: list[np.random.Generator]) -> Array:
         return draw_cells(p, row_posterior(p, block), rng)
 
-    def redraw(self, p: Linear, rng: np.random.Generator) -> Linear:
+    def redraw(self, p: LinearGaussianParams, rng: np.random.Generator) -> LinearGaussianParams:
         return draw_parameters(p, rng)
 
     # reports -------------------------------------------------------------------------------------
-    def on_floor(self, p: Linear) -> bool:
+    def on_floor(self, p: LinearGaussianParams) -> bool:
         return bool(on_floor(p).any())
 
-    def n_parameters(self, params: Sequence[Linear]) -> int:
+    def n_parameters(self, params: Sequence[LinearGaussianParams]) -> int:
         d, q = params[0].W.shape
-        return len(params) * (d + d * q - q * (q - 1) // 2 + (1 if self.isotropic else d))
+        count: int = len(params) * (d + d * q - q * (q - 1) // 2 + (1 if self.isotropic else d))
+        return count
 
-    def condition(self, p: Linear) -> float:
+    def condition(self, p: LinearGaussianParams) -> float:
         sizes = (p.W**2 / p.psi[:, None]).sum(axis=0)
         return float(np.sqrt(1.0 + sizes.max(initial=0.0)))
 
@@ -417,7 +424,7 @@ class LinearComponent:
         moments = d * d if self.uses_moments(False, d) else 0
         return d * (self.q * (self.q + 1) // 2 + 2 * self.q + 4) + moments
 
-    def attributes(self, params: Sequence[Linear], report: Array) -> dict[str, Any]:
+    def attributes(self, params: Sequence[LinearGaussianParams], report: Array) -> dict[str, Any]:
         psi = np.array([squared(p.psi, report) for p in params])
         noise = psi[:, 0] if self.isotropic else psi
         if self.q == 0:
@@ -426,7 +433,7 @@ class LinearComponent:
         return {"components_": W, "noise_variance_": noise}
 
 
-def expect_complete(x: Array, p: Linear) -> Latent:
+def expect_complete(x: Array, p: LinearGaussianParams) -> Latent:
     """The E-step of complete rows: what all of them share is solved once, the residual are two products."""
     q, V, r = p.W.shape[1], p.W / p.psi[:, None], x - p.mu
     A = np.eye(q) + p.W.T @ V
@@ -442,7 +449,7 @@ def expect_complete(x: Array, p: Linear) -> Latent:
     return Latent(mean, cov[i, j][:, None], -0.5 * (logs + quadratic), residual)
 
 
-def closed_ppca(p: Linear, s: Scatter) -> Linear:
+def closed_ppca(p: LinearGaussianParams, s: Scatter) -> LinearGaussianParams:
     """The likeliest probabilistic PCA of weighted moments, its noise not below the bound."""
     (d, q), C = p.W.shape, s.covariance()
     values, V = leading_axes(C, p.W) if d >= max(SUBSPACE_COLUMNS, 6 * q) else largest(C, q)
@@ -467,7 +474,7 @@ def leading_axes(C: Array, W: Array) -> tuple[Array, Array]:
     return values[::-1][:q], B @ U[:, ::-1][:, :q]
 
 
-def newton_factors(p: Linear, s: Scatter) -> Linear | None:
+def newton_factors(p: LinearGaussianParams, s: Scatter) -> LinearGaussianParams | None:
     """Likelier factors of weighted moments, a few Newton steps from the present ones.
 
     None where a column hardly varies within the component: its bound is then no share of a variance.
@@ -495,7 +502,7 @@ def factor_misfit(C: Array, W: Array, psi: Array) -> float:
     return float(np.log(psi).sum() + np.linalg.slogdet(A)[1]) + trace
 
 
-def sums_of(p: Linear, s: Scatter) -> Sums:
+def sums_of(p: LinearGaussianParams, s: Scatter) -> Sums:
     """The sums of the E-step of complete rows, from their moments about mu: every one is linear in them."""
     q = p.W.shape[1]
     i, j = lower(q)

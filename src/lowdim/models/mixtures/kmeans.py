@@ -26,7 +26,7 @@ from lowdim.math.linalg import EPS, Array
 from lowdim.math.streams import KMEANS_SAMPLE
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Absent, Out, Rule, is_fitted, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import LARGEST, Cells, Certificate, Posterior, draw_labels, squared
+from lowdim.models.base.results import LARGEST, Cells, Certificate, Posterior, certify, draw_labels, squared
 from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Header, Source, tile_rows
@@ -57,7 +57,8 @@ class KMeansParams(NamedTuple):
     def psi(self) -> Array:
         """Mean square of each column about the centres; K numbers a column were fitted."""
         n = self.seen.sum(axis=0)
-        return self.squares / np.maximum(np.maximum(n - len(self.mu), n / 4.0), np.finfo(float).tiny)
+        variance: Array = self.squares / np.maximum(np.maximum(n - len(self.mu), n / 4.0), np.finfo(float).tiny)
+        return variance
 
     @property
     def shares(self) -> Array:
@@ -112,8 +113,8 @@ class KMeans(ClusterMixin, LatentModel):
         The sum of squares.
     n_iter_ : int
         Steps of the best start.
-    objective_, history_, converged_, certificate_
-        Minus the inertia, its course, and how far to trust the fit.
+    objective_, history_, converged_, certificate_, params_, frame_
+        Minus the inertia, its course, and how far to trust the fit; the parameters and their units.
 
     References
     ----------
@@ -181,7 +182,7 @@ class KMeans(ClusterMixin, LatentModel):
         params = fit.params
         empty = int((params.rows == 0).sum())
         if empty:
-            warn("LD261", found=self.n_clusters - empty, asked=self.n_clusters)
+            warn("LD261", used=self.n_clusters - empty, n_clusters=self.n_clusters)
         labels: list[Labels] = []
         squares = np.zeros(source.d)
         for _, (label, part) in walk(partial(_labels_and_squares, params), survey.source, run):
@@ -201,7 +202,7 @@ class KMeans(ClusterMixin, LatentModel):
     def _check_rows(self, source: Source) -> None:
         n = source.n if source.weight is None else int((source.weight > 0).sum())
         if n < self.n_clusters:
-            raise error("LD260", n=n, asked=self.n_clusters)
+            raise error("LD260", n=n, n_clusters=self.n_clusters)
 
     def _starts(self, framed: Source, frame: Frame, fill: Array) -> Array:
         """R x K x d centres to start from, in the frame."""
@@ -287,9 +288,9 @@ class KMeans(ClusterMixin, LatentModel):
         labels = self._each(lambda b: _labels(self.params_, self.frame_.inward(b)).astype(np.float64), X, run=run)
         return np.asarray(labels, dtype=np.int64)
 
-    def fit_predict(self, X: Any, y: Any = None, **how: Any) -> Labels:
+    def fit_predict(self, X: Any, y: Any = None, **fit_options: Any) -> Labels:
         """`fit`, and the label of each row."""
-        self.fit(X, y, **how)
+        self.fit(X, y, **fit_options)
         return self.labels_.copy() if "labels_" in vars(self) else self.predict(X)
 
     def transform(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
@@ -300,7 +301,9 @@ class KMeans(ClusterMixin, LatentModel):
     def _distances(self, b: Block) -> Array:
         z = self.frame_.inward(b)
         with np.errstate(over="ignore"):
-            return np.minimum(center_distances(z.x, z.mask, self.params_.mu) * self.frame_.report[0], LARGEST)
+            distances = center_distances(z.x, z.mask, self.params_.mu) * self.frame_.report[0]
+        shown: Array = np.minimum(distances, LARGEST)
+        return shown
 
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
         """Minus the inertia: the negative sum of squared distances from the nearest centres."""
@@ -344,7 +347,8 @@ class KMeans(ClusterMixin, LatentModel):
         d = params.mu.shape[1]
         labels = draw_labels(posterior.mean, rng)
         normal = np.array([r.standard_normal(d) for r in rng]).reshape(len(rng), d)
-        return params.mu[labels] + normal * np.sqrt(params.psi)
+        cells: Array = params.mu[labels] + normal * np.sqrt(params.psi)
+        return cells
 
     def _redraw(self, params: KMeansParams, rng: np.random.Generator) -> KMeansParams:
         normal = rng.standard_normal(params.mu.shape)
@@ -368,20 +372,8 @@ class KMeans(ClusterMixin, LatentModel):
         condition = float(np.clip(size / width, 1.0, 1e15)) if width > 0 else 1.0
         notes = () if fit.solver == "online" else ("a local optimum: more starts (n_init) may find a better one",)
         empty = ("empty clusters",) if (params.rows == 0).any() else ()
-        return Certificate(
-            fit.solver,
-            fit.passes,
-            fit.objective,
-            self._objective_name,
-            fit.converged,
-            fit.reason,
-            fit.remaining,
-            0.0,
-            condition,
-            float(np.clip(15.0 - np.log10(condition), 0.0, 15.0)),
-            empty,
-            notes,
-        )
+        figures = {"condition": condition, "digits": 15.0 - np.log10(condition)}
+        return certify(fit, self._objective_name, **figures, boundary=empty, notes=notes)
 
     def _cost(self, n: int, d: int) -> Cost:
         R, K = 1 if self.n_init == "auto" or not isinstance(self.init, str) else self.n_init, self.n_clusters

@@ -66,8 +66,8 @@ class KMedoids(ClusterMixin, Estimator):
         The sum of dissimilarities from the nearest medoids.
     n_iter_ : int
         Swaps made.
-    objective_, history_, converged_, certificate_
-        Minus the inertia, whether no swap is left that gains, and how far to trust the fit.
+    objective_, history_, converged_, certificate_, params_, frame_
+        Minus the inertia, whether no swap is left that gains, and how far to trust the fit; parameters and units.
 
     References
     ----------
@@ -109,7 +109,7 @@ class KMedoids(ClusterMixin, Estimator):
         n, w = source.n, source.weight
         counted = n if w is None else int((w > 0).sum())
         if counted < self.n_clusters:
-            raise error("LD260", n=counted, asked=self.n_clusters)
+            raise error("LD260", n=counted, n_clusters=self.n_clusters)
         plan(type(self).__name__, self._cost(n, source.d), run or Run(), source.leaf)
         rows = _complete(source)
         D = self._dissimilarity(rows, rows)

@@ -17,7 +17,7 @@ from lowdim.math.clusters import label_covariances, responsibilities
 from lowdim.math.linalg import Array, Mask, lower
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, draw_labels, em_digits
+from lowdim.models.base.results import Cells, Certificate, Posterior, certify, draw_labels, em_digits
 from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.models.mixtures.components import Component, component_of
 from lowdim.models.mixtures.starts import (
@@ -180,7 +180,7 @@ class MixtureModel(LatentModel):
         component, K = self._component(), self._count()
         component.check(source.d)
         if source.n < K:
-            raise error("LD253", asked=K, n=source.n)
+            raise error("LD253", n_components=K, n=source.n)
         wide = component.is_wide(source.d)
         survey = survey_table(source, run, standardize=self._standardize(), wide=wide, each=component.unit_free)
         with one_blas_thread():
@@ -335,17 +335,16 @@ class MixtureModel(LatentModel):
 
     def predict_proba(self, X: Any, *, run: Run | None = None) -> Array:
         """Responsibilities: the probability of each component for each row, n x K."""
-        shares: Array = self._each(lambda b: self._latent(b).mean, X, run=run)
-        return shares
+        return self._each(lambda b: self._latent(b).mean, X, run=run)
 
     def predict(self, X: Any, *, run: Run | None = None) -> NDArray[np.int64]:
         """The likeliest component of each row, counted from 0."""
-        labels: Array = self._each(lambda b: self._latent(b).mean.argmax(axis=1).astype(float), X, run=run)
+        labels = self._each(lambda b: self._latent(b).mean.argmax(axis=1).astype(float), X, run=run)
         return labels.astype(np.int64)
 
-    def fit_predict(self, X: Any, y: Any = None, **how: Any) -> NDArray[np.int64]:
+    def fit_predict(self, X: Any, y: Any = None, **fit_options: Any) -> NDArray[np.int64]:
         """`fit` and then `predict` of the same rows."""
-        return self.fit(X, y, **how).predict(X)
+        return self.fit(X, y, **fit_options).predict(X)
 
     def inverse_transform(self, Z: Any) -> Array:
         """Centres mixed by the shares in each row of Z."""
@@ -384,19 +383,13 @@ class MixtureModel(LatentModel):
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         component, components = self._component(), fit.params.components
         condition = max(component.condition(p) for p in components)
-        return Certificate(
-            fit.solver,
-            fit.passes,
-            fit.objective,
+        return certify(
+            fit,
             self._objective_name,
-            fit.converged,
-            fit.reason,
-            fit.remaining,
-            0.0,
-            condition,
-            float(np.clip(min(15.0 - np.log10(condition), em_digits(fit.remaining, fit.stats.n)), 0.0, 15.0)),
-            tuple(f"covariance of component {k}" for k, p in enumerate(components) if component.on_floor(p)),
-            (f"variances not below {self._floor():g} of those about the starting centres",),
+            condition=condition,
+            digits=min(15.0 - np.log10(condition), em_digits(fit.remaining, fit.stats.n)),
+            boundary=tuple(f"covariance of component {k}" for k, p in enumerate(components) if component.on_floor(p)),
+            notes=(f"variances not below {self._floor():g} of those about the starting centres",),
         )
 
     def _cost(self, n: int, d: int) -> Cost:
@@ -468,8 +461,8 @@ class Mixture(MixtureModel):
         The numbers fitted, as `bic` and `aic` count them.
     n_clusters_ : int
         The number of components.
-    objective_, history_, n_iter_, converged_, certificate_
-        The log-likelihood, its course, passes, and how far to trust the fit.
+    objective_, history_, n_iter_, converged_, certificate_, params_, frame_
+        The log-likelihood, its course, passes, and how far to trust the fit; the parameters and their units.
 
     References
     ----------

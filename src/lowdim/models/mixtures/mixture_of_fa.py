@@ -49,8 +49,8 @@ class MixtureOfFA(MixtureModel):
         The numbers fitted, as `bic` and `aic` count them.
     n_clusters_ : int
         The number of components.
-    objective_, history_, n_iter_, converged_, certificate_
-        The log-likelihood, its course, passes, and how far to trust the fit.
+    objective_, history_, n_iter_, converged_, certificate_, params_, frame_
+        The log-likelihood, its course, passes, and how far to trust the fit; the parameters and their units.
 
     References
     ----------

@@ -52,7 +52,8 @@ class WithinSums(NamedTuple):
 
 def start_labels(centers: Array, unit: Array, block: Block) -> Labels:
     """The nearest centre of each row, columns measured in these units."""
-    return nearest_centers(block.x / unit, block.mask, centers[None] / unit)[0]
+    labels: Labels = nearest_centers(block.x / unit, block.mask, centers[None] / unit)[0]
+    return labels
 
 
 def within_sums(centers: Array, unit: Array, block: Block) -> WithinSums:

@@ -154,7 +154,8 @@ def expected_errors(sums: RowSums, beliefs: VectorBeliefs) -> Array:
     i, j = lower(beliefs.mean.shape[1])
     twice = np.where(i == j, 1.0, 2.0)
     quadratic = (sums.A * second_moments(beliefs.mean, beliefs.cov)) @ twice
-    return np.maximum(sums.c - 2 * (beliefs.mean * sums.r).sum(axis=1) + quadratic, 0.0)
+    errors: Array = np.maximum(sums.c - 2 * (beliefs.mean * sums.r).sum(axis=1) + quadratic, 0.0)
+    return errors
 
 
 def log_prior(beliefs: VectorBeliefs, prior: VectorPrior, point: bool) -> Array:

@@ -17,7 +17,7 @@ from lowdim.engine.plan import Cost
 from lowdim.math.linalg import Array, lower, unpack
 from lowdim.models.base.estimator import COUNT, POSITIVE, WHOLE, Absent, Rule
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, em_digits, squared
+from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared
 from lowdim.models.ratings.beliefs import Gamma, Sweep, VectorBeliefs, grid_means
 from lowdim.models.ratings.predictions import (
     Evaluation,
@@ -121,9 +121,9 @@ class MatrixFactorization(LatentModel):
         The number of dimensions fitted.
     user_ids_, item_ids_ : array
         The ids, where a table was fitted.
-    objective_, history_, n_iter_, converged_, certificate_
+    objective_, history_, n_iter_, converged_, certificate_, params_, frame_
         The lower bound on the log evidence, up to a constant that grows with `n_components` (compare fits with as
-        many), or the log posterior of "map"; its course, sweeps, and how far to trust the fit.
+        many), or the log posterior of "map"; its course, sweeps, how far to trust it; parameters and units.
 
     References
     ----------
@@ -317,19 +317,13 @@ class MatrixFactorization(LatentModel):
         if on_floor:
             least = squared(np.array(RATING_NOISE_FLOOR), 1.0 / float(frame.scale[0]))
             warn("LD202", floor=float(least), q=self.n_components, rank=self.n_components)
-        return Certificate(
-            fit.solver,
-            fit.passes,
-            fit.objective,
+        return certify(
+            fit,
             "log posterior" if params.point else "lower bound on the log evidence",
-            fit.converged,
-            fit.reason,
-            fit.remaining,
-            0.0,
-            condition,
-            float(np.clip(digits, 0.0, 15.0)),
-            ("noise_precision_",) if on_floor else (),
-            (f"{int(params.kept.sum())} of {self.n_components} dimensions are needed",),
+            condition=condition,
+            digits=digits,
+            boundary=("noise_precision_",) if on_floor else (),
+            notes=(f"{int(params.kept.sum())} of {self.n_components} dimensions are needed",),
         )
 
     # single ratings ------------------------------------------------------------------------------

@@ -211,7 +211,7 @@ def dimension_strength(items: VectorBeliefs, prior: VectorPrior, kind: FitKind) 
     if not kind.point:
         count = np.maximum(determined(items, prior)[:k], 0.0)
         return np.where(np.diag(prior.cov)[:k] > 1.01 * VANISHED_VARIANCE, count, 0.0) / max(len(items.mean), 1)
-    size = (items.mean[:, :k] ** 2).sum(axis=0)
+    size: Array = (items.mean[:, :k] ** 2).sum(axis=0)
     return size / max(float(size.max(initial=0.0)), 1e-300)
 
 

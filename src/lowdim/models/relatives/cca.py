@@ -17,7 +17,7 @@ from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, lower, orthogonality
 from lowdim.models.base.estimator import COUNT, POSITIVE, WHOLE, Absent, Out, Rule, seed_of
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, em_digits, in_range
+from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, in_range
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.linear.principal_axes import SQUARED
 from lowdim.models.relatives.cca_algebra import (
@@ -118,8 +118,8 @@ class CCA(LatentModel):
         The number of shared positions.
     n_y_features_in_, y_feature_names_in_, y_ndim_
         Columns of the second table, their names, and 1 where it came as a row of numbers; of two tables only.
-    objective_, history_, n_iter_, converged_, certificate_
-        The log-likelihood, its course, passes, and how far to trust the fit.
+    objective_, history_, n_iter_, converged_, certificate_, params_, frame_
+        The log-likelihood, its course, passes, and how far to trust the fit; the parameters and their units.
 
     References
     ----------
@@ -170,9 +170,9 @@ class CCA(LatentModel):
             self.y_feature_names_in_ = np.array(second.columns, dtype=object)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **how: Any) -> Array:
+    def fit_transform(self, X: Any, y: Any = None, **fit_options: Any) -> Array:
         """`fit` and then `transform` of the same rows, given all that was seen of them: both views."""
-        return self.fit(X, y, **how).transform(X, y)
+        return self.fit(X, y, **fit_options).transform(X, y)
 
     def _first(self, source: Source) -> int:
         """How many columns the first view has."""
@@ -194,7 +194,7 @@ class CCA(LatentModel):
         if self.n_components > most:
             raise error(
                 "LD200",
-                asked=self.n_components,
+                n_components=self.n_components,
                 most=most,
                 why=f"the views have {k} and {source.d - k} columns (n_features = {k})",
             )
@@ -268,8 +268,10 @@ class CCA(LatentModel):
     # hooks ---------------------------------------------------------------------------------------
     def _posterior(self, params: CCAParams, block: Block) -> Posterior:
         q = params.W.shape[1]
-        given = given_seen(deviations(params, block), block.mask, params.covariance, params.W, np.eye(q), lower(q))
-        return Posterior(given.y @ params.W, given.covariance, given.log_density)
+        conditional = given_seen(
+            deviations(params, block), block.mask, params.covariance, params.W, np.eye(q), lower(q)
+        )
+        return Posterior(conditional.y @ params.W, conditional.covariance, conditional.log_density)
 
     def _decode(self, params: CCAParams, posterior: Posterior) -> Cells:
         """What the shared positions say of the cells; a view's own noise is not decoded."""
@@ -284,7 +286,8 @@ class CCA(LatentModel):
         values, U = np.linalg.eigh(posterior.cov) if q else (np.zeros((len(rng), 0)), np.zeros((len(rng), 0, 0)))
         z = posterior.mean + (U @ (np.sqrt(np.maximum(values, 0)) * normal[:, :q])[:, :, None])[:, :, 0]
         values, V = np.linalg.eigh(params.noise)
-        return z @ params.W.T + params.mu + normal[:, q:] @ (V * np.sqrt(np.maximum(values, 0.0))).T
+        cells: Array = z @ params.W.T + params.mu + normal[:, q:] @ (V * np.sqrt(np.maximum(values, 0.0))).T
+        return cells
 
     def _redraw(self, params: CCAParams, rng: np.random.Generator) -> CCAParams:
         """Parameters of another table drawn from the model, as many rows as the least seen column has."""
@@ -309,16 +312,16 @@ class CCA(LatentModel):
         params, inner = self.params_, self.frame_.inward(b)
         C, r = params.covariance, deviations(params, inner)
         every = np.arange(len(C))
-        given = given_seen(r, inner.mask, C, C, C, (every, every))
+        conditional = given_seen(r, inner.mask, C, C, C, (every, every))
         assert b.mask is not None  # a complete block has nothing to fill
         cells = b.mask.sum(axis=1)[:, None]
-        leverage = 1.0 + (given.y * r).sum(axis=1)[:, None]
+        leverage = 1.0 + (conditional.y * r).sum(axis=1)[:, None]
         # as a regression on the seen cells has it: n / (n - 1 - cells), at most 4, and 1 + leverage / n
         inflation = (
             params.seen / np.maximum(params.seen - 1.0 - cells, params.seen / 4.0) * (1.0 + leverage / params.seen)
         )
-        std = np.sqrt(np.maximum(given.covariance, 0.0) * inflation)
-        return self.frame_.outward(params.mu + given.y @ C), self.frame_.lengths(std)
+        std = np.sqrt(np.maximum(conditional.covariance, 0.0) * inflation)
+        return self.frame_.outward(params.mu + conditional.y @ C), self.frame_.lengths(std)
 
     def _fill(self, b: Block) -> Array:
         return b.x if b.mask is None else np.where(b.mask, b.x, self._expected(b)[0])
@@ -487,20 +490,8 @@ class CCA(LatentModel):
             digits = min(digits, em_digits(fit.remaining, n))
             notes = ("no tests: their F needs complete rows",)
         residual = fit.remaining if fit.solver == "em" else 0.0
-        return Certificate(
-            fit.solver,
-            fit.passes,
-            fit.objective,
-            self._objective_name,
-            fit.converged,
-            fit.reason,
-            residual,
-            orthogonal,
-            analysis.condition,
-            float(np.clip(digits, 0.0, 15.0)),
-            boundary,
-            notes,
-        )
+        accuracy = {"residual": residual, "orthogonality": orthogonal, "condition": analysis.condition}
+        return certify(fit, self._objective_name, **accuracy, digits=digits, boundary=boundary, notes=notes)
 
     def _cost(self, n: int, d: int) -> Cost:
         passes = 6 + self.max_iter

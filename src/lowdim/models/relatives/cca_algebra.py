@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import EPS, Array, Mask, align, sign_rule, svd
-from lowdim.math.missing_patterns import distinct
+from lowdim.math.linalg import EPS, Array, Mask, align, distinct, sign_rule, svd
 
 RowNumbers = NDArray[np.intp]
 VIEW_RANK_SHARE = 1e-12  # singular values below this share of the largest are rounding: a dozen digits survive a QR
@@ -83,7 +82,8 @@ def _view(F: Array) -> tuple[Array, Array, Array, int]:
 def scatter_factor(S: Array, n: float) -> Array:
     """F with F'F = n S, for any covariance; what is below zero by rounding counts as zero."""
     values, U = np.linalg.eigh(S)
-    return np.sqrt(np.maximum(values, 0.0) * n)[:, None] * U.T
+    F: Array = np.sqrt(np.maximum(values, 0.0) * n)[:, None] * U.T
+    return F
 
 
 def shared_factors(analysis: Canonical, q: int) -> tuple[Array, Array]:
@@ -128,11 +128,13 @@ class Pattern(NamedTuple):
     def whiten(self, r: Array) -> Array:
         """N r of each of the rows."""
         r = r[self.rows]
-        return r @ self.N[0].T if len(self.N) == 1 else np.matmul(self.N[self.which], r[:, :, None])[:, :, 0]
+        white: Array = r @ self.N[0].T if len(self.N) == 1 else np.matmul(self.N[self.which], r[:, :, None])[:, :, 0]
+        return white
 
     def back(self, t: Array) -> Array:
         """N' t of each of the rows."""
-        return t @ self.N[0] if len(self.N) == 1 else np.matmul(t[:, None, :], self.N[self.which])[:, 0, :]
+        rows: Array = t @ self.N[0] if len(self.N) == 1 else np.matmul(t[:, None, :], self.N[self.which])[:, 0, :]
+        return rows
 
 
 def patterns(mask: Mask | None, rows: int, C: Array) -> Iterator[Pattern]:
@@ -238,8 +240,8 @@ def regress_views(sums: SeenSums, W: Array, mu: Array, noise: Array, d1: int) ->
     cross = W + C @ Q @ W - np.outer(ex, ez)
     values, U = np.linalg.eigh(P)
     new = cross @ (U / np.sqrt(np.maximum(values, EPS))) @ U.T
-    left = within_blocks(C + C @ Q @ C - np.outer(ex, ex) - new @ new.T, d1)
-    return align(new, W) if W.shape[1] else new, mu + ex, bounded(left, d1)
+    unexplained = within_blocks(C + C @ Q @ C - np.outer(ex, ex) - new @ new.T, d1)
+    return align(new, W) if W.shape[1] else new, mu + ex, bounded(unexplained, d1)
 
 
 def bounded(noise: Array, d1: int) -> Array:
@@ -284,13 +286,13 @@ def canonical_tests(rho: Array, ranks: tuple[int, int], n: float) -> tuple[Canon
     """
     from scipy.stats import f as law
 
-    made = []
+    tests = []
     for k in range(len(rho)):
         p, q = ranks[0] - k, ranks[1] - k
         for name, value, F, df1, df2 in _statistics(rho[k:] ** 2, p, q, n - k):
-            fine = df1 > 0.0 and df2 > 0.0 and np.isfinite(F) and np.isfinite(value)
-            if fine:
-                made.append(
+            exists = df1 > 0.0 and df2 > 0.0 and np.isfinite(F) and np.isfinite(value)
+            if exists:
+                tests.append(
                     CanonicalTest(
                         k + 1,
                         float(rho[k]),
@@ -302,7 +304,7 @@ def canonical_tests(rho: Array, ranks: tuple[int, int], n: float) -> tuple[Canon
                         float(law.sf(F, df1, df2)),
                     )
                 )
-    return tuple(made)
+    return tuple(tests)
 
 
 def _statistics(r2: Array, p: int, q: int, n: float) -> list[tuple[str, float, float, float, float]]:

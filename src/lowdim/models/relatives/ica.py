@@ -13,9 +13,9 @@ from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost, walking
 from lowdim.math.linalg import Array, orthogonality, sign_rule
 from lowdim.math.streams import ICA_TURN
-from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
+from lowdim.models.base.estimator import COUNT, FILL_FIRST, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, in_range
+from lowdim.models.base.results import Cells, Certificate, Posterior, certify, in_range
 from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, is_wide, survey_table
 from lowdim.models.linear.principal_axes import Spectrum, principal
 from lowdim.sources.arrays import as_source
@@ -25,7 +25,6 @@ from lowdim.text.messages import error
 
 NORMAL_LOG_COSH = 0.374567  # E log cosh of a standard normal, by quadrature: what negentropy is measured from
 LEAST_SPREAD_SHARE = 1e-7  # directions with less than this share of the first one's spread are not mixed from sources
-FILL_FOR_ICA = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
 
 
 class ICAParams(NamedTuple):
@@ -83,8 +82,8 @@ class ICA(LatentModel):
         Their distances from a Gaussian by log cosh, falling.
     n_components_ : int
         The number of sources.
-    objective_, history_, n_iter_, converged_, certificate_
-        The sum of `negentropy_`, passes, and how far to trust the fit.
+    objective_, history_, n_iter_, converged_, certificate_, params_, frame_
+        The sum of `negentropy_`, passes, and how far to trust the fit; the parameters and their units.
 
     References
     ----------
@@ -115,7 +114,7 @@ class ICA(LatentModel):
     sample = Absent(_why, "ProbabilisticPCA().sample")
     prior = Absent("it has no density of sources", "ProbabilisticPCA")
     posterior = Absent("a complete row determines its sources", "transform")
-    impute = Absent("a gap leaves the sources of its row open", FILL_FOR_ICA)
+    impute = Absent("a gap leaves the sources of its row open", FILL_FIRST)
     _laws_broken: ClassVar[dict[str, str]] = {
         "weights_repeat_rows": "scikit-learn's FastICA knows no weights",
         "score_is_objective": _why,
@@ -152,7 +151,7 @@ class ICA(LatentModel):
         survey = survey_table(source, run, standardize=False, wide=is_wide(source.n, source.d))
         if survey.gaps:
             why = "what a gap hides changes the shape of every source"
-            raise error("LD163", f"{survey.columns.holes} cells (NaN)", job="ICA", why=why, fix=FILL_FOR_ICA)
+            raise error("LD163", f"{survey.columns.holes} cells (NaN)", job="ICA", why=why, fix=FILL_FIRST)
         axes, spread, spectrum = self._whitening(survey, run)
         whitening = axes / spread
         rows = walk(partial(whitened, spectrum.mean, whitening), survey.source, run)
@@ -183,11 +182,11 @@ class ICA(LatentModel):
         most = min(n, d)
         if self.n_components is not None and self.n_components > most:
             why = f"the table has {n} rows and {d} columns (n_features = {d})"
-            raise error("LD200", asked=self.n_components, most=most, why=why)
+            raise error("LD200", n_components=self.n_components, most=most, why=why)
         spectrum = principal(survey, most if self.n_components is None else self.n_components, run)
         varies = spectrum.values > LEAST_SPREAD_SHARE**2 * max(float(spectrum.values[0]), np.finfo(float).tiny)
         if not varies.any() or (self.n_components is not None and not varies.all()):
-            raise error("LD284", asked=self.n_components or most, rank=int(varies.sum()))
+            raise error("LD284", n_sources=self.n_components or most, rank=int(varies.sum()))
         return spectrum.vectors[:, varies], np.sqrt(spectrum.values[varies]), spectrum
 
     def _turned(self, Z: Array) -> tuple[Array, int, str]:
@@ -219,13 +218,11 @@ class ICA(LatentModel):
     def _posterior(self, params: ICAParams, block: Block) -> Posterior:
         if block.mask is not None and not block.mask.all():
             row, j = np.argwhere(~block.mask)[0]
-            raise error(
-                "LD163",
+            where, why = (
                 f"row {block.start + row + 1}, column {j + 1} (NaN)",
-                job="ICA",
-                why="a gap leaves the sources of its row open",
-                fix=FILL_FOR_ICA,
+                "a gap leaves the sources of its row open",
             )
+            raise error("LD163", where, job="ICA", why=why, fix=FILL_FIRST)
         q = len(params.U)
         mean = (block.x - params.mu) @ params.U.T
         return Posterior(mean, np.zeros((block.rows, q * (q + 1) // 2)), np.zeros(block.rows))
@@ -252,19 +249,14 @@ class ICA(LatentModel):
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         turn, spectrum = fit.stats.turn, fit.stats.spectrum
-        return Certificate(
-            fit.solver,
-            fit.passes,
-            fit.objective,
+        return certify(
+            fit,
             self._objective_name,
-            fit.converged,
-            fit.reason,
-            spectrum.residual,
-            orthogonality(turn),
-            spectrum.condition,
-            min(spectrum.digits, -np.log10(self.tol)),
-            (),
-            ("digits are those of the turn, by tol",),
+            residual=spectrum.residual,
+            orthogonality=orthogonality(turn),
+            condition=spectrum.condition,
+            digits=min(spectrum.digits, -np.log10(self.tol)),
+            notes=("digits are those of the turn, by tol",),
         )
 
     def _cost(self, n: int, d: int) -> Cost:

@@ -17,7 +17,7 @@ from lowdim.engine.plan import USUAL_PASSES, Cost, walking
 from lowdim.math.linalg import Array, sign_rule
 from lowdim.models.base.estimator import COUNT, POSITIVE, Absent, Rule
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, in_range
+from lowdim.models.base.results import Cells, Certificate, Posterior, certify, in_range
 from lowdim.models.base.survey import survey_for_fit
 from lowdim.models.relatives.cca_algebra import (
     LEAST_VIEW_NOISE,
@@ -109,8 +109,8 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         Their shares of the variance between classes.
     n_components_ : int
         The number of directions.
-    objective_, history_, n_iter_, converged_, certificate_
-        The log-likelihood given the classes, its course, passes, and how far to trust the fit.
+    objective_, history_, n_iter_, converged_, certificate_, params_, frame_
+        The log-likelihood given the classes, its course, passes, and how far to trust the fit; parameters and units.
 
     References
     ----------
@@ -177,9 +177,9 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         self.classes_ = classes
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **how: Any) -> Array:
+    def fit_transform(self, X: Any, y: Any = None, **fit_options: Any) -> Array:
         """`fit` and then `transform` of the same rows."""
-        return self.fit(X, y, **how).transform(X)
+        return self.fit(X, y, **fit_options).transform(X)
 
     def _checked_prior(self, count: int) -> Array | None:
         if self.priors is None:
@@ -197,7 +197,7 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         if self.n_components is not None and self.n_components > most:
             raise error(
                 "LD200",
-                asked=self.n_components,
+                n_components=self.n_components,
                 most=most,
                 why=f"{K} classes and {d} columns (n_features = {d}) leave no more directions between them",
             )
@@ -279,9 +279,9 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         r = block.x - params.mu
         r = r if block.mask is None else r * block.mask
         every = np.arange(len(params.means))
-        given = given_seen(r, block.mask, params.C, params.means.T, np.zeros((len(every),) * 2), (every, every))
+        conditional = given_seen(r, block.mask, params.C, params.means.T, np.zeros((len(every),) * 2), (every, every))
         logs = np.log(np.maximum(params.prior, np.finfo(float).tiny))
-        return logs + given.y @ params.means.T + 0.5 * given.covariance, given.y
+        return logs + conditional.y @ params.means.T + 0.5 * conditional.covariance, conditional.y
 
     def _posterior(self, params: LinearDiscriminantParams, block: Block) -> Posterior:
         """Each row's place between the classes; a gap is where its class and its other cells put it."""
@@ -308,7 +308,8 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         """Log probability of each class given the seen cells of each row, n x K."""
         logs = self._log_joint(X)
         top = logs.max(axis=1, keepdims=True)
-        return logs - top - np.log(np.exp(logs - top).sum(axis=1, keepdims=True))
+        log_shares: Array = logs - top - np.log(np.exp(logs - top).sum(axis=1, keepdims=True))
+        return log_shares
 
     def decision_function(self, X: Any) -> Array:
         """Log of prior times density of each class, up to what all classes share, n x K.
@@ -357,18 +358,8 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         condition = float(np.sqrt(np.linalg.cond(fit.params.C)))
-        return Certificate(
-            fit.solver,
-            fit.passes,
-            fit.objective,
-            self._objective_name,
-            fit.converged,
-            fit.reason,
-            fit.remaining if fit.solver == "em" else 0.0,
-            0.0,
-            condition,
-            float(np.clip(15.0 - 2.0 * np.log10(condition), 0.0, 15.0)),
-        )
+        residual, digits = fit.remaining if fit.solver == "em" else 0.0, 15.0 - 2.0 * np.log10(condition)
+        return certify(fit, self._objective_name, residual=residual, condition=condition, digits=digits)
 
     def _cost(self, n: int, d: int) -> Cost:
         passes = 5 + self.max_iter

@@ -58,8 +58,8 @@ class VarianceSelector(Estimator):
         sqrt(q/p), by which kept columns are stretched in that error.
     n_components_ : int
         The number of columns kept.
-    objective_, history_, n_iter_, converged_, certificate_
-        Minus `error_`, passes, and how far to trust the fit.
+    objective_, history_, n_iter_, converged_, certificate_, params_, frame_
+        Minus `error_`, passes, and how far to trust the fit; the parameters and their units.
 
     References
     ----------
@@ -138,9 +138,9 @@ class VarianceSelector(Estimator):
         }
 
     # verbs ---------------------------------------------------------------------------------------
-    def fit_transform(self, X: Any, y: Any = None, **how: Any) -> Array:
+    def fit_transform(self, X: Any, y: Any = None, **fit_options: Any) -> Array:
         """`fit` and then `transform` of the same rows."""
-        return self.fit(X, y, **how).transform(X)
+        return self.fit(X, y, **fit_options).transform(X)
 
     def transform(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
         """The kept columns, as they are."""

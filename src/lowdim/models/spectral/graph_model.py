@@ -109,7 +109,9 @@ class GraphModel(SpectralModel):
         graph, mapped = self._join_pieces(graph)
         most = (graph.m if graph.n_maps == 1 else int(sizes[0])) - 1
         if self.n_components > most:
-            raise error("LD200", asked=self.n_components, most=most, why=f"{most + 1} rows span no more dimensions")
+            raise error(
+                "LD200", n_components=self.n_components, most=most, why=f"{most + 1} rows span no more dimensions"
+            )
         fit = self._map_graph(graph, first[mapped])
         node = np.full(len(first), -1, dtype=np.intp)
         node[mapped] = np.arange(len(mapped))
@@ -129,7 +131,7 @@ class GraphModel(SpectralModel):
             return self._complete_cells(source, frame)
         if source.n != source.d:
             problem = f"it has {source.n} rows and {source.d} columns, and is not square"
-            raise error("LD410", what=self._pair_word(), problem=problem)
+            raise error("LD410", what=self._pair_word(), problem=problem, case="not square")
         if isinstance(source, SparseSource) and self.metric == "graph":
             return self._check_pairs(sp.csr_array(source.values * frame.scale[0]))
         x, mask = gather(Framed(source, frame))
@@ -149,7 +151,7 @@ class GraphModel(SpectralModel):
         wrong = sparse_fault(D) if sp.issparse(D) else fault(np.where(np.isfinite(D), D, 0.0))
         if wrong is not None:
             where = f"row {wrong.i + 1}, column {wrong.j + 1}"
-            raise error("LD410", where, what=self._pair_word(), problem=wrong.problem)
+            raise error("LD410", where, what=self._pair_word(), problem=wrong.problem, case=wrong.case)
         return D
 
     def _distinct_rows(self, X: Any) -> tuple[Indices, Indices]:
@@ -189,7 +191,7 @@ class GraphModel(SpectralModel):
         """Neighbours each of m different rows is joined to."""
         k = min(self.n_neighbors, m - 1)
         if k < self.n_neighbors:
-            warn("LD432", model=type(self).__name__, asked=self.n_neighbors, n=m, most=k)
+            warn("LD432", model=type(self).__name__, n_neighbors=self.n_neighbors, n=m, most=k)
         return k
 
     def _join_pieces(self, graph: NeighbourGraph) -> tuple[NeighbourGraph, Indices]:
@@ -337,7 +339,7 @@ def sparse_fault(G: sp.csr_array, *, loops: bool = False) -> Fault | None:
     if gap.nnz and gap.data.max() > SAME_SHARE * size:
         at = int(np.argmax(gap.data))
         i, j = int(gap.row[at]), int(gap.col[at])
-        return Fault(f"it is not symmetric: {G[i, j]:g} one way and {G[j, i]:g} the other", i, j)
+        return Fault(f"it is not symmetric: {G[i, j]:g} one way and {G[j, i]:g} the other", i, j, "not symmetric")
     C = sp.coo_array(G)
     bad = np.flatnonzero((C.data < 0.0) | ((C.row == C.col) & (C.data > SAME_SHARE * size) & (not loops)))
     if not len(bad):

@@ -14,8 +14,8 @@ from lowdim.math.graph import both_ways, path_lengths, spread_rows
 from lowdim.math.linalg import Array, sign_rule, svd
 from lowdim.math.neighbors import BLOCK_PAIRS, Indices
 from lowdim.models.base.estimator import Rule
-from lowdim.models.base.results import in_range, squared
-from lowdim.models.base.spectral import SpectralFit
+from lowdim.models.base.results import squared
+from lowdim.models.base.spectral import SpectralFit, lengths_in_table_units
 from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph, equal_values
 from lowdim.sources.views import Frame
 from lowdim.text.messages import warn
@@ -76,8 +76,8 @@ class Isomap(GraphModel):
         The random field over the rows: K = B.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
-    certificate_ : Certificate
-        How the fit was made.
+    certificate_, params_, frame_ : Certificate, NamedTuple, Frame
+        How the fit was made; its numbers, and their units.
 
     References
     ----------
@@ -178,19 +178,11 @@ class Isomap(GraphModel):
         used = np.flatnonzero(values[:q] > ROUNDING_SHARE * max(float(values[0]), 0.0))
         axes[:, used] = V[:, used] / np.sqrt(values[used])
         if len(used) < q and m > q:
-            warn("LD413", found=len(used), asked=q, model=type(self).__name__)
+            warn("LD413", n_axes=len(used), n_components=q, model=type(self).__name__)
         return axes, equal_values(values, q, 0.0) if len(used) == q else ()
 
     def _in_table_units(self, fit: SpectralFit, frame: Frame, d: int) -> SpectralFit:
-        """The frame's unit goes into the axes: places and eigenvalues are in the table's own."""
-        unit = 1.0 / float(frame.scale[0])
-        if unit == 1.0:
-            return fit
-        p = fit.params
-        with np.errstate(over="ignore"):
-            Z = in_range(fit.Z * unit, "Places", unit)
-        params = p._replace(axes=p.axes * unit, shift=p.shift * unit)
-        return fit._replace(params=params, Z=Z, values=squared(fit.values, unit))
+        return lengths_in_table_units(fit, frame, ("axes", "shift"))
 
     # new rows --------------------------------------------------------------------------------------
     def _mark_unknown(self, x: Array, mask: Any) -> Array:

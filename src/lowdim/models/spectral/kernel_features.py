@@ -10,9 +10,9 @@ import scipy.sparse.linalg as spl
 from scipy.linalg.blas import dsymv
 
 from lowdim.engine.fold import one_blas_thread
-from lowdim.math.distances import centred_gram
+from lowdim.math.distances import centred_gram, squared_distances
 from lowdim.math.eigen import Eigen, Problem, solve
-from lowdim.math.linalg import EPS, Array, Mask, sign_rule, squared_distances
+from lowdim.math.linalg import EPS, Array, Mask, sign_rule
 from lowdim.math.neighbors import Indices, exact_distances
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import View
@@ -143,7 +143,8 @@ class FeatureMap(NamedTuple):
         if self.kind == "nystroem":
             return similarities(self.kernel, X, self.rows) @ self.root
         angle = X @ self.rows.T
-        return np.hstack([np.cos(angle), np.sin(angle)]) / np.sqrt(len(self.rows))
+        features: Array = np.hstack([np.cos(angle), np.sin(angle)]) / np.sqrt(len(self.rows))
+        return features
 
     def axes(self, W: Array, mean: Array) -> tuple[Array, Array, Array]:
         """Weights, columns and origin of z = (k - columns) weights = (features - mean) W; Fourier: k are the features.

@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run, fold, walk
 from lowdim.engine.plan import Cost, walking
-from lowdim.math.distances import LARGE_NEGATIVE_SHARE, centred_gram, fault, negative_mass
+from lowdim.math.distances import LARGE_NEGATIVE_SHARE, centred_gram, fault, negative_mass, squared_distances
 from lowdim.math.eigen import Eigen, Problem, solve
-from lowdim.math.linalg import EPS, Array, squared_distances
+from lowdim.math.linalg import EPS, Array
 from lowdim.math.neighbors import WIDTH_ROWS, median_width
 from lowdim.math.streams import KERNEL_FEATURES
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Out, Rule, is_seed, seed_of
@@ -91,8 +91,8 @@ class KernelPCA(SpectralModel):
         The random field over the rows: the kernel matrix K.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
-    certificate_ : Certificate
-        How the fit was made.
+    certificate_, params_, frame_ : Certificate, NamedTuple, Frame
+        How the fit was made; its numbers, and their units.
 
     References
     ----------
@@ -209,7 +209,7 @@ class KernelPCA(SpectralModel):
 
     def _check_size(self, source: Source) -> None:
         if self.n_components > source.n:
-            raise error("LD200", asked=self.n_components, most=source.n, why=f"the table has {source.n} rows")
+            raise error("LD200", n_components=self.n_components, most=source.n, why=f"the table has {source.n} rows")
 
     # the fit -----------------------------------------------------------------------------------------
     def _embed(self, source: Source, frame: Frame, run: Run) -> SpectralFit:
@@ -264,13 +264,13 @@ class KernelPCA(SpectralModel):
             return gaussian_matrix(X, gamma)
         if self._of_pairs() and X.shape[0] != X.shape[1]:
             problem = f"it has {X.shape[0]} rows and {X.shape[1]} columns, and is not square"
-            raise error("LD410", what="similarities", problem=problem)
+            raise error("LD410", what="similarities", problem=problem, case="not square")
         K = X if self._of_pairs() else similarities(self._kernel(gamma), X, X)
         if self._kernel_name in ("precomputed", "callable"):
             wrong = fault(K, similar=True)
             if wrong is not None:
                 where = f"row {wrong.i + 1}, column {wrong.j + 1}"
-                raise error("LD410", where, what="similarities", problem=wrong.problem)
+                raise error("LD410", where, what="similarities", problem=wrong.problem, case=wrong.case)
         return np.asarray((K + K.T) / 2.0)
 
     def _warn_if_flat(self, S: Array, X: Array, gamma: float) -> None:
@@ -282,9 +282,9 @@ class KernelPCA(SpectralModel):
             varied = float(np.ptp(S)) > FLAT_SIMILARITY * float(np.abs(S).max(initial=0.0))
         if not varied and not self._of_pairs():
             alike = bool((S > 0.5).all()) or not rbf
-            how = "all rows look alike" if alike else "no two different rows look alike"
+            problem = "all rows look alike" if alike else "no two different rows look alike"
             better = median_width(X) if rbf else 1.0 / max(X.shape[1], 1)
-            warn("LD414", gamma=gamma, how=how, better=better)
+            warn("LD414", gamma=gamma, problem=problem, better=better)
 
     def _is_definite(self) -> bool:
         """Whether the kernel is known to belong to a feature space."""
@@ -293,7 +293,7 @@ class KernelPCA(SpectralModel):
     def _check_mass(self, K: Array) -> tuple[str, ...]:
         mass = negative_mass(centred_gram(K.copy()))
         if mass.share > LARGE_NEGATIVE_SHARE:
-            warn("LD412", share=mass.share, count=mass.below, what="similarities", problem="kernel")
+            warn("LD412", share=mass.share, count=mass.below, what="similarities", case="kernel")
         if not mass.below:
             return ()
         bound = "" if mass.exact else "at least "
@@ -308,7 +308,7 @@ class KernelPCA(SpectralModel):
         real = values > n * EPS * max(float(values[0]), size)
         flat = not real.any() and not self._of_pairs() and self._kernel_name != "linear"  # LD414 has warned of that
         if not real.all() and not flat:
-            warn("LD413", found=int(real.sum()), asked=q, model=type(self).__name__)
+            warn("LD413", n_axes=int(real.sum()), n_components=q, model=type(self).__name__)
         return np.where(real, values, 0.0), V * real
 
     # features through the fold ---------------------------------------------------------------------------
@@ -467,8 +467,8 @@ class KernelPCA(SpectralModel):
         """Places of rows whose squared distances are too long by columns * noise."""
         p = self.params_
         D = squared_distances(x, p.rows) - (x.shape[1] * noise)[:, None]
-        k = gaussian(np.maximum(D, 0.0), p.gamma) - p.columns
-        return k @ p.weights
+        Z: Array = (gaussian(np.maximum(D, 0.0), p.gamma) - p.columns) @ p.weights
+        return Z
 
     def _preimages(self, span: Any, method: str, n_neighbors: int, Z: Array, start: Array) -> Array:
         from lowdim.models.spectral import preimage

@@ -48,7 +48,7 @@ def unordered(A: Any) -> tuple[Indices, Indices]:
     return both.row[order].astype(np.intp), both.col[order].astype(np.intp)
 
 
-def weights(X: Array, points: Array, neighbours: Neighbours, ridge: float = WEIGHT_RIDGE) -> Array:
+def blend_weights(X: Array, points: Array, neighbours: Neighbours, ridge: float = WEIGHT_RIDGE) -> Array:
     """w of min |x - sum w_j p_j|^2 + ridge sum w_j^2 |x - p_j|^2 with sum w = 1, over the neighbours; n x k.
 
     In units of the distances the matrix has a unit diagonal; a neighbour at distance zero gets all the weight, and
@@ -80,7 +80,7 @@ def extend_places(X: Array, fixed: Indices, Z: Array, k: int) -> Array:
     n = len(X)
     neighbours = nearest(X, k)
     count = neighbours.row.shape[1]
-    W = weights(X, X, neighbours).ravel()
+    W = blend_weights(X, X, neighbours).ravel()
     A = sp.csr_array((W, neighbours.row.ravel(), np.arange(0, n * count + 1, count)), shape=(n, n))
     R = sp.csr_array(sp.eye_array(n) - A)
     M = sp.csr_array(R.T @ R)
@@ -101,5 +101,5 @@ def extend_places(X: Array, fixed: Indices, Z: Array, k: int) -> Array:
 def interpolate_places(X: Array, points: Array, Z: Array, k: int) -> Array:
     """Places of rows X: their k nearest points' places, weighted as the points themselves make up the row."""
     neighbours = nearest(X, min(k, len(points)), points)
-    W = weights(X, points, neighbours)
+    W = blend_weights(X, points, neighbours)
     return np.asarray(np.einsum("nk,nkq->nq", W, Z[neighbours.row]))

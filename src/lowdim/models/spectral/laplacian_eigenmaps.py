@@ -95,8 +95,8 @@ class LaplacianEigenmaps(GraphModel):
         The random field over the rows: L and its pseudo-inverse.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
-    certificate_ : Certificate
-        How the fit was made.
+    certificate_, params_, frame_ : Certificate, NamedTuple, Frame
+        How the fit was made; its numbers, and their units.
 
     References
     ----------
@@ -169,7 +169,13 @@ class LaplacianEigenmaps(GraphModel):
             else fault(D, similar=True) or sparse_fault(sp.csr_array(D), loops=True)
         )
         if wrong is not None:
-            raise error("LD410", f"row {wrong.i + 1}, column {wrong.j + 1}", what="weights", problem=wrong.problem)
+            raise error(
+                "LD410",
+                f"row {wrong.i + 1}, column {wrong.j + 1}",
+                what="weights",
+                problem=wrong.problem,
+                case=wrong.case,
+            )
         return D
 
     # the fit ---------------------------------------------------------------------------------------
@@ -277,7 +283,7 @@ class LaplacianEigenmaps(GraphModel):
         free = 1.0 - params.values[home if len(params.values) > 1 else np.zeros(len(X), dtype=np.intp)]
         if (np.abs(free) < NEAR_ONE).any():
             raise error("LD435", axis=int(np.argwhere(np.abs(free) < NEAR_ONE)[0][1]) + 1)
-        Z = average / (free * np.where(total > 0.0, total, 1.0)[:, None])
+        Z: Array = average / (free * np.where(total > 0.0, total, 1.0)[:, None])
         if self.normalization == "symmetric":
             Z = Z * np.sqrt(total * np.exp(log_unit))[:, None]
         return Z

@@ -18,11 +18,11 @@ from lowdim.math.distances import (
     to_similarities,
 )
 from lowdim.math.eigen import Problem, solve
-from lowdim.math.linalg import EPS, Array, sign_rule
+from lowdim.math.linalg import EPS, Array, evenly_spread, sign_rule
 from lowdim.math.neighbors import Indices
 from lowdim.models.base.estimator import COUNT, Rule
-from lowdim.models.base.results import in_range, squared
-from lowdim.models.base.spectral import SpectralFit, SpectralModel
+from lowdim.models.base.results import squared
+from lowdim.models.base.spectral import SpectralFit, SpectralModel, lengths_in_table_units
 from lowdim.sources.source import Source
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
@@ -76,8 +76,8 @@ class ClassicalMDS(SpectralModel):
         The random field over the rows: K = ZZ'.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
-    certificate_ : Certificate
-        How the fit was made.
+    certificate_, params_, frame_ : Certificate, NamedTuple, Frame
+        How the fit was made; its numbers, and their units.
 
     References
     ----------
@@ -156,7 +156,7 @@ class ClassicalMDS(SpectralModel):
     def _embed_rows(self, X: Array) -> SpectralFit:
         n, d = X.shape
         if self.n_components > n:
-            raise error("LD200", asked=self.n_components, most=n, why=f"the table has {n} rows")
+            raise error("LD200", n_components=self.n_components, most=n, why=f"the table has {n} rows")
         mean = X.mean(axis=0)
         X = X - mean
         extra = X.mean(axis=0)  # twice: the first mean was rounded
@@ -179,21 +179,14 @@ class ClassicalMDS(SpectralModel):
         return SpectralFit(params, X @ params.axes, values, eigen.solver, eigen.residual, attributes, notes)
 
     def _in_table_units(self, fit: SpectralFit, frame: Frame, d: int) -> SpectralFit:
-        """The frame's unit goes into the axes: places and eigenvalues are in the table's own."""
-        unit = 1.0 / float(frame.scale[0])
-        if unit == 1.0:
-            return fit
-        p = fit.params
-        with np.errstate(over="ignore"):
-            Z = in_range(fit.Z * unit, "Places", unit)
-        return fit._replace(params=p._replace(axes=p.axes * unit), Z=Z, values=squared(fit.values, unit))
+        return lengths_in_table_units(fit, frame, ("axes",))
 
     # pairs of rows ---------------------------------------------------------------------------------
     def _embed_pairs(self, D: Array) -> SpectralFit:
         _check_pairs(D, self.metric)
         n, q = len(D), self.n_components
         if q > n:
-            raise error("LD200", asked=q, most=n, why=f"there are {n} rows")
+            raise error("LD200", n_components=q, most=n, why=f"there are {n} rows")
         unit = _unit(float(np.abs(D).max(initial=0.0)))
         S = (D + D.T) / (2.0 * unit)
         constant = self._constant(S)
@@ -221,7 +214,7 @@ class ClassicalMDS(SpectralModel):
         if self.correction is None:
             return 0.0
         lengths = np.sqrt(S) if self.metric == "squared" else S
-        rows = distinct(lengths)  # rows at distance zero stay together
+        rows = distinct_rows(lengths)  # rows at distance zero stay together
         different = lengths[np.ix_(rows, rows)]
         return lingoes(different) if self.correction == "lingoes" else cailliez(different)
 
@@ -247,7 +240,8 @@ class ClassicalMDS(SpectralModel):
                 problem=f"a distance is negative: {X[i, j]:g}",
             )
         K = self._inner(X / params.unit, params.constant)
-        return (K - params.mean - K.mean(axis=1)[:, None] + params.grand_mean) @ params.axes
+        Z: Array = (K - params.mean - K.mean(axis=1)[:, None] + params.grand_mean) @ params.axes
+        return Z
 
     # warnings and notes ----------------------------------------------------------------------------------
     def _check_axes(self, values: Array, size: int) -> tuple[str, ...]:
@@ -256,7 +250,7 @@ class ClassicalMDS(SpectralModel):
         q = len(values) - 1
         real = int((values[:q] > size * EPS * first).sum()) if first > 0.0 else 0
         if real < q:
-            warn("LD413", found=real, asked=q, model=type(self).__name__)
+            warn("LD413", n_axes=real, n_components=q, model=type(self).__name__)
         if real == q and values[q] >= (1.0 - EQUAL_SPREAD) * values[q - 1]:
             return ("the next axis has as much spread as the last: which of them is shown is arbitrary",)
         return ()
@@ -267,7 +261,7 @@ class ClassicalMDS(SpectralModel):
             bound = "" if mass.exact else "at least "
             notes.append(f"negative eigenvalues: {bound}{mass.below}, {bound}{mass.share:.1%} of the spread")
         if mass.share > LARGE_NEGATIVE_SHARE:
-            warn("LD412", share=mass.share, count=mass.below, what=PAIR_WORDS[self.metric], problem="")
+            warn("LD412", share=mass.share, count=mass.below, what=PAIR_WORDS[self.metric])
         return tuple(notes)
 
 
@@ -286,10 +280,17 @@ def _check_pairs(D: Array, metric: str) -> None:
     """Refuse what is no matrix of pairs, naming the cell; warn where distances are no metric."""
     what = PAIR_WORDS[metric]
     if D.shape[0] != D.shape[1]:
-        raise error("LD410", what=what, problem=f"it has {D.shape[0]} rows and {D.shape[1]} columns, and is not square")
+        raise error(
+            "LD410",
+            what=what,
+            problem=f"it has {D.shape[0]} rows and {D.shape[1]} columns, and is not square",
+            case="not square",
+        )
     wrong = fault(D, similar=metric == "similarity")
     if wrong is not None:
-        raise error("LD410", f"row {wrong.i + 1}, column {wrong.j + 1}", what=what, problem=wrong.problem)
+        raise error(
+            "LD410", f"row {wrong.i + 1}, column {wrong.j + 1}", what=what, problem=wrong.problem, case=wrong.case
+        )
     if metric != "similarity":
         triangles = violated(D if metric == "precomputed" else np.sqrt(np.maximum(D, 0.0)))
         if triangles.share > 0.0:
@@ -308,7 +309,7 @@ class Triangles(NamedTuple):
 def violated(D: Array) -> Triangles:
     """The share of triples of rows that break d_ij <= d_ik + d_kj, among up to 150 evenly spread rows."""
     n = len(D)
-    rows: Indices = np.unique(np.arange(min(n, TRIANGLE_ROWS)) * n // min(n, TRIANGLE_ROWS))
+    rows: Indices = evenly_spread(n, TRIANGLE_ROWS)
     S = D[np.ix_(rows, rows)]
     m, count, worst = len(rows), 0, (0.0, 0, 0, 0)
     least = VIOLATED_SHARE * float(S.max(initial=0.0))
@@ -347,7 +348,7 @@ def cailliez(D: Array) -> float:
     return max(0.0, float(real.max(initial=0.0)))
 
 
-def distinct(D: Array) -> Indices:
+def distinct_rows(D: Array) -> Indices:
     """Rows that no earlier row is at distance zero from."""
     twin = np.tril(D == 0.0, -1).any(axis=1)
     return np.flatnonzero(~twin)

@@ -108,8 +108,8 @@ class MaximumEntropyUnfolding(GraphModel):
         The random field over the rows: L + gamma I and K.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
-    certificate_ : Certificate
-        How the fit was made.
+    certificate_, params_, frame_ : Certificate, NamedTuple, Frame
+        How the fit was made; its numbers, and their units.
 
     References
     ----------
@@ -223,14 +223,15 @@ class MaximumEntropyUnfolding(GraphModel):
         """K = (L + gamma I)^-1, its constant direction, of variance 1 / gamma, included."""
         check_is_fitted(self)
         n = len(self.params_.points)
-        return super().covariance_ + 1.0 / (self.params_.gamma * n)
+        K: Array = super().covariance_ + 1.0 / (self.params_.gamma * n)
+        return K
 
 
 def log_likelihood(want: WantedDistances, multipliers: Array, p: int, total: float, eps: float = 0.0) -> float:
     """p/2 log|L + gamma I| - 1/2 tr((L + gamma I) YY') - np/2 log 2 pi; `total` = tr(YY'), delta padded by 2 eps."""
     P, c = _stiffness(want, multipliers)
     logdet = 2.0 * float(np.log(np.diagonal(np.linalg.cholesky(P))).sum())
-    logdet += np.log(want.gamma) - np.log(want.gamma + c)  # the constant direction, put back
+    logdet += float(np.log(want.gamma) - np.log(want.gamma + c))  # the constant direction, put back
     energy = p * float(multipliers @ (want.delta - 2.0 * eps)) + want.gamma * total  # of the table, not padded
     return 0.5 * (p * logdet - energy - want.n * p * float(np.log(2.0 * np.pi)))
 

@@ -84,8 +84,8 @@ class MaximumVarianceUnfolding(GraphModel):
         The random field over the rows: K.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
-    certificate_ : Certificate
-        How the fit was made.
+    certificate_, params_, frame_ : Certificate, NamedTuple, Frame
+        How the fit was made; its numbers, and their units.
 
     References
     ----------

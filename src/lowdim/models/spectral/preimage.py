@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as sl
 
+from lowdim.math.distances import squared_distances
 from lowdim.math.eigen import Problem, solve
-from lowdim.math.linalg import EPS, Array, Mask, squared_distances, svd
+from lowdim.math.linalg import EPS, Array, Mask, svd
 from lowdim.math.neighbors import median_width
 from lowdim.models.spectral.kernel_features import gaussian
 
@@ -56,15 +57,15 @@ def fixed_point(span: ImageSpan, gamma: float, Z: Array, start: Array, steps: in
             break
         W = G[at] * gaussian(squared_distances(x[at], span.rows), gamma)
         total = W.sum(axis=1)
-        fine = np.abs(total) > LEAST_WEIGHT_SHARE * bound[at]
+        converges = np.abs(total) > LEAST_WEIGHT_SHARE * bound[at]
         new = x[at].copy()
-        new[fine] = (W[fine] @ span.rows) / total[fine, None]
+        new[converges] = (W[converges] @ span.rows) / total[converges, None]
         wild = np.linalg.norm(new - span.rows.mean(axis=0), axis=1) > 3.0 * size  # a sum of both signs near zero
         new[wild] = x[at][wild]
         far = np.linalg.norm(new - x[at], axis=1)
         x[at] = new
-        failed[at] = ~fine | wild
-        moving[at] = (far > STEP_REACHED * size) & fine & ~wild
+        failed[at] = ~converges | wild
+        moving[at] = (far > STEP_REACHED * size) & converges & ~wild
     return x, failed | moving
 
 
@@ -101,7 +102,8 @@ def gaussian_distance(gamma: float, inner: Array, square: Array) -> Array:
 
 def linear_distance(rows: Array, inner: Array, square: Array) -> Array:
     """Squared distance to x_i where images are the rows themselves."""
-    return np.maximum(square[:, None] - 2.0 * inner + (rows**2).sum(axis=1), 0.0)
+    D: Array = np.maximum(square[:, None] - 2.0 * inner + (rows**2).sum(axis=1), 0.0)
+    return D
 
 
 def learned(span: ImageSpan, Z: Array, *, ridge: float = LEARNED_RIDGE) -> Array:
@@ -115,7 +117,8 @@ def learned(span: ImageSpan, Z: Array, *, ridge: float = LEARNED_RIDGE) -> Array
     K = gaussian(squared_distances(span.places, span.places), gamma)
     K.flat[:: len(K) + 1] += ridge
     A = sl.solve(K, span.rows - mean, assume_a="pos", overwrite_a=True, check_finite=False)
-    return gaussian(squared_distances(Z, span.places), gamma) @ A + mean
+    rows: Array = gaussian(squared_distances(Z, span.places), gamma) @ A + mean
+    return rows
 
 
 class QuietDirections(NamedTuple):
@@ -128,7 +131,8 @@ class QuietDirections(NamedTuple):
     def noise(self, X: Array) -> Array:
         """Variance a cell that each row has beyond the table's own there: what noise was added to it."""
         variance = (((X - self.mean) @ self.axes) ** 2).mean(axis=1)
-        return np.maximum(variance - self.variance, 0.0)
+        excess: Array = np.maximum(variance - self.variance, 0.0)
+        return excess
 
 
 def quiet_directions(X: Array) -> QuietDirections:

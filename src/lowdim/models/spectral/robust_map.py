@@ -23,29 +23,33 @@ class Suspect(NamedTuple):
 
     first: Any
     second: Any
-    given: float
+    distance: float
     on_map: float
-    log_ratio: float  # log(given / on_map): positive = too long
+    log_ratio: float  # log(distance / on_map): positive = too long
 
 
 class RobustMap(NamedTuple):
     """Places, the distances they were made from and have, and how it went."""
 
     embedding: Array  # n x q
-    given: Array  # NaN = not known
+    distances: Array  # NaN = not known
     on_map: Array
-    objective: float  # mean |log(given / on_map)|
+    objective: float  # mean |log(distance / on_map)|
     passes: int
     converged: bool
 
     def suspects(self, count: int = 10, names: Any = None) -> list[Suspect]:
-        """The distances farthest from the map's, by |log(given / on_map)|."""
-        off, i, j = _log_ratios(self.given, self.on_map)
-        names = np.arange(len(self.given)) if names is None else list(names)
+        """The distances farthest from the map's, by |log(distance / on_map)|."""
+        off, i, j = _log_ratios(self.distances, self.on_map)
+        names = np.arange(len(self.distances)) if names is None else list(names)
         order = np.argsort(-np.abs(off), kind="stable")[:count]
         return [
             Suspect(
-                names[i[t]], names[j[t]], float(self.given[i[t], j[t]]), float(self.on_map[i[t], j[t]]), float(off[t])
+                names[i[t]],
+                names[j[t]],
+                float(self.distances[i[t], j[t]]),
+                float(self.on_map[i[t], j[t]]),
+                float(off[t]),
             )
             for t in order
         ]
@@ -73,7 +77,7 @@ def robust_map(D: Any, n_components: int = 2, *, tol: float = 1e-6, max_iter: in
     Returns
     -------
     RobustMap
-        `embedding` (n x n_components), `given` and `on_map` (n x n), `objective` (mean |log ratio|), `passes`,
+        `embedding` (n x n_components), `distances` and `on_map` (n x n), `objective` (mean |log ratio|), `passes`,
         `converged`, and `suspects(count, names)`: the distances farthest from the map's.
 
     References
@@ -111,14 +115,22 @@ def robust_map(D: Any, n_components: int = 2, *, tol: float = 1e-6, max_iter: in
 def _known_pairs(D: Array) -> Mask:
     """Which pairs are known and to be mapped; anything that is no matrix of distances is refused."""
     if D.ndim != 2 or D.shape[0] != D.shape[1] or len(D) < 2:
-        raise error("LD410", what="distances", problem=f"its shape is {D.shape}, and it is not square")
+        raise error(
+            "LD410", what="distances", problem=f"its shape is {D.shape}, and it is not square", case="not square"
+        )
     known = ~np.isnan(D)
     if not np.isfinite(D[known]).all():
         i, j = np.argwhere(np.isinf(D))[0]
         raise error("LD410", f"row {i + 1}, column {j + 1}", what="distances", problem="a distance is infinite")
     wrong = fault(np.where(known & known.T, D, 0.0))
     if wrong is not None:
-        raise error("LD410", f"row {wrong.i + 1}, column {wrong.j + 1}", what="distances", problem=wrong.problem)
+        raise error(
+            "LD410",
+            f"row {wrong.i + 1}, column {wrong.j + 1}",
+            what="distances",
+            problem=wrong.problem,
+            case=wrong.case,
+        )
     known = known & known.T & (np.where(known, D, 0.0) > 0.0)  # a distance of zero has no logarithm
     count, label = components(sp.csr_array(known.astype(np.float64)))
     if count > 1:
@@ -136,12 +148,12 @@ def _start(S: Array, known: Mask, q: int) -> Array:
     return eigen.vectors * np.sqrt(np.maximum(eigen.values, 1e-12))
 
 
-def _log_ratios(given: Array, on_map: Array) -> tuple[Array, Indices, Indices]:
-    """log(given / on_map) of the known pairs, each once."""
-    i, j = np.triu_indices(len(given), 1)
-    use = np.nan_to_num(given[i, j]) > 0.0
+def _log_ratios(distances: Array, on_map: Array) -> tuple[Array, Indices, Indices]:
+    """log(distance / on_map) of the known pairs, each once."""
+    i, j = np.triu_indices(len(distances), 1)
+    use = np.nan_to_num(distances[i, j]) > 0.0
     i, j = i[use], j[use]
-    return np.log(given[i, j]) - np.log(np.maximum(on_map[i, j], 1e-300)), i, j
+    return np.log(distances[i, j]) - np.log(np.maximum(on_map[i, j], 1e-300)), i, j
 
 
 def _objective(Z: Array, S: Array, known: Mask) -> float:
