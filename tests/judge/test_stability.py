@@ -98,7 +98,7 @@ def test_bounded_work():
     X = rng.standard_normal((30_000, 2)) @ rng.standard_normal((2, 12)) + rng.standard_normal((30_000, 12))
     X[rng.random(X.shape) < 0.02] = np.nan
     found = refits(PPCA(2).fit(X), X, bootstraps=1000)
-    assert found.rows == 20_000 and 20 <= len(found.W) < 1000 and found.asked == 1000
+    assert found.rows == 20_000 and 20 <= len(found.W) < 1000 and found.bootstraps == 1000
 
 
 def test_same_seed_same_numbers_and_other_models():
@@ -132,3 +132,18 @@ def test_a_row_decides_an_axis_from_twenty_degrees():
     assert one_row_words((row,)).startswith("no single row decides an axis (without row 7")
     assert one_row_words((row._replace(angle=20.0),)) == "row 7 alone turns axis 1 by 20 degrees"
     assert one_row_words(()) == "no row was removed"
+
+
+def test_a_wide_tables_closed_form_is_where_em_ends():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3)) @ rng.standard_normal((3, 300)) + 0.5 * rng.standard_normal((40, 300))
+    bench = refit_bench(PPCA(2, standardize=True).fit(X), X)
+    weight = rng.multinomial(40, np.full(40, 1 / 40)).astype(float)
+    assert bench.wide and not bench.closed
+    closed = bench.fit(weight)
+    climbing = bench._replace(wide=False)
+    climbing.model.set_params(tol=1e-9, max_iter=500)
+    climbed = climbing.fit(weight)
+    assert angle(closed.W, climbed.W) < 1e-4
+    assert np.allclose(closed.W @ closed.W.T, climbed.W @ climbed.W.T, atol=1e-5)
+    assert np.allclose(closed.psi, climbed.psi, atol=1e-6) and np.allclose(closed.mu, climbed.mu)

@@ -5,56 +5,36 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from lowdim.judge.dimensions.jury import DimensionRow, Judge, Jury
-from lowdim.judge.dimensions.text import sentence
+from lowdim.judge.dimensions.jury import DimensionRow, Jury
 from lowdim.judge.rows.odd_rows import judge_rows
 from lowdim.judge.verdicts import because, dimension_sentence, odd_sentence, trust_strip
 from lowdim.models.linear.ppca import ProbabilisticPCA
 
 
-def analysis(votes: tuple[int, ...], columns: int, asked: int | str = "auto") -> SimpleNamespace:
-    q = sorted(votes)[(len(votes) - 1) // 2]
-    rows = (DimensionRow(0, 0.0, None, None, 1.0, None, None),)
-    judges = tuple(Judge(str(i), v, "") for i, v in enumerate(votes))
-    found = Jury(q, "", rows, judges, (), np.zeros(0), np.zeros(0), None, (), columns)
-    dims = q if asked == "auto" else asked
-    return SimpleNamespace(
-        dims=dims,
-        jury=found._replace(sentence=sentence(found, 1.0)),
-        settings=SimpleNamespace(dims=asked),
-        axes=[SimpleNamespace(share=0.3), SimpleNamespace(share=0.2)],
-    )
+def analysis(q: int, detectable: int, asked: int | str = "auto") -> SimpleNamespace:
+    rows = tuple(DimensionRow(k, 0.0, None, 0.0, None, None, s) for k, s in enumerate((0.0, 0.45, 0.48, 0.5)))
+    empty = np.zeros(0)
+    found = Jury(q, "", rows, (), (), empty, empty, None, (), 9, detectable)
+    return SimpleNamespace(dims=q if asked == "auto" else asked, jury=found, settings=SimpleNamespace(dims=asked))
 
 
 @pytest.mark.parametrize(
-    ("votes", "columns", "want"),
+    ("q", "detectable", "want"),
     [
-        ((1, 1, 1), 5, "Your table behaves as if it had 1 dimension."),
-        ((5, 5, 5, 4), 10, "Your table behaves as if it had 5 dimensions (one judge says 4)."),
-        (
-            (9, 9, 9, 4),
-            10,
-            "Your table behaves as if it had 9 dimensions (as many as 10 columns allow; one judge says 4): "
-            "the table has no low-dimensional summary; a map of 2 axes shows 50% of the variation.",
-        ),
-        ((2, 2, 2), 3, "Your table behaves as if it had 2 dimensions (as many as 3 columns allow)."),
-        ((1, 2, 3), 6, "Your table behaves as if it had between 1 and 3 dimensions; the map uses 2."),
-        (
-            (1, 2, 5, 5, 5),
-            6,
-            "Your table behaves as if it had between 1 and 5 dimensions (5 is as many as 6 columns "
-            "allow); the map uses 5: the table has no low-dimensional summary; a map of 2 axes "
-            "shows 50% of the variation.",
-        ),
-        ((0, 0, 0, 1), 6, "No shared structure found: the columns vary each for itself (one judge says 1)."),
+        (1, 1, "One dimension carries 90% of what the columns share."),
+        (2, 3, "Two dimensions carry 96% of what the columns share; one more can be told from noise."),
+        (3, 3, "Three dimensions carry all that the columns share."),
+        (0, 0, "No shared structure found: the columns vary each for itself."),
     ],
 )
-def test_the_first_sentence(votes, columns, want):
-    assert dimension_sentence(analysis(votes, columns)) == want
+def test_the_first_sentence(q, detectable, want):
+    assert dimension_sentence(analysis(q, detectable)) == want
 
 
 def test_what_was_asked_for():
-    assert dimension_sentence(analysis((5, 5, 5), 9, asked=1)) == "You asked for 1 dimension; the judges say 5."
+    assert dimension_sentence(analysis(3, 3, asked=1)) == (
+        "You asked for 1 dimension. Three dimensions carry all that the columns share."
+    )
 
 
 def test_no_odd_rows_says_how_many_chance_makes():

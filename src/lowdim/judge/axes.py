@@ -89,7 +89,7 @@ class AxisCard(NamedTuple):
 
 
 # matching refits ----------------------------------------------------------------------------------------
-def interchangeable(model: LinearGaussian, found: Refits) -> tuple[tuple[int, ...], ...]:
+def interchangeable(model: LinearGaussian, resampled_fits: Refits) -> tuple[tuple[int, ...], ...]:
     """Groups of neighbouring axes whose variances resampling cannot tell apart, positions from 0.
 
     Each refit is turned onto the fitted W as a whole, so the variances along the *fitted* directions can be
@@ -97,12 +97,12 @@ def interchangeable(model: LinearGaussian, found: Refits) -> tuple[tuple[int, ..
     """
     g = framed_gaussian(model)
     W, psi, q = g.W, g.psi, g.W.shape[1]
-    if q < 2 or len(found.W) < 2 or not np.array_equal(model.latent_axes(), np.eye(q)):
+    if q < 2 or len(resampled_fits.W) < 2 or not np.array_equal(model.latent_axes(), np.eye(q)):
         return ()  # rotated axes are told apart by the rotation
     each = np.std(psi) > 1e-9 * np.mean(psi)  # factor analysis orders its axes by noise-scaled variance
     unit = 1.0 / np.sqrt(psi) if each else np.ones(len(psi))
     value = ((W * unit[:, None]) ** 2).sum(axis=0)
-    turned = np.array([((align(Wb, W) * unit[:, None]) ** 2).sum(axis=0) for Wb in found.W])
+    turned = np.array([((align(Wb, W) * unit[:, None]) ** 2).sum(axis=0) for Wb in resampled_fits.W])
     groups, start = [], 0
     for k in range(1, q + 1):
         # against the first of the group, not the neighbour: a long chain of small steps is no tie
@@ -126,17 +126,19 @@ def matched(W: Array, Wb: Array, groups: tuple[tuple[int, ...], ...]) -> Array:
     return out
 
 
-def intervals(model: LinearGaussian, found: Refits, groups: tuple[tuple[int, ...], ...], level: float) -> Array:
+def intervals(
+    model: LinearGaussian, resampled_fits: Refits, groups: tuple[tuple[int, ...], ...], level: float
+) -> Array:
     """Lower and upper ends of every loading in reported units, 2 x d x q."""
     g, T = framed_gaussian(model), model.latent_axes()
     W = g.W
     back = np.linalg.pinv(T).T
     plain = np.array_equal(T, np.eye(len(T)))
-    made = np.array([(matched(W, Wb, groups) if plain else align(Wb, W) @ back) for Wb in found.W])
+    loadings = np.array([(matched(W, Wb, groups) if plain else align(Wb, W) @ back) for Wb in resampled_fits.W])
     scale = g.frame.report[:, None]
-    if not len(made):
-        made = (W @ back if not plain else W)[None]
-    return np.quantile(made * scale, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    if not len(loadings):
+        loadings = (W @ back if not plain else W)[None]
+    return np.quantile(loadings * scale, [(1 - level) / 2, (1 + level) / 2], axis=0)
 
 
 # labels -------------------------------------------------------------------------------------------------
@@ -174,8 +176,8 @@ def label_ties(scores: Array, labels: Mapping[str, Any]) -> tuple[tuple[LabelTie
         for k in range(scores.shape[1])
         for name, values in labels.items()
     ]
-    done = [(k, name, found) for k, name, found in tests if found is not None]
-    tied = false_discovery(np.array([found[2] for _, _, found in done]), FALSE_DISCOVERY_RATE)
+    done = [(k, name, test) for k, name, test in tests if test is not None]
+    tied = false_discovery(np.array([test[2] for _, _, test in done]), FALSE_DISCOVERY_RATE)
     ties: list[list[LabelTie]] = [[] for _ in range(scores.shape[1])]
     for (k, name, (eta2, groups, p)), real in zip(done, tied, strict=True):
         ties[k].append(LabelTie(name, eta2, groups, p, bool(real)))
@@ -188,14 +190,14 @@ def axes(
     X: Any,
     *,
     labels: Mapping[str, Any] | None = None,
-    found: Refits | None = None,
+    resampled_fits: Refits | None = None,
     bootstraps: int = 100,
     level: float = 0.9,
     random_state: Any = 0,
 ) -> tuple[AxisCard, ...]:
     """A card for every axis of a fitted linear-Gaussian model: what it is made of, and how surely.
 
-    `labels` are columns that did not shape the axes, name -> one value a row. `found` are refits made
+    `labels` are columns that did not shape the axes, name -> one value a row. `resampled_fits` are refits made
     before (`stability.refits`).
 
     >>> rng = np.random.default_rng(0)
@@ -205,9 +207,11 @@ def axes(
     'Axis 1 is c1 + c2 against c3 (94% of variation).'
     """
     check_level(level)
-    found = refits(model, X, bootstraps=bootstraps, random_state=random_state) if found is None else found
-    groups = interchangeable(model, found)
-    low, high = intervals(model, found, groups, level)
+    resampled_fits = (
+        refits(model, X, bootstraps=bootstraps, random_state=random_state) if resampled_fits is None else resampled_fits
+    )
+    groups = interchangeable(model, resampled_fits)
+    low, high = intervals(model, resampled_fits, groups, level)
     g = framed_gaussian(model)
     unit = g.frame.report[:, None]
     L = (g.W @ np.linalg.pinv(model.latent_axes()).T) * unit
@@ -220,7 +224,7 @@ def axes(
         loadings = tuple(Loading(*column) for column in ends)
         share = float((L[:, k] ** 2).sum() / total) if total > 0 else 0.0
         same = next((tuple(a + 1 for a in group) for group in groups if k in group), ())
-        cards.append(_card(k, share, loadings, same, ties[k], scores[:, k], level, len(found.W)))
+        cards.append(_card(k, share, loadings, same, ties[k], scores[:, k], level, len(resampled_fits.W)))
     return tuple(cards)
 
 

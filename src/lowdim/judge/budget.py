@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.judge.dimensions.heldout import HELD_OUT_CELLS, HELD_OUT_PARTS
+from lowdim.judge.dimensions.jury import MOST_FOLDS
 from lowdim.judge.dimensions.parallel import SHUFFLED_CELLS, SHUFFLES
+from lowdim.judge.dimensions.row_folds import usual_folds
 
 FIXED_SECONDS, SECONDS_A_CELL = (
     5.0,
@@ -16,6 +17,7 @@ FIXED_SECONDS, SECONDS_A_CELL = (
 USUAL_REFITS = 100
 LEAST_REPEATS = 20  # refits and shuffles below which a spread cannot be told
 MOST_REPEATS = 1000
+LEAST_FOLDS = 2  # a row must be left out of something
 
 
 class Counts(NamedTuple):
@@ -41,9 +43,9 @@ def counts(budget: float | None, n: int, d: int) -> Counts:
     cells = max(n * d, 1)
     share = budget / (FIXED_SECONDS + SECONDS_A_CELL * cells)
     shuffles = share * float(np.clip(SHUFFLED_CELLS // cells, *SHUFFLES))
-    folds = share * float(np.clip(HELD_OUT_CELLS // cells, 1, HELD_OUT_PARTS))
+    folds = share * usual_folds(n, d)
     return Counts(
         int(np.clip(shuffles, LEAST_REPEATS, MOST_REPEATS)),
-        int(np.clip(folds, 1, HELD_OUT_PARTS)),
+        int(np.clip(folds, LEAST_FOLDS, MOST_FOLDS)),
         int(np.clip(share * USUAL_REFITS, LEAST_REPEATS, MOST_REPEATS)),
     )

@@ -82,7 +82,7 @@ def choose_clusters(
         raise error("LD210", option="ks", value=numbers, allowed="whole numbers >= 1, e.g. range(1, 11)")
     source = as_source(X, weight=sample_weight)
     if min(numbers) > source.n:
-        raise error("LD253", asked=min(numbers), n=source.n)
+        raise error("LD253", n_components=min(numbers), n=source.n)
     numbers = tuple(int(k) for k in numbers if k <= source.n)
     values, free, on_floor = [], [], []
     for k in numbers:

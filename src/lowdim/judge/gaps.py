@@ -33,7 +33,6 @@ class GapReport(NamedTuple):
     by_column: NDArray[np.intp]
     by_row: NDArray[np.intp]
     complete_rows: int
-    together: Array  # d x d correlation of being missing; 0 where a column is never or always missing
     depends: tuple[GapDependence, ...]  # strongest first
     tested: int
     sentence: str
@@ -66,7 +65,7 @@ def gap_report(X: Array, names: tuple[str, ...]) -> GapReport:
     pairs, p, difference = _tests(X, seen)
     alarm = false_discovery(p, FALSE_DISCOVERY_RATE) if len(p) else np.zeros(0, dtype=bool)
     order = np.argsort(p, kind="stable")
-    found = tuple(
+    dependences = tuple(
         GapDependence(names[pairs[k][0]], names[pairs[k][1]], float(difference[k]), float(p[k]))
         for k in order
         if alarm[k]
@@ -78,10 +77,9 @@ def gap_report(X: Array, names: tuple[str, ...]) -> GapReport:
         gone.sum(axis=0),
         gone.sum(axis=1),
         whole,
-        _together(gone),
-        found,
+        dependences,
         len(p),
-        _sentence(X.shape, int(gone.sum()), whole, found),
+        _sentence(X.shape, int(gone.sum()), whole, dependences),
     )
 
 
@@ -90,39 +88,35 @@ def _tests(X: Array, seen: Mask) -> tuple[list[tuple[int, int]], Array, Array]:
 
     The spread is pooled: a handful of cells that happen to lie together must not look like certainty.
     """
+    with_gaps = np.flatnonzero(~seen.all(axis=0))
     centre = np.nanmean(np.where(seen.any(axis=0), X, 0.0), axis=0)
     spread = np.nanstd(np.where(seen.any(axis=0), X, 0.0), axis=0)
     Z = np.where(seen, (X - centre) / np.where(spread > 0, spread, 1.0), 0.0)
     side = []
-    for rows in (~seen, seen):
+    for rows in (~seen[:, with_gaps], seen[:, with_gaps]):
         w = rows.astype(float)
         n, s, ss = w.T @ seen, w.T @ Z, w.T @ Z**2
         mean = s / np.maximum(n, 1.0)
         side.append((n, mean, np.maximum(ss - n * mean**2, 0.0) / np.maximum(n - 1.0, 1.0)))
     (n0, m0, v0), (n1, m1, v1) = side
-    use = (n0 >= LEAST_CELLS) & (n1 >= LEAST_CELLS) & (v0 + v1 > 0) & ~np.eye(X.shape[1], dtype=bool)
+    other = with_gaps[:, None] != np.arange(X.shape[1])
+    use = (n0 >= LEAST_CELLS) & (n1 >= LEAST_CELLS) & (v0 + v1 > 0) & other
     dof = np.maximum(n0 + n1 - 2.0, 1.0)
     pooled = ((n0 - 1.0) * v0 + (n1 - 1.0) * v1) / dof
     e = np.where(use, pooled * (1.0 / np.maximum(n0, 1.0) + 1.0 / np.maximum(n1, 1.0)), 1.0)
     t = (m0 - m1) / np.sqrt(e)
-    pairs = [(int(j), int(k)) for j, k in np.argwhere(use)]
+    pairs = [(int(with_gaps[j]), int(k)) for j, k in np.argwhere(use)]
     return pairs, 2.0 * stdtr(dof[use], -np.abs(t[use])), (m0 - m1)[use]
 
 
-def _together(gone: Mask) -> Array:
-    g = gone - gone.mean(axis=0)
-    size = np.sqrt((g**2).sum(axis=0))
-    return np.asarray((g.T @ g) / np.outer(np.where(size > 0, size, 1.0), np.where(size > 0, size, 1.0)))
-
-
-def _sentence(shape: tuple[int, int], gaps: int, whole: int, found: tuple[GapDependence, ...]) -> str:
+def _sentence(shape: tuple[int, int], gaps: int, whole: int, dependences: tuple[GapDependence, ...]) -> str:
     n, d = shape
     if gaps == 0:
         return "There are no gaps."
     words = "cells is" if gaps == 1 else "cells are"
     text = f"{gaps} of {n * d} {words} empty ({100 * gaps / (n * d):.0f}%); {whole} of {n} rows are complete."
-    if found:
-        first = found[0]
+    if dependences:
+        first = dependences[0]
         way = "high" if first.difference > 0 else "low"
         text += (
             f" They do not look random: {first.column} is missing more often where {first.on} is {way} "

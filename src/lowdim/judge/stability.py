@@ -24,12 +24,12 @@ from lowdim.engine.fold import Run, fold
 from lowdim.engine.statistics import columns as columns_of
 from lowdim.engine.statistics import moments
 from lowdim.math.gaussian import posterior
-from lowdim.math.linalg import Array, align
+from lowdim.math.linalg import Array, align, evenly_spread
 from lowdim.math.streams import BOOTSTRAP
 from lowdim.models.base.estimator import seed_of
 from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.parameters import Linear
+from lowdim.models.linear.parameters import LinearGaussianParams
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Source
@@ -37,9 +37,10 @@ from lowdim.sources.views import Framed
 from lowdim.text.messages import LowdimError, LowdimWarning
 
 REFIT_ROWS = 20_000  # rows beyond which refits use a spread sample: a bootstrap of so many is narrow already
-REFIT_WORK = 1.5e8  # multiplications of one pass, summed over refits: a few seconds
+REFIT_WORK = 6e7  # multiplications of one pass, summed over refits: about a second
+REFIT_OVERHEAD = 1e6  # multiplications that a refit's passes cost beside: what a small table takes
 REFIT_TOL = 0.1  # nats within which a refit has converged: resampling moves it by far more
-LEAST_REFITS = 20  # refits below which a spread cannot be told
+LEAST_REFITS = 25  # refits below which a spread cannot be told
 STEADY_DEGREES, SHAKY_DEGREES = 15.0, 35.0  # degrees: the middle angle of planes that hold, and that do not
 DECIDING_DEGREES = 20.0  # degrees by which one row may turn an axis before it is said to decide it
 CLOUD_ROWS = 2_000  # rows whose clouds are kept
@@ -52,7 +53,7 @@ class Refits(NamedTuple):
     mu: Array  # B x d
     psi: Array  # B x d
     rows: int  # rows they were fitted to: all, or a spread sample of a long table
-    asked: int
+    bootstraps: int  # asked for; a large table, or draws that cannot be fitted, make them fewer
 
 
 class RemovedRow(NamedTuple):
@@ -86,20 +87,30 @@ class RefitBench(NamedTuple):
     """What a refit needs: an unfitted model, where to start, and the table in its frame."""
 
     model: LinearGaussian
-    start: Linear
+    start: LinearGaussianParams
     source: Source
     fitted: FramedGaussian
     closed: bool  # moments are enough
+    wide: bool  # complete, with so many columns that principal axes come from the rows' products
     at: NDArray[np.intp]  # which rows of the whole table these are
 
-    def fit(self, weight: Array) -> Linear:
+    def fit(self, weight: Array) -> LinearGaussianParams:
         """The parameters with rows counted by these weights."""
         framed = Framed(self.source.weighted(weight), self.fitted.frame)
         if self.closed:
-            params: Linear = self.model.fit_moments(fold(moments, framed, Run()), framed.columns).params
+            params: LinearGaussianParams = self.model.fit_moments(fold(moments, framed, Run()), framed.columns).params
             return params
-        refit: Linear = self.model.fit_from(self.start, framed).params
+        if self.wide:
+            return self._principal(framed, weight)
+        refit: LinearGaussianParams = self.model.fit_from(self.start, framed).params
         return refit
+
+    def _principal(self, framed: Framed, weight: Array) -> LinearGaussianParams:
+        """Probabilistic PCA in closed form; a fit chooses a frame of its own, so its answer is brought back to ours."""
+        fitted = clone(self.model).set_params(standardize=False).fit(_cells_of(framed), sample_weight=weight)
+        g = framed_gaussian(fitted)
+        shift, scale, _ = g.frame
+        return self.start._replace(W=g.W / scale[:, None], mu=g.mu / scale + shift, psi=g.psi / scale**2)
 
 
 def refit_bench(model: LinearGaussian, X: Any) -> RefitBench:
@@ -107,16 +118,18 @@ def refit_bench(model: LinearGaussian, X: Any) -> RefitBench:
     source = model.arrange(X)
     at = np.arange(source.n)
     if source.n > REFIT_ROWS:
-        at, some = (np.arange(REFIT_ROWS) * source.n) // REFIT_ROWS, source.sample(REFIT_ROWS)
-        source = as_source(some.x if some.mask is None else np.where(some.mask, some.x, np.nan))
+        at, sample = evenly_spread(source.n, REFIT_ROWS), source.sample(REFIT_ROWS)
+        source = as_source(sample.x if sample.mask is None else np.where(sample.mask, sample.x, np.nan))
     g = framed_gaussian(model)
     d, q = g.W.shape
     if g.params is not None:
         light = clone(model).set_params(tol=REFIT_TOL / source.n, max_iter=100)
     else:  # principal components: their density is probabilistic PCA's
         light = ProbabilisticPCA(q, standardize=model.standardize, tol=REFIT_TOL / source.n, max_iter=100)
-    gaps = fold(columns_of, Framed(source, g.frame), Run()).gaps
-    return RefitBench(light, g.start(), source, g, not gaps and not light.avoids_covariance(source.n, d), at)
+    complete = not fold(columns_of, Framed(source, g.frame), Run()).gaps
+    avoids = light.avoids_covariance(source.n, d)
+    wide = complete and avoids and isinstance(light, ProbabilisticPCA)
+    return RefitBench(light, g.start(), source, g, complete and not avoids, wide, at)
 
 
 def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state: Any = 0) -> Refits:
@@ -128,22 +141,22 @@ def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state
     """
     ready = refit_bench(model, X)
     n, (d, q) = ready.source.n, ready.start.W.shape
-    work = n * d * (d if ready.closed else q * (q + 3) / 2 + 4)
+    work = n * d * (d if ready.closed else q * (q + 3) / 2 + 4) + REFIT_OVERHEAD
     count = min(bootstraps, max(LEAST_REFITS, int(REFIT_WORK * (10 if ready.closed else 1) / work)))
     seed = seed_of(random_state)
-    found = []
+    fits = []
     with _no_warnings():
         for b in range(count):
             weight = np.random.default_rng([seed, BOOTSTRAP, b]).multinomial(n, np.full(n, 1.0 / n))
             try:
-                found.append(ready.fit(weight.astype(np.float64)))
+                fits.append(ready.fit(weight.astype(np.float64)))
             except LowdimError:
                 continue  # few rows drawn again and again: a column that never changes, say
-    k = len(found)
+    k = len(fits)
     return Refits(
-        np.array([p.W for p in found]).reshape(k, d, q),
-        np.array([p.mu for p in found]).reshape(k, d),
-        np.array([p.psi for p in found]).reshape(k, d),
+        np.array([p.W for p in fits]).reshape(k, d, q),
+        np.array([p.mu for p in fits]).reshape(k, d),
+        np.array([p.psi for p in fits]).reshape(k, d),
         n,
         bootstraps,
     )
@@ -162,27 +175,28 @@ def angle(a: Array, b: Array) -> float:
     """The largest principal angle between the spans of two sets of columns, in degrees."""
     if a.shape[1] == 0:
         return 0.0
-    found = sl.subspace_angles(a, b)
-    return float(np.degrees(found.max())) if len(found) else 90.0  # a set that spans nothing is as far as can be
+    angles = sl.subspace_angles(a, b)
+    return float(np.degrees(angles.max())) if len(angles) else 90.0  # a set that spans nothing is as far as can be
 
 
 def axis_angles(A: Array, B: Array) -> Array:
     """The angle of each column of A with the same column of B, whatever their signs, in degrees."""
     size = np.linalg.norm(A, axis=0) * np.linalg.norm(B, axis=0)
     cosine = np.abs((A * B).sum(axis=0)) / np.where(size > 0, size, 1.0)
-    return np.degrees(np.arccos(np.minimum(cosine, 1.0)))
+    angles: Array = np.degrees(np.arccos(np.minimum(cosine, 1.0)))
+    return angles
 
 
-def _clouds(model: LinearGaussian, X: Any, found: Refits) -> tuple[Array, NDArray[np.intp], Array]:
+def _clouds(model: LinearGaussian, X: Any, resampled_fits: Refits) -> tuple[Array, NDArray[np.intp], Array]:
     """Positions of some rows under every refit, each map turned onto the fitted one."""
     source = model.arrange(X)
-    rows = np.unique(np.linspace(0, source.n - 1, min(source.n, CLOUD_ROWS)).astype(np.intp))
+    rows = evenly_spread(source.n, CLOUD_ROWS, ends=True)
     g = framed_gaussian(model)
     block = g.inward(source.block_of(rows, 0))
     k = min(2, g.W.shape[1])
     Z = posterior(block.x, block.mask, g.W, g.mu, g.psi).mean[:, :k]
-    cloud = np.empty((len(found.W), len(rows), k))
-    for b, (Wb, mub, psib) in enumerate(zip(found.W, found.mu, found.psi, strict=True)):
+    cloud = np.empty((len(resampled_fits.W), len(rows), k))
+    for b, (Wb, mub, psib) in enumerate(zip(resampled_fits.W, resampled_fits.mu, resampled_fits.psi, strict=True)):
         z = posterior(block.x, block.mask, Wb, mub, psib).mean[:, :k]
         cloud[b] = align(z, Z) if k else z
     scatter = np.sqrt(cloud.var(axis=0).sum(axis=1)) if len(cloud) else np.zeros(len(rows))
@@ -209,8 +223,8 @@ def influence(model: LinearGaussian, X: Any) -> Array:
     for i in range(source.n_blocks):
         block = g.inward(source.block(i))
         latent = posterior(block.x, block.mask, W, mu, psi)
-        y = latent.mean @ Rt.T * s + (latent.rest / np.sqrt(psi)) @ U  # gaps hold what the model says
-        off = (latent.rest**2 / psi).sum(axis=1) - (((latent.rest / np.sqrt(psi)) @ U) ** 2).sum(axis=1)
+        y = latent.mean @ Rt.T * s + (latent.residual / np.sqrt(psi)) @ U  # gaps hold what the model says
+        off = (latent.residual**2 / psi).sum(axis=1) - (((latent.residual / np.sqrt(psi)) @ U) ** 2).sum(axis=1)
         parts.append(_turns(y, np.maximum(off, 0.0), values, source.n))
     return np.concatenate(parts)
 
@@ -222,7 +236,8 @@ def _turns(y: Array, off: Array, values: Array, n: int) -> Array:
     gap = np.where(np.abs(gap) < least, np.inf, gap)
     within = (y**2) @ (1.0 / gap**2).T
     beyond = off[:, None] / np.maximum(values - 1.0, least) ** 2
-    return np.degrees(np.arctan(np.abs(y) / n * np.sqrt(within + beyond)))
+    angles: Array = np.degrees(np.arctan(np.abs(y) / n * np.sqrt(within + beyond)))
+    return angles
 
 
 def without_one(model: LinearGaussian, X: Any, *, tries: int = 5, row_names: Any = None) -> tuple[RemovedRow, ...]:
@@ -233,20 +248,20 @@ def without_one(model: LinearGaussian, X: Any, *, tries: int = 5, row_names: Any
         return ()
     ready.model.set_params(tol=REFIT_TOL / 100 / ready.source.n)  # one row moves the fit by little
     size, k = influence(model, _cells_of(ready.source)).max(axis=1), min(2, q)
-    found = []
+    removed = []
     with _no_warnings():
         base = ready.fit(np.ones(n)).W  # the same road as the refits, so that nothing but the row differs
         for i in np.argsort(-size, kind="stable")[:tries]:
             try:
-                left = ready.fit((np.arange(n) != i).astype(np.float64)).W
+                refit = ready.fit((np.arange(n) != i).astype(np.float64)).W
             except LowdimError:
                 continue
-            turns, row = axis_angles(left, base), int(ready.at[i])
+            turns, row = axis_angles(refit, base), int(ready.at[i])
             name = str(row + 1) if row_names is None else str(row_names[row])
-            found.append(
-                RemovedRow(row, name, int(np.argmax(turns)) + 1, float(turns.max()), angle(left[:, :k], base[:, :k]))
+            removed.append(
+                RemovedRow(row, name, int(np.argmax(turns)) + 1, float(turns.max()), angle(refit[:, :k], base[:, :k]))
             )
-    return tuple(sorted(found, key=lambda r: -r.angle))
+    return tuple(sorted(removed, key=lambda r: -r.angle))
 
 
 def _cells_of(source: Source) -> Array:
@@ -259,7 +274,7 @@ def stability(
     model: LinearGaussian,
     X: Any,
     *,
-    found: Refits | None = None,
+    resampled_fits: Refits | None = None,
     bootstraps: int = 100,
     random_state: Any = 0,
     row_names: Any = None,
@@ -271,13 +286,15 @@ def stability(
     >>> stability(ProbabilisticPCA(2).fit(X), X, bootstraps=20).verdict
     'steady'
     """
-    found = refits(model, X, bootstraps=bootstraps, random_state=random_state) if found is None else found
+    resampled_fits = (
+        refits(model, X, bootstraps=bootstraps, random_state=random_state) if resampled_fits is None else resampled_fits
+    )
     W = framed_gaussian(model).W
     k = min(2, W.shape[1])
-    plane = np.array([angle(Wb[:, :k], W[:, :k]) for Wb in found.W])
-    space = np.array([angle(Wb, W) for Wb in found.W])
-    axes = np.array([axis_angles(Wb, W) for Wb in found.W]).reshape(len(found.W), W.shape[1])
-    cloud, shown, spread = _clouds(model, X, found)
+    plane = np.array([angle(Wb[:, :k], W[:, :k]) for Wb in resampled_fits.W])
+    space = np.array([angle(Wb, W) for Wb in resampled_fits.W])
+    axes = np.array([axis_angles(Wb, W) for Wb in resampled_fits.W]).reshape(len(resampled_fits.W), W.shape[1])
+    cloud, shown, spread = _clouds(model, X, resampled_fits)
     removed = without_one(model, X, row_names=row_names)
     middle = float(np.median(plane)) if len(plane) else 0.0
     verdict = verdict_of(middle)
@@ -286,7 +303,7 @@ def stability(
     words = {"steady": "is steady", "moves a little": "moves a little", "unsteady": "is unsteady"}[verdict]
     turn = f"turns by {middle:.0f} degrees in the middle of {len(plane)} resamplings of the rows"
     sentence = f"{what} {words}: it {turn}; {one_row}." if k else "There is no map: no dimension was fitted."
-    return Stability(plane, space, axes, cloud, shown, spread, removed, found.rows, verdict, one_row, sentence)
+    return Stability(plane, space, axes, cloud, shown, spread, removed, resampled_fits.rows, verdict, one_row, sentence)
 
 
 def verdict_of(degrees: float) -> str:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from scipy.special import bdtr
 
-from lowdim.judge.dimensions.text import no_summary
+from lowdim.judge.dimensions.text import in_words
 from lowdim.judge.rows.odd_rows import disagrees, far_out
 from lowdim.judge.stability import DECIDING_DEGREES
 from lowdim.text.format import count
@@ -23,45 +23,35 @@ class TrustCheck(NamedTuple):
     evidence: str
 
 
-def five_sentences(found: Any) -> tuple[str, ...]:
+def five_sentences(analysis: Any) -> tuple[str, ...]:
     """Dimensions, first axis, fills, odd rows, and what the map leaves out; of a sample, a sixth that says so."""
     sentences = (
-        dimension_sentence(found),
-        axis_sentence(found),
-        fill_sentence(found.fills),
-        odd_sentence(found.odd),
-        map_sentence(found),
+        dimension_sentence(analysis),
+        axis_sentence(analysis),
+        fill_sentence(analysis.fills),
+        " ".join(filter(None, (odd_sentence(analysis.odd), analysis.held.sentence))),
+        map_sentence(analysis),
     )
-    return sentences if found.of is None else (*sentences, sample_sentence(found))
+    return sentences if analysis.of is None else (*sentences, sample_sentence(analysis))
 
 
-def sample_sentence(found: Any) -> str:
+def sample_sentence(analysis: Any) -> str:
     """Which figures come from all rows, and which from those that were drawn."""
     return (
-        f"The model is fitted to all {found.of:,} rows; dimensions, fills, intervals, stability, odd rows "
-        f"and pictures come from {found.table.n:,} rows drawn at random."
+        f"The model is fitted to all {analysis.of:,} rows; dimensions, fills, intervals, stability, odd rows "
+        f"and pictures come from {analysis.table.n:,} rows drawn at random."
     )
 
 
-def dimension_sentence(found: Any) -> str:
-    q, words = found.dims, found.jury.sentence
-    asked = found.settings.dims
-    if asked != "auto":
-        return f"You asked for {count(q, 'dimension')}; the judges say {words}."
-    if q == 0:
-        doubt = words.removeprefix("no shared structure found")
-        return f"No shared structure found: the columns vary each for itself{doubt}."
-    summary = no_summary(found.jury, sum(card.share for card in found.axes[:2]))
-    more = f": {summary} of the variation" if summary else ""
-    if str(q) != words.split(" ")[0]:
-        head, _, doubt = words.partition(" (")
-        doubt = f" ({doubt}" if doubt else ""
-        return f"Your table behaves as if it had {head} dimensions{doubt}; the map uses {q}{more}."
-    return f"Your table behaves as if it had {count(q, 'dimension')}{words.removeprefix(str(q))}{more}."
+def dimension_sentence(analysis: Any) -> str:
+    words = in_words(analysis.jury)
+    if analysis.settings.dims == "auto":
+        return words
+    return f"You asked for {count(analysis.dims, 'dimension')}. {words}"
 
 
-def axis_sentence(found: Any) -> str:
-    return str(found.axes[0].sentence) if found.axes else "There is no axis to describe."
+def axis_sentence(analysis: Any) -> str:
+    return str(analysis.axes[0].sentence) if analysis.axes else "There is no axis to describe."
 
 
 def fill_sentence(fills: Any) -> str:
@@ -72,12 +62,19 @@ def odd_sentence(odd: Any) -> str:
     rate = 100 * (1 - odd.odd_level)
     below = f"{count(odd.below, 'row')} {'has' if odd.below == 1 else 'have'} p < {1 - odd.odd_level:.2g}"
     chance = f"{below}; about {odd.expected:.0f} expected by chance"
+    if odd.unjudged:
+        first = odd.unjudged[0]
+        return (
+            "No row is called odd, since no law fits the bulk of the rows; the farthest, unjudged, is "
+            f"row {first.name}, because {because(first)}."
+        )
     if not odd.rows:
         return f"No odd rows at a {rate:.3g}% false discovery rate ({chance})."
     first = odd.rows[0]
     many = len(odd.rows)
     lead = f"row {first.name}" if many == 1 else f"the oddest is row {first.name}"
-    return f"{count(many, 'odd row')}: {lead}, because {because(first)} ({chance})."
+    together = f", {len(odd.groups[0])} of them together" if odd.groups else ""
+    return f"{count(many, 'odd row')}{together}: {lead}, because {because(first)} ({chance})."
 
 
 def because(row: Any) -> str:
@@ -87,8 +84,8 @@ def because(row: Any) -> str:
     return disagrees(row.column, row.value, row.expected, row.sd)
 
 
-def map_sentence(found: Any) -> str:
-    shares = [card.share for card in found.axes]
+def map_sentence(analysis: Any) -> str:
+    shares = [card.share for card in analysis.axes]
     if not shares:
         return "There is no map to draw."
     shown = 100 * sum(shares[:2])
@@ -99,18 +96,18 @@ def map_sentence(found: Any) -> str:
     return f"The 2-D map shows {shown:.0f}% of the variation; read it together with {other}."
 
 
-def trust_strip(found: Any) -> tuple[TrustCheck, ...]:
+def trust_strip(analysis: Any) -> tuple[TrustCheck, ...]:
     """Six checks; each points to its evidence."""
-    n, q = found.of or found.table.n, found.dims
-    gaps, fills, steady = found.gaps, found.fills, found.stability
-    enough = n >= ROWS_PER_DIMENSION * max(q, 1) and n >= 3 * found.table.d / 2
+    n, q = analysis.of or analysis.table.n, analysis.dims
+    gaps, fills, steady = analysis.gaps, analysis.fills, analysis.stability
+    enough = n >= ROWS_PER_DIMENSION * max(q, 1) and n >= 3 * analysis.table.d / 2
     random = None if gaps.gaps == 0 else not gaps.depends
     covered = bdtr(fills.held, fills.tried, fills.level) >= COVERAGE_BAND / 2 if fills.tried else None
     return (
         TrustCheck(
             "enough rows",
             bool(enough),
-            f"{count(n, 'row')} for {count(q, 'dimension')} of {count(found.table.d, 'column')}",
+            f"{count(n, 'row')} for {count(q, 'dimension')} of {count(analysis.table.d, 'column')}",
         ),
         TrustCheck("gaps plausible at random", random, gaps.sentence),
         TrustCheck(

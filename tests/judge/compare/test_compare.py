@@ -248,9 +248,9 @@ def test_the_registry_is_true():
     for name in METHODS:
         method = METHODS[name]
         model = method.make(2, 2, 0)
-        assert hasattr(model, "score_samples") == (not method.no_density), name
-        assert hasattr(model, "reconstruct") or method.no_decoder, name
-        assert hasattr(model, "impute") == (not method.no_gaps), name
+        assert hasattr(model, "score_samples") == (not method.lack("density")), name
+        assert hasattr(model, "reconstruct") or method.lack("decoder"), name
+        assert hasattr(model, "impute") == (not method.lack("gaps")), name
     assert json.dumps(list(METHODS))
 
 

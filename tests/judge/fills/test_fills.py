@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from lowdim import PPCA, FactorAnalysis
-from lowdim.judge.fills.fills import assign, factors, fill, fill_dimension
+from lowdim.judge.fills.fills import factors, fill, fill_dimension, row_folds, trials
+from lowdim.judge.fills.models import FittedFill
 from lowdim.judge.fills.variational_pca import fit_variational
 from lowdim.text.messages import OptionError, TableError
 from tests.conftest import need
@@ -196,15 +197,34 @@ def test_text_as_the_command_prints_it():
     assert made.sd[~made.is_filled].max() == 0.0 and np.isfinite(made.upper).all()
 
 
-def test_folds_leave_every_column_and_row_something():
-    mask = np.random.default_rng(0).random((40, 6)) > 0.3
-    mask[3:, 5] = False
-    fold = assign(mask, 5, 0)
-    assert (fold[~mask] == -1).all()
-    for k in range(5):
-        left = mask & (fold != k)
-        assert left.sum(axis=0).min() >= 2
-        assert (left.any(axis=1) | (mask.sum(axis=1) < 2)).all()
+def test_every_cell_of_a_left_out_row_is_hidden_once_and_never_seen_by_the_fit():
+    X, hidden = low_rank(40, 6, 2, 0)
+    X[hidden] = np.nan
+    X[3:, 5] = np.nan  # seen in three rows only
+    fold = row_folds(len(X), 5, 0)
+    assert np.bincount(fold).tolist() == [8] * 5
+    seen_by_fits = []
+
+    def means(rows):
+        seen_by_fits.append(rows)
+        centre = np.where(np.isnan(rows).all(axis=0), 0.0, np.nan_to_num(rows).sum(axis=0))
+
+        def fills(left):
+            gap = np.isnan(left)
+            return np.where(gap, centre, left), gap.astype(float)
+
+        return FittedFill(0, fills, lambda rows, seed, number: rows)
+
+    tried = trials(means, X, fold, range(5), 0)
+    cells = sorted(zip(tried.row.tolist(), tried.column.tolist(), strict=True))
+    assert cells == sorted(map(tuple, np.argwhere(~np.isnan(X)).tolist()))
+    assert (tried.fold == fold[tried.row]).all()
+    assert [len(rows) for rows in seen_by_fits] == [32] * 5
+    assert np.allclose(
+        tried.error,
+        X[tried.row, tried.column]
+        - [np.nan_to_num(X[fold != k][:, j]).sum() for k, j in zip(tried.fold, tried.column, strict=True)],
+    )
 
 
 def test_factors_are_ranks():

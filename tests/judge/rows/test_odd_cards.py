@@ -9,7 +9,7 @@ from scipy import stats
 
 from lowdim import PPCA
 from lowdim.judge.dimensions.jury import choose_dimension
-from lowdim.judge.rows.odd_rows import explain_row, judge_rows
+from lowdim.judge.rows.odd_rows import explain_row, judge_rows, row_p_values
 from lowdim.judge.verdicts import because
 from lowdim.text.messages import OptionError
 
@@ -30,7 +30,8 @@ def test_another_level_is_scipy_s_rule_at_that_rate(table, level):
     X, model = table
     found = judge_rows(model, X, row_names=[f"r{i}" for i in range(300)])
     other = found.at(level)
-    assert np.array_equal(other.odd, stats.false_discovery_control(found.D2.p) <= 1 - level)
+    p = row_p_values(found.D2.p, found.judged.rows.cell_p, found.seen)
+    assert np.array_equal(other.odd, stats.false_discovery_control(p) <= 1 - level)
     assert other.odd_level == level and other.below == (found.D2.p < 1 - level).sum()
     assert other.rows == judge_rows(model, X, odd_level=level, row_names=[f"r{i}" for i in range(300)]).rows
     assert {r.row for r in other.rows} == set(np.flatnonzero(other.odd)) and other.at(0.95).rows == found.rows
@@ -72,13 +73,14 @@ def test_prompts_are_four_lines_and_notebooks_get_tables(table):
     model = PPCA(2).fit(pd.DataFrame(X, columns=NASTY))
     found = judge_rows(model, pd.DataFrame(X, columns=NASTY), row_names=["<b>" + str(i) for i in range(300)])
     card = explain_row(model, pd.DataFrame(X, columns=NASTY), 11)
-    jury = choose_dimension(X, folds=1, shuffles=20)
+    jury = choose_dimension(X, folds=2, shuffles=20)
     for thing in (found, found.at(0.3), card, jury):
         assert len(repr(thing).split("\n")) <= 4 and "\x1b" not in repr(thing)
         assert max(map(len, repr(thing).split("\n"))) < 220
     assert "3 odd rows" in repr(found) and "and 1 more" in repr(found) and f"Dimensions: {jury.sentence}" in repr(jury)
     assert small_static(found._repr_html_()) == 1 + len(found.rows)
-    spoilt = judge_rows(model, pd.DataFrame(np.where(np.arange(300)[:, None] < 30, 9.0, X), columns=NASTY))
+    far = np.arange(300) < 30
+    spoilt = judge_rows(model, pd.DataFrame(np.where(far[:, None], 9.0, X), columns=NASTY), far=far)
     assert small_static(spoilt._repr_html_()) == 21 and f"and {len(spoilt.rows) - 20} more" in spoilt._repr_html_()
     assert small_static(card._repr_html_()) == 9 and "&lt;script&gt;" in card._repr_html_()
     assert small_static(jury._repr_html_()) == 1 + len(jury.rows)

@@ -19,20 +19,20 @@ from numpy.typing import NDArray
 
 from lowdim.engine.fold import one_blas_thread
 from lowdim.judge.budget import counts
-from lowdim.judge.dimensions.heldout import deal
 from lowdim.judge.dimensions.jury import choose_dimension
+from lowdim.judge.hidden_cells import deal
 from lowdim.judge.maps.neighbours import NEAR, distances, kept, order, overlap, rank_agreement, steadiness
 from lowdim.judge.maps.quality import floors, shares_true, typical
 from lowdim.judge.maps.read_map import read_map
-from lowdim.judge.table_input import as_table
+from lowdim.judge.table_input import read
 from lowdim.math.factor import most_factors
-from lowdim.math.linalg import Array
+from lowdim.math.linalg import Array, evenly_spread
 from lowdim.models.base.estimator import seed_of
 from lowdim.registry import ALWAYS, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.table import Table, column_units
 from lowdim.text.format import parse_duration
-from lowdim.text.messages import LowdimError, LowdimWarning, error, warn
+from lowdim.text.messages import LowdimError, LowdimWarning, Message, error, warn
 
 HIDDEN_PARTS = 10  # a repeat hides one cell in ten
 REPEATS = (5, 20)  # repeats: the fewest that show a spread, and the most that anyone waits for
@@ -184,15 +184,15 @@ def compare(
     Examples
     --------
     >>> from lowdim.datasets import load_demo
-    >>> found = compare(load_demo("gaussian").X, "ppca", dims=3)
-    >>> [row.method for row in found.rows]
+    >>> comparison = compare(load_demo("gaussian").X, "ppca", dims=3)
+    >>> [row.method for row in comparison.rows]
     ['pca', 'ppca', 'random']
     """
-    chosen, table = names_of(methods), as_table(table)
+    chosen, table = names_of(methods), read(table)
     seed, often = seed_of(random_state), repeats(seeds, budget, table)
     if table.weight is not None:
         warn("LD231")
-    rows = spread(table.n, FITTED_ROWS)
+    rows = evenly_spread(table.n, FITTED_ROWS)
     places = {name: read_map(place, table)[rows] for name, place in (maps or {}).items()}
     X = cleaned_numbers(table, scale or table.scale)
     q = dimensions(X, dims, seed, budget, (scale or table.scale) == "unit")
@@ -208,12 +208,12 @@ def compare(
 
 def names_of(methods: str | Iterable[str]) -> list[str]:
     """The methods asked for, in their order, PCA first and the random projection last."""
-    given = methods.split(",") if isinstance(methods, str) else list(methods)
-    asked = [str(name).strip().lower() for name in given if str(name).strip()]
-    for name in asked:
+    words = methods.split(",") if isinstance(methods, str) else list(methods)
+    names = [str(name).strip().lower() for name in words if str(name).strip()]
+    for name in names:
         find_method(name)
-    rest = [name for name in dict.fromkeys(asked) if name not in ALWAYS]
-    return [ALWAYS[0], *rest, ALWAYS[1]]
+    between = [name for name in dict.fromkeys(names) if name not in ALWAYS]
+    return [ALWAYS[0], *between, ALWAYS[1]]
 
 
 def repeats(seeds: int | None, budget: float | str | None, table: Table) -> int:
@@ -227,18 +227,12 @@ def repeats(seeds: int | None, budget: float | str | None, table: Table) -> int:
     return int(np.clip(counts(parse_duration(budget), table.n, table.d).refits // 10, *REPEATS))
 
 
-def spread(n: int, most: int) -> NDArray[np.intp]:
-    """At most so many of n rows, evenly spread."""
-    count = min(n, most)
-    return (np.arange(count) * n) // max(count, 1)
-
-
 def cleaned_numbers(table: Table, scale: str) -> Array:
     """The numbers that every method gets: a sample of a long table, columns of unit variance unless told otherwise."""
     X = table.X
     if len(X) > FITTED_ROWS:
         warn("LD291", rows=FITTED_ROWS, n=len(X))
-        X = X[spread(len(X), FITTED_ROWS)]
+        X = X[evenly_spread(len(X), FITTED_ROWS)]
     mean = np.nanmean(X, axis=0)
     return np.asarray((X - mean) / column_units(X, scale))
 
@@ -280,7 +274,7 @@ class ComparisonBench:
         self.hidden = int(sum(mask.sum() for mask in self.masks))
         if min(mask.sum() for mask in self.masks) == 0:
             raise error("LD293", n=len(X), d=X.shape[1])
-        self.at = spread(len(X), JUDGED_ROWS)
+        self.at = evenly_spread(len(X), JUDGED_ROWS)
         self.D = distances(X[self.at])
         self.order = order(self.D)
         few = np.arange(0, len(self.at), -(-len(self.at) // RANKED_ROWS))
@@ -301,7 +295,7 @@ class ComparisonBench:
         from lowdim.judge.compare.text import sentences
 
         pairs = [(a, b) for i, a in enumerate(tried) for b in tried[i + 1 :] if a.near and b.near]
-        found = Comparison(
+        comparison = Comparison(
             name,
             rows,
             self.q,
@@ -314,11 +308,11 @@ class ComparisonBench:
             {f"{a.row.method} {b.row.method}": common(a, b) for a, b in pairs},
             (),
         )
-        return found._replace(sentences=sentences(found))
+        return comparison._replace(sentences=sentences(comparison))
 
     def try_method(self, method: ModelEntry) -> TriedMethod:
         """Everything that is measured of one method; one that fails says why."""
-        found: dict[str, list[float]] = {figure.key: [] for figure in MEASURED}
+        figures: dict[str, list[float]] = {figure.key: [] for figure in MEASURED}
         near: list[NDArray[np.intp]] = []
         spent: list[float] = []
         peak: int | None = None
@@ -329,9 +323,9 @@ class ComparisonBench:
                 late += not getattr(model, "converged_", True)
                 peak = bytes_ if s == WATCHED_REPEAT else peak
                 spent += [took] if s > WATCHED_REPEAT else []
-                self._judge(method, model, s, found, near)
+                self._judge(method, model, s, figures, near)
         except LowdimError as problem:
-            why = f"failed: {problem.code}"
+            why, m = f"failed: {problem.code}", problem.message
             row = MethodRow(
                 method.name,
                 method.title,
@@ -339,13 +333,13 @@ class ComparisonBench:
                 *abilities(method),
                 None,
                 None,
-                str(problem).split("\n")[0],
+                f"{m.code} {m.severity}  {m.what}" if isinstance(m, Message) else m,
             )
             return TriedMethod(row, ())
-        found["stability"] = steadiness(near)
+        figures["stability"] = steadiness(near)
         measures = {
             key: Measure(tuple(values)) if values else Measure(why=missing(method, key))
-            for key, values in found.items()
+            for key, values in figures.items()
         }
         note = "; ".join(self._limits(method, late))
         return TriedMethod(
@@ -372,7 +366,8 @@ class ComparisonBench:
         }
         with one_blas_thread():
             beside = {
-                title: typical(some).at(NEAR) for title, some in floors(self.X[self.at], Z.shape[1], self.order).items()
+                title: typical(shares).at(NEAR)
+                for title, shares in floors(self.X[self.at], Z.shape[1], self.order).items()
             }
         words = ", ".join(f"{title} {share:.0%}" for title, share in beside.items())
         note = (
@@ -392,12 +387,12 @@ class ComparisonBench:
         """A fit to the table without the hidden cells: the model, its seconds and, once, its peak."""
         G = np.where(self.masks[s], np.nan, self.X)
         if method.most_rows:
-            G = G[spread(len(G), method.most_rows)]
+            G = G[evenly_spread(len(G), method.most_rows)]
         model = method.make(method.most(self.q, self.auto), self.clusters, self.seed + s)
         measure = s == WATCHED_REPEAT and not tracemalloc.is_tracing()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            G = self._filler(s).impute(G) if method.no_gaps else G
+            G = self._filler(s).impute(G) if method.lack("gaps") else G
             if measure:
                 tracemalloc.start()
             begin = time.perf_counter()
@@ -410,26 +405,26 @@ class ComparisonBench:
         return model, took, peak
 
     def _judge(
-        self, method: ModelEntry, model: Any, s: int, found: dict[str, list[float]], near: list[NDArray[np.intp]]
+        self, method: ModelEntry, model: Any, s: int, figures: dict[str, list[float]], near: list[NDArray[np.intp]]
     ) -> None:
         hidden = self.masks[s]
         G = np.where(hidden, np.nan, self.X)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LowdimWarning)
-            if not method.no_gaps:
+            if not method.lack("gaps"):
                 off = (np.asarray(model.impute(G)) - self.X)[hidden]
-                found["rmse"].append(float(np.sqrt(np.mean(off**2))))
-                if not method.no_density:  # log p(hidden | seen) = log p(both) - log p(seen): exact for any density
+                figures["rmse"].append(float(np.sqrt(np.mean(off**2))))
+                if not method.lack("density"):  # log p(hidden | seen) = log p(both) - log p(seen), for any density
                     gain = np.sum(model.score_samples(self.X)) - np.sum(model.score_samples(G))
-                    found["density"].append(float(gain) / int(hidden.sum()))
-            if method.no_map:
+                    figures["density"].append(float(gain) / int(hidden.sum()))
+            if method.lack("map"):
                 return
             judged = self.X[self.at]
-            judged = self._filler(s).impute(judged) if method.no_gaps and np.isnan(judged).any() else judged
-            place = model.transform(judged) if method.axes or method.no_decoder else model.reconstruct(judged)
-        figures, nearest = self._figures(np.asarray(place))
-        for key, value in figures.items():
-            found[key].append(value)
+            judged = self._filler(s).impute(judged) if method.lack("gaps") and np.isnan(judged).any() else judged
+            place = model.transform(judged) if method.axes or method.lack("decoder") else model.reconstruct(judged)
+        on_map, nearest = self._figures(np.asarray(place))
+        for key, value in on_map.items():
+            figures[key].append(value)
         near.append(nearest)
 
     def _figures(self, place: Array) -> tuple[dict[str, float], NDArray[np.intp]]:
@@ -449,15 +444,15 @@ class ComparisonBench:
 
 def abilities(method: ModelEntry) -> tuple[str, str, str, str]:
     """What a method can do: yes, or why not."""
-    lacks = (method.no_gaps, "", method.no_decoder, method.no_uncertainty)  # all of them place new rows
+    lacks = (method.lack("gaps"), "", method.lack("decoder"), method.lack("uncertainty"))  # all of them place new rows
     return tuple("no" if word else "yes" for word in lacks)  # type: ignore[return-value]
 
 
 def missing(method: ModelEntry, key: str) -> str:
     """Why a method has no such figure."""
     if key in ("density", "rmse"):
-        return method.no_gaps or method.no_density or "not measured"
-    return method.no_map or "not measured"
+        return method.lack("gaps") or method.lack("density") or "not measured"
+    return method.lack("map") or "not measured"
 
 
 def common(a: TriedMethod, b: TriedMethod) -> float:
@@ -474,9 +469,9 @@ def clearly(a: Measure, b: Measure, figure: Figure) -> bool:
 
 def ranking(rows: Iterable[MethodRow], figure: Figure) -> list[MethodRow]:
     """The methods that have a figure, the best mean first."""
-    some = [row for row in rows if row.measures[figure.key].values]
+    measured = [row for row in rows if row.measures[figure.key].values]
     sign = -1.0 if figure.more else 1.0
-    return sorted(some, key=lambda row: sign * float(row.measures[figure.key].mean or 0.0))
+    return sorted(measured, key=lambda row: sign * float(row.measures[figure.key].mean or 0.0))
 
 
 def mark_best(rows: list[MethodRow]) -> tuple[MethodRow, ...]:

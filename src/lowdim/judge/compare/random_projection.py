@@ -26,10 +26,12 @@ class RandomProjection:
 
     def transform(self, X: Array) -> Array:
         off = X - self.mean_
-        return np.where(np.isnan(off), 0.0, off) @ self.components_.T
+        places: Array = np.where(np.isnan(off), 0.0, off) @ self.components_.T
+        return places
 
     def reconstruct(self, X: Array) -> Array:
-        return self.transform(X) @ self.components_ + self.mean_
+        cells: Array = self.transform(X) @ self.components_ + self.mean_
+        return cells
 
-    def impute(self, X: Array, **how: Any) -> Array:
+    def impute(self, X: Array, **options: Any) -> Array:
         return np.where(np.isnan(X), self.reconstruct(X), X)

@@ -28,7 +28,7 @@ def cell(measure: Measure, figure: Figure) -> str:
     return f"{'*' if measure.best else ''}{measure.mean:.{figure.digits}f}{spread}"
 
 
-def grid(found: Comparison) -> tuple[list[str], list[list[str]]]:
+def grid(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
     """Headings and cells of the whole table."""
     head = [
         "method",
@@ -51,20 +51,22 @@ def grid(found: Comparison) -> tuple[list[str], list[list[str]]]:
             "–" if row.seconds is None else f"{row.seconds:.2g}",
             "–" if row.memory is None else size(row.memory),
         ]
-        for row in found.rows
+        for row in comparison.rows
     ]
     return head, body
 
 
-def text(found: Comparison, width: int) -> str:
+def text(comparison: Comparison, width: int) -> str:
     """The tables and the sentences, no line longer than the terminal is wide."""
     width = max(width, LEAST_WIDTH)
-    head, body = grid(found)
-    lines = [*textwrap.wrap(heading(found), width), ""]
+    head, body = grid(comparison)
+    lines = [*textwrap.wrap(heading(comparison), width), ""]
     for part in parts([head, *body], width):
         lines += [*part, ""]
-    lines += [line for words in legend(found) for line in textwrap.wrap(words, width, subsequent_indent="  ")] + [""]
-    lines += [line for words in found.sentences for line in textwrap.wrap(words, width, subsequent_indent="  ")]
+    lines += [line for words in legend(comparison) for line in textwrap.wrap(words, width, subsequent_indent="  ")] + [
+        ""
+    ]
+    lines += [line for words in comparison.sentences for line in textwrap.wrap(words, width, subsequent_indent="  ")]
     return "\n".join(lines)
 
 
@@ -80,27 +82,27 @@ def parts(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
     return [["  ".join(f"{row[j]:<{wide[j]}}" for j in piece).rstrip() for row in rows] for piece in pieces]
 
 
-def heading(found: Comparison) -> str:
-    clusters = f", {found.clusters} clusters" if has_clusters(found) else ""
-    maps = len(elsewhere(found))
-    given = f" and {maps} map{'s' * (maps != 1)} made elsewhere" if maps else ""
+def heading(comparison: Comparison) -> str:
+    clusters = f", {comparison.clusters} clusters" if has_clusters(comparison) else ""
+    maps = len(elsewhere(comparison))
+    extra = f" and {maps} map{'s' * (maps != 1)} made elsewhere" if maps else ""
     return (
-        f"{len(found.rows) - maps} methods{given} on {found.name}: {found.dims} dimension"
-        f"{'s' * (found.dims != 1)}{clusters}, {found.fitted:,} rows, {found.gaps:,} gaps, {found.seeds} repeats "
-        f"with a tenth of the cells hidden ({found.hidden:,} in all)"
+        f"{len(comparison.rows) - maps} methods{extra} on {comparison.name}: {comparison.dims} dimension"
+        f"{'s' * (comparison.dims != 1)}{clusters}, {comparison.fitted:,} rows, {comparison.gaps:,} gaps, "
+        f"{comparison.seeds} repeats with a tenth of the cells hidden ({comparison.hidden:,} in all)"
     )
 
 
-def has_clusters(found: Comparison) -> bool:
-    return any(METHODS[row.method].no_map for row in found.rows if row.method in METHODS)
+def has_clusters(comparison: Comparison) -> bool:
+    return any(METHODS[row.method].lack("map") for row in comparison.rows if row.method in METHODS)
 
 
-def elsewhere(found: Comparison) -> list[MethodRow]:
+def elsewhere(comparison: Comparison) -> list[MethodRow]:
     """The maps that were made elsewhere."""
-    return [row for row in found.rows if row.method not in METHODS]
+    return [row for row in comparison.rows if row.method not in METHODS]
 
 
-def legend(found: Comparison) -> list[str]:
+def legend(comparison: Comparison) -> list[str]:
     """What the columns are."""
     lines = [
         "Hidden cells: log density in nats a cell, error in standard deviations of the column (1 = its mean). "
@@ -110,32 +112,32 @@ def legend(found: Comparison) -> list[str]:
         "repeat to repeat. ± is the spread over repeats; * is better than the next by more than twice that of "
         "their difference."
     ]
-    if found.gaps:
+    if comparison.gaps:
         lines.append("Rows with gaps are compared over the cells both have.")
-    if any(METHODS[row.method].no_gaps for row in found.rows if row.method in METHODS):
+    if any(METHODS[row.method].lack("gaps") for row in comparison.rows if row.method in METHODS):
         lines.append("A method without gaps got the hidden and missing cells from probabilistic PCA.")
-    if elsewhere(found):
+    if elsewhere(comparison):
         lines.append("Coordinates made elsewhere had every cell and no repeats: they have no ± and no *.")
-    return lines + [f"Note: {row.note}." for row in found.rows if row.note and row.method in METHODS]
+    return lines + [f"Note: {row.note}." for row in comparison.rows if row.note and row.method in METHODS]
 
 
 # a sentence for every question ----------------------------------------------------------------------------------
-def sentences(found: Comparison) -> tuple[str, ...]:
+def sentences(comparison: Comparison) -> tuple[str, ...]:
     """What to use for what, and how far the answers agree."""
-    rows = [row for row in found.rows if row.method in METHODS]
+    rows = [row for row in comparison.rows if row.method in METHODS]
     fill, groups = (pick(rows, BY_KEY[key]) for key in ("rmse", "neighbours"))
     answers = [filling(rows, fill), seeing(rows, groups), density(rows)]
     return (
         *(words for words in answers if words),
-        *agreeing(found, fill, groups),
-        *(f"{row.note}; {agrees(found, row, groups)}." for row in elsewhere(found)),
+        *agreeing(comparison, fill, groups),
+        *(f"{row.note}; {agrees(comparison, row, groups)}." for row in elsewhere(comparison)),
     )
 
 
-def agrees(found: Comparison, given: MethodRow, groups: list[MethodRow]) -> str:
+def agrees(comparison: Comparison, outside: MethodRow, groups: list[MethodRow]) -> str:
     """What a map made elsewhere has in common with the best map here, or with PCA's."""
-    best = groups[0] if groups else found.rows[0]
-    share = found.agreement.get(f"{best.method} {given.method}", 0.0)
+    best = groups[0] if groups else comparison.rows[0]
+    share = comparison.agreement.get(f"{best.method} {outside.method}", 0.0)
     return f"it shares {share:.0%} of neighbours with {best.title}"
 
 
@@ -196,22 +198,22 @@ def density(rows: Sequence[MethodRow]) -> str:
     return f"To know how sure to be: {names(best)}{doubt}, by the density of hidden cells."
 
 
-def agreeing(found: Comparison, fill: list[MethodRow], groups: list[MethodRow]) -> list[str]:
+def agreeing(comparison: Comparison, fill: list[MethodRow], groups: list[MethodRow]) -> list[str]:
     """How much the maps of the first choices have in common, or of the first and PCA."""
-    rows = [row for row in found.rows if row.method in METHODS]
+    rows = [row for row in comparison.rows if row.method in METHODS]
     maps = (*fill[:1], *groups[:1], *fill, *groups, *ranking(rows, BY_KEY["neighbours"]))
     shown = list(dict.fromkeys(row.method for row in maps if row.measures["neighbours"].values))[:2]
-    share = found.agreement.get(" ".join(shown), found.agreement.get(" ".join(reversed(shown))))
+    share = comparison.agreement.get(" ".join(shown), comparison.agreement.get(" ".join(reversed(shown))))
     if share is None or len(shown) < 2:
         return []
-    title = {row.method: row.title for row in found.rows}
+    title = {row.method: row.title for row in comparison.rows}
     first, second = (title[name] for name in shown)
     return [f"{first[0].upper()}{first[1:]} and {second} agree on {share:.0%} of neighbours."]
 
 
-def html(found: Comparison) -> str:
+def html(comparison: Comparison) -> str:
     """The table for a notebook: clearly best figures are bold."""
-    head, body = grid(found)
+    head, body = grid(comparison)
 
     def show(word: str) -> str:
         safe = markup.escape(word.removeprefix("*"))
@@ -219,5 +221,5 @@ def html(found: Comparison) -> str:
 
     top = "".join(f"<th>{markup.escape(word)}</th>" for word in head)
     rows = "".join(f"<tr>{''.join(map(show, row))}</tr>" for row in body)
-    paragraphs = "".join(f"<p>{markup.escape(words)}</p>" for words in (heading(found), *found.sentences))
+    paragraphs = "".join(f"<p>{markup.escape(words)}</p>" for words in (heading(comparison), *comparison.sentences))
     return f"<table><tr>{top}</tr>{rows}</table>{paragraphs}"

@@ -1,35 +1,29 @@
-"""Evidence for a number of dimensions: quick PPCA fits, BIC weights, Minka's Laplace evidence.
+"""Evidence for a number of dimensions: BIC of factor analysis, Minka's Laplace evidence of principal axes.
 
-Every judge of dimensions looks at the same `Ready` table: centred, in units of each column's spread where
-asked, constant columns left out, in memory.
+Every judge of dimensions looks at the same `JuryTable`: centred, in units of each column's spread where asked, constant
+columns left out, in memory.
 """
 
 from __future__ import annotations
 
-import warnings
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
 
 from lowdim.engine.fold import Run
-from lowdim.engine.monitor import Fit
-from lowdim.engine.statistics import columns, pairs
+from lowdim.judge.dimensions.factors import CovarianceForm, factor_ladder
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.streams import EVIDENCE_SAMPLE
-from lowdim.models.base.survey import TableSurvey, survey_table
-from lowdim.models.linear.parameters import Linear, ppca_start
-from lowdim.models.linear.ppca import ProbabilisticPCA
+from lowdim.models.base.survey import survey_table
 from lowdim.sources.arrays import ArraySource, as_source
-from lowdim.sources.source import Block, Source
-from lowdim.sources.views import Frame, Framed, gather
-from lowdim.text.messages import ModelWarning, error, warn
+from lowdim.sources.source import Source
+from lowdim.sources.views import gather
+from lowdim.text.messages import error, warn
 
-JUDGED_CELLS = 2**20  # larger tables are judged on rows drawn evenly: a million cells decide any q worth having
-JURY_PASSES = 200  # the most an EM fit of the jury may take; nats beyond it change no vote
-FALLS = 3  # falls in a row, of evidence and of held-out density, after which no more dimensions are tried
+JUDGED_CELLS = 2**18  # larger tables are judged on rows drawn evenly: a quarter million cells decide any q worth having
 RANK_SHARE = 1e-10  # eigenvalues below this share of the largest count as zero
-UNLIKE_SPREADS = 30.0  # columns whose spreads differ by more have no unit in common
 SMALLEST_WIDTH = 2.0 / np.pi  # sqrt(2 pi / A) may not exceed pi, the range of an angle between two axes
 
 
@@ -42,6 +36,7 @@ class JuryTable(NamedTuple):
     d: int
     unit: Array  # what one unit of x is worth in the table's own: the columns' spreads where standardised
     sampled: int  # rows of the whole table where only some were drawn, else 0
+    scores: Array | None = None  # n x d, columns as normal scores
 
     @property
     def seen(self) -> int:
@@ -51,6 +46,13 @@ class JuryTable(NamedTuple):
     def rows(self) -> float:
         """The number of complete rows that would hold as many cells."""
         return self.seen / max(self.d, 1)
+
+    def rows_of(self, keep: Mask) -> JuryTable:
+        """Some of the rows, their columns centred again."""
+        x, mask = self.x[keep], None if self.mask is None else self.mask[keep]
+        seen = np.full(self.d, float(len(x))) if mask is None else np.maximum(mask.sum(axis=0), 1.0)
+        x = x - x.sum(axis=0) / seen
+        return self._replace(x=x if mask is None else x * mask, mask=mask, n=len(x))
 
     @property
     def complete(self) -> Array:
@@ -91,47 +93,13 @@ def _drawn(source: Source, seed: int) -> Source:
     return ArraySource(block.x, block.mask, columns=source.columns)
 
 
-# fits ------------------------------------------------------------------------------------------------
-
-
-class QuickFit(NamedTuple):
-    """A PPCA fit of one q, good to a small share of a nat."""
-
-    params: Linear
-    log_likelihood: float
-
-    @property
-    def noise(self) -> float:
-        return float(self.params.psi[0])
-
-
-def quick_look(block: Block) -> TableSurvey:
-    """What a fit starts from; nothing is said about the table, which was checked before."""
-    n, d = block.x.shape
-    frame = Frame(np.zeros(d), np.ones(d), np.ones(d))
-    source = ArraySource(block.x, block.mask, columns=None)
-    return TableSurvey(frame, Framed(source, frame), columns(block), None, None if d > n else pairs(block))
-
-
-def quick_fit(seen: TableSurvey, q: int, tol: float = 0.01) -> QuickFit:
-    """PPCA with gaps for one q by EM, to `tol` nats in all, started from this table's own pairwise moments.
-
-    Never from another fit: that of all cells knows the hidden ones, and a warm start would leak them.
-    """
-    enough = max(tol, 1e-6 * float(seen.columns.seen.sum()))  # a millionth of a nat a cell decides nothing
-    model = ProbabilisticPCA(q, tol=enough / seen.source.total, max_iter=JURY_PASSES)
-    with warnings.catch_warnings():  # how a q that nobody will use converges is not the reader's business
-        warnings.simplefilter("ignore", ModelWarning)
-        fit: Fit = model.fit_from(ppca_start(seen, q), seen.source)
-    return QuickFit(fit.params, fit.objective)
-
-
 def spectrum(x: Array) -> Array:
     """Eigenvalues (1/n) of the covariance of complete rows, falling; min(n - 1, d) of them at the most."""
     n, d = x.shape
     x = x - x.mean(axis=0)
     values = np.linalg.eigvalsh(x @ x.T if n < d else x.T @ x)[::-1] / n
-    return np.maximum(values[: min(n - 1, d)], 0.0)
+    eigenvalues: Array = np.maximum(values[: min(n - 1, d)], 0.0)
+    return eigenvalues
 
 
 def rank_of(values: Array) -> int:
@@ -153,46 +121,23 @@ def log_likelihoods(values: Array, d: int, n: float, most: int) -> tuple[Array, 
     return -0.5 * n * (d * np.log(2 * np.pi) + logs + (d - q) * np.log(s2) + d), s2
 
 
-def own_units(t: JuryTable, q: int) -> JuryTable:
-    """The table in units in which its noise is likelier to be even: the columns' spreads, or its own.
-
-    PPCA's noise is the same for every column *in some unit*. Where columns share a unit, as in the demo
-    "gaussian", dividing by the spreads makes even noise uneven, and more dimensions seem to be needed; where
-    they do not, only the spreads make sense. The likelihood of the same cells at the same q tells which;
-    the d - 1 ratios of spreads were fitted, so that they are charged for as in BIC.
-    """
-    sd = t.unit / np.exp(np.log(t.unit).mean())
-    if sd.max() > UNLIKE_SPREADS * sd.min():
-        return t
-    own = t._replace(x=t.x * sd, unit=t.unit / sd)
-    count = np.full(t.d, float(t.n)) if t.mask is None else t.mask.sum(axis=0)
-    by_spread = one_log_likelihood(t, q) - float(count @ np.log(sd)) - 0.5 * (t.d - 1) * np.log(t.rows)
-    return own if one_log_likelihood(own, q) > by_spread else t
-
-
-def one_log_likelihood(t: JuryTable, q: int) -> float:
-    """The maximum log-likelihood of PPCA with q dimensions."""
-    if t.mask is None:
-        return float(log_likelihoods(spectrum(t.x), t.d, t.n, q)[0][q])
-    return quick_fit(quick_look(Block(t.x, t.mask)), q).log_likelihood
-
-
 # criteria --------------------------------------------------------------------------------------------
 
 
-def falling(values: Array) -> bool:
-    """Whether the last FALLS steps all went down: then no more dimensions are tried."""
-    return len(values) > FALLS and bool((np.diff(values[-FALLS - 1 :]) < 0).all())
+def factor_evidence(S: CovarianceForm, n: float, most: int, rng: np.random.Generator) -> Array:
+    """Schwarz's criterion as a log evidence of factor analysis with 0, ..., `most` factors, n rows with covariance S.
+
+    log L - (free numbers) / 2 log n: loadings up to a rotation, and a noise for each column.
+
+    Reference: Lawley and Maxwell (1971), Factor Analysis as a Statistical Method; Schwarz (1978), Ann. Statist. 6.
+    """
+    fits = islice(factor_ladder(S, rng), most + 1)
+    return np.array([f.log_likelihood(S, n) - 0.5 * free_numbers(len(f.psi), f.q) * float(np.log(n)) for f in fits])
 
 
-def free_parameters(d: int, q: int) -> int:
-    """Free numbers of PPCA: loadings up to a rotation, the noise, the mean."""
-    return d * q + 1 - q * (q - 1) // 2 + d
-
-
-def bic(log_likelihood: float, d: int, q: int, n: float) -> float:
-    """Schwarz's criterion as a log evidence: log L - (free parameters) / 2 log n, n in complete rows' worth."""
-    return log_likelihood - 0.5 * free_parameters(d, q) * float(np.log(n))
+def free_numbers(d: int, q: int) -> int:
+    """Loadings up to a rotation and d noises: the free numbers of a covariance with q factors."""
+    return d * q - q * (q - 1) // 2 + d
 
 
 def weights(logs: Array) -> Array:
@@ -201,8 +146,8 @@ def weights(logs: Array) -> Array:
     >>> weights(np.log([1.0, 3.0])).tolist()
     [0.25, 0.75]
     """
-    w = np.exp(logs - logs.max())
-    return w / w.sum()
+    w: Array = np.exp(logs - logs.max())
+    return w / float(w.sum())
 
 
 def minka(values: Array, n: float, d: int, most: int | None = None) -> Array:

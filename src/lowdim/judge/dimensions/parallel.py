@@ -1,4 +1,4 @@
-"""Eigenvalues against chance: parallel analysis with gaps, and the threshold of Gavish and Donoho."""
+"""Eigenvalues against chance: parallel analysis, also with gaps."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.judge.dimensions.evidence import JuryTable
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.streams import SHUFFLED_TABLES
 
-SHUFFLES = (20, 200)  # the fewest that give a 95 % band, and enough for any table
-SHUFFLED_CELLS = 2e7  # cells shuffled in all: a budget by the table's size, never by the clock
+SHUFFLES = (20, 100)  # the fewest that give a 95 % band, and enough for any table
+SHUFFLED_CELLS = 5e6  # cells shuffled in all: a budget by the table's size, never by the clock
 
 
 class ParallelAnalysis(NamedTuple):
@@ -56,48 +55,13 @@ def shuffled(x: Array, mask: Mask | None, rng: np.random.Generator) -> Array:
     return out
 
 
-def parallel_analysis(t: JuryTable, *, shuffles: int | None, band: float, seed: int) -> ParallelAnalysis:
+def parallel_analysis(x: Array, mask: Mask | None, *, shuffles: int | None, band: float, seed: int) -> ParallelAnalysis:
     """Horn's parallel analysis: shuffled columns have the same cells and gaps, and share nothing.
 
     Reference: Horn (1965), with permuted columns (Buja and Eyuboglu 1992).
     """
-    count = int(np.clip(SHUFFLED_CELLS // max(t.n * t.d, 1), *SHUFFLES)) if shuffles is None else shuffles
+    count = int(np.clip(SHUFFLED_CELLS // max(x.size, 1), *SHUFFLES)) if shuffles is None else shuffles
     chance = np.array(
-        [
-            eigenvalues(shuffled(t.x, t.mask, np.random.default_rng([seed, SHUFFLED_TABLES, s])), t.mask)
-            for s in range(count)
-        ]
+        [eigenvalues(shuffled(x, mask, np.random.default_rng([seed, SHUFFLED_TABLES, s])), mask) for s in range(count)]
     )
-    return ParallelAnalysis(eigenvalues(t.x, t.mask), np.quantile(chance, band, axis=0), count)
-
-
-def threshold(beta: float) -> float:
-    """omega(beta): the hard threshold for singular values in units of their median, noise unknown.
-
-    omega = lambda(beta) / sqrt(median of the Marchenko-Pastur law), lambda(beta)^2 = 2 (beta + 1)
-    + 8 beta / (beta + 1 + sqrt(beta^2 + 14 beta + 1)).
-
-    Reference: Gavish and Donoho (2014), eq. 11 and section IV.
-
-    >>> round(threshold(1.0), 3)
-    2.858
-    """
-    best = 2 * (beta + 1) + 8 * beta / (beta + 1 + np.sqrt(beta**2 + 14 * beta + 1))
-    return float(np.sqrt(best / marchenko_pastur_median(beta)))
-
-
-def marchenko_pastur_median(beta: float) -> float:
-    """The median of the Marchenko-Pastur law with ratio beta <= 1 and unit variance."""
-    half, cells = 2.0 * np.sqrt(beta), 4000
-    # x = 1 + beta - half cos(u): the density's square roots at both ends vanish from the integral
-    u = (np.arange(cells) + 0.5) * np.pi / cells
-    mass = np.sin(u) ** 2 / (1.0 + beta - half * np.cos(u))
-    below = np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum()
-    angle = np.interp(0.5, below, np.arange(cells + 1) * np.pi / cells)
-    return float(1.0 + beta - half * np.cos(angle))
-
-
-def gavish_donoho(values: Array, n: int, d: int) -> int:
-    """Singular values above the threshold: the number that a hard cut should keep."""
-    s = np.sqrt(values)
-    return int((s > threshold(min(n, d) / max(n, d)) * np.median(s)).sum())
+    return ParallelAnalysis(eigenvalues(x, mask), np.quantile(chance, band, axis=0), count)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from lowdim.judge.rows.surprise import all_surprises
-from lowdim.math.linalg import Array, Mask
+from lowdim.math.linalg import Array, Mask, evenly_spread
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 
@@ -70,7 +70,8 @@ class MapCalibration(NamedTuple):
 # half widths --------------------------------------------------------------------------------------------
 def factors(z: Array, column: NDArray[np.intp], d: int, level: float) -> Array:
     """Half widths c_j in standard deviations for every column, from hidden cells' |z|."""
-    return several(z, column, d, (level,))[0]
+    half_widths: Array = several(z, column, d, (level,))[0]
+    return half_widths
 
 
 def several(z: Array, column: NDArray[np.intp], d: int, levels: Sequence[float]) -> Array:
@@ -119,7 +120,7 @@ def map_calibration(
     found = all_surprises(model, X) if surprises is None else surprises
     n, d = found.shape
     few = int(np.clip(CALIBRATION_WORK / d**2, LEAST_CALIBRATION_ROWS, n)) if n > LEAST_CALIBRATION_ROWS else n
-    rows = np.unique(np.linspace(0, n - 1, few).astype(int))
+    rows = evenly_spread(n, few, ends=True)
     z = np.abs(found[rows])
     seen = np.isfinite(z) & (z > 0.0)  # a gap has no surprise: 0
     column = np.broadcast_to(np.arange(d), z.shape)[seen]

@@ -9,13 +9,12 @@ in folds, and `judge/fills/calibration.py` turns how far off their fills were in
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.dimensions.heldout import dealt
 from lowdim.judge.fills.calibration import (
     ColumnFill,
     HiddenErrors,
@@ -26,10 +25,11 @@ from lowdim.judge.fills.calibration import (
     width_word,
 )
 from lowdim.judge.fills.calibration import factors as factors
-from lowdim.judge.fills.models import TRIAL_TOL, FillModel, by_model, candidates
+from lowdim.judge.fills.models import TRIAL_TOL, FillModel, FittedFill, by_model, candidates, no_gaps
+from lowdim.judge.hidden_cells import dealt
 from lowdim.judge.rows.odd_rows import check_level
 from lowdim.judge.table_input import numbers_of
-from lowdim.math.linalg import Array, Mask
+from lowdim.math.linalg import Array, Mask, evenly_spread
 from lowdim.math.streams import FILL_TRIALS
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.estimator import seed_of
@@ -37,14 +37,18 @@ from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
 from lowdim.sources.views import gather
-from lowdim.table.options import join_names
+from lowdim.table.kinds.scales import ColumnScales
 from lowdim.table.table import Table, frame_like
+from lowdim.text.escape import join_names
 from lowdim.text.format import count
 from lowdim.text.messages import LowdimError, LowdimWarning, error
 from lowdim.text.notebook import card
 
 ENOUGH_HIDDEN = 20_000  # hidden cells beyond which another fold teaches nothing about a quantile
+SMALL_TRIAL_CELLS = 5_000  # seen cells below which every fold is fitted: each hides few
+HIDDEN_PARTS = 10  # a left-out row hides a tenth of its cells at a time
 SMALL_CELLS = 100_000  # cells up to which parameters are uncertain enough to count as random
+WIDE_COLUMNS, WIDE_CELLS = 60, 1_000_000  # with more columns up to so many: to try every dimension costs more
 FILL_SAMPLE = 2_000  # rows from which a large table's number of dimensions is chosen
 LEVELS = (0.5, 0.8, 0.9, 0.95)  # at which a calibration is drawn
 NO_GAPS = "No gaps: nothing to fill."
@@ -80,6 +84,15 @@ class Fills(NamedTuple):
     bare: RawFills
     how: str  # why so many dimensions
     table: Table | None = None  # that was filled, where it was read
+    scales: ColumnScales | None = None  # on which columns were filled; fills are values that their columns can have
+
+    @property
+    def modelled(self) -> Array:
+        """The fills as the model has them: levels and counts not rounded, logarithms as logarithms."""
+        table = self.filled if self.scales is None else self.scales.inward(self.filled)
+        raw = np.array(table)
+        raw[self.is_filled] = self.bare.filled / self.bare.unit[np.nonzero(self.is_filled)[1]]
+        return raw
 
     def at(self, level: float) -> Fills:
         """The same fills with intervals of another level: the numbers that `fill(X, level=level)` gives."""
@@ -90,6 +103,12 @@ class Fills(NamedTuple):
         lower, upper, spread = self.filled.copy(), self.filled.copy(), np.zeros(self.filled.shape)
         lower[self.is_filled], upper[self.is_filled] = (filled - half) / unit, (filled + half) / unit
         spread[self.is_filled] = half / normal_half_width(level) / unit
+        if self.scales is not None:
+            spread = np.where(self.is_filled, self.scales.spread(self.modelled, spread), 0.0)
+            lower, upper = (
+                np.where(self.is_filled, self.scales.possible(self.scales.outward(ends), rounding), self.filled)
+                for ends, rounding in ((lower, "down"), (upper, "up"))
+            )
         return self._replace(
             lower=lower, upper=upper, sd=spread, columns=columns, level=level, held=sum(c.held for c in columns)
         )
@@ -163,15 +182,15 @@ class Fills(NamedTuple):
             if beyond[NAMED_COLUMNS:]
             else []
         )
+        return "\n".join([*lines, self.own_model(map_dims), self._example()])
+
+    def _example(self) -> str:
+        """The first fill, in words; of a yes/no column with its probability."""
         i, j = np.argwhere(self.is_filled)[0]
-        return "\n".join(
-            [
-                *lines,
-                self.own_model(map_dims),
-                f"e.g. row {i + 1} {self.columns[j].column} = "
-                f"{self.filled[i, j]:.3g}  ({self.lower[i, j]:.3g} .. {self.upper[i, j]:.3g})",
-            ]
-        )
+        text = f"e.g. row {i + 1} {self.columns[j].column} = {self.filled[i, j]:.3g}"
+        if self.scales is not None and self.scales.levels[j] == (0.0, 1.0):
+            return f"{text}  (probability of 1: {min(max(self.modelled[i, j], 0.0), 1.0):.2f})"
+        return f"{text}  ({self.lower[i, j]:.3g} .. {self.upper[i, j]:.3g})"
 
     def __repr__(self) -> str:
         """At most four lines: what, what it held, which model, and where the rest is."""
@@ -198,9 +217,11 @@ class Fills(NamedTuple):
     def multiple(self, m: int = 20, *, random_state: Any = 0) -> Array:
         """m tables drawn jointly, m x n x d, their spread calibrated as the intervals are."""
         factor = np.array([c.factor for c in self.columns])
-        seed, centre = seed_of(random_state), self.filled
-        tables = (self.drawn(seed, k) for k in range(m))
-        return np.stack([np.where(self.is_filled, centre + (table - centre) * factor, centre) for table in tables])
+        seed, centre = seed_of(random_state), self.modelled
+        tables = (centre + (self.drawn(seed, k) - centre) * factor for k in range(m))
+        if self.scales is not None:
+            tables = (self.scales.possible(self.scales.outward(table)) for table in tables)
+        return np.stack([np.where(self.is_filled, table, self.filled) for table in tables])
 
 
 def column_lines(columns: Sequence[ColumnFill], gaps: Mapping[str, int], level: float) -> list[str]:
@@ -243,48 +264,62 @@ class FillDimension(NamedTuple):
 
 
 # hiding -------------------------------------------------------------------------------------------------
-def assign(mask: Mask, folds: int, seed: int) -> NDArray[np.intp]:
-    """A fold for every seen cell, -1 for gaps: a row's cells go to different folds as far as they can.
-
-    A column keeps at least two seen cells in every fold, so some of a rare column's are never hidden.
-    """
-    rng = np.random.default_rng([seed, FILL_TRIALS])
-    fold = np.where(mask, dealt(mask, folds, rng), -1)
-    for j in np.flatnonzero(mask.sum(axis=0) < 3 * folds):
-        rows = rng.permutation(np.flatnonzero(mask[:, j]))
-        fold[rows, j] = np.arange(len(rows)) % folds  # spread evenly, the first two never hidden
-        fold[rows[:2], j] = -1
-    return fold
+def row_folds(n: int, folds: int, seed: int) -> NDArray[np.intp]:
+    """A fold for every row, as even as they can be."""
+    return np.random.default_rng([seed, FILL_TRIALS]).permutation(n) % folds
 
 
 def folds_for(mask: Mask) -> tuple[int, int]:
     """(folds, fits) by the table's size: 8 and 8 for a small table, fewer fits where one hides plenty."""
     cells = int(mask.sum())
-    folds = 8 if cells < 5_000 else 10
-    return folds, int(np.clip(-(-ENOUGH_HIDDEN * folds // max(cells, 1)), 2, 8 if cells < 5_000 else 5))
+    if cells < SMALL_TRIAL_CELLS:
+        folds = min(8, len(mask))
+        return folds, folds
+    return 5, 3 if 3 * cells < 5 * ENOUGH_HIDDEN else 2
 
 
-def trials(engine: FillModel, X: Array, fold: NDArray[np.intp], fits: int) -> Trials:
-    """Fit without the cells of each fold and predict them; a fold that cannot be fitted is left out."""
-    parts = []
-    for k in range(fits):
-        hidden = fold == k
-        left = np.where(hidden, np.nan, X)
-        if not hidden.any():
-            continue
+def trials(model: FillModel, X: Array, fold: NDArray[np.intp], which: Iterable[int], seed: int) -> Trials:
+    """Fit without the rows of each of these folds and predict their cells; one that cannot be fitted is left out.
+
+    A left-out row hides one part of its cells at a time, so the fits see the table's own gaps and no others.
+    """
+    tried: list[Trials] = []
+    for k in which:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LowdimWarning)
-                made = engine(left)
+                fitted = model(X[fold != k])
         except LowdimError:
             continue
+        tried += _hidden_in(fitted, X, fold, k, seed)
+    return joined(tried)
+
+
+def joined(tried: Sequence[Trials]) -> Trials:
+    """Trials one after another."""
+    none, zero = np.zeros(0, dtype=np.intp), np.zeros(0)
+    empty = Trials(none, none, none, zero, zero, zero)
+    return Trials(*(np.concatenate(piece) for piece in zip(empty, *tried, strict=True)))
+
+
+def _hidden_in(fitted: FittedFill, X: Array, fold: NDArray[np.intp], k: int, seed: int) -> Iterator[Trials]:
+    """The cells of the rows of fold k, hidden part by part."""
+    rows = np.flatnonzero(fold == k)
+    left, mask = X[rows], ~np.isnan(X[rows])
+    plain = left - _column_means(X[fold != k])
+    part = np.where(mask, dealt(mask, HIDDEN_PARTS, np.random.default_rng([seed, FILL_TRIALS, k])), -1)
+    cells = max(int(mask.sum()), 1)
+    for p in range(int(np.clip(-(-ENOUGH_HIDDEN * HIDDEN_PARTS // (2 * cells)), 1, HIDDEN_PARTS))):
+        hidden = part == p
+        mean, sd = fitted.fills(np.where(hidden, np.nan, left))
         i, j = np.nonzero(hidden)
-        plain = (X - np.nanmean(left, axis=0))[hidden]
-        parts.append(Trials(i, j, np.full(len(i), k), (X - made.filled)[hidden], made.sd[hidden], plain))
-    if not parts:
-        none, zero = np.zeros(0, dtype=np.intp), np.zeros(0)
-        return Trials(none, none, none, zero, zero, zero)
-    return Trials(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
+        yield Trials(rows[i], j, np.full(len(i), k), (left - mean)[hidden], sd[hidden], plain[hidden])
+
+
+def _column_means(X: Array) -> Array:
+    """The mean of each column's seen cells, 0 for a column without any."""
+    mask = ~np.isnan(X)
+    return np.asarray(np.where(mask, X, 0.0).sum(axis=0) / np.maximum(mask.sum(axis=0), 1))
 
 
 # the public face ----------------------------------------------------------------------------------------
@@ -346,10 +381,15 @@ def fill(
     check_fillable(mask, source.columns)
     unit = _units(np.where(mask, values, np.nan))
     X = np.where(mask, values, np.nan) * unit
-    models = _models(X, n_components, model, standardize, random_state)
+    models: list[FillModel] = [no_gaps] if mask.all() else _models(X, n_components, model, standardize, random_state)
     best, trials = _best_model(models, X, mask, folds, random_state)
     fit = best(X)
-    filled = np.where(mask, values, fit.filled / unit)
+    mean, sd = fit.fills(X)
+    filled = np.where(mask, values, mean / unit)
+    scales = None if read_table is None else read_table.scales
+    if scales is not None:
+        filled = scales.outward(filled)
+        filled = np.where(mask, filled, scales.possible(filled))
     chosen = len(models) > 1 or mask.size > SMALL_CELLS or not standardize
     asked = model is not None or n_components is not None
     return Fills(
@@ -361,22 +401,27 @@ def fill(
         0,
         len(trials.z),
         _skill(trials, X),
-        lambda seed, number: fit.drawn(seed, number) / unit,
+        lambda seed, number: fit.drawn(X, seed, number) / unit,
         HiddenErrors(trials.z, trials.column, trials.fold),
-        RawFills(fit.filled[~mask], fit.sd[~mask], unit),
+        RawFills(mean[~mask], sd[~mask], unit),
         "as asked" if asked else CHOSEN_BEST if chosen else "as many as it finds use for",
         read_table,
+        scales,
     ).at(level)
 
 
 def _best_model(
     models: list[FillModel], X: Array, mask: Mask, folds: int | None, seed: int
 ) -> tuple[FillModel, Trials]:
-    """The model that predicts hidden cells best, and how it did."""
-    count, fits = folds_for(mask) if folds is None else (folds, folds)
-    fold = assign(mask, count, seed)
-    tried = [(engine, trials(engine, X, fold, fits)) for engine in models]
-    return max(tried, key=lambda pair: _skill(pair[1], X))
+    """The model that predicts hidden cells best, and how it did: the first folds choose, the others try it alone."""
+    if mask.all():
+        return models[0], joined([])  # nothing to fill, nothing to check
+    number, fits = folds_for(mask) if folds is None else (folds, folds)
+    fold = row_folds(len(X), number, seed)
+    heats = min(fits, 1 if mask.sum() >= SMALL_TRIAL_CELLS else 2) if len(models) > 1 else fits
+    heat = [(model, trials(model, X, fold, range(heats), seed)) for model in models]
+    best, first = max(heat, key=lambda pair: _skill(pair[1], X))
+    return best, joined([first, trials(best, X, fold, range(heats, fits), seed)])
 
 
 def _columns(filled: Array, mask: Mask, names: tuple[str, ...], found: Trials, table: Array) -> tuple[ColumnFill, ...]:
@@ -396,11 +441,11 @@ def _models(table: Array, q: int | None, model: LinearGaussian | None, standardi
     n, d = table.shape
     if model is not None:
         return [by_model(model)]
-    if n * d <= SMALL_CELLS and standardize:
+    if standardize and n * d <= (WIDE_CELLS if d > WIDE_COLUMNS else SMALL_CELLS):
         return candidates(n, d, q)
     if q is None:
-        spread = np.unique(np.linspace(0, n - 1, min(n, FILL_SAMPLE)).astype(int))
-        q = fill_dimension(table[spread], standardize=standardize, random_state=seed).n_components
+        rows = evenly_spread(n, FILL_SAMPLE, ends=True)
+        q = fill_dimension(table[rows], standardize=standardize, random_state=seed).n_components
     return [by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL_TOL / n))]
 
 
@@ -441,13 +486,19 @@ def fill_dimension(
     table = np.where(mask, values, np.nan)
     sd = np.nanstd(table, axis=0)
     sd = np.where(sd > 0, sd, 1.0)
-    fold = assign(mask, folds, random_state + 1)
+    fold = row_folds(n, folds, random_state + 1)
     fits = int(np.clip(-(-ENOUGH_HIDDEN * folds // max(int(mask.sum()), 1)), 2, folds))
     top = min(d - 1, n - 2, int(mask.sum()) // (2 * max(d, 1))) if most is None else most
     tried: list[int] = []
     squares: list[Array] = []
     for q in _ladder(max(top, 0)):
-        found = trials(by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL_TOL / n)), table, fold, fits)
+        found = trials(
+            by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL_TOL / n)),
+            table,
+            fold,
+            range(fits),
+            random_state,
+        )
         tried.append(q)
         squares.append((found.error / sd[found.column]) ** 2)
         error_of = np.array([s.mean() if len(s) else np.inf for s in squares])

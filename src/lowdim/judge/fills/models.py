@@ -22,57 +22,72 @@ MOST_DIMENSIONS = 30  # dimensions offered to a small table; those it has no use
 WHOLE_GAUSSIAN_PASSES = (
     300  # of the whole Gaussian: stopped at 60 it lost to shrinkage on tables where, converged, it wins
 )
+WHOLE_GAUSSIAN_CELLS = 100_000  # cells up to which it is tried: beyond, its inverses cost more than it wins
 ROWS_A_COLUMN = 10  # rows a column from which all directions together, shrunk by nothing, are worth a try
 
 
-class ModelFills(NamedTuple):
-    """One model's fills: means, standard deviations (0 where seen), its dimensions, and how to draw."""
+class FittedFill(NamedTuple):
+    """A fitted model as something that fills: its dimensions, and what it says of rows with gaps."""
 
-    filled: Array
-    sd: Array
     n_components: int
-    drawn: Callable[[int, int], Array]
+    fills: Callable[[Array], tuple[Array, Array]]  # rows -> means (what is seen stays), sd (0 where seen)
+    drawn: Callable[[Array, int, int], Array]  # (rows, seed, number) -> the rows with each gap drawn
 
 
-FillModel = Callable[[Array], ModelFills]
+FillModel = Callable[[Array], FittedFill]
+
+
+def no_gaps(X: Array) -> FittedFill:
+    """What fills a complete table."""
+    return FittedFill(0, lambda rows: (rows, np.zeros(rows.shape)), lambda rows, seed, number: rows)
 
 
 def by_shrinkage(q: int) -> FillModel:
     """Variational Bayesian PCA with at most q dimensions: for tables small enough to be in doubt."""
 
-    def engine(X: Array) -> ModelFills:
-        mask = ~np.isnan(X)
-        fit = fit_variational(X, mask, q)
-        mean, sd = fit.cells()
+    def fit(X: Array) -> FittedFill:
+        fitted = fit_variational(X, ~np.isnan(X), q)
 
-        def drawn(seed: int, number: int) -> Array:
-            return np.where(mask, X, fit.draw(np.random.default_rng([seed, FILL_DRAWS, number])))
+        def fills(rows: Array) -> tuple[Array, Array]:
+            mask = ~np.isnan(rows)
+            mean, sd = fitted.placed(rows, mask).cells()
+            return np.where(mask, rows, mean), np.where(mask, 0.0, sd)
 
-        return ModelFills(np.where(mask, X, mean), np.where(mask, 0.0, sd), fit.n_components, drawn)
+        def drawn(rows: Array, seed: int, number: int) -> Array:
+            mask = ~np.isnan(rows)
+            draw = fitted.placed(rows, mask).draw(np.random.default_rng([seed, FILL_DRAWS, number]))
+            return np.where(mask, rows, draw)
 
-    return engine
+        return FittedFill(fitted.n_components, fills, drawn)
+
+    return fit
 
 
 def by_model(model: LinearGaussian, *, quiet: bool = False) -> FillModel:
-    """A linear-Gaussian model, fitted once to the table and anew to each table with hidden cells."""
+    """A linear-Gaussian model, fitted once to the table and anew without each fold of its rows."""
 
-    def engine(X: Array) -> ModelFills:
+    def fit(X: Array) -> FittedFill:
         with warnings.catch_warnings():
             if quiet:  # a model nobody asked for
                 warnings.simplefilter("ignore", LowdimWarning)
             fitted = clone(model).fit(X)
-        filled, sd = fitted.impute(X, return_std=True)
         g = framed_gaussian(fitted)
         # draws have the fitted noise without the excess that its fitting cost: stretched to the same spread
         cost = g.psi * (g.excess - 1.0) / g.frame.scale**2
-        stretch = sd / np.sqrt(np.maximum(sd**2 - cost, 0.25 * sd**2) + (sd == 0.0))
 
-        def drawn(seed: int, number: int) -> Array:
-            return filled + (fitted.impute(X, draws=1, random_state=seed + 1009 * number)[0] - filled) * stretch
+        def fills(rows: Array) -> tuple[Array, Array]:
+            filled, sd = fitted.impute(rows, return_std=True)
+            return filled, sd
 
-        return ModelFills(filled, sd, int(g.W.shape[1]), drawn)
+        def drawn(rows: Array, seed: int, number: int) -> Array:
+            filled, sd = fills(rows)
+            stretch = sd / np.sqrt(np.maximum(sd**2 - cost, 0.25 * sd**2) + (sd == 0.0))
+            draw = fitted.impute(rows, draws=1, random_state=seed + 1009 * number)[0]
+            return np.asarray(filled + (draw - filled) * stretch)
 
-    return engine
+        return FittedFill(int(g.W.shape[1]), fills, drawn)
+
+    return fit
 
 
 def candidates(n: int, d: int, q: int | None) -> list[FillModel]:
@@ -80,7 +95,7 @@ def candidates(n: int, d: int, q: int | None) -> list[FillModel]:
     if q is not None:
         return [by_shrinkage(q)]
     tries = [by_shrinkage(max(min(MOST_DIMENSIONS, d - 1, n - 2), 0))]
-    if n >= ROWS_A_COLUMN * d and 2 <= d <= MOST_DIMENSIONS:
+    if n >= ROWS_A_COLUMN * d and 2 <= d <= MOST_DIMENSIONS and n * d <= WHOLE_GAUSSIAN_CELLS:
         tries.append(
             by_model(
                 ProbabilisticPCA(d - 1, standardize=True, tol=TRIAL_TOL / n, max_iter=WHOLE_GAUSSIAN_PASSES), quiet=True

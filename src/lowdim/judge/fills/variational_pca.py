@@ -58,6 +58,11 @@ class VariationalFit(NamedTuple):
         var += 2.0 * z @ b.V[:, :q, q].T + b.V[:, q, q] + b.psi
         return self.mean + self.sd * cell_means(b, z), self.sd * np.sqrt(np.maximum(var, b.psi))
 
+    def placed(self, X: Array, mask: Mask) -> VariationalFit:
+        """What is believed of other rows' positions under the same parameters."""
+        x = np.where(mask, (X - self.mean) / self.sd, 0.0)
+        return self._replace(latent=vb.rows(x, None if mask.all() else mask, self.beliefs))
+
     @property
     def _packed(self) -> Array:
         return np.broadcast_to(self.latent.cov, (len(self.latent.cov), len(self.latent.mean)))
@@ -67,7 +72,7 @@ class VariationalFit(NamedTuple):
         b, (n, q), d = self.beliefs, self.latent.mean.shape, len(self.mean)
         step = root_times(b.V, rng.standard_normal((d, q + 1)))
         z = self.latent.mean + root_times(unpack(self._packed, q), rng.standard_normal((n, q)))
-        x = z @ (b.W + step[:, :q]).T + b.mu + step[:, q] + rng.standard_normal((n, d)) * np.sqrt(b.psi)
+        x: Array = z @ (b.W + step[:, :q]).T + b.mu + step[:, q] + rng.standard_normal((n, d)) * np.sqrt(b.psi)
         return self.mean + self.sd * x
 
 

@@ -40,11 +40,11 @@ def distances(X: Array) -> Array:
     total = squares + squares.T - 2.0 * (x @ x.T)
     both = m @ m.T
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.where(both > 0.0, np.maximum(total, 0.0) * (X.shape[1] / both), np.inf)
-    np.fill_diagonal(found, 0.0)
-    finite = np.isfinite(found)
-    size = float(found[finite].max(initial=0.0))
-    return np.where(finite & (found <= TIE_SHARE * size), 0.0, found)
+        matrix = np.where(both > 0.0, np.maximum(total, 0.0) * (X.shape[1] / both), np.inf)
+    np.fill_diagonal(matrix, 0.0)
+    finite = np.isfinite(matrix)
+    size = float(matrix[finite].max(initial=0.0))
+    return np.where(finite & (matrix <= TIE_SHARE * size), 0.0, matrix)
 
 
 def order(D: Array) -> NDArray[np.intp]:
@@ -54,11 +54,11 @@ def order(D: Array) -> NDArray[np.intp]:
     return np.argsort(D, axis=1, kind="stable")[:, 1:]
 
 
-def ranks(found: NDArray[np.intp]) -> NDArray[np.intp]:
+def ranks(order: NDArray[np.intp]) -> NDArray[np.intp]:
     """From the order of the other rows, the place of each in it, counted from 0, n x n; a row's own is the last."""
-    n = len(found)
+    n = len(order)
     place = np.full((n, n), n - 1, dtype=np.intp)
-    np.put_along_axis(place, found, np.broadcast_to(np.arange(n - 1), (n, n - 1)), axis=1)
+    np.put_along_axis(place, order, np.broadcast_to(np.arange(n - 1), (n, n - 1)), axis=1)
     return place
 
 
@@ -87,10 +87,10 @@ def rank_agreement(D: Array, E: Array) -> float:
 
     i, j = np.triu_indices(len(D), 1)
     a, b = D[i, j], E[i, j]
-    fine = np.isfinite(a) & np.isfinite(b)
-    if fine.sum() < 2:
+    known = np.isfinite(a) & np.isfinite(b)
+    if known.sum() < 2:
         return 0.0
-    a, b = rankdata(a[fine]), rankdata(b[fine])
+    a, b = rankdata(a[known]), rankdata(b[known])
     a, b = a - a.mean(), b - b.mean()
     size = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / size if size > 0.0 else 0.0

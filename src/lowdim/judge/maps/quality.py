@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.maps.neighbours import NEAR, NeighbourShares, distances, kept, order, rank_agreement, ranks
-from lowdim.math.linalg import Array
+from lowdim.math.linalg import Array, evenly_spread
 from lowdim.registry import METHODS
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Source
@@ -115,11 +115,11 @@ def judge_map(table: Any, Z: Any, labels: Any = None, k: int = NEAR) -> MapQuali
     Examples
     --------
     >>> X = np.random.default_rng(0).standard_normal((60, 5))
-    >>> found = judge_map(X, X[:, :2])
-    >>> round(found.trust, 3), judge_map(X, X).trust, int(found.coranking.sum()) == 60 * 59
+    >>> quality = judge_map(X, X[:, :2])
+    >>> round(quality.trust, 3), judge_map(X, X).trust, int(quality.coranking.sum()) == 60 * 59
     (0.735, 1.0, True)
     """
-    X, given = cells_of(table, labels)
+    X, classes = cells_of(table, labels)
     Y = coordinates(Z, len(X))
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise error("LD210", option="k", value=k, allowed="a whole number >= 1")
@@ -128,14 +128,14 @@ def judge_map(table: Any, Z: Any, labels: Any = None, k: int = NEAR) -> MapQuali
     rows = np.arange(len(X))
     if len(X) > JUDGED_ROWS:
         warn("LD295", rows=JUDGED_ROWS, n=len(X))
-        rows = (np.arange(JUDGED_ROWS) * len(X)) // JUDGED_ROWS
+        rows = evenly_spread(len(X), JUDGED_ROWS)
     X, Y = X[rows], Y[rows]
-    given = None if given is None else given[rows]
+    classes = None if classes is None else classes[rows]
     D, E = distances(X), distances(Y)
     here = order(D)
-    beside = {name: typical(some) for name, some in floors(X, Y.shape[1], here).items()}
-    found = _judged(D, E, here, min(int(k), len(X) - 2), given)._replace(rows=rows, axes=Y.shape[1], floors=beside)
-    return found._replace(sentences=sentences(found, int(np.isnan(X).any(axis=1).sum())))
+    beside = {name: typical(shares) for name, shares in floors(X, Y.shape[1], here).items()}
+    quality = _judged(D, E, here, min(int(k), len(X) - 2), classes)._replace(rows=rows, axes=Y.shape[1], floors=beside)
+    return quality._replace(sentences=sentences(quality, int(np.isnan(X).any(axis=1).sum())))
 
 
 def _judged(D: Array, E: Array, here: Order, k: int, labels: NDArray[Any] | None) -> MapQuality:
@@ -185,12 +185,12 @@ def cells_of(table: Any, labels: Any = None) -> tuple[Array, NDArray[Any] | None
     X = tame(X)
     if labels is None:
         return X, None
-    given = np.array(
+    classes = np.array(
         [None if v is None or v != v else v for v in np.asarray(labels, dtype=object).ravel().tolist()], dtype=object
     )
-    if len(given) != len(X):
-        raise error("LD296", what="labels", got=len(given), want=len(X))
-    return X, given
+    if len(classes) != len(X):
+        raise error("LD296", what="labels", got=len(classes), want=len(X))
+    return X, classes
 
 
 def coordinates(Z: Any, n: int) -> Array:
@@ -248,8 +248,8 @@ def shepard(D: Array, E: Array) -> Shepard:
     from sklearn.isotonic import isotonic_regression
 
     i, j = np.triu_indices(len(D), 1)
-    fine = np.isfinite(D[i, j])
-    a, b = np.sqrt(D[i, j][fine]), np.sqrt(E[i, j][fine])
+    known = np.isfinite(D[i, j])
+    a, b = np.sqrt(D[i, j][known]), np.sqrt(E[i, j][known])
     at = np.lexsort((b, a))
     a, b = a[at], b[at]
     size = float(b @ b)
@@ -273,38 +273,38 @@ def label_errors(D: Array, labels: NDArray[Any]) -> LabelErrors:
 def floors(X: Array, q: int, here: Order) -> dict[str, list[NeighbourShares]]:
     """What PCA and random projections (one draw proves nothing) keep with as many axes, decoded as compare does."""
     q = max(1, min(q, X.shape[1] - 1, len(X) - 2))
-    found: dict[str, list[NeighbourShares]] = {}
+    shares: dict[str, list[NeighbourShares]] = {}
     for name, draws in (("pca", 1), ("random", FLOOR_DRAWS)):
         for seed in range(draws):
             model = METHODS[name].make(q, seed=seed)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LowdimWarning)
                 place = np.asarray(model.fit(X).reconstruct(X))
-            found.setdefault(METHODS[name].title, []).append(kept(here, order(distances(place))))
-    return found
+            shares.setdefault(METHODS[name].title, []).append(kept(here, order(distances(place))))
+    return shares
 
 
-def typical(some: list[NeighbourShares]) -> NeighbourShares:
+def typical(shares: list[NeighbourShares]) -> NeighbourShares:
     """The mean of several maps."""
-    return NeighbourShares(np.mean([one.share for one in some], axis=0), float(np.mean([one.area for one in some])))
+    return NeighbourShares(np.mean([one.share for one in shares], axis=0), float(np.mean([one.area for one in shares])))
 
 
 # in words ---------------------------------------------------------------------------------------------------------
-def sentences(found: MapQuality, with_gaps: int = 0) -> tuple[str, ...]:
+def sentences(quality: MapQuality, with_gaps: int = 0) -> tuple[str, ...]:
     """What was found, for a person."""
-    n, k = len(found.rows), found.k
-    beside = ", ".join(f"{name} {same.at(k):.0%}" for name, same in found.floors.items())
+    n, k = len(quality.rows), quality.k
+    beside = ", ".join(f"{name} {same.at(k):.0%}" for name, same in quality.floors.items())
     lines = [
-        f"The map ({count(found.axes, 'axis', 'axes')}) keeps {found.neighbours:.0%} of each row's {k} nearest rows"
+        f"The map ({count(quality.axes, 'axis', 'axes')}) keeps {quality.neighbours:.0%} of each row's {k} nearest rows"
         f" (with as many axes {beside}; chance {k / (n - 1):.0%}).",
-        f"{_much(found.trust)} of what is near on the map is far apart in the table (trustworthiness "
-        f"{found.trust:.3f}); {_much(found.continuity).lower()} of what is near in the table is torn apart "
-        f"(continuity {found.continuity:.3f}).",
-        f"Distances: rank agreement {found.ranks:.2f}, stress {found.stress:.3f} ({_kruskal(found.stress)} by "
+        f"{_much(quality.trust)} of what is near on the map is far apart in the table (trustworthiness "
+        f"{quality.trust:.3f}); {_much(quality.continuity).lower()} of what is near in the table is torn apart "
+        f"(continuity {quality.continuity:.3f}).",
+        f"Distances: rank agreement {quality.ranks:.2f}, stress {quality.stress:.3f} ({_kruskal(quality.stress)} by "
         "Kruskal's scale).",
     ]
-    if found.errors is not None and found.table_errors is not None:
-        wrong, before = found.errors, found.table_errors
+    if quality.errors is not None and quality.table_errors is not None:
+        wrong, before = quality.errors, quality.table_errors
         lines.append(
             f"{len(wrong.rows)} of {wrong.labelled} labelled rows ({wrong.share:.1%}) have a nearest row with "
             f"another label on the map, {len(before.rows)} in the table."

@@ -36,16 +36,16 @@ class MapColumn(NamedTuple):
         return bool(len(self.text)) and float(np.isfinite(self.value).mean()) > 0.5
 
 
-def read_map(given: Any, table: Table) -> Array:
+def read_map(coordinates: Any, table: Table) -> Array:
     """Coordinates for the rows of a table, from a file (CSV, .npy, Parquet) or an array, in the table's order.
 
     Of a file, the columns axis1, axis2, ... are taken, or else all columns of numbers. Where a column names the rows
     (row, id, name, or text that holds the table's names) lines are matched by it; otherwise by their order, and there
     must be as many as rows in the table, or in the file it came from.
     """
-    if not isinstance(given, str | PathLike):
-        return _by_order(np.asarray(given, dtype=np.float64), table, "lines of coordinates")
-    raw = load_raw(given, check_options({}))
+    if not isinstance(coordinates, str | PathLike):
+        return _by_order(np.asarray(coordinates, dtype=np.float64), table, "lines of coordinates")
+    raw = load_raw(coordinates, check_options({}))
     heads = raw.names or [""] * 0
     columns = [_column(heads[j] if heads else f"c{j + 1}", cells) for j, cells in enumerate(raw.cells)]
     named = _names(columns, table)

@@ -10,10 +10,10 @@ A row with no more seen cells than dimensions lies on the map wherever it is: T2
 freedom and Q does not exist. With P = C_oo^-1, s_j = (P r)_j / sqrt(P_jj) is how far cell j is from what
 the *other* cells of its row say, in standard deviations, and hiding cell j lowers D2 by exactly s_j^2.
 
-The laws hold for known parameters. A small table's own rows look too ordinary, since the fit followed
-them, and new rows too odd, since it did: at p < 0.05, 10 columns, 3 dimensions and 20 % gaps, 3.4 % of the
-50 rows fitted to and 14 % of new ones; with 1000 rows 5.3 % and 5.7 %
-(measured in `tests/judge/rows/test_odd_rows.py`).
+These laws are those of a Gaussian table with known parameters. From 50 rows on, the bulk of the rows says what is
+ordinary instead (`null_law.py`): F laws of the distances, a t law for each column's surprises, levels by their shares.
+A row is odd if its distance is, or one of its cells given the others. Where not even a heavy-tailed law fits the bulk,
+none is called odd, and the farthest are listed as unjudged.
 
 Reference: [Lawrence2012] for the posterior; Benjamini and Hochberg, Controlling the false discovery rate,
 Journal of the Royal Statistical Society B 57 (1995).
@@ -26,22 +26,39 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc
+from scipy.special import ndtr
 
 from lowdim.engine.fold import Run, walk
+from lowdim.judge.rows.null_law import (
+    GAUSSIAN_LAW,
+    LEAST_ROWS_OF_LAW,
+    RowLaw,
+    cell_p_values,
+    row_law,
+    tempered_levels,
+    wrong_cells,
+    wrong_rows,
+)
 from lowdim.judge.rows.surprise import distances, surprises
-from lowdim.math.gaussian import Latent
-from lowdim.math.linalg import Array
+from lowdim.math.gaussian import Latent, posterior
+from lowdim.math.linalg import Array, Mask
+from lowdim.math.outlying import robust_units, similar_groups
 from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
-from lowdim.sources.source import Block
+from lowdim.sources.arrays import ArraySource
+from lowdim.sources.source import Block, Source
+from lowdim.sources.views import gather
 from lowdim.text.format import clip, figures, figures_by_sd
 from lowdim.text.messages import error
 from lowdim.text.notebook import card
 
 if TYPE_CHECKING:
     from lowdim.models.linear.linear_gaussian import LinearGaussian
+    from lowdim.table.kinds.scales import ColumnScales
 
 LISTED_ROWS, LISTED_CELLS = 20, 30  # odd rows, and cells of one row, that a notebook lists
+ONE_BY_ONE = 10  # cells of a row that are hidden singly to make it ordinary
+UNJUDGED_ROWS = 5  # listed where no law fits the bulk
+LEAST_IN_GROUP, MOST_IN_GROUPS = 3, 2000  # odd rows that make a group; odd rows that are looked at for groups
 
 
 class Law(NamedTuple):
@@ -86,6 +103,7 @@ class RowDistances(NamedTuple):
     shift: Array  # (P r)_j / P_jj of the culprit: value minus expected
     sd: Array
     value: Array  # of the culprit, in the table's units
+    cell_p: Array = np.zeros(0)  # p of the culprit given the rest of its row; none in files of older versions
 
 
 class JudgedRows(NamedTuple):
@@ -95,6 +113,8 @@ class JudgedRows(NamedTuple):
     columns: tuple[str, ...]
     scale: Array  # from the table's units to the model's
     row_names: Any
+    scales: ColumnScales | None = None  # on which the columns were analysed
+    law: RowLaw = GAUSSIAN_LAW  # of the whole distance
 
 
 class OddRows(NamedTuple):
@@ -111,10 +131,16 @@ class OddRows(NamedTuple):
     below: int  # rows with p < 1 - odd_level
     expected: float  # how many of them chance alone makes
     judged: JudgedRows  # what the reasons are made of, for another level
+    law_scale: float = GAUSSIAN_LAW.scale  # D2 / (seen law_scale) ~ F(seen, law_dof) in the bulk of the rows
+    law_dof: float = GAUSSIAN_LAW.dof
+    unjudged: tuple[OddRow, ...] = ()  # the farthest rows where no law fits the bulk
+    groups: tuple[tuple[int, ...], ...] = ()  # positions of odd rows that lie together, the largest group first
 
     def at(self, odd_level: float) -> OddRows:
         """The same rows judged at another level: 1 - odd_level is the false discovery rate."""
-        return picked(self.D2, self.T2, self.Q, self.judged, odd_level)
+        found = picked(self.D2, self.T2, self.Q, self.judged, odd_level)
+        groups = (tuple(k for k in group if found.odd[k]) for group in self.groups)
+        return found._replace(groups=tuple(group for group in groups if len(group) >= LEAST_IN_GROUP))
 
     def __repr__(self) -> str:
         """At most four lines: how many, and the oddest two."""
@@ -124,7 +150,7 @@ class OddRows(NamedTuple):
 
     def _repr_html_(self) -> str:
         """The odd rows with their reasons as a small static table."""
-        shown = self.rows[:LISTED_ROWS]
+        shown = (self.rows or self.unjudged)[:LISTED_ROWS]
         listed = ((r.name, f"{r.seen} of {self.columns}", f"{r.D2:.1f}", _p(r.p), r.reason) for r in shown)
         more = len(self.rows) - LISTED_ROWS
         return card(
@@ -137,17 +163,20 @@ class OddRows(NamedTuple):
     @property
     def sentence(self) -> str:
         """How many, at which rate, beside what chance makes."""
+        if self.unjudged:
+            return f"No row is judged: no law fits the bulk of the rows (the farthest are {_names(self.unjudged)})"
         k, rate = len(self.rows), f"{100 * (1 - self.odd_level):.3g}%"
         head = f"{k or 'No'} odd row{'' if k == 1 else 's'} at {rate} false discovery rate"
         have = f"{self.below} row{' has' if self.below == 1 else 's have'} p < {1 - self.odd_level:.3g}"
-        return f"{head} ({have}; about {self.expected:.0f} expected by chance)"
+        together = f", {len(self.groups[0])} of them together" if self.groups else ""
+        return f"{head}{together} ({have}; about {self.expected:.0f} expected by chance)"
 
     def text(self, *, most: int = 20) -> str:
         """The table of `lowdim odd`."""
-        lines = [self.sentence]
-        if self.rows:
+        lines, listed = [self.sentence], self.rows or self.unjudged
+        if listed:
             lines += ["", f"{'row':>5}  {'cells':>5}  {'total D2':<14} {'within map T2':<14} {'off map Q':<14} why"]
-        for r in self.rows[:most]:
+        for r in listed[:most]:
             off = "not defined" if r.Q is None or r.p_Q is None else f"{r.Q:.1f} p {_p(r.p_Q)}"
             first, *rest = r.reason.split("; ")
             lines.append(
@@ -248,20 +277,14 @@ def judge_block(g: FramedGaussian, raw: Block) -> RowDistances:
     worst = np.argmax(size, axis=1)
     at = np.arange(block.rows), worst
     rank = np.minimum(rank, seen)
-    return RowDistances(
-        D2, T2, np.where(seen > rank, Q, 0.0), rank, seen, worst, shift[at] / sd[at], shift[at], sd[at], raw.x[at]
-    )
+    off, far = np.where(seen > rank, Q, 0.0), shift[at] / sd[at]
+    return RowDistances(D2, T2, off, rank, seen, worst, far, shift[at], sd[at], raw.x[at], 2.0 * ndtr(-np.abs(far)))
 
 
-def p_value(value: Array, dof: NDArray[Any]) -> Array:
-    """Upper tail of chi-square; a law without degrees of freedom has p = 1."""
-    return np.where(dof > 0, chdtrc(np.maximum(dof, 1), np.maximum(value, 0.0)), 1.0)
-
-
-def laws(rows: RowDistances) -> tuple[Law, Law, Law]:
-    """D2, T2 and Q of these rows with their chi-square laws."""
+def laws(rows: RowDistances, law: RowLaw = GAUSSIAN_LAW) -> tuple[Law, Law, Law]:
+    """D2, T2 and Q of these rows with their laws: chi-square unless the bulk of the rows says otherwise."""
     D2, T2, Q = (
-        Law(value, dof, p_value(value, dof))
+        Law(value, dof, law.p_value(value, dof))
         for value, dof in ((rows.D2, rows.seen), (rows.T2, rows.rank), (rows.Q, rows.seen - rows.rank))
     )
     return D2, T2, Q
@@ -286,6 +309,7 @@ def odd_rows(
     dims: int | str = "auto",
     odd_level: float = 0.95,
     standardize: bool | None = None,
+    robust: bool = True,
     random_state: Any = 0,
 ) -> OddRows:
     """The odd rows of a table, each with its reason: what `lowdim odd` prints.
@@ -300,8 +324,10 @@ def odd_rows(
         1 - odd_level is the false discovery rate.
     standardize : bool, optional
         Whether columns count in units of their spread: as the table was read, True for an array.
+    robust : bool, default True
+        Hold cells and rows that contradict the rest out of the fit, where it then predicts better (`robust_fit`).
     random_state : int, default 0
-        Seed of the jury.
+        Seed of the jury and of the robust fit.
 
     Returns
     -------
@@ -316,22 +342,51 @@ def odd_rows(
     [(7, 'c3')]
     """
     from lowdim.judge.dimensions.jury import choose_dimension
+    from lowdim.judge.held_out import NOTHING_HELD
+    from lowdim.judge.robust import fit_without_held, robust_fit
     from lowdim.judge.table_input import numbers_of
-    from lowdim.models.linear.ppca import ProbabilisticPCA
+    from lowdim.table.kinds.scales import log_scales
 
     check_level(odd_level, "odd_level")
     X, unit, t = numbers_of(table, standardize)
     if dims == "auto":
         dims = min(choose_dimension(X, standardize=unit, random_state=random_state).q, X.d - 1)
-    model = ProbabilisticPCA(dims, standardize=unit).fit(X, sample_weight=None if t is None else t.weight)  # type: ignore[arg-type]
-    return judge_rows(model, X, odd_level=odd_level, row_names=None if t is None else t.row_names)
+    names, scales = (None, None) if t is None else (t.row_names, log_scales(t.names, t.logs))
+    rows, weight = as_rows(X), None if t is None else t.weight
+    held = NOTHING_HELD
+    if robust and dims:
+        fit = robust_fit(rows, int(dims), standardize=unit, sample_weight=weight, random_state=random_state)
+        held = fit.held_out
+    model = fit_without_held(rows, int(dims), held, standardize=unit, sample_weight=weight)
+    cells, far = held.cell_mask(rows.n, rows.d), held.row_mask(rows.n)
+    return judge_rows(model, rows, odd_level=odd_level, row_names=names, scales=scales, held=cells, far=far)
 
 
-def judge_rows(model: LinearGaussian, X: Any, *, odd_level: float = 0.95, row_names: Any = None) -> OddRows:
+def as_rows(X: Source) -> ArraySource:
+    """A source as an array in memory with its columns' names."""
+    if isinstance(X, ArraySource):
+        return X
+    x, mask = gather(X)
+    return ArraySource(x, mask, columns=X.columns)
+
+
+def judge_rows(
+    model: LinearGaussian,
+    X: Any,
+    *,
+    odd_level: float = 0.95,
+    row_names: Any = None,
+    scales: ColumnScales | None = None,
+    held: Mask | None = None,
+    far: Mask | None = None,
+    law: RowLaw | None = None,
+) -> OddRows:
     """The rows a fitted linear-Gaussian model finds odd, each with its one-sentence reason.
 
-    Rows are picked on D2 by Benjamini and Hochberg's rule at rate 1 - odd_level. All three distances know the
-    row's gaps. The reason names the cell that disagrees most with the rest of its row, and what hiding it does.
+    Rows are picked by Benjamini and Hochberg's rule at rate 1 - odd_level. All distances know the row's gaps. The
+    reason names the cell that disagrees most with the rest of its row, and what hiding it does. Cells `held` out of
+    the fit (n x d) and `far` rows (n) have no part in saying what is ordinary. Rows that are not those of the fit are
+    judged by a `law` of the fit, such as `model_law(model)`: they may be odd all together.
 
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> X = np.random.default_rng(0).standard_normal((60, 1)) * np.ones(4) + 0.1 * np.sin(np.arange(240)).reshape(60, 4)
@@ -341,35 +396,96 @@ def judge_rows(model: LinearGaussian, X: Any, *, odd_level: float = 0.95, row_na
     [(7, 'c3')]
     """
     check_level(odd_level, "odd_level")
-    source = model.arrange(X)
-    g = framed_gaussian(model)
-    parts = [part for _, part in walk(partial(judge_block, g), source, Run())]
-    if not parts:
+    source, g = model.arrange(X), framed_gaussian(model)
+    if source.n == 0:
         raise error("LD160", n=0, least=1)
+    x, seen = gather(source)
+    mask = np.ones(x.shape, dtype=bool) if seen is None else seen
+    own = law is None and len(x) >= LEAST_ROWS_OF_LAW
+    tempered, levels = tempered_levels(x, mask) if own else (x, np.zeros(source.d, dtype=bool))
+    table = ArraySource(tempered, None if seen is None else mask, columns=source.columns)
+    parts = [part for _, part in walk(partial(judge_block, g), table, Run())]
     rows = RowDistances(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
-    return picked(*laws(rows), JudgedRows(rows, source.columns, g.frame.scale, row_names), odd_level)
+    if own:
+        kept = mask if held is None else mask & ~held
+        inside = np.ones(len(x), dtype=bool) if far is None else ~far
+        rows, law = by_the_bulk(rows, g, (x, tempered, mask), kept, inside, levels)
+    else:
+        rows = rows._replace(cell_p=np.zeros(0))
+    law = law or model_law(model)
+    judged = JudgedRows(rows, source.columns, g.frame.scale, row_names, scales, law)
+    found = picked(*laws(rows, law), judged, odd_level)
+    if int(found.odd.sum()) < LEAST_IN_GROUP:
+        return found
+    centre, spread = robust_units(tempered, mask)
+    groups = similar_groups((tempered - centre) / spread, mask, np.flatnonzero(found.odd)[:MOST_IN_GROUPS])
+    return found._replace(groups=tuple(tuple(int(k) for k in group) for group in groups))
+
+
+def model_law(model: LinearGaussian) -> RowLaw:
+    """The law of a row's distance that a model assumes: chi-square, or F where its rows are Student's."""
+    return RowLaw(1.0, float(getattr(model, "dof_", GAUSSIAN_LAW.dof)))
+
+
+def by_the_bulk(
+    rows: RowDistances, g: FramedGaussian, table: tuple[Array, Array, Mask], kept: Mask, inside: Mask, levels: Mask
+) -> tuple[RowDistances, RowLaw]:
+    """The law that the kept cells of the rows inside set, and of each row the cell least likely by its column's law.
+
+    `table` is the table as it is, with its levels tempered, and its mask.
+    """
+    x, tempered, mask = table
+    cells = g.inward(Block(np.where(mask, tempered, 0.0), mask)).x
+    if not kept.all() or not inside.all():
+        shift, sd = beside_kept(g, cells, mask, kept)[2:]
+        kept = mask & ~wrong_cells(shift / sd, mask & inside[:, None], mask & ~kept)
+    D2, seen, shift, sd = beside_kept(g, cells, mask, kept)
+    inside = ~wrong_rows(D2, seen, ~inside)
+    law = row_law(D2[inside], seen[inside])
+    p = cell_p_values(shift / sd, D2, mask, law, kept & inside[:, None])
+    p[:, levels] = 1.0  # judged by their shares already
+    size = np.where(mask, np.abs(shift) / sd, -1.0)
+    worst = np.argmax(np.where(p == p.min(axis=1, keepdims=True), size, -2.0), axis=1)
+    at = np.arange(len(x)), worst
+    moved = shift + (x - tempered) * g.frame.scale  # beside the value as it is
+    return rows._replace(
+        culprit=worst,
+        surprise=shift[at] / sd[at],
+        shift=moved[at],
+        sd=sd[at],
+        value=x[at],
+        cell_p=p[at],
+    ), law
+
+
+def beside_kept(g: FramedGaussian, x: Array, mask: Mask, kept: Mask) -> tuple[Array, NDArray[np.intp], Array, Array]:
+    """D2 of the kept cells, their number, and every seen cell beside what the (other) kept ones say: shift and sd."""
+    latent = posterior(np.where(kept, x, 0.0), kept, g.W, g.mu, g.psi)
+    D2 = (latent.residual**2) @ (1.0 / g.psi) + (latent.mean**2).sum(axis=1)
+    shift, sd = surprises(latent, kept, g.W, g.psi)
+    shift = np.where(kept, shift, np.where(mask, x - g.mu - latent.mean @ g.W.T, 0.0))
+    return D2, kept.sum(axis=1), shift, sd
 
 
 def picked(D2: Law, T2: Law, Q: Law, judged: JudgedRows, odd_level: float) -> OddRows:
-    """The rows whose D2 Benjamini and Hochberg's rule picks at rate 1 - odd_level, oddest first, with their reasons."""
+    """The rows that Benjamini and Hochberg's rule picks at rate 1 - odd_level, oddest first, with their reasons."""
     check_level(odd_level, "odd_level")
-    seen, rate = judged.rows.seen, 1.0 - odd_level
-    odd = false_discovery(D2.p, rate) & (seen > 0)
-    order = [int(k) for k in np.lexsort((-D2.value, D2.p)) if odd[k]]  # far rows may share p = 0
-    cards = tuple(odd_row(k, judged, (D2, T2, Q), rate) for k in order)
-    return OddRows(
-        D2,
-        T2,
-        Q,
-        seen,
-        len(judged.columns),
-        odd_level,
-        odd,
-        cards,
-        int((D2.p < rate).sum()),
-        rate * float((seen > 0).sum()),
-        judged,
-    )
+    seen, rate, law = judged.rows.seen, 1.0 - odd_level, judged.law
+    p = row_p_values(D2.p, judged.rows.cell_p, seen)
+    odd = false_discovery(p, rate) & (seen > 0) & law.judges
+    order = [int(k) for k in np.lexsort((-D2.value, p))]  # far rows may share p = 0
+    cards = tuple(odd_row(k, judged, (D2, T2, Q), rate)._replace(p=float(p[k])) for k in order if odd[k])
+    few = () if law.judges else tuple(odd_row(k, judged, (D2, T2, Q), rate) for k in order[:UNJUDGED_ROWS])
+    below, expected = int((D2.p < rate).sum()), rate * float((seen > 0).sum())
+    parts = (D2, T2, Q, seen, len(judged.columns), odd_level, odd, cards, below, expected, judged)
+    return OddRows(*parts, law.scale, law.dof, few)
+
+
+def row_p_values(distance: Array, cell: Array, seen: NDArray[np.intp]) -> Array:
+    """One p a row: of its distance or of its least likely cell, each counted as often as was looked (Bonferroni)."""
+    if len(cell) < len(distance):
+        return distance
+    return np.minimum(1.0, 2.0 * np.minimum(distance, np.maximum(seen, 1) * cell))
 
 
 def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float) -> OddRow:
@@ -378,8 +494,9 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
     value, j, seen = float(rows.value[k]), int(rows.culprit[k]), int(rows.seen[k])
     unit = float(judged.scale[j])
     shift, sd, surprise = float(rows.shift[k]) / unit, float(rows.sd[k]) / unit, float(rows.surprise[k])
+    value, expected, sd = in_own_units(judged.scales, j, value, value - shift, sd)
     left = max(float(rows.D2[k]) - surprise**2, 0.0)
-    p_hidden = float(p_value(np.array(left), np.array(seen - 1)))
+    p_hidden = float(judged.law.p_value(np.array(left), np.array(seen - 1)))
     defined = bool(Q.dof[k] > 0)
     if far_out(p_hidden, float(Q.p[k]) if defined else None, rate):
         reason = (
@@ -388,7 +505,7 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
         )
     else:
         reason = (
-            f"{columns[j]} {figures_by_sd(value, sd, 4)}, expected {figures_by_sd(value - shift, sd)} "
+            f"{columns[j]} {figures_by_sd(value, sd, 4)}, expected {figures_by_sd(expected, sd)} "
             f"+- {figures(sd, 2)} ({surprise:+.1f} sd); " + _hidden(p_hidden, rate)
         )
     if not defined:
@@ -405,12 +522,19 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
         float(Q.p[k]) if defined else None,
         columns[j],
         value,
-        value - shift,
+        expected,
         sd,
         surprise,
         p_hidden,
         reason,
     )
+
+
+def in_own_units(
+    scales: ColumnScales | None, j: int, value: float, expected: float, sd: float
+) -> tuple[float, float, float]:
+    """A cell as the table has it, also where its column was analysed as a logarithm."""
+    return (value, expected, sd) if scales is None else scales.told(j, value, expected, sd)
 
 
 def disagrees(column: str, value: float, expected: float, sd: float) -> str:
@@ -430,7 +554,16 @@ def _hidden(p: float, rate: float) -> str:
     return f"hide that cell and the row is still odd (p {_p(p)}): more than one cell disagrees"
 
 
-def explain_row(model: LinearGaussian, X: Any, row: int, *, odd_level: float = 0.95, row_names: Any = None) -> RowCard:
+def explain_row(
+    model: LinearGaussian,
+    X: Any,
+    row: int,
+    *,
+    odd_level: float = 0.95,
+    row_names: Any = None,
+    scales: ColumnScales | None = None,
+    law: RowLaw = GAUSSIAN_LAW,
+) -> RowCard:
     """Every cell of one row beside what its other cells say, and a small set that makes the row ordinary.
 
     The set is found greedily: hide the most surprising cell, look again, until p >= 1 - odd_level.
@@ -450,10 +583,10 @@ def explain_row(model: LinearGaussian, X: Any, row: int, *, odd_level: float = 0
     mask = np.ones_like(block.x, dtype=bool) if block.mask is None else block.mask
     block = block._replace(mask=mask)
     D2, T2, Q, rank, latent = distances(block, g.W, g.mu, g.psi)
-    cells = _cells(g, raw, block, latent, source.columns)
+    cells = _cells(g, raw, block, latent, source.columns, scales)
     seen, dof = int(mask.sum()), int(min(rank[0], mask.sum()))
-    p, p_T2, p_Q = (float(p_value(a, np.array(k))[0]) for a, k in ((D2, seen), (T2, dof), (Q, seen - dof)))
-    hidden, after = _ordinary(block, g, 1.0 - odd_level)
+    p, p_T2, p_Q = (float(law.p_value(a, np.array(k))[0]) for a, k in ((D2, seen), (T2, dof), (Q, seen - dof)))
+    hidden, after = _ordinary(block, g, 1.0 - odd_level, law)
     name, hide, defined = _row_name(row, row_names), tuple(source.columns[j] for j in hidden), seen > dof
     return RowCard(
         row,
@@ -473,39 +606,47 @@ def explain_row(model: LinearGaussian, X: Any, row: int, *, odd_level: float = 0
     )
 
 
-def _cells(g: FramedGaussian, raw: Block, block: Block, latent: Latent, names: tuple[str, ...]) -> tuple[RowCell, ...]:
+def _cells(
+    g: FramedGaussian,
+    raw: Block,
+    block: Block,
+    latent: Latent,
+    names: tuple[str, ...],
+    scales: ColumnScales | None,
+) -> tuple[RowCell, ...]:
     """Every cell of the one row of a block, which has a mask."""
     assert block.mask is not None
     mask = block.mask[0]
     shift, sd = surprises(latent, block.mask, g.W, g.psi)
     expected = g.frame.outward(np.where(mask, block.x - shift, latent.mean @ g.W.T + g.mu))[0]
     unit_sd, size = (sd / g.frame.scale)[0], (shift / sd)[0]
-    return tuple(
-        RowCell(
-            name,
-            float(raw.x[0, j]) if mask[j] else None,
-            float(expected[j]),
-            float(unit_sd[j]),
-            float(size[j]) if mask[j] else None,
-        )
-        for j, name in enumerate(names)
-    )
+    cells = []
+    for j, name in enumerate(names):
+        value = float(raw.x[0, j]) if mask[j] else 0.0
+        value, says, doubt = in_own_units(scales, j, value, float(expected[j]), float(unit_sd[j]))
+        cells.append(RowCell(name, value if mask[j] else None, says, doubt, float(size[j]) if mask[j] else None))
+    return tuple(cells)
 
 
-def _ordinary(block: Block, g: FramedGaussian, rate: float) -> tuple[list[int], float]:
-    """Cells hidden one after the other, the most surprising first, until the row is ordinary; and its p then."""
+def _ordinary(block: Block, g: FramedGaussian, rate: float, law: RowLaw) -> tuple[list[int], float]:
+    """Cells hidden one after the other, the most surprising first, until the row is ordinary; and its p then.
+
+    Beyond the first ten a third is added at a time: nobody reads so many, and a wide row has thousands.
+    """
     hidden: list[int] = []
     assert block.mask is not None
     while True:
         D2, _, _, _, latent = distances(block, g.W, g.mu, g.psi)
-        p = float(p_value(D2, block.mask.sum(axis=1))[0])
+        p = float(law.p_value(D2, block.mask.sum(axis=1))[0])
         if p >= rate:
             return hidden, p
         shift, sd = surprises(latent, block.mask, g.W, g.psi)
-        j = int(np.argmax(np.where(block.mask, np.abs(shift) / sd, -1.0)))
-        hidden.append(j)
+        surprise = np.where(block.mask, np.abs(shift) / sd, -1.0)[0]
+        more = 1 if len(hidden) < ONE_BY_ONE else min(len(hidden) // 3, int(block.mask.sum()))
+        worst = np.argsort(-surprise, kind="stable")[:more]
+        hidden += worst.tolist()
         mask = block.mask.copy()
-        mask[0, j] = False
+        mask[0, worst] = False
         block = block._replace(mask=mask, x=np.where(mask, block.x, 0.0))
 
 
@@ -518,6 +659,10 @@ def _sentence(name: str, cells: tuple[RowCell, ...], hide: tuple[str, ...], p: f
     which = "that cell" if len(hide) == 1 else f"these {len(hide)} cells: {', '.join(hide)}"
     then = f"Hide {which}, and the row is ordinary (p {_p(after)})"
     return f"Row {name} is unlike what the model expects (p {_p(p)}): {says}. {then}."
+
+
+def _names(rows: tuple[OddRow, ...]) -> str:
+    return f"rows {', '.join(r.name for r in rows)}"
 
 
 def _row_name(k: int, names: Any) -> str:

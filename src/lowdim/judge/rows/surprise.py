@@ -36,12 +36,12 @@ def distances(block: Block, W: Array, mu: Array, psi: Array) -> tuple[Array, Arr
     inverse = np.where(held, 1.0 / np.where(held, values, 1.0), 0.0)
     across = np.matmul(np.swapaxes(U, 1, 2), z[:, :, None])[:, :, 0]
     more = np.matmul(U, (inverse * across)[:, :, None])[:, :, 0]
-    left = latent.rest - more @ W.T
+    left = latent.residual - more @ W.T
     if m is not None:
         left *= m
     Q = (left * left) @ (1.0 / psi)
     T2 = (z * z).sum(axis=1) + (z * more).sum(axis=1)
-    D2 = (latent.rest * latent.rest) @ (1.0 / psi) + (z * z).sum(axis=1)
+    D2 = (latent.residual * latent.residual) @ (1.0 / psi) + (z * z).sum(axis=1)
     rank = np.broadcast_to(held.sum(axis=1), len(z))
     return D2, T2, Q, rank, latent
 
@@ -59,7 +59,7 @@ def surprises(latent: Latent, mask: Mask | None, W: Array, psi: Array) -> tuple[
     variance = psi / free
     if mask is not None:
         variance = np.where(mask, variance, spread + psi)
-    return latent.rest / free, np.sqrt(np.broadcast_to(variance, latent.rest.shape))
+    return latent.residual / free, np.sqrt(np.broadcast_to(variance, latent.residual.shape))
 
 
 def all_surprises(model: LinearGaussian, X: Any) -> Array:

@@ -1,0 +1,392 @@
+"""A fit that a few wrong cells or far rows cannot turn, where it predicts better than the plain one.
+
+Three candidates: plain probabilistic PCA; the same with Student's rows; and that one of a screened table, from which
+rows far from the bulk are left out and cells that the rest of their row contradicts are taken as gaps. They are judged
+by prediction: fitted to four fifths of the rows, each predicts every seen cell of the others from the rest of its row,
+
+    e_ij = x_ij - E[x_ij | the other cells of row i],
+
+in closed form. The screened fit screens the rows that it predicts, too: that is how it will be used. The plain fit is
+kept unless another is better by one standard error: in skew tables the far rows are the signal, and a robust fit that
+does not predict better throws it away.
+
+Reference: W. A. Stahel (1981) and D. L. Donoho (1982) for the screening of rows; P. J. Rousseeuw and W. Van den Bossche
+(2018), Detecting deviating data cells, Technometrics 60, 135-145, for that of cells.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.judge.held_out import NOTHING_HELD, HeldOut
+from lowdim.judge.rows.surprise import surprises
+from lowdim.math.gaussian import posterior
+from lowdim.math.linalg import Array, Mask
+from lowdim.math.outlying import FEW_LEVELS, MAD_TO_SD, far_rows, outlyingness, robust_units, similar_groups
+from lowdim.math.streams import ROBUST_FIT
+from lowdim.models.linear.framed_gaussian import framed_gaussian
+from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.models.linear.ppca import ProbabilisticPCA
+from lowdim.models.linear.robust_ppca import RobustPPCA
+from lowdim.sources.arrays import ArraySource, as_source
+from lowdim.sources.views import gather
+from lowdim.text.format import count
+from lowdim.text.messages import LowdimWarning
+
+CUT = 3.5  # deviations, of the bulk of the table, beyond which a cell or a row is held out of the fit
+HELD_SHARE = 0.3  # of a row's seen cells that may be held out, the worst first; a row with more wrong cells is far
+COLUMN_SHARE = 0.2  # of a column's cells: where more contradict their rows, the column is like that
+FAR_SHARE = 0.35  # of the rows: more are no far rows but another part of the table
+ROUNDS = 3  # of fit and screening; a fourth changed nothing in 200 x 10 (benchmarks/robust.md)
+WIDE_CELL = 6.0  # robust units beyond which a cell is left out of the first fit
+FOLDS = 5
+JUDGED_CELLS, JUDGED_ROWS = 60_000, 200  # the candidates are compared on so many cells at most, but so many rows
+LEAST_ROWS, LEAST_COLUMNS = 20, 3  # of a table in which a robust fit is tried
+ERROR_CAP = 4.0  # robust units: a larger error counts as this, since a wrong cell is predicted by nobody
+LEAST_GAIN = 0.03  # of the error, that a robust fit must win: 1 % of wrong cells cost 8 % and more
+SCREEN_TOL = 1e-3  # nats a row, of the fits by which the table is screened and the candidates compared
+
+
+class RobustFit(NamedTuple):
+    """The fit that predicts best, and what it leaves out."""
+
+    model: LinearGaussian  # ProbabilisticPCA where plain, else RobustPPCA
+    choice: str  # "plain", "student" or "screened"
+    held_cells: Mask  # n x d, seen cells that the rest of their row contradicts
+    far_rows: Mask  # n
+    weights: Array  # n, how much each row counts: 1 in a plain fit, 0 where it is left out
+    far_groups: tuple[tuple[int, ...], ...]  # positions of far rows that lie together, the largest group first
+    errors: dict[str, float]  # mean absolute error of each candidate on cells of rows it was not fitted to
+    why: str
+
+    def cleaned(self, X: Any) -> Array:
+        """The table with the cells that are held out as gaps.
+
+        `ProbabilisticPCA(q).fit(fit.cleaned(X), sample_weight=fit.weights)` is a plain model with the robust axes.
+        """
+        x, mask = gather(as_source(X))
+        hidden = self.held_cells if mask is None else self.held_cells | ~mask
+        return np.where(hidden, np.nan, x)
+
+    @property
+    def held_out(self) -> HeldOut:
+        """What is held out, as an analysis keeps it."""
+        if self.choice == "plain":
+            return NOTHING_HELD
+        cells = np.argwhere(self.held_cells & ~self.far_rows[:, None])
+        return HeldOut(self.choice, cells, np.flatnonzero(self.far_rows), self.weights, self.sentence)
+
+    @property
+    def sentence(self) -> str:
+        """'9 cells and 4 rows are held out of the fit; 20 more far rows lie together.'"""
+        if self.choice == "plain":
+            return "Nothing is held out of the fit."
+        held = [count(int(self.held_cells.sum()), "cell")] * bool(self.held_cells.any())
+        held += [count(int(self.far_rows.sum()), "row")] * bool(self.far_rows.any())
+        if not held:
+            return "Nothing is held out of the fit; far rows count less in it."
+        one = len(held) == 1 and held[0].startswith("1 ")
+        text = f"{' and '.join(held)} {'is' if one else 'are'} held out of the fit"
+        if self.far_groups:
+            text += f"; {len(self.far_groups[0])} of these rows lie together"
+        return text + "."
+
+
+class GaussianCells(NamedTuple):
+    """x = mu + W z + e in robust units: what predicts cells from the rest of their row."""
+
+    W: Array
+    mu: Array
+    psi: Array
+
+
+class Screen(NamedTuple):
+    """What is left out of a table, and the measure by which it was."""
+
+    keep: Mask  # n x d, seen and not contradicted
+    far: Mask  # n
+    scale: Array  # d, spread of each column's surprises in the bulk; infinite where no cell may be held out
+
+
+def without_held(X: ArraySource, held: HeldOut, *, rows: bool) -> ArraySource:
+    """A table with the cells that are held out as gaps; with `rows` the far rows too, whole."""
+    if held.choice == "plain":
+        return X
+    x, mask = gather(X)
+    gone = held.cell_mask(*x.shape)
+    if rows:
+        gone |= held.row_mask(len(x))[:, None]
+    return ArraySource(x, ~gone if mask is None else mask & ~gone, columns=X.columns)
+
+
+def fit_without_held(
+    X: ArraySource, q: int, held: HeldOut, *, standardize: bool, sample_weight: Array | None
+) -> ProbabilisticPCA:
+    """Probabilistic PCA of what is not held out: a plain model with the robust axes."""
+    weight = sample_weight
+    if held.weights.size:
+        weight = held.weights if weight is None else weight * held.weights
+    model = ProbabilisticPCA(q, standardize=standardize)
+    return model.fit(without_held(X, held, rows=False), sample_weight=weight)
+
+
+def robust_fit(
+    X: Any,
+    n_components: int,
+    *,
+    standardize: bool = True,
+    sample_weight: Any = None,
+    random_state: int = 0,
+) -> RobustFit:
+    """Probabilistic PCA of a table in which some cells or rows may be wrong, robust where that predicts better.
+
+    Parameters
+    ----------
+    X : table, n x d, gaps welcome
+    n_components : int
+        Latent dimensions q.
+    standardize : bool, default True
+        Work in units of each column's spread.
+    sample_weight : array of shape (n,), optional
+    random_state : int, default 0
+        Of the folds and of the directions along which far rows are looked for.
+
+    Returns
+    -------
+    RobustFit
+        The chosen `model`, the cells and rows held out of it, and why.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 1)) * [1.0, 1.0, 1.0, 1.0] + 0.1 * rng.standard_normal((100, 4))
+    >>> X[:20] = [5.0, -5.0, 4.0, 0.0] + 0.1 * rng.standard_normal((20, 4))
+    >>> fit = robust_fit(X, 1)
+    >>> fit.choice, int(fit.far_rows.sum()), [len(group) for group in fit.far_groups]
+    ('screened', 20, [20])
+    """
+    source = as_source(X, weight=sample_weight)
+    table = _RobustTable.of(source, n_components, standardize, random_state)
+    measured = int((~table.few_levels).sum())
+    if n_components < 1 or source.n < LEAST_ROWS or measured < LEAST_COLUMNS or source.d <= n_components:
+        why = "too few rows or columns of measurements to tell wrong cells"
+        return _plain(table.model("plain", source), source.n, source.d, {}, why)
+    with warnings.catch_warnings():  # of trials: what the table's own fit has to say is said once, at the end
+        warnings.simplefilter("ignore", LowdimWarning)
+        judged = table.some()
+        loss = judged.losses_of_all(judged.screened())
+        choice = _chosen(loss)
+        screen = table.screened() if choice == "screened" else None
+    errors = {name: float(values.mean()) for name, values in loss.items()}
+    why = _reason(choice, errors)
+    if choice == "plain":
+        return _plain(table.model("plain", source), source.n, source.d, errors, why)
+    return table.result(choice, screen, errors, why, source)
+
+
+def _plain(model: LinearGaussian, n: int, d: int, errors: dict[str, float], why: str) -> RobustFit:
+    nothing = np.zeros((n, d), dtype=bool), np.zeros(n, dtype=bool)
+    return RobustFit(model, "plain", *nothing, np.ones(n), (), errors, why)
+
+
+def _better(one: Array, other: Array) -> bool:
+    """Whether errors are smaller than others of the same rows, by a standard error and by enough to matter."""
+    gain = other - one
+    return bool(gain.mean() > max(gain.std(ddof=1) / np.sqrt(len(gain)), LEAST_GAIN * other.mean()))
+
+
+def _chosen(loss: dict[str, Array]) -> str:
+    """The plain fit unless another is better; the screened one, which says what it leaves out, unless Student's is."""
+    better = [name for name in ("screened", "student") if _better(loss[name], loss["plain"])]
+    if len(better) == 2 and _better(loss["student"], loss["screened"]):
+        return "student"
+    return better[0] if better else "plain"
+
+
+def _reason(choice: str, errors: dict[str, float]) -> str:
+    if choice == "plain":
+        return "no robust fit predicts cells of other rows better by a standard error"
+    less = 100 * (1 - errors[choice] / errors["plain"])
+    how = "far rows and contradicted cells left out" if choice == "screened" else "far rows counting less"
+    return f"with {how}, cells of other rows are predicted with {less:.0f}% less error"
+
+
+class _RobustTable(NamedTuple):
+    """A table in robust units, and how it is to be fitted."""
+
+    x: Array  # n x d, the table's units
+    seen: Mask
+    z: Array  # robust units, 0 at gaps
+    centre: Array
+    spread: Array
+    few_levels: Mask  # d, columns whose values are levels: none of them is a wrong one
+    weight: Array | None
+    q: int
+    standardize: bool
+    seed: int
+
+    @classmethod
+    def of(cls, source: Any, q: int, standardize: bool, seed: int) -> _RobustTable:
+        x, mask = gather(source)
+        seen = np.ones(x.shape, dtype=bool) if mask is None else mask
+        centre, spread = robust_units(x, seen)
+        z = np.where(seen, (x - centre) / spread, 0.0)
+        levels = np.array([len(np.unique(column[m])) <= FEW_LEVELS for column, m in zip(x.T, seen.T, strict=True)])
+        return cls(x, seen, z, centre, spread, levels, source.weight, q, standardize, seed)
+
+    def some(self) -> _RobustTable:
+        """Rows drawn for judging, at most as many as that takes."""
+        n, d = self.x.shape
+        rows = np.random.default_rng([self.seed, ROBUST_FIT]).permutation(n)[: max(JUDGED_ROWS, JUDGED_CELLS // d)]
+        weight = None if self.weight is None else self.weight[rows]
+        return self._replace(x=self.x[rows], seen=self.seen[rows], z=self.z[rows], weight=weight)
+
+    # fits ------------------------------------------------------------------------------------------
+    def model(self, choice: str, rows: Any, tol: float | None = None) -> LinearGaussian:
+        """A candidate fitted to a source of rows in the table's units."""
+        kind: type[LinearGaussian] = ProbabilisticPCA if choice == "plain" else RobustPPCA
+        how: dict[str, Any] = {} if tol is None else {"tol": tol}
+        return kind(self.q, standardize=self.standardize, **how).fit(rows)
+
+    def rows(self, which: NDArray[np.intp], keep: Mask | None = None) -> Any:
+        """Some rows as a source, gaps where they are not kept."""
+        shown = self.seen[which] if keep is None else keep
+        there = shown.any(axis=1)
+        x = np.where(shown, self.x[which], np.nan)[there]
+        return as_source(x, weight=None if self.weight is None else self.weight[which][there])
+
+    def cells(self, model: LinearGaussian) -> GaussianCells:
+        """A fitted model in robust units."""
+        g = framed_gaussian(model)
+        scale, mu = g.frame.scale * self.spread, (g.frame.outward(g.mu) - self.centre) / self.spread
+        return GaussianCells(g.W / scale[:, None], mu, g.psi / scale**2)
+
+    # screening ---------------------------------------------------------------------------------------
+    def screened(self) -> Screen:
+        """Far rows by their outlyingness, then by their distance from a Student's fit; cells by their surprise."""
+        z, seen, measured = self.z, self.seen, ~self.few_levels
+        rng = np.random.default_rng([self.seed, ROBUST_FIT, 1])
+        far = few(far_rows(outlyingness(z[:, measured], seen[:, measured], rng)))
+        fine = seen & ((np.abs(z) <= WIDE_CELL) | self.few_levels)
+        screen = Screen(at_most(fine, seen), far, np.ones(z.shape[1]))
+        for _ in range(ROUNDS):
+            inner = np.flatnonzero(~screen.far)
+            model = self.cells(self.model("student", self.rows(inner, screen.keep[inner]), SCREEN_TOL))
+            scale = surprise_scale(z[inner], seen[inner], screen.keep[inner], model)
+            scale = np.where(self.few_levels, np.inf, scale)
+            keep = held(z, seen, model, scale)
+            common = (seen & ~keep)[inner].sum(axis=0) > COLUMN_SHARE * seen[inner].sum(axis=0)
+            if common.any():
+                scale = np.where(common, np.inf, scale)
+                keep = held(z, seen, model, scale)
+            screen = Screen(keep, few(far_by_distance(z, keep, screen.far, model)), scale)
+        return screen
+
+    # choosing ----------------------------------------------------------------------------------------
+    def losses_of_all(self, screen: Screen) -> dict[str, Array]:
+        """Each candidate's error in every row that is not far, by fits to the other folds."""
+        n = len(self.x)
+        loss = {name: np.full(n, np.nan) for name in ("plain", "student", "screened")}
+        for fold in range(FOLDS):  # rows were drawn in random order
+            test = np.arange(fold, n, FOLDS)
+            for name, values in self.losses(np.setdiff1d(np.arange(n), test), test, screen).items():
+                loss[name][test] = values
+        judged = self.seen.any(axis=1) & ~screen.far
+        return {name: values[judged] for name, values in loss.items()}
+
+    def losses(self, train: NDArray[np.intp], test: NDArray[np.intp], screen: Screen) -> dict[str, Array]:
+        """Each candidate's mean capped error in every test row; what is left out of the others is as in all rows."""
+        z, seen = self.z[test], self.seen[test]
+        inner = train[~screen.far[train]]
+        fits = {
+            "plain": self.rows(train),
+            "student": self.rows(train),
+            "screened": self.rows(inner, screen.keep[inner]),
+        }
+        out = {}
+        for name, rows in fits.items():
+            model = self.cells(self.model(name, rows, SCREEN_TOL))
+            keep = held(z, seen, model, screen.scale) if name == "screened" else seen
+            error = np.minimum(np.abs(predicted(z, seen, keep, model)[0]), ERROR_CAP)
+            out[name] = (error * seen).sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
+        return out
+
+    def result(self, choice: str, screen: Screen | None, errors: dict[str, float], why: str, source: Any) -> RobustFit:
+        """The chosen robust fit to all rows."""
+        n = len(self.x)
+        held_cells, far = np.zeros_like(self.seen), np.zeros(n, dtype=bool)
+        if screen is not None:
+            far, held_cells = screen.far, self.seen & ~screen.keep & ~screen.far[:, None]
+        shown = np.where(held_cells | ~self.seen, np.nan, self.x)
+        weight = (np.ones(n) if self.weight is None else self.weight) * ~far
+        names = source.columns if source.named else None
+        model = self.model(choice, ArraySource(shown, columns=names, weight=weight))
+        weights = np.where(far, 0.0, model.row_weights(shown))
+        groups = similar_groups(self.z, self.seen, np.flatnonzero(far))
+        together = tuple(tuple(int(k) for k in group) for group in groups)
+        return RobustFit(model, choice, held_cells, far, weights, together, errors, why)
+
+
+# cells beside the rest of their row, in robust units ------------------------------------------------------
+def predicted(z: Array, seen: Mask, keep: Mask, g: GaussianCells) -> tuple[Array, Array, Array]:
+    """Error and standard deviation of every seen cell as the other kept cells predict it, and D2 of the kept ones."""
+    latent = posterior(np.where(keep, z, 0.0), keep, g.W, g.mu, g.psi)
+    shift, sd = surprises(latent, keep, g.W, g.psi)
+    outside = z - g.mu - latent.mean @ g.W.T
+    error = np.where(keep, shift, np.where(seen, outside, 0.0))
+    D2 = (latent.residual**2) @ (1.0 / g.psi) + (latent.mean**2).sum(axis=1)
+    return error, sd, D2
+
+
+def surprise_scale(z: Array, seen: Mask, keep: Mask, g: GaussianCells) -> Array:
+    """The spread of each column's surprises, by their median: 1 where the model is right about the column's noise."""
+    error, sd, _ = predicted(z, seen, keep, g)
+    size = np.abs(error) / sd
+    middle = [float(np.median(s[m])) if m.any() else 1.0 for s, m in zip(size.T, seen.T, strict=True)]
+    return np.maximum(MAD_TO_SD * np.array(middle), 1e-9)
+
+
+def held(z: Array, seen: Mask, g: GaussianCells, scale: Array) -> Mask:
+    """The cells that are kept: the most surprising of a row is held out, and so on, until none is beyond the cut.
+
+    At most a share of a row is held out; what no longer surprises the kept cells at the end is taken back.
+    """
+    keep, most = seen.copy(), np.floor(HELD_SHARE * seen.sum(axis=1))
+    rows = np.arange(len(z))
+    while len(rows):
+        error, sd, _ = predicted(z[rows], seen[rows], keep[rows], g)
+        size = np.where(keep[rows], np.abs(error) / (sd * scale), 0.0)
+        live = (size.max(axis=1, initial=0.0) > CUT) & ((seen[rows] & ~keep[rows]).sum(axis=1) < most[rows])
+        rows = rows[live]
+        keep[rows, size[live].argmax(axis=1)] = False
+    rows = np.flatnonzero((seen & ~keep).any(axis=1))
+    if len(rows):
+        error, sd, _ = predicted(z[rows], seen[rows], keep[rows], g)
+        keep[rows] |= seen[rows] & (np.abs(error) / (sd * scale) < CUT)
+    return keep
+
+
+def far_by_distance(z: Array, keep: Mask, far: Mask, g: GaussianCells) -> Mask:
+    """Rows whose distance is out of line with that of the rows that were not far (cube root of D2, median, MAD)."""
+    D2 = predicted(z, keep, keep, g)[2]
+    y = np.cbrt(D2 / np.maximum(keep.sum(axis=1), 1))
+    inner = y[~far & keep.any(axis=1)]
+    if not len(inner):
+        return np.zeros(len(z), dtype=bool)
+    middle = np.median(inner)
+    return np.asarray(y - middle > CUT * MAD_TO_SD * np.median(np.abs(inner - middle)))
+
+
+def few(far: Mask) -> Mask:
+    """Far rows, or none where they are too many to be called so."""
+    return far if far.mean() <= FAR_SHARE else np.zeros_like(far)
+
+
+def at_most(keep: Mask, seen: Mask) -> Mask:
+    """Cells kept, where no more than the share of a row that may be held out is not; else all seen ones."""
+    fine = (seen & ~keep).sum(axis=1) <= HELD_SHARE * seen.sum(axis=1)
+    return np.where(fine[:, None], keep, seen)

@@ -1,0 +1,186 @@
+"""What is ordinary in a table: laws of the rows' distances and of the cells' surprises, set by the bulk of the rows.
+
+    D2_i / (k_i c) ~ F(k_i, nu)                       the whole distance of a row with k seen cells
+    w_ij = s_ij / sqrt((nu + D2_i - s_ij^2) / (nu + k_i - 1))      its surprises, D2 and s in units of c
+    w_ij / c_j ~ t(min(nu_j, nu + k_i - 1))
+
+as for a multivariate t, with c and nu, and c_j and nu_j of each column, from the median and an upper quantile: a
+Gaussian table gives nu without end and chi-square laws, a heavy-tailed one its own. Columns of a few levels are not
+measured in standard deviations: a level is no farther from the middle than its share of the rows says.
+
+Reference: K. L. Lange, R. J. A. Little and J. M. G. Taylor (1989), Robust statistical modeling using the t
+distribution, Journal of the American Statistical Association 84, 881-896.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc, fdtrc, fdtri, ndtri, stdtr, stdtrit
+
+from lowdim.math.linalg import Array, Mask
+from lowdim.math.outlying import FEW_LEVELS
+
+LEAST_ROWS_OF_LAW = 50  # rows that can set a law of their own; fewer are judged by the model's
+UPPER_SHARE, UPPER_ROWS = 0.03, 4  # of the rows, but at least so many, beyond the quantile that sets a tail
+MANY_ROWS = 500  # from here on each column has a tail of its own
+GAUSSIAN_DOF = 1e4  # degrees of freedom that no table can tell from a Gaussian
+LEAST_DOF = 0.5
+JUDGING_DOF = 2.0  # with fewer degrees of freedom the bulk has no variance, and no row can be called odd
+CENTRAL_CELLS, CENTRAL_ROWS = 0.15, 0.25  # beyond the quantiles of a centre: a tenth of the cells, a fifth of the rows
+# may be wrong
+TAIL_SHARE = 0.28  # of what was left out, that the law of the centre must predict for a tail: 0.30 to 0.88 in t3 and
+# lognormal tables, 0.00 to 0.28 where a hundredth to a tenth of the cells are wrong (measured)
+FEW_SHARE = 0.015  # of the rows, or of rows with such cells: the quantile that sets a tail is beyond them
+COMMON_SHARE = 0.3  # of a column's cells with one value: it is a level, whatever the others are
+
+
+class RowLaw(NamedTuple):
+    """D2 / (k scale) ~ F(k, dof)."""
+
+    scale: float = 1.0
+    dof: float = GAUSSIAN_DOF
+
+    def p_value(self, D2: Array, seen: NDArray[Any]) -> Array:
+        """Upper tail; a row without cells has p = 1."""
+        k, D2 = np.maximum(seen, 1).astype(np.float64), np.maximum(D2, 0.0) / self.scale
+        return np.where(seen > 0, chdtrc(k, D2) if self.dof >= GAUSSIAN_DOF else fdtrc(k, self.dof, D2 / k), 1.0)
+
+    @property
+    def judges(self) -> bool:
+        """Whether a law fits the bulk at all."""
+        return self.dof >= JUDGING_DOF
+
+
+GAUSSIAN_LAW = RowLaw()
+
+
+def row_law(D2: Array, seen: NDArray[Any], beyond: float = UPPER_SHARE) -> RowLaw:
+    """The law whose median and upper quantile are those of the rows; the Gaussian's where rows are few.
+
+    >>> rng = np.random.default_rng(0)
+    >>> row_law(rng.chisquare(10, 2000), np.full(2000, 10)).dof > 30
+    True
+    """
+    D2, k = D2[seen > 0], seen[seen > 0].astype(np.float64)
+    if len(D2) < LEAST_ROWS_OF_LAW:
+        return GAUSSIAN_LAW
+    share, (counts, which) = max(beyond, UPPER_ROWS / len(D2)), np.unique(k, return_inverse=True)
+    chance = np.sqrt(share / len(D2)) if len(D2) < MANY_ROWS else 0.0  # a few rows more beyond it are no heavy tail
+
+    def fitted(dof: float) -> tuple[float, float]:
+        """Scale by the median, and how many rows more than there should be are beyond the upper quantile."""
+        scale = max(float(np.median(D2 / k / fdtri(counts, dof, 0.5)[which])), 1e-300)
+        return scale, float((D2 / (k * scale) > fdtri(counts, dof, 1.0 - share)[which]).mean()) - share - chance
+
+    low, high = np.log(LEAST_DOF), np.log(GAUSSIAN_DOF)
+    if fitted(GAUSSIAN_DOF)[1] <= 0.0:
+        return RowLaw(fitted(GAUSSIAN_DOF)[0])
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if fitted(float(np.exp(middle)))[1] <= 0.0 else (low, middle)
+    dof = float(np.exp(0.5 * (low + high)))
+    return RowLaw(fitted(dof)[0], dof)
+
+
+def cell_p_values(surprise: Array, D2: Array, mask: Mask, law: RowLaw, bulk: Mask) -> Array:
+    """Two-sided p of every seen cell given the rest of its row, by a t law of its column; 1 at gaps.
+
+    `bulk` marks the cells that set the columns' laws.
+    """
+    s2, seen = surprise**2 / law.scale, mask.sum(axis=1)[:, None]
+    rest = np.maximum(D2[:, None] / law.scale - s2, 0.0)
+    w = np.sqrt(s2 / ((law.dof + rest) / (law.dof + np.maximum(seen, 1) - 1.0)))
+    p, columns = np.ones(w.shape), range(w.shape[1])
+    scales, dofs = np.array([t_law(w[bulk[:, j], j]) for j in columns]).reshape(-1, 2).T
+    if len(w) < MANY_ROWS:  # too few for a tail of each column
+        dofs = np.full(len(dofs), t_law((w / scales)[bulk])[1])
+    for j in columns:
+        tails = np.minimum(dofs[j], law.dof + np.maximum(seen[:, 0], 1) - 1.0)
+        p[:, j] = np.where(mask[:, j], 2.0 * stdtr(tails, -w[:, j] / scales[j]), 1.0)
+    return p
+
+
+def t_law(w: Array, beyond: float = UPPER_SHARE) -> tuple[float, float]:
+    """Scale and degrees of freedom of a t from the median and an upper quantile of its absolute values."""
+    if len(w) < LEAST_ROWS_OF_LAW:
+        return 1.0, GAUSSIAN_DOF
+    share = max(beyond, UPPER_ROWS / len(w))
+    # a tail that says how rare cells far beyond it are is taken a standard error heavier than it looks
+    doubt = np.sqrt(share / len(w)) if beyond == UPPER_SHARE else 0.0
+    middle, upper = np.quantile(w, [0.5, 1.0 - share + doubt])
+    if middle <= 0.0:
+        return max(float(upper), 1e-300), LEAST_DOF
+    grid, ratio = _tail_ratios(round(share, 6))
+    dof = float(np.exp(np.interp(-np.log(upper / middle), -ratio, np.log(grid))))
+    return float(middle / stdtrit(dof, 0.75)), dof
+
+
+@cache
+def _tail_ratios(share: float) -> tuple[Array, Array]:
+    """Log ratio of the upper quantile of |t| to its median, falling, over degrees of freedom."""
+    grid = np.geomspace(LEAST_DOF, GAUSSIAN_DOF, 200)
+    return grid, np.log(stdtrit(grid, 1.0 - 0.5 * share) / stdtrit(grid, 0.75))
+
+
+# what a fit left out: wrong, or the tail of the rest ---------------------------------------------------------
+def wrong_cells(surprise: Array, mask: Mask, held: Mask) -> Mask:
+    """The cells held out of a fit, if they are not the tails of their columns; none
+    of them where they are so few that a quantile does not mind.
+
+    Heavy tails and wrong cells both lie far out; but laws that fit the centres of the columns expect the former.
+    """
+    out = held & mask
+    none = np.zeros_like(out)
+    if out.any(axis=1).mean() <= FEW_SHARE:
+        return none
+    expected = 0.0
+    for j in np.flatnonzero(out.any(axis=0)):
+        size = np.abs(surprise[mask[:, j], j])
+        scale, dof = t_law(size, CENTRAL_CELLS)
+        expected += len(size) * 2.0 * float(stdtr(dof, -np.abs(surprise[out[:, j], j]).min() / scale))
+    return none if expected >= TAIL_SHARE * out.sum() else out
+
+
+def wrong_rows(D2: Array, seen: NDArray[Any], far: Mask) -> Mask:
+    """The far rows, if they are too many not to be minded and not the tail of the others."""
+    if far.mean() <= FEW_SHARE:
+        return np.zeros_like(far)
+    p = row_law(D2, seen, CENTRAL_ROWS).p_value(D2, seen)
+    tail = float(np.median(p[far])) >= TAIL_SHARE * 0.5 * far.mean()  # half of the far rows lie beyond their median
+    return np.zeros_like(far) if tail else far
+
+
+# columns of levels -----------------------------------------------------------------------------------------
+def are_levels(x: Array) -> bool:
+    """Whether a column's values are levels: few, or one of them common."""
+    _, counts = np.unique(x, return_counts=True)
+    return len(counts) <= FEW_LEVELS or bool(counts.max(initial=0) >= COMMON_SHARE * len(x))
+
+
+def tempered_levels(X: Array, mask: Mask) -> tuple[Array, Mask]:
+    """The table with levels no farther from the mean than their share says; and which columns have levels.
+
+    A level that a share f of the rows reach is at most as far out as a Gaussian's quantile of 1 - f / 2.
+
+    >>> yes = np.zeros((200, 1)); yes[:2] = 1.0
+    >>> T, levels = tempered_levels(yes, np.ones((200, 1), dtype=bool))
+    >>> round(float((T[0, 0] - T.mean()) / yes.std()), 2), bool(levels[0])
+    (2.56, True)
+    """
+    out, levels = X.copy(), np.zeros(X.shape[1], dtype=bool)
+    if len(X) < LEAST_ROWS_OF_LAW:
+        return out, levels
+    for j in range(X.shape[1]):
+        x = X[mask[:, j], j]
+        levels[j] = len(x) > 0 and are_levels(x)
+        if levels[j]:
+            ordered, mean, sd = np.sort(x), x.mean(), x.std()
+            above = 1.0 - np.searchsorted(ordered, x, side="left") / len(x)
+            below = np.searchsorted(ordered, x, side="right") / len(x)
+            limit = -sd * ndtri(np.minimum(np.where(x > mean, above, below), 1.0) / 2.0)
+            out[mask[:, j], j] = mean + np.clip(x - mean, -limit, limit)
+    return out, levels

@@ -1,0 +1,148 @@
+"""Which columns are better told in logarithms: by hidden cells, not by their skewness alone.
+
+Columns of positive numbers that are strongly skew are candidates. Rows are left out in folds; each of their cells is
+predicted from the others of its row, once with all columns as they are and once with the candidates as logarithms. The
+log density of the true value, in the table's own unit (with the Jacobian of the logarithm), says which scale suits a
+column: it is told in logarithms where that is better by more than chance, and by more than a little.
+
+Reference: Box and Cox, An analysis of transformations, Journal of the Royal Statistical Society B 26 (1964) 211.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.engine.fold import Run, walk
+from lowdim.judge.rows.surprise import surprises
+from lowdim.math.gaussian import posterior
+from lowdim.math.linalg import Array, Mask, evenly_spread
+from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
+from lowdim.models.linear.ppca import ProbabilisticPCA
+from lowdim.sources.arrays import as_source
+from lowdim.sources.source import Block
+from lowdim.table.table import Table
+from lowdim.text.format import count, listing
+from lowdim.text.messages import message
+
+STRONG_SKEW = 1.0  # skewness from which a column is a candidate: that of a chi squared of 8
+LEAST_VALUES = 10  # different values a candidate has
+LEAST_SCALE_ROWS = 20
+SCALE_ROWS = 1_500  # rows from which the choice is made
+MOST_ZEROS = 0.3  # share of zeros up to which half the least positive number is added before
+SCALE_FOLDS = 4
+MOST_SPREADS = 4.0  # spreads beyond which a cell counts no worse: one wrong cell must not choose
+LEAST_GAIN = 0.25  # nats a cell from which a logarithm is worth telling anybody about
+SCALE_DIMS = 2
+NAMED_LOGS = 12  # columns a message names
+
+
+class LogTrial(NamedTuple):
+    """A candidate: what is added before its logarithm, and what the logarithm gains in nats a hidden cell."""
+
+    column: str
+    offset: float
+    gain: float
+    sd: float  # of the gain
+
+    @property
+    def better(self) -> bool:
+        return self.gain > max(2.0 * self.sd, LEAST_GAIN)
+
+
+def on_suitable_scales(table: Table) -> Table:
+    """The table with its strongly skew columns in logarithms, where hidden cells say so; as it is where it was asked.
+
+    >>> from lowdim.table.read import read
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> size = rng.normal(0, 2, 200)
+    >>> frame = pd.DataFrame({name: np.exp(size + rng.normal(0, 0.5, 200)) for name in ("mass", "area", "price")})
+    >>> on_suitable_scales(read(frame)).scales.log.tolist()
+    [True, True, True]
+    """
+    asked = table.options.get("no_log") or table.options.get("log")
+    if asked or table.logs or table.holds != "measurements" or table.n < LEAST_SCALE_ROWS or not table.names_given:
+        return table
+    better = [trial for trial in log_trials(table) if trial.better]
+    if not better:
+        return table
+    names = [trial.column for trial in better]
+    gain = f"{min(trial.gain for trial in better):.2g} to {max(trial.gain for trial in better):.2g}"
+    said = message(
+        "LD195",
+        table.name,
+        what=count(len(better), "column") + (" is" if len(better) == 1 else " are"),
+        names=listing(names, NAMED_LOGS),
+        gain=gain if len(better) > 1 else f"{better[0].gain:.2g}",
+    )
+    return table.in_logarithms({trial.column: trial.offset for trial in better}, said)
+
+
+def log_trials(table: Table) -> list[LogTrial]:
+    """What the logarithm of each candidate gains."""
+    X = table.X[evenly_spread(table.n, SCALE_ROWS)] if table.n > SCALE_ROWS else table.X
+    offset, tried = _candidates(X, table)
+    if not tried.any() or len(X) < LEAST_SCALE_ROWS or table.d < 2:
+        return []
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.where(tried, np.log(np.where(tried, X + offset, 1.0)), X)
+    fold = np.random.default_rng(0).permutation(len(X)) % SCALE_FOLDS
+    gain = _densities(logs, fold) - np.where(tried, logs, 0.0) - _densities(X, fold)
+    trials = []
+    for j in np.flatnonzero(tried):
+        own = gain[~np.isnan(gain[:, j]), j]
+        trials.append(LogTrial(table.names[j], float(offset[j]), float(own.mean()), float(own.std() / len(own) ** 0.5)))
+    return trials
+
+
+def _candidates(X: Array, table: Table) -> tuple[Array, Mask]:
+    """What would be added to each column, and which columns are positive and strongly skew, less so as logarithms."""
+    kinds = [c for c in table.columns if c.role == "number"]
+    offset, tried = np.zeros(X.shape[1]), np.zeros(X.shape[1], dtype=bool)
+    for j, c in enumerate(kinds):
+        x = X[~np.isnan(X[:, j]), j]
+        if c.levels or len(x) < LEAST_SCALE_ROWS or x.min() < 0 or len(np.unique(x)) < LEAST_VALUES:
+            continue
+        zeros = float((x == 0).mean())
+        if zeros > MOST_ZEROS or (zeros and (table.X[:, j] < 0).any()):
+            continue
+        offset[j] = _half_least(table.X[:, j]) if (table.X[:, j] == 0).any() else 0.0
+        raw, log = _skewness(x), _skewness(np.log(x + offset[j]))
+        tried[j] = raw > STRONG_SKEW and abs(log) < raw and bool((np.nan_to_num(table.X[:, j], nan=1.0) >= 0).all())
+    return offset, tried
+
+
+def _half_least(x: Array) -> float:
+    """Half of the least positive number, to one figure."""
+    return float(f"{x[x > 0].min() / 2:.1g}")
+
+
+def _skewness(x: Array) -> float:
+    z = x - x.mean()
+    sd = z.std()
+    return float(np.mean((z / sd) ** 3)) if sd > 0 else 0.0
+
+
+def _densities(X: Array, fold: NDArray[np.intp]) -> Array:
+    """The log density of every seen cell given the others of its row, by a model of the other folds."""
+    out = np.full(X.shape, np.nan)
+    q = max(1, min(SCALE_DIMS, X.shape[1] - 1))
+    for k in range(SCALE_FOLDS):
+        own = fold == k
+        model = ProbabilisticPCA(q, standardize=True).fit(X[~own])
+        g = framed_gaussian(model)
+
+        out[own] = np.concatenate([rows for _, rows in walk(partial(_cell_densities, g), as_source(X[own]), Run())])
+    return out
+
+
+def _cell_densities(g: FramedGaussian, raw: Block) -> Array:
+    block = g.inward(raw)
+    shift, sd = surprises(posterior(block.x, block.mask, g.W, g.mu, g.psi), block.mask, g.W, g.psi)
+    z = np.minimum(np.abs(shift / sd), MOST_SPREADS)
+    density: Array = -0.5 * z**2 - np.log(sd) + np.log(g.frame.scale)
+    return density if block.mask is None else np.where(block.mask, density, np.nan)

@@ -1,0 +1,117 @@
+"""What is ordinary: few clean rows are odd whatever their law, planted ones are found, levels are no distances."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lowdim import PPCA
+from lowdim.judge.robust import robust_fit
+from lowdim.judge.rows.null_law import GAUSSIAN_DOF, RowLaw, row_law, t_law, wrong_cells, wrong_rows
+from lowdim.judge.rows.odd_rows import judge_rows, model_law
+from lowdim.judge.verdicts import odd_sentence
+from tests.judge.contaminated import contaminated
+
+LAWS = ("gauss", "t5", "t3", "skew", "lognormal", "ordinal")
+
+
+def table(law, seed, n=1000, d=10):
+    """Two signals and noise 0.3, of which the noise, the positions or the cells have another law."""
+    rng = np.random.default_rng([seed, 5])
+    W, z, e = rng.standard_normal((2, d)), rng.standard_normal((n, 2)), rng.standard_normal((n, d))
+    if law in ("t5", "t3"):
+        e = rng.standard_t(int(law[1]), (n, d))
+    if law == "skew":
+        z = rng.exponential(1, (n, 2)) - 1
+    X = z @ W + 0.3 * e
+    if law == "lognormal":
+        X = np.exp(0.5 * X)
+    return np.clip(np.round(X / X.std(axis=0) * 1.2 + 3), 1, 5) if law == "ordinal" else X
+
+
+def judged(X):
+    fit = robust_fit(X, 2)
+    return judge_rows(fit.model, X, held=fit.held_cells, far=fit.far_rows)
+
+
+def false_rows(law, seeds):
+    return float(np.mean([judged(table(law, seed)).odd.sum() for seed in seeds]))
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_few_clean_rows_are_odd_whatever_their_law(law):
+    assert false_rows(law, range(2)) <= 3
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("law", LAWS)
+def test_at_most_two_clean_rows_in_a_thousand_are_odd(law):
+    assert false_rows(law, range(20)) <= 2
+
+
+@pytest.mark.parametrize("law", ["gauss", "t5", "skew", "ordinal"])
+def test_planted_rows_are_found(law):
+    rng, X = np.random.default_rng(9), table(law, 3)
+    X[:10] = X.mean(axis=0) + 4 * X.std(axis=0) * rng.choice([-1, 1], (10, 10))
+    found = judged(X)
+    assert found.odd[:10].all() and found.odd[10:].sum() <= 5
+
+
+@pytest.mark.parametrize(("kind", "share"), [("cluster", 0.2), ("scattered", 0.1), ("cells", 0.05), ("cells", 0.1)])
+def test_what_is_wrong_does_not_set_what_is_ordinary(kind, share):
+    X, _, far, wrong = contaminated(kind, share, 1)
+    found, bad = judged(X), far | wrong.any(axis=1)
+    assert found.odd[bad].mean() > 0.9 and found.odd[~bad].sum() <= max(3, 0.1 * found.odd.sum())  # 5 % are promised
+    assert kind != "cluster" or (len(found.groups[0]) == far.sum() and "of them together" in odd_sentence(found))
+
+
+def test_a_rare_yes_is_not_odd():
+    rng = np.random.default_rng(0)
+    X = table("gauss", 1)
+    X[:, 7] = rng.random(1000) < 0.01
+    X[:, 8] = rng.poisson(0.05, 1000)
+    X[:, 9] = np.where(rng.random(1000) < 0.6, 0.0, rng.exponential(1, 1000))  # mostly zero, then anything
+    found = judge_rows(PPCA(2, standardize=True).fit(X), X)
+    assert found.odd.sum() <= 2
+
+
+def test_where_no_law_fits_the_farthest_are_listed_unjudged():
+    rng = np.random.default_rng(0)
+    X = np.exp(2.5 * rng.standard_normal((300, 5)))
+    found = judge_rows(PPCA(1, standardize=True).fit(X), X)
+    assert found.law_dof < 2 and not found.odd.any() and not found.rows
+    assert len(found.unjudged) == 5 and "no law fits" in found.sentence and found.unjudged[0].column in found.text()
+    assert odd_sentence(found).startswith("No row is called odd") and "unjudged" in odd_sentence(found)
+
+
+def test_the_laws_recover_what_made_the_rows():
+    rng = np.random.default_rng(1)
+    k = rng.integers(3, 12, 20_000)
+    D2 = 1.7 * rng.chisquare(k) / (rng.chisquare(6, 20_000) / 6)
+    law = row_law(D2, k)
+    assert law.dof == pytest.approx(6, rel=0.15) and law.scale == pytest.approx(1.7, rel=0.03)
+    assert stats.kstest(law.p_value(D2, k), "uniform").statistic < 0.02
+    scale, dof = t_law(np.abs(2.5 * rng.standard_t(4, 20_000)))
+    assert scale == pytest.approx(2.5, rel=0.05) and dof == pytest.approx(4, rel=0.25)
+    assert RowLaw().p_value(np.array([18.3]), np.array([10]))[0] == pytest.approx(0.05, abs=0.001)  # from tables
+    assert row_law(D2[:30], k[:30]) == RowLaw() and model_law(PPCA(1)).dof == GAUSSIAN_DOF
+
+
+def test_tails_are_told_from_wrong_cells_and_rows():
+    rng = np.random.default_rng(2)
+    mask = np.ones((1000, 4), dtype=bool)
+    heavy, clean = rng.standard_t(3, (1000, 4)), rng.standard_normal((1000, 4))
+    assert not wrong_cells(heavy, mask, np.abs(heavy) > 4).any()
+    spoilt = rng.random((1000, 4)) < 0.05
+    clean[spoilt] = 9.0
+    assert wrong_cells(clean, mask, spoilt)[spoilt].all()
+    D2, seen = rng.chisquare(10, 1000), np.full(1000, 10)
+    D2[:200] = 400.0
+    assert wrong_rows(D2, seen, D2 > 100)[:200].all()
+    D2 = rng.chisquare(10, 1000) / (rng.chisquare(3, 1000) / 3)
+    assert not wrong_rows(D2, seen, np.quantile(D2, 0.95) < D2).any()
+
+
+def test_new_rows_may_be_odd_all_together():
+    X = table("gauss", 0, 300)
+    model = PPCA(2).fit(X)
+    assert judge_rows(model, X + 20.0, law=model_law(model)).odd.all()

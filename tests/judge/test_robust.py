@@ -1,0 +1,123 @@
+"""The robust fit: it keeps the plane of a contaminated table, names what is far, and leaves clean tables alone."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from lowdim import PPCA, RobustPPCA
+from lowdim.judge.robust import robust_fit
+from tests.judge.contaminated import CASES, angle, contaminated
+
+
+def check(kind, share, seeds):
+    robust, clean, named, together = [], [], [], []
+    for seed in seeds:
+        X, W, far, wrong = contaminated(kind, share, seed)
+        fit = robust_fit(X, 2, standardize=False)
+        robust.append(angle(fit.model.components_.T, W))
+        clean.append(angle(PPCA(2).fit(np.where(wrong, np.nan, X)[~far]).components_.T, W))
+        named.append(fit.far_rows[far].mean() if far.any() else 1.0)
+        together.append(len(fit.far_groups[0]) / far.sum() if kind == "cluster" and fit.far_groups else 0.0)
+        assert fit.far_rows[~far].mean() <= (0.01 if kind != "cells" else 0.1)
+    assert np.median(robust) <= 3.5 and max(robust) <= 8.0, (np.median(robust), max(robust))
+    assert np.mean(named) >= 0.9
+    assert kind != "cluster" or min(together) >= 0.9
+    assert np.median(robust) <= 1.04 * np.median(clean)
+
+
+@pytest.mark.parametrize(("kind", "share"), CASES)
+def test_the_plane_is_kept_and_far_rows_are_named(kind, share):
+    check(kind, share, range(5))
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize(("kind", "share"), CASES)
+def test_the_plane_is_kept_and_far_rows_are_named_50_times(kind, share):
+    check(kind, share, range(50))
+
+
+def test_a_clean_table_has_the_plain_fit_to_the_bit():
+    X = contaminated("clean", 0.0, 1).X
+    fit, plain = robust_fit(X, 2), PPCA(2, standardize=True).fit(X)
+    assert fit.choice == "plain" and not fit.held_cells.any() and not fit.far_rows.any()
+    assert np.array_equal(fit.model.components_, plain.components_)
+    assert (fit.weights == 1.0).all() and fit.sentence == "Nothing is held out of the fit."
+    assert "no robust fit" in fit.why
+
+
+def test_gaps_weights_and_names_are_kept():
+    X, W, _, wrong = contaminated("cells", 0.03, 3)
+    gaps = np.random.default_rng(0).random(X.shape) < 0.1
+    X = np.where(gaps, np.nan, X)
+    fit = robust_fit(X, 2, standardize=False, sample_weight=np.full(len(X), 2.0))
+    assert fit.choice == "screened" and isinstance(fit.model, RobustPPCA)
+    assert angle(fit.model.components_.T, W) < 6
+    assert not (fit.held_cells & gaps).any()
+    assert fit.held_cells[wrong & ~gaps].mean() > 0.9 and fit.held_cells[~wrong].mean() < 0.003
+    assert fit.weights.shape == (200,) and fit.weights.max() < 2.5
+    assert fit.sentence.endswith("held out of the fit.") and "less error" in fit.why
+
+
+def test_far_rows_count_nothing_and_the_model_is_that_of_the_others():
+    X, _, far, _ = contaminated("cluster", 0.2, 0)
+    fit = robust_fit(X, 2, standardize=False)
+    assert (fit.weights[fit.far_rows] == 0.0).all() and fit.far_rows[far].all()
+    others = RobustPPCA(2).fit(np.where(fit.held_cells, np.nan, X)[~fit.far_rows])
+    np.testing.assert_allclose(fit.model.components_, others.components_, atol=1e-3)
+    assert fit.sentence.endswith("40 of these rows lie together.")
+
+
+@pytest.mark.parametrize(("kind", "share"), [("cluster", 0.2), ("cells", 0.1), ("scattered", 0.05)])
+def test_the_plain_model_of_the_cleaned_and_weighted_table_has_the_same_plane(kind, share):
+    X, W, _, _ = contaminated(kind, share, 4)
+    fit = robust_fit(X, 2, standardize=False)
+    plain = PPCA(2).fit(fit.cleaned(X), sample_weight=fit.weights)
+    assert angle(plain.components_.T, fit.model.components_.T) < 0.5 and angle(plain.components_.T, W) < 5
+    assert plain.noise_variance_ == pytest.approx(fit.model.noise_variance_, rel=0.05)
+
+
+def test_levels_are_no_wrong_cells():
+    """A yes in a hundred is rare, not wrong; a table of nothing but levels is left to the plain fit."""
+    rng = np.random.default_rng(0)
+    X = contaminated("cells", 0.05, 5).X
+    X[:, 3] = rng.random(200) < 0.03
+    fit = robust_fit(X, 2)
+    assert fit.choice == "screened" and not fit.held_cells[:, 3].any()
+    levels = rng.integers(0, 5, (200, 6)).astype(float)
+    assert robust_fit(levels, 2).choice == "plain"
+
+
+def test_tables_too_small_to_screen_are_fitted_plainly():
+    rng = np.random.default_rng(0)
+    for X, q in (
+        (rng.standard_normal((12, 5)), 1),
+        (rng.standard_normal((80, 5)), 0),
+        (rng.standard_normal((80, 2)), 1),
+    ):
+        fit = robust_fit(X, q)
+        assert fit.choice == "plain" and fit.errors == {}
+
+
+def test_a_large_table_is_judged_by_some_of_its_rows(monkeypatch):
+    monkeypatch.setattr("lowdim.judge.robust.JUDGED_CELLS", 2000)
+    X, W, far, _ = contaminated("scattered", 0.1, 7, n=1000)
+    fit = robust_fit(X, 2, standardize=False)
+    assert fit.choice == "screened" and fit.far_rows[far].mean() > 0.9
+    assert angle(fit.model.components_.T, W) < 3
+
+
+def test_nothing_is_said_of_the_fits_by_which_candidates_are_judged():
+    X = contaminated("scattered", 0.1, 2).X
+    X[:, 4] = 0.0  # a constant column: the table's own fit warns once, if at all
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        robust_fit(X, 2)
+    assert len(caught) <= 2
+
+
+def test_a_column_seen_in_a_few_rows_does_not_stop_it():
+    X = contaminated("scattered", 0.1, 2).X
+    X[3:, 7] = np.nan
+    fit = robust_fit(X, 2)
+    assert fit.model.n_components_ == 2
