@@ -1,8 +1,10 @@
 """What every test shares: a reproducible hypothesis profile and the way to the real data."""
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,28 @@ from hypothesis import settings
 settings.register_profile("lowdim", derandomize=True, deadline=None)
 settings.load_profile("lowdim")
 
+# A shell starts what runs in the background with Ctrl-C ignored, and children inherit that: tests send it to both.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 ROOT = Path(__file__).resolve().parents[1]
+
+
+# Folders whose files share what is dear to make: the pages of a report, a run, drawn plots.
+TOGETHER = {"tests/browser": "report", "tests/report": "report", "tests/cli": "cli", "tests/plot": "plot"}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With several workers, the tests of a file (or of a folder of TOGETHER) go to one, so fixtures are made once."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFixture(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.split("::")[0]
+            return TOGETHER.get("/".join(file.split("/")[:2]), file)
+
+    return ByFixture(config, log)
 
 
 def data_dir() -> Path:

@@ -47,11 +47,21 @@ def room(path: Path) -> str:
     return module(path).split(".")[0]
 
 
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Everything in a file, at any depth."""
+    return list(ast.walk(tree(path)))
+
+
 def imported(path: Path, lazy: bool = True) -> set[str]:
     """The modules of lowdim that a file imports, without the package's own name."""
     found = set()
-    tree = ast.parse(path.read_text())
-    for node in ast.walk(tree) if lazy else tree.body:
+    for node in nodes(path) if lazy else tree(path).body:
         if isinstance(node, ast.ImportFrom) and node.level == 0 and (node.module or "").split(".")[0] == "lowdim":
             rest = (node.module or "").split(".")[1:]
             found |= {".".join(rest)} if rest else {alias.name for alias in node.names}
@@ -77,7 +87,7 @@ def test_only_tables_and_sources_import_table_libraries():
     for path in FILES:
         if room(path) in ("sources", "table"):
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             names = (
                 [alias.name for alias in node.names]
                 if isinstance(node, ast.Import)
@@ -101,7 +111,7 @@ def length(function: ast.FunctionDef) -> int:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_functions_stay_short(path):
-    functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in nodes(path) if isinstance(node, ast.FunctionDef)]
     long = {f.name: length(f) for f in functions if length(f) > LONGEST}
     assert not long, long
 
@@ -136,8 +146,8 @@ OWN = {("os", "_exit")}
 @pytest.mark.parametrize("path", [p for p in FILES if room(p) in FACES], ids=lambda p: str(p.relative_to(ROOT)))
 def test_models_are_used_by_their_public_verbs(path):
     """No hook of a model, no parameters in a model's own units, no private name of another module."""
-    tree, found = ast.parse(path.read_text()), []
-    for node in ast.walk(tree):
+    found = []
+    for node in nodes(path):
         if isinstance(node, ast.Attribute):
             owner = node.value.id if isinstance(node.value, ast.Name) else ""
             private = node.attr.startswith("_") and not node.attr.startswith("__") and node.attr not in RECORD_METHODS
@@ -171,7 +181,7 @@ def graph() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for path in FILES:
         reached = set()
-        for node in ast.parse(path.read_text()).body:
+        for node in tree(path).body:
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "lowdim":
                 home = (node.module or "").removeprefix("lowdim").removeprefix(".")
                 reached |= {home} | {f"{home}.{alias.name}".removeprefix(".") for alias in node.names}
@@ -204,7 +214,7 @@ def test_a_model_is_understood_from_a_few_files(name):
 def test_class_names_are_unique():
     where: dict[str, list[str]] = {}
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 where.setdefault(node.name, []).append(module(path))
     assert {name: homes for name, homes in where.items() if len(homes) > 1} == {}

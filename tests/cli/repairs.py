@@ -164,10 +164,12 @@ REPAIRS: dict[tuple[str, str], list[Repair]] = {
         Repair("save numbers", saved("objects.npy", npy(GOOD))),
         Repair("or CSV", saved("objects.csv", CSV)),
     ],
+    ("distances.csv", "LD192"): [Repair("they are measurements", same("--use", "A,B,C,D"))],
+    ("ratings.csv", "LD193"): [Repair("the columns are measurements", same("--use", "user,item,rating"))],
     ("few_rows.csv", "LD161"): [Repair("more rows", edited(more_rows)), Repair("fewer columns", edited(fewer_columns))],
     ("line.npy", "LD100"): [Repair("Reshape your data", reshaped)],
     ("log_zero.csv", "LD116"): [
-        Repair("leave 'a' as it is", same("--number", "a")),
+        Repair("leave 'a' as it is", same("--use", "a")),
         Repair("add a constant to it first", edited(lambda text: text.replace("\n0,", "\n0.5,"))),
     ],
     ("login.csv", "LD003"): [Repair("download the table itself", saved("login.csv", CSV))],

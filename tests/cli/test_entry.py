@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import shutil
@@ -68,7 +69,8 @@ def test_a_folder_that_is_not_there_is_said_before_any_work(lowdim, made, monkey
 
 def test_what_cannot_be_written_has_the_fix_of_its_cause(tmp_path):
     from lowdim.jobs.run_folder import write
-    from lowdim.text.messages import LowdimError, error
+    from lowdim.storage.atomic import not_written
+    from lowdim.text.messages import LowdimError
 
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("")
@@ -81,7 +83,7 @@ def test_what_cannot_be_written_has_the_fix_of_its_cause(tmp_path):
             write(path, "text")
         assert raised.value.code == "LD304" and fix in raised.value.fix
         assert "free some space" not in raised.value.fix
-    full = error("LD304", path="x", problem="No space left on device")
+    full = not_written("x", OSError(errno.ENOSPC, "the words of this system"))
     assert full.fix == "free some space, or save elsewhere"
 
 
@@ -133,7 +135,8 @@ def test_memory_that_runs_out_is_a_code_and_6(lowdim, monkeypatch):
 def test_a_slip_is_answered_with_the_nearest(lowdim, arguments, says):
     write_csv(lowdim.folder / "t.csv", small_table())
     said = lowdim(*arguments)
-    assert said.code == 2 and says in said.err and said.out == ""
+    # click puts an option between quotes since 8.2
+    assert said.code == 2 and says.replace("'", "") in said.err.replace("'", "") and said.out == ""
 
 
 def test_a_file_named_like_a_command_is_a_file(lowdim):

@@ -54,7 +54,7 @@ from lowdim.cli import main
 main()
 """
 JUDGED = ["judges.lowdim"]
-FITTED = [*JUDGED, "model.lowdim", "odd.csv", "scores.csv"]
+FITTED = ["held.csv", *JUDGED, "model.lowdim", "odd.csv", "scores.csv"]
 # what was finished by then
 EXPECTED = {"dimensions": [], "fit": JUDGED, "fills": FITTED, "axes": ["fills.csv", *FITTED]}
 
@@ -178,20 +178,19 @@ def test_python_hears_of_stages_and_may_stop():
 
 
 def test_python_gets_what_there_is_and_its_own_handler_back(monkeypatch):
-    """Ctrl-C inside one fit of the jury, as a notebook's stop button sends it."""
-    from lowdim.engine.monitor import Monitor
+    """Ctrl-C inside the jury, as a notebook's stop button sends it."""
     from lowdim.jobs.analysis import Stopped
+    from lowdim.judge.dimensions.factors import Factors
 
-    real, times = Monitor.see, []
+    real, times = Factors.cell_errors, []
 
-    def see(self, *args):
-        found = real(self, *args)
+    def errors(*args):
         times.append(1)
         if len(times) == 3:
             signal.raise_signal(signal.SIGINT)
-        return found
+        return real(*args)
 
-    monkeypatch.setattr(Monitor, "see", see)
+    monkeypatch.setattr(Factors, "cell_errors", errors)
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(Stopped) as stopped:
         analyse(small_table(), budget="1s")

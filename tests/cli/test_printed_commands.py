@@ -79,7 +79,7 @@ def test_the_printed_code_gives_the_same_numbers(lowdim):
     found = ld.analyse(ld.read("t.csv", **options_from_flags(FLAGS)), dims=2, budget="1s")
     space: dict[str, ld.Analysis] = {}
     exec(code_of(found), space)  # the lines a person copies from the report
-    assert np.array_equal(space["found"].posterior.mean, found.posterior.mean)
+    assert np.array_equal(space["analysis"].posterior.mean, found.posterior.mean)
 
 
 @pytest.fixture(scope="module")

@@ -77,7 +77,7 @@ def test_the_main_job_from_python(tmp_path, monkeypatch):
     write_csv(tmp_path / "table.csv", small_table())
     found = ld.analyse(ld.read("table.csv"), budget="1s")
     text = section("In Python")
-    attributes = set(re.findall(r"`found\.(\w+)", text))
+    attributes = set(re.findall(r"`analysis\.(\w+)", text))
     assert {
         "sentences",
         "dims",

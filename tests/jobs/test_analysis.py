@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import lowdim as ld
+from lowdim.jobs.run_folder import save_run
 from lowdim.judge.budget import Counts, counts
 from lowdim.text.format import parse_duration
 from lowdim.text.messages import LowdimError
@@ -82,7 +83,7 @@ def test_weights_count():
     X = small_table()
     w = np.where(np.arange(60) < 20, 2.0, 1.0)
     frame = pd.DataFrame(np.column_stack([X, w]), columns=[*NAMES, "w"])
-    weighted = ld.analyse(ld.read(frame, weight="w"), dims=2, budget="1s").model
+    weighted = ld.analyse(ld.read(frame, weight="w"), dims=2, budget="1s", robust=False).model
     twice = ld.PPCA(2, standardize=True).fit(np.vstack([X, X[:20]]))
     assert np.allclose(weighted.noise_variance_, twice.noise_variance_, rtol=1e-3)
 
@@ -168,7 +169,7 @@ def test_doubts_stand_beside_the_number(plain, q, words, line):
         ("nofile.csv", "LD001", "check the spelling"),
         (None, "LD101", "pass the path of a file, or a NumPy array"),
         (np.arange(10.0)[:, None] ** 2, "LD113", "add columns of numbers"),
-        (pd.DataFrame({"a": list("abcabc"), "b b": list("xyzxyz")}), "LD113", "ld.read(table, encode=('a', 'b b'))"),
+        (pd.DataFrame({"a": list("abcabc"), "b b": list("xyzxyz")}), "LD113", "ld.read(table, encode=['a', 'b b'])"),
         (np.arange(5.0), "LD100", "X.reshape"),
     ],
 )
@@ -188,7 +189,13 @@ def test_the_fix_in_python_works(tmp_path):
     (tmp_path / "t.csv").write_text("1,2\n3,x\n4,5\n6,7\n8,9.5\n")
     with pytest.raises(LowdimError, match="LD111") as problem:
         ld.analyse(tmp_path / "t.csv")
-    assert f"ld.read({str(tmp_path / 't.csv')!r}, na=('x',))" in problem.value.fix
+    assert f"ld.read({str(tmp_path / 't.csv')!r}, na=['x'])" in problem.value.fix
+    with pytest.raises(LowdimError, match="LD111") as read:
+        ld.read(tmp_path / "t.csv")
+    assert str(read.value) == str(problem.value) and "--" not in str(read.value)
+    with pytest.raises(LowdimError, match="LD103") as read:
+        ld.read(pd.DataFrame({"dose": [1.0, 2, 4, 3], "size": [2.0, 1, 3, 5]}), drop=["does"])
+    assert read.value.fix == "did you mean  ld.read(table, ..., drop=['dose'])"
 
 
 def test_three_rows_are_an_answer():
@@ -211,3 +218,38 @@ def test_a_report_where_there_is_no_folder_is_refused_before_it_is_drawn(plain, 
 
 def test_odd_rows_at_another_level(plain):
     assert plain.odd.at(0.99).odd_level == 0.99 and plain.odd.odd_level == 0.95 and plain.odd.rows[0].name == "8"
+
+
+# --- wrong cells and far rows
+
+
+def cluster_table() -> np.ndarray:
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 10)) + 0.4 * rng.standard_normal((200, 10))
+    X[:30] = 0.2 * X[:30] + np.array([6, -6, 5, 0, 7, -5, 0, 6, -6, 5])
+    return X
+
+
+def test_far_rows_are_held_out_of_the_fit_and_named(tmp_path):
+    X = cluster_table()
+    pd.DataFrame(X, columns=[f"x{j}" for j in range(10)]).to_csv(tmp_path / "t.csv", index=False)
+    found, plain = (ld.analyse(tmp_path / "t.csv", budget="1s", robust=robust) for robust in (True, False))
+    assert found.held.choice == "screened" and set(range(30)) <= set(found.held.rows.tolist())
+    assert found.odd.odd[:30].all() and "30 of these rows lie together" in found.sentences[3]
+    assert plain.held.choice == "plain" and not plain.odd.odd[:30].all() and "held out" not in plain.sentences[3]
+    clean = ld.PPCA(2, standardize=True).fit(X[30:])
+    spans = [np.linalg.qr(model.components_.T)[0] for model in (clean, found.model)]
+    assert np.linalg.svd(spans[0].T @ spans[1])[1].min() > np.cos(np.radians(10))
+    run = save_run(found, tmp_path / "t.run")
+    lines = (run / "held.csv").read_text().splitlines()
+    assert lines[0] == "row,column,value" and sum(line.endswith(",,") for line in lines) == len(found.held.rows)
+    opened = ld.load_run(run).analysis
+    assert np.array_equal(opened.held.rows, found.held.rows) and opened.settings.robust
+    assert opened.explain(3).p == pytest.approx(found.explain(3).p)
+
+
+def test_a_clean_table_holds_nothing_out():
+    X = cluster_table()[30:]
+    found = ld.analyse(X, budget="1s")
+    assert found.held.choice == "plain" and found.held.sentence == ""
+    assert np.array_equal(found.scores, found.model.transform(X))

@@ -92,7 +92,7 @@ def test_the_model_is_that_of_all_rows_and_the_rest_is_of_those_drawn(file, tmp_
         "In six sentences",
         "lowdim report cells.parquet --stream --dims 2 --budget 1s --sample=400",
         "SHA-256 of the rows drawn",
-        "found = ld.analyse_stream(&#39;cells.parquet&#39;, sample=400, dims=2, budget=1.0)",
+        "analysis = ld.analyse_stream(&#39;cells.parquet&#39;, sample=400, dims=2, budget=1.0)",
     ):
         assert words in text, words
 
@@ -132,7 +132,7 @@ def test_fills_are_those_of_the_model_and_intervals_hold_what_they_claim(file, t
     np.testing.assert_array_equal(full, found.model.impute(X))
     np.testing.assert_array_equal(mask, gap)
     assert (full[~gap] == X[~gap]).all() and (low[~gap] == X[~gap]).all() and (high[~gap] == X[~gap]).all()
-    assert list(found.gaps.values()) == gap.sum(axis=0).tolist() and found.total == gap.sum() and found.left == {}
+    assert list(found.gaps.values()) == gap.sum(axis=0).tolist() and found.total == gap.sum() and found.unfilled == {}
     held = ((low <= truth) & (truth <= high))[gap]
     # 3,600 cells: sd 0.005; the half widths, from some 3,000 hidden cells of the rows drawn, add as much again
     assert abs(held.mean() - 0.9) < 0.025, held.mean()
@@ -154,7 +154,7 @@ def test_a_column_that_no_model_can_fill_keeps_its_gaps(tmp_path):
     drawn = draw(parquet(tmp_path / "t.parquet", X), sample=150)
     found = fill_stream(drawn, tmp_path / "full.npy")
     full = np.load(tmp_path / "full.npy")
-    assert found.left == {"x4": int(np.isnan(X[:, 3]).sum())}
+    assert found.unfilled == {"x4": int(np.isnan(X[:, 3]).sum())}
     np.testing.assert_array_equal(np.isnan(full).any(axis=0), [False, False, False, True, False, False])
 
 

@@ -31,20 +31,23 @@ def test_opened_again_it_is_the_same(run):
     assert opened.settings == found.settings and opened.sentences == found.sentences
     assert opened.names == found.table.names == ("x1", "x2", "x3", "x4", "x5")
     assert np.array_equal(opened.table.X, found.table.X, equal_nan=True)
-    assert np.array_equal(opened.model.transform(found.table.X), found.scores)
+    assert np.array_equal(opened.analysis.scores, found.scores)
+    ordinary = np.setdiff1d(np.arange(found.table.n), [*found.held.cells[:, 0], *found.held.rows])
+    assert np.array_equal(opened.model.transform(found.table.X)[ordinary], found.scores[ordinary])
 
 
 def test_the_tables_hold_the_numbers(run):
     found, folder = run
-    scores = pd.read_csv(folder / "t.run" / "scores.csv")
-    assert np.array_equal(scores[["axis1", "axis2"]].to_numpy(), found.scores)
-    assert np.array_equal(scores[["axis1_sd", "axis2_sd"]].to_numpy(), found.posterior.std)
-    assert np.array_equal(scores["D2_p"].to_numpy(), found.odd.D2.p)
-    fills = pd.read_csv(folder / "t.run" / "fills.csv")
+    # as text, then by Python: not every version of pandas reads a number back to the last bit
+    scores, fills, odd = (
+        pd.read_csv(folder / "t.run" / f"{name}.csv", dtype=str) for name in ("scores", "fills", "odd")
+    )
+    assert np.array_equal(scores[["axis1", "axis2"]].to_numpy().astype(float), found.scores)
+    assert np.array_equal(scores[["axis1_sd", "axis2_sd"]].to_numpy().astype(float), found.posterior.std)
+    assert np.array_equal(scores["D2_p"].to_numpy().astype(float), found.odd.D2.p)
     gap = found.fills.is_filled
-    assert len(fills) == gap.sum() and np.array_equal(fills["fill"], found.fills.filled[gap])
-    odd = pd.read_csv(folder / "t.run" / "odd.csv")
-    assert odd["row"].tolist() == [int(r.name) for r in found.odd.rows]
+    assert len(fills) == gap.sum() and np.array_equal(fills["fill"].to_numpy().astype(float), found.fills.filled[gap])
+    assert odd["row"].tolist() == [r.name for r in found.odd.rows]
 
 
 def test_fills_outside_the_values_seen_are_marked(run):

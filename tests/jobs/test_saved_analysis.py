@@ -143,3 +143,25 @@ def test_a_table_is_checked_without_being_read(run, tmp_path):
     facts["table"]["path"] = str(tmp_path / "gone.csv")
     with pytest.raises(LowdimError, match="LD306"):
         changed.check_table()
+
+
+def test_a_jury_of_an_older_version_is_read():
+    """Fields that records had once are left out, those they lacked have their defaults."""
+    row = {"q": 1, "variance": 0.5, "q2": 0.4, "log_density": -1.2, "bic_weight": 1.0, "minka_weight": None}
+    judges = {"records": "Judge", "fields": {"name": ("evidence",), "q": (1,), "detail": ("",), "votes": (True,)}}
+    rows = {"records": "DimensionRow", "fields": {key: (value,) for key, value in {**row, "above_noise": True}.items()}}
+    empty = np.zeros(0)
+    fields = {
+        "q": 1,
+        "sentence": "1",
+        "rows": rows,
+        "judges": judges,
+        "paired": (),
+        "eigenvalues": empty,
+        "band": empty,
+    }
+    jury = saved_analysis.unpacked(
+        {"record": "Jury", "fields": {**fields, "distances": None, "notes": (), "columns": 3}}
+    )
+    assert jury.rows[0].q2 == 0.4 and jury.rows[0].skill is None and jury.judges[0].name == "evidence"
+    assert jury.needed == 1 and jury.text().startswith("Dimensions: 1\n") and repr(jury)

@@ -74,7 +74,7 @@ def test_small_counts_are_not_told():
 
 
 def test_messages_lose_their_examples():
-    kept = private.change(message("LD122", where="line 3: 'secret'", column="a", share="46%", others=9, flag="a"))
+    kept = private.change(message("LD122", where="line 3: 'secret'", column="a", share="46%", others=9, drop=["a"]))
     assert "'a' is 46% empty" in kept.what and "secret" not in str(kept)
     told = private.change(message("LD191", what="2 rows repeat", rows="secret-1, secret-2"))
     assert "secret" not in str(told) and told.code == "LD191"

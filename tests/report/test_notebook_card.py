@@ -20,7 +20,7 @@ def test_card_is_small_static_and_complete():
     assert page.wrong == [] and not page.all("script")
     assert all(sentence in words for sentence in found.sentences)
     assert "random_state" in words or "seed" in words
-    assert "found.plot.map()" in words
+    assert "analysis.plot.map()" in words
     for svg in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
         assert 'role="img"' in svg and "<title" in svg and "<desc" in svg
 

@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader
 from lowdim.plot.base import Plot, canvas, printable, style
 from lowdim.report.page import Page, Trust
 from lowdim.report.page_parts import Bar, Download, RowStory, Section, chart, data_url, grid
+from lowdim.text.fix import Fix
 from lowdim.text.messages import Message
 from tests.report import pages
 
@@ -41,7 +42,7 @@ def page_of(text: str, drawn) -> Page:
         stories=(RowStory(text, text, (bar,)),),
         downloads=(Download("rows.csv", text, data_url(text)),),
     )
-    message = Message("LD000", "note", text, text, text, text)
+    message = Message("LD000", "note", text, text, text, Fix(text))
     return Page(
         text,
         text,

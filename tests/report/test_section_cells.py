@@ -29,7 +29,7 @@ def test_the_section_names_both_models_and_several_levels():
 
 @pytest.fixture(scope="module")
 def ozone():
-    return analyse(read(need("missing_small/airquality.csv")), dims=2, budget="1s")
+    return analyse(read(need("missing_small/airquality.csv"), no_log=True), dims=2, budget="1s")
 
 
 def test_fills_outside_are_counted_and_the_command_works_when_pasted(ozone, tmp_path, capsys, monkeypatch):

@@ -36,7 +36,7 @@ def test_a_file_is_read_again_as_it_was():
 
 
 def test_code_for_a_table_from_python_runs(frame, of_frame):
-    text = code_of(of_frame, "sentences = found.sentences")
+    text = code_of(of_frame, "sentences = analysis.sentences")
     assert "ld.read('" not in text and "came from Python" in text
     scope = {"table": frame}
     exec(text, scope)

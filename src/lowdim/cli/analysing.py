@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 
 def open_table(path: str, options: dict[str, Any]) -> Table:
-    """Read a table and say on stderr what was found."""
+    """Read a table, its columns on scales that suit them, and say on stderr what was found."""
+    from lowdim.judge.scales import on_suitable_scales
     from lowdim.table.read import read
 
-    table = read(path, **options)
+    table = on_suitable_scales(read(path, **options))
     show_messages(table.messages)
     return table
 
@@ -38,7 +39,7 @@ def repeat_of_run(request: Request) -> Request:
     if run.has_model:
         _ = run.table  # unchanged since then, or an error
     s = run.settings
-    return Request(run.path, run.options, s.dims, s.level, s.seed, s.budget)
+    return Request(run.path, run.options, s.dims, s.level, s.seed, s.budget, s.robust)
 
 
 def command_line() -> str:
@@ -48,8 +49,8 @@ def command_line() -> str:
 
     from lowdim.text.escape import protect_terminal
 
-    given = click.get_current_context().find_root().meta.get("lowdim.arguments", sys.argv[1:])
-    return protect_terminal(shlex.join(["lowdim", *given]))
+    arguments = click.get_current_context().find_root().meta.get("lowdim.arguments", sys.argv[1:])
+    return protect_terminal(shlex.join(["lowdim", *arguments]))
 
 
 def analysed(request: Request, folder: str | None = None) -> Analysis:
@@ -60,11 +61,11 @@ def analysed(request: Request, folder: str | None = None) -> Analysis:
         work = analysis_of(request) if request.options.get("stream") else whole_analysis(request)
     with Interrupts() as interrupts, Stages(message_log().quiet, interrupts) as stages:
         try:
-            found = work(
+            analysis = work(
                 dims=request.dims, level=request.level, random_state=request.seed, budget=request.budget, tell=stages
             )
-            show_messages(found.gaps.notes())
-            return found
+            show_messages(analysis.gaps.notes())
+            return analysis
         except Stopped as stopped:
             if folder is None:
                 raise
@@ -86,7 +87,7 @@ def whole_analysis(request: Request) -> Callable[..., Analysis]:
     from lowdim.jobs.analysis import analyse
 
     table = open_table(request.file, request.options)
-    return partial(analyse, table, scale=table.scale)
+    return partial(analyse, table, scale=table.scale, robust=request.robust)
 
 
 def kept_options(request: Request) -> dict[str, Any]:
@@ -103,23 +104,23 @@ def reported(request: Request, report: str, run: str, *, rows: bool, quiet: bool
     from lowdim.jobs.run_folder import check_free, save_run
 
     check_free(run, request.file)
-    found = analysed(request, run)
-    folder = save_run(found, run, options=kept_options(request), command=command_line())
+    analysis = analysed(request, run)
+    folder = save_run(analysis, run, options=kept_options(request), command=command_line())
     if not quiet:
-        say("".join(f"  {number}. {sentence}\n" for number, sentence in enumerate(found.sentences, 1)))
+        say("".join(f"  {number}. {sentence}\n" for number, sentence in enumerate(analysis.sentences, 1)))
     try:
         from lowdim.report import write_report
 
         with Stages(message_log().quiet) as stages:
             stages.now = "report"
-            path = write_report(found, report, rows=rows)
+            path = write_report(analysis, report, rows=rows)
             stages("report", f"{path.stat().st_size / 1e6:.1f} MB")
     except KeyboardInterrupt:
         complain(f"Stopped. {folder}/ is complete; the report was not written:  lowdim report {folder}")
         raise Done(130) from None
     if not quiet:
         say(f"  Report  {path}   ({path.stat().st_size / 1e6:.1f} MB, opens offline)\n  Run     {run_files(folder)}")
-    return found, path, folder
+    return analysis, path, folder
 
 
 def run_files(folder: Path, *names: str) -> str:
@@ -127,27 +128,27 @@ def run_files(folder: Path, *names: str) -> str:
     return f"{folder}/   run.json model.lowdim {' '.join(names or ('scores.csv', 'fills.csv', 'odd.csv'))}"
 
 
-def print_found(found: Analysis, request: Request, **facts: Any) -> None:
+def print_found(analysis: Analysis, request: Request, **facts: Any) -> None:
     """An analysis as one JSON object."""
     from lowdim.jobs.run_folder import describe
 
-    told = describe(found, kept_options(request), command_line())
+    facts_of_run = describe(analysis, kept_options(request), command_line())
     print_json(
         **facts,
-        **{key: value for key, value in told.items() if key not in ("schema", "messages")},
-        axes=list(found.axes),
-        odd=list(found.odd.rows),
-        fills=list(found.fills.columns),
-        dimensions=list(found.jury.rows),
+        **{key: value for key, value in facts_of_run.items() if key not in ("schema", "messages")},
+        axes=list(analysis.axes),
+        odd=list(analysis.odd.rows),
+        fills=list(analysis.fills.columns),
+        dimensions=list(analysis.jury.rows),
     )
 
 
-def finish(found: Analysis, strict: bool) -> None:
+def finish(analysis: Analysis, strict: bool) -> None:
     """Exit code 5 where the fit did not converge; 1 where a check of the trust strip failed and that matters."""
-    if not found.model.converged_:
+    if not analysis.model.converged_:
         complain("The fit did not converge; the results are saved and marked so.")
         raise Done(5)
-    failed = [check for check in found.trust if check.holds is False]
+    failed = [check for check in analysis.trust if check.holds is False]
     if strict and failed:
         complain("--strict: " + "; ".join(f"not so: {check.name} ({check.evidence})" for check in failed))
         raise Done(1)

@@ -23,8 +23,8 @@ def command(
     def decorate(function: Callable[..., Any]) -> TableCommand:
         name = function.__name__.removesuffix("_command")
         epilog = f"\b\nExample:  {example}"
-        made: TableCommand = click.command(name, cls=cls, short_help=short, epilog=epilog)(function)
-        made.example, made.rank = example, rank
-        return made
+        table_command: TableCommand = click.command(name, cls=cls, short_help=short, epilog=epilog)(function)
+        table_command.example, table_command.rank = example, rank
+        return table_command
 
     return decorate

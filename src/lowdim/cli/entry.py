@@ -40,7 +40,7 @@ def run(arguments: list[str]) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.filterwarnings("always", category=LowdimWarning)
-        warnings.showwarning = lambda given, *rest, **more: log.add(as_message(getattr(given, "message", str(given))))
+        warnings.showwarning = lambda warning, *_, **__: log.add(as_message(getattr(warning, "message", str(warning))))
         try:
             with commands.make_context("lowdim", list(arguments), obj=log) as context:
                 context.meta["lowdim.arguments"] = arguments

@@ -29,9 +29,9 @@ def modules() -> dict[str, str]:
 
 def load_command(name: str) -> TableCommand:
     """The command of this name."""
-    found = getattr(import_module(modules()[name]), f"{name}_command")
-    assert isinstance(found, TableCommand)
-    return found
+    loaded = getattr(import_module(modules()[name]), f"{name}_command")
+    assert isinstance(loaded, TableCommand)
+    return loaded
 
 
 def every_command() -> dict[str, TableCommand]:
@@ -66,23 +66,23 @@ def _refuse_mistyped(args: list[str]) -> None:
     from difflib import get_close_matches
     from pathlib import Path
 
-    word, rest = args[0], [a for a in args[1:] if not a.startswith("-")]
+    word, words = args[0], [a for a in args[1:] if not a.startswith("-")]
     if Path(word).exists() or word.startswith("-"):
         return
     near = get_close_matches(word.lower(), modules(), n=1, cutoff=0.7)
-    if near and (rest or "." not in word):
+    if near and (words or "." not in word):
         raise click.UsageError(f"There is no command '{word[:40]}'. Did you mean  lowdim {near[0]} ...?")
-    if rest and "." not in word and Path(rest[0]).exists():
+    if words and "." not in word and Path(words[0]).exists():
         raise click.UsageError(f"There is no command '{word[:40]}'. The commands are: {', '.join(every_command())}.")
 
 
 def in_order(arguments: list[str]) -> list[str]:
     """The arguments with the command first: `lowdim --json check x.csv`, `lowdim --drop a x.csv`."""
     first = next((k for k, a in enumerate(arguments) if a not in ANYWHERE), len(arguments))
-    rest = [*arguments[first:], *arguments[:first]]
-    if rest and rest[0].startswith("-") and rest[0] not in ("-", "-h", "--help", "--version"):
-        return ["report", *rest]
-    return rest
+    ordered = [*arguments[first:], *arguments[:first]]
+    if ordered and ordered[0].startswith("-") and ordered[0] not in ("-", "-h", "--help", "--version"):
+        return ["report", *ordered]
+    return ordered
 
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)

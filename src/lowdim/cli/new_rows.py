@@ -37,22 +37,22 @@ def positions(table: Table, words: list[str], flag: str) -> list[int]:
     return [by_name.get(word, by_number.get(word, 0)) for word in words]
 
 
-def placed(run: str, new: str, given: dict[str, Any]) -> tuple[SavedRun, PlacedRows]:
+def placed(run: str, new: str, flags: dict[str, Any]) -> tuple[SavedRun, PlacedRows]:
     """A run and new rows placed on its map; the new file is read as the run's own was, unless told otherwise."""
     from lowdim.jobs.apply import place
     from lowdim.jobs.run_folder import load_run
 
     opened = load_run(run)
-    found = place(
-        opened.model, opened.names, new, calibration=opened.calibration, **{**read_as(opened), **reading(given)}
+    rows = place(
+        opened.model, opened.names, new, calibration=opened.calibration, **{**read_as(opened), **reading(flags)}
     )
-    show_messages(found.messages)
-    return opened, found
+    show_messages(rows.messages)
+    return opened, rows
 
 
 def read_as(run: SavedRun) -> dict[str, Any]:
     """How the table of a run was read, as far as it holds for new rows."""
-    told = {key: value for key, value in run.options.items() if key not in ("sample", "strict", "stream")}
+    options = {key: value for key, value in run.options.items() if key not in ("sample", "strict", "stream")}
     if run.facts["table"]["header"] is False:
-        told.setdefault("header", False)
-    return told
+        options.setdefault("header", False)
+    return options

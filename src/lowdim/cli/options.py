@@ -19,13 +19,13 @@ HELP = {
     "na": 'More codes for gaps, e.g. "-999,ND".',
     "columns": "Use only these columns.",
     "drop": "Leave these columns out.",
-    "number": "Use these columns as numbers whatever they look like.",
+    "use": "Use these columns as measurements whatever they look like.",
     "label": "Columns to colour and describe by.",
     "id": "The column that names the rows.",
     "time": "The column that orders the rows.",
     "weight": "How many times each row counts.",
     "encode": "Label columns to use as zeros and ones.",
-    "log": "Columns to take the logarithm of.",
+    "log": "Columns to take the logarithm of, no others; NAME+C adds C first.",
     "sheet": "Sheet of a workbook.",
     "inf": "error, or missing: read infinite values as gaps.",
     "below_limit": 'half, zero or limit: what "<0.05" counts as.',
@@ -38,6 +38,7 @@ SWITCH_HELP = {
     "no_header": "Line 1 is data.",
     "transpose": "Swap rows and columns.",
     "keep_copies": "Keep columns that are copies of others.",
+    "no_log": "Analyse skew columns as they are, never in logarithms.",
     "strict": "Any change to the table is an error, and a failed check leaves with 1.",
 }
 
@@ -54,6 +55,14 @@ def parse_dims(context: click.Context, option: click.Parameter, dims: str) -> in
 DIMS = click.option("--dims", default="auto", metavar="K", callback=parse_dims, help="auto, or how many dimensions.")
 LEVEL = click.option("--level", default=0.9, show_default=True, help="Level of the intervals.")
 SEED = click.option("--seed", default=0, show_default=True, help="Seed of everything that is drawn.")
+ROBUST = click.option(
+    "--not-robust",
+    "robust",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    help="Hold no cells or rows out of the fit, whatever they contradict.",
+)
 BUDGET = click.option(
     "--budget",
     metavar="TIME",
@@ -77,6 +86,7 @@ class Request(NamedTuple):
     level: float = 0.9
     seed: int = 0
     budget: str | float | None = None
+    robust: bool = True
     as_json: bool = False
 
     @property
@@ -109,9 +119,9 @@ def before(command: Callable[..., Any], check: Callable[[Any], None]) -> Callabl
     """The command, after a look at its --out."""
 
     @wraps(command)
-    def checked(*words: Any, **given: Any) -> Any:
-        check(given.get("out"))
-        return command(*words, **given)
+    def checked(*words: Any, **flags: Any) -> Any:
+        check(flags.get("out"))
+        return command(*words, **flags)
 
     return checked
 
@@ -124,19 +134,21 @@ def check_folder(out: str | None) -> None:
         return
     path, folder = protect_terminal(out), Path(out).parent
     if not folder.is_dir():
-        raise error("LD304", path=path, problem=f"there is no folder '{protect_terminal(str(folder))}'")
+        raise error(
+            "LD304", path=path, problem=f"there is no folder '{protect_terminal(str(folder))}'", case="no folder"
+        )
 
 
-def reading(given: dict[str, Any]) -> dict[str, Any]:
+def reading(flags: dict[str, Any]) -> dict[str, Any]:
     """Take the reading options out of a command's arguments, as `read` wants them."""
     from lowdim.table.flags import SWITCHES, VALUES, add_value
 
     options: dict[str, Any] = {}
     for name in VALUES.values():
-        for value in given.pop(f"read_{name}", ()):
+        for value in flags.pop(f"read_{name}", ()):
             add_value(options, name, value)
     for flag, (name, value) in SWITCHES.items():
-        if given.pop("read_" + flag.strip("-").replace("-", "_"), False):
+        if flags.pop("read_" + flag.strip("-").replace("-", "_"), False):
             options[name] = value
     return options
 
@@ -156,15 +168,15 @@ def with_request(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
-        def call(file: str, **given: Any) -> Any:
+        def call(file: str, **flags: Any) -> Any:
             from lowdim.cli.streaming import streamed
 
-            shared = {name: given.pop(name) for name in ("dims", "level", "seed", "budget") if name in given}
-            stream, checkpoint = given.pop("stream", False), given.pop("checkpoint", None)
-            given.pop("quiet")
-            as_json = given.pop("as_json")
-            request = Request(file, streamed(reading(given), stream, checkpoint), **shared, as_json=as_json)
-            return command(request, **given)
+            shared = {name: flags.pop(name) for name in ("dims", "level", "seed", "budget", "robust") if name in flags}
+            stream, checkpoint = flags.pop("stream", False), flags.pop("checkpoint", None)
+            flags.pop("quiet")
+            as_json = flags.pop("as_json")
+            request = Request(file, streamed(reading(flags), stream, checkpoint), **shared, as_json=as_json)
+            return command(request, **flags)
 
         wrapped: Callable[..., Any] = call
         for option in reversed(options):

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from lowdim.text.escape import protect_terminal
+from lowdim.text.fix import Fix
 from lowdim.text.messages import LowdimError, Message
 
 
@@ -48,14 +49,14 @@ class MessageLog:
 
 def as_message(problem: LowdimError | Message | str) -> Message:
     """A problem as a message; one that is only text has no code."""
-    found = problem.message if isinstance(problem, LowdimError) else problem
-    return found if isinstance(found, Message) else Message("", "error", str(found), "", "", "")
+    message = problem.message if isinstance(problem, LowdimError) else problem
+    return message if isinstance(message, Message) else Message("", "error", str(message), "", "", Fix())
 
 
 def message_log() -> MessageLog:
     """The messages of this call."""
-    found = click.get_current_context().find_object(MessageLog)
-    return MessageLog(quiet=False, as_json=False) if found is None else found
+    log = click.get_current_context().find_object(MessageLog)
+    return MessageLog(quiet=False, as_json=False) if log is None else log
 
 
 def say(text: str) -> None:

@@ -30,7 +30,7 @@ READING_OPTIONS = (
     "label",
     "id",
     "time",
-    "number",
+    "use",
     "sep",
     "decimal",
     "encoding",
@@ -39,6 +39,7 @@ READING_OPTIONS = (
     "sheet",
     "keep_copies",
     "strict",
+    "no_log",
 )  # how a run's table was read: of no meaning for the numbers of another file
 INSTEAD = {
     "log": "write the logarithms into the file first",
@@ -81,19 +82,19 @@ def drawn_from(file: str, options: dict[str, Any], seed: int) -> DrawnRows:
     from lowdim.jobs.large import DRAWN_ROWS, draw
     from lowdim.table.options import check_options
 
-    how = check_options({key: value for key, value in options.items() if key not in ("stream", "checkpoint")})
-    found = draw(
+    reading = check_options({key: value for key, value in options.items() if key not in ("stream", "checkpoint")})
+    drawn = draw(
         file,
-        sample=how.sample or DRAWN_ROWS,
+        sample=reading.sample or DRAWN_ROWS,
         random_state=seed,
-        columns=how.columns,
-        drop=how.drop,
-        weight=how.weight,
-        scale=how.scale,
+        columns=reading.columns,
+        drop=reading.drop,
+        weight=reading.weight,
+        scale=reading.scale,
         run=run_of(options),
     )
-    show_messages(found.table.messages)
-    return found
+    show_messages(drawn.table.messages)
+    return drawn
 
 
 def analysis_of(request: Request) -> Callable[..., Analysis]:
@@ -109,6 +110,7 @@ def analysis_of(request: Request) -> Callable[..., Analysis]:
 @contextmanager
 def or_stream(options: dict[str, Any]) -> Iterator[None]:
     """Where a table does not fit into memory, the same command with --stream is the first thing to try."""
+    from lowdim.text.fix import Fix
     from lowdim.text.messages import BudgetError, Message
 
     try:
@@ -119,7 +121,7 @@ def or_stream(options: dict[str, Any]) -> Iterator[None]:
         command = instead(options) if possible and problem.code == "LD170" else ""
         if not command or not isinstance(m, Message):
             raise
-        raise type(problem)(m._replace(fix=f"read it a block at a time:  {command}\n{m.fix}")) from None
+        raise type(problem)(m._replace(fix=Fix(f"read it a block at a time:  {command}\n", *m.fix.parts))) from None
 
 
 def instead(options: dict[str, Any]) -> str:
@@ -134,12 +136,12 @@ def instead(options: dict[str, Any]) -> str:
     from lowdim.jobs.large import affordable, open_whole
     from lowdim.text.messages import BudgetError, LowdimError
 
-    given = click.get_current_context().params
+    flags = click.get_current_context().params
     words = shlex.split(command_line())
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            affordable(open_whole(given.get("new") or given["file"]), run_of(options))
+            affordable(open_whole(flags.get("new") or flags["file"]), run_of(options))
     except BudgetError:
         words = [w for k, w in enumerate(words) if not (w.startswith("--memory") or words[k - 1] == "--memory")]
     except LowdimError:

@@ -74,7 +74,8 @@ def oil_flow(n: int = 1000, *, random_state: int = 0) -> OilFlow:
 def _measured(paths: Array, rng: np.random.Generator) -> Array:
     """Path lengths as counted photons tell them."""
     counts = rng.poisson(PHOTONS * np.exp(-paths @ ATTENUATION.T))
-    return np.log(PHOTONS / np.maximum(counts, 1)) @ np.linalg.inv(ATTENUATION).T
+    lengths: Array = np.log(PHOTONS / np.maximum(counts, 1)) @ np.linalg.inv(ATTENUATION).T
+    return lengths
 
 
 def _chords() -> Array:
@@ -91,7 +92,8 @@ def _annular(f: Array) -> Array:
     far = np.tile(BEAMS, 2) ** 2
 
     def inside(radius2: Array) -> Array:
-        return 2.0 * np.sqrt(np.maximum(radius2[:, None] - far, 0.0))
+        lengths: Array = 2.0 * np.sqrt(np.maximum(radius2[:, None] - far, 0.0))
+        return lengths
 
     core, ring = inside(f[:, 2]), inside(f[:, 2] + f[:, 1])
     return np.stack([_chords() - ring, ring - core], axis=2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,12 +16,16 @@ from lowdim.judge.budget import Counts, counts
 from lowdim.judge.dimensions.jury import Jury, choose_dimension
 from lowdim.judge.fills.fills import Fills, fill
 from lowdim.judge.gaps import GapReport, gap_report
+from lowdim.judge.held_out import NOTHING_HELD, HeldOut
+from lowdim.judge.robust import fit_without_held, robust_fit, without_held
 from lowdim.judge.rows.odd_rows import OddRows, judge_rows
+from lowdim.judge.scales import on_suitable_scales
 from lowdim.judge.stability import Refits, Stability, refits, stability
-from lowdim.judge.table_input import as_table, source_of
+from lowdim.judge.table_input import read, source_of
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import ArraySource
+from lowdim.table.kinds.scales import log_scales
 from lowdim.table.table import Table
 from lowdim.text.format import count, parse_duration
 from lowdim.text.messages import error
@@ -41,6 +44,7 @@ class Partial(NamedTuple):
     posterior: Posterior | None = None
     fills: Fills | None = None
     odd: OddRows | None = None
+    held: HeldOut = NOTHING_HELD
 
 
 class Stopped(KeyboardInterrupt):
@@ -51,32 +55,24 @@ class Stopped(KeyboardInterrupt):
         self.partial = partial
 
 
-@dataclass(frozen=True, repr=False)
-class ComputedAnalysis(Analysis):
-    """An analysis that was made just now; `Analysis` says what its parts are."""
-
-    table: Table
-    settings: Settings
-    jury: Jury
-    model: ProbabilisticPCA
-    posterior: Posterior
-    gaps: GapReport
-    fills: Fills
-    odd: OddRows
-    axes: tuple[AxisCard, ...]
-    stability: Stability
-    of: int | None = None
-
-
 class AnalysisStages(NamedTuple):
     """The stages of an analysis, each a function of the table, the settings and the stages before it."""
 
     table: Table
     settings: Settings
+    held: HeldOut = NOTHING_HELD
 
     @property
     def X(self) -> ArraySource:
         return source_of(self.table)
+
+    def held_out(self, q: int) -> HeldOut:
+        """The cells and rows that contradict the rest, where a fit without them predicts better."""
+        if not self.settings.robust or q == 0:
+            return NOTHING_HELD
+        s = self.settings
+        weight = self.table.weight
+        return robust_fit(self.X, q, standardize=self.standardize, sample_weight=weight, random_state=s.seed).held_out
 
     @property
     def counts(self) -> Counts:
@@ -96,34 +92,52 @@ class AnalysisStages(NamedTuple):
         )
 
     def dims(self, jury: Jury) -> int:
-        asked = self.settings.dims
-        return min(jury.q, self.table.d - 1) if asked == "auto" else int(asked)
+        """Those asked for, or those needed; a map is drawn with a second axis where that can be told from noise."""
+        if self.settings.dims != "auto":
+            return int(self.settings.dims)
+        wanted = max(jury.q, min(2, jury.detectable)) if jury.q else 0
+        return min(wanted, self.table.d - 1)
 
     def model(self, q: int) -> ProbabilisticPCA:
-        return ProbabilisticPCA(q, standardize=self.standardize).fit(self.X, sample_weight=self.table.weight)
+        weight = self.table.weight
+        return fit_without_held(self.X, q, self.held, standardize=self.standardize, sample_weight=weight)
 
     def posterior(self, model: ProbabilisticPCA) -> Posterior:
-        return model.posterior(self.X)
+        """Where each row lies by the cells that are not held out; far rows by all they have."""
+        return model.posterior(without_held(self.X, self.held, rows=False))
 
     def odd(self, model: ProbabilisticPCA) -> OddRows:
-        return judge_rows(model, self.X, row_names=self.table.row_names)
+        scales = log_scales(self.table.names, self.table.logs)
+        n, d = self.table.X.shape
+        return judge_rows(
+            model,
+            self.X,
+            row_names=self.table.row_names,
+            scales=scales,
+            held=self.held.cell_mask(n, d),
+            far=self.held.row_mask(n),
+        )
 
     def gaps(self) -> GapReport:
         return gap_report(self.table.X, self.table.names)
 
     def fills(self) -> Fills:
         s = self.settings
-        return fill(self.X, level=s.level, standardize=self.standardize, random_state=s.seed)
+        fills = fill(self.table, level=s.level, standardize=self.standardize, random_state=s.seed)
+        return fills._replace(table=None)  # the analysis has it
 
     def refits(self, model: ProbabilisticPCA) -> Refits:
-        return refits(model, self.X, bootstraps=self.counts.refits, random_state=self.settings.seed)
+        X = without_held(self.X, self.held, rows=True)
+        return refits(model, X, bootstraps=self.counts.refits, random_state=self.settings.seed)
 
     def axes(self, model: ProbabilisticPCA, found: Refits) -> tuple[AxisCard, ...]:
         s = self.settings
-        return axes(model, self.X, labels=self.table.labels, found=found, level=s.level, random_state=s.seed)
+        X = without_held(self.X, self.held, rows=True)
+        return axes(model, X, labels=self.table.labels, resampled_fits=found, level=s.level, random_state=s.seed)
 
     def stability(self, model: ProbabilisticPCA, found: Refits) -> Stability:
-        return stability(model, self.X, found=found, random_state=self.settings.seed, row_names=self.table.row_names)
+        X, names = without_held(self.X, self.held, rows=True), self.table.row_names
+        return stability(model, X, resampled_fits=found, random_state=self.settings.seed, row_names=names)
 
 
 def analyse(
@@ -134,6 +148,7 @@ def analyse(
     level: float = 0.9,
     random_state: int = 0,
     budget: float | str | None = None,
+    robust: bool = True,
     tell: Tell | None = None,
 ) -> Analysis:
     """Answer the main question for a table: its dimensions, its map and axes, what fills its gaps, which rows are odd.
@@ -152,6 +167,8 @@ def analyse(
         Seed of everything that is drawn.
     budget : float or str, optional
         About how long, in seconds or as "30s": sets how often the slow parts repeat, by the table's size.
+    robust : bool, default True
+        Hold cells and rows that contradict the rest out of the fit, where it then predicts better (`robust_fit`).
     tell : callable, optional
         `tell(stage, text)` is called as each stage ends; if it returns something true the analysis stops.
 
@@ -170,8 +187,8 @@ def analyse(
     >>> analyse(load_demo("gaussian").X).dims
     3
     """
-    t = as_table(table)
-    asked = Settings(dims, t.scale if scale is None else scale, level, random_state, parse_duration(budget))
+    t = on_suitable_scales(read(table))
+    asked = Settings(dims, t.scale if scale is None else scale, level, random_state, parse_duration(budget), robust)
     return run_stages(t, check_settings(asked, t.n, t.d), tell)
 
 
@@ -202,24 +219,28 @@ def run_stages(
 def _stages(
     do: AnalysisStages, so_far: _Progress, fit: Callable[[int], ProbabilisticPCA] | None, of: int | None
 ) -> Analysis:
-    t, asked = do
+    t, asked, _ = do
     rows = f"{t.n}" if of is None else f"{t.n:,} of {of:,} rows"
     so_far.report("read", f"{rows} x {t.d}, {int(np.isnan(t.X).sum())} gaps")
     jury = do.jury()
     q = do.dims(jury)
     how = "chosen" if asked.dims == "auto" else "asked for"
     so_far.report("dimensions", f"0..{jury.rows[-1].q if jury.rows else 0} tried, {q} {how}", jury=jury)
+    held = do.held_out(q) if fit is None else NOTHING_HELD
+    do = do._replace(held=held)
     model = do.model(q) if fit is None else fit(q)
     posterior, odd = do.posterior(model), do.odd(model)
     steps = f"{count(model.n_iter_, 'pass', 'passes')}, {model.certificate_.reason}"
-    so_far.report("fit", f"PPCA, {count(q, 'dimension')}, {steps}", model=model, posterior=posterior, odd=odd)
+    so_far.report(
+        "fit", f"PPCA, {count(q, 'dimension')}, {steps}", model=model, posterior=posterior, odd=odd, held=held
+    )
     fills = do.fills()
     gaps = int(fills.is_filled.sum())
     so_far.report("fills", f"{gaps} gaps, {fills.held} of {fills.tried} hidden cells held", fills=fills)
     resampled = do.refits(model)
     cards, steady = do.axes(model, resampled), do.stability(model, resampled)
     so_far.report("axes", f"{len(cards)} axes, {len(resampled.W)} resamplings: {steady.verdict}", last=True)
-    return ComputedAnalysis(t, asked, jury, model, posterior, do.gaps(), fills, odd, cards, steady, of)
+    return Analysis(t, asked, jury, model, posterior, do.gaps(), fills, odd, cards, steady, of, held)
 
 
 class _Progress:
@@ -246,5 +267,5 @@ def check_settings(asked: Settings, n: int, d: int) -> Settings:
             raise error("LD210", option=name, value=value, allowed=words)
     most = min(d - 1, n - 1)
     if number and int(asked.dims) > most:
-        raise error("LD200", asked=asked.dims, most=most, why=f"the table has {n} rows and {d} columns")
+        raise error("LD200", n_components=asked.dims, most=most, why=f"the table has {n} rows and {d} columns")
     return asked

@@ -5,14 +5,17 @@ No model is imported here: what needs one imports it when asked.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lowdim.judge.held_out import NOTHING_HELD, HeldOut
 from lowdim.math.linalg import Array, Mask
 from lowdim.sources.arrays import ArraySource
+from lowdim.table.kinds.scales import log_scales, log_words
 from lowdim.table.table import frame_like
 from lowdim.text.format import count
 from lowdim.text.messages import error
@@ -35,6 +38,13 @@ if TYPE_CHECKING:
     from lowdim.table.table import Table
 
 
+def decided(table: Table) -> dict[str, Any]:
+    """The options of reading that say what was decided on reading: logarithms, and labels as zeros and ones."""
+    encoded = dict.fromkeys(c.name.split("=")[0] for c in table.columns if c.role == "number" and c.encoded)
+    options = {"log": log_words(table.logs), "encode": tuple(encoded)}
+    return {name: value for name, value in options.items() if value}
+
+
 class Settings(NamedTuple):
     """What was asked for; with the table and the version it determines every number."""
 
@@ -43,8 +53,10 @@ class Settings(NamedTuple):
     level: float = 0.9
     seed: int = 0
     budget: float | None = None  # seconds, from which counts are made; None = counts by the table's size
+    robust: bool = True  # whether wrong cells and far rows may be held out of the fit
 
 
+@dataclass(frozen=True, repr=False, eq=False)
 class Analysis:
     """The parts of an analysis, and what follows from them.
 
@@ -72,6 +84,8 @@ class Analysis:
         How far the map moves when rows are resampled.
     of : int or None
         The rows the model was fitted to, where the table is a sample of them.
+    held : HeldOut
+        The cells and rows that are held out of the model's fit because they contradict the rest.
     """
 
     table: Table
@@ -84,7 +98,8 @@ class Analysis:
     odd: OddRows
     axes: tuple[AxisCard, ...]
     stability: Stability
-    of: int | None
+    of: int | None = None
+    held: HeldOut = NOTHING_HELD
 
     @property
     def dims(self) -> int:
@@ -153,7 +168,7 @@ class Analysis:
 
     @property
     def plot(self) -> Plots:
-        """The named plots: `found.plot.map()`."""
+        """The named plots: `analysis.plot.map()`."""
         from lowdim.plot.subjects import Plots
 
         return Plots(self)
@@ -191,7 +206,9 @@ class Analysis:
             if row not in names:
                 raise error("LD210", option="row", value=row, allowed="the name of a row, or its position from 0")
             row = names.index(row)
-        return explain_row(self.model, self._source, row, row_names=names)
+        scales = log_scales(self.table.names, self.table.logs)
+        law = self.odd.judged.law
+        return explain_row(self.model, self._source, row, row_names=names, scales=scales, law=law)
 
     def apply(self, new: Any, *, odd_level: float = 0.95, **options: Any) -> PlacedRows:
         """Place new rows (a path, a frame, an array) on this map; `options` say how to read them.
@@ -200,14 +217,8 @@ class Analysis:
         """
         from lowdim.jobs.apply import place
 
-        numbers = [c for c in self.table.columns if c.role == "number"]
-        done = {
-            "log": tuple(c.name for c in numbers if c.log),
-            "encode": tuple(dict.fromkeys(c.name.split("=")[0] for c in numbers if c.encoded)),
-        }
-        return place(
-            self.model, self.table.names, new, odd_level=odd_level, calibration=self.calibration, **{**done, **options}
-        )
+        how = {**decided(self.table), **options}
+        return place(self.model, self.table.names, new, odd_level=odd_level, calibration=self.calibration, **how)
 
     def report(self, path: str | PathLike[str], *, rows: bool = True) -> Path:
         """Write the report; `rows=False` leaves out every row's values and names."""

@@ -7,13 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.judge.fills.calibration import MapCalibration
-from lowdim.judge.rows.odd_rows import OddRows, judge_rows
+from lowdim.judge.rows.odd_rows import OddRows, judge_rows, model_law
 from lowdim.judge.verdicts import because
 from lowdim.math.linalg import Array
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.sources.arrays import ArraySource
+from lowdim.table.kinds.scales import log_entries, log_scales
+from lowdim.table.options import split_names
 from lowdim.table.read import NewTableRows, read_rows
 from lowdim.table.table import frame_like
 from lowdim.text.format import clip, count
@@ -148,23 +150,26 @@ def place(
     """
     rows = read_rows(new, names, **options)
     source = ArraySource(rows.X, columns=names)
-    found = model.posterior(source)
+    posterior = model.posterior(source)
     whole = model.posterior(ArraySource(np.asarray(model.mean_)[None, :], columns=names))
     filled, sd = model.impute(source, return_std=True)
-    odd = judge_rows(model, source, odd_level=odd_level, row_names=rows.row_names)
+    scales = log_scales(names, log_entries(split_names(options.get("log")), names))
+    law = model_law(model)  # new rows may be odd all together
+    odd = judge_rows(model, source, odd_level=odd_level, row_names=rows.row_names, scales=scales, law=law)
     used = calibration or MapCalibration(PLAIN_LEVEL, (normal_half_width(PLAIN_LEVEL),) * len(names))
     half = sd * np.array(used.half)
     plain = (message("LD223"),) if calibration is None and np.isnan(rows.X).any() else ()
-    notes = (*rows.messages, *said_of(rows), *rescaled(rows.X, np.asarray(model.mean_), names), *plain)
-    middle, low, high = (frame_like(part, names, rows) for part in (filled, filled - half, filled + half))
+    own = (lambda part: part) if scales is None else scales.outward
+    notes = (*rows.messages, *said_of(rows), *rescaled(own(rows.X), own(np.asarray(model.mean_)), names), *plain)
+    middle, low, high = (frame_like(own(part), names, rows) for part in (filled, filled - half, filled + half))
     return PlacedRows(
         rows.row_names,
         rows.X,
-        found,
+        posterior,
         odd,
-        _size(found) / _size(whole),
+        _size(posterior) / _size(whole),
         middle,
-        sd,
+        sd if scales is None else np.where(np.isnan(rows.X), scales.spread(filled, sd), 0.0),
         notes,
         low,
         high,
@@ -200,9 +205,9 @@ def rescaled(X: Array, mean: Array, names: tuple[str, ...]) -> tuple[Message, ..
     return tuple(notes)
 
 
-def _size(found: Posterior) -> Array:
+def _size(posterior: Posterior) -> Array:
     """Geometric mean of the half axes of each row's ellipse."""
-    q = found.mean.shape[1]
+    q = posterior.mean.shape[1]
     if q == 0:
-        return np.ones(len(found.mean))
-    return np.asarray(np.exp(0.5 * np.linalg.slogdet(found.cov)[1] / q))
+        return np.ones(len(posterior.mean))
+    return np.asarray(np.exp(0.5 * np.linalg.slogdet(posterior.cov)[1] / q))

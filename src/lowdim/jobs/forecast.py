@@ -19,7 +19,7 @@ from lowdim.math.streams import FORECAST_LOADINGS
 from lowdim.models.base.estimator import WHOLE
 from lowdim.models.linear.factor_analysis import FactorAnalysis
 from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.parameters import Linear, check_q, e_step
+from lowdim.models.linear.parameters import LinearGaussianParams, check_q, e_step
 from lowdim.models.linear.pca import PCA
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
@@ -109,8 +109,8 @@ def forecast(table: Any, *, method: str = "ppca", dims: int | None = None, memor
 
     Examples
     --------
-    >>> found = forecast(np.random.default_rng(0).standard_normal((1000, 5)), dims=2)
-    >>> found.rows, found.columns, found.passes, found.fits
+    >>> cost = forecast(np.random.default_rng(0).standard_normal((1000, 5)), dims=2)
+    >>> cost.rows, cost.columns, cost.passes, cost.fits
     (1000, 5, 2, True)
     """
     if method not in LINEAR_MODELS:
@@ -169,8 +169,8 @@ def _gaps(head: Source, run: Run) -> tuple[float, float]:
     """The share of gaps, and the seconds that reading takes."""
     head.block(0)  # what opens the file and loads libraries is paid once
     begun = time.perf_counter()
-    found = np.sum([part for _, part in walk(_nothing, head, run)], axis=0)
-    return float(found[0] / max(found[1], 1)), time.perf_counter() - begun
+    counts = np.sum([part for _, part in walk(_nothing, head, run)], axis=0)
+    return float(counts[0] / max(counts[1], 1)), time.perf_counter() - begun
 
 
 def _work(head: Source, model: LinearGaussian, q: int, gaps: bool, run: Run) -> float:
@@ -180,7 +180,9 @@ def _work(head: Source, model: LinearGaussian, q: int, gaps: bool, run: Run) -> 
     W = np.random.default_rng([0, FORECAST_LOADINGS]).standard_normal((d, q)) / np.sqrt(max(q, 1))
     begun = time.perf_counter()
     if gaps or d > 5000:
-        any_params = Linear(W, np.zeros(d), np.ones(d), np.eye(q), np.zeros((d, 1)), np.zeros(d), np.ones(d))
+        any_params = LinearGaussianParams(
+            W, np.zeros(d), np.ones(d), np.eye(q), np.zeros((d, 1)), np.zeros(d), np.ones(d)
+        )
         fold(partial(e_step, any_params), framed, run)
     else:
         fold(moments, framed, run)

@@ -117,21 +117,21 @@ def open_whole(file: File, columns: Any = None, drop: Any = None, weight: Any = 
     """The source of a file without the columns to drop."""
     if isinstance(file, Source):
         return file
-    asked = split_names(columns) or None
-    found = stream(file, columns=asked, weight=weight)
+    names = split_names(columns) or None
+    source = stream(file, columns=names, weight=weight)
     if not drop:
-        return found
+        return source
     out = split_names(drop)
-    absent = [name for name in out if name not in found.columns]
-    left = [name for name in found.columns if name not in out]
-    if absent or not left:
+    absent = [name for name in out if name not in source.columns]
+    remaining = [name for name in source.columns if name not in out]
+    if absent or not remaining:
         raise error(
             "LD103",
             column=absent[0] if absent else out[0],
             option="drop",
-            fix=f"the columns of numbers are: {', '.join(found.columns[:10])}",
+            fix=f"the columns of numbers are: {', '.join(source.columns[:10])}",
         )
-    return stream(file, columns=left, weight=weight)
+    return stream(file, columns=remaining, weight=weight)
 
 
 def name_of(file: File, source: Source) -> tuple[str, str]:
@@ -167,18 +167,18 @@ def drawn_table(
     """Some rows as a table: checked as one that was read, its rows counted as the whole counts them."""
     name, path = named
     kind = str(getattr(whole.leaf, "kind", "")) or "array"
-    some = name if len(rows) == whole.n else f"{len(rows):,} rows drawn from {name}"
+    title = name if len(rows) == whole.n else f"{len(rows):,} rows drawn from {name}"
     digest = hashlib.sha256(repr((whole.n, whole.columns)).encode() + rows.tobytes() + X.tobytes()).hexdigest()
-    raw = Raw(some, [None] * whole.d, list(whole.columns), rows + 1, Guess(f"{kind}, streamed"), digest, path, "row")
+    raw = Raw(title, [None] * whole.d, list(whole.columns), rows + 1, Guess(f"{kind}, streamed"), digest, path, "row")
     columns = [Column(column, "number", X[:, j], j + 1) for j, column in enumerate(whole.columns)]
     if whole.weight is not None:
         called = options.get("weight")
         columns.append(
             Column(called if isinstance(called, str) else "weight", "weight", whole.weight[rows], len(columns) + 1)
         )
-    notes = Notes(some, "row")
-    work = check_numbers(columns, raw, check_options({"scale": scale}), Place(some, "row", raw.lines), notes)
-    table = Table(raw, columns, work, Messages(notes.found), raw.guess, scale, options)
+    notes = Notes(title, "row")
+    work = check_numbers(columns, raw, check_options({"scale": scale}), Place(title, "row", raw.lines), notes)
+    table = Table(raw, columns, work, Messages(notes.messages), raw.guess, scale, options)
     table.name, table.rows = name, rows[work.rows]
     return table
 
@@ -220,22 +220,22 @@ def analyse_stream(
     >>> from lowdim import as_source
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((2000, 1)) * [1.0, 1.0, -1.0, 2.0] + 0.3 * rng.standard_normal((2000, 4))
-    >>> found = analyse_stream(as_source(X), sample=200, budget=1)
-    >>> found.dims, found.of, found.table.n
+    >>> analysis = analyse_stream(as_source(X), sample=200, budget=1)
+    >>> analysis.dims, analysis.of, analysis.table.n
     (1, 2000, 200)
     """
     drawn = (
         file if isinstance(file, DrawnRows) else draw(file, random_state=random_state, scale=scale, run=run, **reading)
     )
     t = drawn.table
-    asked = check_settings(Settings(dims, scale, level, random_state, parse_duration(budget)), t.n, t.d)
+    settings = check_settings(Settings(dims, scale, level, random_state, parse_duration(budget)), t.n, t.d)
     if drawn.of is None:
-        return run_stages(t, asked, tell)
+        return run_stages(t, settings, tell)
 
     def fit(q: int) -> ProbabilisticPCA:
         return ProbabilisticPCA(q, standardize=scale == "unit").fit(drawn.source, run=run)
 
-    return run_stages(t, asked, tell, fit, drawn.of)
+    return run_stages(t, settings, tell, fit, drawn.of)
 
 
 # filling ------------------------------------------------------------------------------------------------
@@ -246,14 +246,14 @@ class FilledFile(NamedTuple):
     model: ProbabilisticPCA
     rows: int
     gaps: dict[str, int]  # of every column, all rows counted
-    left: dict[str, int]  # gaps of columns that no model can fill
+    unfilled: dict[str, int]  # gaps of columns that no model can fill
     wrote: tuple[str, ...]
     drawn: int  # rows on which the fills were checked
 
     @property
     def total(self) -> int:
         """How many gaps were filled."""
-        return sum(self.gaps.values()) - sum(self.left.values())
+        return sum(self.gaps.values()) - sum(self.unfilled.values())
 
     @property
     def sentence(self) -> str:
@@ -272,7 +272,7 @@ class FilledFile(NamedTuple):
         if not self.total:
             return self.sentence
         words = "Left as they are, being no part of the model"
-        still = [f"{words}: {many:,} gaps in {name}." for name, many in self.left.items()]
+        still = [f"{words}: {many:,} gaps in {name}." for name, many in self.unfilled.items()]
         return "\n".join([self.sentence, *column_lines(self.rated.columns, self.gaps, self.rated.level), *still])
 
 
@@ -308,8 +308,8 @@ def fill_stream(
         places = np.array([drawn.whole.columns.index(name) for name in t.names])
         wrote, gaps = _write(drawn, Path(out), partial(_filled, model, places, half, intervals), intervals, run)
     counted = dict(zip(drawn.whole.columns, gaps.tolist(), strict=True))
-    left = {name: many for name, many in counted.items() if many and name not in t.names}
-    return FilledFile(rated, model, drawn.whole.n, counted, left, wrote, t.n)
+    unfilled = {name: many for name, many in counted.items() if many and name not in t.names}
+    return FilledFile(rated, model, drawn.whole.n, counted, unfilled, wrote, t.n)
 
 
 def _write(drawn: DrawnRows, out: Path, f: Any, intervals: bool, run: Run) -> tuple[tuple[str, ...], NDArray[np.intp]]:
@@ -384,12 +384,12 @@ def new_rows(file: File, model: LinearGaussian, names: Sequence[str]) -> Source:
     except OptionError as problem:
         if problem.code != "LD103":
             raise
-        found = stream(file)
-        if not found.named and found.d == len(names):
-            return found
-        absent = [name for name in names if name not in found.columns]
+        source = stream(file)
+        if not source.named and source.d == len(names):
+            return source
+        absent = [name for name in names if name not in source.columns]
         raise error(
-            "LD220", got=found.d, want=len(names), model="the model", missing=f"; missing: {', '.join(absent[:5])}"
+            "LD220", got=source.d, want=len(names), model="the model", missing=f"; missing: {', '.join(absent[:5])}"
         ) from None
 
 
@@ -424,24 +424,24 @@ class _Rows(NamedTuple):
     """Of some rows: where they stand, their distances, and p of the whole distance."""
 
     at: NDArray[np.intp]
-    found: RowDistances
+    distances: RowDistances
     p: Array
     gaps: int = 0
 
 
 def _place(model: LinearGaussian, g: FramedGaussian, block: Block) -> tuple[Array, _Rows]:
-    where, found = model.block_posterior(block), judge_block(g, block)
-    D2, T2, Q = laws(found)
+    where, distances = model.block_posterior(block), judge_block(g, block)
+    D2, T2, Q = laws(distances)
     table = np.column_stack(
-        [where.mean, where.std, found.seen, *(part for law in (D2, T2, Q) for part in (law.value, law.p))]
+        [where.mean, where.std, distances.seen, *(part for law in (D2, T2, Q) for part in (law.value, law.p))]
     )
     gaps = 0 if block.mask is None else int((~block.mask).any(axis=1).sum())
-    some = np.lexsort((-found.D2, D2.p))[:LISTED_ROWS]
-    return table, _Rows(some, _some(found, some), D2.p, gaps)
+    listed = np.lexsort((-distances.D2, D2.p))[:LISTED_ROWS]
+    return table, _Rows(listed, _take(distances, listed), D2.p, gaps)
 
 
-def _some(found: RowDistances, rows: NDArray[np.intp]) -> RowDistances:
-    return RowDistances._make(part[rows] for part in found)
+def _take(distances: RowDistances, rows: NDArray[np.intp]) -> RowDistances:
+    return RowDistances._make(part[rows] for part in distances)
 
 
 class _Judging:
@@ -452,18 +452,18 @@ class _Judging:
 
     def oddest(self, best: _Rows | None, start: int, rows: _Rows) -> _Rows:
         self.gaps += rows.gaps
-        at, found, p = rows.at + start, rows.found, rows.p[rows.at]
+        at, distances, p = rows.at + start, rows.distances, rows.p[rows.at]
         if best is not None:
             at, p = np.concatenate([best.at, at]), np.concatenate([best.p, p])
-            found = RowDistances._make(np.concatenate(pair) for pair in zip(best.found, found, strict=True))
-        some = np.lexsort((-found.D2, p))[:LISTED_ROWS]
-        return _Rows(at[some], _some(found, some), p[some])
+            distances = RowDistances._make(np.concatenate(pair) for pair in zip(best.distances, distances, strict=True))
+        listed = np.lexsort((-distances.D2, p))[:LISTED_ROWS]
+        return _Rows(at[listed], _take(distances, listed), p[listed])
 
     def told(
         self, best: _Rows | None, n: int, limit: float, outside: int, counts: Counter[int], odd_level: float, out: str
     ) -> PlacedStream:
         assert best is not None
-        f, rate = best.found, 1.0 - odd_level
+        f, rate = best.distances, 1.0 - odd_level
         judged = JudgedRows(f, self.columns, framed_gaussian(self.model).frame.scale, [str(row + 1) for row in best.at])
         picked = [k for k in range(len(f.D2)) if best.p[k] <= limit and f.seen[k] > 0]
         odd = tuple(odd_row(k, judged, laws(f), rate)._replace(row=int(best.at[k])) for k in picked)

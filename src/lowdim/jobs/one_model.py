@@ -15,18 +15,20 @@ from lowdim.jobs.analysis import Settings
 from lowdim.jobs.apply import said_of
 from lowdim.jobs.run_folder import MODEL, ONE_MODEL, SavedRun, run_facts, save_facts, saving, write
 from lowdim.judge.dimensions.jury import choose_dimension
-from lowdim.judge.table_input import as_table
+from lowdim.judge.table_input import read, source_of
 from lowdim.math.factor import most_factors
 from lowdim.math.linalg import Array
 from lowdim.registry import FITTED, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
 from lowdim.storage.model_file import load
+from lowdim.table.kinds.whole_table import mirrored
 from lowdim.table.read import read_rows
 from lowdim.table.table import Table, column_units
 from lowdim.text.csv_table import csv_table
 from lowdim.text.format import count
 from lowdim.text.messages import Message, error, warn
 
+AXES_OF_DISTANCES = 2  # of a map of distances, where no other number is asked for
 CLUSTERS_TRIED = (1, 10)  # numbers of clusters that are tried where none is named
 
 
@@ -46,7 +48,9 @@ class FittedMethod(NamedTuple):
         """What was fitted, in a few lines."""
         t, p = self.table, self.places
         title = self.method.title[0].upper() + self.method.title[1:]
-        lines = [f"{title} of {count(t.n, 'row')} x {count(t.d, 'column')}: {p.words}."]
+        what = f"{count(t.n, 'row')} x {count(t.d, 'column')}"
+        what = f"the distances of {count(t.n, 'row')}" if t.holds == "distances" else what
+        lines = [f"{title} of {what}: {p.words}."]
         if self.why:
             lines.append(f"By evidence: {self.why}")
         if p.density is not None:
@@ -110,7 +114,8 @@ def fit_method(
     Parameters
     ----------
     table : path, data frame, array or Table
-        Columns count in units of their spread unless it was read with scale="none".
+        Columns count in units of their spread unless it was read with scale="none". A square table of distances
+        between its rows is mapped as such by "mds".
     name : str
         One of those that `lowdim methods` lists, such as "gtm".
     dims : int or "auto", default "auto"
@@ -133,8 +138,11 @@ def fit_method(
     >>> fit_method(X, "ppca", dims=1).places.z.shape
     (50, 1)
     """
-    t = as_table(table)
-    method, unit = find_method(name, FITTED), column_units(t.X, t.scale)
+    t = read(table)
+    method = find_method(name, FITTED)
+    if t.holds == "distances":
+        return _fit_distances(t, method, dims, random_state, run)
+    unit = column_units(t.X, t.scale)
     X = ArraySource(t.X / unit, columns=t.names)
     _check_gaps(method, t.X, "lowdim fill FILE -o FILLED, then fit FILLED")
     if method.slow and t.n > method.most_rows:
@@ -148,9 +156,21 @@ def fit_method(
     return FittedMethod(t, method, Settings(dims, t.scale, seed=random_state), k, model, unit, places, why)
 
 
+def _fit_distances(t: Table, method: ModelEntry, dims: int | str, random_state: int, run: Run | None) -> FittedMethod:
+    """A table of distances between its rows: mapped as such by classical MDS, refused by every other method."""
+    if method.name != "mds":
+        source_of(t)  # says what it is
+    unit = np.ones(t.d)
+    X = ArraySource(mirrored(t.X), columns=t.names)
+    model = method.load_class()(AXES_OF_DISTANCES if dims == "auto" else int(dims), metric="precomputed")
+    model.fit(X, **({} if run is None else {"run": run}))
+    places = RowPlaces(model.transform(X), None, None, None)
+    return FittedMethod(t, method, Settings(dims, "none", seed=random_state), 0, model, unit, places)
+
+
 def _check_gaps(method: ModelEntry, X: Array, fix: str) -> None:
     gaps = int(np.isnan(X).sum())
-    if method.no_gaps and gaps:
+    if method.lack("gaps") and gaps:
         title = method.title[0].upper() + method.title[1:]
         raise error("LD163", count(gaps, "gap"), job=title, why="it needs every cell", fix=fix)
 
@@ -168,7 +188,7 @@ def _sizes(
     method: ModelEntry, X: ArraySource, weight: Array | None, dims: int | str, clusters: int | None, seed: int
 ) -> tuple[int | None, int, str]:
     """The numbers of dimensions and of clusters, each asked for only where the method has them; None = all axes."""
-    clustered = bool(method.no_map)
+    clustered = bool(method.lack("map"))
     mapped = not clustered or method.local
     if dims == "auto" and method.begins != 0:
         return None if method.begins is None else min(method.begins, X.d), clusters or 3, ""
@@ -192,34 +212,34 @@ def _sizes(
 
 def place_rows(model: Any, method: ModelEntry, X: ArraySource) -> RowPlaces:
     """Where the model puts rows."""
-    density = None if method.no_density else model.score_samples(X)
-    if method.no_map:
+    density = None if method.lack("density") else model.score_samples(X)
+    if method.lack("map"):
         z = model.transform(X)
         return RowPlaces(z, None, model.predict(X), density)
-    if method.no_uncertainty:
+    if method.lack("uncertainty"):
         return RowPlaces(model.transform(X), None, None, density)
-    found = model.posterior(X)
-    return RowPlaces(found.mean, found.std, None, density)
+    posterior = model.posterior(X)
+    return RowPlaces(posterior.mean, posterior.std, None, density)
 
 
 def save_fitted(
-    found: FittedMethod, folder: str | PathLike[str], *, options: dict[str, Any] | None = None, command: str = ""
+    fitted: FittedMethod, folder: str | PathLike[str], *, options: dict[str, Any] | None = None, command: str = ""
 ) -> Path:
     """Write model.lowdim and scores.csv, then run.json, which names them."""
-    t, folder = found.table, saving(folder)
-    write(folder / "scores.csv", found.places.lines(t.row_names))
-    found.model.save(folder / MODEL)
-    mapped, certificate = found.places.cluster is None, found.model.certificate_
+    t, folder = fitted.table, saving(folder)
+    write(folder / "scores.csv", fitted.places.lines(t.row_names))
+    fitted.model.save(folder / MODEL)
+    mapped, certificate = fitted.places.cluster is None, fitted.model.certificate_
     facts = {
-        **run_facts(t, found.settings, options or {}, command),
+        **run_facts(t, fitted.settings, options or {}, command),
         "kind": ONE_MODEL,
         "finished": True,
-        "method": found.method.name,
-        "clusters": None if mapped else int(found.places.z.shape[1]),
-        "unit": found.unit.tolist(),
-        "dims": int(found.places.z.shape[1]) if mapped else None,
+        "method": fitted.method.name,
+        "clusters": None if mapped else int(fitted.places.z.shape[1]),
+        "unit": fitted.unit.tolist(),
+        "dims": int(fitted.places.z.shape[1]) if mapped else None,
         "converged": bool(certificate.converged),
-        "sentences": [found.text().split("\n")[0]],
+        "sentences": [fitted.text().split("\n")[0]],
     }
     return save_facts(folder, facts, [MODEL, "scores.csv"])
 
@@ -230,5 +250,5 @@ def place_fitted(run: SavedRun, new: Any, **options: Any) -> tuple[tuple[str, ..
     rows = read_rows(new, run.names, **options)
     X = ArraySource(rows.X / np.asarray(run.facts["unit"], dtype=np.float64), columns=run.names)
     _check_gaps(method, rows.X, "lowdim fill NEW -o FILLED, then apply to FILLED")
-    found = place_rows(load(run.model_file), method, X)
-    return rows.row_names, found.first(run.facts["dims"] or found.z.shape[1]), (*rows.messages, *said_of(rows))
+    places = place_rows(load(run.model_file), method, X)
+    return rows.row_names, places.first(run.facts["dims"] or places.z.shape[1]), (*rows.messages, *said_of(rows))

@@ -3,7 +3,7 @@
     run.json        what was asked, what was said, and the digest of every other file
     model.lowdim    the fitted model (`lowdim.load`)
     judges.lowdim   what the judges found, for `load_run(folder).analysis` (`jobs/saved_analysis.py`)
-    scores.csv, fills.csv, odd.csv
+    scores.csv, fills.csv, odd.csv, and held.csv where cells or rows are held out of the fit
 
 No model is imported before one is asked for.
 """
@@ -23,11 +23,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lowdim import __version__
-from lowdim.jobs.analysis_base import Analysis, Settings
+from lowdim.jobs.analysis_base import Analysis, Settings, decided
 from lowdim.jobs.saved_analysis import JUDGES_FILE, SavedAnalysis, save_parts
-from lowdim.storage.atomic import replacing
+from lowdim.storage.atomic import not_written, replacing
 from lowdim.storage.model_file import load
+from lowdim.table.kinds.scales import ColumnScales, log_entries, log_scales
 from lowdim.table.open_file import file_digest as sha256
+from lowdim.table.options import split_names
 from lowdim.table.read import read
 from lowdim.table.table import Table
 from lowdim.text.csv_table import csv_table
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from lowdim.jobs.large import DrawnRows
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.fills.fills import Fills
+    from lowdim.judge.held_out import HeldOut
     from lowdim.judge.rows.odd_rows import OddRows
     from lowdim.models.base.results import Posterior
     from lowdim.models.linear.ppca import ProbabilisticPCA
@@ -83,8 +86,8 @@ class SavedRun:
     @property
     def method(self) -> str | None:
         """The name of the one model that was fitted; None where the run is an analysis."""
-        found = self.facts.get("method")
-        return None if found is None else str(found)
+        name = self.facts.get("method")
+        return None if name is None else str(name)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,6 +98,11 @@ class SavedRun:
     def options(self) -> dict[str, Any]:
         """How its table was read."""
         return dict(self.facts["table"]["options"])
+
+    @property
+    def scales(self) -> ColumnScales | None:
+        """The scales of the columns that were analysed as logarithms; None where there are none."""
+        return log_scales(self.names, log_entries(split_names(self.options.get("log")), self.names))
 
     @property
     def settings(self) -> Settings:
@@ -109,10 +117,10 @@ class SavedRun:
     @property
     def path(self) -> str:
         """Where its table was."""
-        found = self.facts["table"]["path"]
-        if found is None or not Path(found).exists():
-            raise error("LD306", path=found or "(a table from Python)")
-        return str(found)
+        path = self.facts["table"]["path"]
+        if path is None or not Path(path).exists():
+            raise error("LD306", path=path or "(a table from Python)")
+        return str(path)
 
     @property
     def has_model(self) -> bool:
@@ -125,7 +133,7 @@ class SavedRun:
         if not self.has_model:
             raise error("LD305", path=self.folder, problem="the run was stopped before there was a model")
         path = self.folder / MODEL
-        if not path.is_file() or digest(path.read_bytes()) != self.facts["files"][MODEL]:
+        if not path.is_file() or file_fingerprint(path.read_bytes()) != self.facts["files"][MODEL]:
             raise error("LD305", path=self.folder, problem=f"{MODEL} is not the one that {FACTS} tells of")
         return path
 
@@ -162,10 +170,17 @@ class SavedRun:
     @cached_property
     def table(self) -> Table:
         """The table, read as it was then; of one that was streamed, the rows that were drawn."""
-        table = self.drawn.table if self.kind == STREAM else read(self.path, **self.options)
+        table = self.drawn.table if self.kind == STREAM else self._read_as_then()
         if table.sha256 != self.facts["table"]["sha256"]:
             raise error("LD307", path=self.path, folder=self.folder)
         return table
+
+    def _read_as_then(self) -> Table:
+        """The table with the columns of the model, whatever role they would be given by now."""
+        table = read(self.path, **self.options)
+        if table.names == self.names or table.sha256 != self.facts["table"]["sha256"]:
+            return table
+        return read(self.path, **{**self.options, "use": (*self.options.get("use", ()), *self.names)})
 
     def check_table(self) -> None:
         """Refuse a table that is gone or has changed; a file is not read for it, its digest will do."""
@@ -188,11 +203,11 @@ def _calibration(facts: dict[str, Any], d: int) -> MapCalibration | None:
         stored = facts["apply"]
         half = tuple(float(c) for c in stored["half_widths"])
         dims = None if stored["fill_dimensions"] is None else int(stored["fill_dimensions"])
-        made = MapCalibration(float(stored["level"]), half, dims)
+        calibration = MapCalibration(float(stored["level"]), half, dims)
     except (KeyError, TypeError, ValueError):
         return None
-    fine = 0.0 < made.level < 1.0 and len(half) == d and all(0.0 <= c < np.inf for c in half)
-    return made if fine else None
+    is_valid = 0.0 < calibration.level < 1.0 and len(half) == d and all(0.0 <= c < np.inf for c in half)
+    return calibration if is_valid else None
 
 
 def load_run(folder: str | PathLike[str]) -> SavedRun:
@@ -231,29 +246,33 @@ def write(path: str | PathLike[str], text: str | bytes | Iterable[str], *, encod
     return Path(path)
 
 
-def digest(data: bytes) -> str:
+def file_fingerprint(data: bytes) -> str:
     """A short fingerprint of a file's bytes."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def save_run(
-    found: Analysis | Partial, folder: str | PathLike[str], *, options: dict[str, Any] | None = None, command: str = ""
+    analysis: Analysis | Partial,
+    folder: str | PathLike[str],
+    *,
+    options: dict[str, Any] | None = None,
+    command: str = "",
 ) -> Path:
     """Write the model, the judges' findings and the tables as far as they exist, then run.json, which names them."""
-    folder, texts = saving(folder), tables(found)
+    folder, texts = saving(folder), tables(analysis)
     for name, text in texts.items():
         write(folder / name, text)
-    if found.model is not None:
-        found.model.save(folder / MODEL)
-    save_parts(found, folder)
-    names = [*texts, *([MODEL] if found.model is not None else ()), JUDGES_FILE]
-    return save_facts(folder, describe(found, options or {}, command), names)
+    if analysis.model is not None:
+        analysis.model.save(folder / MODEL)
+    save_parts(analysis, folder)
+    names = [*texts, *([MODEL] if analysis.model is not None else ()), JUDGES_FILE]
+    return save_facts(folder, describe(analysis, options or {}, command), names)
 
 
 def save_facts(folder: Path, facts: dict[str, Any], names: Iterable[str]) -> Path:
     """Write run.json, the last file of a run: a folder without it is not one."""
     present = (folder / name for name in sorted(names))
-    files = {path.name: digest(path.read_bytes()) for path in present if path.is_file()}
+    files = {path.name: file_fingerprint(path.read_bytes()) for path in present if path.is_file()}
     write(folder / FACTS, json.dumps({**facts, "files": files}, indent=1, allow_nan=False) + "\n")
     return folder
 
@@ -279,42 +298,45 @@ def saving(folder: str | PathLike[str]) -> Path:
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as cause:
-        raise error("LD304", path=folder, problem=cause.strerror or str(cause)) from cause
+        raise not_written(folder, cause) from cause
     return Path(folder)
 
 
-def tables(found: Analysis | Partial) -> dict[str, str]:
+def tables(analysis: Analysis | Partial) -> dict[str, str]:
     """The CSV files of a run by name."""
-    t, texts = found.table, {}
-    if found.posterior is not None and found.odd is not None:
-        texts["scores.csv"] = position_table(t.row_names, found.posterior, found.odd)
-        texts["odd.csv"] = odd_table(found.odd)
-    if found.fills is not None:
-        texts["fills.csv"] = fills_table(t, found.fills)
+    t, texts = analysis.table, {}
+    if analysis.posterior is not None and analysis.odd is not None:
+        texts["scores.csv"] = position_table(t.row_names, analysis.posterior, analysis.odd)
+        texts["odd.csv"] = odd_table(analysis.odd)
+        if analysis.held.choice == "screened":
+            texts["held.csv"] = held_table(t, analysis.held)
+    if analysis.fills is not None:
+        texts["fills.csv"] = fills_table(t, analysis.fills)
     return texts
 
 
-def describe(found: Analysis | Partial, options: dict[str, Any], command: str = "") -> dict[str, Any]:
+def describe(analysis: Analysis | Partial, options: dict[str, Any], command: str = "") -> dict[str, Any]:
     """The run as one JSON object."""
-    finished = isinstance(found, Analysis)
+    finished = isinstance(analysis, Analysis)
     kind = STREAM if options.get("stream") else ANALYSIS
-    facts = run_facts(found.table, found.settings, options, command) | {"kind": kind, "finished": finished}
-    if found.jury is not None:
-        facts["judges"] = found.jury.sentence
-    if found.model is not None:
+    facts = run_facts(analysis.table, analysis.settings, options, command) | {"kind": kind, "finished": finished}
+    if analysis.jury is not None:
+        jury = analysis.jury
+        facts |= {"judges": jury.sentence, "needed": jury.needed, "detectable": jury.detectable}
+    if analysis.model is not None:
         facts |= {
-            "dims": int(found.model.n_components_),
-            "objective": float(found.model.objective_),
-            "converged": bool(found.model.converged_),
-            "apply": _apply_facts(found, found.model),
+            "dims": int(analysis.model.n_components_),
+            "objective": float(analysis.model.objective_),
+            "converged": bool(analysis.model.converged_),
+            "apply": _apply_facts(analysis, analysis.model),
         }
-    if isinstance(found, Analysis):
-        if found.of is not None:
-            facts["table"] |= {"rows": found.of, "drawn": found.table.n}
+    if isinstance(analysis, Analysis):
+        if analysis.of is not None:
+            facts["table"] |= {"rows": analysis.of, "drawn": analysis.table.n}
         facts |= {
-            "sentences": list(found.sentences),
-            "trust": [check._asdict() for check in found.trust],
-            "shares": list(found.shares),
+            "sentences": list(analysis.sentences),
+            "trust": [check._asdict() for check in analysis.trust],
+            "shares": list(analysis.shares),
         }
     return facts
 
@@ -335,7 +357,7 @@ def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: st
             "columns": list(t.names),
             "labels": list(t.labels),
             "header": t.guess.header,
-            "options": _plain(options),
+            "options": _plain({**options, **decided(t)}),
         },
         "settings": settings._asdict(),
         "dims": None,
@@ -346,21 +368,23 @@ def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: st
     }
 
 
-def _apply_facts(found: Analysis | Partial, model: ProbabilisticPCA) -> dict[str, Any]:
+def _apply_facts(analysis: Analysis | Partial, model: ProbabilisticPCA) -> dict[str, Any]:
     """What fills of new rows need beside the model: half widths that hold what they claim, a column each."""
     from lowdim.judge.fills.calibration import map_calibration
     from lowdim.sources.arrays import ArraySource
 
-    t = found.table
-    if isinstance(found, Analysis):
-        made = found.calibration
+    t = analysis.table
+    if isinstance(analysis, Analysis):
+        calibration = analysis.calibration
     else:
-        dims = None if found.fills is None else found.fills.n_components
-        made = map_calibration(model, ArraySource(t.X, columns=t.names), level=found.settings.level, fill_dims=dims)
+        dims = None if analysis.fills is None else analysis.fills.n_components
+        calibration = map_calibration(
+            model, ArraySource(t.X, columns=t.names), level=analysis.settings.level, fill_dims=dims
+        )
     return {
-        "level": made.level,
-        "half_widths": [float(f"{c:.6g}") for c in made.half],
-        "fill_dimensions": made.fill_dims,
+        "level": calibration.level,
+        "half_widths": [float(f"{c:.6g}") for c in calibration.half],
+        "fill_dimensions": calibration.fill_dims,
     }
 
 
@@ -371,20 +395,20 @@ def _plain(options: dict[str, Any]) -> dict[str, Any]:
 
 
 # tables -------------------------------------------------------------------------------------------------
-def placed_table(found: PlacedRows) -> str:
+def placed_table(rows: PlacedRows) -> str:
     """New rows: positions and distances."""
-    return position_table(found.row_names, found.posterior, found.odd)
+    return position_table(rows.row_names, rows.posterior, rows.odd)
 
 
-def placed_fills(found: PlacedRows, names: tuple[str, ...]) -> str:
+def placed_fills(rows: PlacedRows, names: tuple[str, ...]) -> str:
     """New rows: one line a filled cell; its interval is calibrated, the standard deviation is the model's own."""
-    gap = np.isnan(found.X)
+    gap = np.isnan(rows.X)
     where = np.argwhere(gap).tolist()
-    parts = (found.filled, found.lower, found.upper, found.sd)
+    parts = (rows.filled, rows.lower, rows.upper, rows.sd)
     cells = np.column_stack([np.asarray(part)[gap] for part in parts]).tolist()
     return csv_table(
         ["row", "column", "fill", "lower", "upper", "sd"],
-        [[found.row_names[i], names[j], *line] for (i, j), line in zip(where, cells, strict=True)],
+        [[rows.row_names[i], names[j], *line] for (i, j), line in zip(where, cells, strict=True)],
     )
 
 
@@ -429,6 +453,13 @@ def odd_table(odd: OddRows) -> str:
         ["row", "seen", "D2", "p", "column", "value", "expected", "sd", "surprise", "reason"],
         [[r.name, r.seen, r.D2, r.p, r.column, r.value, r.expected, r.sd, r.surprise, r.reason] for r in odd.rows],
     )
+
+
+def held_table(t: Table, held: HeldOut) -> str:
+    """One line a cell that is held out of the fit, in the table's units; a whole row has no column."""
+    values = t.scales.outward(t.X)
+    cells = [[t.row_names[i], t.names[j], float(values[i, j])] for i, j in held.cells]
+    return csv_table(["row", "column", "value"], [*cells, *([t.row_names[i], "", ""] for i in held.rows)])
 
 
 # comparing ----------------------------------------------------------------------------------------------

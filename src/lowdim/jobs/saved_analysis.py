@@ -7,16 +7,19 @@ not in it, as they are large: the stability of the map is found again when asked
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from lowdim.jobs.analysis_base import Analysis
+from lowdim.judge.held_out import NOTHING_HELD, HeldOut
+from lowdim.storage.atomic import not_written
 from lowdim.storage.model_file import load_values, save_values
-from lowdim.text.messages import LowdimError, error
+from lowdim.text.messages import LowdimError
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import AnalysisStages, Partial
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
     from lowdim.models.linear.ppca import ProbabilisticPCA
     from lowdim.table.table import Table
 
+Part = TypeVar("Part")
+
 JUDGES_FILE = "judges.lowdim"
 JUDGES_SCHEMA = 1  # of the parts; a file of another one is as good as none
 PART_CELLS = 2**19  # numbers of one part that are stored at the most: 4 MB; a larger part is made again
@@ -41,9 +46,10 @@ STORED_RECORDS = {  # what may stand in the file, and where it is defined
     "AxisCard": "judge.axes",
     "RawFills": "judge.fills.fills",
     "ColumnFill": "judge.fills.calibration",
-    "PairedDifference": "judge.dimensions.heldout",
+    "PairedDifference": "judge.dimensions.row_folds",
     "RowDistances": "judge.rows.odd_rows",
     "DistanceLaw": "judge.dimensions.distance_law",
+    "HeldOut": "judge.held_out",
     "HiddenErrors": "judge.fills.calibration",
     "Judge": "judge.dimensions.jury",
     "Jury": "judge.dimensions.jury",
@@ -80,48 +86,62 @@ class SavedAnalysis(Analysis):
     the first of them without loading a model, or the table where no column colours it.
     """
 
+    run: SavedRun
+
     def __init__(self, run: SavedRun) -> None:
-        self.run = run
-        self.settings = run.settings
         table = run.facts["table"]
-        self.of = table["rows"] if "drawn" in table else None
+        of = table["rows"] if "drawn" in table else None
+        vars(self).update(run=run, settings=run.settings, of=of)  # it is frozen, as any analysis
 
     # parts --------------------------------------------------------------------------------------------
     @cached_property
-    def table(self) -> Table:  # type: ignore[override]
+    def table(self) -> Table:
         return self.run.table
 
     @cached_property
-    def model(self) -> ProbabilisticPCA:  # type: ignore[override]
+    def model(self) -> ProbabilisticPCA:
         return self.run.model if self.run.has_model else self._stages.model(self._stages.dims(self.jury))
 
     @cached_property
-    def jury(self) -> Jury:  # type: ignore[override]
-        return cast("Jury", self._part("jury", lambda: self._stages.jury()))
+    def jury(self) -> Jury:
+        return self._part("jury", lambda: self._stages.jury())
 
     @cached_property
-    def posterior(self) -> Posterior:  # type: ignore[override]
-        return cast("Posterior", self._part("posterior", lambda: self._stages.posterior(self.model)))
+    def posterior(self) -> Posterior:
+        return self._part("posterior", lambda: self._stages.posterior(self.model))
 
     @cached_property
-    def odd(self) -> OddRows:  # type: ignore[override]
+    def held(self) -> HeldOut:
+        """As it was stored, or found again; nothing in a folder of an older lowdim, whose fits held nothing out."""
+        if "robust" not in self.run.facts["settings"] or self.of is not None:
+            return NOTHING_HELD
+        from lowdim.jobs.analysis import AnalysisStages
+
+        return self._part("held", lambda: AnalysisStages(self.table, self.settings).held_out(self.dims))
+
+    @cached_property
+    def odd(self) -> OddRows:
         stored = self._stored.get("odd")
         if stored is None:
             return self._stages.odd(self.model)
+        from lowdim.judge.rows.null_law import GAUSSIAN_DOF, RowLaw
         from lowdim.judge.rows.odd_rows import JudgedRows, OddRows
 
         fields = unpacked(stored)
-        judged = JudgedRows(fields.pop("rows_judged"), self.run.names, fields.pop("scale"), self.row_names)
+        law = RowLaw(fields.get("law_scale", 1.0), fields.get("law_dof", GAUSSIAN_DOF))
+        judged = JudgedRows(
+            fields.pop("rows_judged"), self.run.names, fields.pop("scale"), self.row_names, self.run.scales, law
+        )
         return OddRows(**fields, judged=judged)
 
     @cached_property
-    def gaps(self) -> GapReport:  # type: ignore[override]
+    def gaps(self) -> GapReport:
         from lowdim.judge.gaps import gap_report
 
         return gap_report(self.table.X, self.table.names)
 
     @cached_property
-    def fills(self) -> Fills:  # type: ignore[override]
+    def fills(self) -> Fills:
         stored = self._stored.get("fills")
         if stored is None:
             return self._stages.fills()
@@ -131,15 +151,19 @@ class SavedAnalysis(Analysis):
         gap = np.isnan(self.table.X)
         filled, bare = np.array(self.table.X), fields["bare"]
         filled[gap] = bare.filled / bare.unit[np.nonzero(gap)[1]]
-        made = Fills(**fields, filled=filled, lower=filled, upper=filled, sd=filled, is_filled=gap, drawn=self._drawn)
-        return made.at(made.level)
+        scales = self.table.scales
+        filled = scales.outward(filled)
+        filled = np.where(gap, scales.possible(filled), filled)
+        same: dict[str, Any] = dict.fromkeys(("filled", "lower", "upper", "sd"), filled)  # intervals follow
+        fills = Fills(**fields, **same, is_filled=gap, drawn=self._drawn, scales=scales)
+        return fills.at(fills.level)
 
     @cached_property
-    def axes(self) -> tuple[AxisCard, ...]:  # type: ignore[override]
-        return cast("tuple[AxisCard, ...]", self._part("axes", lambda: self._stages.axes(self.model, self._refits)))
+    def axes(self) -> tuple[AxisCard, ...]:
+        return self._part("axes", lambda: self._stages.axes(self.model, self._refits))
 
     @cached_property
-    def stability(self) -> Stability:  # type: ignore[override]
+    def stability(self) -> Stability:
         return self._stages.stability(self.model, self._refits)
 
     # what follows from them, where run.json says it -----------------------------------------------------
@@ -193,15 +217,16 @@ class SavedAnalysis(Analysis):
     def _stages(self) -> AnalysisStages:
         from lowdim.jobs.analysis import AnalysisStages
 
-        return AnalysisStages(self.table, self.settings)
+        return AnalysisStages(self.table, self.settings, self.held)
 
     @cached_property
     def _refits(self) -> Refits:
         return self._stages.refits(self.model)
 
-    def _part(self, name: str, make: Any) -> Any:
+    def _part(self, name: str, make: Callable[[], Part]) -> Part:
         stored = self._stored.get(name)
-        return make() if stored is None else unpacked(stored)
+        part: Part = make() if stored is None else unpacked(stored)
+        return part
 
     def _drawn(self, seed: int, number: int) -> Any:
         """A table drawn by the model of the fills, which is fitted again for it."""
@@ -213,19 +238,24 @@ class SavedAnalysis(Analysis):
 
 
 # the file -----------------------------------------------------------------------------------------------
-def save_parts(found: Analysis | Partial, folder: Path) -> None:
+def save_parts(analysis: Analysis | Partial, folder: Path) -> None:
     """Write the parts of an analysis that took long, as far as they exist and are small."""
-    if found.jury is None:
+    if analysis.jury is None:
         return  # the first stage was not finished
-    parts: dict[str, Any] = {"jury": found.jury, "posterior": found.posterior, "axes": getattr(found, "axes", None)}
-    if found.odd is not None:
-        fields = found.odd._asdict()
+    parts: dict[str, Any] = {
+        "jury": analysis.jury,
+        "posterior": analysis.posterior,
+        "axes": getattr(analysis, "axes", None),
+        "held": analysis.held,
+    }
+    if analysis.odd is not None:
+        fields = analysis.odd._asdict()
         judged = fields.pop("judged")
         parts["odd"] = {**fields, "rows_judged": judged.rows, "scale": judged.scale}
-    if found.fills is not None:
+    if analysis.fills is not None:
         names = ("columns", "level", "n_components", "held", "tried", "skill", "hidden", "bare", "how")
-        parts["fills"] = {name: getattr(found.fills, name) for name in names}
-    joined = "\n".join(found.table.row_names).encode()  # names are of one line each
+        parts["fills"] = {name: getattr(analysis.fills, name) for name in names}
+    joined = "\n".join(analysis.table.row_names).encode()  # names are of one line each
     parts["row_names"] = np.frombuffer(joined, dtype=np.uint8)
     small = {name: packed(part) for name, part in parts.items() if part is not None and cells(part) <= PART_CELLS}
     try:
@@ -233,16 +263,16 @@ def save_parts(found: Analysis | Partial, folder: Path) -> None:
     except LowdimError:  # more columns than a manifest takes: these stages run again when asked for
         (folder / JUDGES_FILE).unlink(missing_ok=True)
     except OSError as cause:
-        raise error("LD304", path=folder / JUDGES_FILE, problem=cause.strerror or str(cause)) from cause
+        raise not_written(folder / JUDGES_FILE, cause) from cause
 
 
 def stored_parts(run: SavedRun) -> dict[str, Any]:
     """The parts in a run's file, still packed; none where there is no such file, or not that of this run."""
-    from lowdim.jobs.run_folder import digest
+    from lowdim.jobs.run_folder import file_fingerprint
 
     path, known = run.folder / JUDGES_FILE, run.facts["files"].get(JUDGES_FILE)
     try:
-        if known is None or digest(path.read_bytes()) != known:
+        if known is None or file_fingerprint(path.read_bytes()) != known:
             return {}
         parts = load_values(path)
     except (LowdimError, OSError):
@@ -291,15 +321,17 @@ def unpacked(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if value.keys() == {"record", "fields"}:
-        return _class(value["record"])(**{key: unpacked(part) for key, part in value["fields"].items()})
+        return _record(value["record"], {key: unpacked(part) for key, part in value["fields"].items()})
     if value.keys() == {"records", "fields"}:
         columns = (
             part.tolist() if isinstance(part, np.ndarray) else unpacked(part) for part in value["fields"].values()
         )
         rows = zip(*columns, strict=True)
-        return tuple(_class(value["records"])(**dict(zip(value["fields"], row, strict=True))) for row in rows)
+        return tuple(_record(value["records"], dict(zip(value["fields"], row, strict=True))) for row in rows)
     return {key: unpacked(part) for key, part in value.items()}
 
 
-def _class(name: str) -> Any:
-    return getattr(import_module(f"lowdim.{STORED_RECORDS[name]}"), name)
+def _record(name: str, fields: dict[str, Any]) -> Any:
+    """A record of this name; fields that it had in an older version and has no longer are left out."""
+    kind = getattr(import_module(f"lowdim.{STORED_RECORDS[name]}"), name)
+    return kind(**{key: value for key, value in fields.items() if key in kind._fields})

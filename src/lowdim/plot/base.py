@@ -180,10 +180,23 @@ class Plot:
 
 def figure_svg(figure: Figure) -> str:
     """A figure as matplotlib writes it, without date and program."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
     out = io.StringIO()
     with style():
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+        fix_layout(figure)
+        page: Any = FigureCanvasSVG(figure)  # untyped
+        page.print_svg(out, metadata={"Date": None, "Creator": None})
     return out.getvalue()
+
+
+def fix_layout(figure: Figure) -> None:
+    """Lay the figure out once; savefig would do it again for every file, and draw the figure once more for that."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        figure.dpi = 72  # as SVG is drawn: widths of text depend on it a little
+        engine.execute(figure)
+        figure.set_layout_engine("none")
 
 
 def check_picture(path: str | PathLike[str]) -> Path:
@@ -258,7 +271,7 @@ def quoted(name: object) -> str:
 
 
 def canvas(
-    width: float = 6.4, height: float = 4.0, *, rows: int = 1, columns: int = 1, **how: Any
+    width: float = 6.4, height: float = 4.0, *, rows: int = 1, columns: int = 1, **subplot_options: Any
 ) -> tuple[Figure, Any]:
     """A figure of our own (no pyplot, no global state) and its axes."""
     import matplotlib as mpl
@@ -266,7 +279,7 @@ def canvas(
 
     with mpl.rc_context(RC_PARAMS):
         figure = Figure(figsize=(width, height), layout="constrained")
-        return figure, figure.subplots(rows, columns, **how)
+        return figure, figure.subplots(rows, columns, **subplot_options)
 
 
 def blank(width: float = 6.4, height: float = 4.0) -> Figure:

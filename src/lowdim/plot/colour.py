@@ -132,11 +132,12 @@ def _unknown(table: Table, color: str) -> Exception:
 
 
 def _values(c: Column) -> NDArray[Any]:
-    """Numbers as they are, dates as years, a column that was left out as numbers where it is made of them."""
+    """Numbers as they are, dates as years; years, places, ranks and what was left out as numbers where they can be."""
     if c.values.dtype.kind == "M":
         days = c.values.astype("datetime64[s]").astype(float) / 86400.0
         return np.where(np.isnat(c.values), np.nan, 1970.0 + days / YEAR)
-    if c.role == "out" and c.values.dtype.kind == "O":
+    ordered = c.role == "label" and c.kind not in ("", "code", "yes/no", "key")
+    if (c.role == "out" or ordered) and c.values.dtype.kind == "O":
         try:
             return np.array([np.nan if v is None else float(v) for v in c.values])
         except ValueError:

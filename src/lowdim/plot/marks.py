@@ -22,14 +22,14 @@ LEAST_SHOWN_ROWS = 5  # that must share a cell before it is shown where no singl
 LARGEST_RARITY = 300.0  # -log10 of the smallest p-value that doubles hold with all their digits
 
 
-def write(ax: Axes, x: float, y: float, text: str, **how: Any) -> Any:
+def write(ax: Axes, x: float, y: float, text: str, **style: Any) -> Any:
     """Small text in a plot."""
-    return ax.text(x, y, text, **{"color": draw.INK, "fontsize": 8.5, **how})
+    return ax.text(x, y, text, **{"color": draw.INK, "fontsize": 8.5, **style})
 
 
-def name_ticks(axis: Any, places: Any, names: Sequence[object], *, most: int = 24, **how: Any) -> None:
+def name_ticks(axis: Any, places: Any, names: Sequence[object], *, most: int = 24, **style: Any) -> None:
     """Names as ticks, cut short."""
-    axis.set_ticks(list(places), [draw.short(name, most) for name in names], **{"fontsize": 8.5, **how})
+    axis.set_ticks(list(places), [draw.short(name, most) for name in names], **{"fontsize": 8.5, **style})
 
 
 def plain_log(axis: Any) -> None:
@@ -62,7 +62,8 @@ def about(expected: float) -> str:
 
 def rarity(p: Any) -> Array:
     """-log10 p, finite also where p is 0."""
-    return -np.log10(np.clip(np.asarray(p, dtype=float), 10.0**-LARGEST_RARITY, 1.0)) + 0.0
+    digits: Array = -np.log10(np.clip(np.asarray(p, dtype=float), 10.0**-LARGEST_RARITY, 1.0)) + 0.0
+    return digits
 
 
 def nothing(name: str, title: str, sentence: str) -> Plot:
@@ -74,10 +75,10 @@ def nothing(name: str, title: str, sentence: str) -> Plot:
     return Plot(name, figure, title=title, sentence=sentence, data={})
 
 
-def legend_above(ax: Axes, *handles: Any, **how: Any) -> None:
+def legend_above(ax: Axes, *handles: Any, **style: Any) -> None:
     """A legend between the headline and the axes, where no mark can be."""
     at = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.1, "fontsize": 8}
-    ax.legend(*handles, **{**at, **how})
+    ax.legend(*handles, **{**at, **style})
 
 
 def spread_out(count: int, most: int) -> NDArray[np.intp]:

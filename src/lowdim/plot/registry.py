@@ -3,8 +3,8 @@
     @plot("parity", "Even and odd values of each column.", needs="table")
     def parity(table: Table) -> Plot: ...
 
-is `found.plot.parity()`, `lowdim plot parity FILE` and a line of `lowdim plot --list`. Names and descriptions are read
-from the text of the modules, so that listing the plots imports none of them, nor NumPy.
+is `analysis.plot.parity()`, `lowdim plot parity FILE` and a line of `lowdim plot --list`. Names and descriptions are
+read from the text of the modules, so that listing the plots imports none of them, nor NumPy.
 """
 
 from __future__ import annotations
@@ -53,12 +53,13 @@ PLANE = PlotOption("columns", "columns", "The two columns to draw in", flag="--p
 
 
 class InReport(NamedTuple):
-    """Where the report shows a plot: its section, whether rows must or must not be shown, where its numbers are."""
+    """Where the report shows a plot, and when: where rows are shown or are not, and where it says something."""
 
     section: str
     when: Literal["always", "rows", "no rows"] = "always"
     file: str = ""  # the download that holds its numbers; its own where there is none
     hide_rows: tuple[str, ...] = ()  # options that are set to False in a report without rows
+    says_something: Callable[[Any], bool] = lambda analysis: True
 
 
 class NamedPlot(NamedTuple):

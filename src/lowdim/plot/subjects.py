@@ -1,4 +1,4 @@
-"""What is drawn: an analysis with all its named plots (`found.plot.map()`), or one model and its table."""
+"""What is drawn: an analysis with all its named plots (`analysis.plot.map()`), or one model and its table."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Plots:
     --------
     >>> import lowdim
     >>> from lowdim.datasets import load_demo
-    >>> found = lowdim.analyse(load_demo("gaussian").X, dims=2, budget="1s")
-    >>> found.plot.scree().name
+    >>> analysis = lowdim.analyse(load_demo("gaussian").X, dims=2, budget="1s")
+    >>> analysis.plot.scree().name
     'scree'
     """
 
@@ -47,7 +47,7 @@ class Plots:
         Parameters
         ----------
         name : str
-            One of `dir(found.plot)`.
+            One of `dir(analysis.plot)`.
         *values, **options
             What the plot takes; `model=` draws another model, fitted to the columns of the table, where the plot is
             one of a model.

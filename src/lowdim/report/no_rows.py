@@ -8,6 +8,7 @@ import numpy as np
 
 from lowdim.judge.verdicts import TrustCheck
 from lowdim.plot.marks import LEAST_SHOWN_ROWS
+from lowdim.text.fix import Fix
 from lowdim.text.messages import Message, catalogue
 
 if TYPE_CHECKING:
@@ -57,7 +58,9 @@ def trust(analysis: Analysis) -> tuple[TrustCheck, ...]:
 def change(m: Message) -> Message:
     """A message without examples, lines and values."""
     if m.code in COLUMNS_ONLY:
-        return m._replace(where="", fix="")
+        return m._replace(where="", fix=Fix())
     entry = catalogue().get(m.code) or catalogue()[f"{m.code}.table"]
     why = "" if "{" in entry.why else f": {entry.why}"
-    return m._replace(what=f"About single cells or rows{why}; lowdim check shows it in full", where="", why="", fix="")
+    return m._replace(
+        what=f"About single cells or rows{why}; lowdim check shows it in full", where="", why="", fix=Fix()
+    )

@@ -20,10 +20,10 @@ SETTING_MEANS = {
     "budget": "how much work the slow judges may do",
 }
 NEXT_STEPS = (
-    ("found.plot.map()", "the map"),
-    ("found.odd.text()", "the odd rows and why"),
-    ("found.fills.text()", "what each column's fills are worth"),
-    ("found.filled", "the table with its gaps filled"),
+    ("analysis.plot.map()", "the map"),
+    ("analysis.odd.text()", "the odd rows and why"),
+    ("analysis.fills.text()", "what each column's fills are worth"),
+    ("analysis.filled", "the table with its gaps filled"),
 )
 MOST_MESSAGES = 8
 LONGEST_SENTENCE = 300  # characters of a sentence: names of columns may be long
@@ -60,9 +60,9 @@ def _settings(analysis: Analysis) -> str:
 
 def _arrays(analysis: Analysis) -> str:
     shapes = {
-        "found.scores": analysis.posterior.mean.shape,
-        "found.loadings": analysis.loadings.shape,
-        "found.filled": analysis.fills.filled.shape,
+        "analysis.scores": analysis.posterior.mean.shape,
+        "analysis.loadings": analysis.loadings.shape,
+        "analysis.filled": analysis.fills.filled.shape,
     }
     shown = ((key, " x ".join(f"{k:,}" for k in shape)) for key, shape in shapes.items())
     return f"<details><summary>Fitted arrays</summary>{_pairs(shown)}</details>"
@@ -74,7 +74,9 @@ def _messages(analysis: Analysis) -> str:
         return ""
     items = "".join(f"<li><code>{words(m.code)}</code> {words(m.what)}</li>" for m in listed[:MOST_MESSAGES])
     more = (
-        f"<li>and {len(listed) - MOST_MESSAGES} more: found.table.check()</li>" if len(listed) > MOST_MESSAGES else ""
+        f"<li>and {len(listed) - MOST_MESSAGES} more: analysis.table.check()</li>"
+        if len(listed) > MOST_MESSAGES
+        else ""
     )
     return f"<details><summary>{len(listed)} messages about the table</summary><ul>{items}{more}</ul></details>"
 

@@ -100,7 +100,7 @@ def page(analysis: Analysis, rows: bool) -> Page:
         stamp,
         stamp_words(analysis, rows),
         command_of(analysis, "report", rows=rows),
-        code_of(analysis, "print(*found.sentences, sep='\\n')"),
+        code_of(analysis, "print(*analysis.sentences, sep='\\n')"),
         sections,
         GLOSSARY,
         reproduce(analysis, rows),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MOST_GRID_ROWS = 25  # rows of numbers shown under a chart; the rest is in its CSV file
 MOST_GRID_COLUMNS = 12  # columns shown
 CSV_FIGURES = 6  # of a number in an embedded CSV file
+MOST_CSV_LINES = 1000  # of an embedded CSV file; the code beside it gives them all
 
 
 class Grid(NamedTuple):
@@ -97,7 +98,10 @@ def chart(plot: Plot, *, file: str = "", marks: tuple[Array, list[str]] | None =
     `marks` are points of its first axes and what each is.
     """
     name = plot.name
-    href = f"#file-{file.partition('.')[0]}" if file else data_url(plot_csv(plot))
+    columns = plot.columns()
+    lines = max(map(len, columns.values()), default=0)
+    first = f"{name}_first_{MOST_CSV_LINES}.csv" if lines > MOST_CSV_LINES else f"{name}.csv"
+    href = f"#file-{file.partition('.')[0]}" if file else data_url(csv_text(columns, MOST_CSV_LINES))
     picture = slim(plot.svg(f"plot-{name}"))  # ids begin with "plot-" because a section may have the plot's name
     if marks is not None:
         picture = picture.replace("</svg>", dots(plot, *marks) + "</svg>")
@@ -108,9 +112,9 @@ def chart(plot: Plot, *, file: str = "", marks: tuple[Array, list[str]] | None =
         plot.sentence,
         svg,
         grids_of(plot),
-        file or f"{name}.csv",
+        file or first,
         href,
-        f"found.plot.{name}().save('{name}.svg')",
+        f"analysis.plot.{name}().save('{name}.svg')",
     )
 
 
@@ -122,13 +126,14 @@ def section_charts(
     tooltips: dict[str, Callable[[Analysis], tuple[Array, list[str]]]] | None = None,
     options: dict[str, dict[str, Any]] | None = None,
 ) -> tuple[Chart, ...]:
-    """The plots that the registry puts into a section, as far as they apply to this table.
+    """The plots that the registry puts into a section, as far as they say something of this table.
 
     `tooltips` makes what the points of a plot say, `options` sets more of a plot's options; both by its name.
     """
     charts = []
     for row in in_section(section, rows):
-        assert row.report is not None
+        if row.report is None or not row.report.says_something(analysis):
+            continue
         more = (options or {}).get(row.name, {})
         hidden = {} if rows else dict.fromkeys(row.report.hide_rows, False)
         try:
@@ -140,16 +145,14 @@ def section_charts(
     return tuple(charts)
 
 
-def plot_csv(plot: Plot) -> str:
-    """The numbers of a plot, rounded: a chart is not an archive, and the page should stay small."""
-    return csv_text(plot.columns())
+def csv_text(columns: dict[str, Any], most: int | None = None) -> str:
+    """Columns as CSV, numbers to six figures, text safe for spreadsheets, padded where lengths differ.
 
-
-def csv_text(columns: dict[str, Any]) -> str:
-    """Columns as CSV, numbers to six figures, text safe for spreadsheets, padded where lengths differ."""
+    With `most` only the first lines: a chart is not an archive, and the page should stay small.
+    """
     cells = {
         name: [_plain(x) for x in (value if value.dtype.kind != "f" else map(_rounded, value.tolist()))]
-        for name, value in ((name, np.asarray(value)) for name, value in columns.items())
+        for name, value in ((name, np.asarray(value)[:most]) for name, value in columns.items())
     }
     return csv_columns(cells)
 
@@ -227,5 +230,5 @@ def grid(
     cells = [tuple(row) for row in rows]
     numeric = tuple(all(_is_number(row[k]) for row in cells) for k in range(len(header)))
     texts = tuple(tuple(cell(value) for value in row) for row in cells[:most])
-    rest = more or (f"{len(cells) - most:,} more are left out." if len(cells) > most else "")
-    return Grid(caption, header, texts, numeric, rest)
+    remark = more or (f"{len(cells) - most:,} more are left out." if len(cells) > most else "")
+    return Grid(caption, header, texts, numeric, remark)

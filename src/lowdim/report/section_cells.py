@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lowdim.report.no_rows import few, sentences
-from lowdim.report.page_parts import Bar, RowStory, Section, grid, section_charts
+from lowdim.report.page_parts import Bar, Grid, RowStory, Section, grid, section_charts
 from lowdim.report.section_reproduce import code_of, command_of
-from lowdim.table.options import listed
+from lowdim.text.escape import listed
 from lowdim.text.format import figures, figures_by_sd, listing
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def fills(analysis: Analysis, rows: bool) -> Section:
         "Where gaps depend on the missing value itself, no check on seen cells can tell."
         f"{beyond(analysis, rows)}",
         command_of(analysis, "fill", "-o", "filled.csv", "--multiple", "20"),
-        code_of(analysis, "tables = found.fills.multiple(20)"),
+        code_of(analysis, "tables = analysis.fills.multiple(20)"),
         charts=section_charts(analysis, "fills", rows),
         grids=(skill,),
     )
@@ -83,18 +83,27 @@ def odd(analysis: Analysis, rows: bool) -> Section:
     return Section(
         "odd",
         "Odd rows",
-        f"{o.sentence}." if rows else sentences(analysis)[3],
+        " ".join(filter(None, (f"{o.sentence}.", analysis.held.sentence))) if rows else sentences(analysis)[3],
         "T2 is the distance within the map, Q the distance off it, D2 both together; limits follow each "
         "row's own gaps, so they step where cells are missing. A cell's surprise is its distance from what "
         "the rest of its row says, in standard deviations.",
         "An odd row is unusual, not wrong. A row that bent the model itself looks less odd than it is. Q is "
         "not defined for rows with no more seen cells than dimensions.",
         command_of(analysis, "odd"),
-        code_of(analysis, "print(found.odd.text())"),
+        code_of(analysis, "print(analysis.odd.text())"),
         charts=section_charts(analysis, "odd", rows),
-        grids=(listed,) if rows and o.rows else (),
+        grids=((listed,) if rows and o.rows else ()) + (held_grid(analysis) if rows else ()),
         stories=stories(analysis) if rows else (),
     )
+
+
+def held_grid(analysis: Analysis) -> tuple[Grid, ...]:
+    """The cells that are held out of the fit, and the rows; none where there are none."""
+    held, names, columns = analysis.held, analysis.row_names, analysis.table.names
+    values = analysis.table.scales.outward(analysis.table.X) if held.cells.size else analysis.table.X
+    lines: list[tuple[Any, ...]] = [(names[i], columns[j], float(values[i, j])) for i, j in held.cells]
+    lines += [(names[i], "the whole row", "") for i in held.rows]
+    return (grid("Held out of the fit", ("row", "column", "value"), lines, most=50),) if lines else ()
 
 
 def stories(analysis: Analysis) -> tuple[RowStory, ...]:

@@ -39,7 +39,7 @@ def the_map(analysis: Analysis, rows: bool) -> Section:
         read,
         f"The map shows two axes. An axis may as well be flipped: left and right mean nothing.{missing}",
         command_of(analysis, "plot map"),
-        code_of(analysis, "found.plot.map().save('map.svg')"),
+        code_of(analysis, "analysis.plot.map().save('map.svg')"),
         charts=section_charts(analysis, "map", rows, tooltips={"map": tooltips}) if analysis.dims >= 2 else (),
     )
 
@@ -91,12 +91,12 @@ def axes(analysis: Analysis, rows: bool) -> Section:
         "What drives each axis",
         words,
         "A loading says how a column moves along an axis; its bar is the interval it would keep for other "
-        "rows of the same kind (bootstrap). In the squares area is size, and filled and hollow are the "
-        "two signs. In the biplot arrows that point the same way are columns that rise together.",
+        "rows of the same kind (bootstrap). In the biplot arrows that point the same way are columns that rise "
+        "together.",
         "Axes of nearly equal variance are interchangeable: read their plane, not their directions. A sign "
         "by itself means nothing, and a loading is not a cause.",
         command_of(analysis, "plot loadings"),
-        code_of(analysis, "print(found.axes[0].text())"),
+        code_of(analysis, "print(analysis.axes[0].text())"),
         charts=section_charts(analysis, "axes", rows, options=options),
         grids=((each,) if cards else ()) + ((ties,) if ties.rows else ()) + ends,
     )
@@ -151,7 +151,7 @@ def lost(analysis: Analysis, rows: bool) -> Section:
         "model. The filmstrip shows what the model expects of each column along axis 1.",
         "Rebuilding a row uses that row's own cells, so it looks better than predicting a hidden cell.",
         command_of(analysis, "plot reconstruct" if rows else "plot traverse"),
-        code_of(analysis, f"found.plot.{'reconstruct(0)' if rows else 'traverse(0)'}.save('rebuilt.svg')"),
+        code_of(analysis, f"analysis.plot.{'reconstruct(0)' if rows else 'traverse(0)'}.save('rebuilt.svg')"),
         charts=section_charts(analysis, "lost", rows),
         grids=(kept,),
     )
@@ -176,11 +176,11 @@ def holds_up(analysis: Analysis, rows: bool) -> Section:
         "Does it hold up?",
         sentence,
         "Rows are drawn again with replacement and the model refitted; the clouds show where each row would "
-        "lie. In the second chart rows follow the dashed line where the model's law of distances holds. "
-        "The trace shows the fit's climb: it may never fall.",
+        "lie. Where the model's law of distances does not hold, a second chart shows rows leaving the dashed line; "
+        "where the fit has not converged, the trace shows its climb.",
         "Resampling shows how much chance there is in these rows, not whether the model is right.",
         command_of(analysis, "plot stability" if rows else "plot trace"),
-        code_of(analysis, "print(found.stability.sentence)"),
+        code_of(analysis, "print(analysis.stability.sentence)"),
         charts=section_charts(analysis, "stability", rows),
         grids=((turns,) if s.axes.size else ()) + ((removed,) if rows and s.removed else ()),
     )

@@ -49,6 +49,8 @@ def command_of(analysis: Analysis, verb: str, *more: str, rows: bool = True) -> 
         value = getattr(s, key)
         if value != usual[key]:
             parts += [f"--{key}", f"{value:g}s" if key == "budget" else str(value)]
+    if not s.robust and verb not in VERB_SETTINGS:
+        parts.append("--not-robust")
     if s.scale != usual["scale"]:
         parts += ["--scale", s.scale]
     parts += flags_from_options(reading_of(analysis))
@@ -66,14 +68,16 @@ def code_of(analysis: Analysis, line: str = "") -> str:
     s = analysis.settings
     usual = type(s)()._asdict()
     names = {"seed": "random_state"}
-    given = "".join(f", {names.get(key, key)}={value!r}" for key, value in s._asdict().items() if value != usual[key])
+    arguments = "".join(
+        f", {names.get(key, key)}={value!r}" for key, value in s._asdict().items() if value != usual[key]
+    )
     reading = "".join(f", {key}={value!r}" for key, value in reading_of(analysis).items())
     file = repr(file_of(analysis)) if analysis.table.path else "table"
-    call = f"analyse(ld.read({file}{reading}){given})"
+    call = f"analyse(ld.read({file}{reading}){arguments})"
     if "stream" in analysis.table.options:
-        call = f"analyse_stream({file}{reading}{given})"
+        call = f"analyse_stream({file}{reading}{arguments})"
     origin = "" if analysis.table.path else "  # table: the frame or array that came from Python"
-    first = f"import lowdim as ld\nfound = ld.{call}{origin}"
+    first = f"import lowdim as ld\nanalysis = ld.{call}{origin}"
     return f"{first}\n{line}" if line else first
 
 

@@ -30,7 +30,7 @@ def table(analysis: Analysis, rows: bool) -> Section:
         "right is its share of gaps. A triangle marks values far from the rest.",
         "Columns set aside as labels, names or times shape no axis; the changes above list them.",
         command_of(analysis, "check"),
-        code_of(analysis, "print(found.table.summary())"),
+        code_of(analysis, "print(analysis.table.summary())"),
         charts=section_charts(analysis, "table", rows),
         grids=(cards,),
     )
@@ -40,6 +40,7 @@ def _column(c: Any, rows: bool) -> tuple[Any, ...]:
     if c.role != "number":
         return (c.name, c.role, None, None, None, *((None, None) if rows else ()))
     x = c.values[~np.isnan(c.values)]
+    x = np.exp(x) - c.offset if c.log else x  # in the table's own unit
     gaps = int(len(c.values) - len(x))
     ends = (float(x.min()), float(x.max())) if rows else ()
     return (c.name, c.role, gaps if rows else few(gaps), float(x.mean()), float(x.std()), *ends)
@@ -63,7 +64,7 @@ def gaps(analysis: Analysis, rows: bool) -> Section:
         f"{g.tested:,} pairs of columns were tested (Student's test, 5% false discovery rate). Gaps that "
         f"depend on the missing value itself cannot be seen in the table.{together}",
         command_of(analysis, "plot gaps"),
-        code_of(analysis, "found.plot.gaps().save('gaps.svg')"),
+        code_of(analysis, "analysis.plot.gaps().save('gaps.svg')"),
         charts=section_charts(analysis, "gaps", rows) if g.gaps else (),
         grids=(dependence,) if g.depends else (),
     )
@@ -77,11 +78,11 @@ def dimensions(analysis: Analysis, rows: bool) -> Section:
         (
             "dimensions",
             "variance shared",
-            "hidden cells Q2",
-            "log density",
+            "Q2 in own units",
             "BIC weight",
             "Minka weight",
             "above shuffled data",
+            "skill",
         ),
         j.rows,
     )
@@ -90,13 +91,15 @@ def dimensions(analysis: Analysis, rows: bool) -> Section:
         "dimensions",
         "How many dimensions",
         analysis.sentences[0],
-        "An eigenvalue above the band of shuffled tables is more than chance makes. Hidden cells are "
-        "predicted from the others: more dimensions help until they follow the noise. Each judge has one "
-        "mark in the second chart.",
-        "The judges answer slightly different questions; where they disagree the sentence says so. "
-        "The spread of distances is not a number of signals.",
+        "Rows are left out in turn, and each of their cells is predicted from the rest of its row: the skill is the "
+        "share of their variance that is predicted so. A dimension is needed if it adds at least a sixteenth of the "
+        "skill of the best number; it can be told from noise if the skill rises by more than its standard error. An "
+        "eigenvalue above the band of shuffled tables is more than chance makes.",
+        "Columns are taken as normal scores, so that no tail decides; Q2 is the same share in the columns' own units, "
+        "by the principal axes of the map. The other judges advise: they answer slightly different questions. The "
+        "spread of distances is not a number of signals.",
         command_of(analysis, "dims"),
-        code_of(analysis, "print(found.jury.text())"),
+        code_of(analysis, "print(analysis.jury.text())"),
         charts=section_charts(analysis, "dimensions", rows),
         grids=(tried, judges) if j.rows else (judges,),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lowdim.math.linalg import Array
+from lowdim.math.linalg import Array, evenly_spread
 from lowdim.plot.marks import LEAST_SHOWN_ROWS
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def map_stamp(analysis: Analysis, name: str, *, rows: bool = True, size: tuple[i
             f"Rows on axes 1 and 2, in cells of at least {LEAST_SHOWN_ROWS}.",
             cross + _cells(px, py, size),
         )
-    shown = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST_STAMP_POINTS)).astype(int))
+    shown = evenly_spread(len(x), MOST_STAMP_POINTS, ends=True)
     body = "".join(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2"/>' for a, b in zip(px[shown], py[shown], strict=True))
     rings = "".join(
         f'<circle cx="{a:.1f}" cy="{b:.1f}" r="5.5"/>' for a, b in list(zip(px[odd], py[odd], strict=True))[:20]

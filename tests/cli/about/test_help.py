@@ -78,13 +78,13 @@ def test_every_option_that_a_message_names_exists(lowdim):
         flag
         for entry in catalogue().values()
         for part in (entry.what, entry.why, entry.fix)
-        for flag in re.findall(r"--[a-z][a-z-]*[a-z]", part)
+        for flag in re.findall(r"--[a-z][a-z-]*[a-z]", str(part))
     }
     verbs = {
         verb
         for entry in catalogue().values()
         for part in (entry.what, entry.why, entry.fix)
-        for verb in re.findall(r"lowdim ([a-z]+)\b", part)
+        for verb in re.findall(r"lowdim ([a-z]+)\b", str(part))
     }
     assert named <= known, named - known
     assert verbs <= {*modules(), "model", "can", "does"}, verbs

@@ -77,3 +77,14 @@ def test_a_run_of_an_older_version_says_so(lowdim, made, tmp_path):
         said = lowdim("apply", f"{harm}.run", "new.csv", "--json")
         found = json.loads(said.out)
         assert found["calibrated"] is False and "LD223" in [m["code"] for m in found["messages"]]
+
+
+def test_a_table_of_answers_is_placed_on_its_own_map(lowdim):
+    rng = np.random.default_rng(0)
+    side = rng.random(80) < 0.5
+    cells = np.where(rng.random((80, 6)) < np.where(side, 0.85, 0.15)[:, None], "y", "n")
+    lines = [",".join(row) for row in cells]
+    (lowdim.folder / "votes.csv").write_text("\n".join(["a,b,c,d,e,f", *lines]) + "\n")
+    assert lowdim("fit", "votes.csv", "--budget", "1s", "--quiet").code == 0
+    said = lowdim("apply", "votes.run", "votes.csv", "--quiet")
+    assert said.code == 0 and said.out.startswith("80 rows placed.")

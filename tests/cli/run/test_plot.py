@@ -139,7 +139,7 @@ def test_a_map_is_drawn_without_what_it_does_not_need(tmp_path):
     """No model, no table, no pyplot: a picture of a run takes about as long as matplotlib to load."""
     rows = [",".join("" if np.isnan(v) else f"{v:.4f}" for v in x) for x in small_table()]
     (tmp_path / "t.csv").write_text("\n".join(["x1,x2,x3,x4,x5,x6", *rows]))
-    assert child("fit", "t.csv", "--dims", "2", "--budget", "1s", cwd=tmp_path).code == 0
+    assert in_process("fit", "t.csv", "--dims", "2", "--budget", "1s", cwd=tmp_path).code == 0
     heavy = ("sklearn", "scipy.stats", "pandas", "pyarrow", "matplotlib.pyplot", "lowdim.jobs.analysis")
     code = (
         "import sys; from lowdim.cli.entry import run; run(['plot', 'map', 't.run']); "

@@ -27,6 +27,7 @@ def test_fit_says_four_lines_and_writes_a_run(lowdim, made):
     assert re.fullmatch(r"\d+% shared / \d+% noise", lines[2]) and lines[3].startswith("converged in ")
     assert sorted(p.name for p in (lowdim.folder / "two.run").iterdir()) == [
         "fills.csv",
+        "held.csv",
         "judges.lowdim",
         "model.lowdim",
         "odd.csv",
@@ -35,7 +36,7 @@ def test_fit_says_four_lines_and_writes_a_run(lowdim, made):
     ]
     run = json.loads((lowdim.folder / "two.run" / "run.json").read_text())
     assert run["settings"]["dims"] == 2 and run["settings"]["budget"] == 1.0
-    assert run["sentences"][0].startswith("You asked for 2 dimensions; the judges say ")
+    assert run["sentences"][0].startswith("You asked for 2 dimensions. ")
 
 
 def test_the_same_call_writes_the_same_bytes(lowdim, made):
@@ -74,7 +75,7 @@ def test_strict_leaves_with_1_where_a_check_of_trust_fails(lowdim, tmp_path):
 def test_as_many_dimensions_as_there_are(lowdim):
     write_csv(lowdim.folder / "large.csv", large(400, 14))
     said = lowdim("fit", "large.csv", "--budget", "1s")
-    assert said.code == 0 and re.search(r"\[ok\] dimensions +0\.\.\d+ tried, 6 chosen", said.err)
+    assert said.code == 0 and re.search(r"\[ok\] dimensions +0\.\.\d+ tried, 5 chosen", said.err)
 
 
 # one model by its name ----------------------------------------------------------------------------------
@@ -172,14 +173,14 @@ BENT = ("gtm", "density", "nlfa", "gplvm", "bgplvm", "autoencoder")
 def test_it_is_fitted_saved_and_places_rows(tmp_path, monkeypatch, name):
     """scores.csv is what the estimator says of the scaled table; new rows land where the old ones did."""
     quick(monkeypatch)
-    X = bent(gaps=0.0 if METHODS[name].no_gaps else 0.1)
+    X = bent(gaps=0.0 if METHODS[name].lack("gaps") else 0.1)
     table = ld.read(str(write_csv(tmp_path / "t.csv", X)))
     found = fit_method(table, name, dims=1)
     run = load_run(save_fitted(found, tmp_path / "t.run"))
     assert run.facts["dims"] == 1 and run.facts["clusters"] is None and found.places.z.shape == (40, 1)
     S = X / np.nanstd(X, axis=0, ddof=1)
     assert found.places.z == pytest.approx(found.model.transform(S), abs=1e-6)
-    assert (found.places.sd is None) == bool(METHODS[name].no_uncertainty) == (name == "autoencoder")
+    assert (found.places.sd is None) == bool(METHODS[name].lack("uncertainty")) == (name == "autoencoder")
     assert (found.places.density is None) == (name == "autoencoder")
     assert (METHODS[name].estimate in found.text()) and METHODS[name].title.lower() in found.text().lower()
     _, again, _ = place_fitted(run, str(tmp_path / "t.csv"))

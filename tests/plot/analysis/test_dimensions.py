@@ -52,13 +52,16 @@ def test_jury_may_find_nothing_and_takes_any_name() -> None:
 
 
 def test_heldout_differences_are_paired() -> None:
-    q2, density, errors = [0, 0.3, 0.45, 0.44], [-1.5, -1.2, -1.10, -1.109], [0.05, 0.03, 0.0, 0.014]
-    plot = same_twice(lambda: heldout(range(4), q2, density, errors, 2, train=[0, 0.4, 0.6, 0.8], cells=450))
-    assert plot.data["difference"] == pytest.approx([-0.4, -0.1, 0.0, -0.009])
-    assert plot.title == "2 dimensions predict 45% of the variance of hidden cells"
-    assert "2 beats 1 (0.1 ± 0.03)" in plot.sentence
-    assert "2 and 3 cannot be told apart (0.009 ± 0.014)" in plot.sentence and "450 hidden cells" in plot.sentence
-    assert same_twice(lambda: heldout([0], [0.0], [-1.4], [0.0], 0)).title.startswith("No number of dimensions")
+    skill, errors = [0, 0.3, 0.45, 0.459], [0.05, 0.03, 0.0, 0.014]
+    own = [0, 0.2, 0.4, 0.38]
+    plot = same_twice(lambda: heldout(range(4), skill, errors, 2, own=own, detectable=3, cells=450))
+    assert plot.data["difference"] == pytest.approx([-0.45, -0.15, 0.0, 0.009])
+    assert plot.data["own_units"].tolist() == own and plot.data["detectable"].tolist() == [3]
+    assert plot.title == "2 dimensions predict 45% of the variance of left-out rows' cells"
+    assert "2 beats 1 (0.15 ± 0.03)" in plot.sentence
+    assert "2 and 3 cannot be told apart (-0.009 ± 0.014)" in plot.sentence and "450 cells" in plot.sentence
+    assert any("3 told from noise" in t for t in texts(plot))
+    assert same_twice(lambda: heldout([0], [0.0], [0.0], 0)).title.startswith("No number of dimensions")
 
 
 def test_gamma_density_is_scipys() -> None:
@@ -96,7 +99,7 @@ def test_distances_tiny_and_wide() -> None:
 
 def test_what_was_not_measured_is_said() -> None:
     assert same_twice(lambda: scree([])).title == "No eigenvalues"
-    assert same_twice(lambda: heldout([], [], [], [], 2)).title == "No cells were hidden"
+    assert same_twice(lambda: heldout([], [], [], 2)).title == "No rows were left out"
     assert same_twice(lambda: jury([], {"BIC": []}, {"BIC": None}, 2)).title == "2 dimensions: 0 of 0 judges agree"
 
 
@@ -106,7 +109,7 @@ def test_drawing_again_changes_nothing() -> None:
 
 
 def test_digester_jury() -> None:
-    """The judges' own results bind as they are; four eigenvalues stand above, five are kept."""
+    """The judges' own results bind as they are; four eigenvalues stand above, five are needed."""
     from lowdim.judge.dimensions.jury import choose_dimension
 
     X = np.genfromtxt(need("digester/kamyr.csv"), delimiter=",")

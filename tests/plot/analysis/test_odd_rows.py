@@ -91,12 +91,12 @@ def test_why_all_of_any_size(n: int, d: int) -> None:
 
 def test_digester_row_1() -> None:
     """The ratio bf_cm_ratio is 121.7 where the others say 78.3 ± 6.5, +6.7 sd; hidden, p = 0.37."""
-    from lowdim.judge.rows.odd_rows import explain_row, judge_rows
+    from lowdim.judge.rows.odd_rows import explain_row, judge_rows, model_law
     from lowdim.models.linear.ppca import ProbabilisticPCA
 
     X = np.genfromtxt(need("digester/kamyr.csv"), delimiter=",")
     model = ProbabilisticPCA(5, standardize=True).fit(X)
-    card, found = explain_row(model, X, 0), judge_rows(model, X)
+    card, found = explain_row(model, X, 0), judge_rows(model, X, law=model_law(model))  # the Gaussian law
     plot = why_row(
         *zip(*[(c.value, c.expected, c.sd, c.surprise) for c in card.cells], strict=True),
         [c.column for c in card.cells],

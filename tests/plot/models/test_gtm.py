@@ -95,7 +95,7 @@ def test_without_a_row_the_most_spread_out_is_drawn(sheet):
 def test_a_drawn_sample_on_one_axis_is_no_grid():
     X, _ = roll(60)
     model = ld.DensityNetwork(1, n_samples=15, hidden=3, tol=0.05).fit(X)
-    assert not lattice(model, "gtm_sheet").own and lattice(ld.GTM(1, grid=7).fit(X), "gtm_sheet").own
+    assert not lattice(model, "gtm_sheet").of_model and lattice(ld.GTM(1, grid=7).fit(X), "gtm_sheet").of_model
 
 
 def test_a_sheet_of_one_column_is_refused():

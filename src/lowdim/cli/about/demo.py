@@ -35,17 +35,17 @@ def demo_command(name: str, out: str, seed: int, quiet: bool, as_json: bool) -> 
     if not as_json:
         say(f"{table}: {demo.about}; a tenth of its cells was hidden on purpose.\n")
     base = Path(out) / f"demo-{demo.name}"
-    found, path, folder = reported(
+    analysis, path, folder = reported(
         Request(str(table), {}, seed=seed), f"{base}.report.html", f"{base}.run", rows=True, quiet=True
     )
     if as_json:
-        print_json(table=str(table), sentences=list(found.sentences), report=str(path), run=str(folder))
+        print_json(table=str(table), sentences=list(analysis.sentences), report=str(path), run=str(folder))
     else:
-        say(truth_text(demo, found) + "\n")
-        say("".join(f"  {number}. {sentence}\n" for number, sentence in enumerate(found.sentences, 1)))
+        say(truth_text(demo, analysis) + "\n")
+        say("".join(f"  {number}. {sentence}\n" for number, sentence in enumerate(analysis.sentences, 1)))
         say(f"  Report  {path.resolve()}   (opens offline)\n  Run     {folder}/")
         say(f"  Next    lowdim odd {folder}     lowdim fill {table} -o filled.csv --intervals")
-    finish(found, False)
+    finish(analysis, False)
 
 
 def write_demo(name: str, folder: Path, seed: int) -> tuple[Path, DemoTable]:
@@ -62,16 +62,16 @@ def write_demo(name: str, folder: Path, seed: int) -> tuple[Path, DemoTable]:
     return write(folder / f"demo-{demo.name}.csv", csv_table(list(demo.columns), rows)), demo
 
 
-def truth_text(demo: DemoTable, found: Analysis) -> str:
+def truth_text(demo: DemoTable, analysis: Analysis) -> str:
     """The certificate of the fit, and the first fills beside the truth."""
-    return "\n".join([found.model.certificate_.text(), "", *_lines(demo, found)])
+    return "\n".join([analysis.model.certificate_.text(), "", *_lines(demo, analysis)])
 
 
-def _lines(demo: DemoTable, found: Analysis) -> Iterator[str]:
+def _lines(demo: DemoTable, analysis: Analysis) -> Iterator[str]:
     import numpy as np
 
-    fills, names = found.fills, found.table.names
-    truth = demo.truth[found.table.rows][:, [demo.columns.index(name) for name in names]]
+    fills, names = analysis.fills, analysis.table.names
+    truth = demo.truth[analysis.table.rows][:, [demo.columns.index(name) for name in names]]
     where = np.argwhere(fills.is_filled)
     if not len(where):
         return
@@ -80,7 +80,7 @@ def _lines(demo: DemoTable, found: Analysis) -> Iterator[str]:
     yield f"  row  {'column':<{wide}}      fill   interval              truth"
     for i, j in where[:FILLS_SHOWN]:
         yield (
-            f"  {found.table.row_names[i]:>3}  {names[j]:<{wide}}  {fills.filled[i, j]:>8.4g}   "
+            f"  {analysis.table.row_names[i]:>3}  {names[j]:<{wide}}  {fills.filled[i, j]:>8.4g}   "
             f"{fills.lower[i, j]:>8.4g} .. {fills.upper[i, j]:<8.4g}  {truth[i, j]:>8.4g}"
         )
     held = int(((fills.lower <= truth) & (truth <= fills.upper))[fills.is_filled].sum())

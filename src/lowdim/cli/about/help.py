@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from string import Formatter
 
 import click
 
@@ -52,13 +52,19 @@ def explained(code: str) -> list[dict[str, str]]:
     """The entries of a code, or all of them, with dots where a message has its facts."""
     from lowdim.text.messages import catalogue
 
-    found = []
+    entries = []
     for key in sorted(catalogue()):
         entry, short = catalogue()[key], key.partition(".")[0]
         if not code or short == code.upper():
-            what, why, fix = (re.sub(r"\{[^}]*\}", "...", text) for text in (entry.what, entry.why, entry.fix))
-            found.append({"code": short, "text": entry.about or what, "why": why, "fix": fix})
-    return found
+            what, why, fix = (dotted(str(part)) for part in (entry.what, entry.why, entry.fix))
+            entries.append({"code": short, "text": entry.about or what, "why": why, "fix": fix})
+    return entries
+
+
+def dotted(template: str) -> str:
+    """The words of a message before there are facts, with dots where these will stand."""
+    pieces = Formatter().parse(template)
+    return "".join(words + ("" if field is None else "...") for words, field, _, _ in pieces)
 
 
 def one(entry: dict[str, str]) -> str:

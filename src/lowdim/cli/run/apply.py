@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--out", help="CSV file for the positions [default: NAME.scores.csv].")
 @STREAM
 @table_options
-def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool, as_json: bool, **given: Any) -> None:
+def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool, as_json: bool, **flags: Any) -> None:
     """Place the rows of NEW on the map of a run: positions, ellipses, distances, fills.
 
     With --stream OUT may be .parquet (the default), .csv, .npy or .zarr, and gaps are not filled.
@@ -36,41 +36,41 @@ def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool
 
     opened = load_run(run)
     if opened.method is not None:
-        return apply_one(opened, new, out, given, as_json=as_json)
+        return apply_one(opened, new, out, flags, as_json=as_json)
     if stream:
-        return place_file(run, new, out, streamed(reading(given), stream), as_json=as_json)
-    with or_stream(reading(dict(given))):
-        opened, found = placed(run, new, given)
-    path = write(out or f"{stem(new)}.scores.csv", placed_table(found))
+        return place_file(run, new, out, streamed(reading(flags), stream), as_json=as_json)
+    with or_stream(reading(dict(flags))):
+        opened, rows = placed(run, new, flags)
+    path = write(out or f"{stem(new)}.scores.csv", placed_table(rows))
     wrote = [path]
-    if (found.X != found.X).any():
+    if (rows.X != rows.X).any():
         name = path.name.removesuffix(".csv").removesuffix(".scores")
-        wrote.append(write(path.with_name(f"{name}.fills.csv"), placed_fills(found, opened.names)))
+        wrote.append(write(path.with_name(f"{name}.fills.csv"), placed_fills(rows, opened.names)))
     if as_json:
         print_json(
-            sentence=found.sentence,
-            rows=list(found.row_names),
-            scores=found.scores,
-            std=found.posterior.std,
-            larger=found.larger,
-            odd=list(found.odd.rows),
+            sentence=rows.sentence,
+            rows=list(rows.row_names),
+            scores=rows.scores,
+            std=rows.posterior.std,
+            larger=rows.larger,
+            odd=list(rows.odd.rows),
             wrote=[str(p) for p in wrote],
-            level=found.level,
-            calibrated=found.calibrated,
-            fills_from=found.own_model,
+            level=rows.level,
+            calibrated=rows.calibrated,
+            fills_from=rows.own_model,
         )
     else:
-        say(f"{found.sentence} Scores in {wrote[0]}" + (f", fills in {wrote[1]}" if wrote[1:] else ""))
-        say(found.own_model) if wrote[1:] else None
+        say(f"{rows.sentence} Scores in {wrote[0]}" + (f", fills in {wrote[1]}" if wrote[1:] else ""))
+        say(rows.own_model) if wrote[1:] else None
     return None
 
 
-def apply_one(run: SavedRun, new: str, out: str | None, given: dict[str, Any], *, as_json: bool) -> None:
+def apply_one(run: SavedRun, new: str, out: str | None, flags: dict[str, Any], *, as_json: bool) -> None:
     """New rows as the one model of a run sees them."""
     from lowdim.jobs.one_model import place_fitted
     from lowdim.jobs.run_folder import write
 
-    names, places, notes = place_fitted(run, new, **{**read_as(run), **reading(given)})
+    names, places, notes = place_fitted(run, new, **{**read_as(run), **reading(flags)})
     show_messages(notes)
     path = write(out or f"{stem(new)}.scores.csv", places.lines(names))
     if as_json:
@@ -108,18 +108,18 @@ def place_file(run: str, new: str, out: str | None, options: dict[str, Any], *, 
     with Stages(message_log().quiet) as stages:
         source = new_rows(new, opened.model, opened.names)
         stages.now = "rows"
-        found = place_stream(opened.model, source, out, run=run_of(options))
-        stages("rows", f"{found.rows:,} placed")
+        rows = place_stream(opened.model, source, out, run=run_of(options))
+        stages("rows", f"{rows.rows:,} placed")
     if as_json:
         print_json(
-            sentence=found.sentence,
-            rows=found.rows,
-            gaps=found.gaps,
-            below=found.below,
-            outside=found.outside,
-            level=found.odd_level,
-            odd=list(found.odd),
-            wrote=[found.wrote],
+            sentence=rows.sentence,
+            rows=rows.rows,
+            gaps=rows.gaps,
+            below=rows.below,
+            outside=rows.outside,
+            level=rows.odd_level,
+            odd=list(rows.odd),
+            wrote=[rows.wrote],
         )
     else:
-        say(f"{found.sentence} Scores in {found.wrote}")
+        say(f"{rows.sentence} Scores in {rows.wrote}")

@@ -51,10 +51,8 @@ def explain_command(run: str, row: str | None, axis: int | None, group: str | No
 
 def row_card(run: SavedRun, row: str) -> Any:
     """One row in full."""
-    from lowdim.judge.rows.odd_rows import explain_row
-
     position = positions(run.table, [row], "--row")[0]
-    return explain_row(run.model, source_of(run), position, row_names=run.table.row_names)
+    return run.analysis.explain(position)
 
 
 def axis_card(run: SavedRun, axis: int) -> Any:
@@ -78,4 +76,4 @@ def group_card(run: SavedRun, file: str) -> Any:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     words = [word.strip() for word in lines[0].split(",")] if len(lines) == 1 else lines
     rows = positions(run.table, words, "--group")
-    return set_apart(run.table.X, run.names, run.model.transform(source_of(run)), rows)
+    return set_apart(run.table.X, run.table.scale_names, run.model.transform(source_of(run)), rows)

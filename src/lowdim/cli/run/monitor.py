@@ -21,27 +21,27 @@ from lowdim.cli.say import print_json, say
 @click.argument("new")
 @click.option("-o", "--out", help="Control chart to write (.svg, .png, .pdf or .csv) [default: NAME.control.svg].")
 @table_options
-def monitor_command(run: str, new: str, out: str | None, quiet: bool, as_json: bool, **given: Any) -> None:
+def monitor_command(run: str, new: str, out: str | None, quiet: bool, as_json: bool, **flags: Any) -> None:
     """Control charts: the run's rows are the history, the rows of NEW are watched."""
     import numpy as np
 
     from lowdim.judge.rows.odd_rows import judge_rows
     from lowdim.plot.analysis.control import control
 
-    opened, found = placed(run, new, given)
+    opened, rows = placed(run, new, flags)
     old = judge_rows(opened.model, source_of(opened))
     both = [
-        np.concatenate([getattr(getattr(o, law), part) for o in (old, found.odd)])
+        np.concatenate([getattr(getattr(o, law), part) for o in (old, rows.odd)])
         for law in ("T2", "Q")
         for part in ("value", "dof")
     ]
     watched = np.arange(len(both[0])) >= opened.table.n
     chart = control(
-        both[0], both[1], both[2], both[3], new=watched, row_names=[*opened.table.row_names, *found.row_names]
+        both[0], both[1], both[2], both[3], new=watched, row_names=[*opened.table.row_names, *rows.row_names]
     )
     out = out or f"{stem(new)}.control.svg"
     chart.save(out)
     if as_json:
-        print_json(sentence=found.sentence, odd=list(found.odd.rows), chart=out)
+        print_json(sentence=rows.sentence, odd=list(rows.odd.rows), chart=out)
     else:
-        say(f"{found.odd.text()}\nChart in {out}")
+        say(f"{rows.odd.text()}\nChart in {out}")

@@ -94,7 +94,7 @@ def misplaced(flag: str, ctx: click.Context) -> click.BadParameter | None:
 @BUDGET
 @table_options
 def plot_command(
-    name: str | None, target: str | None, out: str | None, listed: bool, quiet: bool, as_json: bool, **given: Any
+    name: str | None, target: str | None, out: str | None, listed: bool, quiet: bool, as_json: bool, **flags: Any
 ) -> None:
     """Draw a named plot of a table or a run folder; lowdim plot NAME --help has the options of one."""
     if listed:
@@ -106,12 +106,12 @@ def plot_command(
     from lowdim.plot.base import check_picture
 
     row = find(name)
-    chosen = {key.removeprefix(PREFIX): given.pop(key) for key in list(given) if key.startswith(PREFIX)}
+    chosen = {key.removeprefix(PREFIX): flags.pop(key) for key in list(flags) if key.startswith(PREFIX)}
     options = {key: value for key, value in chosen.items() if value is not None}
     counted_options(row, options)
     out = out or f"{name}.svg"
     check_picture(out)  # before the analysis, which takes a while
-    plot = (of_run if is_run(target) else of_table)(row, target, options, given)
+    plot = (of_run if is_run(target) else of_table)(row, target, options, flags)
     plot.save(out)
     if as_json:
         print_json(plot=name, wrote=out, title=plot.title, sentence=plot.sentence, data=plot.data)
@@ -162,16 +162,16 @@ def placed_options(row: NamedPlot, options: dict[str, Any], table: Table) -> dic
     return placed
 
 
-def of_table(row: NamedPlot, file: str, options: dict[str, Any], given: dict[str, Any]) -> Plot:
+def of_table(row: NamedPlot, file: str, options: dict[str, Any], flags: dict[str, Any]) -> Plot:
     """A plot of a file; one of the table alone needs no analysis."""
     if row.needs == "table":
-        table = open_table(file, reading(given))
+        table = open_table(file, reading(flags))
         return row.function(table, **placed_options(row, options, table))
-    request = Request(file, reading(given), given["dims"], given["level"], given["seed"], given["budget"])
+    request = Request(file, reading(flags), flags["dims"], flags["level"], flags["seed"], flags["budget"])
     return of_analysis(row, analysed(request), options)
 
 
-def of_run(row: NamedPlot, folder: str, options: dict[str, Any], given: dict[str, Any]) -> Plot:
+def of_run(row: NamedPlot, folder: str, options: dict[str, Any], flags: dict[str, Any]) -> Plot:
     """A plot of a run folder: of its table, of the one model it holds, or of the analysis."""
     from lowdim.jobs.run_folder import load_run
 
@@ -206,4 +206,4 @@ def analysis_of_run(run: SavedRun) -> Analysis:
         run.check_table()
         return run.analysis
     s = run.settings
-    return analysed(Request(run.path, run.options, s.dims, s.level, s.seed, s.budget))
+    return analysed(Request(run.path, run.options, s.dims, s.level, s.seed, s.budget, s.robust))

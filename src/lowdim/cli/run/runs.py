@@ -23,13 +23,13 @@ def runs_command(folders: tuple[str, ...], quiet: bool, as_json: bool) -> None:
     if len(folders) > 2:
         raise click.UsageError("give one folder that holds runs, or two run folders")
     if len(folders) == 2:
-        compare(*folders, as_json=as_json)
+        print_differences(*folders, as_json=as_json)
         return
     folder = Path(folders[0] if folders else ".")
     if not folder.is_dir():
         raise click.BadParameter(f"'{folder}' is not a folder", param_hint="FOLDERS")
-    found = sorted(path.parent for path in (*folder.glob("run.json"), *folder.glob("*/run.json")))
-    listed = [(str(path), *one_run(path)) for path in found]
+    paths = sorted(path.parent for path in (*folder.glob("run.json"), *folder.glob("*/run.json")))
+    listed = [(str(path), *one_run(path)) for path in paths]
     if as_json:
         print_json(runs=[dict(zip(("run", "table", "verdict"), row, strict=True)) for row in listed])
     elif not listed:
@@ -52,14 +52,14 @@ def one_run(folder: Path) -> tuple[str, str]:
     return shape, run.sentences[0] if run.sentences else "stopped before it was finished"
 
 
-def compare(first: str, second: str, *, as_json: bool) -> None:
+def print_differences(first: str, second: str, *, as_json: bool) -> None:
     """What was asked and found in two runs, where they differ."""
     from lowdim.jobs.run_folder import differences, load_run
 
-    found = differences(load_run(first), load_run(second))
+    changes = differences(load_run(first), load_run(second))
     if as_json:
-        print_json(differences=list(found))
-    elif not found:
+        print_json(differences=list(changes))
+    elif not changes:
         say(f"{first} and {second} do not differ.")
     else:
-        say("\n".join(f"{d.what}\n  {first}: {d.first}\n  {second}: {d.second}" for d in found))
+        say("\n".join(f"{d.what}\n  {first}: {d.first}\n  {second}: {d.second}" for d in changes))

@@ -18,11 +18,12 @@ from lowdim.cli.say import Done, complain, message_log, print_json, say
 @with_request()
 def check_command(request: Request, everything: bool) -> None:
     """Is the table usable, and what would be changed? No model is fitted."""
+    from lowdim.judge.scales import on_suitable_scales
     from lowdim.table.describe import check_page, gaps_of, span
     from lowdim.table.read import read
 
     options = {name: value for name, value in request.options.items() if name != "strict"}
-    table = read(request.file, **options)
+    table = on_suitable_scales(read(request.file, **options))
     if request.as_json:
         message_log().messages += table.messages
         columns = [

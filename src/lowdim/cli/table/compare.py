@@ -59,13 +59,18 @@ def compare_command(request: Request, methods: str, clusters: int, seeds: int | 
             stages.now = names[min(names.index(name) + 1, len(names) - 1)]  # what is under way
             return stop
 
-        how: dict[str, Any] = {"dims": request.dims, "clusters": clusters, "seeds": seeds, "random_state": request.seed}
-        found = compare(table, methods, **how, budget=request.budget, maps=places, tell=show)
+        settings: dict[str, Any] = {
+            "dims": request.dims,
+            "clusters": clusters,
+            "seeds": seeds,
+            "random_state": request.seed,
+        }
+        comparison = compare(table, methods, **settings, budget=request.budget, maps=places, tell=show)
     if request.as_json:
-        rows = [row_facts(row) for row in found.rows]
-        print_json(**{**found._asdict(), "rows": rows, "sentences": list(found.sentences)})
+        rows = [row_facts(row) for row in comparison.rows]
+        print_json(**{**comparison._asdict(), "rows": rows, "sentences": list(comparison.sentences)})
     else:
-        say(found.text(terminal_width()))
+        say(comparison.text(terminal_width()))
 
 
 def row_facts(row: Any) -> dict[str, Any]:

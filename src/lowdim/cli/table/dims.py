@@ -15,16 +15,16 @@ from lowdim.cli.say import print_json, say
 )
 @with_request(SEED, BUDGET)
 def dims_command(request: Request) -> None:
-    """How many dimensions the table has, with every judge's vote."""
+    """How many dimensions the table has, needed and told from noise, with every judge's answer."""
     from lowdim.judge.budget import counts
     from lowdim.judge.dimensions.jury import choose_dimension
-    from lowdim.sources.arrays import ArraySource
+    from lowdim.judge.table_input import source_of
     from lowdim.text.format import parse_duration
 
     table = open_table(request.file, request.options)
     often = counts(parse_duration(request.budget), table.n, table.d)
     jury = choose_dimension(
-        ArraySource(table.X, columns=table.names),
+        source_of(table),
         standardize=table.scale == "unit",
         random_state=request.seed,
         shuffles=often.shuffles,
@@ -32,6 +32,6 @@ def dims_command(request: Request) -> None:
     )
     if request.as_json:
         lists = {name: list(getattr(jury, name)) for name in ("rows", "judges", "paired", "notes")}
-        print_json(dims=jury.q, sentence=jury.sentence, **lists)
+        print_json(dims=jury.q, detectable=jury.detectable, sentence=jury.sentence, **lists)
     else:
         say(jury.text())

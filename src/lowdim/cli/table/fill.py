@@ -121,28 +121,26 @@ def fill_gaps(request: Request, to: Output, intervals: bool, multiple: int) -> N
     """Fill a table and write it back."""
     from lowdim.judge.fills.fills import fill
     from lowdim.judge.gaps import gap_report
-    from lowdim.sources.arrays import ArraySource
 
     table, level, seed = to.table, request.level, request.seed
-    X = ArraySource(table.X, columns=table.names)
-    found = fill(X, level=level, standardize=table.scale == "unit", random_state=seed)
+    fills = fill(table, level=level, random_state=seed)
     show_messages(gap_report(table.X, table.names).notes())
-    wrote = write_fills(to, found, intervals, multiple, seed)
-    fills_from = found.own_model(map_dims(table, request.file))
-    facts = {"sentence": found.sentence, "columns": list(found.columns), "fills_from": fills_from}
+    wrote = write_fills(to, fills, intervals, multiple, seed)
+    fills_from = fills.own_model(map_dims(table, request.file))
+    facts = {"sentence": fills.sentence, "columns": list(fills.columns), "fills_from": fills_from}
     measured = f"Do not analyse {to.out} as if it had been measured. For statistics use --multiple 20."
-    print_fills(request, to, wrote, facts, words(to, found), "" if multiple else measured)
+    print_fills(request, to, wrote, facts, fill_lines(to, fills), "" if multiple else measured)
 
 
 def print_fills(
     request: Request, to: Output, wrote: list[Path], facts: dict[str, Any], lines: list[str], last: str
 ) -> None:
     """What was filled and written, as text or JSON."""
-    left = left_words(to.table)
+    unfilled = left_words(to.table)
     if request.as_json:
-        print_json(**facts, wrote=[str(path) for path in wrote], level=request.level, left=left)
+        print_json(**facts, wrote=[str(path) for path in wrote], level=request.level, left=unfilled)
     else:
-        say("\n".join(filter(None, [*lines, *left, "Wrote " + ", ".join(map(str, wrote)), last])))
+        say("\n".join(filter(None, [*lines, *unfilled, "Wrote " + ", ".join(map(str, wrote)), last])))
 
 
 def check_ending(out: str) -> None:
@@ -180,37 +178,52 @@ def write_same(to: Output, intervals: bool, multiple: int) -> list[Path]:
     return [*wrote[:3], put(to, "mask", to.sheet.constant("0"), {}), *wrote[3:]] if intervals else wrote
 
 
-def write_fills(to: Output, found: Fills, intervals: bool, multiple: int, seed: int) -> list[Path]:
+def write_fills(to: Output, fills: Fills, intervals: bool, multiple: int, seed: int) -> list[Path]:
     """The filled table and what goes with it, each of the same shape as FILE."""
-    from lowdim.table.write_back import fill_texts
-
-    where = [
-        (k, c)
-        for k, c in enumerate(c for c in to.table.columns if c.role == "number")
-        if found.is_filled[:, k].any() and not c.encoded
-    ]
+    numbers = [c for c in to.table.columns if c.role == "number"]
+    where = [(k, c) for k, c in enumerate(numbers) if fills.is_filled[:, k].any() and not c.encoded]
     signs = {c.position: sign_of(to, c) for _, c in where}
 
-    def cells(values: Any) -> Texts:
-        new = {}
+    def cells(values: Any, likely: Any) -> Texts:
+        from lowdim.table.write_back import fill_texts
+
+        new = answers(numbers, fills.is_filled, likely, to.table.rows)
         for k, c in where:
-            gap = found.is_filled[:, k]
-            ends = [own_unit(part[gap, k], c) for part in (values, found.lower, found.upper)]
-            texts = fill_texts(ends[0], (ends[2] - ends[1]) / 2, signs[c.position])
+            gap = fills.is_filled[:, k]
+            half = (fills.upper[gap, k] - fills.lower[gap, k]) / 2
+            texts = fill_texts(values[gap, k], half, signs[c.position])
             new[c.position - 1] = dict(zip(to.table.rows[gap].tolist(), texts, strict=True))
         return new
 
-    wrote = [put(to, "", to.sheet, cells(found.filled))]
+    likely = fills.modelled
+    wrote = [put(to, "", to.sheet, cells(fills.filled, likely))]
     if intervals:
-        ones = {j: dict.fromkeys(rows, "1") for j, rows in cells(found.filled).items()}
+        ones = {j: dict.fromkeys(rows, "1") for j, rows in cells(fills.filled, likely).items()}
         wrote += [
-            put(to, "lower", to.sheet, cells(found.lower)),
-            put(to, "upper", to.sheet, cells(found.upper)),
+            put(to, "lower", to.sheet, cells(fills.lower, likely)),
+            put(to, "upper", to.sheet, cells(fills.upper, likely)),
             put(to, "mask", to.sheet.constant("0"), ones),
         ]
-    for k, values in enumerate(found.multiple(multiple, random_state=seed) if multiple else ()):
-        wrote.append(put(to, str(k + 1), to.sheet, cells(values)))
+    for k, values in enumerate(fills.multiple(multiple, random_state=seed) if multiple else ()):
+        wrote.append(put(to, str(k + 1), to.sheet, cells(values, values)))
     return wrote
+
+
+def answers(numbers: list[Column], gaps: Any, likely: Any, rows: Any) -> Texts:
+    """Fills of labels that were taken as zeros and ones: the label that is most likely, in its own words."""
+    by_position: dict[int, list[int]] = {}
+    for k, c in enumerate(numbers):
+        if c.encoded and gaps[:, k].any():
+            by_position.setdefault(c.position, []).append(k)
+    new: Texts = {}
+    for position, at in by_position.items():
+        gap = gaps[:, at[0]]
+        values, no = likely[gap][:, at], numbers[at[0]].answers[0]
+        words = [numbers[k].answers[1] for k in at]
+        one = len(at) == 1 and no
+        chosen = [(words[0] if v[0] > 0.5 else no) if one else words[int(v.argmax())] for v in values]
+        new[position - 1] = dict(zip(rows[gap].tolist(), chosen, strict=True))
+    return new
 
 
 def put(to: Output, word: str, sheet: Sheet, new: Texts) -> Path:
@@ -226,13 +239,6 @@ def _tabs(to: Output) -> bool:
     return to.out.suffix.lower() in (".tsv", ".tab") and to.sheet.sep != "\t"
 
 
-def own_unit(values: Any, c: Column) -> Any:
-    """Fills in the column's own unit: a logarithm is taken back."""
-    import numpy as np
-
-    return np.exp(np.clip(values, -700.0, 700.0)) if c.log else values
-
-
 def sign_of(to: Output, c: Column) -> str:
     """The decimal sign in which a column's fills are written: that of its own cells."""
     from lowdim.table.write_back import decimal_of
@@ -241,18 +247,17 @@ def sign_of(to: Output, c: Column) -> str:
 
 
 # words --------------------------------------------------------------------------------------------------
-def words(to: Output, found: Fills) -> list[str]:
+def fill_lines(to: Output, fills: Fills) -> list[str]:
     """The table of fills, and what to paste where a logarithm may serve better."""
-    from lowdim.table.options import join_names
+    from lowdim.text.escape import join_names
 
     logged = {c.name for c in to.table.columns if c.role == "number" and c.log}
-    lines = [found.text(map_dims=map_dims(to.table, to.file), logged=logged)]
-    if log := found.to_log(logged):
+    lines = [fills.text(map_dims=map_dims(to.table, to.file), logged=logged)]
+    if log := fills.to_log(logged):
         lines.append(f"As logarithms:  {command_line()} --log {join_names(log)}")
     if logged:
         lines.append(
-            f"In {to.out} fills of {', '.join(sorted(logged))} are in the column's own unit (the median), "
-            "above as logarithms."
+            f"Fills of {', '.join(sorted(logged))} were made as logarithms; they are in the column's own unit."
         )
     return lines
 
@@ -262,7 +267,7 @@ def left_words(table: Table) -> list[str]:
     from lowdim.table.describe import gaps_of
     from lowdim.text.format import count, listing
 
-    still = [f"{c.name} ({gaps_of(c):,})" for c in table.columns if gaps_of(c) and (c.role != "number" or c.encoded)]
+    still = [f"{c.name} ({gaps_of(c):,})" for c in table.columns if gaps_of(c) and c.role != "number"]
     lines = [f"Left as they are, being no numbers of the analysis: gaps in {listing(still)}."] if still else []
     empty = table.shape[0] - table.n
     if empty:
@@ -302,28 +307,28 @@ def fill_file(request: Request, out: str, *, intervals: bool) -> None:
         drawn = drawn_from(request.file, options, seed)
         stages("read", f"{drawn.table.n:,} of {drawn.whole.n:,} rows drawn")
         stages.now = "fills"
-        found = fill_stream(drawn, out, level=level, random_state=seed, intervals=intervals, run=run_of(options))
-        stages("fills", f"{found.total:,} gaps")
+        filled = fill_stream(drawn, out, level=level, random_state=seed, intervals=intervals, run=run_of(options))
+        stages("fills", f"{filled.total:,} gaps")
     if request.as_json:
         print_json(
-            sentence=found.sentence,
-            columns=list(found.rated.columns),
-            gaps=found.gaps,
-            left=found.left,
-            dims=int(found.model.n_components_),
-            rows=found.rows,
-            drawn=found.drawn,
-            wrote=list(found.wrote),
+            sentence=filled.sentence,
+            columns=list(filled.rated.columns),
+            gaps=filled.gaps,
+            left=filled.unfilled,
+            dims=int(filled.model.n_components_),
+            rows=filled.rows,
+            drawn=filled.drawn,
+            wrote=list(filled.wrote),
             level=level,
-            converged=bool(found.model.converged_),
+            converged=bool(filled.model.converged_),
         )
         return
     say(
         "\n".join(
             [
-                found.text(),
-                "Wrote " + ", ".join(found.wrote),
-                f"Do not analyse {out} as if it had been measured." if found.total else "",
+                filled.text(),
+                "Wrote " + ", ".join(filled.wrote),
+                f"Do not analyse {out} as if it had been measured." if filled.total else "",
             ]
         ).rstrip()
     )

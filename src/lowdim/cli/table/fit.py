@@ -8,7 +8,7 @@ import click
 
 from lowdim.cli.analysing import analysed, command_line, finish, kept_options, open_table, print_found, run_files
 from lowdim.cli.command import command
-from lowdim.cli.options import BUDGET, CHECKPOINT, DIMS, LEVEL, SEED, STREAM, Request, stem, with_request
+from lowdim.cli.options import BUDGET, CHECKPOINT, DIMS, LEVEL, ROBUST, SEED, STREAM, Request, stem, with_request
 from lowdim.cli.progress import Stages
 from lowdim.cli.say import Done, complain, message_log, print_json, say
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--clusters", type=click.IntRange(1), metavar="K", help="With --method: how many clusters [default: by evidence]."
 )
-@with_request(DIMS, LEVEL, SEED, BUDGET, STREAM, CHECKPOINT)
+@with_request(DIMS, LEVEL, SEED, BUDGET, ROBUST, STREAM, CHECKPOINT)
 def fit_command(request: Request, out: str | None, method: str | None, clusters: int | None) -> None:
     """Analyse a table and save a run folder, without a report; or fit one model by its name."""
     from lowdim.jobs.run_folder import check_free, save_run
@@ -37,13 +37,13 @@ def fit_command(request: Request, out: str | None, method: str | None, clusters:
     check_free(out, request.file)
     if clusters is not None:
         raise click.UsageError("--clusters goes with --method; lowdim methods lists them")
-    found = analysed(request, out)
-    folder = save_run(found, out, options=kept_options(request), command=command_line())
+    analysis = analysed(request, out)
+    folder = save_run(analysis, out, options=kept_options(request), command=command_line())
     if request.as_json:
-        print_found(found, request, run=str(folder))
+        print_found(analysis, request, run=str(folder))
     else:
-        say(f"{found!r}\nRun     {run_files(folder)}")
-    finish(found, request.strict)
+        say(f"{analysis!r}\nRun     {run_files(folder)}")
+    finish(analysis, request.strict)
     return None
 
 
@@ -62,25 +62,25 @@ def fit_one(request: Request, name: str, clusters: int | None, out: str | None) 
     table = open_table(request.file, request.options)
     with Stages(message_log().quiet) as stages:
         stages.now = method.name
-        found = fit_method(table, method.name, dims=request.dims, clusters=clusters, random_state=request.seed)
-    folder = save_fitted(found, out, options=request.options, command=command_line())
+        fitted = fit_method(table, method.name, dims=request.dims, clusters=clusters, random_state=request.seed)
+    folder = save_fitted(fitted, out, options=request.options, command=command_line())
     if request.as_json:
-        p = found.places
+        p = fitted.places
         print_json(
             method=method.name,
-            sentence=found.text().split("\n")[0],
+            sentence=fitted.text().split("\n")[0],
             scores=p.z,
             std=p.sd,
             cluster=p.cluster,
             log_density=p.density,
-            certificate=found.model.certificate_,
+            certificate=fitted.model.certificate_,
             run=str(folder),
         )
     else:
-        say(f"{found.text()}\nRun     {run_files(folder, 'scores.csv')}")
-    if not found.model.certificate_.converged:
+        say(f"{fitted.text()}\nRun     {run_files(folder, 'scores.csv')}")
+    if not fitted.model.certificate_.converged:
         complain("The fit did not converge; the results are saved and marked so.")
-        raise Done(130 if found.model.certificate_.reason == INTERRUPTED else 5)
+        raise Done(130 if fitted.model.certificate_.reason == INTERRUPTED else 5)
 
 
 def _refuse_options_of_the_main_job(request: Request) -> None:
@@ -97,7 +97,7 @@ def _refuse_options_of_the_main_job(request: Request) -> None:
 
 def _check_sizes(method: ModelEntry, dims: int | str, clusters: int | None) -> None:
     """An option that the method has no use for is not passed over in silence."""
-    if clusters is not None and not method.no_map:
+    if clusters is not None and not method.lack("map"):
         raise click.UsageError(f"--clusters does nothing for {method.name}: it has no clusters")
-    if dims != "auto" and method.no_map and not method.local:
+    if dims != "auto" and method.lack("map") and not method.local:
         raise click.UsageError(f"--dims does nothing for {method.name}: its clusters have no axes of their own")

@@ -28,29 +28,29 @@ if TYPE_CHECKING:
 @SEED
 @table_options
 def odd_command(
-    target: str, level: float, out: str | None, dims: int | str, seed: int, quiet: bool, as_json: bool, **given: Any
+    target: str, level: float, out: str | None, dims: int | str, seed: int, quiet: bool, as_json: bool, **flags: Any
 ) -> None:
     """The odd rows of a table or a run, and why."""
     from lowdim.jobs.run_folder import odd_table, write
 
     if out is None and level == 0.95 and is_run(target) and print_stored(target, as_json):
         return
-    found, row_names = rows_of(target, reading(given), dims, seed, level)
-    path = write(out or f"{stem(target)}.odd.csv", odd_table(found))
+    odd, row_names = rows_of(target, reading(flags), dims, seed, level)
+    path = write(out or f"{stem(target)}.odd.csv", odd_table(odd))
     if as_json:
-        print_json(sentence=found.sentence, rows=list(found.rows), wrote=str(path))
+        print_json(sentence=odd.sentence, rows=list(odd.rows), wrote=str(path))
         return
-    first = found.rows[0].name if found.rows else row_names[0]
+    first = odd.rows[0].name if odd.rows else row_names[0]
     run = target.rstrip("/") if Path(target).is_dir() else f"{stem(target)}.run"
-    made = "" if Path(run).is_dir() else f" (after lowdim report {target})"
-    say(f"{found.text()}\nSaved {path}.   One row in full:  lowdim explain {run} --row {first}{made}")
+    condition = "" if Path(run).is_dir() else f" (after lowdim report {target})"
+    say(f"{odd.text()}\nSaved {path}.   One row in full:  lowdim explain {run} --row {first}{condition}")
 
 
 def print_stored(folder: str, as_json: bool) -> bool:
     """Say the odd rows as they were found, where the table of a run is gone; whether it is."""
     import csv
 
-    from lowdim.jobs.run_folder import digest, load_run
+    from lowdim.jobs.run_folder import file_fingerprint, load_run
     from lowdim.text.messages import LowdimError, message
 
     run, stored = load_run(folder), Path(folder) / "odd.csv"
@@ -58,7 +58,7 @@ def print_stored(folder: str, as_json: bool) -> bool:
         _ = run.path
     except LowdimError as gone:
         known = run.facts["files"].get(stored.name)
-        if not stored.is_file() or digest(stored.read_bytes()) != known:
+        if not stored.is_file() or file_fingerprint(stored.read_bytes()) != known:
             raise gone from None
     else:
         return False
@@ -84,8 +84,8 @@ def rows_of(
     if is_run(target):
         from lowdim.jobs.run_folder import load_run
 
-        found = load_run(target).analysis
-        return found.odd.at(level), found.table.row_names
+        analysis = load_run(target).analysis
+        return analysis.odd.at(level), analysis.table.row_names
     table = open_table(target, options)
     check_settings(Settings(dims, table.scale), table.n, table.d)
     return odd_rows(table, dims=dims, odd_level=level, random_state=seed), table.row_names

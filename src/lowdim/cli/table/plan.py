@@ -29,12 +29,12 @@ def plan_command(file: str, dims: int | None, method: str, memory: str | None, q
     from lowdim.table.options import check_options
     from lowdim.text.escape import protect_terminal, shell_word
 
-    found = forecast(file, method=method, dims=dims, memory=check_options({"memory": memory}).memory)
+    plan = forecast(file, method=method, dims=dims, memory=check_options({"memory": memory}).memory)
     if as_json:
-        print_json(**found._asdict(), seconds=found.seconds, fits=found.fits)
+        print_json(**plan._asdict(), seconds=plan.seconds, fits=plan.fits)
         return
-    say(found.text())
-    if found.fits and method == "ppca":
+    say(plan.text())
+    if plan.fits and method == "ppca":
         dash = "./" if Path(file).name == file and file.startswith("-") else ""
         limit = f" --memory {memory}" if memory else ""
         say(f"Run it:  lowdim report {shell_word(protect_terminal(dash + file))} --stream{limit}")

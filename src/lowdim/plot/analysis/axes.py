@@ -66,8 +66,8 @@ def axis_cards(
 
     `cards` come from `lowdim.judge.axes`; of more than six axes the first six are drawn.
 
-    >>> found = (Loading("a", 0.9, 0.8, 1.0), Loading("b", -0.3, -0.7, 0.1))
-    >>> axis_cards([AxisCard(1, 0.4, found, found[:1], (), (), (6,), (1,), 0.9, 100, "")]).sentence
+    >>> loadings = (Loading("a", 0.9, 0.8, 1.0), Loading("b", -0.3, -0.7, 0.1))
+    >>> axis_cards([AxisCard(1, 0.4, loadings, loadings[:1], (), (), (6,), (1,), 0.9, 100, "")]).sentence
     "Axis 1 (40%): 'a' (+0.9); 1 of the loadings drawn has an interval that includes zero."
     """
     shown = list(cards)[:CARDS]

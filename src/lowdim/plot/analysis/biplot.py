@@ -125,17 +125,11 @@ def biplot(
     ax.set(xlabel=f"axis {axes[0] + 1}", ylabel=f"axis {axes[1] + 1}")
     along = np.linspace(0.08, 1.0, 40)[:, None, None] * (arrows[chosen] * factor)  # no name on an arrow
     draw.place_labels(ax, arrows[chosen] * factor, [draw.short(names[j]) for j in chosen], avoid=along.reshape(-1, 2))
-    ax.text(
-        1.0, 1.0, f"arrows drawn × {draw.number(factor)}", transform=ax.transAxes, ha="right", va="bottom", fontsize=8
-    )
+    words = f"arrows drawn × {draw.number(factor)}"
+    ax.text(1.0, 1.0, words, transform=ax.transAxes, ha="right", va="bottom", fontsize=8)
     draw.headline(figure, title)
-    data = {
-        "point": points,
-        "column": np.array([str(name) for name in names]),
-        "arrow": arrows,
-        "drawn": np.isin(np.arange(len(arrows)), chosen),
-        "factor": factor,
-    }
+    data: dict[str, Any] = {"point": points, "column": np.array([str(name) for name in names]), "arrow": arrows}
+    data |= {"drawn": np.isin(np.arange(len(arrows)), chosen), "factor": factor}
     if ends is not None:
         data |= {"arrow_low": ends[0], "arrow_high": ends[1]}
     return Plot("biplot", figure, title=title, sentence=sentence, data=data)

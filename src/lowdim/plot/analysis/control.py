@@ -51,7 +51,7 @@ def with_limits(value: Any, dof: Any, level: float, order: NDArray[np.intp]) -> 
     "control",
     "Distances of the rows in order, with limits that know the gaps.",
     needs="analysis",
-    report=InReport("odd", "rows", "rows.csv"),
+    report=InReport("odd", "rows", "rows.csv", says_something=lambda analysis: analysis.table.time is not None),
 )
 def control_of(
     analysis: Analysis, *, order: Any = None, new: Any = None, level: float = 0.99, order_name: str = ""

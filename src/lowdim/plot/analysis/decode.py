@@ -57,7 +57,7 @@ def draw_image(
     "One row rebuilt from its first axes, and what is left over.",
     needs="analysis",
     options=(ROW,),
-    report=InReport("lost", "rows"),
+    report=InReport("lost", "rows", says_something=lambda analysis: analysis.dims > 2),
 )
 def reconstruct_of(analysis: Analysis, row: int = 0, *, shape: Shape = None) -> Plot:
     """One row, rebuilt from one, two, five and all axes, and what is left over.
@@ -78,7 +78,7 @@ def reconstruct_of(analysis: Analysis, row: int = 0, *, shape: Shape = None) -> 
     q = analysis.dims
     draw.need_axes(q, 1, "reconstruct")
     qs = sorted({k for k in (1, 2, 5, q) if k <= q})
-    return reconstruct(analysis.model, analysis.table.X, row, qs, analysis.table.names, shape=shape)
+    return reconstruct(analysis.model, analysis.table.X, row, qs, analysis.table.scale_names, shape=shape)
 
 
 @draw.styled

@@ -25,7 +25,7 @@ DASHES = ("-", "--", "-.", ":")
 
 @plot("scree", "Eigenvalues beside those of shuffled data.", needs="analysis", report=InReport("dimensions"))
 def scree_of(analysis: Analysis) -> Plot:
-    """Eigenvalues, largest first, beside those of shuffled data and the noise.
+    """Eigenvalues of the columns as normal scores, largest first, beside those of shuffled data.
 
     Parameters
     ----------
@@ -37,11 +37,10 @@ def scree_of(analysis: Analysis) -> Plot:
     Plot
     """
     ballot = analysis.jury
-    noise = float(analysis.model.noise_variance_) if analysis.settings.scale == "unit" else None
     if not len(ballot.eigenvalues):
         raise error("LD216", name="scree", why=_why_no_vote(ballot))
     band = ballot.band if len(ballot.band) else None
-    return scree(ballot.eigenvalues, band=band, noise=noise, q=analysis.dims)
+    return scree(ballot.eigenvalues, band=band, q=analysis.dims)
 
 
 def _why_no_vote(ballot: Jury) -> str:
@@ -180,8 +179,7 @@ def jury_of(analysis: Analysis) -> Plot:
     if any(row.minka_weight is not None for row in ballot.rows):
         weights["Minka, complete rows"] = [row.minka_weight or 0.0 for row in ballot.rows]
     picks = {judge.name: judge.q for judge in ballot.judges}
-    advisers = [judge.name for judge in ballot.judges if not judge.votes]
-    return jury([row.q for row in ballot.rows], weights, picks, ballot.q, advisers=advisers)
+    return jury([row.q for row in ballot.rows], weights, picks, ballot.q)
 
 
 @draw.styled
@@ -207,24 +205,9 @@ def jury(
     figure, (top, low) = draw.canvas(
         6.4, 2.9 + 0.24 * lanes, rows=2, sharex=True, height_ratios=[2.2, max(1.0, 0.3 * lanes)]
     )
-    for i, (name, weight) in enumerate(weights_by_judge.items()):
-        top.plot(
-            qs,
-            100 * np.asarray(weight, dtype=float),
-            DASHES[i % 4],
-            marker=draw.SHAPES[i % 8],
-            ms=5,
-            lw=1.4,
-            color=draw.COLOURS[i % 7],
-            label=draw.short(name, 40),
-        )
+    _draw_weights(top, qs, weights_by_judge, q)
     for ax in (top, low):
         ax.axvspan(q - 0.5, q + 0.5, color=draw.COLOURS[1], alpha=0.18, lw=0)
-    write(top, q, 1.01, f"recommended: {q}", transform=top.get_xaxis_transform(), ha="center", va="bottom")
-    top.set_ylim(-3, 105)
-    top.set_ylabel("weight (%)")
-    if weights_by_judge:
-        top.legend(fontsize=8.5, loc="best")
     _picks(low, picks, q, advisers)
     first, last = _window(qs, weights_by_judge, picks, q)
     low.set_xlim(first - 0.6, last + 0.6)
@@ -241,6 +224,26 @@ def jury(
         "recommended": [q],
     }
     return Plot("jury", figure, title=title or words, sentence=sentence, data=data)
+
+
+def _draw_weights(ax: Any, qs: Array, weights_by_judge: Mapping[str, Any], q: int) -> None:
+    """A line for every judge that weighs the numbers of dimensions."""
+    for i, (name, weight) in enumerate(weights_by_judge.items()):
+        ax.plot(
+            qs,
+            100 * np.asarray(weight, dtype=float),
+            DASHES[i % 4],
+            marker=draw.SHAPES[i % 8],
+            ms=5,
+            lw=1.4,
+            color=draw.COLOURS[i % 7],
+            label=draw.short(name, 40),
+        )
+    write(ax, q, 1.01, f"recommended: {q}", transform=ax.get_xaxis_transform(), ha="center", va="bottom")
+    ax.set_ylim(-3, 105)
+    ax.set_ylabel("weight (%)")
+    if weights_by_judge:
+        ax.legend(fontsize=8.5, loc="best")
 
 
 def _picks(ax: Any, picks: Mapping[str, int | None], q: int, advisers: Collection[str]) -> None:
@@ -293,12 +296,12 @@ def _jury_words(
 
 @plot(
     "heldout",
-    "How well each number of dimensions predicts hidden cells.",
+    "How well each number of dimensions predicts cells of left-out rows.",
     needs="analysis",
     report=InReport("dimensions"),
 )
 def heldout_of(analysis: Analysis) -> Plot:
-    """How well each number of dimensions predicts cells hidden on purpose.
+    """How well each number of dimensions predicts the cells of rows left out, each from the rest of its row.
 
     Parameters
     ----------
@@ -310,62 +313,77 @@ def heldout_of(analysis: Analysis) -> Plot:
     Plot
     """
     ballot = analysis.jury
-    tried = [row for row in ballot.rows if row.q2 is not None]
+    tried = [row for row in ballot.rows if row.skill is not None]
     if not tried:
-        raise error("LD216", name="heldout", why="no cells could be hidden in this table")
+        raise error("LD216", name="heldout", why="no rows were left out of this table")
     error_of = {pair.other: pair.error for pair in ballot.paired}
-    errors = [error_of.get(row.q, 0.0) for row in tried]
+    own = [np.nan if row.q2 is None else row.q2 for row in tried]
     return heldout(
-        [row.q for row in tried], [row.q2 for row in tried], [row.log_density for row in tried], errors, ballot.q
+        [row.q for row in tried],
+        [row.skill for row in tried],
+        [error_of.get(row.q, 0.0) for row in tried],
+        ballot.q,
+        own=own,
+        detectable=ballot.detectable,
+        cells=ballot.paired[0].cells if ballot.paired else None,
     )
 
 
 @draw.styled
 def heldout(
-    qs: Any, q2: Any, log_density: Any, errors: Any, q: int, *, train: Any = None, cells: int | None = None
+    qs: Any,
+    skill: Any,
+    errors: Any,
+    q: int,
+    *,
+    own: Any = None,
+    detectable: int | None = None,
+    cells: int | None = None,
 ) -> Plot:
-    """How well each number of dimensions predicts cells hidden on purpose: Q2, and log density a cell.
+    """How well each number of dimensions predicts cells of left-out rows, and how it differs from `q` of them.
 
-    `errors` are *paired* standard errors of the log density against `q` (0 at q itself): the same cells are
-    hidden for every number, so only differences are uncertain. `train` is the R2 of the cells that were seen.
+    `errors` are *paired* standard errors of the skill against `q` (0 at q itself): the same cells are predicted by
+    every number, so only differences are uncertain. `own` is Q2 in the columns' own units.
 
-    >>> heldout([0, 1, 2], [0, 0.4, 0.5], [-1.4, -1.1, -1.2], [0.02, 0, 0.01], 1).data["difference"].round(2).tolist()
-    [-0.3, 0.0, -0.1]
+    >>> heldout([0, 1, 2], [0, 0.4, 0.5], [0.02, 0, 0.01], 1).data["difference"].round(2).tolist()
+    [-0.4, 0.0, 0.1]
     """
-    qs, q2, density, errors = (np.asarray(a, dtype=float) for a in (qs, q2, log_density, errors))
+    qs, skill, errors = (np.asarray(a, dtype=float) for a in (qs, skill, errors))
     if q not in qs:
         return nothing(
-            "heldout", "No cells were hidden", f"Hidden cells say nothing about {draw.count(q, 'dimension')}."
+            "heldout", "No rows were left out", f"Left-out rows say nothing about {draw.count(q, 'dimension')}."
         )
     at = int(np.flatnonzero(qs == q)[0])
     figure, (left, right) = draw.canvas(columns=2)
-    if train is not None:
-        left.plot(qs, np.asarray(train, dtype=float), "s--", ms=4, lw=1.2, color=draw.GREY, label="cells the fit saw")
-    _draw_heldout(left, right, qs, q2, density, errors, at)
-    title, sentence = _heldout_words(qs, q2, density, errors, at, cells)
+    if own is not None:
+        left.plot(qs, np.asarray(own, dtype=float), "s--", ms=4, lw=1.2, color=draw.GREY, label="own units (Q²)")
+    _draw_heldout(left, right, qs, skill, errors, at)
+    if detectable is not None and detectable > q:
+        left.axvline(detectable, color=draw.INK, lw=0.8, ls=":")
+        words = f"{detectable} told from noise "
+        write(left, detectable, 0.04, words, transform=left.get_xaxis_transform(), ha="right")
+    title, sentence = _heldout_words(qs, skill, errors, at, cells)
     draw.headline(figure, title)
-    data = {
+    data: dict[str, Any] = {
         "q": qs.astype(int),
-        "q2": q2,
-        "log_density": density,
-        "difference": density - density[at],
+        "skill": skill,
+        "difference": skill - skill[at],
         "paired_error": errors,
         "recommended": [q],
     }
-    if train is not None:
-        data["train"] = np.asarray(train, dtype=float)
-    return Plot("heldout", figure, title=title, sentence=sentence, data=data)
+    data |= {} if own is None else {"own_units": np.asarray(own, dtype=float)}
+    return Plot("heldout", figure, title=title, sentence=sentence, data=data | _given(detectable=detectable))
 
 
-def _draw_heldout(left: Any, right: Any, qs: Array, q2: Array, density: Array, errors: Array, at: int) -> None:
-    """The share of variance predicted, and the log density with its paired errors."""
+def _draw_heldout(left: Any, right: Any, qs: Array, skill: Array, errors: Array, at: int) -> None:
+    """The share of variance predicted, and how it differs from that of the number needed, with paired errors."""
     q = int(qs[at])
-    left.plot(qs, q2, "o-", ms=4.5, lw=1.4, color=draw.COLOURS[0], label="hidden cells")
+    left.plot(qs, skill, "o-", ms=4.5, lw=1.4, color=draw.COLOURS[0], label="normal scores (skill)")
     left.axhline(0.0, color=draw.GREY, lw=0.8)
-    left.set_ylabel("share of variance predicted (Q²)")
+    left.set_ylabel("share of variance predicted")
     right.errorbar(
         qs,
-        density,
+        skill - skill[at],
         yerr=errors,
         fmt="o-",
         ms=4.5,
@@ -374,37 +392,37 @@ def _draw_heldout(left: Any, right: Any, qs: Array, q2: Array, density: Array, e
         color=draw.COLOURS[0],
         label=f"± 1 standard error, paired with {q}",
     )
-    right.axhline(density[at], color=draw.GREY, lw=0.8, ls="--")
-    right.set_ylabel("log density per hidden cell (nats)")
+    right.axhline(0.0, color=draw.GREY, lw=0.8, ls="--")
+    right.set_ylabel(f"skill less that of {draw.count(q, 'dimension')}")
     for ax in (left, right):
-        ax.axvspan(q - 0.4, q + 0.4, color=draw.COLOURS[1], alpha=0.18, lw=0, label=f"recommended: {q}")
+        ax.axvspan(q - 0.4, q + 0.4, color=draw.COLOURS[1], alpha=0.18, lw=0, label=f"needed: {q}")
         whole_ticks(ax.xaxis)
         ax.set_xlabel("number of dimensions")
         legend_above(ax)
 
 
-def _heldout_words(qs: Array, q2: Array, density: Array, errors: Array, at: int, cells: int | None) -> tuple[str, str]:
+def _heldout_words(qs: Array, skill: Array, errors: Array, at: int, cells: int | None) -> tuple[str, str]:
     q = int(qs[at])
     title = (
-        f"{draw.count(q, 'dimension')} predict{'s' if q == 1 else ''} {draw.percent(max(q2[at], 0.0))} "
-        "of the variance of hidden cells"
+        f"{draw.count(q, 'dimension')} predict{'s' if q == 1 else ''} {draw.percent(max(skill[at], 0.0))} "
+        "of the variance of left-out rows' cells"
         if q
-        else "No number of dimensions predicts hidden cells better than column means do"
+        else "No number of dimensions predicts left-out cells better than column means do"
     )
     parts = []
     for other in (at - 1, at + 1):
         if 0 <= other < len(qs):
-            gain, error = density[at] - density[other], errors[other]
+            gain, error = skill[at] - skill[other], errors[other]
             comparison = (
                 f"{q} and {qs[other]:.0f} cannot be told apart"
                 if abs(gain) <= error
                 else f"{q} {'beats' if gain > 0 else 'loses to'} {qs[other]:.0f}"
             )
             parts.append(f"{comparison} ({draw.number(gain)} ± {draw.number(error)})")
-    hidden = "" if cells is None else f" over {draw.count(cells, 'hidden cell')}"
+    many = "" if cells is None else f" over {draw.count(cells, 'cell')}"
     return title, (
-        f"Q² is {draw.number(q2[at])} at {draw.count(q, 'dimension')}. Log density per cell, differences paired"
-        f"{hidden}, ± one standard error: {'; '.join(parts) or 'nothing to compare'}."
+        f"Skill is {draw.number(skill[at])} at {draw.count(q, 'dimension')}. Differences paired{many}, ± one standard "
+        f"error: {'; '.join(parts) or 'nothing to compare'}."
     )
 
 
@@ -485,18 +503,9 @@ def distances(
     )
     title, sentence = _distance_words(p, full, k, law)
     draw.headline(figure, title)
-    data = {
-        "left": borders[:-1],
-        "right": borders[1:],
-        "density": density,
-        "gamma_x": x,
-        "gamma_columns": whole,
-        "gamma_effective": best,
-        "effective": [k],
-        "columns": [p],
-        "compared": [full],
-        "mean": [centre],
-    }
+    data: dict[str, Any] = {"left": borders[:-1], "right": borders[1:], "density": density}
+    data |= {"gamma_x": x, "gamma_columns": whole, "gamma_effective": best}
+    data |= {"effective": [k], "columns": [p], "compared": [full], "mean": [centre]}
     return Plot("distances", figure, title=title, sentence=sentence, data=data | _given(independent_variance=law))
 
 
@@ -551,4 +560,5 @@ def gamma_density(x: Array, k: float) -> Array:
     0.3679
     """
     a = k / 2.0
-    return np.exp(a * np.log(a) - gammaln(a) + (a - 1.0) * np.log(x) - a * x)
+    density: Array = np.exp(a * np.log(a) - gammaln(a) + (a - 1.0) * np.log(x) - a * x)
+    return density

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.registry import InReport, plot
+from lowdim.plot.registry import plot
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ GROUND = "#8c8c8c"  # white and black stand out from it alike
 NEGLIGIBLE = 1e-6  # an axis all of whose entries are below this share of the largest is switched off
 
 
-@plot("hinton", "Loadings as squares whose area is their size.", needs="model", report=InReport("axes"))
+@plot("hinton", "Loadings as squares whose area is their size.", needs="model")
 def hinton_of(
     subject: ModelOnTable,
     *,

@@ -113,14 +113,12 @@ def map_rows(
     [0.96, 0.68]
     """
     a, b = check_axes(axes, posterior.mean.shape[1])
-    share = np.asarray(shares, dtype=np.float64)
+    share, n = np.asarray(shares, dtype=np.float64), len(posterior.mean)
     xy = np.ascontiguousarray(posterior.mean[:, [a, b]])
-    n = len(xy)
     cov = posterior.cov[:, [a, b]][:, :, [a, b]]
     gap = np.zeros(n, dtype=bool) if gap_rows is None else np.asarray(gap_rows, dtype=bool)
     odd = np.array([] if odd_rows is None else odd_rows, dtype=int)
-    half, angle = ellipses(cov)
-    limit, turn = _limit(cov, spread, (a, b), t2_level)
+    (half, angle), (limit, turn) = ellipses(cov), _limit(cov, spread, (a, b), t2_level)
     kinds = groups(color, n)
     figure, ax, strip = _frame()
     around, dots = _with_ellipse(gap, odd, half, n), _dots(n, odd, color is not None)
@@ -132,24 +130,14 @@ def map_rows(
     _finish(ax, xy, half, limit, (a, b), share)
     _legend(ax, legend_marks(kinds, gap) if len(dots) else [], len(around), n, len(dots) == 0, len(odd) > 0)
     _draw_left_out(strip, share, (a, b))
-    draw.place_labels(
-        ax, xy[named_rows], [draw.short(i + 1 if row_names is None else row_names[i], 14) for i in named_rows]
-    )
+    names = np.array([str(i + 1) if row_names is None else str(row_names[i]) for i in range(n)])
+    draw.place_labels(ax, xy[named_rows], [draw.short(names[i], 14) for i in named_rows])
     title, sentence = _map_words(share, (a, b), n, int(gap.sum()), half, gap, float(inside.mean()), t2_level)
     draw.headline(figure, title)
-    data = {
-        "row": np.array([str(i + 1) if row_names is None else str(row_names[i]) for i in range(n)]),
-        "position": xy,
-        "half_axis": half,
-        "angle": np.degrees(angle),
-        "has_gaps": gap,
-        "has_ellipse": np.isin(np.arange(n), around),
-        "inside_limit": inside,
-        "limit_half_axis": limit,
-        "limit_angle": np.degrees(turn),
-        "share": _left_out(share, (a, b)),
-        **({} if color is None else {"color": kinds.shown()}),
-    }
+    drawn = np.isin(np.arange(n), around)
+    data = {"row": names, "position": xy, "half_axis": half, "angle": np.degrees(angle), "has_gaps": gap}
+    data |= {"has_ellipse": drawn, "inside_limit": inside, "limit_half_axis": limit, "limit_angle": np.degrees(turn)}
+    data |= {"share": _left_out(share, (a, b))} | ({} if color is None else {"color": kinds.shown()})
     return Plot("map", figure, title=title, sentence=sentence + _drawn_words(n, dots, around) + kinds.words, data=data)
 
 
@@ -203,7 +191,8 @@ def _limit(cov: Array, spread: Array | None, axes: tuple[int, int], level: float
 def _t2(xy: Array, half: Array, angle: float) -> Array:
     """T2 over its limit: at most 1 inside."""
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    return ((xy @ turn / np.where(half > 0, half, np.inf)) ** 2).sum(axis=1)
+    ratio: Array = ((xy @ turn / np.where(half > 0, half, np.inf)) ** 2).sum(axis=1)
+    return ratio
 
 
 def _with_ellipse(gap: Any, odd: NDArray[np.int_], half: Array, n: int) -> NDArray[np.int_]:
@@ -249,7 +238,7 @@ def _draw_ellipses(
     if not len(rows):
         return
     many = len(rows) > CROWD  # a crowd of ellipses is shade, not lines; the odd ones stand out of it
-    for part, width, alpha in (
+    for part, line, alpha in (
         (~np.isin(rows, odd), 0.4 if many else 0.6, 0.3 if many else 0.55),
         (np.isin(rows, odd), 1.0, 0.9),
     ):
@@ -257,21 +246,10 @@ def _draw_ellipses(
         if not len(shown):
             continue
         colours = [edge(kinds.look(k)[0]) if kinds.value is None else draw.GREY for k in kinds.kind[shown]]
-        ax.add_collection(
-            EllipseCollection(
-                2 * half[shown, 0],
-                2 * half[shown, 1],
-                np.degrees(angle[shown]),
-                units="xy",
-                offsets=xy[shown],
-                zorder=2,
-                offset_transform=ax.transData,
-                facecolors="none",
-                edgecolors=colours,
-                linewidths=width,
-                alpha=alpha,
-            )
-        )
+        place: dict[str, Any] = {"units": "xy", "offsets": xy[shown], "offset_transform": ax.transData, "zorder": 2}
+        style: dict[str, Any] = {"facecolors": "none", "edgecolors": colours, "linewidths": line, "alpha": alpha}
+        width, height = 2 * half[shown].T
+        ax.add_collection(EllipseCollection(width, height, np.degrees(angle[shown]), **place, **style))
     if density:
         ax.scatter(
             xy[rows, 0], xy[rows, 1], s=20, marker="D", facecolors=draw.PAPER, edgecolors=draw.COLOURS[3], zorder=4

@@ -303,12 +303,10 @@ def trust(table: Any, Z: Any, *, k: int = NEAR, row_names: Sequence[object] | No
     worst = np.argsort(row_trust, kind="stable")[:MOST_NAMED_MOVES]
     worst = worst[row_trust[worst] < 0.9]
     draw.place_labels(ax, xy[worst], [draw.short(names[i], 12) for i in worst], avoid=xy)
-    least_trusted = (
-        f" Least: {', '.join(f'{draw.short(names[i])} {row_trust[i]:.2f}' for i in worst)}." if len(worst) else ""
-    )
+    least = ", ".join(f"{draw.short(names[i])} {row_trust[i]:.2f}" for i in worst)
     sentence = (
         f"Of each row's {near} nearest rows on the map, those that are far away in the table count against it: "
-        f"{mean:.3f} on average (continuity {float(whole.mean()):.3f}).{least_trusted}"
+        f"{mean:.3f} on average (continuity {float(whole.mean()):.3f}).{f' Least: {least}.' * (len(worst) > 0)}"
     )
     data = {"row": names, "place": Y, "trust": row_trust, "continuity": whole}
     return Plot("trust", figure, title=title, sentence=sentence, data=data)
@@ -350,7 +348,7 @@ def versus_of(
     from lowdim.models.spectral.isomap import Isomap
 
     rows = spread_out(len(Z), MOST_COMPARED_ROWS)
-    other = Isomap(Z.shape[1]).fit_transform(analysis.fills.filled[rows] / unit_of(analysis))
+    other = Isomap(Z.shape[1]).fit_transform(analysis.fills.modelled[rows] / unit_of(analysis))
     shades = None if color is None else np.asarray(color)[rows]
     kept_names = [row_names[i] for i in rows]
     return versus(Z[rows], other, row_names=kept_names, names=names or ("this map", "Isomap"), color=shades)
@@ -489,13 +487,13 @@ def dist_matrix(table: Any, Z: Any, *, row_names: Sequence[object] | None = None
     at = np.argsort(Y[:, 0], kind="stable")
     at = at[spread_out(len(at), MOST_MATRIX_ROWS)]
     D, E = np.sqrt(distances(X[at])), np.sqrt(distances(Y[at]))
-    fine = np.isfinite(D)
-    size = float((E[fine] ** 2).sum())
-    scale = float((D[fine] * E[fine]).sum()) / size if size > 0.0 else 1.0
-    top = float(max(D[fine].max(initial=0.0), scale * E.max(initial=0.0))) or 1.0
+    known = np.isfinite(D)
+    size = float((E[known] ** 2).sum())
+    scale = float((D[known] * E[known]).sum()) / size if size > 0.0 else 1.0
+    top = float(max(D[known].max(initial=0.0), scale * E.max(initial=0.0))) or 1.0
     figure = draw.blank(7.2, 3.5)
     pair = figure.subplots(1, 2, sharex=True, sharey=True)
-    for ax, M, words in ((pair[0], np.where(fine, D, np.nan), "in the table"), (pair[1], scale * E, "on the map")):
+    for ax, M, words in ((pair[0], np.where(known, D, np.nan), "in the table"), (pair[1], scale * E, "on the map")):
         ax.set_facecolor("#dddddd")
         ax.patch.set_hatch("////")
         image = ax.imshow(M, cmap=f"{draw.SEQUENTIAL}_r", vmin=0.0, vmax=top, interpolation="nearest")
@@ -512,7 +510,7 @@ def dist_matrix(table: Any, Z: Any, *, row_names: Sequence[object] | None = None
         f"Distances between rows in the table and on the map, ordered by the map's first axis and shaded "
         f"alike: their ranks agree by {ranks:.2f}.{subset_text}"
     )
-    data = {"row": _named(row_names, at), "table": np.where(fine, D, np.nan), "map": scale * E, "scale": scale}
+    data = {"row": _named(row_names, at), "table": np.where(known, D, np.nan), "map": scale * E, "scale": scale}
     return Plot("dist_matrix", figure, title=title, sentence=sentence, data=data)
 
 

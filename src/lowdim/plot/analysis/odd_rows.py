@@ -93,9 +93,7 @@ def t2_q(
     ax.axhline(cut, color=draw.INK, lw=0.9, ls="--")
     _zones(ax, cut, rows, chance, dense=n > MOST_POINTS or not show_rows)
     if show_rows:
-        farthest = np.flatnonzero(far if odd is not None else zone > 0)
-        farthest = farthest[np.argsort(-(x + y)[farthest], kind="stable")][:MOST_NAMED_ODD]
-        draw.place_labels(ax, np.column_stack([x[farthest], y[farthest]]), [draw.short(names[k], 14) for k in farthest])
+        _name_farthest(ax, np.column_stack([x, y]), far if odd is not None else zone > 0, names)
     ax.set_xlabel("within the map: −log10 p of T²  (3 = one row in 1,000 is as far)", fontsize=9)
     ax.set_ylabel("off the map: −log10 p of Q", fontsize=9)
     outside, expected = int(rows[1:].sum()), about(chance[1:].sum())
@@ -109,6 +107,13 @@ def t2_q(
     if show_rows:
         data |= {"row": names, "T2_rarity": rarity(T2_p), "Q_rarity": rarity(Q_p), "odd": far}
     return Plot("t2_q", figure, title=title, sentence=sentence, data=data)
+
+
+def _name_farthest(ax: Any, xy: Array, among: NDArray[np.bool_], names: list[str]) -> None:
+    """The names of the rows that are farthest out among these."""
+    rows = np.flatnonzero(among)
+    rows = rows[np.argsort(-xy.sum(axis=1)[rows], kind="stable")][:MOST_NAMED_ODD]
+    draw.place_labels(ax, xy[rows], [draw.short(names[k], 14) for k in rows])
 
 
 def _plane(figure: Any, ax: Any, x: Array, y: Array, far: NDArray[np.bool_], show_rows: bool) -> None:
@@ -184,7 +189,7 @@ def _zones(ax: Any, cut: float, rows: NDArray[np.intp], chance: Array, *, dense:
     "One row, cell by cell, beside what the rest of it says.",
     needs="analysis",
     options=(ROW,),
-    report=InReport("odd", "rows"),
+    report=InReport("odd", "rows", says_something=lambda analysis: bool(analysis.odd.odd.any())),
 )
 def why_row_of(analysis: Analysis, row: int | None = None) -> Plot:
     """One row, cell by cell: what it holds, what the rest of the row says, and the surprise in sd.
@@ -348,7 +353,7 @@ def _why_words(
     "why_all",
     "The surprises of the most surprising rows, cell by cell.",
     needs="analysis",
-    report=InReport("odd", "rows"),
+    report=InReport("odd", "rows", says_something=lambda analysis: int(analysis.odd.odd.sum()) > 1),
 )
 def why_all_of(analysis: Analysis) -> Plot:
     """Surprise of the most surprising rows, cell by cell, rows and columns ordered so that like lie together.

@@ -212,11 +212,22 @@ def _words(
     )
 
 
+def _law_gap(p: Array) -> tuple[float, float]:
+    """How far the law of sorted p-values is from even, and what chance allows one time in twenty (Kolmogorov)."""
+    n = len(p)
+    return float(np.abs(np.arange(1, n + 1) / n - p).max()), 1.36 / float(np.sqrt(n))
+
+
+def _law_fails(p: Array) -> bool:
+    gap, limit = _law_gap(np.sort(p))
+    return gap > limit
+
+
 @plot(
     "distance_law",
     "Whether the rows' distances follow the model's law.",
     needs="analysis",
-    report=InReport("stability", "rows", "rows.csv"),
+    report=InReport("stability", "rows", "rows.csv", says_something=lambda analysis: _law_fails(analysis.odd.D2.p)),
 )
 @draw.styled
 def distance_law(analysis: Analysis) -> Plot:
@@ -234,8 +245,7 @@ def distance_law(analysis: Analysis) -> Plot:
     p = np.sort(analysis.odd.D2.p)
     n = len(p)
     due = (np.arange(n) + 0.5) / n
-    gap = float(np.abs(np.arange(1, n + 1) / n - p).max())
-    limit = 1.36 / np.sqrt(n)
+    gap, limit = _law_gap(p)
     figure, ax = draw.canvas(6.4, 4.0)
     keep = np.unique(np.concatenate([np.arange(min(n, 100)), spread_out(n, 250)]))
     x, y = -np.log10(due[keep]), -np.log10(np.maximum(p[keep], 1e-300))

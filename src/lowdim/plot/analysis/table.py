@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array, Mask
+from lowdim.math.linalg import Array, Mask, evenly_spread
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import LEAST_SHOWN_ROWS, whole_ticks
@@ -64,7 +64,7 @@ def columns_of(table: Table, *, most: int = MOST_STRIPS) -> Plot:
     -------
     Plot
     """
-    return columns(table.X, table.names, most=most)
+    return columns(table.X, table.scale_names, most=most)
 
 
 @draw.styled
@@ -390,7 +390,7 @@ def _name_rows(ax: Axes, rows: NDArray[np.int_], names: Sequence[str] | None, or
             np.arange(n) + 0.5, [draw.short(r + 1 if names is None else names[r], 12) for r in rows], fontsize=7
         )
     elif order == "time":
-        marks = np.unique(np.linspace(0, n - 1, 6).astype(int))
+        marks = evenly_spread(n, 6, ends=True)
         ax.set_yticks(marks + 0.5, [draw.short(r + 1 if names is None else names[r], 12) for r in marks], fontsize=8)
     else:
         whole_ticks(ax.yaxis)
@@ -402,7 +402,7 @@ def _name_rows(ax: Axes, rows: NDArray[np.int_], names: Sequence[str] | None, or
     "gap_pairs",
     "Which gaps come together more often than chance.",
     needs="table",
-    report=InReport("gaps", "rows"),
+    report=InReport("gaps", "rows", says_something=lambda analysis: int((analysis.gaps.by_column > 0).sum()) > 1),
 )
 def gap_pairs_of(table: Table, *, most: int = MOST_PAIRED_COLUMNS) -> Plot:
     """Which gaps come together: the correlation of every two columns' gaps, and what chance would give.

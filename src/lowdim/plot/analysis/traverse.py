@@ -103,8 +103,8 @@ def traverse(
     moved = np.ptp(mean, axis=0) / np.maximum(band.mean(axis=0), 1e-9 * np.ptp(mean, axis=0).max(initial=0.0))
     order = np.argsort(-np.nan_to_num(moved), kind="stable")
     if shape is None:
-        fine = walk_axis(model, axis, np.linspace(min(steps), max(steps), CURVE_POINTS), X).scaled(one)
-        figure = _columns(walk, fine, order[:MOST_WALK_PANELS], names)
+        curve = walk_axis(model, axis, np.linspace(min(steps), max(steps), CURVE_POINTS), X).scaled(one)
+        figure = _columns(walk, curve, order[:MOST_WALK_PANELS], names)
     elif len(shape) == 1:
         figure = _curves(walk)
     else:
@@ -192,14 +192,14 @@ def _step(value: float) -> str:
     return f"{value:+.3g}" if abs(value) > 1e-12 else "0"
 
 
-def _columns(walk: Walk, fine: Walk, chosen: NDArray[np.int_], names: Sequence[str]) -> Figure:
+def _columns(walk: Walk, curve: Walk, chosen: NDArray[np.int_], names: Sequence[str]) -> Figure:
     n_across = min(len(chosen), 3)
     figure = draw.blank(6.4, 4.0)
     panels = figure.subplots(-(-len(chosen) // n_across), n_across, squeeze=False, sharex=True).ravel()
     for ax, j in zip(panels, chosen, strict=False):
-        low, high = fine.mean[:, j] - fine.band[:, j], fine.mean[:, j] + fine.band[:, j]
-        ax.fill_between(fine.step, low, high, color=draw.COLOURS[5], alpha=0.35, lw=0)
-        ax.plot(fine.step, fine.mean[:, j], "-", color=draw.COLOURS[0])
+        low, high = curve.mean[:, j] - curve.band[:, j], curve.mean[:, j] + curve.band[:, j]
+        ax.fill_between(curve.step, low, high, color=draw.COLOURS[5], alpha=0.35, lw=0)
+        ax.plot(curve.step, curve.mean[:, j], "-", color=draw.COLOURS[0])
         ax.plot(walk.step, walk.mean[:, j], "o", color=draw.COLOURS[0], ms=3)
         ax.set_title(draw.short(names[j], 22), fontsize=9)
         ax.tick_params(labelsize=8)

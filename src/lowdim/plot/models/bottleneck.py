@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
-from lowdim.math.mlp import layer_sizes
+from lowdim.models.nonlinear.mlp import layer_sizes
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import spread_out, whole_ticks
@@ -34,7 +34,7 @@ def filled_rows(analysis: Analysis, model: Any) -> ModelOnTable:
 
     rows = spread_out(analysis.table.n, BOTTLENECK_ROWS)
     network = Autoencoder() if model is None else model
-    return ModelOnTable(network, analysis.table, unit_of(analysis), rows, analysis.fills.filled)
+    return ModelOnTable(network, analysis.table, unit_of(analysis), rows, analysis.fills.modelled)
 
 
 @plot("bottleneck", "What autoencoders of each width lose, beside PCA.", needs="model", stand_in=filled_rows)

@@ -35,7 +35,7 @@ class Lattice(NamedTuple):
     """The regular grid of latent points that a sheet is drawn by: its coordinates along each axis."""
 
     sides: tuple[Array, ...]
-    own: bool  # the model's own nodes
+    of_model: bool  # the model's own nodes
 
     @property
     def points(self) -> Array:
@@ -182,7 +182,7 @@ def gtm_sheet(
     _lines(ax, model, net, view)
     ax.plot(*nodes.T, ".", color=draw.INK, ms=2.5, zorder=5)
     ax.set(xlabel=view.labels[0], ylabel=view.labels[1])
-    _legend(ax, legend_marks(kinds, gap), net.own, not kinds.names and kinds.value is None)
+    _legend(ax, legend_marks(kinds, gap), net.of_model, not kinds.names and kinds.value is None)
     title, sentence = _words(model, X, net, view, len(shown))
     draw.headline(figure, title)
     return Plot(
@@ -231,7 +231,7 @@ def explained(model: Any, X: Array) -> float:
 
 
 def _words(model: Any, X: Array, net: Lattice, view: TablePlane, shown: int) -> tuple[str, str]:
-    what = f"{net.words} {'nodes' if net.own else 'latent points'}"
+    what = f"{net.words} {'nodes' if net.of_model else 'latent points'}"
     noise = float(np.sqrt(model.noise_variance_))
     title = f"A sheet of {what}, bent through {draw.count(len(X), 'row')}"
     text = (
@@ -451,14 +451,14 @@ def responsibility(model: Any, X: Any, row: int | None = None, *, row_names: Seq
 def _spacing(net: Lattice, places: Array) -> float:
     """Between neighbouring nodes; of a drawn sample, what it would be on average."""
     side = net.sides[0]
-    if net.own:
+    if net.of_model:
         return float(side[1] - side[0]) if len(side) > 1 else 1.0
     return float(4.0 / len(places) ** (1.0 / places.shape[1]))
 
 
 def _nodes(figure: Figure, ax: Axes, places: Array, share: Array, net: Lattice) -> None:
     """Shares as shades of a grid, or as areas where the nodes are drawn at random."""
-    if net.own:
+    if net.of_model:
         order = np.lexsort(places.T[::-1])
         shade = ax.pcolormesh(
             *net.sides,

@@ -93,14 +93,8 @@ def mixture(
     draw.headline(figure, title)
     figure.canvas.draw_idle()
     draw.place_labels(ax, mu[:, pair], [f"{k + 1}: {draw.percent(p)}" for k, p in enumerate(part)])
-    data: dict[str, Any] = {
-        "cluster": np.arange(1, len(mu) + 1),
-        "share": part,
-        "mean": mu[:, pair],
-        "row": rows + 1,
-        "cell": X[rows][:, pair],
-        "membership": shares[rows],
-    }
+    data: dict[str, Any] = {"cluster": np.arange(1, len(mu) + 1), "share": part, "mean": mu[:, pair]}
+    data |= {"row": rows + 1, "cell": X[rows][:, pair], "membership": shares[rows]}
     if covariances is not None:
         data["covariance"] = np.stack([np.asarray(S, dtype=np.float64)[np.ix_(pair, pair)] for S in covariances])
     return Plot("mixture", figure, title=title, sentence=sentence, data=data)
@@ -127,7 +121,8 @@ def mixed(shares: Array) -> Array:
 
     palette = np.array([to_rgb(draw.COLOURS[k % len(draw.COLOURS)]) for k in range(shares.shape[1])])
     total = shares.sum(axis=1, keepdims=True)
-    return np.clip(shares @ palette / np.where(total > 0, total, 1.0), 0.0, 1.0)
+    colours: Array = np.clip(shares @ palette / np.where(total > 0, total, 1.0), 0.0, 1.0)
+    return colours
 
 
 def _points(ax: Axes, cells: Array, shares: Array) -> None:

@@ -35,7 +35,7 @@ def laplacian_of(analysis: Analysis, model: Any) -> ModelOnTable:
         return given_model(analysis, model)
     from lowdim.models.spectral.laplacian_eigenmaps import LaplacianEigenmaps
 
-    unit, filled = unit_of(analysis), analysis.fills.filled
+    unit, filled = unit_of(analysis), analysis.fills.modelled
     cells = filled / unit
     rows = np.sort(np.unique(cells, axis=0, return_index=True)[1])  # equal rows have no spring between them
     rows = rows[spread_out(len(rows), SPRING_ROWS)]
@@ -105,8 +105,8 @@ def edges_of(L: Any, n: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]
         raise error("LD490", shape=f"{A.shape[0]} x {A.shape[1]}", n=n)
     upper = A.row < A.col
     i, j, w = A.row[upper].astype(np.intp), A.col[upper].astype(np.intp), -np.asarray(A.data, dtype=np.float64)[upper]
-    fine = np.abs(w) > FAINTEST_SPRING * np.abs(w).max(initial=0.0)
-    return i[fine], j[fine], w[fine]
+    visible = np.abs(w) > FAINTEST_SPRING * np.abs(w).max(initial=0.0)
+    return i[visible], j[visible], w[visible]
 
 
 def _draw_springs(ax: Axes, xy: Array, i: NDArray[np.intp], j: NDArray[np.intp], w: Array, tension: Array) -> None:

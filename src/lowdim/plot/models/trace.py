@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from lowdim.plot.subjects import ModelOnTable
 
 
-@plot("trace", "The objective of a fit, step by step.", needs="model", report=InReport("stability"))
+@plot(
+    "trace",
+    "The objective of a fit, step by step.",
+    needs="model",
+    report=InReport("stability", says_something=lambda analysis: not analysis.model.certificate_.converged),
+)
 def trace_of(subject: ModelOnTable) -> Plot:
     """The objective after each step of a fit, and what was still missing to its last value.
 
