@@ -43,9 +43,9 @@ def placed(run: str, new: str, flags: dict[str, Any]) -> tuple[SavedRun, PlacedR
     from lowdim.jobs.run_folder import load_run
 
     opened = load_run(run)
-    rows = place(
-        opened.model, opened.names, new, calibration=opened.calibration, **{**read_as(opened), **reading(flags)}
-    )
+    options = {**read_as(opened), **reading(flags)}
+    calibration, law = opened.calibration, opened.law_of_new_rows
+    rows = place(opened.model, opened.names, new, calibration=calibration, law=law, **options)
     show_messages(rows.messages)
     return opened, rows
 

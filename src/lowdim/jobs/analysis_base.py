@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.fills.fills import Fills
     from lowdim.judge.gaps import GapReport
+    from lowdim.judge.rows.null_law import RowLaw
     from lowdim.judge.rows.odd_rows import OddRows, RowCard
     from lowdim.judge.stability import Stability
     from lowdim.judge.verdicts import TrustCheck
@@ -193,6 +194,15 @@ class Analysis:
             fill_dims=self.fills.n_components,
         )
 
+    @cached_property
+    def law_of_new_rows(self) -> RowLaw:
+        """Which distances are ordinary, for rows that come later."""
+        from lowdim.judge.rows.odd_rows import law_of_new_rows
+
+        n, d = self.table.X.shape
+        held, far = self.held.cell_mask(n, d), self.held.row_mask(n)
+        return law_of_new_rows(self.model, self._source, held=held, far=far)
+
     @property
     def _source(self) -> ArraySource:
         return ArraySource(self.table.X, columns=self.table.names)
@@ -218,7 +228,8 @@ class Analysis:
         from lowdim.jobs.apply import place
 
         how = {**decided(self.table), **options}
-        return place(self.model, self.table.names, new, odd_level=odd_level, calibration=self.calibration, **how)
+        law, calibration = self.law_of_new_rows, self.calibration
+        return place(self.model, self.table.names, new, odd_level=odd_level, calibration=calibration, law=law, **how)
 
     def report(self, path: str | PathLike[str], *, rows: bool = True) -> Path:
         """Write the report; `rows=False` leaves out every row's values and names."""

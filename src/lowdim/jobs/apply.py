@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.judge.fills.calibration import MapCalibration
+from lowdim.judge.rows.null_law import RowLaw
 from lowdim.judge.rows.odd_rows import OddRows, judge_rows, model_law
 from lowdim.judge.verdicts import because
 from lowdim.math.linalg import Array
@@ -135,13 +136,15 @@ def place(
     *,
     odd_level: float = 0.95,
     calibration: MapCalibration | None = None,
+    law: RowLaw | None = None,
     **options: Any,
 ) -> PlacedRows:
     """Place the rows of a new table (a path, frame, array or Table) on a fitted map; `names` are its columns.
 
     A column the new table lacks is a gap in every row; one row is enough. `odd_level` is that of odd rows;
     `calibration` (`map_calibration` of the map's own table) makes the intervals of the fills hold what they
-    claim, without it they are the model's own. `options` are those of `lowdim.read`.
+    claim, without it they are the model's own. `law` (`law_of_new_rows` of that table) says which distances are
+    ordinary, without it the model's own does. `options` are those of `lowdim.read`.
 
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> X = np.random.default_rng(0).standard_normal((50, 1)) * [1.0, 2.0, 3.0] + 0.1 * np.eye(50, 3)
@@ -154,7 +157,7 @@ def place(
     whole = model.posterior(ArraySource(np.asarray(model.mean_)[None, :], columns=names))
     filled, sd = model.impute(source, return_std=True)
     scales = log_scales(names, log_entries(split_names(options.get("log")), names))
-    law = model_law(model)  # new rows may be odd all together
+    law = law or model_law(model)  # never of the new rows themselves: they may be odd all together
     odd = judge_rows(model, source, odd_level=odd_level, row_names=rows.row_names, scales=scales, law=law)
     used = calibration or MapCalibration(PLAIN_LEVEL, (normal_half_width(PLAIN_LEVEL),) * len(names))
     half = sd * np.array(used.half)

@@ -20,7 +20,17 @@ from lowdim.jobs.analysis import Analysis, Settings, Tell, check_settings, run_s
 from lowdim.jobs.ctrl_c import stopped_as_a_whole
 from lowdim.judge.fills.fills import FILL_SAMPLE, Fills, column_lines, fill, fill_dimension
 from lowdim.judge.fills.models import TRIAL_TOL
-from lowdim.judge.rows.odd_rows import JudgedRows, OddRow, RowDistances, check_level, judge_block, laws, odd_row
+from lowdim.judge.rows.null_law import RowLaw
+from lowdim.judge.rows.odd_rows import (
+    JudgedRows,
+    OddRow,
+    RowDistances,
+    check_level,
+    judge_block,
+    laws,
+    model_law,
+    odd_row,
+)
 from lowdim.judge.table_input import source_of
 from lowdim.judge.verdicts import because
 from lowdim.math.linalg import Array, evenly_spread
@@ -394,22 +404,30 @@ def new_rows(file: File, model: LinearGaussian, names: Sequence[str]) -> Source:
 
 
 def place_stream(
-    model: LinearGaussian, source: Source, out: str | PathLike[str], *, odd_level: float = 0.95, run: Run | None = None
+    model: LinearGaussian,
+    source: Source,
+    out: str | PathLike[str],
+    *,
+    odd_level: float = 0.95,
+    law: RowLaw | None = None,
+    run: Run | None = None,
 ) -> PlacedStream:
     """Place every row of a source on a map: positions, their standard deviations, distances and p-values to a file.
 
     No more than a few tiles are in memory. Columns of the file: axis1, ..., axis1_sd, ..., seen (cells), then D2,
-    T2 and Q each with its p-value; a row with no more cells than dimensions has no Q: 0 with p = 1.
+    T2 and Q each with its p-value; a row with no more cells than dimensions has no Q: 0 with p = 1. `law` is that of
+    `place`.
     """
     check_level(odd_level, "odd_level")
     if source.n == 0:
         raise error("LD160", n=0, least=1)
     axes = [f"axis{k + 1}" for k in range(len(model.get_feature_names_out()))]
     names = (*axes, *(f"{axis}_sd" for axis in axes), "seen", "D2", "D2_p", "T2", "T2_p", "Q", "Q_p")
-    best, seen, counts = None, _Judging(model, source.columns), Counter[int]()
+    law = law or model_law(model)
+    best, seen, counts = None, _Judging(model, source.columns, law), Counter[int]()
     with stopped_as_a_whole(), as_sink(out, source.n, names) as sink:
         for start, (table, rows) in walk(
-            partial(_place, model, framed_gaussian(model)), source.single_tile_blocks(), run or Run()
+            partial(_place, model, framed_gaussian(model), law), source.single_tile_blocks(), run or Run()
         ):
             sink.write(start, table)
             keys, many = np.unique(rows.p.view(np.int64) >> P_BITS, return_counts=True)
@@ -429,11 +447,11 @@ class _Rows(NamedTuple):
     gaps: int = 0
 
 
-def _place(model: LinearGaussian, g: FramedGaussian, block: Block) -> tuple[Array, _Rows]:
+def _place(model: LinearGaussian, g: FramedGaussian, law: RowLaw, block: Block) -> tuple[Array, _Rows]:
     where, distances = model.block_posterior(block), judge_block(g, block)
-    D2, T2, Q = laws(distances)
+    D2, T2, Q = laws(distances, law)
     table = np.column_stack(
-        [where.mean, where.std, distances.seen, *(part for law in (D2, T2, Q) for part in (law.value, law.p))]
+        [where.mean, where.std, distances.seen, *(part for each in (D2, T2, Q) for part in (each.value, each.p))]
     )
     gaps = 0 if block.mask is None else int((~block.mask).any(axis=1).sum())
     listed = np.lexsort((-distances.D2, D2.p))[:LISTED_ROWS]
@@ -447,8 +465,8 @@ def _take(distances: RowDistances, rows: NDArray[np.intp]) -> RowDistances:
 class _Judging:
     """Keeps the oddest rows of those that passed by, and how many had gaps."""
 
-    def __init__(self, model: LinearGaussian, columns: tuple[str, ...]) -> None:
-        self.model, self.columns, self.gaps = model, columns, 0
+    def __init__(self, model: LinearGaussian, columns: tuple[str, ...], law: RowLaw) -> None:
+        self.model, self.columns, self.law, self.gaps = model, columns, law, 0
 
     def oddest(self, best: _Rows | None, start: int, rows: _Rows) -> _Rows:
         self.gaps += rows.gaps
@@ -464,9 +482,10 @@ class _Judging:
     ) -> PlacedStream:
         assert best is not None
         f, rate = best.distances, 1.0 - odd_level
-        judged = JudgedRows(f, self.columns, framed_gaussian(self.model).frame.scale, [str(row + 1) for row in best.at])
+        scale, names = framed_gaussian(self.model).frame.scale, [str(row + 1) for row in best.at]
+        judged = JudgedRows(f, self.columns, scale, names, law=self.law)
         picked = [k for k in range(len(f.D2)) if best.p[k] <= limit and f.seen[k] > 0]
-        odd = tuple(odd_row(k, judged, laws(f), rate)._replace(row=int(best.at[k])) for k in picked)
+        odd = tuple(odd_row(k, judged, laws(f, self.law), rate)._replace(row=int(best.at[k])) for k in picked)
         edge = np.array(rate).view(np.int64) >> P_BITS
         below = sum(many for key, many in counts.items() if key < edge)
         return PlacedStream(n, self.gaps, below, outside, odd_level, odd, out)

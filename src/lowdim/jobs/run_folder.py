@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.fills.fills import Fills
     from lowdim.judge.held_out import HeldOut
+    from lowdim.judge.rows.null_law import RowLaw
     from lowdim.judge.rows.odd_rows import OddRows
     from lowdim.models.base.results import Posterior
     from lowdim.models.linear.ppca import ProbabilisticPCA
@@ -156,6 +157,17 @@ class SavedRun:
     def calibration(self) -> MapCalibration | None:
         """The half widths of intervals for fills of new rows; None in a run of an older lowdim."""
         return _calibration(self.facts, len(self.names))
+
+    @property
+    def law_of_new_rows(self) -> RowLaw | None:
+        """Which distances are ordinary, for rows that come later; None in a run of an older lowdim."""
+        from lowdim.judge.rows.null_law import RowLaw
+
+        try:
+            scale, dof = (float(self.facts["apply"]["law"][part]) for part in ("scale", "dof"))
+        except (KeyError, TypeError, ValueError):
+            return None
+        return RowLaw(scale, dof) if 0.0 < scale < np.inf and 0.0 < dof < np.inf else None
 
     @cached_property
     def drawn(self) -> DrawnRows:
@@ -369,19 +381,22 @@ def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: st
 
 
 def _apply_facts(analysis: Analysis | Partial, model: ProbabilisticPCA) -> dict[str, Any]:
-    """What fills of new rows need beside the model: half widths that hold what they claim, a column each."""
+    """What new rows need beside the model: half widths of fills that hold what they claim, a column each, and the law
+    of an ordinary row's distance."""
     from lowdim.judge.fills.calibration import map_calibration
+    from lowdim.judge.rows.odd_rows import law_of_new_rows
     from lowdim.sources.arrays import ArraySource
 
     t = analysis.table
     if isinstance(analysis, Analysis):
-        calibration = analysis.calibration
+        calibration, law = analysis.calibration, analysis.law_of_new_rows
     else:
+        rows, held = ArraySource(t.X, columns=t.names), analysis.held
         dims = None if analysis.fills is None else analysis.fills.n_components
-        calibration = map_calibration(
-            model, ArraySource(t.X, columns=t.names), level=analysis.settings.level, fill_dims=dims
-        )
+        calibration = map_calibration(model, rows, level=analysis.settings.level, fill_dims=dims)
+        law = law_of_new_rows(model, rows, held=held.cell_mask(t.n, t.d), far=held.row_mask(t.n))
     return {
+        "law": law._asdict(),
         "level": calibration.level,
         "half_widths": [float(f"{c:.6g}") for c in calibration.half],
         "fill_dimensions": calibration.fill_dims,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.fills.fills import Fills
     from lowdim.judge.gaps import GapReport
+    from lowdim.judge.rows.null_law import RowLaw
     from lowdim.judge.rows.odd_rows import OddRows
     from lowdim.judge.stability import Refits, Stability
     from lowdim.judge.verdicts import TrustCheck
@@ -207,6 +208,10 @@ class SavedAnalysis(Analysis):
     @cached_property
     def calibration(self) -> MapCalibration:
         return self.run.calibration or super().calibration
+
+    @cached_property
+    def law_of_new_rows(self) -> RowLaw:
+        return self.run.law_of_new_rows or super().law_of_new_rows
 
     # what is stored, and the stages that make the rest --------------------------------------------------
     @cached_property

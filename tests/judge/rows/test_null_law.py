@@ -6,8 +6,17 @@ from scipy import stats
 
 from lowdim import PPCA
 from lowdim.judge.robust import robust_fit
-from lowdim.judge.rows.null_law import GAUSSIAN_DOF, RowLaw, row_law, t_law, wrong_cells, wrong_rows
-from lowdim.judge.rows.odd_rows import judge_rows, model_law
+from lowdim.judge.rows.null_law import (
+    GAUSSIAN_DOF,
+    JUDGING_DOF,
+    LEAST_ROWS_OF_LAW,
+    RowLaw,
+    row_law,
+    t_law,
+    wrong_cells,
+    wrong_rows,
+)
+from lowdim.judge.rows.odd_rows import judge_rows, law_of_new_rows, model_law
 from lowdim.judge.verdicts import odd_sentence
 from tests.judge.contaminated import contaminated
 
@@ -115,3 +124,29 @@ def test_new_rows_may_be_odd_all_together():
     X = table("gauss", 0, 300)
     model = PPCA(2).fit(X)
     assert judge_rows(model, X + 20.0, law=model_law(model)).odd.all()
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_new_rows_of_the_same_kind_are_ordinary_and_far_ones_are_not(law):
+    X = table(law, 11, n=2000)
+    old, new = X[:1000], X[1000:].copy()
+    model = robust_fit(old, 2).model
+    learnt = law_of_new_rows(model, old)
+    assert judge_rows(model, new, law=learnt).odd.sum() <= 3
+    new[7] = old.mean(axis=0) + 1e3 * old.std(axis=0) * np.resize([1.0, -1.0, -1.0], 10)
+    assert judge_rows(model, new, law=learnt).rows[0].row == 7
+
+
+def test_the_law_of_new_rows_always_judges_and_is_the_model_s_own_where_rows_are_few():
+    rng = np.random.default_rng(0)
+    wild = rng.standard_cauchy((400, 6))
+    assert law_of_new_rows(PPCA(1).fit(wild), wild).dof == JUDGING_DOF
+    few = PPCA(1).fit(wild[: LEAST_ROWS_OF_LAW - 1])
+    assert law_of_new_rows(few, wild[: LEAST_ROWS_OF_LAW - 1]) == model_law(few)
+
+
+def test_without_levels_the_law_of_new_rows_is_that_of_the_table():
+    X = table("t3", 4)
+    fit = robust_fit(X, 2)
+    own = judge_rows(fit.model, X, held=fit.held_cells, far=fit.far_rows)
+    assert law_of_new_rows(fit.model, X, held=fit.held_cells, far=fit.far_rows) == (own.law_scale, own.law_dof)

@@ -108,7 +108,7 @@ def place_file(run: str, new: str, out: str | None, options: dict[str, Any], *, 
     with Stages(message_log().quiet) as stages:
         source = new_rows(new, opened.model, opened.names)
         stages.now = "rows"
-        rows = place_stream(opened.model, source, out, run=run_of(options))
+        rows = place_stream(opened.model, source, out, law=opened.law_of_new_rows, run=run_of(options))
         stages("rows", f"{rows.rows:,} placed")
     if as_json:
         print_json(

@@ -507,11 +507,18 @@ def fill_dimension(
             break
     same = [len(s) == len(squares[best]) for s in squares]  # a fold that failed leaves nothing to pair
     behind = np.array(
-        [(s - squares[best]).std() / max(len(s), 1) ** 0.5 if k else 0.0 for s, k in zip(squares, same, strict=True)]
+        [error_of_mean(s - squares[best], found.row) if k else 0.0 for s, k in zip(squares, same, strict=True)]
     )
     near = next(k for k in range(len(tried)) if error_of[k] <= error_of[best] + behind[k])
     finite = np.where(np.isfinite(error_of), error_of, 1.0)
     return FillDimension(tried[near], tuple(tried), finite, behind)
+
+
+def error_of_mean(values: Array, row: NDArray[np.intp]) -> float:
+    """The standard error of the mean of values of cells, where those of one row go together."""
+    if not len(values):
+        return 0.0
+    return float(np.linalg.norm(np.bincount(row, values - values.mean()))) / len(values)
 
 
 def _ladder(top: int) -> list[int]:

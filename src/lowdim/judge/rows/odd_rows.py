@@ -31,6 +31,7 @@ from scipy.special import ndtr
 from lowdim.engine.fold import Run, walk
 from lowdim.judge.rows.null_law import (
     GAUSSIAN_LAW,
+    JUDGING_DOF,
     LEAST_ROWS_OF_LAW,
     RowLaw,
     cell_p_values,
@@ -401,14 +402,13 @@ def judge_rows(
         raise error("LD160", n=0, least=1)
     x, seen = gather(source)
     mask = np.ones(x.shape, dtype=bool) if seen is None else seen
+    kept, inside = _not_held(mask, held, far)
     own = law is None and len(x) >= LEAST_ROWS_OF_LAW
     tempered, levels = tempered_levels(x, mask) if own else (x, np.zeros(source.d, dtype=bool))
     table = ArraySource(tempered, None if seen is None else mask, columns=source.columns)
     parts = [part for _, part in walk(partial(judge_block, g), table, Run())]
     rows = RowDistances(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
     if own:
-        kept = mask if held is None else mask & ~held
-        inside = np.ones(len(x), dtype=bool) if far is None else ~far
         rows, law = by_the_bulk(rows, g, (x, tempered, mask), kept, inside, levels)
     else:
         rows = rows._replace(cell_p=np.zeros(0))
@@ -427,6 +427,45 @@ def model_law(model: LinearGaussian) -> RowLaw:
     return RowLaw(1.0, float(getattr(model, "dof_", GAUSSIAN_LAW.dof)))
 
 
+def law_of_new_rows(model: LinearGaussian, X: Any, *, held: Mask | None = None, far: Mask | None = None) -> RowLaw:
+    """The law of the bulk of a model's own rows, by which rows that come later are judged.
+
+    Their levels are taken as they are, because a later table has no shares of its own to temper them by; and where
+    no law fits the bulk, the heaviest tail that still judges is taken: a row may be beyond any experience.
+    """
+    x, seen = gather(model.arrange(X))
+    if len(x) < LEAST_ROWS_OF_LAW:
+        return model_law(model)
+    mask, g = np.ones(x.shape, dtype=bool) if seen is None else seen, framed_gaussian(model)
+    law = bulk_of(g, g.inward(Block(np.where(mask, x, 0.0), mask)).x, mask, *_not_held(mask, held, far)).law
+    return law._replace(dof=max(law.dof, JUDGING_DOF))
+
+
+def _not_held(mask: Mask, held: Mask | None, far: Mask | None) -> tuple[Mask, Mask]:
+    """The seen cells and the rows that a fit held nothing against."""
+    return mask if held is None else mask & ~held, np.ones(len(mask), dtype=bool) if far is None else ~far
+
+
+class Bulk(NamedTuple):
+    """What the bulk of a table says is ordinary, and every cell beside what the kept others of its row say."""
+
+    law: RowLaw
+    cells: Mask  # that set it
+    D2: Array
+    shift: Array
+    sd: Array
+
+
+def bulk_of(g: FramedGaussian, x: Array, mask: Mask, kept: Mask, inside: Mask) -> Bulk:
+    """The law that the kept cells of the rows inside set; x is in the model's units."""
+    if not kept.all() or not inside.all():
+        shift, sd = beside_kept(g, x, mask, kept)[2:]
+        kept = mask & ~wrong_cells(shift / sd, mask & inside[:, None], mask & ~kept)
+    D2, seen, shift, sd = beside_kept(g, x, mask, kept)
+    inside = ~wrong_rows(D2, seen, ~inside)
+    return Bulk(row_law(D2[inside], seen[inside]), kept & inside[:, None], D2, shift, sd)
+
+
 def by_the_bulk(
     rows: RowDistances, g: FramedGaussian, table: tuple[Array, Array, Mask], kept: Mask, inside: Mask, levels: Mask
 ) -> tuple[RowDistances, RowLaw]:
@@ -436,13 +475,8 @@ def by_the_bulk(
     """
     x, tempered, mask = table
     cells = g.inward(Block(np.where(mask, tempered, 0.0), mask)).x
-    if not kept.all() or not inside.all():
-        shift, sd = beside_kept(g, cells, mask, kept)[2:]
-        kept = mask & ~wrong_cells(shift / sd, mask & inside[:, None], mask & ~kept)
-    D2, seen, shift, sd = beside_kept(g, cells, mask, kept)
-    inside = ~wrong_rows(D2, seen, ~inside)
-    law = row_law(D2[inside], seen[inside])
-    p = cell_p_values(shift / sd, D2, mask, law, kept & inside[:, None])
+    law, bulk, D2, shift, sd = bulk_of(g, cells, mask, kept, inside)
+    p = cell_p_values(shift / sd, D2, mask, law, bulk)
     p[:, levels] = 1.0  # judged by their shares already
     size = np.where(mask, np.abs(shift) / sd, -1.0)
     worst = np.argmax(np.where(p == p.min(axis=1, keepdims=True), size, -2.0), axis=1)
