@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from lowdim.judge.fills.fills import Fills
     from lowdim.judge.gaps import GapReport
     from lowdim.judge.rows.null_law import RowLaw
-    from lowdim.judge.rows.odd_rows import OddRows, RowCard
+    from lowdim.judge.rows.odd_rows import OddRows
+    from lowdim.judge.rows.row_card import RowCard
     from lowdim.judge.stability import Stability
     from lowdim.judge.verdicts import TrustCheck
     from lowdim.models.base.results import Posterior
@@ -209,7 +210,7 @@ class Analysis:
 
     def explain(self, row: int | str) -> RowCard:
         """One row, counted from 0 or by its name: every cell, and what the rest of the row says about it."""
-        from lowdim.judge.rows.odd_rows import explain_row
+        from lowdim.judge.rows.row_card import explain_row
 
         names = self.table.row_names
         if isinstance(row, str):

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import plan
+from lowdim.math.distances import Fault
 from lowdim.math.linalg import Array
 from lowdim.models.base.estimator import FILL_FIRST, Absent, Estimator, Out
 from lowdim.models.base.results import Certificate, in_range, squared
@@ -34,6 +35,13 @@ class SpectralFit(NamedTuple):
     objective: float | None = None
     objective_name: str = ""
     passes: int = 1  # over the table
+
+
+def refuse_fault(wrong: Fault | None, what: str) -> None:
+    """Raise the error that names the pair at fault in a matrix of distances, weights or similarities."""
+    if wrong is not None:
+        where = f"row {wrong.i + 1}, column {wrong.j + 1}"
+        raise error("LD410", where, what=what, problem=wrong.problem, case=wrong.case)
 
 
 class SpectralModel(Estimator):

@@ -24,7 +24,7 @@ from lowdim.math.neighbors import (
     together,
 )
 from lowdim.models.base.estimator import COUNT, Rule
-from lowdim.models.base.spectral import SpectralFit, SpectralModel
+from lowdim.models.base.spectral import SpectralFit, SpectralModel, refuse_fault
 from lowdim.sources.arrays import SparseSource, as_source
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import FRAME_ROWS, Frame, Framed, frame_of, gather
@@ -148,10 +148,7 @@ class GraphModel(SpectralModel):
     def _check_pairs(self, D: Any) -> Any:
         """Refuse what is no matrix of distances, naming the cell; one known one way only is known."""
         D = mirrored(D) if sp.issparse(D) else np.where(np.isfinite(D), D, D.T)
-        wrong = sparse_fault(D) if sp.issparse(D) else fault(np.where(np.isfinite(D), D, 0.0))
-        if wrong is not None:
-            where = f"row {wrong.i + 1}, column {wrong.j + 1}"
-            raise error("LD410", where, what=self._pair_word(), problem=wrong.problem, case=wrong.case)
+        refuse_fault(sparse_fault(D) if sp.issparse(D) else fault(np.where(np.isfinite(D), D, 0.0)), self._pair_word())
         return D
 
     def _distinct_rows(self, X: Any) -> tuple[Indices, Indices]:

@@ -17,7 +17,7 @@ from lowdim.math.neighbors import WIDTH_ROWS, median_width
 from lowdim.math.streams import KERNEL_FEATURES
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Out, Rule, is_seed, seed_of
 from lowdim.models.base.results import LARGEST
-from lowdim.models.base.spectral import SpectralFit, SpectralModel
+from lowdim.models.base.spectral import SpectralFit, SpectralModel, refuse_fault
 from lowdim.models.spectral.kernel_features import (
     FeatureMap,
     FeatureSource,
@@ -267,10 +267,7 @@ class KernelPCA(SpectralModel):
             raise error("LD410", what="similarities", problem=problem, case="not square")
         K = X if self._of_pairs() else similarities(self._kernel(gamma), X, X)
         if self._kernel_name in ("precomputed", "callable"):
-            wrong = fault(K, similar=True)
-            if wrong is not None:
-                where = f"row {wrong.i + 1}, column {wrong.j + 1}"
-                raise error("LD410", where, what="similarities", problem=wrong.problem, case=wrong.case)
+            refuse_fault(fault(K, similar=True), "similarities")
         return np.asarray((K + K.T) / 2.0)
 
     def _warn_if_flat(self, S: Array, X: Array, gamma: float) -> None:

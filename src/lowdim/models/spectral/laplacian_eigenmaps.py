@@ -23,7 +23,7 @@ from lowdim.math.neighbors import (
     within,
 )
 from lowdim.models.base.estimator import Rule
-from lowdim.models.base.spectral import SpectralFit
+from lowdim.models.base.spectral import SpectralFit, refuse_fault
 from lowdim.models.spectral.graph_model import GraphModel, MapVectors, NeighbourGraph, smallest_vectors, sparse_fault
 from lowdim.sources.source import Source
 from lowdim.sources.views import Frame
@@ -168,14 +168,7 @@ class LaplacianEigenmaps(GraphModel):
             if sp.issparse(D)
             else fault(D, similar=True) or sparse_fault(sp.csr_array(D), loops=True)
         )
-        if wrong is not None:
-            raise error(
-                "LD410",
-                f"row {wrong.i + 1}, column {wrong.j + 1}",
-                what="weights",
-                problem=wrong.problem,
-                case=wrong.case,
-            )
+        refuse_fault(wrong, "weights")
         return D
 
     # the fit ---------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from lowdim.math.eigen import Problem, solve
 from lowdim.math.graph import components, path_lengths
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.neighbors import Indices, exact_distances
+from lowdim.models.base.spectral import refuse_fault
 from lowdim.text.messages import error, warn
 
 LEAST_SMOOTHING = 1e-3  # logarithms of ratios below this weigh as in least squares; it starts at 1 and halves each time
@@ -122,15 +123,7 @@ def _known_pairs(D: Array) -> Mask:
     if not np.isfinite(D[known]).all():
         i, j = np.argwhere(np.isinf(D))[0]
         raise error("LD410", f"row {i + 1}, column {j + 1}", what="distances", problem="a distance is infinite")
-    wrong = fault(np.where(known & known.T, D, 0.0))
-    if wrong is not None:
-        raise error(
-            "LD410",
-            f"row {wrong.i + 1}, column {wrong.j + 1}",
-            what="distances",
-            problem=wrong.problem,
-            case=wrong.case,
-        )
+    refuse_fault(fault(np.where(known & known.T, D, 0.0)), "distances")
     known = known & known.T & (np.where(known, D, 0.0) > 0.0)  # a distance of zero has no logarithm
     count, label = components(sp.csr_array(known.astype(np.float64)))
     if count > 1:
