@@ -12,6 +12,7 @@ import bayesian  # noqa: E402
 import factor  # noqa: E402
 import pca  # noqa: E402
 import ppca  # noqa: E402
+import quick  # noqa: E402
 import stream  # noqa: E402
 from clock import machine  # noqa: E402
 
@@ -27,6 +28,7 @@ CASES = {
     "oil": ppca.oil_map,
     "transform": stream.transform,
     "text": stream.text,
+    "prompt": quick.start,
     "bayesian": bayesian.gaps,
     "intervals": bayesian.intervals,
 }

@@ -1,7 +1,5 @@
 """Odd rows: laws of the distances against simulation, algebra against dense inverses, figures of the spec."""
 
-import time
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -167,21 +165,6 @@ def test_what_estimation_adds(n, inside, outside):
     print(f"n = {n}: own rows {np.mean(own):.3f}, new rows {np.mean(new):.3f}")
     assert inside[0] <= np.mean(own) <= inside[1]
     assert outside[0] <= np.mean(new) <= outside[1]
-
-
-def test_ten_thousand_rows_in_a_second():
-    rng = np.random.default_rng(8)
-    X = rng.standard_normal((10_000, 5)) @ rng.standard_normal((5, 50)) + rng.standard_normal((10_000, 50))
-    X[rng.random(X.shape) < 0.05] = np.nan
-    model = PPCA(5).fit(X)
-    best = min(_seconds(lambda: judge_rows(model, X)) for _ in range(3))
-    assert best < 1.0
-
-
-def _seconds(f):
-    start = time.perf_counter()
-    f()
-    return time.perf_counter() - start
 
 
 def test_names_and_options():
