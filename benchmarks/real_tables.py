@@ -54,6 +54,8 @@ MORE = {
     "metabolite/metabolite_incomplete": "several; 154 metabolites by 52 samples",
 }
 
+WHY = dict(line.split(": ", 1) for line in (HERE / "real_tables_why.txt").read_text(encoding="utf-8").splitlines())
+
 
 def measure(path: str) -> dict[str, object]:
     """What the main job says of one table; run in a process of its own."""
@@ -102,14 +104,14 @@ def asked(name: str) -> dict[str, object]:
 def line(name: str, expected: str, found: dict) -> str:
     """One row of the page."""
     if "error" in found:
-        return f"| {name} | | | | | | {expected} | {found['error']} |"
+        return f"| {name} | | | | | | {expected} | {found['error']} | |"
     roles = found["roles"]
     aside = "; ".join(f"{role}: {', '.join(names)}" for role, names in roles.items() if role != "number")
     size = f"{found['n']:,} x {found['d']}"
     seconds = f"{found['seconds']:.1f} / {found['report_seconds']:.1f}"
     return (
         f"| {name} | {size} | {aside or 'none'} | {found['needed']} / {found['detectable']} | {found['odd']:,} | "
-        f"{seconds} | {expected} | {' '.join(found['sentences'])} |"
+        f"{seconds} | {expected} | {' '.join(found['sentences'])} | {WHY[name]} |"
     )
 
 
@@ -119,8 +121,8 @@ HEAD = """# Real tables
 are those of columns that shape no axis; dimensions are those needed and those that can be told from noise; seconds are
 the processor's of one core from the start of Python to the five sentences and to the report, with a load of {load:.1f}.
 
-| table | rows x measured columns | set aside | dimensions | odd rows | CPU s | a good answer | what it says |
-| --- | --- | --- | --- | ---: | --- | --- | --- |
+| table | rows x measured | set aside | dimensions | odd rows | CPU s | a good answer | what it says | why it stands |
+| --- | --- | --- | --- | ---: | --- | --- | --- | --- |
 """
 
 
