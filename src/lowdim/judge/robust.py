@@ -23,10 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.held_out import NOTHING_HELD, HeldOut
+from lowdim.judge.rows.null_law import tempered_levels
 from lowdim.judge.rows.surprise import surprises
 from lowdim.math.gaussian import posterior
 from lowdim.math.linalg import Array, Mask
-from lowdim.math.outlying import FEW_LEVELS, MAD_TO_SD, far_rows, outlyingness, robust_units, similar_groups
+from lowdim.math.outlying import MAD_TO_SD, are_levels, far_rows, outlyingness, robust_units, similar_groups
 from lowdim.math.streams import ROBUST_FIT
 from lowdim.models.linear.framed_gaussian import framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
@@ -40,12 +41,14 @@ from lowdim.text.messages import LowdimWarning
 CUT = 3.5  # deviations, of the bulk of the table, beyond which a cell or a row is held out of the fit
 HELD_SHARE = 0.3  # of a row's seen cells that may be held out, the worst first; a row with more wrong cells is far
 COLUMN_SHARE = 0.2  # of a column's cells: where more contradict their rows, the column is like that
+MOST_LOST = 0.5  # of a column's cells, to rows and cells held out together
 FAR_SHARE = 0.35  # of the rows: more are no far rows but another part of the table
 ROUNDS = 3  # of fit and screening; a fourth changed nothing in 200 x 10 (benchmarks/robust.md)
 WIDE_CELL = 6.0  # robust units beyond which a cell is left out of the first fit
 FOLDS = 5
 JUDGED_CELLS, JUDGED_ROWS = 60_000, 200  # the candidates are compared on so many cells at most, but so many rows
 LEAST_ROWS, LEAST_COLUMNS = 20, 3  # of a table in which a robust fit is tried
+LEAST_CELLS = 20  # of a column by which candidates are judged
 ERROR_CAP = 4.0  # robust units: a larger error counts as this, since a wrong cell is predicted by nobody
 LEAST_GAIN = 0.03  # of the error, that a robust fit must win: 1 % of wrong cells cost 8 % and more
 SCREEN_TOL = 1e-3  # nats a row, of the fits by which the table is screened and the candidates compared
@@ -171,13 +174,13 @@ def robust_fit(
     """
     source = as_source(X, weight=sample_weight)
     table = _RobustTable.of(source, n_components, standardize, random_state)
-    measured = int((~table.few_levels).sum())
-    if n_components < 1 or source.n < LEAST_ROWS or measured < LEAST_COLUMNS or source.d <= n_components:
+    judged = table.some()
+    measured = int((~judged.levels).sum())
+    if n_components < 1 or source.n < LEAST_ROWS or measured < LEAST_COLUMNS or len(judged.levels) <= n_components:
         why = "too few rows or columns of measurements to tell wrong cells"
         return _plain(table.model("plain", source), source.n, source.d, {}, why)
     with warnings.catch_warnings():  # of trials: what the table's own fit has to say is said once, at the end
         warnings.simplefilter("ignore", LowdimWarning)
-        judged = table.some()
         loss = judged.losses_of_all(judged.screened())
         choice = _chosen(loss)
         screen = table.screened() if choice == "screened" else None
@@ -220,10 +223,10 @@ class _RobustTable(NamedTuple):
 
     x: Array  # n x d, the table's units
     seen: Mask
-    z: Array  # robust units, 0 at gaps
+    z: Array  # robust units, 0 at gaps; levels no farther out than their shares say
     centre: Array
     spread: Array
-    few_levels: Mask  # d, columns whose values are levels: none of them is a wrong one
+    levels: Mask  # d, columns whose values are levels: none of them is a wrong one
     weight: Array | None
     q: int
     standardize: bool
@@ -234,16 +237,19 @@ class _RobustTable(NamedTuple):
         x, mask = gather(source)
         seen = np.ones(x.shape, dtype=bool) if mask is None else mask
         centre, spread = robust_units(x, seen)
-        z = np.where(seen, (x - centre) / spread, 0.0)
-        levels = np.array([len(np.unique(column[m])) <= FEW_LEVELS for column, m in zip(x.T, seen.T, strict=True)])
+        levels = np.array([are_levels(column[m]) for column, m in zip(x.T, seen.T, strict=True)])
+        z = np.where(seen, (tempered_levels(x, seen)[0] - centre) / spread, 0.0)
         return cls(x, seen, z, centre, spread, levels, source.weight, q, standardize, seed)
 
     def some(self) -> _RobustTable:
-        """Rows drawn for judging, at most as many as that takes."""
+        """Rows drawn for judging, at most as many as that takes, and the columns that enough of them show."""
         n, d = self.x.shape
         rows = np.random.default_rng([self.seed, ROBUST_FIT]).permutation(n)[: max(JUDGED_ROWS, JUDGED_CELLS // d)]
         weight = None if self.weight is None else self.weight[rows]
-        return self._replace(x=self.x[rows], seen=self.seen[rows], z=self.z[rows], weight=weight)
+        columns = self.seen[rows].sum(axis=0) >= LEAST_CELLS  # others may be gone without a fold
+        x, seen, z = (part[np.ix_(rows, columns)] for part in (self.x, self.seen, self.z))
+        parts = {name: getattr(self, name)[columns] for name in ("centre", "spread", "levels")}
+        return self._replace(x=x, seen=seen, z=z, weight=weight, **parts)
 
     # fits ------------------------------------------------------------------------------------------
     def model(self, choice: str, rows: Any, tol: float | None = None) -> LinearGaussian:
@@ -268,22 +274,23 @@ class _RobustTable(NamedTuple):
     # screening ---------------------------------------------------------------------------------------
     def screened(self) -> Screen:
         """Far rows by their outlyingness, then by their distance from a Student's fit; cells by their surprise."""
-        z, seen, measured = self.z, self.seen, ~self.few_levels
+        z, seen, measured = self.z, self.seen, ~self.levels
         rng = np.random.default_rng([self.seed, ROBUST_FIT, 1])
         far = few(far_rows(outlyingness(z[:, measured], seen[:, measured], rng)))
-        fine = seen & ((np.abs(z) <= WIDE_CELL) | self.few_levels)
-        screen = Screen(at_most(fine, seen), far, np.ones(z.shape[1]))
+        trusted = self.levels  # columns none of whose cells is held out
+        fine = seen & ((np.abs(z) <= WIDE_CELL) | trusted)
+        screen = spared(Screen(at_most(fine, seen), far, np.ones(z.shape[1])), seen)
         for _ in range(ROUNDS):
             inner = np.flatnonzero(~screen.far)
             model = self.cells(self.model("student", self.rows(inner, screen.keep[inner]), SCREEN_TOL))
             scale = surprise_scale(z[inner], seen[inner], screen.keep[inner], model)
-            scale = np.where(self.few_levels, np.inf, scale)
-            keep = held(z, seen, model, scale)
-            common = (seen & ~keep)[inner].sum(axis=0) > COLUMN_SHARE * seen[inner].sum(axis=0)
+            keep = held(z, seen, model, np.where(trusted, np.inf, scale))
+            common = (seen & ~keep).sum(axis=0) > COLUMN_SHARE * seen.sum(axis=0)
             if common.any():
-                scale = np.where(common, np.inf, scale)
-                keep = held(z, seen, model, scale)
-            screen = Screen(keep, few(far_by_distance(z, keep, screen.far, model)), scale)
+                trusted = trusted | common
+                keep = held(z, seen, model, np.where(trusted, np.inf, scale))
+            far = few(far_by_distance(z, keep & measured, screen.far, model))
+            screen = spared(Screen(keep, far, np.where(trusted, np.inf, scale)), seen)
         return screen
 
     # choosing ----------------------------------------------------------------------------------------
@@ -295,12 +302,13 @@ class _RobustTable(NamedTuple):
             test = np.arange(fold, n, FOLDS)
             for name, values in self.losses(np.setdiff1d(np.arange(n), test), test, screen).items():
                 loss[name][test] = values
-        judged = self.seen.any(axis=1) & ~screen.far
+        judged = (self.seen & ~self.levels).any(axis=1) & ~screen.far
         return {name: values[judged] for name, values in loss.items()}
 
     def losses(self, train: NDArray[np.intp], test: NDArray[np.intp], screen: Screen) -> dict[str, Array]:
         """Each candidate's mean capped error in every test row; what is left out of the others is as in all rows."""
         z, seen = self.z[test], self.seen[test]
+        asked = seen & ~self.levels  # least absolute errors of levels are those of the commonest
         inner = train[~screen.far[train]]
         fits = {
             "plain": self.rows(train),
@@ -312,7 +320,7 @@ class _RobustTable(NamedTuple):
             model = self.cells(self.model(name, rows, SCREEN_TOL))
             keep = held(z, seen, model, screen.scale) if name == "screened" else seen
             error = np.minimum(np.abs(predicted(z, seen, keep, model)[0]), ERROR_CAP)
-            out[name] = (error * seen).sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
+            out[name] = (error * asked).sum(axis=1) / np.maximum(asked.sum(axis=1), 1)
         return out
 
     def result(self, choice: str, screen: Screen | None, errors: dict[str, float], why: str, source: Any) -> RobustFit:
@@ -379,6 +387,16 @@ def far_by_distance(z: Array, keep: Mask, far: Mask, g: GaussianCells) -> Mask:
         return np.zeros(len(z), dtype=bool)
     middle = np.median(inner)
     return np.asarray(y - middle > CUT * MAD_TO_SD * np.median(np.abs(inner - middle)))
+
+
+def spared(screen: Screen, seen: Mask) -> Screen:
+    """A screen that leaves every column at least half of its cells: rows that alone show a column are not far."""
+    kept = screen.keep & ~screen.far[:, None]
+    bare = kept.sum(axis=0) < (1.0 - MOST_LOST) * seen.sum(axis=0)
+    if not bare.any():
+        return screen
+    far = screen.far & ~seen[:, bare].any(axis=1)
+    return screen._replace(keep=screen.keep | (seen & bare), far=far)
 
 
 def few(far: Mask) -> Mask:

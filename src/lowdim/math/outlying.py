@@ -22,6 +22,7 @@ from lowdim.math.linalg import Array, Mask, evenly_spread
 QUARTILE = 0.6745  # of a Gaussian, in standard deviations
 MAD_TO_SD = 1.4826  # the standard deviation of a Gaussian in units of its median absolute deviation
 FEW_LEVELS = 10  # a column with no more distinct values is measured by its standard deviation: its MAD is a level or 0
+COMMON_SHARE = 0.3  # of a column's cells with one value: it is a level, whatever the others are
 CLIPPED_AT = 3.0  # robust units beyond which a cell counts no more
 N_DIRECTIONS = 250  # far clusters of 5 to 20 % were found with 100 (measured); the rest is for luck
 MEASURED_ROWS = 5000  # rows that set the median and the MAD along a direction
@@ -46,6 +47,16 @@ def robust_units(X: Array, mask: Mask | None = None) -> tuple[Array, Array]:
             few = mad == 0.0 or len(np.unique(x)) <= FEW_LEVELS
             spread[j] = (float(x.std()) or 1.0) if few else mad
     return centre, spread
+
+
+def are_levels(x: Array) -> bool:
+    """Whether a column's values are levels: few, or one of them common.
+
+    >>> are_levels(np.array([0.0, 0.0, 0.0, 0.0, *np.arange(1.0, 9.0)]))
+    True
+    """
+    _, counts = np.unique(x, return_counts=True)
+    return len(counts) <= FEW_LEVELS or bool(counts.max(initial=0) >= COMMON_SHARE * len(x))
 
 
 def outlyingness(

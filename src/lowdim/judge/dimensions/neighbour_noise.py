@@ -18,6 +18,7 @@ from lowdim.judge.dimensions.factors import LEAST_NOISE, NOISE_STEPS, NOISE_TOL,
 from lowdim.math.linalg import Array, Mask, largest
 
 MOST_CORRELATED = 0.95
+MOST_NOISE = 0.7  # correlation up to which it is noise: beyond, half of a cell and more is in its neighbours, a signal
 COLUMNS_ASKED = (6, 100)  # fewer have too few neighbours to tell a fall from a factor, more take seconds
 CLEAR_NATS = 5.0  # of BIC by which shared noise must explain a table better: AR(1) of 0.5 has 70, others 1 at most
 
@@ -93,5 +94,5 @@ def neighbour_evidence(S: CovarianceForm, n: float, bic: Array) -> NeighbourEvid
     price = 0.5 * float(np.log(n))
     found = np.array([f.log_likelihood(S, n) - price * (free_numbers(len(f.psi), f.q) + 1) for f in fits])
     best = int(np.argmax(found))
-    clear = found[best] > bic.max() + CLEAR_NATS and best < int(np.argmax(bic))
+    clear = found[best] > bic.max() + CLEAR_NATS and best < int(np.argmax(bic)) and fits[best].rho <= MOST_NOISE
     return NeighbourEvidence(found, fits[best].rho) if clear else None

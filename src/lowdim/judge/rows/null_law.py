@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, fdtrc, fdtri, ndtri, stdtr, stdtrit
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.math.outlying import FEW_LEVELS
+from lowdim.math.outlying import are_levels
 
 LEAST_ROWS_OF_LAW = 50  # rows that can set a law of their own; fewer are judged by the model's
 UPPER_SHARE, UPPER_ROWS = 0.03, 4  # of the rows, but at least so many, beyond the quantile that sets a tail
@@ -35,7 +35,6 @@ CENTRAL_CELLS, CENTRAL_ROWS = 0.15, 0.25  # beyond the quantiles of a centre: a 
 TAIL_SHARE = 0.28  # of what was left out, that the law of the centre must predict for a tail: 0.30 to 0.88 in t3 and
 # lognormal tables, 0.00 to 0.28 where a hundredth to a tenth of the cells are wrong (measured)
 FEW_SHARE = 0.015  # of the rows, or of rows with such cells: the quantile that sets a tail is beyond them
-COMMON_SHARE = 0.3  # of a column's cells with one value: it is a level, whatever the others are
 
 
 class RowLaw(NamedTuple):
@@ -155,12 +154,6 @@ def wrong_rows(D2: Array, seen: NDArray[Any], far: Mask) -> Mask:
 
 
 # columns of levels -----------------------------------------------------------------------------------------
-def are_levels(x: Array) -> bool:
-    """Whether a column's values are levels: few, or one of them common."""
-    _, counts = np.unique(x, return_counts=True)
-    return len(counts) <= FEW_LEVELS or bool(counts.max(initial=0) >= COMMON_SHARE * len(x))
-
-
 def tempered_levels(X: Array, mask: Mask) -> tuple[Array, Mask]:
     """The table with levels no farther from the mean than their share says; and which columns have levels.
 
