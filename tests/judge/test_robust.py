@@ -7,6 +7,7 @@ import pytest
 
 from lowdim import PPCA, RobustPPCA
 from lowdim.judge.robust import robust_fit
+from lowdim.judge.rows.odd_rows import judge_rows
 from tests.judge.contaminated import CASES, angle, contaminated
 
 
@@ -121,3 +122,27 @@ def test_a_column_seen_in_a_few_rows_does_not_stop_it():
     X[3:, 7] = np.nan
     fit = robust_fit(X, 2)
     assert fit.model.n_components_ == 2
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_days_of_rain_are_no_wrong_cells(seed):
+    """A column that is 0 on most days: its other values are what it measures."""
+    rng = np.random.default_rng(seed)
+    warmth = rng.normal(12, 6, 600)
+    rain = np.where(rng.random(600) < 0.4, rng.gamma(0.7, 6, 600), 0.0).round(1)
+    noise = rng.normal(0, 2, (2, 600))
+    X = np.column_stack([warmth + noise[0], warmth - 7 + noise[1], rng.gamma(5, 0.6, 600), rain])
+    fit = robust_fit(X, 2)
+    assert not fit.held_cells[:, 3].any() and fit.far_rows.mean() <= 0.02
+    assert judge_rows(fit.model, X, held=fit.held_cells, far=fit.far_rows).odd.sum() <= 3
+
+
+def test_every_column_keeps_half_of_its_cells():
+    """Columns that few rows show, all of them far: without those rows nothing would be known of the column."""
+    X, _, far, _ = contaminated("cluster", 0.1, 0)
+    late = np.where(far[:, None] | (np.arange(200)[:, None] < 3), X[:, :2] + [3.0, -2.0], np.nan)
+    table = np.column_stack([X, late])
+    fit = robust_fit(table, 2)
+    kept = ~np.isnan(table) & ~fit.held_cells & ~fit.far_rows[:, None]
+    assert (kept.sum(axis=0) >= 0.5 * (~np.isnan(table)).sum(axis=0)).all()
+    assert np.isfinite(fit.model.components_).all()

@@ -31,6 +31,12 @@ def test_it_is_no_dimension_and_that_is_said(seeds):
     assert all("neighbouring columns share noise (correlation 0." in j.notes[-1] for j in found)
 
 
+def test_columns_that_nearly_repeat_their_neighbours_are_a_signal():
+    """Twelve months of a slow year: correlations of 0.9 are what the columns share, and not noise."""
+    months = np.random.default_rng(0).standard_normal((61, 12)) @ np.linalg.cholesky(falling_correlations(12, 0.9)).T
+    assert choose_dimension(months).q >= 2
+
+
 def test_without_signals_there_are_none():
     assert choose_dimension(ordered(0, ())).q == 0
 

@@ -24,9 +24,11 @@ from scipy.special import chdtrc, fdtrc, fdtri, ndtri, stdtr, stdtrit
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.outlying import are_levels
 
-LEAST_ROWS_OF_LAW = 50  # rows that can set a law of their own; fewer are judged by the model's
+LEAST_ROWS_OF_LAW = 20  # rows that can set a law of their own; fewer are judged by the model's
+TAIL_ROWS = 100  # rows from which cells held out of a fit can be told from the tail of the others
 UPPER_SHARE, UPPER_ROWS = 0.03, 4  # of the rows, but at least so many, beyond the quantile that sets a tail
 MANY_ROWS = 500  # from here on each column has a tail of its own
+DOF_A_ROW = 0.5  # degrees of freedom, at most, for each of fewer rows
 GAUSSIAN_DOF = 1e4  # degrees of freedom that no table can tell from a Gaussian
 LEAST_DOF = 0.5
 JUDGING_DOF = 2.0  # with fewer degrees of freedom the bulk has no variance, and no row can be called odd
@@ -75,14 +77,20 @@ def row_law(D2: Array, seen: NDArray[Any], beyond: float = UPPER_SHARE) -> RowLa
         scale = max(float(np.median(D2 / k / fdtri(counts, dof, 0.5)[which])), 1e-300)
         return scale, float((D2 / (k * scale) > fdtri(counts, dof, 1.0 - share)[which]).mean()) - share - chance
 
-    low, high = np.log(LEAST_DOF), np.log(GAUSSIAN_DOF)
-    if fitted(GAUSSIAN_DOF)[1] <= 0.0:
-        return RowLaw(fitted(GAUSSIAN_DOF)[0])
+    most = most_dof(len(D2))
+    low, high = np.log(LEAST_DOF), np.log(most)
+    if fitted(most)[1] <= 0.0:
+        return RowLaw(fitted(most)[0], most)
     for _ in range(30):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if fitted(float(np.exp(middle)))[1] <= 0.0 else (low, middle)
     dof = float(np.exp(0.5 * (low + high)))
     return RowLaw(fitted(dof)[0], dof)
+
+
+def most_dof(n: int) -> float:
+    """Degrees of freedom that n rows can claim: a scale found from few is in doubt, as Student's is."""
+    return GAUSSIAN_DOF if n >= MANY_ROWS else DOF_A_ROW * n
 
 
 def cell_p_values(surprise: Array, D2: Array, mask: Mask, law: RowLaw, bulk: Mask) -> Array:
@@ -98,7 +106,8 @@ def cell_p_values(surprise: Array, D2: Array, mask: Mask, law: RowLaw, bulk: Mas
     if len(w) < MANY_ROWS:  # too few for a tail of each column
         dofs = np.full(len(dofs), t_law((w / scales)[bulk])[1])
     for j in columns:
-        tails = np.minimum(dofs[j], law.dof + np.maximum(seen[:, 0], 1) - 1.0)
+        most = min(dofs[j], most_dof(int(bulk[:, j].sum())))
+        tails = np.minimum(most, law.dof + np.maximum(seen[:, 0], 1) - 1.0)
         p[:, j] = np.where(mask[:, j], 2.0 * stdtr(tails, -w[:, j] / scales[j]), 1.0)
     return p
 

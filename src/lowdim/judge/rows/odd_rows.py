@@ -10,7 +10,7 @@ A row with no more seen cells than dimensions lies on the map wherever it is: T2
 freedom and Q does not exist. With P = C_oo^-1, s_j = (P r)_j / sqrt(P_jj) is how far cell j is from what
 the *other* cells of its row say, in standard deviations, and hiding cell j lowers D2 by exactly s_j^2.
 
-These laws are those of a Gaussian table with known parameters. From 50 rows on, the bulk of the rows says what is
+These laws are those of a Gaussian table with known parameters. From 20 rows on, the bulk of the rows says what is
 ordinary instead (`null_law.py`): F laws of the distances, a t law for each column's surprises, levels by their shares.
 A row is odd if its distance is, or one of its cells given the others. Where not even a heavy-tailed law fits the bulk,
 none is called odd, and the farthest are listed as unjudged.
@@ -33,6 +33,7 @@ from lowdim.judge.rows.null_law import (
     GAUSSIAN_LAW,
     JUDGING_DOF,
     LEAST_ROWS_OF_LAW,
+    TAIL_ROWS,
     RowLaw,
     cell_p_values,
     row_law,
@@ -380,7 +381,12 @@ class Bulk(NamedTuple):
 
 
 def bulk_of(g: FramedGaussian, x: Array, mask: Mask, kept: Mask, inside: Mask) -> Bulk:
-    """The law that the kept cells of the rows inside set; x is in the model's units."""
+    """The law that the kept cells of the rows inside set, or all cells where so few cannot tell wrong ones from a tail.
+
+    x is in the model's units.
+    """
+    if len(x) < TAIL_ROWS:
+        kept = mask
     if not kept.all() or not inside.all():
         shift, sd = beside_kept(g, x, mask, kept)[2:]
         kept = mask & ~wrong_cells(shift / sd, mask & inside[:, None], mask & ~kept)
