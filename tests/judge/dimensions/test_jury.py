@@ -286,3 +286,13 @@ def jury(q: int, detectable: int, *skill: float) -> Jury:
 )
 def test_sentences(found, short, words):
     assert sentence(found) == short and in_words(found) == words
+
+
+def test_smooth_spectra_with_hardly_any_noise_are_judged_like_any_table():
+    """A hundred channels of one size, of which seven directions are beyond rounding: not seven that are needed."""
+    rng = np.random.default_rng(0)
+    grid = np.linspace(0, 1, 60)
+    shapes = np.array([np.cos(k * np.pi * grid) for k in range(7)]) * (4.0 ** -np.arange(7))[:, None]
+    spectra = rng.standard_normal((150, 7)) @ shapes + 5e-4 * rng.standard_normal((150, 60))
+    verdict = choose_dimension(spectra)
+    assert 1 <= verdict.q <= 3 and verdict.detectable >= 4
