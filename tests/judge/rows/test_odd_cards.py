@@ -9,7 +9,8 @@ from scipy import stats
 
 from lowdim import PPCA
 from lowdim.judge.dimensions.jury import choose_dimension
-from lowdim.judge.rows.odd_rows import explain_row, judge_rows, row_p_values
+from lowdim.judge.rows.odd_rows import judge_rows, row_p_values
+from lowdim.judge.rows.row_card import explain_row
 from lowdim.judge.verdicts import because
 from lowdim.text.messages import OptionError
 

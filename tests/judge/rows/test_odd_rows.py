@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from lowdim import PCA, PPCA, FactorAnalysis
-from lowdim.judge.rows.odd_rows import explain_row, false_discovery, judge_rows
+from lowdim.judge.rows.odd_rows import false_discovery, judge_rows
+from lowdim.judge.rows.row_card import explain_row
 from lowdim.models.linear.parameters import LinearGaussianParams
 from lowdim.sources.views import Frame
 from lowdim.text.messages import OptionError

@@ -40,14 +40,14 @@ from lowdim.judge.rows.null_law import (
     wrong_rows,
 )
 from lowdim.judge.rows.surprise import distances, surprises
-from lowdim.math.gaussian import Latent, posterior
+from lowdim.math.gaussian import posterior
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.outlying import robust_units, similar_groups
 from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import gather
-from lowdim.text.format import clip, figures, figures_by_sd
+from lowdim.text.format import clip, figures, figures_by_sd, p_value
 from lowdim.text.messages import error
 from lowdim.text.notebook import card
 
@@ -55,8 +55,7 @@ if TYPE_CHECKING:
     from lowdim.models.linear.linear_gaussian import LinearGaussian
     from lowdim.table.kinds.scales import ColumnScales
 
-LISTED_ROWS, LISTED_CELLS = 20, 30  # odd rows, and cells of one row, that a notebook lists
-ONE_BY_ONE = 10  # cells of a row that are hidden singly to make it ordinary
+LISTED_ROWS = 20  # odd rows that a notebook lists
 UNJUDGED_ROWS = 5  # listed where no law fits the bulk
 LEAST_IN_GROUP, MOST_IN_GROUPS = 3, 2000  # odd rows that make a group; odd rows that are looked at for groups
 
@@ -151,7 +150,7 @@ class OddRows(NamedTuple):
     def _repr_html_(self) -> str:
         """The odd rows with their reasons as a small static table."""
         shown = (self.rows or self.unjudged)[:LISTED_ROWS]
-        listed = ((r.name, f"{r.seen} of {self.columns}", f"{r.D2:.1f}", _p(r.p), r.reason) for r in shown)
+        listed = ((r.name, f"{r.seen} of {self.columns}", f"{r.D2:.1f}", p_value(r.p), r.reason) for r in shown)
         more = len(self.rows) - LISTED_ROWS
         return card(
             f"{self.sentence}.",
@@ -177,91 +176,15 @@ class OddRows(NamedTuple):
         if listed:
             lines += ["", f"{'row':>5}  {'cells':>5}  {'total D2':<14} {'within map T2':<14} {'off map Q':<14} why"]
         for r in listed[:most]:
-            off = "not defined" if r.Q is None or r.p_Q is None else f"{r.Q:.1f} p {_p(r.p_Q)}"
+            off = "not defined" if r.Q is None or r.p_Q is None else f"{r.Q:.1f} p {p_value(r.p_Q)}"
             first, *rest = r.reason.split("; ")
             lines.append(
-                f"{r.name:>5}  {r.seen:>2}/{self.columns:<2}  {f'{r.D2:.1f} p {_p(r.p)}':<14} "
-                f"{f'{r.T2:.1f} p {_p(r.p_T2)}':<14} {off:<14} {first}"
+                f"{r.name:>5}  {r.seen:>2}/{self.columns:<2}  {f'{r.D2:.1f} p {p_value(r.p)}':<14} "
+                f"{f'{r.T2:.1f} p {p_value(r.p_T2)}':<14} {off:<14} {first}"
             )
             lines += [" " * 59 + part for part in rest]
         if len(self.rows) > most:
             lines.append(f"and {len(self.rows) - most} more")
-        return "\n".join(lines)
-
-
-class RowCell(NamedTuple):
-    """One cell of a row beside what the others of the row say; value and surprise are None at a gap."""
-
-    column: str
-    value: float | None
-    expected: float
-    sd: float
-    surprise: float | None
-
-    def words(self) -> tuple[str, str, str]:
-        """Value, what the rest says, and the surprise, as a person reads them."""
-        return (
-            "gap" if self.value is None else figures_by_sd(self.value, self.sd, 4),
-            f"{figures_by_sd(self.expected, self.sd)} +- {figures(self.sd, 2)}",
-            "" if self.surprise is None else f"{self.surprise:+.1f} sd",
-        )
-
-
-class RowCard(NamedTuple):
-    """One row in full."""
-
-    row: int
-    name: str
-    cells: tuple[RowCell, ...]
-    D2: float
-    p: float
-    T2: float
-    p_T2: float
-    dof_T2: int
-    Q: float | None
-    p_Q: float | None
-    seen: int
-    hide: tuple[str, ...]  # cells that, hidden one after the other, make the row ordinary
-    p_after: float
-    sentence: str
-
-    def __repr__(self) -> str:
-        """At most four lines: the sentence, the distances, and where the rest is."""
-        return f"{self.sentence}\n{self._laws}\n{len(self.cells)} cells, {self.seen} seen: .text(), .cells, .hide"
-
-    def _repr_html_(self) -> str:
-        """Every cell beside what the rest of its row says, the most surprising first."""
-        order = sorted(self.cells, key=lambda c: -abs(c.surprise or 0.0))
-        listed = ((("▶ " if c.column in self.hide else "") + c.column, *c.words()) for c in order[:LISTED_CELLS])
-        left = len(order) - LISTED_CELLS
-        more = f" {left:,} less surprising or missing cells: .text()" if left > 0 else ""
-        return card(
-            self.sentence,
-            ("column", "value", "the rest says", "surprise"),
-            listed,
-            note=f"{self._laws}.{more}" + (" ▶ hide these and the row is ordinary." if self.hide else ""),
-        )
-
-    @property
-    def _laws(self) -> str:
-        off = (
-            "Q is not defined: no more seen cells than dimensions"
-            if self.Q is None or self.p_Q is None
-            else f"off map Q {self.Q:.1f} on {self.seen - self.dof_T2}, p {_p(self.p_Q)}"
-        )
-        return (
-            f"total D2 {self.D2:.1f} on {self.seen} cells, p {_p(self.p)};  "
-            f"within map T2 {self.T2:.1f} on {self.dof_T2}, p {_p(self.p_T2)};  {off}"
-        )
-
-    def text(self) -> str:
-        """The table of `lowdim explain --row`."""
-        lines = [self.sentence, self._laws, ""]
-        wide = max(6, *(len(c.column) for c in self.cells))
-        lines.append(f"  {'column':<{wide}} {'value':>10} {'the rest says':>22} {'surprise':>10}")
-        for c in self.cells:
-            value, says, surprise = c.words()
-            lines.append(f"  {c.column:<{wide}} {value:>10} {says:>22} {surprise:>10}")
         return "\n".join(lines)
 
 
@@ -500,8 +423,8 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
     defined = bool(Q.dof[k] > 0)
     if far_out(p_hidden, float(Q.p[k]) if defined else None, rate):
         reason = (
-            f"far out on the map (T2 p {_p(float(T2.p[k]))}), where its cells agree with each other "
-            f"(Q p {_p(float(Q.p[k]))}): no single cell explains it"
+            f"far out on the map (T2 p {p_value(float(T2.p[k]))}), where its cells agree with each other "
+            f"(Q p {p_value(float(Q.p[k]))}): no single cell explains it"
         )
     else:
         reason = (
@@ -512,7 +435,7 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
         reason += "; Q is not defined: no more seen cells than dimensions"
     return OddRow(
         k,
-        _row_name(k, judged.row_names),
+        row_name(k, judged.row_names),
         seen,
         float(rows.D2[k]),
         float(D2.p[k]),
@@ -550,127 +473,17 @@ def far_out(p_hidden: float, p_Q: float | None, rate: float = 0.05) -> bool:
 
 def _hidden(p: float, rate: float) -> str:
     if p >= rate:
-        return f"hide that cell and the row is ordinary (p {_p(p)})"
-    return f"hide that cell and the row is still odd (p {_p(p)}): more than one cell disagrees"
-
-
-def explain_row(
-    model: LinearGaussian,
-    X: Any,
-    row: int,
-    *,
-    odd_level: float = 0.95,
-    row_names: Any = None,
-    scales: ColumnScales | None = None,
-    law: RowLaw = GAUSSIAN_LAW,
-) -> RowCard:
-    """Every cell of one row beside what its other cells say, and a small set that makes the row ordinary.
-
-    The set is found greedily: hide the most surprising cell, look again, until p >= 1 - odd_level.
-
-    >>> from lowdim.models.linear.ppca import ProbabilisticPCA
-    >>> X = np.random.default_rng(0).standard_normal((60, 1)) * np.ones(4) + 0.1 * np.sin(np.arange(240)).reshape(60, 4)
-    >>> X[7, 2] += 5.0
-    >>> explain_row(ProbabilisticPCA(1).fit(X), X, 7).hide
-    ('c3',)
-    """
-    check_level(odd_level, "odd_level")
-    source = model.arrange(X)
-    if not 0 <= row < source.n:
-        raise error("LD210", option="row", value=row, allowed=f"a row from 0 to {source.n - 1}")
-    g, raw = framed_gaussian(model), source.block_of(slice(row, row + 1), row)
-    block = g.inward(raw)
-    mask = np.ones_like(block.x, dtype=bool) if block.mask is None else block.mask
-    block = block._replace(mask=mask)
-    D2, T2, Q, rank, latent = distances(block, g.W, g.mu, g.psi)
-    cells = _cells(g, raw, block, latent, source.columns, scales)
-    seen, dof = int(mask.sum()), int(min(rank[0], mask.sum()))
-    p, p_T2, p_Q = (float(law.p_value(a, np.array(k))[0]) for a, k in ((D2, seen), (T2, dof), (Q, seen - dof)))
-    hidden, after = _ordinary(block, g, 1.0 - odd_level, law)
-    name, hide, defined = _row_name(row, row_names), tuple(source.columns[j] for j in hidden), seen > dof
-    return RowCard(
-        row,
-        name,
-        cells,
-        float(D2[0]),
-        p,
-        float(T2[0]),
-        p_T2,
-        dof,
-        float(Q[0]) if defined else None,
-        p_Q if defined else None,
-        seen,
-        hide,
-        after,
-        _sentence(name, cells, hide, p, after),
-    )
-
-
-def _cells(
-    g: FramedGaussian,
-    raw: Block,
-    block: Block,
-    latent: Latent,
-    names: tuple[str, ...],
-    scales: ColumnScales | None,
-) -> tuple[RowCell, ...]:
-    """Every cell of the one row of a block, which has a mask."""
-    assert block.mask is not None
-    mask = block.mask[0]
-    shift, sd = surprises(latent, block.mask, g.W, g.psi)
-    expected = g.frame.outward(np.where(mask, block.x - shift, latent.mean @ g.W.T + g.mu))[0]
-    unit_sd, size = (sd / g.frame.scale)[0], (shift / sd)[0]
-    cells = []
-    for j, name in enumerate(names):
-        value = float(raw.x[0, j]) if mask[j] else 0.0
-        value, says, doubt = in_own_units(scales, j, value, float(expected[j]), float(unit_sd[j]))
-        cells.append(RowCell(name, value if mask[j] else None, says, doubt, float(size[j]) if mask[j] else None))
-    return tuple(cells)
-
-
-def _ordinary(block: Block, g: FramedGaussian, rate: float, law: RowLaw) -> tuple[list[int], float]:
-    """Cells hidden one after the other, the most surprising first, until the row is ordinary; and its p then.
-
-    Beyond the first ten a third is added at a time: nobody reads so many, and a wide row has thousands.
-    """
-    hidden: list[int] = []
-    assert block.mask is not None
-    while True:
-        D2, _, _, _, latent = distances(block, g.W, g.mu, g.psi)
-        p = float(law.p_value(D2, block.mask.sum(axis=1))[0])
-        if p >= rate:
-            return hidden, p
-        shift, sd = surprises(latent, block.mask, g.W, g.psi)
-        surprise = np.where(block.mask, np.abs(shift) / sd, -1.0)[0]
-        more = 1 if len(hidden) < ONE_BY_ONE else min(len(hidden) // 3, int(block.mask.sum()))
-        worst = np.argsort(-surprise, kind="stable")[:more]
-        hidden += worst.tolist()
-        mask = block.mask.copy()
-        mask[0, worst] = False
-        block = block._replace(mask=mask, x=np.where(mask, block.x, 0.0))
-
-
-def _sentence(name: str, cells: tuple[RowCell, ...], hide: tuple[str, ...], p: float, after: float) -> str:
-    if not hide:
-        return f"Row {name} is ordinary (p {_p(p)})."
-    worst = next(c for c in cells if c.column == hide[0])
-    assert worst.value is not None
-    says = disagrees(worst.column, worst.value, worst.expected, worst.sd)
-    which = "that cell" if len(hide) == 1 else f"these {len(hide)} cells: {', '.join(hide)}"
-    then = f"Hide {which}, and the row is ordinary (p {_p(after)})"
-    return f"Row {name} is unlike what the model expects (p {_p(p)}): {says}. {then}."
+        return f"hide that cell and the row is ordinary (p {p_value(p)})"
+    return f"hide that cell and the row is still odd (p {p_value(p)}): more than one cell disagrees"
 
 
 def _names(rows: tuple[OddRow, ...]) -> str:
     return f"rows {', '.join(r.name for r in rows)}"
 
 
-def _row_name(k: int, names: Any) -> str:
+def row_name(k: int, names: Any) -> str:
+    """The name of row k, or its number from 1."""
     return str(k + 1) if names is None else str(names[k])
-
-
-def _p(p: float) -> str:
-    return "0" if p == 0.0 else f"{p:.0e}".replace("e-0", "e-") if p < 1e-3 else f"{p:.2g}"
 
 
 def check_level(level: float, option: str = "level") -> None:

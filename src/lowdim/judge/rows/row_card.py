@@ -1,0 +1,240 @@
+"""One row in full: every cell beside what the others say of it, and the fewest cells that make the row ordinary.
+
+A cell may be hidden, or edited, before the row is looked at: so a person asks "what if".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw
+from lowdim.judge.rows.odd_rows import check_level, disagrees, in_own_units, row_name
+from lowdim.judge.rows.surprise import distances, surprises
+from lowdim.math.gaussian import Latent
+from lowdim.math.linalg import Array
+from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
+from lowdim.sources.source import Block
+from lowdim.text.format import figures, figures_by_sd, listing, p_value
+from lowdim.text.messages import error
+from lowdim.text.notebook import card
+
+if TYPE_CHECKING:
+    from lowdim.models.linear.linear_gaussian import LinearGaussian
+    from lowdim.table.kinds.scales import ColumnScales
+
+LISTED_CELLS = 30  # cells of a row that a notebook lists
+ONE_BY_ONE = 10  # cells of a row that are hidden singly to make it ordinary
+
+
+class RowCell(NamedTuple):
+    """One cell of a row beside what the others of the row say; value and surprise are None at a gap."""
+
+    column: str
+    value: float | None
+    expected: float
+    sd: float
+    surprise: float | None
+
+    def words(self) -> tuple[str, str, str]:
+        """Value, what the rest says, and the surprise, as a person reads them."""
+        return (
+            "gap" if self.value is None else figures_by_sd(self.value, self.sd, 4),
+            f"{figures_by_sd(self.expected, self.sd)} +- {figures(self.sd, 2)}",
+            "" if self.surprise is None else f"{self.surprise:+.1f} sd",
+        )
+
+
+class RowCard(NamedTuple):
+    """One row in full."""
+
+    row: int
+    name: str
+    cells: tuple[RowCell, ...]
+    D2: float
+    p: float
+    T2: float
+    p_T2: float
+    dof_T2: int
+    Q: float | None
+    p_Q: float | None
+    seen: int
+    hide: tuple[str, ...]  # cells that, hidden one after the other, make the row ordinary
+    p_after: float
+    sentence: str
+
+    def __repr__(self) -> str:
+        """At most four lines: the sentence, the distances, and where the rest is."""
+        return f"{self.sentence}\n{self._laws}\n{len(self.cells)} cells, {self.seen} seen: .text(), .cells, .hide"
+
+    def _repr_html_(self) -> str:
+        """Every cell beside what the rest of its row says, the most surprising first."""
+        order = sorted(self.cells, key=lambda c: -abs(c.surprise or 0.0))
+        listed = ((("▶ " if c.column in self.hide else "") + c.column, *c.words()) for c in order[:LISTED_CELLS])
+        left = len(order) - LISTED_CELLS
+        more = f" {left:,} less surprising or missing cells: .text()" if left > 0 else ""
+        return card(
+            self.sentence,
+            ("column", "value", "the rest says", "surprise"),
+            listed,
+            note=f"{self._laws}.{more}" + (" ▶ hide these and the row is ordinary." if self.hide else ""),
+        )
+
+    @property
+    def _laws(self) -> str:
+        off = (
+            "Q is not defined: no more seen cells than dimensions"
+            if self.Q is None or self.p_Q is None
+            else f"off map Q {self.Q:.1f} on {self.seen - self.dof_T2}, p {p_value(self.p_Q)}"
+        )
+        return (
+            f"total D2 {self.D2:.1f} on {self.seen} cells, p {p_value(self.p)};  "
+            f"within map T2 {self.T2:.1f} on {self.dof_T2}, p {p_value(self.p_T2)};  {off}"
+        )
+
+    def text(self) -> str:
+        """The table of `lowdim explain --row`."""
+        lines = [self.sentence, self._laws, ""]
+        wide = max(6, *(len(c.column) for c in self.cells))
+        lines.append(f"  {'column':<{wide}} {'value':>10} {'the rest says':>22} {'surprise':>10}")
+        for c in self.cells:
+            value, says, surprise = c.words()
+            lines.append(f"  {c.column:<{wide}} {value:>10} {says:>22} {surprise:>10}")
+        return "\n".join(lines)
+
+
+def explain_row(
+    model: LinearGaussian,
+    X: Any,
+    row: int,
+    *,
+    odd_level: float = 0.95,
+    row_names: Any = None,
+    scales: ColumnScales | None = None,
+    law: RowLaw = GAUSSIAN_LAW,
+    unit: Array | float = 1.0,
+    hidden: Sequence[str] = (),
+    edited: Mapping[str, float] | None = None,
+) -> RowCard:
+    """Every cell of one row beside what its other cells say, and a small set that makes the row ordinary.
+
+    The set is found greedily: hide the most surprising cell, look again, until p >= 1 - odd_level. `hidden` cells count
+    as gaps, `edited` ones have other values (in the table's own units); X was divided by `unit` before the fit.
+
+    >>> from lowdim.models.linear.ppca import ProbabilisticPCA
+    >>> X = np.random.default_rng(0).standard_normal((60, 1)) * np.ones(4) + 0.1 * np.sin(np.arange(240)).reshape(60, 4)
+    >>> X[7, 2] += 5.0
+    >>> model = ProbabilisticPCA(1).fit(X)
+    >>> explain_row(model, X, 7).hide
+    ('c3',)
+    >>> explain_row(model, X, 7, hidden=["c3"]).sentence
+    'Row 8 without c3 is ordinary (p 0.81).'
+    """
+    check_level(odd_level, "odd_level")
+    source = model.arrange(X)
+    if not 0 <= row < source.n:
+        raise error("LD210", option="row", value=row, allowed=f"a row from 0 to {source.n - 1}")
+    g = framed_gaussian(model)
+    g = g._replace(frame=g.frame._replace(shift=g.frame.shift * unit, scale=g.frame.scale / unit))
+    raw = touched(source.block_of(slice(row, row + 1), row), source.columns, hidden, edited or {}, scales)
+    block = g.inward(raw)
+    assert block.mask is not None
+    D2, T2, Q, rank, latent = distances(block, g.W, g.mu, g.psi)
+    cells = _cells(g, raw, block, latent, source.columns, scales)
+    seen = int(block.mask.sum())
+    dof = int(min(rank[0], seen))
+    p, p_T2, p_Q = (float(law.p_value(a, np.array(k))[0]) for a, k in ((D2, seen), (T2, dof), (Q, seen - dof)))
+    found, after = _ordinary(block, g, 1.0 - odd_level, law)
+    name, hide = row_name(row, row_names), tuple(source.columns[j] for j in found)
+    off, p_off = (float(Q[0]), p_Q) if seen > dof else (None, None)
+    words = _sentence(_as_touched(name, hidden, edited or {}), cells, hide, p, after)
+    return RowCard(row, name, cells, float(D2[0]), p, float(T2[0]), p_T2, dof, off, p_off, seen, hide, after, words)
+
+
+def touched(
+    raw: Block,
+    columns: tuple[str, ...],
+    hidden: Sequence[str],
+    edited: Mapping[str, float],
+    scales: ColumnScales | None,
+) -> Block:
+    """The one row of a block with some cells hidden and others changed, and with a mask."""
+    x = np.array(raw.x)
+    mask = np.ones(x.shape, dtype=bool) if raw.mask is None else raw.mask.copy()
+    unknown = [name for name in (*hidden, *edited) if name not in columns]
+    if unknown:
+        raise error("LD210", option="column", value=unknown[0], allowed=f"one of {listing(columns, 12)}")
+    for name, value in edited.items():
+        j, own = columns.index(name), np.full((1, len(columns)), np.nan)
+        own[0, j] = value
+        x[0, j] = own[0, j] if scales is None else scales.inward(own)[0, j]
+        mask[0, j] = True
+        if not np.isfinite(x[0, j]):
+            raise error("LD210", option=name, value=value, allowed="a number that the column's scale has a place for")
+    for name in hidden:
+        x[0, columns.index(name)], mask[0, columns.index(name)] = 0.0, False
+    return raw._replace(x=x, mask=mask)
+
+
+def _as_touched(name: str, hidden: Sequence[str], edited: Mapping[str, float]) -> str:
+    """'8 without c3 and with c1 at 2.5'"""
+    without = f" without {', '.join(hidden)}" if hidden else ""
+    changes = ", ".join(f"{column} at {figures(value, 4)}" for column, value in edited.items() if column not in hidden)
+    return f"{name}{without}{' and' if without and changes else ''}{f' with {changes}' if changes else ''}"
+
+
+def _cells(
+    g: FramedGaussian,
+    raw: Block,
+    block: Block,
+    latent: Latent,
+    names: tuple[str, ...],
+    scales: ColumnScales | None,
+) -> tuple[RowCell, ...]:
+    """Every cell of the one row of a block, which has a mask."""
+    assert block.mask is not None
+    mask = block.mask[0]
+    shift, sd = surprises(latent, block.mask, g.W, g.psi)
+    expected = g.frame.outward(np.where(mask, block.x - shift, latent.mean @ g.W.T + g.mu))[0]
+    unit_sd, size = (sd / g.frame.scale)[0], (shift / sd)[0]
+    cells = []
+    for j, name in enumerate(names):
+        value = float(raw.x[0, j]) if mask[j] else 0.0
+        value, says, doubt = in_own_units(scales, j, value, float(expected[j]), float(unit_sd[j]))
+        cells.append(RowCell(name, value if mask[j] else None, says, doubt, float(size[j]) if mask[j] else None))
+    return tuple(cells)
+
+
+def _ordinary(block: Block, g: FramedGaussian, rate: float, law: RowLaw) -> tuple[list[int], float]:
+    """Cells hidden one after the other, the most surprising first, until the row is ordinary; and its p then.
+
+    Beyond the first ten a third is added at a time: nobody reads so many, and a wide row has thousands.
+    """
+    hidden: list[int] = []
+    assert block.mask is not None
+    while True:
+        D2, _, _, _, latent = distances(block, g.W, g.mu, g.psi)
+        p = float(law.p_value(D2, block.mask.sum(axis=1))[0])
+        if p >= rate:
+            return hidden, p
+        shift, sd = surprises(latent, block.mask, g.W, g.psi)
+        surprise = np.where(block.mask, np.abs(shift) / sd, -1.0)[0]
+        more = 1 if len(hidden) < ONE_BY_ONE else min(len(hidden) // 3, int(block.mask.sum()))
+        worst = np.argsort(-surprise, kind="stable")[:more]
+        hidden += worst.tolist()
+        mask = block.mask.copy()
+        mask[0, worst] = False
+        block = block._replace(mask=mask, x=np.where(mask, block.x, 0.0))
+
+
+def _sentence(name: str, cells: tuple[RowCell, ...], hide: tuple[str, ...], p: float, after: float) -> str:
+    if not hide:
+        return f"Row {name} is ordinary (p {p_value(p)})."
+    worst = next(c for c in cells if c.column == hide[0])
+    assert worst.value is not None
+    says = disagrees(worst.column, worst.value, worst.expected, worst.sd)
+    which = "that cell" if len(hide) == 1 else f"these {len(hide)} cells: {', '.join(hide)}"
+    then = f"Hide {which}, and the row is ordinary (p {p_value(after)})"
+    return f"Row {name} is unlike what the model expects (p {p_value(p)}): {says}. {then}."
