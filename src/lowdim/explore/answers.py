@@ -234,13 +234,14 @@ class Answers:
             return None
         t, analysis = self.subject.table, self.subject.analysis
         labels = {name: (values[int(codes[i])] if codes[i] >= 0 else None) for name, values, codes in self._labels}
-        row = {"name": t.row_names[i], "x": t.X[i], "labels": labels, "fills": {}}
+        row = {"name": t.row_names[i], "x": t.X[i], "labels": labels, "fills": {}, "held": []}
         if analysis is not None:
             f = analysis.fills
             row["fills"] = {
                 t.names[j]: [float(part[i, j]) for part in (f.filled, f.lower, f.upper)]
                 for j in np.flatnonzero(f.is_filled[i])
             }
+            row["held"] = [t.names[j] for k, j in analysis.held.cells if k == i]
         return row
 
     def _near(self, which: str) -> dict[str, Any] | None:

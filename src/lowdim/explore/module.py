@@ -28,9 +28,9 @@ MODULE = (
     "screen_compare.js",
     "explore.js",
 )
-REPORT_CORE = ("laws.js", "posterior.js", "words.js", "row_card.js")  # what hide-a-cell needs, offline
+REPORT_CORE = ("laws.js", "posterior.js", "words.js", "row_card.js", "report_row.js")  # what hide-a-cell needs, offline
 TIES = re.compile(r"^import [^;]*;\n|^export (?!default)", re.MULTILINE)
-REMARKS = re.compile(r"^\s*(//|/\*\*|\*).*\n|^\s*\n", re.MULTILINE)
+REMARKS = re.compile(r"/\*\*[\s\S]*?\*/ ?|^\s*//.*\n|^\s*\n|^ +", re.MULTILINE)
 
 
 def web_file(name: str) -> str:
@@ -40,10 +40,10 @@ def web_file(name: str) -> str:
 
 @cache
 def joined(names: tuple[str, ...] = MODULE, *, remarks: bool = True) -> str:
-    """The files one after the other; without `remarks` lines that hold a comment alone are left out.
+    """The files one after the other; without `remarks` comments and indentation are left out.
 
     >>> joined().rstrip().endswith("export default { render };")
     True
     """
     text = "\n".join(TIES.sub("", web_file(name)) for name in names)
-    return text if remarks else REMARKS.sub("", text)
+    return text if remarks else re.sub(r"\n\s*\n", "\n", REMARKS.sub("", text))

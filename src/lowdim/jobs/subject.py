@@ -63,8 +63,11 @@ class Subject:
 
     @cached_property
     def places(self) -> RowPlaces:
-        """Where the rows are, how surely, and their log densities."""
-        if self.analysis is None:
+        """Where the rows are by all their seen cells, how surely, and their log densities.
+
+        The map of a report leaves out the cells that are held out of the fit; here they count until they are hidden.
+        """
+        if self.analysis is None or len(self.analysis.held.cells):
             return place_rows(self.model, self.entry, self.source)
         p = self.analysis.posterior
         return RowPlaces(p.mean, p.std, None, p.log_density)

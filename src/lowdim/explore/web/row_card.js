@@ -1,5 +1,5 @@
 // One row: every cell beside what the others say of it. Hide or edit a cell, and all of it follows.
-import {counted, el, figures, figuresBySd, pValue, signed} from "./words.js";
+import {counted, el, figures, figuresBySd, named, pValue, signed} from "./words.js";
 
 /** @typedef {import("./posterior.js").Model} Model */
 /** @typedef {{name: string, offset: number | null, low: number, high: number}} Column */
@@ -116,8 +116,8 @@ export function placeWords(card, most = 3) {
  * @param {Column[]} columns @param {(hidden: Set<number>, edited: Map<number, number>, said: string) => void} changed */
 export function rowPanel(columns, changed) {
   const state = {hidden: new Set(), edited: new Map(), row: new Float64Array(0), shown: SHOWN, key: ""};
-  const body = el("tbody"), more = el("button", {type: "button", hidden: true, onclick: () => { state.shown = columns.length; list(); paint(); }});
-  const heads = [["column", ""], ["value", "n"], ["the rest of the row says", "n"], ["surprise", "n"], ["value and 90% band", "wide"], ["", ""]];
+  const body = el("tbody"), more = el("button", {type: "button", hidden: true, onclick: () => { state.shown = columns.length; list(); paint(); }}, "Show all cells");
+  const heads = [["column", ""], ["", ""], ["value", "n"], ["the rest says", "n"], ["surprise", "n"], ["value, 90% band", "wide"]];
   const table = el("table", {class: "cells"}, el("caption", {class: "unseen"}, "Every cell of the row, and what the rest of the row says of it"),
     el("thead", {}, el("tr", {}, ...heads.map(([text, kind]) => el("th", {scope: "col", class: kind}, text || el("span", {class: "unseen"}, "hide or restore"))))), body);
   const element = el("div", {class: "row-panel"}, el("div", {class: "scroll"}, table), more);
@@ -144,9 +144,9 @@ export function rowPanel(columns, changed) {
     const name = columns[j].name;
     const field = el("input", {type: "text", inputMode: "decimal", autocomplete: "off", "aria-label": `value of ${name}`, onchange: (/** @type {any} */ event) => edit(j, event.target)});
     const button = el("button", {type: "button", onclick: () => toggle(j)});
-    const [band, mark, says, size] = [el("span", {class: "band"}), el("span", {class: "mark"}), el("td", {class: "n"}), el("td", {class: "n"})];
-    const row = el("tr", {}, el("th", {scope: "row", title: name}, name), el("td", {class: "n"}, field), says, size,
-      el("td", {class: "wide"}, el("div", {class: "track", "aria-hidden": "true"}, band, mark)), el("td", {}, button));
+    const [band, mark, says, size] = [el("span", {class: "band"}), el("span", {class: "mark"}), el("td", {class: "n says"}), el("td", {class: "n size"})];
+    const row = el("tr", {}, el("th", {scope: "row"}, named(name)), el("td", {class: "touch"}, button), el("td", {class: "n value"}, field), says, size,
+      el("td", {class: "wide"}, el("div", {class: "track", "aria-hidden": "true"}, band, mark)));
     return {row, field, button, band, mark, says, size};
   };
   const list = () => {

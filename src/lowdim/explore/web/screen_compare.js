@@ -38,7 +38,7 @@ export function compareScreen(app) {
     const shown = ["", ...wanted].map(name => made.get(name)).filter(Boolean), good = shown.filter(f => !f.problem);
     const elements = good.map(f => f.element);
     if (elements.length !== grid.children.length || elements.some((e, k) => grid.children[k] !== e)) grid.replaceChildren(...elements);
-    for (const f of good) f.scatter.set({x: f.x, y: f.y, ...app.painted}, ["axis 1, turned to lie over this map", "axis 2"], true);
+    for (const f of good) { f.scatter.set({x: f.x, y: f.y, ...app.painted}, f.scatter === made.get("").scatter ? ["axis 1", "axis 2"] : ["axis 1, turned to lie over this map", "axis 2"], f.placed); f.placed = true; }
     list.replaceChildren(...shown.slice(1).map((f, k) => el("li", {}, f.problem ? `${TITLES[wanted[k]]}: ${f.problem}` : `${f.title}: ${Math.round(100 * f.off)}% of the spread of this map is not met by it`)));
     sentence.textContent = wanted.length ? "Each map is shifted, turned and scaled to lie over the first two axes of this one." : "Tick a map to lay it beside this one.";
     app.numbers = {off: Object.fromEntries(wanted.map((/** @type {string} */ name) => [name, made.get(name)?.off ?? null]))};

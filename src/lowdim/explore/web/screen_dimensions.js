@@ -39,7 +39,7 @@ export function dimensionsScreen(app) {
     const band = svg("polyline", {points: Array.from(jury.band.slice(0, most), (v, i) => `${x(i + 1)},${y(/** @type {number} */ (v))}`).join(" "), class: "band-line"});
     const line = svg("line", {x1: x(k + 0.5), x2: x(k + 0.5), y1: 12, y2: h - 36, class: "cut"});
     const picture = svg("svg", {viewBox: `0 0 ${w} ${h}`, role: "img", class: "scree"}, svg("title", {}, "Eigenvalues, the cut, and the 95% level of shuffled tables"), ...bars, band, line, ...labels,
-      svg("text", {x: w / 2, y: h - 4, "text-anchor": "middle"}, "axis"), svg("text", {x: 8, y: 16}, figures(top, 2)), svg("text", {x: w - 16, y: 24, "text-anchor": "end"}, "dashed: 95% level of shuffled tables"));
+      svg("text", {x: w / 2, y: h - 4, "text-anchor": "middle"}, "axis"), svg("text", {x: 8, y: 16}, `${figures(top, 2)}, eigenvalue`), svg("text", {x: w - 16, y: 24, "text-anchor": "end"}, "dashed: 95% level of shuffled tables"));
     const drag = (/** @type {any} */ event) => {
       const frame = picture.getBoundingClientRect(), at = Math.round(((event.clientX - frame.left) / frame.width * w - 50) / (w - 70) * most);
       if (event.buttons) app.go({cut: Math.min(most, Math.max(0, at))}, {push: false});

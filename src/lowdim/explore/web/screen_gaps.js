@@ -1,7 +1,7 @@
 // Gaps: what a fill could be, and the columns it leaned on.
 import {svg} from "./draw.js";
 import {HALF_90, outwardOf} from "./row_card.js";
-import {brief, counted, el, figures, figuresBySd, general, shellWord} from "./words.js";
+import {brief, counted, el, figures, figuresBySd, general, named, shellWord} from "./words.js";
 
 const GAPS_LISTED = 60, LEANED = 12, BINS = 30;
 
@@ -50,7 +50,7 @@ export function gapsScreen(app) {
     leaned.replaceChildren(el("h2", {}, "What it leaned on"), el("table", {class: "leans"}, el("caption", {}, `How far each cell of the row moves the fill from the average${c.offset === null ? "" : ", on the scale of logarithms"}`), el("tbody", {}, ...order.map(k => {
       const bar = el("span"), share = Math.abs(leans[k]) / widest;
       bar.style.width = `${50 * share}%`; bar.style.left = `${leans[k] < 0 ? 50 - 50 * share : 50}%`;
-      return el("tr", {}, el("th", {scope: "row", title: facts.columns[k].name}, brief(facts.columns[k].name, 28)), el("td", {class: "n"}, leans[k] > 0 ? `+${figures(leans[k], 2)}` : figures(leans[k], 2)), el("td", {class: "wide"}, el("div", {class: "track middle", "aria-hidden": "true"}, bar)));
+      return el("tr", {}, el("th", {scope: "row"}, named(facts.columns[k].name, 40)), el("td", {class: "n"}, leans[k] > 0 ? `+${figures(leans[k], 2)}` : figures(leans[k], 2)), el("td", {class: "wide"}, el("div", {class: "track middle", "aria-hidden": "true"}, bar)));
     }))));
     app.say(`${sentence.textContent}`);
   };

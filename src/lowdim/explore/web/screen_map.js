@@ -3,7 +3,7 @@ import {colourRange, groupColour, ink, rgb, sequential, SHAPES} from "./draw.js"
 import {compareMeans, groupCard} from "./group.js";
 import {outwardOf} from "./row_card.js";
 import {outline} from "./scatter.js";
-import {brief, counted, el, figures, pValue, shellWord, signed} from "./words.js";
+import {brief, counted, el, figures, named, pValue, shellWord, signed} from "./words.js";
 
 const GROUP_LISTED = 14, ROWS_NAMED = 30;
 export const MOST_ELLIPSES = 300;  // rows whose ellipses are drawn
@@ -54,6 +54,7 @@ export function mapScreen(app) {
     sentence.textContent = `Row ${app.nameOf(row)}. Draw round some rows to hear what sets them apart.`;
     details.replaceChildren(el("button", {type: "button", onclick: () => app.go({screen: "row"})}, "Look at this row (1)"),
       ...(facts.sentences.length ? [el("h3", {}, "The table"), el("ol", {class: "sentences"}, ...facts.sentences.map((/** @type {string} */ t) => el("li", {}, t)))] : []));
+    app.say(`${app.said ?? ""} ${sentence.textContent}`);
     app.map.draw();
   };
 
@@ -74,7 +75,7 @@ export function mapScreen(app) {
     sentence.textContent = found.sentence;
     app.numbers = {rows: Array.from(app.state.group), axes: found.axes, columns: found.columns};
     const interval = (/** @type {any} */ a) => a.p === null ? "too few cells" : `${signed(a.difference)} sd${a.low === null ? "" : ` (${signed(a.low)} to ${signed(a.high)})`}`;
-    const lines = [...found.columns.slice(0, GROUP_LISTED), ...found.axes].map((/** @type {any} */ a) => el("tr", {class: a.differs ? "" : "quiet"}, el("th", {scope: "row", title: a.name}, brief(a.name, 24)), el("td", {class: "n"}, figures(a.group, 4)),
+    const lines = [...found.columns.slice(0, GROUP_LISTED), ...found.axes].map((/** @type {any} */ a) => el("tr", {class: a.differs ? "" : "quiet"}, el("th", {scope: "row"}, named(a.name, 40)), el("td", {class: "n"}, figures(a.group, 4)),
       el("td", {class: "n"}, figures(a.others, 4)), el("td", {class: "n"}, interval(a)), el("td", {class: "n"}, a.p === null ? "" : `${pValue(a.p)}${a.differs ? "" : " not sure"}`)));
     const rows = app.state.group, names = Array.from(rows.slice(0, ROWS_NAMED), (/** @type {number} */ i) => app.nameOf(i)).map(name => brief(name, 16)).join(", ");
     details.replaceChildren(el("div", {class: "scroll"}, el("table", {}, el("caption", {}, "The group beside all others; differences in spreads of the others, with 95% intervals"),
@@ -139,7 +140,7 @@ export function mapScreen(app) {
 
 /** Colours and shapes of all rows, for the scatter; and what they mean. @param {any} app */
 export async function paintedPoints(app) {
-  const {facts, state, data} = app, n = facts.n, colour = new Uint8Array(4 * n), how = new Uint8Array(4 * n), own = rgb(ink("--point", app.host) || "#0072b2");
+  const {facts, state, data} = app, n = facts.n, colour = new Uint8Array(4 * n), how = new Uint8Array(4 * n), own = rgb(ink("--point", app.root));
   const [kind, which] = state.colour.split("/"), gaps = n <= 200_000 ? await data.numbers("extra/gaps") : null;
   const sizes = state.size === "sd" && app.latent ? await data.numbers(`sd/${app.latent[0]}`) : null, sizeRange = sizes && colourRange(sizes);
   /** @type {any} */ let legend = null;

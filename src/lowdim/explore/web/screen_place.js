@@ -1,7 +1,7 @@
 // Place: drag a cross on the map and read the row that lives there, with its band; play the way between two rows.
 import {ink, svg} from "./draw.js";
 import {HALF_90, outwardOf} from "./row_card.js";
-import {brief, el, figures, figuresBySd, signed} from "./words.js";
+import {brief, el, figures, figuresBySd, named, signed} from "./words.js";
 
 const CELLS_LISTED = 40, SHADED = 36, FRAMES = 60, LEAST_IMAGE = 64, LEAST_CURVE = 8;
 
@@ -19,7 +19,7 @@ export function placeScreen(app) {
     el("label", {class: "field"}, el("span", {}, "Show columns as an image this wide (0: none)"), width));
   const sentence = el("p", {class: "lead"}), warning = el("p", {class: "warning", role: "alert", hidden: true}), near = el("div"), body = el("tbody");
   const table = el("div", {class: "scroll"}, el("table", {}, el("caption", {}, "What lives here, farthest from the average first; 90% of new cells lie in the band"),
-    el("thead", {}, el("tr", {}, ...["column", "value", "90% band", "from average"].map((text, k) => el("th", {scope: "col", class: k ? "n" : ""}, text)))), body));
+    el("thead", {}, el("tr", {}, ...["column", "value", "90% band", "off average"].map((text, k) => el("th", {scope: "col", class: k ? "n" : ""}, text)))), body));
   const inspector = el("div", {}, el("h2", {}, "The row that lives here"), sentence, warning, near, table);
   let busy = false, wanted = false;
   /** @type {any} */ let shade = null;
@@ -47,7 +47,7 @@ export function placeScreen(app) {
       return {name: c.name, value: own(mean[j]), low: own(mean[j] - half), high: own(mean[j] + half), off: (mean[j] - facts.middle[j]) / spread[j], sd: sd ? sd[j] : spread[j]};
     });
     const order = [...cells].sort((a, b) => Math.abs(b.off) - Math.abs(a.off));
-    body.replaceChildren(...order.slice(0, CELLS_LISTED).map(c => el("tr", {}, el("th", {scope: "row", title: c.name}, brief(c.name, 24)), el("td", {class: "n"}, figuresBySd(c.value, c.sd, 3)),
+    body.replaceChildren(...order.slice(0, CELLS_LISTED).map(c => el("tr", {}, el("th", {scope: "row"}, named(c.name, 40)), el("td", {class: "n"}, figuresBySd(c.value, c.sd, 3)),
       el("td", {class: "n"}, sd ? `${figures(c.low, 3)} to ${figures(c.high, 3)}` : "not known"), el("td", {class: "n"}, `${signed(c.off)} sd`))));
     const first = order.slice(0, 3).map(c => `${brief(c.name, 24)} ${figuresBySd(c.value, c.sd, 3)}`).join(", ");
     sentence.textContent = `At ${place.slice(0, 4).map((/** @type {number} */ v, /** @type {number} */ k) => `axis ${k + 1} ${signed(v, 2)}`).join(", ")}: ${first}.`;
@@ -93,7 +93,7 @@ export function placeScreen(app) {
     const most = Math.max(2, ...offs.map(Math.abs)), x = (/** @type {number} */ j) => 10 + 580 * j / (cells.length - 1), y = (/** @type {number} */ v) => 60 - 50 * v / most;
     const edge = (/** @type {string} */ key) => cells.map((c, j) => `${x(j).toFixed(1)},${y(Math.max(-most, Math.min(most, (c[key] - facts.middle[j]) / facts.spread[j]))).toFixed(1)}`);
     picture.replaceChildren(svg("svg", {viewBox: "0 0 600 120", role: "img", class: "curve"}, svg("title", {}, "The columns in their order, in spreads from the average, with the 90% band"),
-      svg("polygon", {points: [...edge("low"), ...edge("high").reverse()].join(" "), class: "band"}), svg("line", {x1: 10, x2: 590, y1: 60, y2: 60, class: "zero"}), svg("polyline", {points: edge("value").join(" "), class: "curve-line"})));
+      svg("polygon", {points: [...edge("low"), ...edge("high").reverse()].join(" "), class: "band"}), svg("line", {x1: 10, x2: 590, y1: 60, y2: 60, class: "zero"}), svg("polyline", {points: edge("value").join(" "), class: "curve-line"})), el("p", {class: "quiet note"}, "The columns in their order, in spreads from the average, with the 90% band."));
   };
 
   // a way between two rows
@@ -135,7 +135,7 @@ export function placeScreen(app) {
       const v = map.view;
       for (const [i, j] of shading(map)?.cells ?? []) {
         const [x0, y0] = map.at(v.x + i / SHADED * v.w, v.y + (j + 1) / SHADED * v.h), [x1, y1] = map.at(v.x + (i + 1) / SHADED * v.w, v.y + j / SHADED * v.h);
-        context.fillRect(x0, y0, x1 - x0 + 0.5, y1 - y0 + 0.5);
+        context.fillRect(Math.round(x0), Math.round(y0), Math.round(x1) - Math.round(x0), Math.round(y1) - Math.round(y0));
       }
     }
     const [x, y] = map.at(z()[app.latent[0]], z()[app.latent[1]]);

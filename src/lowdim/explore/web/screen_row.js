@@ -21,9 +21,10 @@ export function rowScreen(app) {
   /** @type {any} */ let card = null;
   /** @type {any} */ let untouched = null;
 
+  const columnOf = (/** @type {string} */ name) => facts.columns.findIndex((/** @type {any} */ c) => c.name === name);
   const hideFewest = () => {
     const hidden = new Set(app.state.hidden);
-    for (const name of card?.hide ?? []) hidden.add(facts.columns.findIndex((/** @type {any} */ c) => c.name === name));
+    for (const name of card?.hide ?? []) hidden.add(columnOf(name));
     app.go({hidden}, {said: `Hidden: ${card?.hide.join(", ")}.`});
   };
 
@@ -72,8 +73,8 @@ export function rowScreen(app) {
   const grown = () => area(card) / (area(untouched) || 1);
 
   const paintFills = (/** @type {any} */ given) => {
-    const entries = Object.entries(given.fills);
-    fills.replaceChildren(...(entries.length ? [el("h3", {}, `${counted(entries.length, "gap")} in the table, as the run fills ${entries.length === 1 ? "it" : "them"}`),
+    const entries = Object.entries(given.fills), held = given.held.filter((/** @type {string} */ name) => !app.state.hidden.has(columnOf(name)));
+    fills.replaceChildren(...(held.length ? [el("p", {class: "quiet"}, `Held out of the fit because ${held.length === 1 ? "it contradicts" : "they contradict"} the rest: ${held.join(", ")}. The report's map shows the row without ${held.length === 1 ? "it" : "them"}.`)] : []), ...(entries.length ? [el("h3", {}, `${counted(entries.length, "gap")} in the table, as the run fills ${entries.length === 1 ? "it" : "them"}`),
       el("ul", {}, ...entries.slice(0, 12).map(([name, [fill, low, high]]) => el("li", {}, `${brief(name)} ${figures(fill, 4)} (${figures(low, 4)} to ${figures(high, 4)})`)))] : []));
   };
 

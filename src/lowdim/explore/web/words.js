@@ -54,6 +54,13 @@ export function brief(name, most = 32) {
   return name.length <= most ? name : `${name.slice(0, most - 1 - tail).trimEnd()}…${name.slice(-tail).trimStart()}`;
 }
 
+/** A name that may break after its signs, not within its words. @param {string} name @param {number} [most] */
+export function named(name, most = 60) {
+  const made = el("span", {title: name.length > most ? name : undefined});
+  for (const part of brief(name, most).split(/(?<=[_.:/ -])/)) made.append(part, el("wbr"));
+  return made;
+}
+
 /** A word that a shell passes on as it is. @param {string} text */
 export const shellWord = text => /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\"'\"'")}'`;
 
