@@ -6,7 +6,8 @@ Three kinds, by what they are made of; `explore/web/posterior.js` reads them:
     nodes     a mixture of equally likely nodes at W'phi(grid), one noise variance
     process   Gaussian processes of the place; it decodes, and places no row
 
-Cells count in units of the frame, (x - shift) * scale with x the table's own numbers.
+Cells count in units of the frame, (x - shift) * scale with x the table's own numbers; `stretch` is what the log density
+of a seen cell gains in the units that the model was fitted in.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ def exported(model: Any, unit: Array | float = 1.0) -> dict[str, Any] | None:
     width = np.broadcast_to(np.asarray(unit, dtype=np.float64), (d,))
     T = model.latent_axes()
     axes = {"turn": T, "back": np.linalg.pinv(T)}
-    return {**parts, **axes, "shift": frame.shift * width, "scale": frame.scale / width}
+    units = {"shift": frame.shift * width, "scale": frame.scale / width, "stretch": np.log(frame.scale)}
+    return {**parts, **axes, **units}
 
 
 def _linear(model: Any) -> dict[str, Any]:

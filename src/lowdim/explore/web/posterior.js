@@ -110,7 +110,7 @@ export function framed(m, row) {
   let stretch = 0;
   for (let j = 0; j < m.d; j++) if (!Number.isNaN(row[j])) {
     x[j] = (row[j] - m.shift[j]) * m.scale[j];
-    stretch += Math.log(m.scale[j]);
+    stretch += m.stretch[j];
     seen.push(j);
   }
   return {x, seen, stretch};
