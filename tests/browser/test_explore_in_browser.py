@@ -10,14 +10,14 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from lowdim.explore.answers import Answers
-from lowdim.explore.server import ExploreServer, serving
+from lowdim.explorer.answers import Answers
+from lowdim.explorer.server import ExploreServer, serving
 from lowdim.jobs.subject import Subject, subject_of_analysis
 from tests.browser.chrome import Chrome, browser, running
 from tests.browser.explorer import SHIFT, Explorer
 from tests.browser.test_report_in_browser import FAINT, WIDTHS
 from tests.cli.calls import in_process
-from tests.explore import subjects
+from tests.explorer import subjects
 from tests.report import pages
 
 pytestmark = pytest.mark.skipif(browser() is None, reason="no browser")
@@ -288,6 +288,44 @@ def test_a_stale_table_is_said(chrome, tmp_path):
         page.settled_key("2")
         page.tab.js("new Promise(done => setTimeout(done, 300))")
         assert not page.tab.js("document.querySelector('[role=alert].warning').hidden")
+
+
+# a notebook ------------------------------------------------------------------------------------------------------
+NOTEBOOK = """
+(async () => {
+  const explore = (await import(new URL('explore.js', document.baseURI))).default;
+  const heard = {}, traits = {selection: [], row: 4, place: []};
+  window.widget = {
+    get: name => traits[name], on: (name, f) => { (heard[name] ??= []).push(f); },
+    off: () => {}, save_changes: () => {}, set: (name, value) => { traits[name] = value; },
+    lead: (name, value) => { traits[name] = value; heard[`change:${name}`].forEach(f => f()); },
+    send: async ({id, get}) => { const answer = await fetch(new URL(get, document.baseURI));
+      const bytes = new DataView(await answer.arrayBuffer());
+      heard['msg:custom'].forEach(f => f({id, found: answer.ok}, [bytes])); },
+  };
+  const host = document.createElement('div'); host.id = 'notebook'; document.body.replaceChildren(host);
+  window.clean = await explore.render({model: window.widget, el: host});
+})()
+"""
+
+
+def test_a_widget_follows_and_leads_the_page(chrome, odd):
+    """The module as a notebook runs it: answers by messages, traits in both directions, no address."""
+    page = Explorer(chrome, odd.address)
+    page.tab.js(NOTEBOOK)
+    address = page.tab.js("location.href")
+    page.wait(1)
+    page.act("widget.lead('row', 19)")
+    assert "Row 20 is unlike what the model expects" in page.live
+    page.act("widget.lead('selection', [3, 4, 5, 6])")
+    assert page.tab.js("Array.from(document.getElementById('notebook').explorer.state.group)") == [3, 4, 5, 6]
+    page.act("document.querySelector('#notebook [role=tab]:nth-child(3)').click()")
+    page.act("[...document.querySelectorAll('button')].find(b => b.textContent === 'Go to the middle').click()")
+    assert page.tab.js("widget.get('place')") == [0, 0, 0] and page.tab.js("widget.get('row')") == 19
+    page.act("widget.lead('place', [1, 0, 0])")
+    assert page.numbers["z"] == [1, 0, 0]
+    assert page.tab.js("location.href") == address and page.complaints() == []
+    page.tab.js("clean()")
 
 
 # hostile tables ----------------------------------------------------------------------------------------------------

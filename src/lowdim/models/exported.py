@@ -1,6 +1,6 @@
 """A fitted model as plain numbers, from which another program places, decodes and judges rows as we do.
 
-Three kinds, by what they are made of; `explore/web/posterior.js` reads them:
+Three kinds, by what they are made of; `explorer/web/posterior.js` reads them:
 
     linear    x = mu + W z + e, Gaussian (Student's where `dof` is given); `scores` where positions are projections
     nodes     a mixture of equally likely nodes at W'phi(grid), one noise variance

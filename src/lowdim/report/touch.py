@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lowdim.explore.answers import columns_of, packed
-from lowdim.explore.module import REPORT_CORE, joined
+from lowdim.explorer.answers import columns_of, packed
+from lowdim.explorer.module import REPORT_CORE, joined
 from lowdim.judge.rows.null_law import GAUSSIAN_DOF
 from lowdim.models.exported import exported
 

@@ -301,6 +301,12 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "the distances D2, T2 and Q are those of a linear-Gaussian model",
         "lowdim fit FILE -m fa, or lowdim report FILE; lowdim explore RUN shows the rows of any map",
     ),
+    "LD327": Entry(
+        EngineError,
+        "The explorer in a notebook needs the package anywidget",
+        "",
+        'pip install "lowdim[widget]"; or lowdim explore RUN in a terminal',
+    ),
     "LD326": Entry(
         FileError,
         "The run '{path}' holds no map of single rows ({title})",

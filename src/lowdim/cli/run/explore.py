@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 @with_request(DIMS, LEVEL, SEED, BUDGET, ROBUST)
 def explore_command(request: Request, no_browser: bool) -> None:
     """A page on this computer alone, of a run folder or of a table, which is analysed first; Ctrl-C ends it."""
-    from lowdim.explore.answers import Answers
-    from lowdim.explore.server import serving
+    from lowdim.explorer.answers import Answers
+    from lowdim.explorer.server import serving
     from lowdim.jobs.subject import subject_of_run
 
     answers = Answers(subject_of_run(run_of(request)))

@@ -35,7 +35,7 @@ REMARKS = re.compile(r"/\*\*[\s\S]*?\*/ ?|^\s*//.*\n|^\s*\n|^ +", re.MULTILINE)
 
 def web_file(name: str) -> str:
     """A file of the page."""
-    return (files("lowdim.explore") / "web" / name).read_text(encoding="utf-8")
+    return (files("lowdim.explorer") / "web" / name).read_text(encoding="utf-8")
 
 
 @cache

@@ -8,9 +8,9 @@ import os
 import numpy as np
 import pytest
 
-from lowdim.explore import answers as module
-from lowdim.explore.answers import Answers
-from tests.explore import subjects
+from lowdim.explorer import answers as module
+from lowdim.explorer.answers import Answers
+from tests.explorer import subjects
 
 
 def numbers(answer, dtype="<f8"):

@@ -16,8 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-from lowdim.explore.answers import Answer, Answers
-from lowdim.explore.module import joined, web_file
+from lowdim.explorer.answers import Answer, Answers
+from lowdim.explorer.module import joined, web_file
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "

@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from lowdim.explore.answers import Answers
-from lowdim.explore.server import serving
-from tests.explore import subjects
+from lowdim.explorer.answers import Answers
+from lowdim.explorer.server import serving
+from tests.explorer import subjects
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +162,7 @@ def test_a_thousand_at_once_are_all_answered(server):
 
 
 def test_whoever_says_nothing_is_let_go(server, monkeypatch):
-    monkeypatch.setattr("lowdim.explore.server.ExploreHandler.timeout", 0.2)
+    monkeypatch.setattr("lowdim.explorer.server.ExploreHandler.timeout", 0.2)
     with socket.create_connection(("127.0.0.1", server.server_port), timeout=20) as line:
         line.sendall(b"GET /")
         begun = time.monotonic()

@@ -1,4 +1,4 @@
-// Where answers come from: this computer's server, or the notebook's kernel. Both know the same names (explore/answers.py).
+// Where answers come from: this computer's server, or the notebook's kernel. Both know the same names (explorer/answers.py).
 
 const KEPT = 6;  // columns of a large table that are kept
 
