@@ -150,7 +150,7 @@ class App {
     const [a, b] = [axis(state.ax), axis(state.ay)];
     this.latent = a && b ? [Number(a[1]), Number(b[1])] : null;
     if (!force && key === this.pointsKey && state.group === this.pointsGroup) return;
-    const x = await data.numbers(state.ax), y = await data.numbers(state.ay);
+    const [x, y] = await Promise.all([data.numbers(state.ax), data.numbers(state.ay)]);
     this.painted = await paintedPoints(this);
     this.pointsKey = key; this.pointsGroup = state.group;
     this.map.set({x, y, ...this.painted}, [this.axisWords(state.ax), this.axisWords(state.ay)]);

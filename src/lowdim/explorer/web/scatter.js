@@ -86,7 +86,7 @@ export class Scatter {
     this.px = p.x; this.py = p.y; this.colour = p.colour; this.how = p.how;
     if (moved) {
       this.whole = bounds(p.x, p.y);
-      this.grid = gridded(p.x, p.y, this.whole);
+      this.grid = null;  // made when a point is first looked for
       if (!keep) this.view = {...this.whole};
     }
     if (this.gl && this.gpu) this.upload(moved);
@@ -241,25 +241,34 @@ export class Scatter {
   /** Every point of the grid's cells that a box meets. @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1
    * @param {(row: number) => void} each */
   within(x0, y0, x1, y1, each) {
-    if (!this.grid) return;
-    const w = this.whole, {starts, rows} = this.grid, cell = (/** @type {number} */ v, /** @type {number} */ low, /** @type {number} */ size) =>
+    const w = this.whole, {starts, rows} = this.cells(), cell = (/** @type {number} */ v, /** @type {number} */ low, /** @type {number} */ size) =>
       Math.min(CELLS - 1, Math.max(0, Math.floor((v - low) / size * CELLS)));
     const [a, b, c, d] = [cell(x0, w.x, w.w), cell(x1, w.x, w.w), cell(y0, w.y, w.h), cell(y1, w.y, w.h)];
     for (let row = c; row <= d; row++) for (let k = starts[row * CELLS + a], end = starts[row * CELLS + b + 1]; k < end; k++) each(rows[k]);
   }
 
-  /** The points inside a polygon. @param {[number, number][]} corners @returns {Uint32Array} */
+  cells() { return this.grid ??= gridded(this.px, this.py, this.whole); }
+
+  /** The points inside a polygon: whole cells of the grid where no edge passes, point by point where one does.
+   * @param {[number, number][]} corners @returns {Uint32Array} */
   inside(corners) {
-    const xs = corners.map(c => c[0]), ys = corners.map(c => c[1]), many = corners.length, found = /** @type {number[]} */ ([]);
-    const px = /** @type {ArrayLike<number>} */ (this.px), py = /** @type {ArrayLike<number>} */ (this.py);
-    this.within(Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys), i => {
+    const {starts, rows} = this.cells(), w = this.whole, px = this.px, py = this.py, xs = corners.map(c => c[0]), ys = corners.map(c => c[1]), many = corners.length;
+    const chosen = new Uint8Array(this.n), edge = edgeCells(corners, w), holds = (/** @type {number} */ x, /** @type {number} */ y) => {
       let within = false;
-      for (let a = 0, b = many - 1; a < many; b = a++) {
-        if (ys[a] > py[i] !== ys[b] > py[i] && px[i] < (xs[b] - xs[a]) * (py[i] - ys[a]) / (ys[b] - ys[a]) + xs[a]) within = !within;
-      }
-      if (within) found.push(i);
-    });
-    return Uint32Array.from(found).sort();
+      for (let a = 0, b = many - 1; a < many; b = a++) if (ys[a] > y !== ys[b] > y && x < (xs[b] - xs[a]) * (y - ys[a]) / (ys[b] - ys[a]) + xs[a]) within = !within;
+      return within;
+    };
+    let count = 0;
+    for (let cell = 0; cell < CELLS * CELLS; cell++) {
+      const begin = starts[cell], end = starts[cell + 1];
+      if (begin === end) continue;
+      const all = !edge[cell] && holds(w.x + (cell % CELLS + 0.5) / CELLS * w.w, w.y + (Math.floor(cell / CELLS) + 0.5) / CELLS * w.h);
+      if (!all && !edge[cell]) continue;
+      for (let k = begin; k < end; k++) if (all || holds(px[rows[k]], py[rows[k]])) { chosen[rows[k]] = 1; count++; }
+    }
+    const found = new Uint32Array(count);
+    for (let i = 0, k = 0; k < count; i++) if (chosen[i]) found[k++] = i;
+    return found;
   }
 
   // hands ---------------------------------------------------------------------------------------------------------
@@ -393,6 +402,19 @@ function gridded(xs, ys, whole) {
   const next = starts.slice();
   for (let i = 0; i < n; i++) if (cells[i] < CELLS * CELLS) rows[next[cells[i]]++] = i;
   return {starts, rows};
+}
+
+/** The cells that an edge of a polygon passes, and those beside them. @param {[number, number][]} corners @param {any} whole */
+function edgeCells(corners, whole) {
+  const edge = new Uint8Array(CELLS * CELLS), at = corners.map(([x, y]) => [(x - whole.x) / whole.w * CELLS, (y - whole.y) / whole.h * CELLS]);
+  at.forEach(([x, y], k) => {
+    const [u, v] = at[(k + 1) % at.length], steps = Math.min(20_000, Math.ceil(2 * Math.max(Math.abs(u - x), Math.abs(v - y)))) + 1;
+    for (let s = 0; s <= steps; s++) for (let dx = -1; dx <= 1; dx++) for (let dy = -1; dy <= 1; dy++) {
+      const [a, b] = [Math.floor(x + (u - x) * s / steps) + dx, Math.floor(y + (v - y) * s / steps) + dy];
+      if (a >= 0 && a < CELLS && b >= 0 && b < CELLS) edge[b * CELLS + a] = 1;
+    }
+  });
+  return edge;
 }
 
 /** The outline of a shape. @param {CanvasRenderingContext2D} context @param {number} shape @param {number} x @param {number} y @param {number} r */

@@ -153,6 +153,11 @@ export async function paintedPoints(app) {
   const chosen = state.group ? new Uint8Array(n) : null;
   state.group?.forEach((/** @type {number} */ i) => { /** @type {Uint8Array} */ (chosen)[i] = 1; });
   const strong = n > 50_000 ? 150 : 215;
+  if (kind === "none" && !chosen && !sizes && !gaps) {  // all alike: one number a point
+    new Uint32Array(colour.buffer).fill(own[0] + (own[1] << 8) + (own[2] << 16) + strong * 2 ** 24);
+    new Uint32Array(how.buffer).fill(51 << 16);
+    return {colour, how, legend};
+  }
   for (let i = 0; i < n; i++) {
     let c = own, hollow = gaps ? gaps[i] > 0 : false, shape = 0;
     if (kind === "label") { hollow = values[i] < 0; c = hollow ? own : groups[values[i] % 8]; shape = hollow ? 0 : values[i] % SHAPES.length; }
