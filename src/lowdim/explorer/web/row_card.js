@@ -145,7 +145,7 @@ export function rowPanel(columns, changed) {
     const field = el("input", {type: "text", inputMode: "decimal", autocomplete: "off", "aria-label": `value of ${name}`, onchange: (/** @type {any} */ event) => edit(j, event.target)});
     const button = el("button", {type: "button", onclick: () => toggle(j)});
     const [band, mark, says, size] = [el("span", {class: "band"}), el("span", {class: "mark"}), el("td", {class: "n says"}), el("td", {class: "n size"})];
-    const row = el("tr", {}, el("th", {scope: "row"}, named(name)), el("td", {class: "touch"}, button), el("td", {class: "n value"}, field), says, size,
+    const row = el("tr", {}, el("th", {scope: "row"}, named(name)), el("td", {class: "act"}, button), el("td", {class: "n value"}, field), says, size,
       el("td", {class: "wide"}, el("div", {class: "track", "aria-hidden": "true"}, band, mark)));
     return {row, field, button, band, mark, says, size};
   };

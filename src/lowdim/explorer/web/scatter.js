@@ -90,7 +90,7 @@ export class Scatter {
       if (!keep) this.view = {...this.whole};
     }
     if (this.gl && this.gpu) this.upload(moved);
-    this.draw();
+    this.draw(moved);  // of very many points some at once, all of them a moment later
   }
 
   /** @param {boolean} moved */

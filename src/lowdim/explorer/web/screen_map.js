@@ -74,11 +74,11 @@ export function mapScreen(app) {
   const paintGroup = () => {
     sentence.textContent = found.sentence;
     app.numbers = {rows: Array.from(app.state.group), axes: found.axes, columns: found.columns};
-    const interval = (/** @type {any} */ a) => a.p === null ? "too few cells" : `${signed(a.difference)} sd${a.low === null ? "" : ` (${signed(a.low)} to ${signed(a.high)})`}`;
+    const interval = (/** @type {any} */ a) => a.p === null ? ["too few cells"] : [signed(a.difference), ...(a.low === null ? [] : [el("span", {class: "interval"}, `${signed(a.low)} to ${signed(a.high)}`)])];
     const lines = [...found.columns.slice(0, GROUP_LISTED), ...found.axes].map((/** @type {any} */ a) => el("tr", {class: a.differs ? "" : "quiet"}, el("th", {scope: "row"}, named(a.name, 40)), el("td", {class: "n"}, figures(a.group, 4)),
-      el("td", {class: "n"}, figures(a.others, 4)), el("td", {class: "n"}, interval(a)), el("td", {class: "n"}, a.p === null ? "" : `${pValue(a.p)}${a.differs ? "" : " not sure"}`)));
+      el("td", {class: "n"}, figures(a.others, 4)), el("td", {class: "n"}, ...interval(a)), el("td", {class: "n"}, a.p === null ? "" : `${pValue(a.p)}${a.differs ? "" : " ?"}`)));
     const rows = app.state.group, names = Array.from(rows.slice(0, ROWS_NAMED), (/** @type {number} */ i) => app.nameOf(i)).map(name => brief(name, 16)).join(", ");
-    details.replaceChildren(el("div", {class: "scroll"}, el("table", {}, el("caption", {}, "The group beside all others; differences in spreads of the others, with 95% intervals"),
+    details.replaceChildren(el("div", {class: "scroll"}, el("table", {}, el("caption", {}, "The group beside all others; differences in spreads (sd) of the others, with 95% intervals; ?: not sure at a 5% false discovery rate"),
       el("thead", {}, el("tr", {}, ...["", "group", "others", "difference", "p"].map((text, k) => el("th", {scope: "col", class: k ? "n" : ""}, text)))), el("tbody", {}, ...lines))),
       el("p", {class: "quiet"}, "p is that of a group picked without looking at these columns or the map."),
       el("p", {class: "quiet"}, `${counted(rows.length, "row")}: ${names}${rows.length > ROWS_NAMED ? " and more" : ""}`));
