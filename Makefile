@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # An environment whose Python is gone has nothing installed: forget its stamps.
 $(shell test -x $(RUN) || rm -f $(VENV)/*.stamp)
 
-.PHONY: help demo test slow kernels lowest lint types drills bench derive clean
+.PHONY: help demo test slow kernels lowest lint types script drills bench derive clean
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -55,6 +55,14 @@ lint: $(VENV)/test.stamp  ## ruff: rules and format
 
 types: $(VENV)/test.stamp  ## mypy --strict over src/lowdim
 	$(RUN) -m mypy
+
+# The explorer's JavaScript is written with types in its comments; the checker is npm's and is needed nowhere else.
+TYPESCRIPT := 5.9.3
+script:  ## tsc --checkJs over the explorer's JavaScript, where npm is installed
+	@if command -v npm >/dev/null; then \
+		npm install --silent --no-audit --no-fund --prefix $(VENV)/typescript typescript@$(TYPESCRIPT) >/dev/null && \
+		$(VENV)/typescript/node_modules/.bin/tsc -p tools/jsconfig.json && echo "script: types of the explorer's JavaScript hold"; \
+	else echo "script: no npm, so the types of the explorer's JavaScript are not checked"; fi
 
 drills: $(VENV)/test.stamp  ## the full-size versions of the checks, one at a time
 	$(RUN) -m pytest -m drill -rfEs $(PYTEST_ARGS)

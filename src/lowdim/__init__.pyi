@@ -6,6 +6,7 @@ from lowdim import laws as laws
 from lowdim.engine.checkpoint.store import best_of_checkpoint as best_of_checkpoint
 from lowdim.engine.fold import Run as Run
 from lowdim.engine.statistics import Moments as Moments
+from lowdim.explorer.widget import explore as explore
 from lowdim.jobs.analysis import analyse as analyse
 from lowdim.jobs.analysis import analyze as analyze
 from lowdim.jobs.forecast import forecast as forecast
@@ -114,6 +115,7 @@ __all__ = [
     "datasets",
     "distance_law",
     "embedding_score",
+    "explore",
     "fill",
     "fit_method",
     "forecast",

@@ -136,7 +136,10 @@ class Tab:
         return self.chrome.send(method, self.session, **how)
 
     def open(self, path: Path) -> Tab:
-        self.send("Page.navigate", url=path.as_uri())
+        return self.visit(path.as_uri())
+
+    def visit(self, url: str) -> Tab:
+        self.send("Page.navigate", url=url)
         self.chrome.wait_for("Page.loadEventFired", self.session)
         return self
 
@@ -160,9 +163,25 @@ class Tab:
     def mine(self, method: str) -> list[dict[str, Any]]:
         return [e for e in self.chrome.events if e.get("method") == method and e.get("sessionId") == self.session]
 
-    def press(self, key: str, code: int) -> None:
-        for kind in ("rawKeyDown", "keyUp"):
-            self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
+    def press(self, key: str, code: int, text: str = "", modifiers: int = 0) -> None:
+        for kind in ("keyDown" if text else "rawKeyDown", "keyUp"):
+            more = {"text": text} if text and kind == "keyDown" else {}
+            how = {"key": key, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
+            self.send("Input.dispatchKeyEvent", type=kind, **how, **more)
+
+    def type(self, text: str) -> None:
+        """Letters, one key after the other."""
+        for letter in text:
+            self.press(letter, ord(letter.upper()), letter)
+
+    def drag(self, places: list[tuple[float, float]], modifiers: int = 0) -> None:
+        """The pointer pressed at the first place, moved over the others and let go at the last."""
+        for k, (x, y) in enumerate(places):
+            kind = "mousePressed" if k == 0 else "mouseMoved"
+            how = {"x": x, "y": y, "button": "left", "buttons": 1, "clickCount": 1, "modifiers": modifiers}
+            self.send("Input.dispatchMouseEvent", type=kind, **how)
+        x, y = places[-1]
+        self.send("Input.dispatchMouseEvent", type="mouseReleased", x=x, y=y, button="left", modifiers=modifiers)
 
     def screenshot(self, path: Path) -> Path:
         """The whole page as a picture."""

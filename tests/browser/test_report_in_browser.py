@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import base64
 import itertools
+import json
 import re
 import time
 from collections.abc import Iterator
 from importlib.resources import files
 
+import numpy as np
 import pytest
 
+from lowdim.report.touch import touch_script
 from tests.browser.chrome import Chrome, Tab, browser, running
 from tests.report import pages
 
@@ -219,4 +222,30 @@ def test_hostile_names_stay_text(chrome):
     assert [u for u in tab.requests() if not u.startswith(("data:image/png", "file:"))] == []
     assert tab.complaints() == []
     script = (files("lowdim.report") / "templates" / "script.js").read_text(encoding="utf-8")
-    assert tab.js("document.scripts[0].textContent").strip() == script.strip()
+    shown = tab.js("document.scripts[0].textContent")
+    assert "".join(shown.split()) == "".join(f"{script}{touch_script()}".split())  # nothing of the table is in it
+
+
+def test_a_row_can_be_touched_without_a_network(chrome):
+    """Hide-a-cell with the core alone: the same numbers as `explain`, and nothing of it where rows are not shown."""
+    tab, analysis = Tab(chrome).open(pages.file("small")), pages.small()
+    odd = analysis.odd.rows[0]
+    assert tab.js("document.querySelector('.touch select').value") == str(odd.row)
+    before = json.loads(tab.js("document.querySelector('.touch').dataset.numbers"))
+    assert before["D2"] == pytest.approx(analysis.explain(odd.row).D2, rel=1e-9)
+    tab.js(f"document.querySelector('.touch button[aria-label=\"Hide {odd.column}\"]').click()")
+    card = analysis.explain(odd.row, hidden=[odd.column])
+    after = json.loads(tab.js("document.querySelector('.touch').dataset.numbers"))
+    assert after["D2"] == pytest.approx(card.D2, rel=1e-9) and after["p"] == pytest.approx(card.p, rel=1e-9)
+    assert card.sentence in tab.js("document.querySelector('.touch').textContent")
+    X = analysis.table.X[odd.row].copy()
+    X[analysis.table.names.index(odd.column)] = np.nan
+    assert after["z"] == pytest.approx(analysis.model.posterior(X[None]).mean[0].tolist(), abs=1e-9)
+    assert tab.complaints() == []
+    hidden = Tab(chrome).open(pages.file("small", False))
+    assert hidden.js("document.querySelectorAll('.touch, [data-touch]').length") == 0
+    assert "touchable" not in pages.page("small", False)
+
+
+def test_the_script_of_a_touchable_row_is_small():
+    assert len(touch_script().encode()) <= 30_000

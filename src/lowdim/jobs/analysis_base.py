@@ -5,6 +5,7 @@ No model is imported here: what needs one imports it when asked.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -208,8 +209,13 @@ class Analysis:
     def _source(self) -> ArraySource:
         return ArraySource(self.table.X, columns=self.table.names)
 
-    def explain(self, row: int | str) -> RowCard:
-        """One row, counted from 0 or by its name: every cell, and what the rest of the row says about it."""
+    def explain(
+        self, row: int | str, *, hidden: Sequence[str] = (), edited: Mapping[str, float] | None = None
+    ) -> RowCard:
+        """One row, counted from 0 or by its name: every cell, and what the rest of the row says about it.
+
+        `hidden` columns count as gaps, `edited` ones have other values (by name, in the table's units).
+        """
         from lowdim.judge.rows.row_card import explain_row
 
         names = self.table.row_names
@@ -218,8 +224,9 @@ class Analysis:
                 raise error("LD210", option="row", value=row, allowed="the name of a row, or its position from 0")
             row = names.index(row)
         scales = log_scales(self.table.names, self.table.logs)
+        touch: dict[str, Any] = {"hidden": hidden, "edited": edited}
         law = self.odd.judged.law
-        return explain_row(self.model, self._source, row, row_names=names, scales=scales, law=law)
+        return explain_row(self.model, self._source, row, row_names=names, scales=scales, law=law, **touch)
 
     def apply(self, new: Any, *, odd_level: float = 0.95, **options: Any) -> PlacedRows:
         """Place new rows (a path, a frame, an array) on this map; `options` say how to read them.

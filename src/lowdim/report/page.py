@@ -13,6 +13,7 @@ from lowdim.report.section_model import axes, holds_up, lost, the_map
 from lowdim.report.section_reproduce import code_of, command_of, reproduce
 from lowdim.report.section_table import dimensions, gaps, table
 from lowdim.report.thumbnails import map_stamp
+from lowdim.report.touch import touch_script
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
@@ -66,6 +67,7 @@ class Page(NamedTuple):
     glossary: tuple[tuple[str, str], ...]
     last: Section
     rows: bool
+    touch_script: Markup = Markup("")  # none where no row can be touched
 
 
 def page(analysis: Analysis, rows: bool) -> Page:
@@ -105,6 +107,7 @@ def page(analysis: Analysis, rows: bool) -> Page:
         GLOSSARY,
         reproduce(analysis, rows),
         rows,
+        Markup(touch_script() if any(s.touch for s in sections) else ""),  # noqa: S704 - our own script
     )
 
 

@@ -90,6 +90,7 @@ class Section(NamedTuple):
     grids: tuple[Grid, ...] = ()
     stories: tuple[RowStory, ...] = ()
     downloads: tuple[Download, ...] = ()
+    touch: str = ""  # the numbers of a row card that can be touched, as JSON
 
 
 def chart(plot: Plot, *, file: str = "", marks: tuple[Array, list[str]] | None = None) -> Chart:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lowdim.report.no_rows import few, sentences
 from lowdim.report.page_parts import Bar, Grid, RowStory, Section, grid, section_charts
 from lowdim.report.section_reproduce import code_of, command_of
+from lowdim.report.touch import touch_data
 from lowdim.text.escape import listed
 from lowdim.text.format import figures, figures_by_sd, listing
 
@@ -94,6 +95,7 @@ def odd(analysis: Analysis, rows: bool) -> Section:
         charts=section_charts(analysis, "odd", rows),
         grids=((listed,) if rows and o.rows else ()) + (held_grid(analysis) if rows else ()),
         stories=stories(analysis) if rows else (),
+        touch=touch_data(analysis) if rows else "",
     )
 
 

@@ -295,6 +295,24 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "the fit goes on in memory; passes since are lost if it is killed",
         "free some space, or give a folder on another disk",
     ),
+    "LD325": Entry(
+        OptionError,
+        "{title} has no law of a row's distances: it cannot say which rows are odd",
+        "the distances D2, T2 and Q are those of a linear-Gaussian model",
+        "lowdim fit FILE -m fa, or lowdim report FILE; lowdim explore RUN shows the rows of any map",
+    ),
+    "LD327": Entry(
+        EngineError,
+        "The explorer in a notebook needs the package anywidget",
+        "",
+        'pip install "lowdim[widget]"; or lowdim explore RUN in a terminal',
+    ),
+    "LD326": Entry(
+        FileError,
+        "The run '{path}' holds no map of single rows ({title})",
+        "clusters and tables of distances have no row of cells at a place",
+        "lowdim fit FILE -m ppca, or any other method with a map: lowdim methods",
+    ),
     # a person's table: what it is and how it was read ("LD120.table" is LD120 said of a table, not of a fit)
     "LD001": Entry(TableError, "'{name}' does not exist", "{why}", "{fix}"),
     "LD002": Entry(TableError, NOT_A_TABLE, "{why}", "{fix}"),

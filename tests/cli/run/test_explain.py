@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 
 def test_explain_takes_names_and_numbers(lowdim, made):
     told = json.loads(lowdim("explain", made / "small.run", "--row", "8", "--json").out)
@@ -18,3 +20,34 @@ def test_explain_takes_names_and_numbers(lowdim, made):
     (lowdim.folder / "g.txt").write_text("8\nnobody\n")
     said = lowdim("explain", made / "small.run", "--group", "g.txt")
     assert said.code == 2 and "there is no row 'nobody'" in said.err
+
+
+def test_explain_hides_and_sets_cells(lowdim, made):
+    def card(*flags):
+        return json.loads(lowdim("explain", made / "small.run", "--row", "8", *flags, "--json").out)["card"]
+
+    whole, hidden, edited = card(), card("--hide", "x3"), card("--set", "x3=0.5")
+    assert hidden["p"] == whole["p_after"] and hidden["seen"] == whole["seen"] - 1
+    assert hidden["sentence"].startswith("Row 8 without x3 is ordinary")
+    assert hidden["cells"][2]["value"] is None and edited["cells"][2]["value"] == 0.5
+    expected = whole["cells"][2]["expected"]  # by the others, which are the same
+    assert edited["cells"][2]["expected"] == pytest.approx(expected, rel=1e-12)
+    assert "with x3 at 0.5" in edited["sentence"]
+
+
+def test_explain_refuses_cells_that_are_not_there(lowdim, made):
+    run = made / "small.run"
+    for flags in (("--hide", "x9"), ("--set", "x9=1"), ("--set", "x3=much"), ("--set", "x3"), ("--set", "x3=nan")):
+        said = lowdim("explain", run, "--row", "8", *flags)
+        assert said.code == 2 and flags[0] in said.err, flags
+    assert lowdim("explain", run, "--axis", "1", "--hide", "x3").code == 2
+
+
+def test_explain_of_one_model(lowdim, made):
+    (lowdim.folder / "small.csv").write_bytes((made / "small.csv").read_bytes())
+    for method in ("fa", "gtm"):
+        assert lowdim("fit", "small.csv", "-m", method, "--dims", "2").code == 0
+    card = json.loads(lowdim("explain", "small.fa.run", "--row", "8", "--json").out)["card"]
+    assert card["cells"][2]["value"] == 4.0 and card["hide"] == ["x3"]
+    said = lowdim("explain", "small.gtm.run", "--row", "8")
+    assert said.code != 0 and "LD325" in said.err

@@ -22,7 +22,7 @@ FAMILIES = (
 @command(
     "The long explanation of a message, or a list of all.",
     example="lowdim help LD104",
-    rank=15,
+    rank=16,
 )
 @click.argument("code", required=False)
 @common_options

@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 )
 @click.argument("run")
 @click.option("--row", help="A row, by its name or counted from 1.")
+@click.option("--hide", metavar="COLUMNS", help="With --row: count these cells as gaps.")
+@click.option(
+    "--set",
+    "edits",
+    metavar="COLUMN=VALUE",
+    multiple=True,
+    help="With --row: put this value into the cell; repeatable.",
+)
 @click.option("--axis", type=int, help="An axis, counted from 1.")
 @click.option(
     "--group",
@@ -30,15 +38,26 @@ if TYPE_CHECKING:
     help="A file with the names of some rows: what sets them apart.",
 )
 @common_options
-def explain_command(run: str, row: str | None, axis: int | None, group: str | None, quiet: bool, as_json: bool) -> None:
+def explain_command(
+    run: str,
+    row: str | None,
+    hide: str | None,
+    edits: tuple[str, ...],
+    axis: int | None,
+    group: str | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
     """One row, one axis, or a group of rows of a run folder."""
     from lowdim.jobs.run_folder import load_run
 
     if sum(part is not None for part in (row, axis, group)) != 1:
         raise click.UsageError("give one of --row, --axis and --group")
+    if row is None and (hide is not None or edits):
+        raise click.UsageError("--hide and --set go with --row")
     opened = load_run(run)
     if row is not None:
-        card = row_card(opened, row)
+        card = row_card(opened, row, hide, edits)
     elif axis is not None:
         card = axis_card(opened, axis)
     else:
@@ -49,10 +68,29 @@ def explain_command(run: str, row: str | None, axis: int | None, group: str | No
         say(card.text())
 
 
-def row_card(run: SavedRun, row: str) -> Any:
-    """One row in full."""
+def row_card(run: SavedRun, row: str, hide: str | None, edits: tuple[str, ...]) -> Any:
+    """One row in full, with cells hidden or edited."""
+    from lowdim.jobs.subject import subject_of_run
+    from lowdim.table.options import split_names
+
     position = positions(run.table, [row], "--row")[0]
-    return run.analysis.explain(position)
+    hidden, edited = split_names(hide), dict(edit_of(run.names, text) for text in edits)
+    unknown = [name for name in hidden if name not in run.names]
+    if unknown:
+        raise click.BadParameter(f"there is no column '{unknown[0][:40]}'", param_hint="--hide")
+    return subject_of_run(run).explain(position, hidden=hidden, edited=edited)
+
+
+def edit_of(names: tuple[str, ...], text: str) -> tuple[str, float]:
+    """A column and its new value from COLUMN=VALUE; the column's name may hold the sign too."""
+    name, sign, value = text.rpartition("=")
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    if not sign or name not in names or number != number:
+        raise click.BadParameter(f"'{text[:60]}' is not a column of the model = a number", param_hint="--set")
+    return name, number
 
 
 def axis_card(run: SavedRun, axis: int) -> Any:
@@ -70,10 +108,10 @@ def axis_card(run: SavedRun, axis: int) -> Any:
 
 def group_card(run: SavedRun, file: str) -> Any:
     """What sets the rows named in a file apart."""
-    from lowdim.judge.rows.contrast import set_apart
+    from lowdim.jobs.subject import subject_of_run
 
     text = Path(file).read_text(encoding="utf-8-sig")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     words = [word.strip() for word in lines[0].split(",")] if len(lines) == 1 else lines
     rows = positions(run.table, words, "--group")
-    return set_apart(run.table.X, run.table.scale_names, run.model.transform(source_of(run)), rows)
+    return subject_of_run(run).set_apart(rows)

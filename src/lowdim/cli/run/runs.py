@@ -14,7 +14,7 @@ from lowdim.cli.say import print_json, say
 @command(
     "List run folders, or compare two.",
     example="lowdim runs .",
-    rank=12,
+    rank=13,
 )
 @click.argument("folders", nargs=-1)
 @common_options

@@ -49,7 +49,7 @@ from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import gather
-from lowdim.text.format import clip, figures, figures_by_sd
+from lowdim.text.format import clip, figures, figures_by_sd, p_value
 from lowdim.text.messages import error
 from lowdim.text.notebook import card
 
@@ -152,7 +152,7 @@ class OddRows(NamedTuple):
     def _repr_html_(self) -> str:
         """The odd rows with their reasons as a small static table."""
         shown = (self.rows or self.unjudged)[:LISTED_ROWS]
-        listed = ((r.name, f"{r.seen} of {self.columns}", f"{r.D2:.1f}", p_words(r.p), r.reason) for r in shown)
+        listed = ((r.name, f"{r.seen} of {self.columns}", f"{r.D2:.1f}", p_value(r.p), r.reason) for r in shown)
         more = len(self.rows) - LISTED_ROWS
         return card(
             f"{self.sentence}.",
@@ -178,11 +178,11 @@ class OddRows(NamedTuple):
         if listed:
             lines += ["", f"{'row':>5}  {'cells':>5}  {'total D2':<14} {'within map T2':<14} {'off map Q':<14} why"]
         for r in listed[:most]:
-            off = "not defined" if r.Q is None or r.p_Q is None else f"{r.Q:.1f} p {p_words(r.p_Q)}"
+            off = "not defined" if r.Q is None or r.p_Q is None else f"{r.Q:.1f} p {p_value(r.p_Q)}"
             first, *rest = r.reason.split("; ")
             lines.append(
-                f"{r.name:>5}  {r.seen:>2}/{self.columns:<2}  {f'{r.D2:.1f} p {p_words(r.p)}':<14} "
-                f"{f'{r.T2:.1f} p {p_words(r.p_T2)}':<14} {off:<14} {first}"
+                f"{r.name:>5}  {r.seen:>2}/{self.columns:<2}  {f'{r.D2:.1f} p {p_value(r.p)}':<14} "
+                f"{f'{r.T2:.1f} p {p_value(r.p_T2)}':<14} {off:<14} {first}"
             )
             lines += [" " * 59 + part for part in rest]
         if len(self.rows) > most:
@@ -463,8 +463,8 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
     defined = bool(Q.dof[k] > 0)
     if far_out(p_hidden, float(Q.p[k]) if defined else None, rate):
         reason = (
-            f"far out on the map (T2 p {p_words(float(T2.p[k]))}), where its cells agree with each other "
-            f"(Q p {p_words(float(Q.p[k]))}): no single cell explains it"
+            f"far out on the map (T2 p {p_value(float(T2.p[k]))}), where its cells agree with each other "
+            f"(Q p {p_value(float(Q.p[k]))}): no single cell explains it"
         )
     else:
         reason = (
@@ -475,7 +475,7 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
         reason += "; Q is not defined: no more seen cells than dimensions"
     return OddRow(
         k,
-        named_row(k, judged.row_names),
+        row_name(k, judged.row_names),
         seen,
         float(rows.D2[k]),
         float(D2.p[k]),
@@ -513,20 +513,16 @@ def far_out(p_hidden: float, p_Q: float | None, rate: float = 0.05) -> bool:
 
 def _hidden(p: float, rate: float) -> str:
     if p >= rate:
-        return f"hide that cell and the row is ordinary (p {p_words(p)})"
-    return f"hide that cell and the row is still odd (p {p_words(p)}): more than one cell disagrees"
+        return f"hide that cell and the row is ordinary (p {p_value(p)})"
+    return f"hide that cell and the row is still odd (p {p_value(p)}): more than one cell disagrees"
 
 
 def _names(rows: tuple[OddRow, ...]) -> str:
     return f"rows {', '.join(r.name for r in rows)}"
 
 
-def named_row(k: int, names: Any) -> str:
+def row_name(k: int, names: Any) -> str:
     return str(k + 1) if names is None else str(names[k])
-
-
-def p_words(p: float) -> str:
-    return "0" if p == 0.0 else f"{p:.0e}".replace("e-0", "e-") if p < 1e-3 else f"{p:.2g}"
 
 
 def check_level(level: float, option: str = "level") -> None:

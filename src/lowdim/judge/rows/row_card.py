@@ -1,18 +1,23 @@
-"""One row in full: every cell beside what the others say, and the fewest cells that make the row ordinary."""
+"""One row in full: every cell beside what the others say of it, and the fewest cells that make the row ordinary.
+
+A cell may be hidden, or edited, before the row is looked at: so a person asks "what if".
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw
-from lowdim.judge.rows.odd_rows import check_level, disagrees, in_own_units, named_row, p_words
+from lowdim.judge.rows.odd_rows import check_level, disagrees, in_own_units, row_name
 from lowdim.judge.rows.surprise import distances, surprises
 from lowdim.math.gaussian import Latent
+from lowdim.math.linalg import Array
 from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.sources.source import Block
-from lowdim.text.format import figures, figures_by_sd
+from lowdim.text.format import figures, figures_by_sd, listing, p_value
 from lowdim.text.messages import error
 from lowdim.text.notebook import card
 
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
     from lowdim.models.linear.linear_gaussian import LinearGaussian
     from lowdim.table.kinds.scales import ColumnScales
 
-LISTED_CELLS = 30  # cells of one row that a notebook lists
+LISTED_CELLS = 30  # cells of a row that a notebook lists
 ONE_BY_ONE = 10  # cells of a row that are hidden singly to make it ordinary
 
 
@@ -82,11 +87,11 @@ class RowCard(NamedTuple):
         off = (
             "Q is not defined: no more seen cells than dimensions"
             if self.Q is None or self.p_Q is None
-            else f"off map Q {self.Q:.1f} on {self.seen - self.dof_T2}, p {p_words(self.p_Q)}"
+            else f"off map Q {self.Q:.1f} on {self.seen - self.dof_T2}, p {p_value(self.p_Q)}"
         )
         return (
-            f"total D2 {self.D2:.1f} on {self.seen} cells, p {p_words(self.p)};  "
-            f"within map T2 {self.T2:.1f} on {self.dof_T2}, p {p_words(self.p_T2)};  {off}"
+            f"total D2 {self.D2:.1f} on {self.seen} cells, p {p_value(self.p)};  "
+            f"within map T2 {self.T2:.1f} on {self.dof_T2}, p {p_value(self.p_T2)};  {off}"
         )
 
     def text(self) -> str:
@@ -109,47 +114,75 @@ def explain_row(
     row_names: Any = None,
     scales: ColumnScales | None = None,
     law: RowLaw = GAUSSIAN_LAW,
+    unit: Array | float = 1.0,
+    hidden: Sequence[str] = (),
+    edited: Mapping[str, float] | None = None,
 ) -> RowCard:
     """Every cell of one row beside what its other cells say, and a small set that makes the row ordinary.
 
-    The set is found greedily: hide the most surprising cell, look again, until p >= 1 - odd_level.
+    The set is found greedily: hide the most surprising cell, look again, until p >= 1 - odd_level. `hidden` cells count
+    as gaps, `edited` ones have other values (in the table's own units); X was divided by `unit` before the fit.
 
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> X = np.random.default_rng(0).standard_normal((60, 1)) * np.ones(4) + 0.1 * np.sin(np.arange(240)).reshape(60, 4)
     >>> X[7, 2] += 5.0
-    >>> explain_row(ProbabilisticPCA(1).fit(X), X, 7).hide
+    >>> model = ProbabilisticPCA(1).fit(X)
+    >>> explain_row(model, X, 7).hide
     ('c3',)
+    >>> explain_row(model, X, 7, hidden=["c3"]).sentence
+    'Row 8 without c3 is ordinary (p 0.81).'
     """
     check_level(odd_level, "odd_level")
     source = model.arrange(X)
     if not 0 <= row < source.n:
         raise error("LD210", option="row", value=row, allowed=f"a row from 0 to {source.n - 1}")
-    g, raw = framed_gaussian(model), source.block_of(slice(row, row + 1), row)
+    g = framed_gaussian(model)
+    g = g._replace(frame=g.frame._replace(shift=g.frame.shift * unit, scale=g.frame.scale / unit))
+    raw = touched(source.block_of(slice(row, row + 1), row), source.columns, hidden, edited or {}, scales)
     block = g.inward(raw)
-    mask = np.ones_like(block.x, dtype=bool) if block.mask is None else block.mask
-    block = block._replace(mask=mask)
+    assert block.mask is not None
     D2, T2, Q, rank, latent = distances(block, g.W, g.mu, g.psi)
     cells = _cells(g, raw, block, latent, source.columns, scales)
-    seen, dof = int(mask.sum()), int(min(rank[0], mask.sum()))
+    seen = int(block.mask.sum())
+    dof = int(min(rank[0], seen))
     p, p_T2, p_Q = (float(law.p_value(a, np.array(k))[0]) for a, k in ((D2, seen), (T2, dof), (Q, seen - dof)))
-    hidden, after = _ordinary(block, g, 1.0 - odd_level, law)
-    name, hide, defined = named_row(row, row_names), tuple(source.columns[j] for j in hidden), seen > dof
-    return RowCard(
-        row,
-        name,
-        cells,
-        float(D2[0]),
-        p,
-        float(T2[0]),
-        p_T2,
-        dof,
-        float(Q[0]) if defined else None,
-        p_Q if defined else None,
-        seen,
-        hide,
-        after,
-        _sentence(name, cells, hide, p, after),
-    )
+    found, after = _ordinary(block, g, 1.0 - odd_level, law)
+    name, hide = row_name(row, row_names), tuple(source.columns[j] for j in found)
+    off, p_off = (float(Q[0]), p_Q) if seen > dof else (None, None)
+    words = _sentence(_as_touched(name, hidden, edited or {}), cells, hide, p, after)
+    return RowCard(row, name, cells, float(D2[0]), p, float(T2[0]), p_T2, dof, off, p_off, seen, hide, after, words)
+
+
+def touched(
+    raw: Block,
+    columns: tuple[str, ...],
+    hidden: Sequence[str],
+    edited: Mapping[str, float],
+    scales: ColumnScales | None,
+) -> Block:
+    """The one row of a block with some cells hidden and others changed, and with a mask."""
+    x = np.array(raw.x)
+    mask = np.ones(x.shape, dtype=bool) if raw.mask is None else raw.mask.copy()
+    unknown = [name for name in (*hidden, *edited) if name not in columns]
+    if unknown:
+        raise error("LD210", option="column", value=unknown[0], allowed=f"one of {listing(columns, 12)}")
+    for name, value in edited.items():
+        j, own = columns.index(name), np.full((1, len(columns)), np.nan)
+        own[0, j] = value
+        x[0, j] = own[0, j] if scales is None else scales.inward(own)[0, j]
+        mask[0, j] = True
+        if not np.isfinite(x[0, j]):
+            raise error("LD210", option=name, value=value, allowed="a number that the column's scale has a place for")
+    for name in hidden:
+        x[0, columns.index(name)], mask[0, columns.index(name)] = 0.0, False
+    return raw._replace(x=x, mask=mask)
+
+
+def _as_touched(name: str, hidden: Sequence[str], edited: Mapping[str, float]) -> str:
+    """'8 without c3 and with c1 at 2.5'"""
+    without = f" without {', '.join(hidden)}" if hidden else ""
+    changes = ", ".join(f"{column} at {figures(value, 4)}" for column, value in edited.items() if column not in hidden)
+    return f"{name}{without}{' and' if without and changes else ''}{f' with {changes}' if changes else ''}"
 
 
 def _cells(
@@ -198,10 +231,10 @@ def _ordinary(block: Block, g: FramedGaussian, rate: float, law: RowLaw) -> tupl
 
 def _sentence(name: str, cells: tuple[RowCell, ...], hide: tuple[str, ...], p: float, after: float) -> str:
     if not hide:
-        return f"Row {name} is ordinary (p {p_words(p)})."
+        return f"Row {name} is ordinary (p {p_value(p)})."
     worst = next(c for c in cells if c.column == hide[0])
     assert worst.value is not None
     says = disagrees(worst.column, worst.value, worst.expected, worst.sd)
     which = "that cell" if len(hide) == 1 else f"these {len(hide)} cells: {', '.join(hide)}"
-    then = f"Hide {which}, and the row is ordinary (p {p_words(after)})"
-    return f"Row {name} is unlike what the model expects (p {p_words(p)}): {says}. {then}."
+    then = f"Hide {which}, and the row is ordinary (p {p_value(after)})"
+    return f"Row {name} is unlike what the model expects (p {p_value(p)}): {says}. {then}."

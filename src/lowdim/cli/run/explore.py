@@ -1,0 +1,95 @@
+"""explore: a page on this computer in which the model can be touched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from lowdim.cli.analysing import analysed, command_line, kept_options
+from lowdim.cli.command import command
+from lowdim.cli.options import BUDGET, DIMS, LEVEL, ROBUST, SEED, Request, is_run, stem, with_request
+from lowdim.cli.say import print_json, say
+from lowdim.text.format import parse_duration
+
+if TYPE_CHECKING:
+    from lowdim.jobs.analysis_base import Settings
+    from lowdim.jobs.run_folder import SavedRun
+
+
+@command(
+    "Touch the model in the browser: hide cells, draw round groups, drag places.",
+    example="lowdim explore table.run",
+    rank=12,
+)
+@click.option("--no-browser", is_flag=True, help="Print the address and open nothing.")
+@with_request(DIMS, LEVEL, SEED, BUDGET, ROBUST)
+def explore_command(request: Request, no_browser: bool) -> None:
+    """A page on this computer alone, of a run folder or of a table, which is analysed first; Ctrl-C ends it."""
+    from lowdim.explorer.answers import Answers
+    from lowdim.explorer.server import serving
+    from lowdim.jobs.subject import subject_of_run
+
+    answers = Answers(subject_of_run(run_of(request)))
+    _ = answers.facts  # what is wrong is said here, not in the page
+    with serving(answers) as server:
+        if request.as_json:
+            print_json(address=server.address)
+        else:
+            say(f"Explorer at {server.address}   this computer only; Ctrl-C stops it. No data leave the machine.")
+        if not no_browser:
+            import webbrowser
+
+            webbrowser.open(server.address)
+        wait()
+
+
+def wait() -> None:
+    """Until Ctrl-C."""
+    import sys
+    import threading
+
+    sys.stdout.flush()
+    try:
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        say("Stopped.")
+
+
+def run_of(request: Request) -> SavedRun:
+    """The run folder; of a table its own, which is made first unless it is there and of this very table."""
+    from lowdim.jobs.run_folder import check_free, load_run, save_run
+    from lowdim.text.messages import LowdimError
+
+    if is_run(request.file):
+        run = load_run(request.file)
+        run.check_table()
+        return run
+    folder = f"{stem(request.file)}.run"
+    if is_run(folder) and not request.options:
+        try:
+            run = load_run(folder)
+            run.check_analysis()
+            run.check_table()
+            if run.has_model and is_same(run.path, request.file) and run.settings == settings_of(request, run):
+                return run
+        except LowdimError:
+            pass  # of another table, or of what this one was: check_free decides
+    check_free(folder, request.file)
+    analysis = analysed(request, folder)
+    return load_run(save_run(analysis, folder, options=kept_options(request), command=command_line()))
+
+
+def settings_of(request: Request, run: SavedRun) -> Settings:
+    """What is asked for now, as a run remembers it."""
+    from lowdim.jobs.analysis_base import Settings
+
+    seconds = parse_duration(request.budget)
+    return Settings(request.dims, run.settings.scale, request.level, request.seed, seconds, request.robust)
+
+
+def is_same(first: str, second: str) -> bool:
+    """Whether two paths lead to one file."""
+    from pathlib import Path
+
+    return Path(first).resolve() == Path(second).resolve()

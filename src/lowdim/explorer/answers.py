@@ -1,0 +1,402 @@
+"""What the page asks for, by name: facts once, then columns of numbers as they are needed, single rows and places.
+
+    facts.json                  the table, the model as numbers, and what was found
+    axis/K  sd/K  column/J      one number a row; NaN at gaps
+    label/K  extra/NAME         codes of a label (-1 where it is missing); gaps, surprise, density
+    names.json  row/I.json      the rows' names; one row exactly, with its fills
+    near/Z.json                 the rows nearest to what a place decodes to, and whether any row has been there
+    map/NAME                    another map of the same rows, turned towards this one
+
+Numbers are little-endian: doubles while a table is small, so that what the page works out is what Python works out;
+beyond that single precision, in units of each column's spread, so that no digits are lost to a far origin.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
+
+import numpy as np
+
+from lowdim.jobs.subject import Subject
+from lowdim.judge.rows.null_law import GAUSSIAN_DOF
+from lowdim.math.linalg import Array, evenly_spread
+from lowdim.math.rotate import procrustes
+from lowdim.models.exported import exported
+from lowdim.text.format import count
+
+if TYPE_CHECKING:
+    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.table.table import Table
+
+EXACT_CELLS = 2**20  # cells up to which numbers travel as doubles
+ROWS_AT_ONCE = 200_000  # rows up to which names and labels are sent with the rest
+NEAREST = 5  # rows listed beside a place
+BEEN_SHARE = 0.99  # of the rows lie nearer to another row than the distance at which a place counts as empty
+SAMPLED_ROWS = 20_000  # rows from which that distance is found
+MOST_LABELS = 1000  # different values of a label that are sent
+MOST_ODD = 500  # odd rows that are sent
+MAPS = ("pca", "fa", "gtm", "isomap", "kpca")  # other maps of the same rows that may be asked for
+MOST_COMPARED = 2_000  # rows up to which another map is made on the spot
+
+
+class Answer(NamedTuple):
+    """The bytes of an answer and what they are."""
+
+    body: bytes
+    kind: str
+
+
+class Answers:
+    """Everything the page may ask for of one subject; nothing else can be read through it."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        t = subject.table
+        self.n, self.d, self.q = t.n, t.d, subject.places.z.shape[1]
+        self.exact = t.n * max(t.d, 1) <= EXACT_CELLS
+        self._one_at_a_time = threading.Lock()
+
+    def answer(self, name: str) -> Answer | None:
+        """The answer to a name, or None where there is no such thing."""
+        kind, _, rest = name.partition("/")
+        ways: dict[str, Callable[[str], Any]] = {
+            "axis": lambda k: self._numbers(self.subject.places.z, k),
+            "sd": lambda k: self._numbers(self.subject.places.sd, k),
+            "column": lambda k: self._numbers(self._columns, k),
+            "label": self._label,
+            "extra": self._extra,
+            "row": self._row,
+            "near": self._near,
+            "map": self._map,
+        }
+        if name == "facts.json":
+            return _json(self.facts)
+        if name == "names.json":
+            return _json(list(self.subject.table.row_names))
+        if name == "stale.json":
+            return _json({"stale": self.stale})
+        if kind not in ways:
+            return None
+        with self._one_at_a_time:  # models and tables are not written for many threads at once
+            found = ways[kind](rest)
+        return found if found is None or isinstance(found, Answer) else _json(found)
+
+    # facts ----------------------------------------------------------------------------------------------
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """What the page knows from the start."""
+        s, t = self.subject, self.subject.table
+        law = s.law
+        names = t.row_names
+        numbered = all(name == str(k) for k, name in enumerate(names, 1))
+        return {
+            "schema": 1,
+            "title": t.name,
+            "size": f"{count(t.n, 'row')}, {count(t.d, 'column')} of numbers, {count(int(np.isnan(t.X).sum()), 'gap')}",
+            "n": t.n,
+            "q": self.q,
+            "columns": columns_of(t),
+            "numbers": {"double": self.exact, "shift": self._shift, "scale": self._scale},
+            "spread": self._spread,
+            "middle": np.array([_finite(np.nanmean, x) for x in t.X.T]),
+            "axes": self._axes,
+            "method": {"name": s.entry.name, "title": s.entry.title},
+            "model": exported(s.model, s.unit),
+            "law": None if law is None else {"scale": law.scale, "dof": law.dof, "gaussian": GAUSSIAN_DOF},
+            "names": None if numbered or t.n > ROWS_AT_ONCE else list(names),
+            "numbered": numbered,
+            "labels": [{"name": name, "values": values} for name, values, _ in self._labels],
+            "extras": list(self._extras),
+            "uncertain": s.places.sd is not None,
+            "times": t.time is not None,
+            "run": None if s.run is None else str(s.run.folder),
+            "table": t.path,
+            "maps": [name for name in MAPS if name != s.entry.name] if self._comparable else [],
+            **self._of_analysis(s.analysis),
+        }
+
+    def _of_analysis(self, analysis: Analysis | None) -> dict[str, Any]:
+        """What only the main job finds: sentences, odd rows, the jury and the fills."""
+        if analysis is None:
+            said = () if self.subject.run is None else self.subject.run.sentences
+            return {"sentences": list(said), "odd": [], "jury": None, "fills": None, "level": 0.9}
+        odd = [{"row": r.row, "name": r.name, "p": r.p, "reason": r.reason} for r in analysis.odd.rows[:MOST_ODD]]
+        fills = [
+            {"column": c.column, "gaps": c.gaps, "skill": c.skill, "held": c.held, "tried": c.tried, "advice": c.advice}
+            for c in analysis.fills.columns
+        ]
+        return {
+            "sentences": list(analysis.sentences),
+            "odd": odd,
+            "oddSentence": analysis.odd.sentence,
+            "jury": _jury(analysis),
+            "fills": fills,
+            "level": analysis.settings.level,
+        }
+
+    @property
+    def _axes(self) -> list[dict[str, Any]]:
+        analysis = self.subject.analysis
+        shares = analysis.shares if analysis is not None else ()
+        return [
+            {"name": f"axis {k + 1}", "share": shares[k] if k < len(shares) else None, "width": self._width[k]}
+            for k in range(self.q)
+        ]
+
+    @property
+    def stale(self) -> bool:
+        """Whether the table's file has changed since this began."""
+        return self._file_state() != self._first_state
+
+    @cached_property
+    def _first_state(self) -> tuple[float, int] | None:
+        return self._file_state()
+
+    def _file_state(self) -> tuple[float, int] | None:
+        try:
+            facts = Path(self.subject.table.path).stat() if self.subject.table.path else None
+        except OSError:
+            return (-1.0, -1)
+        return None if facts is None else (facts.st_mtime, facts.st_size)
+
+    # columns --------------------------------------------------------------------------------------------
+    @cached_property
+    def _spread(self) -> Array:
+        t = self.subject.table
+        sd = np.array([_finite(np.nanstd, x) for x in t.X.T])
+        return np.where(sd > 0.0, sd, 1.0)
+
+    @cached_property
+    def _shift(self) -> Array:
+        return np.zeros(self.d) if self.exact else np.array([_finite(np.nanmean, x) for x in self.subject.table.X.T])
+
+    @cached_property
+    def _scale(self) -> Array:
+        return np.ones(self.d) if self.exact else 1.0 / self._spread
+
+    @property
+    def _columns(self) -> Array:
+        return self.subject.table.X
+
+    def _numbers(self, table: Array | None, which: str) -> Answer | None:
+        """One column of a table of numbers."""
+        k = _position(which, 0 if table is None else table.shape[1])
+        if table is None or k is None:
+            return None
+        x = table[:, k]
+        if table is self._columns and not self.exact:
+            x = (x - self._shift[k]) * self._scale[k]
+        return _binary(x, "<f8" if self.exact else "<f4")
+
+    @cached_property
+    def _labels(self) -> list[tuple[str, list[str], Array]]:
+        """Label columns of which the values can be told apart: name, values in their order, codes."""
+        found = []
+        for name, column in self.subject.table.labels.items():
+            words = np.array(["" if v is None else str(v) for v in column.tolist()], dtype=object)
+            values, codes = np.unique(words.astype(str), return_inverse=True)
+            if len(values) <= MOST_LABELS:
+                missing = np.array([v is None for v in column.tolist()])
+                found.append((name, values.tolist(), np.where(missing, -1, codes)))
+        return found
+
+    def _label(self, which: str) -> Answer | None:
+        k = _position(which, len(self._labels))
+        return None if k is None else _binary(self._labels[k][2], "<i4")
+
+    @cached_property
+    def _extras(self) -> dict[str, Callable[[], Array]]:
+        """What else rows can be coloured by."""
+        s = self.subject
+        extras: dict[str, Callable[[], Array]] = {"gaps": lambda: np.isnan(s.table.X).sum(axis=1)}
+        analysis, density = s.analysis, s.places.density
+        if analysis is not None:
+            extras["surprise"] = lambda: np.abs(analysis.surprises).max(axis=1, initial=0.0)
+        if density is not None:
+            extras["density"] = lambda: density
+        return extras
+
+    def _extra(self, name: str) -> Answer | None:
+        return _binary(self._extras[name](), "<f8" if self.exact else "<f4") if name in self._extras else None
+
+    # rows and places --------------------------------------------------------------------------------------
+    def _row(self, which: str) -> dict[str, Any] | None:
+        """One row exactly: its cells on the model's scale, its name, and its gaps as the run fills them."""
+        i = _position(which.removesuffix(".json"), self.n)
+        if i is None:
+            return None
+        t, analysis = self.subject.table, self.subject.analysis
+        labels = {name: (values[int(codes[i])] if codes[i] >= 0 else None) for name, values, codes in self._labels}
+        row = {"name": t.row_names[i], "x": t.X[i], "labels": labels, "fills": {}, "held": []}
+        if analysis is not None:
+            f = analysis.fills
+            row["fills"] = {
+                t.names[j]: [float(part[i, j]) for part in (f.filled, f.lower, f.upper)]
+                for j in np.flatnonzero(f.is_filled[i])
+            }
+            row["held"] = [t.names[j] for k, j in analysis.held.cells if k == i]
+        return row
+
+    def _near(self, which: str) -> dict[str, Any] | None:
+        """The nearest rows to a place, by what it decodes to; and whether a row has been near it on the map."""
+        z = _floats(unquote(which.removesuffix(".json")), self.q)
+        if z is None or self.subject.entry.lack("decoder"):
+            return None
+        X, unit = self.subject.table.X, self.subject.unit
+        cells = self.subject.model.decode(z[None]).mean[0] * unit
+        off = (X - cells) / self._spread
+        seen = ~np.isnan(off)
+        far = np.sqrt((np.where(seen, off, 0.0) ** 2).sum(axis=1) / np.maximum(seen.sum(axis=1), 1))
+        far[~seen.any(axis=1)] = np.inf
+        first = np.argsort(far, kind="stable")[:NEAREST]
+        names = self.subject.table.row_names
+        gap = float(self._tree.query(z / self._width)[0])
+        return {
+            "near": [{"row": int(i), "name": names[i], "far": float(far[i])} for i in first if np.isfinite(far[i])],
+            "been": gap <= self._empty,
+            "gap": gap,
+            "empty": self._empty,
+        }
+
+    @cached_property
+    def _width(self) -> Array:
+        sd = self.subject.places.z.std(axis=0)
+        return np.where(sd > 0.0, sd, 1.0)
+
+    @cached_property
+    def _tree(self) -> Any:
+        from scipy.spatial import cKDTree
+
+        return cKDTree(self.subject.places.z / self._width)
+
+    @cached_property
+    def _empty(self) -> float:
+        """The distance, in the axes' spreads, beyond which no row has its nearest neighbour, nearly."""
+        z = self.subject.places.z / self._width
+        rows = evenly_spread(len(z), SAMPLED_ROWS) if len(z) > SAMPLED_ROWS else np.arange(len(z))
+        gaps = self._tree.query(z[rows], k=2)[0][:, 1] if len(z) > 1 else np.ones(1)
+        return float(np.quantile(gaps[np.isfinite(gaps)], BEEN_SHARE)) if np.isfinite(gaps).any() else 1.0
+
+    # other maps ---------------------------------------------------------------------------------------------
+    @property
+    def _comparable(self) -> bool:
+        return self.q >= 1 and self.n <= MOST_COMPARED
+
+    def _map(self, name: str) -> dict[str, Any] | None:
+        """Another model's map of the same rows, turned, shifted and scaled to lie over this one's first two axes."""
+        if name not in MAPS or not self._comparable:
+            return None
+        return other_map(self.subject, name)
+
+
+def columns_of(t: Table) -> list[dict[str, Any]]:
+    """Each column: its name, what was added before its logarithm (None: it is none), and its ends as a model has it."""
+    return [
+        {
+            "name": name,
+            "shown": shown,
+            "offset": t.logs.get(name),
+            "low": _finite(np.nanmin, x),
+            "high": _finite(np.nanmax, x),
+        }
+        for name, shown, x in zip(t.names, t.scale_names, t.X.T, strict=True)
+    ]
+
+
+def _finite(f: Callable[[Array], Any], x: Array) -> float:
+    """A statistic of the seen cells; 0 where there are none."""
+    return float(f(x)) if np.isfinite(x).any() else 0.0
+
+
+def other_map(subject: Subject, name: str) -> dict[str, Any]:
+    """A map by another method with two axes, aligned by Procrustes; or why there is none."""
+    import warnings
+
+    from lowdim.jobs.one_model import fit_method
+    from lowdim.text.messages import LowdimError
+
+    mine = _two(subject.places.z)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a comparison is judged by its picture; `lowdim fit` says all
+            fitted = fit_method(subject.table, name, dims=min(2, subject.table.d))
+    except LowdimError as problem:
+        return {"name": name, "problem": str(problem).split("\n")[0]}
+    turned = procrustes(_two(fitted.places.z), mine)
+    return {"name": name, "title": fitted.method.title, "z": turned.aligned, "off": float(turned.error)}
+
+
+def _two(z: Array) -> Array:
+    """The first two axes; a single one lies on a line."""
+    return np.ascontiguousarray(z[:, :2]) if z.shape[1] > 1 else np.column_stack([z, np.zeros(len(z))])
+
+
+def _jury(analysis: Analysis) -> dict[str, Any]:
+    jury = analysis.jury
+    return {
+        "q": analysis.dims,
+        "sentence": jury.sentence,
+        "eigenvalues": np.asarray(jury.eigenvalues),
+        "band": np.asarray(jury.band),
+        "rows": [
+            {
+                "q": r.q,
+                "variance": r.variance,
+                "skill": r.skill,
+                "q2": r.q2,
+                "bic": r.bic_weight,
+                "above": r.above_noise,
+            }
+            for r in jury.rows
+        ],
+        "judges": [{"name": j.name, "q": j.q, "detail": j.detail} for j in jury.judges],
+    }
+
+
+# bytes ------------------------------------------------------------------------------------------------------
+def packed(value: Any, kind: str = "f8") -> Any:
+    """A tree with its arrays as base64 of little-endian numbers, whole or single precision.
+
+    Numbers that are not finite, outside of arrays, are None.
+
+    >>> packed({"a": np.array([1.0, 2.0]), "b": 3})
+    {'a': {'f8': 'AAAAAAAA8D8AAAAAAAAAQA==', 'shape': [2]}, 'b': 3}
+    """
+    if isinstance(value, dict):
+        return {key: packed(part, kind) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [packed(part, kind) for part in value]
+    if isinstance(value, np.ndarray):
+        data = np.ascontiguousarray(value, dtype=f"<{kind}").tobytes()
+        return {kind: base64.b64encode(data).decode("ascii"), "shape": list(value.shape)}
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _json(value: Any) -> Answer:
+    return Answer(json.dumps(packed(value), allow_nan=False).encode(), "application/json")
+
+
+def _binary(x: Array, dtype: str) -> Answer:
+    return Answer(np.ascontiguousarray(x, dtype=dtype).tobytes(), "application/octet-stream")
+
+
+def _position(text: str, many: int) -> int | None:
+    """A position from 0, or None where it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 12 and int(text) < many else None
+
+
+def _floats(text: str, many: int) -> Array | None:
+    """So many finite numbers with commas between, or None."""
+    try:
+        z = np.array([float(part) for part in text.split(",")])
+    except ValueError:
+        return None
+    return z if len(z) == many and bool(np.isfinite(z).all()) else None

@@ -1,0 +1,145 @@
+"""The explorer's server: this computer only, read-only, and nobody without the address.
+
+It answers GET alone, at an address that begins with a token drawn for this run, where the Host header names this
+computer and the request comes from no other site: a page elsewhere can neither guess the token nor, by a name that
+it turns to 127.0.0.1, read an answer. What is served is what `Answers` has; no path of the disk is ever looked up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import urlsplit
+
+from lowdim.explorer.answers import Answer, Answers
+from lowdim.explorer.module import joined, web_file
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+PATIENCE = 20.0  # seconds for the lines of a request: whoever says nothing is let go
+AT_ONCE = 64  # requests that are worked on at a time; the others wait for their turn
+PAGES = {
+    "": ("page.html", "text/html"),
+    "style.css": ("style.css", "text/css"),
+    "boot.js": ("boot.js", "text/javascript"),
+}
+
+
+class ExploreServer(ThreadingHTTPServer):
+    """One page, on a port and under a token of its own."""
+
+    daemon_threads = True
+    request_queue_size = 1024
+
+    def __init__(self, answers: Answers) -> None:
+        self.answers, self.token = answers, secrets.token_urlsafe(18)
+        self.turns = threading.BoundedSemaphore(AT_ONCE)
+        super().__init__(("127.0.0.1", 0), ExploreHandler)
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return tuple(f"{name}:{self.server_port}" for name in ("127.0.0.1", "localhost"))
+
+    @property
+    def address(self) -> str:
+        """What a person opens."""
+        return f"http://127.0.0.1:{self.server_port}/{self.token}/"
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        with self.turns:
+            super().process_request_thread(request, client_address)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A connection that broke is nobody's business; the server goes on."""
+
+
+class ExploreHandler(BaseHTTPRequestHandler):
+    """One request."""
+
+    server: ExploreServer
+    timeout = PATIENCE
+    server_version, sys_version = "lowdim", ""
+
+    def do_GET(self) -> None:
+        if not self._from_here():
+            return self._send(403, Answer(b"This page is for this computer alone.\n", "text/plain"))
+        found = self._answer()
+        self._send(*((404, Answer(b"There is no such thing.\n", "text/plain")) if found is None else (200, found)))
+
+    def _refuse(self) -> None:
+        self._send(405, Answer(b"This page is read-only: GET alone is answered.\n", "text/plain"), allow=True)
+
+    do_HEAD = do_POST = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_TRACE = do_CONNECT = _refuse
+
+    def _from_here(self) -> bool:
+        """Whether the request names this computer, and no other site made it."""
+        origin, site = self.headers.get("Origin"), self.headers.get("Sec-Fetch-Site", "none")
+        ours = {f"http://{host}" for host in self.server.hosts}
+        hosts = self.headers.get_all("Host", [])
+        return (
+            len(hosts) == 1
+            and hosts[0] in self.server.hosts
+            and (origin is None or origin in ours)
+            and site in ("none", "same-origin")
+        )
+
+    def _answer(self) -> Answer | None:
+        _, token, name = ("", *urlsplit(self.path).path.lstrip("/").partition("/")[::2])
+        if not secrets.compare_digest(token.encode("utf-8", "replace"), self.server.token.encode()):
+            return None
+        if name in PAGES:
+            file, kind = PAGES[name]
+            return Answer(web_file(file).encode(), kind)
+        if name == "explore.js":
+            return Answer(joined().encode(), "text/javascript")
+        return self.server.answers.answer(name)
+
+    def _send(self, status: int, answer: Answer, *, allow: bool = False) -> None:
+        self.send_response(status)
+        text = answer.kind.startswith(("text/", "application/json"))
+        self.send_header("Content-Type", f"{answer.kind}; charset=utf-8" if text else answer.kind)
+        self.send_header("Content-Length", str(len(answer.body)))
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
+        if allow:
+            self.send_header("Allow", "GET")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(answer.body)
+        self.close_connection = True
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing is written down."""
+
+
+@contextlib.contextmanager
+def serving(answers: Answers) -> Iterator[ExploreServer]:
+    """A server that answers while the block runs."""
+    _ = answers.stale  # remember what the file is now
+    server = ExploreServer(answers)
+    server.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    thread = threading.Thread(target=server.serve_forever, name="lowdim explore", daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(5)

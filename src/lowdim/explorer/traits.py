@@ -1,0 +1,51 @@
+"""The widget itself: imported only where anywidget is installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anywidget
+import traitlets
+
+from lowdim.explorer.answers import Answers
+from lowdim.explorer.module import joined, web_file
+
+
+class ExploreWidget(anywidget.AnyWidget):
+    """The explorer as a widget: traits in both directions, and questions answered by name."""
+
+    _esm, _css = joined(), web_file("style.css")
+    selection = traitlets.List(traitlets.Int(), help="Positions of the rows drawn round.").tag(sync=True)
+    row = traitlets.Int(0, help="The position of the row looked at.").tag(sync=True)
+    place = traitlets.List(traitlets.Float(), help="Where the cross is, one number an axis.").tag(sync=True)
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+        odd = answers.facts["odd"]
+        super().__init__(row=odd[0]["row"] if odd else 0)
+        self.on_msg(self._answered)
+
+    def _answered(self, widget: Any, content: Any, buffers: Any) -> None:
+        """Send the bytes that the page asked for."""
+        found = self._answers.answer(str(content.get("get", "")))
+        self.send({"id": content.get("id"), "found": found is not None}, [b"" if found is None else found.body])
+
+    @traitlets.validate("selection")
+    def _rows(self, proposal: Any) -> list[int]:
+        return sorted({self._known(i) for i in proposal["value"]})
+
+    @traitlets.validate("row")
+    def _row(self, proposal: Any) -> int:
+        return self._known(proposal["value"])
+
+    @traitlets.validate("place")
+    def _place(self, proposal: Any) -> list[float]:
+        place: list[float] = proposal["value"]
+        if len(place) not in (0, self._answers.q):
+            raise traitlets.TraitError(f"a place has one number for each of {self._answers.q} axes, or none")
+        return place
+
+    def _known(self, i: int) -> int:
+        if not 0 <= i < self._answers.n:
+            raise traitlets.TraitError(f"rows are counted from 0 to {self._answers.n - 1}, not {i}")
+        return i

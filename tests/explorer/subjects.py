@@ -1,0 +1,95 @@
+"""What the tests of the explorer touch: tables with models fitted once, and a run folder with an odd row."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import shutil
+import tempfile
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lowdim.cli.about.demo import write_demo
+from lowdim.jobs.one_model import fit_method
+from lowdim.jobs.run_folder import load_run
+from lowdim.jobs.subject import Subject, subject_of_run
+from lowdim.table.read import read
+from tests.cli.calls import in_process
+
+DIMS = {"ppca": 3, "fa": 3, "gtm": 2}
+
+
+@cache
+def folder() -> Path:
+    """A folder that lasts as long as the tests."""
+    made = tempfile.mkdtemp(prefix="lowdim-explore-")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return Path(made)
+
+
+@cache
+def wine() -> Path:
+    """The demo table."""
+    return write_demo("wine", folder(), 0)[0]
+
+
+def lognormal() -> Path:
+    """Two columns that are told in logarithms, one with zeros, beside two that are not; a few gaps."""
+    rng = np.random.default_rng(1)
+    z = rng.standard_normal((80, 2))
+    X = z @ rng.standard_normal((2, 4)) + 0.3 * rng.standard_normal((80, 4))
+    X[:, :2] = np.exp(X[:, :2])
+    X[3, 1] = 0.0
+    X[rng.random(X.shape) < 0.08] = np.nan
+    path = folder() / "logs.csv"
+    lines = [",".join("" if np.isnan(v) else repr(float(v)) for v in row) for row in X]
+    path.write_text("\n".join(["price,area,east,north", *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+def endless_names() -> Path:
+    """Four columns with names of ten thousand letters, right-to-left marks among them."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((40, 1)) @ rng.standard_normal((1, 5)) + 0.3 * rng.standard_normal((40, 5))
+    X[4, 1] = np.nan
+    names = ["x" * 10_000, "\u202e" + "y z" * 3_000, "w" * 9_999 + "\u2067", "v_" * 5_000, "plain"]
+    path = folder() / "endless.csv"
+    lines = [",".join("" if np.isnan(v) else repr(float(v)) for v in row) for row in X]
+    path.write_text("\n".join([",".join(names), *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+def subject(path: Path, name: str, **options: Any) -> Subject:
+    """One model of a table."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = fit_method(read(path, **options), name, dims=DIMS[name])
+    return Subject(fitted.table, fitted.model, fitted.method, fitted.unit)
+
+
+@cache
+def demo(name: str) -> Subject:
+    return subject(lognormal(), "ppca", log="price,area+0.05") if name == "logs" else subject(wine(), name)
+
+
+@cache
+def odd_run() -> Path:
+    """The run of the demo table with one wrong cell: the magnesium of row 20 ten times too large."""
+    rows = wine().read_text(encoding="utf-8").splitlines()
+    names, cells = rows[0].split(","), rows[20].split(",")
+    j = names.index("magnesium")
+    cells[j] = str(10 * float(cells[j] or 100.0))
+    (folder() / "odd.csv").write_text("\n".join([*rows[:20], ",".join(cells), *rows[21:]]) + "\n", encoding="utf-8")
+    done = in_process("fit", "odd.csv", "--dims", "3", "--budget", "1s", cwd=folder())
+    assert done.code == 0, done.err
+    return folder() / "odd.run"
+
+
+@cache
+def odd() -> Subject:
+    with contextlib.chdir(folder()):
+        return subject_of_run(load_run(odd_run()))
