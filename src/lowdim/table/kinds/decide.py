@@ -35,7 +35,7 @@ DATE_PARTS: tuple[str, ...] = (
     "minute",
     "second",
 )
-DATE_PARTS += ("week", "quarter", "qtr", "time", "time stamp")
+DATE_PARTS += ("week", "quarter", "qtr", "time", "time stamp", "time of day")
 NAMED_ASIDE = 12  # columns a note names
 ONE = {"is_": "is", "has": "has", "was": "was", "a": "a label"}
 SEVERAL = {"is_": "are", "has": "have", "was": "were", "a": "labels"}

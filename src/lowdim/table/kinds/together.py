@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
+from lowdim.table.kinds.groups import date_families, group_keys
 from lowdim.table.kinds.single import MOST_LEVELS, Kind, is_whole, kind_of, name_words
 
 LEAST_ITEMS = 5  # columns of one scale from which they are a questionnaire
@@ -38,6 +39,8 @@ def kinds_of(columns: dict[str, Array], fixed: Collection[str] = ()) -> Found:
     """What each column of numbers is, decided beside the others; those that are `fixed` are measurements, as asked."""
     columns = {name: x for name, x in columns.items() if not np.isnan(x).all()}
     kinds = {name: kind_of(name, x) for name, x in columns.items()}
+    for found in (group_keys(columns), date_families(columns)):
+        kinds.update({name: kind for name, kind in found.items() if kinds[name].word in ("", "count", "code")})
     kinds.update({name: Kind() for name, kind in kinds.items() if name in fixed and kind.word not in ("", "count")})
     ranges = {name: (float(np.nanmin(x)), float(np.nanmax(x))) for name, x in columns.items()}
     _places(kinds, ranges)
@@ -99,7 +102,7 @@ def _items(
     if len(scale) >= max(LEAST_ITEMS, len(measured) * (2 if two else 1)) and most:
         return set(scale)
     if len(measured) < 2:
-        return set(names)
+        return {name for name in names if len(np.unique(columns[name])) <= MOST_LEVELS + 1}  # a gap may be one of them
     family = _measured_families(names, measured)
     scales = Counter(ranges[name] for name in measured)
     common = {r for r, n in scales.items() if n >= LEAST_FAMILY and 4 * n >= len(measured) and r != (0.0, 1.0)}
