@@ -208,7 +208,7 @@ def _key(words: list[str], v: Array, whole: bool) -> Kind:
             return Kind("id", f"it is called an id ({different:,} different of {len(v):,})")
         return Kind("key", f"it is called an id and names {different:,} groups")
     if different < len(v):
-        many = _all_codes(words) and len(v) / 3 < different
+        many = _all_codes(words) and max(MOST_LEVELS, len(v) / 3) < different
         return Kind("key", f"it is called a code and has {different:,} values") if many else Kind()
     if last in NUMBER_WORDS or (_all_codes(words) and len(v) >= LEAST_KIND_ROWS):
         return Kind("id", "it is called so and different in every row")
