@@ -562,14 +562,14 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "what is made of other columns counts them twice",
         Fix("use it all the same:  ", propose(use=None)),
         "changed",
-        about="Columns that are sums or means of others were left out",
+        about="Columns that are sums, means or functions of others were left out",
     ),
     "LD186": Entry(
         TableWarning,
         "'{column}' is {identity} where they are all there ({share} of its rows), and was kept",
         "it may say something where a part is missing; elsewhere it counts its parts twice",
         Fix("leave it out:  ", propose(drop=None)),
-        about="Columns that are sums or means of others and were kept, as the others are often missing",
+        about="Columns that are sums, means or functions of others and were kept, as the others are often missing",
     ),
     "LD187": Entry(
         TableWarning,
