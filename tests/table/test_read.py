@@ -522,3 +522,43 @@ def test_any_text_ends_in_a_table_or_a_coded_error(tmp_path: Path, text: str) ->
         read(path)
     except LowdimError as problem:
         assert problem.code and problem.fix
+
+
+# words and commas in a column of numbers ---------------------------------------------------------
+
+
+def numbers_with(*cells: str, n: int = 100) -> str:
+    """A file of two columns of numbers in which the first cells of one are these."""
+    rows = [f"{k * 1.5},{k * k % 17}.25" for k in range(len(cells), n)]
+    return "\n".join(["a,b", *(f'"{cell}",1.5' for cell in cells), *rows])
+
+
+@pytest.mark.parametrize(
+    ("cells", "n", "said"),
+    [
+        (["rotary"], 100, "LD123"),
+        (["rotary", "none of it"], 40, "LD123"),
+        (["rotary", "x", "y"], 100, "LD111"),
+        (["rotary", "x", "y"], 300, "LD123"),
+        (["rotary"], 15, "LD111"),
+        (["12O"], 100, "LD111"),  # a number that cannot be read
+        (["<0.05"], 100, "LD111"),  # a limit
+    ],
+)
+def test_few_words_among_numbers_are_gaps(cells: list[str], n: int, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(numbers_with(*cells, n=n), encoding="utf-8")
+    if said == "LD111":
+        with pytest.raises(TableError, match="LD111"):
+            read(path)
+        return
+    table = read(path)
+    assert said in table.messages.codes and np.isnan(table.X).sum() == len(cells)
+    assert "rotary" in next(m.where for m in table.messages if m.code == said)
+
+
+def test_the_rest_of_a_file_says_what_a_comma_is(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(numbers_with("1,550", "2,310"), encoding="utf-8")
+    table = read(path)
+    assert table.X[0, 0] == 1550 and "LD114" in table.messages.codes

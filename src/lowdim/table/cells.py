@@ -156,7 +156,7 @@ def decide_decimal(evidence: dict[str, DecimalEvidence], decimal: str | None) ->
             what=f"Numbers use a decimal comma ({shown(evidence[clear[0]].example)}) in {count}",
             why="other columns use a decimal point, so the sign was not guessed",
         )
-    if either:
+    if either and not points and not any(e.groups for e in evidence.values()):  # else the rest of the file says it
         count = f"{len(either)} column{'s' * (len(either) != 1)}"
         raise error(
             "LD112",

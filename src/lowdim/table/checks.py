@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
 from lowdim.table.kinds.functions import alike_pairs, find_functions
+from lowdim.table.kinds.gap_codes import find_gap_codes
 from lowdim.table.kinds.scales import log_entries
 from lowdim.table.kinds.sums import find_sums
 from lowdim.table.notes import Notes
@@ -28,22 +29,6 @@ HUGE_NUMBER = 1e150
 PAIRS_WORK = 2e10  # multiplications that looking for near copies may cost
 PARTS_SHARE = 0.5  # of a total's rows that have all its parts, from which it says nothing of its own
 FAR_SPREADS = 4.5  # spreads from the middle that make a value far
-DISGUISES = [sign * float("9" * k) for k in range(2, 7) for sign in (-1, 1)] + [
-    -9.0,
-    -99.9,
-    -999.9,
-    -999.99,
-    -9999.99,
-    -32768.0,
-    32767.0,
-    65535.0,
-    -1e20,
-    -1e30,
-    1e20,
-    1e30,
-    -8888.0,
-    -7777.0,
-]
 
 
 class Numbers(NamedTuple):
@@ -344,28 +329,18 @@ def _rare(work: Numbers, notes: Notes) -> None:
 
 
 def _disguised(work: Numbers, place: Place, notes: Notes) -> None:
-    """A code such as -999 that stands far from every other number of its column."""
-    low, high = _span(work.X)
-    for code in DISGUISES:
-        columns, total, example = list[str](), 0, ""
-        for j in np.flatnonzero((low == code) | (high == code)):
-            x = work.X[:, j]
-            others = x[~np.isnan(x) & (x != code)]
-            times = int((x == code).sum())
-            spread = float(np.ptp(others)) if len(others) else 0.0
-            if len(others) >= 3 and spread > 0 and np.abs(others - code).min() > max(spread, 1.0) and times > 0:
-                columns.append(work.names[j])
-                total += times
-                example = example or f"{work.names[j]}: {place.unit} {place.lines[work.rows[np.argmax(x == code)]]}"
-        if columns and (total > 1 or abs(code) >= 99):
-            notes.add(
-                "LD151",
-                f"e.g. {example}",
-                value=f"{code:.15g}",
-                na=[f"{code:.15g}"],
-                columns=count(len(columns), "column"),
-                times="once" if total == 1 else f"{total:,} times",
-            )
+    """A code such as -999 that stands far from every other number of its column, where it was not taken for a gap."""
+    for code in find_gap_codes({c.name: work.X[:, j] for j, c in enumerate(work.columns)}):
+        first = code.columns[0]
+        row = np.argmax(work.X[:, work.names.index(first)] == code.value)
+        notes.add(
+            "LD151",
+            f"e.g. {first}: {place.unit} {place.lines[work.rows[row]]}",
+            value=f"{code.value:.15g}",
+            na=[f"{code.value:.15g}"],
+            columns=count(len(code.columns), "column"),
+            times="once" if code.times == 1 else f"{code.times:,} times",
+        )
 
 
 def _huge(work: Numbers, place: Place, notes: Notes) -> None:

@@ -354,6 +354,14 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "a number that cannot be read must not become a gap unasked",
         "{fix}",
     ),
+    "LD123": Entry(
+        TableWarning,
+        "{what} of column '{column}' {is_} and {was} taken as {gap}",
+        "{good} of its {seen} cells are numbers",
+        "{fix}",
+        "changed",
+        about="A few words in a column of numbers were taken as gaps",
+    ),
     "LD112": Entry(
         TableError,
         "{what}",
@@ -472,6 +480,14 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "a code for a gap that is read as a number pulls every axis",
         Fix("if so:  ", propose(na=None)),
         about="A number such as -999 that may be a code for a gap",
+    ),
+    "LD157": Entry(
+        TableWarning,
+        "{value} occurs {times} in {columns}, far from all their other numbers, and was taken for a gap: {names}",
+        "a code for a gap that is read as a number pulls every axis",
+        "{fix}",
+        "changed",
+        about="A number such as -999 that stands for a gap",
     ),
     "LD152.table": Entry(
         TableWarning,
