@@ -562,3 +562,34 @@ def test_the_rest_of_a_file_says_what_a_comma_is(tmp_path: Path) -> None:
     path.write_text(numbers_with("1,550", "2,310"), encoding="utf-8")
     table = read(path)
     assert table.X[0, 0] == 1550 and "LD114" in table.messages.codes
+
+
+# dates -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cells", "second", "order"),
+    [
+        (["12/01/1999", "01/01/2000", "02/01/2000"], "2000-01-01", "month first"),
+        (["12/01/1999", "13/01/1999", "02/03/2000"], "1999-01-13", ""),
+        (["05/01/2000", "12/01/2000", "03/01/2000"], "2000-01-12", "day first"),
+        (["01.12.1999", "01.01.2000", "01.02.2000"], "2000-01-01", ""),
+        (["01 Dec 1999", "01 Jan 2000", "01 Feb 2000"], "2000-01-01", ""),
+        (["Dec 1, 1999", "Jan 1, 2000", "Feb 29, 2000"], "2000-01-01", ""),
+        (["Dec 1999", "Januar 2000", "February 2000"], "2000-01-01", ""),
+        (["1999-12", "2000-01", "2000-02"], "2000-01-01", ""),
+        (["1999Q4", "2000Q1", "2000 Q2"], "2000-01-01", ""),
+    ],
+)
+def test_dates_as_people_write_them(cells: list[str], second: str, order: str) -> None:
+    frame = pd.DataFrame({"when": cells * 4, "a": np.arange(12.0) ** 2, "b": np.sin(np.arange(12))})
+    table = read(frame)
+    assert table.time is not None and str(table.time[1])[:10] == second
+    (said,) = [m.what for m in table.messages if m.code == "LD181"]
+    assert said.endswith(f"the time of each row (read with the {order})" if order else "the time of each row")
+
+
+def test_words_and_numbers_that_are_no_date_stay_words() -> None:
+    for cells in (["Ford 1999", "Opel 2000"], ["1999-13", "1999-14"], ["31 Feb 1999", "1 Mar 1999"]):
+        frame = pd.DataFrame({"when": cells * 6, "a": np.arange(12.0) ** 2, "b": np.sin(np.arange(12))})
+        assert read(frame).time is None

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.table.cells import DAY_NUMBERS, LIMIT_TEXT, ColumnCells, dates, is_code, matches
+from lowdim.table.cells import DAY_NUMBERS, LIMIT_TEXT, ColumnCells, date_order, dates, is_code, matches
 from lowdim.table.detect import GAP_CODES
 from lowdim.table.kinds.scales import log_entries
 from lowdim.table.notes import Notes
@@ -239,12 +239,13 @@ def _whole_numbers(values: Array) -> bool:
 
 
 def _dated(c: ColumnCells, when: NDArray[np.datetime64], free: bool, place: Place, notes: Notes) -> Column:
+    order = date_order(c.text, c.gap) if c.text is not None else ""
     where = place.column(c, int(np.argmax(~c.gap))) if c.text is not None else f"{place.name}, column {c.position}"
     notes.add(
         "LD181",
         where,
         column=c.name,
-        role="the time of each row" if free else "a label",
+        role=("the time of each row" if free else "a label") + (f" (read with the {order})" if order else ""),
         fix=choices(
             [
                 ("leave it out", propose(drop=[c.name])),

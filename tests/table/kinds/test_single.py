@@ -61,6 +61,8 @@ KEYS = rng.choice(10**7, N, replace=False).astype(float)
         ("lesion2", rng.choice([0, 1400.0, 3111, 3112, 6112, 7111], N), "code"),
         ("sibsp", rng.choice([0.0, 1, 2, 3, 4, 5, 8], N, p=[0.68, 0.23, 0.04, 0.02, 0.01, 0.01, 0.01]), "count"),
         ("number", rng.choice([1.0, 2, 3, 4], N), "count"),
+        ("fiber", np.repeat([0.0, 2, 3, 4, 5, 6, 7], [29, 16, 12, 6, 6, 7, 1]), "count"),
+        ("edema", other.choice([0, 0.5, 1.0], N), "code"),
     ],
 )
 def test_it_is_what_a_person_would_call_it(name, values, kind):

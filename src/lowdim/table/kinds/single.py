@@ -18,6 +18,7 @@ MOST_LEVELS = 10  # different values up to which whole numbers may be a code
 ROWS_A_LEVEL = 5  # rows for each level from which levels can be told from values that happen to repeat
 LEAST_KIND_ROWS = 10  # rows from which few different values mean something
 HIGHEST_FIRST_LEVEL = 5  # codes begin low: 36, 37, ... 41 are degrees
+MOST_GRADES = 4  # levels from no to yes
 SPARSE_LEVELS = 2  # a code uses at least one in so many of the numbers it spans: 0, 5, 10 are marks
 MISSED_TIES = 8.0  # ties that chance would give and that are not there: e^-8 is less than one in a thousand
 LEAST_STEPS = 10  # rows from which equal steps are no accident
@@ -266,6 +267,8 @@ def _few(words: list[str], v: Array, whole: bool) -> Kind:
         return Kind("yes/no", "it has two values")
     if whole and _called_code(words) and u <= len(v) / 3:
         return Kind("code", f"it is called so and has {u} levels")
+    if not whole and u <= MOST_GRADES and u <= len(v) / ROWS_A_LEVEL and _graded(levels):
+        return Kind("code", f"it has {u} levels in equal steps from 0 to 1")
     if not whole or u > min(MOST_LEVELS, len(v) / ROWS_A_LEVEL):
         return Kind("count") if whole and is_count(levels, times) else Kind()
     if set(words) & COUNT_WORDS or is_count(levels, times):
@@ -279,6 +282,11 @@ def _few(words: list[str], v: Array, whole: bool) -> Kind:
     return Kind()
 
 
+def _graded(levels: Array) -> bool:
+    """Whether levels go from 0 to 1 in equal steps: 0, 0.5, 1 are no, somewhat, yes."""
+    return bool(levels[0] == 0 and levels[-1] == 1 and np.ptp(np.diff(levels)) < 1e-9)
+
+
 def is_count(levels: Array, times: NDArray[np.intp]) -> bool:
     """Whether whole numbers are like counts: from 0 or 1 on, the first most common, ever fewer up to a rare last.
 
@@ -287,9 +295,13 @@ def is_count(levels: Array, times: NDArray[np.intp]) -> bool:
     >>> is_count(np.array([1.0, 2, 3]), np.array([216, 184, 491]))
     False
     """
-    if len(levels) < 4 or levels[0] not in (0, 1) or levels[2] - levels[0] != 2:
+    if len(levels) < 4 or levels[0] not in (0, 1):
         return False
     top = int(np.argmax(times))
+    if levels[2] - levels[0] > (
+        3 if top == 0 and len(levels) <= MOST_LEVELS else 2
+    ):  # of a few rows one number may be missing
+        return False
     after = times[top:].astype(float)
     falls = np.diff(after) <= 1.5 * np.sqrt(after[1:] + after[:-1])  # or rises no more than chance may
     return bool(levels[top] - levels[0] <= (levels[-1] - levels[0]) / 4 and falls.all() and after[-1] <= 0.1 * after[0])
