@@ -320,6 +320,16 @@ def roles_of_columns() -> dict[str, tuple[bytes, str]]:
             "",
         ),
         "distances.csv": (csv("town,A,B,C,D,E,F", [["ABCDEF"[i], *row] for i, row in enumerate(far)]), ""),
+        "correlations.csv": (
+            csv(
+                "test,A,B,C,D", [["ABCD"[i], *row] for i, row in enumerate(np.corrcoef(np.array(a, float).T).round(3))]
+            ),
+            "",
+        ),
+        "only_places.csv": (
+            csv("town,latitude,longitude", [[f"t{i}", 40 + i * i % 17 / 4, 7 + i * i * i % 23 / 4] for i in range(30)]),
+            "",
+        ),
         "ratings.csv": (
             csv("user,item,rating", [[u, t, (u + t) % 5 + 1] for u, t in zip(users, things, strict=True)]),
             "",

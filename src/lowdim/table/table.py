@@ -43,6 +43,8 @@ class Table:
         Rows and number columns that are analysed.
     names : tuple of str
         The number columns, in the order of X.
+    aside : tuple of str
+        The names of all other columns.
     columns : tuple of Column
         Every column with its name, role, values, position in the file, and a note.
     labels : dict of str to array
@@ -107,6 +109,11 @@ class Table:
         return tuple(c.name for c in self.columns if c.role == "number")
 
     @property
+    def aside(self) -> tuple[str, ...]:
+        """The names of all other columns: labels, ids, times, and those that were left out."""
+        return tuple(c.name for c in self.columns if c.role != "number")
+
+    @property
     def scales(self) -> ColumnScales:
         """The scale each number column is on, and the values it can have."""
         return scales_of([c for c in self.columns if c.role == "number"], self.X)
@@ -148,7 +155,8 @@ class Table:
         """The id that was asked for, or the first that is different in every row."""
         ids = [c for c in self.columns if c.role == "id"]
         asked = [c.values for c in ids if not c.kind]
-        return next(iter(asked), next((c.values for c in ids if len(set(c.values)) == self.n), None))
+        first = sorted(ids, key=lambda c: bool(c.note))  # of which a message says that they name the rows, then others
+        return next(iter(asked), next((c.values for c in first if len(set(c.values)) == self.n), None))
 
     def _first(self, role: str) -> NDArray[Any] | None:
         return next((c.values for c in self.columns if c.role == role), None)

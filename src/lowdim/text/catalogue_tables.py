@@ -418,11 +418,11 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD121.table": Entry(
         TableWarning,
-        "{what} completely empty and {was} left out: {rows}",
-        "a row without any number has no place on the map",
+        "{what} without any measured number and {was} left out: {rows}",
+        "such a row has no place on the map",
         "",
         "changed",
-        about="Rows that are completely empty were left out",
+        about="Rows without any number were left out",
     ),
     "LD124": Entry(
         TableWarning,
@@ -546,7 +546,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "a name has no meaning as a measurement",
         "{fix}",
         "changed",
-        about="A column was set aside as the name of each row",
+        about="A column was set aside as the name of each row or of groups of rows",
     ),
     "LD182": Entry(
         TableWarning,
@@ -637,6 +637,19 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "'{name}' is a table of distances between its own rows, not of measurements",
         "it is square and symmetric with zeros in the diagonal: each column stands for a row",
         "{fix}",
+    ),
+    "LD194": Entry(
+        TableError,
+        "'{name}' is a table of correlations between {d} columns, not of measurements",
+        "it is square and symmetric with ones in the diagonal: a row stands for a column and not for an observation",
+        "{fix}",
+    ),
+    "LD196": Entry(
+        TableWarning,
+        "{what} would be set aside and {was} taken as measured, as little else is: {names}",
+        "an axis is made of at least two columns; of places it is a map, of dates and ranks it is an order",
+        Fix("if they are what was measured, say so:  ", propose(use=None)),
+        about="Places, dates, ranks or numbers of rows were taken as measured, as little else is",
     ),
     "LD193": Entry(
         TableError,

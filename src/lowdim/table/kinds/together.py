@@ -36,6 +36,7 @@ class Found(NamedTuple):
     kinds: dict[str, Kind]
     items: dict[str, tuple[float, ...]]  # those analysed as ordered levels, with their levels
     counts: tuple[str, ...]  # those that count
+    doubtful: dict[str, Kind]  # those that are measurements only because little else is
 
 
 def kinds_of(columns: dict[str, Array], fixed: Collection[str] = ()) -> Found:
@@ -44,11 +45,11 @@ def kinds_of(columns: dict[str, Array], fixed: Collection[str] = ()) -> Found:
     kinds = {name: kind_of(name, x) for name, x in columns.items()}
     for found in (group_keys(columns), date_families(columns)):
         kinds.update({name: kind for name, kind in found.items() if kinds[name].word in ("", "count", "code")})
-    kinds.update({name: Kind() for name, kind in kinds.items() if name in fixed and kind.word not in ("", "count")})
     ranges = {name: (float(np.nanmin(x)), float(np.nanmax(x))) for name, x in columns.items()}
     _places(kinds, ranges)
     kinds.update(dict.fromkeys(_ranks(kinds, ranges), Kind()))
     kinds.update(_like_relatives(kinds, columns, ranges))
+    kinds.update({name: Kind() for name, kind in kinds.items() if name in fixed and kind.word not in ("", "count")})
     open_ones = [name for name, kind in kinds.items() if kind.word in FEW_LEVELS]
     measured = [name for name, kind in kinds.items() if kind.word in ("", "count")]
     short = [name for name in measured if name not in fixed and _is_short(columns[name])]
@@ -63,13 +64,15 @@ def kinds_of(columns: dict[str, Array], fixed: Collection[str] = ()) -> Found:
             kinds[name] = Kind()
         elif kinds[name].word not in FEW_LEVELS:
             kinds[name] = Kind("code", "it has few levels")
+    doubtful = dict[str, Kind]()
     for word in DOUBTFUL:  # nothing else was measured
         if sum(kind.word in ("", "count") for kind in kinds.values()) < 2:
-            kinds.update({name: Kind() for name, kind in kinds.items() if kind.word == word})
+            doubtful |= {name: kind for name, kind in kinds.items() if kind.word == word}
+            kinds.update(dict.fromkeys(doubtful, Kind()))
     levels = {name: tuple(np.unique(x[~np.isnan(x)]).tolist()) for name, x in columns.items() if name in items}
     counts = tuple(name for name, kind in kinds.items() if kind.word == "count" and name not in items)
     aside = {name: kind for name, kind in kinds.items() if kind.word not in ("", "count")}
-    return Found(aside, levels, counts)
+    return Found(aside, levels, counts, doubtful)
 
 
 def _ranks(kinds: dict[str, Kind], ranges: dict[str, tuple[float, float]]) -> list[str]:
