@@ -20,6 +20,7 @@ NEARLY_SAME = 0.99  # correlation of some rows from which a pair is looked at on
 SLAB = 512  # columns whose products with the others are held at once
 FINE = 0.05  # rounding, in units of the spread, up to which a function can be told from a close relation
 ROUNDING = 0.75  # of the unit: half of it, and what it does to the fit
+STEEP = 50.0  # times its mean slope that a function may rise by where it is steepest
 DIGITS = 1e-6  # relative: numbers stored with seven figures
 ROUND = (0.02, 1e-3)  # distances, in units of the fit, at which a fitted number is taken for a round one
 TRIED_ROWS = 60  # rows on which a form is tried before all
@@ -117,7 +118,7 @@ def _function(x: Array, y: Array, unit_x: float, unit_y: float, name: str) -> st
 def _goes_one_way(x: Array, y: Array, unit_x: float, unit_y: float) -> bool:
     """Whether y only rises or only falls with x, but for rounding."""
     step = np.diff(y[np.lexsort((y, x))]) * np.sign(np.corrcoef(x, y)[0, 1])
-    rounding = 2 * (ROUNDING * unit_y + DIGITS * np.abs(y).max()) + (2 * FINE * y.std() if unit_x else 0.0)
+    rounding = 2 * (ROUNDING * unit_y + DIGITS * np.abs(y).max()) + min(STEEP * unit_x / x.std(), 2 * FINE) * y.std()
     return bool(step.min(initial=0.0) >= -rounding)
 
 
