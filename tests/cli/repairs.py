@@ -164,7 +164,11 @@ REPAIRS: dict[tuple[str, str], list[Repair]] = {
         Repair("save numbers", saved("objects.npy", npy(GOOD))),
         Repair("or CSV", saved("objects.csv", CSV)),
     ],
-    ("distances.csv", "LD192"): [Repair("they are measurements", same("--use", "A,B,C,D"))],
+    ("distances.csv", "LD192"): [Repair("they are measurements", same("--use", "A,B,C,D,E,F"))],
+    ("correlations.csv", "LD194"): [
+        Repair("analyse the table that they were computed from", saved("rows.csv", CSV)),
+        Repair("they are measurements", same("--use", "A,B,C,D")),
+    ],
     ("ratings.csv", "LD193"): [Repair("the columns are measurements", same("--use", "user,item,rating"))],
     ("few_rows.csv", "LD161"): [Repair("more rows", edited(more_rows)), Repair("fewer columns", edited(fewer_columns))],
     ("line.npy", "LD100"): [Repair("Reshape your data", reshaped)],

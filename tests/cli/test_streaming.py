@@ -71,7 +71,7 @@ def test_fill_and_apply_write_every_format(lowdim, cells, tmp_path, ending):
         full = np.loadtxt(tmp_path / "full.csv", delimiter=",", skiprows=1)
         assert np.isfinite(full).all() and (full[~np.isnan(cells)] == cells[~np.isnan(cells)]).all()
         lowdim("fit", "cells.parquet", "--stream", "--sample", "100", "--dims", "1", "--budget", "1s")
-        full[7] = full.mean(axis=0) + [1e3, -1e3, 1e3, -1e3, 1e3]
+        full[7] = full.mean(axis=0) + np.array([1e3, -1e3, 1e3, -1e3, 1e3])
         np.savetxt(tmp_path / "new.csv", full, delimiter=",", header="x1,x2,x3,x4,x5", comments="")
         placed = lowdim("apply", "cells.run", "new.csv", "--stream", "--json")
         told = json.loads(placed.out)

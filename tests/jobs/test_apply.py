@@ -67,6 +67,8 @@ def test_order_and_strangers_do_not_matter(model):
     turned = frame[list(NAMES[::-1])].assign(other=1.0)
     a, b = place(model, NAMES, frame), place(model, NAMES, turned)
     assert np.array_equal(a.scores, b.scores) and [m.code for m in b.messages] == ["LD222", "LD223"]
+    known = place(model, NAMES, turned, aside=("other",))  # a label of the map's own table
+    assert [m.code for m in known.messages] == ["LD223"]
 
 
 def test_an_absent_column_is_a_gap(model):

@@ -185,6 +185,10 @@ def columns_apart() -> dict[str, tuple[bytes, str]]:
             "",
         ),
         "almost_often.csv": (csv("a,b,c,d,e,f,g", changed(numbers(10, 7), {(4, -1): "oops"})), ""),
+        "stray_word.csv": (
+            csv("a,b,c", changed(numbers(40, 3), {(7, 1): "rotary", (9, 1): "rotary", (12, 2): "x"})),
+            "",
+        ),
         "almost_line1.csv": (csv("", [["id", 2019, 2020], *changed(numbers(9, 3), {})]), ""),
         "decimal_comma.csv": (csv("a;b;c", comma, ";"), ""),
         "decimal_mixed.csv": (csv("a;b;c", [[*r[:2], 1.25 * i] for i, r in enumerate(comma)], ";"), ""),
@@ -231,7 +235,13 @@ def numbers_wrong() -> dict[str, tuple[bytes, str]]:
         "constant.csv": (csv(head, [[r[0], 1, r[2], 3, r[3]] for r in a]).replace(b"a,b,c,d", b"a,unit,b,plant,c"), ""),
         "rare.csv": (csv(head, [[*r[:3], int(i == 4)] for i, r in enumerate(a)]), "--use d"),
         "twice.csv": (csv("temp,temp,b,temp", [[r[0], r[0], r[2], r[3]] for r in a]), ""),
-        "same_quantity.csv": (csv("flow,flow_lb,c", [[r[0], 2.2046 * float(str(r[0])), r[2]] for r in a]), ""),
+        "same_quantity.csv": (
+            csv(
+                "flow,flow_lb,c", [[r[0], (2.2 + 0.003 * (-1) ** i) * float(str(r[0])), r[2]] for i, r in enumerate(a)]
+            ),
+            "",
+        ),
+        "function.csv": (csv("flow,c,flow_f", [[r[0], r[2], 1.8 * float(str(r[0])) + 32] for r in a]), ""),
         "same_often.csv": (
             csv(
                 ",".join(f"x{k}" for k in range(9)),
@@ -244,6 +254,7 @@ def numbers_wrong() -> dict[str, tuple[bytes, str]]:
             "",
         ),
         "disguised.csv": (csv(head, changed(numbers(30, 4), {(3, 0): -999, (9, 0): "-999.0", (12, 2): -999})), ""),
+        "disguised_once.csv": (csv(head, changed(numbers(30, 4), {(3, 0): -999})), ""),
         "huge.csv": (csv("a,b,c", [[f"{r[0]}e200", *r[1:3]] for r in a]), ""),
         "log_zero.csv": (csv("a,b", [[i, r[0]] for i, r in enumerate(a)]), "--use a --log a"),
         "one_row.csv": (csv(head, a[:1]), ""),
@@ -309,6 +320,16 @@ def roles_of_columns() -> dict[str, tuple[bytes, str]]:
             "",
         ),
         "distances.csv": (csv("town,A,B,C,D,E,F", [["ABCDEF"[i], *row] for i, row in enumerate(far)]), ""),
+        "correlations.csv": (
+            csv(
+                "test,A,B,C,D", [["ABCD"[i], *row] for i, row in enumerate(np.corrcoef(np.array(a, float).T).round(3))]
+            ),
+            "",
+        ),
+        "only_places.csv": (
+            csv("town,latitude,longitude", [[f"t{i}", 40 + i * i % 17 / 4, 7 + i * i * i % 23 / 4] for i in range(30)]),
+            "",
+        ),
         "ratings.csv": (
             csv("user,item,rating", [[u, t, (u + t) % 5 + 1] for u, t in zip(users, things, strict=True)]),
             "",

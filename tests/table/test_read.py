@@ -122,7 +122,10 @@ def test_there_is_a_bad_table_for_every_message_of_the_reader() -> None:
         "LD172",
         "LD180",
         *(f"LD18{k}" for k in range(1, 10)),
-        *(f"LD19{k}" for k in range(4)),
+        *(f"LD19{k}" for k in range(5)),
+        "LD196",
+        "LD123",
+        "LD157",
     }
     assert len(GOLDEN) >= 35
     assert (marked | early | listed) - shown == WITHOUT_FILE
@@ -522,3 +525,74 @@ def test_any_text_ends_in_a_table_or_a_coded_error(tmp_path: Path, text: str) ->
         read(path)
     except LowdimError as problem:
         assert problem.code and problem.fix
+
+
+# words and commas in a column of numbers ---------------------------------------------------------
+
+
+def numbers_with(*cells: str, n: int = 100) -> str:
+    """A file of two columns of numbers in which the first cells of one are these."""
+    rows = [f"{k * 1.5},{k * k % 17}.25" for k in range(len(cells), n)]
+    return "\n".join(["a,b", *(f'"{cell}",1.5' for cell in cells), *rows])
+
+
+@pytest.mark.parametrize(
+    ("cells", "n", "said"),
+    [
+        (["rotary"], 100, "LD123"),
+        (["rotary", "none of it"], 40, "LD123"),
+        (["rotary", "x", "y"], 100, "LD111"),
+        (["rotary", "x", "y"], 300, "LD123"),
+        (["rotary"], 15, "LD111"),
+        (["12O"], 100, "LD111"),  # a number that cannot be read
+        (["<0.05"], 100, "LD111"),  # a limit
+    ],
+)
+def test_few_words_among_numbers_are_gaps(cells: list[str], n: int, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(numbers_with(*cells, n=n), encoding="utf-8")
+    if said == "LD111":
+        with pytest.raises(TableError, match="LD111"):
+            read(path)
+        return
+    table = read(path)
+    assert said in table.messages.codes and np.isnan(table.X).sum() == len(cells)
+    assert "rotary" in next(m.where for m in table.messages if m.code == said)
+
+
+def test_the_rest_of_a_file_says_what_a_comma_is(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(numbers_with("1,550", "2,310"), encoding="utf-8")
+    table = read(path)
+    assert table.X[0, 0] == 1550 and "LD114" in table.messages.codes
+
+
+# dates -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cells", "second", "order"),
+    [
+        (["12/01/1999", "01/01/2000", "02/01/2000"], "2000-01-01", "month first"),
+        (["12/01/1999", "13/01/1999", "02/03/2000"], "1999-01-13", ""),
+        (["05/01/2000", "12/01/2000", "03/01/2000"], "2000-01-12", "day first"),
+        (["01.12.1999", "01.01.2000", "01.02.2000"], "2000-01-01", ""),
+        (["01 Dec 1999", "01 Jan 2000", "01 Feb 2000"], "2000-01-01", ""),
+        (["Dec 1, 1999", "Jan 1, 2000", "Feb 29, 2000"], "2000-01-01", ""),
+        (["Dec 1999", "Januar 2000", "February 2000"], "2000-01-01", ""),
+        (["1999-12", "2000-01", "2000-02"], "2000-01-01", ""),
+        (["1999Q4", "2000Q1", "2000 Q2"], "2000-01-01", ""),
+    ],
+)
+def test_dates_as_people_write_them(cells: list[str], second: str, order: str) -> None:
+    frame = pd.DataFrame({"when": cells * 4, "a": np.arange(12.0) ** 2, "b": np.sin(np.arange(12))})
+    table = read(frame)
+    assert table.time is not None and str(table.time[1])[:10] == second
+    (said,) = [m.what for m in table.messages if m.code == "LD181"]
+    assert said.endswith(f"the time of each row (read with the {order})" if order else "the time of each row")
+
+
+def test_words_and_numbers_that_are_no_date_stay_words() -> None:
+    for cells in (["Ford 1999", "Opel 2000"], ["1999-13", "1999-14"], ["31 Feb 1999", "1 Mar 1999"]):
+        frame = pd.DataFrame({"when": cells * 6, "a": np.arange(12.0) ** 2, "b": np.sin(np.arange(12))})
+        assert read(frame).time is None

@@ -45,7 +45,8 @@ def placed(run: str, new: str, flags: dict[str, Any]) -> tuple[SavedRun, PlacedR
     opened = load_run(run)
     options = {**read_as(opened), **reading(flags)}
     calibration, law = opened.calibration, opened.law_of_new_rows
-    rows = place(opened.model, opened.names, new, calibration=calibration, law=law, **options)
+    aside = opened.aside
+    rows = place(opened.model, opened.names, new, calibration=calibration, law=law, aside=aside, **options)
     show_messages(rows.messages)
     return opened, rows
 

@@ -42,9 +42,10 @@ if TYPE_CHECKING:
 
 
 def decided(table: Table) -> dict[str, Any]:
-    """The options of reading that say what was decided on reading: logarithms, and labels as zeros and ones."""
+    """The options of reading that say what was decided on reading: logarithms, codes for gaps, and labels as zeros and
+    ones."""
     encoded = dict.fromkeys(c.name.split("=")[0] for c in table.columns if c.role == "number" and c.encoded)
-    options = {"log": log_words(table.logs), "encode": tuple(encoded)}
+    options = {"log": log_words(table.logs), "encode": tuple(encoded), "na": table.options.get("na")}
     return {name: value for name, value in options.items() if value}
 
 
@@ -237,7 +238,8 @@ class Analysis:
 
         how = {**decided(self.table), **options}
         law, calibration = self.law_of_new_rows, self.calibration
-        return place(self.model, self.table.names, new, odd_level=odd_level, calibration=calibration, law=law, **how)
+        kept: dict[str, Any] = {"calibration": calibration, "law": law, "aside": self.table.aside}
+        return place(self.model, self.table.names, new, odd_level=odd_level, **kept, **how)
 
     def report(self, path: str | PathLike[str], *, rows: bool = True) -> Path:
         """Write the report; `rows=False` leaves out every row's values and names."""

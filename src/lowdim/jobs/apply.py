@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -137,6 +138,7 @@ def place(
     odd_level: float = 0.95,
     calibration: MapCalibration | None = None,
     law: RowLaw | None = None,
+    aside: Collection[str] = (),
     **options: Any,
 ) -> PlacedRows:
     """Place the rows of a new table (a path, frame, array or Table) on a fitted map; `names` are its columns.
@@ -144,7 +146,8 @@ def place(
     A column the new table lacks is a gap in every row; one row is enough. `odd_level` is that of odd rows;
     `calibration` (`map_calibration` of the map's own table) makes the intervals of the fills hold what they
     claim, without it they are the model's own. `law` (`law_of_new_rows` of that table) says which distances are
-    ordinary, without it the model's own does. `options` are those of `lowdim.read`.
+    ordinary, without it the model's own does. `aside` are columns that table had beside those of the map; `options` are
+    those of `lowdim.read`.
 
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> X = np.random.default_rng(0).standard_normal((50, 1)) * [1.0, 2.0, 3.0] + 0.1 * np.eye(50, 3)
@@ -163,7 +166,7 @@ def place(
     half = sd * np.array(used.half)
     plain = (message("LD223"),) if calibration is None and np.isnan(rows.X).any() else ()
     own = (lambda part: part) if scales is None else scales.outward
-    notes = (*rows.messages, *said_of(rows), *rescaled(own(rows.X), own(np.asarray(model.mean_)), names), *plain)
+    notes = (*rows.messages, *said_of(rows, aside), *rescaled(own(rows.X), own(np.asarray(model.mean_)), names), *plain)
     middle, low, high = (frame_like(own(part), names, rows) for part in (filled, filled - half, filled + half))
     return PlacedRows(
         rows.row_names,
@@ -183,10 +186,11 @@ def place(
     )
 
 
-def said_of(rows: NewTableRows) -> tuple[Message, ...]:
-    """Columns that are absent, and columns that are not known."""
+def said_of(rows: NewTableRows, aside: Collection[str] = ()) -> tuple[Message, ...]:
+    """Columns that are absent, and columns that are not known; `aside` are known and shape no axis."""
     notes = []
-    for code, names in (("LD220.table", rows.absent), ("LD222", rows.unknown)):
+    unknown = tuple(name for name in rows.unknown if name not in aside)
+    for code, names in (("LD220.table", rows.absent), ("LD222", unknown)):
         if names:
             few = ", ".join(names[:NAMED_COLUMNS]) + (
                 f" and {len(names) - NAMED_COLUMNS} more" if len(names) > NAMED_COLUMNS else ""

@@ -251,4 +251,8 @@ def place_fitted(run: SavedRun, new: Any, **options: Any) -> tuple[tuple[str, ..
     X = ArraySource(rows.X / np.asarray(run.facts["unit"], dtype=np.float64), columns=run.names)
     _check_gaps(method, rows.X, "lowdim fill NEW -o FILLED, then apply to FILLED")
     places = place_rows(load(run.model_file), method, X)
-    return rows.row_names, places.first(run.facts["dims"] or places.z.shape[1]), (*rows.messages, *said_of(rows))
+    return (
+        rows.row_names,
+        places.first(run.facts["dims"] or places.z.shape[1]),
+        (*rows.messages, *said_of(rows, run.aside)),
+    )

@@ -68,8 +68,8 @@ class SavedRun:
         "analysis" (of a table), "stream" (an analysis of a file larger than memory) or "model" (one named model).
     method : str or None
         The name of the one model, where it is one.
-    names, options, settings, sentences
-        The model's columns, how the table was read, what was asked for, and what was said.
+    names, aside, options, settings, sentences
+        The model's columns, the table's others, how the table was read, what was asked for, and what was said.
     model, table, analysis
         Read when asked for; the table must be what it was then.
     """
@@ -94,6 +94,12 @@ class SavedRun:
     def names(self) -> tuple[str, ...]:
         """The columns of the model."""
         return tuple(self.facts["table"]["columns"])
+
+    @property
+    def aside(self) -> tuple[str, ...]:
+        """The other columns of its table; runs of 0.1 name the labels alone."""
+        table = self.facts["table"]
+        return tuple(table.get("aside", table.get("labels", ())))
 
     @property
     def options(self) -> dict[str, Any]:
@@ -368,6 +374,7 @@ def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: st
             "rows": t.n,
             "columns": list(t.names),
             "labels": list(t.labels),
+            "aside": list(t.aside),
             "header": t.guess.header,
             "options": _plain({**options, **decided(t)}),
         },

@@ -27,6 +27,14 @@ LARGE_TEXT = 2**30  # bytes of text beyond which Arrow needs 64-bit offsets
 CLOCK = r"(?:[T ](?P<h>\d{1,2}):(?P<i>\d{2})(?::(?P<s>\d{2})(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$"
 ISO_DATE = r"^(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})" + CLOCK
 LOCAL_DATE = r"^(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.](?P<y>\d{4})" + CLOCK  # or the month first: the numbers decide
+YEAR_MONTH = r"^(?P<y>\d{4})[-/.](?P<m>\d{1,2})$"
+QUARTER = r"^(?P<y>\d{4})[- ]?[Qq](?P<q>[1-4])$"
+NAMED_MONTH = r"^(?:(?P<d>\d{1,2})[ .-]+)?(?P<b>\pL{3,9})[ .,-]+(?P<y>\d{4})$"  # 1 Dec 1999, December 1999
+MONTH_FIRST = r"^(?P<b>\pL{3,9})[ .]+(?P<d>\d{1,2})[ ,]+(?P<y>\d{4})$"  # Dec 1, 1999
+SLASHED_DATE = r"^(?P<a>\d{1,2})[-/](?P<b>\d{1,2})[-/](?P<c>\d{4})"
+MONTHS = {"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10}
+MONTHS |= {"nov": 11, "dec": 12}
+MONTHS |= {"mär": 3, "avr": 4, "mai": 5, "okt": 10, "dez": 12, "déc": 12, "fév": 2, "aoû": 8}
 DAY_NUMBERS = r"^(?P<y>(?:19|20)\d{2})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?:\.0*)?$"
 UNIT_SIGNS = ("%", "‰", "€", "$", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "JPY")
 UNIT_DIGITS = r"[+-]?(\d[\d.,' \x{a0}\x{2009}\x{202f}\x{2019}]*|[.,]\d+)([eE][+-]?\d+)?"
@@ -156,7 +164,7 @@ def decide_decimal(evidence: dict[str, DecimalEvidence], decimal: str | None) ->
             what=f"Numbers use a decimal comma ({shown(evidence[clear[0]].example)}) in {count}",
             why="other columns use a decimal point, so the sign was not guessed",
         )
-    if either:
+    if either and not points and not any(e.groups for e in evidence.values()):  # else the rest of the file says it
         count = f"{len(either)} column{'s' * (len(either) != 1)}"
         raise error(
             "LD112",
@@ -299,10 +307,35 @@ def dates(text: Any, gap: Mask) -> NDArray[np.datetime64] | None:
     """The dates of a column all of whose cells are dates in one of the common forms, else None."""
     if gap.all():
         return None
-    for pattern in (ISO_DATE, LOCAL_DATE, DAY_NUMBERS):
+    for pattern in (ISO_DATE, LOCAL_DATE, DAY_NUMBERS, YEAR_MONTH, QUARTER, NAMED_MONTH, MONTH_FIRST):
         if bool((matches(text, pattern) | gap).all()):
             return _dates(text, gap, pattern)
     return None
+
+
+def month_first(first: NDArray[np.int64], second: NDArray[np.int64], year: NDArray[np.int64]) -> bool:
+    """Whether of the first two numbers of dates the first is the month: the second is too large for one, or is always
+    1 while the first goes through the months of several years.
+
+    >>> month_first(np.array([11, 12, 1, 2]), np.array([1, 1, 1, 1]), np.array([1999, 1999, 2000, 2000]))
+    True
+    """
+    if (second > 12).any() or (first > 12).any():
+        return bool((second > 12).any())
+    return bool((second == 1).all()) and len(np.unique(first)) >= 3 and len(np.unique(year)) >= 2
+
+
+def date_order(text: Any, gap: Mask) -> str:
+    """How dates were read that can be read in two ways: "day first" or "month first"; else nothing."""
+    import pyarrow.compute as pc
+
+    if gap.all() or not bool((matches(text, SLASHED_DATE) | gap).all()):
+        return ""
+    parts = pc.extract_regex(text, SLASHED_DATE).drop_null()
+    first, second, year = (pc.struct_field(parts, k).cast("int64").to_numpy(zero_copy_only=False) for k in "abc")
+    if max(first.max(), second.max()) > 12 or (first == second).all():
+        return ""
+    return "month first" if month_first(first, second, year) else "day first"
 
 
 def _dates(text: Any, gap: Mask, pattern: str) -> NDArray[np.datetime64] | None:
@@ -319,9 +352,13 @@ def _dates(text: Any, gap: Mask, pattern: str) -> NDArray[np.datetime64] | None:
         )
         return numbers
 
-    y, m, d, h, i, s = (field(name) for name in "ymdhis")
-    if pattern == LOCAL_DATE and (m[~gap] > 12).any():
-        m, d = d, m  # the month came first
+    y, m, d, q, h, i, s = (field(name) for name in "ymdqhis")
+    if pattern == LOCAL_DATE and month_first(d[~gap], m[~gap], y[~gap]):
+        m, d = d, m
+    if "<b>" in pattern:
+        words = pc.fill_null(pc.struct_field(parts, "b"), "").to_pylist()
+        m = np.array([MONTHS.get(word[:3].lower(), 0) for word in words], dtype=np.int64)
+    m, d = np.where(q > 0, 3 * q - 2, m), np.where((d == 0) & ("<d>" not in pattern or "<b>" in pattern), 1, d)
     if not (((m >= 1) & (m <= 12) & (d >= 1) & (h < 25) & (i < 60) & (s < 61)) | gap).all():
         return None
     months = np.datetime64("1970-01") + np.where(gap, 0, 12 * (y - 1970) + m - 1).astype("timedelta64[M]")

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
+from lowdim.table.kinds.functions import alike_pairs, find_functions
+from lowdim.table.kinds.gap_codes import find_gap_codes
 from lowdim.table.kinds.scales import log_entries
 from lowdim.table.kinds.sums import find_sums
 from lowdim.table.notes import Notes
@@ -22,29 +24,11 @@ LEAST_TABLE_ROWS = 3
 WIDEST_TABLE = 20_000  # number columns
 GAPPY_SHARE = 0.4  # share of gaps from which a column is named
 ONE_VALUE_SHARE = 0.95  # share of one value from which a column says almost nothing
-NEARLY_SAME = 0.99  # correlation of some rows from which a pair is looked at on all
-SLAB = 512  # columns whose products with the others are held at once
 SAME_CORRELATION = 0.99995  # a correlation that prints as 1.0000
 HUGE_NUMBER = 1e150
 PAIRS_WORK = 2e10  # multiplications that looking for near copies may cost
 PARTS_SHARE = 0.5  # of a total's rows that have all its parts, from which it says nothing of its own
 FAR_SPREADS = 4.5  # spreads from the middle that make a value far
-DISGUISES = [sign * float("9" * k) for k in range(2, 7) for sign in (-1, 1)] + [
-    -9.0,
-    -99.9,
-    -999.9,
-    -999.99,
-    -9999.99,
-    -32768.0,
-    32767.0,
-    65535.0,
-    -1e20,
-    -1e30,
-    1e20,
-    1e30,
-    -8888.0,
-    -7777.0,
-]
 
 
 class Numbers(NamedTuple):
@@ -220,24 +204,46 @@ def copies(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
 
 
 def sums(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
-    """Columns that are sums or means of others are left out; kept where the others are often missing, or asked for."""
-    n, d = work.X.shape
-    if d < 3 or options.keep_copies or n * d * d > PAIRS_WORK:
-        return work
+    """Columns that are functions, sums or means of others are left out; kept where the others are often missing, or
+    asked for."""
+    for made in (_as_functions, _as_sums):
+        n, d = work.X.shape
+        if d < 3 or options.keep_copies or n * d * d > PAIRS_WORK:
+            return work
+        work = _without(work, made(work), options, notes)
+    return work
+
+
+class _Made(NamedTuple):
+    """A column made of others: the identity in words, and the share of its rows that have all of them."""
+
+    column: int
+    words: str
+    share: float
+
+
+def _as_functions(work: Numbers) -> list[_Made]:
+    return [_Made(f.column, f.words, f.share) for f in find_functions(work.X, work.names)]
+
+
+def _as_sums(work: Numbers) -> list[_Made]:
+    found = find_sums(work.X, work.names)
+    return [_Made(identity.total, identity.words(work.names), identity.share) for identity in found]
+
+
+def _without(work: Numbers, made: list[_Made], options: ReadingOptions, notes: Notes) -> Numbers:
+    """The columns without those that are made of others, each named with its identity."""
     logged = log_entries(options.log, work.names)
-    free = {c.name for c in work.columns if not (c.encoded or c.name in logged or asked_role(c.name, options))}
-    keep, aside = np.ones(d, dtype=bool), list(work.aside)
-    for identity in find_sums(work.X, work.names):
-        name, words = work.names[identity.total], identity.words(work.names)
-        if name not in free:
-            continue
-        facts = {"column": name, "identity": words}
-        if identity.share < PARTS_SHARE:
-            notes.add("LD186", share=f"{identity.share:.0%}", drop=[name], **facts)
-        elif keep.sum() > 2:
-            keep[identity.total] = False
-            aside.append((name, words))
-            notes.add("LD185", use=[name], **facts)
+    free = [not (c.encoded or c.name in logged or asked_role(c.name, options)) for c in work.columns]
+    keep, aside = np.ones(len(work.columns), dtype=bool), list(work.aside)
+    for j, words, share in made:
+        facts = {"column": work.names[j], "identity": words}
+        if free[j] and share < PARTS_SHARE:
+            notes.add("LD186", share=f"{share:.0%}", drop=[work.names[j]], **facts)
+        elif free[j] and keep.sum() > 2:
+            keep[j] = False
+            aside.append((work.names[j], words))
+            notes.add("LD185", use=[work.names[j]], **facts)
     return work.keep(keep)._replace(aside=tuple(aside)) if not keep.all() else work
 
 
@@ -323,28 +329,18 @@ def _rare(work: Numbers, notes: Notes) -> None:
 
 
 def _disguised(work: Numbers, place: Place, notes: Notes) -> None:
-    """A code such as -999 that stands far from every other number of its column."""
-    low, high = _span(work.X)
-    for code in DISGUISES:
-        columns, total, example = list[str](), 0, ""
-        for j in np.flatnonzero((low == code) | (high == code)):
-            x = work.X[:, j]
-            others = x[~np.isnan(x) & (x != code)]
-            times = int((x == code).sum())
-            spread = float(np.ptp(others)) if len(others) else 0.0
-            if len(others) >= 3 and spread > 0 and np.abs(others - code).min() > max(spread, 1.0) and times > 0:
-                columns.append(work.names[j])
-                total += times
-                example = example or f"{work.names[j]}: {place.unit} {place.lines[work.rows[np.argmax(x == code)]]}"
-        if columns and (total > 1 or abs(code) >= 99):
-            notes.add(
-                "LD151",
-                f"e.g. {example}",
-                value=f"{code:.15g}",
-                na=[f"{code:.15g}"],
-                columns=count(len(columns), "column"),
-                times="once" if total == 1 else f"{total:,} times",
-            )
+    """A code such as -999 that stands far from every other number of its column, where it was not taken for a gap."""
+    for code in find_gap_codes({c.name: work.X[:, j] for j, c in enumerate(work.columns)}):
+        first = code.columns[0]
+        row = np.argmax(work.X[:, work.names.index(first)] == code.value)
+        notes.add(
+            "LD151",
+            f"e.g. {first}: {place.unit} {place.lines[work.rows[row]]}",
+            value=f"{code.value:.15g}",
+            na=[f"{code.value:.15g}"],
+            columns=count(len(code.columns), "column"),
+            times="once" if code.times == 1 else f"{code.times:,} times",
+        )
 
 
 def _huge(work: Numbers, place: Place, notes: Notes) -> None:
@@ -367,7 +363,7 @@ def _near_copies(work: Numbers, options: ReadingOptions, notes: Notes) -> None:
     step = max(1, int(np.ceil(n * d * d / PAIRS_WORK)))
     if d < 2 or d * d > PAIRS_WORK / 100 or options.keep_copies:
         return
-    pairs = _alike_pairs(work.X[::step])
+    pairs = alike_pairs(work.X[::step])
     for first, others in _families(work.X, pairs).items():
         names = [work.names[j] for j in (first, *others)]
         listed = (
@@ -383,25 +379,6 @@ def _near_copies(work: Numbers, options: ReadingOptions, notes: Notes) -> None:
             times="twice" if len(names) == 2 else f"{len(names)} times",
             drop=names[1:],
         )
-
-
-def _alike_pairs(X: Array) -> list[list[int]]:
-    """Pairs (i, j > i) of columns whose correlation over the rows that have both is near one, by slabs of columns."""
-    seen = ~np.isnan(X)
-    with np.errstate(all="ignore"):
-        Z = X - np.nanmean(X, axis=0)
-        Z /= np.nanmax(np.abs(Z), axis=0)
-    Z = np.where(np.isfinite(Z), Z, 0.0)
-    S, square, pairs = seen.astype(float), Z * Z, []
-    for first in range(0, X.shape[1], SLAB):
-        slab = slice(first, first + SLAB)
-        if seen.all():
-            sizes = np.outer(square[:, slab].sum(axis=0), square[:, first:].sum(axis=0))
-        else:
-            sizes = (square[:, slab].T @ S[:, first:]) * (S[:, slab].T @ square[:, first:])
-        alike = np.triu((Z[:, slab].T @ Z[:, first:]) ** 2 > NEARLY_SAME**2 * sizes, 1)
-        pairs += (np.argwhere(alike) + first).tolist()
-    return pairs
 
 
 def _families(X: Array, pairs: list[list[int]]) -> dict[int, dict[int, float]]:

@@ -15,6 +15,7 @@ from lowdim.table import checks
 from lowdim.table.binary_file import base_name, from_memory, read_binary
 from lowdim.table.detect import GAP_CODES, Guess, beginning, other_separators
 from lowdim.table.kinds.decide import give_roles, what_it_holds
+from lowdim.table.kinds.gap_codes import find_gap_codes
 from lowdim.table.kinds.scales import log_entries, log_words
 from lowdim.table.notes import CheckError, Messages, Notes
 from lowdim.table.open_file import Raw, file_digest, find_file, too_large
@@ -23,7 +24,7 @@ from lowdim.table.roles import Column, Place, asked_role, assign_roles, check_na
 from lowdim.table.table import Table
 from lowdim.table.text_file import read_text, separator_word
 from lowdim.text.escape import protect_terminal, shown
-from lowdim.text.fix import Fix, propose
+from lowdim.text.fix import Fix, choices, propose
 from lowdim.text.format import count, listing
 from lowdim.text.messages import error
 
@@ -105,10 +106,13 @@ def read(table: Any, **options: Any) -> Table:
     checks.refuse_width(names, len(raw.lines), reading)
     parsed, decimal, used = parse_columns(raw, names, reading, notes)
     place = Place(raw.name, raw.unit, raw.lines, reading.na)
+    named = raw.names is not None or bool(raw.path)  # an array's maker calls all of it numbers
+    coded = gaps_in_disguise(parsed, reading, place, notes) if named else ()
+    parsed, used = [_recoded(c, coded) for c in parsed], (*used, *coded)
     columns = assign_roles(parsed, blank, reading, place, notes)
     notes.stop()
     holds = what_it_holds(columns, reading, place, notes)
-    if (raw.names is not None or raw.path) and holds == "measurements":  # an array's maker calls all of it numbers
+    if named and holds == "measurements":
         columns = give_roles(columns, reading, place, notes)
     note_labels(columns, reading, notes)
     work = check_numbers(columns, raw, reading, place, notes)
@@ -123,7 +127,7 @@ def read(table: Any, **options: Any) -> Table:
         Messages(notes.messages),
         raw.guess._replace(decimal=decimal, na=used),
         reading.scale,
-        dict(options),
+        {**options, "na": (*reading.na, *coded)} if coded else dict(options),
         holds,
     )
 
@@ -247,6 +251,28 @@ def parse_columns(
     _note_signs("LD118", {name: example for name, example in units.items() if example}, len(wanted), notes)
     _note_signs("LD114", {c.name: c.grouped for c in wanted if c.grouped}, len(wanted), notes)
     return [_recoded(c, codes) for c in parsed], decimal, _codes_seen(parsed)
+
+
+def gaps_in_disguise(
+    parsed: list[cell.ColumnCells], reading: ReadingOptions, place: Place, notes: Notes
+) -> tuple[str, ...]:
+    """Numbers such as -999 that can only stand for gaps, each noted; `--use` of their column calls them measured."""
+    numbers = {c.name: c.values for c in parsed if c.good and not c.bad.any() and c.name not in reading.drop}
+    codes = [code for code in find_gap_codes(numbers) if code.sure and not {*code.columns} & {*reading.use}]
+    for code in codes:
+        text, first = f"{code.value:.15g}", code.columns[0]
+        row = int(np.argmax(numbers[first] == code.value))
+        ways = [("say so", propose(na=[text])), ("it is a number", propose(use=list(code.columns)))]
+        notes.add(
+            "LD157",
+            f"e.g. {first}: {place.unit} {place.lines[row]}",
+            value=text,
+            times=f"{code.times:,} times",
+            columns=count(len(code.columns), "column"),
+            names=listing(code.columns, 10),
+            fix=choices(ways),
+        )
+    return tuple(f"{code.value:.15g}" for code in codes)
 
 
 def _recoded(c: cell.ColumnCells, codes: tuple[str, ...]) -> cell.ColumnCells:

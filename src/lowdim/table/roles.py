@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.table.cells import DAY_NUMBERS, LIMIT_TEXT, ColumnCells, dates, is_code, matches
+from lowdim.table.cells import DAY_NUMBERS, LIMIT_TEXT, ColumnCells, date_order, dates, is_code, matches
 from lowdim.table.detect import GAP_CODES
 from lowdim.table.kinds.scales import log_entries
 from lowdim.table.notes import Notes
@@ -25,6 +25,7 @@ from lowdim.text.messages import error
 NUMBER_SHARE = 0.5  # a column of which this share is numbers is meant as numbers
 RUNNING_ROWS = 5  # rows from which 1, 2, 3, ... is a running number and not a measurement
 MOST_LABELS = 50  # columns that one encoded column may become
+STRAY_SHARE, STRAY_WORDS, ROWS_A_STRAY = 0.01, 2, 20  # words up to which a column of numbers is one: 1 %, or 1 in 20
 MOST_CODES = 8  # codes that a fix lists
 ID_NAME = re.compile(r"(.*[_. -])?(id|index|idx|row|rownames?|nr|no|number|obs|sample|unnamed: 0)|", re.I)
 
@@ -188,7 +189,7 @@ def guessed(c: ColumnCells, blank: bool, free: set[str], place: Place, notes: No
         why = _running(c, blank)
         return _id(c, why, free, "number", place, notes) if why else Column(c.name, "number", c.values, c.position)
     if c.good >= NUMBER_SHARE * c.seen and c.good:
-        _almost(c, place, notes)
+        (_few_words if _stray(c, place) else _almost)(c, place, notes)
         return Column(c.name, "number", c.values, c.position)
     values = label_values(c, place.codes)
     if len(values) >= 3 and None not in values and len(set(values)) == len(values):
@@ -238,12 +239,13 @@ def _whole_numbers(values: Array) -> bool:
 
 
 def _dated(c: ColumnCells, when: NDArray[np.datetime64], free: bool, place: Place, notes: Notes) -> Column:
+    order = date_order(c.text, c.gap) if c.text is not None else ""
     where = place.column(c, int(np.argmax(~c.gap))) if c.text is not None else f"{place.name}, column {c.position}"
     notes.add(
         "LD181",
         where,
         column=c.name,
-        role="the time of each row" if free else "a label",
+        role=("the time of each row" if free else "a label") + (f" (read with the {order})" if order else ""),
         fix=choices(
             [
                 ("leave it out", propose(drop=[c.name])),
@@ -339,7 +341,7 @@ def _must_be_number(c: ColumnCells, place: Place, notes: Notes) -> None:
     if not c.bad.any():
         return
     if c.good >= NUMBER_SHARE * c.seen and c.good:
-        _almost(c, place, notes)
+        (_few_words if _stray(c, place) else _almost)(c, place, notes)
         return
     ways = [("leave it out", propose(drop=[c.name]))]
     if c.dates is not None or _dates(c) is not None:
@@ -349,6 +351,32 @@ def _must_be_number(c: ColumnCells, place: Place, notes: Notes) -> None:
         if len(set(label_values(c, place.codes))) <= MOST_LABELS:
             ways.append(("one column a value", propose(encode=[c.name])))
     notes.add("LD104.table", place.column(c, int(np.argmax(c.bad))), column=c.name, fix=choices(ways))
+
+
+def _stray(c: ColumnCells, place: Place) -> bool:
+    """Whether the cells that are no numbers are a few words, and so say no number that could not be read."""
+    rows = np.flatnonzero(c.bad)
+    few = len(rows) <= STRAY_SHARE * c.seen or (len(rows) <= STRAY_WORDS and len(rows) * ROWS_A_STRAY <= c.seen)
+    if not few or c.text is None or place.lines[rows[0]] == 1:  # line 1 may hold names
+        return False
+    return not any(re.search(r"\d", c.text[int(row)].as_py()) for row in rows)
+
+
+def _few_words(c: ColumnCells, place: Place, notes: Notes) -> None:
+    rows = np.flatnonzero(c.bad)
+    one = len(rows) == 1
+    notes.add(
+        "LD123",
+        f"column {c.position}, " + listing([place.cell(c, int(row)) for row in rows], 5),
+        column=c.name,
+        what=count(len(rows), "cell"),
+        is_="is no number" if one else "are no numbers",
+        was="was" if one else "were",
+        gap="a gap" if one else "gaps",
+        good=f"{c.good:,}",
+        seen=f"{c.seen:,}",
+        fix=_almost_fix(c, rows, place),
+    )
 
 
 def _almost(c: ColumnCells, place: Place, notes: Notes) -> None:

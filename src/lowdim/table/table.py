@@ -43,6 +43,8 @@ class Table:
         Rows and number columns that are analysed.
     names : tuple of str
         The number columns, in the order of X.
+    aside : tuple of str
+        The names of all other columns.
     columns : tuple of Column
         Every column with its name, role, values, position in the file, and a note.
     labels : dict of str to array
@@ -96,6 +98,7 @@ class Table:
         self.columns = _kept(columns, work)
         self.sha256 = raw.sha256 or _fingerprint(self.X, self.names)
         self.index = None if raw.index is None else raw.index[work.rows]  # of a frame
+        self._index_names_rows = raw.index is not None and type(raw.index).__name__ != "RangeIndex"  # else it counts
 
     @property
     def d(self) -> int:
@@ -105,6 +108,11 @@ class Table:
     def names(self) -> tuple[str, ...]:
         """The names of the number columns, in the order of X."""
         return tuple(c.name for c in self.columns if c.role == "number")
+
+    @property
+    def aside(self) -> tuple[str, ...]:
+        """The names of all other columns: labels, ids, times, and those that were left out."""
+        return tuple(c.name for c in self.columns if c.role != "number")
 
     @property
     def scales(self) -> ColumnScales:
@@ -130,7 +138,7 @@ class Table:
             return tuple(
                 str(r + 1) if v is None else protect_terminal(str(v)) for r, v in zip(self.rows, ids, strict=True)
             )
-        if self.index is not None and type(self.index).__name__ != "RangeIndex":
+        if self._index_names_rows:
             return tuple(protect_terminal(str(v)) for v in self.index)
         return tuple(str(r + 1) for r in self.rows)
 
@@ -148,7 +156,8 @@ class Table:
         """The id that was asked for, or the first that is different in every row."""
         ids = [c for c in self.columns if c.role == "id"]
         asked = [c.values for c in ids if not c.kind]
-        return next(iter(asked), next((c.values for c in ids if len(set(c.values)) == self.n), None))
+        first = sorted(ids, key=lambda c: bool(c.note))  # of which a message says that they name the rows, then others
+        return next(iter(asked), next((c.values for c in first if len(set(c.values)) == self.n), None))
 
     def _first(self, role: str) -> NDArray[Any] | None:
         return next((c.values for c in self.columns if c.role == role), None)

@@ -372,6 +372,14 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "a number that cannot be read must not become a gap unasked",
         "{fix}",
     ),
+    "LD123": Entry(
+        TableWarning,
+        "{what} of column '{column}' {is_} and {was} taken as {gap}",
+        "{good} of its {seen} cells are numbers",
+        "{fix}",
+        "changed",
+        about="A few words in a column of numbers were taken as gaps",
+    ),
     "LD112": Entry(
         TableError,
         "{what}",
@@ -428,11 +436,11 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD121.table": Entry(
         TableWarning,
-        "{what} completely empty and {was} left out: {rows}",
-        "a row without any number has no place on the map",
+        "{what} without any measured number and {was} left out: {rows}",
+        "such a row has no place on the map",
         "",
         "changed",
-        about="Rows that are completely empty were left out",
+        about="Rows without any number were left out",
     ),
     "LD124": Entry(
         TableWarning,
@@ -491,6 +499,14 @@ TABLE_MESSAGES: dict[str, Entry] = {
         Fix("if so:  ", propose(na=None)),
         about="A number such as -999 that may be a code for a gap",
     ),
+    "LD157": Entry(
+        TableWarning,
+        "{value} occurs {times} in {columns}, far from all their other numbers, and was taken for a gap: {names}",
+        "a code for a gap that is read as a number pulls every axis",
+        "{fix}",
+        "changed",
+        about="A number such as -999 that stands for a gap",
+    ),
     "LD152.table": Entry(
         TableWarning,
         "Column '{column}' holds values beyond 1e150",
@@ -548,7 +564,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "a name has no meaning as a measurement",
         "{fix}",
         "changed",
-        about="A column was set aside as the name of each row",
+        about="A column was set aside as the name of each row or of groups of rows",
     ),
     "LD182": Entry(
         TableWarning,
@@ -580,14 +596,14 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "what is made of other columns counts them twice",
         Fix("use it all the same:  ", propose(use=None)),
         "changed",
-        about="Columns that are sums or means of others were left out",
+        about="Columns that are sums, means or functions of others were left out",
     ),
     "LD186": Entry(
         TableWarning,
         "'{column}' is {identity} where they are all there ({share} of its rows), and was kept",
         "it may say something where a part is missing; elsewhere it counts its parts twice",
         Fix("leave it out:  ", propose(drop=None)),
-        about="Columns that are sums or means of others and were kept, as the others are often missing",
+        about="Columns that are sums, means or functions of others and were kept, as the others are often missing",
     ),
     "LD187": Entry(
         TableWarning,
@@ -639,6 +655,19 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "'{name}' is a table of distances between its own rows, not of measurements",
         "it is square and symmetric with zeros in the diagonal: each column stands for a row",
         "{fix}",
+    ),
+    "LD194": Entry(
+        TableError,
+        "'{name}' is a table of correlations between {d} columns, not of measurements",
+        "it is square and symmetric with ones in the diagonal: a row stands for a column and not for an observation",
+        "{fix}",
+    ),
+    "LD196": Entry(
+        TableWarning,
+        "{what} would be set aside and {was} taken as measured, as little else is: {names}",
+        "an axis is made of at least two columns; of places it is a map, of dates and ranks it is an order",
+        Fix("if they are what was measured, say so:  ", propose(use=None)),
+        about="Places, dates, ranks or numbers of rows were taken as measured, as little else is",
     ),
     "LD193": Entry(
         TableError,

@@ -103,3 +103,39 @@ def test_new_rows_have_the_columns_of_the_model(tmp_path: Path):
 
 def test_labels_of_a_few_groups_come_first():
     assert list(read(need("real_tables/hfi.csv")).labels)[:3] == ["region", "hf_quartile", "year"]
+
+
+def test_the_rows_have_the_name_that_the_message_says() -> None:
+    """A number that is different in every row stands before the names, and is only a further name."""
+    rng = np.random.default_rng(0)
+    numbers = np.sort(rng.permutation(200)[:86])
+    columns = {
+        "dept": numbers,
+        "name": [f"town {k}" for k in range(86)],
+        "a": rng.normal(size=86),
+        "b": rng.normal(size=86),
+    }
+    table = read(pd.DataFrame(columns))
+    assert table.row_names[0] == "town 0" and table.names == ("a", "b")
+    assert next(m.what for m in table.messages if "'name'" in m.what).endswith("the name of each row")
+
+
+def test_the_name_of_many_groups_is_not_called_few_levels() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"prof_id": rng.integers(1, 95, 400), "sex": rng.integers(0, 2, 400), "a": rng.normal(size=400)}
+    )
+    frame["county"], frame["b"] = rng.integers(1, 91, 400), rng.normal(size=400)
+    messages = {m.code: m.what for m in read(frame).messages}
+    assert "sex" in messages["LD182"] and "prof_id" not in messages["LD182"] and "county" not in messages["LD182"]
+    said = [m.what for m in read(frame).messages if m.code == "LD180"]
+    assert len(said) == 2 and all("names groups of rows and was set aside as a label" in what for what in said)
+
+
+def test_places_alone_are_measured_with_a_note() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"latitude": rng.uniform(30, 50, 60), "longitude": rng.uniform(-120, -70, 60)})
+    table = read(frame)
+    assert table.d == 2 and table.messages.codes == ("LD196",)
+    frame[["a", "b"]] = rng.normal(size=(60, 2))
+    assert read(frame).names == ("a", "b") and "LD196" not in read(frame).messages.codes

@@ -9,6 +9,7 @@ from lowdim.table.kinds.single import kind_of, missed_ties, name_words
 
 rng = np.random.default_rng(0)
 N = 300
+other = np.random.default_rng(1)
 KEYS = rng.choice(10**7, N, replace=False).astype(float)
 
 
@@ -22,7 +23,7 @@ KEYS = rng.choice(10**7, N, replace=False).astype(float)
         ("userId", np.repeat(np.arange(30.0), 10), "key"),
         ("patient", rng.permutation(N) + 1.0, "id"),
         ("capital", rng.permutation(4000)[:N] * 1.0, "numbering"),
-        ("code", rng.permutation(500)[:N] * 1.0, "numbering"),
+        ("code", rng.permutation(500)[:N] * 1.0, "id"),
         ("x", np.arange(1.0, N + 1), "counter"),
         ("x", np.arange(N) * 0.25, "counter"),
         ("x", np.arange(N, 0.0, -1), "counter"),
@@ -40,6 +41,15 @@ KEYS = rng.choice(10**7, N, replace=False).astype(float)
         ("Month", rng.integers(5, 10, N) * 1.0, "month"),
         ("day", rng.integers(1, 32, N) * 1.0, "day"),
         ("hour", rng.integers(0, 24, N) * 1.0, "hour"),
+        ("Yr.Built", np.r_[other.integers(1880, 2010, N - 1), 2207] * 1.0, "year"),
+        ("date", 2000 + np.tile(np.arange(60), 5) / 12, "time"),
+        ("date", other.integers(1900, 2010, N) * 1.0, "time"),
+        ("dep_time", other.integers(5, 24, N) * 100.0 + other.integers(0, 60, N), "time of day"),
+        ("sid", np.repeat(np.arange(1.0, 31), 10), "key"),
+        ("district", other.choice(80_000, N, replace=False) * 1.0, "id"),
+        ("country_code", other.choice(500, N) * 1.0, "key"),
+        ("cowcode2", other.integers(1, 90, N) * 1.0, "code"),
+        ("flight", other.integers(1, 90, N) * 1.0, "code"),
         ("zip", rng.integers(10000, 99999, N) * 1.0, "area"),
         ("census.tract", rng.integers(1, 99, N) * 1.0, "area"),
         ("world_rank", rng.integers(1, 160, N) * 1.0, "rank"),
@@ -51,6 +61,8 @@ KEYS = rng.choice(10**7, N, replace=False).astype(float)
         ("lesion2", rng.choice([0, 1400.0, 3111, 3112, 6112, 7111], N), "code"),
         ("sibsp", rng.choice([0.0, 1, 2, 3, 4, 5, 8], N, p=[0.68, 0.23, 0.04, 0.02, 0.01, 0.01, 0.01]), "count"),
         ("number", rng.choice([1.0, 2, 3, 4], N), "count"),
+        ("fiber", np.repeat([0.0, 2, 3, 4, 5, 6, 7], [29, 16, 12, 6, 6, 7, 1]), "count"),
+        ("edema", other.choice([0, 0.5, 1.0], N), "code"),
     ],
 )
 def test_it_is_what_a_person_would_call_it(name, values, kind):
@@ -82,6 +94,9 @@ def test_it_is_what_a_person_would_call_it(name, values, kind):
         ("latency", rng.integers(1, 80, N) * 1.0),
         ("time", rng.normal(10, 2, N)),
         ("reaction_time", rng.normal(300, 50, N)),
+        ("air_time", other.integers(20, 700, N) * 1.0),
+        ("run_time", other.integers(1500, 2200, N) * 1.0),
+        ("run_time", other.normal(1900, 50, N)),
         ("heat_index", rng.integers(60, 110, N) * 1.0),
         ("MonthlyCharges", rng.normal(60, 20, N)),
         ("wavelength", rng.normal(500, 20, N)),

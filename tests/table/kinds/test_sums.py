@@ -65,3 +65,22 @@ def test_few_rows_say_nothing():
 def test_a_table_of_low_rank_has_no_sums():
     flat = rng.normal(0, 1, (60, 2)) @ rng.normal(0, 1, (2, 6))
     assert words(flat, list("abcdef")) == {} and words(np.abs(flat[:, :1]) * [1.0, 2.2, 3.7], list("abc")) == {}
+
+
+def test_a_part_that_hardly_varies_is_a_part_of_the_sum() -> None:
+    rng = np.random.default_rng(3)
+    parts = np.round(rng.lognormal([10, 7, 3], 1.0, (300, 3)))
+    X = np.column_stack([parts, rng.normal(size=(300, 2)), parts.sum(axis=1)])
+    (identity,) = find_sums(X, ["big", "middle", "small", "x", "y", "everyone"])
+    assert identity.words(["big", "middle", "small", "x", "y", "everyone"]) == "the sum of big, middle and small"
+
+
+def test_an_almost_empty_column_hides_no_sum() -> None:
+    rng = np.random.default_rng(4)
+    before, gain, rare, x = rng.normal([70, 2, 5, 0], [9, 4, 1, 1], (400, 4)).round(1).T
+    rare[20:] = np.nan
+    names = ["rare", "gain", "x", "before", "y", "after"]
+    X = np.column_stack([rare, gain, x, before, rng.normal(size=400), before + gain])
+    assert [f"{names[i.total]} is {i.words(names)}" for i in find_sums(X, names)] == [
+        "after is the sum of gain and before"
+    ]

@@ -82,3 +82,33 @@ def test_one_fact_told_twice():
     assert same_facts({"a": word[:9], "b": text[:9]}) == {}  # too few rows to say
     coarse = np.where(number > 1, "later", "first").astype(object)
     assert same_facts({"class": word, "coarse": coarse}) == {}
+
+
+def test_ranks_of_several_things_are_measured() -> None:
+    """One column without two equal rows is a name; three on one scale are ranks of what was measured."""
+    rng = np.random.default_rng(5)
+    ranks = {f"r{k}": rng.permutation(86) + 1.0 for k in range(3)}
+    other = {"dept": np.sort(rng.permutation(200)[:86]) + 1.0, "a": rng.normal(size=86), "b": rng.normal(size=86)}
+    assert set(kinds_of({**other, **ranks}).kinds) == {"dept"}
+    assert set(kinds_of({**other, "r0": ranks["r0"], "r1": ranks["r1"]}).kinds) == {"dept", "r0", "r1"}
+
+
+def test_columns_of_one_kind_have_one_role() -> None:
+    rng = np.random.default_rng(6)
+    years, parents = rng.integers(5, 18, 400) * 1.0, rng.choice([0.0, 3, 7, 9, 10, 12, 14, 16, 17], 400)
+    a, b = rng.normal(size=(2, 400))
+    assert "meducation" not in kinds_of({"education": years, "meducation": parents, "a": a, "b": b}).kinds
+    assert kinds_of({"meducation": parents, "a": a, "b": b}).kinds["meducation"].word == "code"
+    flat, falling = rng.integers(1, 8, (2, 400)) * 1.0, np.repeat(np.arange(1.0, 8), [200, 100, 50, 25, 13, 8, 4])
+    scales = {"selfLR": flat[0], "doleLR": flat[1], "clinLR": falling, "a": a, "b": b}
+    assert set(kinds_of(scales).kinds) == {"selfLR", "doleLR", "clinLR"}
+    assert not kinds_of({"clinton": falling, "a": a, "b": b}).kinds
+
+
+def test_yes_no_answers_beside_enough_measurements_are_labels() -> None:
+    rng = np.random.default_rng(7)
+    answers = {f"v{'abcdefghijkl'[k]}": rng.integers(0, 2, 200) * 1.0 for k in range(12)}
+    measured = {name: rng.normal(size=200) for name in "wxyz"}
+    assert set(kinds_of({**answers, **measured}).kinds) == set(answers)
+    del measured["z"]
+    assert not kinds_of({**answers, **measured}).kinds

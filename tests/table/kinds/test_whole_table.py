@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lowdim.jobs.analysis import analyse
 from lowdim.jobs.one_model import fit_method
-from lowdim.table.kinds.whole_table import is_distances, mirrored, rating_columns
+from lowdim.table.kinds.whole_table import is_correlations, is_distances, mirrored, rating_columns
 from lowdim.table.read import read
 from lowdim.text.messages import LowdimError
 
@@ -56,3 +57,16 @@ def test_ratings_are_seen_by_their_names_and_their_form(tmp_path):
     path.write_text("user,item,rating\n" + lines + "\n")
     with pytest.raises(LowdimError, match="MatrixFactorization"):
         read(path)
+
+
+def test_correlations_are_no_measurements() -> None:
+    R = np.corrcoef(np.random.default_rng(0).normal(size=(6, 90))).round(3)
+    assert is_correlations(R) and not is_correlations(R[:5]) and not is_correlations(np.eye(6))
+    assert not is_correlations(np.where(np.eye(6) > 0, 1.0, R * 9)) and not is_correlations(
+        R + np.triu(np.ones((6, 6)), 1) / 9
+    )
+    frame = pd.DataFrame(R, columns=list("abcdef")).assign(center=0, n_obs=90)
+    for table in (frame, R):
+        with pytest.raises(LowdimError, match="LD194"):
+            read(table)
+    assert read(frame, use="a,b,c,d,e,f").d == 6

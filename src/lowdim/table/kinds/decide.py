@@ -11,7 +11,7 @@ from lowdim.math.linalg import Array
 from lowdim.table.kinds.scales import log_entries
 from lowdim.table.kinds.single import KEY_SHARE, Kind
 from lowdim.table.kinds.together import LEAST_ITEMS, kinds_of, same_facts
-from lowdim.table.kinds.whole_table import is_distances, rating_columns
+from lowdim.table.kinds.whole_table import is_correlations, is_distances, rating_columns
 from lowdim.table.notes import Notes
 from lowdim.table.options import ReadingOptions
 from lowdim.table.roles import Column, Place, asked_role, encode_values, number_labels
@@ -35,10 +35,12 @@ DATE_PARTS: tuple[str, ...] = (
     "minute",
     "second",
 )
-DATE_PARTS += ("week", "quarter", "qtr", "time", "time stamp")
+DATE_PARTS += ("week", "quarter", "qtr", "time", "time stamp", "time of day")
 NAMED_ASIDE = 12  # columns a note names
 ONE = {"is_": "is", "has": "has", "was": "was", "a": "a label"}
 SEVERAL = {"is_": "are", "has": "have", "was": "were", "a": "labels"}
+MOST_USED = 50  # columns that a proposed flag names
+MANY_LEVELS = 12  # of a code from which it is rather the name of groups
 SHOWN_LEVELS = 4  # levels a note writes out
 
 
@@ -66,6 +68,7 @@ def give_roles(columns: list[Column], options: ReadingOptions, place: Place, not
     result = _answers(result, options, notes)
     same = _same_facts(result, options, notes)
     _note_kinds([c for c in free if c.name in found.kinds and c.name not in same], found.kinds, place, notes)
+    _note_doubtful(found.doubtful, notes)
     _note_items([c for c in result if c.role == "number" and c.levels], notes)
     return [c._replace(role="out", note=f"same as {same[c.name]}") if c.name in same else c for c in result]
 
@@ -73,6 +76,7 @@ def give_roles(columns: list[Column], options: ReadingOptions, place: Place, not
 def what_it_holds(columns: list[Column], options: ReadingOptions, place: Place, notes: Notes) -> str:
     """What the cells are: measurements, or distances between the rows."""
     numbers = [c for c in columns if c.role == "number"]
+    _refuse_correlations(numbers, options, place)
     if len(numbers) < 2 or len(numbers) != len(place.lines) or any(asked_role(c.name, options) for c in numbers):
         return "measurements"
     if not is_distances(np.column_stack([c.values for c in numbers])):
@@ -81,10 +85,22 @@ def what_it_holds(columns: list[Column], options: ReadingOptions, place: Place, 
     return "distances"
 
 
+def _refuse_correlations(numbers: list[Column], options: ReadingOptions, place: Place) -> None:
+    """Correlations of other columns than these are no rows to analyse; constant columns beside them say how they were
+    made."""
+    varied = [c for c in numbers if len(np.unique(c.values)) > 1]
+    if len(varied) != len(place.lines) or any(asked_role(c.name, options) for c in varied):
+        return
+    if is_correlations(np.column_stack([c.values for c in varied]) if varied else np.empty((0, 0))):
+        words = "analyse the table that they were computed from, a row for each observation\nthey are measurements:  "
+        fix = Fix(words, propose(use=[c.name for c in varied[:MOST_USED]]))
+        raise error("LD194", place.name, name=place.name, d=len(varied), fix=fix)
+
+
 def distance_facts(name: str, file: str, columns: Iterable[str]) -> dict[str, Any]:
     """What is said of a table of distances."""
     mapped = Spelling(f"lowdim fit {shell_word(file)} -m mds", f"ld.fit_method({file!r}, 'mds')")
-    measured = propose(use=list(columns)[:SHOWN_LEVELS])
+    measured = propose(use=list(columns)[:MOST_USED])
     return {"name": name, "fix": choices([("map the distances", mapped), ("they are measurements", measured)])}
 
 
@@ -111,23 +127,24 @@ def _word(kind: Kind) -> str:
 # what is said -------------------------------------------------------------------------------------------
 def _note_kinds(columns: list[Column], kinds: dict[str, Kind], place: Place, notes: Notes) -> None:
     for c in columns:
-        if kinds[c.name].word in ("id", "numbering", "counter", "group counter"):
+        groups = _names_groups(c, kinds[c.name])
+        if groups or kinds[c.name].word in ("id", "numbering", "counter", "group counter"):
             notes.add(
                 "LD180",
                 f"{place.name}, column {c.position}",
                 column=c.name,
-                what="is a name or counter of rows",
-                role=f"an id: {kinds[c.name].reason}",
+                what="names groups of rows" if groups else "is a name or counter of rows",
+                role=f"{'a label' if groups else 'an id'}: {kinds[c.name].reason}",
                 fix=Fix("it measures something:  ", propose(use=[c.name])),
             )
     said = {
-        "LD182": ("yes/no", "code", "key"),
+        "LD182": ("yes/no", "code"),
         "LD183": DATE_PARTS,
         "LD184": ("place", "area"),
         "LD189": ("rank",),
     }
     for code, words in said.items():
-        some = [c for c in columns if kinds[c.name].word in words]
+        some = [c for c in columns if kinds[c.name].word in words and not _names_groups(c, kinds[c.name])]
         if some:
             notes.add(
                 code,
@@ -138,6 +155,11 @@ def _note_kinds(columns: list[Column], kinds: dict[str, Kind], place: Place, not
             )
 
 
+def _names_groups(c: Column, kind: Kind) -> bool:
+    """Whether a column tells groups of rows apart that are too many to be called levels."""
+    return kind.word == "key" or (kind.word == "code" and len(np.unique(c.values[~np.isnan(c.values)])) > MANY_LEVELS)
+
+
 def _levels(c: Column, kind: Kind) -> str:
     """The levels of a column in a few words: 0, 1; 1 to 10; year 1989 to 2014."""
     levels: Array = np.unique(c.values[~np.isnan(c.values)])
@@ -145,6 +167,18 @@ def _levels(c: Column, kind: Kind) -> str:
     if kind.word in DATE_PARTS:
         return f"{kind.word}, {ends}"
     return ", ".join(map(all_digits, levels)) if len(levels) <= SHOWN_LEVELS else f"{len(levels)} levels, {ends}"
+
+
+def _note_doubtful(doubtful: dict[str, Kind], notes: Notes) -> None:
+    """Columns that would have been set aside, had anything else been measured."""
+    if doubtful:
+        notes.add(
+            "LD196",
+            what=count(len(doubtful), "column"),
+            names=listing([f"{name} ({kind.word})" for name, kind in doubtful.items()], NAMED_ASIDE),
+            use=list(doubtful),
+            **(ONE if len(doubtful) == 1 else SEVERAL),
+        )
 
 
 def _note_items(items: list[Column], notes: Notes) -> None:

@@ -18,6 +18,7 @@ MOST_LEVELS = 10  # different values up to which whole numbers may be a code
 ROWS_A_LEVEL = 5  # rows for each level from which levels can be told from values that happen to repeat
 LEAST_KIND_ROWS = 10  # rows from which few different values mean something
 HIGHEST_FIRST_LEVEL = 5  # codes begin low: 36, 37, ... 41 are degrees
+MOST_GRADES = 4  # levels from no to yes
 SPARSE_LEVELS = 2  # a code uses at least one in so many of the numbers it spans: 0, 5, 10 are marks
 MISSED_TIES = 8.0  # ties that chance would give and that are not there: e^-8 is less than one in a thousand
 LEAST_STEPS = 10  # rows from which equal steps are no accident
@@ -29,7 +30,8 @@ CODE_DIGITS, ROWS_A_LONG_CODE = (
 KEY_SHARE = 0.8  # share of different values from which a key names rows; below it names groups
 
 ID_WORDS = {"id", "ids", "uid", "uuid", "guid", "identifier", "rownames", "rowname", "ssn", "isbn", "ean", "upc", "sku"}
-ID_WORDS |= {"barcode", "serial", "imei", "vin", "iban", "rowid", "unnamed"}
+ID_WORDS |= {"barcode", "serial", "imei", "vin", "iban", "rowid", "unnamed", "sid", "hhid", "gid", "oid"}
+ID_WORDS |= {"seqn", "seqno", "caseid", "seq"}
 NUMBER_WORDS = {"no", "nr", "num", "number", "index", "idx", "row", "obs", "observation", "sample", "case", "record"}
 NUMBER_WORDS |= {"subject", "patient", "participant", "respondent", "key", "account", "ticket", "invoice", "phone"}
 OWNERS: tuple[str, ...] = (
@@ -52,9 +54,26 @@ CODE_WORDS = {"code", "type", "class", "category", "group", "grp", "cluster", "l
 CODE_WORDS |= {"zone", "county", "state", "province", "district", "batch", "sex", "gender", "race", "ethnicity"}
 CODE_WORDS |= {"stratum", "strata", "block", "subject", "patient", "participant", "respondent", "school", "litter"}
 CODE_WORDS |= {"religion", "nationality", "country", "department", "dept", "industry", "occupation", "brand"}
+CODE_WORDS |= {
+    "birthplace",
+    "site",
+    "center",
+    "centre",
+    "clinic",
+    "institution",
+    "inst",
+    "ward",
+    "flight",
+    "route",
+    "plan",
+}
 COUNT_WORDS = {"count", "counts", "number", "num", "nb", "qty", "quantity", "times"}
 RANK_WORDS = {"rank", "ranking", "rang", "position", "place"}
 TIME_WORDS = {"time", "timestamp", "date", "datetime", "epoch", "unixtime", "t"}
+CLOCK_WORDS = {"time", "hhmm", "clock"}
+LATEST_YEAR, YEAR_SHARE = 2200, 0.99  # a year or two may be mistyped
+MONTH_ROUNDING = 0.08  # of a month: 2000.08 is February
+CLOCK_VALUES = 20  # different times of day from which minutes below 60 are no accident
 YEAR_WORD = re.compile(r"year(?!s|ly)\w*|yr|jahr|annee|anno")
 PARTS = {  # name -> values that such a part of a date has
     "month": (1, 12),
@@ -125,7 +144,7 @@ def is_whole(v: Array) -> bool:
 def _date_part(words: list[str], v: Array, whole: bool) -> Kind:
     low, high, middle = float(v.min()), float(v.max()), float(np.median(v))
     if any(YEAR_WORD.fullmatch(word) for word in words) and "age" not in words:
-        if 1500 <= middle <= 2100 and high <= 2200:
+        if 1500 <= middle <= 2100 and (v <= LATEST_YEAR).mean() >= YEAR_SHARE:
             return Kind("year", "a year orders rows; it does not measure them")
         if whole and low >= 0 and high <= 99 and len(np.unique(v)) > 4 and words[-1] != "old":
             return Kind("year", "a year of two digits")
@@ -134,7 +153,28 @@ def _date_part(words: list[str], v: Array, whole: bool) -> Kind:
             return Kind(word, f"a {word} is a part of a date")
     if words and words[-1] in TIME_WORDS and whole and low > 1e8 and high < 2.2e9:
         return Kind("time stamp", "seconds since 1970")
+    if set(words) & CLOCK_WORDS and is_clock(v):
+        return Kind("time of day", "hours and minutes, such as 1530")
+    if set(words) & TIME_WORDS and low >= 1500 and high <= LATEST_YEAR and ("date" in words or _year_parts(v)):
+        return Kind("time", "a year and its part, such as 2000.25")
     return Kind()
+
+
+def is_clock(v: Array) -> bool:
+    """Whether numbers are times of day written as 930 or 1545: whole, below 2400, and no minute above 59.
+
+    >>> is_clock(np.array([100.0 * h + m for h in range(6, 20) for m in (0, 5, 59)]))
+    True
+    >>> is_clock(np.arange(0.0, 2400, 30))
+    False
+    """
+    late = is_whole(v) and bool(v.min() >= 0 and 1000 <= v.max() <= 2400)
+    return late and bool((v % 100 < 60).all()) and len(np.unique(v)) >= CLOCK_VALUES
+
+
+def _year_parts(v: Array) -> bool:
+    """Whether numbers are years in months or quarters: 2000, 2000.083, ...; a year alone may be a duration."""
+    return not is_whole(v) and bool((np.abs(v * 12 - np.round(v * 12)) <= MONTH_ROUNDING).all())
 
 
 # ids ------------------------------------------------------------------------------------------------------
@@ -169,12 +209,22 @@ def _key(words: list[str], v: Array, whole: bool) -> Kind:
             return Kind("id", f"it is called an id ({different:,} different of {len(v):,})")
         return Kind("key", f"it is called an id and names {different:,} groups")
     if different < len(v):
-        return Kind()
-    if last in NUMBER_WORDS:
+        many = _all_codes(words) and max(MOST_LEVELS, len(v) / 3) < different
+        return Kind("key", f"it is called a code and has {different:,} values") if many else Kind()
+    if last in NUMBER_WORDS or (_all_codes(words) and len(v) >= LEAST_KIND_ROWS):
         return Kind("id", "it is called so and different in every row")
     if len(v) >= 2 * LEAST_KIND_ROWS and missed_ties(v) >= MISSED_TIES:
         return Kind("numbering", "no two rows share a value, where chance would make some do so")
     return Kind()
+
+
+def _called_code(words: list[str]) -> bool:
+    return bool(words) and (words[-1] in CODE_WORDS or words[-1].endswith("code"))
+
+
+def _all_codes(words: list[str]) -> bool:
+    """Whether a name says nothing but that it is a code: district, country_code, cowcode."""
+    return _called_code(words) and all(word in CODE_WORDS or word.endswith("code") for word in words)
 
 
 def missed_ties(v: Array) -> float:
@@ -215,8 +265,10 @@ def _few(words: list[str], v: Array, whole: bool) -> Kind:
         return Kind()
     if u == 2:
         return Kind("yes/no", "it has two values")
-    if whole and words and words[-1] in CODE_WORDS and u <= len(v) / 3:
+    if whole and _called_code(words) and u <= len(v) / 3:
         return Kind("code", f"it is called so and has {u} levels")
+    if not whole and u <= MOST_GRADES and u <= len(v) / ROWS_A_LEVEL and _graded(levels):
+        return Kind("code", f"it has {u} levels in equal steps from 0 to 1")
     if not whole or u > min(MOST_LEVELS, len(v) / ROWS_A_LEVEL):
         return Kind("count") if whole and is_count(levels, times) else Kind()
     if set(words) & COUNT_WORDS or is_count(levels, times):
@@ -230,6 +282,11 @@ def _few(words: list[str], v: Array, whole: bool) -> Kind:
     return Kind()
 
 
+def _graded(levels: Array) -> bool:
+    """Whether levels go from 0 to 1 in equal steps: 0, 0.5, 1 are no, somewhat, yes."""
+    return bool(levels[0] == 0 and levels[-1] == 1 and np.ptp(np.diff(levels)) < 1e-9)
+
+
 def is_count(levels: Array, times: NDArray[np.intp]) -> bool:
     """Whether whole numbers are like counts: from 0 or 1 on, the first most common, ever fewer up to a rare last.
 
@@ -238,9 +295,13 @@ def is_count(levels: Array, times: NDArray[np.intp]) -> bool:
     >>> is_count(np.array([1.0, 2, 3]), np.array([216, 184, 491]))
     False
     """
-    if len(levels) < 4 or levels[0] not in (0, 1) or levels[2] - levels[0] != 2:
+    if len(levels) < 4 or levels[0] not in (0, 1):
         return False
     top = int(np.argmax(times))
+    if levels[2] - levels[0] > (
+        3 if top == 0 and len(levels) <= MOST_LEVELS else 2
+    ):  # of a few rows one number may be missing
+        return False
     after = times[top:].astype(float)
     falls = np.diff(after) <= 1.5 * np.sqrt(after[1:] + after[:-1])  # or rises no more than chance may
     return bool(levels[top] - levels[0] <= (levels[-1] - levels[0]) / 4 and falls.all() and after[-1] <= 0.1 * after[0])

@@ -31,6 +31,7 @@ DECIMALS = 9  # that are looked for in a column
 TOTAL_WORDS = re.compile(r"[_. -]?(score|total|sum|mean|avg|average|index|all|overall)$", re.I)
 EQUAL = 1e-4  # weights that differ by less are one
 NICE = 2e-3  # distance from which a fitted weight may be meant as a round one
+PULL = 0.05  # share of a total's spread that a column moves it by, from which it may be a part
 NEGLIGIBLE = 5e-3  # of a total's spread: what a part with such a weight does to it
 
 
@@ -118,7 +119,7 @@ class _Rounded:
 
     def __init__(self, X: Array) -> None:
         self.X, self.seen = X, ~np.isnan(X)
-        self.unit = np.array([_unit(X[seen, j]) for j, seen in enumerate(self.seen.T)])
+        self.unit = np.array([rounding_unit(X[seen, j]) for j, seen in enumerate(self.seen.T)])
         self.spread = np.array([X[seen, j].std() if seen.any() else 0.0 for j, seen in enumerate(self.seen.T)])
         self.few = evenly_spread(len(X), SUM_ROWS) if len(X) > SUM_ROWS else np.arange(len(X))
 
@@ -146,9 +147,15 @@ class _Rounded:
         if len(rows) < LEAST_SUM_ROWS + 2 * len(at) or self.spread[j] == 0:
             return None
         k, some = len(at), rows[evenly_spread(len(rows), SUM_ROWS)] if len(rows) > SUM_ROWS else rows
-        weights, _ = nnls(self.X[np.ix_(some, at)], self.X[some, j])
+        try:
+            weights, _ = nnls(self.X[np.ix_(some, at)], self.X[some, j])
+        except RuntimeError:  # it turned in circles: columns that nearly repeat each other are no parts of a sum
+            return None
         fitted, used = _nice(weights), weights * self.spread[at] > NEGLIGIBLE * self.spread[j]
         tries = [(np.ones(k), at), (np.full(k, 1.0 / k), at)]
+        plain = np.abs(weights - 1) < NICE  # a part that hardly varies is a part of a sum all the same
+        if (plain != used).any():
+            tries.append((np.ones(int(plain.sum())), at[plain]))
         if abs(fitted[used].sum() - 1) < EQUAL or np.abs(fitted[used] - 1).max(initial=0.0) < EQUAL:
             tries.append((fitted[used], at[used]))  # other weights are no sum and no mean: a table may be of low rank
         for tried, which in tries:
@@ -177,21 +184,42 @@ class _Rounded:
                     return made
         return None
 
+    def _filled(self, columns: list[int]) -> list[int]:
+        """The columns without the emptiest ones, until half of the rows are complete."""
+        gaps = dict(zip(columns, (~self.seen[:, columns]).sum(axis=0).tolist(), strict=True))
+        missing = (~self.seen[:, columns]).sum(axis=1)
+        for j in sorted(columns, key=lambda j: -gaps[j]):
+            if 2 * (missing == 0).sum() >= len(missing) or not gaps[j]:
+                break
+            missing -= ~self.seen[:, j]
+            columns = [k for k in columns if k != j]
+        return columns
+
+    def _tied(self, columns: NDArray[np.intp], rows: NDArray[np.intp]) -> list[Identity]:
+        """The identities of columns that the others determine, by what each does in the regression on all of them."""
+        X = self.X[np.ix_(rows, columns)]
+        Z = (X - X.mean(axis=0)) / self.spread[columns]
+        inverse = np.linalg.inv(Z.T @ Z / len(rows) + RIDGE * np.eye(len(columns)))  # huge where there is an identity
+        size = np.diag(inverse)
+        tied = size > COARSE**-2
+        likely = (np.abs(inverse) > PULL * size[:, None]) | tied  # a row for each total
+        np.fill_diagonal(likely, False)
+        made = [
+            self.identity(int(columns[i]), columns[likely[i]].tolist())
+            for i in np.flatnonzero(tied)
+            if likely[i].sum() > 1
+        ]
+        return [identity for identity in made if identity is not None]
+
     def anywhere(self, known: set[int]) -> list[Identity]:
         """Identities among all columns, by the complete rows: columns that the others determine exactly."""
         d = self.X.shape[1]
-        columns = [j for j in range(d) if j not in known and self.spread[j] > 0]
+        columns = self._filled([j for j in range(d) if j not in known and self.spread[j] > 0])
         rows = np.flatnonzero(self.seen[:, columns].all(axis=1))
         rows = rows[evenly_spread(len(rows), 4 * SUM_ROWS)] if len(rows) > 4 * SUM_ROWS else rows
         found: list[Identity] = []
         while 3 <= len(columns) <= MOST_SEARCHED and len(rows) >= 2 * len(columns) + LEAST_SUM_ROWS:
-            at = np.array(columns)
-            Z = (self.X[np.ix_(rows, at)] - self.X[np.ix_(rows, at)].mean(axis=0)) / self.spread[at]
-            inverse = np.linalg.inv(Z.T @ Z / len(rows) + RIDGE * np.eye(len(at)))  # huge where there is an identity
-            own = 1.0 / np.sqrt(np.diag(inverse))
-            tied = [j for j, free in zip(columns, own, strict=True) if free < COARSE]
-            made = [self.identity(j, [k for k in tied if k != j]) for j in tied] if len(tied) >= 3 else []
-            sure = [one for one in made if one is not None]
+            sure = self._tied(np.array(columns), rows)
             if not sure:
                 break
             best = min(sure, key=lambda one: len(one.parts))
@@ -200,7 +228,7 @@ class _Rounded:
         return found
 
 
-def _unit(v: Array) -> float:
+def rounding_unit(v: Array) -> float:
     """The unit a column is rounded to: 0 for whole numbers, which are exact, and for numbers with all their digits."""
     if not len(v) or is_whole(v):
         return 0.0

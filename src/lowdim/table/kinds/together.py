@@ -15,9 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
+from lowdim.table.kinds.groups import date_families, group_keys
 from lowdim.table.kinds.single import MOST_LEVELS, Kind, is_whole, kind_of, name_words
 
 LEAST_ITEMS = 5  # columns of one scale from which they are a questionnaire
+MEASURED = ("", "count")
+LEAST_STEM, LONGEST_PREFIX = 4, 3  # letters of a name that another may extend, and by how many
+ENOUGH_MEASURED = 4  # measured columns beside which yes/no answers are labels
 LEAST_FAMILY = 3  # columns named alike but for a number
 FEW_LEVELS = ("yes/no", "code")
 DOUBTFUL = ("rank", "place", "numbering", "group counter", "day", "month", "year", "area")  # these might be measured
@@ -32,15 +36,20 @@ class Found(NamedTuple):
     kinds: dict[str, Kind]
     items: dict[str, tuple[float, ...]]  # those analysed as ordered levels, with their levels
     counts: tuple[str, ...]  # those that count
+    doubtful: dict[str, Kind]  # those that are measurements only because little else is
 
 
 def kinds_of(columns: dict[str, Array], fixed: Collection[str] = ()) -> Found:
     """What each column of numbers is, decided beside the others; those that are `fixed` are measurements, as asked."""
     columns = {name: x for name, x in columns.items() if not np.isnan(x).all()}
     kinds = {name: kind_of(name, x) for name, x in columns.items()}
-    kinds.update({name: Kind() for name, kind in kinds.items() if name in fixed and kind.word not in ("", "count")})
+    for found in (group_keys(columns), date_families(columns)):
+        kinds.update({name: kind for name, kind in found.items() if kinds[name].word in ("", "count", "code")})
     ranges = {name: (float(np.nanmin(x)), float(np.nanmax(x))) for name, x in columns.items()}
     _places(kinds, ranges)
+    kinds.update(dict.fromkeys(_ranks(kinds, ranges), Kind()))
+    kinds.update(_like_relatives(kinds, columns, ranges))
+    kinds.update({name: Kind() for name, kind in kinds.items() if name in fixed and kind.word not in ("", "count")})
     open_ones = [name for name, kind in kinds.items() if kind.word in FEW_LEVELS]
     measured = [name for name, kind in kinds.items() if kind.word in ("", "count")]
     short = [name for name in measured if name not in fixed and _is_short(columns[name])]
@@ -55,13 +64,51 @@ def kinds_of(columns: dict[str, Array], fixed: Collection[str] = ()) -> Found:
             kinds[name] = Kind()
         elif kinds[name].word not in FEW_LEVELS:
             kinds[name] = Kind("code", "it has few levels")
+    doubtful = dict[str, Kind]()
     for word in DOUBTFUL:  # nothing else was measured
         if sum(kind.word in ("", "count") for kind in kinds.values()) < 2:
-            kinds.update({name: Kind() for name, kind in kinds.items() if kind.word == word})
+            doubtful |= {name: kind for name, kind in kinds.items() if kind.word == word}
+            kinds.update(dict.fromkeys(doubtful, Kind()))
     levels = {name: tuple(np.unique(x[~np.isnan(x)]).tolist()) for name, x in columns.items() if name in items}
     counts = tuple(name for name, kind in kinds.items() if kind.word == "count" and name not in items)
     aside = {name: kind for name, kind in kinds.items() if kind.word not in ("", "count")}
-    return Found(aside, levels, counts)
+    return Found(aside, levels, counts, doubtful)
+
+
+def _ranks(kinds: dict[str, Kind], ranges: dict[str, tuple[float, float]]) -> list[str]:
+    """Columns in which no two rows are alike and that share their range: ranks of several things, each a measure."""
+    numbered = Counter(ranges[name] for name, kind in kinds.items() if kind.word == "numbering")
+    return [n for n, kind in kinds.items() if kind.word == "numbering" and numbered[ranges[n]] >= LEAST_FAMILY]
+
+
+def _like_relatives(
+    kinds: dict[str, Kind], columns: dict[str, Array], ranges: dict[str, tuple[float, float]]
+) -> dict[str, Kind]:
+    """One role for columns of one kind: meducation beside a measured education, DoleLR and ClinLR on one scale."""
+    one: dict[str, Kind] = {}
+    codes = [name for name, kind in kinds.items() if kind.word == "code"]
+    for name in codes:
+        low, high = ranges[name]
+        own = [
+            n for n in kinds if n != name and len(n) >= LEAST_STEM and _extends(name, n) and kinds[n].word in MEASURED
+        ]
+        if any(ranges[n][0] <= high and low <= ranges[n][1] for n in own):
+            one[name] = Kind()
+    families: dict[tuple[str, tuple[float, float]], list[str]] = {}
+    for name, kind in kinds.items():
+        words = name_words(name)
+        if len(words) > 1 and (kind.word == "code" or (kind.word in MEASURED and _is_short(columns[name]))):
+            families.setdefault((words[-1], ranges[name]), []).append(name)
+    for members in families.values():
+        coded = sum(kinds[name].word == "code" for name in members)
+        if 2 * coded > len(members) > coded:
+            one.update({n: Kind("code", "it is named as other codes are") for n in members if n not in codes})
+    return one
+
+
+def _extends(name: str, stem: str) -> bool:
+    """Whether a name is another with a letter or two before it: heducation of education."""
+    return name.lower().endswith(stem.lower()) and 0 < len(name) - len(stem) <= LONGEST_PREFIX
 
 
 def _is_short(x: Array) -> bool:
@@ -95,11 +142,12 @@ def _items(
 ) -> set[str]:
     """Which columns of few levels are what was measured."""
     two = all(len(np.unique(columns[name][~np.isnan(columns[name])])) == 2 for name in scale)
+    few = not two or len(measured) < ENOUGH_MEASURED
     most = len(measured) >= 2 or 3 * len(scale) >= 2 * len(names)
-    if len(scale) >= max(LEAST_ITEMS, len(measured) * (2 if two else 1)) and most:
+    if len(scale) >= max(LEAST_ITEMS, len(measured) * (2 if two else 1)) and most and few:
         return set(scale)
     if len(measured) < 2:
-        return set(names)
+        return {name for name in names if len(np.unique(columns[name])) <= MOST_LEVELS + 1}  # a gap may be one of them
     family = _measured_families(names, measured)
     scales = Counter(ranges[name] for name in measured)
     common = {r for r, n in scales.items() if n >= LEAST_FAMILY and 4 * n >= len(measured) and r != (0.0, 1.0)}

@@ -1,4 +1,4 @@
-"""Tables that are not rows of measurements: distances between their own rows, and ratings of items by users."""
+"""Tables that are not rows of measurements: distances between their own rows, correlations, and ratings by users."""
 
 from __future__ import annotations
 
@@ -49,6 +49,22 @@ def is_distances(X: Array) -> bool:
     different = np.abs(X - X.T)[~np.isnan(X) & ~np.isnan(X.T)]
     told = not np.isnan(full).any() and (full[apart] > 0).mean() > 0.5
     return bool(size > 0 and told and (different <= SYMMETRY * size).all())
+
+
+def is_correlations(X: Array) -> bool:
+    """Whether a table is square and symmetric, of correlations: ones in the diagonal, nothing beyond them elsewhere.
+
+    >>> X = np.random.default_rng(0).normal(size=(50, 5))
+    >>> is_correlations(np.corrcoef(X.T).round(3)), is_correlations(np.ones((5, 5)))
+    (True, False)
+    """
+    n, d = X.shape
+    if n != d or n < LEAST_PAIR_ROWS or not (np.abs(np.diag(X) - 1) <= SYMMETRY).all():
+        return False
+    full = np.where(np.isnan(X), X.T, X)
+    apart = full[~np.eye(n, dtype=bool)]
+    within = bool(np.isfinite(apart).all() and (np.abs(apart) <= 1).all() and np.ptp(apart) > 0)
+    return within and bool((np.abs(full - full.T) <= SYMMETRY).all()) and not set(np.unique(apart)) <= {0.0, 1.0}
 
 
 def mirrored(X: Array) -> Array:

@@ -1,0 +1,64 @@
+"""One fact on two scales: found to the rounding of the file, and never where a relation is only close."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lowdim.table.kinds.functions import find_functions
+from lowdim.table.read import read
+
+rng = np.random.default_rng(0)
+X = rng.uniform(1, 90, 200).round(1)
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (24 - X, "24 - x"),
+        ((1.8 * X + 32).round(1), "1.8 x + 32"),
+        (np.log(X), "the logarithm of x"),
+        (np.log(X + 0.1), "the logarithm of x + 0.1"),
+        (np.log10(X).round(4), "the logarithm to base 10 of x"),
+        (np.log2(X), "the logarithm to base 2 of x"),
+        (X**2, "x squared"),
+        (X**2 / 100, "0.01 x squared"),
+        (np.pi / 4 * X**2, "0.785 x squared"),
+        (np.sqrt(X), "the square root of x"),
+        (60 / X, "60 1/x"),
+        (np.exp(X / 90), ""),  # no rate but one is looked for
+        (X + rng.normal(0, 0.5, 200), ""),
+        (X**1.3, ""),
+        (np.cumsum(X), ""),
+    ],
+)
+def test_the_form_in_words(y: np.ndarray, words: str) -> None:
+    found = find_functions(np.column_stack([rng.normal(size=200), X, y]), ["z", "x", "y"])
+    assert [(f.column, f.of, f.words) for f in found] == ([(2, 1, words)] if words else [])
+
+
+def test_two_columns_that_rise_with_time_are_two_facts() -> None:
+    grown = np.cumsum(rng.uniform(0, 1, (200, 2)), axis=0)
+    assert not find_functions(grown, ["gnp", "population"])
+
+
+def test_a_square_of_both_signs_says_something_else() -> None:
+    v = rng.normal(size=200)
+    assert not find_functions(np.column_stack([v, v**2]), ["v", "v2"])
+
+
+def test_the_column_with_fewer_cells_goes() -> None:
+    short = np.where(np.arange(200) < 50, np.nan, X)
+    (function,) = find_functions(np.column_stack([short, 2 * X]), ["a", "b"])
+    assert (function.column, function.of, function.words, function.share) == (0, 1, "0.5 b", 1.0)
+
+
+def test_a_table_is_read_without_the_same_fact_again() -> None:
+    frame = pd.DataFrame({"wage": X, "age": rng.normal(40, 9, 200), "lwage": np.log(X), "educ": rng.normal(12, 3, 200)})
+    table = read(frame)
+    assert table.names == ("wage", "age", "educ")
+    assert next(c.note for c in table.columns if c.name == "lwage") == "the logarithm of wage"
+    assert "'lwage' is the logarithm of wage and was left out" in [m.what for m in table.messages if m.code == "LD185"]
+    assert read(frame, use="lwage").d == read(frame, keep_copies=True).d == 4
+    assert read(frame[["wage", "lwage"]]).d == 2  # two columns have to be left

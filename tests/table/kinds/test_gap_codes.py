@@ -1,0 +1,46 @@
+"""Numbers that stand for gaps: taken for gaps where there is hardly a doubt, noted elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lowdim.table.kinds.gap_codes import find_gap_codes
+from lowdim.table.read import read, read_rows
+
+rng = np.random.default_rng(0)
+
+
+def with_code(code: float, times: int, n: int = 60) -> np.ndarray:
+    x = rng.uniform(18, 45, n).round(1)
+    x[:times] = code
+    return x
+
+
+@pytest.mark.parametrize(
+    ("code", "times", "sure"), [(-99, 2, True), (999, 9, True), (-9, 5, True), (-99, 1, False), (-999, 31, False)]
+)
+def test_a_code_is_sure_where_it_comes_again_in_less_than_half_of_the_rows(code: int, times: int, sure: bool) -> None:
+    x = with_code(code, times) if code != -9 else np.r_[np.full(times, -9.0), rng.integers(1, 6, 60)]
+    (found,) = find_gap_codes({"x": x})
+    assert (found.value, found.times, found.sure) == (code, times, sure)
+
+
+def test_a_value_of_another_column_is_no_code() -> None:
+    longitude = np.r_[-99.0, rng.uniform(-120, -70, 59)]
+    (found,) = find_gap_codes({"x": with_code(-99, 5), "longitude": longitude})
+    assert found.columns == ("x",) and not found.sure
+    assert not find_gap_codes({"x": rng.integers(0, 100, 500) * 1.0})
+
+
+def test_a_table_has_gaps_where_the_codes_were(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"bmi": with_code(-99, 6), "skin": with_code(-99, 1), "age": rng.integers(20, 60, 60)})
+    table = read(frame)
+    assert np.isnan(table.X).sum() == 7 and "LD157" in table.messages.codes and "-99" in table.guess.na
+    assert np.isnan(read_rows(frame[:2], table.names, **table.options).X[0, 0])  # new rows are read in the same way
+    used = read(frame, use="bmi")
+    assert not np.isnan(used.X).any() and "LD151" in used.messages.codes
+    assert "LD157" not in read(frame.to_numpy()).messages.codes  # an array is taken as it is
