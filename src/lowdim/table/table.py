@@ -138,7 +138,7 @@ class Table:
             return tuple(
                 str(r + 1) if v is None else protect_terminal(str(v)) for r, v in zip(self.rows, ids, strict=True)
             )
-        if self._index_names_rows:
+        if self.index is not None and self._index_names_rows:
             return tuple(protect_terminal(str(v)) for v in self.index)
         return tuple(str(r + 1) for r in self.rows)
 
