@@ -8,7 +8,7 @@ const CHI2_90 = 4.605170185988092;  // of two degrees of freedom
 
 /** @param {any} host holds the numbers in data-touch */
 function touchable(host) {
-  const facts = unpacked(JSON.parse(host.dataset.touch)), d = facts.columns.length, q = facts.axes, n = facts.names.length;
+  const facts = unpacked(JSON.parse(host.dataset.touch)), d = facts.columns.length, q = facts.axes, n = facts.places.length / 2;
   const model = linear(facts.model), law = new RowLaw(facts.law);
   const row = (/** @type {number} */ i) => Float64Array.from({length: d}, (_, j) => facts.rows[i * d + j] / facts.scale[j] + facts.shift[j]);
   const state = {row: facts.first, hidden: new Set(), edited: new Map()};
@@ -16,7 +16,7 @@ function touchable(host) {
   const says = el("p", {class: "say", role: "status", "aria-live": "polite"}), words = el("p"), canvas = el("canvas", {width: 860, height: 420, role: "img", "aria-label": "The map, the row and its 90% ellipse"});
   const panel = rowPanel(facts.columns, (hidden, edited, said) => { Object.assign(state, {hidden, edited}); paint(said); });
   const map = q > 1 ? el("figure", {class: "touch-map"}, canvas, el("figcaption", {}, "Ellipse: where the row lies given its seen cells, 90%. Dashed: with all its cells.")) : null;
-  host.replaceChildren(el("p", {}, "Hide a cell, or write another value: what the rest of the row says, the row's place and its distances follow."), el("p", {}, el("label", {}, "Row ", field)), words, says, map, panel.element);
+  host.replaceChildren(el("p", {}, `Hide a cell, or write another value: what the rest of the row says, the row's place and its distances follow.${facts.names.length < facts.of ? ` Here are the ${facts.names.length.toLocaleString("en")} oddest of ${facts.of.toLocaleString("en")} rows; lowdim explore shows all.` : ""}`), el("p", {}, el("label", {}, "Row ", field)), words, says, map, panel.element);
   host.hidden = false;
 
   const paint = (/** @type {string} */ said) => {
