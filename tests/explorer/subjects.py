@@ -20,7 +20,7 @@ from lowdim.jobs.subject import Subject, subject_of_run
 from lowdim.table.read import read
 from tests.cli.calls import in_process
 
-DIMS = {"ppca": 3, "fa": 3, "gtm": 2}
+DIMS = {"ppca": 3, "fa": 3, "gtm": 2, "pca": 3, "bpca": 3, "robust": 3, "gplvm": 2}
 
 
 @cache

@@ -146,7 +146,17 @@ def test_what_is_no_request_does_not_end_it(server):
     assert ask(server, f"/{server.token}/facts.json")[0].status == 200
 
 
-def test_a_thousand_at_once_are_all_answered(server):
+@pytest.fixture
+def open_files():
+    """Both ends of a thousand connections are in this process."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard if 0 < hard < 8192 else max(soft, 8192), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_thousand_at_once_are_all_answered(server, open_files):
     lines = []
     request = f"GET /{server.token}/axis/0 HTTP/1.1\r\nHost: {server.hosts[0]}\r\n\r\n".encode()
     try:

@@ -18,6 +18,8 @@ MODULE = (
     "row_card.js",
     "group.js",
     "draw.js",
+    "grid.js",
+    "shapes.js",
     "scatter.js",
     "source.js",
     "screen_row.js",
@@ -26,6 +28,8 @@ MODULE = (
     "screen_dimensions.js",
     "screen_gaps.js",
     "screen_compare.js",
+    "address.js",
+    "keys.js",
     "explore.js",
 )
 REPORT_CORE = ("laws.js", "posterior.js", "words.js", "row_card.js", "report_row.js")  # what hide-a-cell needs, offline
@@ -42,7 +46,7 @@ def web_file(name: str) -> str:
 def joined(names: tuple[str, ...] = MODULE, *, remarks: bool = True) -> str:
     """The files one after the other; without `remarks` comments and indentation are left out.
 
-    >>> joined().rstrip().endswith("export default { render };")
+    >>> joined().rstrip().endswith("export default {render};")
     True
     """
     text = "\n".join(TIES.sub("", web_file(name)) for name in names)

@@ -15,35 +15,36 @@ from lowdim.models.exported import exported
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
-MOST_TOUCHED_ROWS = 3_000
-MOST_TOUCHED_CELLS = 100_000  # cells of all rows: 0.5 MB in the page
-EXACT_TOUCHED_CELLS = 10_000  # up to which they are doubles
+MOST_TOUCHED_ROWS = 3_000  # rows of a table that has a row card
+EXACT_TOUCHED_CELLS = 10_000  # cells up to which all rows are in the page, as doubles: 0.1 MB
+MOST_TOUCHED_CELLS = 15_000  # cells of the oddest rows of a larger table, in single precision
 DECODING_ONLY = ("doubt", "excess")  # what a row's card does not need
 
 
 def touch_data(analysis: Analysis) -> str:
-    """Model, law, columns and rows as one JSON text; "" where the table is too large for a page, or has no axis."""
+    """Model, law, columns and rows as one JSON text; "" where the table is too long for it, or has no axis."""
     t, law = analysis.table, analysis.odd.judged.law
     model = exported(analysis.model)
-    if t.n > MOST_TOUCHED_ROWS or t.X.size > MOST_TOUCHED_CELLS or not analysis.dims or model is None:
+    if t.n > MOST_TOUCHED_ROWS or not analysis.dims or model is None:
         return ""
-    kind = "f8" if t.X.size <= EXACT_TOUCHED_CELLS else "f4"
-    shift = np.nan_to_num(np.nanmean(t.X, axis=0))
-    spread = np.nanstd(t.X, axis=0)
-    scale = np.where(spread > 0.0, 1.0 / np.where(spread > 0.0, spread, 1.0), 1.0)
-    if kind == "f8":
-        shift, scale = np.zeros(t.d), np.ones(t.d)
+    kind, shift, scale, rows = "f8", np.zeros(t.d), np.ones(t.d), np.arange(t.n)
+    if t.X.size > EXACT_TOUCHED_CELLS:
+        spread = np.nanstd(t.X, axis=0)
+        kind, shift, scale = "f4", np.nanmean(t.X, axis=0), 1.0 / np.where(spread > 0.0, spread, 1.0)
+        rows = np.sort(np.argsort(analysis.odd.D2.p, kind="stable")[: max(MOST_TOUCHED_CELLS // t.d, 1)])
+    first = analysis.odd.rows[0].row if analysis.odd.rows else int(rows[0])
     facts = {
-        "model": packed({key: value for key, value in model.items() if key not in DECODING_ONLY}),
+        "model": {key: value for key, value in model.items() if key not in DECODING_ONLY},
         "law": {"scale": law.scale, "dof": law.dof, "gaussian": GAUSSIAN_DOF},
         "columns": [{key: value for key, value in c.items() if key != "shown"} for c in columns_of(t)],
         "axes": analysis.dims,
-        "names": list(t.row_names),
-        "rows": packed((t.X - shift) * scale, kind),
-        "shift": packed(shift),
-        "scale": packed(scale),
+        "names": [t.row_names[i] for i in rows],
+        "of": t.n,
+        "rows": packed((t.X[rows] - shift) * scale, kind),
+        "shift": shift,
+        "scale": scale,
         "places": packed(analysis.model.transform(t.X)[:, :2], "f4"),
-        "first": analysis.odd.rows[0].row if analysis.odd.rows else 0,
+        "first": int(np.searchsorted(rows, first)) if first in rows else 0,
     }
     return json.dumps(packed(facts), allow_nan=False)
 

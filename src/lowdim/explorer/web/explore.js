@@ -1,6 +1,8 @@
 // The explorer: one state, six screens that show it, and the address, keys and words that go with it.
+import {fromAddress, toAddress} from "./address.js";
 import {makeModel} from "./bent.js";
 import {ink} from "./draw.js";
+import {KEYS, pressed} from "./keys.js";
 import {RowLaw} from "./laws.js";
 import {unpacked} from "./posterior.js";
 import {Scatter} from "./scatter.js";
@@ -13,11 +15,14 @@ import {rowScreen} from "./screen_row.js";
 import {httpSource, TableData, widgetSource} from "./source.js";
 import {brief, counted, el, pythonText} from "./words.js";
 
-const SCREENS = /** @type {[string, (app: any) => any][]} */ ([["row", rowScreen], ["map", mapScreen], ["place", placeScreen], ["dimensions", dimensionsScreen], ["gaps", gapsScreen], ["compare", compareScreen]]);
-const KEYS = [["1 to 6", "screens"], ["/", "search a row"], ["n, p", "next and previous odd row"], ["h", "hide the cell that makes the row odd; again for the next"], ["r", "restore all cells"],
-  ["Arrow keys on the map", "step through rows; on Place, move the cross"], ["+, -, 0 on the map", "zoom in, zoom out, fit"], ["l", "draw round rows with the pointer"], ["k", "draw round rows with the keys"],
-  ["e", "ellipses"], ["c", "choose colours"], ["Escape", "clear the group"], ["?", "this help"]];
-const LONG_GROUP = 1800;  // letters of a group in the address; a longer one is not in it
+const SCREENS = /** @type {[string, (app: any) => any][]} */ ([
+  ["row", rowScreen],
+  ["map", mapScreen],
+  ["place", placeScreen],
+  ["dimensions", dimensionsScreen],
+  ["gaps", gapsScreen],
+  ["compare", compareScreen],
+]);
 
 class App {
   /** @type {any} */ left;
@@ -30,81 +35,182 @@ class App {
   /** @type {any} */ state;
   /** @type {any} */ repaint;
   /** @type {any} */ shown;
-  mine = `lowdim-${Math.random().toString(36).slice(2, 8)}`; fields = 0;
+  mine = `lowdim-${Math.random().toString(36).slice(2, 8)}`;
+  fields = 0;
 
   /** @param {HTMLElement} host @param {any} source @param {any} facts @param {any} trait */
   constructor(host, source, facts, trait) {
-    this.host = host; this.source = source; this.trait = trait;
+    this.host = host;
+    this.source = source;
+    this.trait = trait;
     this.facts = unpacked(facts);
     this.data = new TableData(source, this.facts);
     this.model = makeModel(facts.model);
     this.law = this.facts.law ? new RowLaw(this.facts.law) : null;
     this.unpacked = unpacked;
     this.state = this.first();
-    this.numbers = /** @type {any} */ ({}); this.said = ""; this.painted = /** @type {any} */ ({}); this.ellipses = /** @type {any[]} */ ([]);
-    this.map = new Scatter({say: t => this.say(t), picked: row => this.pickRow(row), lassoed: rows => this.lassoed(rows), overlay: (c, m) => this.screen?.overlay?.(c, m),
-      stepped: (dx, dy, far) => this.screen?.stepped ? this.screen.stepped(dx, dy, far) : this.stepOnMap(dx || dy),
-      dragged: (x, y, done) => { if (this.state.screen !== "place" || this.map.lasso) return false; this.screen.dragged(x, y, done); return true; }});
+    this.numbers = /** @type {any} */ ({});
+    this.said = "";
+    this.painted = /** @type {any} */ ({});
+    this.ellipses = /** @type {any[]} */ ([]);
+    this.map = new Scatter({
+      say: t => this.say(t),
+      picked: row => this.pickRow(row),
+      lassoed: rows => this.lassoed(rows),
+      overlay: (c, m) => this.screen?.overlay?.(c, m),
+      stepped: (dx, dy, far) => (this.screen?.stepped ? this.screen.stepped(dx, dy, far) : this.stepOnMap(dx || dy)),
+      dragged: (x, y, done) => {
+        if (this.state.screen !== "place" || this.map.lasso) return false;
+        this.screen.dragged(x, y, done);
+        return true;
+      },
+    });
     /** @type {Map<string, any>} */ this.screens = new Map();
     this.build();
   }
 
   /** @returns {any} */
   first() {
-    const {facts} = this, two = facts.q > 1;
-    return {screen: "row", row: facts.odd[0]?.row ?? 0, hidden: new Set(), edited: new Map(), ax: facts.q ? "axis/0" : "order", ay: two ? "axis/1" : "column/0", colour: "none", size: "none",
-      ellipses: false, path: false, group: null, place: null, cut: null, gap: null, maps: []};
+    const {facts} = this,
+      two = facts.q > 1;
+    return {
+      screen: "row",
+      row: facts.odd[0]?.row ?? 0,
+      hidden: new Set(),
+      edited: new Map(),
+      ax: facts.q ? "axis/0" : "order",
+      ay: two ? "axis/1" : "column/0",
+      colour: "none",
+      size: "none",
+      ellipses: false,
+      path: false,
+      group: null,
+      place: null,
+      cut: null,
+      gap: null,
+      maps: [],
+    };
   }
 
   // the frame -----------------------------------------------------------------------------------------------------
   build() {
-    const {facts} = this, tab = (/** @type {string} */ key, /** @type {any} */ screen, /** @type {number} */ k) => el("button", {type: "button", role: "tab", id: this.id(`tab-${key}`), "aria-controls": this.id("main"), onclick: () => this.go({screen: key})}, el("span", {class: "quiet", "aria-hidden": "true"}, `${k} `), screen.name);
-    for (const [key, make] of SCREENS) { const made = make(this); if (made) this.screens.set(key, made); }
+    const {facts} = this,
+      tab = (/** @type {string} */ key, /** @type {any} */ screen, /** @type {number} */ k) =>
+        el(
+          "button",
+          {
+            type: "button",
+            role: "tab",
+            id: this.id(`tab-${key}`),
+            "aria-controls": this.id("main"),
+            onclick: () => this.go({screen: key}),
+          },
+          el("span", {class: "quiet", "aria-hidden": "true"}, `${k} `),
+          screen.name,
+        );
+    for (const [key, make] of SCREENS) {
+      const made = make(this);
+      if (made) this.screens.set(key, made);
+    }
     this.tabs = new Map([...this.screens].map(([key, screen], k) => [key, tab(key, screen, k + 1)]));
     this.live = el("p", {class: "live", role: "status", "aria-live": "polite"});
-    this.stale = el("p", {class: "warning", role: "alert", hidden: true}, "The table's file has changed since this was opened: what is shown is of the table as it was. Stop the explorer and run it again.");
+    this.stale = el(
+      "p",
+      {class: "warning", role: "alert", hidden: true},
+      "The table's file has changed since this was opened: what is shown is of the table as it was. Stop the explorer and run it again.",
+    );
     this.note = el("p", {class: "quiet note"});
     this.copies = el("div", {class: "copies"});
-    this.help = el("dialog", {"aria-label": "Keys"}, el("h2", {}, "Keys"), el("dl", {}, ...KEYS.flatMap(([key, what]) => [el("dt", {}, key), el("dd", {}, what)])), el("button", {type: "button", onclick: () => this.help.close()}, "Close"));
-    [this.left, this.centre, this.right] = [el("aside", {class: "controls", "aria-label": "Controls"}), el("section", {class: "view", "aria-label": "View"}), el("aside", {class: "inspector", "aria-label": "What it says"})];
-    const header = el("header", {}, el("h1", {title: facts.title}, brief(facts.title, 60)), el("p", {class: "quiet size"}, `${facts.size}; ${facts.method.title}, ${counted(facts.q, "dimension")}`),
-      el("nav", {role: "tablist", "aria-label": "Screens"}, ...this.tabs.values()), el("button", {type: "button", class: "help", "aria-label": "Help: keys", onclick: () => this.help.showModal()}, "?"));
-    const root = el("div", {class: "lowdim-explore"}, header, this.stale, el("main", {id: this.id("main"), role: "tabpanel", tabIndex: -1}, this.left, this.centre, this.right), this.live, this.help);
+    this.help = el(
+      "dialog",
+      {"aria-label": "Keys"},
+      el("h2", {}, "Keys"),
+      el("dl", {}, ...KEYS.flatMap(([key, what]) => [el("dt", {}, key), el("dd", {}, what)])),
+      el("button", {type: "button", onclick: () => this.help.close()}, "Close"),
+    );
+    [this.left, this.centre, this.right] = [
+      el("aside", {class: "controls", "aria-label": "Controls"}),
+      el("section", {class: "view", "aria-label": "View"}),
+      el("aside", {class: "inspector", "aria-label": "What it says"}),
+    ];
+    const header = el(
+      "header",
+      {},
+      el("h1", {title: facts.title}, brief(facts.title, 60)),
+      el("p", {class: "quiet size"}, `${facts.size}; ${facts.method.title}, ${counted(facts.q, "dimension")}`),
+      el("nav", {role: "tablist", "aria-label": "Screens"}, ...this.tabs.values()),
+      el(
+        "button",
+        {type: "button", class: "help", "aria-label": "Help: keys", onclick: () => this.help.showModal()},
+        "?",
+      ),
+    );
+    const root = el(
+      "div",
+      {class: "lowdim-explore"},
+      header,
+      this.stale,
+      el("main", {id: this.id("main"), role: "tabpanel", tabIndex: -1}, this.left, this.centre, this.right),
+      this.live,
+      this.help,
+    );
     this.host.replaceChildren(root);
     this.root = root;
-    root.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.key(event));
+    root.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => pressed(this, event));
     this.scheme = matchMedia("(prefers-color-scheme: dark)");
     this.repaint = () => this.paint(true);
     this.scheme.addEventListener("change", this.repaint);
   }
 
   /** An id of this page's own: a notebook may hold several. @param {string} name */
-  id(name) { return `${this.mine}-${name}`; }
+  id(name) {
+    return `${this.mine}-${name}`;
+  }
 
   async start() {
     const {facts} = this;
     await this.data.names();
     this.names = await this.data.names();
-    if (facts.extras.includes("density") && facts.n <= 20_000) this.densities = await this.data.numbers("extra/density");
+    if (facts.extras.includes("density") && facts.n <= 20_000)
+      this.densities = await this.data.numbers("extra/density");
     if (!this.trait) {
-      this.back = () => { this.state = {...this.first(), ...this.fromAddress()}; this.paint(); };
+      this.back = () => {
+        this.state = {...this.first(), ...fromAddress(this)};
+        this.paint();
+      };
       addEventListener("popstate", this.back);
       addEventListener("hashchange", this.back);
       addEventListener("focus", () => this.checkStale());
-      this.state = {...this.state, ...this.fromAddress()};
+      this.state = {...this.state, ...fromAddress(this)};
       document.title = `${brief(facts.title, 40)} · lowdim explore`;
-      document.addEventListener("keydown", event => { if (event.target === document.body) this.key(event); });
+      document.addEventListener("keydown", event => {
+        if (event.target === document.body) pressed(this, event);
+      });
     }
     await this.paint();
   }
 
-  close() { this.scheme?.removeEventListener("change", this.repaint); this.map.close(); this.screens.forEach(screen => screen.close?.()); this.source.close?.(); if (this.back) { removeEventListener("popstate", this.back); removeEventListener("hashchange", this.back); } }
+  close() {
+    this.scheme?.removeEventListener("change", this.repaint);
+    this.map.close();
+    this.screens.forEach(screen => screen.close?.());
+    this.source.close?.();
+    if (this.back) {
+      removeEventListener("popstate", this.back);
+      removeEventListener("hashchange", this.back);
+    }
+  }
 
-  get screen() { return this.screens.get(this.state.screen); }
+  get screen() {
+    return this.screens.get(this.state.screen);
+  }
 
   /** The map in this box; there is one, and screens hand it on. @param {HTMLElement} box */
   mapInto(box) {
-    if (this.map.element.parentElement !== box) { box.replaceChildren(this.map.element, this.note); this.map.draw(); }
+    if (this.map.element.parentElement !== box) {
+      box.replaceChildren(this.map.element, this.note);
+      this.map.draw();
+    }
     this.note.textContent = this.screen.note?.() ?? "";
   }
 
@@ -113,20 +219,27 @@ class App {
   go(change, {push = true, said = ""} = {}) {
     const {row} = this.state;
     this.state = {...this.state, ...change};
-    if ("row" in change && change.row !== row && !("hidden" in change)) Object.assign(this.state, {hidden: new Set(), edited: new Map()});
+    if ("row" in change && change.row !== row && !("hidden" in change))
+      Object.assign(this.state, {hidden: new Set(), edited: new Map()});
     this.said = said;
-    this.toAddress(push);
+    if (!this.trait) toAddress(this, push);
     this.tell();
     return this.paint();
   }
 
   async paint(force = false) {
-    const turn = this.turn = (this.turn ?? 0) + 1, {state, facts} = this;
+    const turn = (this.turn = (this.turn ?? 0) + 1),
+      {state, facts} = this;
     if (!this.screens.has(state.screen)) state.screen = "map";
     const {screen} = this;
-    for (const [key, tab] of /** @type {Map<string, any>} */ (this.tabs)) { tab.setAttribute("aria-selected", String(key === state.screen)); tab.tabIndex = key === state.screen ? 0 : -1; }
+    for (const [key, tab] of /** @type {Map<string, any>} */ (this.tabs)) {
+      tab.setAttribute("aria-selected", String(key === state.screen));
+      tab.tabIndex = key === state.screen ? 0 : -1;
+    }
     if (this.shown !== screen) {
-      this.left.replaceChildren(screen.controls); this.centre.replaceChildren(screen.view); this.right.replaceChildren(screen.inspector, this.copies);
+      this.left.replaceChildren(screen.controls);
+      this.centre.replaceChildren(screen.view);
+      this.right.replaceChildren(screen.inspector, this.copies);
       this.root.dataset.screen = state.screen;
       this.shown = screen;
       if (screen.arm) screen.arm(false);
@@ -135,7 +248,9 @@ class App {
     try {
       await this.points(force);
       if (turn === this.turn) await screen.paint();
-    } catch (problem) { this.say(`Something went wrong: ${/** @type {Error} */ (problem).message}. Is the explorer still running?`); }
+    } catch (problem) {
+      this.say(`Something went wrong: ${/** @type {Error} */ (problem).message}. Is the explorer still running?`);
+    }
     if (turn !== this.turn) return;
     this.live.dataset.numbers = JSON.stringify(this.numbers);
     this.paintCopies();
@@ -146,13 +261,16 @@ class App {
 
   /** Positions, colours and shapes, where they have changed. @param {boolean} force */
   async points(force) {
-    const {state, data} = this, key = JSON.stringify([state.ax, state.ay, state.colour, state.size]), axis = (/** @type {string} */ name) => name.match(/^axis\/(\d+)$/);
+    const {state, data} = this,
+      key = JSON.stringify([state.ax, state.ay, state.colour, state.size]),
+      axis = (/** @type {string} */ name) => name.match(/^axis\/(\d+)$/);
     const [a, b] = [axis(state.ax), axis(state.ay)];
     this.latent = a && b ? [Number(a[1]), Number(b[1])] : null;
     if (!force && key === this.pointsKey && state.group === this.pointsGroup) return;
     const [x, y] = await Promise.all([data.numbers(state.ax), data.numbers(state.ay)]);
     this.painted = await paintedPoints(this);
-    this.pointsKey = key; this.pointsGroup = state.group;
+    this.pointsKey = key;
+    this.pointsGroup = state.group;
     this.map.set({x, y, ...this.painted}, [this.axisWords(state.ax), this.axisWords(state.ay)]);
     await this.findEllipses();
   }
@@ -162,31 +280,73 @@ class App {
     const {facts, state} = this;
     this.ellipses = [];
     if (!this.latent || !this.model?.places || !facts.numbers.double) return;
-    const rows = state.group && state.group.length <= MOST_ELLIPSES ? Array.from(state.group) : facts.n <= MOST_ELLIPSES ? Array.from({length: facts.n}, (_, i) => i) : [];
-    const columns = rows.length ? await Promise.all(facts.columns.map((/** @type {any} */ _, /** @type {number} */ j) => this.data.numbers(`column/${j}`))) : [], [a, b] = this.latent;
-    this.ellipses = rows.map(i => { const {cov} = /** @type {any} */ (this.model).place(Float64Array.from(columns, c => c[/** @type {number} */ (i)])), q = facts.q; return [i, [cov[a * q + a], cov[a * q + b], cov[b * q + b]]]; });
+    const rows =
+      state.group && state.group.length <= MOST_ELLIPSES
+        ? Array.from(state.group)
+        : facts.n <= MOST_ELLIPSES
+          ? Array.from({length: facts.n}, (_, i) => i)
+          : [];
+    const columns = rows.length
+        ? await Promise.all(
+            facts.columns.map((/** @type {any} */ _, /** @type {number} */ j) => this.data.numbers(`column/${j}`)),
+          )
+        : [],
+      [a, b] = this.latent;
+    this.ellipses = rows.map(i => {
+      const {cov} = /** @type {any} */ (this.model).place(
+          Float64Array.from(columns, c => c[/** @type {number} */ (i)]),
+        ),
+        q = facts.q;
+      return [i, [cov[a * q + a], cov[a * q + b], cov[b * q + b]]];
+    });
   }
 
   // words -------------------------------------------------------------------------------------------------------
   /** Say what changed. @param {string} text */
-  say = text => { this.live.textContent = text.replace(/\s+/g, " ").trim(); };
+  say = text => {
+    this.live.textContent = text.replace(/\s+/g, " ").trim();
+  };
 
   /** @param {number} i */
-  nameOf(i) { return this.names ? this.names[i] : String(i + 1); }
+  nameOf(i) {
+    return this.names ? this.names[i] : String(i + 1);
+  }
 
-  axisChoices() { return [...this.facts.axes.map((/** @type {any} */ a, /** @type {number} */ k) => [`axis/${k}`, this.axisWords(`axis/${k}`)]), ["order", "row number"], ...this.facts.columns.map((/** @type {any} */ c, /** @type {number} */ j) => [`column/${j}`, c.shown])]; }
+  axisChoices() {
+    return [
+      ...this.facts.axes.map((/** @type {any} */ a, /** @type {number} */ k) => [
+        `axis/${k}`,
+        this.axisWords(`axis/${k}`),
+      ]),
+      ["order", "row number"],
+      ...this.facts.columns.map((/** @type {any} */ c, /** @type {number} */ j) => [`column/${j}`, c.shown]),
+    ];
+  }
 
   colourChoices() {
-    const {facts} = this, extras = /** @type {Record<string, string>} */ ({gaps: "gaps in the row", surprise: "largest surprise of a cell", density: "log density"});
-    return [["none", "one colour"], ...facts.labels.map((/** @type {any} */ l, /** @type {number} */ k) => [`label/${k}`, l.name]), ...facts.extras.map((/** @type {string} */ name) => [`extra/${name}`, extras[name]]), ...facts.columns.map((/** @type {any} */ c, /** @type {number} */ j) => [`column/${j}`, c.name])];
+    const {facts} = this,
+      extras = /** @type {Record<string, string>} */ ({
+        gaps: "gaps in the row",
+        surprise: "largest surprise of a cell",
+        density: "log density",
+      });
+    return [
+      ["none", "one colour"],
+      ...facts.labels.map((/** @type {any} */ l, /** @type {number} */ k) => [`label/${k}`, l.name]),
+      ...facts.extras.map((/** @type {string} */ name) => [`extra/${name}`, extras[name]]),
+      ...facts.columns.map((/** @type {any} */ c, /** @type {number} */ j) => [`column/${j}`, c.name]),
+    ];
   }
 
   /** @param {string} choice */
-  nameOfChoice(choice) { return (this.colourChoices().find(([key]) => key === choice) ?? ["", choice])[1]; }
+  nameOfChoice(choice) {
+    return (this.colourChoices().find(([key]) => key === choice) ?? ["", choice])[1];
+  }
 
   /** @param {string} name */
   axisWords(name) {
-    const [kind, k] = name.split("/"), {facts} = this;
+    const [kind, k] = name.split("/"),
+      {facts} = this;
     if (kind === "order") return "row number";
     if (kind === "column") return facts.columns[Number(k)].shown;
     const share = facts.axes[Number(k)].share;
@@ -195,9 +355,16 @@ class App {
 
   /** A name beside a point. @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {string} text */
   tag(context, x, y, text) {
-    context.font = "600 13px system-ui, sans-serif"; context.lineWidth = 4; context.lineJoin = "round";
-    const wide = context.measureText(text).width, right = x + 12 + wide < this.map.element.clientWidth - 14, at = right ? x + 10 : x - 10 - wide;
-    context.strokeStyle = ink("--paper", this.root); context.strokeText(text, at, y - 8); context.fillStyle = ink("--ink", this.root); context.fillText(text, at, y - 8);
+    context.font = "600 13px system-ui, sans-serif";
+    context.lineWidth = 4;
+    context.lineJoin = "round";
+    const wide = context.measureText(text).width,
+      right = x + 12 + wide < this.map.element.clientWidth - 14,
+      at = right ? x + 10 : x - 10 - wide;
+    context.strokeStyle = ink("--paper", this.root);
+    context.strokeText(text, at, y - 8);
+    context.fillStyle = ink("--ink", this.root);
+    context.fillText(text, at, y - 8);
   }
 
   /** A ring round a row. @param {CanvasRenderingContext2D} context @param {number} i */
@@ -209,22 +376,55 @@ class App {
 
   /** @param {CanvasRenderingContext2D} context @param {any} map @param {number} x @param {number} y */
   ringAt(context, map, x, y) {
-    for (const [colour, wide] of [["--paper", 5], ["--accent", 2.5]]) { context.strokeStyle = ink(/** @type {string} */ (colour), map.element); context.lineWidth = /** @type {number} */ (wide); context.beginPath(); context.arc(x, y, 9, 0, 2 * Math.PI); context.stroke(); }
+    for (const [colour, wide] of [
+      ["--paper", 5],
+      ["--accent", 2.5],
+    ]) {
+      context.strokeStyle = ink(/** @type {string} */ (colour), map.element);
+      context.lineWidth = /** @type {number} */ (wide);
+      context.beginPath();
+      context.arc(x, y, 9, 0, 2 * Math.PI);
+      context.stroke();
+    }
   }
 
   /** A field that finds a row by its name. */
   search() {
-    const list = this.id(`names-${++this.fields}`), options = el("datalist", {id: list});
-    const field = el("input", {type: "search", list, autocomplete: "off", placeholder: "name or number", onkeydown: async (/** @type {KeyboardEvent} */ event) => { if (event.key === "Enter") { event.preventDefault(); await find(); } }, oninput: () => suggest(), onchange: () => { if (field.value) find(); }});
+    const list = this.id(`names-${++this.fields}`),
+      options = el("datalist", {id: list});
+    const field = el("input", {
+      type: "search",
+      list,
+      autocomplete: "off",
+      placeholder: "name or number",
+      onkeydown: async (/** @type {KeyboardEvent} */ event) => {
+        if (event.key === "Enter") {
+          event.preventDefault();
+          await find();
+        }
+      },
+      oninput: () => suggest(),
+      onchange: () => {
+        if (field.value) find();
+      },
+    });
     const suggest = async () => {
-      const names = await this.data.names(), text = field.value.toLowerCase();
+      const names = await this.data.names(),
+        text = field.value.toLowerCase();
       this.names = names;
-      options.replaceChildren(...(text && names ? names.filter(name => name.toLowerCase().includes(text)).slice(0, 12) : []).map(name => el("option", {value: name})));
+      options.replaceChildren(
+        ...(text && names ? names.filter(name => name.toLowerCase().includes(text)).slice(0, 12) : []).map(name =>
+          el("option", {value: name}),
+        ),
+      );
     };
     const find = async () => {
       const row = await this.findRow(field.value.trim());
       field.setCustomValidity(row < 0 ? "there is no such row" : "");
-      if (row < 0) { field.reportValidity(); return this.say(`There is no row ${brief(field.value, 40)}.`); }
+      if (row < 0) {
+        field.reportValidity();
+        return this.say(`There is no row ${brief(field.value, 40)}.`);
+      }
       field.value = "";
       this.go({row}, {said: `Row ${this.nameOf(row)} found.`});
     };
@@ -233,7 +433,9 @@ class App {
 
   /** @param {string} text @returns {Promise<number>} */
   async findRow(text) {
-    const names = await this.data.names(), exact = names ? names.indexOf(text) : -1, number = /^\d+$/.test(text) ? Number(text) - 1 : -1;
+    const names = await this.data.names(),
+      exact = names ? names.indexOf(text) : -1,
+      number = /^\d+$/.test(text) ? Number(text) - 1 : -1;
     if (exact >= 0) return exact;
     if (number >= 0 && number < this.facts.n) return number;
     return names && text ? names.findIndex(name => name.toLowerCase().includes(text.toLowerCase())) : -1;
@@ -241,161 +443,128 @@ class App {
 
   // rows and groups -------------------------------------------------------------------------------------------------
   /** @param {number} row */
-  pickRow(row) { this.go({row}, {said: `Row ${this.nameOf(row)}.`}); }
+  pickRow(row) {
+    this.go({row}, {said: `Row ${this.nameOf(row)}.`});
+  }
 
   /** @param {number} by */
-  step(by) { this.pickRow((this.state.row + by + this.facts.n) % this.facts.n); }
+  step(by) {
+    this.pickRow((this.state.row + by + this.facts.n) % this.facts.n);
+  }
 
   /** The next row along the first axis of the map. @param {number} by */
   stepOnMap(by) {
     const px = /** @type {any} */ (this.map.px);
-    if (this.sorted?.of !== px) this.sorted = {of: px, order: Uint32Array.from({length: this.facts.n}, (_, i) => i).sort((a, b) => px[a] - px[b])};
-    const {order} = this.sorted, at = order.indexOf(this.state.row);
+    if (this.sorted?.of !== px)
+      this.sorted = {
+        of: px,
+        order: Uint32Array.from({length: this.facts.n}, (_, i) => i).sort((a, b) => px[a] - px[b]),
+      };
+    const {order} = this.sorted,
+      at = order.indexOf(this.state.row);
     this.pickRow(order[(at + by + order.length) % order.length]);
   }
 
   /** @param {Uint32Array} rows */
   lassoed(rows) {
     this.screens.get("map").arm(false);
-    this.go({group: rows.length ? rows : null, screen: this.state.screen === "compare" ? "compare" : "map"}, {said: rows.length ? `${counted(rows.length, "row")} chosen.` : "No row is inside."});
+    this.go(
+      {group: rows.length ? rows : null, screen: this.state.screen === "compare" ? "compare" : "map"},
+      {said: rows.length ? `${counted(rows.length, "row")} chosen.` : "No row is inside."},
+    );
   }
 
   /** The next odd row. @param {number} by */
   nextOdd(by) {
-    const rows = this.facts.odd.map((/** @type {any} */ r) => r.row), at = rows.indexOf(this.state.row);
+    const rows = this.facts.odd.map((/** @type {any} */ r) => r.row),
+      at = rows.indexOf(this.state.row);
     if (!rows.length) return this.say("No odd rows.");
-    this.go({screen: "row", row: rows[(at < 0 ? (by > 0 ? 0 : rows.length - 1) : at + by + rows.length) % rows.length]}, {said: `Odd row ${at + 1 || 1} of ${rows.length}.`});
-  }
-
-  /** @param {KeyboardEvent} event */
-  key(event) {
-    const typing = event.target instanceof Element && /** @type {Element} */ (event.target).matches("input, select, textarea");
-    if (event.ctrlKey || event.metaKey || event.altKey || this.help.open || (typing && event.key !== "Escape") || event.defaultPrevented) return;
-    const keys = [...this.screens.keys()], number = Number(event.key);
-    if (number >= 1 && number <= keys.length) { this.go({screen: keys[number - 1]}); this.tabs?.get(keys[number - 1]).focus(); }
-    else if (event.key === "?") this.help.showModal();
-    else if (event.key === "/") this.left.querySelector(".search input")?.focus();
-    else if (event.key === "n") this.nextOdd(1);
-    else if (event.key === "p") this.nextOdd(-1);
-    else if (event.key === "h" && this.state.screen === "row") this.screens.get("row").hideFewest();
-    else if (event.key === "r" && this.state.screen === "row") this.go({hidden: new Set(), edited: new Map()}, {said: "All cells restored."});
-    else if (event.key === "l") { this.go({screen: "map"}); this.screens.get("map").arm(true); }
-    else if (event.key === "k") this.go({screen: "map"}).then(() => this.map.keyLasso());
-    else if (event.key === "e") this.go({screen: "map", ellipses: !this.state.ellipses}, {said: `Ellipses ${this.state.ellipses ? "off" : "on"}.`});
-    else if (event.key === "c") this.go({screen: "map"}).then(() => this.left.querySelectorAll("select")[2]?.focus());
-    else if (event.key === "Escape") { if (typing) /** @type {any} */ (event.target).blur(); else this.go({group: null}, {said: "Group cleared."}); }
-    else if ((event.key === "ArrowRight" || event.key === "ArrowLeft") && /** @type {any} */ (event.target).role === "tab") {
-      const next = keys[(keys.indexOf(this.state.screen) + (event.key === "ArrowRight" ? 1 : keys.length - 1)) % keys.length];
-      this.go({screen: next}); this.tabs?.get(next).focus();
-    } else return;
-    event.preventDefault();
+    this.go(
+      {screen: "row", row: rows[(at < 0 ? (by > 0 ? 0 : rows.length - 1) : at + by + rows.length) % rows.length]},
+      {said: `Odd row ${at + 1 || 1} of ${rows.length}.`},
+    );
   }
 
   // commands ----------------------------------------------------------------------------------------------------------
   pythonSubject() {
     const {run} = this.facts;
-    return run ? `import lowdim as ld\nfrom lowdim.jobs.subject import subject_of_run\nsubject = subject_of_run(ld.load_run(${pythonText(run)}))`
+    return run
+      ? `import lowdim as ld\nfrom lowdim.jobs.subject import subject_of_run\nsubject = subject_of_run(ld.load_run(${pythonText(run)}))`
       : "from lowdim.jobs.subject import subject_of_analysis\nsubject = subject_of_analysis(analysis)";
   }
 
   paintCopies() {
     const block = (/** @type {string} */ name, /** @type {string} */ text) => {
-      const code = el("pre", {tabIndex: 0}, el("code", {}, text)), button = el("button", {type: "button", class: "copy", onclick: async () => {
-        try { await navigator.clipboard.writeText(text); this.say(`${name} copied.`); } catch { getSelection()?.selectAllChildren(code); this.say(`${name} selected: press Ctrl+C.`); }
-      }}, `Copy ${name}`);
+      const code = el("pre", {tabIndex: 0}, el("code", {}, text)),
+        button = el(
+          "button",
+          {
+            type: "button",
+            class: "copy",
+            onclick: async () => {
+              try {
+                await navigator.clipboard.writeText(text);
+                this.say(`${name} copied.`);
+              } catch {
+                getSelection()?.selectAllChildren(code);
+                this.say(`${name} selected: press Ctrl+C.`);
+              }
+            },
+          },
+          `Copy ${name}`,
+        );
       return el("div", {class: "again"}, button, code);
     };
-    const command = this.screen.command(), python = this.screen.python(), key = `${command}\n${python}`;
+    const command = this.screen.command(),
+      python = this.screen.python(),
+      key = `${command}\n${python}`;
     if (this.copied === key) return;
     this.copied = key;
-    this.copies.replaceChildren(el("h2", {}, "Do this yourself"), command ? block("command", command) : el("p", {class: "quiet"}, "No command shows this view; the Python does."), block("Python", python));
-  }
-
-  // the address -------------------------------------------------------------------------------------------------------
-  /** @param {boolean} push */
-  toAddress(push) {
-    if (this.trait) return;
-    const s = this.state, first = /** @type {any} */ (this.first()), at = new URLSearchParams({screen: s.screen, row: this.nameOf(s.row)});
-    for (const key of ["ax", "ay", "colour", "size", "cut"]) if (/** @type {any} */ (s)[key] !== first[key] && /** @type {any} */ (s)[key] !== null) at.set(key, String(/** @type {any} */ (s)[key]));
-    for (const key of ["ellipses", "path"]) if (/** @type {any} */ (s)[key]) at.set(key, "1");
-    for (const j of s.hidden) at.append("hide", this.facts.columns[j].name);
-    for (const [j, value] of s.edited) at.append("set", `${this.facts.columns[j].name}=${value}`);
-    if (s.place) at.set("place", /** @type {any} */ (s.place).map((/** @type {number} */ v) => Number(v.toPrecision(8))).join(","));
-    if (s.gap) at.set("gap", /** @type {any} */ (s.gap).join(","));
-    if (s.maps.length) at.set("maps", s.maps.join(","));
-    const group = s.group ? spans(s.group) : "";
-    if (group && group.length <= LONG_GROUP) at.set("group", group);
-    const hash = `#${at}`;
-    if (hash !== location.hash) history[push ? "pushState" : "replaceState"](null, "", hash);
-  }
-
-  fromAddress() {
-    const at = new URLSearchParams(location.hash.slice(1)), change = /** @type {any} */ ({}), {facts} = this, index = (/** @type {string} */ name) => facts.columns.findIndex((/** @type {any} */ c) => c.name === name);
-    const text = at.get("row") ?? "", row = this.names ? this.names.indexOf(text) : /^\d+$/.test(text) ? Number(text) - 1 : -1;
-    if (this.screens.has(at.get("screen") ?? "")) change.screen = at.get("screen");
-    if (row >= 0 && row < facts.n) change.row = row;
-    const axes = new Set(this.axisChoices().map(([key]) => key)), colours = new Set(this.colourChoices().map(([key]) => key));
-    for (const key of ["ax", "ay"]) if (axes.has(at.get(key) ?? "")) change[key] = at.get(key);
-    if (colours.has(at.get("colour") ?? "")) change.colour = at.get("colour");
-    if (at.get("size") === "sd" && facts.uncertain) change.size = "sd";
-    for (const key of ["ellipses", "path"]) change[key] = at.get(key) === "1";
-    change.hidden = new Set(at.getAll("hide").map(index).filter(j => j >= 0));
-    change.edited = new Map(/** @type {[number, number][]} */ (at.getAll("set").map(part => [index(part.slice(0, part.lastIndexOf("="))), Number(part.slice(part.lastIndexOf("=") + 1))])).filter(([j, value]) => j >= 0 && Number.isFinite(value)));
-    const place = (at.get("place") ?? "").split(",").map(Number);
-    if (at.has("place") && place.length === facts.q && place.every(Number.isFinite)) change.place = place;
-    const gap = (at.get("gap") ?? "").split(",").map(Number);
-    if (at.has("gap") && gap.length === 2 && gap[0] >= 0 && gap[0] < facts.columns.length && gap[1] < facts.n) change.gap = gap;
-    if (at.has("cut") && Number.isInteger(Number(at.get("cut")))) change.cut = Math.max(0, Number(at.get("cut")));
-    change.maps = (at.get("maps") ?? "").split(",").filter(name => facts.maps.includes(name)).slice(0, 3);
-    const group = rowsOf(at.get("group") ?? "", facts.n);
-    change.group = group.length ? group : null;
-    return change;
+    this.copies.replaceChildren(
+      el("h2", {}, "Do this yourself"),
+      command ? block("command", command) : el("p", {class: "quiet"}, "No command shows this view; the Python does."),
+      block("Python", python),
+    );
   }
 
   // a notebook's traits -----------------------------------------------------------------------------------------------
   tell() {
     if (!this.trait) return;
-    const {group, row, place} = this.state, model = this.trait;
+    const {group, row, place} = this.state,
+      model = this.trait;
     this.telling = true;
-    model.set("selection", group ? Array.from(group) : []); model.set("row", row); model.set("place", place ?? []);
+    model.set("selection", group ? Array.from(group) : []);
+    model.set("row", row);
+    model.set("place", place ?? []);
     model.save_changes();
     this.telling = false;
   }
 
   follow() {
-    const model = this.trait, heard = () => {
-      if (this.telling) return;
-      const group = Uint32Array.from(model.get("selection")), place = model.get("place"), row = model.get("row");
-      this.state = {...this.state, group: group.length ? group : null, place: place.length === this.facts.q ? place : this.state.place, row};
-      this.paint();
-    };
+    const model = this.trait,
+      heard = () => {
+        if (this.telling) return;
+        const group = Uint32Array.from(model.get("selection")),
+          place = model.get("place"),
+          row = model.get("row");
+        this.state = {
+          ...this.state,
+          group: group.length ? group : null,
+          place: place.length === this.facts.q ? place : this.state.place,
+          row,
+        };
+        this.paint();
+      };
     for (const name of ["selection", "row", "place"]) model.on(`change:${name}`, heard);
   }
 
   async checkStale() {
-    try { this.stale.hidden = !(await this.source.json("stale.json")).stale; } catch { /* the server has gone: the next question says so */ }
+    try {
+      this.stale.hidden = !(await this.source.json("stale.json")).stale;
+    } catch {
+      /* the server has gone: the next question says so */
+    }
   }
-}
-
-/** Rows as spans: "1-4,9". @param {Uint32Array} rows */
-function spans(rows) {
-  const out = [];
-  for (let k = 0; k < rows.length; k++) {
-    const from = rows[k];
-    while (k + 1 < rows.length && rows[k + 1] === rows[k] + 1) k++;
-    out.push(from === rows[k] ? `${from}` : `${from}-${rows[k]}`);
-  }
-  return out.join(",");
-}
-
-/** @param {string} text @param {number} n @returns {Uint32Array} */
-function rowsOf(text, n) {
-  const found = new Set();
-  for (const part of text.split(",")) {
-    const span = part.match(/^(\d+)(?:-(\d+))?$/);
-    if (span) for (let i = Number(span[1]); i <= Math.min(Number(span[2] ?? span[1]), n - 1); i++) found.add(i);
-  }
-  return Uint32Array.from(/** @type {Set<number>} */ (found)).sort();
 }
 
 /** Draw the explorer into an element: of a widget's model, or of this computer's server. @param {{model?: any, el: any}} place */
@@ -413,4 +582,4 @@ async function render({model, el: host}) {
   }
 }
 
-export default { render };
+export default {render};

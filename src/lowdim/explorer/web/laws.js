@@ -1,15 +1,22 @@
 // Tail probabilities: chi-square, F and Student's t, by the incomplete gamma and beta functions.
 // Reference: Abramowitz and Stegun (1964) 6.5, 26.5; continued fractions by Lentz's method.
 
-const TINY = 1e-300, CLOSE = 1e-16, MOST_TERMS = 2000;
+const TINY = 1e-300,
+  CLOSE = 1e-16,
+  MOST_TERMS = 2000;
 const LOG_ROOT_TWO_PI = 0.91893853320467274178;
 
 /** log Gamma(x), x > 0. @param {number} x @returns {number} */
 export function logGamma(x) {
-  if (x >= 12) {  // Stirling's series: the terms fall below 1e-17
+  if (x >= 12) {
+    // Stirling's series: the terms fall below 1e-17
     const y = 1 / (x * x);
-    return (x - 0.5) * Math.log(x) - x + LOG_ROOT_TWO_PI
-      + (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y * (1 / 1188 - y * 691 / 360360))))) / x;
+    return (
+      (x - 0.5) * Math.log(x) -
+      x +
+      LOG_ROOT_TWO_PI +
+      (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y * (1 / 1188 - (y * 691) / 360360))))) / x
+    );
   }
   return logGamma(x + 1) - Math.log(x);
 }
@@ -22,11 +29,15 @@ export function gammaUpper(a, x) {
   if (!(x > 0)) return 1;
   const front = Math.exp(a * Math.log(x) - x - logGamma(a));
   if (x < a + 1) {
-    let term = 1 / a, sum = term;
-    for (let n = 1; n < MOST_TERMS && term > sum * CLOSE; n++) sum += (term *= x / (a + n));
+    let term = 1 / a,
+      sum = term;
+    for (let n = 1; n < MOST_TERMS && term > sum * CLOSE; n++) sum += term *= x / (a + n);
     return 1 - front * sum;
   }
-  let b = x + 1 - a, c = 1 / TINY, d = 1 / b, h = d;
+  let b = x + 1 - a,
+    c = 1 / TINY,
+    d = 1 / b,
+    h = d;
   for (let n = 1; n < MOST_TERMS; n++) {
     const step = -n * (n - a);
     b += 2;
@@ -39,7 +50,7 @@ export function gammaUpper(a, x) {
 }
 
 /** @param {number} x */
-const guarded = x => Math.abs(x) < TINY ? TINY : x;
+const guarded = x => (Math.abs(x) < TINY ? TINY : x);
 
 /** Regularised incomplete beta I_x(a, b), with y = 1 - x. @param {number} a @param {number} b @param {number} x
  * @param {number} y @returns {number} */
@@ -48,12 +59,18 @@ export function betaLower(a, b, x, y) {
   if (y <= 0) return 1;
   if (x > (a + 1) / (a + b + 2)) return 1 - betaLower(b, a, y, x);
   const front = Math.exp(a * Math.log(x) + b * Math.log(y) - logBeta(a, b)) / a;
-  let c = 1, d = 1 / guarded(1 - (a + b) * x / (a + 1)), h = d;
+  let c = 1,
+    d = 1 / guarded(1 - ((a + b) * x) / (a + 1)),
+    h = d;
   for (let m = 1; m < MOST_TERMS; m++) {
-    const even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-    d = 1 / guarded(1 + even * d); c = guarded(1 + even / c); h *= d * c;
-    const odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-    d = 1 / guarded(1 + odd * d); c = guarded(1 + odd / c); h *= d * c;
+    const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / guarded(1 + even * d);
+    c = guarded(1 + even / c);
+    h *= d * c;
+    const odd = (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / guarded(1 + odd * d);
+    c = guarded(1 + odd / c);
+    h *= d * c;
     if (Math.abs(d * c - 1) < CLOSE) break;
   }
   return front * h;
@@ -63,15 +80,19 @@ export function betaLower(a, b, x, y) {
 export const chi2Upper = (k, x) => gammaUpper(k / 2, x / 2);
 
 /** P(F(m, n) > x). @param {number} m @param {number} n @param {number} x */
-export const fUpper = (m, n, x) => x <= 0 ? 1 : betaLower(n / 2, m / 2, n / (n + m * x), m * x / (n + m * x));
+export const fUpper = (m, n, x) => (x <= 0 ? 1 : betaLower(n / 2, m / 2, n / (n + m * x), (m * x) / (n + m * x)));
 
 /** P(|t(n)| > |x|). @param {number} n @param {number} x */
-export const tTwoSided = (n, x) => betaLower(n / 2, 0.5, n / (n + x * x), x * x / (n + x * x));
+export const tTwoSided = (n, x) => betaLower(n / 2, 0.5, n / (n + x * x), (x * x) / (n + x * x));
 
 /** The law of a squared distance on k cells: D2 / (k scale) ~ F(k, dof). */
 export class RowLaw {
   /** @param {{scale: number, dof: number, gaussian: number}} law */
-  constructor({scale, dof, gaussian}) { this.scale = scale; this.dof = dof; this.gaussian = gaussian; }
+  constructor({scale, dof, gaussian}) {
+    this.scale = scale;
+    this.dof = dof;
+    this.gaussian = gaussian;
+  }
 
   /** Upper tail; without cells it is 1. @param {number} D2 @param {number} k @returns {number} */
   p(D2, k) {

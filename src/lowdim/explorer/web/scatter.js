@@ -1,41 +1,14 @@
 // Points: WebGL2, canvas where that is absent; pan, zoom, picking, lasso, ellipses. What is drawn is told by whoever uses it.
 import {fitted, ink, ticks} from "./draw.js";
+import {CELLS, bounds, edgeCells, gridded} from "./grid.js";
+import {compiled, outline} from "./shapes.js";
 import {figures} from "./words.js";
 
-const MARGIN = {left: 56, right: 12, top: 12, bottom: 44};  // around the points, in CSS pixels
-const CELLS = 256;  // of the grid, a side, in which points are found
-const PLAIN_FROM = 200_000;  // points from which all are squares: shapes would cost a second a frame
-const MOVING = 120_000;  // points drawn while the view moves; all of them once it rests
-const CHI2_90 = 4.605170185988092;  // of two degrees of freedom
-const REACH = 14;  // pixels within which a point is picked
-
-const VERTEX = `#version 300 es
-in vec2 place; in vec4 colour; in vec4 how;
-uniform vec2 scale, shift; uniform float size;
-out vec4 ink; flat out vec2 kind;
-void main() {
-  gl_Position = vec4(place * scale + shift, how.w > 0.5 ? 0.0 : 0.2, 1.0);
-  gl_PointSize = size * (0.5 + how.z * 2.5);
-  ink = colour; kind = how.xy * 255.0;
-}`;
-const SHAPED = `#version 300 es
-precision mediump float;
-in vec4 ink; flat in vec2 kind; out vec4 shown;
-void main() {
-  vec2 p = gl_PointCoord * 2.0 - 1.0; float r; int shape = int(kind.x + 0.5);
-  if (shape == 1) r = max(abs(p.x), abs(p.y)) * 1.15;
-  else if (shape == 2) r = max(abs(p.x) * 1.2 + (p.y - 0.7) * -0.6 - 0.1, p.y * 1.25);
-  else if (shape == 3) r = (abs(p.x) + abs(p.y)) * 1.0;
-  else if (shape == 4) r = min(abs(p.x - p.y), abs(p.x + p.y)) < 0.42 ? max(abs(p.x), abs(p.y)) * 1.1 : 2.0;
-  else if (shape == 5) r = min(abs(p.x), abs(p.y)) < 0.3 ? max(abs(p.x), abs(p.y)) : 2.0;
-  else r = length(p);
-  if (r > 1.0 || (kind.y > 0.5 && r < 0.6 && shape < 4)) discard;
-  shown = vec4(ink.rgb * ink.a, ink.a);
-}`;
-const PLAIN = `#version 300 es
-precision mediump float;
-in vec4 ink; flat in vec2 kind; out vec4 shown;
-void main() { shown = vec4(ink.rgb * ink.a, ink.a); }`;
+const MARGIN = {left: 56, right: 12, top: 12, bottom: 44}; // around the points, in CSS pixels
+const PLAIN_FROM = 200_000; // points from which all are squares: shapes would cost a second a frame
+const MOVING = 120_000; // points drawn while the view moves; all of them once it rests
+const CHI2_90 = 4.605170185988092; // of two degrees of freedom
+const REACH = 14; // pixels within which a point is picked
 
 /** @typedef {{x: ArrayLike<number>, y: ArrayLike<number>, colour: Uint8Array, how: Uint8Array}} Points colours r g b a; how:
  *   shape, hollow, size, in front */
@@ -48,7 +21,9 @@ export class Scatter {
   /** @type {any} */ grid;
   /** @type {any} */ resting;
   /** @type {{corners: [number, number][], cursor: [number, number] | null} | null} */ lasso = null;
-  wantsLasso = false; moving = false; lassoTime = 0;
+  wantsLasso = false;
+  moving = false;
+  lassoTime = 0;
 
   /** @param {{say?: (text: string) => void, picked?: (row: number) => void, lassoed?: (rows: Uint32Array) => void,
    *   overlay?: (context: CanvasRenderingContext2D, view: Scatter) => void, label?: string,
@@ -63,10 +38,21 @@ export class Scatter {
     this.over.setAttribute("role", "application");
     this.over.setAttribute("aria-label", told.label ?? "The map. Arrow keys step through rows, + and - zoom.");
     this.element.append(this.points, this.over);
-    this.n = 0; this.view = {x: 0, y: 0, w: 1, h: 1}; this.whole = {...this.view};
-    this.names = ["", ""]; this.size = 6; this.asked = 0; /** @type {any} */ this.drag = null; this.frames = 0; this.lastFrame = 0;
+    this.n = 0;
+    this.view = {x: 0, y: 0, w: 1, h: 1};
+    this.whole = {...this.view};
+    this.names = ["", ""];
+    this.size = 6;
+    this.asked = 0;
+    /** @type {any} */ this.drag = null;
+    this.frames = 0;
+    this.lastFrame = 0;
     /** @type {WebGL2RenderingContext | null} */
-    this.gl = this.points.getContext("webgl2", {antialias: false, premultipliedAlpha: true, preserveDrawingBuffer: true});
+    this.gl = this.points.getContext("webgl2", {
+      antialias: false,
+      premultipliedAlpha: true,
+      preserveDrawingBuffer: true,
+    });
     if (this.gl) this.gpu = compiled(this.gl);
     this.listen();
     this.watcher = new ResizeObserver(() => this.draw());
@@ -83,46 +69,64 @@ export class Scatter {
     this.n = p.x.length;
     this.names = names;
     const moved = this.px !== p.x || this.py !== p.y;
-    this.px = p.x; this.py = p.y; this.colour = p.colour; this.how = p.how;
+    this.px = p.x;
+    this.py = p.y;
+    this.colour = p.colour;
+    this.how = p.how;
     if (moved) {
       this.whole = bounds(p.x, p.y);
-      this.grid = null;  // made when a point is first looked for
+      this.grid = null; // made when a point is first looked for
       if (!keep) this.view = {...this.whole};
     }
     if (this.gl && this.gpu) this.upload(moved);
-    this.draw(moved);  // of very many points some at once, all of them a moment later
+    this.draw(moved); // of very many points some at once, all of them a moment later
   }
 
   /** @param {boolean} moved */
   upload(moved) {
-    const gl = /** @type {WebGL2RenderingContext} */ (this.gl), {place, colour, how} = /** @type {any} */ (this.gpu).buffers, w = this.whole;
+    const gl = /** @type {WebGL2RenderingContext} */ (this.gl),
+      {place, colour, how} = /** @type {any} */ (this.gpu).buffers,
+      w = this.whole;
     if (moved) {
       const xy = new Float32Array(2 * this.n);
       for (let i = 0; i < this.n; i++) {
-        xy[2 * i] = (this.px[i] - w.x) / w.w; xy[2 * i + 1] = (this.py[i] - w.y) / w.h;
-        if (Number.isNaN(xy[2 * i] + xy[2 * i + 1])) xy[2 * i] = xy[2 * i + 1] = 1e6;  // a gap has no place
+        xy[2 * i] = (this.px[i] - w.x) / w.w;
+        xy[2 * i + 1] = (this.py[i] - w.y) / w.h;
+        if (Number.isNaN(xy[2 * i] + xy[2 * i + 1])) xy[2 * i] = xy[2 * i + 1] = 1e6; // a gap has no place
       }
-      gl.bindBuffer(gl.ARRAY_BUFFER, place); gl.bufferData(gl.ARRAY_BUFFER, xy, gl.STATIC_DRAW);
+      gl.bindBuffer(gl.ARRAY_BUFFER, place);
+      gl.bufferData(gl.ARRAY_BUFFER, xy, gl.STATIC_DRAW);
     }
-    gl.bindBuffer(gl.ARRAY_BUFFER, colour); gl.bufferData(gl.ARRAY_BUFFER, this.colour, gl.STATIC_DRAW);
-    gl.bindBuffer(gl.ARRAY_BUFFER, how); gl.bufferData(gl.ARRAY_BUFFER, this.how, gl.STATIC_DRAW);
+    gl.bindBuffer(gl.ARRAY_BUFFER, colour);
+    gl.bufferData(gl.ARRAY_BUFFER, this.colour, gl.STATIC_DRAW);
+    gl.bindBuffer(gl.ARRAY_BUFFER, how);
+    gl.bufferData(gl.ARRAY_BUFFER, this.how, gl.STATIC_DRAW);
   }
 
   /** Where a place of the table lies in the box, in CSS pixels. @param {number} x @param {number} y @returns {[number, number]} */
   at(x, y) {
     const {width, height} = this.inner();
-    return [MARGIN.left + (x - this.view.x) / this.view.w * width, MARGIN.top + (1 - (y - this.view.y) / this.view.h) * height];
+    return [
+      MARGIN.left + ((x - this.view.x) / this.view.w) * width,
+      MARGIN.top + (1 - (y - this.view.y) / this.view.h) * height,
+    ];
   }
 
   /** And back. @param {number} left @param {number} top @returns {[number, number]} */
   from(left, top) {
     const {width, height} = this.inner();
-    return [this.view.x + (left - MARGIN.left) / width * this.view.w, this.view.y + (1 - (top - MARGIN.top) / height) * this.view.h];
+    return [
+      this.view.x + ((left - MARGIN.left) / width) * this.view.w,
+      this.view.y + (1 - (top - MARGIN.top) / height) * this.view.h,
+    ];
   }
 
   inner() {
     const box = this.element.getBoundingClientRect();
-    return {width: Math.max(10, box.width - MARGIN.left - MARGIN.right), height: Math.max(10, box.height - MARGIN.top - MARGIN.bottom)};
+    return {
+      width: Math.max(10, box.width - MARGIN.left - MARGIN.right),
+      height: Math.max(10, box.height - MARGIN.top - MARGIN.bottom),
+    };
   }
 
   /** Ask for a frame. @param {boolean} [moving] */
@@ -135,66 +139,130 @@ export class Scatter {
       this.gl ? this.drawPoints() : this.drawOnCanvas();
       this.drawOver();
       this.gl?.finish();
-      this.lastFrame = performance.now() - begun; this.frames++;
+      this.lastFrame = performance.now() - begun;
+      this.frames++;
       clearTimeout(this.resting);
       if (moving && this.n > MOVING) this.resting = setTimeout(() => this.draw(), 180);
     });
   }
 
   drawPoints() {
-    const gl = /** @type {WebGL2RenderingContext} */ (this.gl), gpu = /** @type {any} */ (this.gpu), {w, h, ratio} = fitted(this.points);
-    const program = this.n > PLAIN_FROM ? gpu.plain : gpu.shaped, v = this.view, all = this.whole, {width, height} = this.inner();
-    gl.viewport(0, 0, w, h); gl.clearColor(0, 0, 0, 0); gl.clear(gl.COLOR_BUFFER_BIT);
-    gl.enable(gl.SCISSOR_TEST); gl.scissor(MARGIN.left * ratio, MARGIN.bottom * ratio, width * ratio, height * ratio);
-    gl.useProgram(program.id); gl.enable(gl.BLEND); gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    const [sx, sy] = [2 * width * ratio / w * all.w / v.w, 2 * height * ratio / h * all.h / v.h];
-    const left = 2 * MARGIN.left * ratio / w - 1, bottom = 2 * MARGIN.bottom * ratio / h - 1;
+    const gl = /** @type {WebGL2RenderingContext} */ (this.gl),
+      gpu = /** @type {any} */ (this.gpu),
+      {w, h, ratio} = fitted(this.points);
+    const program = this.n > PLAIN_FROM ? gpu.plain : gpu.shaped,
+      v = this.view,
+      all = this.whole,
+      {width, height} = this.inner();
+    gl.viewport(0, 0, w, h);
+    gl.clearColor(0, 0, 0, 0);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+    gl.enable(gl.SCISSOR_TEST);
+    gl.scissor(MARGIN.left * ratio, MARGIN.bottom * ratio, width * ratio, height * ratio);
+    gl.useProgram(program.id);
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+    const [sx, sy] = [(((2 * width * ratio) / w) * all.w) / v.w, (((2 * height * ratio) / h) * all.h) / v.h];
+    const left = (2 * MARGIN.left * ratio) / w - 1,
+      bottom = (2 * MARGIN.bottom * ratio) / h - 1;
     gl.uniform2f(program.scale, sx, sy);
-    gl.uniform2f(program.shift, left + 2 * width * ratio / w * (all.x - v.x) / v.w, bottom + 2 * height * ratio / h * (all.y - v.y) / v.h);
+    gl.uniform2f(
+      program.shift,
+      left + (((2 * width * ratio) / w) * (all.x - v.x)) / v.w,
+      bottom + (((2 * height * ratio) / h) * (all.y - v.y)) / v.h,
+    );
     gl.uniform1f(program.size, this.pointSize() * ratio);
     const stride = this.moving && this.n > MOVING ? Math.ceil(this.n / MOVING) : 1;
-    for (const [name, parts, type, norm, bytes] of /** @type {[string, number, number, boolean, number][]} */ (
-      [["place", 2, gl.FLOAT, false, 8], ["colour", 4, gl.UNSIGNED_BYTE, true, 4], ["how", 4, gl.UNSIGNED_BYTE, true, 4]])) {
-      gl.bindBuffer(gl.ARRAY_BUFFER, gpu.buffers[name]); gl.enableVertexAttribArray(program[name]);
+    for (const [name, parts, type, norm, bytes] of /** @type {[string, number, number, boolean, number][]} */ ([
+      ["place", 2, gl.FLOAT, false, 8],
+      ["colour", 4, gl.UNSIGNED_BYTE, true, 4],
+      ["how", 4, gl.UNSIGNED_BYTE, true, 4],
+    ])) {
+      gl.bindBuffer(gl.ARRAY_BUFFER, gpu.buffers[name]);
+      gl.enableVertexAttribArray(program[name]);
       gl.vertexAttribPointer(program[name], parts, type, norm, bytes * stride, 0);
     }
     gl.drawArrays(gl.POINTS, 0, Math.floor(this.n / stride));
     gl.disable(gl.SCISSOR_TEST);
   }
 
-  pointSize() { return this.n > PLAIN_FROM ? 1.6 : this.n > 20_000 ? 3 : this.n > 3_000 ? 5 : 9; }
+  pointSize() {
+    return this.n > PLAIN_FROM ? 1.6 : this.n > 20_000 ? 3 : this.n > 3_000 ? 5 : 9;
+  }
 
   /** Points without WebGL: discs and rings up to some thousands, pixels beyond. */
   drawOnCanvas() {
-    const {w, h, ratio} = fitted(this.points), context = /** @type {CanvasRenderingContext2D} */ (this.points.getContext("2d"));
-    const px = /** @type {any} */ (this.px), py = /** @type {any} */ (this.py), c = /** @type {Uint8Array} */ (this.colour), how = /** @type {Uint8Array} */ (this.how);
-    const {width, height} = this.inner(), step = this.moving ? Math.ceil(this.n / 20_000) : 1;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0); context.clearRect(0, 0, w, h);
-    context.save(); context.beginPath(); context.rect(MARGIN.left, MARGIN.top, width, height); context.clip();
+    const {w, h, ratio} = fitted(this.points),
+      context = /** @type {CanvasRenderingContext2D} */ (this.points.getContext("2d"));
+    const px = /** @type {any} */ (this.px),
+      py = /** @type {any} */ (this.py),
+      c = /** @type {Uint8Array} */ (this.colour),
+      how = /** @type {Uint8Array} */ (this.how);
+    const {width, height} = this.inner(),
+      step = this.moving ? Math.ceil(this.n / 20_000) : 1;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, w, h);
+    context.save();
+    context.beginPath();
+    context.rect(MARGIN.left, MARGIN.top, width, height);
+    context.clip();
     for (let i = 0; i < this.n; i += step) {
-      const [x, y] = this.at(px[i], py[i]), size = this.pointSize() / 2 * (0.5 + how[4 * i + 2] / 255 * 2.5);
-      context.fillStyle = context.strokeStyle = `rgba(${c[4 * i]},${c[4 * i + 1]},${c[4 * i + 2]},${c[4 * i + 3] / 255})`;
-      if (this.n > 20_000) { context.fillRect(x, y, 2, 2); continue; }
-      context.beginPath(); outline(context, how[4 * i], x, y, size);
+      const [x, y] = this.at(px[i], py[i]),
+        size = (this.pointSize() / 2) * (0.5 + (how[4 * i + 2] / 255) * 2.5);
+      context.fillStyle =
+        context.strokeStyle = `rgba(${c[4 * i]},${c[4 * i + 1]},${c[4 * i + 2]},${c[4 * i + 3] / 255})`;
+      if (this.n > 20_000) {
+        context.fillRect(x, y, 2, 2);
+        continue;
+      }
+      context.beginPath();
+      outline(context, how[4 * i], x, y, size);
       how[4 * i + 1] ? context.stroke() : context.fill();
     }
     context.restore();
   }
 
   drawOver() {
-    const {ratio, width: full} = fitted(this.over), context = /** @type {CanvasRenderingContext2D} */ (this.over.getContext("2d"));
-    const {width, height} = this.inner(), v = this.view, host = this.element, bottom = MARGIN.top + height;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0); context.clearRect(0, 0, full + 10, bottom + 100);
-    context.font = "12px system-ui, sans-serif"; context.fillStyle = ink("--quiet", host); context.strokeStyle = ink("--line", host); context.lineWidth = 1;
+    const {ratio, width: full} = fitted(this.over),
+      context = /** @type {CanvasRenderingContext2D} */ (this.over.getContext("2d"));
+    const {width, height} = this.inner(),
+      v = this.view,
+      host = this.element,
+      bottom = MARGIN.top + height;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, full + 10, bottom + 100);
+    context.font = "12px system-ui, sans-serif";
+    context.fillStyle = ink("--quiet", host);
+    context.strokeStyle = ink("--line", host);
+    context.lineWidth = 1;
     context.strokeRect(MARGIN.left + 0.5, MARGIN.top + 0.5, width - 1, height - 1);
-    context.textAlign = "center"; context.textBaseline = "top";
-    for (const t of ticks(v.x, v.x + v.w, width / 80)) { const [x] = this.at(t, 0); context.fillRect(x, bottom, 1, 4); context.fillText(figures(t, 4), x, bottom + 6); }
-    context.textAlign = "right"; context.textBaseline = "middle";
-    for (const t of ticks(v.y, v.y + v.h, height / 60)) { const [, y] = this.at(0, t); context.fillRect(MARGIN.left - 4, y, 4, 1); context.fillText(figures(t, 3), MARGIN.left - 7, y, MARGIN.left - 22); }
-    context.fillStyle = ink("--ink", host); context.textAlign = "center"; context.textBaseline = "alphabetic";
+    context.textAlign = "center";
+    context.textBaseline = "top";
+    for (const t of ticks(v.x, v.x + v.w, width / 80)) {
+      const [x] = this.at(t, 0);
+      context.fillRect(x, bottom, 1, 4);
+      context.fillText(figures(t, 4), x, bottom + 6);
+    }
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    for (const t of ticks(v.y, v.y + v.h, height / 60)) {
+      const [, y] = this.at(0, t);
+      context.fillRect(MARGIN.left - 4, y, 4, 1);
+      context.fillText(figures(t, 3), MARGIN.left - 7, y, MARGIN.left - 22);
+    }
+    context.fillStyle = ink("--ink", host);
+    context.textAlign = "center";
+    context.textBaseline = "alphabetic";
     context.fillText(this.names[0], MARGIN.left + width / 2, bottom + 36, width);
-    context.save(); context.translate(11, MARGIN.top + height / 2); context.rotate(-Math.PI / 2); context.fillText(this.names[1], 0, 0, height); context.restore();
-    context.save(); context.beginPath(); context.rect(MARGIN.left, MARGIN.top, width, height); context.clip();
+    context.save();
+    context.translate(11, MARGIN.top + height / 2);
+    context.rotate(-Math.PI / 2);
+    context.fillText(this.names[1], 0, 0, height);
+    context.restore();
+    context.save();
+    context.beginPath();
+    context.rect(MARGIN.left, MARGIN.top, width, height);
+    context.clip();
     this.told.overlay?.(context, this);
     this.drawLasso(context);
     context.restore();
@@ -204,13 +272,22 @@ export class Scatter {
   drawLasso(context) {
     if (!this.lasso) return;
     const corners = this.lasso.corners.map(([x, y]) => this.at(x, y));
-    context.strokeStyle = ink("--link", this.element); context.lineWidth = 2; context.setLineDash([5, 4]); context.beginPath();
-    corners.forEach(([x, y], k) => k ? context.lineTo(x, y) : context.moveTo(x, y));
+    context.strokeStyle = ink("--link", this.element);
+    context.lineWidth = 2;
+    context.setLineDash([5, 4]);
+    context.beginPath();
+    corners.forEach(([x, y], k) => (k ? context.lineTo(x, y) : context.moveTo(x, y)));
     if (!this.lasso.cursor) context.closePath();
-    context.stroke(); context.setLineDash([]);
+    context.stroke();
+    context.setLineDash([]);
     if (this.lasso.cursor) {
       const [x, y] = this.at(...this.lasso.cursor);
-      context.beginPath(); context.moveTo(x - 9, y); context.lineTo(x + 9, y); context.moveTo(x, y - 9); context.lineTo(x, y + 9); context.stroke();
+      context.beginPath();
+      context.moveTo(x - 9, y);
+      context.lineTo(x + 9, y);
+      context.moveTo(x, y - 9);
+      context.lineTo(x, y + 9);
+      context.stroke();
     }
   }
 
@@ -218,9 +295,13 @@ export class Scatter {
    * @param {[number, number, number]} cov xx, xy, yy */
   ellipse(context, x, y, [a, b, c]) {
     context.beginPath();
-    const root = Math.sqrt(Math.max(a, 1e-300)), across = b / root, up = Math.sqrt(Math.max(c - across * across, 0)), r = Math.sqrt(CHI2_90);
+    const root = Math.sqrt(Math.max(a, 1e-300)),
+      across = b / root,
+      up = Math.sqrt(Math.max(c - across * across, 0)),
+      r = Math.sqrt(CHI2_90);
     for (let k = 0; k <= 72; k++) {
-      const angle = k / 36 * Math.PI, [u, v] = [r * Math.cos(angle), r * Math.sin(angle)];
+      const angle = (k / 36) * Math.PI,
+        [u, v] = [r * Math.cos(angle), r * Math.sin(angle)];
       context.lineTo(...this.at(x + root * u, y + across * u + up * v));
     }
     context.stroke();
@@ -229,11 +310,18 @@ export class Scatter {
   // finding points ------------------------------------------------------------------------------------------------
   /** The nearest point within reach, or -1. @param {number} left @param {number} top */
   pick(left, top) {
-    const [x, y] = this.from(left, top), {width, height} = this.inner(), dx = REACH / width * this.view.w, dy = REACH / height * this.view.h;
-    let best = -1, least = 1;
+    const [x, y] = this.from(left, top),
+      {width, height} = this.inner(),
+      dx = (REACH / width) * this.view.w,
+      dy = (REACH / height) * this.view.h;
+    let best = -1,
+      least = 1;
     this.within(x - dx, y - dy, x + dx, y + dy, i => {
       const far = ((this.px[i] - x) / dx) ** 2 + ((this.py[i] - y) / dy) ** 2;
-      if (far < least) { least = far; best = i; }
+      if (far < least) {
+        least = far;
+        best = i;
+      }
     });
     return best;
   }
@@ -241,30 +329,52 @@ export class Scatter {
   /** Every point of the grid's cells that a box meets. @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1
    * @param {(row: number) => void} each */
   within(x0, y0, x1, y1, each) {
-    const w = this.whole, {starts, rows} = this.cells(), cell = (/** @type {number} */ v, /** @type {number} */ low, /** @type {number} */ size) =>
-      Math.min(CELLS - 1, Math.max(0, Math.floor((v - low) / size * CELLS)));
+    const w = this.whole,
+      {starts, rows} = this.cells(),
+      cell = (/** @type {number} */ v, /** @type {number} */ low, /** @type {number} */ size) =>
+        Math.min(CELLS - 1, Math.max(0, Math.floor(((v - low) / size) * CELLS)));
     const [a, b, c, d] = [cell(x0, w.x, w.w), cell(x1, w.x, w.w), cell(y0, w.y, w.h), cell(y1, w.y, w.h)];
-    for (let row = c; row <= d; row++) for (let k = starts[row * CELLS + a], end = starts[row * CELLS + b + 1]; k < end; k++) each(rows[k]);
+    for (let row = c; row <= d; row++)
+      for (let k = starts[row * CELLS + a], end = starts[row * CELLS + b + 1]; k < end; k++) each(rows[k]);
   }
 
-  cells() { return this.grid ??= gridded(this.px, this.py, this.whole); }
+  cells() {
+    return (this.grid ??= gridded(this.px, this.py, this.whole));
+  }
 
   /** The points inside a polygon: whole cells of the grid where no edge passes, point by point where one does.
    * @param {[number, number][]} corners @returns {Uint32Array} */
   inside(corners) {
-    const {starts, rows} = this.cells(), w = this.whole, px = this.px, py = this.py, xs = corners.map(c => c[0]), ys = corners.map(c => c[1]), many = corners.length;
-    const chosen = new Uint8Array(this.n), edge = edgeCells(corners, w), holds = (/** @type {number} */ x, /** @type {number} */ y) => {
-      let within = false;
-      for (let a = 0, b = many - 1; a < many; b = a++) if (ys[a] > y !== ys[b] > y && x < (xs[b] - xs[a]) * (y - ys[a]) / (ys[b] - ys[a]) + xs[a]) within = !within;
-      return within;
-    };
+    const {starts, rows} = this.cells(),
+      w = this.whole,
+      px = this.px,
+      py = this.py,
+      xs = corners.map(c => c[0]),
+      ys = corners.map(c => c[1]),
+      many = corners.length;
+    const chosen = new Uint8Array(this.n),
+      edge = edgeCells(corners, w),
+      holds = (/** @type {number} */ x, /** @type {number} */ y) => {
+        let within = false;
+        for (let a = 0, b = many - 1; a < many; b = a++)
+          if (ys[a] > y !== ys[b] > y && x < ((xs[b] - xs[a]) * (y - ys[a])) / (ys[b] - ys[a]) + xs[a])
+            within = !within;
+        return within;
+      };
     let count = 0;
     for (let cell = 0; cell < CELLS * CELLS; cell++) {
-      const begin = starts[cell], end = starts[cell + 1];
+      const begin = starts[cell],
+        end = starts[cell + 1];
       if (begin === end) continue;
-      const all = !edge[cell] && holds(w.x + (cell % CELLS + 0.5) / CELLS * w.w, w.y + (Math.floor(cell / CELLS) + 0.5) / CELLS * w.h);
+      const all =
+        !edge[cell] &&
+        holds(w.x + (((cell % CELLS) + 0.5) / CELLS) * w.w, w.y + ((Math.floor(cell / CELLS) + 0.5) / CELLS) * w.h);
       if (!all && !edge[cell]) continue;
-      for (let k = begin; k < end; k++) if (all || holds(px[rows[k]], py[rows[k]])) { chosen[rows[k]] = 1; count++; }
+      for (let k = begin; k < end; k++)
+        if (all || holds(px[rows[k]], py[rows[k]])) {
+          chosen[rows[k]] = 1;
+          count++;
+        }
     }
     const found = new Uint32Array(count);
     for (let i = 0, k = 0; k < count; i++) if (chosen[i]) found[k++] = i;
@@ -273,12 +383,20 @@ export class Scatter {
 
   // hands ---------------------------------------------------------------------------------------------------------
   listen() {
-    const over = this.over, spot = (/** @type {any} */ event) => { const box = over.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
-    over.addEventListener("wheel", event => {
-      event.preventDefault();
-      const [left, top] = spot(event);
-      this.zoom(Math.exp(Math.sign(event.deltaY) * Math.min(Math.abs(event.deltaY), 60) * 0.004), left, top);
-    }, {passive: false});
+    const over = this.over,
+      spot = (/** @type {any} */ event) => {
+        const box = over.getBoundingClientRect();
+        return [event.clientX - box.left, event.clientY - box.top];
+      };
+    over.addEventListener(
+      "wheel",
+      event => {
+        event.preventDefault();
+        const [left, top] = spot(event);
+        this.zoom(Math.exp(Math.sign(event.deltaY) * Math.min(Math.abs(event.deltaY), 60) * 0.004), left, top);
+      },
+      {passive: false},
+    );
     over.addEventListener("pointerdown", event => {
       over.setPointerCapture(event.pointerId);
       const [left, top] = spot(event);
@@ -287,46 +405,77 @@ export class Scatter {
     });
     over.addEventListener("pointermove", event => {
       if (!this.drag) return;
-      const [left, top] = spot(event), {width, height} = this.inner();
+      const [left, top] = spot(event),
+        {width, height} = this.inner();
       this.drag.far = Math.max(this.drag.far, Math.hypot(left - this.drag.left, top - this.drag.top));
-      if (this.lasso) { this.lasso.corners.push(this.from(left, top)); this.drawOver(); return; }
+      if (this.lasso) {
+        this.lasso.corners.push(this.from(left, top));
+        this.drawOver();
+        return;
+      }
       if (this.told.dragged?.(...this.from(left, top), false)) return;
-      this.view = {...this.drag.view, x: this.drag.view.x - (left - this.drag.left) / width * this.view.w, y: this.drag.view.y + (top - this.drag.top) / height * this.view.h};
+      this.view = {
+        ...this.drag.view,
+        x: this.drag.view.x - ((left - this.drag.left) / width) * this.view.w,
+        y: this.drag.view.y + ((top - this.drag.top) / height) * this.view.h,
+      };
       this.draw(true);
     });
     const up = (/** @type {any} */ event) => {
       if (!this.drag) return;
-      const [left, top] = spot(event), moved = this.drag.far > 4;
+      const [left, top] = spot(event),
+        moved = this.drag.far > 4;
       this.drag = null;
       if (this.lasso) return this.closeLasso();
       if (this.told.dragged?.(...this.from(left, top), true)) return;
-      if (!moved) { const row = this.pick(left, top); if (row >= 0) this.told.picked?.(row); }
+      if (!moved) {
+        const row = this.pick(left, top);
+        if (row >= 0) this.told.picked?.(row);
+      }
     };
     over.addEventListener("pointerup", up);
-    over.addEventListener("pointercancel", () => { this.drag = null; this.lasso = null; this.draw(); });
+    over.addEventListener("pointercancel", () => {
+      this.drag = null;
+      this.lasso = null;
+      this.draw();
+    });
     over.addEventListener("keydown", event => this.key(event));
   }
 
   /** @param {number} factor @param {number} [left] @param {number} [top] */
   zoom(factor, left, top) {
-    const {width, height} = this.inner(), [x, y] = this.from(left ?? MARGIN.left + width / 2, top ?? MARGIN.top + height / 2), v = this.view;
+    const {width, height} = this.inner(),
+      [x, y] = this.from(left ?? MARGIN.left + width / 2, top ?? MARGIN.top + height / 2),
+      v = this.view;
     this.view = {x: x + (v.x - x) * factor, y: y + (v.y - y) * factor, w: v.w * factor, h: v.h * factor};
     this.draw(true);
   }
 
-  fit() { this.view = {...this.whole}; this.draw(); }
+  fit() {
+    this.view = {...this.whole};
+    this.draw();
+  }
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    const step = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1]}[event.key], far = event.shiftKey ? 0.1 : 0.02;
+    const step = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1]}[event.key],
+      far = event.shiftKey ? 0.1 : 0.02;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (this.lasso?.cursor) {
-      if (step) { this.lasso.cursor[0] += step[0] * far * this.view.w; this.lasso.cursor[1] += step[1] * far * this.view.h; }
-      else if (event.key === " ") { this.lasso.corners.push([...this.lasso.cursor]); this.told.say?.(`Corner ${this.lasso.corners.length}. Enter closes the lasso.`); }
-      else if (event.key === "Enter") return event.preventDefault(), this.closeLasso();
-      else if (event.key === "Escape") { this.lasso = null; this.told.say?.("Lasso left."); }
-      else return;
-      event.preventDefault(); event.stopPropagation(); this.drawOver();
+      if (step) {
+        this.lasso.cursor[0] += step[0] * far * this.view.w;
+        this.lasso.cursor[1] += step[1] * far * this.view.h;
+      } else if (event.key === " ") {
+        this.lasso.corners.push([...this.lasso.cursor]);
+        this.told.say?.(`Corner ${this.lasso.corners.length}. Enter closes the lasso.`);
+      } else if (event.key === "Enter") return (event.preventDefault(), this.closeLasso());
+      else if (event.key === "Escape") {
+        this.lasso = null;
+        this.told.say?.("Lasso left.");
+      } else return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.drawOver();
       return;
     }
     if (event.key === "+" || event.key === "=") this.zoom(0.8);
@@ -334,95 +483,27 @@ export class Scatter {
     else if (event.key === "0") this.fit();
     else if (step && this.told.stepped) this.told.stepped(step[0], step[1], event.shiftKey);
     else return;
-    event.preventDefault(); event.stopPropagation();
+    event.preventDefault();
+    event.stopPropagation();
   }
 
   /** Draw round rows with the arrow keys. */
   keyLasso() {
     this.over.focus();
     this.lasso = {corners: [], cursor: [this.view.x + this.view.w / 2, this.view.y + this.view.h / 2]};
-    this.told.say?.("Lasso by keys: arrows move the cross (with Shift further), Space sets a corner, Enter closes it, Escape leaves.");
+    this.told.say?.(
+      "Lasso by keys: arrows move the cross (with Shift further), Space sets a corner, Enter closes it, Escape leaves.",
+    );
     this.drawOver();
   }
 
   closeLasso() {
-    const corners = this.lasso?.corners ?? [], begun = performance.now();
+    const corners = this.lasso?.corners ?? [],
+      begun = performance.now();
     this.lasso = null;
     const rows = corners.length > 2 ? this.inside(corners) : new Uint32Array(0);
     this.lassoTime = performance.now() - begun;
     this.told.lassoed?.(rows);
     this.draw();
   }
-}
-
-/** @param {WebGL2RenderingContext} gl */
-function compiled(gl) {
-  const shader = (/** @type {number} */ kind, /** @type {string} */ text) => {
-    const made = /** @type {WebGLShader} */ (gl.createShader(kind));
-    gl.shaderSource(made, text); gl.compileShader(made);
-    return made;
-  };
-  const program = (/** @type {string} */ fragment) => {
-    const id = /** @type {WebGLProgram} */ (gl.createProgram());
-    gl.attachShader(id, shader(gl.VERTEX_SHADER, VERTEX)); gl.attachShader(id, shader(gl.FRAGMENT_SHADER, fragment)); gl.linkProgram(id);
-    const at = (/** @type {string} */ name) => gl.getAttribLocation(id, name), where = (/** @type {string} */ name) => gl.getUniformLocation(id, name);
-    return {id, place: at("place"), colour: at("colour"), how: at("how"), scale: where("scale"), shift: where("shift"), size: where("size")};
-  };
-  return {shaped: program(SHAPED), plain: program(PLAIN), buffers: {place: gl.createBuffer(), colour: gl.createBuffer(), how: gl.createBuffer()}};
-}
-
-/** The box that holds all points, with a little room. @param {ArrayLike<number>} xs @param {ArrayLike<number>} ys */
-function bounds(xs, ys) {
-  const ends = [Infinity, -Infinity, Infinity, -Infinity];
-  for (let i = 0; i < xs.length; i++) {
-    const x = xs[i], y = ys[i];
-    if (x < ends[0]) ends[0] = x;
-    if (x > ends[1]) ends[1] = x;
-    if (y < ends[2]) ends[2] = y;
-    if (y > ends[3]) ends[3] = y;
-  }
-  const room = (/** @type {number} */ low, /** @type {number} */ high) => {
-    if (!(high >= low)) return [0, 1];
-    const more = (high - low) * 0.06 || Math.abs(low) * 0.1 || 1;
-    return [low - more, high - low + 2 * more];
-  };
-  const [[x, w], [y, h]] = [room(ends[0], ends[1]), room(ends[2], ends[3])];
-  return {x, y, w, h};
-}
-
-/** Points sorted into the cells of a grid, counted first. @param {ArrayLike<number>} xs @param {ArrayLike<number>} ys @param {any} whole */
-function gridded(xs, ys, whole) {
-  const n = xs.length, starts = new Uint32Array(CELLS * CELLS + 1), cells = new Uint32Array(n), rows = new Uint32Array(n);
-  for (let i = 0; i < n; i++) {
-    const a = Math.floor((xs[i] - whole.x) / whole.w * CELLS), b = Math.floor((ys[i] - whole.y) / whole.h * CELLS);
-    cells[i] = a >= 0 && b >= 0 ? Math.min(b, CELLS - 1) * CELLS + Math.min(a, CELLS - 1) : CELLS * CELLS;  // a gap has no cell
-    if (cells[i] < CELLS * CELLS) starts[cells[i] + 1]++;
-  }
-  for (let c = 0; c < CELLS * CELLS; c++) starts[c + 1] += starts[c];
-  const next = starts.slice();
-  for (let i = 0; i < n; i++) if (cells[i] < CELLS * CELLS) rows[next[cells[i]]++] = i;
-  return {starts, rows};
-}
-
-/** The cells that an edge of a polygon passes, and those beside them. @param {[number, number][]} corners @param {any} whole */
-function edgeCells(corners, whole) {
-  const edge = new Uint8Array(CELLS * CELLS), at = corners.map(([x, y]) => [(x - whole.x) / whole.w * CELLS, (y - whole.y) / whole.h * CELLS]);
-  at.forEach(([x, y], k) => {
-    const [u, v] = at[(k + 1) % at.length], steps = Math.min(20_000, Math.ceil(2 * Math.max(Math.abs(u - x), Math.abs(v - y)))) + 1;
-    for (let s = 0; s <= steps; s++) for (let dx = -1; dx <= 1; dx++) for (let dy = -1; dy <= 1; dy++) {
-      const [a, b] = [Math.floor(x + (u - x) * s / steps) + dx, Math.floor(y + (v - y) * s / steps) + dy];
-      if (a >= 0 && a < CELLS && b >= 0 && b < CELLS) edge[b * CELLS + a] = 1;
-    }
-  });
-  return edge;
-}
-
-/** The outline of a shape. @param {CanvasRenderingContext2D} context @param {number} shape @param {number} x @param {number} y @param {number} r */
-export function outline(context, shape, x, y, r) {
-  if (shape === 1) context.rect(x - r * 0.87, y - r * 0.87, 1.74 * r, 1.74 * r);
-  else if (shape === 2) { context.moveTo(x, y - r); context.lineTo(x + r, y + 0.8 * r); context.lineTo(x - r, y + 0.8 * r); context.closePath(); }
-  else if (shape === 3) { context.moveTo(x, y - r); context.lineTo(x + r, y); context.lineTo(x, y + r); context.lineTo(x - r, y); context.closePath(); }
-  else if (shape === 4) { for (const [a, b] of [[-1, -1], [1, -1]]) { context.moveTo(x + a * r, y + b * r); context.lineTo(x + a * r * 0.6, y + b * r); context.lineTo(x - a * r, y - b * r * 0.6); context.lineTo(x - a * r, y - b * r); context.closePath(); } }
-  else if (shape === 5) { context.rect(x - r, y - r * 0.28, 2 * r, 0.56 * r); context.rect(x - r * 0.28, y - r, 0.56 * r, 2 * r); }
-  else context.arc(x, y, r, 0, 2 * Math.PI);
 }

@@ -6,48 +6,144 @@ import {el, figures, general, shellWord} from "./words.js";
 export function dimensionsScreen(app) {
   const {jury, table, sentences} = app.facts;
   if (!jury) return null;
-  const most = Math.min(jury.eigenvalues.length, 20), cut = el("input", {type: "range", min: 0, max: most, step: 1, oninput: () => app.go({cut: Number(cut.value)}, {push: false}), "aria-label": "Dimensions kept"});
-  const box = el("div", {class: "chart"}), sentence = el("p", {class: "lead"}), shares = el("p"), judged = el("p");
-  const controls = el("div", {}, el("h2", {}, "Dimensions kept"), el("label", {class: "field"}, el("span", {}, "Drag the cut, or use the arrow keys"), cut),
-    el("button", {type: "button", onclick: () => app.go({cut: jury.q})}, `Back to ${jury.q}, as fitted`), el("h2", {}, "What the judges say"), el("p", {}, jury.sentence),
-    el("ul", {}, ...jury.judges.map((/** @type {any} */ j) => el("li", {}, `${j.name}: ${j.q === null ? "cannot say" : j.q}`, j.detail ? el("span", {class: "quiet"}, ` ${j.detail}`) : ""))));
+  const most = Math.min(jury.eigenvalues.length, 20),
+    cut = el("input", {
+      type: "range",
+      min: 0,
+      max: most,
+      step: 1,
+      oninput: () => app.go({cut: Number(cut.value)}, {push: false}),
+      "aria-label": "Dimensions kept",
+    });
+  const box = el("div", {class: "chart"}),
+    sentence = el("p", {class: "lead"}),
+    shares = el("p"),
+    judged = el("p");
+  const controls = el(
+    "div",
+    {},
+    el("h2", {}, "Dimensions kept"),
+    el("label", {class: "field"}, el("span", {}, "Drag the cut, or use the arrow keys"), cut),
+    el("button", {type: "button", onclick: () => app.go({cut: jury.q})}, `Back to ${jury.q}, as fitted`),
+    el("h2", {}, "What the judges say"),
+    el("p", {}, jury.sentence),
+    el(
+      "ul",
+      {},
+      ...jury.judges.map((/** @type {any} */ j) =>
+        el(
+          "li",
+          {},
+          `${j.name}: ${j.q === null ? "cannot say" : j.q}`,
+          j.detail ? el("span", {class: "quiet"}, ` ${j.detail}`) : "",
+        ),
+      ),
+    ),
+  );
   const heads = ["dimensions", "left-out skill", "weight by BIC", "above noise"];
-  const rows = jury.rows.map((/** @type {any} */ r) => el("tr", {}, el("th", {scope: "row", class: "n"}, String(r.q)), el("td", {class: "n"}, r.skill === null ? "" : general(r.skill, 2)),
-    el("td", {class: "n"}, r.bic >= 0.005 ? `${Math.round(100 * r.bic)}%` : "< 1%"), el("td", {}, r.above === null ? "" : r.above ? "yes" : "no")));
-  const numbers = el("div", {class: "scroll"}, el("table", {}, el("caption", {}, "Each number of dimensions"), el("thead", {}, el("tr", {}, ...heads.map((h, k) => el("th", {scope: "col", class: k < 3 ? "n" : ""}, h)))), el("tbody", {}, ...rows)));
+  const rows = jury.rows.map((/** @type {any} */ r) =>
+    el(
+      "tr",
+      {},
+      el("th", {scope: "row", class: "n"}, String(r.q)),
+      el("td", {class: "n"}, r.skill === null ? "" : general(r.skill, 2)),
+      el("td", {class: "n"}, r.bic >= 0.005 ? `${Math.round(100 * r.bic)}%` : "< 1%"),
+      el("td", {}, r.above === null ? "" : r.above ? "yes" : "no"),
+    ),
+  );
+  const numbers = el(
+    "div",
+    {class: "scroll"},
+    el(
+      "table",
+      {},
+      el("caption", {}, "Each number of dimensions"),
+      el("thead", {}, el("tr", {}, ...heads.map((h, k) => el("th", {scope: "col", class: k < 3 ? "n" : ""}, h)))),
+      el("tbody", {}, ...rows),
+    ),
+  );
   const view = el("div", {}, box, numbers);
-  const inspector = el("div", {}, el("h2", {}, "At this cut"), sentence, shares, judged, el("h3", {}, `As fitted, with ${jury.q}`), el("ol", {class: "sentences"}, ...sentences.map((/** @type {string} */ t) => el("li", {}, t))));
+  const inspector = el(
+    "div",
+    {},
+    el("h2", {}, "At this cut"),
+    sentence,
+    shares,
+    judged,
+    el("h3", {}, `As fitted, with ${jury.q}`),
+    el("ol", {class: "sentences"}, ...sentences.map((/** @type {string} */ t) => el("li", {}, t))),
+  );
   const total = jury.eigenvalues.reduce((/** @type {number} */ s, /** @type {number} */ v) => s + v, 0);
 
   const paint = () => {
-    const k = Math.min(app.state.cut ?? jury.q, most), kept = jury.eigenvalues.slice(0, k).reduce((/** @type {number} */ s, /** @type {number} */ v) => s + v, 0) / total;
-    const row = jury.rows.find((/** @type {any} */ r) => r.q === k), best = Math.max(...jury.rows.map((/** @type {any} */ r) => r.skill ?? -Infinity));
+    const k = Math.min(app.state.cut ?? jury.q, most),
+      kept =
+        jury.eigenvalues.slice(0, k).reduce((/** @type {number} */ s, /** @type {number} */ v) => s + v, 0) / total;
+    const row = jury.rows.find((/** @type {any} */ r) => r.q === k),
+      best = Math.max(...jury.rows.map((/** @type {any} */ r) => r.skill ?? -Infinity));
     cut.value = String(k);
     sentence.textContent = `${k === 0 ? "No dimensions" : k === 1 ? "1 dimension" : `${k} dimensions`} hold ${Math.round(100 * kept)}% of the variation and leave out ${Math.round(100 * (1 - kept))}%.`;
-    shares.textContent = row && row.skill !== null ? `They predict left-out cells with skill ${general(row.skill, 2)}${best > 0 ? ` (${Math.round(100 * row.skill / best)}% of the best, ${general(best, 2)})` : ""}.` : "This number was not tried on left-out cells.";
+    shares.textContent =
+      row && row.skill !== null
+        ? `They predict left-out cells with skill ${general(row.skill, 2)}${best > 0 ? ` (${Math.round((100 * row.skill) / best)}% of the best, ${general(best, 2)})` : ""}.`
+        : "This number was not tried on left-out cells.";
     const under = [...jury.eigenvalues.slice(0, k)].filter((v, i) => i < jury.band.length && v <= jury.band[i]).length;
-    judged.textContent = under ? `${under === 1 ? "One of them does" : `${under} of them do`} not rise above what shuffled tables show.` : k ? "All of them rise above what shuffled tables show." : "";
+    judged.textContent = under
+      ? `${under === 1 ? "One of them does" : `${under} of them do`} not rise above what shuffled tables show.`
+      : k
+        ? "All of them rise above what shuffled tables show."
+        : "";
     app.numbers = {cut: k, kept, skill: row?.skill ?? null};
     draw(k);
     app.say(`${sentence.textContent} ${shares.textContent} ${judged.textContent}`);
   };
 
   const draw = (/** @type {number} */ k) => {
-    const w = 640, h = 300, top = Math.max(...jury.eigenvalues, ...jury.band), x = (/** @type {number} */ i) => 50 + (w - 70) * (i - 0.5) / most, y = (/** @type {number} */ v) => h - 40 - (h - 60) * v / top;
-    const bars = Array.from({length: most}, (_, i) => svg("rect", {x: x(i + 1) - (w - 70) / most * 0.35, width: (w - 70) / most * 0.7, y: y(jury.eigenvalues[i]), height: h - 40 - y(jury.eigenvalues[i]), class: i < k ? "kept" : "left"}));
-    const labels = Array.from({length: most}, (_, i) => svg("text", {x: x(i + 1), y: h - 22, "text-anchor": "middle"}, String(i + 1)));
-    const band = svg("polyline", {points: Array.from(jury.band.slice(0, most), (v, i) => `${x(i + 1)},${y(/** @type {number} */ (v))}`).join(" "), class: "band-line"});
+    const w = 640,
+      h = 300,
+      top = Math.max(...jury.eigenvalues, ...jury.band),
+      x = (/** @type {number} */ i) => 50 + ((w - 70) * (i - 0.5)) / most,
+      y = (/** @type {number} */ v) => h - 40 - ((h - 60) * v) / top;
+    const bars = Array.from({length: most}, (_, i) =>
+      svg("rect", {
+        x: x(i + 1) - ((w - 70) / most) * 0.35,
+        width: ((w - 70) / most) * 0.7,
+        y: y(jury.eigenvalues[i]),
+        height: h - 40 - y(jury.eigenvalues[i]),
+        class: i < k ? "kept" : "left",
+      }),
+    );
+    const labels = Array.from({length: most}, (_, i) =>
+      svg("text", {x: x(i + 1), y: h - 22, "text-anchor": "middle"}, String(i + 1)),
+    );
+    const band = svg("polyline", {
+      points: Array.from(jury.band.slice(0, most), (v, i) => `${x(i + 1)},${y(/** @type {number} */ (v))}`).join(" "),
+      class: "band-line",
+    });
     const line = svg("line", {x1: x(k + 0.5), x2: x(k + 0.5), y1: 12, y2: h - 36, class: "cut"});
-    const picture = svg("svg", {viewBox: `0 0 ${w} ${h}`, role: "img", class: "scree"}, svg("title", {}, "Eigenvalues, the cut, and the 95% level of shuffled tables"), ...bars, band, line, ...labels,
-      svg("text", {x: w / 2, y: h - 4, "text-anchor": "middle"}, "axis"), svg("text", {x: 8, y: 16}, `${figures(top, 2)}, eigenvalue`), svg("text", {x: w - 16, y: 24, "text-anchor": "end"}, "dashed: 95% level of shuffled tables"));
+    const picture = svg(
+      "svg",
+      {viewBox: `0 0 ${w} ${h}`, role: "img", class: "scree"},
+      svg("title", {}, "Eigenvalues, the cut, and the 95% level of shuffled tables"),
+      ...bars,
+      band,
+      line,
+      ...labels,
+      svg("text", {x: w / 2, y: h - 4, "text-anchor": "middle"}, "axis"),
+      svg("text", {x: 8, y: 16}, `${figures(top, 2)}, eigenvalue`),
+      svg("text", {x: w - 16, y: 24, "text-anchor": "end"}, "dashed: 95% level of shuffled tables"),
+    );
     const drag = (/** @type {any} */ event) => {
-      const frame = picture.getBoundingClientRect(), at = Math.round(((event.clientX - frame.left) / frame.width * w - 50) / (w - 70) * most);
+      const frame = picture.getBoundingClientRect(),
+        at = Math.round(((((event.clientX - frame.left) / frame.width) * w - 50) / (w - 70)) * most);
       if (event.buttons) app.go({cut: Math.min(most, Math.max(0, at))}, {push: false});
     };
-    picture.addEventListener("pointerdown", drag); picture.addEventListener("pointermove", drag);
+    picture.addEventListener("pointerdown", drag);
+    picture.addEventListener("pointermove", drag);
     box.replaceChildren(picture);
   };
-  const command = () => table ? ["lowdim", "fit", table, "--dims", String(app.state.cut ?? jury.q)].map(shellWord).join(" ") : "";
+  const command = () =>
+    table ? ["lowdim", "fit", table, "--dims", String(app.state.cut ?? jury.q)].map(shellWord).join(" ") : "";
   const python = () => `${app.pythonSubject()}\nprint(subject.analysis.jury)`;
   return {name: "Dimensions", controls, view, inspector, paint, command, python};
 }

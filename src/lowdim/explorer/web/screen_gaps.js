@@ -3,68 +3,197 @@ import {svg} from "./draw.js";
 import {HALF_90, outwardOf} from "./row_card.js";
 import {brief, counted, el, figures, figuresBySd, general, named, shellWord} from "./words.js";
 
-const GAPS_LISTED = 60, LEANED = 12, BINS = 30;
+const GAPS_LISTED = 60,
+  LEANED = 12,
+  BINS = 30;
 
 /** @param {any} app */
 export function gapsScreen(app) {
   const {facts} = app;
   if (!app.model?.places) return null;
-  const column = el("select", {onchange: (/** @type {any} */ e) => app.go({gap: [Number(e.target.value), -1]})}), rows = el("ul", {class: "near"}), about = el("p", {class: "quiet"});
-  const controls = el("div", {}, el("label", {class: "field"}, el("span", {}, "Column with gaps"), column), about, el("h2", {}, "Rows with a gap there"), rows);
-  const picture = el("div", {class: "chart"}), leaned = el("div"), view = el("div", {}, picture, leaned), sentence = el("p", {class: "lead"}), more = el("p"), inspector = el("div", {}, el("h2", {}, "This fill"), sentence, more);
+  const column = el("select", {onchange: (/** @type {any} */ e) => app.go({gap: [Number(e.target.value), -1]})}),
+    rows = el("ul", {class: "near"}),
+    about = el("p", {class: "quiet"});
+  const controls = el(
+    "div",
+    {},
+    el("label", {class: "field"}, el("span", {}, "Column with gaps"), column),
+    about,
+    el("h2", {}, "Rows with a gap there"),
+    rows,
+  );
+  const picture = el("div", {class: "chart"}),
+    leaned = el("div"),
+    view = el("div", {}, picture, leaned),
+    sentence = el("p", {class: "lead"}),
+    more = el("p"),
+    inspector = el("div", {}, el("h2", {}, "This fill"), sentence, more);
   /** @type {number[] | null} */ let counts = null;
 
   const prepare = async () => {
     if (counts) return;
     counts = [];
-    for (let j = 0; j < facts.columns.length; j++) counts.push((await app.data.numbers(`column/${j}`)).reduce((/** @type {number} */ s, /** @type {number} */ v) => s + (Number.isNaN(v) ? 1 : 0), 0));
-    column.replaceChildren(...counts.map((many, j) => many ? el("option", {value: String(j)}, `${brief(facts.columns[j].name, 30)} (${counted(many, "gap")})`) : ""));
+    for (let j = 0; j < facts.columns.length; j++)
+      counts.push(
+        (await app.data.numbers(`column/${j}`)).reduce(
+          (/** @type {number} */ s, /** @type {number} */ v) => s + (Number.isNaN(v) ? 1 : 0),
+          0,
+        ),
+      );
+    column.replaceChildren(
+      ...counts.map((many, j) =>
+        many ? el("option", {value: String(j)}, `${brief(facts.columns[j].name, 30)} (${counted(many, "gap")})`) : "",
+      ),
+    );
   };
 
   const paint = async () => {
     await prepare();
     const having = /** @type {number[]} */ (counts).findIndex(many => many > 0);
-    if (having < 0) { sentence.textContent = "No gaps: nothing to fill."; return app.say("No gaps: nothing to fill."); }
-    const j = app.state.gap?.[0] ?? having, values = await app.data.numbers(`column/${j}`), where = [];
+    if (having < 0) {
+      sentence.textContent = "No gaps: nothing to fill.";
+      return app.say("No gaps: nothing to fill.");
+    }
+    const j = app.state.gap?.[0] ?? having,
+      values = await app.data.numbers(`column/${j}`),
+      where = [];
     for (let i = 0; i < facts.n && where.length < GAPS_LISTED; i++) if (Number.isNaN(values[i])) where.push(i);
     const i = app.state.gap?.[1] >= 0 ? app.state.gap[1] : where[0];
     column.value = String(j);
     const fact = facts.fills?.find((/** @type {any} */ f) => f.column === facts.columns[j].name);
-    about.textContent = fact ? `Skill ${fact.skill === null ? "not known" : general(fact.skill, 2)}; intervals held ${fact.held} of ${fact.tried} hidden cells: ${fact.advice}.` : "";
-    rows.replaceChildren(...where.map(k => el("li", {}, el("button", {type: "button", class: "pick", "aria-current": k === i ? "true" : undefined, onclick: () => app.go({gap: [j, k]})}, `Row ${brief(app.nameOf(k), 24)}`))));
+    about.textContent = fact
+      ? `Skill ${fact.skill === null ? "not known" : general(fact.skill, 2)}; intervals held ${fact.held} of ${fact.tried} hidden cells: ${fact.advice}.`
+      : "";
+    rows.replaceChildren(
+      ...where.map(k =>
+        el(
+          "li",
+          {},
+          el(
+            "button",
+            {
+              type: "button",
+              class: "pick",
+              "aria-current": k === i ? "true" : undefined,
+              onclick: () => app.go({gap: [j, k]}),
+            },
+            `Row ${brief(app.nameOf(k), 24)}`,
+          ),
+        ),
+      ),
+    );
     await one(i, j, values);
   };
 
   const one = async (/** @type {number} */ i, /** @type {number} */ j, /** @type {ArrayLike<number>} */ values) => {
-    const given = await app.data.row(i), x = app.unpacked(given.x), c = facts.columns[j], own = (/** @type {number} */ v) => outwardOf(c, v);
+    const given = await app.data.row(i),
+      x = app.unpacked(given.x),
+      c = facts.columns[j],
+      own = (/** @type {number} */ v) => outwardOf(c, v);
     x[j] = NaN;
-    const judged = app.model.surprise(x), middle = judged.expected[j], sd = judged.sd[j], stored = given.fills[c.name];
+    const judged = app.model.surprise(x),
+      middle = judged.expected[j],
+      sd = judged.sd[j],
+      stored = given.fills[c.name];
     const [fill, low, high] = stored ?? [own(middle), own(middle - HALF_90 * sd), own(middle + HALF_90 * sd)];
-    const leans = app.model.leans(x, j), order = [...facts.columns.keys()].filter(k => k !== j && leans[k]).sort((a, b) => Math.abs(leans[b]) - Math.abs(leans[a])).slice(0, LEANED);
-    const first = order.slice(0, 3).map(k => facts.columns[k].name).join(", ");
+    const leans = app.model.leans(x, j),
+      order = [...facts.columns.keys()]
+        .filter(k => k !== j && leans[k])
+        .sort((a, b) => Math.abs(leans[b]) - Math.abs(leans[a]))
+        .slice(0, LEANED);
+    const first = order
+      .slice(0, 3)
+      .map(k => facts.columns[k].name)
+      .join(", ");
     sentence.textContent = `Row ${given.name}, ${c.name}: ${figures(fill, 4)} (${figures(low, 4)} to ${figures(high, 4)}, ${Math.round(100 * facts.level)}%)${first ? `; it leans on ${first}` : ""}.`;
-    more.textContent = stored ? `The interval is the run's, checked on hidden cells; the map's own model says ${figuresBySd(own(middle), sd)} on its own.` : "The interval is the model's own.";
+    more.textContent = stored
+      ? `The interval is the run's, checked on hidden cells; the map's own model says ${figuresBySd(own(middle), sd)} on its own.`
+      : "The interval is the model's own.";
     app.numbers = {fill, low, high, expected: own(middle), leans: Array.from(leans)};
     picture.replaceChildren(histogram(c, j, values, low, fill, high));
     const widest = Math.abs(leans[order[0]] ?? 1);
-    leaned.replaceChildren(el("h2", {}, "What it leaned on"), el("table", {class: "leans"}, el("caption", {}, `How far each cell of the row moves the fill from the average${c.offset === null ? "" : ", on the scale of logarithms"}`), el("tbody", {}, ...order.map(k => {
-      const bar = el("span"), share = Math.abs(leans[k]) / widest;
-      bar.style.width = `${50 * share}%`; bar.style.left = `${leans[k] < 0 ? 50 - 50 * share : 50}%`;
-      return el("tr", {}, el("th", {scope: "row"}, named(facts.columns[k].name, 40)), el("td", {class: "n"}, leans[k] > 0 ? `+${figures(leans[k], 2)}` : figures(leans[k], 2)), el("td", {class: "wide"}, el("div", {class: "track middle", "aria-hidden": "true"}, bar)));
-    }))));
+    leaned.replaceChildren(
+      el("h2", {}, "What it leaned on"),
+      el(
+        "table",
+        {class: "leans"},
+        el(
+          "caption",
+          {},
+          `How far each cell of the row moves the fill from the average${c.offset === null ? "" : ", on the scale of logarithms"}`,
+        ),
+        el(
+          "tbody",
+          {},
+          ...order.map(k => {
+            const bar = el("span"),
+              share = Math.abs(leans[k]) / widest;
+            bar.style.width = `${50 * share}%`;
+            bar.style.left = `${leans[k] < 0 ? 50 - 50 * share : 50}%`;
+            return el(
+              "tr",
+              {},
+              el("th", {scope: "row"}, named(facts.columns[k].name, 40)),
+              el("td", {class: "n"}, leans[k] > 0 ? `+${figures(leans[k], 2)}` : figures(leans[k], 2)),
+              el("td", {class: "wide"}, el("div", {class: "track middle", "aria-hidden": "true"}, bar)),
+            );
+          }),
+        ),
+      ),
+    );
     app.say(`${sentence.textContent}`);
   };
 
-  const histogram = (/** @type {any} */ c, /** @type {number} */ j, /** @type {ArrayLike<number>} */ values, /** @type {number} */ low, /** @type {number} */ fill, /** @type {number} */ high) => {
-    const own = Array.from(values).filter(v => !Number.isNaN(v)).map(v => outwardOf(c, app.data.inUnits(j, v))), from = own.reduce((a, b) => Math.min(a, b), low), to = own.reduce((a, b) => Math.max(a, b), high), bins = new Array(BINS).fill(0);
-    for (const v of own) bins[Math.min(BINS - 1, Math.floor((v - from) / (to - from || 1) * BINS))]++;
-    const top = Math.max(...bins), x = (/** @type {number} */ v) => 20 + 600 * (v - from) / (to - from || 1);
-    return svg("svg", {viewBox: "0 0 640 190", role: "img", class: "histogram"}, svg("title", {}, `The values of ${c.name}, the fill and its interval`),
-      ...bins.map((many, k) => svg("rect", {x: 20 + 600 * k / BINS + 1, width: 600 / BINS - 2, y: 130 - 105 * many / top, height: 105 * many / top, class: "left"})),
-      svg("line", {x1: 20, x2: 620, y1: 130, y2: 130, class: "zero"}), svg("line", {x1: x(low), x2: x(high), y1: 145, y2: 145, class: "interval"}), svg("circle", {cx: x(fill), cy: 145, r: 6, class: "fill"}),
-      svg("text", {x: 20, y: 180}, figures(from, 4)), svg("text", {x: 620, y: 180, "text-anchor": "end"}, figures(to, 4)), svg("text", {x: Math.min(Math.max(x(fill), 130), 510), y: 168, "text-anchor": "middle"}, `fill ${figures(fill, 4)}`), svg("text", {x: 20, y: 18}, `${brief(c.name, 40)}: values seen`));
+  const histogram = (
+    /** @type {any} */ c,
+    /** @type {number} */ j,
+    /** @type {ArrayLike<number>} */ values,
+    /** @type {number} */ low,
+    /** @type {number} */ fill,
+    /** @type {number} */ high,
+  ) => {
+    const own = Array.from(values)
+        .filter(v => !Number.isNaN(v))
+        .map(v => outwardOf(c, app.data.inUnits(j, v))),
+      from = own.reduce((a, b) => Math.min(a, b), low),
+      to = own.reduce((a, b) => Math.max(a, b), high),
+      bins = new Array(BINS).fill(0);
+    for (const v of own) bins[Math.min(BINS - 1, Math.floor(((v - from) / (to - from || 1)) * BINS))]++;
+    const top = Math.max(...bins),
+      x = (/** @type {number} */ v) => 20 + (600 * (v - from)) / (to - from || 1);
+    return svg(
+      "svg",
+      {viewBox: "0 0 640 190", role: "img", class: "histogram"},
+      svg("title", {}, `The values of ${c.name}, the fill and its interval`),
+      ...bins.map((many, k) =>
+        svg("rect", {
+          x: 20 + (600 * k) / BINS + 1,
+          width: 600 / BINS - 2,
+          y: 130 - (105 * many) / top,
+          height: (105 * many) / top,
+          class: "left",
+        }),
+      ),
+      svg("line", {x1: 20, x2: 620, y1: 130, y2: 130, class: "zero"}),
+      svg("line", {x1: x(low), x2: x(high), y1: 145, y2: 145, class: "interval"}),
+      svg("circle", {cx: x(fill), cy: 145, r: 6, class: "fill"}),
+      svg("text", {x: 20, y: 180}, figures(from, 4)),
+      svg("text", {x: 620, y: 180, "text-anchor": "end"}, figures(to, 4)),
+      svg(
+        "text",
+        {x: Math.min(Math.max(x(fill), 130), 510), y: 168, "text-anchor": "middle"},
+        `fill ${figures(fill, 4)}`,
+      ),
+      svg("text", {x: 20, y: 18}, `${brief(c.name, 40)}: values seen`),
+    );
   };
-  const command = () => facts.table && facts.jury ? ["lowdim", "fill", facts.table, "-o", "filled.csv", "--intervals"].map(shellWord).join(" ") : "";
-  const python = () => facts.jury ? `${app.pythonSubject()}\nfills = subject.analysis.fills\nprint(fills.filled, fills.lower, fills.upper)` : `${app.pythonSubject()}\nprint(subject.model.impute(subject.source, return_std=True))`;
+  const command = () =>
+    facts.table && facts.jury
+      ? ["lowdim", "fill", facts.table, "-o", "filled.csv", "--intervals"].map(shellWord).join(" ")
+      : "";
+  const python = () =>
+    facts.jury
+      ? `${app.pythonSubject()}\nfills = subject.analysis.fills\nprint(fills.filled, fills.lower, fills.upper)`
+      : `${app.pythonSubject()}\nprint(subject.model.impute(subject.source, return_std=True))`;
   return {name: "Gaps", controls, view, inspector, paint, command, python};
 }

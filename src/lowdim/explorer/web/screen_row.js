@@ -7,17 +7,59 @@ const ODD_LISTED = 12;
 
 /** @param {any} app */
 export function rowScreen(app) {
-  const {facts} = app, panel = rowPanel(facts.columns, (hidden, edited, said) => app.go({hidden, edited}, {said}));
-  const sentence = el("p", {class: "lead"}), gauges = el("div", {class: "gauges"}), fills = el("div"), where = el("p", {class: "quiet"});
-  const fewest = el("button", {type: "button", onclick: () => hideFewest()}), restore = el("button", {type: "button", onclick: () => app.go({hidden: new Set(), edited: new Map()}, {said: "All cells restored."})}, "Restore all");
-  const previous = el("button", {type: "button", onclick: () => app.step(-1)}, "Previous row"), next = el("button", {type: "button", onclick: () => app.step(1)}, "Next row");
-  const odd = facts.odd.slice(0, ODD_LISTED).map((/** @type {any} */ r) => el("li", {}, el("button", {type: "button", class: "pick", onclick: () => app.go({row: r.row, hidden: new Set(), edited: new Map()})},
-    el("strong", {}, `Row ${brief(r.name, 24)}`), ` p ${pValue(r.p)}`), el("p", {class: "quiet"}, r.reason)));
-  const oddWords = facts.law ? facts.oddSentence ?? "Odd rows are found by the main job: lowdim report." : "This model has no law of odd rows.";
-  const controls = el("div", {}, app.search(), el("div", {class: "pair"}, previous, next), el("h2", {}, "Odd rows"), el("p", {class: "quiet"}, oddWords), el("ol", {class: "odd"}, ...odd));
+  const {facts} = app,
+    panel = rowPanel(facts.columns, (hidden, edited, said) => app.go({hidden, edited}, {said}));
+  const sentence = el("p", {class: "lead"}),
+    gauges = el("div", {class: "gauges"}),
+    fills = el("div"),
+    where = el("p", {class: "quiet"});
+  const fewest = el("button", {type: "button", onclick: () => hideFewest()}),
+    restore = el(
+      "button",
+      {type: "button", onclick: () => app.go({hidden: new Set(), edited: new Map()}, {said: "All cells restored."})},
+      "Restore all",
+    );
+  const previous = el("button", {type: "button", onclick: () => app.step(-1)}, "Previous row"),
+    next = el("button", {type: "button", onclick: () => app.step(1)}, "Next row");
+  const odd = facts.odd
+    .slice(0, ODD_LISTED)
+    .map((/** @type {any} */ r) =>
+      el(
+        "li",
+        {},
+        el(
+          "button",
+          {type: "button", class: "pick", onclick: () => app.go({row: r.row, hidden: new Set(), edited: new Map()})},
+          el("strong", {}, `Row ${brief(r.name, 24)}`),
+          ` p ${pValue(r.p)}`,
+        ),
+        el("p", {class: "quiet"}, r.reason),
+      ),
+    );
+  const oddWords = facts.law
+    ? (facts.oddSentence ?? "Odd rows are found by the main job: lowdim report.")
+    : "This model has no law of odd rows.";
+  const controls = el(
+    "div",
+    {},
+    app.search(),
+    el("div", {class: "pair"}, previous, next),
+    el("h2", {}, "Odd rows"),
+    el("p", {class: "quiet"}, oddWords),
+    el("ol", {class: "odd"}, ...odd),
+  );
   const mapBox = el("div", {class: "map-box small"});
   const view = el("div", {}, mapBox, panel.element);
-  const inspector = el("div", {}, el("h2", {}, "This row"), sentence, where, gauges, el("div", {class: "pair"}, fewest, restore), fills);
+  const inspector = el(
+    "div",
+    {},
+    el("h2", {}, "This row"),
+    sentence,
+    where,
+    gauges,
+    el("div", {class: "pair"}, fewest, restore),
+    fills,
+  );
   /** @type {any} */ let card = null;
   /** @type {any} */ let untouched = null;
 
@@ -28,15 +70,29 @@ export function rowScreen(app) {
     app.go({hidden}, {said: `Hidden: ${card?.hide.join(", ")}.`});
   };
 
-  const gauge = (/** @type {string} */ name, /** @type {string} */ about, /** @type {number | null} */ value, /** @type {number} */ dof, /** @type {number | null} */ p) => {
-    const bar = el("span", {class: p !== null && p < 0.05 ? "far" : ""}), share = p === null ? 0 : Math.min(1, -Math.log10(Math.max(p, 1e-8)) / 8);
+  const gauge = (
+    /** @type {string} */ name,
+    /** @type {string} */ about,
+    /** @type {number | null} */ value,
+    /** @type {number} */ dof,
+    /** @type {number | null} */ p,
+  ) => {
+    const bar = el("span", {class: p !== null && p < 0.05 ? "far" : ""}),
+      share = p === null ? 0 : Math.min(1, -Math.log10(Math.max(p, 1e-8)) / 8);
     bar.style.width = `${100 * share}%`;
-    return el("div", {class: "gauge"}, el("span", {}, el("strong", {}, name), ` ${about}`),
-      el("span", {class: "n"}, value === null ? "not defined" : `${value.toFixed(1)} on ${dof}, p ${pValue(p ?? 1)}`), el("span", {class: "track", "aria-hidden": "true"}, bar));
+    return el(
+      "div",
+      {class: "gauge"},
+      el("span", {}, el("strong", {}, name), ` ${about}`),
+      el("span", {class: "n"}, value === null ? "not defined" : `${value.toFixed(1)} on ${dof}, p ${pValue(p ?? 1)}`),
+      el("span", {class: "track", "aria-hidden": "true"}, bar),
+    );
   };
 
   const paint = async () => {
-    const {row, hidden, edited} = app.state, given = await app.data.row(row), x = app.unpacked(given.x);
+    const {row, hidden, edited} = app.state,
+      given = await app.data.row(row),
+      x = app.unpacked(given.x);
     if (row !== app.state.row) return;
     app.mapInto(mapBox);
     if (!app.model?.places) {
@@ -48,15 +104,36 @@ export function rowScreen(app) {
     untouched = rowCard(app.model, null, facts.columns, given.name, x, new Set(), new Map());
     panel.show(String(row), x, card, hidden, edited);
     sentence.textContent = card.sentence;
-    where.textContent = placeWords(card) + (hidden.size ? ` (${figures(grown(), 3)} times the ellipse of the whole row)` : "");
-    gauges.replaceChildren(...(card.D2 === null ? [el("p", {class: "quiet"}, `${lawWords(card)}${rank(card.logDensity)}`)] : [
-      gauge("D2", "in all", card.D2, card.seen, card.p), gauge("T2", "within the map", card.T2, card.dof, card.pT2), gauge("Q", "off the map", card.Q, card.seen - card.dof, card.pQ)]));
+    where.textContent =
+      placeWords(card) + (hidden.size ? ` (${figures(grown(), 3)} times the ellipse of the whole row)` : "");
+    gauges.replaceChildren(
+      ...(card.D2 === null
+        ? [el("p", {class: "quiet"}, `${lawWords(card)}${rank(card.logDensity)}`)]
+        : [
+            gauge("D2", "in all", card.D2, card.seen, card.p),
+            gauge("T2", "within the map", card.T2, card.dof, card.pT2),
+            gauge("Q", "off the map", card.Q, card.seen - card.dof, card.pQ),
+          ]),
+    );
     fewest.hidden = !card.hide.length;
-    fewest.textContent = card.hide.length === 1 ? `Hide ${brief(card.hide[0], 20)}: ordinary then` : `Hide the ${card.hide.length} cells that make it odd`;
+    fewest.textContent =
+      card.hide.length === 1
+        ? `Hide ${brief(card.hide[0], 20)}: ordinary then`
+        : `Hide the ${card.hide.length} cells that make it odd`;
     restore.hidden = !hidden.size && !edited.size;
     paintFills(given);
-    app.numbers = {D2: card.D2, p: card.p, T2: card.T2, Q: card.Q, z: card.z, cov: card.cov, logDensity: card.logDensity,
-      expected: card.cells.map((/** @type {any} */ c) => c.expected), sd: card.cells.map((/** @type {any} */ c) => c.sd), surprise: card.cells.map((/** @type {any} */ c) => c.surprise)};
+    app.numbers = {
+      D2: card.D2,
+      p: card.p,
+      T2: card.T2,
+      Q: card.Q,
+      z: card.z,
+      cov: card.cov,
+      logDensity: card.logDensity,
+      expected: card.cells.map((/** @type {any} */ c) => c.expected),
+      sd: card.cells.map((/** @type {any} */ c) => c.sd),
+      surprise: card.cells.map((/** @type {any} */ c) => c.surprise),
+    };
     app.say(`${app.said ?? ""} ${card.sentence} ${lawWords(card)}. ${placeWords(card)}.`);
     app.map.draw();
   };
@@ -66,52 +143,133 @@ export function rowScreen(app) {
     const all = app.densities;
     if (!all || logDensity === null) return "";
     const below = all.filter((/** @type {number} */ v) => v < logDensity).length;
-    return `; likelier than ${Math.round(100 * below / all.length)}% of the rows (with all their cells)`;
+    return `; likelier than ${Math.round((100 * below) / all.length)}% of the rows (with all their cells)`;
   };
 
-  const area = (/** @type {any} */ c) => { const q = c.z.length; return q > 1 ? Math.sqrt(Math.max(c.cov[0] * c.cov[q + 1] - c.cov[1] ** 2, 0)) : Math.sqrt(c.cov[0] ?? 0); };
+  const area = (/** @type {any} */ c) => {
+    const q = c.z.length;
+    return q > 1 ? Math.sqrt(Math.max(c.cov[0] * c.cov[q + 1] - c.cov[1] ** 2, 0)) : Math.sqrt(c.cov[0] ?? 0);
+  };
   const grown = () => area(card) / (area(untouched) || 1);
 
   const paintFills = (/** @type {any} */ given) => {
-    const entries = Object.entries(given.fills), held = given.held.filter((/** @type {string} */ name) => !app.state.hidden.has(columnOf(name)));
-    fills.replaceChildren(...(held.length ? [el("p", {class: "quiet"}, `Held out of the fit because ${held.length === 1 ? "it contradicts" : "they contradict"} the rest: ${held.join(", ")}. The report's map shows the row without ${held.length === 1 ? "it" : "them"}.`)] : []), ...(entries.length ? [el("h3", {}, `${counted(entries.length, "gap")} in the table, as the run fills ${entries.length === 1 ? "it" : "them"}`),
-      el("ul", {}, ...entries.slice(0, 12).map(([name, [fill, low, high]]) => el("li", {}, `${brief(name)} ${figures(fill, 4)} (${figures(low, 4)} to ${figures(high, 4)})`)))] : []));
+    const entries = Object.entries(given.fills),
+      held = given.held.filter((/** @type {string} */ name) => !app.state.hidden.has(columnOf(name)));
+    fills.replaceChildren(
+      ...(held.length
+        ? [
+            el(
+              "p",
+              {class: "quiet"},
+              `Held out of the fit because ${held.length === 1 ? "it contradicts" : "they contradict"} the rest: ${held.join(", ")}. The report's map shows the row without ${held.length === 1 ? "it" : "them"}.`,
+            ),
+          ]
+        : []),
+      ...(entries.length
+        ? [
+            el(
+              "h3",
+              {},
+              `${counted(entries.length, "gap")} in the table, as the run fills ${entries.length === 1 ? "it" : "them"}`,
+            ),
+            el(
+              "ul",
+              {},
+              ...entries
+                .slice(0, 12)
+                .map(([name, [fill, low, high]]) =>
+                  el("li", {}, `${brief(name)} ${figures(fill, 4)} (${figures(low, 4)} to ${figures(high, 4)})`),
+                ),
+            ),
+          ]
+        : []),
+    );
   };
 
   /** The row where it is now, with its ellipse; and where it was with all its cells. */
-  const overlay = (/** @type {CanvasRenderingContext2D} */ context, /** @type {import("./scatter.js").Scatter} */ map) => {
+  const overlay = (
+    /** @type {CanvasRenderingContext2D} */ context,
+    /** @type {import("./scatter.js").Scatter} */ map,
+  ) => {
     if (!card || !app.latent) return;
-    const [a, b] = app.latent, q = card.z.length, part = (/** @type {any} */ c) => /** @type {[number, number, number]} */ ([c.cov[a * q + a], c.cov[a * q + b], c.cov[b * q + b]]);
+    const [a, b] = app.latent,
+      q = card.z.length,
+      part = (/** @type {any} */ c) =>
+        /** @type {[number, number, number]} */ ([c.cov[a * q + a], c.cov[a * q + b], c.cov[b * q + b]]);
     const touched = app.state.hidden.size || app.state.edited.size;
     if (touched) {
-      context.strokeStyle = ink("--quiet", map.element); context.lineWidth = 1.5; context.setLineDash([4, 4]);
+      context.strokeStyle = ink("--quiet", map.element);
+      context.lineWidth = 1.5;
+      context.setLineDash([4, 4]);
       map.ellipse(context, untouched.z[a], untouched.z[b], part(untouched));
       context.setLineDash([]);
-      context.beginPath(); context.moveTo(...map.at(untouched.z[a], untouched.z[b])); context.lineTo(...map.at(card.z[a], card.z[b])); context.stroke();
+      context.beginPath();
+      context.moveTo(...map.at(untouched.z[a], untouched.z[b]));
+      context.lineTo(...map.at(card.z[a], card.z[b]));
+      context.stroke();
     }
-    context.strokeStyle = ink("--accent", map.element); context.fillStyle = ink("--accent", map.element); context.lineWidth = 2.5;
+    context.strokeStyle = ink("--accent", map.element);
+    context.fillStyle = ink("--accent", map.element);
+    context.lineWidth = 2.5;
     map.ellipse(context, card.z[a], card.z[b], part(card));
     const [x, y] = map.at(card.z[a], card.z[b]);
-    context.beginPath(); context.arc(x, y, 5, 0, 2 * Math.PI); context.fill();
+    context.beginPath();
+    context.arc(x, y, 5, 0, 2 * Math.PI);
+    context.fill();
     app.tag(context, x, y, brief(card.name, 24));
   };
 
-  const note = () => app.latent && app.model?.places ? "Ellipse: where this row lies given its seen cells, 90%. Dashed: with all its cells." : "";
+  const note = () =>
+    app.latent && app.model?.places
+      ? "Ellipse: where this row lies given its seen cells, 90%. Dashed: with all its cells."
+      : "";
 
   const command = () => {
     if (!facts.run || !facts.law) return "";
-    const {row, hidden, edited} = app.state, columns = facts.columns, parts = ["lowdim", "explain", facts.run, `--row=${app.nameOf(row)}`];
+    const {row, hidden, edited} = app.state,
+      columns = facts.columns,
+      parts = ["lowdim", "explain", facts.run, `--row=${app.nameOf(row)}`];
     if (hidden.size) parts.push(`--hide=${joinNames([...hidden].map(j => columns[j].name))}`);
-    edited.forEach((/** @type {number} */ value, /** @type {number} */ j) => { if (!hidden.has(j)) parts.push(`--set=${columns[j].name}=${value}`); });
+    edited.forEach((/** @type {number} */ value, /** @type {number} */ j) => {
+      if (!hidden.has(j)) parts.push(`--set=${columns[j].name}=${value}`);
+    });
     return parts.map(shellWord).join(" ");
   };
   const python = () => {
-    const {row, hidden, edited} = app.state, columns = facts.columns;
+    const {row, hidden, edited} = app.state,
+      columns = facts.columns;
     const names = `[${[...hidden].map(j => pythonText(columns[j].name)).join(", ")}]`;
-    const values = `{${[...edited].filter(([j]) => !hidden.has(j)).map(([j, v]) => `${pythonText(columns[j].name)}: ${v}`).join(", ")}}`;
-    if (facts.law) return `${app.pythonSubject()}\nprint(subject.explain(${row}, hidden=${names}, edited=${values}).text())`;
-    const changes = [...[...hidden].map(j => `row[${j}] = np.nan`), ...[...edited].filter(([j]) => !hidden.has(j)).map(([j, v]) => `row[${j}] = ${columns[j].offset === null ? v : `np.log(${v} + ${columns[j].offset})`}`)];
-    return [app.pythonSubject(), `row = subject.table.X[${row}].copy()`, ...changes, "print(subject.model.posterior((row / subject.unit)[None]))"].join("\n");
+    const values = `{${[...edited]
+      .filter(([j]) => !hidden.has(j))
+      .map(([j, v]) => `${pythonText(columns[j].name)}: ${v}`)
+      .join(", ")}}`;
+    if (facts.law)
+      return `${app.pythonSubject()}\nprint(subject.explain(${row}, hidden=${names}, edited=${values}).text())`;
+    const changes = [
+      ...[...hidden].map(j => `row[${j}] = np.nan`),
+      ...[...edited]
+        .filter(([j]) => !hidden.has(j))
+        .map(([j, v]) => `row[${j}] = ${columns[j].offset === null ? v : `np.log(${v} + ${columns[j].offset})`}`),
+    ];
+    return [
+      app.pythonSubject(),
+      `row = subject.table.X[${row}].copy()`,
+      ...changes,
+      "print(subject.model.posterior((row / subject.unit)[None]))",
+    ].join("\n");
   };
-  return {name: "Row", controls, view, inspector, paint, overlay, note, command, python, panel, card: () => card, hideFewest};
+  return {
+    name: "Row",
+    controls,
+    view,
+    inspector,
+    paint,
+    overlay,
+    note,
+    command,
+    python,
+    panel,
+    card: () => card,
+    hideFewest,
+  };
 }

@@ -1,6 +1,6 @@
 // Where answers come from: this computer's server, or the notebook's kernel. Both know the same names (explorer/answers.py).
 
-const KEPT = 6;  // columns of a large table that are kept
+const KEPT = 6; // columns of a large table that are kept
 
 /** @typedef {{json: (name: string) => Promise<any>, bytes: (name: string) => Promise<ArrayBuffer>}} Source */
 
@@ -8,7 +8,8 @@ const KEPT = 6;  // columns of a large table that are kept
 export function httpSource() {
   const ask = async (/** @type {string} */ name) => {
     const answer = await fetch(new URL(name, document.baseURI), {cache: "no-store"});
-    if (!answer.ok) throw new Error(answer.status === 404 ? `there is no ${name}` : `the explorer answered ${answer.status}`);
+    if (!answer.ok)
+      throw new Error(answer.status === 404 ? `there is no ${name}` : `the explorer answered ${answer.status}`);
     return answer;
   };
   return {json: async name => (await ask(name)).json(), bytes: async name => (await ask(name)).arrayBuffer()};
@@ -23,15 +24,16 @@ export function widgetSource(model) {
     waiting.delete(message.id);
   };
   model.on("msg:custom", heard);
-  const ask = (/** @type {string} */ name) => new Promise((done, fail) => {
-    const id = ++last;
-    waiting.set(id, ({message, buffers}) => {
-      if (!message.found) return fail(new Error(`there is no ${name}`));
-      const view = buffers[0];
-      done(view.buffer ? view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength) : view);
+  const ask = (/** @type {string} */ name) =>
+    new Promise((done, fail) => {
+      const id = ++last;
+      waiting.set(id, ({message, buffers}) => {
+        if (!message.found) return fail(new Error(`there is no ${name}`));
+        const view = buffers[0];
+        done(view.buffer ? view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength) : view);
+      });
+      model.send({id, get: name});
     });
-    model.send({id, get: name});
-  });
   return {
     bytes: name => /** @type {Promise<ArrayBuffer>} */ (ask(name)),
     json: async name => JSON.parse(new TextDecoder().decode(/** @type {ArrayBuffer} */ (await ask(name)))),
@@ -43,7 +45,8 @@ export function widgetSource(model) {
 export class TableData {
   /** @param {Source} source @param {any} facts */
   constructor(source, facts) {
-    this.source = source; this.facts = facts;
+    this.source = source;
+    this.facts = facts;
     /** @type {Map<string, Promise<any>>} */ this.kept = new Map();
     /** @type {Float32Array | null} */ this.order = null;
   }
@@ -55,22 +58,29 @@ export class TableData {
     const made = make();
     this.kept.set(name, made);
     made.catch(() => this.kept.delete(name));
-    if (this.facts.n > 200_000) for (const old of [...this.kept.keys()].filter(k => k.startsWith("column/")).slice(0, -KEPT)) this.kept.delete(old);
+    if (this.facts.n > 200_000)
+      for (const old of [...this.kept.keys()].filter(k => k.startsWith("column/")).slice(0, -KEPT))
+        this.kept.delete(old);
     return made;
   }
 
   /** One number a row: "axis/0", "sd/0", "column/3", "extra/gaps", "order". @param {string} name @returns {Promise<any>} */
   numbers(name) {
     const kind = this.facts.numbers.double ? Float64Array : Float32Array;
-    if (name === "order") return Promise.resolve(this.order ??= Float32Array.from({length: this.facts.n}, (_, i) => i + 1));
+    if (name === "order")
+      return Promise.resolve((this.order ??= Float32Array.from({length: this.facts.n}, (_, i) => i + 1)));
     return this.once(name, async () => new kind(await this.source.bytes(name)));
   }
 
   /** @param {number} k @returns {Promise<Int32Array>} */
-  codes(k) { return this.once(`label/${k}`, async () => new Int32Array(await this.source.bytes(`label/${k}`))); }
+  codes(k) {
+    return this.once(`label/${k}`, async () => new Int32Array(await this.source.bytes(`label/${k}`)));
+  }
 
   /** A number of a column's file as the model takes it. @param {number} j @param {number} v */
-  inUnits(j, v) { return v / this.facts.numbers.scale[j] + this.facts.numbers.shift[j]; }
+  inUnits(j, v) {
+    return v / this.facts.numbers.scale[j] + this.facts.numbers.shift[j];
+  }
 
   /** @returns {Promise<string[] | null>} */
   names() {
@@ -79,5 +89,7 @@ export class TableData {
   }
 
   /** One row exactly. @param {number} i */
-  row(i) { return this.once(`row/${i}`, () => this.source.json(`row/${i}.json`)); }
+  row(i) {
+    return this.once(`row/${i}`, () => this.source.json(`row/${i}.json`));
+  }
 }

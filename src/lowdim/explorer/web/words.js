@@ -4,7 +4,8 @@
 export function general(value, most) {
   if (value === 0) return "0";
   const [, digits, power] = /** @type {RegExpMatchArray} */ (value.toExponential(most - 1).match(/^(.*)e(.*)$/));
-  const e = Number(power), bare = (/** @type {string} */ text) => text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+  const e = Number(power),
+    bare = (/** @type {string} */ text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
   if (e < -4 || e >= most) return `${bare(digits)}e${e < 0 ? "-" : "+"}${String(Math.abs(e)).padStart(2, "0")}`;
   return bare(Number(value.toPrecision(most)).toFixed(Math.max(most - 1 - e, 0)));
 }
@@ -12,9 +13,12 @@ export function general(value, most) {
 /** A number as a person writes it, an exponent only for the very small and the very large.
  * @param {number} value @param {number} [most] @returns {string} */
 export function figures(value, most = 3) {
-  const short = general(value, most), size = Math.abs(Number(short));
+  const short = general(value, most),
+    size = Math.abs(Number(short));
   if (!(size >= 1e-3 && size < 1e6)) return short;
-  return Number(short).toFixed(12).replace(/\.?0+$/, "");
+  return Number(short)
+    .toFixed(12)
+    .replace(/\.?0+$/, "");
 }
 
 /** To the digits that its standard deviation leaves of it. @param {number} value @param {number} sd @param {number} [least] */
@@ -25,13 +29,14 @@ export function figuresBySd(value, sd, least = 3) {
 }
 
 /** A p-value in one or two figures. @param {number} p @returns {string} */
-export const pValue = p => p === 0 ? "0" : p < 1e-3 ? p.toExponential(0) : general(p, 2);
+export const pValue = p => (p === 0 ? "0" : p < 1e-3 ? p.toExponential(0) : general(p, 2));
 
 /** @param {number} value @param {number} [digits] */
 export const signed = (value, digits = 1) => `${value < 0 ? "-" : "+"}${Math.abs(value).toFixed(digits)}`;
 
 /** @param {number} many @param {string} noun @param {string} [plural] */
-export const counted = (many, noun, plural) => `${many.toLocaleString("en")} ${many === 1 ? noun : plural ?? noun + "s"}`;
+export const counted = (many, noun, plural) =>
+  `${many.toLocaleString("en")} ${many === 1 ? noun : (plural ?? noun + "s")}`;
 
 /** An element; texts become text nodes, never markup. @param {string} tag @param {Record<string, any>} [facts]
  * @param {...(Node | string | null | false | undefined)} inside @returns {any} */
@@ -50,7 +55,7 @@ export function el(tag, facts = {}, ...inside) {
 
 /** A name that fits: the end stays, where long names differ. @param {string} name @param {number} [most] */
 export function brief(name, most = 32) {
-  const tail = Math.floor((most - 1) * 2 / 5);
+  const tail = Math.floor(((most - 1) * 2) / 5);
   return name.length <= most ? name : `${name.slice(0, most - 1 - tail).trimEnd()}…${name.slice(-tail).trimStart()}`;
 }
 
@@ -62,10 +67,12 @@ export function named(name, most = 60) {
 }
 
 /** A word that a shell passes on as it is. @param {string} text */
-export const shellWord = text => /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\"'\"'")}'`;
+export const shellWord = text => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\"'\"'")}'`);
 
 /** Names as one word with commas between; one that holds a comma or a quote stands in quotes. @param {string[]} names */
-export const joinNames = names => names.map(name => /[",]|^\s|\s$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name).join(",");
+export const joinNames = names =>
+  names.map(name => (/[",]|^\s|\s$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name)).join(",");
 
 /** A text as Python writes it. @param {string} text */
-export const pythonText = text => JSON.stringify(text).replace(/[\u007f-\uffff]/g, c => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+export const pythonText = text =>
+  JSON.stringify(text).replace(/[\u007f-\uffff]/g, c => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -1,0 +1,64 @@
+// Every action by a key; the help lists them.
+
+export const KEYS = [
+  ["1 to 6", "screens"],
+  ["/", "search a row"],
+  ["n, p", "next and previous odd row"],
+  ["h", "hide the fewest cells that make the row ordinary"],
+  ["r", "restore all cells"],
+  ["Arrow keys on the map", "step through rows; on Place, move the cross"],
+  ["+, -, 0 on the map", "zoom in, zoom out, fit"],
+  ["l", "draw round rows with the pointer"],
+  ["k", "draw round rows with the keys"],
+  ["e", "ellipses"],
+  ["c", "choose colours"],
+  ["Escape", "clear the group"],
+  ["?", "this help"],
+];
+
+/** What a key does, unless somebody is typing. @param {any} app @param {KeyboardEvent} event */
+export function pressed(app, event) {
+  const typing =
+    event.target instanceof Element && /** @type {Element} */ (event.target).matches("input, select, textarea");
+  if (
+    event.ctrlKey ||
+    event.metaKey ||
+    event.altKey ||
+    app.help.open ||
+    (typing && event.key !== "Escape") ||
+    event.defaultPrevented
+  )
+    return;
+  const keys = [...app.screens.keys()],
+    number = Number(event.key);
+  if (number >= 1 && number <= keys.length) {
+    app.go({screen: keys[number - 1]});
+    app.tabs?.get(keys[number - 1]).focus();
+  } else if (event.key === "?") app.help.showModal();
+  else if (event.key === "/") app.left.querySelector(".search input")?.focus();
+  else if (event.key === "n") app.nextOdd(1);
+  else if (event.key === "p") app.nextOdd(-1);
+  else if (event.key === "h" && app.state.screen === "row") app.screens.get("row").hideFewest();
+  else if (event.key === "r" && app.state.screen === "row")
+    app.go({hidden: new Set(), edited: new Map()}, {said: "All cells restored."});
+  else if (event.key === "l") {
+    app.go({screen: "map"});
+    app.screens.get("map").arm(true);
+  } else if (event.key === "k") app.go({screen: "map"}).then(() => app.map.keyLasso());
+  else if (event.key === "e")
+    app.go({screen: "map", ellipses: !app.state.ellipses}, {said: `Ellipses ${app.state.ellipses ? "off" : "on"}.`});
+  else if (event.key === "c") app.go({screen: "map"}).then(() => app.left.querySelectorAll("select")[2]?.focus());
+  else if (event.key === "Escape") {
+    if (typing) /** @type {any} */ (event.target).blur();
+    else app.go({group: null}, {said: "Group cleared."});
+  } else if (
+    (event.key === "ArrowRight" || event.key === "ArrowLeft") &&
+    /** @type {any} */ (event.target).role === "tab"
+  ) {
+    const next =
+      keys[(keys.indexOf(app.state.screen) + (event.key === "ArrowRight" ? 1 : keys.length - 1)) % keys.length];
+    app.go({screen: next});
+    app.tabs?.get(next).focus();
+  } else return;
+  event.preventDefault();
+}
