@@ -98,13 +98,15 @@ class Fills(NamedTuple):
         """The same fills with intervals of another level: the numbers that `fill(X, level=level)` gives."""
         check_level(level)
         columns, c = calibrated(self.columns, self.hidden, level)
-        where, (filled, sd, unit) = np.nonzero(self.is_filled)[1], self.bare
-        half, unit = sd * c[where], unit[where]
+        where, (_, sd, unit) = np.nonzero(self.is_filled)[1], self.bare
+        half = sd * c[where] / unit[where]
+        modelled = self.modelled if self.scales is None else self.scales.reached(self.modelled)
+        filled = modelled[self.is_filled]
         lower, upper, spread = self.filled.copy(), self.filled.copy(), np.zeros(self.filled.shape)
-        lower[self.is_filled], upper[self.is_filled] = (filled - half) / unit, (filled + half) / unit
-        spread[self.is_filled] = half / normal_half_width(level) / unit
+        lower[self.is_filled], upper[self.is_filled] = filled - half, filled + half
+        spread[self.is_filled] = half / normal_half_width(level)
         if self.scales is not None:
-            spread = np.where(self.is_filled, self.scales.spread(self.modelled, spread), 0.0)
+            spread = np.where(self.is_filled, self.scales.spread(modelled, spread), 0.0)
             lower, upper = (
                 np.where(self.is_filled, self.scales.possible(self.scales.outward(ends), rounding), self.filled)
                 for ends, rounding in ((lower, "down"), (upper, "up"))
