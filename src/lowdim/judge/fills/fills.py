@@ -49,6 +49,7 @@ SMALL_TRIAL_CELLS = 5_000  # seen cells below which every fold is fitted: each h
 HIDDEN_PARTS = 10  # a left-out row hides a tenth of its cells at a time
 SMALL_CELLS = 100_000  # cells up to which parameters are uncertain enough to count as random
 WIDE_COLUMNS, WIDE_CELLS = 60, 1_000_000  # with more columns up to so many: to try every dimension costs more
+TRIAL_ROWS = 6_000  # rows of a large table that trials are made with: more of them teach nothing about a quantile
 FILL_SAMPLE = 2_000  # rows from which a large table's number of dimensions is chosen
 LEVELS = (0.5, 0.8, 0.9, 0.95)  # at which a calibration is drawn
 NO_GAPS = "No gaps: nothing to fill."
@@ -419,6 +420,7 @@ def _best_model(
     if mask.all():
         return models[0], joined([])  # nothing to fill, nothing to check
     number, fits = folds_for(mask) if folds is None else (folds, folds)
+    X = X[evenly_spread(len(X), TRIAL_ROWS)] if len(X) > TRIAL_ROWS else X
     fold = row_folds(len(X), number, seed)
     heats = min(fits, 1 if mask.sum() >= SMALL_TRIAL_CELLS else 2) if len(models) > 1 else fits
     heat = [(model, trials(model, X, fold, range(heats), seed)) for model in models]
