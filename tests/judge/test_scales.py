@@ -48,6 +48,16 @@ def test_skewness_alone_does_not_choose():
     assert len(trials) == 4 and not any(trial.better for trial in trials)
 
 
+def test_a_logarithm_that_explodes_in_own_units_is_refused():
+    """The square of a column is denser as a logarithm, whose predictions from the column itself are far too large."""
+    rng = np.random.default_rng(0)
+    years = np.floor(49 * rng.beta(1, 4, 400))
+    frame = pd.DataFrame({"years": years, "squared": years**2, "age": years + rng.normal(20, 3, 400)})
+    (trial,) = log_trials(read(frame, use="years,squared,age"))
+    assert trial.column == "squared" and trial.denser and not trial.better and trial.beyond and trial.error > 1.15
+    assert on_suitable_scales(read(frame, use="years,squared,age")).logs == {}
+
+
 def test_the_choice_is_said_and_can_be_refused():
     table = on_suitable_scales(read(sizes()))
     said = next(m for m in table.messages if m.code == "LD195")

@@ -7,7 +7,7 @@ import pytest
 
 from lowdim.judge.dimensions.jury import DimensionRow, Jury
 from lowdim.judge.rows.odd_rows import judge_rows
-from lowdim.judge.verdicts import because, dimension_sentence, odd_sentence, trust_strip
+from lowdim.judge.verdicts import because, dimension_sentence, odd_sentence, second_axis, trust_strip
 from lowdim.models.linear.ppca import ProbabilisticPCA
 
 
@@ -47,7 +47,7 @@ def test_no_odd_rows_says_how_many_chance_makes():
 
 
 def test_spreads_are_named():
-    row = SimpleNamespace(column="BodyWgt", value=6654.0, expected=2983.2, sd=571.3, p_hidden=0.4, p_Q=1e-9)
+    row = SimpleNamespace(column="BodyWgt", value=6654.0, expected=2983.2, sd=571.3, p_hidden=0.4, p_Q=1e-9, limit=0)
     assert because(row) == "BodyWgt is 6654; the rest of the row says 2980, sd 570"
 
 
@@ -79,3 +79,7 @@ def test_the_other_checks():
     assert strip(angle=19.9)["no single row decides"] is True and strip(angle=20.0)["no single row decides"] is False
     assert strip(verdict="moves a little")["map is stable"] is False and strip(q=0)["map is stable"] is None
     assert strip(tried=0)["intervals hold what they claim"] is None
+
+
+def test_a_map_of_one_dimension_has_a_second_axis_and_says_so():
+    assert second_axis(1, 2) == "; the map has a second axis" and second_axis(2, 2) == second_axis(1, 1) == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ import pytest
 import lowdim as ld
 from lowdim.cli.entry import run
 from lowdim.report import report_html
-from lowdim.report.section_reproduce import code_of, command_of
+from lowdim.report.section_reproduce import MOST_CSV_CELLS, code_of, command_of, downloads
 from tests.report import pages
 
 
@@ -56,3 +57,28 @@ def test_no_command_of_its_report_names_a_file_without_a_name(of_frame):
     page = report_html(of_frame)
     shown = [html.unescape(text) for text in re.findall(r"<pre[^>]*><code>(.*?)</code>", page, re.DOTALL)]
     assert len(shown) > 10 and not [text for text in shown if "''" in text.replace(", sep='", "")]
+
+
+def rows_of(n: int, q: int) -> SimpleNamespace:
+    """An analysis of n complete rows on q axes, as far as its files need it."""
+    rng = np.random.default_rng(0)
+    law = SimpleNamespace(value=rng.chisquare(5, n), p=rng.uniform(size=n))
+    odd = SimpleNamespace(T2=law, Q=law, D2=law, seen=np.full(n, 31), odd=np.zeros(n, dtype=bool))
+    return SimpleNamespace(
+        table=SimpleNamespace(n=n, row_names=tuple(str(k + 1) for k in range(n)), names=("a",)),
+        posterior=SimpleNamespace(mean=rng.normal(size=(n, q)), std=rng.uniform(size=(n, q))),
+        odd=odd,
+        fills=SimpleNamespace(is_filled=np.zeros((1, 1), dtype=bool)),
+    )
+
+
+def test_the_file_of_rows_does_not_grow_with_the_table():
+    (file,) = downloads(rows_of(20_000, 9))
+    lines = MOST_CSV_CELLS // 19
+    assert file.words.startswith(f"The first {lines:,} of 20,000 rows (all: the run folder)")
+    assert file.href.count("%0A") == lines + 1 and len(file.href) < 800_000
+
+
+def test_a_short_table_is_there_in_full():
+    (file,) = downloads(rows_of(300, 2))
+    assert file.words.startswith("300 rows: ") and file.href.count("%0A") == 301

@@ -44,9 +44,8 @@ def placed(run: str, new: str, flags: dict[str, Any]) -> tuple[SavedRun, PlacedR
 
     opened = load_run(run)
     options = {**read_as(opened), **reading(flags)}
-    calibration, law = opened.calibration, opened.law_of_new_rows
-    aside = opened.aside
-    rows = place(opened.model, opened.names, new, calibration=calibration, law=law, aside=aside, **options)
+    known: dict[str, Any] = {"calibration": opened.calibration, "law": opened.law_of_new_rows, "scales": opened.scales}
+    rows = place(opened.model, opened.names, new, aside=opened.aside, **known, **options)
     show_messages(rows.messages)
     return opened, rows
 

@@ -22,10 +22,10 @@ from lowdim.judge.rows.odd_rows import OddRows, judge_rows
 from lowdim.judge.scales import on_suitable_scales
 from lowdim.judge.stability import Refits, Stability, refits, stability
 from lowdim.judge.table_input import read, source_of
+from lowdim.judge.verdicts import second_axis
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import ArraySource
-from lowdim.table.kinds.scales import log_scales
 from lowdim.table.table import Table
 from lowdim.text.format import count, parse_duration
 from lowdim.text.messages import error
@@ -107,13 +107,12 @@ class AnalysisStages(NamedTuple):
         return model.posterior(without_held(self.X, self.held, rows=False))
 
     def odd(self, model: ProbabilisticPCA) -> OddRows:
-        scales = log_scales(self.table.names, self.table.logs)
         n, d = self.table.X.shape
         return judge_rows(
             model,
             self.X,
             row_names=self.table.row_names,
-            scales=scales,
+            scales=self.table.scales,
             held=self.held.cell_mask(n, d),
             far=self.held.row_mask(n),
         )
@@ -224,8 +223,8 @@ def _stages(
     so_far.report("read", f"{rows} x {t.d}, {int(np.isnan(t.X).sum())} gaps")
     jury = do.jury()
     q = do.dims(jury)
-    how = "chosen" if asked.dims == "auto" else "asked for"
-    so_far.report("dimensions", f"0..{jury.rows[-1].q if jury.rows else 0} tried, {q} {how}", jury=jury)
+    how = f"{q} asked for" if asked.dims != "auto" else f"{jury.needed} chosen{second_axis(jury.needed, q)}"
+    so_far.report("dimensions", f"0..{jury.rows[-1].q if jury.rows else 0} tried, {how}", jury=jury)
     held = do.held_out(q) if fit is None else NOTHING_HELD
     do = do._replace(held=held)
     model = do.model(q) if fit is None else fit(q)

@@ -16,7 +16,7 @@ import numpy as np
 from lowdim.judge.held_out import NOTHING_HELD, HeldOut
 from lowdim.math.linalg import Array, Mask
 from lowdim.sources.arrays import ArraySource
-from lowdim.table.kinds.scales import log_scales, log_words
+from lowdim.table.kinds.scales import log_words
 from lowdim.table.table import frame_like
 from lowdim.text.format import count
 from lowdim.text.messages import error
@@ -224,9 +224,8 @@ class Analysis:
             if row not in names:
                 raise error("LD210", option="row", value=row, allowed="the name of a row, or its position from 0")
             row = names.index(row)
-        scales = log_scales(self.table.names, self.table.logs)
+        scales, law = self.table.scales, self.odd.judged.law
         touch: dict[str, Any] = {"hidden": hidden, "edited": edited}
-        law = self.odd.judged.law
         return explain_row(self.model, self._source, row, row_names=names, scales=scales, law=law, **touch)
 
     def apply(self, new: Any, *, odd_level: float = 0.95, **options: Any) -> PlacedRows:
@@ -237,9 +236,13 @@ class Analysis:
         from lowdim.jobs.apply import place
 
         how = {**decided(self.table), **options}
-        law, calibration = self.law_of_new_rows, self.calibration
-        kept: dict[str, Any] = {"calibration": calibration, "law": law, "aside": self.table.aside}
-        return place(self.model, self.table.names, new, odd_level=odd_level, **kept, **how)
+        known: dict[str, Any] = {
+            "calibration": self.calibration,
+            "law": self.law_of_new_rows,
+            "scales": self.table.scales,
+            "aside": self.table.aside,
+        }
+        return place(self.model, self.table.names, new, odd_level=odd_level, **known, **how)
 
     def report(self, path: str | PathLike[str], *, rows: bool = True) -> Path:
         """Write the report; `rows=False` leaves out every row's values and names."""

@@ -16,7 +16,7 @@ from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.sources.arrays import ArraySource
-from lowdim.table.kinds.scales import log_entries, log_scales
+from lowdim.table.kinds.scales import ColumnScales, log_entries, log_scales
 from lowdim.table.options import split_names
 from lowdim.table.read import NewTableRows, read_rows
 from lowdim.table.table import frame_like
@@ -138,6 +138,7 @@ def place(
     odd_level: float = 0.95,
     calibration: MapCalibration | None = None,
     law: RowLaw | None = None,
+    scales: ColumnScales | None = None,
     aside: Collection[str] = (),
     **options: Any,
 ) -> PlacedRows:
@@ -146,8 +147,8 @@ def place(
     A column the new table lacks is a gap in every row; one row is enough. `odd_level` is that of odd rows;
     `calibration` (`map_calibration` of the map's own table) makes the intervals of the fills hold what they
     claim, without it they are the model's own. `law` (`law_of_new_rows` of that table) says which distances are
-    ordinary, without it the model's own does. `aside` are columns that table had beside those of the map; `options` are
-    those of `lowdim.read`.
+    ordinary, without it the model's own does; `scales` which columns are logarithms and what each can be, without it
+    `log` does; `aside` are columns that table had beside those of the map. `options` are those of `lowdim.read`.
 
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> X = np.random.default_rng(0).standard_normal((50, 1)) * [1.0, 2.0, 3.0] + 0.1 * np.eye(50, 3)
@@ -159,15 +160,16 @@ def place(
     posterior = model.posterior(source)
     whole = model.posterior(ArraySource(np.asarray(model.mean_)[None, :], columns=names))
     filled, sd = model.impute(source, return_std=True)
-    scales = log_scales(names, log_entries(split_names(options.get("log")), names))
+    scales = scales or log_scales(names, log_entries(split_names(options.get("log")), names))
     law = law or model_law(model)  # never of the new rows themselves: they may be odd all together
     odd = judge_rows(model, source, odd_level=odd_level, row_names=rows.row_names, scales=scales, law=law)
     used = calibration or MapCalibration(PLAIN_LEVEL, (normal_half_width(PLAIN_LEVEL),) * len(names))
     half = sd * np.array(used.half)
     plain = (message("LD223"),) if calibration is None and np.isnan(rows.X).any() else ()
     own = (lambda part: part) if scales is None else scales.outward
+    possible = own if scales is None else (lambda part: np.where(np.isnan(rows.X), scales.within(own(part)), own(part)))
     notes = (*rows.messages, *said_of(rows, aside), *rescaled(own(rows.X), own(np.asarray(model.mean_)), names), *plain)
-    middle, low, high = (frame_like(own(part), names, rows) for part in (filled, filled - half, filled + half))
+    middle, low, high = (frame_like(possible(part), names, rows) for part in (filled, filled - half, filled + half))
     return PlacedRows(
         rows.row_names,
         rows.X,

@@ -485,7 +485,10 @@ class _Judging:
         scale, names = framed_gaussian(self.model).frame.scale, [str(row + 1) for row in best.at]
         judged = JudgedRows(f, self.columns, scale, names, law=self.law)
         picked = [k for k in range(len(f.D2)) if best.p[k] <= limit and f.seen[k] > 0]
-        odd = tuple(odd_row(k, judged, laws(f, self.law), rate)._replace(row=int(best.at[k])) for k in picked)
+        odd = tuple(
+            odd_row(k, judged, laws(f, self.law), rate)._replace(row=int(best.at[k]), p_row=float(best.p[k]))
+            for k in picked
+        )
         edge = np.array(rate).view(np.int64) >> P_BITS
         below = sum(many for key, many in counts.items() if key < edge)
         return PlacedStream(n, self.gaps, below, outside, odd_level, odd, out)

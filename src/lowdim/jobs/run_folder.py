@@ -27,7 +27,7 @@ from lowdim.jobs.analysis_base import Analysis, Settings, decided
 from lowdim.jobs.saved_analysis import JUDGES_FILE, SavedAnalysis, save_parts
 from lowdim.storage.atomic import not_written, replacing
 from lowdim.storage.model_file import load
-from lowdim.table.kinds.scales import ColumnScales, log_entries, log_scales
+from lowdim.table.kinds.scales import ColumnScales, limit_lists, log_entries, log_scales
 from lowdim.table.open_file import file_digest as sha256
 from lowdim.table.options import split_names
 from lowdim.table.read import read
@@ -108,8 +108,9 @@ class SavedRun:
 
     @property
     def scales(self) -> ColumnScales | None:
-        """The scales of the columns that were analysed as logarithms; None where there are none."""
-        return log_scales(self.names, log_entries(split_names(self.options.get("log")), self.names))
+        """Which columns were analysed as logarithms, and what each can be; None where nothing is known of either."""
+        logs = log_entries(split_names(self.options.get("log")), self.names)
+        return log_scales(self.names, logs, self.facts["table"].get("limits"))
 
     @property
     def settings(self) -> Settings:
@@ -373,6 +374,7 @@ def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: st
             "sha256": t.sha256,
             "rows": t.n,
             "columns": list(t.names),
+            "limits": limit_lists(t.scales),
             "labels": list(t.labels),
             "aside": list(t.aside),
             "header": t.guess.header,
@@ -472,8 +474,11 @@ def fills_table(table: Table, f: Fills) -> str:
 def odd_table(odd: OddRows) -> str:
     """One line an odd row."""
     return csv_table(
-        ["row", "seen", "D2", "p", "column", "value", "expected", "sd", "surprise", "reason"],
-        [[r.name, r.seen, r.D2, r.p, r.column, r.value, r.expected, r.sd, r.surprise, r.reason] for r in odd.rows],
+        ["row", "seen", "p", "D2", "D2_p", "column", "value", "expected", "sd", "surprise", "reason"],
+        [
+            [r.name, r.seen, r.p_row, r.D2, r.p, r.column, r.value, r.expected, r.sd, r.surprise, r.reason]
+            for r in odd.rows
+        ],
     )
 
 

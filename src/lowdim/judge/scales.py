@@ -3,7 +3,10 @@
 Columns of positive numbers that are strongly skew are candidates. Rows are left out in folds; each of their cells is
 predicted from the others of its row, once with all columns as they are and once with the candidates as logarithms. The
 log density of the true value, in the table's own unit (with the Jacobian of the logarithm), says which scale suits a
-column: it is told in logarithms where that is better by more than chance, and by more than a little.
+column: it is told in logarithms where that is better by more than chance, and by more than a little. A density forgives
+a prediction that is a hundred times too large if its spread is; a person does not. So the medians, back in the table's
+own unit, must not err much more than without logarithms, and about as little where some of them lie beyond what the
+column can be; columns whose medians do are told as they are, and the others are tried again beside them.
 
 Reference: Box and Cox, An analysis of transformations, Journal of the Royal Statistical Society B 26 (1964) 211.
 """
@@ -24,6 +27,7 @@ from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block
+from lowdim.table.kinds.scales import ColumnScales
 from lowdim.table.table import Table
 from lowdim.text.format import count, listing
 from lowdim.text.messages import message
@@ -36,6 +40,7 @@ MOST_ZEROS = 0.3  # share of zeros up to which half the least positive number is
 SCALE_FOLDS = 4
 MOST_SPREADS = 4.0  # spreads beyond which a cell counts no worse: one wrong cell must not choose
 LEAST_GAIN = 0.25  # nats a cell from which a logarithm is worth telling anybody about
+MOST_ERROR, MOST_BEYOND_ERROR = 1.5, 1.15  # of that without logarithms, in own units; where some medians are impossible
 SCALE_DIMS = 2
 NAMED_LOGS = 12  # columns a message names
 
@@ -47,10 +52,23 @@ class LogTrial(NamedTuple):
     offset: float
     gain: float
     sd: float  # of the gain
+    error: float  # mean error of hidden cells in the table's own unit, by that without logarithms
+    beyond: int  # hidden cells whose median is larger than the column can be
+
+    @property
+    def denser(self) -> bool:
+        return self.gain > max(2.0 * self.sd, LEAST_GAIN)
 
     @property
     def better(self) -> bool:
-        return self.gain > max(2.0 * self.sd, LEAST_GAIN)
+        return self.denser and self.error <= (MOST_BEYOND_ERROR if self.beyond else MOST_ERROR)
+
+
+class HiddenCells(NamedTuple):
+    """Of every seen cell, given the others of its row: the log density of its value, and its median; n x d."""
+
+    density: Array
+    median: Array
 
 
 def on_suitable_scales(table: Table) -> Table:
@@ -83,19 +101,40 @@ def on_suitable_scales(table: Table) -> Table:
 
 
 def log_trials(table: Table) -> list[LogTrial]:
-    """What the logarithm of each candidate gains."""
+    """What the logarithm of each candidate gains, beside the others that are taken."""
     X = table.X[evenly_spread(table.n, SCALE_ROWS)] if table.n > SCALE_ROWS else table.X
     offset, tried = _candidates(X, table)
     if not tried.any() or len(X) < LEAST_SCALE_ROWS or table.d < 2:
         return []
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.where(tried, np.log(np.where(tried, X + offset, 1.0)), X)
     fold = np.random.default_rng(0).permutation(len(X)) % SCALE_FOLDS
-    gain = _densities(logs, fold) - np.where(tried, logs, 0.0) - _densities(X, fold)
-    trials = []
-    for j in np.flatnonzero(tried):
-        own = gain[~np.isnan(gain[:, j]), j]
-        trials.append(LogTrial(table.names[j], float(offset[j]), float(own.mean()), float(own.std() / len(own) ** 0.5)))
+    plain, trials = _hidden_cells(X, fold), dict[int, LogTrial]()
+    while tried.any():
+        scales = table.scales._replace(log=tried, offset=offset)
+        trials |= _trials(X, fold, scales, plain, table.names)
+        refused = np.array([j in trials and trials[j].denser and not trials[j].better for j in range(table.d)])
+        if not (refused & tried).any():
+            break
+        tried &= ~refused & np.array([j in trials and trials[j].better for j in range(table.d)])
+    return [trials[j] for j in sorted(trials)]
+
+
+def _trials(
+    X: Array, fold: NDArray[np.intp], scales: ColumnScales, plain: HiddenCells, names: tuple[str, ...]
+) -> dict[int, LogTrial]:
+    """How the logarithms of these scales do, each beside the others."""
+    logs = scales.inward(X)
+    cells = _hidden_cells(logs, fold)
+    gain = cells.density - np.where(scales.log, logs, 0.0) - plain.density
+    median = scales.outward(cells.median)
+    off = [np.abs(X - scales.within(part)) for part in (median, plain.median)]
+    beyond = (median > scales.most).sum(axis=0)
+    trials = {}
+    for j in np.flatnonzero(scales.log).tolist():
+        seen = ~np.isnan(gain[:, j])
+        own, (error, without) = gain[seen, j], (float(part[seen, j].mean()) for part in off)
+        ratio = error / without if without > 0 else np.inf
+        sd = float(own.std() / len(own) ** 0.5)
+        trials[j] = LogTrial(names[j], float(scales.offset[j]), float(own.mean()), sd, ratio, int(beyond[j]))
     return trials
 
 
@@ -127,22 +166,22 @@ def _skewness(x: Array) -> float:
     return float(np.mean((z / sd) ** 3)) if sd > 0 else 0.0
 
 
-def _densities(X: Array, fold: NDArray[np.intp]) -> Array:
-    """The log density of every seen cell given the others of its row, by a model of the other folds."""
-    out = np.full(X.shape, np.nan)
+def _hidden_cells(X: Array, fold: NDArray[np.intp]) -> HiddenCells:
+    """Every seen cell given the others of its row, by a model of the other folds."""
+    density, median = np.full(X.shape, np.nan), np.full(X.shape, np.nan)
     q = max(1, min(SCALE_DIMS, X.shape[1] - 1))
     for k in range(SCALE_FOLDS):
         own = fold == k
-        model = ProbabilisticPCA(q, standardize=True).fit(X[~own])
-        g = framed_gaussian(model)
+        g = framed_gaussian(ProbabilisticPCA(q, standardize=True).fit(X[~own]))
+        parts = [part for _, part in walk(partial(_given_others, g), as_source(X[own]), Run())]
+        density[own], median[own] = (np.concatenate(piece) for piece in zip(*parts, strict=True))
+    return HiddenCells(density, median)
 
-        out[own] = np.concatenate([rows for _, rows in walk(partial(_cell_densities, g), as_source(X[own]), Run())])
-    return out
 
-
-def _cell_densities(g: FramedGaussian, raw: Block) -> Array:
+def _given_others(g: FramedGaussian, raw: Block) -> HiddenCells:
     block = g.inward(raw)
     shift, sd = surprises(posterior(block.x, block.mask, g.W, g.mu, g.psi), block.mask, g.W, g.psi)
     z = np.minimum(np.abs(shift / sd), MOST_SPREADS)
     density: Array = -0.5 * z**2 - np.log(sd) + np.log(g.frame.scale)
-    return density if block.mask is None else np.where(block.mask, density, np.nan)
+    cells = HiddenCells(density, g.frame.outward(block.x - shift))
+    return cells if block.mask is None else HiddenCells(*(np.where(block.mask, part, np.nan) for part in cells))

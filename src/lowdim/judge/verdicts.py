@@ -46,8 +46,13 @@ def sample_sentence(analysis: Any) -> str:
 def dimension_sentence(analysis: Any) -> str:
     words = in_words(analysis.jury)
     if analysis.settings.dims == "auto":
-        return words
+        return words.removesuffix(".") + f"{second_axis(analysis.jury.needed, analysis.dims)}."
     return f"You asked for {count(analysis.dims, 'dimension')}. {words}"
+
+
+def second_axis(needed: int, drawn: int) -> str:
+    """What is said where one dimension is needed and the map has two axes, so that it can be drawn."""
+    return "; the map has a second axis" if needed == 1 and drawn == 2 else ""
 
 
 def axis_sentence(analysis: Any) -> str:
@@ -81,7 +86,7 @@ def because(row: Any) -> str:
     """Why a row is odd, in half a sentence."""
     if far_out(row.p_hidden, row.p_Q):
         return "it lies far out on the map; no single cell explains it"
-    return disagrees(row.column, row.value, row.expected, row.sd)
+    return disagrees(row.column, row.value, row.expected, row.sd, row.limit)
 
 
 def map_sentence(analysis: Any) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lowdim.judge.rows.odd_rows import expectation
 from lowdim.report.no_rows import few, sentences
 from lowdim.report.page_parts import Bar, Grid, RowStory, Section, grid, section_charts
 from lowdim.report.section_reproduce import code_of, command_of
 from lowdim.report.touch import touch_data
 from lowdim.text.escape import listed
-from lowdim.text.format import figures, figures_by_sd, listing
+from lowdim.text.format import figures, listing, observed
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
@@ -77,8 +78,8 @@ def odd(analysis: Analysis, rows: bool) -> Section:
     o = analysis.odd
     listed = grid(
         "Odd rows",
-        ("row", "cells seen", "D2", "p", "column", "value", "expected", "sd", "why"),
-        ((r.name, r.seen, r.D2, r.p, r.column, r.value, r.expected, r.sd, r.reason) for r in o.rows),
+        ("row", "cells seen", "p", "D2", "p of D2", "column", "value", "expected", "sd", "why"),
+        ((r.name, r.seen, r.p_row, r.D2, r.p, r.column, r.value, r.expected, r.sd, r.reason) for r in o.rows),
         most=50,
     )
     return Section(
@@ -86,8 +87,9 @@ def odd(analysis: Analysis, rows: bool) -> Section:
         "Odd rows",
         " ".join(filter(None, (f"{o.sentence}.", analysis.held.sentence))) if rows else sentences(analysis)[3],
         "T2 is the distance within the map, Q the distance off it, D2 both together; limits follow each "
-        "row's own gaps, so they step where cells are missing. A cell's surprise is its distance from what "
-        "the rest of its row says, in standard deviations.",
+        "row's own gaps, so they step where cells are missing. A row is picked by p: that of D2 or of its least likely "
+        "cell, whichever is rarer. A cell's surprise is its distance from what the rest of its row says, in standard "
+        "deviations.",
         "An odd row is unusual, not wrong. A row that bent the model itself looks less odd than it is. Q is "
         "not defined for rows with no more seen cells than dimensions.",
         command_of(analysis, "odd"),
@@ -123,11 +125,11 @@ def bar(c: Any) -> Bar:
     """A cell's surprise as a bar around the middle of its track."""
     size = max(-BAR_REACH, min(BAR_REACH, float(c.surprise)))
     width = 50.0 * abs(size) / BAR_REACH
-    expectation = f"{figures_by_sd(c.expected, c.sd)} ± {figures(c.sd, 2)}"
+    says = f"{expectation(c.expected, c.sd, c.limit)} ± {figures(c.sd, 2)}"
     return Bar(
         c.column,
-        figures_by_sd(c.value, c.sd, 4),
-        expectation,
+        observed(c.value, c.sd),
+        says,
         f"{c.surprise:+.1f}",
         round(50.0 if size >= 0 else 50.0 - width, 1),
         round(width, 1),

@@ -16,7 +16,7 @@ from lowdim.text.escape import shell_word
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
-MOST_CSV_ROWS, MOST_CSV_FILLS = 20_000, 8_000  # lines of a file inside the page
+MOST_CSV_CELLS, MOST_CSV_FILLS = 100_000, 8_000  # cells of the file of rows inside the page; lines of that of fills
 LONG_TABLE = 1000  # rows from which a file inside the page keeps fewer figures
 FILE_TO_SAVE = "table.csv"  # by which a table that came from Python is named in commands
 REPORT_SETTINGS = ("dims", "level", "seed", "budget")
@@ -134,10 +134,9 @@ def downloads(analysis: Analysis) -> tuple[Download, ...]:
         "D2_p": o.D2.p,
         "odd": o.odd,
     }
-    words = (
-        f"{_share(t.n, MOST_CSV_ROWS, 'rows')}: position on each axis, its standard deviation, distances and p-values"
-    )
-    out = [Download("rows.csv", words, data_url(csv_text(_thin(columns, MOST_CSV_ROWS))))]
+    most = max(MOST_CSV_CELLS // len(columns), LONG_TABLE)
+    words = f"{_share(t.n, most, 'rows')}: position on each axis, its standard deviation, distances and p-values"
+    out = [Download("rows.csv", words, data_url(csv_text(_thin(columns, most))))]
     if analysis.fills.is_filled.any():
         i, j = np.nonzero(analysis.fills.is_filled)
         words = f"{_share(len(i), MOST_CSV_FILLS, 'fills')} with their {100 * analysis.fills.level:.3g}% intervals"
@@ -159,7 +158,7 @@ def _share(many: int, most: int, word: str) -> str:
 
 
 def _thin(columns: dict[str, np.ndarray], most: int) -> dict[str, np.ndarray]:
-    """Fewer figures where the file is long: a page of 5,000 rows has to stay below 2 MB."""
+    """Fewer figures and lines where the file is long: a page of any number of rows has to stay below 2 MB."""
     if max(map(len, columns.values())) <= LONG_TABLE:
         return columns
     columns = {key: value[:most] for key, value in columns.items()}

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from decimal import Decimal
 
 from lowdim.text.escape import printable, protect_terminal
 from lowdim.text.messages import error
 
+MOST_DIGITS = 9  # of a number with a point that is written as it stands
+LEAST_DIGITS = 6  # that one with more keeps
 LISTED_ITEMS = 5  # items of a list that are written out
 BYTE_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 TIME_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -39,12 +42,14 @@ def figures(value: float, most: int = 3) -> str:
 
     >>> figures(112.3, 2), figures(53121), figures(0.00123456), figures(-1.5), figures(2.5e7), figures(0.0)
     ('110', '53100', '0.00123', '-1.5', '2.5e+07', '0')
+    >>> figures(61370.2, 12)
+    '61370.2'
     """
     short = f"{value:.{most}g}"
     if not 1e-3 <= abs(float(short)) < 1e6:
         return "0" if value == 0 else short
-    plain = f"{float(short):.12f}"
-    return plain.rstrip("0").rstrip(".")
+    plain = f"{Decimal(short):f}"  # not by way of a float, whose digits go on
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
 
 
 def figures_by_sd(value: float, sd: float, least: int = 3) -> str:
@@ -56,6 +61,20 @@ def figures_by_sd(value: float, sd: float, least: int = 3) -> str:
     if value == 0.0 or not 0.0 < sd < math.inf:
         return figures(value, 4)
     return figures(value, min(max(math.floor(math.log10(abs(value))) - math.floor(math.log10(sd)) + 2, least), 12))
+
+
+def observed(value: float, sd: float) -> str:
+    """A number that stands in a table, as it stands there; one of many digits to those that its sd leaves of it.
+
+    >>> observed(183850.0, 20_000.0), observed(61370.199999999997, 3.0), observed(13454352.0, 1e6), observed(-0.05, 1.0)
+    ('183850', '61370.2', '13454352', '-0.05')
+    >>> observed(0.84147098480789, 0.05), observed(3e-7, 1.0), observed(2.5e18, 1e18)
+    ('0.841471', '3e-07', '2.5e+18')
+    """
+    whole = f"{value:.15g}"
+    if len(whole.partition("e")[0].strip("-").replace(".", "").strip("0")) > MOST_DIGITS and not value.is_integer():
+        return figures_by_sd(value, sd, LEAST_DIGITS)
+    return whole if "e" in whole else f"{Decimal(whole):f}"
 
 
 def figures_by_width(value: float, half: float, least: int = 6) -> str:

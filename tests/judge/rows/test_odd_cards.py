@@ -4,14 +4,17 @@ import re
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
 from lowdim import PPCA
 from lowdim.judge.dimensions.jury import choose_dimension
-from lowdim.judge.rows.odd_rows import judge_rows, row_p_values
+from lowdim.judge.rows.odd_rows import judge_rows, odd_rows, row_p_values
 from lowdim.judge.rows.row_card import explain_row
 from lowdim.judge.verdicts import because
+from lowdim.table.read import read
+from lowdim.text.format import figures_by_sd, p_value
 from lowdim.text.messages import OptionError
 
 NASTY = ["<script>x</script>", "a&b", "c\x1b[31m", *[f"c{j}" for j in range(5)]]
@@ -33,7 +36,7 @@ def test_another_level_is_scipy_s_rule_at_that_rate(table, level):
     other = found.at(level)
     p = row_p_values(found.D2.p, found.judged.rows.cell_p, found.seen)
     assert np.array_equal(other.odd, stats.false_discovery_control(p) <= 1 - level)
-    assert other.odd_level == level and other.below == (found.D2.p < 1 - level).sum()
+    assert other.odd_level == level and other.below == (p < 1 - level).sum() >= len(other.rows)
     assert other.rows == judge_rows(model, X, odd_level=level, row_names=[f"r{i}" for i in range(300)]).rows
     assert {r.row for r in other.rows} == set(np.flatnonzero(other.odd)) and other.at(0.95).rows == found.rows
 
@@ -122,3 +125,33 @@ def test_values_are_told_to_the_digits_of_their_spread():
     row = next(r for r in judge_rows(PPCA(1, standardize=True).fit(X), X).rows if r.row == 4)
     value, expected = (float(part) for part in (row.reason.split()[1].rstrip(","), row.reason.split()[3]))
     assert row.column == "c1" and abs((value - expected) - (row.value - row.expected)) < 0.05 * row.sd
+
+
+def test_every_p_is_that_of_what_it_stands_beside(table):
+    """A row is picked by its distance or by its least likely cell; the p of its distance is printed beside that."""
+    X, model = table
+    found = judge_rows(model, X)
+    p = row_p_values(found.D2.p, found.judged.rows.cell_p, found.seen)
+    lines = found.text().split("\n")
+    assert lines[2].split()[:5] == ["row", "cells", "p", "total", "D2"]
+    listed = [line for line in lines[3:] if re.match(r" *\d+ +\d+/", line)]
+    for r, line in zip(found.rows, listed, strict=True):
+        assert (r.p, r.p_row) == (found.D2.p[r.row], p[r.row])
+        assert line.split()[2:6] == [p_value(r.p_row), f"{r.D2:.1f}", "p", p_value(r.p)]
+    assert any(r.p != r.p_row for r in found.rows)
+
+
+def test_what_the_rest_says_ends_at_what_a_column_can_be():
+    """A logarithm predicts a thousand times the largest value; the words end at half the range beyond it."""
+    rng = np.random.default_rng(0)
+    size = rng.normal(0, 1, 200)
+    frame = pd.DataFrame({name: np.exp(size + rng.normal(0, 0.2, 200)) for name in ("mass", "area", "price")})
+    frame.loc[5, ["mass", "area"]] = np.exp(9.0)
+    table = read(frame, log="mass,area,price")
+    most = 1.5 * frame["price"].max() - 0.5 * frame["price"].min()
+    found = odd_rows(table, dims=1, robust=False)
+    row = explain_row(PPCA(1).fit(table.X), table.X, 5, scales=table.scales)
+    price = row.cells[2]
+    assert (price.expected, price.limit) == (pytest.approx(most), 1) and 0 < price.sd < most
+    assert price.words()[1].startswith(f"{figures_by_sd(most, price.sd)} or more")
+    assert all(r.expected <= 1.5 * frame[r.column].max() for r in found.rows)

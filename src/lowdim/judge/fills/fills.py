@@ -49,6 +49,7 @@ SMALL_TRIAL_CELLS = 5_000  # seen cells below which every fold is fitted: each h
 HIDDEN_PARTS = 10  # a left-out row hides a tenth of its cells at a time
 SMALL_CELLS = 100_000  # cells up to which parameters are uncertain enough to count as random
 WIDE_COLUMNS, WIDE_CELLS = 60, 1_000_000  # with more columns up to so many: to try every dimension costs more
+TRIAL_ROWS = 6_000  # rows of a large table that trials are made with: more of them teach nothing about a quantile
 FILL_SAMPLE = 2_000  # rows from which a large table's number of dimensions is chosen
 LEVELS = (0.5, 0.8, 0.9, 0.95)  # at which a calibration is drawn
 NO_GAPS = "No gaps: nothing to fill."
@@ -98,13 +99,15 @@ class Fills(NamedTuple):
         """The same fills with intervals of another level: the numbers that `fill(X, level=level)` gives."""
         check_level(level)
         columns, c = calibrated(self.columns, self.hidden, level)
-        where, (filled, sd, unit) = np.nonzero(self.is_filled)[1], self.bare
-        half, unit = sd * c[where], unit[where]
+        where, (_, sd, unit) = np.nonzero(self.is_filled)[1], self.bare
+        half = sd * c[where] / unit[where]
+        modelled = self.modelled if self.scales is None else self.scales.reached(self.modelled)
+        filled = modelled[self.is_filled]
         lower, upper, spread = self.filled.copy(), self.filled.copy(), np.zeros(self.filled.shape)
-        lower[self.is_filled], upper[self.is_filled] = (filled - half) / unit, (filled + half) / unit
-        spread[self.is_filled] = half / normal_half_width(level) / unit
+        lower[self.is_filled], upper[self.is_filled] = filled - half, filled + half
+        spread[self.is_filled] = half / normal_half_width(level)
         if self.scales is not None:
-            spread = np.where(self.is_filled, self.scales.spread(self.modelled, spread), 0.0)
+            spread = np.where(self.is_filled, self.scales.spread(modelled, spread), 0.0)
             lower, upper = (
                 np.where(self.is_filled, self.scales.possible(self.scales.outward(ends), rounding), self.filled)
                 for ends, rounding in ((lower, "down"), (upper, "up"))
@@ -417,6 +420,7 @@ def _best_model(
     if mask.all():
         return models[0], joined([])  # nothing to fill, nothing to check
     number, fits = folds_for(mask) if folds is None else (folds, folds)
+    X = X[evenly_spread(len(X), TRIAL_ROWS)] if len(X) > TRIAL_ROWS else X
     fold = row_folds(len(X), number, seed)
     heats = min(fits, 1 if mask.sum() >= SMALL_TRIAL_CELLS else 2) if len(models) > 1 else fits
     heat = [(model, trials(model, X, fold, range(heats), seed)) for model in models]

@@ -49,7 +49,7 @@ from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import gather
-from lowdim.text.format import clip, figures, figures_by_sd, p_value
+from lowdim.text.format import clip, figures, figures_by_sd, observed, p_value
 from lowdim.text.messages import error
 from lowdim.text.notebook import card
 
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from lowdim.models.linear.linear_gaussian import LinearGaussian
     from lowdim.table.kinds.scales import ColumnScales
 
+P_NOTE = "p: of the row's distance D2 or of its least likely cell, whichever is rarer; the others are of one distance."
 LISTED_ROWS = 20  # odd rows that a notebook lists
 UNJUDGED_ROWS = 5  # listed where no law fits the bulk
 LEAST_IN_GROUP, MOST_IN_GROUPS = 3, 2000  # odd rows that make a group; odd rows that are looked at for groups
@@ -77,7 +78,7 @@ class OddRow(NamedTuple):
     name: str
     seen: int
     D2: float
-    p: float
+    p: float  # of D2
     T2: float
     p_T2: float
     Q: float | None
@@ -89,6 +90,8 @@ class OddRow(NamedTuple):
     surprise: float  # (value - expected) / sd
     p_hidden: float  # p of the row with that cell hidden
     reason: str
+    p_row: float = 1.0  # by which it was picked: of its distance or of its least likely cell
+    limit: int = 0  # 1 where the rest of the row says more than the column can be, -1 where less
 
 
 class RowDistances(NamedTuple):
@@ -129,7 +132,7 @@ class OddRows(NamedTuple):
     odd_level: float
     odd: NDArray[np.bool_]
     rows: tuple[OddRow, ...]  # the odd ones, oddest first
-    below: int  # rows with p < 1 - odd_level
+    below: int  # rows with p < 1 - odd_level, by the p that picks them
     expected: float  # how many of them chance alone makes
     judged: JudgedRows  # what the reasons are made of, for another level
     law_scale: float = GAUSSIAN_LAW.scale  # D2 / (seen law_scale) ~ F(seen, law_dof) in the bulk of the rows
@@ -152,11 +155,11 @@ class OddRows(NamedTuple):
     def _repr_html_(self) -> str:
         """The odd rows with their reasons as a small static table."""
         shown = (self.rows or self.unjudged)[:LISTED_ROWS]
-        listed = ((r.name, f"{r.seen} of {self.columns}", f"{r.D2:.1f}", p_value(r.p), r.reason) for r in shown)
+        listed = ((r.name, f"{r.seen} of {self.columns}", p_value(r.p_row), f"{r.D2:.1f}", r.reason) for r in shown)
         more = len(self.rows) - LISTED_ROWS
         return card(
             f"{self.sentence}.",
-            ("row", "cells seen", "D2", "p", "why"),
+            ("row", "cells seen", "p", "D2", "why"),
             listed,
             note=f"and {more:,} more: .text(most={len(self.rows)})" if more > 0 else "",
         )
@@ -176,15 +179,18 @@ class OddRows(NamedTuple):
         """The table of `lowdim odd`."""
         lines, listed = [self.sentence], self.rows or self.unjudged
         if listed:
-            lines += ["", f"{'row':>5}  {'cells':>5}  {'total D2':<14} {'within map T2':<14} {'off map Q':<14} why"]
+            heads = f"{'total D2':<14} {'within map T2':<14} {'off map Q':<14}"
+            lines += ["", f"{'row':>5}  {'cells':>5}  {'p':<6} {heads} why"]
         for r in listed[:most]:
             off = "not defined" if r.Q is None or r.p_Q is None else f"{r.Q:.1f} p {p_value(r.p_Q)}"
             first, *rest = r.reason.split("; ")
             lines.append(
-                f"{r.name:>5}  {r.seen:>2}/{self.columns:<2}  {f'{r.D2:.1f} p {p_value(r.p)}':<14} "
-                f"{f'{r.T2:.1f} p {p_value(r.p_T2)}':<14} {off:<14} {first}"
+                f"{r.name:>5}  {r.seen:>2}/{self.columns:<2}  {p_value(r.p_row):<6} "
+                f"{f'{r.D2:.1f} p {p_value(r.p)}':<14} {f'{r.T2:.1f} p {p_value(r.p_T2)}':<14} {off:<14} {first}"
             )
-            lines += [" " * 59 + part for part in rest]
+            lines += [" " * 66 + part for part in rest]
+        if listed:
+            lines.append(P_NOTE)
         if len(self.rows) > most:
             lines.append(f"and {len(self.rows) - most} more")
         return "\n".join(lines)
@@ -270,13 +276,12 @@ def odd_rows(
     from lowdim.judge.held_out import NOTHING_HELD
     from lowdim.judge.robust import fit_without_held, robust_fit
     from lowdim.judge.table_input import numbers_of
-    from lowdim.table.kinds.scales import log_scales
 
     check_level(odd_level, "odd_level")
     X, unit, t = numbers_of(table, standardize)
     if dims == "auto":
         dims = min(choose_dimension(X, standardize=unit, random_state=random_state).q, X.d - 1)
-    names, scales = (None, None) if t is None else (t.row_names, log_scales(t.names, t.logs))
+    names, scales = (None, None) if t is None else (t.row_names, t.scales)
     rows, weight = as_rows(X), None if t is None else t.weight
     held = NOTHING_HELD
     if robust and dims:
@@ -437,9 +442,10 @@ def picked(D2: Law, T2: Law, Q: Law, judged: JudgedRows, odd_level: float) -> Od
     p = row_p_values(D2.p, judged.rows.cell_p, seen)
     odd = false_discovery(p, rate) & (seen > 0) & law.judges
     order = [int(k) for k in np.lexsort((-D2.value, p))]  # far rows may share p = 0
-    cards = tuple(odd_row(k, judged, (D2, T2, Q), rate)._replace(p=float(p[k])) for k in order if odd[k])
-    few = () if law.judges else tuple(odd_row(k, judged, (D2, T2, Q), rate) for k in order[:UNJUDGED_ROWS])
-    below, expected = int((D2.p < rate).sum()), rate * float((seen > 0).sum())
+    listed = [k for k in order if odd[k]] if law.judges else order[:UNJUDGED_ROWS]
+    rows = tuple(odd_row(k, judged, (D2, T2, Q), rate)._replace(p_row=float(p[k])) for k in listed)
+    cards, few = (rows, ()) if law.judges else ((), rows)
+    below, expected = int((p < rate).sum()), rate * float((seen > 0).sum())
     parts = (D2, T2, Q, seen, len(judged.columns), odd_level, odd, cards, below, expected, judged)
     return OddRows(*parts, law.scale, law.dof, few)
 
@@ -457,7 +463,7 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
     value, j, seen = float(rows.value[k]), int(rows.culprit[k]), int(rows.seen[k])
     unit = float(judged.scale[j])
     shift, sd, surprise = float(rows.shift[k]) / unit, float(rows.sd[k]) / unit, float(rows.surprise[k])
-    value, expected, sd = in_own_units(judged.scales, j, value, value - shift, sd)
+    value, expected, sd, limit = in_own_units(judged.scales, j, value, value - shift, sd)
     left = max(float(rows.D2[k]) - surprise**2, 0.0)
     p_hidden = float(judged.law.p_value(np.array(left), np.array(seen - 1)))
     defined = bool(Q.dof[k] > 0)
@@ -468,7 +474,7 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
         )
     else:
         reason = (
-            f"{columns[j]} {figures_by_sd(value, sd, 4)}, expected {figures_by_sd(expected, sd)} "
+            f"{columns[j]} {observed(value, sd)}, expected {expectation(expected, sd, limit)} "
             f"+- {figures(sd, 2)} ({surprise:+.1f} sd); " + _hidden(p_hidden, rate)
         )
     if not defined:
@@ -490,20 +496,31 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
         surprise,
         p_hidden,
         reason,
+        limit=limit,
     )
 
 
 def in_own_units(
     scales: ColumnScales | None, j: int, value: float, expected: float, sd: float
-) -> tuple[float, float, float]:
-    """A cell as the table has it, also where its column was analysed as a logarithm."""
-    return (value, expected, sd) if scales is None else scales.told(j, value, expected, sd)
+) -> tuple[float, float, float, int]:
+    """A cell as the table has it, also where its column was analysed as a logarithm (`ColumnScales.told`)."""
+    return (value, expected, sd, 0) if scales is None else scales.told(j, value, expected, sd)
 
 
-def disagrees(column: str, value: float, expected: float, sd: float) -> str:
+def expectation(expected: float, sd: float, limit: int = 0) -> str:
+    """What the rest of a row says; beyond what the column can be, that end of it.
+
+    >>> expectation(78.3, 6.5), expectation(2160.0, 800.0, 1), expectation(0.0, 2.0, -1)
+    ('78.3', '2160 or more', '0')
+    """
+    beyond = {1: " or more", -1: " or less" if expected else ""}
+    return figures_by_sd(expected, sd) + beyond.get(limit, "")
+
+
+def disagrees(column: str, value: float, expected: float, sd: float, limit: int = 0) -> str:
     """'bf_cm_ratio is 121.7; the rest of the row says 78.3, sd 6.5'"""
-    says = f"{figures_by_sd(expected, sd)}, sd {figures(sd, 2)}"
-    return f"{column} is {figures_by_sd(value, sd, 4)}; the rest of the row says {says}"
+    says = f"{expectation(expected, sd, limit)}, sd {figures(sd, 2)}"
+    return f"{column} is {observed(value, sd)}; the rest of the row says {says}"
 
 
 def far_out(p_hidden: float, p_Q: float | None, rate: float = 0.05) -> bool:

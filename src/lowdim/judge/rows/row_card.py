@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw
-from lowdim.judge.rows.odd_rows import check_level, disagrees, in_own_units, row_name
+from lowdim.judge.rows.odd_rows import check_level, disagrees, expectation, in_own_units, row_name
 from lowdim.judge.rows.surprise import distances, surprises
 from lowdim.math.gaussian import Latent
 from lowdim.math.linalg import Array
 from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.sources.source import Block
-from lowdim.text.format import figures, figures_by_sd, listing, p_value
+from lowdim.text.format import figures, listing, observed, p_value
 from lowdim.text.messages import error
 from lowdim.text.notebook import card
 
@@ -37,12 +37,13 @@ class RowCell(NamedTuple):
     expected: float
     sd: float
     surprise: float | None
+    limit: int = 0  # 1 where the rest of the row says more than the column can be, -1 where less
 
     def words(self) -> tuple[str, str, str]:
         """Value, what the rest says, and the surprise, as a person reads them."""
         return (
-            "gap" if self.value is None else figures_by_sd(self.value, self.sd, 4),
-            f"{figures_by_sd(self.expected, self.sd)} +- {figures(self.sd, 2)}",
+            "gap" if self.value is None else observed(self.value, self.sd),
+            f"{expectation(self.expected, self.sd, self.limit)} +- {figures(self.sd, 2)}",
             "" if self.surprise is None else f"{self.surprise:+.1f} sd",
         )
 
@@ -202,8 +203,9 @@ def _cells(
     cells = []
     for j, name in enumerate(names):
         value = float(raw.x[0, j]) if mask[j] else 0.0
-        value, says, doubt = in_own_units(scales, j, value, float(expected[j]), float(unit_sd[j]))
-        cells.append(RowCell(name, value if mask[j] else None, says, doubt, float(size[j]) if mask[j] else None))
+        value, says, doubt, limit = in_own_units(scales, j, value, float(expected[j]), float(unit_sd[j]))
+        seen = (value, float(size[j])) if mask[j] else (None, None)
+        cells.append(RowCell(name, seen[0], says, doubt, seen[1], limit))
     return tuple(cells)
 
 
@@ -234,7 +236,7 @@ def _sentence(name: str, cells: tuple[RowCell, ...], hide: tuple[str, ...], p: f
         return f"Row {name} is ordinary (p {p_value(p)})."
     worst = next(c for c in cells if c.column == hide[0])
     assert worst.value is not None
-    says = disagrees(worst.column, worst.value, worst.expected, worst.sd)
+    says = disagrees(worst.column, worst.value, worst.expected, worst.sd, worst.limit)
     which = "that cell" if len(hide) == 1 else f"these {len(hide)} cells: {', '.join(hide)}"
     then = f"Hide {which}, and the row is ordinary (p {p_value(after)})"
     return f"Row {name} is unlike what the model expects (p {p_value(p)}): {says}. {then}."

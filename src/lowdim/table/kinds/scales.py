@@ -13,11 +13,18 @@ from lowdim.text.format import all_digits
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from lowdim.table.roles import Column
 
 ROUNDINGS = {"down": np.floor, "up": np.ceil}
 ZERO_SHARE = 1e-9  # of what was added: a number below it was zero
 HIGHEST_LOG = 700.0  # of a number that can still be stored
+REACH = 0.5  # of the range of the values seen: so far beyond them a value is still plausible
+LEAST_OF_RANGE = 10  # seen cells from which a range is known
+CEILINGS = (1.0, 100.0, 360.0)  # shares, percentages, degrees: a column that reaches one exactly ends there
+PERCENT = re.compile(r"%|percent|pct|proportion|fraction|\bshare\b", re.IGNORECASE)
+LOG_FIGURES = 13  # that a number keeps through its logarithm and back
 
 
 class ColumnScales(NamedTuple):
@@ -27,7 +34,12 @@ class ColumnScales(NamedTuple):
     offset: Array
     levels: tuple[tuple[float, ...], ...]  # () = any
     whole: Mask  # counts
-    least: Array  # 0 where no value is negative, else -inf
+    least: Array  # what a cell can be at the least, in the table's units: 0 where no value is negative
+    most: Array = np.array(np.inf)  # and at the most
+
+    def within(self, X: Array) -> Array:
+        """Numbers in the table's units, none of them beyond what its column can be."""
+        return np.asarray(np.clip(X, self.least, self.most))
 
     def inward(self, X: Array) -> Array:
         """The table's units as a model takes them; what has no logarithm is a gap."""
@@ -48,19 +60,37 @@ class ColumnScales(NamedTuple):
         X[..., self.log] = np.where(np.abs(own) < ZERO_SHARE * offset, 0.0, own)
         return X
 
+    def reached(self, Y: Array) -> Array:
+        """A model's numbers, none of them beyond what its column can be."""
+        with np.errstate(divide="ignore"):
+            least, most = (
+                np.where(self.log, np.log(np.where(self.log, end + self.offset, 1.0)), end)
+                for end in (self.least, self.most)
+            )
+        return np.asarray(np.clip(Y, least, most))
+
     def spread(self, middle: Array, sd: Array) -> Array:
         """Standard deviations in the table's units, of a model's numbers around `middle`."""
-        near = self.outward(middle + sd) - self.outward(middle - sd)
-        return np.where(self.log, near / 2, sd) if self.log.any() else sd
+        if not self.log.any():
+            return sd
+        near = self.within(self.outward(middle + sd)) - self.within(self.outward(middle - sd))
+        return np.where(self.log, near / 2, sd)
 
-    def told(self, j: int, value: float, expected: float, sd: float) -> tuple[float, float, float]:
-        """A value of column j, what was expected and its sd: a model's numbers in the table's units."""
+    def told(self, j: int, value: float, expected: float, sd: float) -> tuple[float, float, float, int]:
+        """A value of column j, what was expected and its sd: a model's numbers in the table's units.
+
+        What is expected ends at what the column can be; the last number says where: -1 below, 1 above, 0 within.
+        """
+        ends = np.zeros((2, len(self.log)))
+        ends[:, j] = value, expected
+        value, expected = self.outward(ends)[:, j].tolist()
+        least, most = (float(np.broadcast_to(end, self.log.shape)[j]) for end in (self.least, self.most))
+        limit = (expected > most) - (expected < least)
+        expected = min(max(expected, least), most)
         if not self.log[j]:
-            return value, expected, sd
-        ends = np.zeros((4, len(self.log)))
-        ends[:, j] = value, expected, expected - sd, expected + sd
-        own = self.outward(ends)[:, j].tolist()
-        return own[0], own[1], (own[3] - own[2]) / 2
+            return value, expected, sd, limit
+        low, high = ((expected + self.offset[j]) * np.exp((-sd, min(sd, HIGHEST_LOG))) - self.offset[j]).tolist()
+        return float(f"{value:.{LOG_FIGURES}g}"), expected, (min(high, most) - max(low, least)) / 2, limit
 
     def possible(self, X: Array, rounding: str = "near") -> Array:
         """Numbers in the table's units as values their columns can have: the nearest, or "down" or "up".
@@ -70,7 +100,7 @@ class ColumnScales(NamedTuple):
         >>> scales.possible(np.array([[3.2, -0.5], [9.0, 2.5]])).tolist()
         [[4.0, 0.0], [4.0, 2.5]]
         """
-        X = np.maximum(X, self.least)
+        X = self.within(X)
         counts = X[..., self.whole]
         X[..., self.whole] = np.round(counts) if rounding == "near" else ROUNDINGS[rounding](counts)
         for j, levels in enumerate(self.levels):
@@ -79,13 +109,24 @@ class ColumnScales(NamedTuple):
         return X
 
 
-def log_scales(names: Sequence[str], logs: Mapping[str, float]) -> ColumnScales | None:
-    """Scales of logarithms only: of these columns, with what was added to each before; None where there are none."""
-    if not logs:
+def log_scales(
+    names: Sequence[str], logs: Mapping[str, float], limits: Sequence[Sequence[float | None]] | None = None
+) -> ColumnScales | None:
+    """Scales of these logarithms, with what was added to each before, and of the columns' `limits` (None: no end).
+
+    None where there are neither.
+    """
+    if not logs and limits is None:
         return None
     log = np.array([name in logs for name in names], dtype=bool)
     offset, d = np.array([float(logs.get(name, 0.0)) for name in names]), len(names)
-    return ColumnScales(log, offset, ((),) * d, np.zeros(d, dtype=bool), np.full(d, -np.inf))
+    least, most = np.full(d, -np.inf), np.full(d, np.inf)
+    if limits is not None:
+        least, most = (
+            np.array([open_end if end is None else end for end in ends], dtype=np.float64)
+            for ends, open_end in zip(limits, (-np.inf, np.inf), strict=True)
+        )
+    return ColumnScales(log, offset, ((),) * d, np.zeros(d, dtype=bool), least, most)
 
 
 def log_entries(asked: Sequence[str], names: Sequence[str]) -> dict[str, float]:
@@ -122,7 +163,46 @@ def scales_of(columns: Sequence[Column], X: Array) -> ColumnScales:
     """The scales of a table's columns of numbers, X being what a model gets."""
     log = np.array([c.log for c in columns], dtype=bool)
     offset = np.array([c.offset for c in columns])
-    low = np.fmin.reduce(X, axis=0, initial=np.inf)
-    least = np.where(log | (low >= 0), 0.0, -np.inf)
     counts = np.array([c.kind == "count" for c in columns], dtype=bool)
-    return ColumnScales(log, offset, tuple(c.levels for c in columns), counts, least)
+    d, levels = len(columns), tuple(c.levels for c in columns)
+    free = ColumnScales(log, offset, levels, counts, np.full(d, -np.inf))
+    low, high = np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf)
+    low, high = _own_figures(free.outward(np.stack([low, high])), log)
+    least, most = _limits(low, high, (~np.isnan(X)).sum(axis=0), log)
+    ceiling = np.array([_ceiling(c.name, float(top)) for c, top in zip(columns, high, strict=True)])
+    return free._replace(least=least, most=np.where(low >= 0, np.minimum(most, ceiling), most))
+
+
+def _own_figures(ends: Array, log: Mask) -> Array:
+    """Numbers as they stand in the table: those that went through a logarithm to the figures they keep."""
+    kept = [[float(f"{end:.{LOG_FIGURES}g}") for end in side] for side in ends[:, log].tolist()]
+    ends[:, log] = kept
+    return ends
+
+
+def _limits(low: Array, high: Array, seen: NDArray[np.intp], log: Mask) -> tuple[Array, Array]:
+    """What cells can be, by the least and the largest value of each column and how many it has.
+
+    Half the range beyond the values seen is still plausible; a logarithm goes down to half its least value, and what
+    is never negative not below zero. Of a column with few values nothing is known.
+    """
+    known = (seen >= LEAST_OF_RANGE) & (high > low)
+    reach = np.where(known, REACH * (np.where(known, high, 0.0) - np.where(known, low, 0.0)), np.inf)
+    least = np.where(low >= 0, np.maximum(low - reach, 0.0), low - reach)
+    return np.where(log & known, low / 2, least), high + reach
+
+
+def _ceiling(name: str, high: float) -> float:
+    """The natural end of a column that is never negative.
+
+    >>> _ceiling("wind_dir", 360.0), _ceiling("pct_black", 71.2), _ceiling("height", 71.2)
+    (360.0, 100.0, inf)
+    """
+    reached = [end for end in CEILINGS if high == end or (high < end <= 100.0 and PERCENT.search(name))]
+    return min(reached, default=np.inf)
+
+
+def limit_lists(scales: ColumnScales) -> list[list[float | None]]:
+    """The limits of every column as a file of JSON takes them: the least, the most, None where there is no end."""
+    ends = (np.broadcast_to(end, scales.log.shape).tolist() for end in (scales.least, scales.most))
+    return [[end if np.isfinite(end) else None for end in side] for side in ends]

@@ -1,0 +1,41 @@
+"""The statistics of an E-step, by patterns of gaps and row by row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lowdim.math.gaussian import pattern_sums, posterior, sums
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("q", [0, 1, 3, 9])
+def test_few_patterns_give_the_sums_of_all_rows(q, weighted):
+    rng = np.random.default_rng(q)
+    n, d = 300, 10
+    W, mu, psi = rng.normal(size=(d, q)), rng.normal(size=d), rng.uniform(0.1, 1.0, d)
+    mask = (rng.random((4, d)) > 0.3)[rng.integers(0, 4, n)]
+    mask[:40] = True
+    x, weight = np.where(mask, rng.normal(size=(n, d)), 0.0), rng.uniform(0.0, 2.0, n) if weighted else None
+    quick = pattern_sums(x, mask, weight, (W, mu, psi))
+    assert quick is not None
+    for part, slow in zip(quick, sums(mask, weight, posterior(x, mask, W, mu, psi), W, psi), strict=True):
+        np.testing.assert_allclose(part, slow, rtol=1e-9, atol=1e-9)
+
+
+def test_many_patterns_are_left_to_one_product():
+    rng = np.random.default_rng(0)
+    mask = rng.random((60, 8)) > 0.5
+    assert pattern_sums(np.zeros((60, 8)), mask, None, (np.ones((8, 1)), np.zeros(8), np.ones(8))) is None
+
+
+def test_a_row_without_any_cell_counts_as_it_did():
+    rng = np.random.default_rng(1)
+    mask = np.repeat([[True] * 4, [False] * 4], 40, axis=0)
+    x, W = np.where(mask, rng.normal(size=(80, 4)), 0.0), rng.normal(size=(4, 2))
+    quick = pattern_sums(x, mask, None, (W, np.zeros(4), np.ones(4)))
+    assert quick is not None
+    for part, slow in zip(
+        quick, sums(mask, None, posterior(x, mask, W, np.zeros(4), np.ones(4)), W, np.ones(4)), strict=True
+    ):
+        np.testing.assert_allclose(part, slow, rtol=1e-10, atol=1e-10)
