@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim.math.gaussian import pattern_sums, posterior, sums
+from lowdim.math.gaussian import posterior, sums
+from lowdim.math.missing_patterns import pattern_sums
 
 
 @pytest.mark.parametrize("weighted", [False, True])

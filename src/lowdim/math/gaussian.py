@@ -21,7 +21,6 @@ from lowdim.math.linalg import EPS, Array, distinct, inverse_packed, lower, root
 LOG_TWO_PI = float(np.log(2 * np.pi))
 Mask = NDArray[np.bool_]
 SHARP = 1e6  # sum of signal to noise ratios beyond which posterior means are refined
-ROWS_A_PATTERN = 20  # rows with the same gaps from which each pattern is taken by itself
 LIGHT = 2**25  # numbers in the table of outer products (256 MB) beyond which the light EM takes over
 
 
@@ -113,17 +112,15 @@ def sums(mask: Mask | None, weight: Array | None, latent: Latent, W: Array, psi:
     """The statistics of a block, given its posterior."""
     (rows, q), d = latent.mean.shape, len(W)
     i, j = lower(q)
-    z = latent.mean.T
-    weighted = latent.residual if weight is None else latent.residual * weight[:, None]
-    if mask is None and latent.cov.shape[1] == 1:
-        whole = _whole(weight, latent)
-    else:
+    z, heavy = latent.mean.T, not light(W)
+    times = np.ones(rows) if weight is None else weight
+    weighted, n = latent.residual * times[:, None], float(times.sum())
+    cov = latent.cov[:, 0] * n if latent.cov.shape[1] == 1 else latent.cov @ times
+    whole = np.concatenate([cov, ((z * times) @ z.T)[i, j], z @ times, [n]])
+    per = whole[None, :]
+    if mask is not None and heavy:
         tall = np.concatenate([np.broadcast_to(latent.cov, (len(i), rows)), z[i] * z[j], z, np.ones((1, rows))])
-        if weight is not None:
-            tall = tall * weight
-        whole = tall.sum(axis=1)
-    heavy = not light(W)
-    per = whole[None, :] if mask is None or not heavy else (tall @ mask.astype(np.float64)).T
+        per = ((tall * times) @ mask.astype(np.float64)).T
     per = np.broadcast_to(per, (d if heavy else 1, len(whole)))
     C = per[:, : len(i)]  # sum over seen of Cov[z]
     if heavy or mask is None:
@@ -133,48 +130,12 @@ def sums(mask: Mask | None, weight: Array | None, latent: Latent, W: Array, psi:
     B = np.column_stack([weighted.T @ latent.mean - Cw, weighted.sum(axis=0)])
     A = per[:, len(i) :].copy()
     A[:, : len(i)] += C
-    zz = whole[: len(i)] + whole[len(i) : 2 * len(i)]
-    log_density = float(latent.log_density.sum() if weight is None else weight @ latent.log_density)
     squares = (weighted * latent.residual).sum(axis=0) + (Cw * W).sum(axis=1)
     seen = np.broadcast_to(A[:, -1], d).copy()
     if not heavy and mask is not None:  # a gap is a latent variable whose error is all noise
-        squares += psi * (seen - (mask.sum(axis=0) if weight is None else weight @ mask))
-    return Sums(float(whole[-1]), log_density, whole[2 * len(i) : -1], zz, A, B, squares, seen)
-
-
-def _whole(weight: Array | None, latent: Latent) -> Array:
-    """Sums over complete rows, which share one covariance: of Cov[z], E[z]E[z]', E[z] and 1."""
-    z, (rows, q) = latent.mean, latent.mean.shape
-    weighted = z if weight is None else z * weight[:, None]
-    total = float(rows) if weight is None else float(weight.sum())
-    return np.concatenate([latent.cov[:, 0] * total, (weighted.T @ z)[lower(q)], weighted.sum(axis=0), [total]])
-
-
-def pattern_sums(x: Array, mask: Mask, weight: Array | None, params: tuple[Array, Array, Array]) -> Sums | None:
-    """The statistics of a block with few patterns of gaps, (W, mu, psi) given: each pattern is a complete table.
-
-    None where the patterns are many, and one product over all rows is quicker.
-    """
-    W, mu, psi = params
-    if light(W) or not len(mask):
-        return None
-    first, of = distinct(mask)
-    if len(first) * ROWS_A_PATTERN > len(mask):
-        return None
-    (d, q), total = W.shape, 0.0
-    p = q * (q + 1) // 2
-    A, B, squares, seen = np.zeros((d, p + q + 1)), np.zeros((d, q + 1)), np.zeros(d), np.zeros(d)
-    z, zz, log_density = np.zeros(q), np.zeros(p), 0.0
-    for k, row in enumerate(first):
-        rows, o = of == k, mask[row]
-        w = None if weight is None else weight[rows]
-        part = sums(None, w, posterior(x[rows][:, o], None, W[o], mu[o], psi[o]), W[o], psi[o])
-        A[o] += part.A
-        B[o] += part.B
-        squares[o] += part.squares
-        seen[o] += part.seen
-        z, zz, log_density, total = z + part.z, zz + part.zz, log_density + part.log_density, total + part.n
-    return Sums(total, log_density, z, zz, A, B, squares, seen)
+        squares += psi * (seen - times @ mask)
+    zz = cov + whole[len(i) : 2 * len(i)]
+    return Sums(n, float(times @ latent.log_density), whole[2 * len(i) : -1], zz, A, B, squares, seen)
 
 
 def design(A: Array, q: int) -> Array:

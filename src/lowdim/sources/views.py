@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block, Source
 
 LARGEST_DOUBLE = float(np.finfo(float).max)
@@ -152,12 +151,6 @@ def gather(source: Source) -> tuple[Array, Mask | None]:
             complete = False
             mask[block.start : block.start + block.rows] = block.mask
     return x, None if complete else mask
-
-
-def transposed(source: Source) -> ArraySource:
-    """The table turned on its side, in memory: its columns become rows."""
-    x, mask = gather(source)
-    return ArraySource(np.ascontiguousarray(x.T), None if mask is None else np.ascontiguousarray(mask.T), columns=None)
 
 
 class Chosen(View):

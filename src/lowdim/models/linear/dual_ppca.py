@@ -19,8 +19,9 @@ from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.parameters import LinearGaussianParams, on_floor, ppca_start
 from lowdim.models.linear.principal_axes import Spectrum, closed_noise, principal
+from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block, Header, Source
-from lowdim.sources.views import Frame, transposed
+from lowdim.sources.views import Frame, gather
 from lowdim.text.messages import error, warn
 
 
@@ -183,7 +184,7 @@ class DualPPCA(LinearGaussian):
                 problem="a dual model with gaps has no weights for rows: they are parameters",
                 n=survey.source.n,
             )
-        side = transposed(survey.source)
+        side = _transposed(survey.source)
         fit = em(self, self._start(survey, run), side, run, rows=survey.source.total)
         params = self._loadings_of(self._canonical(fit.params, fit.stats.sums), side, run)
         if on_floor(params).any():
@@ -328,3 +329,9 @@ def _loadings(params: DualPPCAParams, block: Block) -> tuple[Array, Array, Array
     x = (block.x - params.mu[rows, None]) * seen
     latent = posterior(x, seen, params.X, np.zeros(n), np.full(n, float(params.psi[0])))
     return latent.mean, latent.cov, seen.sum(axis=1)
+
+
+def _transposed(source: Source) -> ArraySource:
+    """The table turned on its side, in memory: its columns become rows."""
+    x, mask = gather(source)
+    return ArraySource(np.ascontiguousarray(x.T), None if mask is None else np.ascontiguousarray(mask.T), columns=None)
