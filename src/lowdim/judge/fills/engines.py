@@ -22,6 +22,7 @@ from lowdim.math.linalg import Array
 from lowdim.models.mixtures.gaussian_mixture import GaussianMixture
 from lowdim.models.mixtures.mixture_of_fa import MixtureOfFA
 from lowdim.models.nonlinear.gtm import GTM
+from lowdim.text.format import count
 
 LEAST_ROWS = 30  # fewer rows than this are left to the straight models
 NEAR_ROWS = (6, 16)
@@ -29,7 +30,7 @@ LARGE_NEAR_ROWS, LARGE_ROWS = (10,), 1_000  # from so many rows on: each costs t
 PARTS = (2, 3, 4, 5, 6)
 ROWS_A_PART = 10  # rows that a part of a mixture needs at least
 MIXTURE_PASSES, MIXTURE_TOL, MIXTURE_STARTS = 60, 2e-3, 2  # of fits made only to fill
-PART_FLOOR = 0.02  # of the variance about the starts: below, parts of small tables follow their noise (ecoli, wine)
+PART_FLOOR = 0.02  # of the variances about the starts (docs/measurements.md)
 MOST_FACTORS = 4  # of each part, and a quarter of the columns
 SHEET_NODES, SHEET_BELLS = 15, 6  # a side
 SMALL_FORESTS = ForestShape(40, 2, 1.0)
@@ -99,7 +100,7 @@ def _factor_mixtures(n: int, d: int) -> Engine:
     def rung(K: int) -> Rung:
         model = MixtureOfFA(K, q, tol=MIXTURE_TOL, max_iter=MIXTURE_PASSES, n_init=MIXTURE_STARTS, reg_covar=PART_FLOOR)
         seconds = 0.1 + 3.5e-9 * MIXTURE_PASSES * K * n * (d * (1 + q))
-        return Rung(f"a mixture of {K} groups with {q} factors each", by_latent_model(model, q), seconds)
+        return Rung(f"a mixture of {K} groups, each with {count(q, 'factor')}", by_latent_model(model, q), seconds)
 
     return Engine("mixture of factor analysers", tuple(rung(K) for K in PARTS if n >= ROWS_A_PART * K and q < d))
 
