@@ -1,9 +1,10 @@
 """Which engine fills a table: a contest on cells hidden on purpose, from which the straight model has to be driven.
 
 Every engine fills the same hidden cells as the straight model. The first folds are heats: each engine climbs its rungs
-while its error falls. The best two that beat the straight model there are tried on all folds. The one with the least
-squared error fills the table if it is better than the straight model by two standard errors, paired and with rows as
-clusters, and its draws are no worse as distributions (`judge/fills/trials.py`, energy score) by one.
+while its error falls. Those that beat the straight model there go on to all folds, three at most and none that is
+clearly behind the best. The one with the least squared error fills the table if it is better than the straight model by
+two standard errors, paired and with rows as clusters, and its draws are no worse as distributions by one
+(`judge/fills/trials.py`, energy score).
 
 An engine whose forecast does not fit in what is left of the budget is not tried, and that is said.
 """
@@ -25,17 +26,18 @@ from lowdim.text.format import duration
 STRAIGHT, STRAIGHT_WORDS = "straight model", "straight lines through the row's other cells"
 BETTER_ERRORS = 2.0  # standard errors by which an engine must be better to replace the straight model
 WORSE_ERRORS = 1.0  # standard errors by which its draws may be worse as distributions
-FINALISTS = 2
+FINALISTS = 3
 HOPEFUL_ERRORS = 0.5  # standard errors by which an engine must lead after the heats to go on
 PATIENCE = 2  # rungs without a gain after which an engine climbs no further
 SCORED_DRAWS = 5  # of each hidden cell, for the energy score
 FILL_BUDGET = 40.0  # seconds forecast for the engines together, where nothing else is asked
-CHOSEN, BEATEN, NO_BETTER, NARROW, BEHIND = (
+CHOSEN, BEATEN, NO_BETTER, NARROW, BEHIND, OUTRUN = (
     "chosen",
     "beaten",
     "no better",
     "better, but its draws are worse",
     "better, but not the best",
+    "better, but behind others in the first folds",
 )
 
 
@@ -128,7 +130,7 @@ def hold(ground: Ground, fit: FillModel, first: Trials, engines: Sequence[Engine
     )
     own = compared(STRAIGHT, STRAIGHT_WORDS, straight, straight, ground.X)._replace(verdict=BEATEN if best else CHOSEN)
     ended = {final.engine: final.report for final in finals}
-    tried = (own, *(_judged(ended.get(r.engine, r), best) for r in reports))
+    tried = (own, *(_judged(ended.get(r.engine, r), best, r.engine in ended) for r in reports))
     if best is None:
         return Outcome(fit, straight, STRAIGHT, STRAIGHT_WORDS, tried)
     return Outcome(best.rung.fit, best.trials, best.engine, best.rung.words, tried)
@@ -180,7 +182,7 @@ def comparable(found: Trials, straight: Trials) -> bool:
 
 
 def _finalists(hopeful: Sequence[Heat], X: Array) -> list[Heat]:
-    """The best of the heats, and the next unless it is clearly behind."""
+    """The best of the heats, and the next ones unless they are clearly behind."""
 
     def behind(heat: Heat) -> bool:
         best = hopeful[0].trials
@@ -205,7 +207,7 @@ def compared(engine: str, words: str, found: Trials, straight: Trials, X: Array)
     return EngineTrial(engine, words, "", len(found.error), square.score**0.5, square.difference, square.error, *energy)
 
 
-def _judged(report: EngineTrial, best: Heat | None) -> EngineTrial:
+def _judged(report: EngineTrial, best: Heat | None, in_final: bool) -> EngineTrial:
     """A report with its verdict."""
     if report.verdict:
         return report
@@ -213,7 +215,7 @@ def _judged(report: EngineTrial, best: Heat | None) -> EngineTrial:
         return report._replace(verdict=CHOSEN)
     if not report.better:
         return report._replace(verdict=NO_BETTER)
-    return report._replace(verdict=NARROW if report.draws_worse else BEHIND)
+    return report._replace(verdict=NARROW if report.draws_worse else BEHIND if in_final else OUTRUN)
 
 
 def contest_lines(tried: Sequence[EngineTrial]) -> list[str]:
