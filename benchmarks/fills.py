@@ -233,9 +233,8 @@ def lines_of(found: list[dict]) -> tuple[list[str], list[str], dict[str, list[bo
         held = 100 * sum(one["held"] for one in own) / sum(one["cells"] for one in own)
         cells = [f"{square[m].mean() ** 0.5:.3f}" for m in ("lowdim", *PEERS)]
         head = [name, f"{n} x {d}", pattern, str(len(own))]
-        errors.append(
-            "| " + " | ".join([*head, *cells, f"{best}: {gap:+.4f} +- {off:.4f}", f"{held:.1f} %", chosen]) + " |"
-        )
+        versus = f"{best}: {gap:+.4f}" + (f" +- {off:.4f}" if len(own) > 1 else "")
+        errors.append("| " + " | ".join([*head, *cells, versus, f"{held:.1f} %", chosen]) + " |")
         score = [f"{np.mean([one['energy'][m] for one in own]):.3f}" for m in ("lowdim", *PEERS)]
         spent = [f"{np.mean([one['seconds'][m] for one in own]):.1f}" for m in ("lowdim", *PEERS)]
         laws.append("| " + " | ".join([*head[:1], *head[2:], *score, *spent]) + " |")
@@ -264,7 +263,7 @@ def page(found: list[dict], minutes: float) -> str:
             *errors,
             "",
             f"Best, or within one paired standard error of the best other: {sum(verdicts['best'])} of "
-            f"{len(verdicts['best'])} lines. Not worse than the straight model by one: "
+            f"{len(verdicts['best'])} lines with two hidings or more. Not worse than the straight model by one: "
             f"{sum(verdicts['no worse than straight'])} of {len(verdicts['no worse than straight'])}. "
             f"Intervals held {held:.1f} % of all hidden cells.",
             "",
