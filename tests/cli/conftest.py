@@ -34,6 +34,12 @@ def lowdim(capsys, tmp_path, monkeypatch) -> Command:
     return Command(capsys, tmp_path)
 
 
+@pytest.fixture(autouse=True)
+def straight_fills(monkeypatch) -> None:
+    """No time for engines beside the straight model, unless --budget asks for them: tested in judge/fills."""
+    monkeypatch.setattr("lowdim.judge.fills.fills.FILL_BUDGET", 1e-3)
+
+
 @pytest.fixture
 def no_drawing(monkeypatch) -> None:
     """The report as one line: drawing it takes longer than everything else, and is tested elsewhere."""

@@ -69,6 +69,12 @@ BUDGET = click.option(
     help="About how long, e.g. 30s: sets how often the slow parts "
     "repeat, from the table's size and never from the clock.",
 )
+FILL_BUDGET = click.option(
+    "--budget",
+    metavar="TIME",
+    help="About how long other engines than the straight model may take [default: 40s]: forecast from the table's "
+    "size, never from the clock.",
+)
 STREAM = click.option("--stream", is_flag=True, help="Read FILE a block at a time, for files larger than memory.")
 CHECKPOINT = click.option(
     "--checkpoint",

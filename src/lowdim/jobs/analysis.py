@@ -122,7 +122,8 @@ class AnalysisStages(NamedTuple):
 
     def fills(self) -> Fills:
         s = self.settings
-        fills = fill(self.table, level=s.level, standardize=self.standardize, random_state=s.seed)
+        options: dict[str, Any] = {"standardize": self.standardize, "random_state": s.seed}
+        fills = fill(self.table, level=s.level, **options, engines="straight")  # the others would take most of the time
         return fills._replace(table=None)  # the analysis has it
 
     def refits(self, model: ProbabilisticPCA) -> Refits:

@@ -458,14 +458,14 @@ def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> st
 
 
 def fills_table(table: Table, f: Fills) -> str:
-    """One line a filled cell; `outside` says where it lies beyond every value its column has."""
+    """One line a filled cell; `outside`: it lies beyond every value its column has; `engine`: what filled it."""
     where = np.argwhere(f.is_filled)
     numbers = np.column_stack([part[f.is_filled] for part in (f.filled, f.lower, f.upper, f.sd)]).tolist()
     names, rows, beyond = table.names, table.row_names, f.outside[f.is_filled].tolist()
     return csv_table(
-        ["row", "column", "fill", "lower", "upper", "sd", "outside"],
+        ["row", "column", "fill", "lower", "upper", "sd", "outside", "engine"],
         [
-            [rows[i], names[j], *line, OUTSIDE[far]]
+            [rows[i], names[j], *line, OUTSIDE[far], f.engine]
             for (i, j), line, far in zip(where.tolist(), numbers, beyond, strict=True)
         ],
     )

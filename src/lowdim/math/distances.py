@@ -151,3 +151,12 @@ def squared_distances(X: Array, Y: Array) -> Array:
     D -= 2.0 * X @ Y.T
     np.maximum(D, 0.0, out=D)
     return D
+
+
+def centre_and_spread(X: Array) -> tuple[Array, Array]:
+    """The mean of each column's seen cells (0 without any) and their spread (1 without any); NaN is a gap."""
+    mask = ~np.isnan(X)
+    count = np.maximum(mask.sum(axis=0), 1)
+    mean = np.where(mask, X, 0.0).sum(axis=0) / count
+    spread = np.sqrt(np.where(mask, (X - mean) ** 2, 0.0).sum(axis=0) / count)
+    return mean, np.where(spread > 0.0, spread, 1.0)

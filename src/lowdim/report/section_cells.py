@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 MOST_STORIES = 10  # odd rows told in full
 MOST_BARS = 12  # cells of each
+ONLY_STRAIGHT = (
+    " Here only the straight model fills; `lowdim fill` also tries near rows, mixtures of groups, a bent sheet and "
+    "chained trees, and takes the one that predicts hidden cells best."
+)
 BAR_REACH = 8.0  # surprises beyond so many standard deviations fill their track
 
 
@@ -38,13 +42,14 @@ def fills(analysis: Analysis, rows: bool) -> Section:
         ),
         most=500,
     )
+    own = f.own_model(analysis.dims) + ONLY_STRAIGHT if f.is_filled.any() else ""
     return Section(
         "fills",
         "Filling the gaps",
         analysis.sentences[2],
         "Skill is the share of a column's variance predicted for cells hidden on purpose; 0 is no better "
         f"than the column mean. The {100 * f.level:.3g}% intervals are checked on the same cells: a point "
-        f"inside its band holds what it claims. {f.own_model(analysis.dims) if f.is_filled.any() else ''}".rstrip(),
+        f"inside its band holds what it claims. {own}".rstrip(),
         "Do not analyse filled cells as if they had been measured; use multiple imputation for statistics. "
         "Where gaps depend on the missing value itself, no check on seen cells can tell."
         f"{beyond(analysis, rows)}",

@@ -10,9 +10,11 @@ import shutil
 import numpy as np
 import pytest
 
+import lowdim as ld
 from tests.cli.calls import rows_of
 from tests.cli.conftest import small_table, write_csv
 from tests.conftest import need
+from tests.judge.fills.test_engines import groups
 
 
 def records(path, sep: str = ",", encoding: str = "utf-8") -> list[list[str]]:
@@ -259,3 +261,26 @@ def test_gaps_that_go_with_values_are_told(lowdim):
     file.write_text("a,b,c,d\n" + "\n".join(",".join("" if v != v else f"{v:.6f}" for v in r) for r in X) + "\n")
     said = lowdim("fill", "t.csv", "-o", "f.csv")
     assert said.code == 0 and "LD124 note  Gaps of 'b' are not at random" in said.err and "is high" in said.err
+
+
+def test_the_engine_is_named_and_is_that_of_python(lowdim):
+    """Two groups with lines of their own: what fills them, as text, as JSON and by `lowdim.fill`."""
+    X, gap = groups(100, 4)
+    X[gap] = np.nan
+    file = lowdim.folder / "t.csv"
+    file.write_text("a,b,c,d\n" + "\n".join(",".join("" if v != v else f"{v:.6f}" for v in r) for r in X) + "\n")
+    told = json.loads(lowdim("fill", "t.csv", "-o", "o.csv", "--json", "--budget", "1s").out)
+    engines = {one["engine"]: one for one in told["contest"]}
+    chosen, beaten = engines[told["engine"]], engines["straight model"]
+    assert told["engine"] != "straight model" and chosen["verdict"] == "chosen" and beaten["verdict"] == "beaten"
+    assert chosen["error"] < beaten["error"] and chosen["energy"] < beaten["energy"]
+    assert any(
+        one["verdict"].startswith("not tried") and "the budget is 2 s" in one["verdict"] for one in engines.values()
+    )
+    first = file.with_name("o.csv").read_bytes()
+    said = lowdim("fill", "t.csv", "-o", "o.csv", "--budget", "1s")
+    assert f"filled by {chosen['words']}." in said.out and file.with_name("o.csv").read_bytes() == first
+    by_python = ld.fill(file, budget=1)
+    assert by_python.engine == told["engine"] and by_python.contest[0].energy == beaten["energy"]
+    filled = np.array([[float(cell) for cell in row] for row in records(file.with_name("o.csv"))[1:]])
+    assert np.abs(filled - by_python.filled).max() < 0.01

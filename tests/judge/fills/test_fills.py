@@ -1,18 +1,23 @@
-"""Fills: intervals hold what they claim, on tables whose truth is hidden or simulated."""
+"""Fills by the straight model: intervals hold what they claim, on tables whose truth is hidden or simulated."""
 
 import csv
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 
 from lowdim import PPCA, FactorAnalysis
-from lowdim.judge.fills.fills import factors, fill, fill_dimension, row_folds, trials
+from lowdim.judge.fills.calibration import factors
+from lowdim.judge.fills.fills import fill as fill_by_any
+from lowdim.judge.fills.fills import fill_dimension
 from lowdim.judge.fills.models import FittedFill
+from lowdim.judge.fills.trials import row_folds, trials
 from lowdim.judge.fills.variational_pca import fit_variational
 from lowdim.text.messages import OptionError, TableError
 from tests.conftest import need
 
+fill = partial(fill_by_any, engines="straight")
 TABLES = {
     "airquality": ("missing_small/airquality.csv", ()),
     "sleep": ("missing_small/sleep.csv", ()),

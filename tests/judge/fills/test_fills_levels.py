@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,10 +12,13 @@ from scipy import stats
 from lowdim import PPCA
 from lowdim.jobs.apply import place
 from lowdim.judge.fills.calibration import HiddenErrors, beyond, cross, factors, map_calibration, skewed
-from lowdim.judge.fills.fills import LEVELS, fill
+from lowdim.judge.fills.fills import LEVELS
+from lowdim.judge.fills.fills import fill as fill_by_any
 from lowdim.judge.hidden_cells import deal, dealt
 from lowdim.text.messages import OptionError
 from tests.conftest import need
+
+fill = partial(fill_by_any, engines="straight")
 
 
 def simulated(n=80, d=6, seed=0, gaps=0.15):

@@ -9,7 +9,7 @@ import click
 
 from lowdim.cli.analysing import command_line, open_table
 from lowdim.cli.command import command
-from lowdim.cli.options import CHECKPOINT, LEVEL, SEED, STREAM, Request, stem, with_request
+from lowdim.cli.options import CHECKPOINT, FILL_BUDGET, LEVEL, SEED, STREAM, Request, stem, with_request
 from lowdim.cli.progress import Stages
 from lowdim.cli.say import message_log, print_json, say, show_messages
 from lowdim.cli.streaming import INSTEAD, drawn_from, or_stream, run_of
@@ -80,9 +80,12 @@ class Output(NamedTuple):
     metavar="M",
     help="Write M tables drawn jointly, for statistics.",
 )
-@with_request(LEVEL, SEED, STREAM, CHECKPOINT)
+@with_request(LEVEL, SEED, FILL_BUDGET, STREAM, CHECKPOINT)
 def fill_command(request: Request, out: str, intervals: bool, multiple: int) -> None:
     """Fill the gaps of a table, with intervals checked on cells hidden on purpose.
+
+    Straight lines through a row's other cells fill its gaps, or what predicts the hidden cells better: near rows,
+    mixtures of groups, a bent sheet, chained trees.
 
     OUT has every column of FILE in its place, and every cell that was seen as it stood. With --stream it has the
     columns of numbers, as .parquet, .csv, .npy or .zarr.
@@ -123,11 +126,17 @@ def fill_gaps(request: Request, to: Output, intervals: bool, multiple: int) -> N
     from lowdim.judge.gaps import gap_report
 
     table, level, seed = to.table, request.level, request.seed
-    fills = fill(table, level=level, random_state=seed)
+    fills = fill(table, level=level, random_state=seed, budget=request.budget)
     show_messages(gap_report(table.X, table.names).notes())
     wrote = write_fills(to, fills, intervals, multiple, seed)
     fills_from = fills.own_model(map_dims(table, request.file))
-    facts = {"sentence": fills.sentence, "columns": list(fills.columns), "fills_from": fills_from}
+    facts = {
+        "sentence": fills.sentence,
+        "columns": list(fills.columns),
+        "fills_from": fills_from,
+        "engine": fills.engine,
+        "contest": list(fills.contest),
+    }
     measured = f"Do not analyse {to.out} as if it had been measured. For statistics use --multiple 20."
     print_fills(request, to, wrote, facts, fill_lines(to, fills), "" if multiple else measured)
 

@@ -8,8 +8,7 @@ in folds, and `judge/fills/calibration.py` turns how far off their fills were in
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,13 +23,35 @@ from lowdim.judge.fills.calibration import (
     skewed,
     width_word,
 )
-from lowdim.judge.fills.calibration import factors as factors
-from lowdim.judge.fills.models import TRIAL_TOL, FillModel, FittedFill, by_model, candidates, no_gaps
-from lowdim.judge.hidden_cells import dealt
+from lowdim.judge.fills.contest import (
+    FILL_BUDGET,
+    SCORED_DRAWS,
+    STRAIGHT,
+    STRAIGHT_WORDS,
+    EngineTrial,
+    Ground,
+    Outcome,
+    contest_lines,
+    hold,
+    straight_model,
+)
+from lowdim.judge.fills.engines import engines_for
+from lowdim.judge.fills.models import TRIAL_TOL, FillModel, by_model, candidates, no_gaps
+from lowdim.judge.fills.trials import (
+    ENOUGH_HIDDEN,
+    Trials,
+    folds_for,
+    heats_for,
+    joined,
+    paired,
+    row_folds,
+    skill,
+    trials,
+)
 from lowdim.judge.rows.odd_rows import check_level
 from lowdim.judge.table_input import numbers_of
+from lowdim.math.distances import centre_and_spread
 from lowdim.math.linalg import Array, Mask, evenly_spread
-from lowdim.math.streams import FILL_TRIALS
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.estimator import seed_of
 from lowdim.models.linear.linear_gaussian import LinearGaussian
@@ -40,13 +61,10 @@ from lowdim.sources.views import gather
 from lowdim.table.kinds.scales import ColumnScales
 from lowdim.table.table import Table, frame_like
 from lowdim.text.escape import join_names
-from lowdim.text.format import count
-from lowdim.text.messages import LowdimError, LowdimWarning, error
+from lowdim.text.format import count, parse_duration
+from lowdim.text.messages import error
 from lowdim.text.notebook import card
 
-ENOUGH_HIDDEN = 20_000  # hidden cells beyond which another fold teaches nothing about a quantile
-SMALL_TRIAL_CELLS = 5_000  # seen cells below which every fold is fitted: each hides few
-HIDDEN_PARTS = 10  # a left-out row hides a tenth of its cells at a time
 SMALL_CELLS = 100_000  # cells up to which parameters are uncertain enough to count as random
 WIDE_COLUMNS, WIDE_CELLS = 60, 1_000_000  # with more columns up to so many: to try every dimension costs more
 TRIAL_ROWS = 6_000  # rows of a large table that trials are made with: more of them teach nothing about a quantile
@@ -86,6 +104,9 @@ class Fills(NamedTuple):
     how: str  # why so many dimensions
     table: Table | None = None  # that was filled, where it was read
     scales: ColumnScales | None = None  # on which columns were filled; fills are values that their columns can have
+    engine: str = STRAIGHT  # what filled the gaps, by name
+    engine_words: str = STRAIGHT_WORDS
+    contest: tuple[EngineTrial, ...] = ()  # how each engine did on the hidden cells; none where only one was asked for
 
     @property
     def modelled(self) -> Array:
@@ -148,6 +169,12 @@ class Fills(NamedTuple):
 
     def own_model(self, map_dims: int | None = None) -> str:
         """Which model the fills are from; a map of the same table has a model of its own."""
+        if self.engine != STRAIGHT:
+            errors = {report.engine: report.error for report in self.contest}
+            return (
+                f"Fills are by {self.engine_words}: off by {errors[self.engine]:.2f} of a column's spread on hidden "
+                f"cells, where the straight model is off by {errors[STRAIGHT]:.2f}."
+            )
         text = f"Fills use their own model ({count(self.n_components, 'dimension')}, {self.how})"
         return f"{text}." if map_dims is None else f"{text}; the map uses {map_dims}."
 
@@ -174,8 +201,9 @@ class Fills(NamedTuple):
         gaps = int(self.is_filled.sum())
         if not gaps:
             return NO_GAPS
+        dims = f"from {count(self.n_components, 'dimension')}"
         lines = [
-            f"{count(gaps, 'gap')} filled from {count(self.n_components, 'dimension')}.",
+            f"{count(gaps, 'gap')} filled {dims if self.engine == STRAIGHT else 'by ' + self.engine_words}.",
             *column_lines(self.columns, {c.column: c.gaps for c in self.columns}, self.level),
         ]
         beyond = self.outside_words(logged)
@@ -185,6 +213,7 @@ class Fills(NamedTuple):
             if beyond[NAMED_COLUMNS:]
             else []
         )
+        lines += contest_lines(self.contest) if self.contest else []
         return "\n".join([*lines, self.own_model(map_dims), self._example()])
 
     def _example(self) -> str:
@@ -242,21 +271,6 @@ def column_lines(columns: Sequence[ColumnFill], gaps: Mapping[str, int], level: 
     return [*lines, note]
 
 
-class Trials(NamedTuple):
-    """Cells hidden on purpose: where, in which fold, and how the model did."""
-
-    row: NDArray[np.intp]
-    column: NDArray[np.intp]
-    fold: NDArray[np.intp]
-    error: Array  # value - fill
-    sd: Array  # of the model, not calibrated
-    plain: Array  # value - mean of the column's cells that were left
-
-    @property
-    def z(self) -> Array:
-        return np.abs(self.error) / self.sd
-
-
 class FillDimension(NamedTuple):
     """The number of dimensions that fills best, and the error of each number tried."""
 
@@ -264,65 +278,6 @@ class FillDimension(NamedTuple):
     tried: tuple[int, ...]
     error: Array  # mean squared error of hidden cells, columns in units of their spread; 1 = the mean
     behind: Array  # paired standard error of each error minus the best
-
-
-# hiding -------------------------------------------------------------------------------------------------
-def row_folds(n: int, folds: int, seed: int) -> NDArray[np.intp]:
-    """A fold for every row, as even as they can be."""
-    return np.random.default_rng([seed, FILL_TRIALS]).permutation(n) % folds
-
-
-def folds_for(mask: Mask) -> tuple[int, int]:
-    """(folds, fits) by the table's size: 8 and 8 for a small table, fewer fits where one hides plenty."""
-    cells = int(mask.sum())
-    if cells < SMALL_TRIAL_CELLS:
-        folds = min(8, len(mask))
-        return folds, folds
-    return 5, 3 if 3 * cells < 5 * ENOUGH_HIDDEN else 2
-
-
-def trials(model: FillModel, X: Array, fold: NDArray[np.intp], which: Iterable[int], seed: int) -> Trials:
-    """Fit without the rows of each of these folds and predict their cells; one that cannot be fitted is left out.
-
-    A left-out row hides one part of its cells at a time, so the fits see the table's own gaps and no others.
-    """
-    tried: list[Trials] = []
-    for k in which:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", LowdimWarning)
-                fitted = model(X[fold != k])
-        except LowdimError:
-            continue
-        tried += _hidden_in(fitted, X, fold, k, seed)
-    return joined(tried)
-
-
-def joined(tried: Sequence[Trials]) -> Trials:
-    """Trials one after another."""
-    none, zero = np.zeros(0, dtype=np.intp), np.zeros(0)
-    empty = Trials(none, none, none, zero, zero, zero)
-    return Trials(*(np.concatenate(piece) for piece in zip(empty, *tried, strict=True)))
-
-
-def _hidden_in(fitted: FittedFill, X: Array, fold: NDArray[np.intp], k: int, seed: int) -> Iterator[Trials]:
-    """The cells of the rows of fold k, hidden part by part."""
-    rows = np.flatnonzero(fold == k)
-    left, mask = X[rows], ~np.isnan(X[rows])
-    plain = left - _column_means(X[fold != k])
-    part = np.where(mask, dealt(mask, HIDDEN_PARTS, np.random.default_rng([seed, FILL_TRIALS, k])), -1)
-    cells = max(int(mask.sum()), 1)
-    for p in range(int(np.clip(-(-ENOUGH_HIDDEN * HIDDEN_PARTS // (2 * cells)), 1, HIDDEN_PARTS))):
-        hidden = part == p
-        mean, sd = fitted.fills(np.where(hidden, np.nan, left))
-        i, j = np.nonzero(hidden)
-        yield Trials(rows[i], j, np.full(len(i), k), (left - mean)[hidden], sd[hidden], plain[hidden])
-
-
-def _column_means(X: Array) -> Array:
-    """The mean of each column's seen cells, 0 for a column without any."""
-    mask = ~np.isnan(X)
-    return np.asarray(np.where(mask, X, 0.0).sum(axis=0) / np.maximum(mask.sum(axis=0), 1))
 
 
 # the public face ----------------------------------------------------------------------------------------
@@ -335,11 +290,16 @@ def fill(
     folds: int | None = None,
     standardize: bool | None = None,
     random_state: int = 0,
+    engines: str = "all",
+    budget: float | str | None = None,
 ) -> Fills:
     """Fill the gaps of a table with calibrated intervals, and say column by column what that is worth.
 
-    Small tables are filled by variational Bayesian PCA (or by the whole Gaussian, where there are rows enough and it
-    fills hidden cells better), large ones by probabilistic PCA.
+    The straight model of a small table is variational Bayesian PCA (or the whole Gaussian, where there are rows enough
+    and it fills hidden cells better), that of a large one probabilistic PCA. Engines that bend or fall into groups fill
+    the same hidden cells: nearest rows, mixtures of Gaussians and of factor analysers, a bent sheet, chained trees. The
+    one with the least squared error replaces the straight model if it is better by two standard errors, paired by
+    rows, and its draws are no worse as distributions (energy score); `.contest` says how each did.
 
     Parameters
     ----------
@@ -357,6 +317,13 @@ def fill(
         Whether columns count in units of their spread: as the table was read, True for an array.
     random_state : int, default 0
         Decides which cells are hidden.
+    engines : {"all", "straight"}, default "all"
+        Whether engines that bend and fall into groups are tried beside the straight model: where the table counts in
+        units of its columns' spread, has 30 rows or more, and neither `n_components` nor `model` is given.
+    budget : float or str, optional
+        Seconds of one core, or "2m", that these engines may take beside the straight model; 40 where it is not given.
+        The time is forecast from the table's size, never read from the clock; what does not fit is not tried, and that
+        is said.
 
     Returns
     -------
@@ -366,7 +333,9 @@ def fill(
 
     References
     ----------
-    Rubin, Multiple Imputation for Nonresponse in Surveys, Wiley, 1987. docs/measurements.md for the choice of models.
+    Rubin, Multiple Imputation for Nonresponse in Surveys, Wiley, 1987. Stekhoven and Buehlmann, MissForest,
+    Bioinformatics 28, 2012. Gneiting and Raftery, Strictly proper scoring rules, Journal of the American Statistical
+    Association 102, 2007. docs/measurements.md for the choice of models.
 
     Examples
     --------
@@ -378,15 +347,18 @@ def fill(
     (True, 'good')
     """
     check_level(level)
+    seconds = check_engines(engines, budget)
     source, standardize, read_table = numbers_of(table, standardize)
     values, seen = gather(source)
     mask = np.ones(values.shape, dtype=bool) if seen is None else seen
     check_fillable(mask, source.columns)
     unit = _units(np.where(mask, values, np.nan))
     X = np.where(mask, values, np.nan) * unit
+    asked = model is not None or n_components is not None
+    rivals = engines == "all" and standardize and not asked
     models: list[FillModel] = [no_gaps] if mask.all() else _models(X, n_components, model, standardize, random_state)
-    best, trials = _best_model(models, X, mask, folds, random_state)
-    fit = best(X)
+    best = _outcome(models, X, folds, random_state, seconds if rivals else 0.0)
+    fit = best.fit(X)
     mean, sd = fit.fills(X)
     filled = np.where(mask, values, mean / unit)
     scales = None if read_table is None else read_table.scales
@@ -394,38 +366,40 @@ def fill(
         filled = scales.outward(filled)
         filled = np.where(mask, filled, scales.possible(filled))
     chosen = len(models) > 1 or mask.size > SMALL_CELLS or not standardize
-    asked = model is not None or n_components is not None
+    found = best.trials
     return Fills(
         *(filled, filled, filled, filled),  # intervals follow
         ~mask,
-        _columns(filled, mask, source.columns, trials, X),
+        _columns(filled, mask, source.columns, found, X),
         level,
         fit.n_components,
         0,
-        len(trials.z),
-        _skill(trials, X),
+        len(found.z),
+        skill(found, X),
         lambda seed, number: fit.drawn(X, seed, number) / unit,
-        HiddenErrors(trials.z, trials.column, trials.fold),
+        HiddenErrors(found.z, found.column, found.fold),
         RawFills(mean[~mask], sd[~mask], unit),
         "as asked" if asked else CHOSEN_BEST if chosen else "as many as it finds use for",
         read_table,
         scales,
+        *(best.engine, best.words, best.tried),
     ).at(level)
 
 
-def _best_model(
-    models: list[FillModel], X: Array, mask: Mask, folds: int | None, seed: int
-) -> tuple[FillModel, Trials]:
-    """The model that predicts hidden cells best, and how it did: the first folds choose, the others try it alone."""
-    if mask.all():
-        return models[0], joined([])  # nothing to fill, nothing to check
+def _outcome(models: list[FillModel], X: Array, folds: int | None, seed: int, budget: float) -> Outcome:
+    """What fills a table: the best straight model, or within a budget the engine that drives it out."""
+    mask = ~np.isnan(X)
+    if mask.all():  # nothing to fill, nothing to check
+        return Outcome(models[0], joined([]), STRAIGHT, STRAIGHT_WORDS, ())
+    engines = engines_for(X) if budget else []
     number, fits = folds_for(mask) if folds is None else (folds, folds)
     X = X[evenly_spread(len(X), TRIAL_ROWS)] if len(X) > TRIAL_ROWS else X
-    fold = row_folds(len(X), number, seed)
-    heats = min(fits, 1 if mask.sum() >= SMALL_TRIAL_CELLS else 2) if len(models) > 1 else fits
-    heat = [(model, trials(model, X, fold, range(heats), seed)) for model in models]
-    best, first = max(heat, key=lambda pair: _skill(pair[1], X))
-    return best, joined([first, trials(best, X, fold, range(heats, fits), seed)])
+    heats = heats_for(mask, fits) if len(models) > 1 or engines else fits
+    ground = Ground(X, row_folds(len(X), number, seed), heats, fits, seed, SCORED_DRAWS if engines else 0)
+    straight, first = straight_model(ground, models)
+    if engines:
+        return hold(ground, straight, first, engines, budget)
+    return Outcome(straight, ground.rest(straight, first), STRAIGHT, STRAIGHT_WORDS, ())
 
 
 def _columns(filled: Array, mask: Mask, names: tuple[str, ...], found: Trials, table: Array) -> tuple[ColumnFill, ...]:
@@ -453,6 +427,14 @@ def _models(table: Array, q: int | None, model: LinearGaussian | None, standardi
     return [by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL_TOL / n))]
 
 
+def check_engines(engines: str, budget: float | str | None) -> float:
+    """The seconds that the engines may take, or the error that says what may be asked."""
+    if engines not in ("all", "straight"):
+        raise error("LD210", option="engines", value=engines, allowed="'all' or 'straight'")
+    seconds = parse_duration(budget)
+    return FILL_BUDGET if seconds is None else seconds
+
+
 def _units(table: Array) -> Array:
     """Powers of two that bring columns of huge or tiny numbers near one; 1 for any other."""
     size = np.nanmax(np.abs(table), axis=0)
@@ -469,14 +451,6 @@ def check_fillable(mask: Mask, names: tuple[str, ...]) -> None:
         raise error("LD120", column=names[empty[0]])
 
 
-def _skill(found: Trials, table: Array) -> float:
-    """The share of variance predicted for all hidden cells, columns in units of their spread."""
-    spread = np.nanstd(table, axis=0)
-    unit = np.where(spread > 0, spread, 1.0)[found.column]
-    base = float(((found.plain / unit) ** 2).sum())
-    return 1.0 - float(((found.error / unit) ** 2).sum()) / base if base > 0 else 0.0
-
-
 def fill_dimension(
     X: Any, *, most: int | None = None, folds: int = 5, standardize: bool = True, random_state: int = 0
 ) -> FillDimension:
@@ -488,8 +462,7 @@ def fill_dimension(
     mask = np.ones(values.shape, dtype=bool) if seen is None else seen
     n, d = values.shape
     table = np.where(mask, values, np.nan)
-    sd = np.nanstd(table, axis=0)
-    sd = np.where(sd > 0, sd, 1.0)
+    sd = centre_and_spread(table)[1]
     fold = row_folds(n, folds, random_state + 1)
     fits = int(np.clip(-(-ENOUGH_HIDDEN * folds // max(int(mask.sum()), 1)), 2, folds))
     top = min(d - 1, n - 2, int(mask.sum()) // (2 * max(d, 1))) if most is None else most
@@ -511,18 +484,11 @@ def fill_dimension(
             break
     same = [len(s) == len(squares[best]) for s in squares]  # a fold that failed leaves nothing to pair
     behind = np.array(
-        [error_of_mean(s - squares[best], found.row) if k else 0.0 for s, k in zip(squares, same, strict=True)]
+        [paired(s, squares[best], found.row).error if k else 0.0 for s, k in zip(squares, same, strict=True)]
     )
     near = next(k for k in range(len(tried)) if error_of[k] <= error_of[best] + behind[k])
     finite = np.where(np.isfinite(error_of), error_of, 1.0)
     return FillDimension(tried[near], tuple(tried), finite, behind)
-
-
-def error_of_mean(values: Array, row: NDArray[np.intp]) -> float:
-    """The standard error of the mean of values of cells, where those of one row go together."""
-    if not len(values):
-        return 0.0
-    return float(np.linalg.norm(np.bincount(row, values - values.mean()))) / len(values)
 
 
 def _ladder(top: int) -> list[int]:

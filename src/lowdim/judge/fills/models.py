@@ -1,20 +1,22 @@
-"""The models that fill gaps: variational Bayesian PCA, or any linear-Gaussian model."""
+"""The models that fill gaps: variational Bayesian PCA, any linear-Gaussian model, and models of other families."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
 from lowdim.judge.fills.variational_pca import fit_variational
+from lowdim.math.distances import centre_and_spread
 from lowdim.math.linalg import Array
 from lowdim.math.streams import FILL_DRAWS
+from lowdim.models.base.latent import LatentModel
 from lowdim.models.linear.framed_gaussian import framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.ppca import ProbabilisticPCA
+from lowdim.models.mixtures.gaussian_mixture import GaussianMixture
 from lowdim.text.messages import LowdimWarning
 
 TRIAL_TOL = 1e-2  # nats within which a trial fit has converged: far below what a fill can show
@@ -37,6 +39,11 @@ class FittedFill(NamedTuple):
 FillModel = Callable[[Array], FittedFill]
 
 
+def drawing(seed: int, number: int) -> np.random.Generator:
+    """The random numbers of one drawn table."""
+    return np.random.default_rng([seed, FILL_DRAWS, number])
+
+
 def no_gaps(X: Array) -> FittedFill:
     """What fills a complete table."""
     return FittedFill(0, lambda rows: (rows, np.zeros(rows.shape)), lambda rows, seed, number: rows)
@@ -55,7 +62,7 @@ def by_shrinkage(q: int) -> FillModel:
 
         def drawn(rows: Array, seed: int, number: int) -> Array:
             mask = ~np.isnan(rows)
-            draw = fitted.placed(rows, mask).draw(np.random.default_rng([seed, FILL_DRAWS, number]))
+            draw = fitted.placed(rows, mask).draw(drawing(seed, number))
             return np.where(mask, rows, draw)
 
         return FittedFill(fitted.n_components, fills, drawn)
@@ -63,14 +70,11 @@ def by_shrinkage(q: int) -> FillModel:
     return fit
 
 
-def by_model(model: LinearGaussian, *, quiet: bool = False) -> FillModel:
+def by_model(model: LinearGaussian) -> FillModel:
     """A linear-Gaussian model, fitted once to the table and anew without each fold of its rows."""
 
     def fit(X: Array) -> FittedFill:
-        with warnings.catch_warnings():
-            if quiet:  # a model nobody asked for
-                warnings.simplefilter("ignore", LowdimWarning)
-            fitted = clone(model).fit(X)
+        fitted = clone(model).fit(X)
         g = framed_gaussian(fitted)
         # draws have the fitted noise without the excess that its fitting cost: stretched to the same spread
         cost = g.psi * (g.excess - 1.0) / g.frame.scale**2
@@ -90,15 +94,39 @@ def by_model(model: LinearGaussian, *, quiet: bool = False) -> FillModel:
     return fit
 
 
+def by_latent_model(model: LatentModel, n_components: int) -> FillModel:
+    """A model of another family, fitted in units of the columns' spread: nobody asked for it, so its warnings are not
+    shown, and its standard deviations are calibrated like all others."""
+
+    def fit(X: Array) -> FittedFill:
+        mean, sd = centre_and_spread(X)
+
+        def quietly(verb: Callable[..., Any], rows: Array, **options: Any) -> Any:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", LowdimWarning)
+                return verb((rows - mean) / sd, **options)
+
+        fitted = quietly(clone(model).fit, X)
+
+        def fills(rows: Array) -> tuple[Array, Array]:
+            filled, spread = quietly(fitted.impute, rows, return_std=True)
+            return np.where(np.isnan(rows), mean + sd * filled, rows), sd * spread
+
+        def drawn(rows: Array, seed: int, number: int) -> Array:
+            draw = quietly(fitted.impute, rows, draws=1, random_state=seed + 1009 * number)[0]
+            return np.where(np.isnan(rows), mean + sd * draw, rows)
+
+        return FittedFill(n_components, fills, drawn)
+
+    return fit
+
+
 def candidates(n: int, d: int, q: int | None) -> list[FillModel]:
     """The models worth trying on a small table; hidden cells choose between them."""
     if q is not None:
         return [by_shrinkage(q)]
     tries = [by_shrinkage(max(min(MOST_DIMENSIONS, d - 1, n - 2), 0))]
     if n >= ROWS_A_COLUMN * d and 2 <= d <= MOST_DIMENSIONS and n * d <= WHOLE_GAUSSIAN_CELLS:
-        tries.append(
-            by_model(
-                ProbabilisticPCA(d - 1, standardize=True, tol=TRIAL_TOL / n, max_iter=WHOLE_GAUSSIAN_PASSES), quiet=True
-            )
-        )
+        whole = GaussianMixture(1, tol=TRIAL_TOL / n, max_iter=WHOLE_GAUSSIAN_PASSES)  # as PPCA(d - 1), much faster
+        tries.append(by_latent_model(whole, d - 1))
     return tries

@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lowdim.math import variational as vb
+from lowdim.math.distances import centre_and_spread
 from lowdim.math.gaussian import Latent, sums
 from lowdim.math.linalg import Array, Mask, lower, root_times, unpack
 
@@ -94,10 +95,7 @@ def fit_variational(X: Array, mask: Mask, q: int, *, passes: int = 200, tol: flo
     >>> bool(abs(mean[3, 2] - X[3, 2]) < 2 * sd[3, 2] < 0.3)
     True
     """
-    count = np.maximum(mask.sum(axis=0), 1)
-    mean = np.where(mask, X, 0.0).sum(axis=0) / count
-    spread = np.sqrt(np.where(mask, (X - mean) ** 2, 0.0).sum(axis=0) / count)
-    sd = np.where(spread > 0, spread, 1.0)
+    mean, sd = centre_and_spread(np.where(mask, X, np.nan))
     x = np.where(mask, (X - mean) / sd, 0.0)
     some = None if mask.all() else mask
     b = _start(x, mask, q)

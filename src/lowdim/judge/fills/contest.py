@@ -1,0 +1,234 @@
+"""Which engine fills a table: a contest on cells hidden on purpose, from which the straight model has to be driven.
+
+Every engine fills the same hidden cells as the straight model. The first folds are heats: each engine climbs its rungs
+while its error falls. Those that beat the straight model there go on to all folds, three at most and none that is
+clearly behind the best. The one with the least squared error fills the table if it is better than the straight model by
+two standard errors, paired and with rows as clusters, and its draws are no worse as distributions by one
+(`judge/fills/trials.py`, energy score).
+
+An engine whose forecast does not fit in what is left of the budget is not tried, and that is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.judge.fills.engines import Engine, Rung, forecast
+from lowdim.judge.fills.models import FillModel
+from lowdim.judge.fills.trials import Trials, energy_scores, joined, paired, skill, squared_errors, trials
+from lowdim.math.linalg import Array
+from lowdim.text.format import duration
+
+STRAIGHT, STRAIGHT_WORDS = "straight model", "straight lines through the row's other cells"
+BETTER_ERRORS = 2.0  # standard errors by which an engine must be better to replace the straight model
+WORSE_ERRORS = 1.0  # standard errors by which its draws may be worse as distributions
+FINALISTS = 3
+HOPEFUL_ERRORS = 0.5  # standard errors by which an engine must lead after the heats to go on
+PATIENCE = 2  # rungs without a gain after which an engine climbs no further
+SCORED_DRAWS = 5  # of each hidden cell, for the energy score
+FILL_BUDGET = 40.0  # seconds forecast for the engines together, where nothing else is asked
+CHOSEN, BEATEN, NO_BETTER, NARROW, BEHIND, OUTRUN = (
+    "chosen",
+    "beaten",
+    "no better",
+    "better, but its draws are worse",
+    "better, but not the best",
+    "better, but behind others in the first folds",
+)
+
+
+class EngineTrial(NamedTuple):
+    """How an engine did on the hidden cells, columns in units of their spread; `cells` is 0 where it was not tried."""
+
+    engine: str
+    words: str
+    verdict: str
+    cells: int = 0
+    error: float = 0.0  # root mean square
+    difference: float = 0.0  # mean squared error less the straight model's
+    difference_error: float = 0.0  # its standard error, rows as clusters
+    energy: float = 0.0  # mean energy score of the cells of a row hidden together
+    energy_difference: float = 0.0
+    energy_error: float = 0.0
+
+    @property
+    def better(self) -> bool:
+        """Whether it predicts hidden cells better than the straight model, by two standard errors."""
+        return self.cells > 0 and self.difference < -BETTER_ERRORS * self.difference_error
+
+    @property
+    def hopeful(self) -> bool:
+        """Whether the other folds could make it better by so much: they halve the standard error at the most."""
+        return self.difference < -HOPEFUL_ERRORS * self.difference_error
+
+    @property
+    def draws_worse(self) -> bool:
+        """Whether its draws are worse as distributions than the straight model's."""
+        return self.energy_difference > WORSE_ERRORS * self.energy_error
+
+
+class Outcome(NamedTuple):
+    """What fills the table, how it did on the hidden cells, and how all that were tried did."""
+
+    fit: FillModel
+    trials: Trials
+    engine: str
+    words: str
+    tried: tuple[EngineTrial, ...]
+
+
+class Ground(NamedTuple):
+    """The cells that all engines are tried on."""
+
+    X: Array
+    fold: NDArray[np.intp]
+    heats: int
+    fits: int
+    seed: int
+    draws: int = 0  # of each hidden cell, for the energy score
+
+    def tried(self, fit: FillModel, which: Sequence[int]) -> Trials:
+        return trials(fit, self.X, self.fold, which, self.seed, draws=self.draws)
+
+    def heat(self, fit: FillModel) -> Trials:
+        return self.tried(fit, range(self.heats))
+
+    def rest(self, fit: FillModel, heat: Trials) -> Trials:
+        """A heat and the other folds."""
+        return joined([heat, self.tried(fit, range(self.heats, self.fits))], self.draws)
+
+
+class Heat(NamedTuple):
+    """The best rung of an engine in the heats."""
+
+    engine: str
+    rung: Rung
+    trials: Trials
+    report: EngineTrial
+
+
+def straight_model(ground: Ground, models: Sequence[FillModel]) -> tuple[FillModel, Trials]:
+    """The straight model that predicts hidden cells best, and its heats."""
+    heats = [(model, ground.heat(model)) for model in models]
+    return max(heats, key=lambda pair: skill(pair[1], ground.X))
+
+
+def hold(ground: Ground, fit: FillModel, first: Trials, engines: Sequence[Engine], budget: float) -> Outcome:
+    """Let these engines, the cheap ones first, challenge a straight model that has been through the heats."""
+    heats, reports = _heats(ground, first, engines, budget)
+    straight = ground.rest(fit, first)
+    hopeful = sorted((heat for heat in heats if heat.report.hopeful), key=lambda heat: heat.report.error)
+    finals = [_final(ground, heat, straight) for heat in _finalists(hopeful, ground.X)]
+    best = min(
+        (final for final in finals if final.report.better and not final.report.draws_worse),
+        key=lambda final: final.report.error,
+        default=None,
+    )
+    own = compared(STRAIGHT, STRAIGHT_WORDS, straight, straight, ground.X)._replace(verdict=BEATEN if best else CHOSEN)
+    ended = {final.engine: final.report for final in finals}
+    tried = (own, *(_judged(ended.get(r.engine, r), best, r.engine in ended) for r in reports))
+    if best is None:
+        return Outcome(fit, straight, STRAIGHT, STRAIGHT_WORDS, tried)
+    return Outcome(best.rung.fit, best.trials, best.engine, best.rung.words, tried)
+
+
+def _heats(
+    ground: Ground, straight: Trials, engines: Sequence[Engine], budget: float
+) -> tuple[list[Heat], list[EngineTrial]]:
+    """The heats of the engines that fit in the budget, and a report of every engine."""
+    heats, reports = [], []
+    tried: list[Engine] = []
+    for engine in sorted(engines, key=lambda engine: engine.seconds):
+        more = [*tried, engine]
+        seconds = forecast(more, ground.heats, ground.fits, FINALISTS)
+        if seconds > budget:
+            why = f"not tried: would make it about {duration(seconds)}, the budget is {duration(budget)}"
+            reports.append(EngineTrial(engine.name, engine.rungs[-1].words, why))
+            continue
+        tried = more
+        heat = _climbed(ground, engine, straight)
+        if heat is None:
+            reports.append(EngineTrial(engine.name, engine.rungs[-1].words, "could not be fitted"))
+            continue
+        heats.append(heat)
+        reports.append(heat.report)
+    return heats, reports
+
+
+def _climbed(ground: Ground, engine: Engine, straight: Trials) -> Heat | None:
+    """The rung with the least error: up from the first until two more have not helped."""
+    best: Heat | None = None
+    since = 0
+    for rung in engine.rungs:
+        found = ground.heat(rung.fit)
+        if not comparable(found, straight):
+            break
+        report = compared(engine.name, rung.words, found, straight, ground.X)
+        since += 1
+        if best is None or report.error < best.report.error:
+            best, since = Heat(engine.name, rung, found, report), 0
+        if since == PATIENCE:
+            break
+    return best
+
+
+def comparable(found: Trials, straight: Trials) -> bool:
+    """Whether a trial can be paired with that of the straight model: no fold failed, and every fill is a number."""
+    return len(found.error) == len(straight.error) and bool(np.isfinite(found.z).all())
+
+
+def _finalists(hopeful: Sequence[Heat], X: Array) -> list[Heat]:
+    """The best of the heats, and the next ones unless they are clearly behind."""
+
+    def behind(heat: Heat) -> bool:
+        best = hopeful[0].trials
+        gap = paired(squared_errors(heat.trials, X), squared_errors(best, X), best.row)
+        return gap.difference > BETTER_ERRORS * gap.error
+
+    return [heat for k, heat in enumerate(hopeful[:FINALISTS]) if not k or not behind(heat)]
+
+
+def _final(ground: Ground, heat: Heat, straight: Trials) -> Heat:
+    found = ground.rest(heat.rung.fit, heat.trials)
+    if not comparable(found, straight):
+        return heat._replace(report=heat.report._replace(cells=0, verdict="could not be fitted to every fold"))
+    return heat._replace(trials=found, report=compared(heat.engine, heat.rung.words, found, straight, ground.X))
+
+
+def compared(engine: str, words: str, found: Trials, straight: Trials, X: Array) -> EngineTrial:
+    """An engine beside the straight model on the same cells."""
+    square = paired(squared_errors(found, X), squared_errors(straight, X), found.row)
+    (ours, row), (theirs, _) = energy_scores(found, X), energy_scores(straight, X)
+    energy = paired(ours, theirs, row)
+    return EngineTrial(engine, words, "", len(found.error), square.score**0.5, square.difference, square.error, *energy)
+
+
+def _judged(report: EngineTrial, best: Heat | None, in_final: bool) -> EngineTrial:
+    """A report with its verdict."""
+    if report.verdict:
+        return report
+    if best is not None and report.engine == best.engine:
+        return report._replace(verdict=CHOSEN)
+    if not report.better:
+        return report._replace(verdict=NO_BETTER)
+    return report._replace(verdict=NARROW if report.draws_worse else BEHIND if in_final else OUTRUN)
+
+
+def contest_lines(tried: Sequence[EngineTrial]) -> list[str]:
+    """The engines beside each other as lines of text."""
+    wide = max(len(report.engine) for report in tried)
+    head = f"  {'engine':<{wide}}  error*  squared error, less the straight model's  draws**  verdict"
+    lines = ["Which engine fills these gaps was decided by the same hidden cells:", head]
+    for r in tried:
+        versus = "" if r.engine == STRAIGHT else f"{r.difference:+.4f} +- {r.difference_error:.4f}"
+        numbers = f"{r.error:>6.3f}  {versus:>41}  {r.energy:>7.3f}" if r.cells else " " * 58
+        lines.append(f"  {r.engine:<{wide}}  {numbers}  {r.verdict}")
+    return [
+        *lines,
+        "  * root mean square, in units of each column's spread.  ** energy score of calibrated draws: less is better.",
+        f"  One is chosen if its error is less by {BETTER_ERRORS:.0f} standard errors and its draws are no worse.",
+    ]

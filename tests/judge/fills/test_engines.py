@@ -1,0 +1,149 @@
+"""Engines that bend and fall into groups: each fills, spreads and draws as it should, and says what it costs."""
+
+import numpy as np
+import pytest
+
+from lowdim import GaussianMixture
+from lowdim.judge.fills.engines import LARGE_FOREST_CELLS, Engine, Rung, engines_for, forecast
+from lowdim.judge.fills.models import by_latent_model
+from lowdim.judge.fills.nearest import by_nearest_rows, nearest_rows
+from lowdim.judge.fills.trees import ChainedTrees, ForestShape, by_trees, grow
+
+
+def groups(n=160, d=5, seed=0, gaps=0.15):
+    """Two groups far apart whose lines run opposite ways."""
+    rng = np.random.default_rng([seed, 110])
+    side = np.where(np.arange(n) % 2, 1.0, -1.0)[:, None]
+    z = rng.standard_normal((n, 1))
+    X = 4.0 * side * np.ones(d) + z * np.where(np.arange(d) % 2, side, 1.0) + 0.2 * rng.standard_normal((n, d))
+    return X, rng.random(X.shape) < gaps
+
+
+def every_rung(X):
+    return [(engine.name, rung) for engine in engines_for(X) for rung in engine.rungs]
+
+
+def test_every_engine_keeps_what_is_seen_and_is_finite():
+    X, gap = groups()
+    less = np.where(gap, np.nan, X)
+    names = set()
+    for name, rung in every_rung(less):
+        made = rung.fit(less)
+        mean, sd = made.fills(less)
+        draw = made.drawn(less, 3, 0)
+        for part in (mean, draw):
+            assert np.array_equal(part[~gap], X[~gap]) and np.isfinite(part).all(), rung.words
+        assert (sd[~gap] == 0.0).all() and (sd[gap] > 0.0).all() and np.isfinite(sd).all(), rung.words
+        assert np.array_equal(draw, made.drawn(less, 3, 0)) and not np.array_equal(draw, made.drawn(less, 3, 1))
+        names.add(name)
+    assert len(names) == 5
+
+
+def test_every_engine_fits_to_the_same_bits_and_fills_rows_one_by_one():
+    X, gap = groups(90)
+    less = np.where(gap, np.nan, X)
+    for name, rung in every_rung(less):
+        mean, sd = rung.fit(less).fills(less)
+        again, spread = rung.fit(less).fills(less)
+        assert np.array_equal(mean, again) and np.array_equal(sd, spread), name
+        one, _ = rung.fit(less).fills(less[7:8])
+        assert np.allclose(one[0], mean[7], rtol=1e-9, atol=1e-9), name
+
+
+def test_engines_that_know_groups_beat_the_line_through_both():
+    X, gap = groups(300)
+    less = np.where(gap, np.nan, X)
+    square = {}
+    for name, rung in [("line", Rung("", by_latent_model(GaussianMixture(1), 1), 0.0)), *every_rung(less)]:
+        mean, _ = rung.fit(less).fills(less)
+        square[name] = min(square.get(name, np.inf), float(((mean - X)[gap] ** 2).mean()))
+    assert square["mixture of Gaussians"] < 0.3 * square["line"]
+    assert square["chained trees"] < 0.6 * square["line"] and square["nearest rows"] < 0.6 * square["line"]
+
+
+def test_nearest_rows_are_those_of_a_double_loop():
+    X, gap = groups(40, gaps=0.3)
+    less = np.where(gap, np.nan, X)
+    z = (less - np.nanmean(less, axis=0)) / np.nanstd(less, axis=0)
+    mean, _ = by_nearest_rows(4)(less).fills(less)
+    for i, j in np.argwhere(gap)[:20]:
+        far = []
+        for k in range(40):
+            shared = ~np.isnan(z[i]) & ~np.isnan(z[k])
+            if not np.isnan(z[k, j]):
+                far.append((((z[i] - z[k])[shared] ** 2).mean() if shared.any() else 2.0, k))
+        near = sorted(far)[:4]
+        weight = np.array([1 / (0.01 + distance) for distance, _ in near])
+        want = weight @ np.array([less[k, j] for _, k in near]) / weight.sum()
+        assert mean[i, j] == pytest.approx(want, rel=1e-9)
+
+
+def test_nearest_rows_draw_values_of_the_column():
+    X, gap = groups(60)
+    less = np.where(gap, np.nan, X)
+    drawn = by_nearest_rows(6)(less).drawn(less, 0, 0)
+    for j in range(X.shape[1]):
+        assert np.isin(drawn[gap[:, j], j].round(9), less[~gap[:, j], j].round(9)).all()
+
+
+def test_a_column_seen_in_few_rows_or_none_is_filled():
+    X, gap = groups(60)
+    less = np.where(gap, np.nan, X)
+    less[3:, 0] = np.nan
+    less[:, 1] = np.nan
+    for fit in (by_nearest_rows(6), by_trees(ForestShape(5, 2, 1.0))):
+        mean, sd = fit(less).fills(less)
+        assert np.isfinite(mean).all() and (sd[np.isnan(less)] > 0).all()
+        assert (mean[3:, 0] >= np.nanmin(less[:, 0]) - 1e-9).all() and (
+            mean[3:, 0] <= np.nanmax(less[:, 0]) + 1e-9
+        ).all()
+    assert nearest_rows(less).mask.sum(axis=0).tolist()[:2] == [int((~gap[:3, 0]).sum()), 0]
+
+
+def test_a_forest_predicts_as_the_mean_of_scikit_learns_trees():
+    from sklearn.tree import ExtraTreeRegressor
+
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((80, 3)).astype(np.float32).astype(float)
+    y = np.sin(2 * x[:, 0]) + 0.1 * rng.standard_normal(80)
+    forest = grow(x, y, ForestShape(6, 2, 1.0), seed=2)
+    trees = [ExtraTreeRegressor(min_samples_leaf=2, max_features=1.0, random_state=12 + t).fit(x, y) for t in range(6)]
+    new = rng.standard_normal((20, 3)).astype(np.float32).astype(float)
+    each = np.stack([tree.predict(new) for tree in trees])
+    mean, variance = forest.mean_and_variance(new)
+    assert np.allclose(mean, each.mean(axis=0), rtol=1e-12)
+    held = [[y[tree.apply(x) == leaf] for leaf in tree.apply(new)] for tree in trees]
+    second = np.array([[(v**2).mean() for v in row] for row in held]).mean(axis=0)
+    assert np.allclose(variance, second - mean**2, atol=1e-12)
+    draws = np.stack([forest.draw(new, np.random.default_rng(k)) for k in range(400)])
+    assert np.isin(draws, y).all()
+    assert np.abs(draws.mean(axis=0) - mean).max() < 5 * np.sqrt(variance.max() / 400)
+
+
+def test_trees_of_a_complete_table_are_grown_only_where_other_rows_have_gaps():
+    X, _ = groups(60)
+    chained = ChainedTrees(X, ForestShape(4, 2, 1.0))
+    assert chained.grown == {}
+    row = X[:1].copy()
+    row[0, 2] = np.nan
+    chained.fills(row)
+    assert list(chained.grown) == [2]
+
+
+def test_forecast_is_of_rungs_finalists_and_the_table():
+    nothing = by_nearest_rows(1)
+    cheap = Engine("cheap", (Rung("", nothing, 1.0), Rung("", nothing, 2.0)))
+    dear = Engine("dear", (Rung("", nothing, 5.0),))
+    assert forecast([cheap], 2, 8, 2) == 2 * 3.0 + 6 * 2.0 + 2.0
+    assert forecast([cheap, dear], 2, 8, 2) == 2 * 8.0 + 6 * 7.0 + 5.0
+    assert forecast([], 2, 8, 2) == 0.0
+
+
+def test_which_engines_a_table_is_offered():
+    assert engines_for(np.zeros((20, 5))) == [] and engines_for(np.zeros((100, 1))) == []
+    few = {engine.name for engine in engines_for(np.zeros((35, 2)))}
+    assert few == {"nearest rows", "mixture of factor analysers", "mixture of Gaussians", "chained trees"}
+    wide = {engine.name for engine in engines_for(np.zeros((100, 300)))}
+    assert "chained trees" not in wide and "nearest rows" in wide
+    small, large = (engines_for(np.zeros((n, 50)))[-1].seconds / n for n in (200, 2 * LARGE_FOREST_CELLS // 50))
+    assert large < small
