@@ -183,6 +183,7 @@ CALLS = {
     "apply": ["small.run", "small.csv"],
     "monitor": ["small.run", "small.csv"],
     "plot": ["gaps", "small.run", "-o", "p.csv"],
+    "explore": ["small.run", "--no-browser"],
     "runs": ["."],
     "methods": [],
     "demo": ["gaussian"],
@@ -193,7 +194,8 @@ CALLS = {
 @pytest.mark.parametrize(
     "verb", [pytest.param(verb, marks=pytest.mark.drill) if verb == "demo" else verb for verb in modules()]
 )
-def test_json_is_one_object_with_a_schema_and_messages(lowdim, made, no_drawing, verb):
+def test_json_is_one_object_with_a_schema_and_messages(lowdim, made, no_drawing, monkeypatch, verb):
+    monkeypatch.setattr("lowdim.cli.run.explore.wait", lambda: None)  # for Ctrl-C
     shutil.copy(made / "small.csv", lowdim.folder)
     shutil.copytree(made / "small.run", lowdim.folder / "small.run")
     slow = ["--budget", "1s"] if verb in ("report", "dims", "fit", "plot", "compare") else []

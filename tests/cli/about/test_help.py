@@ -92,6 +92,8 @@ def test_the_example_of_every_command_works_when_pasted(lowdim, no_drawing, exam
     line = re.search(r"^ *Example:  lowdim (.*)$", lowdim(name, "--help").out, re.M)
     assert line and line[1] == load_command(name).example.removeprefix("lowdim ")
     monkeypatch.chdir(example_folder)
+    monkeypatch.setattr("lowdim.cli.run.explore.wait", lambda: None)  # for Ctrl-C
+    monkeypatch.setattr("webbrowser.open", lambda address: True)
     said = lowdim(*shlex.split(line[1]))
     assert said.code == 0 and said.out, said.err
 

@@ -48,7 +48,7 @@ def test_it_answers_on_this_computer_until_ctrl_c(made):
         assert facts["title"] == "small.csv" and facts["odd"][0]["row"] == 7
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
-        assert process.returncode == 0 and out == "Stopped.\n" and err == ""
+        assert process.returncode == 0 and out == "" and err == "Stopped.\n"
 
 
 @pytest.fixture

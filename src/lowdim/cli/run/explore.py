@@ -9,7 +9,7 @@ import click
 from lowdim.cli.analysing import analysed, command_line, kept_options
 from lowdim.cli.command import command
 from lowdim.cli.options import BUDGET, DIMS, LEVEL, ROBUST, SEED, Request, is_run, stem, with_request
-from lowdim.cli.say import print_json, say
+from lowdim.cli.say import complain, print_json, say
 from lowdim.text.format import parse_duration
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def wait() -> None:
     try:
         threading.Event().wait()
     except KeyboardInterrupt:
-        say("Stopped.")
+        complain("Stopped.")  # on stderr: with --json, stdout holds one object
 
 
 def run_of(request: Request) -> SavedRun:
