@@ -180,7 +180,9 @@ def draw(params: MixedParams, rows: Posterior, rng: Sequence[np.random.Generator
     at, out = site_means(exact, sure), np.zeros((len(rng), len(columns.kinds)))
     for s, (j, _) in enumerate(columns.gaussian):
         x = (at.mean[:, s] + normal[:, q + s] * np.sqrt(params.psi[s])) * columns.spread[s] + columns.centre[s]
-        out[:, j] = x if columns.kinds[j] == "real" else np.exp(np.minimum(x, HIGHEST_LOG)) - columns.offset[j]
+        if columns.kinds[j] == "positive":  # what was added to zeros may not make them negative
+            x = np.maximum(np.exp(np.minimum(x, HIGHEST_LOG)) - columns.offset[j], 0.0)
+        out[:, j] = x
     for k, s in enumerate(columns.count_sites):
         j = columns.single[s][0]
         p = np.maximum(expit(-at.mean[:, R + s]), 1e-6)
