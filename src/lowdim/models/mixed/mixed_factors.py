@@ -41,7 +41,7 @@ from lowdim.text.messages import warn
 
 OUTER_ROUNDS, OUTER_PASSES = 20, 8  # of relevance: how often it is estimated, and passes of EM in between
 HALVINGS = 6  # of a Newton step that fell
-SWITCHED_OFF = 1e3  # precision from which an axis is dropped: its weights are below 0.03
+SWITCHED_OFF = 200.0  # precision from which an axis is dropped: its weights are below 0.07, in logits
 SETTLED = 0.02  # relative change of all precisions at which they are kept
 
 

@@ -24,8 +24,8 @@ from lowdim.math.linalg import EPS, Array, inverse_packed, lower, times_packed, 
 from lowdim.models.mixed.columns import MixedColumns, Sites
 from lowdim.models.mixed.logistic import logistic_mean
 
-ROUNDS = 7  # of every row's posterior
-STILL, MORE_ROUNDS = 1e-4, 30  # rows that would still move by more go on for so many more
+ROUNDS = 5  # of every row's posterior
+STILL, MORE_ROUNDS = 1e-4, 40  # rows that would still move by more go on, for so many rounds at most
 INTERCEPT_PRECISION = 0.01  # of the prior of intercepts and thresholds: a column of noes only stays finite
 LEAST_R, MOST_R = 0.05, 100.0  # of the negative binomial; beyond the latter it is Poisson's to a percent
 FALL = 1e-11  # a bound that falls by no more than this share is the same
@@ -88,8 +88,6 @@ class SiteTerms(NamedTuple):
     squares: Array  # n x R: E of the squared error of Gaussian sites, 0 where not seen
     g_below: Array  # n x O: g of the threshold below the level; that of the one above is the rest
     h_below: Array  # n x O
-    r_slope: Array  # n x counts: first derivative by log r, the mean held,
-    r_curve: Array  # n x counts: and the second
 
 
 class MixedSums(NamedTuple):
@@ -119,8 +117,8 @@ def site_terms(params: MixedParams, sites: Sites, eta: Array, var: Array) -> Sit
     single = _single_terms(params, sites, eta[:, R : R + M], var[:, R : R + M])
     ordinal = _ordinal_terms(params, sites, eta[:, R + M :], var[:, R + M :])
     f = real[0] + single[0] + ordinal[0]
-    g, h = (np.concatenate(parts, axis=1) for parts in zip(real[1:3], single[1:3], ordinal[1:3], strict=True))
-    return SiteTerms(f, g, h, real[3], *ordinal[3], *single[3])
+    g, h = (np.concatenate(parts, axis=1) for parts in zip(real[1:3], single[1:], ordinal[1:3], strict=True))
+    return SiteTerms(f, g, h, real[3], *ordinal[3])
 
 
 def _gaussian_terms(params: MixedParams, sites: Sites, eta: Array, var: Array) -> tuple[Array, Array, Array, Array]:
@@ -130,33 +128,40 @@ def _gaussian_terms(params: MixedParams, sites: Sites, eta: Array, var: Array) -
     return f, e / params.psi, sites.seen / params.psi, squares
 
 
-def _single_terms(
-    params: MixedParams, sites: Sites, eta: Array, var: Array
-) -> tuple[Array, Array, Array, tuple[Array, Array]]:
+def _single_terms(params: MixedParams, sites: Sites, eta: Array, var: Array) -> tuple[Array, Array, Array]:
     mean = eta + params.b
     E = logistic_mean(mean, var)
-    at, c, constant = params.columns.count_sites, sites.c, np.zeros(len(eta))
+    at, c = params.columns.count_sites, sites.c
     if at:  # x yeses and r noes
-        x, r, seen = sites.y[:, at], params.r, sites.c[:, at]
         c = c.copy()
-        c[:, at] = (x + r) * seen
-        constant = ((gammaln(x + r) - gammaln(r) - gammaln(x + 1.0)) * seen).sum(axis=1)
-    f = (sites.y * mean - c * E.softplus).sum(axis=1) + constant
-    h = c * E.curvature
-    slopes = _dispersion_terms(params, sites, E.softplus, E.slope, h) if at else (np.zeros((len(eta), 0)),) * 2
-    return f, sites.y - c * E.slope, h, slopes
+        c[:, at] *= sites.y[:, at] + params.r
+    f = (sites.y * mean - c * E.softplus).sum(axis=1)
+    return f, sites.y - c * E.slope, c * E.curvature
 
 
-def _dispersion_terms(
-    params: MixedParams, sites: Sites, softplus: Array, slope: Array, h: Array
-) -> tuple[Array, Array]:
-    """Derivatives of f by log r where r e^eta, the mean of the count, is held: the two hardly depend on each other."""
-    at, r = params.columns.count_sites, params.r
-    x, seen = sites.y[:, at], sites.c[:, at]
-    gap = r * (digamma(x + r) - digamma(r)) - r * softplus[:, at]
-    first = gap - x + (x + r) * slope[:, at]
-    second = gap + 2.0 * r * slope[:, at] - h[:, at] + r**2 * (polygamma(1, x + r) - polygamma(1, r))
-    return first * seen, second * seen
+def count_constants(params: MixedParams, sites: Sites) -> Array:
+    """What the log density of each row's counts holds beside eta."""
+    at = params.columns.count_sites
+    x, r = sites.y[:, at], params.r
+    return np.asarray(((gammaln(x + r) - gammaln(r) - gammaln(x + 1.0)) * sites.c[:, at]).sum(axis=1))
+
+
+def dispersion_slopes(params: MixedParams, sites: Sites, rows: RowBeliefs, weight: Array) -> Array:
+    """First and second derivative of f by log r, where r e^eta, the mean of the count, is held: 2 x counts.
+
+    So held, the two hardly depend on each other.
+    """
+    at, r, q = params.columns.count_sites, params.r, params.W.shape[1]
+    if not at:
+        return np.zeros((2, 0))
+    W, b = params.W[[len(params.mu) + s for s in at]], params.b[at]
+    i, j = lower(q)
+    var = (rows.cov * np.where(i == j, 1.0, 2.0)[:, None]).T @ (W[:, i] * W[:, j]).T
+    E, x = logistic_mean(rows.mean @ W.T + b, var), sites.y[:, at]
+    gap = r * (digamma(x + r) - digamma(r)) - r * E.softplus
+    first = gap - x + (x + r) * E.slope
+    second = gap + 2.0 * r * E.slope - (x + r) * E.curvature + r**2 * (polygamma(1, x + r) - polygamma(1, r))
+    return np.array([weight @ (part * sites.c[:, at]) for part in (first, second)])
 
 
 def _ordinal_terms(
@@ -219,13 +224,15 @@ def beliefs_of_rows(params: MixedParams, sites: Sites) -> RowBeliefs:
         return _round(params, sites, climb).best  # Gaussian sites alone need no second step
     for _ in range(ROUNDS - 1):
         climb = _round(params, sites, climb)
-    slow = np.flatnonzero((climb.rho < 1.0) | (np.abs(climb.step) > STILL).any(axis=0))
-    if not len(slow):
-        return climb.best
-    part, few = climb.of(slow), sites.of(slow)
-    for _ in range(MORE_ROUNDS):
-        part = _round(params, few, part)
-    return climb.best.put(slow, part.best)
+    best, rows, part, few = climb.best, np.arange(n), climb, sites
+    for _ in range(MORE_ROUNDS):  # only rows that still move: how far one goes is no matter of the others
+        slow = np.flatnonzero((part.rho < 1.0) | (np.abs(part.step) > STILL).any(axis=0))
+        if not len(slow):
+            break
+        rows, few = rows[slow], few.of(slow)
+        part = _round(params, few, part.of(slow))
+        best = best.put(rows, part.best)
+    return best._replace(bound=best.bound + count_constants(params, sites))
 
 
 def _tried(params: MixedParams, sites: Sites, m: Array, cov: Array, logdet: Array) -> RowBeliefs:
@@ -290,7 +297,7 @@ def sums_of_rows(params: MixedParams, sites: Sites, rows: RowBeliefs, weight: Ar
         w @ rows.cells.squares,
         w @ sites.seen,
         _threshold_sums(params, sites, rows, w),
-        np.array([w @ rows.cells.r_slope, w @ rows.cells.r_curve]),
+        dispersion_slopes(params, sites, rows, w),
     )
 
 
