@@ -4,8 +4,8 @@
 
 A tenth of the seen cells is hidden, in the same places for all; `SPLITS` times. Scores: log loss and errors of labels
 and yes/no, mean absolute error in levels and log loss of ordinal ones, error of real ones in units of their spread.
-Differences are paired by cell. Factor analysis and IterativeImputer work on zeros and ones, one column for each label but
-the last, and their fills, clipped and normalised, are their probabilities.
+Differences are paired by cell. Factor analysis and IterativeImputer work on zeros and ones, one column for each label
+but the last, and their fills, clipped and normalised, are their probabilities.
 """
 
 from __future__ import annotations

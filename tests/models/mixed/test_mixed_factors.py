@@ -142,15 +142,15 @@ def test_votes_agree_with_an_exact_grid():
     model = MixedFactorAnalysis(2).fit(table)
     assert set(model.likelihoods_) == {"yes/no"} and model.n_iter_ <= 80
     codes = table.apply(lambda column: column.map({"n": 0.0, "y": 1.0})).to_numpy()
-    rows, bounds = np.arange(0, len(table), 12), model.score_samples(table)
+    rows, bounds = np.arange(0, len(table), 20), model.score_samples(table)
     bare = model.params_._replace(V=np.zeros_like(model.params_.V))
     hidden = codes.copy()
     hidden[np.arange(len(codes)), np.arange(len(codes)) % 16] = np.nan  # one more gap in each row, to be filled
     block = model.frame_.inward(as_source(hidden).block(0))
     shares, gaps, errors = probabilities(bare, model._posterior(bare, block)), [], []
     for i in rows:
-        gaps.append(grid(bare, codes[i])[0] - bounds[i])
-        _, _, _, z, weight = grid(bare, hidden[i])
+        gaps.append(grid(bare, codes[i], points=81)[0] - bounds[i])
+        _, _, _, z, weight = grid(bare, hidden[i], points=81)
         for j in np.flatnonzero(np.isnan(hidden[i])):
             eta = z @ bare.W[j] + bare.b[j]
             errors.append(abs(shares[j][i, 0] - weight @ expit(eta)))

@@ -86,7 +86,7 @@ def test_posteriors_and_probabilities_agree_with_a_grid():
     bare = model.params_._replace(V=np.zeros_like(model.params_.V))
     sure = probabilities(bare, posterior)
     for i in range(0, len(rows), 15):
-        _, mean, cov, z, weight = grid(model.params_, rows[i])
+        _, mean, cov, z, weight = grid(model.params_, rows[i], points=81)
         sd = np.sqrt(np.diag(cov))
         assert np.abs(posterior.mean[i] - mean).max() < 0.06 * sd.max()
         assert np.abs(posterior.std[i] / sd - 1).max() < 0.12

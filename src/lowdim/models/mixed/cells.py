@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -83,17 +83,25 @@ def _stick_shares(params: MixedParams, rows: Posterior, at: SiteMeans, sites: li
         first = logistic_share(at.mean[:, sites], at.var[:, sites])
         return np.concatenate([first, 1.0 - first], axis=1)
     W, b = params.W[sites], params.b[[s - len(params.mu) for s in sites]]
-    cov = rows.cov
-    total = np.zeros((len(rows.mean), len(sites) + 1))
-    points = normal_points(W.shape[1]) if rows.packed.any() else np.zeros((1, W.shape[1]))
-    for point in points:
-        z = rows.mean + root_times(cov, np.broadcast_to(point, rows.mean.shape))
+    total, positions = np.zeros((len(rows.mean), len(sites) + 1)), spread_positions(rows)
+    for z in positions:
         stick = logistic_share(z @ W.T + b, at.own[:, sites])
         left = np.cumprod(1.0 - stick, axis=1)
         total[:, 0] += stick[:, 0]
         total[:, 1:-1] += stick[:, 1:] * left[:, :-1]
         total[:, -1] += left[:, -1]
-    return total / len(points)
+    return total
+
+
+def spread_positions(rows: Posterior) -> Iterator[Array]:
+    """Positions of all rows, n x q, over which their posteriors are averaged; one where there is no doubt."""
+    if not rows.packed.any():
+        yield rows.mean
+        return
+    values, U = np.linalg.eigh(rows.cov)
+    roots = U * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+    for point in normal_points(rows.mean.shape[1]):
+        yield rows.mean + roots @ point
 
 
 @cache
