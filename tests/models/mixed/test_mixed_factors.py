@@ -343,3 +343,31 @@ def test_score_of_positive_columns_is_in_the_units_of_the_table():
     one = MixedFactorAnalysis(1, likelihoods="positive").fit(X)
     two = MixedFactorAnalysis(1, likelihoods="positive").fit(1000 * X)
     assert one.score(X) - two.score(1000 * X) == pytest.approx(3 * np.log(1000), abs=1e-6)
+
+
+def clusters(n=240, seed=0):
+    """Three groups of rows, far apart in three real columns, and the label of the group; a tenth hidden."""
+    rng = np.random.default_rng(seed)
+    group = np.arange(n) % 3
+    centres = np.array([[0.0, 0.0, 3.0], [3.0, 0.0, 0.0], [0.0, 3.0, 0.0]])
+    full = np.column_stack([centres[group] + rng.standard_normal((n, 3)), group])
+    return np.where(rng.random(full.shape) < 0.1, np.nan, full), full
+
+
+def test_markers_fill_real_columns_better_where_labels_mark_clusters():
+    X, full = clusters()
+    hidden, errors = np.isnan(X[:, :3]), {}
+    for kind in ("label", "marker"):
+        model = MixedFactorAnalysis(2, likelihoods=["real"] * 3 + [kind]).fit(X)
+        filled, shares = model.impute(X, return_proba=True)
+        assert np.allclose(shares["c4"].sum(axis=1), 1) and set(filled[:, 3]) == {0.0, 1.0, 2.0}
+        assert (filled[:, 3] == full[:, 3])[np.isnan(X[:, 3])].mean() > 0.8
+        errors[kind] = np.sqrt(((filled[:, :3] - full[:, :3])[hidden] ** 2).mean())
+    assert errors["marker"] < 0.97 * errors["label"]
+
+
+def test_relevance_drops_what_is_not_needed():
+    truth = mixed_table(3, n=400, q=1, gaps=0.1, sizes=(4, 4, 2, 0, 0))
+    model = MixedFactorAnalysis(3, likelihoods=truth.kinds, ard=True).fit(truth.X)
+    assert model.n_components_ == 1 and model.relevance_.shape == (1,)
+    assert abs(np.corrcoef(model.transform(truth.X)[:, 0], truth.z[:, 0])[0, 1]) > 0.85

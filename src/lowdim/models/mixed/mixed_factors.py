@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -239,7 +239,7 @@ class MixedFactorAnalysis(LatentModel):
         columns = self.params_.columns
         return coded_source(X, weight, dict(zip(columns.names, columns.labels, strict=True)))
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Any:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
         """Fit the model to a table.
 
         Parameters
