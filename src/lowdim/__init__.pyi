@@ -39,6 +39,7 @@ from lowdim.models.linear.pca import PCA as PCA
 from lowdim.models.linear.ppca import PPCA as PPCA
 from lowdim.models.linear.ppca import ProbabilisticPCA as ProbabilisticPCA
 from lowdim.models.linear.robust_ppca import RobustPPCA as RobustPPCA
+from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis as MixedFactorAnalysis
 from lowdim.models.mixtures.gaussian_mixture import GaussianMixture as GaussianMixture
 from lowdim.models.mixtures.kmeans import KMeans as KMeans
 from lowdim.models.mixtures.kmedoids import KMedoids as KMedoids
@@ -92,6 +93,7 @@ __all__ = [
     "MatrixFactorization",
     "MaximumEntropyUnfolding",
     "MaximumVarianceUnfolding",
+    "MixedFactorAnalysis",
     "Mixture",
     "MixtureOfFA",
     "MixtureOfPPCA",

@@ -179,6 +179,7 @@ def impute_keeps_seen(model: Any, X: Any) -> None:
     table = _table(X)
     seen = ~np.isnan(table)
     filled, std = fitted.impute(X, return_std=True)
+    filled = _table(filled)  # a frame, where the model gives back what it was given
     assert np.array_equal(filled[seen], table[seen]), "impute changed a cell that was seen"
     assert np.isfinite(filled).all(), "impute left a gap"
     assert (std[seen] == 0.0).all(), "impute is uncertain of a cell that was seen"
@@ -191,7 +192,7 @@ def impute_keeps_seen(model: Any, X: Any) -> None:
         if std[~seen].min(initial=1.0) > 1.0 / SQUARABLE and std.max() < SQUARABLE:
             gap = _apart(np.sqrt(cells.var[~seen] + cells.noise[~seen]), std[~seen], ())
         assert gap <= EXACT, f"impute and predict_cells differ by {gap:.1e} in their standard deviations"
-    for drawn in fitted.impute(X, draws=2):
+    for drawn in map(_table, fitted.impute(X, draws=2)):
         assert np.array_equal(drawn[seen], table[seen]), "a draw changed a cell that was seen"
 
 
@@ -403,5 +404,5 @@ def _apart(one: Any, two: Any, like: tuple[Any, ...]) -> float:
         return max(parts, default=0.0)
     if one is None:
         return 0.0 if two is None else np.inf
-    size = max(float(np.abs(x).max(initial=0.0)) for x in (one, two, *like) if x is not None)
-    return float(np.abs(np.asarray(one) - two).max(initial=0.0)) / size if size > 0 else 0.0
+    size = max(float(np.abs(np.asarray(x)).max(initial=0.0)) for x in (one, two, *like) if x is not None)
+    return float(np.abs(np.asarray(one) - np.asarray(two)).max(initial=0.0)) / size if size > 0 else 0.0

@@ -154,6 +154,14 @@ ENTRIES = (
         records=("RobustPPCAParams",), statistics=("StudentSums",),
     ),
     ModelEntry(
+        "MixedFactorAnalysis", "models.mixed.mixed_factors",
+        "a likelihood for each column: real, yes/no, ordinal, count, label; gaps welcome, labels in and labels out",
+        "Columns that are no real numbers?", "lowdim.MixedFactorAnalysis(k).fit(frame)",
+        estimate="a lower bound",
+        records=("models.mixed.steps.MixedParams", "models.mixed.columns.MixedColumns"),
+        statistics=("models.mixed.steps.MixedSums", "models.mixed.columns.ColumnLook"),
+    ),
+    ModelEntry(
         "GaussianMixture", "models.mixtures.gaussian_mixture",
         "clusters of any covariance, gaps welcome; `ld.choose_clusters` finds how many",
         _GROUPS, "", "gmm", "Gaussian mixture", _parts, ("map",),

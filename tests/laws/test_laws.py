@@ -35,6 +35,7 @@ from lowdim import (
     LocallyLinearEmbedding,
     MaximumEntropyUnfolding,
     MaximumVarianceUnfolding,
+    MixedFactorAnalysis,
     MixtureOfFA,
     MixtureOfPPCA,
     NonlinearFactorAnalysis,
@@ -65,6 +66,8 @@ MODELS = {
     "bpca-laplace": BayesianPCA(3, method="laplace", **QUICK),
     "robust": RobustPPCA(2, **QUICK),
     "robust-dof": RobustPPCA(2, dof=20.0, standardize=True, **QUICK),
+    "mixed": MixedFactorAnalysis(2, **QUICK),
+    "mixed-one-ard": MixedFactorAnalysis(2, noise="one", ard=True, **QUICK),
     "kmeans": KMeans(3, init=np.array([[4.0, 3, 5, 0, 0, 9], [0, 0, 1, 0, -2, 10.5], [-2, 3, 3, 1, -1, 11]])),
     "mixture-full": GaussianMixture(2, n_init=2, **QUICK),
     "mixture-tied": GaussianMixture(2, covariance_type="tied", n_init=2, **QUICK),
@@ -242,6 +245,7 @@ def cases(kinds, *, drill):
 # the same class with another option: the whole list of laws in the drill
 VARIANTS = (
     "bpca-standardize",
+    "mixed-one-ard",
     "mixture-tied",
     "density-rbf",
     "kpca-nystroem",
@@ -360,6 +364,7 @@ BROKEN = {
     "MatrixFactorization": NO_DENSITY | {"merge_any_order", "weights_repeat_rows"},
     "MaximumEntropyUnfolding": OF_PAIRS,
     "MaximumVarianceUnfolding": OF_PAIRS | {"row_order_does_not_matter"},
+    "MixedFactorAnalysis": NO_DENSITY,
     "NonlinearFactorAnalysis": {"mask_of_ones_is_no_mask", "sample_then_fit"},
     "VarianceSelector": NO_ROWS,
 }

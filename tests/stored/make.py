@@ -63,6 +63,7 @@ def models() -> dict:
         "LocallyLinearEmbedding": (ld.LocallyLinearEmbedding(2, n_neighbors=6), False),
         "MaximumEntropyUnfolding": (ld.MaximumEntropyUnfolding(2), False),
         "MaximumVarianceUnfolding": (ld.MaximumVarianceUnfolding(2), False),
+        "MixedFactorAnalysis": (ld.MixedFactorAnalysis(2), True),
         "MixtureOfFA": (ld.MixtureOfFA(2, 1, n_init=2), True),
         "MixtureOfPPCA": (ld.MixtureOfPPCA(2, 1, n_init=2), True),
         "NonlinearFactorAnalysis": (ld.NonlinearFactorAnalysis(2, hidden=3, max_iter=8), True),

@@ -28,17 +28,19 @@ def em(
     may_fall: bool = False,
     beat: float = -np.inf,
     rows: float | None = None,
+    halve: int = 0,
 ) -> Fit:
     """Expectation-maximisation with Anderson extrapolation; a fall goes back to the plain EM step.
 
     Each pass folds the statistics of the present parameters, so the objective it reports is exactly
     theirs, and the best parameters seen are the ones returned; the last ones for a model whose steps `may_fall`.
     `limit` lowers the model's own limit of passes; a fit that will not `beat` a value ends early. The model's `tol`
-    is in nats a row: of `rows` rows, by default those of the source, by their weights.
+    is in nats a row: of `rows` rows, by default those of the source, by their weights. A plain step cannot fall, unless
+    it is Newton's: one that did is taken half as far, up to `halve` times.
     """
     mixer = Anderson(model._pack, model._unpack) if mix else None
     plain: Any = None  # the EM step to go back to, where the present parameters were extrapolated
-    most = model.max_iter if limit is None else limit
+    most, halvings = model.max_iter if limit is None else limit, 0
     with (
         one_blas_thread(),
         Monitor(
@@ -47,14 +49,18 @@ def em(
     ):
         while True:
             stats = fold(partial(model._stats, params), source, run)
-            fell = watch.see(params, stats, model._objective(params, stats), plain is not None)
+            fell = watch.see(params, stats, model._objective(params, stats), plain is not None or halvings < halve)
             if watch.reason:
                 return watch.fit(solver)
             if fell:
+                if mixer is not None:
+                    mixer.clear()
+                if plain is None and watch.best is not None:
+                    best, halvings = watch.best[1], halvings + 1
+                    plain = model._unpack(0.5 * (model._pack(best) + model._pack(params)), best)
                 params, plain = plain, None
-                assert mixer is not None
-                mixer.clear()
                 continue
+            halvings = 0
             step = model._update(params, stats)
             params, plain = (step, None) if mixer is None else mixer.next(params, step)
 

@@ -381,4 +381,41 @@ MODEL_MESSAGES: dict[str, Entry] = {
         "the seen cells can be fitted exactly there: correlations near 1 say little",
         "fewer columns, fewer n_components, or more rows",
     ),
+    # columns of a mixed table
+    "LD500": Entry(
+        TableError,
+        "Column '{column}' has more than {most} different labels",
+        "each label needs weights of its own, which so few rows a label cannot tell",
+        "leave the column out, or join rare labels to one",
+    ),
+    "LD501": Entry(
+        TableError,
+        "Column '{column}' cannot be of the kind '{kind}': {problem}",
+        "a likelihood says which values a column can have",
+        "another kind in likelihoods, e.g. 'auto', or leave the column out",
+    ),
+    "LD503": Entry(
+        TableWarning,
+        "Level '{level}' of column '{column}' never occurs",
+        "no threshold can be learned for it: its probability is 0",
+        "remove the level, or join it to one beside it",
+    ),
+    "LD504": Entry(
+        TableWarning,
+        "Column '{column}' has labels that were not there in the fit: {labels}",
+        "nothing is known of them: these cells are taken as gaps, and stay as they are",
+        "fit with rows that have these labels",
+    ),
+    "LD505": Entry(
+        TableTypeError,
+        "Column '{column}' holds text and, in row {row}, something else: {value}",
+        "a column of labels is all text",
+        "make it all text, or all numbers",
+    ),
+    "LD506": Entry(
+        TableWarning,
+        "Values that these columns did not have in the fit are taken as gaps: {columns}",
+        "of a yes/no, ordinal, label, count or positive column the model knows the values it may have",
+        "fit with rows that have these values",
+    ),
 }

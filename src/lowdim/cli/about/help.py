@@ -16,6 +16,7 @@ FAMILIES = (
     ("LD2", "The model, its options and new rows"),
     ("LD3", "Files that lowdim writes"),
     ("LD4", "Maps, kernels and nonlinear models"),
+    ("LD5", "Columns that are no real numbers"),
 )
 
 

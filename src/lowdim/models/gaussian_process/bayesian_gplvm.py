@@ -9,8 +9,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from lowdim.engine.climb import notify_monitor
 from lowdim.engine.fold import Run, fold, one_blas_thread
-from lowdim.engine.monitor import STOPPED, Fit, Monitor, notify_monitor
+from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.optimise import Peak, climb

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowdim.engine.climb import notify_monitor
 from lowdim.engine.fold import Run, recalled
-from lowdim.engine.monitor import STOPPED, Monitor, notify_monitor
+from lowdim.engine.monitor import STOPPED, Monitor
 from lowdim.math.linalg import Array, Mask, sign_rule, svd
 from lowdim.math.optimise import climb
 from lowdim.models.gaussian_process.gp import jittered_cholesky

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from lowdim.engine.climb import notify_monitor
 from lowdim.engine.fold import Run, fold, one_blas_thread, recalled
-from lowdim.engine.monitor import Fit, Monitor, notify_monitor
+from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Sum
 from lowdim.math.linalg import Array, Mask, lower

@@ -1,0 +1,468 @@
+"""Factor analysis of columns that are no real numbers: yes/no, ordinal, counts and labels beside real ones."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from lowdim.engine.em import em
+from lowdim.engine.fold import Run
+from lowdim.engine.monitor import STOPPED, Fit
+from lowdim.engine.plan import USUAL_PASSES, Cost, kept_blocks, walking
+from lowdim.math.linalg import Array, Mask, align, root_times, sign_rule
+from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Out, Rule, is_seed, seed_of
+from lowdim.models.base.latent import LatentModel
+from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared, standard
+from lowdim.models.mixed.cells import draw, fills, probabilities
+from lowdim.models.mixed.columns import KINDS, sites_of
+from lowdim.models.mixed.start import LOGISTIC, LOWEST, start, survey_mixed
+from lowdim.models.mixed.steps import (
+    INTERCEPT_PRECISION,
+    LEAST_R,
+    MOST_R,
+    MixedParams,
+    MixedSums,
+    beliefs_of_rows,
+    expanded,
+    penalty,
+    precision,
+    sums_of_rows,
+    updated,
+    with_prior,
+)
+from lowdim.sources.coded import coded_source, decoded, in_kind
+from lowdim.sources.source import Block, Header, Source, tile_rows
+from lowdim.sources.views import Frame
+from lowdim.text.format import listing
+from lowdim.text.messages import warn
+
+OUTER_ROUNDS, OUTER_PASSES = 20, 8  # of relevance: how often it is estimated, and passes of EM in between
+HALVINGS = 6  # of a Newton step that fell
+SWITCHED_OFF = 200.0  # precision from which an axis is dropped: its weights are below 0.07, in logits
+SETTLED = 0.02  # relative change of all precisions at which they are kept
+
+
+def _are_kinds(value: Any) -> bool:
+    asked = value.values() if isinstance(value, dict) else [value] if isinstance(value, str) else value
+    return all(kind in (*KINDS, "auto") for kind in asked)
+
+
+class MixedFactorAnalysis(LatentModel):
+    """Factor analysis with a likelihood for each column: real, yes/no, ordinal, count or label; gaps welcome.
+
+    z ~ N(0, I_q), and every column is a noisy function of w'z + b: Gaussian for real ones, logistic for yes/no, with
+    learned thresholds for ordinal ones, negative binomial for counts, k - 1 logistic sticks (the most frequent label
+    first) for k labels. Fitted by variational EM: each row's posterior is the Gaussian with the highest bound, found
+    by Newton's method with expectations in closed form. A table of real columns only is that of `FactorAnalysis`.
+
+    Frames may hold text, categories and truth values; they come back from `impute` and `reconstruct` as they were,
+    labels as labels. From arrays and files numbers are read, and come back.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Latent dimensions q; with `ard` the most there may be.
+    likelihoods : "auto", str, dict or sequence, default "auto"
+        The kind of all columns, of some by name, or one for each: "real", "positive" (real after a logarithm),
+        "yes/no", "ordinal", "count", "label", "marker" (labels as indicators with Gaussian noise: for labels that mark
+        clusters of real columns) or "auto". By itself it takes text and categories as labels, ordered categories as
+        ordinal, two values as yes/no, whole numbers of 3 to 10 values, each five times on average, as ordinal, and all
+        else as real.
+    noise : {"columns", "one"}, default "columns"
+        A noise variance for each real column, or one for all (as in probabilistic PCA), in units of their spread.
+    ard : bool, default False
+        Find how many of the dimensions are needed (automatic relevance determination), as in Bayesian PCA.
+    alpha : float, default 0.3
+        Prior precision of the weights of columns that are not real. It keeps them finite where a column can be told
+        from others without error; with `ard` it is found.
+    tol : float, default 1e-5
+        EM ends when the bound can gain no more than this, in nats a row.
+    max_iter : int, default 500
+        The most passes of EM.
+    random_state : int, Generator or RandomState, default 0
+        Only for a start with more than 2,048 weight vectors.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (q, G)
+        Weights, one vector for each real, yes/no, count and ordinal column and for each label but the last. Of real
+        columns in units of their spread, of others in logits.
+    component_names_ : tuple of str
+        The column of each, with its label.
+    likelihoods_ : tuple of str
+        The kind of each column.
+    levels_ : tuple of tuples
+        The values that each yes/no, ordinal and label column can have, in the order of `probabilities`.
+    intercepts_ : ndarray
+        Of each weight vector: the mean of a real column, the logit of others at z = 0, 0 for ordinal ones.
+    thresholds_ : tuple of ndarray
+        Of each ordinal column, rising; empty for others.
+    noise_variance_ : ndarray
+        Of the real columns, in the table's units.
+    dispersion_ : ndarray
+        r of the counts: their variance is mean + mean^2 / r.
+    relevance_ : ndarray
+        With `ard`, the prior variance of the weights of each axis kept.
+    n_components_ : int
+    objective_ : float
+        The lower bound of the log-likelihood less the priors' penalty, in nats.
+    history_, n_iter_, converged_, certificate_, params_, frame_ : see `LatentModel`
+
+    References
+    ----------
+    M. Opper and C. Archambeau (2009), "The variational Gaussian approximation revisited", Neural Comput. 21, 786-792.
+    M. E. Khan, B. Marlin, G. Bouchard and K. Murphy (2010), "Variational bounds for mixed-data factor analysis", NIPS
+    23. D. Bartholomew, M. Knott and I. Moustaki (2011), "Latent Variable Models and Factor Analysis", 3rd ed., Wiley.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.standard_normal(300)
+    >>> X = np.column_stack([z + 0.3 * rng.standard_normal(300), z > 0, np.digitize(z, [-1, 1])])
+    >>> X[0] = [2.0, np.nan, np.nan]
+    >>> MixedFactorAnalysis(1).fit(X).impute(X)[0].tolist()
+    [2.0, 1.0, 2.0]
+    """
+
+    _objective_name: ClassVar[str] = "penalised lower bound"
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_components": WHOLE,
+        "likelihoods": Rule(
+            _are_kinds, f"one of {', '.join(KINDS)} or auto, a dict of them by column, or one for each"
+        ),
+        "noise": Rule(lambda v: v in ("columns", "one"), "'columns' or 'one'"),
+        "ard": TRUTH,
+        "alpha": POSITIVE,
+        "tol": POSITIVE,
+        "max_iter": COUNT,
+        "random_state": Rule(is_seed, "None, a whole number >= 0, a numpy Generator or RandomState"),
+    }
+    _laws_broken: ClassVar[dict[str, str]] = {
+        "score_is_objective": "the objective counts the priors of the weights too",
+        "sample_then_fit": "the rows' bounds are no log-likelihood, whose ratio the law bounds",
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        likelihoods: Any = "auto",
+        noise: str = "columns",
+        ard: bool = False,
+        alpha: float = 0.3,
+        tol: float = 1e-5,
+        max_iter: int = 500,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.likelihoods = likelihoods
+        self.noise = noise
+        self.ard = ard
+        self.alpha = alpha
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    # the steps, in the frame -----------------------------------------------------------------------
+    def _stats(self, params: MixedParams, block: Block) -> MixedSums:
+        sites, _ = sites_of(params.columns, block)
+        return sums_of_rows(params, sites, beliefs_of_rows(params, sites), block.weight)
+
+    def _objective(self, params: MixedParams, stats: MixedSums) -> float:
+        return stats.bound - penalty(params)
+
+    def _update(self, params: MixedParams, stats: MixedSums) -> MixedParams:
+        step = updated(params, stats, self.noise == "one")
+        if not params.W.shape[1]:
+            return step
+        step = expanded(step, stats)
+        return step if self.ard else step._replace(W=align(step.W, params.W))
+
+    def _pack(self, params: MixedParams) -> Array:
+        logs = np.log(params.psi), np.log(params.r)
+        return np.concatenate([params.W.ravel(), params.mu, params.b, params.t, *logs])
+
+    def _unpack(self, vector: Array, like: MixedParams) -> MixedParams:
+        ends = np.cumsum([like.W.size, len(like.mu), len(like.b), len(like.t), len(like.psi)])
+        W, mu, b, t, psi, r = np.split(vector, ends)
+        first = like.columns.first
+        for begin, end in pairwise(first):  # thresholds may not change places
+            if (np.diff(t[begin:end]) <= 0).any():
+                t[begin:end] = like.t[begin:end]
+        near, near_r = np.log(like.psi), np.log(like.r)
+        psi = np.exp(np.clip(psi, near - 3.0, near + 3.0))  # an extrapolation may not run away
+        r = np.clip(np.exp(np.clip(r, near_r - 3.0, near_r + 3.0)), LEAST_R, MOST_R)
+        return like._replace(W=W.reshape(like.W.shape), mu=mu, b=b, t=t, psi=np.maximum(psi, like.low), r=r)
+
+    def _posterior(self, params: MixedParams, block: Block) -> Posterior:
+        sites, strange = sites_of(params.columns, block)
+        if len(strange):
+            warn("LD506", columns=listing([params.columns.names[j] for j in strange], 5))
+        rows = beliefs_of_rows(params, sites)
+        return Posterior(rows.mean, np.ascontiguousarray(rows.cov.T), rows.bound)
+
+    def _decode(self, params: MixedParams, rows: Posterior) -> Cells:
+        return fills(params, rows)
+
+    def _draw(self, params: MixedParams, rows: Posterior, rng: list[np.random.Generator]) -> Array:
+        return draw(params, rows, rng)
+
+    def _redraw(self, params: MixedParams, rng: np.random.Generator) -> MixedParams:
+        """Weights and intercepts drawn from their curvature; the thresholds of a column move together."""
+        q, (R, M, _) = params.W.shape[1], params.sizes
+        step = root_times(params.V, rng.standard_normal((len(params.W), q + 1)))
+        moved, sizes = step[:, q], np.diff(params.columns.first)
+        return params._replace(
+            W=params.W + step[:, :q],
+            mu=params.mu + moved[:R],
+            b=params.b + moved[R : R + M],
+            t=params.t - np.repeat(moved[R + M :], sizes),
+            psi=params.psi * params.excess,
+        )
+
+    def _prior(self, params: MixedParams, n: int) -> Posterior:
+        return standard(n, params.W.shape[1])
+
+    def _axes(self, params: MixedParams) -> Array:
+        return params.T
+
+    # fitting ---------------------------------------------------------------------------------------
+    def arrange(self, X: Any) -> Source:
+        """Rows as a source of numbers with the fitted columns in the fitted order, labels by the numbers they had."""
+        return self._arranged(self._coded(X))
+
+    def _coded(self, X: Any, weight: Any = None) -> Source:
+        check_is_fitted(self)
+        columns = self.params_.columns
+        return coded_source(X, weight, dict(zip(columns.names, columns.labels, strict=True)))
+
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
+        """Fit the model to a table.
+
+        Parameters
+        ----------
+        X : array, data frame, path or Source, n x d
+            Missing cells are gaps; `y` is ignored. Frames in memory may hold labels, all else numbers.
+        sample_weight : array of shape (n,), optional
+            A weight of 2 counts a row twice.
+        run : Run, optional
+            How to run: executor, checkpoint, callback; see `Run`.
+        """
+        self._check_options()
+        return self._fit_source(coded_source(X, sample_weight), Run() if run is None else run)
+
+    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
+        survey = survey_mixed(source, run, self.likelihoods)
+        rng = np.random.default_rng(seed_of(self.random_state))
+        params = start(survey, self.n_components, self.alpha, self.noise == "one", rng)
+        passes = survey.passes
+        if self.ard and self.n_components:
+            params, used = self._relevant(params, survey.source, run)
+            passes += used
+        fit = em(self, params, survey.source, run, halve=HALVINGS)
+        fit = fit._replace(params=self._canonical(fit.params, fit.stats))
+        for (j, _), low in zip(survey.columns.gaussian, at_bound(fit.params), strict=True):
+            if low and survey.columns.kinds[j] != "marker":
+                warn("LD204", column=survey.columns.names[j], bound=LOWEST)
+        return fit.restated(survey.log_stretch, passes), survey.frame
+
+    def _relevant(self, params: MixedParams, source: Source, run: Run) -> tuple[MixedParams, int]:
+        """Precisions of the axes' weights, those that are switched off dropped; and the passes that took."""
+        params = params._replace(alpha=np.ones_like(params.alpha))
+        passes, alpha = 0, params.alpha[0]
+        for _ in range(min(OUTER_ROUNDS, self.max_iter)):
+            fit = em(self, params, source, run, limit=min(OUTER_PASSES, self.max_iter), halve=HALVINGS)
+            passes += fit.passes
+            before = alpha
+            params = relevance_step(fit.params, fit.stats)
+            alpha = params.alpha[0] if len(params.alpha) else np.zeros(0)
+            if fit.reason in STOPPED:
+                break
+            if len(alpha) == len(before) and (np.abs(np.log(alpha / before)) < SETTLED).all():
+                break
+        return params, passes
+
+    def _canonical(self, params: MixedParams, stats: MixedSums) -> MixedParams:
+        """Axes orthogonal in units of the noise, falling, signs fixed; where axes have relevances, in their order."""
+        q, R = params.W.shape[1], len(params.mu)
+        V: Array = np.linalg.inv(with_prior(params, precision(stats.A, q))).astype(np.float64)
+        if q == 0:
+            return params._replace(V=V)
+        noise = np.concatenate([np.sqrt(params.psi), np.full(len(params.W) - R, LOGISTIC)])
+        metric = params.W / noise[:, None]
+        if self.ard:
+            Q = np.eye(q)[:, np.argsort(-(metric**2).sum(axis=0), kind="stable")]
+        else:
+            Q = np.linalg.svd(metric, full_matrices=False)[2].T
+        Q = Q * sign_rule(metric @ Q)
+        turn = np.eye(q + 1)
+        turn[:q, :q] = Q
+        alpha = params.alpha @ np.abs(Q) if self.ard else params.alpha
+        return params._replace(W=params.W @ Q, V=turn.T @ V @ turn, alpha=alpha)
+
+    # verbs that give tables ------------------------------------------------------------------------
+    def impute(
+        self,
+        X: Any,
+        *,
+        return_std: bool = False,
+        return_proba: bool = False,
+        draws: int | None = None,
+        random_state: Any = 0,
+        out: Out = None,
+        run: Run | None = None,
+    ) -> Any:
+        """The table with its gaps filled; what was seen is kept to the bit.
+
+        Real columns get the mean, yes/no and label columns the most likely value, ordinal columns and counts the
+        median. A column whose type admits whole numbers only gets the nearest.
+
+        Parameters
+        ----------
+        X : table of the fitted columns
+        return_std : bool, default False
+            Add the standard deviation of each fill, n x d, 0 where seen; of a label the root of the chance that it is
+            wrong.
+        return_proba : bool, default False
+            Add the probabilities of the levels of yes/no, ordinal and label columns, as `probabilities` gives them.
+        draws : int, optional
+            Instead of one table, so many whose gaps are drawn jointly.
+        random_state : int, Generator or RandomState, default 0
+            Of the draws.
+        out : path, array or Sink, optional
+            Where numbers go, for tables larger than memory.
+
+        Returns
+        -------
+        table of the kind of X; with `return_std` or `return_proba` a tuple of it and those; with `draws` a list of
+        tables from a frame, an array of shape (draws, n, d) from numbers
+        """
+        how = {"return_std": return_std, "draws": draws, "random_state": random_state, "out": out, "run": run}
+        answer = super().impute(X, **how)
+        if draws is not None:
+            tables = [self._as_table(X, drawn) for drawn in answer]
+            return answer if isinstance(tables[0], np.ndarray) and tables[0].dtype.kind == "f" else tables
+        rest: list[Any]
+        filled, *rest = answer if return_std else (answer,)
+        if out is None:
+            filled = self._as_table(X, filled)
+        if return_proba:
+            rest.append(self.probabilities(X, run=run))
+        return (filled, *rest) if rest else filled
+
+    def _as_table(self, X: Any, values: Array, gaps_only: bool = True) -> Any:
+        columns = self.params_.columns
+        return in_kind(X, values, columns.names, columns.labels, gaps_only)
+
+    def reconstruct(self, X: Any, *, out: Out = None, run: Run | None = None) -> Any:
+        """What `impute` would fill into every cell, seen or not: a table of the kind of X, or numbers into `out`."""
+        values = super().reconstruct(X, out=out, run=run)
+        return values if out is not None else self._as_table(X, values, gaps_only=False)
+
+    def inverse_transform(self, Z: Any) -> Any:
+        """The fills, n x d, of rows at positions Z (n x q); an array of objects where columns have labels."""
+        return self._labelled(super().inverse_transform(Z))
+
+    def sample(self, n: int = 1, *, random_state: Any = 0) -> Any:
+        """New rows from the fitted model, n x d; an array of objects where columns have labels."""
+        return self._labelled(super().sample(n, random_state=random_state))
+
+    def _labelled(self, values: Array) -> Any:
+        labels = self.params_.columns.labels
+        if not any(labels):
+            return values
+        return np.column_stack([decoded(x, own) for x, own in zip(values.T, labels, strict=True)])
+
+    def probabilities(self, X: Any, *, run: Run | None = None) -> dict[str, Array]:
+        """The probability of each level of every yes/no, ordinal and label column, given the seen cells of the row.
+
+        Returns
+        -------
+        dict of ndarray of shape (n, levels)
+            By the column's name, levels in the order of `levels_`. Of a cell that is seen, what the model would say of
+            it given all cells of the row, this one too.
+        """
+        places = [j for j, own in enumerate(self.params_.columns.levels) if len(own)]
+
+        def shares(block: Block) -> tuple[Array, ...]:
+            found = probabilities(self.params_, self._posterior(self.params_, self.frame_.inward(block)))
+            return tuple(found[j] for j in places)
+
+        parts = self._rows_of(shares, X, run)
+        return {self.params_.columns.names[j]: part for j, part in zip(places, parts, strict=True)}
+
+    def score_samples(self, X: Any, *, run: Run | None = None) -> Array:
+        """A lower bound of the log density of each row's seen cells, in nats, in the table's units."""
+        return super().score_samples(X, run=run)
+
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
+        """Mean of these bounds, in nats a row, weighted by `sample_weight`."""
+        return super().score(self._coded(X, sample_weight), run=run)
+
+    # what it says ----------------------------------------------------------------------------------
+    def _attributes(self, params: MixedParams, frame: Frame, fit: Fit) -> dict[str, Any]:
+        columns, first = params.columns, params.columns.first
+        places = [j for j, _ in columns.gaussian]
+        unit = columns.spread / frame.scale[places]
+        means = params.mu * unit + columns.centre + frame.shift[places]
+        levels = tuple(tuple(columns.value(j, t) for t in range(len(own))) for j, own in enumerate(columns.levels))
+        thresholds = [np.zeros(0)] * len(columns.kinds)
+        for o, j in enumerate(columns.ordinal):
+            thresholds[j] = params.t[first[o] : first[o + 1]]
+        return {
+            "components_": np.ascontiguousarray(params.W.T),
+            "component_names_": columns.weight_names(),
+            "likelihoods_": columns.kinds,
+            "levels_": levels,
+            "intercepts_": np.concatenate([means, params.b, np.zeros(len(columns.ordinal))]),
+            "thresholds_": tuple(thresholds),
+            "noise_variance_": squared(params.psi, unit) if places else np.zeros(0),
+            "dispersion_": params.r,
+            "n_components_": params.W.shape[1],
+            **({"relevance_": 1.0 / params.alpha[0]} if self.ard and len(params.alpha) else {}),
+        }
+
+    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
+        params = fit.params
+        sizes = np.linalg.norm(params.W, axis=0)
+        kept = sizes[sizes > 0]
+        condition = float(kept.max() / kept.min()) if len(kept) else 1.0
+        sites = zip(params.columns.gaussian, at_bound(params), strict=True)
+        names = tuple(params.columns.names[j] for (j, _), low in sites if low)
+        digits = min(15.0 - np.log10(condition), em_digits(fit.remaining, fit.stats.n))
+        return certify(fit, self._objective_name, condition=condition, digits=digits, boundary=names)
+
+    def _cost(self, n: int, d: int) -> Cost:
+        q = int(self.n_components)
+        p, tile = q * (q + 1) // 2, min(tile_rows(d), n)
+        passes = 5 + self.max_iter + (OUTER_ROUNDS * OUTER_PASSES if self.ard else 0)
+        peak = walking(n, d, (40 * d + 8 * p + 6 * q) * tile, d * (p + 2 * q + 6)) + 8 * 3 * d * d + kept_blocks(n, d)
+        words = "fewer columns, fewer labels, fewer dimensions (n_components), or a sample of rows"
+        return Cost(passes, 8 * n * d * passes, peak, words, min(3 * USUAL_PASSES, self.max_iter) + 4)
+
+
+def at_bound(params: MixedParams) -> Mask:
+    """Which noise variances sit on their bound."""
+    return np.asarray(params.psi <= params.low * (1 + 1e-6))
+
+
+def relevance_step(params: MixedParams, stats: MixedSums) -> MixedParams:
+    """Precisions G / sum E[w_k^2] where sum E[w w'] is diagonal; axes above SWITCHED_OFF are dropped."""
+    q = params.W.shape[1]
+    if q == 0:
+        return params
+    V = np.linalg.inv(with_prior(params, precision(stats.A, q)))[:, :q, :q].sum(axis=0)
+    values, U = np.linalg.eigh(params.W.T @ params.W + V)
+    alpha = len(params.W) / values[::-1]
+    kept = alpha < SWITCHED_OFF
+    W = (params.W @ U[:, ::-1])[:, kept]
+    size = int(kept.sum())
+    return params._replace(
+        W=W,
+        T=np.eye(size),
+        V=np.zeros((len(W), size + 1, size + 1)),
+        alpha=np.tile(np.maximum(alpha[kept], INTERCEPT_PRECISION), (len(W), 1)),
+    )
