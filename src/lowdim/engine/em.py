@@ -41,12 +41,8 @@ def em(
     mixer = Anderson(model._pack, model._unpack) if mix else None
     plain: Any = None  # the EM step to go back to, where the present parameters were extrapolated
     most, halvings = model.max_iter if limit is None else limit, 0
-    with (
-        one_blas_thread(),
-        Monitor(
-            run, type(model).__name__, model.tol, most, may_fall, beat, source.total if rows is None else rows
-        ) as watch,
-    ):
+    name, rows = type(model).__name__, source.total if rows is None else rows
+    with one_blas_thread(), Monitor(run, name, model.tol, most, may_fall, beat, rows) as watch:
         while True:
             stats = fold(partial(model._stats, params), source, run)
             fell = watch.see(params, stats, model._objective(params, stats), plain is not None or halvings < halve)

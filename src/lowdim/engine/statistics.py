@@ -172,9 +172,8 @@ class BlockSurvey(NamedTuple):
 
     def pairs(self) -> Pairs:
         """Everything as pairwise sums."""
-        parts = [as_pairs(self.complete)] if self.complete else []
-        parts += [self.gaps] if self.gaps else []
-        return parts[0] if len(parts) == 1 else parts[0].merge(parts[1])
+        whole: Pairs = _both(as_pairs(self.complete) if self.complete else None, self.gaps)
+        return whole
 
 
 def _both(a: Any, b: Any) -> Any:

@@ -11,7 +11,8 @@ Reference: [Lawrence2012] 2.9 to 2.11, [Zabaras2017] on EM for PPCA; derived ane
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from operator import add
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,8 +86,7 @@ class Sums(NamedTuple):
     seen: Array  # seen cells                           d
 
     def merge(self, other: Self) -> Self:
-        parts: Any = zip(self, other, strict=True)
-        return type(self)(*(a + b for a, b in parts))
+        return type(self)(*map(add, self, other))
 
 
 def light(W: Array) -> bool:
@@ -100,11 +100,11 @@ def _light_precision(mask: Mask, W: Array, V: Array) -> Array:
     return np.array([(V[row].T @ W[row])[i, j] for row in mask]).T
 
 
-def _light_cov_times(mask: Mask, weight: Array | None, cov: Array, W: Array) -> Array:
+def _light_cov_times(mask: Mask, times: Array, cov: Array, W: Array) -> Array:
     """sum over seen of Cov[z] w_j for every column, a row at a time."""
     out = np.zeros_like(W)
-    for k, (row, C) in enumerate(zip(mask, unpack(cov, W.shape[1]), strict=True)):
-        out[row] += W[row] @ (C if weight is None else C * weight[k])
+    for row, C, n in zip(mask, unpack(cov, W.shape[1]), times, strict=True):
+        out[row] += W[row] @ (C * n)
     return out
 
 
@@ -123,10 +123,10 @@ def sums(mask: Mask | None, weight: Array | None, latent: Latent, W: Array, psi:
         per = ((tall * times) @ mask.astype(np.float64)).T
     per = np.broadcast_to(per, (d if heavy else 1, len(whole)))
     C = per[:, : len(i)]  # sum over seen of Cov[z]
-    if heavy or mask is None:
+    if mask is None or heavy:
         Cw = times_packed(C.T, np.ascontiguousarray(W.T)).T
     else:
-        Cw = _light_cov_times(mask, weight, np.broadcast_to(latent.cov, (len(i), rows)), W)
+        Cw = _light_cov_times(mask, times, np.broadcast_to(latent.cov, (len(i), rows)), W)
     B = np.column_stack([weighted.T @ latent.mean - Cw, weighted.sum(axis=0)])
     A = per[:, len(i) :].copy()
     A[:, : len(i)] += C
@@ -134,8 +134,8 @@ def sums(mask: Mask | None, weight: Array | None, latent: Latent, W: Array, psi:
     seen = np.broadcast_to(A[:, -1], d).copy()
     if not heavy and mask is not None:  # a gap is a latent variable whose error is all noise
         squares += psi * (seen - times @ mask)
-    zz = cov + whole[len(i) : 2 * len(i)]
-    return Sums(n, float(times @ latent.log_density), whole[2 * len(i) : -1], zz, A, B, squares, seen)
+    parts = whole[2 * len(i) : -1], cov + whole[len(i) : 2 * len(i)]
+    return Sums(n, float(times @ latent.log_density), *parts, A, B, squares, seen)
 
 
 def design(A: Array, q: int) -> Array:

@@ -269,7 +269,7 @@ def test_the_engine_is_named_and_is_that_of_python(lowdim):
     X[gap] = np.nan
     file = lowdim.folder / "t.csv"
     file.write_text("a,b,c,d\n" + "\n".join(",".join("" if v != v else f"{v:.6f}" for v in r) for r in X) + "\n")
-    told = json.loads(lowdim("fill", "t.csv", "-o", "o.csv", "--json", "--budget", "1s").out)
+    told = json.loads(lowdim("fill", "t.csv", "-o", "o.csv", "--json", "--budget", "2s").out)
     engines = {one["engine"]: one for one in told["contest"]}
     chosen, beaten = engines[told["engine"]], engines["straight model"]
     assert told["engine"] != "straight model" and chosen["verdict"] == "chosen" and beaten["verdict"] == "beaten"
@@ -278,9 +278,9 @@ def test_the_engine_is_named_and_is_that_of_python(lowdim):
         one["verdict"].startswith("not tried") and "the budget is 2 s" in one["verdict"] for one in engines.values()
     )
     first = file.with_name("o.csv").read_bytes()
-    said = lowdim("fill", "t.csv", "-o", "o.csv", "--budget", "1s")
+    said = lowdim("fill", "t.csv", "-o", "o.csv", "--budget", "2s")
     assert f"filled by {chosen['words']}." in said.out and file.with_name("o.csv").read_bytes() == first
-    by_python = ld.fill(file, budget=1)
+    by_python = ld.fill(file, budget=2)
     assert by_python.engine == told["engine"] and by_python.contest[0].energy == beaten["energy"]
     filled = np.array([[float(cell) for cell in row] for row in records(file.with_name("o.csv"))[1:]])
     assert np.abs(filled - by_python.filled).max() < 0.01

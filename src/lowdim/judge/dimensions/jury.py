@@ -12,6 +12,7 @@ from lowdim.judge.dimensions.evidence import (
     JuryTable,
     factor_evidence,
     jury_table,
+    log_likelihoods,
     minka,
     rank_of,
     spectrum,
@@ -35,6 +36,8 @@ from lowdim.text.messages import error
 
 MOST_DIMENSIONS = 20  # dimensions tried unless asked for more: a person cannot read more
 MOST_FOLDS = 20
+EXACT_SHARE = 1e-6  # a fit that leaves a smaller share of the variance than this is exact, not evidence
+CLIFF = 1e-4  # of an eigenvalue, below which the next must fall: the spectrum of smooth curves fades, and is judged
 MOST_FAR_ROWS = 0.15  # share of far rows that is set aside; more of them are a group, and groups are structure
 ROWS_TO_SCREEN = 3  # rows a column, from which far rows can be told from near ones
 
@@ -191,12 +194,34 @@ def _check(most: Any, standardize: Any, band: Any, folds: Any, shuffles: Any) ->
         raise error("LD210", option="band", value=band, allowed="a number from 0.5 to 1, e.g. 0.95")
 
 
+def exact_rank(noise: Array) -> int | None:
+    """The fewest dimensions that leave nothing to call noise, from the noise variances of fits with 0, 1, ...
+
+    That is less than a millionth of the variance. Small noise just there is not cut in two: while one dimension
+    fewer leaves no more than ten times as much, and hardly anything still, that one was noise too.
+
+    >>> exact_rank(np.array([1.0, 0.4, 1.2e-6, 0.9e-6])), exact_rank(np.array([1.0, 0.4, 0.1]))
+    (2, None)
+    """
+    small = np.flatnonzero(noise < EXACT_SHARE * noise[0])
+    if not len(small):
+        return None
+    q = int(small[0])
+    while q > 1 and noise[q - 1] < min(10.0 * noise[q], 100.0 * EXACT_SHARE * noise[0]):
+        q -= 1
+    return q
+
+
 def _exact(t: JuryTable, notes: tuple[str, ...]) -> Jury | None:
     """The verdict on a complete table of low rank; that of a nearly full rank tells of columns that add up."""
-    rank, full = rank_of(spectrum(t.x)), min(t.n - 1, t.d)
-    if 2 * rank > full + 1 or rank == full:
+    values = spectrum(t.x)
+    rank, full = rank_of(values), min(t.n - 1, t.d)
+    q = exact_rank(log_likelihoods(values[:rank], t.d, t.n, rank - 1)[1]) or rank
+    if 2 * q > full + 1 or q == full or (q < rank and values[q] > CLIFF * values[q - 1]):
         return None
-    return _without(rank, (*notes, f"the table has exactly rank {rank}: nothing is left to call noise"), t)
+    leaves = f"{count(q, 'dimension')} {'leaves' if q == 1 else 'leave'} nothing to call noise"
+    exactly = f"the table has exactly rank {rank}: nothing is left to call noise"
+    return _without(q, (*notes, exactly if q == rank else leaves), t)
 
 
 def most_possible(t: JuryTable) -> int:

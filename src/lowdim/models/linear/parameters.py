@@ -70,9 +70,8 @@ def e_step(params: LinearGaussianParams, block: Block) -> Sums:
     if block.mask is not None:
         from lowdim.math.missing_patterns import pattern_sums  # a quicker way to the same sums
 
-        by_pattern = pattern_sums(block.x, block.mask, block.weight, (params.W, params.mu, params.psi))
-        if by_pattern is not None:
-            return by_pattern
+        if quick := pattern_sums(block.x, block.mask, block.weight, (params.W, params.mu, params.psi)):
+            return quick
     latent = posterior(block.x, block.mask, params.W, params.mu, params.psi)
     return sums(block.mask, block.weight, latent, params.W, params.psi)
 
