@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import Any
 
@@ -49,6 +50,13 @@ class Explorer:
         before = self.painted
         self.key(*key)
         self.wait(before + 1)
+
+    def wait_for_words(self, pattern: str) -> None:
+        """Until the live region says something: what the browser itself is asked for comes when it comes."""
+        end = time.monotonic() + 20
+        while not re.search(pattern, self.live):
+            assert time.monotonic() < end, self.live
+            time.sleep(0.02)
 
     @property
     def numbers(self) -> Any:

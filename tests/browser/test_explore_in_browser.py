@@ -137,7 +137,9 @@ def check_all(chrome: Chrome, s: Subject) -> None:
         assert page.complaints() == []
 
 
-@pytest.mark.parametrize("name", ["ppca", "fa", "gtm", "logs"])
+@pytest.mark.parametrize(
+    "name", ["ppca", *(pytest.param(name, marks=pytest.mark.slow) for name in ("fa", "gtm", "logs"))]
+)
 def test_numbers_are_those_of_the_model(chrome, name):
     check_all(chrome, subjects.demo(name))
 
@@ -180,7 +182,7 @@ def test_from_the_odd_row_to_the_same_numbers_by_keys_alone(chrome, odd):
             break
     assert page.tab.js("getComputedStyle(document.activeElement).outlineStyle") != "none"
     page.key("Enter", 13, "\r")
-    assert re.search("command (copied|selected)", page.live)
+    page.wait_for_words("command (copied|selected)")
     line = shlex.split(page.text(".again code"))
     assert line[:2] == ["lowdim", "explain"]
     done = in_process(*line[1:], "--json", cwd=subjects.folder())
@@ -228,6 +230,7 @@ def test_every_screen_and_action_has_a_key(chrome, odd):
     assert page.complaints() == []
 
 
+@pytest.mark.slow
 def test_the_address_holds_the_view_and_goes_back_and_forward(chrome, odd):
     page = Explorer(chrome, odd.address, "screen=row&row=5")
     page.act("document.querySelector('[aria-label=\"Hide proline\"]').click()")
@@ -279,6 +282,7 @@ def test_every_screen_can_be_read_and_reached(chrome, odd, width, dark):
         assert sizes["page"] <= sizes["window"] and sizes["out"] == [], view
 
 
+@pytest.mark.slow
 def test_it_works_without_webgl(chrome, odd):
     page = Explorer(chrome, odd.address)
     page.tab.send(
@@ -295,6 +299,7 @@ def test_it_works_without_webgl(chrome, odd):
     assert page.tab.js(inked) > 178 * 10
 
 
+@pytest.mark.slow
 def test_a_stale_table_is_said(chrome, tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(subjects.wine().read_bytes())
@@ -326,6 +331,7 @@ NOTEBOOK = """
 """
 
 
+@pytest.mark.slow
 def test_a_widget_follows_and_leads_the_page(chrome, odd):
     """The module as a notebook runs it: answers by messages, traits in both directions, no address."""
     page = Explorer(chrome, odd.address)
@@ -384,6 +390,7 @@ def test_the_policy_stops_what_would_go_outside(chrome, odd):
     assert blocked == "connect-src"
 
 
+@pytest.mark.slow
 def test_names_of_any_length_and_direction_fit(chrome):
     """Names of ten thousand letters, with marks that turn the direction of writing, at the width of a telephone."""
     with serving(Answers(subjects.subject(subjects.endless_names(), "ppca"))) as server:

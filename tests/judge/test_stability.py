@@ -93,6 +93,7 @@ def test_influence_predicts_what_removing_a_row_does():
     assert np.median(exact / predicted[rows]) == pytest.approx(1.0, abs=0.35)
 
 
+@pytest.mark.slow
 def test_bounded_work():
     rng = np.random.default_rng(6)
     X = rng.standard_normal((30_000, 2)) @ rng.standard_normal((2, 12)) + rng.standard_normal((30_000, 12))

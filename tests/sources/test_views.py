@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import lowdim
-from lowdim.sources.arrays import ArraySource, as_source
-from lowdim.sources.views import Chosen, Frame, Framed, gather, transposed
+from lowdim.sources.arrays import as_source
+from lowdim.sources.views import Chosen, Frame, Framed, gather
 from tests.sources.tables import CLEAN, GAPPY, NAMES, D, N, blocks, same
 
 
@@ -34,14 +34,11 @@ def test_a_frame_there_and_back():
         framed.read(slice(0, 1))
 
 
-def test_gathered_and_transposed():
+def test_gathered():
     for X in (CLEAN, GAPPY):
         x, mask = gather(as_source(X, tile=8))
         np.testing.assert_array_equal(x, np.nan_to_num(X))
         assert (mask is None) == (X is CLEAN)
-        side = transposed(as_source(X, tile=8))
-        assert isinstance(side, ArraySource) and (side.n, side.d) == (D, N)
-        same(side.block(0), as_source(np.ascontiguousarray(X.T)).block(0))
 
 
 def test_weights_given_to_a_view_reach_the_rows():

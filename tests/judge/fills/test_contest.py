@@ -81,6 +81,7 @@ def test_what_is_asked_for_is_not_challenged():
     assert fill(X, standardize=False).contest == () and fill(X[:25]).contest == ()
 
 
+@pytest.mark.slow
 def test_the_same_call_gives_the_same_bits(two_groups):
     X, gap, made = two_groups
     again = fill(np.where(gap, np.nan, X))
@@ -152,6 +153,7 @@ def test_lines_of_a_contest():
     assert json.loads(json.dumps([r._asdict() for r in reports]))[1]["energy"] == 0.2
 
 
+@pytest.mark.slow
 def test_fills_stay_values_of_their_columns_whatever_fills_them():
     """Counts and positive numbers that fall into groups: an engine wins, and its fills and draws are possible."""
     import pandas as pd

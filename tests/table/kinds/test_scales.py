@@ -33,6 +33,7 @@ def test_values_that_columns_can_have():
     assert scales.possible(X, "up").tolist() == [[1, 2, -0.5], [4, 0, 2.5], [4, 3, 9]]
 
 
+@pytest.mark.slow
 def test_fills_are_values_that_the_column_can_have():
     table = read(need("real_tables/vnf.csv"))
     fills = fill(table)
@@ -80,6 +81,7 @@ def test_what_is_told_of_a_logarithm_stays_within_its_limits():
     assert log_scales(("a", "b"), {"a": 1.0}, limit_lists(scales)).most.tolist() == [100.0, 5.0]
 
 
+@pytest.mark.slow
 def test_fills_and_their_ends_stay_near_the_values_seen():
     """Where the other columns are beyond any experience, a fill and its interval are not."""
     rng = np.random.default_rng(1)

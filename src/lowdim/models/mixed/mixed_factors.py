@@ -121,10 +121,11 @@ class MixedFactorAnalysis(LatentModel):
     --------
     >>> rng = np.random.default_rng(0)
     >>> z = rng.standard_normal(300)
-    >>> X = np.column_stack([z + 0.3 * rng.standard_normal(300), z > 0, np.digitize(z, [-1, 1])])
-    >>> X[0] = [2.0, np.nan, np.nan]
+    >>> seen = z[:, None] + 0.5 * rng.standard_normal((300, 4))
+    >>> X = np.column_stack([seen[:, :2], seen[:, 2] > 0, np.digitize(seen[:, 3], [-1, 1])])
+    >>> X[0] = [2.0, 2.0, np.nan, np.nan]
     >>> MixedFactorAnalysis(1).fit(X).impute(X)[0].tolist()
-    [2.0, 1.0, 2.0]
+    [2.0, 2.0, 1.0, 2.0]
     """
 
     _objective_name: ClassVar[str] = "penalised lower bound"
