@@ -356,6 +356,7 @@ FOREIGN = "iframe, object, embed, form, base, img, b, script:not([src])"
 LISTENING = "[...document.querySelectorAll('*')].flatMap(e => [...e.attributes]).filter(a => /^on/.test(a.name)).length"
 
 
+@pytest.mark.slow
 def test_hostile_names_stay_text(chrome):
     analysis = pages.hostile()
     with serving(Answers(subject_of_analysis(analysis))) as server:

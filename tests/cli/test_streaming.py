@@ -137,6 +137,7 @@ def test_other_refusals(lowdim, cells, tmp_path):
 
 
 @pytest.mark.parametrize("verb", ["report", "fit", "fill"])
+@pytest.mark.slow
 def test_over_memory_the_fix_is_the_same_command_with_stream_and_works(lowdim, no_drawing, tmp_path, verb):
     write_csv(tmp_path / "big file.csv", small_table(3_000, 6))
     more = ["-o", "full.csv"] if verb == "fill" else ["--dims", "2", "--budget", "1s"]

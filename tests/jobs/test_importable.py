@@ -29,6 +29,7 @@ def filled():
 
 
 @pytest.mark.parametrize("kind", ["frame", "table", "path"])
+@pytest.mark.slow
 def test_fill_takes_what_a_person_has(given, filled, kind):
     found = ld.fill(given[kind])
     assert np.allclose(found.filled, filled.filled, rtol=1e-12) and found.sentence == filled.sentence

@@ -75,6 +75,7 @@ def test_columns_are_named_dropped_and_left_out(tmp_path):
 
 
 # the main job -------------------------------------------------------------------------------------------
+@pytest.mark.slow
 def test_the_model_is_that_of_all_rows_and_the_rest_is_of_those_drawn(file, tmp_path):
     found = analyse_stream(file, dims=2, sample=400, budget="1s")
     whole = ProbabilisticPCA(2, standardize=True).fit(table()[0])

@@ -53,6 +53,7 @@ def filled(X, hidden, model):
     return np.sqrt(np.mean(off**2)), linear, (off <= HALF * std[hidden]).mean()
 
 
+@pytest.mark.slow
 def test_gaps_in_250_rows_of_oil():
     X, _ = subset(0, 250)
     ours, linear, held = filled(X, np.random.default_rng(0).random(X.shape) < 0.3, GPLVM(2))

@@ -68,6 +68,7 @@ def test_it_opens_the_browser_unless_told_not_to(lowdim, made, page):
     assert address.startswith("http://127.0.0.1:")
 
 
+@pytest.mark.slow
 def test_a_table_is_analysed_once(lowdim, made, page):
     shutil.copy(made / "small.csv", lowdim.folder / "mine.csv")
     assert lowdim("explore", "mine.csv", "--budget", "1s", "--dims", "2").code == 0

@@ -17,6 +17,7 @@ from tests.plot.tables import three
 
 
 @pytest.mark.parametrize("model", ["ppca", "kmeans", "mixture"])
+@pytest.mark.slow
 def test_movies_are_sound(model):
     X = three()
     X[5, 1] = np.nan
@@ -78,6 +79,7 @@ def two_columns():
     return rng.normal(size=(80, 2)) * [2.0, 0.6] @ np.array([[0.8, 0.6], [-0.6, 0.8]])
 
 
+@pytest.mark.slow
 def test_the_line_turns_as_the_power_method():
     X = two_columns()
     plot = same_twice(lambda: em_movie(X, 5, names=HOSTILE[:2]))
