@@ -29,6 +29,7 @@ from lowdim.judge.rows.null_law import GAUSSIAN_DOF
 from lowdim.math.linalg import Array, evenly_spread
 from lowdim.math.rotate import procrustes
 from lowdim.models.exported import exported
+from lowdim.table.kinds.scales import limit_lists
 from lowdim.text.format import count
 
 if TYPE_CHECKING:
@@ -297,7 +298,9 @@ class Answers:
 
 
 def columns_of(t: Table) -> list[dict[str, Any]]:
-    """Each column: its name, what was added before its logarithm (None: it is none), and its ends as a model has it."""
+    """Each column: its name, what was added before its logarithm (None: it is none), its ends as a model has it, and
+    what it can be at least and at most in its own unit (None: anything)."""
+    limits = zip(*limit_lists(t.scales), strict=True)
     return [
         {
             "name": name,
@@ -305,8 +308,10 @@ def columns_of(t: Table) -> list[dict[str, Any]]:
             "offset": t.logs.get(name),
             "low": _finite(np.nanmin, x),
             "high": _finite(np.nanmax, x),
+            "least": least,
+            "most": most,
         }
-        for name, shown, x in zip(t.names, t.scale_names, t.X.T, strict=True)
+        for name, shown, x, (least, most) in zip(t.names, t.scale_names, t.X.T, limits, strict=True)
     ]
 
 

@@ -24,7 +24,6 @@ from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.registry import METHODS, ModelEntry
 from lowdim.sources.arrays import ArraySource
 from lowdim.storage.model_file import load
-from lowdim.table.kinds.scales import log_scales
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
@@ -84,8 +83,8 @@ class Subject:
         law, t = self.law, self.table
         if law is None:
             raise error("LD325", title=self.entry.title)
-        scales, source = log_scales(t.names, t.logs), ArraySource(t.X, columns=t.names)
-        how: dict[str, Any] = {"row_names": t.row_names, "scales": scales, "law": law, "unit": self.unit}
+        source = ArraySource(t.X, columns=t.names)
+        how: dict[str, Any] = {"row_names": t.row_names, "scales": t.scales, "law": law, "unit": self.unit}
         return explain_row(self.model, source, row, **how, hidden=hidden, edited=edited)
 
     def set_apart(self, rows: Sequence[int]) -> GroupCard:

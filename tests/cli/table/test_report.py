@@ -37,12 +37,12 @@ def test_five_sentences_then_the_report_and_the_run(digester):
     lines = said.out.split("\n")
     assert [line[:5] for line in lines[:5]] == [f"  {k}. " for k in range(1, 6)]
     # 5 dimensions; axis 1 is kappa (1) against white_flow (9) + t_lower (7) + bf_cm_ratio (3), without the nine cells
-    # that contradict their rows; row 1 because of bf_cm_ratio, 121.7 where the rest says 75 +- 5; a map of 45%
+    # that contradict their rows; row 1 because of bf_cm_ratio, 121.717 where the rest says 75 +- 5; a map of 45%
     assert re.match(r"  1\. Five dimensions carry 9\d% of what the columns share", lines[0])
     assert lines[1].startswith("  2. Axis 1 is c1 against c9 + c7 + c3 (25% of variation).")
     assert re.match(
-        r"  4. 6 odd rows: the oddest is row 1, because c3 is 121.7; the rest of the row says 75\.\d, sd 4\.\d "
-        r"\(16 rows have p < 0.05; about 5 expected by chance\)\. 9 cells are held out of the fit\.",
+        r"  4. 1 odd row: row 1, because c3 is 121.717; the rest of the row says 75\.\d, sd 4\.\d "
+        r"\(7 rows have p < 0.05; about 5 expected by chance\)\. 9 cells are held out of the fit\.",
         lines[3],
     )
     assert lines[4].startswith("  5. The 2-D map shows 45% of the variation")
@@ -67,7 +67,7 @@ def test_the_run_folder_says_everything(digester):
     )
     assert len(rows) == 96 and len(fills) == 53
     named = {(r["row"], r["column"]) for r in odd}
-    assert len(named) == 6 and named <= {(r["row"], r["column"]) for r in held} and ("1", "c3") in named
+    assert named == {("1", "c3")} and len(held) == 9 and named <= {(r["row"], r["column"]) for r in held}
     assert all(float(f["lower"]) < float(f["fill"]) < float(f["upper"]) for f in fills)
     assert not [p.name for p in folder.rglob(".lowdim*")]
 
@@ -76,7 +76,8 @@ def test_the_run_folder_says_everything(digester):
 def test_rows_axes_and_groups_of_the_run(digester, lowdim):
     _, folder, _ = digester
     row = lowdim("explain", folder / "kamyr.run", "--row", "1")
-    assert row.code == 0 and "c3 is 121.7; the rest of the row says 75" in row.out and "ordinary (p 0.39)" in row.out
+    assert row.code == 0 and "c3 is 121.717; the rest of the row says 75" in row.out
+    assert re.search(r"Hide that cell, and the row is ordinary \(p 0\.\d+\)", row.out)
     axis = lowdim("explain", folder / "kamyr.run", "--axis", "1")
     assert axis.code == 0 and axis.out.startswith("Axis 1 is c1 against c9 + c7 + c3") and "refits" in axis.out
     (lowdim.folder / "some.txt").write_text("1\n2\n3\n4\n5\n6\n")
@@ -93,7 +94,7 @@ def test_odd_rows_from_the_run_and_from_the_table_agree(digester, lowdim):
     fitted = lowdim("odd", table, "--dims", "5", "-o", "b.csv", "--json")
     one, two = json.loads(ours.out), json.loads(fitted.out)
     assert one["rows"] == two["rows"] and one["rows"][0]["column"] == "c3"
-    words = "6 odd rows at 5% false discovery rate (16 rows have p < 0.05; about 5 expected by chance)"
+    words = "1 odd row at 5% false discovery rate (7 rows have p < 0.05; about 5 expected by chance)"
     assert one["sentence"] == words
     assert [m["code"] for m in two["messages"]] == ["LD008", "LD122"] and one["messages"] == []
     assert (lowdim.folder / "a.csv").read_bytes() == (lowdim.folder / "b.csv").read_bytes()
@@ -104,7 +105,7 @@ def test_its_own_rows_placed_on_the_map_are_where_they_were(digester, lowdim):
     _, folder, table = digester
     said = lowdim("apply", folder / "kamyr.run", table, "-o", "again.scores.csv")
     assert said.code == 0 and said.out.startswith("96 rows placed. 52 have gaps: their ellipses are 1.")
-    assert "row 1, because c3 is 121.7; the rest" in said.out and "fills in again.fills.csv" in said.out
+    assert "row 1, because c3 is 121.717; the rest" in said.out and "fills in again.fills.csv" in said.out
     again, before = read_rows(lowdim.folder / "again.scores.csv"), read_rows(folder / "kamyr.run" / "scores.csv")
     held = {r["row"] for r in read_rows(folder / "kamyr.run" / "held.csv")}  # placed without the cells held out
     assert len(held) == 9 and [a for a in again if a["row"] not in held] == [b for b in before if b["row"] not in held]

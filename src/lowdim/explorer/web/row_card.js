@@ -1,10 +1,11 @@
 // One row: every cell beside what the others say of it. Hide or edit a cell, and all of it follows.
-import {counted, el, figures, figuresBySd, named, pValue, signed} from "./words.js";
+import {counted, el, expectation, figures, named, observed, pValue, signed} from "./words.js";
 
 /** @typedef {import("./posterior.js").Model} Model */
-/** @typedef {{name: string, offset: number | null, low: number, high: number}} Column */
+/** @typedef {{name: string, offset: number | null, low: number, high: number, least: number | null,
+ *   most: number | null}} Column */
 /** @typedef {{column: string, value: number | null, expected: number, sd: number, low: number, high: number,
- *   surprise: number | null, at: number | null, says: [number, number, number]}} Cell */
+ *   surprise: number | null, at: number | null, says: [number, number, number], limit: number}} Cell */
 /** @typedef {{name: string, cells: Cell[], seen: number, D2: number | null, p: number | null, T2: number | null,
  *   pT2: number | null, dof: number, Q: number | null, pQ: number | null, hide: string[], pAfter: number | null,
  *   sentence: string, z: number[], cov: number[], logDensity: number | null}} Card */
@@ -12,6 +13,7 @@ import {counted, el, figures, figuresBySd, named, pValue, signed} from "./words.
 const ONE_BY_ONE = 10; // cells of a row that are hidden singly to make it ordinary
 const ODD_RATE = 0.05;
 export const HALF_90 = 1.6448536269514722; // of a band that holds 90 %
+const LOG_FIGURES = 13; // that a number keeps through its logarithm and back
 const SHOWN = 40; // cells that are listed at first
 
 /** From the scale a model takes to the table's own unit. @param {Column} column @param {number} y */
@@ -71,16 +73,22 @@ export function rowCard(model, law, columns, name, row, hidden, edited) {
 
 /** @param {Column} column @param {number} x @param {number} expected @param {number} sd @param {number} surprise @returns {Cell} */
 function cellOf(column, x, expected, sd, surprise) {
-  const own = (/** @type {number} */ y) => outwardOf(column, y),
-    gap = Number.isNaN(x);
+  const least = column.least ?? -Infinity,
+    most = column.most ?? Infinity,
+    within = (/** @type {number} */ v) => Math.min(Math.max(v, least), most),
+    own = (/** @type {number} */ y) => within(outwardOf(column, y)),
+    gap = Number.isNaN(x),
+    far = outwardOf(column, expected),
+    middle = column.offset === null ? expected : inwardOf(column, within(far));
   return {
     column: column.name,
-    value: gap ? null : own(x),
-    expected: own(expected),
+    value: gap ? null : column.offset === null ? x : Number(outwardOf(column, x).toPrecision(LOG_FIGURES)),
+    expected: within(far),
     surprise: gap ? null : surprise,
-    sd: column.offset === null ? sd : (own(expected + sd) - own(expected - sd)) / 2,
-    low: own(expected - HALF_90 * sd),
-    high: own(expected + HALF_90 * sd),
+    sd: column.offset === null ? sd : (own(middle + sd) - own(middle - sd)) / 2,
+    low: own(middle - HALF_90 * sd),
+    high: own(middle + HALF_90 * sd),
+    limit: Number(far > most) - Number(far < least),
     at: gap ? null : x,
     says: [expected - HALF_90 * sd, expected, expected + HALF_90 * sd],
   };
@@ -112,7 +120,7 @@ function asTouched(name, columns, hidden, edited) {
   const without = hidden.size ? ` without ${[...hidden].map(j => columns[j].name).join(", ")}` : "";
   const changes = [...edited]
     .filter(([j]) => !hidden.has(j))
-    .map(([j, value]) => `${columns[j].name} at ${figures(value, 4)}`);
+    .map(([j, value]) => `${columns[j].name} at ${observed(value, 0)}`);
   return `${name}${without}${without && changes.length ? " and" : ""}${changes.length ? ` with ${changes.join(", ")}` : ""}`;
 }
 
@@ -123,8 +131,8 @@ function sentenceOf(name, cells, hide, p, after, logDensity) {
   if (!hide.length) return `Row ${name} is ordinary (p ${pValue(p)}).`;
   const worst = /** @type {Cell} */ (cells.find(c => c.column === hide[0]));
   const says =
-    `${worst.column} is ${figuresBySd(worst.value ?? 0, worst.sd, 4)}; the rest of the row says ` +
-    `${figuresBySd(worst.expected, worst.sd)}, sd ${figures(worst.sd, 2)}`;
+    `${worst.column} is ${observed(worst.value ?? 0, worst.sd)}; the rest of the row says ` +
+    `${expectation(worst)}, sd ${figures(worst.sd, 2)}`;
   const which = hide.length === 1 ? "that cell" : `these ${hide.length} cells: ${hide.join(", ")}`;
   return (
     `Row ${name} is unlike what the model expects (p ${pValue(p)}): ${says}. ` +
@@ -282,9 +290,9 @@ export function rowPanel(columns, changed) {
         width = Math.max(...ends) - from || 1,
         share = (/** @type {number} */ v) => `${(100 * (v - from)) / width}%`;
       if (document.activeElement !== l.field || l.field.value !== "")
-        l.field.value = cell.value === null ? "" : figuresBySd(cell.value, cell.sd, 4);
+        l.field.value = cell.value === null ? "" : observed(cell.value, cell.sd);
       l.field.placeholder = hidden ? "hidden" : "gap";
-      l.says.textContent = `${figuresBySd(cell.expected, cell.sd)} ± ${figures(cell.sd, 2)}`;
+      l.says.textContent = `${expectation(cell)} ± ${figures(cell.sd, 2)}`;
       const far = cell.surprise !== null && Math.abs(cell.surprise) > 3;
       l.size.textContent = cell.surprise === null ? "" : `${signed(cell.surprise)} sd${far ? " !" : ""}`;
       l.row.className = [

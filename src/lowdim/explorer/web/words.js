@@ -28,6 +28,19 @@ export function figuresBySd(value, sd, least = 3) {
   return figures(value, Math.min(Math.max(digits, least), 12));
 }
 
+/** A number of the table as it stands there; one of many digits to those that its sd leaves of it.
+ * @param {number} value @param {number} sd */
+export function observed(value, sd) {
+  const whole = general(value, 15),
+    digits = whole.split("e")[0].replace(/[-.]/g, "").replace(/^0+|0+$/g, "");
+  return digits.length > 9 && !Number.isInteger(value) ? figuresBySd(value, sd, 6) : whole;
+}
+
+/** What the rest of a row says; beyond what the column can be, that end of it.
+ * @param {{expected: number, sd: number, limit: number}} cell */
+export const expectation = ({expected, sd, limit}) =>
+  figuresBySd(expected, sd) + (limit > 0 ? " or more" : limit < 0 && expected ? " or less" : "");
+
 /** A p-value in one or two figures. @param {number} p @returns {string} */
 export const pValue = p => (p === 0 ? "0" : p < 1e-3 ? p.toExponential(0) : general(p, 2));
 

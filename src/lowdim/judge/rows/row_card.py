@@ -182,7 +182,9 @@ def touched(
 def _as_touched(name: str, hidden: Sequence[str], edited: Mapping[str, float]) -> str:
     """'8 without c3 and with c1 at 2.5'"""
     without = f" without {', '.join(hidden)}" if hidden else ""
-    changes = ", ".join(f"{column} at {figures(value, 4)}" for column, value in edited.items() if column not in hidden)
+    changes = ", ".join(
+        f"{column} at {observed(value, 0.0)}" for column, value in edited.items() if column not in hidden
+    )
     return f"{name}{without}{' and' if without and changes else ''}{f' with {changes}' if changes else ''}"
 
 
