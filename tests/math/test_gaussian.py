@@ -13,10 +13,10 @@ from lowdim.math.missing_patterns import pattern_sums
 @pytest.mark.parametrize("q", [0, 1, 3, 9])
 def test_few_patterns_give_the_sums_of_all_rows(q, weighted):
     rng = np.random.default_rng(q)
-    n, d = 300, 10
+    n, d = 2_000, 10
     W, mu, psi = rng.normal(size=(d, q)), rng.normal(size=d), rng.uniform(0.1, 1.0, d)
     mask = (rng.random((4, d)) > 0.3)[rng.integers(0, 4, n)]
-    mask[:40] = True
+    mask[:300] = True
     x, weight = np.where(mask, rng.normal(size=(n, d)), 0.0), rng.uniform(0.0, 2.0, n) if weighted else None
     quick = pattern_sums(x, mask, weight, (W, mu, psi))
     assert quick is not None
@@ -32,8 +32,8 @@ def test_many_patterns_are_left_to_one_product():
 
 def test_a_row_without_any_cell_counts_as_it_did():
     rng = np.random.default_rng(1)
-    mask = np.repeat([[True] * 4, [False] * 4], 40, axis=0)
-    x, W = np.where(mask, rng.normal(size=(80, 4)), 0.0), rng.normal(size=(4, 2))
+    mask = np.repeat([[True] * 4, [False] * 4], 300, axis=0)
+    x, W = np.where(mask, rng.normal(size=(600, 4)), 0.0), rng.normal(size=(4, 2))
     quick = pattern_sums(x, mask, None, (W, np.zeros(4), np.ones(4)))
     assert quick is not None
     for part, slow in zip(

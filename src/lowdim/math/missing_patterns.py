@@ -19,7 +19,7 @@ from lowdim.math.gaussian import Mask, Sums, light, posterior, sums
 from lowdim.math.linalg import Array, distinct
 
 Index = NDArray[np.intp]
-ROWS_A_PATTERN = 20  # rows with the same gaps from which each pattern is taken by itself
+ROWS_A_PATTERN = 250  # rows with the same gaps from which each pattern is taken by itself: one costs 0.8 ms
 
 
 class Group(NamedTuple):
