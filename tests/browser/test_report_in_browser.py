@@ -195,6 +195,7 @@ def test_embedded_file_downloads(chrome, tmp_path):
     assert (tmp_path / "rows.csv").read_text(encoding="utf-8").startswith("row,axis1,")
 
 
+@pytest.mark.slow
 def test_prints_with_folds_open_and_without_buttons(chrome):
     tab = Tab(chrome, width=760)
     tab.open(pages.file("small"))
@@ -206,6 +207,7 @@ def test_prints_with_folds_open_and_without_buttons(chrome):
     assert made_pdf.startswith(b"%PDF") and len(made_pdf) > 50_000
 
 
+@pytest.mark.slow
 def test_hostile_names_stay_text(chrome):
     tab = Tab(chrome).open(pages.file("hostile"))
     tab.js("document.querySelectorAll('details').forEach(d => d.open = true)")

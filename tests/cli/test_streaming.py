@@ -208,6 +208,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_during_the_fit_to_all_rows(tmp_path):
     write_csv(tmp_path / "t.csv", small_table(800, 5))
     call = ("fit", "t.csv", "--stream", "--sample", "100", "--budget", "1s", "--checkpoint", "c")

@@ -139,7 +139,7 @@ def sums(mask: Mask | None, weight: Array | None, latent: Latent, W: Array, psi:
 
 
 def design(A: Array, q: int) -> Array:
-    """The packed regression matrices as d matrices of order q + 1."""
+    """Packed sums of E[(z,1)(z,1)'], a row each, as matrices of order q + 1."""
     p = q * (q + 1) // 2
     full = np.empty((len(A), q + 1, q + 1))
     full[:, :q, :q] = unpack(A[:, :p].T, q)

@@ -263,6 +263,7 @@ def test_gaps_that_go_with_values_are_told(lowdim):
     assert said.code == 0 and "LD124 note  Gaps of 'b' are not at random" in said.err and "is high" in said.err
 
 
+@pytest.mark.slow
 def test_the_engine_is_named_and_is_that_of_python(lowdim):
     """Two groups with lines of their own: what fills them, as text, as JSON and by `lowdim.fill`."""
     X, gap = groups(100, 4)

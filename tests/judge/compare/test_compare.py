@@ -169,6 +169,7 @@ def test_behind_a_method_that_is_clearly_worse_none_is_named():
 
 
 @pytest.mark.filterwarnings("ignore::lowdim.text.messages.LowdimWarning")
+@pytest.mark.slow
 def test_nonlinear_methods_beside_the_others(monkeypatch):
     """A bent sheet: the GTM fills better than a straight one; what limits a method is said beside the table."""
     rng = np.random.default_rng(0)

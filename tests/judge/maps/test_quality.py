@@ -250,6 +250,7 @@ def test_compare_judges_coordinates_beside_the_methods(rows):
         compare(table, "ppca", dims=2, maps={"short": Z[:5]})
 
 
+@pytest.mark.slow
 def test_spectral_methods_are_compared_and_say_what_they_lack():
     X = load_iris().data
     found = compare(X, "mds,kpca,isomap,le,lle,gtm", dims=2)

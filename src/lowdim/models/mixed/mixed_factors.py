@@ -12,6 +12,7 @@ from lowdim.engine.em import em
 from lowdim.engine.fold import Run
 from lowdim.engine.monitor import STOPPED, Fit
 from lowdim.engine.plan import USUAL_PASSES, Cost, kept_blocks, walking
+from lowdim.math.gaussian import design
 from lowdim.math.linalg import Array, Mask, align, root_times, sign_rule
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Out, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
@@ -28,7 +29,6 @@ from lowdim.models.mixed.steps import (
     beliefs_of_rows,
     expanded,
     penalty,
-    precision,
     sums_of_rows,
     updated,
     with_prior,
@@ -289,7 +289,7 @@ class MixedFactorAnalysis(LatentModel):
     def _canonical(self, params: MixedParams, stats: MixedSums) -> MixedParams:
         """Axes orthogonal in units of the noise, falling, signs fixed; where axes have relevances, in their order."""
         q, R = params.W.shape[1], len(params.mu)
-        V: Array = np.linalg.inv(with_prior(params, precision(stats.A, q))).astype(np.float64)
+        V: Array = np.linalg.inv(with_prior(params, design(stats.A, q))).astype(np.float64)
         if q == 0:
             return params._replace(V=V)
         noise = np.concatenate([np.sqrt(params.psi), np.full(len(params.W) - R, LOGISTIC)])
@@ -455,7 +455,7 @@ def relevance_step(params: MixedParams, stats: MixedSums) -> MixedParams:
     q = params.W.shape[1]
     if q == 0:
         return params
-    V = np.linalg.inv(with_prior(params, precision(stats.A, q)))[:, :q, :q].sum(axis=0)
+    V = np.linalg.inv(with_prior(params, design(stats.A, q)))[:, :q, :q].sum(axis=0)
     values, U = np.linalg.eigh(params.W.T @ params.W + V)
     alpha = len(params.W) / values[::-1]
     kept = alpha < SWITCHED_OFF

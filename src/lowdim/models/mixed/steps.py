@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln, polygamma
 
-from lowdim.math.gaussian import LOG_TWO_PI
+from lowdim.math.gaussian import LOG_TWO_PI, design
 from lowdim.math.linalg import EPS, Array, inverse_packed, lower, times_packed, unpack
 from lowdim.models.mixed.columns import MixedColumns, Sites
 from lowdim.models.mixed.logistic import logistic_mean
@@ -334,16 +334,6 @@ def levels_at_zero(params: MixedParams) -> Array:
     return level
 
 
-def precision(A: Array, q: int) -> Array:
-    """The packed sums of h E[(z,1)(z,1)'] as matrices of order q + 1."""
-    p = q * (q + 1) // 2
-    full = np.empty((len(A), q + 1, q + 1))
-    full[:, :q, :q] = unpack(A[:, :p].T, q)
-    full[:, :q, q] = full[:, q, :q] = A[:, p : p + q]
-    full[:, q, q] = A[:, -1]
-    return full
-
-
 def with_prior(params: MixedParams, A: Array) -> Array:
     """The precision of (w, b) of every weight vector: what the rows say and what the priors say."""
     q, R = params.W.shape[1], len(params.mu)
@@ -360,7 +350,7 @@ def updated(params: MixedParams, stats: MixedSums, one_noise: bool = False) -> M
     """One M-step: Newton's for weights, intercepts and thresholds, closed form for the noise."""
     R, M, n_ordinal = params.sizes
     q = params.W.shape[1]
-    A = precision(stats.A, q)
+    A = design(stats.A, q)
     level = np.concatenate([np.zeros(R), levels_at_zero(params), np.zeros(n_ordinal)])
     B = stats.B - np.column_stack([params.alpha * params.W, INTERCEPT_PRECISION * level])
     free = slice(0, R + M)
