@@ -11,7 +11,7 @@ from tests.report import pages
 def test_smaller_svg_draws_the_same():
     plot = pages.small().plot.map()
     before, after = plot.svg(), slim(plot.svg())
-    assert len(after) < 0.7 * len(before)
+    assert len(after) < 0.8 * len(before)
     for tag in ("path", "use", "text"):
         assert len(re.findall(f"<{tag}\\b", before)) == len(re.findall(f"<{tag}\\b", after)), tag
     texts = re.compile(r"<text[^>]*>([^<]*)</text>")

@@ -60,6 +60,8 @@ RC_PARAMS: Any = {
     "legend.handlelength": 1.6,
 }
 P = ParamSpec("P")
+PLACES = re.compile(r' (?:d|transform|x|y)="[^"]*"')  # of an SVG
+MORE_DECIMALS = re.compile(r"(\.\d{3})\d+")
 
 
 class Plot:
@@ -179,7 +181,10 @@ class Plot:
 
 
 def figure_svg(figure: Figure) -> str:
-    """A figure as matplotlib writes it, without date and program."""
+    """A figure as matplotlib writes it, without date and program.
+
+    Places are given to a thousandth of a point: six decimals follow the last bits, which follow where an array lies.
+    """
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     out = io.StringIO()
@@ -187,7 +192,7 @@ def figure_svg(figure: Figure) -> str:
         fix_layout(figure)
         page: Any = FigureCanvasSVG(figure)  # untyped
         page.print_svg(out, metadata={"Date": None, "Creator": None})
-    return out.getvalue()
+    return PLACES.sub(lambda place: MORE_DECIMALS.sub(r"\1", place[0]), out.getvalue())
 
 
 def fix_layout(figure: Figure) -> None:
