@@ -137,9 +137,8 @@ def check_all(chrome: Chrome, s: Subject) -> None:
         assert page.complaints() == []
 
 
-@pytest.mark.parametrize(
-    "name", ["ppca", *(pytest.param(name, marks=pytest.mark.slow) for name in ("fa", "gtm", "logs"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ppca", "fa", "gtm", "logs"])
 def test_numbers_are_those_of_the_model(chrome, name):
     check_all(chrome, subjects.demo(name))
 
@@ -262,6 +261,7 @@ SMALL = """
 AA = FAINT.replace("ratio < 7", "ratio < 4.5").replace("closest('svg, script')", "closest('svg, script, option')")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (360, True)], ids=["wide light", "narrow dark"])
 def test_every_screen_can_be_read_and_reached(chrome, odd, width, dark):
     page = Explorer(chrome, odd.address, width=width, height=800, dark=dark)
@@ -383,6 +383,7 @@ def test_hostile_names_stay_text(chrome):
         assert page.complaints() == []
 
 
+@pytest.mark.slow
 def test_the_policy_stops_what_would_go_outside(chrome, odd):
     page = Explorer(chrome, odd.address)
     blocked = page.tab.js("""new Promise(done => {

@@ -89,6 +89,7 @@ def test_content_security_policy_stops_what_would_go_outside(chrome):
     assert blocked == "img-src"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
 @pytest.mark.parametrize("rows", [True, False], ids=["rows", "no rows"])
 def test_everything_has_a_name(chrome, rows, script):
@@ -98,6 +99,7 @@ def test_everything_has_a_name(chrome, rows, script):
     assert levels[0] == 1 and all(b - a <= 1 for a, b in itertools.pairwise(levels))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [320, 400, 768])
 def test_no_sideways_scroll_at_400_percent(chrome, width):
     """1280 pixels at 400% are 320 wide; wide tables and charts scroll inside their own boxes."""
@@ -107,6 +109,7 @@ def test_no_sideways_scroll_at_400_percent(chrome, width):
     assert found["page"] <= found["window"] and found["out"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_text_stands_out(chrome, dark):
     tab = Tab(chrome, dark=dark).open(pages.file("small"))
@@ -130,6 +133,7 @@ def test_targets_are_large_enough(chrome):
     assert tab.js(SMALL) == []
 
 
+@pytest.mark.slow
 def test_focus_starts_at_the_skip_link_and_follows_the_page(chrome):
     tab = Tab(chrome).open(pages.file("small"))
     places = []

@@ -178,6 +178,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["fill", "apply"])
 def test_ctrl_c_leaves_nothing_half_written(tmp_path, verb):
     X = small_table(17_000, 5)  # three tiles

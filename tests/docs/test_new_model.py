@@ -53,6 +53,7 @@ def test_it_agrees_with_the_density_written_out(row_levels, gaps):
     )
 
 
+@pytest.mark.slow
 def test_it_obeys_the_laws(row_levels):
     assert set(lowdim.laws.check(row_levels(), levels(), verbose=False)) == {"save_and_load"}
     assert set(lowdim.laws.check(row_levels(), levels(gaps=0.15), verbose=False)) == {"save_and_load"}

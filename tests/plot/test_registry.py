@@ -102,6 +102,7 @@ def test_sections_say_whether_rows_are_shown():
     assert [row.name for row in in_section("map", False)] == ["density"]
 
 
+@pytest.mark.slow
 def test_a_plot_stands_in_one_file_only():
     """No other list names plots: the files that define them do."""
     room = Path(lowdim.__file__).parent / "plot"

@@ -52,6 +52,7 @@ def test_an_analysis_draws_them_of_models_made_for_it():
     assert found.plot.bottleneck([1], model=net, seeds=1).data["linear"].shape == (1,)
 
 
+@pytest.mark.slow
 def test_bound_plots(tmp_path):
     path = tmp_path / "t.csv"
     X = bishop()[:80, :5]

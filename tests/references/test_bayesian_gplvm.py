@@ -13,6 +13,7 @@ from tests.references.tables import neighbour_errors, oil
 HALF = 1.6448536269514722
 
 
+@pytest.mark.slow
 def test_200_rows_of_oil():
     """A fifth of the table: few dimensions are kept, and two tell the classes apart; PCA makes 57 errors here."""
     X, label = oil(need("oil_flow"))

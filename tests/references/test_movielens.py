@@ -21,6 +21,7 @@ def split(folder, seed):
     return table.iloc[order[cut:]], table.iloc[order[:cut]]
 
 
+@pytest.mark.slow
 def test_one_split(need):
     train, test = split(need("movielens_small"), 0)
     model = MatrixFactorization(10, min_rating=0.5, max_rating=5, tol=1e-3).fit(train)

@@ -48,6 +48,7 @@ def test_a_bottleneck_of_two_holds_more_than_a_plane():
     assert left < 0.25 * flat  # 5 % of the variance against 34 %
 
 
+@pytest.mark.slow
 def test_nonlinear_factors_on_oil():
     X, label = oil(need("oil_flow"))
     with pytest.warns(ModelWarning, match="LD201"):  # it would go on gaining
@@ -64,6 +65,7 @@ def test_ten_nonlinear_factor_analyses_on_oil():
     assert np.median([fit.fresh_bound_ for fit in fits]) >= 5500
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::lowdim.text.messages.ModelWarning")
 def test_nonlinear_factors_beat_a_plane_on_rows_held_out_with_gaps():
     """The bound of rows never seen, 30 % of all cells gone, above factor analysis at the same q."""

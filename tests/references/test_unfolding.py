@@ -67,6 +67,7 @@ def test_stick_man_unfolded():
     assert embedding_score(ours, Y) > embedding_score(his, Y)
 
 
+@pytest.mark.slow
 def test_swiss_roll_by_landmarks():
     X, truth = swiss_roll()
     some = np.random.default_rng(0).choice(len(X), 2000, replace=False)

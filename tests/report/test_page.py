@@ -79,6 +79,7 @@ def test_no_text_adds_an_element_or_an_attribute(text, plain):
     assert page.wrong == []
 
 
+@pytest.mark.slow
 def test_a_whole_report_of_hostile_names():
     page = pages.Outline(pages.page("hostile"))
     assert page.wrong == []

@@ -133,6 +133,7 @@ def test_sentences_and_odd_row_are_told():
     assert "anomaly" not in lower and "error in your data" not in lower and "significant" not in lower
 
 
+@pytest.mark.slow
 def test_same_table_same_bytes_but_for_one_line(tmp_path):
     first = pages.page("small")
     again = report_html(pages.small(), when="2031-12-31 23:59 UTC")

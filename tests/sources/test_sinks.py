@@ -83,6 +83,7 @@ def streaming_growth(folder: Path, n: int, d: int) -> int:
     return int(child.stdout.split()[0])
 
 
+@pytest.mark.slow
 def test_a_file_is_streamed_not_loaded(tmp_path):
     """The mapped file's own pages count as resident; beside them a few blocks are all that is held."""
     n, d = 60_000, 50

@@ -218,6 +218,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(value=VALUES)
 def test_any_value_of_the_grammar_comes_back_to_the_bit(

@@ -507,6 +507,7 @@ def survive(folder: Path, rounds: int, seed: int) -> None:
                 pass
 
 
+@pytest.mark.slow
 def test_damaged_files_end_in_a_coded_error(tmp_path: Path) -> None:
     survive(tmp_path, 8, 0)
 

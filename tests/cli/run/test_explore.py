@@ -60,6 +60,7 @@ def page(monkeypatch):
     return opened
 
 
+@pytest.mark.slow
 def test_it_opens_the_browser_unless_told_not_to(lowdim, made, page):
     said = lowdim("explore", made / "small.run")
     assert said.code == 0 and page == [said.out.split()[2]]

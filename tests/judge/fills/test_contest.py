@@ -36,6 +36,7 @@ def straight(n=120, d=5, seed=0):
     return np.where(rng.random(X.shape) < 0.1, np.nan, X)
 
 
+@pytest.mark.slow
 def test_groups_are_filled_by_an_engine_that_knows_them(two_groups):
     X, gap, made = two_groups
     plain = fill(np.where(gap, np.nan, X), engines="straight")

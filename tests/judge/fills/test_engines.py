@@ -39,6 +39,7 @@ def test_every_engine_keeps_what_is_seen_and_is_finite():
     assert len(names) == 5
 
 
+@pytest.mark.slow
 def test_every_engine_fits_to_the_same_bits_and_fills_rows_one_by_one():
     X, gap = groups(90)
     less = np.where(gap, np.nan, X)

@@ -152,6 +152,7 @@ def test_without_levels_the_law_of_new_rows_is_that_of_the_table():
     assert law_of_new_rows(fit.model, X, held=fit.held_cells, far=fit.far_rows) == (own.law_scale, own.law_dof)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("law", "most"), [("gauss", 0), ("t5", 5), ("t3", 6)])
 def test_small_tables_have_few_odd_rows_and_planted_ones_are_found(law, most):
     """Of 180 rows; by the model's own law 7 of t5 and 27 of t3 are odd."""

@@ -83,6 +83,7 @@ def client():
         gc.collect()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gaps", "kernel"), [(False, "rbf"), (True, "rbf"), (True, "linear")])
 def test_files_and_clusters_give_the_same_bits(gaps, kernel, client, tmp_path, monkeypatch):
     monkeypatch.setattr(bayesian_gplvm, "START_PASSES", 3)

@@ -38,6 +38,7 @@ def fitted(name, X):
     return model, [model.reconstruct(X)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["CCA, one table", "CCA, two tables", "ICA", "LinearDiscriminant", "VarianceSelector"])
 def test_every_bad_table_has_one_outcome(name):
     for case, (X, _) in {**NUMBERS, **KINDS}.items():

@@ -35,6 +35,7 @@ def test_plane_of_any_size_and_without_rows(n: int) -> None:
         assert ("row" in plot.data) == show  # no row is named, or can be read off, without leave
 
 
+@pytest.mark.slow
 def test_why_row_names_the_culprit() -> None:
     names = HOSTILE[:4]
     value, expected, sd = np.array([[5.0, 2.0, np.nan, 1.0], [1.0, 2.1, 7.0, 0.5], [0.5, 1.0, 1.0, 230.4]])
@@ -60,6 +61,7 @@ def test_why_row_ordinary_empty_and_wide() -> None:
     assert len(wide.data["column"]) == 200
 
 
+@pytest.mark.slow
 def test_why_all_orders_and_marks() -> None:
     rng = np.random.default_rng(0)
     S = rng.standard_normal((60, 6)).clip(-2.9, 2.9)

@@ -118,6 +118,7 @@ def test_a_long_movie_arrives_at_the_closed_form():
     assert frames[-1].noise == pytest.approx(closed.noise_variance_, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_the_digester_movie_and_its_gaps():
     X = np.genfromtxt(need("digester/kamyr.csv"), delimiter=",")
     plot = em_movie(X[:, [6, 9]], 3, names=["t_lower", "aa_white"])

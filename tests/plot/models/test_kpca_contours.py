@@ -10,6 +10,7 @@ from lowdim.text.messages import LowdimError
 from tests.plot.svg_checks import HOSTILE, inside, same_twice, texts
 
 
+@pytest.mark.slow
 def test_contours_are_the_components_and_their_eigenvalues():
     rng = np.random.default_rng(0)
     X = np.concatenate([0.1 * rng.standard_normal((30, 2)) + c for c in ((-0.5, -0.2), (0.0, 0.6), (0.5, 0.0))])

@@ -78,7 +78,8 @@ def check_stage(client, stage, kind):
     _identical(got, want, "a lost worker changes")
 
 
-@pytest.mark.parametrize(("stage", "kind"), [pytest.param(3, "dask", marks=pytest.mark.slow), (10, "memory")])
+@pytest.mark.slow
+@pytest.mark.parametrize(("stage", "kind"), [(3, "dask"), (10, "memory")])
 def test_a_killed_worker_changes_no_bit(client, stage, kind):
     check_stage(client, stage, kind)
 
@@ -95,6 +96,7 @@ def dies(blocks):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_a_task_that_kills_its_workers_is_an_error(client, cluster, monkeypatch):
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
     with pytest.raises(EngineError, match="it died with its worker"):
