@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
+from lowdim.plot.layout import fix_layout, lay_out
 from lowdim.storage.atomic import check_folder, replacing
 from lowdim.text.csv_table import csv_columns
 from lowdim.text.escape import printable as printable
@@ -195,15 +196,6 @@ def figure_svg(figure: Figure) -> str:
     return PLACES.sub(lambda place: MORE_DECIMALS.sub(r"\1", place[0]), out.getvalue())
 
 
-def fix_layout(figure: Figure) -> None:
-    """Lay the figure out once; savefig would do it again for every file, and draw the figure once more for that."""
-    engine = figure.get_layout_engine()
-    if engine is not None:
-        figure.dpi = 72  # as SVG is drawn: widths of text depend on it a little
-        engine.execute(figure)
-        figure.set_layout_engine("none")
-
-
 def check_picture(path: str | PathLike[str]) -> Path:
     """A path that a plot can be written to: its ending is known and its folder exists."""
     path = Path(path)
@@ -326,7 +318,7 @@ def place_labels(
     if not len(points):
         return
     figure = figure_of(ax)
-    figure.draw_without_rendering()  # so that the layout is known
+    lay_out(figure)
     box = ax.get_position()
     inches = figure.get_size_inches()
     span = np.array([box.width * inches[0], box.height * inches[1]]) * 72.0  # the axes in points
