@@ -39,8 +39,6 @@ def sign_rule(V: Array) -> Array:
 
 def svd(X: Array) -> tuple[Array, Array, Array]:
     """Thin SVD; where the fast routine fails on finite input, the slow one answers."""
-    if X.size == 0:  # SciPy 1.13 refuses it
-        return np.zeros((len(X), 0)), np.zeros(0), np.zeros((0, X.shape[1]))
     try:
         factors: tuple[Array, Array, Array] = sl.svd(X, full_matrices=False, check_finite=False)
     except sl.LinAlgError:
@@ -60,6 +58,14 @@ def lower(q: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     i, j = np.tril_indices(q)
     i.flags.writeable = j.flags.writeable = False
     return i, j
+
+
+@cache
+def square(q: int) -> NDArray[np.intp]:
+    """Where the entries of a symmetric matrix stand in its packed triangle, q x q."""
+    i = np.arange(q)
+    i, j = np.maximum.outer(i, i), np.minimum.outer(i, i)
+    return np.asarray(i * (i + 1) // 2 + j)
 
 
 def distinct(mask: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -139,10 +145,8 @@ def times_packed(A: Array, b: Array) -> Array:
     if A.shape[1] == 1 < b.shape[1]:
         return np.asarray(unpack(A, len(b))[0] @ b)
     out = np.zeros_like(b)
-    for k, (i, j) in enumerate(zip(*lower(len(b)), strict=True)):
-        out[i] += A[k] * b[j]
-        if i != j:
-            out[j] += A[k] * b[i]
+    for j, row in enumerate(square(len(b))):
+        out += A[row] * b[j]
     return out
 
 

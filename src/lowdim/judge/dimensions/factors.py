@@ -38,10 +38,14 @@ class CovarianceForm(NamedTuple):
 
 
 def _by_products(A: Array, is_rows: bool, k: int, start: Array) -> tuple[Array, Array]:
-    """Orthogonal iteration from `start`, and the best k vectors of the space it ends in (Rayleigh and Ritz)."""
+    """Products with `start`, and the best k vectors of the space they end in (Rayleigh and Ritz).
+
+    Made orthogonal once, at the end: eigenvalues that matter are above 1 and below d / LEAST_NOISE.
+    """
     U = start
     for _ in range(PRODUCTS):
-        U = np.linalg.qr(A.T @ (A @ U) if is_rows else A @ U)[0]
+        U = A.T @ (A @ U) if is_rows else A @ U
+    U = np.linalg.qr(U)[0]
     B = A @ U
     values, V = largest(B.T @ B if is_rows else U.T @ B, k)
     return values, U @ V
