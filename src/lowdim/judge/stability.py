@@ -22,9 +22,10 @@ from sklearn.base import clone
 
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.statistics import columns as columns_of
-from lowdim.engine.statistics import moments
+from lowdim.engine.statistics import Moments, moments
 from lowdim.math.gaussian import posterior
-from lowdim.math.linalg import Array, align, evenly_spread
+from lowdim.math.linalg import Array, Mask, align, distinct, evenly_spread
+from lowdim.math.missing_patterns import Group, fill_deviations, open_scatter, pattern_groups
 from lowdim.math.streams import BOOTSTRAP
 from lowdim.models.base.estimator import seed_of
 from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
@@ -43,6 +44,9 @@ REFIT_TOL = 0.1  # nats within which a refit has converged: resampling moves it 
 LEAST_REFITS = 25  # refits below which a spread cannot be told
 STEADY_DEGREES, SHAKY_DEGREES = 15.0, 35.0  # degrees: the middle angle of planes that hold, and that do not
 DECIDING_DEGREES = 20.0  # degrees by which one row may turn an axis before it is said to decide it
+MOST_ROUNDS = 5  # of expected moments, before EM goes on: it has its ways to go faster
+ROUNDS_LEAVE = 0.02  # share of the first round's step that the last may have
+PATTERN_CELLS = 20_000  # patterns of gaps times columns, beyond which a round costs more than passes of EM
 CLOUD_ROWS = 2_000  # rows whose clouds are kept
 
 
@@ -93,6 +97,7 @@ class RefitBench(NamedTuple):
     closed: bool  # moments are enough
     wide: bool  # complete, with so many columns that principal axes come from the rows' products
     at: NDArray[np.intp]  # which rows of the whole table these are
+    gappy: RowsWithGaps | None = None  # few gaps: moments are enough, taken a few times as the last fit expects them
 
     def fit(self, weight: Array) -> LinearGaussianParams:
         """The parameters with rows counted by these weights."""
@@ -102,7 +107,8 @@ class RefitBench(NamedTuple):
             return params
         if self.wide:
             return self._principal(framed, weight)
-        refit: LinearGaussianParams = self.model.fit_from(self.start, framed).params
+        start, settled = (self.start, False) if self.gappy is None else self._expected(self.gappy, weight)
+        refit: LinearGaussianParams = start if settled else self.model.fit_from(start, framed).params
         return refit
 
     def _principal(self, framed: Framed, weight: Array) -> LinearGaussianParams:
@@ -111,6 +117,48 @@ class RefitBench(NamedTuple):
         g = framed_gaussian(fitted)
         shift, scale, _ = g.frame
         return self.start._replace(W=g.W / scale[:, None], mu=g.mu / scale + shift, psi=g.psi / scale**2)
+
+
+    def _expected(self, rows: RowsWithGaps, weight: Array) -> tuple[LinearGaussianParams, bool]:
+        """Rounds of EM whose M-step is the closed form, and whether they have come to rest."""
+        steps: list[float] = []
+        params = self.start
+        for _ in range(MOST_ROUNDS):
+            last, params = params, self.model.fit_moments(rows.moments(params, weight), self.source.columns).params
+            steps.append(float(np.linalg.norm(_covariance(params) - _covariance(last))))
+            if steps[-1] <= ROUNDS_LEAVE * steps[0]:
+                return params, True
+        return params, False
+
+
+def _covariance(params: LinearGaussianParams) -> Array:
+    return np.asarray(params.W @ params.W.T + np.diag(params.psi))
+
+
+class RowsWithGaps(NamedTuple):
+    """Rows in the frame's units, grouped by their gaps."""
+
+    x: Array  # n x d, 0 at gaps
+    mask: Mask
+    parts: list[Group]
+
+    @classmethod
+    def of(cls, framed: Framed) -> RowsWithGaps | None:
+        """None where the rows have so many patterns of gaps that passes of EM are quicker."""
+        block = framed.block_of(slice(0, framed.n), 0)
+        if block.mask is None or len(distinct(block.mask)[0]) * framed.d > PATTERN_CELLS:
+            return None
+        return cls(np.where(block.mask, block.x, 0.0), block.mask, pattern_groups(block.mask))
+
+    def moments(self, params: LinearGaussianParams, weight: Array) -> Moments:
+        """Moments of the rows by these weights, gaps as these parameters expect them."""
+        d, share = self.x.shape[1], weight / weight.sum()
+        precision = np.linalg.inv(_covariance(params))
+        filled = fill_deviations(np.where(self.mask, self.x - params.mu, 0.0), self.parts, precision)
+        rows = filled.deviations
+        mean = share @ rows
+        C = (rows * share[:, None]).T @ rows - np.outer(mean, mean) + open_scatter(self.parts, filled.covs, share, d)
+        return Moments(float(weight.sum()), params.mu + mean, C)
 
 
 def refit_bench(model: LinearGaussian, X: Any) -> RefitBench:
@@ -129,7 +177,9 @@ def refit_bench(model: LinearGaussian, X: Any) -> RefitBench:
     complete = not fold(columns_of, Framed(source, g.frame), Run()).gaps
     avoids = light.avoids_covariance(source.n, d)
     wide = complete and avoids and isinstance(light, ProbabilisticPCA)
-    return RefitBench(light, g.start(), source, g, complete and not avoids, wide, at)
+    few = not complete and not avoids and isinstance(light, ProbabilisticPCA)
+    gappy = RowsWithGaps.of(Framed(source, g.frame)) if few else None
+    return RefitBench(light, g.start(), source, g, complete and not avoids, wide, at, gappy)
 
 
 def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state: Any = 0) -> Refits:
