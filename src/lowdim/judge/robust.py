@@ -181,14 +181,16 @@ def robust_fit(
         return _plain(table.model("plain", source), source.n, source.d, {}, why)
     with warnings.catch_warnings():  # of trials: what the table's own fit has to say is said once, at the end
         warnings.simplefilter("ignore", LowdimWarning)
-        loss = judged.losses_of_all(judged.screened())
+        screen = judged.screened()
+        loss = judged.losses_of_all(screen)
         choice = _chosen(loss)
-        screen = table.screened() if choice == "screened" else None
+        if choice == "screened" and judged.x.shape != table.x.shape:
+            screen = table.screened()
     errors = {name: float(values.mean()) for name, values in loss.items()}
     why = _reason(choice, errors)
     if choice == "plain":
         return _plain(table.model("plain", source), source.n, source.d, errors, why)
-    return table.result(choice, screen, errors, why, source)
+    return table.result(choice, screen if choice == "screened" else None, errors, why, source)
 
 
 def _plain(model: LinearGaussian, n: int, d: int, errors: dict[str, float], why: str) -> RobustFit:
@@ -244,7 +246,7 @@ class _RobustTable(NamedTuple):
     def some(self) -> _RobustTable:
         """Rows drawn for judging, at most as many as that takes, and the columns that enough of them show."""
         n, d = self.x.shape
-        rows = np.random.default_rng([self.seed, ROBUST_FIT]).permutation(n)[: max(JUDGED_ROWS, JUDGED_CELLS // d)]
+        rows = np.sort(drawn_order(n, self.seed)[: max(JUDGED_ROWS, JUDGED_CELLS // d)])
         weight = None if self.weight is None else self.weight[rows]
         columns = self.seen[rows].sum(axis=0) >= LEAST_CELLS  # others may be gone without a fold
         x, seen, z = (part[np.ix_(rows, columns)] for part in (self.x, self.seen, self.z))
@@ -298,8 +300,9 @@ class _RobustTable(NamedTuple):
         """Each candidate's error in every row that is not far, by fits to the other folds."""
         n = len(self.x)
         loss = {name: np.full(n, np.nan) for name in ("plain", "student", "screened")}
-        for fold in range(FOLDS):  # rows were drawn in random order
-            test = np.arange(fold, n, FOLDS)
+        order = drawn_order(n, self.seed)
+        for fold in range(FOLDS):
+            test = np.sort(order[fold::FOLDS])
             for name, values in self.losses(np.setdiff1d(np.arange(n), test), test, screen).items():
                 loss[name][test] = values
         judged = (self.seen & ~self.levels).any(axis=1) & ~screen.far
@@ -337,6 +340,11 @@ class _RobustTable(NamedTuple):
         groups = similar_groups(self.z, self.seen, np.flatnonzero(far))
         together = tuple(tuple(int(k) for k in group) for group in groups)
         return RobustFit(model, choice, held_cells, far, weights, together, errors, why)
+
+
+def drawn_order(n: int, seed: int) -> NDArray[np.intp]:
+    """The order in which rows are drawn for judging, and dealt to folds."""
+    return np.random.default_rng([seed, ROBUST_FIT]).permutation(n)
 
 
 # cells beside the rest of their row, in robust units ------------------------------------------------------

@@ -153,7 +153,7 @@ class RowsWithGaps(NamedTuple):
     def moments(self, params: LinearGaussianParams, weight: Array) -> Moments:
         """Moments of the rows by these weights, gaps as these parameters expect them."""
         d, share = self.x.shape[1], weight / weight.sum()
-        precision = np.linalg.inv(_covariance(params))
+        precision = np.asarray(np.linalg.inv(_covariance(params)), dtype=np.float64)
         filled = fill_deviations(np.where(self.mask, self.x - params.mu, 0.0), self.parts, precision)
         rows = filled.deviations
         mean = share @ rows
