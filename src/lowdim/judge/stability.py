@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from lowdim.engine.fold import Run, fold
-from lowdim.engine.statistics import columns as columns_of
 from lowdim.engine.statistics import Moments, moments
+from lowdim.engine.statistics import columns as columns_of
 from lowdim.math.gaussian import posterior
 from lowdim.math.linalg import Array, Mask, align, distinct, evenly_spread
 from lowdim.math.missing_patterns import Group, fill_deviations, open_scatter, pattern_groups
@@ -117,7 +117,6 @@ class RefitBench(NamedTuple):
         g = framed_gaussian(fitted)
         shift, scale, _ = g.frame
         return self.start._replace(W=g.W / scale[:, None], mu=g.mu / scale + shift, psi=g.psi / scale**2)
-
 
     def _expected(self, rows: RowsWithGaps, weight: Array) -> tuple[LinearGaussianParams, bool]:
         """Rounds of EM whose M-step is the closed form, and whether they have come to rest."""

@@ -28,6 +28,7 @@ NEEDED_SHARE = 0.05  # of the rows in which a part must matter
 RIDGE = 1e-9  # of the correlations
 TOO_LARGE = 1e100  # numbers whose squares could not be stored
 DECIMALS = 9  # that are looked for in a column
+SEPARATOR = re.compile(r"[_. -]")
 TOTAL_WORDS = re.compile(r"[_. -]?(score|total|sum|mean|avg|average|index|all|overall)$", re.I)
 EQUAL = 1e-4  # weights that differ by less are one
 NICE = 2e-3  # distance from which a fitted weight may be meant as a round one
@@ -63,10 +64,10 @@ def find_sums(X: Array, names: Sequence[str]) -> list[Identity]:
     >>> find_sums(X, "a b c total".split())[0].words(["a", "b", "c", "total"])
     'the mean of a, b and c'
     """
-    table = _Rounded(np.where(np.abs(X) < TOO_LARGE, X, np.nan))
+    table, words = _Rounded(np.where(np.abs(X) < TOO_LARGE, X, np.nan)), _Names(names)
     found: dict[int, Identity] = {}
     for j in range(X.shape[1]):
-        for parts in _likely(j, names):
+        for parts in words.likely(j):
             identity = None if set(parts) & found.keys() and _circular(j, parts, found) else table.identity(j, parts)
             if identity is not None:
                 found[j] = identity
@@ -93,25 +94,35 @@ def _circular(total: int, parts: Sequence[int], found: dict[int, Identity]) -> b
     return False
 
 
-def _likely(j: int, names: Sequence[str]) -> Iterator[list[int]]:
-    """Sets of columns that by their names may be the parts of this one."""
-    name, bare = names[j], TOTAL_WORDS.sub("", names[j])
-    for stem in dict.fromkeys((name, bare)):
-        below = [k for k, other in enumerate(names) if k != j and _begins(other, stem)]
-        heads = [k for k in below if not any(_begins(names[k], names[i]) for i in below)]
-        if len(heads) >= 2:
-            yield heads
-        if len(below) > len(heads):
-            yield below
-    last = re.split(r"[_. -]", name)[-1]
-    alike = [k for k, other in enumerate(names) if k != j and other.endswith(last) and other != last]
-    if last != name and 2 <= len(alike) <= MOST_PARTS:
-        yield alike
+class _Names:
+    """Which columns, by their names, may be the parts of another."""
 
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+        self.stems = [[m.start() for m in SEPARATOR.finditer(name) if m.start()] for name in names]
+        self.after: dict[str, list[int]] = {}  # the columns whose name goes on after a stem: pf_rol_civil after pf_rol
+        self.ending: dict[str, list[int]] = {}  # those whose last word it is
+        for k, (name, ends) in enumerate(zip(names, self.stems, strict=True)):
+            for end in ends:
+                self.after.setdefault(name[:end], []).append(k)
+            if ends:
+                self.ending.setdefault(name[ends[-1] + 1 :], []).append(k)
 
-def _begins(name: str, stem: str) -> bool:
-    """Whether a name goes on after a stem: pf_rol_civil after pf_rol."""
-    return name.startswith(stem) and name[len(stem) : len(stem) + 1] in ("_", ".", " ", "-")
+    def likely(self, j: int) -> Iterator[list[int]]:
+        """Sets of columns that may be the parts of this one."""
+        name, bare = self.names[j], TOTAL_WORDS.sub("", self.names[j])
+        for stem in dict.fromkeys((name, bare)):
+            below = [k for k in self.after.get(stem, ()) if k != j]
+            whole = {self.names[k] for k in below}
+            heads = [k for k in below if not any(self.names[k][:end] in whole for end in self.stems[k])]
+            if len(heads) >= 2:
+                yield heads
+            if len(below) > len(heads):
+                yield below
+        if self.stems[j]:
+            alike = [k for k in self.ending[name[self.stems[j][-1] + 1 :]] if k != j]
+            if 2 <= len(alike) <= MOST_PARTS:
+                yield alike
 
 
 class _Rounded:
@@ -121,11 +132,12 @@ class _Rounded:
         self.X, self.seen = X, ~np.isnan(X)
         self.unit = np.array([rounding_unit(X[seen, j]) for j, seen in enumerate(self.seen.T)])
         self.spread = np.array([X[seen, j].std() if seen.any() else 0.0 for j, seen in enumerate(self.seen.T)])
+        self.top = np.array([np.abs(X[seen, j]).max() if seen.any() else 0.0 for j, seen in enumerate(self.seen.T)])
         self.few = evenly_spread(len(X), SUM_ROWS) if len(X) > SUM_ROWS else np.arange(len(X))
 
     def slack(self, j: int, parts: NDArray[np.intp], weights: Array) -> float:
         """How far rounding can make a total differ from its parts."""
-        size = 1e-9 * (np.nanmax(np.abs(self.X[:, j])) + np.abs(weights) @ np.nanmax(np.abs(self.X[:, parts]), axis=0))
+        size = 1e-9 * (self.top[j] + np.abs(weights) @ self.top[parts])
         return float(0.51 * (self.unit[j] + np.abs(weights) @ self.unit[parts]) + size)
 
     def holds(self, j: int, parts: NDArray[np.intp], weights: Array, rows: NDArray[np.intp]) -> bool:
@@ -159,30 +171,36 @@ class _Rounded:
         if abs(fitted[used].sum() - 1) < EQUAL or np.abs(fitted[used] - 1).max(initial=0.0) < EQUAL:
             tries.append((fitted[used], at[used]))  # other weights are no sum and no mean: a table may be of low rank
         for tried, which in tries:
-            if len(which) >= 2 and self.holds(j, which, tried, rows):
+            if len(which) >= 2 and self.holds(j, which, tried, some) and self.holds(j, which, tried, rows):
                 share = len(rows) / int(self.seen[:, j].sum())
                 return Identity(j, tuple(which.tolist()), tuple(tried.tolist()), share)
         return None
 
     def beside(self, j: int) -> Identity | None:
         """The run of columns just before or after a column that it is the sum or mean of."""
-        d = self.X.shape[1]
         if self.spread[j] == 0 or self.unit[j] > COARSE * self.spread[j]:
             return None
         for step in (-1, 1):
-            total, alive = np.zeros(len(self.few)), self.seen[self.few, j].copy()
-            for k in range(1, min(MOST_PARTS, j if step < 0 else d - 1 - j) + 1):
-                x = self.X[self.few, j + step * k]
-                alive &= ~np.isnan(x)
-                if alive.sum() < LEAST_SUM_ROWS:
-                    break
-                total = total + x
-                own, sums = self.X[self.few[alive], j], total[alive]
-                run = range(j - k, j) if step < 0 else range(j + 1, j + k + 1)
-                near = [abs(np.median(own - sums * w)) <= COARSE * self.spread[j] for w in (1.0, 1.0 / k)]
-                if k >= 2 and any(near) and (made := self.identity(j, list(run))) is not None and len(made.parts) == k:
+            for run in self._runs(j, step):
+                if (made := self.identity(j, sorted(run))) is not None and len(made.parts) == len(run):
                     return made
         return None
+
+    def _runs(self, j: int, step: int) -> Iterator[range]:
+        """The runs on one side whose sum or mean, in the rows that are tried first, is the column."""
+        run = range(j + step, max(j - MOST_PARTS - 1, -1) if step < 0 else min(j + MOST_PARTS + 1, len(self.top)), step)
+        if len(run) < 2:
+            return
+        beside, own = np.array(run), self.X[self.few, j, None]
+        total, k = np.cumsum(self.X[np.ix_(self.few, beside)], axis=1), np.arange(1, len(run) + 1)
+        slack = 1e-9 * self.top[j] + np.cumsum(0.51 * self.unit[beside] + 1e-9 * self.top[beside])
+        seen = (~np.isnan(total + own)).sum(axis=0)
+        enough = np.maximum(EXACT_SHARE * seen, LEAST_SUM_ROWS)
+        close = [
+            (np.abs(own - total * w) <= 0.51 * self.unit[j] + w * slack).sum(axis=0) >= enough for w in (1.0, 1 / k)
+        ]
+        for many in np.flatnonzero((close[0] | close[1]) & (k > 1)):
+            yield run[: int(many) + 1]
 
     def _filled(self, columns: list[int]) -> list[int]:
         """The columns without the emptiest ones, until half of the rows are complete."""
