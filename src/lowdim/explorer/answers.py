@@ -300,12 +300,12 @@ class Answers:
 def columns_of(t: Table) -> list[dict[str, Any]]:
     """Each column: its name, what was added before its logarithm (None: it is none), its ends as a model has it, and
     what it can be at least and at most in its own unit (None: anything)."""
-    limits = zip(*limit_lists(t.scales), strict=True)
+    limits, logs = zip(*limit_lists(t.scales), strict=True), t.logs
     return [
         {
             "name": name,
             "shown": shown,
-            "offset": t.logs.get(name),
+            "offset": logs.get(name),
             "low": _finite(np.nanmin, x),
             "high": _finite(np.nanmax, x),
             "least": least,

@@ -166,11 +166,11 @@ class Table:
         """The same table with these columns in logarithms, after what is to be added to each; `said` tells of it."""
         made = copy(self)
         made.X = self.X.copy()
-        columns = list(self.columns)
+        columns, at = list(self.columns), {name: j for j, name in enumerate(self.names)}
         for k, c in enumerate(columns):
             if c.role == "number" and c.name in logs:
                 values = np.log(c.values + logs[c.name])
-                made.X[:, self.names.index(c.name)] = values
+                made.X[:, at[c.name]] = values
                 note = "; ".join(filter(None, ("logarithm", c.note)))
                 columns[k] = c._replace(values=values, note=note, log=True, offset=logs[c.name])
         made.columns = tuple(columns)
@@ -181,7 +181,8 @@ class Table:
     @property
     def scale_names(self) -> tuple[str, ...]:
         """The number columns as X has them: "log of gnp" where it holds logarithms."""
-        return tuple(f"log of {name}" if name in self.logs else name for name in self.names)
+        logs = self.logs
+        return tuple(f"log of {name}" if name in logs else name for name in self.names)
 
     def check(self) -> Messages:
         """What was found and what was changed."""
