@@ -26,7 +26,7 @@ from lowdim.judge.held_out import NOTHING_HELD, HeldOut
 from lowdim.judge.rows.null_law import tempered_levels
 from lowdim.judge.rows.surprise import surprises
 from lowdim.math.gaussian import posterior
-from lowdim.math.linalg import Array, Mask
+from lowdim.math.linalg import Array, Mask, evenly_spread
 from lowdim.math.outlying import MAD_TO_SD, are_levels, far_rows, outlyingness, robust_units, similar_groups
 from lowdim.math.streams import ROBUST_FIT
 from lowdim.models.linear.framed_gaussian import framed_gaussian
@@ -46,7 +46,8 @@ FAR_SHARE = 0.35  # of the rows: more are no far rows but another part of the ta
 ROUNDS = 3  # of fit and screening; a fourth changed nothing in 200 x 10 (benchmarks/robust.md)
 WIDE_CELL = 6.0  # robust units beyond which a cell is left out of the first fit
 FOLDS = 5
-JUDGED_CELLS, JUDGED_ROWS = 60_000, 200  # the candidates are compared on so many cells at most, but so many rows
+JUDGED_CELLS = 60_000  # the candidates are compared on so many cells at most,
+JUDGED_ROWS, JUDGED_COLUMNS = 200, 300  # but on so many rows and columns
 LEAST_ROWS, LEAST_COLUMNS = 20, 3  # of a table in which a robust fit is tried
 LEAST_CELLS = 20  # of a column by which candidates are judged
 ERROR_CAP = 4.0  # robust units: a larger error counts as this, since a wrong cell is predicted by nobody
@@ -244,11 +245,13 @@ class _RobustTable(NamedTuple):
         return cls(x, seen, z, centre, spread, levels, source.weight, q, standardize, seed)
 
     def some(self) -> _RobustTable:
-        """Rows drawn for judging, at most as many as that takes, and the columns that enough of them show."""
+        """Rows and columns for judging, as many as that takes: drawn rows, and columns that enough of them show."""
         n, d = self.x.shape
         rows = np.sort(drawn_order(n, self.seed)[: max(JUDGED_ROWS, JUDGED_CELLS // d)])
         weight = None if self.weight is None else self.weight[rows]
         columns = self.seen[rows].sum(axis=0) >= LEAST_CELLS  # others may be gone without a fold
+        shown = np.flatnonzero(columns)
+        columns[np.delete(shown, evenly_spread(len(shown), max(JUDGED_COLUMNS, JUDGED_CELLS // len(rows))))] = False
         x, seen, z = (part[np.ix_(rows, columns)] for part in (self.x, self.seen, self.z))
         parts = {name: getattr(self, name)[columns] for name in ("centre", "spread", "levels")}
         return self._replace(x=x, seen=seen, z=z, weight=weight, **parts)
