@@ -317,7 +317,7 @@ FUNCTIONS = {  # public names that are no models, and where they live
     "odd_rows": "judge.rows.odd_rows",
     "procrustes": "math.rotate", "quantize_image": "models.mixtures.quantize_image", "read": "judge.table_input",
     "robust_fit": "judge.robust", "robust_map": "models.spectral.robust_map", "rotate": "math.rotate",
-    "stream": "sources.files.open",
+    "stream": "sources.files.open", "subject": "jobs.subject",
     "to_similarities": "math.distances", "to_squared_distances": "math.distances",
     "total_least_squares": "models.linear.functions", "whiten": "models.linear.functions",
 }  # fmt: skip

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from lowdim.explorer.answers import Answers
-from lowdim.explorer.server import ExploreServer, serving
-from lowdim.jobs.subject import Subject, subject_of_analysis
-from tests.browser.chrome import Chrome, browser, running
+from lowdim.explorer.server import serving
+from lowdim.jobs.subject import Subject, subject
+from tests.browser.chrome import Chrome, browser
 from tests.browser.explorer import SHIFT, Explorer
 from tests.browser.test_report_in_browser import FAINT, WIDTHS
 from tests.cli.calls import in_process
@@ -22,18 +21,6 @@ from tests.report import pages
 
 pytestmark = pytest.mark.skipif(browser() is None, reason="no browser")
 CLOSE = {"rel": 1e-9, "abs": 1e-9}
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Chrome]:
-    with running() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def odd() -> Iterator[ExploreServer]:
-    with serving(Answers(subjects.odd())) as server:
-        yield server
 
 
 # the same numbers -----------------------------------------------------------------------------------------------
@@ -123,7 +110,7 @@ def check_group(page: Explorer, s: Subject) -> None:
     assert [a["name"] for a in told["columns"]] == [a.name for a in card.columns]
     for mine, theirs in zip([*told["axes"], *told["columns"]], [*card.axes, *card.columns], strict=True):
         assert mine["differs"] == theirs.differs and mine["name"] == theirs.name
-        for key in ("group", "others", "difference", "p"):
+        for key in ("group", "others", "difference", "p", "low", "high"):
             assert mine[key] == pytest.approx(getattr(theirs, key), **CLOSE), (mine["name"], key)
     assert card.sentence in page.live and page.text(".inspector .lead") == card.sentence
 
@@ -359,7 +346,7 @@ LISTENING = "[...document.querySelectorAll('*')].flatMap(e => [...e.attributes])
 @pytest.mark.slow
 def test_hostile_names_stay_text(chrome):
     analysis = pages.hostile()
-    with serving(Answers(subject_of_analysis(analysis))) as server:
+    with serving(Answers(subject(analysis))) as server:
         page = Explorer(chrome, server.address)
         for view in (
             "screen=row",

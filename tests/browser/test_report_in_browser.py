@@ -7,14 +7,13 @@ import itertools
 import json
 import re
 import time
-from collections.abc import Iterator
 from importlib.resources import files
 
 import numpy as np
 import pytest
 
 from lowdim.report.touch import touch_script
-from tests.browser.chrome import Chrome, Tab, browser, running
+from tests.browser.chrome import Tab, browser
 from tests.report import pages
 
 pytestmark = pytest.mark.skipif(browser() is None, reason="no browser")
@@ -63,12 +62,6 @@ WIDTHS = """({page: document.documentElement.scrollWidth, window: innerWidth,
  out: [...document.body.querySelectorAll('*')]
    .filter(e => !e.closest('.scroll, .chart, .skip') && e.getBoundingClientRect().right > innerWidth + 1)
  .map(e => e.outerHTML.slice(0, 120)).slice(0, 5)})"""
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Chrome]:
-    with running() as found:
-        yield found
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])

@@ -15,8 +15,8 @@ import numpy as np
 
 from lowdim.cli.about.demo import write_demo
 from lowdim.jobs.one_model import fit_method
-from lowdim.jobs.run_folder import load_run
-from lowdim.jobs.subject import Subject, subject_of_run
+from lowdim.jobs.subject import Subject
+from lowdim.jobs.subject import subject as subject_of
 from lowdim.table.read import read
 from tests.cli.calls import in_process
 
@@ -92,4 +92,4 @@ def odd_run() -> Path:
 @cache
 def odd() -> Subject:
     with contextlib.chdir(folder()):
-        return subject_of_run(load_run(odd_run()))
+        return subject_of(odd_run())

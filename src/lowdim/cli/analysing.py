@@ -120,7 +120,15 @@ def reported(request: Request, report: str, run: str, *, rows: bool, quiet: bool
         raise Done(130) from None
     if not quiet:
         say(f"  Report  {path}   ({path.stat().st_size / 1e6:.1f} MB, opens offline)\n  Run     {run_files(folder)}")
+        say(f"  Next    {touch_it(folder)}")
     return analysis, path, folder
+
+
+def touch_it(folder: Path) -> str:
+    """The command that opens the explorer of a run."""
+    from lowdim.text.escape import protect_terminal, shell_word
+
+    return f"lowdim explore {shell_word(protect_terminal(str(folder)))}"
 
 
 def run_files(folder: Path, *names: str) -> str:

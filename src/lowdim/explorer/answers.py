@@ -24,9 +24,10 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from lowdim.explorer.forms import form_of
 from lowdim.jobs.subject import Subject
 from lowdim.judge.rows.null_law import GAUSSIAN_DOF
-from lowdim.math.linalg import Array, evenly_spread
+from lowdim.math.linalg import Array
 from lowdim.math.rotate import procrustes
 from lowdim.models.exported import exported
 from lowdim.table.kinds.scales import limit_lists
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
 
 EXACT_CELLS = 2**20  # cells up to which numbers travel as doubles
 ROWS_AT_ONCE = 200_000  # rows up to which names and labels are sent with the rest
-NEAREST = 5  # rows listed beside a place
-BEEN_SHARE = 0.99  # of the rows lie nearer to another row than the distance at which a place counts as empty
-SAMPLED_ROWS = 20_000  # rows from which that distance is found
 MOST_LABELS = 1000  # different values of a label that are sent
 MOST_ODD = 500  # odd rows that are sent
 MAPS = ("pca", "fa", "gtm", "isomap", "kpca")  # other maps of the same rows that may be asked for
@@ -105,8 +103,9 @@ class Answers:
             "q": self.q,
             "columns": columns_of(t),
             "numbers": {"double": self.exact, "shift": self._shift, "scale": self._scale},
-            "spread": self._spread,
-            "middle": np.array([_finite(np.nanmean, x) for x in t.X.T]),
+            "form": form_of(t),
+            "spread": s.rows.spread,
+            "middle": s.rows.middle,
             "axes": self._axes,
             "method": {"name": s.entry.name, "title": s.entry.title},
             "model": exported(s.model, s.unit),
@@ -116,6 +115,7 @@ class Answers:
             "labels": [{"name": name, "values": values} for name, values, _ in self._labels],
             "extras": list(self._extras),
             "uncertain": s.places.sd is not None,
+            "held": s.analysis is not None and len(s.analysis.held.cells) > 0,
             "times": t.time is not None,
             "run": None if s.run is None else str(s.run.folder),
             "table": t.path,
@@ -147,7 +147,11 @@ class Answers:
         analysis = self.subject.analysis
         shares = analysis.shares if analysis is not None else ()
         return [
-            {"name": f"axis {k + 1}", "share": shares[k] if k < len(shares) else None, "width": self._width[k]}
+            {
+                "name": f"axis {k + 1}",
+                "share": shares[k] if k < len(shares) else None,
+                "width": self.subject.rows.width[k],
+            }
             for k in range(self.q)
         ]
 
@@ -169,18 +173,12 @@ class Answers:
 
     # columns --------------------------------------------------------------------------------------------
     @cached_property
-    def _spread(self) -> Array:
-        t = self.subject.table
-        sd = np.array([_finite(np.nanstd, x) for x in t.X.T])
-        return np.where(sd > 0.0, sd, 1.0)
-
-    @cached_property
     def _shift(self) -> Array:
-        return np.zeros(self.d) if self.exact else np.array([_finite(np.nanmean, x) for x in self.subject.table.X.T])
+        return np.zeros(self.d) if self.exact else self.subject.rows.middle
 
     @cached_property
     def _scale(self) -> Array:
-        return np.ones(self.d) if self.exact else 1.0 / self._spread
+        return np.ones(self.d) if self.exact else 1.0 / self.subject.rows.spread
 
     @property
     def _columns(self) -> Array:
@@ -248,42 +246,11 @@ class Answers:
     def _near(self, which: str) -> dict[str, Any] | None:
         """The nearest rows to a place, by what it decodes to; and whether a row has been near it on the map."""
         z = _floats(unquote(which.removesuffix(".json")), self.q)
-        if z is None or self.subject.entry.lack("decoder"):
+        if z is None or not self.subject.decodes:
             return None
-        X, unit = self.subject.table.X, self.subject.unit
-        cells = self.subject.model.decode(z[None]).mean[0] * unit
-        off = (X - cells) / self._spread
-        seen = ~np.isnan(off)
-        far = np.sqrt((np.where(seen, off, 0.0) ** 2).sum(axis=1) / np.maximum(seen.sum(axis=1), 1))
-        far[~seen.any(axis=1)] = np.inf
-        first = np.argsort(far, kind="stable")[:NEAREST]
-        names = self.subject.table.row_names
-        gap = float(self._tree.query(z / self._width)[0])
-        return {
-            "near": [{"row": int(i), "name": names[i], "far": float(far[i])} for i in first if np.isfinite(far[i])],
-            "been": gap <= self._empty,
-            "gap": gap,
-            "empty": self._empty,
-        }
-
-    @cached_property
-    def _width(self) -> Array:
-        sd = self.subject.places.z.std(axis=0)
-        return np.where(sd > 0.0, sd, 1.0)
-
-    @cached_property
-    def _tree(self) -> Any:
-        from scipy.spatial import cKDTree
-
-        return cKDTree(self.subject.places.z / self._width)
-
-    @cached_property
-    def _empty(self) -> float:
-        """The distance, in the axes' spreads, beyond which no row has its nearest neighbour, nearly."""
-        z = self.subject.places.z / self._width
-        rows = evenly_spread(len(z), SAMPLED_ROWS) if len(z) > SAMPLED_ROWS else np.arange(len(z))
-        gaps = self._tree.query(z[rows], k=2)[0][:, 1] if len(z) > 1 else np.ones(1)
-        return float(np.quantile(gaps[np.isfinite(gaps)], BEEN_SHARE)) if np.isfinite(gaps).any() else 1.0
+        card = self.subject.at(z.tolist())
+        near = [row._asdict() for row in card.near]
+        return {"near": near, "been": card.been, "gap": card.gap, "empty": card.empty}
 
     # other maps ---------------------------------------------------------------------------------------------
     @property

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import Any
 
 from lowdim.explorer.answers import Answers
 from lowdim.jobs.analysis_base import Analysis
 from lowdim.jobs.one_model import FittedMethod
-from lowdim.jobs.run_folder import SavedRun, load_run
-from lowdim.jobs.subject import Subject, subject_of_analysis, subject_of_run
+from lowdim.jobs.run_folder import SavedRun
+from lowdim.jobs.subject import Subject, subject
 from lowdim.text.messages import error
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 
 def explore(found: Analysis | FittedMethod | SavedRun | Subject | str | PathLike[str]) -> Any:
@@ -47,19 +45,4 @@ def explore(found: Analysis | FittedMethod | SavedRun | Subject | str | PathLike
         from lowdim.explorer.traits import ExploreWidget
     except ImportError as cause:
         raise error("LD327") from cause
-    return ExploreWidget(Answers(subject_of(found)))
-
-
-def subject_of(found: Any) -> Subject:
-    """What is to be explored, whatever names it."""
-    if isinstance(found, Subject):
-        return found
-    if isinstance(found, Analysis):
-        return subject_of_analysis(found, getattr(found, "run", None))
-    if isinstance(found, FittedMethod):
-        if found.method.lack("map") or found.table.holds == "distances":
-            raise error("LD326", path="(from Python)", title=found.method.title)
-        return Subject(found.table, found.model, found.method, found.unit)
-    run = found if isinstance(found, SavedRun) else load_run(found)
-    run.check_table()
-    return subject_of_run(run)
+    return ExploreWidget(Answers(subject(found)))

@@ -8,18 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lowdim.jobs.analysis_base import Analysis
-from lowdim.jobs.one_model import RowPlaces, place_rows
-from lowdim.jobs.run_folder import SavedRun
+from lowdim.jobs.one_model import FittedMethod, RowPlaces, place_rows
+from lowdim.jobs.run_folder import SavedRun, load_run
 from lowdim.judge.rows.contrast import GroupCard, set_apart
 from lowdim.judge.rows.null_law import RowLaw
 from lowdim.judge.rows.odd_rows import model_law
-from lowdim.judge.rows.row_card import RowCard, explain_row
+from lowdim.judge.rows.place_card import MappedRows, PlaceCard, explain_place
+from lowdim.judge.rows.row_card import RowCard, RowFill, explain_row
 from lowdim.math.linalg import Array
+from lowdim.models.base.latent import LatentModel
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.registry import METHODS, ModelEntry
 from lowdim.sources.arrays import ArraySource
@@ -85,7 +88,36 @@ class Subject:
             raise error("LD325", title=self.entry.title)
         source = ArraySource(t.X, columns=t.names)
         how: dict[str, Any] = {"row_names": t.row_names, "scales": t.scales, "law": law, "unit": self.unit}
-        return explain_row(self.model, source, row, **how, hidden=hidden, edited=edited)
+        card = explain_row(self.model, source, row, **how, hidden=hidden, edited=edited)
+        return card._replace(fills=self._fills(row))
+
+    def _fills(self, row: int) -> tuple[RowFill, ...]:
+        """The gaps of a row as the analysis fills them."""
+        if self.analysis is None:
+            return ()
+        f, names = self.analysis.fills, self.table.names
+        at = np.flatnonzero(f.is_filled[row]).tolist()
+        return tuple(RowFill(names[j], *(float(part[row, j]) for part in (f.filled, f.lower, f.upper))) for j in at)
+
+    @property
+    def decodes(self) -> bool:
+        """Whether the model says which cells a place stands for, with a band."""
+        return isinstance(self.model, LatentModel) and not self.entry.lack("decoder")
+
+    @cached_property
+    def rows(self) -> MappedRows:
+        """The rows and where they are, to be looked up by place."""
+        return MappedRows(self.table.X, self.places.z, self.table.row_names)
+
+    def at(self, place: Sequence[float]) -> PlaceCard:
+        """The row that lives at a place of the map (one number an axis): its cells with bands, and the nearest rows."""
+        if not self.decodes:
+            raise error("LD328", title=self.entry.title)
+        z = np.asarray(place, dtype=np.float64)
+        q = self.places.z.shape[1]
+        if z.shape != (q,) or not np.isfinite(z).all():
+            raise error("LD210", option="place", value=place, allowed=f"{q} numbers, one for each axis")
+        return explain_place(self.model, z, self.rows, self.table.names, self.table.scales, self.unit)
 
     def set_apart(self, rows: Sequence[int]) -> GroupCard:
         """What sets some rows (positions from 0) apart from all others."""
@@ -93,16 +125,46 @@ class Subject:
         return set_apart(self.table.X, self.table.scale_names, scores, rows)
 
 
-def subject_of_analysis(analysis: Analysis, run: SavedRun | None = None) -> Subject:
-    """The map's model of an analysis."""
-    return Subject(analysis.table, analysis.model, METHODS["ppca"], np.ones(analysis.table.d), analysis, run)
+def subject(found: Analysis | FittedMethod | SavedRun | Subject | str | PathLike[str]) -> Subject:
+    """A table, one model of it and where that puts the rows: what `lowdim explain` and the explorer speak of.
 
+    Parameters
+    ----------
+    found : Analysis, FittedMethod, SavedRun, or the path of a run folder
+        What `lowdim.analyse`, `lowdim.fit_method` or `lowdim.load_run` gave.
 
-def subject_of_run(run: SavedRun) -> Subject:
-    """What a run folder holds: an analysis, or one named model that places its rows on a map."""
+    Returns
+    -------
+    Subject
+        `.explain(row)` is one row cell by cell, `.set_apart(rows)` what sets some rows apart, `.at(place)` the row that
+        lives at a place; `.table`, `.model` and `.places` are what they are made of.
+
+    Examples
+    --------
+    >>> import lowdim
+    >>> X = np.random.default_rng(0).standard_normal((40, 1)) * np.ones(4) + 0.1 * np.eye(40, 4)
+    >>> found = lowdim.subject(lowdim.fit_method(X, "ppca", dims=1))
+    >>> found.places.z.shape, len(found.at([0.5]).cells)
+    ((40, 1), 4)
+    """
+    if isinstance(found, Subject):
+        return found
+    if isinstance(found, Analysis):
+        run = getattr(found, "run", None)
+        return Subject(found.table, found.model, METHODS["ppca"], np.ones(found.table.d), found, run)
+    if isinstance(found, FittedMethod):
+        check_map(found.method, found.table, "(from Python)")
+        return Subject(found.table, found.model, found.method, found.unit)
+    run = found if isinstance(found, SavedRun) else load_run(found)
+    run.check_table()
     if run.method is None:
-        return subject_of_analysis(run.analysis, run)
+        return subject(run.analysis)
     entry = METHODS[run.method]
-    if entry.lack("map") or run.table.holds == "distances":
-        raise error("LD326", path=run.folder, title=entry.title)
+    check_map(entry, run.table, run.folder)
     return Subject(run.table, load(run.model_file), entry, np.asarray(run.facts["unit"], dtype=np.float64), run=run)
+
+
+def check_map(entry: ModelEntry, table: Table, path: Any) -> None:
+    """Refuse clusters, and distances between rows: neither has a row of cells at a place."""
+    if entry.lack("map") or table.holds == "distances":
+        raise error("LD326", path=path, title=entry.title)

@@ -313,6 +313,12 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "clusters and tables of distances have no row of cells at a place",
         "lowdim fit FILE -m ppca, or any other method with a map: lowdim methods",
     ),
+    "LD328": Entry(
+        OptionError,
+        "{title} does not say which row lives at a place",
+        "it has no decoder with a band: it puts rows on a map, and does not lead back to cells",
+        "lowdim fit FILE -m ppca, or any other method with a decoder: lowdim methods",
+    ),
     # a person's table: what it is and how it was read ("LD120.table" is LD120 said of a table, not of a fit)
     "LD001": Entry(TableError, "'{name}' does not exist", "{why}", "{fix}"),
     "LD002": Entry(TableError, NOT_A_TABLE, "{why}", "{fix}"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lowdim.cli.analysing import finish, reported
+from lowdim.cli.analysing import finish, reported, touch_it
 from lowdim.cli.command import command
 from lowdim.cli.options import SEED, Request, common_options
 from lowdim.cli.say import print_json, say
@@ -44,7 +44,7 @@ def demo_command(name: str, out: str, seed: int, quiet: bool, as_json: bool) -> 
         say(truth_text(demo, analysis) + "\n")
         say("".join(f"  {number}. {sentence}\n" for number, sentence in enumerate(analysis.sentences, 1)))
         say(f"  Report  {path.resolve()}   (opens offline)\n  Run     {folder}/")
-        say(f"  Next    lowdim odd {folder}     lowdim fill {table} -o filled.csv --intervals")
+        say(f"  Next    lowdim odd {folder}     lowdim fill {table} -o filled.csv --intervals     {touch_it(folder)}")
     finish(analysis, False)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @command(
-    "One row, one axis or a group of rows of a run.",
+    "One row, one axis, one place or a group of rows of a run.",
     example="lowdim explain table.run --row 1",
     rank=8,
 )
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     help="With --row: put this value into the cell; repeatable.",
 )
 @click.option("--axis", type=int, help="An axis, counted from 1.")
+@click.option("--place", metavar="Z,Z", help="A place of the map, a number for each axis: the row that lives there.")
 @click.option(
     "--group",
     type=click.Path(exists=True, dir_okay=False),
@@ -44,15 +45,16 @@ def explain_command(
     hide: str | None,
     edits: tuple[str, ...],
     axis: int | None,
+    place: str | None,
     group: str | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """One row, one axis, or a group of rows of a run folder."""
+    """One row, one axis, one place or a group of rows of a run folder."""
     from lowdim.jobs.run_folder import load_run
 
-    if sum(part is not None for part in (row, axis, group)) != 1:
-        raise click.UsageError("give one of --row, --axis and --group")
+    if sum(part is not None for part in (row, axis, place, group)) != 1:
+        raise click.UsageError("give one of --row, --axis, --place and --group")
     if row is None and (hide is not None or edits):
         raise click.UsageError("--hide and --set go with --row")
     opened = load_run(run)
@@ -60,6 +62,8 @@ def explain_command(
         card = row_card(opened, row, hide, edits)
     elif axis is not None:
         card = axis_card(opened, axis)
+    elif place is not None:
+        card = place_card(opened, place)
     else:
         card = group_card(opened, str(group))
     if as_json:
@@ -70,7 +74,7 @@ def explain_command(
 
 def row_card(run: SavedRun, row: str, hide: str | None, edits: tuple[str, ...]) -> Any:
     """One row in full, with cells hidden or edited."""
-    from lowdim.jobs.subject import subject_of_run
+    from lowdim.jobs.subject import subject
     from lowdim.table.options import split_names
 
     position = positions(run.table, [row], "--row")[0]
@@ -78,7 +82,7 @@ def row_card(run: SavedRun, row: str, hide: str | None, edits: tuple[str, ...]) 
     unknown = [name for name in hidden if name not in run.names]
     if unknown:
         raise click.BadParameter(f"there is no column '{unknown[0][:40]}'", param_hint="--hide")
-    return subject_of_run(run).explain(position, hidden=hidden, edited=edited)
+    return subject(run).explain(position, hidden=hidden, edited=edited)
 
 
 def edit_of(names: tuple[str, ...], text: str) -> tuple[str, float]:
@@ -106,12 +110,23 @@ def axis_card(run: SavedRun, axis: int) -> Any:
     return axes(run.model, source_of(run), labels=run.table.labels, level=s.level, random_state=s.seed)[axis - 1]
 
 
+def place_card(run: SavedRun, text: str) -> Any:
+    """The row that lives at a place."""
+    from lowdim.jobs.subject import subject
+
+    try:
+        z = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"'{text[:60]}' is not numbers with commas between", param_hint="--place") from None
+    return subject(run).at(z)
+
+
 def group_card(run: SavedRun, file: str) -> Any:
     """What sets the rows named in a file apart."""
-    from lowdim.jobs.subject import subject_of_run
+    from lowdim.jobs.subject import subject
 
     text = Path(file).read_text(encoding="utf-8-sig")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     words = [word.strip() for word in lines[0].split(",")] if len(lines) == 1 else lines
     rows = positions(run.table, words, "--group")
-    return subject_of_run(run).set_apart(rows)
+    return subject(run).set_apart(rows)

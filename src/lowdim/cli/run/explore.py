@@ -23,24 +23,26 @@ if TYPE_CHECKING:
     rank=12,
 )
 @click.option("--no-browser", is_flag=True, help="Print the address and open nothing.")
+@click.option("--view", default="", metavar="WORDS", help="Open this view: what follows # in the page's address.")
 @with_request(DIMS, LEVEL, SEED, BUDGET, ROBUST)
-def explore_command(request: Request, no_browser: bool) -> None:
+def explore_command(request: Request, no_browser: bool, view: str) -> None:
     """A page on this computer alone, of a run folder or of a table, which is analysed first; Ctrl-C ends it."""
     from lowdim.explorer.answers import Answers
     from lowdim.explorer.server import serving
-    from lowdim.jobs.subject import subject_of_run
+    from lowdim.jobs.subject import subject
 
-    answers = Answers(subject_of_run(run_of(request)))
+    answers = Answers(subject(run_of(request)))
     _ = answers.facts  # what is wrong is said here, not in the page
     with serving(answers) as server:
+        address = server.address + (f"#{view.removeprefix('#')}" if view else "")
         if request.as_json:
-            print_json(address=server.address)
+            print_json(address=address)
         else:
-            say(f"Explorer at {server.address}   this computer only; Ctrl-C stops it. No data leave the machine.")
+            say(f"Explorer at {address}   this computer only; Ctrl-C stops it. No data leave the machine.")
         if not no_browser:
             import webbrowser
 
-            webbrowser.open(server.address)
+            webbrowser.open(address)
         wait()
 
 

@@ -2,24 +2,27 @@
 
 const LONG_GROUP = 1800; // letters of a group in the address; a longer one is not in it
 
-/** Write the state into the address, as a new step or in place of the last. @param {any} app @param {boolean} push */
-export function toAddress(app, push) {
+/** The view as the address holds it. @param {any} app @returns {string} */
+export function viewOf(app) {
   const s = app.state,
     first = /** @type {any} */ (app.first()),
     at = new URLSearchParams({screen: s.screen, row: app.nameOf(s.row)});
-  for (const key of ["ax", "ay", "colour", "size", "cut"])
-    if (/** @type {any} */ (s)[key] !== first[key] && /** @type {any} */ (s)[key] !== null)
-      at.set(key, String(/** @type {any} */ (s)[key]));
-  for (const key of ["ellipses", "path"]) if (/** @type {any} */ (s)[key]) at.set(key, "1");
+  for (const key of ["ax", "ay", "colour", "size", "cut", "from", "to", "along", "wide"])
+    if (s[key] !== first[key] && s[key] !== null) at.set(key, String(s[key]));
+  for (const key of ["ellipses", "path"]) if (s[key]) at.set(key, "1");
   for (const j of s.hidden) at.append("hide", app.facts.columns[j].name);
   for (const [j, value] of s.edited) at.append("set", `${app.facts.columns[j].name}=${value}`);
-  if (s.place)
-    at.set("place", /** @type {any} */ (s.place).map((/** @type {number} */ v) => Number(v.toPrecision(8))).join(","));
-  if (s.gap) at.set("gap", /** @type {any} */ (s.gap).join(","));
+  if (s.place) at.set("place", s.place.join(","));
+  if (s.gap) at.set("gap", s.gap.join(","));
   if (s.maps.length) at.set("maps", s.maps.join(","));
   const group = s.group ? spans(s.group) : "";
   if (group && group.length <= LONG_GROUP) at.set("group", group);
-  const hash = `#${at}`;
+  return String(at);
+}
+
+/** Write the state into the address, as a new step or in place of the last. @param {any} app @param {boolean} push */
+export function toAddress(app, push) {
+  const hash = `#${viewOf(app)}`;
   if (hash !== location.hash) history[push ? "pushState" : "replaceState"](null, "", hash);
 }
 
@@ -57,6 +60,9 @@ export function fromAddress(app) {
   const gap = (at.get("gap") ?? "").split(",").map(Number);
   if (at.has("gap") && gap.length === 2 && gap[0] >= 0 && gap[0] < facts.columns.length && gap[1] < facts.n)
     change.gap = gap;
+  for (const key of ["from", "to"]) change[key] = at.get(key) ?? "";
+  for (const key of ["along", "wide"])
+    if (at.has(key) && Number(at.get(key)) >= 0) change[key] = Number(at.get(key));
   if (at.has("cut") && Number.isInteger(Number(at.get("cut")))) change.cut = Math.max(0, Number(at.get("cut")));
   change.maps = (at.get("maps") ?? "")
     .split(",")
@@ -67,23 +73,26 @@ export function fromAddress(app) {
   return change;
 }
 
-/** Rows as spans: "1-4,9". @param {Uint32Array} rows */
-function spans(rows) {
-  const out = [];
+/** Rows as spans: "1-4,9". @param {ArrayLike<number>} rows @param {number} [first] what the first row is counted as */
+export function spans(rows, first = 0) {
+  const out = [],
+    span = (/** @type {number} */ a, /** @type {number} */ b) => (a === b ? `${a + first}` : `${a + first}-${b + first}`);
   for (let k = 0; k < rows.length; k++) {
     const from = rows[k];
     while (k + 1 < rows.length && rows[k + 1] === rows[k] + 1) k++;
-    out.push(from === rows[k] ? `${from}` : `${from}-${rows[k]}`);
+    out.push(span(from, rows[k]));
   }
   return out.join(",");
 }
 
-/** @param {string} text @param {number} n @returns {Uint32Array} */
-function rowsOf(text, n) {
+/** @param {string} text @param {number} n @param {number} [first] @returns {Uint32Array} */
+export function rowsOf(text, n, first = 0) {
   const found = new Set();
   for (const part of text.split(",")) {
     const span = part.match(/^(\d+)(?:-(\d+))?$/);
-    if (span) for (let i = Number(span[1]); i <= Math.min(Number(span[2] ?? span[1]), n - 1); i++) found.add(i);
+    if (span)
+      for (let i = Math.max(Number(span[1]) - first, 0); i <= Math.min(Number(span[2] ?? span[1]) - first, n - 1); i++)
+        found.add(i);
   }
   return Uint32Array.from(/** @type {Set<number>} */ (found)).sort();
 }

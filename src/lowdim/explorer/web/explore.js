@@ -1,5 +1,5 @@
 // The explorer: one state, six screens that show it, and the address, keys and words that go with it.
-import {fromAddress, toAddress} from "./address.js";
+import {fromAddress, toAddress, viewOf} from "./address.js";
 import {makeModel} from "./bent.js";
 import {ink} from "./draw.js";
 import {KEYS, pressed} from "./keys.js";
@@ -13,7 +13,7 @@ import {MOST_ELLIPSES, mapScreen, paintedPoints} from "./screen_map.js";
 import {placeScreen} from "./screen_place.js";
 import {rowScreen} from "./screen_row.js";
 import {httpSource, TableData, widgetSource} from "./source.js";
-import {brief, counted, el, pythonText} from "./words.js";
+import {brief, counted, el, pythonText, shellWord} from "./words.js";
 
 const SCREENS = /** @type {[string, (app: any) => any][]} */ ([
   ["row", rowScreen],
@@ -86,6 +86,10 @@ class App {
       path: false,
       group: null,
       place: null,
+      from: "",
+      to: "",
+      along: 0,
+      wide: null,
       cut: null,
       gap: null,
       maps: [],
@@ -489,8 +493,13 @@ class App {
   pythonSubject() {
     const {run} = this.facts;
     return run
-      ? `import lowdim as ld\nfrom lowdim.jobs.subject import subject_of_run\nsubject = subject_of_run(ld.load_run(${pythonText(run)}))`
-      : "from lowdim.jobs.subject import subject_of_analysis\nsubject = subject_of_analysis(analysis)";
+      ? `import lowdim as ld\nsubject = ld.subject(${pythonText(run)})`
+      : "import lowdim as ld\nsubject = ld.subject(found)  # found: what was given to ld.explore";
+  }
+
+  /** The command that opens this very view, for what no other command prints. */
+  viewCommand() {
+    return this.facts.run ? ["lowdim", "explore", this.facts.run, "--view", viewOf(this)].map(shellWord).join(" ") : "";
   }
 
   paintCopies() {
@@ -515,14 +524,14 @@ class App {
         );
       return el("div", {class: "again"}, button, code);
     };
-    const command = this.screen.command(),
+    const command = this.screen.command() || this.viewCommand(),
       python = this.screen.python(),
       key = `${command}\n${python}`;
     if (this.copied === key) return;
     this.copied = key;
     this.copies.replaceChildren(
       el("h2", {}, "Do this yourself"),
-      command ? block("command", command) : el("p", {class: "quiet"}, "No command shows this view; the Python does."),
+      command ? block("command", command) : el("p", {class: "quiet"}, "Without a run folder there is no command; the Python is below."),
       block("Python", python),
     );
   }

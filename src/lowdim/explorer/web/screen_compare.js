@@ -1,6 +1,6 @@
 // Compare: up to four maps of the same rows, laid over each other by Procrustes; one lasso for all.
 import {Scatter} from "./scatter.js";
-import {counted, el, shellWord} from "./words.js";
+import {counted, el} from "./words.js";
 
 const MOST_MAPS = 3; // beside this map
 const TITLES = /** @type {Record<string, string>} */ ({
@@ -123,21 +123,26 @@ export function compareScreen(app) {
     };
     app.say(sentence.textContent);
   };
-  const command = () =>
-    facts.table && app.state.maps.length
-      ? ["lowdim", "compare", facts.table, "-m", [facts.method.name, ...app.state.maps].join(",")]
-          .map(shellWord)
-          .join(" ")
-      : "";
-  const python = () =>
-    `${app.pythonSubject()}\nimport lowdim as ld\nprint(ld.compare(subject.table, [${[facts.method.name, ...app.state.maps].map((/** @type {string} */ m) => `"${m}"`).join(", ")}]))`;
+  const python = () => {
+    const mine = facts.q > 1 ? "subject.places.z[:, :2]" : "np.column_stack([subject.places.z, 0 * subject.places.z])",
+      names = app.state.maps.map((/** @type {string} */ m) => `"${m}"`).join(", ");
+    return [
+      app.pythonSubject(),
+      ...(facts.q > 1 ? [] : ["import numpy as np"]),
+      `mine, off = ${mine}, {}`,
+      `for name in [${names}]:`,
+      `    other = ld.fit_method(subject.table, name, dims=${Math.min(2, facts.columns.length)})`,
+      "    off[name] = ld.procrustes(other.places.z[:, :2], mine).error",
+      "print(off)",
+    ].join("\n");
+  };
   return {
     name: "Compare",
     controls,
     view: grid,
     inspector,
     paint,
-    command,
+    command: () => "", // lowdim compare judges by hidden cells: other numbers than these
     python,
     close: () => made.forEach(f => f.scatter?.close()),
   };

@@ -1,10 +1,11 @@
 // Dimensions: a cut on the eigenvalues, the shuffled tables' band behind it; the sentences follow the cut.
+import {button, dataTable, field, numbersRow} from "./controls.js";
 import {svg} from "./draw.js";
 import {el, figures, general, shellWord} from "./words.js";
 
 /** @param {any} app */
 export function dimensionsScreen(app) {
-  const {jury, table, sentences} = app.facts;
+  const {jury, run, sentences} = app.facts;
   if (!jury) return null;
   const most = Math.min(jury.eigenvalues.length, 20),
     cut = el("input", {
@@ -23,8 +24,8 @@ export function dimensionsScreen(app) {
     "div",
     {},
     el("h2", {}, "Dimensions kept"),
-    el("label", {class: "field"}, el("span", {}, "Drag the cut, or use the arrow keys"), cut),
-    el("button", {type: "button", onclick: () => app.go({cut: jury.q})}, `Back to ${jury.q}, as fitted`),
+    field("Drag the cut, or use the arrow keys", cut),
+    button(`Back to ${jury.q}, as fitted`, () => app.go({cut: jury.q})),
     el("h2", {}, "What the judges say"),
     el("p", {}, jury.sentence),
     el(
@@ -40,27 +41,18 @@ export function dimensionsScreen(app) {
       ),
     ),
   );
-  const heads = ["dimensions", "left-out skill", "weight by BIC", "above noise"];
   const rows = jury.rows.map((/** @type {any} */ r) =>
-    el(
-      "tr",
-      {},
-      el("th", {scope: "row", class: "n"}, String(r.q)),
-      el("td", {class: "n"}, r.skill === null ? "" : general(r.skill, 2)),
-      el("td", {class: "n"}, r.bic >= 0.005 ? `${Math.round(100 * r.bic)}%` : "< 1%"),
-      el("td", {}, r.above === null ? "" : r.above ? "yes" : "no"),
+    numbersRow(
+      String(r.q),
+      r.skill === null ? "" : general(r.skill, 2),
+      r.bic >= 0.005 ? `${Math.round(100 * r.bic)}%` : "< 1%",
+      r.above === null ? "" : r.above ? "yes" : "no",
     ),
   );
-  const numbers = el(
-    "div",
-    {class: "scroll"},
-    el(
-      "table",
-      {},
-      el("caption", {}, "Each number of dimensions"),
-      el("thead", {}, el("tr", {}, ...heads.map((h, k) => el("th", {scope: "col", class: k < 3 ? "n" : ""}, h)))),
-      el("tbody", {}, ...rows),
-    ),
+  const numbers = dataTable(
+    "Each number of dimensions",
+    ["dimensions", "left-out skill", "weight by BIC", "above noise"],
+    el("tbody", {}, ...rows),
   );
   const view = el("div", {}, box, numbers);
   const inspector = el(
@@ -142,8 +134,7 @@ export function dimensionsScreen(app) {
     picture.addEventListener("pointermove", drag);
     box.replaceChildren(picture);
   };
-  const command = () =>
-    table ? ["lowdim", "fit", table, "--dims", String(app.state.cut ?? jury.q)].map(shellWord).join(" ") : "";
-  const python = () => `${app.pythonSubject()}\nprint(subject.analysis.jury)`;
+  const command = () => (run ? ["lowdim", "dims", run].map(shellWord).join(" ") : "");
+  const python = () => `${app.pythonSubject()}\njury = subject.analysis.jury\nprint(jury.text())`;
   return {name: "Dimensions", controls, view, inspector, paint, command, python};
 }

@@ -1,4 +1,5 @@
 // Gaps: what a fill could be, and the columns it leaned on.
+import {field, numbersRow, pickList} from "./controls.js";
 import {svg} from "./draw.js";
 import {HALF_90, outwardOf} from "./row_card.js";
 import {brief, counted, el, figures, figuresBySd, general, named, shellWord} from "./words.js";
@@ -12,12 +13,12 @@ export function gapsScreen(app) {
   const {facts} = app;
   if (!app.model?.places) return null;
   const column = el("select", {onchange: (/** @type {any} */ e) => app.go({gap: [Number(e.target.value), -1]})}),
-    rows = el("ul", {class: "near"}),
+    rows = el("div"),
     about = el("p", {class: "quiet"});
   const controls = el(
     "div",
     {},
-    el("label", {class: "field"}, el("span", {}, "Column with gaps"), column),
+    field("Column with gaps", column),
     about,
     el("h2", {}, "Rows with a gap there"),
     rows,
@@ -29,6 +30,7 @@ export function gapsScreen(app) {
     more = el("p"),
     inspector = el("div", {}, el("h2", {}, "This fill"), sentence, more);
   /** @type {number[] | null} */ let counts = null;
+  /** @type {[number, number] | null} */ let shown = null; // row and column of the fill
 
   const prepare = async () => {
     if (counts) return;
@@ -65,23 +67,11 @@ export function gapsScreen(app) {
       ? `Skill ${fact.skill === null ? "not known" : general(fact.skill, 2)}; intervals held ${fact.held} of ${fact.tried} hidden cells: ${fact.advice}.`
       : "";
     rows.replaceChildren(
-      ...where.map(k =>
-        el(
-          "li",
-          {},
-          el(
-            "button",
-            {
-              type: "button",
-              class: "pick",
-              "aria-current": k === i ? "true" : undefined,
-              onclick: () => app.go({gap: [j, k]}),
-            },
-            `Row ${brief(app.nameOf(k), 24)}`,
-          ),
-        ),
+      pickList(
+        where.map(k => ({text: `Row ${brief(app.nameOf(k), 24)}`, pick: () => app.go({gap: [j, k]}), current: k === i})),
       ),
     );
+    shown = [i, j];
     await one(i, j, values);
   };
 
@@ -130,13 +120,12 @@ export function gapsScreen(app) {
               share = Math.abs(leans[k]) / widest;
             bar.style.width = `${50 * share}%`;
             bar.style.left = `${leans[k] < 0 ? 50 - 50 * share : 50}%`;
-            return el(
-              "tr",
-              {},
-              el("th", {scope: "row"}, named(facts.columns[k].name, 40)),
-              el("td", {class: "n"}, leans[k] > 0 ? `+${figures(leans[k], 2)}` : figures(leans[k], 2)),
-              el("td", {class: "wide"}, el("div", {class: "track middle", "aria-hidden": "true"}, bar)),
+            const line = numbersRow(
+              named(facts.columns[k].name, 40),
+              leans[k] > 0 ? `+${figures(leans[k], 2)}` : figures(leans[k], 2),
             );
+            line.append(el("td", {class: "wide"}, el("div", {class: "track middle", "aria-hidden": "true"}, bar)));
+            return line;
           }),
         ),
       ),
@@ -188,12 +177,15 @@ export function gapsScreen(app) {
     );
   };
   const command = () =>
-    facts.table && facts.jury
-      ? ["lowdim", "fill", facts.table, "-o", "filled.csv", "--intervals"].map(shellWord).join(" ")
+    facts.run && facts.law && shown
+      ? ["lowdim", "explain", facts.run, `--row=${app.nameOf(shown[0])}`].map(shellWord).join(" ")
       : "";
-  const python = () =>
-    facts.jury
-      ? `${app.pythonSubject()}\nfills = subject.analysis.fills\nprint(fills.filled, fills.lower, fills.upper)`
-      : `${app.pythonSubject()}\nprint(subject.model.impute(subject.source, return_std=True))`;
+  const python = () => {
+    const [i, j] = shown ?? [0, 0],
+      row = `row = subject.table.X[${i}] / subject.unit\ncells = subject.model.predict_cells(row[None])`;
+    return facts.law
+      ? `${app.pythonSubject()}\ncard = subject.explain(${i})\nprint(card.text())`
+      : `${app.pythonSubject()}\n${row}\nfill = subject.table.scales.outward(cells.mean * subject.unit)[0, ${j}]\nprint(fill)`;
+  };
   return {name: "Gaps", controls, view, inspector, paint, command, python};
 }

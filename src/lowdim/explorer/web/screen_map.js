@@ -6,7 +6,8 @@ import {outline} from "./shapes.js";
 import {brief, counted, el, figures, named, pValue, shellWord, signed} from "./words.js";
 
 const GROUP_LISTED = 14,
-  ROWS_NAMED = 30;
+  ROWS_NAMED = 30,
+  MOST_WRITTEN = 5000; // rows of a group that the Python names one by one
 export const MOST_ELLIPSES = 300; // rows whose ellipses are drawn
 
 /** @param {any} app */
@@ -132,6 +133,7 @@ export function mapScreen(app) {
           ]
         : []),
     );
+    app.numbers = {row, x: app.map.px[row], y: app.map.py[row]};
     app.say(`${app.said ?? ""} ${sentence.textContent}`);
     app.map.draw();
   };
@@ -295,7 +297,7 @@ export function mapScreen(app) {
   const command = () => {
     if (!facts.run) return "";
     if (app.state.group) return ["lowdim", "explain", facts.run, "--group", "group.txt"].map(shellWord).join(" ");
-    if (!facts.jury || !app.latent) return "";
+    if (!facts.jury || !app.latent || facts.held || !/^(none|column|label)/.test(app.state.colour)) return "";
     const column = app.state.colour.match(/^(column|label)\/(\d+)$/),
       name = column && (column[1] === "column" ? facts.columns : facts.labels)[Number(column[2])].name;
     return [
@@ -312,10 +314,23 @@ export function mapScreen(app) {
       .map(shellWord)
       .join(" ");
   };
-  const python = () =>
-    app.state.group
-      ? `${app.pythonSubject()}\nprint(subject.set_apart([${Array.from(app.state.group.slice(0, 5000)).join(", ")}]).text())`
-      : `${app.pythonSubject()}\nprint(subject.places.z[:, [${(app.latent ?? [0]).join(", ")}]])`;
+  /** The numbers of an axis in Python. @param {string} name */
+  const numbersOf = name => {
+    const [kind, k] = name.split("/");
+    if (kind === "order") return "list(range(1, subject.table.n + 1))";
+    return kind === "axis" ? `subject.places.z[:, ${k}]` : `subject.table.X[:, ${k}]`;
+  };
+  const python = () => {
+    const {group, ax, ay, row} = app.state;
+    if (!group)
+      return `${app.pythonSubject()}\nx, y = ${numbersOf(ax)}, ${numbersOf(ay)}\nprint(x[${row}], y[${row}])`;
+    const rows =
+      group.length <= MOST_WRITTEN
+        ? `rows = [${Array.from(group).join(", ")}]`
+        : 'names = set(open("group.txt", encoding="utf-8").read().splitlines())  # Save group writes it\n' +
+          "rows = [i for i, name in enumerate(subject.table.row_names) if name in names]";
+    return `${app.pythonSubject()}\n${rows}\ncard = subject.set_apart(rows)\nprint(card.text())`;
+  };
   return {name: "Map", controls, view, inspector, paint, overlay, note, command, python, arm};
 }
 

@@ -1,104 +1,81 @@
-// Place: drag a cross on the map and read the row that lives there, with its band; play the way between two rows.
+// Place: drag a cross on the map and read the row that lives there, with its band; play the way between two rows or groups.
+import {button, dataTable, field, numbersRow, pickList} from "./controls.js";
 import {ink, svg} from "./draw.js";
+import {FRAMES, filmControls} from "./film.js";
+import {formOf, pictureOf} from "./pictures.js";
 import {HALF_90, outwardOf} from "./row_card.js";
-import {brief, el, figures, figuresBySd, named, signed} from "./words.js";
+import {brief, el, figures, figuresBySd, named, shellWord, signed} from "./words.js";
 
 const CELLS_LISTED = 40,
   SHADED = 36,
-  FRAMES = 60,
-  LEAST_IMAGE = 64,
-  LEAST_CURVE = 8;
+  STILLS = 5, // of a film, side by side
+  LEAST_PROFILE = 8;
 
 /** @param {any} app */
 export function placeScreen(app) {
   const {facts} = app,
+    film = filmControls(app),
     mapBox = el("div", {class: "map-box"}),
     picture = el("div", {class: "picture"}),
-    view = el("div", {class: "grow"}, mapBox, picture);
-  const square = Math.round(Math.sqrt(facts.columns.length)),
-    isSquare = square * square === facts.columns.length && facts.columns.length >= LEAST_IMAGE;
+    stills = el("div", {class: "stills"}),
+    view = el("div", {class: "grow"}, mapBox, picture, stills);
   const width = el("input", {
     type: "number",
     min: 0,
     max: facts.columns.length,
-    value: isSquare ? square : 0,
-    onchange: () => paint(),
+    onchange: () => app.go({wide: width.value === "" ? null : Number(width.value)}),
   });
-  const from = el("input", {type: "text", autocomplete: "off"}),
-    to = el("input", {type: "text", autocomplete: "off"}),
-    film = el("input", {type: "range", min: 0, max: FRAMES, value: 0, oninput: () => along(Number(film.value))});
-  const play = el("button", {type: "button", onclick: () => run()}, "Play"),
-    here = el("button", {type: "button", onclick: () => toRow(app.state.row)}, "Go to the chosen row"),
-    middle = el("button", {type: "button", onclick: () => app.go({place: Array(facts.q).fill(0)})}, "Go to the middle");
   const sliders = el("div");
   const controls = el(
     "div",
     {},
     el("p", {class: "quiet"}, "Drag the cross on the map, or move it with the arrow keys (with Shift further)."),
-    el("div", {class: "pair"}, here, middle),
+    el(
+      "div",
+      {class: "pair"},
+      button("Go to the chosen row", () => toRow(app.state.row)),
+      button("Go to the middle", () => app.go({place: Array(facts.q).fill(0)})),
+    ),
     sliders,
-    el("h2", {}, "A way between two rows"),
-    el("label", {class: "field"}, el("span", {}, "From row"), from),
-    el("label", {class: "field"}, el("span", {}, "To row"), to),
-    el("label", {class: "field"}, el("span", {}, "How far along"), film),
-    el("div", {class: "pair"}, play),
-    el("label", {class: "field"}, el("span", {}, "Show columns as an image this wide (0: none)"), width),
+    film.element,
+    el("h2", {}, "Picture"),
+    field("Columns as an image so many pixels wide (0: no picture)", width),
   );
   const sentence = el("p", {class: "lead"}),
     warning = el("p", {class: "warning", role: "alert", hidden: true}),
     near = el("div"),
-    body = el("tbody");
-  const table = el(
-    "div",
-    {class: "scroll"},
-    el(
-      "table",
-      {},
-      el("caption", {}, "What lives here, farthest from the average first; 90% of new cells lie in the band"),
-      el(
-        "thead",
-        {},
-        el(
-          "tr",
-          {},
-          ...["column", "value", "90% band", "off average"].map((text, k) =>
-            el("th", {scope: "col", class: k ? "n" : ""}, text),
-          ),
-        ),
-      ),
+    body = el("tbody"),
+    table = dataTable(
+      "What lives here, farthest from the average first; 90% of new cells lie in the band",
+      ["column", "value", "90% band", "off average"],
       body,
     ),
-  );
-  const inspector = el("div", {}, el("h2", {}, "The row that lives here"), sentence, warning, near, table);
+    inspector = el("div", {}, el("h2", {}, "The row that lives here"), sentence, warning, near, table);
   let busy = false,
-    wanted = false;
+    wanted = false,
+    pictured = "";
   /** @type {any} */ let shade = null;
-  const reduced = matchMedia("(prefers-reduced-motion: reduce)");
 
-  const z = () => app.state.place ?? Array(facts.q).fill(0);
+  const z = () => {
+    const {place, along} = app.state;
+    return place ?? (film.ends() ? film.at(along / FRAMES) : Array(facts.q).fill(0));
+  };
   const move = (/** @type {number} */ x, /** @type {number} */ y, /** @type {boolean} */ push) => {
     const place = [...z()];
     if (!app.latent) return;
     place[app.latent[0]] = x;
     if (app.latent[1] !== app.latent[0]) place[app.latent[1]] = y;
-    app.go({place}, {push, quiet: !push});
+    app.go({place}, {push});
   };
   const toRow = async (/** @type {number} */ i) => {
     const all = await Promise.all(Array.from({length: facts.q}, (_, k) => app.data.numbers(`axis/${k}`)));
     app.go({place: all.map(column => column[i])});
   };
 
-  const paint = () => {
-    app.mapInto(mapBox);
-    if (!app.model) {
-      sentence.textContent = "This model cannot say which row lives at a place: it has no decoder.";
-      table.hidden = true;
-      return app.map.draw();
-    }
-    const place = z(),
-      {mean, sd} = app.model.decode(place),
-      spread = facts.spread;
-    const cells = facts.columns.map((/** @type {any} */ c, /** @type {number} */ j) => {
+  /** The cells that live at a place, in the table's order and units. @param {number[]} place */
+  const cellsAt = place => {
+    const {mean, sd} = app.model.decode(place);
+    return facts.columns.map((/** @type {any} */ c, /** @type {number} */ j) => {
       const own = (/** @type {number} */ v) => outwardOf(c, v),
         half = sd ? HALF_90 * sd[j] : 0;
       return {
@@ -106,22 +83,34 @@ export function placeScreen(app) {
         value: own(mean[j]),
         low: own(mean[j] - half),
         high: own(mean[j] + half),
-        off: (mean[j] - facts.middle[j]) / spread[j],
-        sd: sd ? sd[j] : spread[j],
+        banded: sd !== null,
+        off: (mean[j] - facts.middle[j]) / facts.spread[j],
+        sd: sd ? sd[j] : facts.spread[j],
       };
     });
-    const order = [...cells].sort((a, b) => Math.abs(b.off) - Math.abs(a.off));
+  };
+
+  const paint = async () => {
+    app.mapInto(mapBox);
+    if (!app.model) {
+      sentence.textContent = "This model cannot say which row lives at a place: it has no decoder.";
+      table.hidden = true;
+      app.numbers = {};
+      return app.map.draw();
+    }
+    await film.paint();
+    const place = z(),
+      cells = cellsAt(place),
+      order = [...cells].sort((a, b) => Math.abs(b.off) - Math.abs(a.off));
     body.replaceChildren(
       ...order
         .slice(0, CELLS_LISTED)
         .map(c =>
-          el(
-            "tr",
-            {},
-            el("th", {scope: "row"}, named(c.name, 40)),
-            el("td", {class: "n"}, figuresBySd(c.value, c.sd, 3)),
-            el("td", {class: "n"}, sd ? `${figures(c.low, 3)} to ${figures(c.high, 3)}` : "not known"),
-            el("td", {class: "n"}, `${signed(c.off)} sd`),
+          numbersRow(
+            named(c.name, 40),
+            figuresBySd(c.value, c.sd, 3),
+            c.banded ? `${figures(c.low, 3)} to ${figures(c.high, 3)}` : "not known",
+            `${signed(c.off)} sd`,
           ),
         ),
     );
@@ -143,7 +132,7 @@ export function placeScreen(app) {
     paintSliders(place);
     paintPicture(cells);
     app.map.draw();
-    ask();
+    if (!film.playing()) ask();
   };
 
   const paintSliders = (/** @type {number[]} */ place) => {
@@ -155,10 +144,8 @@ export function placeScreen(app) {
     if (known !== others.join())
       sliders.replaceChildren(
         ...others.map(k =>
-          el(
-            "label",
-            {class: "field"},
-            el("span", {}, `Axis ${k + 1}`),
+          field(
+            `Axis ${k + 1}`,
             el("input", {
               type: "range",
               min: -3,
@@ -189,35 +176,21 @@ export function placeScreen(app) {
       const answer = await app.source.json(`near/${z().join(",")}.json`);
       near.replaceChildren(
         el("h3", {}, "Nearest rows, over all columns"),
-        el(
-          "ul",
-          {class: "near"},
-          ...answer.near.map((/** @type {any} */ r) =>
-            el(
-              "li",
-              {},
-              el(
-                "button",
-                {
-                  type: "button",
-                  class: "pick",
-                  onclick: () => app.go({screen: "row", row: r.row, hidden: new Set(), edited: new Map()}),
-                },
-                `Row ${brief(r.name, 24)}`,
-              ),
-              ` ${figures(r.far, 2)} sd a cell away`,
-            ),
-          ),
+        pickList(
+          answer.near.map((/** @type {any} */ r) => ({
+            text: `Row ${brief(r.name, 24)}`,
+            pick: () => app.go({screen: "row", row: r.row, hidden: new Set(), edited: new Map()}),
+            beside: ` ${figures(r.far, 2)} sd a cell away`,
+          })),
         ),
       );
       warning.hidden = answer.been;
       warning.textContent = answer.been ? "" : "No row has been here: what is shown is the model's guess alone.";
-      app.say(
-        `${sentence.textContent} ${warning.textContent} Nearest: ${answer.near
-          .slice(0, 2)
-          .map((/** @type {any} */ r) => `row ${r.name}`)
-          .join(" and ")}.`,
-      );
+      const rows = answer.near
+        .slice(0, 2)
+        .map((/** @type {any} */ r) => `row ${r.name}`)
+        .join(" and ");
+      app.say(`${sentence.textContent} ${warning.textContent} ${pictured} Nearest: ${rows}.`);
     } catch {
       near.replaceChildren();
     }
@@ -228,77 +201,75 @@ export function placeScreen(app) {
     }
   };
 
-  /** The columns as a curve with its band, or as an image. @param {any[]} cells */
+  /** What the columns form; where they form nothing, each with its band. @param {any[]} cells */
   const paintPicture = cells => {
-    const wide = Number(width.value),
-      offs = cells.map(c => c.off);
-    if (wide > 0) {
-      const high = Math.ceil(cells.length / wide),
-        canvas = el("canvas", {
-          width: wide,
-          height: high,
-          class: "image",
-          role: "img",
-          "aria-label": "The columns as an image: light is above the average",
-        });
-      const context = canvas.getContext("2d"),
-        data = context.createImageData(wide, high);
-      cells.forEach((c, j) => {
-        const [low, top] = [facts.columns[j].low, facts.columns[j].high],
-          v = Math.round(255 * Math.min(1, Math.max(0, (c.value - low) / (top - low || 1))));
-        data.data.set([v, v, v, 255], 4 * j);
-      });
-      context.putImageData(data, 0, 0);
-      return picture.replaceChildren(canvas);
+    const form = formOf(facts, app.state.wide),
+      ends = film.ends();
+    width.value = app.state.wide === null ? (form?.kind === "image" ? String(form.width) : "") : String(app.state.wide);
+    pictured = "";
+    if (!form) {
+      stills.replaceChildren();
+      return picture.replaceChildren(...(app.state.wide === 0 ? [] : profile(cells)));
     }
-    if (cells.length < LEAST_CURVE || !cells.every((c, j) => facts.columns[j].offset === null))
-      return picture.replaceChildren();
-    const most = Math.max(2, ...offs.map(Math.abs)),
-      x = (/** @type {number} */ j) => 10 + (580 * j) / (cells.length - 1),
-      y = (/** @type {number} */ v) => 60 - (50 * v) / most;
-    const edge = (/** @type {string} */ key) =>
-      cells.map(
-        (c, j) =>
-          `${x(j).toFixed(1)},${y(Math.max(-most, Math.min(most, (c[key] - facts.middle[j]) / facts.spread[j]))).toFixed(1)}`,
-      );
-    picture.replaceChildren(
-      svg(
-        "svg",
-        {viewBox: "0 0 600 120", role: "img", class: "curve"},
-        svg("title", {}, "The columns in their order, in spreads from the average, with the 90% band"),
-        svg("polygon", {points: [...edge("low"), ...edge("high").reverse()].join(" "), class: "band"}),
-        svg("line", {x1: 10, x2: 590, y1: 60, y2: 60, class: "zero"}),
-        svg("polyline", {points: edge("value").join(" "), class: "curve-line"}),
-      ),
-      el("p", {class: "quiet note"}, "The columns in their order, in spreads from the average, with the 90% band."),
+    const drawn = pictureOf(facts, form, cells);
+    pictured = `It looks like ${drawn.words}.`;
+    picture.replaceChildren(drawn.element, el("p", {class: "quiet note"}, `${drawn.words}.`));
+    stills.replaceChildren(
+      ...(ends
+        ? Array.from({length: STILLS}, (_, k) => {
+            const share = k / (STILLS - 1),
+              words = k === 0 ? ends[0].words : k === STILLS - 1 ? ends[1].words : `${Math.round(100 * share)}%`;
+            const {element} = pictureOf(facts, form, cellsAt(film.at(share)), words);
+            return el("figure", {}, element, el("figcaption", {}, brief(words, 18)));
+          })
+        : []),
     );
   };
 
-  // a way between two rows
-  const ends = async () => {
-    const found = await Promise.all([from, to].map(async field => app.findRow(field.value.trim())));
-    [from, to].forEach((field, k) => {
-      field.setCustomValidity(found[k] < 0 ? "the name or number of a row" : "");
+  /** Columns that form nothing: a band and a mark each, in spreads from the average. @param {any[]} cells */
+  const profile = cells => {
+    if (cells.length < LEAST_PROFILE || !facts.columns.every((/** @type {any} */ c) => c.offset === null)) return [];
+    const most = Math.max(2, ...cells.map(c => Math.abs(c.off))),
+      step = 580 / cells.length,
+      y = (/** @type {number} */ v) => 60 - (50 * Math.max(-most, Math.min(most, v))) / most,
+      inSpreads = (/** @type {number} */ v, /** @type {number} */ j) => (v - facts.middle[j]) / facts.spread[j];
+    const words = "Each column in spreads from its average, with the 90% band.";
+    return [
+      svg(
+        "svg",
+        {viewBox: "0 0 600 120", role: "img", class: "curve"},
+        svg("title", {}, words),
+        svg("line", {x1: 10, x2: 590, y1: 60, y2: 60, class: "zero"}),
+        ...cells.flatMap((c, j) => {
+          const [low, high, x] = [y(inSpreads(c.low, j)), y(inSpreads(c.high, j)), 10 + j * step];
+          return [
+            svg("rect", {x: x + 0.1 * step, width: 0.8 * step, y: high, height: Math.max(low - high, 1), class: "band"}),
+            svg("rect", {x: x + 0.1 * step, width: 0.8 * step, y: y(c.off) - 1.5, height: 3, class: "mark"}),
+          ];
+        }),
+      ),
+      el("p", {class: "quiet note"}, words),
+    ];
+  };
+
+  /** The way, with its ends. @param {CanvasRenderingContext2D} context @param {import("./scatter.js").Scatter} map */
+  const drawWay = (context, map) => {
+    const ends = film.ends(),
+      [a, b] = app.latent;
+    if (!ends) return;
+    const [start, stop] = ends.map(e => map.at(e.place[a], e.place[b]));
+    context.strokeStyle = ink("--accent", map.element);
+    context.lineWidth = 2;
+    context.setLineDash([6, 5]);
+    context.beginPath();
+    context.moveTo(...start);
+    context.lineTo(...stop);
+    context.stroke();
+    context.setLineDash([]);
+    [start, stop].forEach(([x, y], k) => {
+      app.ringAt(context, map, x, y);
+      app.tag(context, x, y, brief(ends[k].words, 24));
     });
-    if (![from, to].every(field => field.reportValidity())) return null;
-    const all = await Promise.all(Array.from({length: facts.q}, (_, k) => app.data.numbers(`axis/${k}`)));
-    return found.map(i => all.map(column => column[i]));
-  };
-  const along = async (/** @type {number} */ frame) => {
-    const both = await ends();
-    if (both) app.go({place: both[0].map((v, k) => v + ((both[1][k] - v) * frame) / FRAMES)}, {push: false});
-  };
-  const run = async () => {
-    if (!(await ends())) return;
-    if (reduced.matches) {
-      film.focus();
-      return app.say("Motion is reduced on this computer: move the slider to go along the way.");
-    }
-    for (let frame = 0; frame <= FRAMES && app.state.screen === "place"; frame++) {
-      film.value = String(frame);
-      await along(frame);
-      await new Promise(done => setTimeout(done, 50));
-    }
   };
 
   /** Shaded where the model finds a place less likely than 99 % of the rows. */
@@ -348,6 +319,7 @@ export function placeScreen(app) {
         );
       }
     }
+    drawWay(context, map);
     const [x, y] = map.at(z()[app.latent[0]], z()[app.latent[1]]);
     for (const [colour, wide] of [
       ["--paper", 7],
@@ -369,19 +341,11 @@ export function placeScreen(app) {
       by = far ? 0.1 : 0.02;
     move(z()[a] + dx * by * app.map.view.w, z()[b] + dy * by * app.map.view.h, true);
   };
+  const command = () =>
+    facts.run && app.model ? ["lowdim", "explain", facts.run, `--place=${z().join(",")}`].map(shellWord).join(" ") : "";
   const python = () =>
-    `${app.pythonSubject()}\ncells = subject.model.decode([[${z().join(", ")}]])\nprint(dict(zip(subject.table.scale_names, cells.mean[0] * subject.unit)))`;
-  return {
-    name: "Place",
-    controls,
-    view,
-    inspector,
-    paint,
-    overlay,
-    note,
-    stepped,
-    dragged: move,
-    command: () => "",
-    python,
-  };
+    app.model
+      ? `${app.pythonSubject()}\ncard = subject.at([${z().join(", ")}])\nprint(card.text())`
+      : `${app.pythonSubject()}\nprint(subject.places.z)`;
+  return {name: "Place", controls, view, inspector, paint, overlay, note, stepped, dragged: move, command, python};
 }

@@ -98,6 +98,7 @@ export function rowScreen(app) {
     if (!app.model?.places) {
       sentence.textContent = `Row ${given.name}: this model places no rows in the browser; its map and its places can be explored.`;
       panel.element.hidden = true;
+      app.numbers = {};
       return app.map.draw();
     }
     card = rowCard(app.model, app.law, facts.columns, given.name, x, hidden, edited);
@@ -244,7 +245,7 @@ export function rowScreen(app) {
       .map(([j, v]) => `${pythonText(columns[j].name)}: ${v}`)
       .join(", ")}}`;
     if (facts.law)
-      return `${app.pythonSubject()}\nprint(subject.explain(${row}, hidden=${names}, edited=${values}).text())`;
+      return `${app.pythonSubject()}\ncard = subject.explain(${row}, hidden=${names}, edited=${values})\nprint(card.text())`;
     const changes = [
       ...[...hidden].map(j => `row[${j}] = np.nan`),
       ...[...edited]
@@ -253,9 +254,11 @@ export function rowScreen(app) {
     ];
     return [
       app.pythonSubject(),
+      ...(changes.some(line => line.includes("np.")) ? ["import numpy as np"] : []),
       `row = subject.table.X[${row}].copy()`,
       ...changes,
-      "print(subject.model.posterior((row / subject.unit)[None]))",
+      "posterior = subject.model.posterior((row / subject.unit)[None])",
+      "print(posterior.mean, posterior.std)",
     ].join("\n");
   };
   return {

@@ -88,4 +88,7 @@ export const joinNames = names =>
 
 /** A text as Python writes it. @param {string} text */
 export const pythonText = text =>
-  JSON.stringify(text).replace(/[\u007f-\uffff]/g, c => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  JSON.stringify(text).replace(/[\u007f-\u{10ffff}]/gu, c => {
+    const code = /** @type {number} */ (c.codePointAt(0)).toString(16);
+    return code.length > 4 ? `\\U${code.padStart(8, "0")}` : `\\u${code.padStart(4, "0")}`;
+  });

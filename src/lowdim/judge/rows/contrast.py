@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr
+from scipy.special import stdtr, stdtrit
 
 from lowdim.judge.rows.odd_rows import false_discovery
 from lowdim.math.linalg import Array
@@ -32,7 +32,20 @@ class GroupDifference(NamedTuple):
     others: float
     difference: float  # in standard deviations of the others
     p: float | None  # None where too few cells are seen to tell
+    low: float | None  # ends of the difference's 95 % interval; None where it has none
+    high: float | None
     differs: bool  # at a false discovery rate of 5 % over all axes and columns
+
+
+class MeanComparison(NamedTuple):
+    """What one axis or column says by itself; the fields are those of GroupDifference."""
+
+    group: float
+    others: float
+    difference: float
+    p: float | None
+    low: float | None
+    high: float | None
 
 
 class GroupCard(NamedTuple):
@@ -47,10 +60,14 @@ class GroupCard(NamedTuple):
         """The table of `lowdim explain --group`."""
         shown = [*self.axes, *self.columns[:most]]
         wide = max([6, *(len(a.name) for a in shown)])
-        lines = [self.sentence, "", f"  {'':<{wide}} {'group':>10} {'others':>10} {'difference':>12}   p"]
+        head = f"{'group':>10} {'others':>10} {'difference':>12} {'95% interval':>17}   p"
+        lines = [self.sentence, "", f"  {'':<{wide}} {head}"]
         for a in shown:
             p = "too few cells" if a.p is None else f"{a.p:.2g}{'' if a.differs else '   not sure'}"
-            lines.append(f"  {a.name:<{wide}} {a.group:>10.4g} {a.others:>10.4g} {a.difference:>+9.2f} sd   {p}")
+            ends = "" if a.low is None or a.high is None else f"{a.low:+.2f} to {a.high:+.2f}"
+            lines.append(
+                f"  {a.name:<{wide}} {a.group:>10.4g} {a.others:>10.4g} {a.difference:>+9.2f} sd {ends:>17}   {p}"
+            )
         if len(self.columns) > most:
             lines.append(f"  and {len(self.columns) - most} more columns")
         return "\n".join([*lines, "  p is that of a group picked without looking at these columns or the map."])
@@ -76,8 +93,8 @@ def set_apart(X: Array, names: Sequence[str], scores: Array, rows: Sequence[int]
         )
     q = scores.shape[1]
     facts = [compare_means(column, inside) for column in np.column_stack([scores, X]).T]
-    p = np.array([1.0 if fact[3] is None else fact[3] for fact in facts])
-    differs = false_discovery(p, FALSE_DISCOVERY_RATE) & np.array([fact[3] is not None for fact in facts])
+    p = np.array([1.0 if fact.p is None else fact.p for fact in facts])
+    differs = false_discovery(p, FALSE_DISCOVERY_RATE) & np.array([fact.p is not None for fact in facts])
     labels = [*(f"axis {k + 1}" for k in range(q)), *names]
     made = [GroupDifference(name, *fact, bool(real)) for name, fact, real in zip(labels, facts, differs, strict=True)]
     columns = sorted(made[q:], key=lambda a: (1.0 if a.p is None else a.p, -abs(a.difference)))
@@ -85,22 +102,26 @@ def set_apart(X: Array, names: Sequence[str], scores: Array, rows: Sequence[int]
     return GroupCard(where, tuple(made[:q]), tuple(columns), sentence(len(where), columns))
 
 
-def compare_means(values: Array, inside: NDArray[np.bool_]) -> tuple[float, float, float, float | None]:
-    """Mean of the group and of the others, their difference in the others' spreads, and Student's p."""
+def compare_means(values: Array, inside: NDArray[np.bool_]) -> MeanComparison:
+    """Mean of the group and of the others, their difference in the others' spreads, Student's p and its interval."""
     seen = ~np.isnan(values)
     a, b = values[seen & inside], values[seen & ~inside]
     if not len(a) or not len(b):
-        return float(a.mean()) if len(a) else 0.0, float(b.mean()) if len(b) else 0.0, 0.0, None
+        return MeanComparison(
+            float(a.mean()) if len(a) else 0.0, float(b.mean()) if len(b) else 0.0, 0.0, None, None, None
+        )
     gap, spread = float(a.mean() - b.mean()), float(b.std(ddof=1)) if len(b) > 1 else 0.0
     size = gap / spread if spread > 0 else 0.0
+    found = MeanComparison(float(a.mean()), float(b.mean()), size, None, None, None)
     if len(a) < LEAST_CELLS or len(b) < LEAST_CELLS:
-        return float(a.mean()), float(b.mean()), size, None
+        return found
     dof = len(a) + len(b) - 2
     pooled = ((len(a) - 1) * a.var(ddof=1) + (len(b) - 1) * b.var(ddof=1)) / dof
     if pooled == 0.0:
-        return float(a.mean()), float(b.mean()), size, 1.0 if gap == 0 else 0.0
+        return found._replace(p=1.0 if gap == 0 else 0.0)
     error = np.sqrt(pooled * (1 / len(a) + 1 / len(b)))
-    return float(a.mean()), float(b.mean()), size, float(2.0 * stdtr(dof, -abs(gap) / error))
+    half = float(stdtrit(dof, 0.975) * error / spread) if spread > 0 else 0.0
+    return found._replace(p=float(2.0 * stdtr(dof, -abs(gap) / error)), low=size - half, high=size + half)
 
 
 def sentence(many: int, columns: list[GroupDifference]) -> str:

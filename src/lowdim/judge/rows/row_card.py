@@ -48,6 +48,15 @@ class RowCell(NamedTuple):
         )
 
 
+class RowFill(NamedTuple):
+    """A gap of the row as the table's fills have it, with the interval that was checked on hidden cells."""
+
+    column: str
+    fill: float
+    lower: float
+    upper: float
+
+
 class RowCard(NamedTuple):
     """One row in full."""
 
@@ -65,6 +74,7 @@ class RowCard(NamedTuple):
     hide: tuple[str, ...]  # cells that, hidden one after the other, make the row ordinary
     p_after: float
     sentence: str
+    fills: tuple[RowFill, ...] = ()  # of its gaps, where there is an analysis that has them
 
     def __repr__(self) -> str:
         """At most four lines: the sentence, the distances, and where the rest is."""
@@ -103,6 +113,11 @@ class RowCard(NamedTuple):
         for c in self.cells:
             value, says, surprise = c.words()
             lines.append(f"  {c.column:<{wide}} {value:>10} {says:>22} {surprise:>10}")
+        if self.fills:
+            fills = (
+                f"{f.column} {figures(f.fill, 4)} ({figures(f.lower, 4)} to {figures(f.upper, 4)})" for f in self.fills
+            )
+            lines += ["", f"Its gaps as the run fills them: {', '.join(fills)}."]
         return "\n".join(lines)
 
 

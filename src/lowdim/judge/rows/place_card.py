@@ -1,0 +1,160 @@
+"""The row that lives at a place of a map: its cells with bands, the nearest rows, whether a row has been there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lowdim.math.linalg import Array, evenly_spread
+from lowdim.text.format import figures, figures_by_sd
+
+if TYPE_CHECKING:
+    from lowdim.table.kinds.scales import ColumnScales
+
+NEAREST = 5  # rows listed beside a place
+BEEN_SHARE = 0.99  # of the rows lie nearer to another row than the distance at which a place counts as empty
+SAMPLED_ROWS = 20_000  # rows from which that distance is found
+HALF_90 = 1.6448536269514722  # standard deviations on each side that hold 90 % of a Gaussian
+NEVER = "No row has been here: what is shown is the model's guess alone."
+
+
+class PlaceCell(NamedTuple):
+    """One cell of the row at a place, with the 90 % band of a new cell, in the table's units."""
+
+    column: str
+    value: float
+    low: float
+    high: float
+    off: float  # from the column's mean, in its spreads, on the scale the model takes
+    sd: float  # on that scale
+
+
+class NearRow(NamedTuple):
+    """A row near what a place decodes to: the root mean square of its cells' distances, in their columns' spreads."""
+
+    row: int
+    name: str
+    far: float
+
+
+class PlaceCard(NamedTuple):
+    """The row that lives at a place."""
+
+    place: tuple[float, ...]
+    cells: tuple[PlaceCell, ...]
+    near: tuple[NearRow, ...]
+    been: bool  # whether a row lies as near to the place, on the map, as rows lie to each other
+    gap: float  # how far the nearest row is on the map, in the axes' spreads
+    empty: float  # the distance beyond which no row has been
+
+    @property
+    def sentence(self) -> str:
+        """'At axis 1 +0.52, axis 2 -1.20: ...'"""
+        where = ", ".join(f"axis {k} {z:+.2f}" for k, z in enumerate(self.place[:4], 1))
+        first = ", ".join(f"{c.column} {figures_by_sd(c.value, c.sd)}" for c in self._farthest[:3])
+        return f"At {where}: {first}." + ("" if self.been else f" {NEVER}")
+
+    @property
+    def _farthest(self) -> list[PlaceCell]:
+        return sorted(self.cells, key=lambda c: -abs(c.off))
+
+    def text(self) -> str:
+        """The table of `lowdim explain --place`."""
+        wide = max(6, *(len(c.column) for c in self.cells))
+        lines = [self.sentence, "", f"  {'column':<{wide}} {'value':>10} {'90% band':>22} {'off average':>12}"]
+        for c in self._farthest:
+            band = f"{figures(c.low)} to {figures(c.high)}"
+            lines.append(f"  {c.column:<{wide}} {figures_by_sd(c.value, c.sd):>10} {band:>22} {c.off:>+9.1f} sd")
+        near = ", ".join(f"{r.name} ({figures(r.far, 2)} sd a cell)" for r in self.near)
+        return "\n".join([*lines, "", f"Nearest rows, over all columns: {near or 'none'}."])
+
+    def __repr__(self) -> str:
+        return f"{self.sentence}\n{len(self.cells)} cells: .text(), .cells, .near"
+
+
+class MappedRows:
+    """Rows of a table and where a model puts them, to be looked up by place; what is worked out once is kept."""
+
+    def __init__(self, X: Array, places: Array, row_names: Sequence[str]) -> None:
+        self.X, self.places, self.row_names = X, places, row_names
+
+    @cached_property
+    def spread(self) -> Array:
+        """Of each column, over its seen cells; 1 where it never changes."""
+        return _positive([_seen(np.nanstd, x) for x in self.X.T])
+
+    @cached_property
+    def middle(self) -> Array:
+        """The mean of each column's seen cells; 0 where there are none."""
+        return np.array([_seen(np.nanmean, x) for x in self.X.T])
+
+    @cached_property
+    def width(self) -> Array:
+        """The spread of the rows along each axis; 1 where it is none."""
+        return _positive(self.places.std(axis=0))
+
+    @cached_property
+    def _tree(self) -> Any:
+        from scipy.spatial import cKDTree
+
+        return cKDTree(self.places / self.width)
+
+    @cached_property
+    def empty(self) -> float:
+        """The distance, in the axes' spreads, beyond which no row has its nearest neighbour, nearly."""
+        z = self.places / self.width
+        gaps = self._tree.query(z[evenly_spread(len(z), SAMPLED_ROWS)], k=2)[0][:, 1] if len(z) > 1 else np.ones(1)
+        return float(np.quantile(gaps[np.isfinite(gaps)], BEEN_SHARE)) if np.isfinite(gaps).any() else 1.0
+
+    def gap(self, place: Array) -> float:
+        """How far the nearest row is on the map, in the axes' spreads."""
+        return float(self._tree.query(place / self.width)[0])
+
+    def near(self, cells: Array) -> tuple[NearRow, ...]:
+        """The rows nearest to these cells, over the columns in which a row is seen."""
+        off = (self.X - cells) / self.spread
+        seen = ~np.isnan(off)
+        far = np.sqrt((np.where(seen, off, 0.0) ** 2).sum(axis=1) / np.maximum(seen.sum(axis=1), 1))
+        far[~seen.any(axis=1)] = np.inf
+        first = np.argsort(far, kind="stable")[:NEAREST]
+        return tuple(NearRow(int(i), self.row_names[i], float(far[i])) for i in first if np.isfinite(far[i]))
+
+
+def explain_place(
+    model: Any, place: Array, rows: MappedRows, names: Sequence[str], scales: ColumnScales, unit: Array
+) -> PlaceCard:
+    """What lives at a place: the cells it decodes to with 90 % bands of a new cell, and the rows about it.
+
+    X was divided by `unit` before the fit.
+
+    >>> from lowdim.models.linear.ppca import ProbabilisticPCA
+    >>> from lowdim.table.kinds.scales import log_scales
+    >>> X = np.random.default_rng(0).standard_normal((60, 1)) * np.ones(4) + 0.1 * np.sin(np.arange(240)).reshape(60, 4)
+    >>> model = ProbabilisticPCA(1).fit(X)
+    >>> rows = MappedRows(X, model.transform(X), [str(i + 1) for i in range(60)])
+    >>> scales = log_scales("abcd", {}, [[None] * 4] * 2)
+    >>> card = explain_place(model, np.array([9.0]), rows, "abcd", scales, np.ones(4))
+    >>> card.been, len(card.near)
+    (False, 5)
+    """
+    decoded = model.decode(place[None])
+    mean, sd = decoded.mean[0] * unit, np.sqrt(decoded.var + decoded.noise)[0] * unit
+    ends = scales.outward(np.array([mean, mean - HALF_90 * sd, mean + HALF_90 * sd]))
+    numbers = np.array([*ends, (mean - rows.middle) / rows.spread, sd]).T.tolist()
+    cells = tuple(PlaceCell(name, *line) for name, line in zip(names, numbers, strict=True))
+    gap = rows.gap(place)
+    return PlaceCard(tuple(place.tolist()), cells, rows.near(mean), gap <= rows.empty, gap, rows.empty)
+
+
+def _seen(f: Any, x: Array) -> float:
+    """A statistic of the seen cells; 0 where there are none."""
+    return float(f(x)) if np.isfinite(x).any() else 0.0
+
+
+def _positive(spread: Any) -> Array:
+    """Spreads, with 1 where there is none."""
+    spread = np.asarray(spread, dtype=np.float64)
+    return np.where(spread > 0.0, spread, 1.0)
