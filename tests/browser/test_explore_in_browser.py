@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import re
 import shlex
 
 import numpy as np
 import pytest
+from matplotlib.image import imread
 
 from lowdim.explorer.answers import Answers
 from lowdim.explorer.server import serving
@@ -269,21 +272,41 @@ def test_every_screen_can_be_read_and_reached(chrome, odd, width, dark):
         assert sizes["page"] <= sizes["window"] and sizes["out"] == [], view
 
 
-@pytest.mark.slow
-def test_it_works_without_webgl(chrome, odd):
-    page = Explorer(chrome, odd.address)
-    page.tab.send(
-        "Page.addScriptToEvaluateOnNewDocument",
-        source="const get = HTMLCanvasElement.prototype.getContext; HTMLCanvasElement.prototype.getContext = "
-        "function (kind, ...more) { return kind === 'webgl2' ? null : get.call(this, kind, ...more); };",
-    )
-    page.visit("screen=map&colour=column/2")
-    inked = """(() => { const c = document.querySelector('.scatter canvas');
-        const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
-        return d.filter((v, k) => k % 4 === 3 && v > 0).length; })()"""
+NO_WEBGL = """const get = HTMLCanvasElement.prototype.getContext; HTMLCanvasElement.prototype.getContext =
+    function (kind, ...more) { return kind === 'webgl2' ? null : get.call(this, kind, ...more); };"""
+A_CARD = """const gl = WebGL2RenderingContext.prototype, extension = gl.getExtension; gl.getExtension =
+    function (name) { return name === 'WEBGL_debug_renderer_info' ? null : extension.call(this, name); };"""
+
+
+def drawn(chrome: Chrome, address: str, script: str, has_gl: bool) -> np.ndarray:
+    """The map as a picture, dark where points are, drawn as this script lets it be drawn."""
+    page = Explorer(chrome, address)
+    page.tab.send("Page.addScriptToEvaluateOnNewDocument", source=script)
+    page.visit("screen=map&group=0-20")
     page.tab.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    assert page.tab.js("document.getElementById('explore').explorer.map.gl") is None
-    assert page.tab.js(inked) > 178 * 10
+    assert page.tab.js("document.getElementById('explore').explorer.map.gl !== null") == has_gl
+    box = page.tab.js("(({x, y, width, height}) => [x + 60, y + 16, width - 76, height - 64])"
+                      "(document.querySelector('.scatter').getBoundingClientRect())")  # fmt: skip
+    clip = dict(zip(("x", "y", "width", "height"), box, strict=True), scale=1)
+    shot = page.tab.send("Page.captureScreenshot", clip=clip)["data"]
+    assert page.complaints() == []
+    return 1.0 - imread(io.BytesIO(base64.b64decode(shot)))[..., :3].mean(axis=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [178, 5_000, 210_000])
+def test_points_look_the_same_however_they_are_drawn(chrome, rows):
+    """By a graphics card, by our own raster where WebGL is done in software, and where there is none at all."""
+    s = subjects.odd() if rows == 178 else subjects.simulated(rows)
+    with serving(Answers(s)) as server:
+        software = drawn(chrome, server.address, "", False)
+        np.testing.assert_array_equal(software, drawn(chrome, server.address, NO_WEBGL, False))
+        card = drawn(chrome, server.address, A_CARD, True)
+    cells = [x[: len(x) // 20 * 20, : x.shape[1] // 20 * 20] for x in (software, card)]
+    coarse = [x.reshape(len(x) // 20, 20, -1, 20).mean(axis=(1, 3)) for x in cells]
+    assert software.mean() > 0.002
+    assert np.corrcoef(*(x.ravel() for x in coarse))[0, 1] > 0.98
+    assert software.mean() == pytest.approx(card.mean(), rel=0.25)
 
 
 @pytest.mark.slow

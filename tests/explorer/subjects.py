@@ -77,6 +77,15 @@ def demo(name: str) -> Subject:
 
 
 @cache
+def simulated(n: int) -> Subject:
+    """Many rows in three dimensions, a fiftieth of the cells missing."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 3)) @ rng.standard_normal((3, 5)) + 0.5 * rng.standard_normal((n, 5))
+    X[rng.random(X.shape) < 0.02] = np.nan
+    return subject_of(fit_method(X, "ppca", dims=3))
+
+
+@cache
 def odd_run() -> Path:
     """The run of the demo table with one wrong cell: the magnesium of row 20 ten times too large."""
     rows = wine().read_text(encoding="utf-8").splitlines()

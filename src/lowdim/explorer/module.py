@@ -22,6 +22,7 @@ MODULE = (
     "pictures.js",
     "grid.js",
     "shapes.js",
+    "raster.js",
     "scatter.js",
     "source.js",
     "screen_row.js",

@@ -320,7 +320,7 @@ class App {
     return [
       ...this.facts.axes.map((/** @type {any} */ a, /** @type {number} */ k) => [
         `axis/${k}`,
-        this.axisWords(`axis/${k}`),
+        `axis ${k + 1}${a.share === null ? "" : ` (${Math.round(100 * a.share)}%)`}`,
       ]),
       ["order", "row number"],
       ...this.facts.columns.map((/** @type {any} */ c, /** @type {number} */ j) => [`column/${j}`, c.shown]),
@@ -364,11 +364,12 @@ class App {
     context.lineJoin = "round";
     const wide = context.measureText(text).width,
       right = x + 12 + wide < this.map.element.clientWidth - 14,
-      at = right ? x + 10 : x - 10 - wide;
+      at = right ? x + 10 : x - 10 - wide,
+      up = y > 36 ? y - 8 : y + 18;
     context.strokeStyle = ink("--paper", this.root);
-    context.strokeText(text, at, y - 8);
+    context.strokeText(text, at, up);
     context.fillStyle = ink("--ink", this.root);
-    context.fillText(text, at, y - 8);
+    context.fillText(text, at, up);
   }
 
   /** A ring round a row. @param {CanvasRenderingContext2D} context @param {number} i */

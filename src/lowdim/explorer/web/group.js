@@ -72,7 +72,7 @@ export function groupCard(axes, columns, many) {
   const sorted = [...columns].sort(
     (a, b) => (a.p ?? 1) - (b.p ?? 1) || Math.abs(b.difference) - Math.abs(a.difference),
   );
-  const which = many === 1 ? "this row" : `these ${many} rows`,
+  const which = many === 1 ? "this row" : `these ${many.toLocaleString("en")} rows`,
     found = sorted.filter(a => a.differs),
     first = found.slice(0, NAMED);
   if (!found.length)

@@ -62,7 +62,7 @@ function curve(facts, form, cells) {
   const [low, high] = [Math.min, Math.max].map((f, k) =>
     [...ends, ...cells.map(c => (k ? c.high : c.low))].reduce((a, b) => f(a, b)),
   );
-  const x = (/** @type {number} */ v) => 46 + (544 * (v - first)) / (last - first),
+  const x = (/** @type {number} */ v) => 60 + (530 * (v - first)) / (last - first),
     y = (/** @type {number} */ v) => 150 - (138 * (v - low)) / (high - low || 1),
     line = (/** @type {(c: ShownCell) => number} */ of) =>
       order.map((/** @type {number} */ j) => `${x(at[j]).toFixed(1)},${y(of(cells[j])).toFixed(1)}`);
@@ -77,11 +77,11 @@ function curve(facts, form, cells) {
       "svg",
       {viewBox: "0 0 600 176", class: "curve"},
       svg("polygon", {points: [...line(c => c.low), ...line(c => c.high).reverse()].join(" "), class: "band"}),
-      svg("line", {x1: 46, x2: 590, y1: 150, y2: 150, class: "zero"}),
+      svg("line", {x1: 60, x2: 590, y1: 150, y2: 150, class: "zero"}),
       svg("polyline", {points: line(c => c.value).join(" "), class: "curve-line"}),
-      text(40, 18, "end", figures(high, 3)),
-      text(40, 150, "end", figures(low, 3)),
-      text(46, 170, "start", cells[order[0]].name),
+      text(54, 18, "end", figures(high, 3)),
+      text(54, 150, "end", figures(low, 3)),
+      text(60, 170, "start", cells[order[0]].name),
       text(590, 170, "end", cells[order[order.length - 1]].name),
     ),
     words: `a curve from ${cells[order[0]].name} to ${cells[order[order.length - 1]].name}, highest ${figures(cells[top].value, 3)} at ${cells[top].name}, lowest ${figures(cells[bottom].value, 3)} at ${cells[bottom].name}`,

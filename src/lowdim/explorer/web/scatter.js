@@ -1,12 +1,14 @@
-// Points: WebGL2, canvas where that is absent; pan, zoom, picking, lasso, ellipses. What is drawn is told by whoever uses it.
+// Points: WebGL2, a raster of our own where no graphics card draws them; pan, zoom, picking, lasso, ellipses. What is drawn is told by whoever uses it.
 import {fitted, ink, ticks} from "./draw.js";
 import {CELLS, bounds, edgeCells, gridded} from "./grid.js";
-import {compiled, outline} from "./shapes.js";
+import {Raster} from "./raster.js";
+import {compiled} from "./shapes.js";
 import {figures} from "./words.js";
 
 const MARGIN = {left: 56, right: 12, top: 12, bottom: 44}; // around the points, in CSS pixels
 const PLAIN_FROM = 200_000; // points from which all are squares: shapes would cost a second a frame
-const MOVING = 120_000; // points drawn while the view moves; all of them once it rests
+const MOVING = 120_000; // points drawn while the view moves where all take long; all of them once it rests
+const LONG = 150; // milliseconds of a frame that are too many for moving
 const CHI2_90 = 4.605170185988092; // of two degrees of freedom
 const REACH = 14; // pixels within which a point is picked
 
@@ -22,7 +24,6 @@ export class Scatter {
   /** @type {any} */ resting;
   /** @type {{corners: [number, number][], cursor: [number, number] | null} | null} */ lasso = null;
   wantsLasso = false;
-  moving = false;
   lassoTime = 0;
 
   /** @param {{say?: (text: string) => void, picked?: (row: number) => void, lassoed?: (rows: Uint32Array) => void,
@@ -45,15 +46,14 @@ export class Scatter {
     this.size = 6;
     this.asked = 0;
     /** @type {any} */ this.drag = null;
-    this.frames = 0;
-    this.lastFrame = 0;
+    this.fronts = false;
+    this.longest = 0; // milliseconds of the last frame with every point
     /** @type {WebGL2RenderingContext | null} */
-    this.gl = this.points.getContext("webgl2", {
-      antialias: false,
-      premultipliedAlpha: true,
-      preserveDrawingBuffer: true,
-    });
+    this.gl = Raster.needed
+      ? null
+      : this.points.getContext("webgl2", {antialias: false, premultipliedAlpha: true});
     if (this.gl) this.gpu = compiled(this.gl);
+    else this.raster = new Raster();
     this.listen();
     this.watcher = new ResizeObserver(() => this.draw());
     this.watcher.observe(this.element);
@@ -73,7 +73,10 @@ export class Scatter {
     this.py = p.y;
     this.colour = p.colour;
     this.how = p.how;
+    this.fronts = false;
+    for (let at = 3; at < p.how.length && !this.fronts; at += 4) this.fronts = p.how[at] > 0;
     if (moved) {
+      this.longest = 0;
       this.whole = bounds(p.x, p.y);
       this.grid = null; // made when a point is first looked for
       if (!keep) this.view = {...this.whole};
@@ -121,6 +124,11 @@ export class Scatter {
     ];
   }
 
+  /** The box of the points within the element, in CSS pixels. */
+  frame() {
+    return {left: MARGIN.left, top: MARGIN.top, ...this.inner()};
+  }
+
   inner() {
     const box = this.element.getBoundingClientRect();
     return {
@@ -131,26 +139,26 @@ export class Scatter {
 
   /** Ask for a frame. @param {boolean} [moving] */
   draw(moving = false) {
-    this.moving = moving;
     cancelAnimationFrame(this.asked);
     this.asked = requestAnimationFrame(() => {
       const begun = performance.now();
       if (!this.element.isConnected || !this.px) return;
-      this.gl ? this.drawPoints() : this.drawOnCanvas();
+      const step = moving && this.longest > LONG && this.n > MOVING ? Math.ceil(this.n / MOVING) : 1;
+      this.raster ? this.raster.draw(this, step) : this.drawPoints(step);
       this.drawOver();
       this.gl?.finish();
-      this.lastFrame = performance.now() - begun;
-      this.frames++;
+      if (step === 1) this.longest = performance.now() - begun;
       clearTimeout(this.resting);
-      if (moving && this.n > MOVING) this.resting = setTimeout(() => this.draw(), 180);
+      if (step > 1) this.resting = setTimeout(() => this.draw(), 180);
     });
   }
 
-  drawPoints() {
+  /** @param {number} stride every so many-th point is drawn */
+  drawPoints(stride) {
     const gl = /** @type {WebGL2RenderingContext} */ (this.gl),
       gpu = /** @type {any} */ (this.gpu),
       {w, h, ratio} = fitted(this.points);
-    const program = this.n > PLAIN_FROM ? gpu.plain : gpu.shaped,
+    const program = this.plain() ? gpu.plain : gpu.shaped,
       v = this.view,
       all = this.whole,
       {width, height} = this.inner();
@@ -172,7 +180,6 @@ export class Scatter {
       bottom + (((2 * height * ratio) / h) * (all.y - v.y)) / v.h,
     );
     gl.uniform1f(program.size, this.pointSize() * ratio);
-    const stride = this.moving && this.n > MOVING ? Math.ceil(this.n / MOVING) : 1;
     for (const [name, parts, type, norm, bytes] of /** @type {[string, number, number, boolean, number][]} */ ([
       ["place", 2, gl.FLOAT, false, 8],
       ["colour", 4, gl.UNSIGNED_BYTE, true, 4],
@@ -186,40 +193,13 @@ export class Scatter {
     gl.disable(gl.SCISSOR_TEST);
   }
 
-  pointSize() {
-    return this.n > PLAIN_FROM ? 1.6 : this.n > 20_000 ? 3 : this.n > 3_000 ? 5 : 9;
+  /** Whether all points are squares. */
+  plain() {
+    return this.n > PLAIN_FROM;
   }
 
-  /** Points without WebGL: discs and rings up to some thousands, pixels beyond. */
-  drawOnCanvas() {
-    const {w, h, ratio} = fitted(this.points),
-      context = /** @type {CanvasRenderingContext2D} */ (this.points.getContext("2d"));
-    const px = /** @type {any} */ (this.px),
-      py = /** @type {any} */ (this.py),
-      c = /** @type {Uint8Array} */ (this.colour),
-      how = /** @type {Uint8Array} */ (this.how);
-    const {width, height} = this.inner(),
-      step = this.moving ? Math.ceil(this.n / 20_000) : 1;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, w, h);
-    context.save();
-    context.beginPath();
-    context.rect(MARGIN.left, MARGIN.top, width, height);
-    context.clip();
-    for (let i = 0; i < this.n; i += step) {
-      const [x, y] = this.at(px[i], py[i]),
-        size = (this.pointSize() / 2) * (0.5 + (how[4 * i + 2] / 255) * 2.5);
-      context.fillStyle =
-        context.strokeStyle = `rgba(${c[4 * i]},${c[4 * i + 1]},${c[4 * i + 2]},${c[4 * i + 3] / 255})`;
-      if (this.n > 20_000) {
-        context.fillRect(x, y, 2, 2);
-        continue;
-      }
-      context.beginPath();
-      outline(context, how[4 * i], x, y, size);
-      how[4 * i + 1] ? context.stroke() : context.fill();
-    }
-    context.restore();
+  pointSize() {
+    return this.plain() ? 1.6 : this.n > 20_000 ? 3 : this.n > 3_000 ? 5 : 9;
   }
 
   drawOver() {

@@ -170,16 +170,16 @@ export function mapScreen(app) {
       a.p === null
         ? ["too few cells"]
         : [
-            signed(a.difference),
-            ...(a.low === null ? [] : [el("span", {class: "interval"}, `${signed(a.low)} to ${signed(a.high)}`)]),
+            signed(a.difference, 2),
+            ...(a.low === null ? [] : [el("span", {class: "interval"}, `${signed(a.low, 2)} to ${signed(a.high, 2)}`)]),
           ];
     const lines = [...found.columns.slice(0, GROUP_LISTED), ...found.axes].map((/** @type {any} */ a) =>
       el(
         "tr",
         {class: a.differs ? "" : "quiet"},
         el("th", {scope: "row"}, named(a.name, 40)),
-        el("td", {class: "n"}, figures(a.group, 4)),
-        el("td", {class: "n"}, figures(a.others, 4)),
+        el("td", {class: "n"}, figures(a.group, 3)),
+        el("td", {class: "n"}, figures(a.others, 3)),
         el("td", {class: "n"}, ...interval(a)),
         el("td", {class: "n"}, a.p === null ? "" : `${pValue(a.p)}${a.differs ? "" : " ?"}`),
       ),

@@ -85,7 +85,8 @@ export function placeScreen(app) {
         high: own(mean[j] + half),
         banded: sd !== null,
         off: (mean[j] - facts.middle[j]) / facts.spread[j],
-        sd: sd ? sd[j] : facts.spread[j],
+        reach: half / facts.spread[j],
+        sd: sd ? (own(mean[j] + half) - own(mean[j] - half)) / (2 * HALF_90) : facts.spread[j],
       };
     });
   };
@@ -213,7 +214,7 @@ export function placeScreen(app) {
     }
     const drawn = pictureOf(facts, form, cells);
     pictured = `It looks like ${drawn.words}.`;
-    picture.replaceChildren(drawn.element, el("p", {class: "quiet note"}, `${drawn.words}.`));
+    picture.replaceChildren(drawn.element, el("p", {class: "quiet note"}, `${drawn.words[0].toUpperCase()}${drawn.words.slice(1)}.`));
     stills.replaceChildren(
       ...(ends
         ? Array.from({length: STILLS}, (_, k) => {
@@ -228,11 +229,10 @@ export function placeScreen(app) {
 
   /** Columns that form nothing: a band and a mark each, in spreads from the average. @param {any[]} cells */
   const profile = cells => {
-    if (cells.length < LEAST_PROFILE || !facts.columns.every((/** @type {any} */ c) => c.offset === null)) return [];
+    if (cells.length < LEAST_PROFILE) return [];
     const most = Math.max(2, ...cells.map(c => Math.abs(c.off))),
       step = 580 / cells.length,
-      y = (/** @type {number} */ v) => 60 - (50 * Math.max(-most, Math.min(most, v))) / most,
-      inSpreads = (/** @type {number} */ v, /** @type {number} */ j) => (v - facts.middle[j]) / facts.spread[j];
+      y = (/** @type {number} */ v) => 60 - (50 * Math.max(-most, Math.min(most, v))) / most;
     const words = "Each column in spreads from its average, with the 90% band.";
     return [
       svg(
@@ -241,7 +241,7 @@ export function placeScreen(app) {
         svg("title", {}, words),
         svg("line", {x1: 10, x2: 590, y1: 60, y2: 60, class: "zero"}),
         ...cells.flatMap((c, j) => {
-          const [low, high, x] = [y(inSpreads(c.low, j)), y(inSpreads(c.high, j)), 10 + j * step];
+          const [low, high, x] = [y(c.off - c.reach), y(c.off + c.reach), 10 + j * step];
           return [
             svg("rect", {x: x + 0.1 * step, width: 0.8 * step, y: high, height: Math.max(low - high, 1), class: "band"}),
             svg("rect", {x: x + 0.1 * step, width: 0.8 * step, y: y(c.off) - 1.5, height: 3, class: "mark"}),

@@ -126,7 +126,7 @@ def compare_means(values: Array, inside: NDArray[np.bool_]) -> MeanComparison:
 
 def sentence(many: int, columns: list[GroupDifference]) -> str:
     """'What sets these 10 rows apart: b is higher (+3.0 sd).'"""
-    which = "this row" if many == 1 else f"these {many} rows"
+    which = "this row" if many == 1 else f"these {many:,} rows"
     found = [a for a in columns if a.differs][:NAMED_COLUMNS]
     if not found:
         return f"No column sets {which} apart at a 5% false discovery rate."

@@ -29,7 +29,7 @@ class PlaceCell(NamedTuple):
     low: float
     high: float
     off: float  # from the column's mean, in its spreads, on the scale the model takes
-    sd: float  # on that scale
+    sd: float  # half the band's width over 1.645: the standard deviation, where no logarithm was taken
 
 
 class NearRow(NamedTuple):
@@ -143,7 +143,8 @@ def explain_place(
     decoded = model.decode(place[None])
     mean, sd = decoded.mean[0] * unit, np.sqrt(decoded.var + decoded.noise)[0] * unit
     ends = scales.outward(np.array([mean, mean - HALF_90 * sd, mean + HALF_90 * sd]))
-    numbers = np.array([*ends, (mean - rows.middle) / rows.spread, sd]).T.tolist()
+    width = (ends[2] - ends[1]) / (2.0 * HALF_90)
+    numbers = np.array([*ends, (mean - rows.middle) / rows.spread, width]).T.tolist()
     cells = tuple(PlaceCell(name, *line) for name, line in zip(names, numbers, strict=True))
     gap = rows.gap(place)
     return PlaceCard(tuple(place.tolist()), cells, rows.near(mean), gap <= rows.empty, gap, rows.empty)
