@@ -146,8 +146,17 @@ def test_numbers_are_those_of_the_other_linear_models(chrome, name):
 
 
 @pytest.mark.slow
-def test_a_gaussian_process_decodes_its_places(chrome):
-    s = subjects.subject(subjects.lognormal(), "gplvm", log="price,area+0.05")
+@pytest.mark.parametrize(
+    ("table", "name", "options"),
+    [
+        (subjects.lognormal, "gplvm", {"log": "price,area+0.05"}),
+        (subjects.nearly_exact, "gplvm", {}),
+        (subjects.nearly_exact, "bgplvm", {}),
+    ],
+    ids=["logs", "nearly exact", "nearly exact, Bayesian"],
+)
+def test_a_gaussian_process_decodes_its_places(chrome, table, name, options):
+    s = subjects.subject(table(), name, **options)
     with serving(Answers(s)) as server:
         page = Explorer(chrome, server.address)
         check_place(page, s)

@@ -20,7 +20,7 @@ from lowdim.jobs.subject import subject as subject_of
 from lowdim.table.read import read
 from tests.cli.calls import in_process
 
-DIMS = {"ppca": 3, "fa": 3, "gtm": 2, "pca": 3, "bpca": 3, "robust": 3, "gplvm": 2}
+DIMS = {"ppca": 3, "fa": 3, "gtm": 2, "pca": 3, "bpca": 3, "robust": 3, "gplvm": 2, "bgplvm": 2}
 
 
 @cache
@@ -48,6 +48,18 @@ def lognormal() -> Path:
     path = folder() / "logs.csv"
     lines = [",".join("" if np.isnan(v) else repr(float(v)) for v in row) for row in X]
     path.write_text("\n".join(["price,area,east,north", *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+def nearly_exact() -> Path:
+    """A closed curve in five columns, with noise of a millionth."""
+    t = np.linspace(0.0, 1.0, 40)
+    X = np.column_stack([np.sin(2 * np.pi * t), np.cos(2 * np.pi * t), t, t**2, np.sin(4 * np.pi * t)])
+    X += 1e-6 * np.random.default_rng(0).standard_normal(X.shape)
+    path = folder() / "exact.csv"
+    path.write_text(
+        "\n".join(["a,b,c,d,e", *(",".join(map(repr, row)) for row in X.tolist())]) + "\n", encoding="utf-8"
+    )
     return path
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from lowdim.math.linalg import Array
 
-MOST_INVERSE = 2**22  # numbers of inverse kernel matrices: 32 MB; without them a process decodes means alone
+MOST_ROOTS = 2**22  # numbers of roots of inverse kernel matrices: 32 MB; without them a process decodes means alone
 
 
 def exported(model: Any, unit: Array | float = 1.0) -> dict[str, Any] | None:
@@ -100,13 +100,13 @@ def _nodes(model: Any) -> dict[str, Any]:
 def _process(model: Any) -> dict[str, Any]:
     p = model.params_
     D = p.decoder()
-    size = sum(inverse.size for _, _, inverse in D.groups)
+    size = sum(root.size for _, _, root in D.groups)
     terms = [
         {"name": name, "numbers": t} for name, (_, t) in zip(D.kernel.names.split("+"), D.kernel.parts(), strict=True)
     ]
     groups = [
-        {"rows": np.arange(len(D.X)) if rows is None else rows, "columns": columns, "inverse": inverse}
-        for rows, columns, inverse in D.groups
+        {"rows": np.arange(len(D.X)) if rows is None else rows, "columns": columns, "root": root}
+        for rows, columns, root in D.groups
     ]
     return {
         "kind": "process",
@@ -116,5 +116,5 @@ def _process(model: Any) -> dict[str, Any]:
         "terms": terms,
         "noise": float(D.kernel.noise),
         "inflation": float(p.inflation),
-        "groups": groups if size <= MOST_INVERSE else [],
+        "groups": groups if size <= MOST_ROOTS else [],
     }

@@ -20,6 +20,7 @@ def test_it_ends_with_the_sentences_and_the_path(lowdim, no_drawing, tmp_path):
     assert held and 0.85 < int(held[1]) / int(held[2]) < 0.95
     # what it proposes next works
     (run,) = re.findall(r"lowdim odd (\S+)", tail[9])
+    assert tail[9].endswith(f"lowdim explore {run}")
     assert load_run(tmp_path / run).table.n == 300 and (tmp_path / "demo-gaussian.csv").exists()
 
 

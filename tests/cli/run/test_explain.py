@@ -1,10 +1,15 @@
-"""`lowdim explain`: rows, axes and groups by name and by number."""
+"""`lowdim explain`: rows, axes and groups by name and by number, and places."""
 
 from __future__ import annotations
 
 import json
+import shutil
 
+import numpy as np
 import pytest
+
+from lowdim.jobs.run_folder import load_run
+from lowdim.jobs.subject import subject
 
 
 def test_explain_takes_names_and_numbers(lowdim, made):
@@ -51,3 +56,34 @@ def test_explain_of_one_model(lowdim, made):
     assert card["cells"][2]["value"] == 4.0 and card["hide"] == ["x3"]
     said = lowdim("explain", "small.gtm.run", "--row", "8")
     assert said.code != 0 and "LD325" in said.err
+
+
+def test_explain_says_which_row_lives_at_a_place(lowdim, made):
+    run = made / "small.run"
+    card, found = json.loads(lowdim("explain", run, "--place=0.5,-1", "--json").out)["card"], subject(run)
+    cells = found.model.decode([[0.5, -1.0]])
+    assert [c["value"] for c in card["cells"]] == pytest.approx(cells.mean[0].tolist(), rel=1e-12)
+    sd = np.sqrt(cells.var + cells.noise)[0]
+    assert [c["high"] - c["low"] for c in card["cells"]] == pytest.approx((2 * 1.6448536269514722 * sd).tolist())
+    assert card["been"] and [row["row"] for row in card["near"]] == [row.row for row in found.at([0.5, -1.0]).near]
+    text = lowdim("explain", run, "--place=50,50").out
+    assert "No row has been here" in text and "Nearest rows, over all columns" in text
+    for wrong in ("1", "1,x", "1,nan"):
+        assert lowdim("explain", run, f"--place={wrong}").code == 2
+
+
+def test_explain_refuses_places_of_a_map_without_a_decoder(lowdim, made):
+    shutil.copy(made / "small.csv", lowdim.folder / "mine.csv")
+    assert lowdim("fill", "mine.csv", "-o", "full.csv", "--budget", "1s").code == 0
+    assert lowdim("fit", "full.csv", "-m", "kpca", "--dims", "2").code == 0
+    said = lowdim("explain", "full.kpca.run", "--place=1,1")
+    assert said.code == 2 and "LD328" in said.err
+
+
+def test_explain_names_the_fills_of_a_row(lowdim, made):
+    fills = load_run(made / "small.run").analysis.fills
+    i, j = (int(k) for k in np.argwhere(fills.is_filled)[0])
+    told = json.loads(lowdim("explain", made / "small.run", "--row", str(i + 1), "--json").out)["card"]["fills"]
+    assert told[0]["column"] == f"x{j + 1}" and told[0]["fill"] == fills.filled[i, j]
+    assert [told[0]["lower"], told[0]["upper"]] == [fills.lower[i, j], fills.upper[i, j]]
+    assert "Its gaps as the run fills them: x" in lowdim("explain", made / "small.run", "--row", str(i + 1)).out

@@ -67,6 +67,8 @@ def test_it_opens_the_browser_unless_told_not_to(lowdim, made, page):
     assert lowdim("explore", made / "small.run", "--no-browser").code == 0 and len(page) == 1
     address = json.loads(lowdim("explore", made / "small.run", "--no-browser", "--json").out)["address"]
     assert address.startswith("http://127.0.0.1:")
+    said = lowdim("explore", made / "small.run", "--view", "screen=place&place=1,0")
+    assert page[-1].endswith("/#screen=place&place=1,0") and page[-1] == said.out.split()[2]
 
 
 @pytest.mark.slow

@@ -49,6 +49,7 @@ def test_five_sentences_then_the_report_and_the_run(digester):
     held = re.match(r"  3. 53 gaps filled; our 90% intervals held (\d+)% of (\d+) cells hidden on purpose", lines[2])
     assert held and 87 <= int(held[1]) <= 93 and int(held[2]) >= 800
     assert lines[6].startswith("  Report  kamyr.report.html") and lines[7].startswith("  Run     kamyr.run/")
+    assert lines[8] == "  Next    lowdim explore kamyr.run"
     assert (folder / "kamyr.report.html").stat().st_size < 2_000_000
     assert re.findall(r"^LD\d+", said.err, re.M) == ["LD008", "LD122"]
     assert re.findall(r"\[ok\] (\w+)", said.err) == ["read", "dimensions", "fit", "fills", "axes", "report"]

@@ -18,8 +18,10 @@ def test_p_values_are_students():
     card = set_apart(X, list("abcd"), X[:, :0], rows)
     for a in card.columns:
         j = "abcd".index(a.name)
-        theirs = ttest_ind(X[:12, j], X[12:, j], equal_var=True, nan_policy="omit").pvalue
-        assert a.p == pytest.approx(theirs, rel=1e-9)
+        theirs = ttest_ind(X[:12, j], X[12:, j], equal_var=True, nan_policy="omit")
+        assert a.p == pytest.approx(theirs.pvalue, rel=1e-9)
+        ends = np.array(theirs.confidence_interval(0.95)) / np.nanstd(X[12:, j], ddof=1)
+        assert [a.low, a.high] == pytest.approx(ends.tolist(), rel=1e-9)
         gap = np.nanmean(X[:12, j]) - np.nanmean(X[12:, j])
         assert a.difference == pytest.approx(gap / np.nanstd(X[12:, j], ddof=1))
 

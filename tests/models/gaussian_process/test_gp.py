@@ -1,5 +1,6 @@
 """Gaussian processes: gradients by differences, likelihoods by SciPy, predictions, jitter."""
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
@@ -106,3 +107,24 @@ def test_the_condition_number_is_finite():
     assert condition((Q * values) @ Q.T, 0.0) == pytest.approx(1e6, rel=1e-6)
     for K in (np.ones((9, 9)), np.zeros((9, 9)), np.full((9, 9), np.nan)):
         assert np.isfinite(condition(K, 0.0))
+
+
+def test_variances_of_nearly_no_noise_keep_their_digits():
+    """Against sixty digits: with a noise of 1e-8 the inverse of the kernel's matrix would leave none of them."""
+    mpmath.mp.dps = 60
+    x = np.linspace(-1.0, 1.0, 12)[:, None]
+    kernel = KernelSum("rbf", np.log([0.5, 2.0, 1e-8]))
+    Z = np.array([[0.05], [0.93], [1.4]])
+    found = decoder(kernel, x, np.sin(3 * x), None).at(Z)[1][:, 0]
+    k = lambda a, b: kernel_value(np.exp(kernel.theta), a, b)  # noqa: E731
+    K = mpmath.matrix([[k(a, b) + (mpmath.mpf(float(np.exp(kernel.theta[2]))) if i == j else 0)
+                        for j, b in enumerate(x[:, 0])] for i, a in enumerate(x[:, 0])])  # fmt: skip
+    for z, var in zip(Z[:, 0], found, strict=True):
+        v = mpmath.matrix([k(z, a) for a in x[:, 0]])
+        exact = k(z, z) - (v.T * mpmath.lu_solve(K, v))[0]
+        assert var == pytest.approx(float(exact), rel=1e-6)
+
+
+def kernel_value(t, a, b):
+    v, g = (mpmath.mpf(float(number)) for number in t[:2])
+    return v * mpmath.exp(-g * (mpmath.mpf(float(a)) - mpmath.mpf(float(b))) ** 2 / 2)

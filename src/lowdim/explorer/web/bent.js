@@ -175,11 +175,14 @@ function process(m) {
     const mean = Float64Array.from(m.mu),
       sd = m.groups.length ? new Float64Array(d) : null;
     for (let i = 0; i < n; i++) for (let j = 0; j < d; j++) mean[j] += k[i] * m.alpha[i * d + j];
-    for (const {rows, columns, inverse} of m.groups) {
+    for (const {rows, columns, root} of m.groups) {
       const size = rows.length;
-      let less = 0;
-      for (let a = 0; a < size; a++)
-        for (let b = 0; b < size; b++) less += k[rows[a]] * inverse[a * size + b] * k[rows[b]];
+      let less = 0; // |R k|^2: nothing cancels in it
+      for (let a = 0; a < root.length / size; a++) {
+        let half = 0;
+        for (let b = 0; b < size; b++) half += root[a * size + b] * k[rows[b]];
+        less += half * half;
+      }
       const total = m.inflation ** 2 * (Math.max(prior - less, 1e-12 * prior) + m.noise);
       if (sd) for (const j of columns) sd[j] = Math.sqrt(total);
     }

@@ -77,8 +77,10 @@ class BayesianGPLVMParams(NamedTuple):
         d = len(self.mu)
         one_group = len(self.inverse) == 1
         columns = [np.arange(d)] if one_group else list(np.arange(d)[:, None])
+        size, U = np.linalg.eigh(self.inverse)  # roots, as Decoder has them
+        roots = np.sqrt(np.maximum(size, 0.0))[:, :, None] * np.swapaxes(U, 1, 2)
         groups: list[tuple[Index | None, Index, Array]] = [
-            (None, j, A) for j, A in zip(columns, self.inverse, strict=True)
+            (None, j, root) for j, root in zip(columns, roots, strict=True)
         ]
         return Decoder(self.kernel, self.Z, self.alpha, groups)
 

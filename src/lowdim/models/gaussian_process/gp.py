@@ -257,6 +257,10 @@ class JitteredCholesky(NamedTuple):
     def logdet(self) -> float:
         return 2.0 * float(np.log(np.diag(self.L)).sum())
 
+    def inverse_root(self) -> Array:
+        """R = L^-1, so that K^-1 = R'R: |R k|^2 keeps twice the digits that k'K^-1 k has of little noise."""
+        return np.asarray(lapack.dtrtri(self.L, lower=1)[0])
+
     def inverse(self) -> Array:
         """K^-1, both triangles."""
         low = lapack.dpotri(self.L, lower=1)[0]  # above its diagonal are the factor's zeros
@@ -310,12 +314,12 @@ def likelihood(K: Array, noise: float, groups: list[ColumnGroup], jitter_level: 
 
 
 class Decoder(NamedTuple):
-    """What predictions need: K^-1 y_j of every column, and K^-1 of every group of columns."""
+    """What predictions need: K^-1 y_j of every column, and a root R of K^-1 = R'R of every group of columns."""
 
     kernel: KernelSum
     X: Array
     alpha: Array  # n x d, zero where a column is not seen
-    groups: list[tuple[Index | None, Index, Array]]  # rows, columns, inverse
+    groups: list[tuple[Index | None, Index, Array]]  # rows, columns, root
 
     def at(self, Z: Array) -> tuple[Array, Array, list[Array]]:
         """Mean and variance (without noise) of every cell at places Z, m x d each, and the kernel's parts there."""
@@ -324,13 +328,13 @@ class Decoder(NamedTuple):
         return K @ self.alpha, self._variance(Z, K)[0], mats
 
     def _variance(self, Z: Array, K: Array) -> tuple[Array, list[Array]]:
-        """Of every cell, and k K^-1 of each group of columns."""
-        prior, var, solved = self.kernel.diagonal(Z), np.empty((len(Z), self.alpha.shape[1])), []
-        for rows, columns, inverse in self.groups:
+        """Of every cell, and k R' of each group of columns."""
+        prior, var, halves = self.kernel.diagonal(Z), np.empty((len(Z), self.alpha.shape[1])), []
+        for rows, columns, root in self.groups:
             k = K if rows is None else K[:, rows]
-            solved.append(k @ inverse)
-            var[:, columns] = (prior - np.einsum("mn,mn->m", solved[-1], k))[:, None]
-        return np.maximum(var, 1e-12 * prior[:, None]), solved
+            halves.append(k @ root.T)
+            var[:, columns] = (prior - np.einsum("mn,mn->m", halves[-1], halves[-1]))[:, None]
+        return np.maximum(var, 1e-12 * prior[:, None]), halves
 
     def slopes(self, Z: Array, mats: list[Array]) -> Array:
         """d mean / d z, m x q x d."""
@@ -341,14 +345,14 @@ class Decoder(NamedTuple):
         """log p(y | z) of the seen cells of each row at its place, and its slope."""
         mats = self.kernel.cross(Z, self.X)
         K = np.asarray(sum(mats))
-        var, solved = self._variance(Z, K)
+        var, halves = self._variance(Z, K)
         mean, v = K @ self.alpha, var + self.kernel.noise
         residual = np.where(seen, y - mean, 0.0)
         value = -0.5 * np.where(seen, residual**2 / v + np.log(v) + LOG_TWO_PI, 0.0).sum(axis=1)
         dv = 0.5 * np.where(seen, residual**2 / v**2 - 1.0 / v, 0.0)
         R = (residual / v) @ self.alpha.T
-        for (rows, columns, _), k_inverse in zip(self.groups, solved, strict=True):
-            R[:, slice(None) if rows is None else rows] -= 2.0 * dv[:, columns].sum(axis=1)[:, None] * k_inverse
+        for (rows, columns, root), half in zip(self.groups, halves, strict=True):
+            R[:, slice(None) if rows is None else rows] -= 2.0 * dv[:, columns].sum(axis=1)[:, None] * (half @ root)
         slope = np.stack(
             [np.einsum("mn,mn->m", R, self.kernel.slopes(Z, self.X, mats, a)) for a in range(Z.shape[1])], axis=1
         )
@@ -364,7 +368,7 @@ def decoder(kernel: KernelSum, X: Array, Y: Array, mask: Mask | None, jitter_lev
         at = np.arange(len(X)) if rows is None else rows
         factor = jittered_cholesky(K[np.ix_(at, at)], kernel.noise, jitter_level)
         alpha[np.ix_(at, columns)] = factor.solve(Y[np.ix_(at, columns)])
-        groups.append((rows, columns, factor.inverse()))
+        groups.append((rows, columns, factor.inverse_root()))
     return Decoder(kernel, X, alpha, groups)
 
 
