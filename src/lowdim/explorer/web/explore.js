@@ -37,6 +37,7 @@ class App {
   /** @type {any} */ shown;
   mine = `lowdim-${Math.random().toString(36).slice(2, 8)}`;
   fields = 0;
+  spoken = 0; // how often something was said
 
   /** @param {HTMLElement} host @param {any} source @param {any} facts @param {any} trait */
   constructor(host, source, facts, trait) {
@@ -308,6 +309,7 @@ class App {
   // words -------------------------------------------------------------------------------------------------------
   /** Say what changed. @param {string} text */
   say = text => {
+    this.spoken++;
     this.live.textContent = text.replace(/\s+/g, " ").trim();
   };
 

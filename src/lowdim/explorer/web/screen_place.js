@@ -173,6 +173,7 @@ export function placeScreen(app) {
       return;
     }
     busy = true;
+    const before = app.spoken;
     try {
       const answer = await app.source.json(`near/${z().join(",")}.json`);
       near.replaceChildren(
@@ -191,7 +192,8 @@ export function placeScreen(app) {
         .slice(0, 2)
         .map((/** @type {any} */ r) => `row ${r.name}`)
         .join(" and ");
-      app.say(`${sentence.textContent} ${warning.textContent} ${pictured} Nearest: ${rows}.`);
+      if (app.spoken === before) // else something newer has been said
+        app.say(`${sentence.textContent} ${warning.textContent} ${pictured} Nearest: ${rows}.`);
     } catch {
       near.replaceChildren();
     }
