@@ -83,7 +83,7 @@ def times(runs: Mapping[str, Run], **more: Callable[[Any], Any]) -> str:
     return table(("contestant", "seconds", "times ours", "CPU s", "runs", *names), rows)
 
 
-def machine(command: str) -> str:
+def machine(command: str, peers: tuple[str, ...] = PEERS) -> str:
     """Where, when and with what a run was made."""
     blas = {f"{lib['internal_api']} {lib['version']}" for lib in threadpool_info() if lib["user_api"] == "blas"}
     rows = [
@@ -94,7 +94,7 @@ def machine(command: str) -> str:
         ("python", platform.python_version()),
         ("numpy", np.__version__),
         ("BLAS", ", ".join(sorted(blas))),
-        *((name, installed(name)) for name in ("scipy", *PEERS)),
+        *((name, installed(name)) for name in ("scipy", *peers)),
         ("load before", f"{os.getloadavg()[0]:.2f}"),
     ]
     return "\n".join(f"- {name}: {text}" for name, text in rows)
