@@ -128,11 +128,12 @@ def with_bokeh(chrome: Any, z: Any, subject: Subject, folder: Path) -> dict[str,
 
 ABOUT = """# The explorer beside plotly and Bokeh
 
-As many points on one map, in one headless Chromium without a graphics card, each contestant in a browser of its own, one
-after the other. A picture counts as there when the browser hands out a screenshot of it; what an idle screenshot costs is
-taken off. Panning: the median of five frames with every point. Memory is that of the page's process (RSS). The table has
-ten columns, three dimensions and two cells in a hundred missing; the model is probabilistic PCA. Without a card the
-explorer draws by a raster of its own (`explorer/web/raster.js`), plotly and Bokeh by Chromium's WebGL in software.
+As many points on one map, in one headless Chromium without a graphics card, each contestant in a browser of its own,
+one after the other. A picture counts as there when the browser hands out a screenshot of it; what an idle screenshot
+costs is taken off. Panning: the median of five frames with every point. Memory is that of the page's process (RSS).
+The table has ten columns, three dimensions and two cells in a hundred missing; the model is probabilistic PCA.
+Without a card the explorer draws by a raster of its own (`explorer/web/raster.js`), plotly and Bokeh by Chromium's
+WebGL in software.
 """
 LASSO_HEAD = """
 A lasso:

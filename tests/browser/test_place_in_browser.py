@@ -11,6 +11,8 @@ from lowdim.jobs.one_model import fit_method
 from lowdim.jobs.subject import Subject, subject
 from tests.browser.chrome import browser
 from tests.browser.explorer import Explorer
+from tests.browser.test_explore_in_browser import AA, SMALL, UNNAMED
+from tests.browser.test_report_in_browser import WIDTHS
 from tests.explorer import subjects
 
 pytestmark = pytest.mark.skipif(browser() is None, reason="no browser")
@@ -96,6 +98,10 @@ def test_a_way_between_two_groups_is_a_film(chrome):
         page.act("history.back()")
         page.visit(view)
         assert page.numbers == told and page.complaints() == []
+        narrow = Explorer(chrome, server.address, view, width=360, height=800, dark=True)
+        assert [narrow.tab.js(check) for check in (AA, UNNAMED, SMALL)] == [[], [], []]
+        sizes = narrow.tab.js(WIDTHS)
+        assert sizes["page"] <= sizes["window"] and sizes["out"] == []
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ export function viewOf(app) {
     first = /** @type {any} */ (app.first()),
     at = new URLSearchParams({screen: s.screen, row: app.nameOf(s.row)});
   for (const key of ["ax", "ay", "colour", "size", "cut", "from", "to", "along", "wide"])
-    if (s[key] !== first[key] && s[key] !== null) at.set(key, String(s[key]));
+    if (s[key] !== first[key] && s[key] !== null && String(s[key]).length <= LONG_GROUP) at.set(key, String(s[key]));
   for (const key of ["ellipses", "path"]) if (s[key]) at.set(key, "1");
   for (const j of s.hidden) at.append("hide", app.facts.columns[j].name);
   for (const [j, value] of s.edited) at.append("set", `${app.facts.columns[j].name}=${value}`);

@@ -36,7 +36,7 @@ export async function wayEnd(app, text) {
   return {place, words};
 }
 
-/** The controls of a way. `changed` is told where a way begins, ends or moves. @param {any} app */
+/** The controls of a way: its ends, how far along, and playing it. @param {any} app */
 export function filmControls(app) {
   const {facts} = app,
     list = el("datalist", {id: app.id("ends")}),
@@ -59,7 +59,7 @@ export function filmControls(app) {
   const fields = /** @type {Record<string, any>} */ ({from, to});
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
   /** @type {WayEnd[] | null} */ let ends = null;
-  let known = "",
+  let finding = {key: "", done: Promise.resolve()},
     playing = false;
 
   const element = el(
@@ -89,11 +89,13 @@ export function filmControls(app) {
     else app.go({}, {push: false});
   };
   /** The ends that the state names; a field that names nothing says so. */
-  const find = async () => {
+  const find = () => {
     const {from: a, to: b} = app.state,
       key = `${a}\n${b}`;
-    if (key === known) return;
-    known = key;
+    if (key !== finding.key) finding = {key, done: resolve(a, b)};
+    return finding.done;
+  };
+  const resolve = async (/** @type {string} */ a, /** @type {string} */ b) => {
     const found = await Promise.all([wayEnd(app, a), wayEnd(app, b)]);
     [a, b].forEach((text, k) => {
       [from, to][k].setCustomValidity(text && !found[k] ? "a row, rows such as 3-7,12, or a label's value" : "");
