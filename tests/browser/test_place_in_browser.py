@@ -41,6 +41,7 @@ def figures_of_two_kinds() -> Subject:
     return subject(fit_method(path, "ppca", dims=2))
 
 
+@pytest.mark.slow
 def test_an_image_is_drawn_from_the_decoded_row(chrome):
     path = subjects.write_demo("digits", subjects.folder(), 0)[0]
     s = subject(fit_method(path, "ppca", dims=2))
