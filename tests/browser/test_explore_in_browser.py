@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import importlib
 import io
 import json
 import re
@@ -19,6 +20,7 @@ from tests.browser.chrome import Chrome, browser
 from tests.browser.explorer import SHIFT, Explorer
 from tests.browser.test_report_in_browser import FAINT, WIDTHS
 from tests.cli.calls import in_process
+from tests.conftest import ROOT
 from tests.explorer import subjects
 from tests.report import pages
 
@@ -427,3 +429,14 @@ def test_names_of_any_length_and_direction_fit(chrome):
             sizes = page.tab.js(WIDTHS)
             assert sizes["page"] <= sizes["window"], view
         assert page.complaints() == []
+
+
+@pytest.mark.drill
+def test_a_million_rows_are_quick_without_a_graphics_card(chrome, monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    measured = importlib.import_module("explore")
+    monkeypatch.setattr("tests.browser.chrome.PATIENCE", 60.0)
+    for rows, frame in ((100_000, 0.15), (1_000_000, 1.0)):
+        found = measured.ours(chrome, None, measured.simulated(rows), tmp_path)
+        assert found["first"] <= 3.0 and found["frame"] <= frame, found
+        assert found["lasso"] <= 0.5 and found["memory"] <= 400.0, found
