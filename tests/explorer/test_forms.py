@@ -117,3 +117,13 @@ def test_a_man_is_joined_as_his_makers_join_him(need):
         for _ in range(4):
             reached = set().union(*(near[x] for x in reached))
         assert b in reached, (a, b)
+
+
+def test_points_that_are_never_seen_together_are_joined_by_others():
+    """Two halves of the rows see one of two points each: no warning, and still one figure."""
+    rng = np.random.default_rng(0)
+    at = np.repeat(np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 2.0], [1.0, 2.0]])[None], 40, axis=0)
+    at = at + rng.standard_normal((40, 1, 2)) + 0.01 * rng.standard_normal((40, 4, 2))
+    at[:20, 1], at[20:, 2] = np.nan, np.nan
+    form = form_of(table([f"{p}_{a}" for p in ("foot", "knee", "hip", "hand") for a in "xy"], at.reshape(40, 8)))
+    assert form["kind"] == "figure" and len(form["lines"]) == 3 and [1, 2] not in form["lines"]

@@ -29,8 +29,9 @@ SATURATED = 0.3  # share of such columns that reach the least and the most of al
 LEAST_SIDE = 4  # pixels of an image
 LEAST_CURVE = 8  # points of a curve
 MOST_UNLIKE = 100.0  # times the least spread of a curve's columns that the largest may be
-LEAST_POINTS = 4  # of a figure
+LEAST_POINTS, MOST_POINTS = 4, 500  # of a figure
 RIGID_ROWS = 500  # rows from which it is found which points of a figure keep their distance
+RIGID_DISTANCES = 2_000_000  # and distances at most: 48 MB while their coordinates are squared
 CELL = re.compile(r"^(\D*)(\d+)\D+(\d+)\D*$")  # pixel_3_4
 NUMBERED = re.compile(r"^(.*?)[_ .]?(\d+)$")  # pixel12
 ON_GRID = re.compile(r"^(\D*?)[_ ]?(-?\d+(?:\.\d+)?)[_ ]?(\D*)$")  # nm_400, 400 nm, 1100.5
@@ -153,15 +154,16 @@ def _figure(names: Sequence[str], own: Array) -> dict[str, Any] | None:
             if m:
                 points.setdefault(m["point"], {})[m["axis"].lower()] = j
         kinds = {"".join(sorted(axes)) for axes in points.values()}
-        if len(points) >= LEAST_POINTS and len(kinds) == 1 and kinds <= {"xy", "xyz"}:
+        if LEAST_POINTS <= len(points) <= MOST_POINTS and len(kinds) == 1 and kinds <= {"xy", "xyz"}:
             return _joined(list(points), [[axes[a] for a in sorted(axes)] for axes in points.values()], own)
     return None
 
 
 def _joined(names: list[str], columns: list[list[int]], own: Array) -> dict[str, Any]:
     """The figure: its points' columns with the upright one last, and its lines."""
-    at = own[:, np.array(columns)][evenly_spread(len(own), RIGID_ROWS)]  # rows x points x coordinates
-    middle = np.nanmean(at, axis=0)
+    rows = evenly_spread(len(own), min(RIGID_ROWS, RIGID_DISTANCES // len(columns) ** 2))
+    at = own[rows][:, np.array(columns)]  # rows x points x coordinates
+    middle = np.nanmean(own, axis=0)[np.array(columns)]
     wide = np.argsort(np.ptp(middle, axis=0), kind="stable")
     across, up = (0, 1) if middle.shape[1] == 2 else (int(wide[1]), int(wide[2]))  # people are taller than wide
     in_turn = [[k, k + 1] for k in range(len(names) - 1)]
@@ -175,6 +177,10 @@ def _bones(at: Array) -> list[list[int]]:
     from scipy.sparse.csgraph import minimum_spanning_tree
 
     off = np.sqrt(((at[:, :, None, :] - at[:, None, :, :]) ** 2).sum(axis=-1))
-    weight = np.nanstd(off, axis=0) + 0.1 * np.nanmean(off, axis=0)
+    seen = ~np.isnan(off)
+    many = np.maximum(seen.sum(axis=0), 1)
+    mean = np.where(seen, off, 0.0).sum(axis=0) / many
+    sd = np.sqrt((np.where(seen, off - mean, 0.0) ** 2).sum(axis=0) / many)
+    weight = np.where(seen.any(axis=0), sd + 0.1 * mean, off[seen].sum())  # points never seen together come last
     tree = minimum_spanning_tree(np.maximum(weight, 1e-12)).tocoo()
     return sorted([int(a), int(b)] for a, b in zip(tree.row, tree.col, strict=True))
