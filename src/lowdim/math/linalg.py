@@ -48,8 +48,7 @@ def svd(X: Array) -> tuple[Array, Array, Array]:
 
 def orthogonality(V: Array) -> float:
     """|I - V'V| / (d ulp), as LAPACK's own tests measure it."""
-    d, k = V.shape
-    return float(np.abs(np.eye(k) - V.T @ V).max(initial=0.0) / (max(d, 1) * EPS))
+    return float(np.abs(np.eye(V.shape[1]) - V.T @ V).max(initial=0.0) / (max(len(V), 1) * EPS))
 
 
 @cache
@@ -63,9 +62,8 @@ def lower(q: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 @cache
 def square(q: int) -> NDArray[np.intp]:
     """Where the entries of a symmetric matrix stand in its packed triangle, q x q."""
-    i = np.arange(q)
-    i, j = np.maximum.outer(i, i), np.minimum.outer(i, i)
-    return np.asarray(i * (i + 1) // 2 + j)
+    i, j = np.indices((q, q))
+    return np.asarray(np.maximum(i, j) * (np.maximum(i, j) + 1) // 2 + np.minimum(i, j))
 
 
 def distinct(mask: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -82,8 +80,7 @@ def unpack(A: Array, q: int) -> Array:
     """Packed triangles along the first axis, (p, n), as n symmetric matrices."""
     i, j = lower(q)
     full = np.empty((A.shape[1], q, q))
-    full[:, i, j] = A.T
-    full[:, j, i] = A.T
+    full[:, i, j] = full[:, j, i] = A.T
     return full
 
 
