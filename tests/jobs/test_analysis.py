@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 import lowdim as ld
+from lowdim.jobs.analysis import Stopped
 from lowdim.jobs.run_folder import save_run
 from lowdim.judge.budget import Counts, counts
 from lowdim.text.format import parse_duration
@@ -99,6 +102,20 @@ def test_a_budget_is_counts_that_grow_with_it_and_shrink_with_the_table():
     least = counts(1e-6, 10_000, 50)
     assert least.shuffles >= 20 and least.refits >= 20 and least.folds >= 1
     assert counts(1e9, 3, 2) == Counts(1000, 20, 1000)
+    assert counts(None, 50_000_000, 20) == counts(60.0, 50_000_000, 20) != Counts()  # a minute where nobody says
+
+
+def test_what_takes_long_is_said_before():
+    lines = {}
+    X = np.random.default_rng(0).standard_normal((30_000, 25)).round(2)
+
+    def until_read(stage, text):
+        lines[stage] = text
+        return True
+
+    with pytest.raises(Stopped):
+        ld.analyse(X, tell=until_read)
+    assert re.fullmatch(r"30000 x 25, 0 gaps; about 1\d s to go", lines["read"])
 
 
 @pytest.mark.parametrize(("text", "value"), [("30s", 30), ("2m", 120), ("1.5 min", 90), ("1h", 3600), (7, 7), ("9", 9)])

@@ -67,7 +67,7 @@ BUDGET = click.option(
     "--budget",
     metavar="TIME",
     help="About how long, e.g. 30s: sets how often the slow parts "
-    "repeat, from the table's size and never from the clock.",
+    "repeat, from the table's size and never from the clock [default: at most 1m].",
 )
 FILL_BUDGET = click.option(
     "--budget",

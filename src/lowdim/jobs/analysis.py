@@ -12,7 +12,7 @@ from lowdim.jobs.analysis_base import Analysis as Analysis
 from lowdim.jobs.analysis_base import Settings as Settings
 from lowdim.jobs.ctrl_c import stopped_as_a_whole
 from lowdim.judge.axes import AxisCard, axes
-from lowdim.judge.budget import Counts, counts
+from lowdim.judge.budget import Counts, counts, usual_seconds
 from lowdim.judge.dimensions.jury import Jury, choose_dimension
 from lowdim.judge.fills.fills import Fills, fill
 from lowdim.judge.gaps import GapReport, gap_report
@@ -27,11 +27,12 @@ from lowdim.models.base.results import Posterior
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.table import Table
-from lowdim.text.format import count, parse_duration
+from lowdim.text.format import count, duration, parse_duration
 from lowdim.text.messages import error
 
 Tell = Callable[[str, str], object]
 SCALES = ("unit", "none")
+WORTH_SAYING = 10.0  # seconds from which a person wants to know how long it will take
 
 
 class Partial(NamedTuple):
@@ -166,7 +167,8 @@ def analyse(
     random_state : int, default 0
         Seed of everything that is drawn.
     budget : float or str, optional
-        About how long, in seconds or as "30s": sets how often the slow parts repeat, by the table's size.
+        About how long, in seconds or as "30s": sets how often the slow parts repeat, by the table's size and never by
+        the clock. A minute where it is not given; small tables take a few seconds.
     robust : bool, default True
         Hold cells and rows that contradict the rest out of the fit, where it then predicts better (`robust_fit`).
     tell : callable, optional
@@ -221,7 +223,7 @@ def _stages(
 ) -> Analysis:
     t, asked, _ = do
     rows = f"{t.n}" if of is None else f"{t.n:,} of {of:,} rows"
-    so_far.report("read", f"{rows} x {t.d}, {int(np.isnan(t.X).sum())} gaps")
+    so_far.report("read", f"{rows} x {t.d}, {int(np.isnan(t.X).sum())} gaps{_ahead(t, asked)}")
     jury = do.jury()
     q = do.dims(jury)
     how = f"{q} asked for" if asked.dims != "auto" else f"{jury.needed} chosen{second_axis(jury.needed, q)}"
@@ -241,6 +243,12 @@ def _stages(
     cards, steady = do.axes(model, resampled), do.stability(model, resampled)
     so_far.report("axes", f"{len(cards)} axes, {len(resampled.W)} resamplings: {steady.verdict}", last=True)
     return Analysis(t, asked, jury, model, posterior, do.gaps(), fills, odd, cards, steady, of, held)
+
+
+def _ahead(t: Table, asked: Settings) -> str:
+    """About how long the rest will take, where it is worth saying."""
+    seconds = min(usual_seconds(t.n, t.d), asked.budget or np.inf)
+    return f"; about {duration(seconds)} to go" if seconds >= WORTH_SAYING else ""
 
 
 class _Progress:

@@ -10,10 +10,11 @@ from lowdim.judge.dimensions.jury import MOST_FOLDS
 from lowdim.judge.dimensions.parallel import SHUFFLED_CELLS, SHUFFLES
 from lowdim.judge.dimensions.row_folds import usual_folds
 
-FIXED_SECONDS, SECONDS_A_CELL = (
-    5.0,
-    6e-5,
-)  # seconds of everything at the counts of a table's size: so many, and so many a cell
+DEFAULT_BUDGET = 60.0  # seconds that an analysis may take where nobody says
+FIXED_SECONDS = 2.5  # of any table, measured on one core of 2023 as the three that follow
+SECONDS_A_JUDGED_CELL, JUDGED_CELLS = 1.2e-5, 500_000  # what judges look at: no more, however large a table is
+SECONDS_A_CELL = 2e-6  # of reading, fitting, placing and filling
+SECONDS_A_COLUMN = 3e-4
 USUAL_REFITS = 100
 LEAST_REPEATS = 20  # refits and shuffles below which a spread cannot be told
 MOST_REPEATS = 1000
@@ -28,8 +29,19 @@ class Counts(NamedTuple):
     refits: int = USUAL_REFITS
 
 
+def usual_seconds(n: int, d: int) -> float:
+    """About how long an analysis takes with the counts of a table's size.
+
+    >>> round(usual_seconds(176, 58)), round(usual_seconds(200_000, 40))
+    (3, 25)
+    """
+    cells = n * d
+    judged = min(cells, JUDGED_CELLS)
+    return FIXED_SECONDS + SECONDS_A_JUDGED_CELL * judged + SECONDS_A_CELL * cells + SECONDS_A_COLUMN * d
+
+
 def counts(budget: float | None, n: int, d: int) -> Counts:
-    """The counts that about so many seconds allow on two cores of 2020; without a budget those of the table's size.
+    """The counts that about so many seconds allow; without a budget those of the table's size, within a minute.
 
     A tenth of the time gives a tenth of the repeats, down to the fewest that say anything.
 
@@ -37,12 +49,13 @@ def counts(budget: float | None, n: int, d: int) -> Counts:
     Counts(shuffles=None, folds=None, refits=100)
     >>> counts(1.0, 100, 10).refits < counts(10.0, 100, 10).refits
     True
+    >>> counts(None, 10_000_000, 20).refits
+    20
     """
-    if budget is None:
+    share = (DEFAULT_BUDGET if budget is None else budget) / usual_seconds(n, d)
+    if budget is None and share >= 1.0:
         return Counts()
-    cells = max(n * d, 1)
-    share = budget / (FIXED_SECONDS + SECONDS_A_CELL * cells)
-    shuffles = share * float(np.clip(SHUFFLED_CELLS // cells, *SHUFFLES))
+    shuffles = share * float(np.clip(SHUFFLED_CELLS // max(n * d, 1), *SHUFFLES))
     folds = share * usual_folds(n, d)
     return Counts(
         int(np.clip(shuffles, LEAST_REPEATS, MOST_REPEATS)),
