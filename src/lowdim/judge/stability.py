@@ -45,6 +45,7 @@ LEAST_REFITS = 25  # refits below which a spread cannot be told
 STEADY_DEGREES, SHAKY_DEGREES = 15.0, 35.0  # degrees: the middle angle of planes that hold, and that do not
 DECIDING_DEGREES = 20.0  # degrees by which one row may turn an axis before it is said to decide it
 MOST_ROUNDS = 5  # of expected moments, before EM goes on: it has its ways to go faster
+SLOW_ROUND = 0.4  # of the step before: at such a pace they do not come to rest in so many rounds
 ROUNDS_LEAVE = 0.02  # share of the first round's step that the last may have
 PATTERN_CELLS = 20_000  # patterns of gaps times columns, beyond which a round costs more than passes of EM
 CLOUD_ROWS = 2_000  # rows whose clouds are kept
@@ -127,6 +128,8 @@ class RefitBench(NamedTuple):
             steps.append(float(np.linalg.norm(_covariance(params) - _covariance(last))))
             if steps[-1] <= ROUNDS_LEAVE * steps[0]:
                 return params, True
+            if len(steps) > 1 and steps[-1] > SLOW_ROUND * steps[-2]:
+                break
         return params, False
 
 
