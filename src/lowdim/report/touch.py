@@ -15,17 +15,17 @@ from lowdim.models.exported import exported
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
-MOST_TOUCHED_ROWS = 3_000  # rows of a table that has a row card
+MOST_TOUCHED_ROWS, MOST_TOUCHED_COLUMNS = 3_000, 1_000  # of a table that has a row card
 EXACT_TOUCHED_CELLS = 10_000  # cells up to which all rows are in the page, as doubles: 0.1 MB
 MOST_TOUCHED_CELLS = 15_000  # cells of the oddest rows of a larger table, in single precision
 DECODING_ONLY = ("doubt", "excess")  # what a row's card does not need
 
 
 def touch_data(analysis: Analysis) -> str:
-    """Model, law, columns and rows as one JSON text; "" where the table is too long for it, or has no axis."""
+    """Model, law, columns and rows as one JSON text; "" where the table is too long or too wide for it, or has no axis."""
     t, law = analysis.table, analysis.odd.judged.law
     model = exported(analysis.model)
-    if t.n > MOST_TOUCHED_ROWS or not analysis.dims or model is None:
+    if t.n > MOST_TOUCHED_ROWS or t.d > MOST_TOUCHED_COLUMNS or not analysis.dims or model is None:
         return ""
     kind, shift, scale, rows = "f8", np.zeros(t.d), np.ones(t.d), np.arange(t.n)
     if t.X.size > EXACT_TOUCHED_CELLS:
