@@ -164,6 +164,14 @@ def test_size_grows_slowly_with_rows():
 
 
 @pytest.mark.drill
+def test_thousands_of_columns_stay_below_two_megabytes(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((64, 6)) @ rng.standard_normal((6, 6830)) + rng.standard_normal((64, 6830))
+    path = write_report(analyse(X.round(4)), tmp_path / "wide.html")
+    assert path.stat().st_size < 2_000_000
+
+
+@pytest.mark.drill
 def test_five_thousand_rows_stay_below_two_megabytes(tmp_path):
     path = write_report(big(5000, tmp_path), tmp_path / "big.html")
     assert path.stat().st_size < 2_000_000

@@ -38,7 +38,7 @@ def test_of_a_larger_table_the_oddest_rows_are(monkeypatch):
     assert len(numbers(facts["places"])) == analysis.table.n
 
 
-@pytest.mark.parametrize(("limit", "side"), [("MOST_TOUCHED_ROWS", 0), ("MOST_TOUCHED_COLUMNS", 1)])
+@pytest.mark.parametrize(("limit", "side"), [("MOST_TOUCHED_ROWS", "n"), ("MOST_TOUCHED_COLUMNS", "d")])
 def test_a_long_or_wide_table_has_none(monkeypatch, limit, side):
-    monkeypatch.setattr(touch, limit, pages.small().table.shape[side] - 1)
+    monkeypatch.setattr(touch, limit, getattr(pages.small().table, side) - 1)
     assert touch.touch_data(pages.small()) == ""
