@@ -22,7 +22,7 @@ DECODING_ONLY = ("doubt", "excess")  # what a row's card does not need
 
 
 def touch_data(analysis: Analysis) -> str:
-    """Model, law, columns and rows as one JSON text; "" where the table is too long or too wide for it, or has no axis."""
+    """Model, law, columns and rows as one JSON text; "" where the table is too long or wide, or has no axis."""
     t, law = analysis.table, analysis.odd.judged.law
     model = exported(analysis.model)
     if t.n > MOST_TOUCHED_ROWS or t.d > MOST_TOUCHED_COLUMNS or not analysis.dims or model is None:
