@@ -212,6 +212,9 @@ def style() -> Iterator[None]:
     """
     import matplotlib as mpl
 
+    if mpl.rcParams["svg.hashsalt"] == RC_PARAMS["svg.hashsalt"]:  # within another plot's
+        yield
+        return
     with mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         mpl.rcdefaults()
