@@ -51,10 +51,8 @@ def _raw(whole: Any, name: str, kind: str) -> Raw:
 
 
 def _excel(file: FoundFile, name: str, options: ReadingOptions, memory: int) -> Raw:
-    try:
-        import openpyxl
-    except ImportError:
-        raise error("LD004", name=name, package="openpyxl", extra="xlsx") from None
+    import openpyxl  # 0.2 s: not before a workbook is read
+
     _refuse_bomb(file, name, memory)
     try:
         book = openpyxl.load_workbook(file.path, read_only=True, data_only=True)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import re
 import shutil
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -132,10 +130,3 @@ def test_a_missing_file_is_found_by_the_name_that_is_meant(lowdim, made):
     said = lowdim("check", "digster.csv")
     (meant,) = re.findall(r"did you mean (\S+) \?", said.err)
     assert said.code == 3 and "LD001" in said.err and lowdim("check", meant).code == 0
-
-
-def test_a_workbook_without_openpyxl(lowdim, monkeypatch):
-    """Its fix installs a package, which no test does."""
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
-    said = lowdim("check", Path(__file__).parents[2] / "table" / "bad_tables" / "sheets.xlsx")
-    assert said.code == 3 and "LD004" in said.err and 'pip install "lowdim[xlsx]"' in said.err
