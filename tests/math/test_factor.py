@@ -211,6 +211,29 @@ def test_a_poorer_minimum_is_left_behind():
     assert n / 2 * short == pytest.approx(6.18, abs=0.01)
 
 
+def banded(p: int, r: float) -> np.ndarray:
+    return np.eye(p) + r * (np.eye(p, k=1) + np.eye(p, k=-1))
+
+
+def around(p: int, r: float) -> np.ndarray:
+    """Columns in a circle."""
+    apart = np.abs(np.subtract.outer(np.arange(p), np.arange(p)))
+    return r ** np.minimum(apart, p - apart)
+
+
+@pytest.mark.parametrize(
+    ("R", "q"),
+    [(0.2 ** np.abs(np.subtract.outer(range(4), range(4))), 1), (banded(6, 0.4), 1), (around(6, 0.9), 3)],
+    ids=["AR(1)", "banded", "circle"],
+)
+def test_symmetric_correlations_do_not_end_on_a_saddle(R, q):
+    fit = maximum_likelihood(R, q)
+    assert fit.converged and fit.criterion <= many_starts(R, q, starts=8, seed=0)[0] + 1e-6
+    point = factor._evaluate(R, q, np.log(fit.uniquenesses))
+    inside = ~fit.boundary
+    assert np.linalg.eigvalsh(factor._hessian(point)[np.ix_(inside, inside)])[0] > -1e-6
+
+
 # --- degenerate input
 
 

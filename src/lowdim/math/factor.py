@@ -17,6 +17,10 @@ _SMALLEST = 1e-10  # eigenvalues of R below this carry fewer than about four dig
 _GRADIENT = 1e-8  # stop: the criterion is then within about the square of this of its minimum
 _LONGEST = 2.0  # largest change of one log psi in a step: beyond it the quadratic model is fiction
 
+_CURVED = 1e-6  # of the largest curvature: a negative one beyond it makes a saddle
+_TIED = 1e-6  # of an eigenvalue, within which the next is its equal
+_FALL = 1e-10  # of the criterion, by which a point must be lower to be better
+
 _DIRECT = 6  # evaluations of a run that went straight to its minimum
 _BUDGET = 500  # columns times further starts: poorer minima belong to small tables, and so does the time
 
@@ -209,7 +213,12 @@ def _descend(R: Array, q: int, x: Array, bounds: tuple[float, float], max_iter: 
     for _ in range(max_iter):
         free = _free(point, bounds)
         if not free.any() or np.abs(point.gradient[free]).max() <= _GRADIENT:
-            break
+            lower, tried = _off_a_saddle(R, q, point, free, bounds)
+            evaluations += tried
+            if lower is None:
+                break
+            point = lower
+            continue
         step = np.zeros_like(x)
         step[free] = _newton(_hessian(point)[np.ix_(free, free)], point.gradient[free])
         new, tried = _backtrack(R, q, point, step, bounds)
@@ -218,6 +227,32 @@ def _descend(R: Array, q: int, x: Array, bounds: tuple[float, float], max_iter: 
             break
         point = new
     return point, evaluations, float(np.abs(point.gradient[_free(point, bounds)]).max(initial=0.0))
+
+
+def _off_a_saddle(
+    R: Array, q: int, point: _Point, free: NDArray[np.bool_], bounds: tuple[float, float]
+) -> tuple[_Point | None, int]:
+    """A lower point where the slope vanishes and yet it is no minimum; None at a minimum.
+
+    From a start as symmetric as R the gradient along such a direction is exactly zero, so that descent stays on the
+    ridge. Where the last factor and the first left out tie, F has a crest: either way off it is down.
+    """
+    ways = []
+    if free.any():
+        values, V = _eigen(_hessian(point)[np.ix_(free, free)])
+        if values[0] < -_CURVED * max(values[-1], 1.0):
+            ways.append(np.zeros_like(point.x))
+            ways[0][free] = V[:, 0]
+    k = min(q, len(point.x) - 1)
+    if k and point.theta[k - 1] - point.theta[k] <= _TIED * point.theta[k]:
+        ways.append(point.U[:, k - 1] ** 2 - point.U[:, k] ** 2)
+    tried = [
+        _evaluate(R, q, np.clip(point.x + length * way / max(np.abs(way).max(), 1e-300), *bounds))
+        for way in ways
+        for length in (-1.0, -0.1, 0.1, 1.0)
+    ]
+    best = min(tried, key=lambda new: new.value, default=point)
+    return (best if best.value < point.value - _FALL * (1.0 + abs(point.value)) else None), len(tried)
 
 
 def _free(point: _Point, bounds: tuple[float, float]) -> NDArray[np.bool_]:
