@@ -184,7 +184,10 @@ class GPLVM(GaussianProcessMap):
         with one_blas_thread():
             with Monitor(run, type(self).__name__, -1.0, 1) as watch:  # Ctrl-C ends the start, and then the climb
                 halt = Run(run.engine, run.memory, callback=lambda step: watch.interrupted)
-                start = start_places(self.init, Y, mask, int(self.n_components), halt)
+                # cells that say how wide intervals must be are not seen by the start either
+                kept = mask if mask is None else hold_back(mask, seed_of(self.random_state))[0]
+                shown = Y if kept is None else np.where(kept, Y, 0.0)
+                start = start_places(self.init, shown, kept, int(self.n_components), halt)
             run = run._replace(callback=lambda step: True) if watch.interrupted else run
             fit = self._search(Y, mask, mu, start, run)
             fit = fit._replace(reason="interrupted", converged=False) if watch.interrupted else fit
