@@ -577,3 +577,13 @@ def test_rotating_the_columns_of_a_factor_model_changes_nothing_that_is_reported
     a, b = (outcome(lowdim.FactorAnalysis(2), x, verbs=False).model for x in (X, X[order]))
     assert a is not None and b is not None
     np.testing.assert_allclose(a.components_, b.components_, atol=1e-7)
+
+
+def test_a_column_or_a_query_is_no_table():
+    """A polars Series streams Arrow too; NumPy wraps a lazy frame in an array without dimensions."""
+    frame = pl.DataFrame({"a": [1.0, 2.0, 4.0], "b": [3.0, 1.0, 2.0]})
+    for take in (lowdim.PPCA(1).fit, lowdim.read):
+        with pytest.raises(LowdimError, match="LD100"):
+            take(frame["a"])
+        with pytest.raises(LowdimError, match=r"LD101(.|\n)*collect\(\)"):
+            take(frame.lazy())

@@ -61,7 +61,10 @@ def from_arrow(X: Any, where: dict[str, Any]) -> Source:
     """Whatever hands out an Arrow stream of numbers."""
     import pyarrow as pa
 
-    table = pa.table(X)
+    try:
+        table = pa.table(X)
+    except pa.ArrowInvalid:  # a Series: one column is no table
+        raise error("LD100", shape=(len(X),)) from None
     number = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_null)
     for field in table.schema:
         if not any(is_kind(field.type) for is_kind in number):

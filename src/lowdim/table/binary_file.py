@@ -174,6 +174,8 @@ def from_memory(table: Any) -> Raw:
     if not isinstance(table, np.ndarray) and callable(getattr(table, "__arrow_c_stream__", None)):
         import pyarrow as pa
 
+        if not (hasattr(table, "column_names") or hasattr(table, "columns")):  # a Series: one column is no table
+            raise error("LD100", shape=(len(table),))
         frame = "polars frame" if type(table).__module__.startswith("polars") else "Arrow table"
         return from_arrow(pa.table(table), "the frame", frame)
     if isinstance(table, dict | set | bytes) or table is None or "sparse" in type(table).__module__:
@@ -184,6 +186,8 @@ def from_memory(table: Any) -> Raw:
         raise error(
             "LD101", "its rows have different lengths", case="person's table", type=type(table).__name__
         ) from None
+    if values.ndim == 0 and values.dtype.kind == "O":  # a LazyFrame, a Query: NumPy wraps what it does not know
+        raise error("LD101", case="person's table", type=type(table).__name__)
     return from_matrix(values, "the array", "array")
 
 

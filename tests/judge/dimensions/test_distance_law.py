@@ -125,3 +125,8 @@ def test_refusals():
         distance_law(noise(0)[:2])
     with pytest.warns(ld.messages.TableWarning), pytest.raises(ld.messages.TableError, match="LD163"):
         distance_law(np.ones((10, 3)))
+
+
+def test_rows_of_a_simplex_are_all_equally_far():
+    law = distance_law(np.eye(12), standardize=False)
+    assert law.counts.sum() == law.pairs == 66 and law.mean == pytest.approx(2 / 12)

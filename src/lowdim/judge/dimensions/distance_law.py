@@ -131,7 +131,9 @@ def _law(t: JuryTable, y: Array, cells: Array, drawn: bool) -> DistanceLaw:
     count = np.full(t.d, float(t.n)) if t.mask is None else t.mask.sum(axis=0)
     s2, m4 = (t.x**2).sum(axis=0) / (count - 1.0), (t.x**4).sum(axis=0) / count
     spread, shape = float((s2**2).mean()), float((m4 + s2**2).mean())
-    counts, edges = np.histogram(y, bins=HISTOGRAM_BINS)
+    low, high = float(y.min()), float(y.max())
+    room = 1e-9 * high if high - low < 1e-9 * high else 0.0  # rows of a simplex are all equally far, to the last digits
+    counts, edges = np.histogram(y, bins=HISTOGRAM_BINS, range=(low - room, high + room))
     full = _without_gaps(variance, 2.0 * shape, compared, t.d)
     return DistanceLaw(
         mean,
