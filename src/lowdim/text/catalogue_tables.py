@@ -18,8 +18,8 @@ from lowdim.text.messages import (
 NOT_A_TABLE = "'{name}' is not a table I can read"
 DAMAGED = "the{kind} file is damaged, cut short or lies about itself"
 TABLES = (
-    "pass {path}a NumPy array, a masked array, a pandas or polars frame (a lazy one: collect() it first), an Arrow table, "
-    "a scipy.sparse matrix or a memory map"
+    "pass {path}a NumPy array, a masked array, a pandas or polars frame (a lazy one: collect() it first), an "
+    "Arrow table, a scipy.sparse matrix or a memory map"
 )
 WRITE_AGAIN = "write it again from its source"
 
