@@ -34,6 +34,7 @@ LEAST_DOF = 0.5
 JUDGING_DOF = 2.0  # with fewer degrees of freedom the bulk has no variance, and no row can be called odd
 CENTRAL_CELLS, CENTRAL_ROWS = 0.15, 0.25  # beyond the quantiles of a centre: a tenth of the cells, a fifth of the rows
 # may be wrong
+BEYOND_FAR = 0.1  # of the rows, that are beyond the quantile of a centre beside those that are far
 TAIL_SHARE = 0.28  # of what was left out, that the law of the centre must predict for a tail: 0.30 to 0.88 in t3 and
 # lognormal tables, 0.00 to 0.28 where a hundredth to a tenth of the cells are wrong (measured)
 FEW_SHARE = 0.015  # of the rows, or of rows with such cells: the quantile that sets a tail is beyond them
@@ -157,7 +158,8 @@ def wrong_rows(D2: Array, seen: NDArray[Any], far: Mask) -> Mask:
     """The far rows, if they are too many not to be minded and not the tail of the others."""
     if far.mean() <= FEW_SHARE:
         return np.zeros_like(far)
-    p = row_law(D2, seen, CENTRAL_ROWS).p_value(D2, seen)
+    beyond = max(CENTRAL_ROWS, float(far.mean()) + BEYOND_FAR)  # the quantile is none of the far rows'
+    p = row_law(D2, seen, beyond).p_value(D2, seen)
     tail = float(np.median(p[far])) >= TAIL_SHARE * 0.5 * far.mean()  # half of the far rows lie beyond their median
     return np.zeros_like(far) if tail else far
 
