@@ -55,13 +55,27 @@ def robust_units(X: Array, mask: Mask | None = None) -> tuple[Array, Array]:
 
 
 def are_levels(x: Array) -> bool:
-    """Whether a column's values are levels: few, or one of them common.
+    """Whether a column's values are levels: few, one of them common, or one at an end of it apart from all others.
 
     >>> are_levels(np.array([0.0, 0.0, 0.0, 0.0, *np.arange(1.0, 9.0)]))
     True
+    >>> used = np.linspace(20, 22, 40)
+    >>> are_levels(np.r_[np.zeros(6), used]), are_levels(np.r_[np.zeros(2), used])
+    (True, False)
     """
-    _, counts = np.unique(x, return_counts=True)
-    return len(counts) <= FEW_LEVELS or bool(counts.max(initial=0) >= COMMON_SHARE * len(x))
+    values, counts = np.unique(x, return_counts=True)
+    if len(counts) <= FEW_LEVELS or counts.max(initial=0) >= COMMON_SHARE * len(x):
+        return True
+    return any(
+        counts[end] >= APART_SHARE * len(x) and _is_apart(values[end], values[beside], x[x != values[end]])
+        for end, beside in ((0, 1), (-1, -2))
+    )
+
+
+def _is_apart(value: float, nearest: float, others: Array) -> bool:
+    """Whether a value is farther from all others than their spread explains."""
+    spread = MAD_TO_SD * float(np.median(np.abs(others - np.median(others)))) or float(others.std())
+    return abs(value - nearest) > APART_SPREADS * spread
 
 
 def outlyingness(

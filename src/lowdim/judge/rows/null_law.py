@@ -37,6 +37,7 @@ CENTRAL_CELLS, CENTRAL_ROWS = 0.15, 0.25  # beyond the quantiles of a centre: a 
 BEYOND_FAR = 0.1  # of the rows, that are beyond the quantile of a centre beside those that are far
 TAIL_SHARE = 0.28  # of what was left out, that the law of the centre must predict for a tail: 0.30 to 0.88 in t3 and
 # lognormal tables, 0.00 to 0.28 where a hundredth to a tenth of the cells are wrong (measured)
+IMPOSSIBLE_SHARE = 0.02  # of some cells, as many as the heaviest tail would have: the others are wrong
 FEW_SHARE = 0.015  # of the rows, or of rows with such cells: the quantile that sets a tail is beyond them
 
 
@@ -137,21 +138,31 @@ def _tail_ratios(share: float) -> tuple[Array, Array]:
 
 # what a fit left out: wrong, or the tail of the rest ---------------------------------------------------------
 def wrong_cells(surprise: Array, mask: Mask, held: Mask) -> Mask:
-    """The cells held out of a fit, if they are not the tails of their columns; none
-    of them where they are so few that a quantile does not mind.
+    """The cells held out of a fit, if they are not the tails of their columns; none of them where they are so few that
+    a quantile does not mind.
 
-    Heavy tails and wrong cells both lie far out; but laws that fit the centres of the columns expect the former.
+    Heavy tails and wrong cells both lie far out; but laws that fit the centres of the columns expect the former. Where
+    the tails of some columns are expected, cells of others that not even the heaviest tail would reach are wrong.
     """
     out = held & mask
-    none = np.zeros_like(out)
+    beyond = np.zeros_like(out)
     if out.any(axis=1).mean() <= FEW_SHARE:
-        return none
+        return beyond
     expected = 0.0
     for j in np.flatnonzero(out.any(axis=0)):
-        size = np.abs(surprise[mask[:, j], j])
+        size, far = np.abs(surprise[mask[:, j], j]), np.abs(surprise[:, j])
         scale, dof = t_law(size, CENTRAL_CELLS)
-        expected += len(size) * 2.0 * float(stdtr(dof, -np.abs(surprise[out[:, j], j]).min() / scale))
-    return none if expected >= TAIL_SHARE * out.sum() else out
+        expected += len(size) * 2.0 * float(stdtr(dof, -far[out[:, j]].min() / scale))
+        beyond[:, j] = out[:, j] & (far >= _least_impossible(far[out[:, j]], scale, len(size)))
+    return beyond if expected >= TAIL_SHARE * out.sum() else out
+
+
+def _least_impossible(far: Array, scale: float, n: int) -> float:
+    """The size from which on cells are more than fifty times as many as the heaviest tail that judges would have."""
+    size = np.sort(far)[::-1]
+    tail = n * 2.0 * stdtr(JUDGING_DOF, -size / scale)
+    impossible = np.flatnonzero(tail <= IMPOSSIBLE_SHARE * np.arange(1, len(size) + 1))
+    return float(size[impossible[-1]]) if len(impossible) else np.inf
 
 
 def wrong_rows(D2: Array, seen: NDArray[Any], far: Mask) -> Mask:
