@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 
 P_NOTE = "p: of the row's distance D2 or of its least likely cell, whichever is rarer; the others are of one distance."
 LISTED_ROWS = 20  # odd rows that a notebook lists
+IMPOSSIBLE_P = 1e-9  # of a cell: how much smaller another's is says nothing
 UNJUDGED_ROWS = 5  # listed where no law fits the bulk
 LEAST_IN_GROUP, MOST_IN_GROUPS = 3, 2000  # odd rows that make a group; odd rows that are looked at for groups
 
@@ -413,7 +414,9 @@ def by_the_bulk(
     p = cell_p_values(shift / sd, D2, mask, law, bulk)
     p[:, levels] = 1.0  # judged by their shares already
     size = np.where(mask, np.abs(shift) / sd, -1.0)
-    worst = np.argmax(np.where(p == p.min(axis=1, keepdims=True), size, -2.0), axis=1)
+    # cells that are all but impossible are so by one of them: hiding the largest leaves the least
+    unlikely = p <= np.maximum(p.min(axis=1, keepdims=True), IMPOSSIBLE_P)
+    worst = np.argmax(np.where(unlikely, size, -2.0), axis=1)
     at = np.arange(len(x)), worst
     moved = shift + (x - tempered) * g.frame.scale  # beside the value as it is
     return rows._replace(
@@ -422,7 +425,7 @@ def by_the_bulk(
         shift=moved[at],
         sd=sd[at],
         value=x[at],
-        cell_p=p[at],
+        cell_p=p.min(axis=1),
     ), law
 
 
