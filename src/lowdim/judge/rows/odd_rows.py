@@ -54,6 +54,9 @@ from lowdim.text.messages import error
 from lowdim.text.notebook import card
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lowdim.judge.held_out import HeldOut
     from lowdim.models.linear.linear_gaussian import LinearGaussian
     from lowdim.table.kinds.scales import ColumnScales
 
@@ -436,6 +439,22 @@ def beside_kept(g: FramedGaussian, x: Array, mask: Mask, kept: Mask) -> tuple[Ar
     shift, sd = surprises(latent, kept, g.W, g.psi)
     shift = np.where(kept, shift, np.where(mask, x - g.mu - latent.mean @ g.W.T, 0.0))
     return D2, kept.sum(axis=1), shift, sd
+
+
+def farthest_held(
+    model: LinearGaussian, table: Any, held: HeldOut, cells: Sequence[tuple[int, int]]
+) -> tuple[int, str, float, float, float, int]:
+    """Of some cells that are held out of a fit, the one farthest from what the kept cells of its row say: its row, then
+    what `disagrees` takes."""
+    g, i, j = framed_gaussian(model), *np.array(cells, dtype=np.intp).T
+    x, own = table.X[i], np.arange(len(i))
+    mask: Mask = ~np.isnan(x)
+    kept = mask & ~held.cell_mask(*table.X.shape)[i]
+    shift, sd = (part[own, j] for part in beside_kept(g, g.inward(Block(np.where(mask, x, 0.0), mask)).x, mask, kept)[2:])
+    k = int(np.argmax(np.abs(shift) / sd))
+    unit, value, column = float(g.frame.scale[j[k]]), float(x[k, j[k]]), int(j[k])
+    told = in_own_units(table.scales, column, value, value - float(shift[k]) / unit, float(sd[k]) / unit)
+    return int(i[k]), table.names[column], *told
 
 
 def picked(D2: Law, T2: Law, Q: Law, judged: JudgedRows, odd_level: float) -> OddRows:
