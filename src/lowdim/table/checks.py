@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array, Mask
 from lowdim.table.kinds.functions import alike_pairs, find_functions
 from lowdim.table.kinds.gap_codes import find_gap_codes
+from lowdim.table.kinds.products import find_products
 from lowdim.table.kinds.scales import log_entries
 from lowdim.table.kinds.sums import find_sums
 from lowdim.table.notes import Notes
@@ -204,9 +205,9 @@ def copies(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
 
 
 def sums(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
-    """Columns that are functions, sums or means of others are left out; kept where the others are often missing, or
-    asked for."""
-    for made in (_as_functions, _as_sums):
+    """Columns that are functions, products, sums or means of others are left out; kept where the others are often
+    missing, or asked for."""
+    for made in (_as_functions, _as_products, _as_sums):
         n, d = work.X.shape
         if d < 3 or options.keep_copies or n * d * d > PAIRS_WORK:
             return work
@@ -224,6 +225,10 @@ class _Made(NamedTuple):
 
 def _as_functions(work: Numbers) -> list[_Made]:
     return [_Made(f.column, f.words, f.share) for f in find_functions(work.X, work.names)]
+
+
+def _as_products(work: Numbers) -> list[_Made]:
+    return [_Made(*product) for product in find_products(work.X, work.names)]
 
 
 def _as_sums(work: Numbers) -> list[_Made]:
