@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
-from lowdim.table.kinds.groups import date_families, group_keys
+from lowdim.table.kinds.groups import date_families, group_keys, part_families
 from lowdim.table.kinds.single import MOST_LEVELS, Kind, is_whole, kind_of, name_words
 
 LEAST_ITEMS = 5  # columns of one scale from which they are a questionnaire
@@ -43,7 +43,7 @@ def kinds_of(columns: dict[str, Array], fixed: Collection[str] = ()) -> Found:
     """What each column of numbers is, decided beside the others; those that are `fixed` are measurements, as asked."""
     columns = {name: x for name, x in columns.items() if not np.isnan(x).all()}
     kinds = {name: kind_of(name, x) for name, x in columns.items()}
-    for found in (group_keys(columns), date_families(columns)):
+    for found in (group_keys(columns), date_families(columns), part_families(columns)):
         kinds.update({name: kind for name, kind in found.items() if kinds[name].word in ("", "count", "code")})
     ranges = {name: (float(np.nanmin(x)), float(np.nanmax(x))) for name, x in columns.items()}
     _places(kinds, ranges)
