@@ -422,7 +422,7 @@ def far_at_first(z: Array, seen: Mask, rng: np.random.Generator) -> Mask:
     """Rows far along some direction, and a group that hides itself in all of them."""
     outlying = outlyingness(z, seen, rng)
     far = few(far_rows(outlying))
-    both = few(far | masked_rows(z, seen, outlying))
+    both = few(far | masked_rows(z, seen, outlying, rng))
     return both if both.any() else far
 
 

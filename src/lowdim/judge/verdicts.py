@@ -88,8 +88,9 @@ def held_sentence(analysis: Any) -> str:
     shown = [(i, j) for i, j in held.cells.tolist() if not odd.odd[i] and not any(i == r.row for r in odd.unjudged)]
     if not shown:
         return str(held.sentence)
-    i, *cell = farthest_held(analysis.model, analysis.table, held, shown)
-    return f"{held.sentence.removesuffix('.')}; the farthest cell is in row {analysis.row_names[i]}: {disagrees(*cell)}."
+    row, cell = farthest_held(analysis.model, analysis.table, held, shown)
+    where = f"the farthest cell is in row {analysis.row_names[row]}"
+    return f"{held.sentence.removesuffix('.')}; {where}: {disagrees(*cell)}."
 
 
 def because(row: Any) -> str:

@@ -443,18 +443,19 @@ def beside_kept(g: FramedGaussian, x: Array, mask: Mask, kept: Mask) -> tuple[Ar
 
 def farthest_held(
     model: LinearGaussian, table: Any, held: HeldOut, cells: Sequence[tuple[int, int]]
-) -> tuple[int, str, float, float, float, int]:
-    """Of some cells that are held out of a fit, the one farthest from what the kept cells of its row say: its row, then
+) -> tuple[int, tuple[str, float, float, float, int]]:
+    """Of some cells that are held out of a fit, the one farthest from what the kept cells of its row say: its row, and
     what `disagrees` takes."""
     g, i, j = framed_gaussian(model), *np.array(cells, dtype=np.intp).T
     x, own = table.X[i], np.arange(len(i))
     mask: Mask = ~np.isnan(x)
     kept = mask & ~held.cell_mask(*table.X.shape)[i]
-    shift, sd = (part[own, j] for part in beside_kept(g, g.inward(Block(np.where(mask, x, 0.0), mask)).x, mask, kept)[2:])
+    inward = g.inward(Block(np.where(mask, x, 0.0), mask)).x
+    shift, sd = (part[own, j] for part in beside_kept(g, inward, mask, kept)[2:])
     k = int(np.argmax(np.abs(shift) / sd))
     unit, value, column = float(g.frame.scale[j[k]]), float(x[k, j[k]]), int(j[k])
     told = in_own_units(table.scales, column, value, value - float(shift[k]) / unit, float(sd[k]) / unit)
-    return int(i[k]), table.names[column], *told
+    return int(i[k]), (table.names[column], *told)
 
 
 def picked(D2: Law, T2: Law, Q: Law, judged: JudgedRows, odd_level: float) -> OddRows:

@@ -1,12 +1,14 @@
-"""Columns that are the product or the ratio of two others, to the rounding of the file: a density, a rate, an interaction.
+"""Columns that are the product or the ratio of two others, to the rounding of the file: a density, an interaction.
 
     a b = k c   for all rows, that is  log a + log b - log c  is the same everywhere;
 
-whichever of the three stands last in the table is the one that was made of the others.
+the one of the three that is called a percentage, a rate or their like was made of the others, or else whichever stands
+last in the table.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -20,6 +22,7 @@ from lowdim.table.kinds.sums import EXACT_SHARE, MOST_SEARCHED, TOO_LARGE, round
 PROBED_ROWS = 16  # by which triples are chosen before all rows are looked at
 LEAST_PRODUCT_ROWS = 24  # rows with all three from which an identity is believed
 FELT = 10.0  # times the rounding that a factor's own spread must be, in logarithms: else it changes nothing
+RATE = re.compile(r"%|perc|pct|(^|[^a-z])(per|rate|ratio|average|avg|mean|density|share|proportion)([^a-z]|$)", re.I)
 POWERS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6)
 NEAR_POWER = 1e-3  # relative, within which a constant is meant as a power of ten
 
@@ -33,7 +36,7 @@ class Product(NamedTuple):
 
 
 def find_products(X: Array, names: Sequence[str]) -> list[Product]:
-    """The columns that are a product or a ratio of two earlier ones, times a constant.
+    """The columns that are a product or a ratio of two others, times a constant.
 
     >>> rng = np.random.default_rng(0)
     >>> people, area = rng.integers(1000, 90_000, 40) * 1.0, rng.uniform(1, 30, 40).round(2)
@@ -46,12 +49,17 @@ def find_products(X: Array, names: Sequence[str]) -> list[Product]:
     if not 3 <= len(likely) <= MOST_SEARCHED:
         return []
     units = {j: rounding_unit(X[~np.isnan(X[:, j]), j]) for j in likely}
-    found: dict[int, Product] = {}
-    for a, b, c in _triples(X, np.array(likely), np.array([units[j] for j in likely])):
-        last = max(a, b, c)
-        made = None if last in found else _made(X, (a, b, c), units, names)
-        if made is not None:
-            found[last] = made
+    found, parents = dict[int, Product](), dict[int, set[int]]()
+    for triple in _triples(X, np.array(likely), np.array([units[j] for j in likely])):
+        rates = [j for j in triple if RATE.search(names[j])]
+        target = rates[0] if len(rates) == 1 else max(triple)
+        others = {*triple} - {target}
+        if target in found or any(target in parents.get(j, ()) for j in others):
+            continue
+        product = _made(X, triple, target, units, names)
+        if product is not None:
+            found[target] = product
+            parents[target] = others.union(*(parents.get(j, set()) for j in others))
     return [found[j] for j in sorted(found)]
 
 
@@ -80,10 +88,11 @@ def _triples(X: Array, likely: NDArray[np.intp], units: Array) -> Iterator[tuple
                 yield int(likely[i]), int(likely[i + 1 + k]), int(likely[j])
 
 
-def _made(X: Array, triple: tuple[int, int, int], units: dict[int, float], names: Sequence[str]) -> Product | None:
-    """The last of three columns as the product or ratio of the others, if it is in nearly all rows."""
+def _made(
+    X: Array, triple: tuple[int, int, int], last: int, units: dict[int, float], names: Sequence[str]
+) -> Product | None:
+    """One of three columns as the product or ratio of the others, if it is in nearly all rows."""
     a, b, c = triple
-    last = max(triple)
     seen = ~np.isnan(X[:, list(triple)]).any(axis=1)
     use = seen & (X[:, list(triple)] > 0).all(axis=1)
     if use.sum() < LEAST_PRODUCT_ROWS or 2 * use.sum() < seen.sum():

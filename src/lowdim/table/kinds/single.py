@@ -158,7 +158,7 @@ def _date_part(words: list[str], v: Array, whole: bool) -> Kind:
         return Kind("time of day", "hours and minutes, such as 1530")
     if set(words) & TIME_WORDS and low >= 1500 and high <= LATEST_YEAR and ("date" in words or _year_parts(v)):
         return Kind("time", "a year and its part, such as 2000.25")
-    if whole and _like_years(v) and len(words) > 0:
+    if whole and _like_years(v):
         return Kind("year", f"whole numbers from {low:.0f} to {high:.0f}, as years are")
     return Kind()
 
@@ -173,7 +173,7 @@ def _like_years(v: Array) -> bool:
     if v.min() < FIRST_YEAR or v.max() > LAST_YEAR:
         return False
     different = len(np.unique(v))
-    return different >= LEAST_YEARS and 2 * different > np.ptp(v) and len(v) >= 2 * different
+    return different >= LEAST_YEARS and bool(2 * different > np.ptp(v)) and len(v) >= 2 * different
 
 
 def impossible_years(v: Array) -> Mask:

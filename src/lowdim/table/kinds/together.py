@@ -22,6 +22,7 @@ LEAST_ITEMS = 5  # columns of one scale from which they are a questionnaire
 MEASURED = ("", "count")
 LEAST_STEM, LONGEST_PREFIX = 4, 3  # letters of a name that another may extend, and by how many
 ENOUGH_MEASURED = 4  # measured columns beside which yes/no answers are labels
+MANY_STEPS = 5  # of a scale from which no two kinds of codes have it by chance
 LEAST_FAMILY = 3  # columns named alike but for a number
 FEW_LEVELS = ("yes/no", "code")
 DOUBTFUL = ("rank", "place", "numbering", "group counter", "day", "month", "year", "area")  # these might be measured
@@ -120,10 +121,16 @@ def _one_scale(names: list[str], ranges: dict[str, tuple[float, float]]) -> list
     """The columns that share the commonest range, and those named as they are but for the number."""
     if not names:
         return []
-    common, _ = Counter(ranges[name] for name in names).most_common(1)[0]
-    same = [name for name in names if ranges[name] == common]
+    common, _ = Counter(_steps(ranges[name]) for name in names).most_common(1)[0]
+    same = [name for name in names if _steps(ranges[name]) == common]
     shapes = {shape for name in same for shape in _shapes(name)}
     return [name for name in names if name in same or shapes & _shapes(name)]
+
+
+def _steps(ends: tuple[float, float]) -> tuple[float, float]:
+    """The range of a scale; one of many steps is the same whether it counts from 0 or from 1."""
+    low, high = ends
+    return (0.0, high - 1.0) if low == 1 and high - low + 1 >= MANY_STEPS else ends
 
 
 def _shapes(name: str) -> set[str]:
