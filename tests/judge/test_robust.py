@@ -148,7 +148,7 @@ def test_every_column_keeps_half_of_its_cells():
     assert np.isfinite(fit.model.components_).all()
 
 
-@pytest.mark.parametrize("seed", [0, 3, 4])
+@pytest.mark.parametrize("seed", [0, 3])
 def test_a_quarter_of_a_small_table_that_lies_off_the_plane_is_named(seed):
     """The group widens the spread of every direction, so that no direction shows it."""
     X = hidden_group(seed)
