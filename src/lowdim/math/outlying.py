@@ -152,9 +152,10 @@ def masked_rows(Z: Array, mask: Mask | None, outlying: Array, rng: np.random.Gen
     Reference: P. J. Rousseeuw and K. Van Driessen (1999), A fast algorithm for the minimum covariance determinant
     estimator, Technometrics 41, 212-223.
 
-    >>> Z = np.random.default_rng(0).standard_normal((60, 3)) * [1.0, 1.0, 0.05]
-    >>> Z[:15, 2] += 1.5
-    >>> far = masked_rows(Z, None, np.abs(Z[:, 2]), np.random.default_rng(0))
+    >>> rng = np.random.default_rng(0)
+    >>> Z = rng.standard_normal((60, 1)) + 0.05 * rng.standard_normal((60, 4))
+    >>> Z[:15] += [0.5, -0.5, 0.5, -0.5]
+    >>> far = masked_rows(Z, None, np.abs(Z[:, 0] - Z[:, 1]), rng)
     >>> np.flatnonzero(far).tolist() == list(range(15))
     True
     """
