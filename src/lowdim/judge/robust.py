@@ -29,10 +29,10 @@ from lowdim.math.gaussian import posterior
 from lowdim.math.linalg import Array, Mask, evenly_spread
 from lowdim.math.outlying import (
     MAD_TO_SD,
-    are_levels,
     far_rows,
     masked_rows,
     outlyingness,
+    own_tails,
     robust_units,
     similar_groups,
 )
@@ -237,7 +237,7 @@ class _RobustTable(NamedTuple):
     z: Array  # robust units, 0 at gaps; levels no farther out than their shares say
     centre: Array
     spread: Array
-    levels: Mask  # d, columns whose values are levels: none of them is a wrong one
+    levels: Mask  # d, columns of levels or with a long tail of their own: no cell is a wrong one
     weight: Array | None
     q: int
     standardize: bool
@@ -248,7 +248,7 @@ class _RobustTable(NamedTuple):
         x, mask = gather(source)
         seen = np.ones(x.shape, dtype=bool) if mask is None else mask
         centre, spread = robust_units(x, seen)
-        levels = np.array([are_levels(column[m]) for column, m in zip(x.T, seen.T, strict=True)])
+        levels = own_tails(x, seen)
         z = np.where(seen, (tempered_levels(x, seen)[0] - centre) / spread, 0.0)
         return cls(x, seen, z, centre, spread, levels, source.weight, q, standardize, seed)
 

@@ -40,6 +40,8 @@ MASKED_TIMES = 20.0  # the middle distance: of 360 clean Gaussian and t3 tables 
 WITHOUT_ONE = 5.0  # times, without any one column
 STRATUM_SPREAD = 0.2  # of a column's own spread: where half of the rows have less of it, they are alike by design
 MASKED_SHARE = 0.1  # of the rows, from which a group can hide itself
+LONG_SHARE, LONG_SPREADS = 0.1, 6.0  # of a column beyond so many spreads: its tail
+LONG_COLUMNS = 0.2  # of the columns that may have one; 20 % far rows show in most of them
 APART_SHARE, APART_SPREADS = 0.1, 3.5  # of a column at one end of it, apart from all else: "not used" is no measurement
 
 
@@ -82,6 +84,25 @@ def _is_apart(value: float, nearest: float, others: Array) -> bool:
     """Whether a value is farther from all others than their spread explains."""
     spread = MAD_TO_SD * float(np.median(np.abs(others - np.median(others)))) or float(others.std())
     return abs(value - nearest) > APART_SPREADS * spread
+
+
+def own_tails(X: Array, mask: Mask | None = None) -> Mask:
+    """The columns none of whose cells is wrong for being far out: levels, and tails that are the column's own.
+
+    A tail is one where a tenth of the cells lie far beyond the spread of the rest; but where many columns have such
+    cells, these are wrong, or rows are far.
+
+    >>> X = np.random.default_rng(0).standard_normal((200, 6))
+    >>> X[:40, 2] = -30 * np.random.default_rng(1).random(40)
+    >>> np.flatnonzero(own_tails(X)).tolist(), np.flatnonzero(own_tails(X[:, 1:4])).tolist()
+    ([2], [])
+    """
+    seen = [X[:, j] if mask is None else X[mask[:, j], j] for j in range(X.shape[1])]
+    centre, spread = robust_units(X, mask)
+    levels = np.array([are_levels(x) for x in seen], dtype=bool)
+    far = [np.abs(x - c) > LONG_SPREADS * s for x, c, s in zip(seen, centre, spread, strict=True)]
+    long = ~levels & np.array([len(f) > 0 and f.mean() >= LONG_SHARE for f in far], dtype=bool)
+    return levels | long if long.mean() <= LONG_COLUMNS else levels
 
 
 def outlyingness(

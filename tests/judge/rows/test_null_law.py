@@ -189,3 +189,15 @@ def test_far_rows_do_not_say_which_are_their_own_tail():
     D2 = np.random.default_rng(0).chisquare(5, 60)
     D2[:20] = 400.0
     assert wrong_rows(D2, np.full(60, 5), D2 > 100)[:20].all()
+
+
+def test_a_tail_of_one_column_makes_no_odd_rows():
+    """A share near its top in most rows and anything below it in others, where these have a place of their own."""
+    rng = np.random.default_rng(4)
+    X = table("gauss", 7, n=500, d=12)
+    city = X[:, 0] > np.quantile(X[:, 0], 0.75)
+    X[:, 5] = np.where(city & (rng.random(500) < 0.7), rng.uniform(0, 330, 500), rng.normal(390, 4, 500))
+    found = judged(X)
+    assert found.odd.sum() <= 3
+    X[7, 2] += 15 * X[:, 2].std()
+    assert judged(X).rows[0].row == 7

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, fdtrc, fdtri, ndtri, stdtr, stdtrit
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.math.outlying import are_levels
+from lowdim.math.outlying import own_tails
 
 LEAST_ROWS_OF_LAW = 20  # rows that can set a law of their own; fewer are judged by the model's
 TAIL_ROWS = 100  # rows from which cells held out of a fit can be told from the tail of the others
@@ -177,7 +177,7 @@ def wrong_rows(D2: Array, seen: NDArray[Any], far: Mask) -> Mask:
 
 # columns of levels -----------------------------------------------------------------------------------------
 def tempered_levels(X: Array, mask: Mask) -> tuple[Array, Mask]:
-    """The table with levels no farther from the mean than their share says; and which columns have levels.
+    """The table with levels and long tails no farther from the mean than their share says; and which columns have them.
 
     A level that a share f of the rows reach is at most as far out as a Gaussian's quantile of 1 - f / 2.
 
@@ -189,9 +189,9 @@ def tempered_levels(X: Array, mask: Mask) -> tuple[Array, Mask]:
     out, levels = X.copy(), np.zeros(X.shape[1], dtype=bool)
     if len(X) < LEAST_ROWS_OF_LAW:
         return out, levels
+    levels = own_tails(X, mask) & mask.any(axis=0)
     for j in range(X.shape[1]):
         x = X[mask[:, j], j]
-        levels[j] = len(x) > 0 and are_levels(x)
         if levels[j]:
             ordered, mean, sd = np.sort(x), x.mean(), x.std()
             above = 1.0 - np.searchsorted(ordered, x, side="left") / len(x)
