@@ -41,7 +41,7 @@ WITHOUT_ONE = 5.0  # times, without any one column
 STRATUM_SPREAD = 0.2  # of a column's own spread: where half of the rows have less of it, they are alike by design
 MASKED_SHARE = 0.1  # of the rows, from which a group can hide itself
 LONG_SHARE, LONG_SPREADS = 0.1, 6.0  # of a column beyond so many spreads: its tail
-LONG_COLUMNS = 0.2  # of the columns that may have one; 20 % far rows show in most of them
+LONG_COLUMNS = 0.2  # of the columns that may have one, or half of one; far rows and wrong cells show in most of them
 APART_SHARE, APART_SPREADS = 0.1, 3.5  # of a column at one end of it, apart from all else: "not used" is no measurement
 
 
@@ -101,8 +101,9 @@ def own_tails(X: Array, mask: Mask | None = None) -> Mask:
     centre, spread = robust_units(X, mask)
     levels = np.array([are_levels(x) for x in seen], dtype=bool)
     far = [np.abs(x - c) > LONG_SPREADS * s for x, c, s in zip(seen, centre, spread, strict=True)]
-    long = ~levels & np.array([len(f) > 0 and f.mean() >= LONG_SHARE for f in far], dtype=bool)
-    return levels | long if long.mean() <= LONG_COLUMNS else levels
+    share = np.where(levels, 0.0, [f.mean() if len(f) else 0.0 for f in far])
+    alone = (share >= LONG_SHARE / 2).mean() <= LONG_COLUMNS
+    return levels | (share >= LONG_SHARE) if alone else levels
 
 
 def outlyingness(
