@@ -39,6 +39,17 @@ def contaminated(kind: str, share: float, seed: int, n: int = 200, d: int = 10) 
     return Contaminated(X, W, far, wrong)
 
 
+def hidden_group(seed: int, n: int = 40, many: int = 10) -> np.ndarray:
+    """Rows close to a plane of five columns; the first ones a group off it, no farther than the others reach."""
+    rng = np.random.default_rng([seed, 8])
+    W = rng.standard_normal((2, 5))
+    z, noise = rng.standard_normal((n, 2)), 0.05 * rng.standard_normal((n, 5))
+    z[:many] = [1.5, -1.5] + 0.1 * rng.standard_normal((many, 2))
+    X = z @ W + noise
+    X[:many] += 1.5 * np.linalg.svd(W)[2][2]  # a direction off the plane
+    return X
+
+
 def angle(A: np.ndarray, B: np.ndarray) -> float:
     """The largest angle between two planes, in degrees."""
     inner = np.linalg.svd(np.linalg.qr(A)[0].T @ np.linalg.qr(B)[0])[1]

@@ -8,7 +8,7 @@ import pytest
 from lowdim import PPCA, RobustPPCA
 from lowdim.judge.robust import robust_fit
 from lowdim.judge.rows.odd_rows import judge_rows
-from tests.judge.contaminated import CASES, angle, contaminated
+from tests.judge.contaminated import CASES, angle, contaminated, hidden_group
 
 
 def check(kind, share, seeds):
@@ -146,3 +146,13 @@ def test_every_column_keeps_half_of_its_cells():
     kept = ~np.isnan(table) & ~fit.held_cells & ~fit.far_rows[:, None]
     assert (kept.sum(axis=0) >= 0.5 * (~np.isnan(table)).sum(axis=0)).all()
     assert np.isfinite(fit.model.components_).all()
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_quarter_of_a_small_table_that_lies_off_the_plane_is_named(seed):
+    """The group widens the spread of every direction, so that no direction shows it."""
+    X = hidden_group(seed)
+    fit = robust_fit(X, 2)
+    found = judge_rows(fit.model, X, held=fit.held_cells, far=fit.far_rows)
+    assert fit.choice == "screened" and fit.far_rows[:10].all() and fit.far_rows[10:].sum() <= 1
+    assert found.odd[:10].all() and found.odd[10:].sum() <= 2

@@ -3,11 +3,13 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from lowdim.jobs.analysis import analyse
 from lowdim.judge.dimensions.jury import DimensionRow, Jury
 from lowdim.judge.rows.odd_rows import judge_rows
-from lowdim.judge.verdicts import because, dimension_sentence, odd_sentence, second_axis, trust_strip
+from lowdim.judge.verdicts import because, dimension_sentence, held_sentence, odd_sentence, second_axis, trust_strip
 from lowdim.models.linear.ppca import ProbabilisticPCA
 
 
@@ -83,3 +85,22 @@ def test_the_other_checks():
 
 def test_a_map_of_one_dimension_has_a_second_axis_and_says_so():
     assert second_axis(1, 2) == "; the map has a second axis" and second_axis(2, 2) == second_axis(1, 1) == ""
+
+
+def test_the_farthest_cell_that_is_held_out_and_in_no_odd_row_is_named():
+    """Heavy tails make no row odd; the cell that is held out is said all the same."""
+    rng = np.random.default_rng(1)
+    z = rng.standard_normal((200, 1))
+    frame = pd.DataFrame(z + 0.3 * rng.standard_t(2, (200, 5)), columns=list("abcde"))
+    frame.loc[17, "c"] = 30.0
+    found = analyse(frame)
+    assert [17, 2] in found.held.cells.tolist()
+    named = "row 18, because c is 30" if found.odd.odd[17] else "the farthest cell is in row 18: c is 30; the rest of"
+    assert named in found.sentences[3]
+    judged_none = SimpleNamespace(odd=np.zeros(200, dtype=bool), unjudged=())
+    said = SimpleNamespace(
+        held=found.held, odd=judged_none, model=found.model, table=found.table, row_names=found.row_names
+    )
+    assert "the farthest cell is in row 18: c is 30; the rest of the row says" in held_sentence(said)
+    said.held = found.held._replace(cells=found.held.cells[:0])
+    assert held_sentence(said) == found.held.sentence

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from lowdim.math.outlying import far_rows, outlyingness, robust_units
+from lowdim.math.outlying import are_levels, far_rows, masked_rows, outlyingness, robust_units
+from tests.judge.contaminated import hidden_group
 
 
 def table(rng, n=200, d=10, q=2):
@@ -13,6 +14,13 @@ def table(rng, n=200, d=10, q=2):
 def judged(X, mask=None, seed=0):
     centre, spread = robust_units(X, mask)
     return far_rows(outlyingness((X - centre) / spread, mask, np.random.default_rng(seed)))
+
+
+def masked(X):
+    """The rows that are far beside a tight half of the table."""
+    centre, spread = robust_units(X)
+    Z = (X - centre) / spread
+    return masked_rows(Z, None, outlyingness(Z, None, np.random.default_rng(1)), np.random.default_rng(2))
 
 
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.2])
@@ -67,3 +75,35 @@ def test_short_and_wide_tables_with_gaps_are_judged_too():
     mask = rng.random(X.shape) > 0.1
     assert judged(X, mask).nonzero()[0].tolist()[:4] == [0, 1, 2, 3]
     assert judged(X, mask).sum() <= 5
+
+
+def test_a_group_that_widens_every_spread_is_found_beside_a_tight_half():
+    """Ten of forty rows off the plane of the others, no farther than these reach along it."""
+    for seed in (0, 1, 3):
+        far = masked(hidden_group(seed))
+        assert far[:10].sum() >= 8 and far[10:].sum() <= 2
+
+
+@pytest.mark.parametrize("n", [40, 100])
+def test_clean_rows_are_not_masked(n):
+    for seed in range(5):
+        assert not masked(table(np.random.default_rng(seed), n, 5)).any()
+
+
+def test_a_column_of_two_modes_makes_no_far_rows():
+    """A share that is either small or large, as of one faith in districts, goes with nothing else."""
+    rng = np.random.default_rng(3)
+    X = table(rng, 47, 5)
+    share = np.r_[rng.uniform(85, 100, 16), rng.uniform(2, 15, 31)]
+    assert not masked(np.column_stack([X, share])).any()
+
+
+def test_few_rows_have_no_tight_half():
+    assert not masked(hidden_group(0)[:19]).any()
+
+
+def test_a_value_at_the_end_of_a_column_apart_from_all_else_is_a_level():
+    used = np.random.default_rng(0).normal(20, 0.6, 140)
+    assert are_levels(np.r_[np.zeros(35), used]) and are_levels(np.r_[used, np.full(20, 40.0)])
+    assert not are_levels(np.r_[np.zeros(5), used])  # a fault
+    assert not are_levels(np.r_[np.full(35, 19.9), used])  # a common value among the others

@@ -255,6 +255,21 @@ def numbers_wrong() -> dict[str, tuple[bytes, str]]:
         ),
         "disguised.csv": (csv(head, changed(numbers(30, 4), {(3, 0): -999, (9, 0): "-999.0", (12, 2): -999})), ""),
         "disguised_once.csv": (csv(head, changed(numbers(30, 4), {(3, 0): -999})), ""),
+        "impossible_year.csv": (
+            csv("a,b,year_built", column(numbers(120, 3), 2, [1960 + i % 50 if i != 7 else 2207 for i in range(120)])),
+            "",
+        ),
+        "regression_parts.csv": (
+            csv(
+                "a,b,trend_1,trend_2,trend_3",
+                [[*numbers(24, 2)[i], *((i % 8 + 1) * (i // 8 == k) for k in range(3))] for i in range(24)],
+            ),
+            "",
+        ),
+        "nearly_empty.csv": (
+            csv("a,b,c,late", column(numbers(60, 4), 3, [i if i < 5 else "" for i in range(60)])),
+            "",
+        ),
         "huge.csv": (csv("a,b,c", [[f"{r[0]}e200", *r[1:3]] for r in a]), ""),
         "log_zero.csv": (csv("a,b", [[i, r[0]] for i, r in enumerate(a)]), "--use a --log a"),
         "one_row.csv": (csv(head, a[:1]), ""),

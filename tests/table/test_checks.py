@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lowdim.table import checks
@@ -138,3 +139,15 @@ def test_the_widest_table() -> None:
     with pytest.raises(LowdimError, match="LD171"):
         checks.refuse_width([*names, "one more"], 100, ReadingOptions())
     checks.refuse_width([*names, "one more"], 100, ReadingOptions(drop=("x0",)))
+
+
+def test_a_column_of_a_few_cells_beside_fuller_ones_is_left_out() -> None:
+    frame = pd.DataFrame(noise(d=4), columns=list("abcd"))
+    frame.loc[9:, "d"] = np.nan
+    table = read(frame)
+    assert table.names == ("a", "b", "c") and "LD125" in table.messages.codes and note(table, "d") == "9 of 100 cells"
+    assert read(frame, use="d").names == ("a", "b", "c", "d")
+    frame.loc[9, "d"] = 1.0  # a tenth of the rows
+    assert read(frame).names == ("a", "b", "c", "d")
+    ratings = pd.DataFrame(np.where(np.random.default_rng(0).random((100, 30)) < 0.05, noise(d=30), np.nan))
+    assert "LD125" not in read(ratings.add_prefix("film")).messages.codes

@@ -27,7 +27,15 @@ from lowdim.judge.rows.null_law import tempered_levels
 from lowdim.judge.rows.surprise import surprises
 from lowdim.math.gaussian import posterior
 from lowdim.math.linalg import Array, Mask, evenly_spread
-from lowdim.math.outlying import MAD_TO_SD, are_levels, far_rows, outlyingness, robust_units, similar_groups
+from lowdim.math.outlying import (
+    MAD_TO_SD,
+    far_rows,
+    masked_rows,
+    outlyingness,
+    own_tails,
+    robust_units,
+    similar_groups,
+)
 from lowdim.math.streams import ROBUST_FIT
 from lowdim.models.linear.framed_gaussian import framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
@@ -229,7 +237,7 @@ class _RobustTable(NamedTuple):
     z: Array  # robust units, 0 at gaps; levels no farther out than their shares say
     centre: Array
     spread: Array
-    levels: Mask  # d, columns whose values are levels: none of them is a wrong one
+    levels: Mask  # d, columns of levels or with a long tail of their own: no cell is a wrong one
     weight: Array | None
     q: int
     standardize: bool
@@ -240,7 +248,7 @@ class _RobustTable(NamedTuple):
         x, mask = gather(source)
         seen = np.ones(x.shape, dtype=bool) if mask is None else mask
         centre, spread = robust_units(x, seen)
-        levels = np.array([are_levels(column[m]) for column, m in zip(x.T, seen.T, strict=True)])
+        levels = own_tails(x, seen)
         z = np.where(seen, (tempered_levels(x, seen)[0] - centre) / spread, 0.0)
         return cls(x, seen, z, centre, spread, levels, source.weight, q, standardize, seed)
 
@@ -281,7 +289,7 @@ class _RobustTable(NamedTuple):
         """Far rows by their outlyingness, then by their distance from a Student's fit; cells by their surprise."""
         z, seen, measured = self.z, self.seen, ~self.levels
         rng = np.random.default_rng([self.seed, ROBUST_FIT, 1])
-        far = few(far_rows(outlyingness(z[:, measured], seen[:, measured], rng)))
+        far = far_at_first(z[:, measured], seen[:, measured], rng)
         trusted = self.levels  # columns none of whose cells is held out
         fine = seen & ((np.abs(z) <= WIDE_CELL) | trusted)
         screen = spared(Screen(at_most(fine, seen), far, np.ones(z.shape[1])), seen)
@@ -294,7 +302,7 @@ class _RobustTable(NamedTuple):
             if common.any():
                 trusted = trusted | common
                 keep = held(z, seen, model, np.where(trusted, np.inf, scale))
-            far = few(far_by_distance(z, keep & measured, screen.far, model))
+            far = few(far_by_distance(z, keep & measured, screen.far, model), screen.far)
             screen = spared(Screen(keep, far, np.where(trusted, np.inf, scale)), seen)
         return screen
 
@@ -410,9 +418,19 @@ def spared(screen: Screen, seen: Mask) -> Screen:
     return screen._replace(keep=screen.keep | (seen & bare), far=far)
 
 
-def few(far: Mask) -> Mask:
-    """Far rows, or none where they are too many to be called so."""
-    return far if far.mean() <= FAR_SHARE else np.zeros_like(far)
+def far_at_first(z: Array, seen: Mask, rng: np.random.Generator) -> Mask:
+    """Rows far along some direction, and a group that hides itself in all of them."""
+    outlying = outlyingness(z, seen, rng)
+    far = few(far_rows(outlying))
+    both = few(far | masked_rows(z, seen, outlying, rng))
+    return both if both.any() else far
+
+
+def few(far: Mask, before: Mask | None = None) -> Mask:
+    """Far rows; where they are too many to be called so, those that were far before, or none."""
+    if far.mean() <= FAR_SHARE:
+        return far
+    return np.zeros_like(far) if before is None else before
 
 
 def at_most(keep: Mask, seen: Mask) -> Mask:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from scipy.special import bdtr
 
 from lowdim.judge.dimensions.text import in_words
-from lowdim.judge.rows.odd_rows import disagrees, far_out
+from lowdim.judge.rows.odd_rows import disagrees, far_out, farthest_held
 from lowdim.judge.stability import DECIDING_DEGREES
 from lowdim.text.format import count
 
@@ -29,7 +29,7 @@ def five_sentences(analysis: Any) -> tuple[str, ...]:
         dimension_sentence(analysis),
         axis_sentence(analysis),
         fill_sentence(analysis.fills),
-        " ".join(filter(None, (odd_sentence(analysis.odd), analysis.held.sentence))),
+        " ".join(filter(None, (odd_sentence(analysis.odd), held_sentence(analysis)))),
         map_sentence(analysis),
     )
     return sentences if analysis.of is None else (*sentences, sample_sentence(analysis))
@@ -80,6 +80,17 @@ def odd_sentence(odd: Any) -> str:
     lead = f"row {first.name}" if many == 1 else f"the oddest is row {first.name}"
     together = f", {len(odd.groups[0])} of them together" if odd.groups else ""
     return f"{count(many, 'odd row')}{together}: {lead}, because {because(first)} ({chance})."
+
+
+def held_sentence(analysis: Any) -> str:
+    """What is held out of the fit, with the farthest of its cells that no odd row names."""
+    held, odd = analysis.held, analysis.odd
+    shown = [(i, j) for i, j in held.cells.tolist() if not odd.odd[i] and not any(i == r.row for r in odd.unjudged)]
+    if not shown:
+        return str(held.sentence)
+    row, cell = farthest_held(analysis.model, analysis.table, held, shown)
+    where = f"the farthest cell is in row {analysis.row_names[row]}"
+    return f"{held.sentence.removesuffix('.')}; {where}: {disagrees(*cell)}."
 
 
 def because(row: Any) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array, Mask
 from lowdim.table.kinds.functions import alike_pairs, find_functions
 from lowdim.table.kinds.gap_codes import find_gap_codes
+from lowdim.table.kinds.products import find_products
 from lowdim.table.kinds.scales import log_entries
 from lowdim.table.kinds.sums import find_sums
 from lowdim.table.notes import Notes
@@ -22,6 +23,8 @@ from lowdim.text.messages import error
 
 LEAST_TABLE_ROWS = 3
 WIDEST_TABLE = 20_000  # number columns
+NEARLY_EMPTY, LEAST_CELLS = 0.1, 50  # share of the rows and number of cells below which a column is nearly empty
+FULLER_COLUMNS = 3  # seen in half of the rows, from which the others are the exception
 GAPPY_SHARE = 0.4  # share of gaps from which a column is named
 ONE_VALUE_SHARE = 0.95  # share of one value from which a column says almost nothing
 SAME_CORRELATION = 0.99995  # a correlation that prints as 1.0000
@@ -153,6 +156,29 @@ def empty(work: Numbers, place: Place, notes: Notes) -> Numbers:
     return work
 
 
+def nearly_empty(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
+    """Columns of a few cells are left out beside fuller ones; a table of ratings has none that are."""
+    seen, n = (~np.isnan(work.X)).sum(axis=0), len(work.X)
+    asked = np.array([bool(asked_role(c.name, options)) for c in work.columns], dtype=bool)
+    bare = (seen < NEARLY_EMPTY * n) & (seen < LEAST_CELLS)
+    keep = ~bare | asked
+    if keep.all() or (2 * seen >= n).sum() < FULLER_COLUMNS:
+        return work
+    names = [c.name for c, kept in zip(work.columns, keep, strict=True) if not kept]
+    one = len(names) == 1
+    notes.add(
+        "LD125",
+        what=count(len(names), "column") + (" is" if one else " are"),
+        was="was" if one else "were",
+        most=int(seen[~keep].max()),
+        n=f"{n:,}",
+        names=listing(names, 10),
+        use=names[:10],
+    )
+    words = [f"{k} of {n:,} cells" for k in seen[~keep]]
+    return work.keep(keep)._replace(aside=(*work.aside, *zip(names, words, strict=True)))
+
+
 def _positions(place: Place, columns: list[Column]) -> str:
     return f"{place.name}, column{'s' * (len(columns) > 1)} {listing([c.position for c in columns])}"
 
@@ -204,9 +230,9 @@ def copies(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
 
 
 def sums(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
-    """Columns that are functions, sums or means of others are left out; kept where the others are often missing, or
-    asked for."""
-    for made in (_as_functions, _as_sums):
+    """Columns that are functions, products, sums or means of others are left out; kept where the others are often
+    missing, or asked for."""
+    for made in (_as_functions, _as_products, _as_sums):
         n, d = work.X.shape
         if d < 3 or options.keep_copies or n * d * d > PAIRS_WORK:
             return work
@@ -224,6 +250,10 @@ class _Made(NamedTuple):
 
 def _as_functions(work: Numbers) -> list[_Made]:
     return [_Made(f.column, f.words, f.share) for f in find_functions(work.X, work.names)]
+
+
+def _as_products(work: Numbers) -> list[_Made]:
+    return [_Made(*product) for product in find_products(work.X, work.names)]
 
 
 def _as_sums(work: Numbers) -> list[_Made]:

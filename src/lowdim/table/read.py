@@ -324,7 +324,8 @@ def check_numbers(
     work = checks.empty(work, place, notes)
     checks.enough_rows(work, place, notes)
     work = checks.copies(checks.constant(work, place, notes), reading, notes)
-    work = checks.sums(work, reading, notes) if raw.names is not None or raw.path else work
+    if raw.names is not None or raw.path:
+        work = checks.sums(checks.nearly_empty(work, reading, notes), reading, notes)
     work = checks.logs(work, reading, place)
     checks.enough_columns(work, columns, _better_separator(raw, reading), place, notes)
     notes.stop()

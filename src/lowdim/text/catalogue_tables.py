@@ -462,6 +462,14 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "",
         Fix("leave it out:  ", propose(drop=None)),
     ),
+    "LD125": Entry(
+        TableWarning,
+        "{what} nearly empty, with {most} cells or fewer of {n} rows, and {was} left out: {names}",
+        "so few cells say how a column goes with the others nowhere else, and stretch the axes to where they are",
+        Fix("use them all the same:  ", propose(use=None)),
+        "changed",
+        about="Columns that are nearly empty were left out",
+    ),
     "LD130.table": Entry(
         TableWarning,
         "{what} never change{s} and {was} left out",
@@ -512,6 +520,13 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "{fix}",
         "changed",
         about="A number such as -999 that stands for a gap",
+    ),
+    "LD158": Entry(
+        TableWarning,
+        "Column '{column}' holds years, and {what} that no year can be",
+        "a slip of typing; the column shapes no axis, so nothing else would tell",
+        "correct it in the file",
+        about="Numbers among years that no year can be",
     ),
     "LD152.table": Entry(
         TableWarning,
@@ -613,7 +628,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD187": Entry(
         TableWarning,
-        "{what} {takes} few levels from {low} to {high} and were taken as measured, on an ordered scale: {names}",
+        "{what} {takes} few levels from {low} to {high} and {was} taken as measured, on an ordered scale: {names}",
         "they are what this table has to measure with; fills are levels, and steps count as equal",
         Fix("one of them is only a code:  ", propose(label=None)),
         about="Items of a few levels were taken as measured",
@@ -633,6 +648,14 @@ TABLE_MESSAGES: dict[str, Entry] = {
         Fix("use it as a measurement:  ", propose(use=None)),
         "changed",
         about="Ranks were set aside",
+    ),
+    "LD197": Entry(
+        TableWarning,
+        "{what} {is_} zero but in one group of rows each, and {was} set aside as {a}: {names}",
+        "such columns say to which group a row belongs, as a regression wants it told",
+        Fix("they are measured:  ", propose(use=None)),
+        "changed",
+        about="Columns that are each zero but in one group of rows were set aside",
     ),
     "LD195": Entry(
         TableWarning,

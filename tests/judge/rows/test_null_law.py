@@ -161,3 +161,43 @@ def test_small_tables_have_few_odd_rows_and_planted_ones_are_found(law, most):
     for X in tables:
         X[3, 2] += 12 * X[:, 2].std()
     assert sum(judged(X).odd[3] for X in tables) >= 3
+
+
+def test_a_setting_that_a_fifth_of_the_rows_share_makes_no_odd_rows_and_faults_beside_it_do():
+    """A column that is 0 in the first 35 rows and about 20 in the others, another that is 0 in five."""
+    rng = np.random.default_rng(0)
+    X = table("t3", 5, n=180, d=20)
+    X[:, 3] = np.where(np.arange(180) < 35, 0.0, 20.0 + 0.2 * rng.standard_normal(180))
+    X[170:175, 8] -= 70 * X[:, 8].std()
+    found = judged(X)
+    assert found.odd[170:175].all() and found.odd[:170].sum() <= 4
+    assert {r.column for r in found.rows if 170 <= r.row < 175} == {"c9"}
+
+
+def test_faults_of_one_column_are_wrong_beside_the_tails_of_the_others():
+    rng = np.random.default_rng(2)
+    mask = np.ones((176, 6), dtype=bool)
+    surprise = rng.standard_t(3, (176, 6))
+    surprise[:5, 0] = 70.0
+    held = np.abs(surprise) > 3.5
+    assert held[5:].sum() >= 15 and not wrong_cells(surprise, mask, held)[5:].any()
+    assert wrong_cells(surprise, mask, held)[:5, 0].all()
+
+
+def test_far_rows_do_not_say_which_are_their_own_tail():
+    """A third of the rows is far: the quantile that sets the tail of the others must be none of theirs."""
+    D2 = np.random.default_rng(0).chisquare(5, 60)
+    D2[:20] = 400.0
+    assert wrong_rows(D2, np.full(60, 5), D2 > 100)[:20].all()
+
+
+def test_a_tail_of_one_column_makes_no_odd_rows():
+    """A share near its top in most rows and anything below it in others, where these have a place of their own."""
+    rng = np.random.default_rng(4)
+    X = table("gauss", 7, n=500, d=12)
+    city = X[:, 0] > np.quantile(X[:, 0], 0.75)
+    X[:, 5] = np.where(city & (rng.random(500) < 0.7), rng.uniform(0, 330, 500), rng.normal(390, 4, 500))
+    found = judged(X)
+    assert found.odd.sum() <= 3
+    X[7, 2] += 15 * X[:, 2].std()
+    assert judged(X).rows[0].row == 7

@@ -176,3 +176,13 @@ def test_names_and_options():
         judge_rows(model, X, odd_level=95)
     with pytest.raises(OptionError, match="row"):
         explain_row(model, X, 30)
+
+
+def test_of_impossible_cells_the_one_that_makes_the_others_so_is_named():
+    """An age of 5555 makes every other cell of its row impossible, most of all in columns with thin tails."""
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((600, 1))
+    X = np.column_stack([z + rng.uniform(-1, 1, (600, 4)), 30 + 8 * z + rng.standard_t(30, (600, 1)) * 8])
+    X[9, 4] = 5555.0
+    first = judge_rows(PPCA(1, standardize=True).fit(np.delete(X, 9, axis=0)), X).rows[0]
+    assert (first.row, first.column) == (9, "c5") and first.reason.startswith("c5 5555, expected")

@@ -112,3 +112,14 @@ def test_yes_no_answers_beside_enough_measurements_are_labels() -> None:
     assert set(kinds_of({**answers, **measured}).kinds) == set(answers)
     del measured["z"]
     assert not kinds_of({**answers, **measured}).kinds
+
+
+def test_a_scale_of_many_steps_is_one_whether_it_counts_from_zero_or_one() -> None:
+    """Three opinions from 1 to 7, party from 0 to 6 and school from 1 to 7 beside three measurements."""
+    own = np.random.default_rng(5)
+    levels = {name: own.integers(1, 8, 400) * 1.0 for name in ("selfLR", "ClinLR", "DoleLR", "educ")}
+    levels["PID"] = own.integers(0, 7, 400) * 1.0
+    measured = {name: own.normal(50, 9, 400) for name in ("age", "income", "people")}
+    assert set(kinds_of({**measured, **levels}).items) == set(levels)
+    short = {name: np.minimum(x, 3.0) for name, x in levels.items()}  # 1 to 3 and 0 to 3: codes of two kinds
+    assert not kinds_of({**measured, **short}).items

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, fdtrc, fdtri, ndtri, stdtr, stdtrit
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.math.outlying import are_levels
+from lowdim.math.outlying import own_tails
 
 LEAST_ROWS_OF_LAW = 20  # rows that can set a law of their own; fewer are judged by the model's
 TAIL_ROWS = 100  # rows from which cells held out of a fit can be told from the tail of the others
@@ -34,8 +34,10 @@ LEAST_DOF = 0.5
 JUDGING_DOF = 2.0  # with fewer degrees of freedom the bulk has no variance, and no row can be called odd
 CENTRAL_CELLS, CENTRAL_ROWS = 0.15, 0.25  # beyond the quantiles of a centre: a tenth of the cells, a fifth of the rows
 # may be wrong
+BEYOND_FAR = 0.1  # of the rows, that are beyond the quantile of a centre beside those that are far
 TAIL_SHARE = 0.28  # of what was left out, that the law of the centre must predict for a tail: 0.30 to 0.88 in t3 and
 # lognormal tables, 0.00 to 0.28 where a hundredth to a tenth of the cells are wrong (measured)
+IMPOSSIBLE_SHARE = 0.02  # of some cells, as many as the heaviest tail would have: the others are wrong
 FEW_SHARE = 0.015  # of the rows, or of rows with such cells: the quantile that sets a tail is beyond them
 
 
@@ -136,35 +138,46 @@ def _tail_ratios(share: float) -> tuple[Array, Array]:
 
 # what a fit left out: wrong, or the tail of the rest ---------------------------------------------------------
 def wrong_cells(surprise: Array, mask: Mask, held: Mask) -> Mask:
-    """The cells held out of a fit, if they are not the tails of their columns; none
-    of them where they are so few that a quantile does not mind.
+    """The cells held out of a fit, if they are not the tails of their columns; none of them where they are so few that
+    a quantile does not mind.
 
-    Heavy tails and wrong cells both lie far out; but laws that fit the centres of the columns expect the former.
+    Heavy tails and wrong cells both lie far out; but laws that fit the centres of the columns expect the former. Where
+    the tails of some columns are expected, cells of others that not even the heaviest tail would reach are wrong.
     """
     out = held & mask
-    none = np.zeros_like(out)
+    beyond = np.zeros_like(out)
     if out.any(axis=1).mean() <= FEW_SHARE:
-        return none
+        return beyond
     expected = 0.0
     for j in np.flatnonzero(out.any(axis=0)):
-        size = np.abs(surprise[mask[:, j], j])
+        size, far = np.abs(surprise[mask[:, j], j]), np.abs(surprise[:, j])
         scale, dof = t_law(size, CENTRAL_CELLS)
-        expected += len(size) * 2.0 * float(stdtr(dof, -np.abs(surprise[out[:, j], j]).min() / scale))
-    return none if expected >= TAIL_SHARE * out.sum() else out
+        expected += len(size) * 2.0 * float(stdtr(dof, -far[out[:, j]].min() / scale))
+        beyond[:, j] = out[:, j] & (far >= _least_impossible(far[out[:, j]], scale, len(size)))
+    return beyond if expected >= TAIL_SHARE * out.sum() else out
+
+
+def _least_impossible(far: Array, scale: float, n: int) -> float:
+    """The size from which on cells are more than fifty times as many as the heaviest tail that judges would have."""
+    size = np.sort(far)[::-1]
+    tail = n * 2.0 * stdtr(JUDGING_DOF, -size / scale)
+    impossible = np.flatnonzero(tail <= IMPOSSIBLE_SHARE * np.arange(1, len(size) + 1))
+    return float(size[impossible[-1]]) if len(impossible) else np.inf
 
 
 def wrong_rows(D2: Array, seen: NDArray[Any], far: Mask) -> Mask:
     """The far rows, if they are too many not to be minded and not the tail of the others."""
     if far.mean() <= FEW_SHARE:
         return np.zeros_like(far)
-    p = row_law(D2, seen, CENTRAL_ROWS).p_value(D2, seen)
+    beyond = max(CENTRAL_ROWS, float(far.mean()) + BEYOND_FAR)  # the quantile is none of the far rows'
+    p = row_law(D2, seen, beyond).p_value(D2, seen)
     tail = float(np.median(p[far])) >= TAIL_SHARE * 0.5 * far.mean()  # half of the far rows lie beyond their median
     return np.zeros_like(far) if tail else far
 
 
 # columns of levels -----------------------------------------------------------------------------------------
 def tempered_levels(X: Array, mask: Mask) -> tuple[Array, Mask]:
-    """The table with levels no farther from the mean than their share says; and which columns have levels.
+    """The table with levels and long tails no farther from the mean than their share says; and which columns have them.
 
     A level that a share f of the rows reach is at most as far out as a Gaussian's quantile of 1 - f / 2.
 
@@ -176,9 +189,9 @@ def tempered_levels(X: Array, mask: Mask) -> tuple[Array, Mask]:
     out, levels = X.copy(), np.zeros(X.shape[1], dtype=bool)
     if len(X) < LEAST_ROWS_OF_LAW:
         return out, levels
+    levels = own_tails(X, mask) & mask.any(axis=0)
     for j in range(X.shape[1]):
         x = X[mask[:, j], j]
-        levels[j] = len(x) > 0 and are_levels(x)
         if levels[j]:
             ordered, mean, sd = np.sort(x), x.mean(), x.std()
             above = 1.0 - np.searchsorted(ordered, x, side="left") / len(x)

@@ -54,11 +54,15 @@ from lowdim.text.messages import error
 from lowdim.text.notebook import card
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lowdim.judge.held_out import HeldOut
     from lowdim.models.linear.linear_gaussian import LinearGaussian
     from lowdim.table.kinds.scales import ColumnScales
 
 P_NOTE = "p: of the row's distance D2 or of its least likely cell, whichever is rarer; the others are of one distance."
 LISTED_ROWS = 20  # odd rows that a notebook lists
+IMPOSSIBLE_P = 1e-9  # of a cell: how much smaller another's is says nothing
 UNJUDGED_ROWS = 5  # listed where no law fits the bulk
 LEAST_IN_GROUP, MOST_IN_GROUPS = 3, 2000  # odd rows that make a group; odd rows that are looked at for groups
 
@@ -413,7 +417,9 @@ def by_the_bulk(
     p = cell_p_values(shift / sd, D2, mask, law, bulk)
     p[:, levels] = 1.0  # judged by their shares already
     size = np.where(mask, np.abs(shift) / sd, -1.0)
-    worst = np.argmax(np.where(p == p.min(axis=1, keepdims=True), size, -2.0), axis=1)
+    # cells that are all but impossible are so by one of them: hiding the largest leaves the least
+    unlikely = p <= np.maximum(p.min(axis=1, keepdims=True), IMPOSSIBLE_P)
+    worst = np.argmax(np.where(unlikely, size, -2.0), axis=1)
     at = np.arange(len(x)), worst
     moved = shift + (x - tempered) * g.frame.scale  # beside the value as it is
     return rows._replace(
@@ -422,7 +428,7 @@ def by_the_bulk(
         shift=moved[at],
         sd=sd[at],
         value=x[at],
-        cell_p=p[at],
+        cell_p=p.min(axis=1),
     ), law
 
 
@@ -433,6 +439,23 @@ def beside_kept(g: FramedGaussian, x: Array, mask: Mask, kept: Mask) -> tuple[Ar
     shift, sd = surprises(latent, kept, g.W, g.psi)
     shift = np.where(kept, shift, np.where(mask, x - g.mu - latent.mean @ g.W.T, 0.0))
     return D2, kept.sum(axis=1), shift, sd
+
+
+def farthest_held(
+    model: LinearGaussian, table: Any, held: HeldOut, cells: Sequence[tuple[int, int]]
+) -> tuple[int, tuple[str, float, float, float, int]]:
+    """Of some cells that are held out of a fit, the one farthest from what the kept cells of its row say: its row, and
+    what `disagrees` takes."""
+    g, i, j = framed_gaussian(model), *np.array(cells, dtype=np.intp).T
+    x, own = table.X[i], np.arange(len(i))
+    mask: Mask = ~np.isnan(x)
+    kept = mask & ~held.cell_mask(*table.X.shape)[i]
+    inward = g.inward(Block(np.where(mask, x, 0.0), mask)).x
+    shift, sd = (part[own, j] for part in beside_kept(g, inward, mask, kept)[2:])
+    k = int(np.argmax(np.abs(shift) / sd))
+    unit, value, column = float(g.frame.scale[j[k]]), float(x[k, j[k]]), int(j[k])
+    told = in_own_units(table.scales, column, value, value - float(shift[k]) / unit, float(sd[k]) / unit)
+    return int(i[k]), (table.names[column], *told)
 
 
 def picked(D2: Law, T2: Law, Q: Law, judged: JudgedRows, odd_level: float) -> OddRows:

@@ -9,7 +9,7 @@ import numpy as np
 
 from lowdim.math.linalg import Array
 from lowdim.table.kinds.scales import log_entries
-from lowdim.table.kinds.single import KEY_SHARE, Kind
+from lowdim.table.kinds.single import KEY_SHARE, Kind, impossible_years
 from lowdim.table.kinds.together import LEAST_ITEMS, kinds_of, same_facts
 from lowdim.table.kinds.whole_table import is_correlations, is_distances, rating_columns
 from lowdim.table.notes import Notes
@@ -68,6 +68,7 @@ def give_roles(columns: list[Column], options: ReadingOptions, place: Place, not
     result = _answers(result, options, notes)
     same = _same_facts(result, options, notes)
     _note_kinds([c for c in free if c.name in found.kinds and c.name not in same], found.kinds, place, notes)
+    _note_years([c for c in numbers if c.name in found.kinds and found.kinds[c.name].word == "year"], place, notes)
     _note_doubtful(found.doubtful, notes)
     _note_items([c for c in result if c.role == "number" and c.levels], notes)
     return [c._replace(role="out", note=f"same as {same[c.name]}") if c.name in same else c for c in result]
@@ -142,6 +143,7 @@ def _note_kinds(columns: list[Column], kinds: dict[str, Kind], place: Place, not
         "LD183": DATE_PARTS,
         "LD184": ("place", "area"),
         "LD189": ("rank",),
+        "LD197": ("part",),
     }
     for code, words in said.items():
         some = [c for c in columns if kinds[c.name].word in words and not _names_groups(c, kinds[c.name])]
@@ -169,6 +171,20 @@ def _levels(c: Column, kind: Kind) -> str:
     return ", ".join(map(all_digits, levels)) if len(levels) <= SHOWN_LEVELS else f"{len(levels)} levels, {ends}"
 
 
+def _note_years(columns: list[Column], place: Place, notes: Notes) -> None:
+    """Name the cells of years that cannot be: as labels they are never judged beside the rest of their row."""
+    for c in columns:
+        rows = np.flatnonzero(impossible_years(c.values))
+        if len(rows):
+            cells = [f"{place.unit} {place.lines[row]} ({all_digits(c.values[row])})" for row in rows]
+            notes.add(
+                "LD158",
+                f"{place.name}, column {c.position}: {listing(cells)}",
+                column=c.name,
+                what=count(len(rows), "number"),
+            )
+
+
 def _note_doubtful(doubtful: dict[str, Kind], notes: Notes) -> None:
     """Columns that would have been set aside, had anything else been measured."""
     if doubtful:
@@ -191,6 +207,7 @@ def _note_items(items: list[Column], notes: Notes) -> None:
             "LD187",
             what=count(len(names), "column"),
             takes="takes" if len(names) == 1 else "take",
+            was="was" if len(names) == 1 else "were",
             low=all_digits(low),
             high=all_digits(high),
             names=listing(names, NAMED_ASIDE),

@@ -12,6 +12,8 @@ from lowdim.table.kinds.single import Kind, is_whole
 LEAST_GROUPS = 10  # groups from which what rows of one group share is no accident
 SHARED_COLUMNS = 2  # other columns that stay the same within each group of rows
 CHANGING = 0.1  # of the groups at whose borders such a column must change
+LEAST_PARTS = 3  # columns that share the rows among them
+LEAST_PART = 2  # rows in which a part is not zero
 PARTS_OF_A_DATE = {"yr": "year", "year": "year", "mo": "month", "mon": "month", "month": "month"}
 PARTS_OF_A_DATE |= {"da": "day", "dy": "day", "day": "day"}
 DATE_NAME = re.compile(rf"({'|'.join(sorted(PARTS_OF_A_DATE, key=len, reverse=True))})[_. ]?(\w\w+)", re.I)
@@ -57,6 +59,25 @@ def _sorted_groups(v: Array) -> bool:
     step = np.diff(v)
     groups = 1 + int((step > 0).sum())
     return bool((step >= 0).all()) and LEAST_GROUPS <= groups <= len(v) / 2
+
+
+def part_families(columns: dict[str, Array]) -> dict[str, Kind]:
+    """Columns numbered alike of which each row has only one that is not zero: a trend, a price, within one group.
+
+    >>> group, when = np.repeat([1, 2, 3], 8), np.tile(np.arange(1.0, 9), 3)
+    >>> [*part_families({f"trend_{k}": when * (group == k) for k in (1, 2, 3)})]
+    ['trend_1', 'trend_2', 'trend_3']
+    """
+    families: dict[str, list[str]] = {}
+    for name, x in columns.items():
+        stem = re.sub(r"\d+", "#", name)
+        if "#" in stem and not np.isnan(x).any() and LEAST_PART <= (x != 0).sum() <= len(x) / 2:
+            families.setdefault(stem, []).append(name)
+    found: dict[str, Kind] = {}
+    for names in families.values():
+        apart = len(names) >= LEAST_PARTS and (np.column_stack([columns[n] for n in names]) != 0).sum(axis=1).max() == 1
+        found |= dict.fromkeys(names if apart else (), Kind("part", "it is zero but in one group of rows"))
+    return found
 
 
 def date_families(columns: dict[str, Array]) -> dict[str, Kind]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array
+from lowdim.math.linalg import Array, Mask
 
 MOST_LEVELS = 10  # different values up to which whole numbers may be a code
 ROWS_A_LEVEL = 5  # rows for each level from which levels can be told from values that happen to repeat
@@ -72,6 +72,7 @@ RANK_WORDS = {"rank", "ranking", "rang", "position", "place"}
 TIME_WORDS = {"time", "timestamp", "date", "datetime", "epoch", "unixtime", "t"}
 CLOCK_WORDS = {"time", "hhmm", "clock"}
 LATEST_YEAR, YEAR_SHARE = 2200, 0.99  # a year or two may be mistyped
+FIRST_YEAR, LAST_YEAR, LEAST_YEARS = 1900, 2030, 10  # of years that are not called so, and how many different ones
 MONTH_ROUNDING = 0.08  # of a month: 2000.08 is February
 CLOCK_VALUES = 20  # different times of day from which minutes below 60 are no accident
 YEAR_WORD = re.compile(r"year(?!s|ly)\w*|yr|jahr|annee|anno")
@@ -157,7 +158,33 @@ def _date_part(words: list[str], v: Array, whole: bool) -> Kind:
         return Kind("time of day", "hours and minutes, such as 1530")
     if set(words) & TIME_WORDS and low >= 1500 and high <= LATEST_YEAR and ("date" in words or _year_parts(v)):
         return Kind("time", "a year and its part, such as 2000.25")
+    if whole and _like_years(v):
+        return Kind("year", f"whole numbers from {low:.0f} to {high:.0f}, as years are")
     return Kind()
+
+
+def _like_years(v: Array) -> bool:
+    """Whether whole numbers that nobody calls years can hardly be anything else: close together, around 2000.
+
+    >>> hired = np.random.default_rng(0).integers(1968, 2016, 300) * 1.0
+    >>> _like_years(hired), _like_years(hired * 2)
+    (True, False)
+    """
+    if v.min() < FIRST_YEAR or v.max() > LAST_YEAR:
+        return False
+    different = len(np.unique(v))
+    return different >= LEAST_YEARS and bool(2 * different > np.ptp(v)) and len(v) >= 2 * different
+
+
+def impossible_years(v: Array) -> Mask:
+    """The cells of a column of years that no year can be.
+
+    >>> np.flatnonzero(impossible_years(np.array([1998.0, 2004, 2207, np.nan]))).tolist()
+    [2]
+    """
+    if not 1500 <= np.nanmedian(v) <= 2100:
+        return np.zeros(len(v), dtype=bool)
+    return np.asarray(v > 2100)  # there were years before Christ
 
 
 def is_clock(v: Array) -> bool:

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
-from lowdim.table.kinds.groups import date_families, group_keys
+from lowdim.table.kinds.groups import date_families, group_keys, part_families
 from lowdim.table.kinds.single import MOST_LEVELS, Kind, is_whole, kind_of, name_words
 
 LEAST_ITEMS = 5  # columns of one scale from which they are a questionnaire
 MEASURED = ("", "count")
 LEAST_STEM, LONGEST_PREFIX = 4, 3  # letters of a name that another may extend, and by how many
 ENOUGH_MEASURED = 4  # measured columns beside which yes/no answers are labels
+MANY_STEPS = 5  # of a scale from which no two kinds of codes have it by chance
 LEAST_FAMILY = 3  # columns named alike but for a number
 FEW_LEVELS = ("yes/no", "code")
 DOUBTFUL = ("rank", "place", "numbering", "group counter", "day", "month", "year", "area")  # these might be measured
@@ -43,7 +44,7 @@ def kinds_of(columns: dict[str, Array], fixed: Collection[str] = ()) -> Found:
     """What each column of numbers is, decided beside the others; those that are `fixed` are measurements, as asked."""
     columns = {name: x for name, x in columns.items() if not np.isnan(x).all()}
     kinds = {name: kind_of(name, x) for name, x in columns.items()}
-    for found in (group_keys(columns), date_families(columns)):
+    for found in (group_keys(columns), date_families(columns), part_families(columns)):
         kinds.update({name: kind for name, kind in found.items() if kinds[name].word in ("", "count", "code")})
     ranges = {name: (float(np.nanmin(x)), float(np.nanmax(x))) for name, x in columns.items()}
     _places(kinds, ranges)
@@ -120,10 +121,16 @@ def _one_scale(names: list[str], ranges: dict[str, tuple[float, float]]) -> list
     """The columns that share the commonest range, and those named as they are but for the number."""
     if not names:
         return []
-    common, _ = Counter(ranges[name] for name in names).most_common(1)[0]
-    same = [name for name in names if ranges[name] == common]
+    common, _ = Counter(_steps(ranges[name]) for name in names).most_common(1)[0]
+    same = [name for name in names if _steps(ranges[name]) == common]
     shapes = {shape for name in same for shape in _shapes(name)}
     return [name for name in names if name in same or shapes & _shapes(name)]
+
+
+def _steps(ends: tuple[float, float]) -> tuple[float, float]:
+    """The range of a scale; one of many steps is the same whether it counts from 0 or from 1."""
+    low, high = ends
+    return (0.0, high - 1.0) if low == 1 and high - low + 1 >= MANY_STEPS else ends
 
 
 def _shapes(name: str) -> set[str]:
