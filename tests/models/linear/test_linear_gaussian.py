@@ -1,11 +1,13 @@
 """What every linear-Gaussian model promises: weights, certified digits, batches of named columns."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import lowdim
-from lowdim.text.messages import ModelWarning
+from lowdim.text.messages import LowdimWarning, ModelWarning
 
 
 def tall(seed: int = 0, n: int = 9000, d: int = 5) -> np.ndarray:
@@ -39,3 +41,17 @@ def test_columns_are_aligned_after_a_first_batch_of_one_row() -> None:
     A = pd.DataFrame(tall(n=30), columns=list("abcde"))
     turned = lowdim.PPCA(2).partial_fit(A[:1]).partial_fit(A[1:][list("edcba")])
     assert np.allclose(turned.mean_, A.mean(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-160, 1.0, 1e160])
+def test_covariance_and_precision_are_finite_in_any_unit(scale):
+    """In the frame's units they are; beyond what a double holds they are its largest, with a warning."""
+    X = np.random.default_rng(0).standard_normal((60, 4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowdimWarning)
+        for model in (lowdim.PPCA(1), lowdim.PCA(1), lowdim.FactorAnalysis(1), lowdim.BayesianPCA(1)):
+            fitted = model.fit(X * scale)
+            C, P = fitted.get_covariance(), fitted.get_precision()
+            assert np.isfinite(C).all() and np.isfinite(P).all()
+            if scale == 1.0:
+                np.testing.assert_allclose(C @ P, np.eye(4), atol=1e-9)

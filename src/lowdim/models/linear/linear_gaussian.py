@@ -144,9 +144,8 @@ class LinearGaussian(LatentModel):
     def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, decay: float = 1.0) -> Self:
         """Add complete rows to those of earlier calls; the answer is that of all of them at once.
 
-        With `decay` below 1 each call makes the rows of earlier ones count that much less, so that the model
-        follows a table that drifts. A model that was fitted with `fit` starts anew: `fit` keeps no moments to
-        add to.
+        With `decay` below 1 rows of earlier calls count that much less each time: the model follows a table that
+        drifts. A model that was fitted with `fit`, which keeps no moments, starts anew.
         """
         from lowdim.models.linear.partial_fit import add_rows
 
@@ -184,23 +183,24 @@ class LinearGaussian(LatentModel):
     def get_covariance(self) -> Array:
         """The model's covariance of the columns, W W' + Psi, in reported units."""
         W, psi = self._covariance_parts()
-        return W @ W.T + np.diag(psi)
+        root = np.sqrt(self.frame_.report)
+        return squared(W @ W.T + np.diag(psi), np.multiply.outer(root, root))
 
     def get_precision(self) -> Array:
         """Its inverse, by the matrix inversion lemma: only a q x q matrix is solved."""
         W, psi = self._covariance_parts()
         V = W / psi[:, None]
-        return np.diag(1.0 / psi) - V @ np.linalg.solve(np.eye(W.shape[1]) + W.T @ V, V.T)
+        P = np.diag(1.0 / psi) - V @ np.linalg.solve(np.eye(W.shape[1]) + W.T @ V, V.T)
+        root = 1.0 / np.sqrt(np.maximum(self.frame_.report, np.finfo(float).tiny))
+        return squared(P, np.multiply.outer(root, root))
 
     def _covariance_parts(self) -> tuple[Array, Array]:
-        report = self.frame_.report
-        return self.params_.W * report[:, None], squared(self.params_.psi, report)
+        return self.params_.W, self.params_.psi
 
     def _cost(self, n: int, d: int) -> Cost:
         from lowdim.math.eigen import PASSES
 
-        n_components = self.n_components
-        q = min(int(n_components), d) if isinstance(n_components, int | np.integer) else min(n, d)
+        q = min(int(self.n_components), d) if isinstance(self.n_components, int | np.integer) else min(n, d)
         wide = self.avoids_covariance(n, d)
         # The look (three where its sample missed huge cells), a gathered start (two), EM or Krylov, a last density.
         passes = 6 + max(self.max_iter, PASSES if wide else 1)

@@ -302,9 +302,8 @@ class PCA(LinearGaussian):
         }
 
     def _covariance_parts(self) -> tuple[Array, Array]:
-        p, report = self.params_, self.frame_.report
-        size = np.sqrt(np.maximum(p.variance - p.psi[0], 0.0))
-        return p.W * size * report[:, None], squared(p.psi, report)
+        p = self.params_
+        return p.W * np.sqrt(np.maximum(p.variance - p.psi[0], 0.0)), p.psi
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         if isinstance(fit.stats, Spectrum):
