@@ -17,7 +17,7 @@ from lowdim.math.linalg import Array, Mask, align, root_times, sign_rule
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Out, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared, standard
-from lowdim.models.mixed.cells import draw, fills, probabilities
+from lowdim.models.mixed.cells import draw, expected, fills, probabilities
 from lowdim.models.mixed.columns import KINDS, sites_of
 from lowdim.models.mixed.start import LOGISTIC, LOWEST, start, survey_mixed
 from lowdim.models.mixed.steps import (
@@ -96,6 +96,8 @@ class MixedFactorAnalysis(LatentModel):
         The kind of each column.
     levels_ : tuple of tuples
         The values that each yes/no, ordinal and label column can have, in the order of `probabilities`.
+    labels_ : tuple of tuples
+        What the numbers 0, 1, ... stand for in each column of labels; empty for others.
     intercepts_ : ndarray
         Of each weight vector: the mean of a real column, the logit of others at z = 0, 0 for ordinal ones.
     thresholds_ : tuple of ndarray
@@ -395,6 +397,19 @@ class MixedFactorAnalysis(LatentModel):
         parts = self._rows_of(shares, X, run)
         return {self.params_.columns.names[j]: part for j, part in zip(places, parts, strict=True)}
 
+    def expected_cells(self, X: Any, *, run: Run | None = None) -> Cells:
+        """The mean of every cell and its variance given the row's seen cells, also between levels and between counts.
+
+        What `impute` fills is a value that the column can have; this is what squared errors are judged by. Of labels
+        it is that of their codes.
+        """
+
+        def cells(block: Block) -> Cells:
+            rows = self._posterior(self.params_, self.frame_.inward(block))
+            return self._in_table(expected(self.params_, rows))
+
+        return Cells(*self._rows_of(cells, X, run))
+
     def score_samples(self, X: Any, *, run: Run | None = None) -> Array:
         """A lower bound of the log density of each row's seen cells, in nats, in the table's units."""
         return super().score_samples(X, run=run)
@@ -418,6 +433,7 @@ class MixedFactorAnalysis(LatentModel):
             "component_names_": columns.weight_names(),
             "likelihoods_": columns.kinds,
             "levels_": levels,
+            "labels_": columns.labels,
             "intercepts_": np.concatenate([means, params.b, np.zeros(len(columns.ordinal))]),
             "thresholds_": tuple(thresholds),
             "noise_variance_": squared(params.psi, unit) if places else np.zeros(0),
