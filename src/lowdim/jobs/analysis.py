@@ -124,7 +124,8 @@ class AnalysisStages(NamedTuple):
     def fills(self) -> Fills:
         s = self.settings
         options: dict[str, Any] = {"standardize": self.standardize, "random_state": s.seed}
-        fills = fill(self.table, level=s.level, **options, engines="straight")  # the others would take most of the time
+        options |= {"engines": "straight", "words": "measured"}  # the others would take most of the time
+        fills = fill(self.table, level=s.level, **options)
         return fills._replace(table=None)  # the analysis has it
 
     def refits(self, model: ProbabilisticPCA) -> Refits:

@@ -34,11 +34,12 @@ class MixedColumn(NamedTuple):
     position: int  # in the file, from 1
     numbers: tuple[int, ...] = ()  # the columns of the table's numbers it is; none where it was set aside
     words: bool = False  # whether its cells are labels
+    strange: NDArray[np.intp] = np.zeros(0, dtype=np.intp)  # rows whose label has no code, and is none of the gaps
 
     @property
     def gaps(self) -> NDArray[np.intp]:
         """The rows in which it is missing."""
-        return np.flatnonzero(np.isnan(self.coded.values))
+        return np.setdiff1d(np.flatnonzero(np.isnan(self.coded.values)), self.strange)
 
 
 class MixedTable(NamedTuple):
@@ -93,17 +94,17 @@ def mixed_table(table: Table, *, spared: Collection[str] = ()) -> MixedTable:
             found.append(_number(c, place[id(c)]))
         elif c.role == "number" and c is groups[c.position][0]:
             found.append(_answers(groups[c.position], tuple(place[id(one)] for one in groups[c.position])))
-        elif c.name not in spared and is_label(c, table.n):
+        elif c.name not in spared and is_label(c):
             found.append(_words(c.name, c.values, c.position))
     return MixedTable(tuple(found))
 
 
-def is_label(c: Column, n: int) -> bool:
+def is_label(c: Column) -> bool:
     """Whether a column that was set aside holds labels that repeat, and not too many different ones."""
     if c.role != "label" or c.date or c.kind not in LABEL_KINDS:
         return False
-    different = len({v for v in c.values if v is not None})
-    return 2 <= different <= min(MOST_LABELS, n // ROWS_A_LABEL)
+    seen = [v for v in c.values if v is not None]
+    return 2 <= len(set(seen)) <= min(MOST_LABELS, len(seen) // ROWS_A_LABEL)
 
 
 def number_kind(c: Column) -> str:
@@ -125,10 +126,10 @@ def _answers(group: Sequence[Column], numbers: tuple[int, ...]) -> MixedColumn:
     Y = np.column_stack([c.values for c in group])
     if len(group) == 1 and first.answers[0]:
         return MixedColumn(name, "yes/no", CodedColumn(Y[:, 0], first.answers), first.position, numbers, True)
-    known = ~np.isnan(Y[:, 0]) & (np.nan_to_num(Y).max(axis=1) > 0.5)
-    codes = np.where(known, np.nan_to_num(Y).argmax(axis=1), np.nan)
-    labels = tuple(c.answers[1] for c in group)
-    return MixedColumn(name, "label", CodedColumn(codes, labels), first.position, numbers, True)
+    seen, hit = ~np.isnan(Y[:, 0]), np.nan_to_num(Y).max(axis=1) > 0.5
+    codes = np.where(hit, np.nan_to_num(Y).argmax(axis=1), np.nan)
+    coded, strange = CodedColumn(codes, tuple(c.answers[1] for c in group)), np.flatnonzero(seen & ~hit)
+    return MixedColumn(name, "label", coded, first.position, numbers, True, strange)
 
 
 def _words(name: str, values: NDArray[Any], position: int) -> MixedColumn:

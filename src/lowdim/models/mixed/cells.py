@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -46,12 +46,14 @@ def site_means(params: MixedParams, rows: Posterior) -> SiteMeans:
     return SiteMeans(mean, np.maximum(position, 0.0) + own, own)
 
 
-def probabilities(params: MixedParams, rows: Posterior) -> dict[int, Array]:
-    """For every column of levels the probability of each of them, n x levels, in the order of `columns.levels`."""
+def probabilities(params: MixedParams, rows: Posterior, among: Collection[int] | None = None) -> dict[int, Array]:
+    """For every column of levels, or those `among` them, the probability of each level, n x levels, in their order."""
     columns, at = params.columns, site_means(params, rows)
     R, M, _ = params.sizes
     shares: dict[int, Array] = {}
     for j, kind in enumerate(columns.kinds):
+        if among is not None and j not in among:
+            continue
         if kind in ("yes/no", "label", "marker", "ordinal") and len(columns.levels[j]) == 1:
             shares[j] = np.ones((len(rows.mean), 1))
         elif kind == "ordinal":
@@ -125,20 +127,22 @@ def fills(params: MixedParams, rows: Posterior) -> Cells:
     squared error of a label is 1 where it is wrong; `noise` is what would stay were the position known, for real
     columns; of the others `var` holds all.
     """
-    return _told(params, rows, _count_fill, _level_fill)
+    return _told(params, rows, probabilities(params, rows), _count_fill, _level_fill)
 
 
 def expected(params: MixedParams, rows: Posterior) -> Cells:
     """The mean of every cell and its variance, in the frame's units: of levels and counts too, between their values.
 
-    What judges compare with other models by squared errors; of labels it is that of their codes, and says nothing.
+    What judges compare with other models by squared errors. Labels have no mean: theirs is 0.
     """
-    return _told(params, rows, _count_mean, _level_mean)
+    ordered = [j for j, kind in enumerate(params.columns.kinds) if kind in ("yes/no", "ordinal")]
+    return _told(params, rows, probabilities(params, rows, ordered), _count_mean, _level_mean)
 
 
-def _told(params: MixedParams, rows: Posterior, of_count: CountRule, of_levels: LevelRule) -> Cells:
+def _told(
+    params: MixedParams, rows: Posterior, shares: dict[int, Array], of_count: CountRule, of_levels: LevelRule
+) -> Cells:
     columns, at = params.columns, site_means(params, rows)
-    shares = probabilities(params, rows)
     shape = (len(rows.mean), len(columns.kinds))
     mean, var, noise = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for s, (j, _) in enumerate(columns.gaussian):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -379,8 +380,16 @@ class MixedFactorAnalysis(LatentModel):
             return values
         return np.column_stack([decoded(x, own) for x, own in zip(values.T, labels, strict=True)])
 
-    def probabilities(self, X: Any, *, run: Run | None = None) -> dict[str, Array]:
+    def probabilities(
+        self, X: Any, *, columns: Collection[str] | None = None, run: Run | None = None
+    ) -> dict[str, Array]:
         """The probability of each level of every yes/no, ordinal and label column, given the seen cells of the row.
+
+        Parameters
+        ----------
+        X : table of the fitted columns
+        columns : collection of str, optional
+            Their names, where not all are asked for.
 
         Returns
         -------
@@ -388,20 +397,21 @@ class MixedFactorAnalysis(LatentModel):
             By the column's name, levels in the order of `levels_`. Of a cell that is seen, what the model would say of
             it given all cells of the row, this one too.
         """
-        places = [j for j, own in enumerate(self.params_.columns.levels) if len(own)]
+        own = self.params_.columns
+        places = [j for j, name in enumerate(own.names) if len(own.levels[j]) and (columns is None or name in columns)]
 
         def shares(block: Block) -> tuple[Array, ...]:
-            found = probabilities(self.params_, self._posterior(self.params_, self.frame_.inward(block)))
+            found = probabilities(self.params_, self._posterior(self.params_, self.frame_.inward(block)), places)
             return tuple(found[j] for j in places)
 
         parts = self._rows_of(shares, X, run)
-        return {self.params_.columns.names[j]: part for j, part in zip(places, parts, strict=True)}
+        return {own.names[j]: part for j, part in zip(places, parts, strict=True)}
 
     def expected_cells(self, X: Any, *, run: Run | None = None) -> Cells:
         """The mean of every cell and its variance given the row's seen cells, also between levels and between counts.
 
-        What `impute` fills is a value that the column can have; this is what squared errors are judged by. Of labels
-        it is that of their codes.
+        What `impute` fills is a value that the column can have; this is what squared errors are judged by. Labels have
+        no mean: theirs is 0.
         """
 
         def cells(block: Block) -> Cells:
