@@ -172,6 +172,22 @@ class Fills(NamedTuple):
         return np.asarray(cross(self.hidden, len(self.columns), levels).mean(axis=1))
 
     @property
+    def engines(self) -> NDArray[Any]:
+        """The name of what filled each gap, n x d; empty where a cell was seen."""
+        names = np.where(self.is_filled, self.engine, "").astype(object)
+        for c in self.labels:
+            names[c.cells] = c.engine
+        return names
+
+    @property
+    def progress(self) -> str:
+        """What was done, in a few words."""
+        numbers = f"{self.filled_numbers} gaps, {self.held} of {self.tried} hidden cells held"
+        tried, right = sum(c.tried for c in self.labels), sum(c.right for c in self.labels)
+        words = f"{self.filled_labels} labels, {right} of {tried} hidden ones right"
+        return ", ".join([numbers] * bool(self.filled_numbers or not self.labels) + [words] * bool(self.labels))
+
+    @property
     def frame(self) -> Any:
         """The frame that came in with the gaps of numbers and of words filled, in its own types; else the numbers."""
         if self.table is None:
@@ -407,13 +423,14 @@ def fill(
     only_words = {j for c in labels for j in c.numbers} >= set(np.flatnonzero(~mask.all(axis=0)).tolist())
     rivals = engines == "all" and standardize and not asked and not only_words
     beside = beside_numbers(read_table) if rivals else None
-    models: list[FillModel] = [no_gaps] if mask.all() else _models(X, n_components, model, standardize, random_state)
+    told = mask.all() or only_words  # no number is left to fill
+    models: list[FillModel] = [no_gaps] if told else _models(X, n_components, model, standardize, random_state)
     best = _outcome(models, X, folds, random_state, max(seconds - spent, 1e-9) if rivals else 0.0, beside)
     rows = X if beside is None else np.concatenate([X, beside.codes], axis=1)
     fit, found = best.fit(rows), best.trials
     mean, sd = _with_labels(*fit.fills(rows), labels)
     scales = None if read_table is None else read_table.scales
-    filled = _possible(np.where(mask, values, mean / unit), mask, scales, labels)
+    filled = possible_fills(np.where(mask, values, mean / unit), mask, scales, labels)
     chosen = len(models) > 1 or mask.size > SMALL_CELLS or not standardize
     return Fills(
         *(filled, filled, filled, filled),  # intervals follow
@@ -436,7 +453,7 @@ def fill(
     ).at(level)
 
 
-def _possible(filled: Array, mask: Mask, scales: ColumnScales | None, labels: tuple[LabelFill, ...]) -> Array:
+def possible_fills(filled: Array, mask: Mask, scales: ColumnScales | None, labels: tuple[LabelFill, ...]) -> Array:
     """Fills in the table's units, as values that their columns can have; zeros and ones by the most likely label."""
     if scales is not None:
         filled = scales.outward(filled)
@@ -471,7 +488,7 @@ def _outcome(
 ) -> Outcome:
     """What fills a table: the best straight model, or within a budget the engine that drives it out."""
     mask, d = ~np.isnan(X), X.shape[1]
-    if mask.all():  # nothing to fill, nothing to check
+    if mask.all() or models == [no_gaps]:  # nothing to fill, nothing to check
         fit = models[0] if beside is None else on_numbers(models[0], d)
         return Outcome(fit, joined([]), STRAIGHT, STRAIGHT_WORDS, ())
     engines = engines_for(X) if budget else []

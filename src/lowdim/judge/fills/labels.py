@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class LabelFill(NamedTuple):
     rows: NDArray[np.intp]  # of the table, in which it was a gap
     shares: Array  # gaps x labels: the probability of each
     engine: str
-    drawn: LabelDraw
+    drawn: Any  # a LabelDraw; none while it is stored
     numbers: tuple[int, ...] = ()  # the columns of zeros and ones that stand for it in the table's numbers
     tried: int = 0  # cells hidden on purpose
     right: int = 0  # of them, where the most likely label was the true one
