@@ -40,7 +40,7 @@ from lowdim.judge.fills.dimension import fill_dimension
 from lowdim.judge.fills.engines import Engine, engines_for
 from lowdim.judge.fills.filled_frame import filled_frame
 from lowdim.judge.fills.labels import LabelFill, fill_labels, label_lines, label_sentence
-from lowdim.judge.fills.mixed_engine import BesideNumbers, beside_numbers, mixed_engine, on_numbers
+from lowdim.judge.fills.mixed_engine import BesideNumbers, beside_numbers, beside_ones, mixed_engine, on_numbers
 from lowdim.judge.fills.models import TRIAL_TOL, FillModel, by_model, candidates, no_gaps
 from lowdim.judge.fills.trials import (
     Trials,
@@ -423,15 +423,14 @@ def fill(
     only_words = {j for c in labels for j in c.numbers} >= set(np.flatnonzero(~mask.all(axis=0)).tolist())
     rivals = engines == "all" and standardize and not asked and not only_words
     beside = beside_numbers(read_table) if rivals else None
-    told = mask.all() or only_words  # no number is left to fill
-    models: list[FillModel] = [no_gaps] if told else _models(X, n_components, model, standardize, random_state)
+    models = [] if only_words else _models(X, n_components, model, standardize, random_state)
     best = _outcome(models, X, folds, random_state, max(seconds - spent, 1e-9) if rivals else 0.0, beside)
     rows = X if beside is None else np.concatenate([X, beside.codes], axis=1)
     fit, found = best.fit(rows), best.trials
     mean, sd = _with_labels(*fit.fills(rows), labels)
     scales = None if read_table is None else read_table.scales
     filled = possible_fills(np.where(mask, values, mean / unit), mask, scales, labels)
-    chosen = len(models) > 1 or mask.size > SMALL_CELLS or not standardize
+    chosen = len(models) > 1 or beside is not None or mask.size > SMALL_CELLS or not standardize
     return Fills(
         *(filled, filled, filled, filled),  # intervals follow
         ~mask,
@@ -488,13 +487,13 @@ def _outcome(
 ) -> Outcome:
     """What fills a table: the best straight model, or within a budget the engine that drives it out."""
     mask, d = ~np.isnan(X), X.shape[1]
-    if mask.all() or models == [no_gaps]:  # nothing to fill, nothing to check
-        fit = models[0] if beside is None else on_numbers(models[0], d)
-        return Outcome(fit, joined([]), STRAIGHT, STRAIGHT_WORDS, ())
+    if not models:  # nothing to fill, nothing to check
+        return Outcome(no_gaps, joined([]), STRAIGHT, STRAIGHT_WORDS, ())
     engines = engines_for(X) if budget else []
     if beside is not None:
         X = np.concatenate([X, beside.codes], axis=1)
-        models, engines = [on_numbers(model, d) for model in models], _beside_others(engines, len(X), d, beside)
+        models = [on_numbers(model, d) for model in models] + _with_ones(len(X), d, beside)
+        engines = _beside_others(engines, len(X), d, beside)
     number, fits = folds_for(mask) if folds is None else (folds, folds)
     X = X[evenly_spread(len(X), TRIAL_ROWS)] if len(X) > TRIAL_ROWS else X
     heats = heats_for(mask, fits) if len(models) > 1 or engines else fits
@@ -503,6 +502,14 @@ def _outcome(
     if engines:
         return hold(ground, straight, first, engines, budget)
     return Outcome(straight, ground.rest(straight, first), STRAIGHT, STRAIGHT_WORDS, ())
+
+
+def _with_ones(n: int, d: int, beside: BesideNumbers) -> list[FillModel]:
+    """The straight models of a small table that see its labels too, as zeros and ones."""
+    wide = d + beside.ones
+    if not beside.ones or n * wide > SMALL_CELLS:
+        return []
+    return [beside_ones(model, d, beside.levels) for model in candidates(n, wide, None)]
 
 
 def _beside_others(engines: list[Engine], n: int, d: int, beside: BesideNumbers) -> list[Engine]:

@@ -22,10 +22,12 @@ from lowdim.text.format import count
 from lowdim.text.messages import LowdimWarning
 
 MIXED_ENGINE = "latent model of mixed columns"
-MIXED_DIMS = (2, 4)
+MIXED_DIMS = {2: 3, 4: 8, 8: 24}  # dimensions tried, and the sites from which on
+MARKER_DIMS = 4
 FITTED_CELLS, FITTED_ROWS = 120_000, 1_000  # sites times rows, and rows, that one fit sees: more teach it little
 TRIAL_TOL, TRIAL_PASSES = 1e-3, 25  # nats a row: far below what a fill can show
 MOST_SITES = 600  # numbers, levels and labels together
+MOST_ONES = 12  # labels of a column that straight models see
 
 
 class MixedShape(NamedTuple):
@@ -51,10 +53,19 @@ class BesideNumbers(NamedTuple):
         return len(self.kinds) - int(self.codes.shape[1])
 
     @property
+    def levels(self) -> list[int]:
+        """How many labels each column of codes has."""
+        return [int(np.nanmax(column)) + 1 for column in self.codes.T]
+
+    @property
+    def ones(self) -> int:
+        """How many zeros and ones stand for the labels that straight models see."""
+        return sum(many - 1 for many in self.levels if many <= MOST_ONES)
+
+    @property
     def sites(self) -> int:
         """About how many sites the columns are made of."""
-        levels: list[int] = [len(np.unique(column[~np.isnan(column)])) for column in self.codes.T]
-        return int(sum(4 if kind == "ordinal" else 1 for kind in self.kinds) + sum(levels))
+        return sum(4 if kind == "ordinal" else 1 for kind in self.kinds) + sum(self.levels)
 
 
 def beside_numbers(table: Table | None) -> BesideNumbers | None:
@@ -77,6 +88,34 @@ def on_numbers(model: FillModel, d: int) -> FillModel:
         return fitted._replace(
             fills=lambda rows: fitted.fills(rows[:, :d]),
             drawn=lambda rows, seed, number: fitted.drawn(rows[:, :d], seed, number),
+        )
+
+    return fit
+
+
+def beside_ones(model: FillModel, d: int, levels: Sequence[int]) -> FillModel:
+    """A model that fills the first d columns from themselves and from the labels beside them, as zeros and ones.
+
+    `levels` says how many labels each column of codes has; those that have too many are not seen.
+    """
+
+    def wide(X: Array) -> Array:
+        ones = [
+            np.where(np.isnan(codes), np.nan, codes == k)
+            for codes, many in zip(X[:, d:].T, levels, strict=True)
+            for k in range(many - 1 if many <= MOST_ONES else 0)
+        ]
+        return np.column_stack([X[:, :d], *ones])
+
+    def fit(X: Array) -> FittedFill:
+        fitted = model(wide(X))
+
+        def fills(rows: Array) -> tuple[Array, Array]:
+            mean, sd = fitted.fills(wide(rows))
+            return mean[:, :d], sd[:, :d]
+
+        return fitted._replace(
+            fills=fills, drawn=lambda rows, seed, number: fitted.drawn(wide(rows), seed, number)[:, :d]
         )
 
     return fit
@@ -119,9 +158,9 @@ def by_mixed_model(kinds: Sequence[str], d: int, shape: MixedShape) -> FillModel
 
 def mixed_shapes(kinds: Sequence[str], sites: int) -> list[MixedShape]:
     """The mixed models worth a try."""
-    dims = sorted({min(q, max(sites - 1, 1)) for q in MIXED_DIMS})
-    shapes = [MixedShape(q) for q in dims]
-    return [*shapes, MixedShape(dims[-1], markers=True)] if "label" in kinds else shapes
+    shapes = [MixedShape(q) for q, least in MIXED_DIMS.items() if sites >= least] or [MixedShape(1)]
+    marked = min(MARKER_DIMS, max(sites - 1, 1))
+    return [*shapes, MixedShape(marked, markers=True)] if "label" in kinds else shapes
 
 
 def mixed_engine(n: int, beside: BesideNumbers) -> Engine | None:
