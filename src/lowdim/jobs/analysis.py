@@ -34,6 +34,7 @@ from lowdim.text.messages import error
 
 Tell = Callable[[str, str], object]
 SCALES = ("unit", "none")
+WORDS_SECONDS = 5.0  # that the labels of a table may take; beyond, they are filled by their frequencies
 WORTH_SAYING = 10.0  # seconds from which a person wants to know how long it will take
 
 
@@ -126,7 +127,7 @@ class AnalysisStages(NamedTuple):
     def fills(self) -> Fills:
         s = self.settings
         options: dict[str, Any] = {"standardize": self.standardize, "random_state": s.seed}
-        options |= {"engines": "straight", "words": "measured"}  # the others would take most of the time
+        options |= {"engines": "straight", "words": "measured", "budget": WORDS_SECONDS}  # others would take long
         fills = fill(self.table, level=s.level, **options)
         return fills._replace(table=None)  # the analysis has it
 

@@ -469,7 +469,7 @@ def _words(table: Table | None, words: str, seed: int, budget: float) -> tuple[t
     mixed = mixed_table(table)
     if words == "measured" and not any(c.words and c.numbers for c in mixed.columns):
         return (), 0.0
-    found, seconds = fill_labels(mixed, random_state=seed, budget=budget)
+    found, seconds = fill_labels(mixed, random_state=seed, budget=budget, quick=words == "measured")
     return tuple(c for c in found if words == "all" or c.numbers), seconds
 
 

@@ -115,6 +115,7 @@ class LabelGround(NamedTuple):
     wanted: tuple[int, ...]
     fold: NDArray[np.intp]
     seed: int
+    quick: bool = False  # only the smallest model is tried
 
     @property
     def sites(self) -> int:
@@ -123,7 +124,7 @@ class LabelGround(NamedTuple):
 
     @property
     def shapes(self) -> list[MixedShape]:
-        return mixed_shapes(self.kinds, self.sites)
+        return mixed_shapes(self.kinds, self.sites)[: 1 if self.quick else None]
 
     def heats(self, fits: int) -> int:
         """The folds that choose between the shapes."""
@@ -147,7 +148,7 @@ class ModelWords(NamedTuple):
 
 
 def fill_labels(
-    mixed: MixedTable, *, random_state: int = 0, budget: float = np.inf
+    mixed: MixedTable, *, random_state: int = 0, budget: float = np.inf, quick: bool = False
 ) -> tuple[tuple[LabelFill, ...], float]:
     """Fill the gaps of a table's columns of words.
 
@@ -159,6 +160,8 @@ def fill_labels(
         Decides which cells are hidden.
     budget : float
         Seconds of one core, forecast; where it does not suffice columns are filled by their frequencies.
+    quick : bool, default False
+        Try only the smallest model.
 
     Returns
     -------
@@ -173,7 +176,7 @@ def fill_labels(
     V = mixed.source.values
     number, fits = folds_for(~np.isnan(V))
     sizes = tuple(len(c.coded.labels) for c in mixed.columns)
-    ground = LabelGround(V, mixed.kinds, sizes, wanted, row_folds(len(V), number, random_state), random_state)
+    ground = LabelGround(V, mixed.kinds, sizes, wanted, row_folds(len(V), number, random_state), random_state, quick)
     seconds = ground.seconds(fits)
     too_much = seconds > budget or ground.sites > MOST_SITES
     tried = None if too_much or len(V) < LABEL_ROWS or len(ground.kinds) < 2 else _judged(ground, fits)
