@@ -48,7 +48,8 @@ def _told(loadings: Sequence[Loading], answers: dict[str, tuple[str, str]], firs
             by_answer.setdefault(answers[c.column][1], []).append(c)
     told = []
     for answer, own in by_answer.items():
-        names = " and ".join(answers[c.column][0] for c in own)
+        *many, last = (answers[c.column][0] for c in own)
+        names = f"{', '.join(many)} and {last}" if many else last
         words = f"{FULL_WORDS.get(answer.lower(), answer)} on {names}" if first else names
         told.append(own[0]._replace(column=words, low=min(c.low for c in own), high=max(c.high for c in own)))
     return [*told, *(c for c in loadings if c.column not in answers)]

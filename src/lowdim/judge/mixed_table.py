@@ -35,6 +35,7 @@ class MixedColumn(NamedTuple):
     numbers: tuple[int, ...] = ()  # the columns of the table's numbers it is; none where it was set aside
     words: bool = False  # whether its cells are labels
     strange: NDArray[np.intp] = np.zeros(0, dtype=np.intp)  # rows whose label has no code, and is none of the gaps
+    left: Array = np.zeros(0)  # its codes in the rows that were left out for having no number
 
     @property
     def gaps(self) -> NDArray[np.intp]:
@@ -54,6 +55,21 @@ class MixedTable(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(c.name for c in self.columns)
+
+    @property
+    def left(self) -> Array:
+        """The rows that were left out for having no number."""
+        return np.column_stack([c.left for c in self.columns])
+
+    def left_gaps(self, j: int) -> NDArray[np.intp]:
+        """Those of them in which column j is missing, and some label is not."""
+        left = self.left
+        return np.flatnonzero(np.isnan(left[:, j]) & ~np.isnan(left).all(axis=1))
+
+    @property
+    def words_with_gaps(self) -> tuple[int, ...]:
+        """The columns of words that have gaps."""
+        return tuple(j for j, c in enumerate(self.columns) if c.words and (len(c.gaps) or len(self.left_gaps(j))))
 
     @property
     def source(self) -> CodedSource:
@@ -96,7 +112,15 @@ def mixed_table(table: Table, *, spared: Collection[str] = ()) -> MixedTable:
             found.append(_answers(groups[c.position], tuple(place[id(one)] for one in groups[c.position])))
         elif c.name not in spared and is_label(c):
             found.append(_words(c.name, c.values, c.position))
-    return MixedTable(tuple(found))
+    return MixedTable(tuple(c._replace(left=_left_codes(c, table)) for c in found))
+
+
+def _left_codes(column: MixedColumn, table: Table) -> Array:
+    """A column in the rows that have no number: its labels where it was set aside, else gaps."""
+    code = {label: float(k) for k, label in enumerate(column.coded.labels)}
+    words = table.left_labels.get(column.name) if not column.numbers else None
+    cells = [None] * len(table.left_rows) if words is None else words.tolist()
+    return np.array([np.nan if v is None else code.get(str(v), np.nan) for v in cells], dtype=np.float64)
 
 
 def is_label(c: Column) -> bool:

@@ -120,7 +120,8 @@ def word_gaps(table: Table) -> set[str]:
     """The columns of words that have gaps which can be filled."""
     from lowdim.judge.mixed_table import mixed_table
 
-    return {c.name for c in mixed_table(table).columns if c.words and len(c.gaps)}
+    mixed = mixed_table(table)
+    return {mixed.names[j] for j in mixed.words_with_gaps}
 
 
 def keep_as_it_is(request: Request, to: Output, intervals: bool, multiple: int) -> None:
@@ -158,9 +159,9 @@ def fill_gaps(request: Request, to: Output, intervals: bool, multiple: int) -> N
 def label_facts(c: LabelFill) -> dict[str, Any]:
     """What the fills of a column of words are worth."""
     known = c._asdict()
-    left = {"rows", "shares", "drawn", "numbers", "position"}
+    left = {"rows", "shares", "drawn", "numbers", "position", "left", "left_shares"}
     return {name: value for name, value in known.items() if name not in left} | {
-        "gaps": len(c.rows),
+        "gaps": c.gaps,
         "skill": c.skill,
         "advice": c.advice,
     }
@@ -248,10 +249,14 @@ def label_texts(to: Output, fills: Fills, seed: int = 0, draw: int | None = None
     """The labels that fill the gaps of columns of words: the most likely ones, or those of a draw."""
     new: Texts = {}
     for c in fills.labels:
-        chosen = c.best if draw is None else c.drawn(seed, draw)
-        words = [c.labels[k] for k in chosen]
-        new[c.position - 1] = dict(zip(to.table.rows[c.rows].tolist(), words, strict=True))
+        words = [c.labels[k] for k in (c.every_best if draw is None else c.drawn(seed, draw))]
+        new[c.position - 1] = dict(zip(file_rows(to, c), words, strict=True))
     return new
+
+
+def file_rows(to: Output, c: LabelFill) -> list[int]:
+    """The rows of FILE, from 0, in which a column of words was a gap: those of the table, then those left out of it."""
+    return [*to.table.rows[c.rows].tolist(), *to.table.left_rows[c.left].tolist()]
 
 
 def put_probabilities(to: Output, fills: Fills) -> Path:
@@ -269,7 +274,8 @@ def put_probabilities(to: Output, fills: Fills) -> Path:
             texts = columns[f"{c.column}={label}"] = [""] * to.sheet.rows
             for i, row in enumerate(to.table.rows.tolist()):
                 texts[row] = "" if own[i] != own[i] else str(int(own[i] == k))
-            for row, p in zip(to.table.rows[c.rows].tolist(), c.shares[:, k].tolist(), strict=True):
+            every = [*c.shares[:, k].tolist(), *(c.left_shares[:, k].tolist() if len(c.left) else ())]
+            for row, p in zip(file_rows(to, c), every, strict=True):
                 texts[row] = f"{p:.4f}".replace(".", to.table.guess.decimal)
     sheet = to.sheet.other_columns(columns)
     sheet = sheet._replace(sep="\t") if _tabs(to) else sheet
@@ -314,6 +320,7 @@ def fill_lines(to: Output, fills: Fills) -> list[str]:
 
 def left_words(table: Table) -> list[str]:
     """What OUT still has as gaps, or only a part of."""
+    from lowdim.judge.mixed_table import mixed_table
     from lowdim.table.describe import gaps_of
     from lowdim.text.format import count, listing
 
@@ -325,10 +332,11 @@ def left_words(table: Table) -> list[str]:
     )
     empty = table.shape[0] - table.n
     if empty:
-        lines.append(
-            f"{count(empty, 'row')} without any number {'is' if empty == 1 else 'are'} left as "
-            f"{'it is' if empty == 1 else 'they are'}."
-        )
+        mixed = mixed_table(table)
+        some = any(len(mixed.left_gaps(j)) for j in mixed.words_with_gaps)
+        what = "got labels at the most" if some else f"{'is' if empty == 1 else 'are'} left as "
+        rest = "" if some else "it is" if empty == 1 else "they are"
+        lines.append(f"{count(empty, 'row')} without any number {what}{rest}.")
     if table.guess.skipped:
         lines.append(f"Not written again: {count(table.guess.skipped, 'line')} before the table.")
     return lines

@@ -163,7 +163,7 @@ class Fills(NamedTuple):
     @property
     def filled_labels(self) -> int:
         """How many gaps of words were filled."""
-        return sum(len(c.rows) for c in self.labels)
+        return sum(c.gaps for c in self.labels)
 
     def coverage(self, levels: Sequence[float] = LEVELS) -> Array:
         """The share of hidden cells held by intervals of each level, every fold calibrated on the others."""
@@ -272,7 +272,10 @@ class Fills(NamedTuple):
         """The table of words, and its first fill."""
         if not self.labels:
             return []
-        c = min(self.labels, key=lambda c: int(c.rows[0]))
+        some = [c for c in self.labels if len(c.rows)]
+        if not some:
+            return [f"{count(self.filled_labels, 'label')} filled.", *label_lines(self.labels)]
+        c = min(some, key=lambda c: int(c.rows[0]))
         example = f"e.g. row {c.rows[0] + 1} {c.column} = {c.fills[0]}  (probability {c.probability[0]:.2f})"
         return [f"{count(self.filled_labels, 'label')} filled.", *label_lines(self.labels), example]
 
@@ -319,7 +322,7 @@ class Fills(NamedTuple):
         drawn = np.stack([np.where(self.is_filled, table, self.filled) for table in tables])
         for c in self.labels:
             for number in range(m) if c.numbers else ():
-                labels = c.drawn(seed, number)
+                labels = c.drawn(seed, number)[: len(c.rows)]
                 drawn[number][c.cells] = labels[:, None] == c.ones
         return drawn
 
@@ -470,7 +473,11 @@ def _words(table: Table | None, words: str, seed: int, budget: float) -> tuple[t
     if words == "measured" and not any(c.words and c.numbers for c in mixed.columns):
         return (), 0.0
     found, seconds = fill_labels(mixed, random_state=seed, budget=budget, quick=words == "measured")
-    return tuple(c for c in found if words == "all" or c.numbers), seconds
+    if words == "all":
+        return found, seconds
+    on_map = (c for c in found if c.numbers and len(c.rows))  # where rows without a number are not
+    none, no_shares = np.zeros(0, dtype=np.intp), np.zeros((0, 0))
+    return tuple(c._replace(left=none, left_shares=no_shares) for c in on_map), seconds
 
 
 def _with_labels(mean: Array, sd: Array, labels: tuple[LabelFill, ...]) -> tuple[Array, Array]:

@@ -45,7 +45,7 @@ class LabelFill(NamedTuple):
     rows: NDArray[np.intp]  # of the table, in which it was a gap
     shares: Array  # gaps x labels: the probability of each
     engine: str
-    drawn: Any  # a LabelDraw; none while it is stored
+    drawn: Any  # a LabelDraw for its rows and those left out; none while it is stored
     numbers: tuple[int, ...] = ()  # the columns of zeros and ones that stand for it in the table's numbers
     tried: int = 0  # cells hidden on purpose
     right: int = 0  # of them, where the most likely label was the true one
@@ -54,6 +54,13 @@ class LabelFill(NamedTuple):
     usual_loss: float = 0.0  # by the column's frequencies
     difference: float = 0.0  # of the model's log loss less that of the frequencies
     difference_error: float = 0.0  # its standard error, rows as clusters
+    left: NDArray[np.intp] = np.zeros(0, dtype=np.intp)  # gaps among the rows left out for having no number
+    left_shares: Array = np.zeros((0, 0))  # the probability of each label there
+
+    @property
+    def gaps(self) -> int:
+        """How many gaps it had, in rows of the table and in those that were left out of it."""
+        return len(self.rows) + len(self.left)
 
     @property
     def ones(self) -> tuple[int, ...]:
@@ -69,6 +76,12 @@ class LabelFill(NamedTuple):
     def best(self) -> NDArray[np.intp]:
         """The most likely label of each gap, by its number."""
         return np.asarray(self.shares.argmax(axis=1))
+
+    @property
+    def every_best(self) -> list[int]:
+        """The most likely label of each gap, and then of each in the rows left out."""
+        left = self.left_shares.argmax(axis=1).tolist() if len(self.left) else []
+        return [*self.best.tolist(), *left]
 
     @property
     def fills(self) -> list[str]:
@@ -170,7 +183,7 @@ def fill_labels(
     seconds : float
         Of the budget, by the forecast.
     """
-    wanted = tuple(j for j, c in enumerate(mixed.columns) if c.words and len(c.gaps))
+    wanted = mixed.words_with_gaps
     if not wanted:
         return (), 0.0
     V = mixed.source.values
@@ -183,7 +196,8 @@ def fill_labels(
     if tried is None:
         found, told = _joined([_frequent_only(ground, k) for k in range(fits)]), None
     else:
-        found, told = tried[0], ModelWords(_shares(tried[1], ground, V), _table_draw(tried[1], V))
+        both = np.concatenate([V, mixed.left])
+        found, told = tried[0], ModelWords(_shares(tried[1], ground, both), _table_draw(tried[1], both))
     return tuple(_filled(mixed, ground, j, found, told) for j in wanted), seconds if told else 0.0
 
 
@@ -203,13 +217,15 @@ def _filled(mixed: MixedTable, ground: LabelGround, j: int, found: LabelTrials, 
     column, own = mixed.columns[j], found.column == j
     versus = paired(found.loss[own], found.usual_loss[own], found.row[own])
     learned = bool(own.any()) and versus.difference < -LEARNED_ERRORS * versus.error
-    rows, engine, model = column.gaps, FREQUENCIES, told if learned else None
-    shares = np.tile(_frequencies(ground.V[:, j], ground.sizes[j]), (len(rows), 1))
+    rows, left, model = column.gaps, mixed.left_gaps(j), told if learned else None
+    every, engine = np.concatenate([rows, len(ground.V) + left]), FREQUENCIES
+    shares = np.tile(_frequencies(ground.V[:, j], ground.sizes[j]), (len(every), 1))
     draw: LabelDraw = partial(_frequent_labels, shares, j)
     if model is not None:
-        shares, engine = model.shares[j][rows], MIXED_ENGINE
-        draw = partial(_drawn_labels, model.drawn, rows, j)
-    fill = LabelFill(column.name, column.position, column.coded.labels, rows, shares, engine, draw, column.numbers)
+        shares, engine = model.shares[j][every], MIXED_ENGINE
+        draw = partial(_drawn_labels, model.drawn, every, j)
+    known = (column.name, column.position, column.coded.labels, rows, shares[: len(rows)])
+    fill = LabelFill(*known, engine, draw, column.numbers, left=left, left_shares=shares[len(rows) :])
     return _worth(fill, found, own, versus) if own.any() else fill
 
 
@@ -336,7 +352,7 @@ def label_lines(labels: Sequence[LabelFill]) -> list[str]:
     lines = [f"  {'column':<{wide}}  gaps  skill*  right        most frequent  filled by{' ' * 22}advice"]
     for c in listed:
         right, usual = f"{c.right} of {c.tried}", f"{c.usual:>13}"
-        head = f"  {c.column:<{wide}}  {len(c.rows):>4,}  {c.skill:>6.2f}  {right:<11}  {usual}"
+        head = f"  {c.column:<{wide}}  {c.gaps:>4,}  {c.skill:>6.2f}  {right:<11}  {usual}"
         lines.append(f"{head}  {c.engine:<29}  {c.advice}")
     note = "  * share of the log loss of the column's frequencies that is explained in cells hidden on purpose."
     return [*lines, note]
@@ -344,7 +360,7 @@ def label_lines(labels: Sequence[LabelFill]) -> list[str]:
 
 def label_sentence(labels: Sequence[LabelFill]) -> str:
     """One sentence: how many labels were filled, and how many of those hidden on purpose were right."""
-    gaps, tried = sum(len(c.rows) for c in labels), sum(c.tried for c in labels)
+    gaps, tried = sum(c.gaps for c in labels), sum(c.tried for c in labels)
     if not tried:
         return f"{gaps:,} labels filled; too few are seen to check them."
     right, usual = (100 * sum(part) / tried for part in ((c.right for c in labels), (c.usual for c in labels)))
