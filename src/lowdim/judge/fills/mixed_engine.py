@@ -22,7 +22,7 @@ from lowdim.text.format import count
 from lowdim.text.messages import LowdimWarning
 
 MIXED_ENGINE = "latent model of mixed columns"
-MIXED_DIMS = {2: 3, 4: 8, 8: 24}  # dimensions tried, and the sites from which on
+MIXED_DIMS = {2: 3, 4: 8, 8: 16}  # dimensions tried, and the sites from which on
 MARKER_DIMS = 4
 FITTED_CELLS, FITTED_ROWS = 120_000, 1_000  # sites times rows, and rows, that one fit sees: more teach it little
 TRIAL_TOL, TRIAL_PASSES = 1e-3, 25  # nats a row: far below what a fill can show
