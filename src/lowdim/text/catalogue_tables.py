@@ -698,7 +698,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         Fix("if they are what was measured, say so:  ", propose(use=None)),
         about="Places, dates, ranks or numbers of rows were taken as measured, as little else is",
     ),
-    "LD197": Entry(
+    "LD198": Entry(
         TableWarning,
         "{what} of labels are all there is and were taken as zeros and ones, one for each label: {names}",
         "nothing in this table was measured; gaps are filled with labels",

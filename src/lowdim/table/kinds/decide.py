@@ -245,7 +245,7 @@ def _categories(columns: list[Column], options: ReadingOptions, notes: Notes) ->
     if len(chosen) < LEAST_CATEGORIES or len(chosen) < len(free):
         return columns
     names = [c.name for c in chosen]
-    notes.add("LD197", what=count(len(names), "column"), names=listing(names, NAMED_ASIDE), label=names[-1:])
+    notes.add("LD198", what=count(len(names), "column"), names=listing(names, NAMED_ASIDE), label=names[-1:])
     own = {id(c) for c in chosen}
     return [made for c in columns for made in (encode_values(c.name, c.values, c.position) if id(c) in own else [c])]
 
