@@ -7,7 +7,8 @@ Each hiding hides seen cells of a table, by seeds apart from those that settings
 glass served for that with other seeds; two of the hidings of oil at 30 % were looked at): 10 % or 30 % at random
 (mcar), or 20 % not at random (mar): a quarter of the columns stay, and a cell of another column is hidden with a
 probability that rises with one of these, by a logistic curve of slope 1 a standard deviation. Every method sees the
-same table, its columns in units of their spread; columns of numbers only. Hidings go round by round over all tables
+same table, its columns in units of their spread; columns of numbers only (labels, answers and levels: mixed.md).
+Hidings go round by round over all tables
 until the minutes are over, so their number differs: it stands in each line.
 
 straight: `fill(engines="straight")`, what `fill` did before it had other engines. ridge: scikit-learn's

@@ -1,19 +1,26 @@
 """Hidden cells of real mixed tables: our latent Gaussian model beside factor analysis and chained regressions of codes.
 
-    .venv/bin/python benchmarks/mixed.py [TABLE ...]
+    OPENBLAS_NUM_THREADS=1 .venv/bin/python benchmarks/mixed.py MINUTES [TABLE ...]
 
-A tenth of the seen cells is hidden, in the same places for all; `SPLITS` times. Scores: log loss and errors of labels
-and yes/no, mean absolute error in levels and log loss of ordinal ones, error of real ones in units of their spread.
-Differences are paired by cell. Factor analysis and IterativeImputer work on zeros and ones, one column for each label
-but the last, and their fills, clipped and normalised, are their probabilities.
+A tenth of the seen cells is hidden, in the same places for all; `SPLITS` times, round by round over all tables until
+the minutes are over. Scores: log loss and errors of labels and yes/no, mean absolute error in levels and log loss of
+ordinal ones, error of real ones in units of their spread. Differences are paired by cell. Factor analysis and
+IterativeImputer work on zeros and ones, one column for each label but the last, and their fills, clipped and
+normalised, are their probabilities. `fill` is `lowdim.fill(frame)`, which finds kinds and dimensions by itself. R's
+mice runs where Rscript and mice are installed: 10 imputations, their shares are its probabilities.
 """
 
 from __future__ import annotations
 
 import os
+import resource
+import shutil
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +28,11 @@ import pandas as pd
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer
 
-from lowdim import FactorAnalysis, MixedFactorAnalysis
+from lowdim import FactorAnalysis, MixedFactorAnalysis, fill
 from lowdim.text.messages import LowdimWarning
 
 DATA = Path(os.environ.get("LOWDIM_DATA", "../shared/data"))
-SPLITS, HIDDEN = 5, 0.1
+SPLITS, HIDDEN, IMPUTATIONS = 10, 0.1, 10
 LEAST = 0.01  # of a probability, for all
 
 
@@ -130,6 +137,74 @@ def of_codes(table, kinds, fill):
     return shares, coded.levels, values, 0
 
 
+def as_word(value) -> str:
+    """A label that no reader takes for a number."""
+    return f"is {value}"
+
+
+def filled(table, kinds):
+    """What `fill` says of a frame whose labels and answers are text: the probabilities of its columns of words."""
+    words = {n: table[n].map(as_word, na_action="ignore") for n, kind in kinds.items() if kind in ("label", "yes/no")}
+    fills = fill(table.assign(**words))
+    values = fills.frame.reindex(table.index).fillna(table.mean(numeric_only=True))  # rows without any number
+    found = {c.column: c for c in fills.labels}
+    shares, levels = {}, {}
+    for name in words:
+        own = levels[name] = sorted(table[name].dropna().unique().tolist())
+        shares[name] = np.tile([(table[name] == v).sum() / table[name].notna().sum() for v in own], (len(table), 1))
+        if name in found:
+            c = found[name]
+            at = [[as_word(v) for v in own].index(label) for label in c.labels]
+            shares[name][np.ix_(fills.table.rows[c.rows], at)] = c.shares
+    return shares, levels, values, 0
+
+
+MICE = """
+library(mice)
+args <- commandArgs(TRUE)
+X <- read.csv(args[1], na.strings = "", check.names = FALSE)
+kinds <- strsplit(args[2], ",")[[1]]
+for (j in seq_along(kinds)) if (kinds[j] %in% c("label", "yes/no")) X[[j]] <- factor(X[[j]])
+for (j in seq_along(kinds)) if (kinds[j] == "ordinal") X[[j]] <- factor(X[[j]], ordered = TRUE)
+names(X) <- paste0("c", seq_along(kinds))
+imp <- suppressWarnings(mice(X, m = as.integer(args[3]), maxit = 5, printFlag = FALSE, seed = 1))
+for (k in seq_len(imp$m)) write.csv(complete(imp, k), paste0(args[4], k, ".csv"), row.names = FALSE)
+"""
+
+
+def by_mice(table, kinds):
+    """R's mice: shares of its imputations, and their means."""
+    with tempfile.TemporaryDirectory() as folder:
+        table.to_csv(f"{folder}/t.csv", index=False)
+        Path(f"{folder}/m.R").write_text(MICE)
+        words = [
+            "Rscript",
+            f"{folder}/m.R",
+            f"{folder}/t.csv",
+            ",".join(kinds.values()),
+            str(IMPUTATIONS),
+            f"{folder}/o",
+        ]
+        subprocess.run(words, check=True, capture_output=True)
+        drawn = [pd.read_csv(f"{folder}/o{k + 1}.csv") for k in range(IMPUTATIONS)]
+    shares, levels, values = {}, {}, {}
+    for j, (name, kind) in enumerate(kinds.items()):
+        column = np.stack([d.iloc[:, j].to_numpy() for d in drawn])
+        if kind in ("label", "yes/no"):
+            own = levels[name] = sorted(table[name].dropna().unique().tolist())
+            p = np.column_stack([(column == v).mean(axis=0) for v in own]) + 0.5 / IMPUTATIONS
+            shares[name] = p / p.sum(axis=1, keepdims=True)
+        values[name] = column if kind in ("label", "yes/no") else np.median(column.astype(float), axis=0)
+        if kind in ("real", "positive"):
+            values[name] = column.astype(float).mean(axis=0)
+    return shares, levels, values, 0
+
+
+def has_mice() -> bool:
+    words = ["Rscript", "-e", "library(mice); library(nnet); library(MASS)"]
+    return shutil.which("Rscript") is not None and subprocess.run(words, capture_output=True).returncode == 0
+
+
 def contestants(q):
     def factors(X):
         return FactorAnalysis(min(q, X.shape[1] // 2 - 1), max_iter=300).fit(X).impute(X)
@@ -137,53 +212,83 @@ def contestants(q):
     def chained(X):
         return IterativeImputer(max_iter=10, random_state=0).fit_transform(X)
 
-    return {
+    found: dict[str, Callable] = {
         "MixedFactorAnalysis": lambda table, kinds: ours(table, kinds, q),
-        "marker": lambda table, kinds: ours(table, {c: "marker" if k == "label" else k for c, k in kinds.items()}, q),
+        "fill": filled,
         "FactorAnalysis of codes": lambda table, kinds: of_codes(table, kinds, factors),
         "IterativeImputer of codes": lambda table, kinds: of_codes(table, kinds, chained),
     }
+    return found | ({"mice": by_mice} if has_mice() else {})
 
 
-def run(name: str) -> None:
-    frame, kinds, q = read(name)
-    frame = frame[list(kinds)]
-    cells, seconds = {}, {}
-    passes = 0
-    for split in range(SPLITS):
+def cpu() -> float:
+    """Seconds of this process and of its children."""
+    spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in spent)
+
+
+class Tally:
+    """The losses of all contestants on one table, hiding by hiding."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.frame, self.kinds, self.q = read(name)
+        self.frame = self.frame[list(self.kinds)]
+        self.cells, self.seconds, self.passes, self.hidings = {}, {}, 0, 0
+
+    def hide(self, split: int) -> None:
+        frame, kinds = self.frame, self.kinds
         rng = np.random.default_rng(split)
         hidden = pd.DataFrame(rng.random(frame.shape) < HIDDEN, columns=list(frame)) & frame.notna()
         table = frame.mask(hidden)
-        for who, fill in contestants(q).items():
-            if who == "marker" and "label" not in kinds.values():
+        for who, answer in contestants(self.q).items():
+            begin = cpu()
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    shares, levels, values, used = answer(table, kinds)
+            except subprocess.CalledProcessError as problem:  # mice refuses some tables
+                print(f"{self.name}: {who}: {problem.stderr.decode()[-300:]}", file=sys.stderr)
                 continue
-            begin = time.process_time()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                shares, levels, values, used = fill(table, kinds)
-            seconds[who] = seconds.get(who, 0.0) + (time.process_time() - begin) / SPLITS
-            passes = max(passes, used)
+            self.seconds[who] = self.seconds.get(who, 0.0) + cpu() - begin
+            self.passes = max(self.passes, used)
             for (_, score), loss in losses(frame, hidden, kinds, shares, levels, values).items():
-                cells.setdefault((score, who), []).append(loss)
-    print(f"\n### {name}: {frame.shape[0]} x {frame.shape[1]}, q = {q}, at most {passes} passes\n")
-    print("| score | " + " | ".join(seconds) + " |\n| --- |" + " --- |" * len(seconds))
-    for score in dict.fromkeys(score for score, _ in cells):
-        line = [score.replace("squared error", "RMSE / spread")]
-        base = np.concatenate(cells[score, "MixedFactorAnalysis"])
-        for who in seconds:
-            if (score, who) not in cells:
-                line.append("-")
-                continue
-            own = np.concatenate(cells[score, who])
-            mean = np.sqrt(own.mean()) if score == "squared error" else own.mean()
-            gap = base - own
-            pair = "" if who == "MixedFactorAnalysis" else f" ({gap.mean():+.3f} ± {gap.std() / np.sqrt(len(gap)):.3f})"
-            line.append(f"{mean:.3f}{pair}")
-        print("| " + " | ".join(line) + " |")
-    print("| seconds of CPU | " + " | ".join(f"{s:.2f}" for s in seconds.values()) + " |", flush=True)
+                self.cells.setdefault((score, who), []).append(loss)
+        self.hidings += 1
+
+    def table(self) -> str:
+        """As a table of markdown; differences are ours less theirs."""
+        size = f"{self.frame.shape[0]} x {self.frame.shape[1]}, q = {self.q}, {self.hidings} hidings"
+        lines = [f"### {self.name}: {size}, at most {self.passes} passes", ""]
+        lines += ["| score | " + " | ".join(self.seconds) + " |", "| --- |" + " --- |" * len(self.seconds)]
+        for score in dict.fromkeys(score for score, _ in self.cells):
+            line = [score.replace("squared error", "RMSE / spread")]
+            base = np.concatenate(self.cells[score, "MixedFactorAnalysis"])
+            for who in self.seconds:
+                if (score, who) not in self.cells:
+                    line.append("-")
+                    continue
+                own = np.concatenate(self.cells[score, who])
+                mean = np.sqrt(own.mean()) if score == "squared error" else own.mean()
+                gap = base - own
+                pair = f" ({gap.mean():+.3f} ± {gap.std() / np.sqrt(len(gap)):.3f})"
+                line.append(f"{mean:.3f}{'' if who == 'MixedFactorAnalysis' else pair}")
+            lines.append("| " + " | ".join(line) + " |")
+        spent = (f"{s / max(self.hidings, 1):.2f}" for s in self.seconds.values())
+        return "\n".join([*lines, "| seconds of CPU | " + " | ".join(spent) + " |"])
+
+
+def main(minutes: float, names: list[str]) -> None:
+    """Hidings round by round until the minutes are over; each table is printed at the end."""
+    end = time.monotonic() + 60 * minutes
+    tallies = [Tally(name) for name in names]
+    for split in range(SPLITS):
+        for tally in tallies:
+            if time.monotonic() < end:
+                tally.hide(split)
+    print("\n\n".join(tally.table() for tally in tallies if tally.hidings), flush=True)
 
 
 if __name__ == "__main__":
     warnings.filterwarnings("ignore", category=LowdimWarning)
-    for name in sys.argv[1:] or TABLES:
-        run(name)
+    main(float(sys.argv[1]), sys.argv[2:] or list(TABLES))

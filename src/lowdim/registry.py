@@ -70,6 +70,7 @@ class ModelEntry(NamedTuple):
     estimate: str = ""  # what its log density is, where it is not exact
     needs: str = ""  # its attribute that counts the axes it needs of those it was given, which come first
     begins: int | None = 0  # axes it begins with to find their number itself: None = all, 0 = it does not
+    kinds: bool = False  # its columns have likelihoods of their own: it takes labels, and numbers as the table has them
     records: tuple[str, ...] = ()  # what its files hold: names of its own module, or whole paths
     statistics: tuple[str, ...] = ()  # what its folds leave in checkpoints, named likewise
 
@@ -156,7 +157,7 @@ ENTRIES = (
     ModelEntry(
         "MixedFactorAnalysis", "models.mixed.mixed_factors",
         "a likelihood for each column: real, yes/no, ordinal, count, label; gaps welcome, labels in and labels out",
-        "Columns that are no real numbers?", "lowdim.MixedFactorAnalysis(k).fit(frame)",
+        "Columns that are no real numbers?", "", "mixed", "mixed factor analysis", begins=8, kinds=True,
         estimate="a lower bound",
         records=("models.mixed.steps.MixedParams", "models.mixed.columns.MixedColumns"),
         statistics=("models.mixed.steps.MixedSums", "models.mixed.columns.ColumnLook"),

@@ -33,15 +33,20 @@ MODELS: dict[str, Callable[[], Any]] = {
     "PPCA": lambda: lowdim.PPCA(3),
     "krylov": lambda: lowdim.PCA(3, solver="krylov"),
     "FA": lambda: lowdim.FactorAnalysis(2, tol=0.001),
+    "mixed": lambda: lowdim.MixedFactorAnalysis(2, likelihoods={"c5": "count"}, tol=0.001),
 }
-SLOW = {"PPCA": ("read", "callback", "write"), "krylov": ("read", "write"), "FA": ("read", "callback", "write")}
-PAUSE = {"PPCA": 0.004, "krylov": 0.012, "FA": 0.003}  # seconds: each fit takes about one
+WAYS = ("read", "callback", "write")
+SLOW = {"PPCA": WAYS, "krylov": ("read", "write"), "FA": WAYS, "mixed": WAYS}
+PAUSE = {"PPCA": 0.004, "krylov": 0.012, "FA": 0.003, "mixed": 0.003}  # seconds: each fit takes about one
 
 
-def table(gaps: bool) -> Any:
+def table(name: str) -> Any:
     rng = np.random.default_rng(4)
     X = rng.standard_normal((500, 3)) @ rng.standard_normal((3, 9)) + 0.5 * rng.standard_normal((500, 9)) + 3.0
-    if gaps:
+    if name == "mixed":  # answers, levels and counts beside real columns
+        X[:, :2], X[:, 2:4] = X[:, :2] > 3.0, np.digitize(X[:, 2:4], [1.0, 3.0, 5.0])
+        X[:, 4] = np.floor(np.exp(0.5 * X[:, 4]))
+    if name != "krylov":
         X[rng.random(X.shape) < 0.1] = np.nan
     return X
 
@@ -57,7 +62,7 @@ class Slow(ArraySource):
 
 
 def fit(name: str, place: Path | None, slow: str = "", engine: str = "serial", more: int = 1) -> Any:
-    rows, fsync, pause = Slow(table(name != "krylov"), columns=None, tile=64), os.fsync, more * PAUSE[name]
+    rows, fsync, pause = Slow(table(name), columns=None, tile=64), os.fsync, more * PAUSE[name]
     rows.pause = pause if slow == "read" else 0.0
     if slow == "write":
         os.fsync = lambda number: (time.sleep(3 * pause), fsync(number))[1]

@@ -24,7 +24,7 @@ from lowdim.text.messages import FileError, LowdimError, TableError
 
 SOURCE = Path(lowdim.__file__).parent
 
-JOBS = ("kill:PPCA", "kill:krylov", "kill:FA", "again:PPCA", "ctrl_c:PPCA", "full:PPCA")
+JOBS = ("kill:PPCA", "kill:krylov", "kill:FA", "kill:mixed", "again:PPCA", "ctrl_c:PPCA", "full:PPCA")
 
 
 def drill(trials: int, jobs: tuple[str, ...]) -> dict[str, Any]:
@@ -46,14 +46,14 @@ def short() -> dict[str, Any]:
     return drill(5, JOBS)
 
 
-@pytest.mark.parametrize("name", ["PPCA", "krylov", "FA"])
+@pytest.mark.parametrize("name", ["PPCA", "krylov", "FA", "mixed"])
 def test_a_fit_killed_at_any_time_goes_on_to_the_same_bits(name: str, short: dict[str, Any]) -> None:
     found = short[f"kill:{name}"]
     assert found["same bits"] == 5, found
 
 
 @pytest.mark.drill
-@pytest.mark.parametrize("name", ["PPCA", "krylov", "FA"])
+@pytest.mark.parametrize("name", ["PPCA", "krylov", "FA", "mixed"])
 def test_fifty_kills(name: str) -> None:
     found = drill(50, (f"kill:{name}",))[f"kill:{name}"]
     print(name, found)

@@ -16,6 +16,7 @@ from lowdim.jobs.analysis import AnalysisStages
 from lowdim.jobs.run_folder import save_run
 from lowdim.text.messages import LowdimError
 from tests.cli.conftest import small_table, write_csv
+from tests.judge.fills.test_labels import survey
 
 PARTS = ("jury", "posterior", "odd", "gaps", "fills", "axes", "stability")
 STORED = Path(__file__).parents[1] / "stored"
@@ -53,6 +54,16 @@ def test_what_follows_from_the_parts_is_the_same(run):
     assert same(opened.fills.at(0.5), found.fills.at(0.5)) and same(opened.odd.at(0.5), found.odd.at(0.5))
     assert np.array_equal(opened.fills.multiple(2), found.fills.multiple(2))
     assert opened.calibration.half == pytest.approx(found.calibration.half, rel=1e-5)
+
+
+def test_labels_are_stored_with_their_probabilities(tmp_path):
+    """Words of three values: rounding their probabilities would not give the most likely one."""
+    path = tmp_path / "t.csv"
+    survey(120)[1].to_csv(path, index=False)
+    found = analyse(read(path, encode=["town", "owner"]), dims=1, budget="1s")
+    opened = load_run(save_run(found, tmp_path / "t.run", options={"encode": ["town", "owner"]})).analysis
+    assert found.fills.labels and same(opened.fills, found.fills) and opened.sentences == found.sentences
+    assert np.array_equal(opened.fills.multiple(2), found.fills.multiple(2))
 
 
 def test_nothing_that_is_stored_is_made_again(run, monkeypatch):

@@ -55,7 +55,7 @@ def test_spreads_are_named():
 
 def strip(n=60, d=6, q=2, held=90, tried=100, skill=0.5, angle=1.0, verdict="steady"):
     """The trust strip of an analysis with these figures."""
-    fills = SimpleNamespace(held=held, tried=tried, skill=skill, level=0.9)
+    fills = SimpleNamespace(held=held, tried=tried, skill=skill, level=0.9, labels=())
     steady = SimpleNamespace(verdict=verdict, sentence="", removed=(SimpleNamespace(angle=angle),), one_row="")
     gaps = SimpleNamespace(gaps=0, depends=(), sentence="")
     table = SimpleNamespace(n=n, d=d)

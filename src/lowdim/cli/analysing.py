@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from lowdim.table.table import Table
 
 
-def open_table(path: str, options: dict[str, Any]) -> Table:
-    """Read a table, its columns on scales that suit them, and say on stderr what was found."""
+def open_table(path: str, options: dict[str, Any], unsaid: Collection[str] = ()) -> Table:
+    """Read a table, its columns on scales that suit them, and say on stderr what was found, these codes excepted."""
     from lowdim.judge.scales import on_suitable_scales
     from lowdim.table.read import read
 
     table = on_suitable_scales(read(path, **options))
-    show_messages(table.messages)
+    show_messages(m for m in table.messages if m.code not in unsaid)
     return table
 
 

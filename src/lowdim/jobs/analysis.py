@@ -12,11 +12,13 @@ from lowdim.jobs.analysis_base import Analysis as Analysis
 from lowdim.jobs.analysis_base import Settings as Settings
 from lowdim.jobs.ctrl_c import stopped_as_a_whole
 from lowdim.judge.axes import AxisCard, axes
+from lowdim.judge.axis_words import in_answers
 from lowdim.judge.budget import Counts, counts, usual_seconds
 from lowdim.judge.dimensions.jury import Jury, choose_dimension
 from lowdim.judge.fills.fills import Fills, fill
 from lowdim.judge.gaps import GapReport, gap_report
 from lowdim.judge.held_out import NOTHING_HELD, HeldOut
+from lowdim.judge.quantified import quantified
 from lowdim.judge.robust import fit_without_held, robust_fit, without_held
 from lowdim.judge.rows.odd_rows import OddRows, judge_rows
 from lowdim.judge.scales import on_suitable_scales
@@ -32,6 +34,7 @@ from lowdim.text.messages import error
 
 Tell = Callable[[str, str], object]
 SCALES = ("unit", "none")
+WORDS_SECONDS = 5.0  # that the labels of a table may take; beyond, they are filled by their frequencies
 WORTH_SAYING = 10.0  # seconds from which a person wants to know how long it will take
 
 
@@ -85,7 +88,7 @@ class AnalysisStages(NamedTuple):
 
     def jury(self) -> Jury:
         return choose_dimension(
-            self.X,
+            quantified(self.table),
             standardize=self.standardize,
             random_state=self.settings.seed,
             shuffles=self.counts.shuffles,
@@ -124,7 +127,8 @@ class AnalysisStages(NamedTuple):
     def fills(self) -> Fills:
         s = self.settings
         options: dict[str, Any] = {"standardize": self.standardize, "random_state": s.seed}
-        fills = fill(self.table, level=s.level, **options, engines="straight")  # the others would take most of the time
+        options |= {"engines": "straight", "words": "measured", "budget": WORDS_SECONDS}  # others would take long
+        fills = fill(self.table, level=s.level, **options)
         return fills._replace(table=None)  # the analysis has it
 
     def refits(self, model: ProbabilisticPCA) -> Refits:
@@ -134,7 +138,8 @@ class AnalysisStages(NamedTuple):
     def axes(self, model: ProbabilisticPCA, found: Refits) -> tuple[AxisCard, ...]:
         s = self.settings
         X = without_held(self.X, self.held, rows=True)
-        return axes(model, X, labels=self.table.labels, resampled_fits=found, level=s.level, random_state=s.seed)
+        cards = axes(model, X, labels=self.table.labels, resampled_fits=found, level=s.level, random_state=s.seed)
+        return tuple(in_answers(card, self.table) for card in cards)
 
     def stability(self, model: ProbabilisticPCA, found: Refits) -> Stability:
         X, names = without_held(self.X, self.held, rows=True), self.table.row_names
@@ -237,8 +242,7 @@ def _stages(
         "fit", f"PPCA, {count(q, 'dimension')}, {steps}", model=model, posterior=posterior, odd=odd, held=held
     )
     fills = do.fills()
-    gaps = int(fills.is_filled.sum())
-    so_far.report("fills", f"{gaps} gaps, {fills.held} of {fills.tried} hidden cells held", fills=fills)
+    so_far.report("fills", fills.progress, fills=fills)
     resampled = do.refits(model)
     cards, steady = do.axes(model, resampled), do.stability(model, resampled)
     so_far.report("axes", f"{len(cards)} axes, {len(resampled.W)} resamplings: {steady.verdict}", last=True)

@@ -18,7 +18,8 @@ from lowdim.engine.fold import Run, walk
 from lowdim.engine.plan import plan
 from lowdim.jobs.analysis import Analysis, Settings, Tell, check_settings, run_stages
 from lowdim.jobs.ctrl_c import stopped_as_a_whole
-from lowdim.judge.fills.fills import FILL_SAMPLE, Fills, column_lines, fill, fill_dimension
+from lowdim.judge.fills.dimension import fill_dimension
+from lowdim.judge.fills.fills import FILL_SAMPLE, Fills, column_lines, fill
 from lowdim.judge.fills.models import TRIAL_TOL
 from lowdim.judge.rows.null_law import RowLaw
 from lowdim.judge.rows.odd_rows import (

@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 from lowdim.engine.fold import Run
 from lowdim.jobs.analysis import Settings
 from lowdim.jobs.apply import said_of
+from lowdim.jobs.mixed_model import fills_of_mixed, fit_mixed, read_mixed_rows
 from lowdim.jobs.run_folder import MODEL, ONE_MODEL, SavedRun, run_facts, save_facts, saving, write
 from lowdim.judge.dimensions.jury import choose_dimension
+from lowdim.judge.mixed_table import MixedTable
 from lowdim.judge.table_input import read, source_of
 from lowdim.math.factor import most_factors
 from lowdim.math.linalg import Array
 from lowdim.registry import FITTED, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
+from lowdim.sources.source import Source
 from lowdim.storage.model_file import load
 from lowdim.table.kinds.whole_table import mirrored
 from lowdim.table.read import read_rows
@@ -43,6 +46,7 @@ class FittedMethod(NamedTuple):
     unit: Array  # what one unit of each column is worth: its spread, or 1
     places: RowPlaces
     why: str = ""  # how sure the number of clusters is
+    mixed: MixedTable | None = None  # the columns as they were fitted, where they have likelihoods of their own
 
     def text(self) -> str:
         """What was fitted, in a few lines."""
@@ -50,12 +54,16 @@ class FittedMethod(NamedTuple):
         title = self.method.title[0].upper() + self.method.title[1:]
         what = f"{count(t.n, 'row')} x {count(t.d, 'column')}"
         what = f"the distances of {count(t.n, 'row')}" if t.holds == "distances" else what
+        unit = "in units of each column's spread"
+        if self.mixed is not None:
+            d = len(self.mixed.columns)
+            what, unit = f"{count(t.n, 'row')} x {count(d, 'column')} ({self.mixed.words})", "in the table's units"
         lines = [f"{title} of {what}: {p.words}."]
         if self.why:
             lines.append(f"By evidence: {self.why}")
         if p.density is not None:
             kind = f", {self.method.estimate}" if self.method.estimate else ""
-            lines.append(f"Mean log density {p.density.mean():.4g} a row{kind} (in units of each column's spread).")
+            lines.append(f"Mean log density {p.density.mean():.4g} a row{kind} ({unit}).")
         return "\n".join([*lines, self.model.certificate_.text()])
 
 
@@ -115,12 +123,13 @@ def fit_method(
     ----------
     table : path, data frame, array or Table
         Columns count in units of their spread unless it was read with scale="none". A square table of distances
-        between its rows is mapped as such by "mds".
+        between its rows is mapped as such by "mds". "mixed" takes every column of labels too, those named by
+        `label` excepted, each with its own likelihood.
     name : str
         One of those that `lowdim methods` lists, such as "gtm".
     dims : int or "auto", default "auto"
-        "auto" asks the jury, except for Bayesian PCA and the Bayesian GP-LVM, which decide by themselves; a nonlinear
-        map gets two axes at most, as the jury counts straight ones.
+        "auto" asks the jury, except for Bayesian PCA, mixed factor analysis and the Bayesian GP-LVM, which decide by
+        themselves; a nonlinear map gets two axes at most, as the jury counts straight ones.
     clusters : int, optional
         Of a method that has them; the evidence of Gaussian mixtures decides where it is not given.
     random_state : int, default 0
@@ -142,6 +151,8 @@ def fit_method(
     method = find_method(name, FITTED)
     if t.holds == "distances":
         return _fit_distances(t, method, dims, random_state, run)
+    if method.kinds:
+        return _fit_kinds(t, method, dims, random_state, run)
     unit = column_units(t.X, t.scale)
     X = ArraySource(t.X / unit, columns=t.names)
     _check_gaps(method, t.X, "lowdim fill FILE -o FILLED, then fit FILLED")
@@ -166,6 +177,14 @@ def _fit_distances(t: Table, method: ModelEntry, dims: int | str, random_state: 
     model.fit(X, **({} if run is None else {"run": run}))
     places = RowPlaces(model.transform(X), None, None, None)
     return FittedMethod(t, method, Settings(dims, "none", seed=random_state), 0, model, unit, places)
+
+
+def _fit_kinds(t: Table, method: ModelEntry, dims: int | str, random_state: int, run: Run | None) -> FittedMethod:
+    """A model whose columns have likelihoods of their own, in the table's units: labels take part."""
+    mixed, model = fit_mixed(t, method.begins or 1, dims, random_state, run)
+    places = place_rows(model, method, mixed.source)
+    settings = Settings(dims, t.scale, seed=random_state)
+    return FittedMethod(t, method, settings, 0, model, np.ones(t.d), places, mixed=mixed)
 
 
 def _check_gaps(method: ModelEntry, X: Array, fix: str) -> None:
@@ -210,7 +229,7 @@ def _sizes(
     return q, k, why
 
 
-def place_rows(model: Any, method: ModelEntry, X: ArraySource) -> RowPlaces:
+def place_rows(model: Any, method: ModelEntry, X: Source) -> RowPlaces:
     """Where the model puts rows."""
     density = None if method.lack("density") else model.score_samples(X)
     if method.lack("map"):
@@ -225,9 +244,12 @@ def place_rows(model: Any, method: ModelEntry, X: ArraySource) -> RowPlaces:
 def save_fitted(
     fitted: FittedMethod, folder: str | PathLike[str], *, options: dict[str, Any] | None = None, command: str = ""
 ) -> Path:
-    """Write model.lowdim and scores.csv, then run.json, which names them."""
-    t, folder = fitted.table, saving(folder)
+    """Write model.lowdim, scores.csv and, where columns have likelihoods of their own, fills.csv; then run.json."""
+    t, folder, files = fitted.table, saving(folder), [MODEL, "scores.csv"]
     write(folder / "scores.csv", fitted.places.lines(t.row_names))
+    if fitted.mixed is not None:
+        write(folder / "fills.csv", fills_of_mixed(fitted.model, fitted.mixed, t.row_names))
+        files.append("fills.csv")
     fitted.model.save(folder / MODEL)
     mapped, certificate = fitted.places.cluster is None, fitted.model.certificate_
     facts = {
@@ -241,12 +263,17 @@ def save_fitted(
         "converged": bool(certificate.converged),
         "sentences": [fitted.text().split("\n")[0]],
     }
-    return save_facts(folder, facts, [MODEL, "scores.csv"])
+    return save_facts(folder, facts, files)
 
 
 def place_fitted(run: SavedRun, new: Any, **options: Any) -> tuple[tuple[str, ...], RowPlaces, tuple[Message, ...]]:
     """New rows as the model of such a run sees them: their names, their places, and what is to be said of them."""
     method = METHODS[run.facts["method"]]
+    if method.kinds:
+        model = load(run.model_file)
+        mixed = read_mixed_rows(model, new, **options)
+        said = (*mixed.rows.messages, *mixed.messages, *said_of(mixed.rows, run.aside))
+        return mixed.rows.row_names, place_rows(model, method, mixed.source), said
     rows = read_rows(new, run.names, **options)
     X = ArraySource(rows.X / np.asarray(run.facts["unit"], dtype=np.float64), columns=run.names)
     _check_gaps(method, rows.X, "lowdim fill NEW -o FILLED, then apply to FILLED")

@@ -458,17 +458,23 @@ def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> st
 
 
 def fills_table(table: Table, f: Fills) -> str:
-    """One line a filled cell; `outside`: it lies beyond every value its column has; `engine`: what filled it."""
-    where = np.argwhere(f.is_filled)
-    numbers = np.column_stack([part[f.is_filled] for part in (f.filled, f.lower, f.upper, f.sd)]).tolist()
-    names, rows, beyond = table.names, table.row_names, f.outside[f.is_filled].tolist()
-    return csv_table(
-        ["row", "column", "fill", "lower", "upper", "sd", "outside", "engine"],
-        [
-            [rows[i], names[j], *line, OUTSIDE[far], f.engine]
-            for (i, j), line, far in zip(where.tolist(), numbers, beyond, strict=True)
-        ],
-    )
+    """One line a filled cell; `outside`: it lies beyond every value its column has; `engine`: what filled it. A label
+    has a probability, and no interval."""
+    ones = {j for c in f.labels for j in c.numbers}
+    is_number = f.is_filled.copy()
+    is_number[:, sorted(ones)] = False
+    where = np.argwhere(is_number)
+    numbers = np.column_stack([part[is_number] for part in (f.filled, f.lower, f.upper, f.sd)]).tolist()
+    names, rows, beyond = table.names, table.row_names, f.outside[is_number].tolist()
+    lines: list[tuple[int, list[Any]]] = [
+        (i, [rows[i], names[j], *line, OUTSIDE[far], f.engine, ""])
+        for (i, j), line, far in zip(where.tolist(), numbers, beyond, strict=True)
+    ]
+    for c in f.labels:
+        told = zip(c.rows.tolist(), c.fills, c.probability.tolist(), strict=True)
+        lines += [(i, [rows[i], c.column, label, "", "", "", "", c.engine, p]) for i, label, p in told]
+    header = ["row", "column", "fill", "lower", "upper", "sd", "outside", "engine", "probability"]
+    return csv_table(header, [line for _, line in sorted(lines, key=lambda pair: pair[0])])
 
 
 def odd_table(odd: OddRows) -> str:

@@ -8,7 +8,7 @@ not in it, as they are large: the stability of the map is found again when asked
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -55,6 +55,7 @@ STORED_RECORDS = {  # what may stand in the file, and where it is defined
     "Judge": "judge.dimensions.jury",
     "Jury": "judge.dimensions.jury",
     "LabelTie": "judge.axes",
+    "LabelFill": "judge.fills.labels",
     "Law": "judge.rows.odd_rows",
     "Loading": "judge.axes",
     "OddRow": "judge.rows.odd_rows",
@@ -146,17 +147,17 @@ class SavedAnalysis(Analysis):
         stored = self._stored.get("fills")
         if stored is None:
             return self._stages.fills()
-        from lowdim.judge.fills.fills import Fills
+        from lowdim.judge.fills.fills import Fills, possible_fills
 
         fields = unpacked(stored)
         gap = np.isnan(self.table.X)
         filled, bare = np.array(self.table.X), fields["bare"]
         filled[gap] = bare.filled / bare.unit[np.nonzero(gap)[1]]
-        scales = self.table.scales
-        filled = scales.outward(filled)
-        filled = np.where(gap, scales.possible(filled), filled)
+        scales, labels = self.table.scales, fields.pop("labels", ())
+        labels = tuple(c._replace(drawn=partial(self._drawn_labels, k)) for k, c in enumerate(labels))
+        filled = possible_fills(filled, ~gap, scales, labels)
         same: dict[str, Any] = dict.fromkeys(("filled", "lower", "upper", "sd"), filled)  # intervals follow
-        fills = Fills(**fields, **same, is_filled=gap, drawn=self._drawn, scales=scales)
+        fills = Fills(**fields, **same, is_filled=gap, drawn=self._drawn, scales=scales, labels=labels)
         return fills.at(fills.level)
 
     @cached_property
@@ -237,6 +238,10 @@ class SavedAnalysis(Analysis):
         """A table drawn by the model of the fills, which is fitted again for it."""
         return self._filling.drawn(seed, number)
 
+    def _drawn_labels(self, k: int, seed: int, number: int) -> Any:
+        """Labels of the k-th column of words drawn by the model of the fills."""
+        return self._filling.labels[k].drawn(seed, number)
+
     @cached_property
     def _filling(self) -> Any:
         return self._stages.fills()
@@ -260,6 +265,8 @@ def save_parts(analysis: Analysis | Partial, folder: Path) -> None:
     if analysis.fills is not None:
         names = ("columns", "level", "n_components", "held", "tried", "skill", "hidden", "bare", "how")
         parts["fills"] = {name: getattr(analysis.fills, name) for name in names}
+        if analysis.fills.labels:
+            parts["fills"]["labels"] = tuple(c._replace(drawn=None) for c in analysis.fills.labels)
     joined = "\n".join(analysis.table.row_names).encode()  # names are of one line each
     parts["row_names"] = np.frombuffer(joined, dtype=np.uint8)
     small = {name: packed(part) for name, part in parts.items() if part is not None and cells(part) <= PART_CELLS}

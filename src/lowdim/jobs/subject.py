@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowdim.jobs.analysis_base import Analysis
+from lowdim.jobs.mixed_model import measured_and_labels
 from lowdim.jobs.one_model import FittedMethod, RowPlaces, place_rows
 from lowdim.jobs.run_folder import SavedRun, load_run
 from lowdim.judge.rows.contrast import GroupCard, set_apart
@@ -61,6 +62,8 @@ class Subject:
     @property
     def source(self) -> ArraySource:
         """The rows as the model takes them."""
+        if self.entry.kinds:
+            return measured_and_labels(self.table).source
         return ArraySource(self.table.X / self.unit, columns=self.table.names)
 
     @cached_property

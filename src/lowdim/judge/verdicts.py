@@ -112,6 +112,23 @@ def map_sentence(analysis: Any) -> str:
     return f"The 2-D map shows {shown:.0f}% of the variation; read it together with {other}."
 
 
+def _predicts(fills: Any) -> TrustCheck:
+    """Whether fills are better than the column means, or where there are words only than their most frequent ones."""
+    words = "predicts hidden cells"
+    if not fills.tried and any(c.tried for c in fills.labels):
+        counts = [(c.right, c.usual, c.tried) for c in fills.labels]
+        right, usual, tried = (sum(part) for part in zip(*counts, strict=True))
+        share, most = f"{100 * right / tried:.0f}%", f"{100 * usual / tried:.0f}%"
+        text = f"{share} of {tried:,} hidden labels were right; the most frequent label is in {most}"
+        return TrustCheck(words, right > usual, text)
+    return TrustCheck(
+        words,
+        None if not fills.tried else bool(fills.skill > 0.0),
+        f"fills remove {100 * fills.skill:.0f}% of the squared error of column means (the fills' own model; "
+        f"the map's share is Q2, under dimensions)",
+    )
+
+
 def trust_strip(analysis: Any) -> tuple[TrustCheck, ...]:
     """Six checks; each points to its evidence."""
     n, q = analysis.of or analysis.table.n, analysis.dims
@@ -126,12 +143,7 @@ def trust_strip(analysis: Any) -> tuple[TrustCheck, ...]:
             f"{count(n, 'row')} for {count(q, 'dimension')} of {count(analysis.table.d, 'column')}",
         ),
         TrustCheck("gaps plausible at random", random, gaps.sentence),
-        TrustCheck(
-            "predicts hidden cells",
-            None if not fills.tried else bool(fills.skill > 0.0),
-            f"fills remove {100 * fills.skill:.0f}% of the squared error of column means (the fills' own model; "
-            f"the map's share is Q2, under dimensions)",
-        ),
+        _predicts(fills),
         TrustCheck(
             "intervals hold what they claim",
             None if covered is None else bool(covered),

@@ -295,7 +295,10 @@ def is_textual(column: Any) -> Any:
     import pyarrow.types as kind
 
     if kind.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+        inside = column.type.value_type
+        if kind.is_string_view(inside):  # which Arrow cannot decode by itself: categories of polars
+            return pa.chunked_array([pa.array(column.to_pylist(), pa.string())])
+        column = column.cast(inside)
     if kind.is_string(column.type) or kind.is_large_string(column.type) or kind.is_string_view(column.type):
         return column
     if kind.is_time(column.type) or kind.is_duration(column.type):

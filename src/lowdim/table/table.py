@@ -59,6 +59,8 @@ class Table:
         Where each row stands in the file: its position from 0, and its line (or row, as `unit` says) from 1.
     shape : tuple of int
         Rows and columns of the file.
+    left_rows, left_labels : array, dict of str to array
+        Rows of the file that were left out because they hold no number, and their labels.
     messages : Messages
         What was found and what was changed.
     guess : Guess
@@ -95,6 +97,8 @@ class Table:
         self.shape = (len(raw.lines), len(raw.cells))  # of the file
         self.rows = work.rows  # positions of the kept rows in the file, from 0
         self.lines, self.unit = raw.lines[work.rows], raw.unit
+        self.left_rows = np.setdiff1d(np.arange(len(raw.lines)), work.rows)  # of the file, without any number
+        self.left_labels = {c.name: c.values[self.left_rows] for c in columns if c.role == "label"}
         self.columns = _kept(columns, work)
         self.sha256 = raw.sha256 or _fingerprint(self.X, self.names)
         self.index = None if raw.index is None else raw.index[work.rows]  # of a frame

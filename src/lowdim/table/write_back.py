@@ -43,6 +43,13 @@ class Sheet(NamedTuple):
 
         return self._replace(cells=[pa.array([text] * self.rows, pa.string())] * len(self.cells))
 
+    def other_columns(self, columns: dict[str, list[str]]) -> Sheet:
+        """Other columns, by name, written as this file writes its own."""
+        import pyarrow as pa
+
+        cells = [pa.array(texts, pa.string()) for texts in columns.values()]
+        return self._replace(names=list(columns), cells=cells)
+
 
 def original(path: str, options: dict[str, Any]) -> Sheet:
     """The table of a file before anything was decided about it; `options` are those of `lowdim.read`."""

@@ -698,6 +698,14 @@ TABLE_MESSAGES: dict[str, Entry] = {
         Fix("if they are what was measured, say so:  ", propose(use=None)),
         about="Places, dates, ranks or numbers of rows were taken as measured, as little else is",
     ),
+    "LD198": Entry(
+        TableWarning,
+        "{what} of labels are all there is and were taken as zeros and ones, one for each label: {names}",
+        "nothing in this table was measured; gaps are filled with labels",
+        Fix("one of them only names groups:  ", propose(label=None)),
+        "changed",
+        about="A table of labels only was taken as zeros and ones",
+    ),
     "LD193": Entry(
         TableError,
         "'{name}' is a list of ratings, a row for each: '{rating}' of '{item}' by '{user}'",

@@ -95,14 +95,17 @@ def test_every_column_in_its_place_and_every_seen_cell_as_it_stood(lowdim, tmp_p
     found = {word: records(tmp_path / f"o{word}.csv", sep, encoding) for word in ("", ".lower", ".upper", ".mask")}
     numbers = (3, 5, 6, 7)
     gaps = {(i, j) for i, row in enumerate(rows) for j in numbers if row[j] == "NA" and row[0] != "r-x"}
+    words = {(i, 8) for i, row in enumerate(rows) if row[8] == ""}
     for word in ("", ".lower", ".upper"):
-        assert set(changed(rows, found[word])) == gaps, word
+        assert set(changed(rows, found[word])) == gaps | words, word
+    assert {found[""][i][j] for i, j in words} <= {row[8] for row in rows[1:]} - {"", "empty"}
     for i, j in gaps:
         low, fill, high = (float(found[word][i][j].replace(",", ".")) for word in (".lower", "", ".upper"))
         assert low < fill < high and len(found[""][i][j].strip("-0.,").replace(decimal, "")) <= 7
         assert decimal in found[""][i][j]
     assert found[".mask"][0] == rows[0]
-    assert {(i, j) for i, row in enumerate(found[".mask"]) for j, cell in enumerate(row) if i and cell == "1"} == gaps
+    ones = {(i, j) for i, row in enumerate(found[".mask"]) for j, cell in enumerate(row) if i and cell == "1"}
+    assert ones == gaps | words
     assert {cell for row in found[".mask"][1:] for cell in row} == {"0", "1"}
     assert "gaps in when" not in said.out and "nothing (" in said.out and "1 row without any number is left" in said.out
     ends = (tmp_path / "o.csv").read_bytes().decode(encoding)
@@ -114,7 +117,8 @@ def test_no_header_in_no_header_out(lowdim, tmp_path):
     assert lowdim("fill", "t.csv", "-o", "o.csv", "--no-header", "--quiet").code == 0
     out = records(tmp_path / "o.csv")
     differ = changed(rows, out)
-    assert len(out) == len(rows) and differ and all(a == "" and float(b) for a, b in differ.values())
+    assert len(out) == len(rows) and differ and all(a == "" for a, _ in differ.values())
+    assert all(b in ("aü", "bü", " ü") if j == 8 else float(b) for (_, j), (_, b) in differ.items())
 
 
 def test_no_gaps_is_said_and_the_same_bytes_are_written(lowdim, tmp_path):
@@ -285,3 +289,59 @@ def test_the_engine_is_named_and_is_that_of_python(lowdim):
     assert by_python.engine == told["engine"] and by_python.contest[0].energy == beaten["energy"]
     filled = np.array([[float(cell) for cell in row] for row in records(file.with_name("o.csv"))[1:]])
     assert np.abs(filled - by_python.filled).max() < 0.01
+
+
+def votes(n: int = 200, seed: int = 0) -> list[list[str]]:
+    """Seven answers that one trait drives, a fifth of them missing, and a party; one row of nothing but its party."""
+    rng = np.random.default_rng(seed)
+    z = rng.standard_normal(n)
+    yes = (2.5 * z[:, None] * [1, 1, -1, -1, 1, 1, 1] + rng.logistic(size=(n, 7))) > 0
+    gap = rng.random((n, 7)) < 0.2
+    gap[:, 0] = False
+    gap[5] = True
+    cells = np.where(gap, "", np.where(yes, "y", "n"))
+    return [
+        ["party", *(f"V{k}" for k in range(1, 8))],
+        *([f"p{int(a > 0)}", *r] for a, r in zip(z, cells, strict=True)),
+    ]
+
+
+def test_words_are_filled_with_labels_and_their_probabilities(lowdim, tmp_path):
+    """A table of answers, without being told to encode them: no gap is left, also where a row has only its party."""
+    rows = votes()
+    with open(tmp_path / "t.csv", "w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    said = lowdim("fill", "t.csv", "-o", "o.csv", "--intervals", "--multiple", "1", "--budget", "60s")
+    assert said.code == 0, said.err
+    gaps = {(i, j) for i, row in enumerate(rows) for j, cell in enumerate(row) if cell == ""}
+    assert f"{len(gaps)} labels filled" in said.out and "1 row without any number got labels at the most" in said.out
+    for word in ("", ".1"):
+        out = records(tmp_path / f"o{word}.csv")
+        new = changed(rows, out)
+        assert set(new) == gaps and {b for _, b in new.values()} == {"y", "n"}
+    assert "o.probability.csv" in said.out
+    head, *shares = records(tmp_path / "o.probability.csv")
+    assert head == [f"V{k}={word}" for k in range(1, 8) for word in "ny"] and len(shares) == len(rows) - 1
+    filled = records(tmp_path / "o.csv")
+    for i, j in gaps:
+        p = {word: float(shares[i - 1][head.index(f"V{j}={word}")]) for word in "ny"}
+        assert sum(p.values()) == pytest.approx(1.0, abs=2e-4) and filled[i][j] == max(p, key=p.get)
+    seen = next(i for i in range(1, 100) if rows[i][3] == "y")
+    assert shares[seen - 1][head.index("V3=y")] == "1"
+    party = {row[0]: np.mean([r[1] == "y" for r in rows[1:] if r[0] == row[0] and r[1]]) for row in rows[1:]}
+    assert float(shares[5][head.index("V1=y")]) == pytest.approx(party[rows[6][0]], abs=0.12)  # all that is known of it
+    told = json.loads(lowdim("fill", "t.csv", "-o", "o.csv", "--json", "--budget", "60s").out)
+    facts = {c["column"]: c for c in told["labels"]}
+    assert list(facts) == [f"V{k}" for k in range(1, 8)] and facts["V3"]["right"] > facts["V3"]["usual"]
+    assert facts["V3"]["engine"] == "latent model of mixed columns" and told["fills_from"] == ""
+
+
+def test_the_main_job_says_which_engine_filled_a_label(lowdim, tmp_path):
+    with open(tmp_path / "t.csv", "w", newline="") as file:
+        csv.writer(file).writerows(votes(80))
+    assert lowdim("fit", "t.csv", "--budget", "1s", "--quiet").code == 0
+    fills = rows_of(tmp_path / "t.run" / "fills.csv")
+    assert list(fills[0]) == ["row", "column", "fill", "lower", "upper", "sd", "outside", "engine", "probability"]
+    assert {f["fill"] for f in fills} == {"y", "n"} and {f["column"] for f in fills} == {f"V{k}" for k in range(2, 8)}
+    assert all(0.5 <= float(f["probability"]) <= 1.0 and f["lower"] == "" for f in fills)
+    assert {f["engine"] for f in fills} <= {"latent model of mixed columns", "frequencies"}

@@ -17,6 +17,7 @@ from lowdim.registry import FITTED, METHODS, find_method
 from lowdim.text.messages import LowdimError, LowdimWarning, OptionError, TableError
 from tests.cli.conftest import small_table, write_csv
 from tests.cli.tables import bent, large, quick
+from tests.jobs.test_mixed_model import survey
 
 
 def test_fit_says_four_lines_and_writes_a_run(lowdim, made):
@@ -237,3 +238,16 @@ def test_a_bent_map_gets_two_axes_at_most_where_the_jury_decides(tmp_path, monke
     assert fit_method(table, "gplvm").places.z.shape[1] == 2 and fit_method(table, "pca").places.z.shape[1] == 3
     with pytest.raises(LowdimError, match=r"LD210[\s\S]*at most 3 for nonlinear factor analysis"):
         fit_method(table, "nlfa", dims=4)
+
+
+# columns that are no real numbers ---------------------------------------------------------------------------
+def test_the_command_fits_applies_and_draws_it(lowdim):
+    survey()[1].to_csv(lowdim.folder / "t.csv", index=False)
+    said = lowdim("fit", "t.csv", "-m", "mixed")
+    assert said.code == 0 and "scores.csv fills.csv" in said.out and "LD110" not in said.err
+    assert lowdim("apply", "t.mixed.run", "t.csv", "--quiet").code == 0
+    said = lowdim("plot", "hinton", "t.mixed.run", "-o", "w.csv", "--quiet")
+    assert said.code == 0 and "town=" in (lowdim.folder / "w.csv").read_text()
+    assert lowdim("plot", "relevance", "t.mixed.run", "-o", "r.csv", "--quiet").code == 0
+    said = lowdim("plot", "traverse", "t.mixed.run", "-o", "t.svg")
+    assert said.code == 2 and "LD494" in said.err

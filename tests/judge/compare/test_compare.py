@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal, spearmanr
 from sklearn.datasets import load_iris
@@ -21,6 +22,7 @@ from lowdim.judge.compare.compare import (
     overlap,
 )
 from lowdim.judge.compare.text import pick
+from lowdim.judge.hidden_cells import deal
 from lowdim.judge.maps.neighbours import distances, kept, order, rank_agreement
 from lowdim.registry import METHODS
 from lowdim.text.messages import LowdimError, LowdimWarning
@@ -108,6 +110,23 @@ def test_density_and_error_of_hidden_cells_are_those_of_the_model():
                 squares += ((row[hide] - guess) ** 2).sum()
         assert found["density"].values[s] == pytest.approx(total / hidden.sum(), rel=1e-8)
         assert found["rmse"].values[s] == pytest.approx(np.sqrt(squares / hidden.sum()), rel=1e-8)
+
+
+def test_the_mixed_model_meets_levels_as_levels_and_is_judged_by_its_means():
+    """Its error is that of the means of the levels, beside the others' in units of the spread; its density is none."""
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((150, 1))
+    items = np.digitize(z + 0.6 * rng.standard_normal((150, 6)), [-1.0, 0.0, 1.0]) + 1.0
+    frame = pd.DataFrame(items, columns=[f"q{k}" for k in range(6)])
+    found = {row.method: row for row in compare(frame, "mixed", dims=1).rows}["mixed"]
+    hidden = deal(np.ones(items.shape, dtype=bool), 0, 10) == 0
+    G = np.where(hidden, np.nan, items)
+    model = lowdim.MixedFactorAnalysis(1, likelihoods="ordinal").fit(G)
+    shares = model.probabilities(G)
+    mean = np.column_stack([shares[f"c{j + 1}"] @ np.array(model.levels_[j]) for j in range(6)])
+    off = ((mean - items) / items.std(axis=0, ddof=1))[hidden]
+    assert found.measures["rmse"].values[0] == pytest.approx(np.sqrt((off**2).mean()), rel=1e-6)
+    assert found.measures["density"].why == "of levels" and found.measures["neighbours"].values
 
 
 def test_every_method_meets_the_same_cells_and_no_cell_twice():

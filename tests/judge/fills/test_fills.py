@@ -9,8 +9,8 @@ import pytest
 
 from lowdim import PPCA, FactorAnalysis
 from lowdim.judge.fills.calibration import factors
+from lowdim.judge.fills.dimension import fill_dimension
 from lowdim.judge.fills.fills import fill as fill_by_any
-from lowdim.judge.fills.fills import fill_dimension
 from lowdim.judge.fills.models import FittedFill
 from lowdim.judge.fills.trials import row_folds, trials
 from lowdim.judge.fills.variational_pca import fit_variational

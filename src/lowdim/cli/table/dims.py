@@ -41,13 +41,13 @@ def jury_of_table(request: Request) -> Jury:
     """The judges asked about a file."""
     from lowdim.judge.budget import counts
     from lowdim.judge.dimensions.jury import choose_dimension
-    from lowdim.judge.table_input import source_of
+    from lowdim.judge.quantified import quantified
     from lowdim.text.format import parse_duration
 
     table = open_table(request.file, request.options)
     often = counts(parse_duration(request.budget), table.n, table.d)
     return choose_dimension(
-        source_of(table),
+        quantified(table),
         standardize=table.scale == "unit",
         random_state=request.seed,
         shuffles=often.shuffles,

@@ -16,6 +16,7 @@ from lowdim.cli.streaming import INSTEAD, drawn_from, or_stream, run_of
 
 if TYPE_CHECKING:
     from lowdim.judge.fills.fills import Fills
+    from lowdim.judge.fills.labels import LabelFill
     from lowdim.table.table import Column, Table
     from lowdim.table.write_back import Sheet, Texts
 
@@ -72,7 +73,11 @@ class Output(NamedTuple):
     rank=4,
 )
 @click.option("-o", "--out", required=True, help="File for the filled table: CSV, or as FILE is.")
-@click.option("--intervals", is_flag=True, help="Also write OUT.lower.csv, OUT.upper.csv and OUT.mask.csv.")
+@click.option(
+    "--intervals",
+    is_flag=True,
+    help="Also write OUT.lower.csv, OUT.upper.csv and OUT.mask.csv; of labels OUT.probability.csv.",
+)
 @click.option(
     "--multiple",
     type=click.IntRange(0, 1000),
@@ -85,7 +90,8 @@ def fill_command(request: Request, out: str, intervals: bool, multiple: int) -> 
     """Fill the gaps of a table, with intervals checked on cells hidden on purpose.
 
     Straight lines through a row's other cells fill its gaps, or what predicts the hidden cells better: near rows,
-    mixtures of groups, a bent sheet, chained trees.
+    mixtures of groups, a bent sheet, chained trees, a latent model with a likelihood for each column. Gaps in columns
+    of words get their most likely label.
 
     OUT has every column of FILE in its place, and every cell that was seen as it stood. With --stream it has the
     columns of numbers, as .parquet, .csv, .npy or .zarr.
@@ -105,9 +111,17 @@ def fill_command(request: Request, out: str, intervals: bool, multiple: int) -> 
     with or_stream(request.options):
         table = open_table(request.file, request.options)
     to = Output(table, original(request.file, request.options), request.file, Path(out))
-    if (table.X != table.X).any():
+    if (table.X != table.X).any() or word_gaps(table):
         return fill_gaps(request, to, intervals, multiple)
     return keep_as_it_is(request, to, intervals, multiple)
+
+
+def word_gaps(table: Table) -> set[str]:
+    """The columns of words that have gaps which can be filled."""
+    from lowdim.judge.mixed_table import mixed_table
+
+    mixed = mixed_table(table)
+    return {mixed.names[j] for j in mixed.words_with_gaps}
 
 
 def keep_as_it_is(request: Request, to: Output, intervals: bool, multiple: int) -> None:
@@ -129,16 +143,28 @@ def fill_gaps(request: Request, to: Output, intervals: bool, multiple: int) -> N
     fills = fill(table, level=level, random_state=seed, budget=request.budget)
     show_messages(gap_report(table.X, table.names).notes())
     wrote = write_fills(to, fills, intervals, multiple, seed)
-    fills_from = fills.own_model(map_dims(table, request.file))
+    fills_from = fills.own_model(map_dims(table, request.file)) if fills.filled_numbers else ""
     facts = {
         "sentence": fills.sentence,
         "columns": list(fills.columns),
+        "labels": [label_facts(c) for c in fills.labels],
         "fills_from": fills_from,
         "engine": fills.engine,
         "contest": list(fills.contest),
     }
     measured = f"Do not analyse {to.out} as if it had been measured. For statistics use --multiple 20."
     print_fills(request, to, wrote, facts, fill_lines(to, fills), "" if multiple else measured)
+
+
+def label_facts(c: LabelFill) -> dict[str, Any]:
+    """What the fills of a column of words are worth."""
+    known = c._asdict()
+    left = {"rows", "shares", "drawn", "numbers", "position", "left", "left_shares"}
+    return {name: value for name, value in known.items() if name not in left} | {
+        "gaps": c.gaps,
+        "skill": c.skill,
+        "advice": c.advice,
+    }
 
 
 def print_fills(
@@ -188,15 +214,15 @@ def write_same(to: Output, intervals: bool, multiple: int) -> list[Path]:
 
 
 def write_fills(to: Output, fills: Fills, intervals: bool, multiple: int, seed: int) -> list[Path]:
-    """The filled table and what goes with it, each of the same shape as FILE."""
+    """The filled table and what goes with it, each of the same shape as FILE but for the probabilities of labels."""
     numbers = [c for c in to.table.columns if c.role == "number"]
     where = [(k, c) for k, c in enumerate(numbers) if fills.is_filled[:, k].any() and not c.encoded]
     signs = {c.position: sign_of(to, c) for _, c in where}
 
-    def cells(values: Any, likely: Any) -> Texts:
+    def cells(values: Any, labels: Texts) -> Texts:
         from lowdim.table.write_back import fill_texts
 
-        new = answers(numbers, fills.is_filled, likely, to.table.rows)
+        new = dict(labels)
         for k, c in where:
             gap = fills.is_filled[:, k]
             half = (fills.upper[gap, k] - fills.lower[gap, k]) / 2
@@ -204,7 +230,7 @@ def write_fills(to: Output, fills: Fills, intervals: bool, multiple: int, seed: 
             new[c.position - 1] = dict(zip(to.table.rows[gap].tolist(), texts, strict=True))
         return new
 
-    likely = fills.modelled
+    likely = label_texts(to, fills)
     wrote = [put(to, "", to.sheet, cells(fills.filled, likely))]
     if intervals:
         ones = {j: dict.fromkeys(rows, "1") for j, rows in cells(fills.filled, likely).items()}
@@ -212,27 +238,48 @@ def write_fills(to: Output, fills: Fills, intervals: bool, multiple: int, seed: 
             put(to, "lower", to.sheet, cells(fills.lower, likely)),
             put(to, "upper", to.sheet, cells(fills.upper, likely)),
             put(to, "mask", to.sheet.constant("0"), ones),
+            *([put_probabilities(to, fills)] if fills.labels else ()),
         ]
     for k, values in enumerate(fills.multiple(multiple, random_state=seed) if multiple else ()):
-        wrote.append(put(to, str(k + 1), to.sheet, cells(values, values)))
+        wrote.append(put(to, str(k + 1), to.sheet, cells(values, label_texts(to, fills, seed, k))))
     return wrote
 
 
-def answers(numbers: list[Column], gaps: Any, likely: Any, rows: Any) -> Texts:
-    """Fills of labels that were taken as zeros and ones: the label that is most likely, in its own words."""
-    by_position: dict[int, list[int]] = {}
-    for k, c in enumerate(numbers):
-        if c.encoded and gaps[:, k].any():
-            by_position.setdefault(c.position, []).append(k)
+def label_texts(to: Output, fills: Fills, seed: int = 0, draw: int | None = None) -> Texts:
+    """The labels that fill the gaps of columns of words: the most likely ones, or those of a draw."""
     new: Texts = {}
-    for position, at in by_position.items():
-        gap = gaps[:, at[0]]
-        values, no = likely[gap][:, at], numbers[at[0]].answers[0]
-        words = [numbers[k].answers[1] for k in at]
-        one = len(at) == 1 and no
-        chosen = [(words[0] if v[0] > 0.5 else no) if one else words[int(v.argmax())] for v in values]
-        new[position - 1] = dict(zip(rows[gap].tolist(), chosen, strict=True))
+    for c in fills.labels:
+        words = [c.labels[k] for k in (c.every_best if draw is None else c.drawn(seed, draw))]
+        new[c.position - 1] = dict(zip(file_rows(to, c), words, strict=True))
     return new
+
+
+def file_rows(to: Output, c: LabelFill) -> list[int]:
+    """The rows of FILE, from 0, in which a column of words was a gap: those of the table, then those left out of it."""
+    return [*to.table.rows[c.rows].tolist(), *to.table.left_rows[c.left].tolist()]
+
+
+def put_probabilities(to: Output, fills: Fills) -> Path:
+    """A column for each label of each column of words that had gaps, a line for each row of FILE: how likely it is; 1
+    and 0 where it was seen."""
+    from lowdim.jobs.run_folder import write
+    from lowdim.judge.mixed_table import mixed_table
+    from lowdim.table.write_back import lines
+
+    codes = {c.position: c.coded.values for c in mixed_table(to.table).columns if c.words}
+    columns: dict[str, list[str]] = {}
+    for c in fills.labels:
+        own = codes[c.position]
+        for k, label in enumerate(c.labels):
+            texts = columns[f"{c.column}={label}"] = [""] * to.sheet.rows
+            for i, row in enumerate(to.table.rows.tolist()):
+                texts[row] = "" if own[i] != own[i] else str(int(own[i] == k))
+            every = [*c.shares[:, k].tolist(), *(c.left_shares[:, k].tolist() if len(c.left) else ())]
+            for row, p in zip(file_rows(to, c), every, strict=True):
+                texts[row] = f"{p:.4f}".replace(".", to.table.guess.decimal)
+    sheet = to.sheet.other_columns(columns)
+    sheet = sheet._replace(sep="\t") if _tabs(to) else sheet
+    return write(to.name("probability"), lines(sheet, {}), encoding=sheet.encoding)
 
 
 def put(to: Output, word: str, sheet: Sheet, new: Texts) -> Path:
@@ -273,17 +320,23 @@ def fill_lines(to: Output, fills: Fills) -> list[str]:
 
 def left_words(table: Table) -> list[str]:
     """What OUT still has as gaps, or only a part of."""
+    from lowdim.judge.mixed_table import mixed_table
     from lowdim.table.describe import gaps_of
     from lowdim.text.format import count, listing
 
-    still = [f"{c.name} ({gaps_of(c):,})" for c in table.columns if gaps_of(c) and c.role != "number"]
-    lines = [f"Left as they are, being no numbers of the analysis: gaps in {listing(still)}."] if still else []
+    filled = word_gaps(table)
+    left = (c for c in table.columns if gaps_of(c) and c.role != "number" and c.name not in filled)
+    still = [f"{c.name} ({gaps_of(c):,})" for c in left]
+    lines = (
+        [f"Left as they are, being neither numbers nor labels that repeat: gaps in {listing(still)}."] if still else []
+    )
     empty = table.shape[0] - table.n
     if empty:
-        lines.append(
-            f"{count(empty, 'row')} without any number {'is' if empty == 1 else 'are'} left as "
-            f"{'it is' if empty == 1 else 'they are'}."
-        )
+        mixed = mixed_table(table)
+        some = any(len(mixed.left_gaps(j)) for j in mixed.words_with_gaps)
+        what = "got labels at the most" if some else f"{'is' if empty == 1 else 'are'} left as "
+        rest = "" if some else "it is" if empty == 1 else "they are"
+        lines.append(f"{count(empty, 'row')} without any number {what}{rest}.")
     if table.guess.skipped:
         lines.append(f"Not written again: {count(table.guess.skipped, 'line')} before the table.")
     return lines

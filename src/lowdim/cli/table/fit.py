@@ -15,6 +15,8 @@ from lowdim.cli.say import Done, complain, message_log, print_json, say
 if TYPE_CHECKING:
     from lowdim.registry import ModelEntry
 
+ASIDE = ("LD110", "LD182")  # that labels shape no axis, which is not so of a model that takes them
+
 
 @command(
     "Analyse and save a run folder, without a report.",
@@ -59,7 +61,7 @@ def fit_one(request: Request, name: str, clusters: int | None, out: str | None) 
     _check_sizes(method, request.dims, clusters)
     out = out or f"{stem(request.file)}.{method.name}.run"
     check_free(out, request.file, method.name)
-    table = open_table(request.file, request.options)
+    table = open_table(request.file, request.options, ASIDE if method.kinds else ())
     with Stages(message_log().quiet) as stages:
         stages.now = method.name
         fitted = fit_method(table, method.name, dims=request.dims, clusters=clusters, random_state=request.seed)
@@ -77,7 +79,8 @@ def fit_one(request: Request, name: str, clusters: int | None, out: str | None) 
             run=str(folder),
         )
     else:
-        say(f"{fitted.text()}\nRun     {run_files(folder, 'scores.csv')}")
+        files = ("scores.csv", "fills.csv") if fitted.mixed is not None else ("scores.csv",)
+        say(f"{fitted.text()}\nRun     {run_files(folder, *files)}")
     if not fitted.model.certificate_.converged:
         complain("The fit did not converge; the results are saved and marked so.")
         raise Done(130 if fitted.model.certificate_.reason == INTERRUPTED else 5)

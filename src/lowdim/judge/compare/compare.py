@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 
 from lowdim.engine.fold import one_blas_thread
 from lowdim.judge.budget import counts
+from lowdim.judge.compare.own_units import InOwnUnits
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.hidden_cells import deal
 from lowdim.judge.maps.neighbours import NEAR, distances, kept, order, overlap, rank_agreement, steadiness
 from lowdim.judge.maps.quality import floors, shares_true, typical
 from lowdim.judge.maps.read_map import read_map
+from lowdim.judge.mixed_table import number_kind
 from lowdim.judge.table_input import read
 from lowdim.math.factor import most_factors
 from lowdim.math.linalg import Array, evenly_spread
@@ -198,7 +200,7 @@ def compare(
     q = dimensions(X, dims, seed, budget, (scale or table.scale) == "unit")
     if dims == "auto" and any(METHODS[name].factors for name in chosen):
         q = min(q, max(1, most_factors(X.shape[1])))  # the same q for all, and factors have the lowest limit
-    bench = ComparisonBench(X, q, int(clusters), seed, often, dims == "auto")
+    bench = ComparisonBench(X, q, int(clusters), seed, often, dims == "auto", own_scale(table, scale or table.scale))
     with one_blas_thread():
         tried = bench.try_methods(chosen, tell)
         external = [bench.try_map(name, place) for name, place in places.items()]
@@ -233,8 +235,24 @@ def cleaned_numbers(table: Table, scale: str) -> Array:
     if len(X) > FITTED_ROWS:
         warn("LD291", rows=FITTED_ROWS, n=len(X))
         X = X[evenly_spread(len(X), FITTED_ROWS)]
-    mean = np.nanmean(X, axis=0)
-    return np.asarray((X - mean) / column_units(X, scale))
+    own = own_scale(table, scale)
+    return np.asarray((X - own.mean) / own.unit)
+
+
+class OwnScale(NamedTuple):
+    """What a table's numbers were before they were centred and scaled, and the likelihood of each column."""
+
+    mean: Array
+    unit: Array
+    kinds: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+def own_scale(table: Table, scale: str) -> OwnScale:
+    """The scale of the rows that are fitted; every column of numbers by itself, as every other method sees them."""
+    X = table.X[evenly_spread(len(table.X), FITTED_ROWS)]
+    kinds = tuple(number_kind(c) for c in table.columns if c.role == "number")
+    return OwnScale(np.nanmean(X, axis=0), column_units(X, scale), kinds, table.names)
 
 
 def dimensions(X: Array, dims: int | str, seed: int, budget: float | str | None, unit: bool) -> int:
@@ -267,7 +285,10 @@ class TriedMethod(NamedTuple):
 class ComparisonBench:
     """One table with its hidden cells; every method meets the same ones."""
 
-    def __init__(self, X: Array, q: int, clusters: int, seed: int, often: int, auto: bool = False) -> None:
+    def __init__(
+        self, X: Array, q: int, clusters: int, seed: int, often: int, auto: bool = False, own: OwnScale | None = None
+    ) -> None:
+        self.own = own
         self.X, self.q, self.clusters, self.seed, self.often, self.auto = X, q, clusters, seed, often, auto
         seen = ~np.isnan(X)
         self.masks = [deal(seen, seed + s // HIDDEN_PARTS, HIDDEN_PARTS) == s % HIDDEN_PARTS for s in range(often)]
@@ -338,7 +359,7 @@ class ComparisonBench:
             return TriedMethod(row, ())
         figures["stability"] = steadiness(near)
         measures = {
-            key: Measure(tuple(values)) if values else Measure(why=missing(method, key))
+            key: Measure(tuple(values)) if values else Measure(why=self._missing(method, key))
             for key, values in figures.items()
         }
         note = "; ".join(self._limits(method, late))
@@ -346,6 +367,13 @@ class ComparisonBench:
             MethodRow(method.name, method.title, measures, *abilities(method), float(np.median(spent)), peak, note),
             tuple(near),
         )
+
+    def _counts_levels(self, method: ModelEntry) -> bool:
+        """Whether its log density counts probabilities of levels, which no density of numbers compares with."""
+        return method.kinds and self.own is not None and any(kind != "real" for kind in self.own.kinds)
+
+    def _missing(self, method: ModelEntry, key: str) -> str:
+        return "of levels" if key == "density" and self._counts_levels(method) else missing(method, key)
 
     def _limits(self, method: ModelEntry, late: int) -> list[str]:
         """What a reader must know of how a method was fitted."""
@@ -377,6 +405,14 @@ class ComparisonBench:
         row = MethodRow(name, name, measures, "–", "–", "–", "–", None, None, note)
         return TriedMethod(row, (near,) * self.often)
 
+    def _made(self, method: ModelEntry, s: int) -> Any:
+        """The estimator of a repeat; one whose columns have likelihoods meets them as the table has them."""
+        model = method.make(method.most(self.q, self.auto), self.clusters, self.seed + s)
+        if not method.kinds or self.own is None:
+            return model
+        model.set_params(likelihoods=self.own.kinds)
+        return InOwnUnits(model, self.own.mean, self.own.unit, self.own.names)
+
     def _filler(self, s: int) -> Any:
         """Probabilistic PCA of the cells that a repeat shows."""
         if s not in self.fillers:
@@ -388,7 +424,7 @@ class ComparisonBench:
         G = np.where(self.masks[s], np.nan, self.X)
         if method.most_rows:
             G = G[evenly_spread(len(G), method.most_rows)]
-        model = method.make(method.most(self.q, self.auto), self.clusters, self.seed + s)
+        model = self._made(method, s)
         measure = s == WATCHED_REPEAT and not tracemalloc.is_tracing()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -414,7 +450,9 @@ class ComparisonBench:
             if not method.lack("gaps"):
                 off = (np.asarray(model.impute(G)) - self.X)[hidden]
                 figures["rmse"].append(float(np.sqrt(np.mean(off**2))))
-                if not method.lack("density"):  # log p(hidden | seen) = log p(both) - log p(seen), for any density
+                if not (
+                    method.lack("density") or self._counts_levels(method)
+                ):  # log p(hidden | seen) = log p(both) - log p(seen), for any density
                     gain = np.sum(model.score_samples(self.X)) - np.sum(model.score_samples(G))
                     figures["density"].append(float(gain) / int(hidden.sum()))
             if method.lack("map"):

@@ -90,9 +90,10 @@ class Ground(NamedTuple):
     fits: int
     seed: int
     draws: int = 0  # of each hidden cell, for the energy score
+    numbers: int | None = None  # columns of numbers, which come first; None = all
 
     def tried(self, fit: FillModel, which: Sequence[int]) -> Trials:
-        return trials(fit, self.X, self.fold, which, self.seed, draws=self.draws)
+        return trials(fit, self.X, self.fold, which, self.seed, draws=self.draws, numbers=self.numbers)
 
     def heat(self, fit: FillModel) -> Trials:
         return self.tried(fit, range(self.heats))

@@ -9,6 +9,7 @@ in folds, and `judge/fills/calibration.py` turns how far off their fills were in
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,28 +36,28 @@ from lowdim.judge.fills.contest import (
     hold,
     straight_model,
 )
-from lowdim.judge.fills.engines import engines_for
+from lowdim.judge.fills.dimension import fill_dimension
+from lowdim.judge.fills.engines import Engine, engines_for
+from lowdim.judge.fills.filled_frame import filled_frame
+from lowdim.judge.fills.labels import LabelFill, fill_labels, label_lines, label_sentence
+from lowdim.judge.fills.mixed_engine import BesideNumbers, beside_numbers, beside_ones, mixed_engine, on_numbers
 from lowdim.judge.fills.models import TRIAL_TOL, FillModel, by_model, candidates, no_gaps
 from lowdim.judge.fills.trials import (
-    ENOUGH_HIDDEN,
     Trials,
     folds_for,
     heats_for,
     joined,
-    paired,
     row_folds,
     skill,
-    trials,
 )
+from lowdim.judge.mixed_table import mixed_table
 from lowdim.judge.rows.odd_rows import check_level
 from lowdim.judge.table_input import numbers_of
-from lowdim.math.distances import centre_and_spread
 from lowdim.math.linalg import Array, Mask, evenly_spread
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.estimator import seed_of
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA
-from lowdim.sources.arrays import as_source
 from lowdim.sources.views import gather
 from lowdim.table.kinds.scales import ColumnScales
 from lowdim.table.table import Table, frame_like
@@ -107,6 +108,10 @@ class Fills(NamedTuple):
     engine: str = STRAIGHT  # what filled the gaps, by name
     engine_words: str = STRAIGHT_WORDS
     contest: tuple[EngineTrial, ...] = ()  # how each engine did on the hidden cells; none where only one was asked for
+    labels: tuple[
+        LabelFill, ...
+    ] = ()  # columns of words with gaps, also those that stand in `filled` as zeros and ones
+    came: Any = None  # the frame that was filled
 
     @property
     def modelled(self) -> Array:
@@ -133,9 +138,32 @@ class Fills(NamedTuple):
                 np.where(self.is_filled, self.scales.possible(self.scales.outward(ends), rounding), self.filled)
                 for ends, rounding in ((lower, "down"), (upper, "up"))
             )
+        for word in self.labels:  # its zeros and ones: the values that together are likely enough
+            p = word.shares[:, list(word.ones)]
+            lower[word.cells], upper[word.cells] = p >= level, p > 1.0 - level
+            spread[word.cells] = np.sqrt(p * (1.0 - p))
         return self._replace(
-            lower=lower, upper=upper, sd=spread, columns=columns, level=level, held=sum(c.held for c in columns)
+            lower=lower, upper=upper, sd=spread, columns=columns, level=level, held=self._of_numbers(columns)
         )
+
+    def _of_numbers(self, columns: tuple[ColumnFill, ...]) -> int:
+        """Hidden cells of columns that are no labels, held by their intervals."""
+        return sum(c.held for j, c in enumerate(columns) if j not in self._ones)
+
+    @property
+    def _ones(self) -> set[int]:
+        """Columns of zeros and ones that stand for labels."""
+        return {j for c in self.labels for j in c.numbers}
+
+    @property
+    def filled_numbers(self) -> int:
+        """How many gaps of numbers were filled."""
+        return int(np.delete(self.is_filled, sorted(self._ones), axis=1).sum())
+
+    @property
+    def filled_labels(self) -> int:
+        """How many gaps of words were filled."""
+        return sum(c.gaps for c in self.labels)
 
     def coverage(self, levels: Sequence[float] = LEVELS) -> Array:
         """The share of hidden cells held by intervals of each level, every fold calibrated on the others."""
@@ -144,9 +172,29 @@ class Fills(NamedTuple):
         return np.asarray(cross(self.hidden, len(self.columns), levels).mean(axis=1))
 
     @property
+    def engines(self) -> NDArray[Any]:
+        """The name of what filled each gap, n x d; empty where a cell was seen."""
+        names = np.where(self.is_filled, self.engine, "").astype(object)
+        for c in self.labels:
+            names[c.cells] = c.engine
+        return names
+
+    @property
+    def progress(self) -> str:
+        """What was done, in a few words."""
+        numbers = f"{self.filled_numbers} gaps, {self.held} of {self.tried} hidden cells held"
+        tried, right = sum(c.tried for c in self.labels), sum(c.right for c in self.labels)
+        words = f"{self.filled_labels} labels, {right} of {tried} hidden ones right"
+        return ", ".join([numbers] * bool(self.filled_numbers or not self.labels) + [words] * bool(self.labels))
+
+    @property
     def frame(self) -> Any:
-        """The filled numbers as they came: a frame if a frame came in, else an array."""
-        return self.filled if self.table is None else frame_like(self.filled, self.table.names, self.table)
+        """The frame that came in with the gaps of numbers and of words filled, in its own types; else the numbers."""
+        if self.table is None:
+            return self.filled
+        if self.came is None:
+            return frame_like(self.filled, self.table.names, self.table)
+        return filled_frame(self.came, self.table, self.filled, self.labels)
 
     @property
     def outside(self) -> NDArray[np.int8]:
@@ -155,17 +203,18 @@ class Fills(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """One sentence: how many, and what the intervals held."""
-        gaps = int(self.is_filled.sum())
+        """One sentence, of numbers and of words each: how many, and how it did on hidden cells."""
+        gaps, words = self.filled_numbers, label_sentence(self.labels) if self.labels else ""
         if gaps == 0:
-            return NO_GAPS
+            return words or NO_GAPS
         if self.tried == 0:
-            return f"{gaps} gaps filled; too few cells are seen to check the intervals."
+            return f"{gaps} gaps filled; too few cells are seen to check the intervals. {words}".rstrip()
         word = width_word(self.held, self.tried, self.level)
-        return (
+        text = (
             f"{gaps} gap{'' if gaps == 1 else 's'} filled; our {100 * self.level:.3g}% intervals held "
             f"{100 * self.held / self.tried:.0f}% of {self.tried} cells hidden on purpose{word and ': ' + word}."
         )
+        return f"{text} {words}".rstrip()
 
     def own_model(self, map_dims: int | None = None) -> str:
         """Which model the fills are from; a map of the same table has a model of its own."""
@@ -198,13 +247,16 @@ class Fills(NamedTuple):
 
     def text(self, *, map_dims: int | None = None, logged: Collection[str] = ()) -> str:
         """The table of `lowdim fill`; `map_dims` are those of a map of the same table."""
-        gaps = int(self.is_filled.sum())
-        if not gaps:
-            return NO_GAPS
+        parts = [self._number_lines(map_dims, logged) if self.filled_numbers else [], self._label_text()]
+        return "\n".join([line for part in parts for line in part] or [NO_GAPS])
+
+    def _number_lines(self, map_dims: int | None, logged: Collection[str]) -> list[str]:
         dims = f"from {count(self.n_components, 'dimension')}"
+        numbers = tuple(c for j, c in enumerate(self.columns) if j not in self._ones)
         lines = [
-            f"{count(gaps, 'gap')} filled {dims if self.engine == STRAIGHT else 'by ' + self.engine_words}.",
-            *column_lines(self.columns, {c.column: c.gaps for c in self.columns}, self.level),
+            f"{count(self.filled_numbers, 'gap')} filled "
+            f"{dims if self.engine == STRAIGHT else 'by ' + self.engine_words}.",
+            *column_lines(numbers, {c.column: c.gaps for c in numbers}, self.level),
         ]
         beyond = self.outside_words(logged)
         lines += [f"  {line}" for line in beyond[:NAMED_COLUMNS]]
@@ -214,11 +266,24 @@ class Fills(NamedTuple):
             else []
         )
         lines += contest_lines(self.contest) if self.contest else []
-        return "\n".join([*lines, self.own_model(map_dims), self._example()])
+        return [*lines, self.own_model(map_dims), self._example()]
+
+    def _label_text(self) -> list[str]:
+        """The table of words, and its first fill."""
+        if not self.labels:
+            return []
+        some = [c for c in self.labels if len(c.rows)]
+        if not some:
+            return [f"{count(self.filled_labels, 'label')} filled.", *label_lines(self.labels)]
+        c = min(some, key=lambda c: int(c.rows[0]))
+        example = f"e.g. row {c.rows[0] + 1} {c.column} = {c.fills[0]}  (probability {c.probability[0]:.2f})"
+        return [f"{count(self.filled_labels, 'label')} filled.", *label_lines(self.labels), example]
 
     def _example(self) -> str:
-        """The first fill, in words; of a yes/no column with its probability."""
-        i, j = np.argwhere(self.is_filled)[0]
+        """The first fill of a number, in words; of a yes/no column with its probability."""
+        gaps = self.is_filled.copy()
+        gaps[:, sorted(self._ones)] = False
+        i, j = np.argwhere(gaps)[0]
         text = f"e.g. row {i + 1} {self.columns[j].column} = {self.filled[i, j]:.3g}"
         if self.scales is not None and self.scales.levels[j] == (0.0, 1.0):
             return f"{text}  (probability of 1: {min(max(self.modelled[i, j], 0.0), 1.0):.2f})"
@@ -228,12 +293,13 @@ class Fills(NamedTuple):
         """At most four lines: what, what it held, which model, and where the rest is."""
         n, d = self.filled.shape
         first = f"Fills of {count(n, 'row')} x {count(d, 'column')}, {100 * self.level:.3g}% intervals"
-        own = [self.own_model()] if self.is_filled.any() else []
+        own = [self.own_model()] if self.filled_numbers else []
         return "\n".join([first, self.sentence, *own, ".text(), .filled, .lower, .upper, .at(0.8), .multiple(20)"])
 
     def _repr_html_(self) -> str:
         """What each column's fills are worth, as a small static table."""
-        some = sorted((c for c in self.columns if c.gaps), key=lambda c: -c.skill)
+        numbers = (c for j, c in enumerate(self.columns) if c.gaps and j not in self._ones)
+        some = sorted(numbers, key=lambda c: -c.skill)
         listed = (
             (c.column, f"{c.gaps:,}", f"{c.skill:.2f}", f"{c.held} of {c.tried}", f"{c.outside:,}", c.advice)
             for c in some[:LISTED_COLUMNS]
@@ -253,7 +319,12 @@ class Fills(NamedTuple):
         tables = (centre + (self.drawn(seed, k) - centre) * factor for k in range(m))
         if self.scales is not None:
             tables = (self.scales.possible(self.scales.outward(table)) for table in tables)
-        return np.stack([np.where(self.is_filled, table, self.filled) for table in tables])
+        drawn = np.stack([np.where(self.is_filled, table, self.filled) for table in tables])
+        for c in self.labels:
+            for number in range(m) if c.numbers else ():
+                labels = c.drawn(seed, number)[: len(c.rows)]
+                drawn[number][c.cells] = labels[:, None] == c.ones
+        return drawn
 
 
 def column_lines(columns: Sequence[ColumnFill], gaps: Mapping[str, int], level: float) -> list[str]:
@@ -271,15 +342,6 @@ def column_lines(columns: Sequence[ColumnFill], gaps: Mapping[str, int], level: 
     return [*lines, note]
 
 
-class FillDimension(NamedTuple):
-    """The number of dimensions that fills best, and the error of each number tried."""
-
-    n_components: int
-    tried: tuple[int, ...]
-    error: Array  # mean squared error of hidden cells, columns in units of their spread; 1 = the mean
-    behind: Array  # paired standard error of each error minus the best
-
-
 # the public face ----------------------------------------------------------------------------------------
 def fill(
     table: Any,
@@ -291,6 +353,7 @@ def fill(
     standardize: bool | None = None,
     random_state: int = 0,
     engines: str = "all",
+    words: str = "all",
     budget: float | str | None = None,
 ) -> Fills:
     """Fill the gaps of a table with calibrated intervals, and say column by column what that is worth.
@@ -320,6 +383,9 @@ def fill(
     engines : {"all", "straight"}, default "all"
         Whether engines that bend and fall into groups are tried beside the straight model: where the table counts in
         units of its columns' spread, has 30 rows or more, and neither `n_components` nor `model` is given.
+    words : {"all", "measured"}, default "all"
+        Which columns of words are filled: all whose labels repeat, or only those that were taken as measured. Each gets
+        its most likely label by a latent model of all columns, or its most frequent one where that learns nothing.
     budget : float or str, optional
         Seconds of one core, or "2m", that these engines may take beside the straight model; 40 where it is not given.
         The time is forecast from the table's size, never read from the clock; what does not fit is not tried, and that
@@ -329,7 +395,8 @@ def fill(
     -------
     Fills
         `.filled`, `.lower`, `.upper` and `.sd` are n x d, `.frame` is a frame if a frame came in; `.columns` say what
-        each column's fills are worth, `.at(0.8)` gives other intervals, `.multiple(20)` tables drawn jointly.
+        each column's fills are worth, `.labels` the same of columns of words, with the probability of each label;
+        `.at(0.8)` gives other intervals, `.multiple(20)` tables drawn jointly.
 
     References
     ----------
@@ -347,7 +414,7 @@ def fill(
     (True, 'good')
     """
     check_level(level)
-    seconds = check_engines(engines, budget)
+    seconds = check_engines(engines, words, budget)
     source, standardize, read_table = numbers_of(table, standardize)
     values, seen = gather(source)
     mask = np.ones(values.shape, dtype=bool) if seen is None else seen
@@ -355,18 +422,18 @@ def fill(
     unit = _units(np.where(mask, values, np.nan))
     X = np.where(mask, values, np.nan) * unit
     asked = model is not None or n_components is not None
-    rivals = engines == "all" and standardize and not asked
-    models: list[FillModel] = [no_gaps] if mask.all() else _models(X, n_components, model, standardize, random_state)
-    best = _outcome(models, X, folds, random_state, seconds if rivals else 0.0)
-    fit = best.fit(X)
-    mean, sd = fit.fills(X)
-    filled = np.where(mask, values, mean / unit)
+    labels, spent = _words(read_table, words, random_state, seconds)
+    only_words = {j for c in labels for j in c.numbers} >= set(np.flatnonzero(~mask.all(axis=0)).tolist())
+    rivals = engines == "all" and standardize and not asked and not only_words
+    beside = beside_numbers(read_table) if rivals else None
+    models = [] if only_words else _models(X, n_components, model, standardize, random_state)
+    best = _outcome(models, X, folds, random_state, max(seconds - spent, 1e-9) if rivals else 0.0, beside)
+    rows = X if beside is None else np.concatenate([X, beside.codes], axis=1)
+    fit, found = best.fit(rows), best.trials
+    mean, sd = _with_labels(*fit.fills(rows), labels)
     scales = None if read_table is None else read_table.scales
-    if scales is not None:
-        filled = scales.outward(filled)
-        filled = np.where(mask, filled, scales.possible(filled))
-    chosen = len(models) > 1 or mask.size > SMALL_CELLS or not standardize
-    found = best.trials
+    filled = possible_fills(np.where(mask, values, mean / unit), mask, scales, labels)
+    chosen = len(models) > 1 or beside is not None or mask.size > SMALL_CELLS or not standardize
     return Fills(
         *(filled, filled, filled, filled),  # intervals follow
         ~mask,
@@ -374,32 +441,92 @@ def fill(
         level,
         fit.n_components,
         0,
-        len(found.z),
+        int((~np.isin(found.column, [j for c in labels for j in c.numbers])).sum()),
         skill(found, X),
-        lambda seed, number: fit.drawn(X, seed, number) / unit,
+        lambda seed, number: fit.drawn(rows, seed, number) / unit,
         HiddenErrors(found.z, found.column, found.fold),
         RawFills(mean[~mask], sd[~mask], unit),
         "as asked" if asked else CHOSEN_BEST if chosen else "as many as it finds use for",
         read_table,
         scales,
         *(best.engine, best.words, best.tried),
+        labels,
+        table if read_table is not None and not isinstance(table, str | PathLike | Table) else None,
     ).at(level)
 
 
-def _outcome(models: list[FillModel], X: Array, folds: int | None, seed: int, budget: float) -> Outcome:
+def possible_fills(filled: Array, mask: Mask, scales: ColumnScales | None, labels: tuple[LabelFill, ...]) -> Array:
+    """Fills in the table's units, as values that their columns can have; zeros and ones by the most likely label."""
+    if scales is not None:
+        filled = scales.outward(filled)
+        filled = np.where(mask, filled, scales.possible(filled))
+    for c in labels:
+        filled[c.cells] = c.best[:, None] == c.ones
+    return filled
+
+
+def _words(table: Table | None, words: str, seed: int, budget: float) -> tuple[tuple[LabelFill, ...], float]:
+    """The gaps of columns of words filled, of all or of those that were taken as measured; and the seconds of that."""
+    if table is None or table.holds != "measurements":
+        return (), 0.0
+    mixed = mixed_table(table)
+    if words == "measured" and not any(c.words and c.numbers for c in mixed.columns):
+        return (), 0.0
+    found, seconds = fill_labels(mixed, random_state=seed, budget=budget, quick=words == "measured")
+    if words == "all":
+        return found, seconds
+    on_map = (c for c in found if c.numbers and len(c.rows))  # where rows without a number are not
+    none, no_shares = np.zeros(0, dtype=np.intp), np.zeros((0, 0))
+    return tuple(c._replace(left=none, left_shares=no_shares) for c in on_map), seconds
+
+
+def _with_labels(mean: Array, sd: Array, labels: tuple[LabelFill, ...]) -> tuple[Array, Array]:
+    """Zeros and ones that stand for labels: their fills are the probabilities of these labels."""
+    mean, sd = np.array(mean), np.array(sd)
+    for c in labels:
+        p = c.shares[:, list(c.ones)]
+        mean[c.cells], sd[c.cells] = p, np.sqrt(p * (1.0 - p))
+    return mean, sd
+
+
+def _outcome(
+    models: list[FillModel], X: Array, folds: int | None, seed: int, budget: float, beside: BesideNumbers | None = None
+) -> Outcome:
     """What fills a table: the best straight model, or within a budget the engine that drives it out."""
-    mask = ~np.isnan(X)
-    if mask.all():  # nothing to fill, nothing to check
-        return Outcome(models[0], joined([]), STRAIGHT, STRAIGHT_WORDS, ())
+    mask, d = ~np.isnan(X), X.shape[1]
+    if not models:  # nothing to fill, nothing to check
+        return Outcome(no_gaps, joined([]), STRAIGHT, STRAIGHT_WORDS, ())
     engines = engines_for(X) if budget else []
+    if beside is not None:
+        X = np.concatenate([X, beside.codes], axis=1)
+        models = [on_numbers(model, d) for model in models] + _with_ones(len(X), d, beside)
+        engines = _beside_others(engines, len(X), d, beside)
     number, fits = folds_for(mask) if folds is None else (folds, folds)
     X = X[evenly_spread(len(X), TRIAL_ROWS)] if len(X) > TRIAL_ROWS else X
     heats = heats_for(mask, fits) if len(models) > 1 or engines else fits
-    ground = Ground(X, row_folds(len(X), number, seed), heats, fits, seed, SCORED_DRAWS if engines else 0)
+    ground = Ground(X, row_folds(len(X), number, seed), heats, fits, seed, SCORED_DRAWS if engines else 0, d)
     straight, first = straight_model(ground, models)
     if engines:
         return hold(ground, straight, first, engines, budget)
     return Outcome(straight, ground.rest(straight, first), STRAIGHT, STRAIGHT_WORDS, ())
+
+
+def _with_ones(n: int, d: int, beside: BesideNumbers) -> list[FillModel]:
+    """The straight models of a small table that see its labels too, as zeros and ones."""
+    wide = d + beside.ones
+    if not beside.ones or n * wide > SMALL_CELLS:
+        return []
+    return [beside_ones(model, d, beside.levels) for model in candidates(n, wide, None)]
+
+
+def _beside_others(engines: list[Engine], n: int, d: int, beside: BesideNumbers) -> list[Engine]:
+    """The engines of numbers, which do not see labels, and the one that does."""
+    blind = [
+        engine._replace(rungs=tuple(rung._replace(fit=on_numbers(rung.fit, d)) for rung in engine.rungs))
+        for engine in engines
+    ]
+    mixed = mixed_engine(n, beside)
+    return blind if mixed is None else [*blind, mixed]
 
 
 def _columns(filled: Array, mask: Mask, names: tuple[str, ...], found: Trials, table: Array) -> tuple[ColumnFill, ...]:
@@ -427,8 +554,10 @@ def _models(table: Array, q: int | None, model: LinearGaussian | None, standardi
     return [by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL_TOL / n))]
 
 
-def check_engines(engines: str, budget: float | str | None) -> float:
+def check_engines(engines: str, words: str, budget: float | str | None) -> float:
     """The seconds that the engines may take, or the error that says what may be asked."""
+    if words not in ("all", "measured"):
+        raise error("LD210", option="words", value=words, allowed="'all' or 'measured'")
     if engines not in ("all", "straight"):
         raise error("LD210", option="engines", value=engines, allowed="'all' or 'straight'")
     seconds = parse_duration(budget)
@@ -449,51 +578,3 @@ def check_fillable(mask: Mask, names: tuple[str, ...]) -> None:
     empty = np.flatnonzero(~mask.any(axis=0))
     if len(empty):
         raise error("LD120", column=names[empty[0]])
-
-
-def fill_dimension(
-    X: Any, *, most: int | None = None, folds: int = 5, standardize: bool = True, random_state: int = 0
-) -> FillDimension:
-    """How many dimensions fill best: the fewest within one paired standard error of the least error of hidden cells.
-
-    Fills may use more dimensions than a map shows; the ladder stops when three more have not helped.
-    """
-    values, seen = gather(as_source(X))
-    mask = np.ones(values.shape, dtype=bool) if seen is None else seen
-    n, d = values.shape
-    table = np.where(mask, values, np.nan)
-    sd = centre_and_spread(table)[1]
-    fold = row_folds(n, folds, random_state + 1)
-    fits = int(np.clip(-(-ENOUGH_HIDDEN * folds // max(int(mask.sum()), 1)), 2, folds))
-    top = min(d - 1, n - 2, int(mask.sum()) // (2 * max(d, 1))) if most is None else most
-    tried: list[int] = []
-    squares: list[Array] = []
-    for q in _ladder(max(top, 0)):
-        found = trials(
-            by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL_TOL / n)),
-            table,
-            fold,
-            range(fits),
-            random_state,
-        )
-        tried.append(q)
-        squares.append((found.error / sd[found.column]) ** 2)
-        error_of = np.array([s.mean() if len(s) else np.inf for s in squares])
-        best = int(np.argmin(error_of))
-        if len(tried) - best > 3:
-            break
-    same = [len(s) == len(squares[best]) for s in squares]  # a fold that failed leaves nothing to pair
-    behind = np.array(
-        [paired(s, squares[best], found.row).error if k else 0.0 for s, k in zip(squares, same, strict=True)]
-    )
-    near = next(k for k in range(len(tried)) if error_of[k] <= error_of[best] + behind[k])
-    finite = np.where(np.isfinite(error_of), error_of, 1.0)
-    return FillDimension(tried[near], tuple(tried), finite, behind)
-
-
-def _ladder(top: int) -> list[int]:
-    """0, 1, 2, ... in steps that grow with the number: each about a fifth of the one before."""
-    steps = [0]
-    while steps[-1] < top:
-        steps.append(min(top, steps[-1] + max(1, steps[-1] // 5)))
-    return steps

@@ -87,11 +87,19 @@ def heats_for(mask: Mask, fits: int) -> int:
 
 
 def trials(
-    model: FillModel, X: Array, fold: NDArray[np.intp], which: Iterable[int], seed: int, *, draws: int = 0
+    model: FillModel,
+    X: Array,
+    fold: NDArray[np.intp],
+    which: Iterable[int],
+    seed: int,
+    *,
+    draws: int = 0,
+    numbers: int | None = None,
 ) -> Trials:
     """Fit without the rows of each of these folds and predict their cells; one that cannot be fitted is left out.
 
-    A left-out row hides one part of its cells at a time, so the fits see the table's own gaps and no others.
+    A left-out row hides one part of its cells at a time, so the fits see the table's own gaps and no others. Columns
+    beyond the first `numbers` are labels as codes: no cell of theirs is hidden.
     """
     tried: list[Trials] = []
     for k in which:
@@ -99,7 +107,7 @@ def trials(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LowdimWarning)
                 fitted = model(X[fold != k])
-                tried.append(_hidden_in(fitted, X, fold, k, seed, draws))
+                tried.append(_hidden_in(fitted, X, fold, k, seed, draws, numbers or X.shape[1]))
         except LowdimError:
             continue
     return joined(tried, draws)
@@ -112,16 +120,16 @@ def joined(tried: Sequence[Trials], draws: int = 0) -> Trials:
     return Trials(*(np.concatenate(piece) for piece in zip(empty, *tried, strict=True)))
 
 
-def _hidden_in(fitted: FittedFill, X: Array, fold: NDArray[np.intp], k: int, seed: int, draws: int) -> Trials:
+def _hidden_in(fitted: FittedFill, X: Array, fold: NDArray[np.intp], k: int, seed: int, draws: int, d: int) -> Trials:
     """The cells of the rows of fold k, hidden part by part: each row stands in the table once a part."""
     rows = np.flatnonzero(fold == k)
-    left, mask = X[rows], ~np.isnan(X[rows])
+    left, mask = X[rows, :d], ~np.isnan(X[rows, :d])
     part = np.where(mask, dealt(mask, HIDDEN_PARTS, np.random.default_rng([seed, FILL_TRIALS, k])), -1)
     cells = max(int(mask.sum()), 1)
     parts = int(np.clip(-(-ENOUGH_HIDDEN * HIDDEN_PARTS // (2 * cells)), 1, HIDDEN_PARTS))
     hidden = np.concatenate([part == p for p in range(parts)])
-    truth, plain = np.tile(left, (parts, 1)), np.tile(left - centre_and_spread(X[fold != k])[0], (parts, 1))
-    less = np.where(hidden, np.nan, truth)
+    truth, plain = np.tile(left, (parts, 1)), np.tile(left - centre_and_spread(X[fold != k, :d])[0], (parts, 1))
+    less = np.concatenate([np.where(hidden, np.nan, truth), np.tile(X[rows, d:], (parts, 1))], axis=1)
     mean, sd = fitted.fills(less)
     i, j = np.nonzero(hidden)
     about = np.full((len(i), draws), np.nan)

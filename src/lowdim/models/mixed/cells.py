@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -20,6 +20,8 @@ POINTS = 128  # positions over which the product of sticks is averaged
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 LEAST_SHARE = 1e-3  # of a marker's label, whose indicator may be guessed below zero
 HIGHEST_LOG = 300.0  # of a mean: its square can still be stored
+CountRule = Callable[[Array, Array, float], tuple[Array, Array]]
+LevelRule = Callable[[MixedColumns, int, Array], tuple[Array, Array]]
 
 
 class SiteMeans(NamedTuple):
@@ -44,12 +46,14 @@ def site_means(params: MixedParams, rows: Posterior) -> SiteMeans:
     return SiteMeans(mean, np.maximum(position, 0.0) + own, own)
 
 
-def probabilities(params: MixedParams, rows: Posterior) -> dict[int, Array]:
-    """For every column of levels the probability of each of them, n x levels, in the order of `columns.levels`."""
+def probabilities(params: MixedParams, rows: Posterior, among: Collection[int] | None = None) -> dict[int, Array]:
+    """For every column of levels, or those `among` them, the probability of each level, n x levels, in their order."""
     columns, at = params.columns, site_means(params, rows)
     R, M, _ = params.sizes
     shares: dict[int, Array] = {}
     for j, kind in enumerate(columns.kinds):
+        if among is not None and j not in among:
+            continue
         if kind in ("yes/no", "label", "marker", "ordinal") and len(columns.levels[j]) == 1:
             shares[j] = np.ones((len(rows.mean), 1))
         elif kind == "ordinal":
@@ -123,8 +127,22 @@ def fills(params: MixedParams, rows: Posterior) -> Cells:
     squared error of a label is 1 where it is wrong; `noise` is what would stay were the position known, for real
     columns; of the others `var` holds all.
     """
+    return _told(params, rows, probabilities(params, rows), _count_fill, _level_fill)
+
+
+def expected(params: MixedParams, rows: Posterior) -> Cells:
+    """The mean of every cell and its variance, in the frame's units: of levels and counts too, between their values.
+
+    What judges compare with other models by squared errors. Labels have no mean: theirs is 0.
+    """
+    ordered = [j for j, kind in enumerate(params.columns.kinds) if kind in ("yes/no", "ordinal")]
+    return _told(params, rows, probabilities(params, rows, ordered), _count_mean, _level_mean)
+
+
+def _told(
+    params: MixedParams, rows: Posterior, shares: dict[int, Array], of_count: CountRule, of_levels: LevelRule
+) -> Cells:
     columns, at = params.columns, site_means(params, rows)
-    shares = probabilities(params, rows)
     shape = (len(rows.mean), len(columns.kinds))
     mean, var, noise = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for s, (j, _) in enumerate(columns.gaussian):
@@ -137,9 +155,9 @@ def fills(params: MixedParams, rows: Posterior) -> Cells:
     for k, s in enumerate(columns.count_sites):
         site = len(params.mu) + s
         j = columns.single[s][0]
-        mean[:, j], var[:, j] = _count_fill(at.mean[:, site], at.var[:, site], float(params.r[k]))
+        mean[:, j], var[:, j] = of_count(at.mean[:, site], at.var[:, site], float(params.r[k]))
     for j, share in shares.items():
-        mean[:, j], var[:, j] = _level_fill(columns, j, share)
+        mean[:, j], var[:, j] = of_levels(columns, j, share)
     return Cells(mean, var, noise)
 
 
@@ -161,6 +179,24 @@ def _level_fill(columns: MixedColumns, j: int, share: Array) -> tuple[Array, Arr
     return fill, np.maximum(error2, 1e-12)
 
 
+def _level_mean(columns: MixedColumns, j: int, share: Array) -> tuple[Array, Array]:
+    levels = columns.levels[j]
+    mean = share @ levels
+    return mean, np.maximum((share * (levels - mean[:, None]) ** 2).sum(axis=1), 1e-12)
+
+
+def _count_mean(m: Array, v: Array, r: float) -> tuple[Array, Array]:
+    first, second = _count_moments(m, v, r)
+    return first, np.maximum(second - first**2, 1e-12)
+
+
+def _count_moments(m: Array, v: Array, r: float) -> tuple[Array, Array]:
+    """E x and E x^2 of a negative binomial whose eta is N(m, v)."""
+    top = np.log(MOST_COUNT) + 1.0  # what the means of a heavy tail may not pass
+    first = r * np.exp(np.minimum(m + 0.5 * v, top))
+    return first, first + r * (r + 1.0) * np.exp(2.0 * np.minimum(m + v, top))
+
+
 def _count_fill(m: Array, v: Array, r: float) -> tuple[Array, Array]:
     """Median of a negative binomial whose eta is N(m, v), and the expected squared error of that."""
     eta = m[:, None] + np.sqrt(v)[:, None] * NODES
@@ -170,9 +206,7 @@ def _count_fill(m: Array, v: Array, r: float) -> tuple[Array, Array]:
         middle = np.floor(0.5 * (low + high))
         enough = betainc(r, middle[:, None] + 1.0, p) @ weights >= 0.5
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    top = np.log(MOST_COUNT) + 1.0  # what the means of a heavy tail may not pass
-    first = r * np.exp(np.minimum(m + 0.5 * v, top))
-    second = first + r * (r + 1.0) * np.exp(2.0 * np.minimum(m + v, top))
+    first, second = _count_moments(m, v, r)
     return high, np.maximum(second - 2.0 * high * first + high**2, 1e-12)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -17,7 +18,7 @@ from lowdim.math.linalg import Array, Mask, align, root_times, sign_rule
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Out, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared, standard
-from lowdim.models.mixed.cells import draw, fills, probabilities
+from lowdim.models.mixed.cells import draw, expected, fills, probabilities
 from lowdim.models.mixed.columns import KINDS, sites_of
 from lowdim.models.mixed.start import LOGISTIC, LOWEST, start, survey_mixed
 from lowdim.models.mixed.steps import (
@@ -96,6 +97,8 @@ class MixedFactorAnalysis(LatentModel):
         The kind of each column.
     levels_ : tuple of tuples
         The values that each yes/no, ordinal and label column can have, in the order of `probabilities`.
+    labels_ : tuple of tuples
+        What the numbers 0, 1, ... stand for in each column of labels; empty for others.
     intercepts_ : ndarray
         Of each weight vector: the mean of a real column, the logit of others at z = 0, 0 for ordinal ones.
     thresholds_ : tuple of ndarray
@@ -377,8 +380,16 @@ class MixedFactorAnalysis(LatentModel):
             return values
         return np.column_stack([decoded(x, own) for x, own in zip(values.T, labels, strict=True)])
 
-    def probabilities(self, X: Any, *, run: Run | None = None) -> dict[str, Array]:
+    def probabilities(
+        self, X: Any, *, columns: Collection[str] | None = None, run: Run | None = None
+    ) -> dict[str, Array]:
         """The probability of each level of every yes/no, ordinal and label column, given the seen cells of the row.
+
+        Parameters
+        ----------
+        X : table of the fitted columns
+        columns : collection of str, optional
+            Their names, where not all are asked for.
 
         Returns
         -------
@@ -386,14 +397,28 @@ class MixedFactorAnalysis(LatentModel):
             By the column's name, levels in the order of `levels_`. Of a cell that is seen, what the model would say of
             it given all cells of the row, this one too.
         """
-        places = [j for j, own in enumerate(self.params_.columns.levels) if len(own)]
+        own = self.params_.columns
+        places = [j for j, name in enumerate(own.names) if len(own.levels[j]) and (columns is None or name in columns)]
 
         def shares(block: Block) -> tuple[Array, ...]:
-            found = probabilities(self.params_, self._posterior(self.params_, self.frame_.inward(block)))
+            found = probabilities(self.params_, self._posterior(self.params_, self.frame_.inward(block)), places)
             return tuple(found[j] for j in places)
 
         parts = self._rows_of(shares, X, run)
-        return {self.params_.columns.names[j]: part for j, part in zip(places, parts, strict=True)}
+        return {own.names[j]: part for j, part in zip(places, parts, strict=True)}
+
+    def expected_cells(self, X: Any, *, run: Run | None = None) -> Cells:
+        """The mean of every cell and its variance given the row's seen cells, also between levels and between counts.
+
+        What `impute` fills is a value that the column can have; this is what squared errors are judged by. Labels have
+        no mean: theirs is 0.
+        """
+
+        def cells(block: Block) -> Cells:
+            rows = self._posterior(self.params_, self.frame_.inward(block))
+            return self._in_table(expected(self.params_, rows))
+
+        return Cells(*self._rows_of(cells, X, run))
 
     def score_samples(self, X: Any, *, run: Run | None = None) -> Array:
         """A lower bound of the log density of each row's seen cells, in nats, in the table's units."""
@@ -418,6 +443,7 @@ class MixedFactorAnalysis(LatentModel):
             "component_names_": columns.weight_names(),
             "likelihoods_": columns.kinds,
             "levels_": levels,
+            "labels_": columns.labels,
             "intercepts_": np.concatenate([means, params.b, np.zeros(len(columns.ordinal))]),
             "thresholds_": tuple(thresholds),
             "noise_variance_": squared(params.psi, unit) if places else np.zeros(0),

@@ -54,7 +54,8 @@ def hinton_of(
     if W is None or np.ndim(W) != 2:
         raise subject.lacks("hinton", "it has no one matrix of loadings", "a linear model: -m ppca, fa or bpca")
     draw.need_axes(len(W), 1, "hinton")
-    return hinton(np.asarray(W).T, subject.table.names, other=other, labels=labels, most=most)
+    names = vars(subject.model).get("component_names_", subject.table.names)  # of labels, one for each
+    return hinton(np.asarray(W).T, names, other=other, labels=labels, most=most)
 
 
 @draw.styled

@@ -70,6 +70,8 @@ def traverse_of(
     -------
     Plot
     """
+    if "likelihoods_" in vars(subject.model):
+        raise subject.lacks("traverse", "its columns have levels and labels, and no bands", "its weights: hinton")
     return traverse(subject.model, axis, subject.table.names, steps, shape=shape, X=subject.X, unit=subject.unit)
 
 

@@ -44,7 +44,7 @@ def relevance_of(subject: ModelOnTable) -> Plot:
     fitted = vars(subject.model)
     if "relevance_" not in fitted:
         raise subject.lacks("relevance", "it switches no axes off", "a Bayesian model: -m bpca or -m bgplvm")
-    return relevance(fitted["relevance_"], fitted["kept_"])
+    return relevance(fitted["relevance_"], fitted.get("kept_"))
 
 
 @draw.styled

@@ -41,6 +41,7 @@ ONE = {"is_": "is", "has": "has", "was": "was", "a": "a label"}
 SEVERAL = {"is_": "are", "has": "have", "was": "were", "a": "labels"}
 MOST_USED = 50  # columns that a proposed flag names
 MANY_LEVELS = 12  # of a code from which it is rather the name of groups
+LEAST_CATEGORIES = 3  # columns of labels that can be analysed where nothing else is there
 SHOWN_LEVELS = 4  # levels a note writes out
 
 
@@ -228,12 +229,25 @@ def _answers(columns: list[Column], options: ReadingOptions, notes: Notes) -> li
                 by_answers.setdefault(levels, []).append(c)
     most = max(by_answers.items(), key=lambda pair: len(pair[1]), default=((), []))
     if len(most[1]) < LEAST_ITEMS:
-        return columns
+        return _categories(columns, options, notes)
     (no, yes), names = most[0], [c.name for c in most[1]]
     facts = {"what": count(len(names), "column"), "names": listing(names, NAMED_ASIDE)}
     notes.add("LD188", no=no, yes=yes, label=names[-1:], **facts)
     chosen = {id(c) for c in most[1]}
     return [made for c in columns for made in (encode_values(c.name, c.values, c.position) if id(c) in chosen else [c])]
+
+
+def _categories(columns: list[Column], options: ReadingOptions, notes: Notes) -> list[Column]:
+    """Labels of a few values each, where there is nothing else: all of them are taken as zeros and ones."""
+    free = [c for c in columns if c.role == "label" and not (c.date or asked_role(c.name, options))]
+    levels = {c.name: len({v for v in c.values if v is not None}) for c in free}
+    chosen = [c for c in free if not c.kind and 2 <= levels[c.name] <= MANY_LEVELS]
+    if len(chosen) < LEAST_CATEGORIES or len(chosen) < len(free):
+        return columns
+    names = [c.name for c in chosen]
+    notes.add("LD198", what=count(len(names), "column"), names=listing(names, NAMED_ASIDE), label=names[-1:])
+    own = {id(c) for c in chosen}
+    return [made for c in columns for made in (encode_values(c.name, c.values, c.position) if id(c) in own else [c])]
 
 
 def _same_facts(columns: list[Column], options: ReadingOptions, notes: Notes) -> dict[str, str]:

@@ -1,0 +1,72 @@
+"""How many dimensions fill best: fills may use more than a map shows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowdim.judge.fills.models import TRIAL_TOL, by_model
+from lowdim.judge.fills.trials import ENOUGH_HIDDEN, paired, row_folds, trials
+from lowdim.math.distances import centre_and_spread
+from lowdim.math.linalg import Array
+from lowdim.models.linear.ppca import ProbabilisticPCA
+from lowdim.sources.arrays import as_source
+from lowdim.sources.views import gather
+
+
+class FillDimension(NamedTuple):
+    """The number of dimensions that fills best, and the error of each number tried."""
+
+    n_components: int
+    tried: tuple[int, ...]
+    error: Array  # mean squared error of hidden cells, columns in units of their spread; 1 = the mean
+    behind: Array  # paired standard error of each error minus the best
+
+
+def fill_dimension(
+    X: Any, *, most: int | None = None, folds: int = 5, standardize: bool = True, random_state: int = 0
+) -> FillDimension:
+    """How many dimensions fill best: the fewest within one paired standard error of the least error of hidden cells.
+
+    Fills may use more dimensions than a map shows; the ladder stops when three more have not helped.
+    """
+    values, seen = gather(as_source(X))
+    mask = np.ones(values.shape, dtype=bool) if seen is None else seen
+    n, d = values.shape
+    table = np.where(mask, values, np.nan)
+    sd = centre_and_spread(table)[1]
+    fold = row_folds(n, folds, random_state + 1)
+    fits = int(np.clip(-(-ENOUGH_HIDDEN * folds // max(int(mask.sum()), 1)), 2, folds))
+    top = min(d - 1, n - 2, int(mask.sum()) // (2 * max(d, 1))) if most is None else most
+    tried: list[int] = []
+    squares: list[Array] = []
+    for q in _ladder(max(top, 0)):
+        found = trials(
+            by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL_TOL / n)),
+            table,
+            fold,
+            range(fits),
+            random_state,
+        )
+        tried.append(q)
+        squares.append((found.error / sd[found.column]) ** 2)
+        error_of = np.array([s.mean() if len(s) else np.inf for s in squares])
+        best = int(np.argmin(error_of))
+        if len(tried) - best > 3:
+            break
+    same = [len(s) == len(squares[best]) for s in squares]  # a fold that failed leaves nothing to pair
+    behind = np.array(
+        [paired(s, squares[best], found.row).error if k else 0.0 for s, k in zip(squares, same, strict=True)]
+    )
+    near = next(k for k in range(len(tried)) if error_of[k] <= error_of[best] + behind[k])
+    finite = np.where(np.isfinite(error_of), error_of, 1.0)
+    return FillDimension(tried[near], tuple(tried), finite, behind)
+
+
+def _ladder(top: int) -> list[int]:
+    """0, 1, 2, ... in steps that grow with the number: each about a fifth of the one before."""
+    steps = [0]
+    while steps[-1] < top:
+        steps.append(min(top, steps[-1] + max(1, steps[-1] // 5)))
+    return steps

@@ -1,0 +1,370 @@
+"""Gaps in columns of words, filled with labels and the probability of each, checked on cells hidden on purpose.
+
+Rows are left out in folds as for numbers, a tenth of their cells hidden at a time; a latent model with a likelihood for
+each column says how likely each label of a hidden cell is, given the rest of its row. Its log loss stands beside that
+of the column's frequencies, paired, with rows as clusters: where it is not less by two standard errors nothing was
+learned about the column, and its gaps are filled by the most frequent label, with the frequencies as probabilities.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.judge.fills.mixed_engine import MIXED_ENGINE, MOST_SITES, MixedShape, mixed_seconds, mixed_shapes, quiet_fit
+from lowdim.judge.fills.trials import HIDDEN_PARTS, PairedScore, folds_for, heats_for, paired, row_folds
+from lowdim.judge.hidden_cells import dealt
+from lowdim.judge.mixed_table import MixedTable
+from lowdim.math.linalg import Array, evenly_spread
+from lowdim.math.streams import FILL_DRAWS, FILL_TRIALS
+from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
+from lowdim.text.messages import LowdimError, LowdimWarning
+
+FREQUENCIES = "frequencies"
+LEARNED_ERRORS = 2.0  # standard errors by which the log loss must be less than that of the frequencies
+GOOD_LABELS, FAIR_LABELS = 0.4, 0.2  # share of log loss explained: McFadden (1977) calls 0.2 to 0.4 an excellent fit
+LEAST_SHARE = 1e-3  # that a label counts at the least in a log loss
+LABEL_ROWS = 20  # rows below which nothing is tried
+TRIED_ROWS = 400  # of a fold whose cells are hidden: more teach nothing about a mean
+FINAL_TOL, FINAL_PASSES = 1e-4, 100
+
+LabelDraw = Callable[[int, int], NDArray[np.intp]]  # (seed, number) -> a label for each gap, by its number
+
+
+class LabelFill(NamedTuple):
+    """The gaps of one column of words: what fills them, how likely each label is, and what that was worth."""
+
+    column: str
+    position: int  # in the file, from 1
+    labels: tuple[str, ...]
+    rows: NDArray[np.intp]  # of the table, in which it was a gap
+    shares: Array  # gaps x labels: the probability of each
+    engine: str
+    drawn: Any  # a LabelDraw for its rows and those left out; none while it is stored
+    numbers: tuple[int, ...] = ()  # the columns of zeros and ones that stand for it in the table's numbers
+    tried: int = 0  # cells hidden on purpose
+    right: int = 0  # of them, where the most likely label was the true one
+    usual: int = 0  # of them, where the most frequent label was
+    loss: float = 0.0  # mean log loss of the hidden cells, by what fills the gaps
+    usual_loss: float = 0.0  # by the column's frequencies
+    difference: float = 0.0  # of the model's log loss less that of the frequencies
+    difference_error: float = 0.0  # its standard error, rows as clusters
+    left: NDArray[np.intp] = np.zeros(0, dtype=np.intp)  # gaps among the rows left out for having no number
+    left_shares: Array = np.zeros((0, 0))  # the probability of each label there
+
+    @property
+    def gaps(self) -> int:
+        """How many gaps it had, in rows of the table and in those that were left out of it."""
+        return len(self.rows) + len(self.left)
+
+    @property
+    def ones(self) -> tuple[int, ...]:
+        """The label that is one in each of `numbers`."""
+        return (1,) if len(self.numbers) == 1 and len(self.labels) == 2 else tuple(range(len(self.numbers)))
+
+    @property
+    def cells(self) -> tuple[NDArray[np.intp], ...]:
+        """Where its zeros and ones stand in the table's numbers, gaps x columns."""
+        return np.ix_(self.rows, np.array(self.numbers, dtype=np.intp))
+
+    @property
+    def best(self) -> NDArray[np.intp]:
+        """The most likely label of each gap, by its number."""
+        return np.asarray(self.shares.argmax(axis=1))
+
+    @property
+    def every_best(self) -> list[int]:
+        """The most likely label of each gap, and then of each in the rows left out."""
+        left = self.left_shares.argmax(axis=1).tolist() if len(self.left) else []
+        return [*self.best.tolist(), *left]
+
+    @property
+    def fills(self) -> list[str]:
+        """The most likely label of each gap."""
+        return [self.labels[k] for k in self.best]
+
+    @property
+    def probability(self) -> Array:
+        """Of each fill."""
+        return np.asarray(self.shares.max(axis=1))
+
+    @property
+    def skill(self) -> float:
+        """The share of the frequencies' log loss that is explained; 0 = no better than them."""
+        return 1.0 - self.loss / self.usual_loss if self.usual_loss > 0 else 0.0
+
+    @property
+    def advice(self) -> str:
+        """What to make of the fills."""
+        if not self.tried:
+            return "too few cells to check"
+        if self.engine == FREQUENCIES:
+            return "no better than its most frequent label; do not use"
+        return "good" if self.skill >= GOOD_LABELS else "fair" if self.skill >= FAIR_LABELS else "weak"
+
+
+class LabelTrials(NamedTuple):
+    """Cells of words hidden on purpose: where, and the log loss and the guess of the model and of the frequencies."""
+
+    row: NDArray[np.intp]
+    column: NDArray[np.intp]
+    loss: Array
+    right: Array  # 1 where the most likely label was the true one
+    usual_loss: Array
+    usual_right: Array
+
+
+class LabelGround(NamedTuple):
+    """A mixed table as numbers, and the columns of words that have gaps."""
+
+    V: Array
+    kinds: tuple[str, ...]
+    sizes: tuple[int, ...]  # labels of each column; 0 where it has none
+    wanted: tuple[int, ...]
+    fold: NDArray[np.intp]
+    seed: int
+    quick: bool = False  # only the smallest model is tried
+
+    @property
+    def sites(self) -> int:
+        """About how many sites the columns are made of."""
+        return sum(max(size - 1, 1) for size in self.sizes) + 3 * self.kinds.count("ordinal")
+
+    @property
+    def shapes(self) -> list[MixedShape]:
+        return mixed_shapes(self.kinds, self.sites)[: 1 if self.quick else None]
+
+    def heats(self, fits: int) -> int:
+        """The folds that choose between the shapes."""
+        return heats_for(~np.isnan(self.V), fits)
+
+    def seconds(self, fits: int) -> float:
+        """Of all its fits, forecast."""
+        heats = self.heats(fits)
+        return mixed_seconds(len(self.V), self.sites) * (heats * len(self.shapes) + fits - heats + 2)
+
+    def tried(self, shape: MixedShape, which: Sequence[int]) -> LabelTrials:
+        """Fit without the rows of each of these folds and predict their hidden words."""
+        return _joined([_hidden_words(self, shape, k) for k in which])
+
+
+class ModelWords(NamedTuple):
+    """What a model fitted to all rows says of the columns of words: probabilities, and draws of the whole table."""
+
+    shares: dict[int, Array]
+    drawn: Callable[[int, int], Array]
+
+
+def fill_labels(
+    mixed: MixedTable, *, random_state: int = 0, budget: float = np.inf, quick: bool = False
+) -> tuple[tuple[LabelFill, ...], float]:
+    """Fill the gaps of a table's columns of words.
+
+    Parameters
+    ----------
+    mixed : MixedTable
+        All columns that may help.
+    random_state : int, default 0
+        Decides which cells are hidden.
+    budget : float
+        Seconds of one core, forecast; where it does not suffice columns are filled by their frequencies.
+    quick : bool, default False
+        Try only the smallest model.
+
+    Returns
+    -------
+    labels : tuple of LabelFill
+        One for each column of words with gaps, in the order of the file.
+    seconds : float
+        Of the budget, by the forecast.
+    """
+    wanted = mixed.words_with_gaps
+    if not wanted:
+        return (), 0.0
+    V = mixed.source.values
+    number, fits = folds_for(~np.isnan(V))
+    sizes = tuple(len(c.coded.labels) for c in mixed.columns)
+    ground = LabelGround(V, mixed.kinds, sizes, wanted, row_folds(len(V), number, random_state), random_state, quick)
+    seconds = ground.seconds(fits)
+    too_much = seconds > budget or ground.sites > MOST_SITES
+    tried = None if too_much or len(V) < LABEL_ROWS or len(ground.kinds) < 2 else _judged(ground, fits)
+    if tried is None:
+        found, told = _joined([_frequent_only(ground, k) for k in range(fits)]), None
+    else:
+        both = np.concatenate([V, mixed.left])
+        found, told = tried[0], ModelWords(_shares(tried[1], ground, both), _table_draw(tried[1], both))
+    return tuple(_filled(mixed, ground, j, found, told) for j in wanted), seconds if told else 0.0
+
+
+def _judged(ground: LabelGround, fits: int) -> tuple[LabelTrials, MixedFactorAnalysis] | None:
+    """How the best mixed model did on hidden words, and its fit to all rows; None for a table that it refuses."""
+    heats = ground.heats(fits)
+    try:
+        tried = [(shape, ground.tried(shape, range(heats))) for shape in ground.shapes]
+        shape, first = min(tried, key=lambda pair: float(pair[1].loss.mean()))
+        found = _joined([first, ground.tried(shape, range(heats, fits))])
+        return found, quiet_fit(ground.V, ground.kinds, shape, tol=FINAL_TOL, max_iter=FINAL_PASSES)
+    except LowdimError:
+        return None
+
+
+def _filled(mixed: MixedTable, ground: LabelGround, j: int, found: LabelTrials, told: ModelWords | None) -> LabelFill:
+    column, own = mixed.columns[j], found.column == j
+    versus = paired(found.loss[own], found.usual_loss[own], found.row[own])
+    learned = bool(own.any()) and versus.difference < -LEARNED_ERRORS * versus.error
+    rows, left, model = column.gaps, mixed.left_gaps(j), told if learned else None
+    every, engine = np.concatenate([rows, len(ground.V) + left]), FREQUENCIES
+    shares = np.tile(_frequencies(ground.V[:, j], ground.sizes[j]), (len(every), 1))
+    draw: LabelDraw = partial(_frequent_labels, shares, j)
+    if model is not None:
+        shares, engine = model.shares[j][every], MIXED_ENGINE
+        draw = partial(_drawn_labels, model.drawn, every, j)
+    known = (column.name, column.position, column.coded.labels, rows, shares[: len(rows)])
+    fill = LabelFill(*known, engine, draw, column.numbers, left=left, left_shares=shares[len(rows) :])
+    return _worth(fill, found, own, versus) if own.any() else fill
+
+
+def _worth(fill: LabelFill, found: LabelTrials, own: NDArray[np.bool_], versus: PairedScore) -> LabelFill:
+    """With how its column did on hidden cells."""
+    learned = fill.engine != FREQUENCIES
+    usual_loss, usual = float(found.usual_loss[own].mean()), int(found.usual_right[own].sum())
+    return fill._replace(
+        tried=int(own.sum()),
+        right=int(found.right[own].sum()) if learned else usual,
+        usual=usual,
+        loss=versus.score if learned else usual_loss,
+        usual_loss=usual_loss,
+        difference=versus.difference,
+        difference_error=versus.error,
+    )
+
+
+# what is said of a label ---------------------------------------------------------------------------------
+def _shares(model: MixedFactorAnalysis, ground: LabelGround, rows: Array) -> dict[int, Array]:
+    """The probability of each label of the columns of words, by their numbers; one that no fitted row had has none."""
+    names = {f"c{j + 1}": j for j in ground.wanted}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowdimWarning)
+        told = model.probabilities(rows, columns=names)
+    found = {}
+    for name, j in names.items():
+        found[j] = np.zeros((len(rows), ground.sizes[j]))
+        found[j][:, [int(level) for level in model.levels_[j]]] = told[name]
+    return found
+
+
+def _frequencies(codes: Array, size: int) -> Array:
+    """How often each label is, with one row more that has all of them in equal parts."""
+    seen = codes[~np.isnan(codes)].astype(np.intp)
+    return np.asarray((np.bincount(seen, minlength=size) + 1.0 / size) / (len(seen) + 1.0), dtype=np.float64)
+
+
+def _table_draw(model: MixedFactorAnalysis, V: Array) -> Callable[[int, int], Array]:
+    """A table drawn as a whole, kept until another one is asked for: all its columns of words come from one draw."""
+
+    @lru_cache(maxsize=1)
+    def drawn(seed: int, number: int) -> Array:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LowdimWarning)
+            return np.asarray(model.impute(V, draws=1, random_state=seed + 1009 * number)[0])
+
+    return drawn
+
+
+def _drawn_labels(
+    table: Callable[[int, int], Array], rows: NDArray[np.intp], j: int, seed: int, number: int
+) -> NDArray[np.intp]:
+    return np.asarray(table(seed, number)[rows, j], dtype=np.intp)
+
+
+def _frequent_labels(shares: Array, j: int, seed: int, number: int) -> NDArray[np.intp]:
+    rng = np.random.default_rng([seed, FILL_DRAWS, number, j])
+    below = np.cumsum(shares, axis=1)[:, :-1] / shares.sum(axis=1, keepdims=True)
+    return np.asarray((rng.random((len(shares), 1)) >= below).sum(axis=1))
+
+
+# hidden words --------------------------------------------------------------------------------------------
+def _hidden_words(ground: LabelGround, shape: MixedShape, k: int) -> LabelTrials:
+    """The words of the rows of fold k, hidden part by part: each row stands in the table once a part."""
+    model = quiet_fit(ground.V[ground.fold != k], ground.kinds, shape)
+    rows, part = _parts(ground, k)
+    parts: list[LabelTrials] = []
+    for p in range(HIDDEN_PARTS):
+        hidden = part == p
+        some = np.flatnonzero(hidden[:, ground.wanted].any(axis=1))
+        if not len(some):
+            continue
+        shares = _shares(model, ground, np.where(hidden, np.nan, ground.V[rows])[some])
+        for j in ground.wanted:
+            at = hidden[some, j]
+            parts.append(_scored(ground, k, j, rows[some[at]], shares[j][at]))
+    return _joined(parts)
+
+
+def _frequent_only(ground: LabelGround, k: int) -> LabelTrials:
+    """The same cells where no model is tried."""
+    rows, part = _parts(ground, k)
+    parts = []
+    for j in ground.wanted:
+        at = rows[part[:, j] >= 0]
+        shares = np.tile(_frequencies(ground.V[ground.fold != k, j], ground.sizes[j]), (len(at), 1))
+        parts.append(_scored(ground, k, j, at, shares))
+    return _joined(parts)
+
+
+def _parts(ground: LabelGround, k: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The rows of fold k whose cells are hidden, and the part of each cell; -1 at gaps."""
+    rows = np.flatnonzero(ground.fold == k)
+    rows = rows[evenly_spread(len(rows), TRIED_ROWS)]
+    mask = ~np.isnan(ground.V[rows])
+    return rows, np.where(mask, dealt(mask, HIDDEN_PARTS, np.random.default_rng([ground.seed, FILL_TRIALS, k])), -1)
+
+
+def _scored(ground: LabelGround, k: int, j: int, rows: NDArray[np.intp], shares: Array) -> LabelTrials:
+    truth, at = ground.V[rows, j].astype(np.intp), np.arange(len(rows))
+    usual = _frequencies(ground.V[ground.fold != k, j], ground.sizes[j])
+    return LabelTrials(
+        rows,
+        np.full(len(rows), j),
+        -np.log(np.maximum(shares[at, truth], LEAST_SHARE)),
+        (shares.argmax(axis=1) == truth).astype(np.float64),
+        -np.log(np.maximum(usual[truth], LEAST_SHARE)),
+        (usual.argmax() == truth).astype(np.float64),
+    )
+
+
+def _joined(parts: Sequence[LabelTrials]) -> LabelTrials:
+    none, zero = np.zeros(0, dtype=np.intp), np.zeros(0)
+    empty = LabelTrials(none, none, zero, zero, zero, zero)
+    return LabelTrials(*(np.concatenate(piece) for piece in zip(empty, *parts, strict=True)))
+
+
+# words ---------------------------------------------------------------------------------------------------
+def label_lines(labels: Sequence[LabelFill]) -> list[str]:
+    """What each column's fills are worth as lines of text, the best first."""
+    listed = sorted(labels, key=lambda c: -c.skill)
+    wide = max([6, *(len(c.column) for c in listed)])
+    lines = [f"  {'column':<{wide}}  gaps  skill*  right        most frequent  filled by{' ' * 22}advice"]
+    for c in listed:
+        right, usual = f"{c.right} of {c.tried}", f"{c.usual:>13}"
+        head = f"  {c.column:<{wide}}  {c.gaps:>4,}  {c.skill:>6.2f}  {right:<11}  {usual}"
+        lines.append(f"{head}  {c.engine:<29}  {c.advice}")
+    note = "  * share of the log loss of the column's frequencies that is explained in cells hidden on purpose."
+    return [*lines, note]
+
+
+def label_sentence(labels: Sequence[LabelFill]) -> str:
+    """One sentence: how many labels were filled, and how many of those hidden on purpose were right."""
+    gaps, tried = sum(c.gaps for c in labels), sum(c.tried for c in labels)
+    if not tried:
+        return f"{gaps:,} labels filled; too few are seen to check them."
+    right, usual = (100 * sum(part) / tried for part in ((c.right for c in labels), (c.usual for c in labels)))
+    return (
+        f"{gaps:,} label{'' if gaps == 1 else 's'} filled; {right:.0f}% of {tried:,} hidden on purpose were right "
+        f"(the most frequent label: {usual:.0f}%)."
+    )
