@@ -169,6 +169,9 @@ REPAIRS: dict[tuple[str, str], list[Repair]] = {
         Repair("analyse the table that they were computed from", saved("rows.csv", CSV)),
         Repair("they are measurements", same("--use", "A,B,C,D")),
     ],
+    ("impossible_year.csv", "LD158"): [
+        Repair("correct it in the file", edited(lambda text: text.replace(",2207", ",1967")))
+    ],
     ("ratings.csv", "LD193"): [Repair("the columns are measurements", same("--use", "user,item,rating"))],
     ("few_rows.csv", "LD161"): [Repair("more rows", edited(more_rows)), Repair("fewer columns", edited(fewer_columns))],
     ("line.npy", "LD100"): [Repair("Reshape your data", reshaped)],
