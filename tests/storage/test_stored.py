@@ -16,6 +16,9 @@ GAPS = {
 }  # fmt: skip
 
 
+SEARCHED = {"BayesianGPLVM", "GPLVM", "GPLVM-white"}  # places that a climb finds, to no more than about 1e-6
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_stored_models_load_and_give_the_same_numbers(name):
     model = lowdim.load(HERE / "models" / f"{name}.lowdim")
@@ -25,7 +28,7 @@ def test_stored_models_load_and_give_the_same_numbers(name):
         found = model.predict(users[:10], items[:10])
     else:
         found = model.transform(table(name in GAPS))
-    assert np.allclose(found, np.load(HERE / "expected.npz")[name], rtol=1e-7, atol=1e-8)
+    assert np.allclose(found, np.load(HERE / "expected.npz")[name], rtol=1e-7, atol=1e-6 if name in SEARCHED else 1e-8)
 
 
 def test_every_class_with_files_is_stored():

@@ -94,7 +94,8 @@ def mixed_table(table: Table, *, spared: Collection[str] = ()) -> MixedTable:
     --------
     >>> from lowdim.table.read import read
     >>> import pandas as pd
-    >>> frame = pd.DataFrame({"a": [1.5, 2, 4, 3.1], "b": [3, 1.2, 2, 4], "sex": ["m", "f", None, "f"]})
+    >>> X = np.random.default_rng(0).standard_normal((12, 2))
+    >>> frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "sex": ["m", "f", None, "f"] * 3})
     >>> mixed_table(read(frame)).words
     '2 real, 1 yes/no'
     """
