@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -178,29 +179,36 @@ class _Rounded:
 
     def beside(self, j: int) -> Identity | None:
         """The run of columns just before or after a column that it is the sum or mean of."""
-        if self.spread[j] == 0 or self.unit[j] > COARSE * self.spread[j]:
-            return None
-        for step in (-1, 1):
-            for run in self._runs(j, step):
-                if (made := self.identity(j, sorted(run))) is not None and len(made.parts) == len(run):
-                    return made
+        for run in self.runs.get(j, ()):
+            if (made := self.identity(j, run)) is not None and len(made.parts) == len(run):
+                return made
         return None
 
-    def _runs(self, j: int, step: int) -> Iterator[range]:
-        """The runs on one side whose sum or mean, in the rows that are tried first, is the column."""
-        run = range(j + step, max(j - MOST_PARTS - 1, -1) if step < 0 else min(j + MOST_PARTS + 1, len(self.top)), step)
-        if len(run) < 2:
-            return
-        beside, own = np.array(run), self.X[self.few, j, None]
-        total, k = np.cumsum(self.X[np.ix_(self.few, beside)], axis=1), np.arange(1, len(run) + 1)
-        slack = 1e-9 * self.top[j] + np.cumsum(0.51 * self.unit[beside] + 1e-9 * self.top[beside])
-        seen = (~np.isnan(total + own)).sum(axis=0)
-        enough = np.maximum(EXACT_SHARE * seen, LEAST_SUM_ROWS)
-        close = [
-            (np.abs(own - total * w) <= 0.51 * self.unit[j] + w * slack).sum(axis=0) >= enough for w in (1.0, 1 / k)
-        ]
-        for many in np.flatnonzero((close[0] | close[1]) & (k > 1)):
-            yield run[: int(many) + 1]
+    @cached_property
+    def runs(self) -> dict[int, list[range]]:
+        """The runs beside each column whose sum or mean, in the rows that are tried first, is that column."""
+        exact = (self.spread > 0) & (self.unit <= COARSE * self.spread)
+        found: dict[int, list[range]] = {}
+        for order in (-1, 1):  # after a column as before it, with the columns turned round
+            X, unit, top = self.X[self.few][:, ::order], self.unit[::order], self.top[::order]
+            total, slack = np.zeros_like(X), 1e-9 * top
+            for k in range(1, min(MOST_PARTS, X.shape[1] - 1) + 1):
+                total[:, k:] += X[:, :-k]
+                slack[k:] += 0.51 * unit[:-k] + 1e-9 * top[:-k]
+                for j in self._close(X[:, k:], total[:, k:], slack[k:], unit[k:], k) + k if k > 1 else ():
+                    here = int(j) if order > 0 else X.shape[1] - 1 - int(j)
+                    if exact[here]:
+                        found.setdefault(here, []).append(
+                            range(here - k, here) if order > 0 else range(here + 1, here + k + 1)
+                        )
+        return found
+
+    @staticmethod
+    def _close(own: Array, total: Array, slack: Array, unit: Array, k: int) -> NDArray[np.intp]:
+        """The columns that are the sum or the mean of k others in nearly all rows."""
+        enough = np.maximum(EXACT_SHARE * (~np.isnan(total + own)).sum(axis=0), LEAST_SUM_ROWS)
+        near = [(np.abs(own - total * w) <= 0.51 * unit + w * slack).sum(axis=0) >= enough for w in (1.0, 1.0 / k)]
+        return np.flatnonzero(near[0] | near[1])
 
     def _filled(self, columns: list[int]) -> list[int]:
         """The columns without the emptiest ones, until half of the rows are complete."""
