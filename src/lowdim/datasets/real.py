@@ -92,6 +92,12 @@ def _faces(path: Path) -> tuple[tuple[str, ...], Array, Arrays]:
         return tuple(f"pixel{j + 1}" for j in range(X.shape[1])), X, {"person": held["person"]}
 
 
+def _digits(path: Path) -> tuple[tuple[str, ...], Array, Arrays]:
+    with np.load(path) as held:
+        X = held["X"].astype(np.float64)
+        return tuple(f"pixel{j + 1}" for j in range(X.shape[1])), X, {"digit": held["y"]}
+
+
 def _ratings(path: Path) -> tuple[tuple[str, ...], Array, Arrays]:
     columns = _columns(path)
     names = ("userId", "movieId", "rating")
@@ -135,6 +141,11 @@ REAL_TABLES = {
         "100,836 ratings of films", "movielens_small/ratings.csv",
         "80da8b3393dae325bbba5a31f291a6ba55d8d4f4396de3c456f2c1635b1b70e8", "GroupLens, ml-latest-small", _ratings,
     ),
+    "mnist": RealTable(
+        "10,000 handwritten digits of 28 x 28 pixels, the first of the training rows", "mnist/mnist_train_first10k.npz",
+        "247e056e4301ddce96c5eb7e7e8773d54f91933d1aa82cf797c1bae4a70b5d42", "MNIST, first 10,000 rows as X and y",
+        _digits,
+    ),
 }  # fmt: skip
 SHIPPED = {"faithful": faithful, "cities": cities}
 
@@ -147,7 +158,7 @@ def load(name: str, folder: str | os.PathLike[str] | None = None) -> KnownTable:
 
     Parameters
     ----------
-    name : {"faithful", "cities", "oil", "stick_man", "wifi", "yeast", "six", "roads", "faces", "movielens"}
+    name : {"faithful", "cities", "oil", "stick_man", "wifi", "yeast", "six", "roads", "faces", "movielens", "mnist"}
         The first two ship.
     folder : path-like, optional
         Where the file is; the environment variable LOWDIM_DATA where it is left out.
