@@ -36,7 +36,10 @@ def write(folder: Path) -> None:
 def messages() -> str:
     """Every message with its code, in the order of the codes."""
     lines = ["# Every message", ""]
-    lines += ["What is in angle brackets is filled in when it is given. `lowdim help LD104` says the same in a terminal.", ""]
+    lines += [
+        "What is in angle brackets is filled in when it is given. `lowdim help LD104` says the same in a terminal.",
+        "",
+    ]
     kind = ""
     for code, entry in sorted(catalogue().items()):
         if code[:3] != kind:
@@ -104,14 +107,17 @@ def step(question: Question, y: int) -> tuple[str, int]:
     return (
         f'<rect class="asked" x="10" y="{y}" width="{LEFT - 10}" height="{height}" rx="6"/>{question_text}'
         f'<rect class="answer" x="{right}" y="{y}" width="{WIDTH - right - 10}" height="{height}" rx="6"/>{answer}'
-        f'<path class="way" d="M{LEFT} {middle:g}H{right - 2}"/><text class="word" x="{LEFT + 20}" y="{middle - 6:g}">yes</text>'
+        f'<path class="way" d="M{LEFT} {middle:g}H{right - 2}"/>'
+        f'<text class="word" x="{LEFT + 20}" y="{middle - 6:g}">yes</text>'
         f'<path class="way" d="M40 {y + height}v24"/><text class="word" x="48" y="{y + height + 17}">no</text>'
     ), height
 
 
 def linked(line: str) -> str:
     """The models of a line, each leading to its page."""
-    return re.sub(r"\w+", lambda m: f'<a href="_generated/api/lowdim.{m[0]}.html">{m[0]}</a>' if m[0] in MODELS else m[0], line)
+    return re.sub(
+        r"\w+", lambda m: f'<a href="_generated/api/lowdim.{m[0]}.html">{m[0]}</a>' if m[0] in MODELS else m[0], line
+    )
 
 
 # --- API --------------------------------------------------------------------------------------------------------
@@ -141,7 +147,7 @@ def benchmarks() -> dict[str, str]:
     order = sorted(pages, key=lambda name: (name != "benchmarks/results.md", name))
     listed = "\n".join(Path(name).stem for name in order)
     pages["benchmarks/index.md"] = (
-        "# Benchmarks\n\nMeasured, each page by the command it names; ratios are to be read, seconds belong to a machine."
+        "# Benchmarks\n\nMeasured, each page by the command it names; read the ratios, seconds belong to a machine."
         f"\n\n```{{toctree}}\n:maxdepth: 1\n{listed}\n```\n"
     )
     return {name: re.sub(r"\]\(\.\./docs/", "](../../", levelled(text)) for name, text in pages.items()}
@@ -150,5 +156,3 @@ def benchmarks() -> dict[str, str]:
 def levelled(text: str) -> str:
     """A page whose sections are all of the third level has them at the second: a site wants no level left out."""
     return text if re.search(r"^## ", text, re.MULTILINE) else re.sub(r"^###", "##", text, flags=re.MULTILINE)
-
-

@@ -2,7 +2,7 @@ r"""
 Digits compressed to M = 1, 10, 50, 250 numbers
 ===============================================
 
-Zabaras, "PCA for data compression" (Bishop's figures 12.3 to 12.5, off-line digits). A picture of a three is 784
+Zabaras, "PCA for data compression" (off-line digit images). A picture of a three is 784
 numbers; its projection on the first M principal axes is M. The mean squared error is the sum of the eigenvalues left
 out,
 

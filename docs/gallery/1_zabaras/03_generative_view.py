@@ -2,7 +2,7 @@ r"""
 The generative view of probabilistic PCA
 ========================================
 
-Zabaras, "Probabilistic PCA" (Bishop's figure 12.9). One number z is drawn from its prior; it marks a point
+Zabaras, "Probabilistic PCA". One number z is drawn from its prior; it marks a point
 :math:`\mu + w z` on a line; a row is drawn from a circle round that point. All rows together are Gaussian, with
 covariance :math:`C = w w^\top + \sigma^2 I`.
 """

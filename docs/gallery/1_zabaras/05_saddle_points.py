@@ -2,7 +2,7 @@ r"""
 The maximum among the stationary points
 =======================================
 
-Zabaras, "Maximum likelihood PPCA"; Lawrence, section 2.10. Any q eigenvectors of the covariance make the gradient of
+Zabaras, "Maximum likelihood PPCA"; Lawrence, section 2.8. Any q eigenvectors of the covariance make the gradient of
 the log-likelihood vanish, with :math:`\sigma^2` the mean of the eigenvalues left out. Only the first q make a
 maximum; every other choice is a saddle.
 

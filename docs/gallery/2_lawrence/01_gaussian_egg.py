@@ -2,9 +2,9 @@ r"""
 The Gaussian egg
 ================
 
-Lawrence, section 1.1, figures 1.1 to 1.5. A Gaussian has its highest density at the centre; where is its mass? Call the
-yolk what lies nearer to the centre than 0.95 standard deviations a dimension, the green a thin shell from 0.95 to 1.05,
-the white the rest. With :math:`|x|^2 \sim \chi^2_p`, the mass within r is :math:`P(\chi^2_p \le p r^2)`. In one
+Lawrence, section 1.1.2, figures 1.1 to 1.5. A Gaussian has its highest density at the centre; where is its mass? Call
+the yolk what lies nearer to the centre than 0.95 standard deviations a dimension, the green a thin shell from 0.95 to
+1.05, the white the rest. With :math:`|x|^2 \sim \chi^2_p`, the mass within r is :math:`P(\chi^2_p \le p r^2)`. In one
 dimension two thirds are yolk; in a thousand nearly everything is in the shell.
 """
 

@@ -2,10 +2,10 @@ r"""
 Distances between the rows of a Gaussian
 ========================================
 
-Lawrence, section 1.1.4, figures 1.8 and 1.16. The squared distance between two rows of p independent standard normal
-columns, divided by p, has a gamma law of mean 2 and variance :math:`8\sigma^4/p` (the text prints :math:`8\sigma^2/D`):
-with 1000 columns all rows are equally far from each other. If the thousand columns are made of two, the distances
-spread as those of two do: the histogram tells how many there are.
+Lawrence, sections 1.1.4, 1.4 and 1.11, figures 1.8 and 1.16. The squared distance between two rows of p independent
+standard normal columns, divided by p, has a gamma law of mean 2 and variance :math:`8\sigma^4/p` (the text prints
+:math:`8\sigma^2/D`): with 1000 columns all rows are equally far from each other. If the thousand columns are made of
+two, the distances spread as those of two do: the histogram tells how many there are.
 """
 
 import numpy as np

@@ -2,9 +2,9 @@ r"""
 Distances of oil, stick man and yeast
 =====================================
 
-Lawrence, section 1.2, figures 1.10, 1.12 and 1.14. If the columns were independent Gaussians, the variance of the
-normalised squared distances would be :math:`8/p`. In real tables it is far larger: their rows do not fill the
-dimensions they are given in, which is why reducing them can work at all.
+Lawrence, sections 1.5, 1.6 and 1.8, figures 1.10, 1.12 and 1.14. If the columns were independent Gaussians, the
+variance of the normalised squared distances would be :math:`8/p`. In real tables it is far larger: their rows do not
+fill the dimensions they are given in, which is why reducing them can work at all.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@ r"""
 EM: a bound that touches the likelihood
 =======================================
 
-Lawrence, section 2.11, figure 2.3. The E-step takes the posterior of the latent places under the present parameters.
+Lawrence, section 2.11.1, figure 2.3. The E-step takes the posterior of the latent places under the present parameters.
 With it held fixed, the expected log-likelihood plus its entropy is a lower bound of the log-likelihood of *any*
 parameters, and touches it at the present ones; the gap is a Kullback-Leibler divergence. The M-step goes to the top
 of the bound. Drawn over one weight of W, the others held.
@@ -62,7 +62,9 @@ ax.legend()
 for old in steps[:4]:
     above = max(bound(a, old) - log_likelihood(a) for a in grid)
     touch = log_likelihood(old) - bound(old, old)
-    print(f"w1 = {old:.4f}   gap there {touch:+.1e} (claimed 0)   largest excess of the bound {above:+.1e} (claimed <= 0)")
+    print(
+        f"w1 = {old:.4f}   gap there {touch:+.1e} (claimed 0)   largest excess of the bound {above:+.1e} (claimed <= 0)"
+    )
     assert abs(touch) < 1e-9 and above < 1e-9
 values = [log_likelihood(a) for a in steps]
 best = max(log_likelihood(a) for a in np.linspace(1, 2.6, 20001))

@@ -3,8 +3,8 @@ Probabilistic PCA in nine lines
 ===============================
 
 Lawrence, section 2.10, gives the whole method as a recipe; the lecture note of the second text gives the same one.
-Step 8 must read :math:`W = U(\Lambda - \sigma^2 I)^{1/2}`; the printed exponent is :math:`-1/2`. Here it is in NumPy, beside
-:class:`lowdim.ProbabilisticPCA`, on the oil flow.
+Step 8 must read :math:`W = U(\Lambda - \sigma^2 I)^{1/2}`; the printed exponent is :math:`-1/2`. Here it is in NumPy,
+beside :class:`lowdim.ProbabilisticPCA`, on the oil flow.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +26,9 @@ M = W.T @ W + s2 * np.eye(q)
 Z = (X - mu) @ W @ np.linalg.inv(M)
 posterior_covariance = s2 * np.linalg.inv(M)
 C = W @ W.T + s2 * np.eye(d)
-log_likelihood = -0.5 * n * (d * np.log(2 * np.pi) + np.linalg.slogdet(C)[1] + np.trace(np.linalg.solve(C, np.cov(X.T, bias=True))))
+log_likelihood = (
+    -0.5 * n * (d * np.log(2 * np.pi) + np.linalg.slogdet(C)[1] + np.trace(np.linalg.solve(C, np.cov(X.T, bias=True))))
+)
 
 # %%
 model = ld.PPCA(q).fit(X)

@@ -2,7 +2,7 @@ r"""
 Oil with 0 to 50 % of its cells missing
 =======================================
 
-Lawrence, section 2.12.4, figure 2.4: the map of probabilistic PCA as more and more cells are removed at random. The
+Lawrence, section 2.12.4.1, figure 2.4: the map of probabilistic PCA as more and more cells are removed at random. The
 text shows panels and prints no number; the loss here is the share of the complete map's variance that the map with
 gaps does not have after the best turn, as a mean over five masks.
 """

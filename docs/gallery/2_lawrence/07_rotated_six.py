@@ -55,7 +55,7 @@ radius = np.linalg.norm(Z[:, :2], axis=1)
 print(f"the circle: spread of its radius {100 * radius.std() / radius.mean():.2f} %")
 for q, printed in corrected.items():
     claimed = 2 / p * (X.var(axis=0, ddof=1).sum() - pca.explained_variance_[:q].sum())
-    print(f"q = {q:3}   published (times 4095) {printed:.4f}   ours {error[q]:.4f}   2/p sum of what is left {claimed:.4f}")
+    print(f"q = {q:3}   published (times 4095) {printed:.4f}   ours {error[q]:.4f}   by the formula {claimed:.4f}")
     assert np.isclose(error[q], claimed, rtol=1e-6)
 assert radius.std() / radius.mean() < 0.003
 assert abs(error[2] / corrected[2] - 1) < 0.05 and all(error[q] <= corrected[q] for q in corrected)

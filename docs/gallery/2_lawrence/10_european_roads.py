@@ -2,8 +2,8 @@ r"""
 A map of Europe from road distances
 ===================================
 
-Lawrence, section 3.5, figures 3.8 to 3.11. Classical scaling needs distances only. Roads are no straight lines, so the
-matrix is not Euclidean and some eigenvalues are negative; two large ones still make a map. The text speaks of 53
+Lawrence, section 3.5.1, figures 3.8 to 3.11. Classical scaling needs distances only. Roads are no straight lines, so
+the matrix is not Euclidean and some eigenvalues are negative; two large ones still make a map. The text speaks of 53
 cities; the author's script keeps 48, those with a road to all others and within his map.
 """
 
@@ -21,7 +21,9 @@ D, names = roads.X[np.ix_(keep, keep)], np.array(roads.columns)[keep]
 latitude, longitude = np.radians(roads.extra["place"][keep].T)
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", ld.messages.LowdimWarning)  # says that the distances are not Euclidean, as they are not
+    warnings.simplefilter(
+        "ignore", ld.messages.LowdimWarning
+    )  # says that the distances are not Euclidean, as they are not
     model = ld.ClassicalMDS(2, metric="precomputed").fit(D)
 
 # %%

@@ -2,7 +2,7 @@ r"""
 Ten cities from their distances
 ===============================
 
-Lawrence, section 3.5, on a table that ships: straight-line distances between ten American cities (R's ``UScitiesD``).
+Lawrence, section 3.5.1, on a table that ships: straight-line distances between ten American cities (R's ``UScitiesD``).
 Two eigenvalues carry nearly everything, and the map is the country, up to a turn and a mirror.
 """
 
@@ -16,7 +16,9 @@ from lowdim.datasets import cities
 
 table = cities()
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", ld.messages.LowdimWarning)  # the globe is not flat: a few small negative eigenvalues
+    warnings.simplefilter(
+        "ignore", ld.messages.LowdimWarning
+    )  # the globe is not flat: a few small negative eigenvalues
     model = ld.ClassicalMDS(2, metric="precomputed").fit(table.X)
 latitude, longitude = table.extra["place"].T
 truth = 69.0 * np.column_stack([longitude * np.cos(np.radians(latitude.mean())), latitude])

@@ -28,7 +28,10 @@ axes[0].imshow(implied, cmap="cividis_r")
 axes[0].set(title="implied distances, by angle", xticks=[0, 90, 180, 270], yticks=[0, 90, 180, 270])
 axes[1].scatter(*model.embedding_[:, :2].T, c=np.arange(360), s=8, cmap="twilight")
 axes[1].set(title="axes 1 and 2", aspect="equal")
-share = {"kernel PCA": model.eigenvalues_ / 359, "PCA": ld.PCA(60).fit(X).explained_variance_ / X.var(axis=0, ddof=1).sum()}
+share = {
+    "kernel PCA": model.eigenvalues_ / 359,
+    "PCA": ld.PCA(60).fit(X).explained_variance_ / X.var(axis=0, ddof=1).sum(),
+}
 for (name, values), colour in zip(share.items(), ("#D55E00", "#0072B2"), strict=True):
     axes[2].plot(range(1, 61), np.cumsum(values), color=colour, label=name)
 axes[2].set(title="share of the variance", xlabel="axes")
