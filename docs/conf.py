@@ -73,6 +73,7 @@ html_title = "lowdim"
 html_static_path = ["_static"]
 html_css_files = ["lowdim.css"]
 html_copy_source = html_show_sourcelink = html_show_sphinx = False
+html_sidebars = {page: [] for page in ("index", "five_minutes", "which_method", "sharp_bits", "glossary", "sources")}
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "navbar_persistent": ["search-button"],
@@ -81,7 +82,7 @@ html_theme_options = {
     "footer_end": [],
     "show_prev_next": True,
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 4,
     "show_toc_level": 2,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",

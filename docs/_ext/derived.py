@@ -88,7 +88,7 @@ def flow_chart() -> str:
 
 def step(question: Question, y: int) -> tuple[str, int]:
     """One question with its answer beside it, and how high both are."""
-    asked = textwrap.wrap(question.text, 38)
+    asked = textwrap.wrap(question.text, 34)
     named = textwrap.wrap(question.answer, 44)
     typed = textwrap.wrap(question.how, 46)
     height = max(len(asked), len(named) + len(typed)) * LINE + 2 * PAD

@@ -9,6 +9,7 @@ from sphinx.application import Sphinx
 
 # fitted attributes end in an underscore, which reStructuredText takes for a link
 NAME = re.compile(r"(`+[^`]*`+)|\b(\w*[A-Za-z0-9])_(?=[\s,.;:)\]'=]|$)")
+INITIAL = re.compile(r"^(\s*(?:and )?[A-Z])\. ")  # of an author, which would begin a list
 BAR = re.compile(r"(`+[^`]*`+)|(?<!\\)([|*])(?=\S)")
 
 
@@ -16,6 +17,7 @@ def escaped(line: str) -> str:
     """A line of a docstring in which underscores at the end of names, stars and bars stand for themselves."""
     if line.lstrip().startswith((">>>", "...", "..", "-", "=")):
         return line
+    line = INITIAL.sub(r"\1\\. ", line)
     line = NAME.sub(lambda m: m[1] or f"{m[2]}\\_", line)
     return BAR.sub(lambda m: m[1] or f"\\{m[2]}", line)
 
