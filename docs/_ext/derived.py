@@ -14,6 +14,7 @@ from lowdim.text.messages import Entry, catalogue
 ROOT = Path(__file__).resolve().parents[2]
 FACT = re.compile(r"\{([^{}!:]*)[^{}]*\}")
 KINDS = {
+    "LD0": "Commands and files",
     "LD1": "Reading a table",
     "LD2": "Options, fits and new rows",
     "LD3": "Files and runs",
@@ -54,9 +55,9 @@ def message(code: str, entry: Entry) -> list[str]:
     lines = [f"### {code}", "", f"*{severity}, `{entry.kind.__name__}`*", "", plain(entry.about or entry.what), ""]
     if entry.about:
         lines += [f"says: {plain(entry.what)}", ""]
-    if entry.why:
+    if entry.why and not FACT.fullmatch(entry.why):
         lines += [f"why: {plain(entry.why)}", ""]
-    if str(entry.fix):
+    if str(entry.fix) and not FACT.fullmatch(str(entry.fix)):
         lines += [f"fix: {plain(str(entry.fix))}", ""]
     return lines
 

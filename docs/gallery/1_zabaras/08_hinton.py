@@ -8,6 +8,8 @@ precision :math:`\alpha_i` for each column and sends those of the columns it doe
 six are suppressed**.
 """
 
+import numpy as np
+
 import lowdim as ld
 from lowdim.datasets import load_demo
 from lowdim.plot.analysis.hinton import hinton
@@ -19,10 +21,11 @@ bayesian = ld.BayesianPCA(9).fit(X)
 names = [f"x{j + 1}" for j in range(10)]
 
 # %%
-# All nine columns of each on one scale: area is the size of an entry.
-both = hinton(
-    likely.components_.T, names, other=bayesian.components_.T, labels=("maximum likelihood", "Bayesian"), most=10
-)
+# All nine columns of each on one scale: area is the size of an entry. A model reports the columns it kept; the others
+# are zero, and are drawn here as the empty columns of the text's figure.
+nine = np.zeros((10, 9))
+nine[:, : bayesian.n_kept_] = bayesian.components_.T
+both = hinton(likely.components_.T, names, other=nine, labels=("maximum likelihood", "Bayesian"), most=10)
 
 # %%
 shown = relevance(bayesian.relevance_, bayesian.kept_)
