@@ -28,7 +28,7 @@ low_rank = distances(law.counts, law.columns, effective=law.effective, edges=law
 
 # %%
 for name, law in laws.items():
-    print(f"{name}: variance predicted for p = 1000 {8 / 1000:.4f}   seen {law.variance:.4f}   "
+    print(f"{name}: variance claimed for p = 1000 {8 / 1000:.4f}   seen {law.variance:.4f}   "
           f"as of {law.effective:.3g} columns")  # fmt: skip
 first, second = laws.values()
 assert abs(first.variance - 0.008) < 0.0006
