@@ -155,5 +155,12 @@ def benchmarks() -> dict[str, str]:
 
 
 def levelled(text: str) -> str:
-    """A page whose sections are all of the third level has them at the second: a site wants no level left out."""
-    return text if re.search(r"^## ", text, re.MULTILINE) else re.sub(r"^###", "##", text, flags=re.MULTILINE)
+    """A page in which no level of headings is left out: a site makes its contents of them."""
+    lines, level, fenced = text.split("\n"), 0, False
+    for k, line in enumerate(lines):
+        fenced ^= line.startswith("```")
+        heading = re.match(r"#+(?= )", line)
+        if heading and not fenced:
+            level = min(len(heading[0]), level + 1)
+            lines[k] = "#" * level + line[heading.end() :]
+    return "\n".join(lines)
