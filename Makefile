@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # An environment whose Python is gone has nothing installed: forget its stamps.
 $(shell test -x $(RUN) || rm -f $(VENV)/*.stamp)
 
-.PHONY: help demo test slow kernels lowest lint types script drills bench derive clean
+.PHONY: help demo test slow kernels lowest lint types script drills bench docs derive clean
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -70,11 +70,17 @@ drills: $(VENV)/test.stamp  ## the full-size versions of the checks, one at a ti
 bench: $(VENV)/bench.stamp  ## ours and the peers, in one run, as ratios
 	$(RUN) benchmarks/run.py
 
+# Pages that take more than a few seconds are shown and not executed with QUICK=1; --fresh-env forgets an older build.
+docs: $(VENV)/docs.stamp  ## the documentation, into build/docs (QUICK=1: without the slow pages of the gallery)
+	QUICK=$(QUICK) OPENBLAS_NUM_THREADS=1 $(RUN) -m sphinx --builder html --fail-on-warning --keep-going --fresh-env --quiet \
+		docs build/docs
+	$(RUN) tools/check_site.py build/docs
+
 derive: $(VENV)/core.stamp  ## write what the registry says: the public names for editors, README's table of models
 	$(RUN) tools/derive.py
 
 clean:  ## remove the environment and everything generated
-	rm -rf $(VENV) $(LOWEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) build dist docs/_generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(RUN):
@@ -98,4 +104,8 @@ $(LOWEST)/test.stamp: pyproject.toml constraints-lowest.txt
 
 $(VENV)/bench.stamp: $(INPUTS) | $(RUN)
 	$(INSTALL) ".[bench]"
+	@touch $(VENV)/core.stamp $@
+
+$(VENV)/docs.stamp: $(INPUTS) | $(RUN)
+	$(INSTALL) ".[docs]"
 	@touch $(VENV)/core.stamp $@

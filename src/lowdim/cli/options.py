@@ -52,6 +52,44 @@ def parse_dims(context: click.Context, option: click.Parameter, dims: str) -> in
     return int(dims)
 
 
+def parse_settings(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
+    """The --set options as keywords: NAME=VALUE, values as numbers, truth values, none, lists with commas, or text."""
+    found: dict[str, Any] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign or not name.isidentifier():
+            raise click.BadParameter(f"'{text}' is not NAME=VALUE")
+        found[name] = read_value(value)
+    return found
+
+
+def read_value(text: str) -> Any:
+    """A value as a person types it.
+
+    >>> [read_value(text) for text in ("12", "0.5", "true", "none", "20,10", "rbf")]
+    [12, 0.5, True, None, (20, 10), 'rbf']
+    """
+    if "," in text:
+        return tuple(read_value(part) for part in text.split(",") if part)
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+SETTINGS = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=parse_settings,
+    help="With --method: an option of the model, e.g. n_neighbors=12; may be repeated.",
+)
 DIMS = click.option("--dims", default="auto", metavar="K", callback=parse_dims, help="auto, or how many dimensions.")
 LEVEL = click.option("--level", default=0.9, show_default=True, help="Level of the intervals.")
 SEED = click.option("--seed", default=0, show_default=True, help="Seed of everything that is drawn.")

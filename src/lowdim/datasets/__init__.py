@@ -1,4 +1,4 @@
-"""Tables that ship with the package: our own simulators and scikit-learn's."""
+"""Tables to learn with: simulators, scikit-learn's, small classics, and the texts' real tables from a folder."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lowdim.datasets.known import KnownTable as KnownTable
 from lowdim.datasets.oil import oil_flow
+from lowdim.datasets.real import load as load
+from lowdim.datasets.small import cities as cities
+from lowdim.datasets.small import faithful as faithful
 from lowdim.math.linalg import Array
 from lowdim.text.messages import error
 

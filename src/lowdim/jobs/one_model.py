@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from inspect import signature
 from os import PathLike
 from pathlib import Path
@@ -32,6 +33,8 @@ from lowdim.text.format import count
 from lowdim.text.messages import Message, error, warn
 
 AXES_OF_DISTANCES = 2  # of a map of distances, where no other number is asked for
+FIXED_OPTIONS = "a map of distances and mixed columns decide all of theirs by themselves"
+OWN_WORDS = {"n_components": "dims (--dims)", "n_clusters": "clusters (--clusters)", "random_state": "--seed"}
 CLUSTERS_TRIED = (1, 10)  # numbers of clusters that are tried where none is named
 
 
@@ -115,6 +118,7 @@ def fit_method(
     dims: int | str = "auto",
     clusters: int | None = None,
     random_state: int = 0,
+    options: Mapping[str, Any] | None = None,
     run: Run | None = None,
 ) -> FittedMethod:
     """Fit a method by its name to a table: what `lowdim fit --method NAME` does.
@@ -133,6 +137,8 @@ def fit_method(
     clusters : int, optional
         Of a method that has them; the evidence of Gaussian mixtures decides where it is not given.
     random_state : int, default 0
+    options : mapping of str to value, optional
+        Options of the model's class by their names, such as {"n_neighbors": 12}: `lowdim fit --set`.
     run : Run, optional
         How to run. Ctrl-C, or a callback of `run`, keeps the best there is.
 
@@ -149,6 +155,8 @@ def fit_method(
     """
     t = read(table)
     method = find_method(name, FITTED)
+    if options and (t.holds == "distances" or method.kinds):
+        raise error("LD210", option="options", value=", ".join(options), allowed=f"none here: {FIXED_OPTIONS}")
     if t.holds == "distances":
         return _fit_distances(t, method, dims, random_state, run)
     if method.kinds:
@@ -159,12 +167,24 @@ def fit_method(
     if method.slow and t.n > method.most_rows:
         warn("LD492", model=method.title, n=f"{t.n:,}", why=method.slow, most=method.most_rows)
     q, k, why = _sizes(method, X, t.weight, dims, clusters, random_state)
-    model = method.make(q, k, random_state)
+    model = with_options(method.make(q, k, random_state), options or {})
     model.fit(X, **_weight(t, model), **({} if run is None else {"run": run}))
     places = place_rows(model, method, X)
     if method.needs and dims == "auto":
         places = places.first(max(1, int(getattr(model, method.needs))))
     return FittedMethod(t, method, Settings(dims, t.scale, seed=random_state), k, model, unit, places, why)
+
+
+def with_options(model: Any, options: Mapping[str, Any]) -> Any:
+    """A model, not yet fitted, with these of its options; one that it does not have is refused with those it has."""
+    known = model.get_params(deep=False)
+    for name, value in options.items():
+        if name in OWN_WORDS:
+            raise error("LD210", option=name, value=value, allowed=f"it by {OWN_WORDS[name]}")
+        if name not in known:
+            allowed = f"an option of {type(model).__name__}: {', '.join(sorted(known))}"
+            raise error("LD210", option=name, value=value, allowed=allowed)
+    return model.set_params(**options)
 
 
 def _fit_distances(t: Table, method: ModelEntry, dims: int | str, random_state: int, run: Run | None) -> FittedMethod:

@@ -224,6 +224,19 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "a run keeps what was found, not a copy of your table",
         "for another level, put the table back or analyse it where it is now:  lowdim report TABLE",
     ),
+    "LD330": Entry(
+        FileError,
+        "The table '{name}' is not here: {problem}",
+        "it does not ship (its terms do not allow that, or it is large), and nothing is ever fetched",
+        "get it ({source}), put it at FOLDER/{file}, then load('{name}', folder=FOLDER) or set LOWDIM_DATA=FOLDER",
+        about="A table of the texts that does not ship",
+    ),
+    "LD331": Entry(
+        FileError,
+        "'{path}' is another file than the texts' table: its digest begins {digest}, not {expected}",
+        "numbers printed in a text can only be met by the table it was written about",
+        "get it again ({source}), or read your own copy with lowdim.read(path)",
+    ),
     "LD309": Entry(
         OptionError,
         "'{path}' cannot be written: a filled table is written as text, as CSV is",

@@ -240,6 +240,27 @@ def test_a_bent_map_gets_two_axes_at_most_where_the_jury_decides(tmp_path, monke
         fit_method(table, "nlfa", dims=4)
 
 
+def test_options_of_a_model_are_set_by_their_names(lowdim):
+    """What is typed reaches the model; what it does not have, and what other flags set, is refused by name."""
+    write_csv(lowdim.folder / "t.csv", bent())
+    for wanted in (5, 9):
+        out = f"{wanted}.run"
+        assert (
+            lowdim("fit", "t.csv", "-m", "isomap", "--set", f"n_neighbors={wanted}", "--dims", "2", "-o", out).code == 0
+        )
+        assert ld.load(lowdim.folder / out / "model.lowdim").n_neighbors == wanted
+    for words, said in (
+        (("--set", "neighbours=5"), "an option of Isomap: "),
+        (("--set", "n_components=3"), "--dims"),
+        (("--set", "n_neighbors"), "NAME=VALUE"),
+        (("--set", "n_neighbors=many"), "LD"),
+    ):
+        outcome = lowdim("fit", "t.csv", "-m", "isomap", *words, "-o", "x.run")
+        assert outcome.code == 2 and said in outcome.err, (words, outcome.err)
+    assert "--method" in lowdim("fit", "t.csv", "--set", "n_neighbors=5").err
+    assert not (lowdim.folder / "x.run").exists()
+
+
 # columns that are no real numbers ---------------------------------------------------------------------------
 def test_the_command_fits_applies_and_draws_it(lowdim):
     survey()[1].to_csv(lowdim.folder / "t.csv", index=False)

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lowdim.cli.analysing import analysed, command_line, finish, kept_options, open_table, print_found, run_files
 from lowdim.cli.command import command
-from lowdim.cli.options import BUDGET, CHECKPOINT, DIMS, LEVEL, ROBUST, SEED, STREAM, Request, stem, with_request
+from lowdim.cli.options import (
+    BUDGET,
+    CHECKPOINT,
+    DIMS,
+    LEVEL,
+    ROBUST,
+    SEED,
+    SETTINGS,
+    STREAM,
+    Request,
+    stem,
+    with_request,
+)
 from lowdim.cli.progress import Stages
 from lowdim.cli.say import Done, complain, message_log, print_json, say
 
@@ -28,17 +40,22 @@ ASIDE = ("LD110", "LD182")  # that labels shape no axis, which is not so of a mo
 @click.option(
     "--clusters", type=click.IntRange(1), metavar="K", help="With --method: how many clusters [default: by evidence]."
 )
+@SETTINGS
 @with_request(DIMS, LEVEL, SEED, BUDGET, ROBUST, STREAM, CHECKPOINT)
-def fit_command(request: Request, out: str | None, method: str | None, clusters: int | None) -> None:
+def fit_command(
+    request: Request, out: str | None, method: str | None, clusters: int | None, settings: dict[str, Any]
+) -> None:
     """Analyse a table and save a run folder, without a report; or fit one model by its name."""
     from lowdim.jobs.run_folder import check_free, save_run
 
     if method is not None:
-        return fit_one(request, method, clusters, out)
+        return fit_one(request, method, clusters, settings, out)
     out = out or f"{stem(request.file)}.run"
     check_free(out, request.file)
     if clusters is not None:
         raise click.UsageError("--clusters goes with --method; lowdim methods lists them")
+    if settings:
+        raise click.UsageError("--set goes with --method; lowdim methods lists them")
     analysis = analysed(request, out)
     folder = save_run(analysis, out, options=kept_options(request), command=command_line())
     if request.as_json:
@@ -49,7 +66,7 @@ def fit_command(request: Request, out: str | None, method: str | None, clusters:
     return None
 
 
-def fit_one(request: Request, name: str, clusters: int | None, out: str | None) -> None:
+def fit_one(request: Request, name: str, clusters: int | None, settings: dict[str, Any], out: str | None) -> None:
     """Fit one model by its name and save it as a run folder."""
     from lowdim.engine.monitor import INTERRUPTED
     from lowdim.jobs.one_model import fit_method, save_fitted
@@ -64,7 +81,8 @@ def fit_one(request: Request, name: str, clusters: int | None, out: str | None) 
     table = open_table(request.file, request.options, ASIDE if method.kinds else ())
     with Stages(message_log().quiet) as stages:
         stages.now = method.name
-        fitted = fit_method(table, method.name, dims=request.dims, clusters=clusters, random_state=request.seed)
+        sizes: dict[str, Any] = {"dims": request.dims, "clusters": clusters}
+        fitted = fit_method(table, method.name, **sizes, random_state=request.seed, options=settings)
     folder = save_fitted(fitted, out, options=request.options, command=command_line())
     if request.as_json:
         p = fitted.places

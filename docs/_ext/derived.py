@@ -1,0 +1,166 @@
+"""Pages that follow from the code: messages, the flow chart of methods, the API and the benchmarks."""
+
+from __future__ import annotations
+
+import html
+import re
+import textwrap
+from pathlib import Path
+
+import lowdim
+from lowdim.registry import ENTRIES, FUNCTIONS, MODELS, MODULES, Question, questions
+from lowdim.text.messages import Entry, catalogue
+
+ROOT = Path(__file__).resolve().parents[2]
+FACT = re.compile(r"\{([^{}!:]*)[^{}]*\}")
+KINDS = {
+    "LD0": "Commands and files",
+    "LD1": "Reading a table",
+    "LD2": "Options, fits and new rows",
+    "LD3": "Files and runs",
+    "LD4": "Maps, mixtures and bent models",
+    "LD5": "Charts and pages",
+}
+
+
+def write(folder: Path) -> None:
+    """Write every derived page; a page that has not changed keeps its date, so that it is not built again."""
+    pages = {"messages.md": messages(), "flow_chart.html": flow_chart(), **api(), **benchmarks()}
+    for name, text in pages.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+# --- messages ---------------------------------------------------------------------------------------------------
+def messages() -> str:
+    """Every message with its code, in the order of the codes."""
+    lines = ["# Every message", ""]
+    lines += [
+        "What is in angle brackets is filled in when it is given. `lowdim help LD104` says the same in a terminal.",
+        "",
+    ]
+    kind = ""
+    for code, entry in sorted(catalogue().items()):
+        if code[:3] != kind:
+            kind = code[:3]
+            lines += [f"## {KINDS.get(kind, kind)}", ""]
+        lines += message(code, entry)
+    return "\n".join(lines)
+
+
+def message(code: str, entry: Entry) -> list[str]:
+    severity = entry.severity or ("note" if issubclass(entry.kind, Warning) else "error")
+    lines = [f"### {code}", "", f"*{severity}, `{entry.kind.__name__}`*", "", plain(entry.about or entry.what), ""]
+    if entry.about:
+        lines += [f"says: {plain(entry.what)}", ""]
+    if entry.why and not FACT.fullmatch(entry.why):
+        lines += [f"why: {plain(entry.why)}", ""]
+    if str(entry.fix) and not FACT.fullmatch(str(entry.fix)):
+        lines += [f"fix: {plain(str(entry.fix))}", ""]
+    return lines
+
+
+def plain(text: str) -> str:
+    """A template as text: its facts in angle brackets, nothing in it taken for Markdown."""
+    text = FACT.sub(lambda found: f"‹{re.split(r'[.[]', found[1])[0]}›", text.replace("{{", "(").replace("}}", ")"))
+    return re.sub(r"([\\`*_\[\]<>#|$])", r"\\\1", text.replace("\n", " "))
+
+
+# --- which method -----------------------------------------------------------------------------------------------
+WIDTH, LEFT, GAP, LINE, PAD = 760, 300, 70, 18, 12
+
+
+def flow_chart() -> str:
+    """The registry's questions from top to bottom: no goes on, yes leads to the models that answer and what to type."""
+    parts, y = [], 10
+    for question in questions():
+        drawn, height = step(question, y)
+        parts.append(drawn)
+        y += height + 26
+    return (
+        f'<div class="flow-chart"><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" role="img" '
+        f'aria-label="Questions from top to bottom; beside each the models that answer it">\n'
+        '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
+        '<path d="M0 0 8 4 0 8z"/></marker></defs>\n' + "\n".join(parts) + "\n</svg></div>\n"
+    )
+
+
+def step(question: Question, y: int) -> tuple[str, int]:
+    """One question with its answer beside it, and how high both are."""
+    asked = textwrap.wrap(question.text, 34)
+    named = textwrap.wrap(question.answer, 44)
+    typed = textwrap.wrap(question.how, 46)
+    height = max(len(asked), len(named) + len(typed)) * LINE + 2 * PAD
+    middle, right = y + height / 2, LEFT + GAP
+    top = middle - (len(named) + len(typed) - 1) * LINE / 2 + 5
+    answer = "".join(
+        f'<text x="{right + PAD}" y="{top + k * LINE:g}">{linked(line)}</text>' for k, line in enumerate(named)
+    ) + "".join(
+        f'<text x="{right + PAD}" y="{top + (len(named) + k) * LINE:g}" class="typed">{html.escape(line)}</text>'
+        for k, line in enumerate(typed)
+    )
+    first = middle - (len(asked) - 1) * LINE / 2 + 5
+    question_text = "".join(
+        f'<text x="{10 + PAD}" y="{first + k * LINE:g}">{html.escape(line)}</text>' for k, line in enumerate(asked)
+    )
+    return (
+        f'<rect class="asked" x="10" y="{y}" width="{LEFT - 10}" height="{height}" rx="6"/>{question_text}'
+        f'<rect class="answer" x="{right}" y="{y}" width="{WIDTH - right - 10}" height="{height}" rx="6"/>{answer}'
+        f'<path class="way" d="M{LEFT} {middle:g}H{right - 2}"/>'
+        f'<text class="word" x="{LEFT + 20}" y="{middle - 6:g}">yes</text>'
+        f'<path class="way" d="M40 {y + height}v24"/><text class="word" x="48" y="{y + height + 17}">no</text>'
+    ), height
+
+
+def linked(line: str) -> str:
+    """The models of a line, each leading to its page."""
+    return re.sub(
+        r"\w+", lambda m: f'<a href="_generated/api/lowdim.{m[0]}.html">{m[0]}</a>' if m[0] in MODELS else m[0], line
+    )
+
+
+# --- API --------------------------------------------------------------------------------------------------------
+def api() -> dict[str, str]:
+    """The list of all public names; autosummary makes a page of each."""
+    functions = [name for name in FUNCTIONS if name != "PPCA"]
+    models = "".join(f"   lowdim.{entry.class_name}\n" for entry in ENTRIES if entry.public)
+    classes = "".join(f"   lowdim.{name}\n" for name in functions if name[0].isupper())
+    plain_functions = "".join(f"   lowdim.{name}\n" for name in functions if not name[0].isupper())
+    assert set(MODELS) | set(FUNCTIONS) | set(MODULES) == set(lowdim.__all__)
+    head = ".. autosummary::\n   :toctree: .\n   :nosignatures:\n\n"
+    page = (
+        "API\n===\n\n``import lowdim as ld``. ``ld.PPCA`` is short for ``ld.ProbabilisticPCA``, ``ld.analyze`` is "
+        "``ld.analyse``.\n\nModels\n------\n\n"
+        f"{head}{models}\nRecords\n-------\n\n{head}{classes}\nFunctions\n---------\n\n{head}{plain_functions}\n"
+        f"Tables to learn with\n--------------------\n\n{head}   lowdim.datasets.load\n   lowdim.datasets.load_demo\n"
+        "   lowdim.datasets.faithful\n   lowdim.datasets.cities\n   lowdim.datasets.oil_flow\n\n"
+        f"Laws\n----\n\n{head}   lowdim.laws.check\n\n"
+    )
+    return {"api/index.rst": page}
+
+
+# --- benchmarks -------------------------------------------------------------------------------------------------
+def benchmarks() -> dict[str, str]:
+    """Copies of the measured pages, so that links between them and the site hold."""
+    pages = {f"benchmarks/{path.name}": path.read_text(encoding="utf-8") for path in (ROOT / "benchmarks").glob("*.md")}
+    order = sorted(pages, key=lambda name: (name != "benchmarks/results.md", name))
+    listed = "\n".join(Path(name).stem for name in order)
+    pages["benchmarks/index.md"] = (
+        "# Benchmarks\n\nMeasured, each page by the command it names; read the ratios, seconds belong to a machine."
+        f"\n\n```{{toctree}}\n:maxdepth: 1\n{listed}\n```\n"
+    )
+    return {name: re.sub(r"\]\(\.\./docs/", "](../../", levelled(text)) for name, text in pages.items()}
+
+
+def levelled(text: str) -> str:
+    """A page in which no level of headings is left out: a site makes its contents of them."""
+    lines, level, fenced = text.split("\n"), 0, False
+    for k, line in enumerate(lines):
+        fenced ^= line.startswith("```")
+        heading = re.match(r"#+(?= )", line)
+        if heading and not fenced:
+            level = min(len(heading[0]), level + 1)
+            lines[k] = "#" * level + line[heading.end() :]
+    return "\n".join(lines)
