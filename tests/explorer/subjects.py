@@ -103,7 +103,9 @@ def left_out() -> Subject:
 @cache
 def namesakes() -> Subject:
     """Rows with names, two of them "b": the second and the fifth."""
-    return subject(_rows("namesakes.csv", ["a", "b", "c", "e", "b", *(f"r{k}" for k in range(25))], named=True), "ppca")
+    return subject(
+        _rows("namesakes.csv", ["a", "b", "c", "e", "b", *(f"r{k}" for k in range(25))], named=True), "ppca", id="id"
+    )
 
 
 def _rows(name: str, names: list[str], *, named: bool) -> Path:

@@ -100,7 +100,9 @@ def kept_run(request: Request, folder: str) -> SavedRun | None:
 def refuse_options(request: Request) -> None:
     """A run has been made: what decides how one is made is not passed over in silence."""
     where = click.get_current_context().get_parameter_source
-    given = [f"--{k}" for k in ("dims", "level", "seed", "budget") if where(k) is click.core.ParameterSource.COMMANDLINE]
+    given = [
+        f"--{k}" for k in ("dims", "level", "seed", "budget") if where(k) is click.core.ParameterSource.COMMANDLINE
+    ]
     given += [] if request.robust else ["--not-robust"]
     if given or request.options:
         what = f"{', '.join(given) or 'an option of reading'} decides how a table is analysed"

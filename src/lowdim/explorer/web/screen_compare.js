@@ -178,6 +178,7 @@ export function compareScreen(app) {
     name: "Compare",
     arm,
     keyLasso,
+    maps: scatters,
     controls,
     view: grid,
     inspector,
