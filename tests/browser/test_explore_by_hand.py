@@ -70,7 +70,8 @@ def test_back_says_what_is_and_a_film_is_one_step(chrome, odd):
     assert page.live.startswith("Row 5 ")
     page.visit("screen=place&from=3&to=9&along=0")
     start = page.numbers["z"]
-    slider = "const f = document.querySelector(`.controls input[max=\"60\"]`); f.value = %d; f.dispatchEvent(new Event(`%s`))"
+    slider = "const f = document.querySelector('.controls input[max=\"60\"]'); f.value = %d;"
+    slider += " f.dispatchEvent(new Event('%s'))"
     for frame in (10, 40, 60):  # as a film goes, frame by frame
         page.act(slider % (frame, "input"))
     page.act(slider % (60, "change"))

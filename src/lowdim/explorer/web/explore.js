@@ -181,7 +181,8 @@ class App {
   /** The parts in the order in which they are seen, so that the tab key follows the eye. */
   arrange() {
     const {left, centre, right, main} = this,
-      order = !this.narrow?.matches ? [left, centre, right] : this.state.screen === "row" ? [centre, right, left] : [centre, left, right];
+      narrow = /** @type {Record<string, any[]>} */ ({row: [centre, right, left], compare: [left, centre, right]}),
+      order = this.narrow?.matches ? (narrow[this.state.screen] ?? [centre, left, right]) : [left, centre, right];
     if (order.some((part, k) => main.children[k] !== part)) main.replaceChildren(...order);
   }
 

@@ -252,7 +252,7 @@ export function placeScreen(app) {
     return [
       svg(
         "svg",
-        {viewBox: `0 0 600 ${names ? 210 : 120}`, role: "img", class: "curve"},
+        {viewBox: names ? "-40 0 640 210" : "0 0 600 120", role: "img", class: "curve"},
         svg("title", {}, words),
         svg("line", {x1: 10, x2: 590, y1: 60, y2: 60, class: "zero"}),
         ...cells.flatMap((c, j) => {
