@@ -89,7 +89,7 @@ class Answers:
         if name == "stale.json":
             return _json({"stale": self.stale, "what": self.changed})
         if name == "numbers":
-            return _binary(self.subject.table.rows + 1, "<i4")
+            return _binary(np.asarray(self.subject.table.rows, dtype=np.float64) + 1.0, "<i4")
         if kind not in ways:
             return None
         with self._one_at_a_time:  # models and tables are not written for many threads at once
