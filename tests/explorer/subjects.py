@@ -89,6 +89,38 @@ def demo(name: str) -> Subject:
 
 
 @cache
+def complete() -> Subject:
+    """A table without gaps."""
+    return subject(nearly_exact(), "pca")
+
+
+@cache
+def left_out() -> Subject:
+    """Rows named by their number, of which the fourth holds nothing and is left out; gaps in the seventh."""
+    return subject(_rows("left.csv", [str(k) for k in range(1, 31)], named=False), "ppca")
+
+
+@cache
+def namesakes() -> Subject:
+    """Rows with names, two of them "b": the second and the fifth."""
+    return subject(
+        _rows("namesakes.csv", ["a", "b", "c", "e", "b", *(f"r{k}" for k in range(25))], named=True), "ppca", id="id"
+    )
+
+
+def _rows(name: str, names: list[str], *, named: bool) -> Path:
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((len(names), 3)) @ rng.standard_normal((3, 5)) + 0.3 * rng.standard_normal((len(names), 5))
+    if not named:
+        X[3], X[6, 1] = np.nan, np.nan
+    lines = [",".join("" if np.isnan(v) else repr(float(v)) for v in row) for row in X]
+    head = ",".join("pqrst")
+    text = [f"id,{head}", *(f"{k},{line}" for k, line in zip(names, lines, strict=True))] if named else [head, *lines]
+    (folder() / name).write_text("\n".join(text) + "\n", encoding="utf-8")
+    return folder() / name
+
+
+@cache
 def simulated(n: int) -> Subject:
     """Many rows in three dimensions, a fiftieth of the cells missing."""
     rng = np.random.default_rng(0)

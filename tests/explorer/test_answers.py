@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import json
 import os
+import shutil
 
 import numpy as np
 import pytest
 
 from lowdim.explorer import answers as module
 from lowdim.explorer.answers import Answers
+from lowdim.jobs.subject import subject
 from tests.explorer import subjects
 
 
@@ -94,6 +98,9 @@ def test_another_map_lies_over_this_one(answers):
         "near/1,2.json",
         "near/nan,0,0.json",
         "near/1e999,0,0.json",
+        "empty/0,1,0,0,1,1,0.json",
+        "empty/0,9,0,0,1,1,0,0,0.json",
+        "empty/0,1,0,0,0,1,0,0,0.json",
         "map/ppca",
         "map/os.system",
         "../facts.json",
@@ -111,8 +118,37 @@ def test_a_table_that_changes_is_stale(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(subjects.wine().read_bytes())
     found = Answers(subjects.subject(path, "ppca"))
-    assert json.loads(found.answer("stale.json").body) == {"stale": False}
+    assert json.loads(found.answer("stale.json").body) == {"stale": False, "what": None}
     os.utime(path, (1, 1))
-    assert json.loads(found.answer("stale.json").body) == {"stale": True}
+    assert json.loads(found.answer("stale.json").body) == {"stale": True, "what": "table"}
     path.unlink()
     assert found.stale
+
+
+def test_a_run_that_is_written_anew_is_stale(tmp_path):
+    """Another `lowdim explore` of the table with other settings replaces what the page's commands read."""
+    shutil.copytree(subjects.odd_run(), tmp_path / "odd.run")
+    with contextlib.chdir(subjects.folder()):
+        found = Answers(subject(tmp_path / "odd.run"))
+    assert not found.stale
+    os.utime(tmp_path / "odd.run" / "run.json", (1, 1))
+    assert json.loads(found.answer("stale.json").body) == {"stale": True, "what": "run"}
+
+
+def test_where_no_row_has_been_is_what_the_warning_says(answers):
+    """A view's cells one by one, each asked as a place of its own."""
+    s = subjects.odd()
+    z = s.places.z
+    (x, y), (w, h) = z[:, :2].min(axis=0) - 1, np.ptp(z[:, :2], axis=0) + 2
+    found = json.loads(answers.answer(f"empty/0,1,{x},{y},{w},{h},0,0,0.5.json").body)
+    side, bare = found["side"], set(np.frombuffer(base64.b64decode(found["cells"]["f8"])).astype(int).tolist())
+    assert 0 < len(bare) < side**2
+    for cell in range(0, side**2, 37):
+        at = [x + (cell // side + 0.5) / side * w, y + (cell % side + 0.5) / side * h, 0.5]
+        assert s.at(at).been is (cell not in bare)
+
+
+def test_maps_that_cannot_be_made_are_not_offered(answers):
+    assert answers.facts["maps"] == ["pca", "fa", "gtm"]  # the others take no gaps
+    assert "isomap" in Answers(subjects.complete()).facts["maps"]
+    assert not json.loads(answers.answer("map/isomap").body)["problem"].startswith("LD")

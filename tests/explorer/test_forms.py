@@ -13,6 +13,23 @@ from lowdim.explorer.forms import form_of
 from tests.explorer import subjects
 
 
+def pictures(n, height, width, seed=0):
+    """Images of two soft spots at chance places: neighbours are alike, far pixels are not."""
+    rng = np.random.default_rng(seed)
+    down, right = np.mgrid[:height, :width]
+    at = rng.uniform(0.0, 1.0, (2, n, 2)) * [height - 1, width - 1]
+    off = [(down - y[:, None, None]) ** 2 + (right - x[:, None, None]) ** 2 for y, x in (spot.T for spot in at)]
+    return np.exp(-np.minimum(*off) / 4.0).reshape(n, -1)
+
+
+def outlines(n, points, seed=0):
+    """A wheel of points that is moved and turned as a whole: rows of x1, y1, x2, y2 and so on."""
+    rng = np.random.default_rng(seed)
+    angle = 2 * np.pi * np.arange(points) / points + rng.uniform(0.0, 2 * np.pi, (n, 1))
+    at = np.stack([np.cos(angle), np.sin(angle)], axis=-1) + rng.standard_normal((n, 1, 2))
+    return (at + 0.02 * rng.standard_normal(at.shape)).reshape(n, -1)
+
+
 def table(names, X=None, **options):
     if X is None:
         X = np.random.default_rng(0).standard_normal((30, len(names)))
@@ -26,15 +43,16 @@ def kind(names, X=None):
 
 def test_pixels_by_line_and_column_with_some_missing():
     names = [f"pixel_{r}_{c}" for r in range(6) for c in range(4)]
-    form = form_of(table([*names[:3], *names[5:]]))
+    X = pictures(60, 6, 4)
+    form = form_of(table([*names[:3], *names[5:]], np.delete(X, [3, 4], axis=1)))
     assert (form["width"], form["height"]) == (4, 6)
     assert form["cells"] == [*range(3), *range(5, 24)]
-    assert kind([f"q{r}_{c}" for r in range(6) for c in range(4)]) is None  # a questionnaire
+    assert kind([f"q{r}_{c}" for r in range(6) for c in range(4)], X) is None  # a questionnaire
 
 
 def test_numbered_pixels_count_those_that_never_change():
     names = [f"pixel{k + 1}" for k in range(64)]
-    X = np.random.default_rng(0).integers(0, 17, (50, 64)).astype(float)
+    X = np.round(16 * pictures(50, 8, 8))
     X[:, [0, 7, 63]] = 0.0
     t = table(names, X)
     form = form_of(t)
@@ -44,7 +62,7 @@ def test_numbered_pixels_count_those_that_never_change():
 
 
 def test_columns_without_telling_names_are_pixels_where_they_saturate():
-    X = np.clip(np.random.default_rng(0).standard_normal((60, 64)), -1.0, 1.0)
+    X = np.clip(pictures(300, 8, 8), 0.2, 0.8)
     assert kind([f"V{k + 1}" for k in range(64)], X) == "image"
     assert kind([f"V{k + 1}" for k in range(64)]) is None
     assert kind([f"V{k + 1}" for k in range(63)], X[:, :63]) is None
@@ -87,11 +105,27 @@ def test_wine_forms_nothing():
 
 def test_numbered_points_are_joined_in_turn():
     names = [f"{a}{k + 1}" for k in range(8) for a in "xy"]
-    form = form_of(table(names))
+    form = form_of(table(names, outlines(40, 8)))
     assert form["kind"] == "figure" and form["points"] == [[2 * k, 2 * k + 1] for k in range(8)]
     assert form["lines"] == [[k, k + 1] for k in range(7)]
-    assert kind([f"{a}{k + 1}" for k in range(3) for a in "xy"]) is None
-    assert kind([*names[:-1], "hue"]) is None
+    assert kind([f"{a}{k + 1}" for k in range(3) for a in "xy"], outlines(40, 3)) is None
+    assert kind([*names[:-1], "hue"], outlines(40, 8)) is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("axes", [0, 2], ids=["noise", "two axes"])
+def test_telling_names_of_ordinary_numbers_form_nothing(seed, axes):
+    """Names as of pixels and points, numbers as of anything: each column for itself, or on two hidden axes."""
+    rng = np.random.default_rng(seed)
+    for names in (
+        [f"R{k + 1}" for k in range(16)],
+        [f"pixel_{r}_{c}" for r in range(4) for c in range(5)],
+        [f"{a}{k + 1}" for a in "xy" for k in range(4)],
+        [f"{p}_{a}" for p in ("foot", "knee", "hip", "hand") for a in "xy"],
+    ):
+        d = len(names)
+        X = rng.standard_normal((80, axes)) @ rng.standard_normal((axes, d)) + rng.standard_normal((80, d))
+        assert kind(names, X) is None, names
 
 
 def test_a_man_is_joined_as_his_makers_join_him(need):

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from lowdim.explorer.answers import Answers
-from lowdim.explorer.server import serving
+from lowdim.explorer.server import AT_ONCE, serving
 from tests.explorer import subjects
 
 
@@ -64,6 +64,12 @@ def test_the_token_is_long_and_needed(server):
         assert ask(server, path)[0].status == 404
 
 
+def test_the_address_without_its_last_slash_leads_to_the_page(server):
+    answer, _ = ask(server, f"/{server.token}")
+    assert answer.status == 308 and answer.headers["Location"] == f"/{server.token}/"
+    assert ask(server, f"/{server.token}", Host="evil.example")[0].status == 403
+
+
 @pytest.mark.parametrize(
     "headers",
     [
@@ -92,7 +98,7 @@ def test_its_own_names_and_origin_are_not(server):
         assert ask(server, f"/{server.token}/facts.json", **headers)[0].status == 200
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "BREW"])
 def test_only_get_is_answered(server, method):
     answer, body = ask(server, f"/{server.token}/facts.json", method)
     assert answer.status == 405 and answer.headers["Allow"] == "GET" and b"magnesium" not in body
@@ -177,6 +183,18 @@ def test_whoever_says_nothing_is_let_go(server, monkeypatch):
         line.sendall(b"GET /")
         begun = time.monotonic()
         assert line.recv(10) == b"" and time.monotonic() - begun < 10
+
+
+def test_whoever_says_nothing_takes_nobodys_turn(server):
+    """More silent connections than are answered at a time: the next request is answered at once."""
+    silent = [socket.create_connection(("127.0.0.1", server.server_port), timeout=20) for _ in range(AT_ONCE + 6)]
+    try:
+        begun = time.monotonic()
+        assert ask(server, f"/{server.token}/axis/0")[0].status == 200
+        assert time.monotonic() - begun < 2
+    finally:
+        for line in silent:
+            line.close()
 
 
 def test_it_ends_with_its_block():

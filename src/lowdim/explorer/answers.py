@@ -4,7 +4,9 @@
     axis/K  sd/K  column/J      one number a row; NaN at gaps
     label/K  extra/NAME         codes of a label (-1 where it is missing); gaps, surprise, density
     names.json  row/I.json      the rows' names; one row exactly, with its fills
+    numbers                     the rows' numbers as their file counts them, from 1
     near/Z.json                 the rows nearest to what a place decodes to, and whether any row has been there
+    empty/A,B,X,Y,W,H,Z.json    where no row has been, in a view of two axes through a place
     map/NAME                    another map of the same rows, turned towards this one
 
 Numbers are little-endian: doubles while a table is small, so that what the page works out is what Python works out;
@@ -25,23 +27,27 @@ from urllib.parse import unquote
 import numpy as np
 
 from lowdim.explorer.forms import form_of
+from lowdim.jobs.run_folder import FACTS
 from lowdim.jobs.subject import Subject
 from lowdim.judge.rows.null_law import GAUSSIAN_DOF
 from lowdim.math.linalg import Array
 from lowdim.math.rotate import procrustes
 from lowdim.models.exported import exported
+from lowdim.registry import METHODS
 from lowdim.table.kinds.scales import limit_lists
 from lowdim.text.format import count
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
     from lowdim.table.table import Table
+    from lowdim.text.messages import LowdimError
 
 EXACT_CELLS = 2**20  # cells up to which numbers travel as doubles
 ROWS_AT_ONCE = 200_000  # rows up to which names and labels are sent with the rest
 MOST_LABELS = 1000  # different values of a label that are sent
 MOST_ODD = 500  # odd rows that are sent
 MAPS = ("pca", "fa", "gtm", "isomap", "kpca")  # other maps of the same rows that may be asked for
+SHADED = 36  # cells a side of a view that are asked whether a row has been there
 MOST_COMPARED = 2_000  # rows up to which another map is made on the spot
 
 
@@ -73,6 +79,7 @@ class Answers:
             "extra": self._extra,
             "row": self._row,
             "near": self._near,
+            "empty": self._empty,
             "map": self._map,
         }
         if name == "facts.json":
@@ -80,7 +87,9 @@ class Answers:
         if name == "names.json":
             return _json(list(self.subject.table.row_names))
         if name == "stale.json":
-            return _json({"stale": self.stale})
+            return _json({"stale": self.stale, "what": self.changed})
+        if name == "numbers":
+            return _binary(np.asarray(self.subject.table.rows, dtype=np.float64) + 1.0, "<i4")
         if kind not in ways:
             return None
         with self._one_at_a_time:  # models and tables are not written for many threads at once
@@ -112,6 +121,7 @@ class Answers:
             "law": None if law is None else {"scale": law.scale, "dof": law.dof, "gaussian": GAUSSIAN_DOF},
             "names": None if numbered or t.n > ROWS_AT_ONCE else list(names),
             "numbered": numbered,
+            "counted": bool((t.rows == np.arange(t.n)).all()),
             "labels": [{"name": name, "values": values} for name, values, _ in self._labels],
             "extras": list(self._extras),
             "uncertain": s.places.sd is not None,
@@ -119,7 +129,7 @@ class Answers:
             "times": t.time is not None,
             "run": None if s.run is None else str(s.run.folder),
             "table": t.path,
-            "maps": [name for name in MAPS if name != s.entry.name] if self._comparable else [],
+            "maps": self._maps,
             **self._of_analysis(s.analysis),
         }
 
@@ -139,6 +149,7 @@ class Answers:
             "oddSentence": analysis.odd.sentence,
             "jury": _jury(analysis),
             "fills": fills,
+            "filledBy": analysis.fills.engine_words,
             "level": analysis.settings.level,
         }
 
@@ -157,19 +168,25 @@ class Answers:
 
     @property
     def stale(self) -> bool:
-        """Whether the table's file has changed since this began."""
-        return self._file_state() != self._first_state
+        """Whether the table's file or the run folder has changed since this began."""
+        return self.changed is not None
+
+    @property
+    def changed(self) -> str | None:
+        """What has changed since this began: "table", "run" or nothing."""
+        first, now = self._first_state, self._file_states()
+        return next((what for what in now if now[what] != first[what]), None)
 
     @cached_property
-    def _first_state(self) -> tuple[float, int] | None:
-        return self._file_state()
+    def _first_state(self) -> dict[str, tuple[int, int] | None]:
+        return self._file_states()
 
-    def _file_state(self) -> tuple[float, int] | None:
-        try:
-            facts = Path(self.subject.table.path).stat() if self.subject.table.path else None
-        except OSError:
-            return (-1.0, -1)
-        return None if facts is None else (facts.st_mtime, facts.st_size)
+    def _file_states(self) -> dict[str, tuple[int, int] | None]:
+        run, table = self.subject.run, self.subject.table.path
+        return {
+            "run": None if run is None else _file_state(Path(run.folder) / FACTS),
+            "table": _file_state(Path(table)) if table else None,
+        }
 
     # columns --------------------------------------------------------------------------------------------
     @cached_property
@@ -252,7 +269,29 @@ class Answers:
         near = [row._asdict() for row in card.near]
         return {"near": near, "been": card.been, "gap": card.gap, "empty": card.empty}
 
+    def _empty(self, which: str) -> dict[str, Any] | None:
+        """Where no row has been, cell by cell of a view: the same question as that of `near`, asked of many places."""
+        given = _floats(unquote(which.removesuffix(".json")), 6 + self.q)
+        if given is None or not self.subject.decodes or given[4:6].min() <= 0:
+            return None
+        a, b = (_position(f"{k:.0f}", self.q) for k in given[:2])
+        if a is None or b is None:
+            return None
+        place = np.tile(given[6:], (SHADED**2, 1))
+        steps = (np.arange(SHADED) + 0.5) / SHADED
+        place[:, a] = np.repeat(given[2] + steps * given[4], SHADED)
+        place[:, b] = np.tile(given[3] + steps * given[5], SHADED)
+        return {"side": SHADED, "cells": np.flatnonzero(self.subject.rows.gaps(place) > self.subject.rows.empty)}
+
     # other maps ---------------------------------------------------------------------------------------------
+    @property
+    def _maps(self) -> list[str]:
+        """The other maps that can be made of this table."""
+        if not self._comparable:
+            return []
+        gaps = bool(np.isnan(self.subject.table.X).any())
+        return [k for k in MAPS if k != self.subject.entry.name and not (gaps and METHODS[k].lack("gaps"))]
+
     @property
     def _comparable(self) -> bool:
         return self.q >= 1 and self.n <= MOST_COMPARED
@@ -262,6 +301,15 @@ class Answers:
         if name not in MAPS or not self._comparable:
             return None
         return other_map(self.subject, name)
+
+
+def _file_state(path: Path) -> tuple[int, int]:
+    """When a file was last written and how long it is."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return (-1, -1)
+    return (facts.st_mtime_ns, facts.st_size)
 
 
 def columns_of(t: Table) -> list[dict[str, Any]]:
@@ -300,9 +348,14 @@ def other_map(subject: Subject, name: str) -> dict[str, Any]:
             warnings.simplefilter("ignore")  # a comparison is judged by its picture; `lowdim fit` says all
             fitted = fit_method(subject.table, name, dims=min(2, subject.table.d))
     except LowdimError as problem:
-        return {"name": name, "problem": str(problem).split("\n")[0]}
+        return {"name": name, "problem": _in_words(problem)}
     turned = procrustes(_two(fitted.places.z), mine)
     return {"name": name, "title": fitted.method.title, "z": turned.aligned, "off": float(turned.error)}
+
+
+def _in_words(problem: LowdimError) -> str:
+    """What an error says, without its code."""
+    return problem.message if isinstance(problem.message, str) else problem.message.what
 
 
 def _two(z: Array) -> Array:
@@ -315,6 +368,7 @@ def _jury(analysis: Analysis) -> dict[str, Any]:
     return {
         "q": analysis.dims,
         "sentence": jury.sentence,
+        "detectable": jury.detectable,
         "eigenvalues": np.asarray(jury.eigenvalues),
         "band": np.asarray(jury.band),
         "rows": [

@@ -1,6 +1,7 @@
 """What the columns form together, where they do: an image, a curve over an even grid, or a figure of joined points.
 
-Said only where names, or ranges that all columns share, leave little doubt: a picture that means nothing misleads.
+Said only where names, or ranges that all columns share, leave little doubt, and the numbers agree: pixels beside each
+other are more alike than far ones, and joined points keep their distance. A picture that means nothing misleads.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ GRID_WORDS = {
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 SQUARES = (64, 256, 784, 1024, 4096)  # columns without telling names that may be a square image
 SATURATED = 0.3  # share of such columns that reach the least and the most of all: pixels do, measurements do not
+UNLIKE_BESIDE = 0.7  # of what far pixels are unlike, at most, neighbours are: 1 less the correlation, on average
+ALIKE_PAIRS = 2_000  # pairs of pixels from which that is found
+KEPT_DISTANCE = 0.5  # of how much the length of a line changes where each end goes its own way, at most, it changes
 LEAST_SIDE = 4  # pixels of an image
 LEAST_CURVE = 8  # points of a curve
 MOST_UNLIKE = 100.0  # times the least spread of a curve's columns that the largest may be
@@ -62,7 +66,7 @@ def _image(table: Table, own: Array) -> dict[str, Any] | None:
     names = table.names
     everyone = [c.name for c in table.columns if c.role in ("number", "out")]  # pixels that never change are left out
     placed = _named_pixels(names) or _numbered_pixels(names, everyone) or _like_pixels(own)
-    if placed is None:
+    if placed is None or not _neighbours_alike(own, *placed):
         return None
     width, height, cells = placed
     low, high = float(np.nanmin(own)), float(np.nanmax(own))
@@ -116,6 +120,39 @@ def _like_pixels(own: Array) -> tuple[int, int, list[int]] | None:
     return None if min(shares) < SATURATED else (isqrt(d), isqrt(d), list(range(d)))
 
 
+def _neighbours_alike(own: Array, width: int, height: int, cells: list[int]) -> bool:
+    """Whether pixels beside each other are more alike than those half the image apart."""
+    column = np.full((height, width), -1)
+    column.ravel()[cells] = np.arange(len(cells))
+    far = max(height, width) // 2
+    near = np.concatenate([_pairs(column, 0, 1), _pairs(column, 1, 0)])
+    off = np.concatenate([_pairs(column, 0, far), _pairs(column, far, 0)])
+    if not len(near) or not len(off):
+        return False
+    return _unlike(own, near) < UNLIKE_BESIDE * _unlike(own, off)
+
+
+def _pairs(column: Array, down: int, right: int) -> Array:
+    """Columns whose pixels lie so far from each other."""
+    h, w = column.shape
+    first, second = column[: max(h - down, 0), : max(w - right, 0)], column[down:, right:]
+    both = (first >= 0) & (second >= 0)
+    return np.column_stack([first[both], second[both]])
+
+
+def _unlike(own: Array, pairs: Array) -> float:
+    """One less the correlation of two columns, on average, over the rows in which both are seen."""
+    pairs = pairs[evenly_spread(len(pairs), ALIKE_PAIRS)]
+    x, y = (own[evenly_spread(len(own), RIGID_ROWS)][:, k] for k in pairs.T)
+    seen = ~np.isnan(x + y)
+    many = np.maximum(seen.sum(axis=0), 1)
+    x, y = (np.where(seen, v, 0.0) for v in (x, y))
+    x, y = (np.where(seen, v - v.sum(axis=0) / many, 0.0) for v in (x, y))
+    size = np.sqrt((x**2).sum(axis=0) * (y**2).sum(axis=0))
+    known = size > 0
+    return float(1.0 - ((x * y).sum(axis=0)[known] / size[known]).mean()) if known.any() else 1.0
+
+
 def _curve(names: Sequence[str], own: Array, *, given: bool) -> dict[str, Any] | None:
     """Columns named by even steps of a number; bare counts from 0 or 1 are names that anyone gives to anything.
 
@@ -159,8 +196,8 @@ def _figure(names: Sequence[str], own: Array) -> dict[str, Any] | None:
     return None
 
 
-def _joined(names: list[str], columns: list[list[int]], own: Array) -> dict[str, Any]:
-    """The figure: its points' columns with the upright one last, and its lines."""
+def _joined(names: list[str], columns: list[list[int]], own: Array) -> dict[str, Any] | None:
+    """The figure: its points' columns with the upright one last, and its lines, where they keep their length."""
     rows = evenly_spread(len(own), min(RIGID_ROWS, RIGID_DISTANCES // len(columns) ** 2))
     at = own[rows][:, np.array(columns)]  # rows x points x coordinates
     middle = np.nanmean(own, axis=0)[np.array(columns)]
@@ -168,8 +205,28 @@ def _joined(names: list[str], columns: list[list[int]], own: Array) -> dict[str,
     across, up = (0, 1) if middle.shape[1] == 2 else (int(wide[1]), int(wide[2]))  # people are taller than wide
     in_turn = [[k, k + 1] for k in range(len(names) - 1)]
     lines = in_turn if all(name.isdigit() for name in names) else _bones(at)
+    if not _keeps_distance(at, np.array(lines)):
+        return None
     pairs = [[line[across], line[up]] for line in columns]
     return {"kind": "figure", "names": names, "points": pairs, "lines": lines}
+
+
+def _keeps_distance(at: Array, lines: Array) -> bool:
+    """Whether lines change less in length than where one end is taken from another row."""
+    first, second = at[:, lines[:, 0]], at[:, lines[:, 1]]
+    own, mixed = (_length_sd(first, end) for end in (second, np.roll(second, len(at) // 2, axis=0)))
+    known = ~np.isnan(own) & (mixed > 0)
+    return bool(known.any()) and float(np.median(own[known] / mixed[known])) <= KEPT_DISTANCE
+
+
+def _length_sd(first: Array, second: Array) -> Array:
+    """How much the length of each line changes from row to row; NaN where no row has both its ends."""
+    length = np.sqrt(((first - second) ** 2).sum(axis=-1))
+    seen = ~np.isnan(length)
+    many = np.where(seen.any(axis=0), seen.sum(axis=0), np.nan)
+    mean = np.where(seen, length, 0.0).sum(axis=0) / many
+    sd: Array = np.sqrt((np.where(seen, length - mean, 0.0) ** 2).sum(axis=0) / many)
+    return sd
 
 
 def _bones(at: Array) -> list[list[int]]:

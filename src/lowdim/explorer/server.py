@@ -32,8 +32,8 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-PATIENCE = 20.0  # seconds for the lines of a request: whoever says nothing is let go
-AT_ONCE = 64  # requests that are worked on at a time; the others wait for their turn
+PATIENCE = 5.0  # seconds of silence within the lines of a request: whoever says nothing is let go
+AT_ONCE = 64  # requests that are answered at a time, once they have been read; the others wait for their turn
 PAGES = {
     "": ("page.html", "text/html"),
     "style.css": ("style.css", "text/css"),
@@ -61,10 +61,6 @@ class ExploreServer(ThreadingHTTPServer):
         """What a person opens."""
         return f"http://127.0.0.1:{self.server_port}/{self.token}/"
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        with self.turns:
-            super().process_request_thread(request, client_address)
-
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A connection that broke is nobody's business; the server goes on."""
 
@@ -79,13 +75,20 @@ class ExploreHandler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if not self._from_here():
             return self._send(403, Answer(b"This page is for this computer alone.\n", "text/plain"))
-        found = self._answer()
-        self._send(*((404, Answer(b"There is no such thing.\n", "text/plain")) if found is None else (200, found)))
+        if urlsplit(self.path).path == f"/{self.server.token}":  # the page's parts are named from its last slash
+            return self._send(308, Answer(b"", "text/plain"), Location=f"/{self.server.token}/")
+        with self.server.turns:  # not before: whoever says nothing takes nobody's turn
+            found = self._answer()
+            self._send(*((404, Answer(b"There is no such thing.\n", "text/plain")) if found is None else (200, found)))
 
     def _refuse(self) -> None:
-        self._send(405, Answer(b"This page is read-only: GET alone is answered.\n", "text/plain"), allow=True)
+        self._send(405, Answer(b"This page is read-only: GET alone is answered.\n", "text/plain"), Allow="GET")
 
-    do_HEAD = do_POST = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_TRACE = do_CONNECT = _refuse
+    def __getattr__(self, name: str) -> Any:
+        """Every other method is refused, whatever it is called."""
+        if name.startswith("do_"):
+            return self._refuse
+        raise AttributeError(name)
 
     def _from_here(self) -> bool:
         """Whether the request names this computer, and no other site made it."""
@@ -110,15 +113,13 @@ class ExploreHandler(BaseHTTPRequestHandler):
             return Answer(joined().encode(), "text/javascript")
         return self.server.answers.answer(name)
 
-    def _send(self, status: int, answer: Answer, *, allow: bool = False) -> None:
+    def _send(self, status: int, answer: Answer, **more: str) -> None:
         self.send_response(status)
         text = answer.kind.startswith(("text/", "application/json"))
         self.send_header("Content-Type", f"{answer.kind}; charset=utf-8" if text else answer.kind)
         self.send_header("Content-Length", str(len(answer.body)))
-        for name, value in HEADERS.items():
+        for name, value in {**HEADERS, **more}.items():
             self.send_header(name, value)
-        if allow:
-            self.send_header("Allow", "GET")
         self.send_header("Connection", "close")
         self.end_headers()
         if self.command != "HEAD":

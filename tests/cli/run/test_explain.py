@@ -22,6 +22,9 @@ def test_explain_takes_names_and_numbers(lowdim, made):
     (lowdim.folder / "g.txt").write_text("8, 9, 10")
     group = json.loads(lowdim("explain", made / "small.run", "--group", "g.txt", "--json").out)["card"]
     assert group["rows"] == [7, 8, 9] and len(group["axes"]) == 2 and len(group["columns"]) == 6
+    assert json.loads(lowdim("explain", made / "small.run", "--rows", "8,9,10", "--json").out)["card"] == group
+    said = lowdim("explain", made / "small.run", "--rows", "8,nobody")
+    assert said.code == 2 and "there is no row 'nobody'" in said.err and "--rows" in said.err
     (lowdim.folder / "g.txt").write_text("8\nnobody\n")
     said = lowdim("explain", made / "small.run", "--group", "g.txt")
     assert said.code == 2 and "there is no row 'nobody'" in said.err

@@ -74,13 +74,22 @@ def test_it_opens_the_browser_unless_told_not_to(lowdim, made, page):
 @pytest.mark.slow
 def test_a_table_is_analysed_once(lowdim, made, page):
     shutil.copy(made / "small.csv", lowdim.folder / "mine.csv")
-    assert lowdim("explore", "mine.csv", "--budget", "1s", "--dims", "2").code == 0
+    said = lowdim("explore", "mine.csv", "--budget", "1s", "--dims", "2")
+    assert said.code == 0 and "mine.run/ written" in said.err
     first = (lowdim.folder / "mine.run" / "run.json").stat().st_mtime_ns
     assert load_run(lowdim.folder / "mine.run").settings.dims == 2
-    assert lowdim("explore", "mine.csv", "--budget", "1s", "--dims", "2").code == 0
+    said = lowdim("explore", "mine.csv", "--budget", "1s", "--dims", "2")
+    assert said.code == 0 and "opened as it is" in said.err
     assert (lowdim.folder / "mine.run" / "run.json").stat().st_mtime_ns == first
-    assert lowdim("explore", "mine.csv", "--budget", "1s", "--dims", "1").code == 0
+    said = lowdim("explore", "mine.csv", "--budget", "1s", "--dims", "1")
+    assert said.code == 0 and "mine.run/ replaced: it was made with other settings" in said.err
     assert load_run(lowdim.folder / "mine.run").settings.dims == 1
+
+
+@pytest.mark.parametrize("options", [("--dims", "1"), ("--seed", "0"), ("--not-robust",), ("--drop", "c1")])
+def test_a_run_takes_no_options_of_making_one(lowdim, made, page, options):
+    said = lowdim("explore", made / "small.run", *options)
+    assert said.code != 0 and "is a run" in said.err and page == []
 
 
 def test_a_stale_run_is_refused(lowdim, made, page):

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, dir_okay=False),
     help="A file with the names of some rows: what sets them apart.",
 )
+@click.option("--rows", metavar="NAMES", help="Some rows, with commas between: what sets them apart.")
 @common_options
 def explain_command(
     run: str,
@@ -47,14 +48,15 @@ def explain_command(
     axis: int | None,
     place: str | None,
     group: str | None,
+    rows: str | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
     """One row, one axis, one place or a group of rows of a run folder."""
     from lowdim.jobs.run_folder import load_run
 
-    if sum(part is not None for part in (row, axis, place, group)) != 1:
-        raise click.UsageError("give one of --row, --axis, --place and --group")
+    if sum(part is not None for part in (row, axis, place, group, rows)) != 1:
+        raise click.UsageError("give one of --row, --axis, --place, --group and --rows")
     if row is None and (hide is not None or edits):
         raise click.UsageError("--hide and --set go with --row")
     opened = load_run(run)
@@ -65,7 +67,7 @@ def explain_command(
     elif place is not None:
         card = place_card(opened, place)
     else:
-        card = group_card(opened, str(group))
+        card = group_card(opened, group, rows)
     if as_json:
         print_json(card=card)
     else:
@@ -121,12 +123,14 @@ def place_card(run: SavedRun, text: str) -> Any:
     return subject(run).at(z)
 
 
-def group_card(run: SavedRun, file: str) -> Any:
-    """What sets the rows named in a file apart."""
+def group_card(run: SavedRun, file: str | None, rows: str | None) -> Any:
+    """What sets some rows apart: those named in a file, or those named here."""
     from lowdim.jobs.subject import subject
+    from lowdim.table.options import split_names
 
+    if file is None:
+        return subject(run).set_apart(positions(run.table, list(split_names(rows)), "--rows"))
     text = Path(file).read_text(encoding="utf-8-sig")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     words = [word.strip() for word in lines[0].split(",")] if len(lines) == 1 else lines
-    rows = positions(run.table, words, "--group")
-    return subject(run).set_apart(rows)
+    return subject(run).set_apart(positions(run.table, words, "--group"))

@@ -9,7 +9,7 @@ import click
 from lowdim.cli.analysing import analysed, command_line, kept_options
 from lowdim.cli.command import command
 from lowdim.cli.options import BUDGET, DIMS, LEVEL, ROBUST, SEED, Request, is_run, stem, with_request
-from lowdim.cli.say import complain, print_json, say
+from lowdim.cli.say import complain, message_log, plain, print_json, say
 from lowdim.text.format import parse_duration
 
 if TYPE_CHECKING:
@@ -61,25 +61,58 @@ def wait() -> None:
 def run_of(request: Request) -> SavedRun:
     """The run folder; of a table its own, which is made first unless it is there and of this very table."""
     from lowdim.jobs.run_folder import check_free, load_run, save_run
-    from lowdim.text.messages import LowdimError
 
     if is_run(request.file):
+        refuse_options(request)
         run = load_run(request.file)
         run.check_table()
         return run
     folder = f"{stem(request.file)}.run"
-    if is_run(folder) and not request.options:
-        try:
-            run = load_run(folder)
-            run.check_analysis()
-            run.check_table()
-            if run.has_model and is_same(run.path, request.file) and run.settings == settings_of(request, run):
-                return run
-        except LowdimError:
-            pass  # of another table, or of what this one was: check_free decides
+    found = kept_run(request, folder)
+    if found is not None:
+        tell(f"Run     {folder}/ is there, of this table with these settings: opened as it is.")
+        return found
     check_free(folder, request.file)
+    replaces = is_run(folder)
     analysis = analysed(request, folder)
-    return load_run(save_run(analysis, folder, options=kept_options(request), command=command_line()))
+    saved = save_run(analysis, folder, options=kept_options(request), command=command_line())
+    tell(f"Run     {folder}/ {'replaced: it was made with other settings' if replaces else 'written'}.")
+    return load_run(saved)
+
+
+def kept_run(request: Request, folder: str) -> SavedRun | None:
+    """The run that is there already, where it is of this table as it is now, with these settings."""
+    from lowdim.jobs.run_folder import load_run
+    from lowdim.text.messages import LowdimError
+
+    if not is_run(folder):
+        return None
+    try:
+        run = load_run(folder)
+        run.check_analysis()
+        run.check_table()
+        alike = is_same(run.path, request.file) and run.options == plain(kept_options(request))
+        return run if run.has_model and alike and run.settings == settings_of(request, run) else None
+    except LowdimError:
+        return None  # of another table, or of what this one was: check_free decides
+
+
+def refuse_options(request: Request) -> None:
+    """A run has been made: what decides how one is made is not passed over in silence."""
+    where = click.get_current_context().get_parameter_source
+    given = [
+        f"--{k}" for k in ("dims", "level", "seed", "budget") if where(k) is click.core.ParameterSource.COMMANDLINE
+    ]
+    given += [] if request.robust else ["--not-robust"]
+    if given or request.options:
+        what = f"{', '.join(given) or 'an option of reading'} decides how a table is analysed"
+        raise click.UsageError(f"{what}; '{request.file}' is a run, which was. Give the table's file instead")
+
+
+def tell(text: str) -> None:
+    """What becomes of files, on stderr: stdout holds the address."""
+    if not message_log().quiet:
+        complain(text)
 
 
 def settings_of(request: Request, run: SavedRun) -> Settings:

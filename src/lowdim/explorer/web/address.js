@@ -1,12 +1,17 @@
 // The view in the address: what is shown can be bookmarked, and back and forward work.
+import {inwardOf} from "./row_card.js";
+import {brief} from "./words.js";
 
+export const FRAMES = 60; // of a film
 const LONG_GROUP = 1800; // letters of a group in the address; a longer one is not in it
 
 /** The view as the address holds it. @param {any} app @returns {string} */
 export function viewOf(app) {
   const s = app.state,
     first = /** @type {any} */ (app.first()),
-    at = new URLSearchParams({screen: s.screen, row: app.nameOf(s.row)});
+    word = app.rows.wordOf(s.row),
+    at = new URLSearchParams({screen: s.screen, row: word ?? app.nameOf(s.row)});
+  if (word === null) at.set("at", String(s.row)); // another row has its name, and its number is a name
   for (const key of ["ax", "ay", "colour", "size", "cut", "from", "to", "along", "wide"])
     if (s[key] !== first[key] && s[key] !== null && String(s[key]).length <= LONG_GROUP) at.set(key, String(s[key]));
   for (const key of ["ellipses", "path"]) if (s[key]) at.set(key, "1");
@@ -15,27 +20,36 @@ export function viewOf(app) {
   if (s.place) at.set("place", s.place.join(","));
   if (s.gap) at.set("gap", s.gap.join(","));
   if (s.maps.length) at.set("maps", s.maps.join(","));
-  const group = s.group ? spans(s.group) : "";
+  const group = s.group ? app.rows.spans(s.group) : "";
   if (group && group.length <= LONG_GROUP) at.set("group", group);
   return String(at);
 }
 
-/** Write the state into the address, as a new step or in place of the last. @param {any} app @param {boolean} push */
+/** Write the state into the address. A movement is one step, however many places it passes. @param {any} app
+ * @param {boolean} push whether this is where it ends */
 export function toAddress(app, push) {
   const hash = `#${viewOf(app)}`;
-  if (hash !== location.hash) history[push ? "pushState" : "replaceState"](null, "", hash);
+  if (hash !== location.hash) {
+    history[app.moving ? "replaceState" : "pushState"](null, "", hash);
+    app.moving = true;
+  }
+  if (push) app.moving = false;
 }
 
-/** The state that the address holds; what it does not know is left out. @param {any} app @returns {any} */
+/** The state that the address holds; what it does not know is left out, what cannot be is said. @param {any} app @returns {any} */
 export function fromAddress(app) {
   const at = new URLSearchParams(location.hash.slice(1)),
     change = /** @type {any} */ ({}),
+    unknown = /** @type {string[]} */ ([]),
     {facts} = app,
     index = (/** @type {string} */ name) => facts.columns.findIndex((/** @type {any} */ c) => c.name === name);
-  const text = at.get("row") ?? "",
-    row = app.names ? app.names.indexOf(text) : /^\d+$/.test(text) ? Number(text) - 1 : -1;
+  const word = at.get("row") ?? "",
+    given = Number(at.get("at") ?? -1),
+    row = Number.isInteger(given) && given >= 0 && given < facts.n && app.nameOf(given) === word ? given : app.rows.find(word);
   if (app.screens.has(at.get("screen") ?? "")) change.screen = at.get("screen");
-  if (row >= 0 && row < facts.n) change.row = row;
+  else if (at.get("screen")) unknown.push(`There is no screen '${brief(at.get("screen") ?? "", 20)}' for this model.`);
+  if (row >= 0) change.row = row;
+  else if (word) unknown.push(`There is no row '${brief(word, 40)}'.`);
   const axes = new Set(app.axisChoices().map((/** @type {string[]} */ [key]) => key)),
     colours = new Set(app.colourChoices().map((/** @type {string[]} */ [key]) => key));
   for (const key of ["ax", "ay"]) if (axes.has(at.get(key) ?? "")) change[key] = at.get(key);
@@ -48,51 +62,32 @@ export function fromAddress(app) {
       .map(index)
       .filter(j => j >= 0),
   );
-  change.edited = new Map(
-    /** @type {[number, number][]} */ (
-      at
-        .getAll("set")
-        .map(part => [index(part.slice(0, part.lastIndexOf("="))), Number(part.slice(part.lastIndexOf("=") + 1))])
-    ).filter(([j, value]) => j >= 0 && Number.isFinite(value)),
-  );
+  change.edited = new Map();
+  for (const part of at.getAll("set")) {
+    const sign = part.lastIndexOf("="),
+      j = index(part.slice(0, sign)),
+      value = part.slice(sign + 1).trim() === "" ? NaN : Number(part.slice(sign + 1));
+    if (j >= 0 && Number.isFinite(value) && Number.isFinite(inwardOf(facts.columns[j], value))) change.edited.set(j, value);
+    else unknown.push(`'${brief(part, 40)}' is no column with a number it can have: left out.`);
+  }
   const place = (at.get("place") ?? "").split(",").map(Number);
   if (at.has("place") && place.length === facts.q && place.every(Number.isFinite)) change.place = place;
   const gap = (at.get("gap") ?? "").split(",").map(Number);
-  if (at.has("gap") && gap.length === 2 && gap[0] >= 0 && gap[0] < facts.columns.length && gap[1] < facts.n)
+  if (at.has("gap") && gap.length === 2 && gap.every(Number.isInteger) && gap[0] >= 0 && gap[0] < facts.columns.length && gap[1] < facts.n)
     change.gap = gap;
   for (const key of ["from", "to"]) change[key] = at.get(key) ?? "";
-  for (const key of ["along", "wide"])
-    if (at.has(key) && Number(at.get(key)) >= 0) change[key] = Number(at.get(key));
-  if (at.has("cut") && Number.isInteger(Number(at.get("cut")))) change.cut = Math.max(0, Number(at.get("cut")));
+  const most = /** @type {Record<string, number>} */ ({along: FRAMES, wide: facts.columns.length, cut: facts.columns.length});
+  for (const key of Object.keys(most)) {
+    const value = Number(at.get(key) || NaN);
+    if (Number.isInteger(value) && value >= 0 && value <= most[key]) change[key] = value;
+    else if (at.has(key)) unknown.push(`${key} is a whole number from 0 to ${most[key]}: left out.`);
+  }
   change.maps = (at.get("maps") ?? "")
     .split(",")
     .filter(name => facts.maps.includes(name))
     .slice(0, 3);
-  const group = rowsOf(at.get("group") ?? "", facts.n);
+  const group = app.rows.rowsOf(at.get("group") ?? "");
   change.group = group.length ? group : null;
+  app.said = unknown.join(" ");
   return change;
-}
-
-/** Rows as spans: "1-4,9". @param {ArrayLike<number>} rows @param {number} [first] what the first row is counted as */
-export function spans(rows, first = 0) {
-  const out = [],
-    span = (/** @type {number} */ a, /** @type {number} */ b) => (a === b ? `${a + first}` : `${a + first}-${b + first}`);
-  for (let k = 0; k < rows.length; k++) {
-    const from = rows[k];
-    while (k + 1 < rows.length && rows[k + 1] === rows[k] + 1) k++;
-    out.push(span(from, rows[k]));
-  }
-  return out.join(",");
-}
-
-/** @param {string} text @param {number} n @param {number} [first] @returns {Uint32Array} */
-export function rowsOf(text, n, first = 0) {
-  const found = new Set();
-  for (const part of text.split(",")) {
-    const span = part.match(/^(\d+)(?:-(\d+))?$/);
-    if (span)
-      for (let i = Math.max(Number(span[1]) - first, 0); i <= Math.min(Number(span[2] ?? span[1]) - first, n - 1); i++)
-        found.add(i);
-  }
-  return Uint32Array.from(/** @type {Set<number>} */ (found)).sort();
 }

@@ -2,9 +2,10 @@
 import {fromAddress, toAddress, viewOf} from "./address.js";
 import {makeModel} from "./bent.js";
 import {ink} from "./draw.js";
-import {KEYS, pressed} from "./keys.js";
+import {keysOf, pressed} from "./keys.js";
 import {RowLaw} from "./laws.js";
 import {unpacked} from "./posterior.js";
+import {RowNames} from "./rows.js";
 import {Scatter} from "./scatter.js";
 import {compareScreen} from "./screen_compare.js";
 import {dimensionsScreen} from "./screen_dimensions.js";
@@ -13,7 +14,7 @@ import {MOST_ELLIPSES, mapScreen, paintedPoints} from "./screen_map.js";
 import {placeScreen} from "./screen_place.js";
 import {rowScreen} from "./screen_row.js";
 import {httpSource, TableData, widgetSource} from "./source.js";
-import {brief, counted, el, pythonText, shellWord} from "./words.js";
+import {brief, counted, el, pythonText, shellWord, shortened} from "./words.js";
 
 const SCREENS = /** @type {[string, (app: any) => any][]} */ ([
   ["row", rowScreen],
@@ -23,6 +24,12 @@ const SCREENS = /** @type {[string, (app: any) => any][]} */ ([
   ["gaps", gapsScreen],
   ["compare", compareScreen],
 ]);
+
+const STALE = /** @type {Record<string, string>} */ ({
+  table:
+    "The table's file has changed since this was opened: what is shown is of the table as it was. Stop the explorer and run it again.",
+  run: "The run folder has been written anew since this was opened: what is shown is of the run as it was, and the commands here give the numbers of the new one. Stop the explorer and run it again.",
+});
 
 class App {
   /** @type {any} */ left;
@@ -34,10 +41,12 @@ class App {
   /** @type {any} */ copied;
   /** @type {any} */ state;
   /** @type {any} */ repaint;
+  /** @type {any} */ reorder;
   /** @type {any} */ shown;
   mine = `lowdim-${Math.random().toString(36).slice(2, 8)}`;
   fields = 0;
   spoken = 0; // how often something was said
+  moving = false; // whether the address's last step is one of a movement that goes on
 
   /** @param {HTMLElement} host @param {any} source @param {any} facts @param {any} trait */
   constructor(host, source, facts, trait) {
@@ -49,6 +58,7 @@ class App {
     this.model = makeModel(facts.model);
     this.law = this.facts.law ? new RowLaw(this.facts.law) : null;
     this.unpacked = unpacked;
+    this.rows = new RowNames(this.facts.n, null, null);
     this.state = this.first();
     this.numbers = /** @type {any} */ ({});
     this.said = "";
@@ -75,7 +85,7 @@ class App {
     const {facts} = this,
       two = facts.q > 1;
     return {
-      screen: "row",
+      screen: this.rowScreen,
       row: facts.odd[0]?.row ?? 0,
       hidden: new Set(),
       edited: new Map(),
@@ -119,18 +129,14 @@ class App {
     }
     this.tabs = new Map([...this.screens].map(([key, screen], k) => [key, tab(key, screen, k + 1)]));
     this.live = el("p", {class: "live", role: "status", "aria-live": "polite"});
-    this.stale = el(
-      "p",
-      {class: "warning", role: "alert", hidden: true},
-      "The table's file has changed since this was opened: what is shown is of the table as it was. Stop the explorer and run it again.",
-    );
+    this.stale = el("p", {class: "warning", role: "alert", hidden: true});
     this.note = el("p", {class: "quiet note"});
     this.copies = el("div", {class: "copies"});
     this.help = el(
       "dialog",
       {"aria-label": "Keys"},
       el("h2", {}, "Keys"),
-      el("dl", {}, ...KEYS.flatMap(([key, what]) => [el("dt", {}, key), el("dd", {}, what)])),
+      el("dl", {}, ...keysOf(this).flatMap(([key, what]) => [el("dt", {}, key), el("dd", {}, what)])),
       el("button", {type: "button", onclick: () => this.help.close()}, "Close"),
     );
     [this.left, this.centre, this.right] = [
@@ -138,6 +144,7 @@ class App {
       el("section", {class: "view", "aria-label": "View"}),
       el("aside", {class: "inspector", "aria-label": "What it says"}),
     ];
+    this.main = el("main", {id: this.id("main"), role: "tabpanel", tabIndex: -1});
     const header = el(
       "header",
       {},
@@ -155,7 +162,7 @@ class App {
       {class: "lowdim-explore"},
       header,
       this.stale,
-      el("main", {id: this.id("main"), role: "tabpanel", tabIndex: -1}, this.left, this.centre, this.right),
+      this.main,
       this.live,
       this.help,
     );
@@ -165,6 +172,23 @@ class App {
     this.scheme = matchMedia("(prefers-color-scheme: dark)");
     this.repaint = () => this.paint(true);
     this.scheme.addEventListener("change", this.repaint);
+    this.narrow = matchMedia("(max-width: 48rem)");
+    this.reorder = () => this.arrange();
+    this.narrow.addEventListener("change", this.reorder);
+    this.arrange();
+  }
+
+  /** The parts in the order in which they are seen, so that the tab key follows the eye. */
+  arrange() {
+    const {left, centre, right, main} = this,
+      narrow = /** @type {Record<string, any[]>} */ ({row: [centre, right, left], compare: [left, centre, right]}),
+      order = this.narrow?.matches ? (narrow[this.state.screen] ?? [centre, left, right]) : [left, centre, right];
+    if (order.some((part, k) => main.children[k] !== part)) main.replaceChildren(...order);
+  }
+
+  /** Where a row is looked at: a model that cannot place rows has only its map. */
+  get rowScreen() {
+    return this.model?.places ? "row" : "map";
   }
 
   /** An id of this page's own: a notebook may hold several. @param {string} name */
@@ -174,16 +198,16 @@ class App {
 
   async start() {
     const {facts} = this;
-    await this.data.names();
-    this.names = await this.data.names();
+    const numbers = facts.counted ? null : await this.data.numbers("order");
+    this.rows = new RowNames(facts.n, await this.data.names(), numbers);
     if (facts.extras.includes("density") && facts.n <= 20_000)
       this.densities = await this.data.numbers("extra/density");
     if (!this.trait) {
       this.back = () => {
+        this.moving = false;
         this.state = {...this.first(), ...fromAddress(this)};
         this.paint();
       };
-      addEventListener("popstate", this.back);
       addEventListener("hashchange", this.back);
       addEventListener("focus", () => this.checkStale());
       this.state = {...this.state, ...fromAddress(this)};
@@ -200,10 +224,8 @@ class App {
     this.map.close();
     this.screens.forEach(screen => screen.close?.());
     this.source.close?.();
-    if (this.back) {
-      removeEventListener("popstate", this.back);
-      removeEventListener("hashchange", this.back);
-    }
+    this.narrow?.removeEventListener("change", this.reorder);
+    if (this.back) removeEventListener("hashchange", this.back);
   }
 
   get screen() {
@@ -220,7 +242,8 @@ class App {
   }
 
   // state -------------------------------------------------------------------------------------------------------
-  /** Change the state, the address and the page. @param {any} change @param {{push?: boolean, said?: string, quiet?: boolean}} [how] */
+  /** Change the state, the address and the page. @param {any} change @param {{push?: boolean, said?: string}} [how]
+   *   push: whether this is a step of its own, not a place on the way of a movement */
   go(change, {push = true, said = ""} = {}) {
     const {row} = this.state;
     this.state = {...this.state, ...change};
@@ -249,6 +272,7 @@ class App {
       this.shown = screen;
       if (screen.arm) screen.arm(false);
       this.map.wantsLasso = false;
+      this.arrange();
     }
     try {
       await this.points(force);
@@ -270,6 +294,7 @@ class App {
       key = JSON.stringify([state.ax, state.ay, state.colour, state.size]),
       axis = (/** @type {string} */ name) => name.match(/^axis\/(\d+)$/);
     const [a, b] = [axis(state.ax), axis(state.ay)];
+    this.shownAxes = [a, b].map(found => (found ? Number(found[1]) : null));
     this.latent = a && b ? [Number(a[1]), Number(b[1])] : null;
     if (!force && key === this.pointsKey && state.group === this.pointsGroup) return;
     const [x, y] = await Promise.all([data.numbers(state.ax), data.numbers(state.ay)]);
@@ -310,12 +335,17 @@ class App {
   /** Say what changed. @param {string} text */
   say = text => {
     this.spoken++;
-    this.live.textContent = text.replace(/\s+/g, " ").trim();
+    this.live.textContent = this.short(text).replace(/\s+/g, " ").trim();
   };
+
+  /** A text with names that fit. @param {string} text */
+  short(text) {
+    return shortened(text, this.facts.columns);
+  }
 
   /** @param {number} i */
   nameOf(i) {
-    return this.names ? this.names[i] : String(i + 1);
+    return this.rows.nameOf(i);
   }
 
   axisChoices() {
@@ -359,14 +389,16 @@ class App {
     return `axis ${Number(k) + 1}${share === null ? "" : ` (${Math.round(100 * share)}% of the variation)`}`;
   }
 
-  /** A name beside a point. @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {string} text */
-  tag(context, x, y, text) {
+  /** A name beside a point. @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {string} text
+   * @param {Scatter} [map] */
+  tag(context, x, y, text, map = this.map) {
     context.font = "600 13px system-ui, sans-serif";
     context.lineWidth = 4;
     context.lineJoin = "round";
     const wide = context.measureText(text).width,
-      right = x + 12 + wide < this.map.element.clientWidth - 14,
-      at = right ? x + 10 : x - 10 - wide,
+      {left, width} = map.frame(),
+      right = x + 12 + wide < left + width,
+      at = Math.max(left + 3, right ? x + 10 : x - 10 - wide),
       up = y > 36 ? y - 8 : y + 18;
     context.strokeStyle = ink("--paper", this.root);
     context.strokeText(text, at, up);
@@ -395,59 +427,6 @@ class App {
     }
   }
 
-  /** A field that finds a row by its name. */
-  search() {
-    const list = this.id(`names-${++this.fields}`),
-      options = el("datalist", {id: list});
-    const field = el("input", {
-      type: "search",
-      list,
-      autocomplete: "off",
-      placeholder: "name or number",
-      onkeydown: async (/** @type {KeyboardEvent} */ event) => {
-        if (event.key === "Enter") {
-          event.preventDefault();
-          await find();
-        }
-      },
-      oninput: () => suggest(),
-      onchange: () => {
-        if (field.value) find();
-      },
-    });
-    const suggest = async () => {
-      const names = await this.data.names(),
-        text = field.value.toLowerCase();
-      this.names = names;
-      options.replaceChildren(
-        ...(text && names ? names.filter(name => name.toLowerCase().includes(text)).slice(0, 12) : []).map(name =>
-          el("option", {value: name}),
-        ),
-      );
-    };
-    const find = async () => {
-      const row = await this.findRow(field.value.trim());
-      field.setCustomValidity(row < 0 ? "there is no such row" : "");
-      if (row < 0) {
-        field.reportValidity();
-        return this.say(`There is no row ${brief(field.value, 40)}.`);
-      }
-      field.value = "";
-      this.go({row}, {said: `Row ${this.nameOf(row)} found.`});
-    };
-    return el("label", {class: "field search"}, el("span", {}, "Find a row (/)"), field, options);
-  }
-
-  /** @param {string} text @returns {Promise<number>} */
-  async findRow(text) {
-    const names = await this.data.names(),
-      exact = names ? names.indexOf(text) : -1,
-      number = /^\d+$/.test(text) ? Number(text) - 1 : -1;
-    if (exact >= 0) return exact;
-    if (number >= 0 && number < this.facts.n) return number;
-    return names && text ? names.findIndex(name => name.toLowerCase().includes(text.toLowerCase())) : -1;
-  }
-
   // rows and groups -------------------------------------------------------------------------------------------------
   /** @param {number} row */
   pickRow(row) {
@@ -474,7 +453,7 @@ class App {
 
   /** @param {Uint32Array} rows */
   lassoed(rows) {
-    this.screens.get("map").arm(false);
+    this.screen.arm?.(false);
     this.go(
       {group: rows.length ? rows : null, screen: this.state.screen === "compare" ? "compare" : "map"},
       {said: rows.length ? `${counted(rows.length, "row")} chosen.` : "No row is inside."},
@@ -487,7 +466,7 @@ class App {
       at = rows.indexOf(this.state.row);
     if (!rows.length) return this.say("No odd rows.");
     this.go(
-      {screen: "row", row: rows[(at < 0 ? (by > 0 ? 0 : rows.length - 1) : at + by + rows.length) % rows.length]},
+      {screen: this.rowScreen, row: rows[(at < 0 ? (by > 0 ? 0 : rows.length - 1) : at + by + rows.length) % rows.length]},
       {said: `Odd row ${at + 1 || 1} of ${rows.length}.`},
     );
   }
@@ -529,12 +508,14 @@ class App {
     };
     const command = this.screen.command() || this.viewCommand(),
       python = this.screen.python(),
-      key = `${command}\n${python}`;
+      beside = this.screen.beside?.() ?? "",
+      key = `${command}\n${python}\n${beside}`;
     if (this.copied === key) return;
     this.copied = key;
     this.copies.replaceChildren(
       el("h2", {}, "Do this yourself"),
       command ? block("command", command) : el("p", {class: "quiet"}, "Without a run folder there is no command; the Python is below."),
+      beside ? el("p", {class: "quiet"}, beside) : "",
       block("Python", python),
     );
   }
@@ -565,6 +546,7 @@ class App {
           place: place.length === this.facts.q ? place : this.state.place,
           row,
         };
+        this.said = "";
         this.paint();
       };
     for (const name of ["selection", "row", "place"]) model.on(`change:${name}`, heard);
@@ -572,7 +554,9 @@ class App {
 
   async checkStale() {
     try {
-      this.stale.hidden = !(await this.source.json("stale.json")).stale;
+      const {stale, what} = await this.source.json("stale.json");
+      this.stale.hidden = !stale;
+      this.stale.textContent = STALE[what] ?? "";
     } catch {
       /* the server has gone: the next question says so */
     }

@@ -1,9 +1,8 @@
 // A way between two rows or two groups of rows, as a film: its ends, the place so far along, and playing it.
-import {rowsOf, spans} from "./address.js";
+import {FRAMES} from "./address.js";
 import {button, field} from "./controls.js";
 import {counted, el} from "./words.js";
 
-export const FRAMES = 60;
 const SUGGESTED = 40;
 
 /** @typedef {{place: number[], words: string}} WayEnd */
@@ -16,13 +15,13 @@ export async function wayEnd(app, text) {
     named = text.indexOf(" = "),
     label = facts.labels.findIndex((/** @type {any} */ l) => named > 0 && l.name === text.slice(0, named));
   /** @type {ArrayLike<number>} */ let rows = [];
-  if (spoken) rows = rowsOf(spoken[1], facts.n, 1);
+  if (spoken) rows = app.rows.rowsOf(spoken[1]);
   else if (label >= 0) {
     const code = facts.labels[label].values.indexOf(text.slice(named + 3)),
       codes = await app.data.codes(label);
     rows = Array.from(codes.keys()).filter(i => code >= 0 && codes[i] === code);
   } else {
-    const row = text ? await app.findRow(text) : -1;
+    const row = text ? app.rows.search(text) : -1;
     rows = row < 0 ? [] : [row];
   }
   if (!rows.length) return null;
@@ -49,11 +48,17 @@ export function filmControls(app) {
       }),
     from = end("from"),
     to = end("to");
-  const slider = el("input", {type: "range", min: 0, max: FRAMES, oninput: () => move(Number(slider.value), false)});
+  const slider = el("input", {
+    type: "range",
+    min: 0,
+    max: FRAMES,
+    oninput: () => move(Number(slider.value), false),
+    onchange: () => app.go({}),
+  });
   const play = button("Play", () => run()),
     byGroup = ["from", "to"].map(key =>
       button(key === "from" ? "From the group" : "To the group", () =>
-        set({[key]: `rows ${spans(app.state.group, 1)}`}),
+        set({[key]: `rows ${app.rows.spans(app.state.group)}`}),
       ),
     );
   const fields = /** @type {Record<string, any>} */ ({from, to});
@@ -66,7 +71,7 @@ export function filmControls(app) {
     "div",
     {},
     el("h2", {}, "A way between two rows or groups"),
-    el("p", {class: "quiet"}, "A row's name; rows 3-7,12; or a label's value."),
+    el("p", {class: "quiet"}, "A row's name or number; rows 3-7,12, counted likewise; or a label's value."),
     field("From", from),
     field("To", to),
     el("div", {class: "pair"}, ...byGroup),
@@ -86,7 +91,7 @@ export function filmControls(app) {
     Object.assign(app.state, change, {along: 0});
     await find();
     if (ends) move(0, true);
-    else app.go({}, {push: false});
+    else app.go({});
   };
   /** The ends that the state names; a field that names nothing says so. */
   const find = () => {
@@ -141,7 +146,7 @@ export function filmControls(app) {
     await find();
     slider.value = String(app.state.along);
     slider.setAttribute("aria-valuetext", `${Math.round((100 * app.state.along) / FRAMES)}% of the way`);
-    for (const each of byGroup) each.hidden = !app.state.group;
+    for (const each of byGroup) each.hidden = !app.state.group || !app.rows.spans(app.state.group);
   };
   return {element, paint, at, ends: () => ends, playing: () => playing};
 }

@@ -185,9 +185,9 @@ export function rowPanel(columns, changed) {
     ["column", ""],
     ["", ""],
     ["value", "n"],
-    ["the rest says", "n"],
+    ["the rest says ± one sd", "n"],
     ["surprise", "n"],
-    ["value, 90% band", "wide"],
+    ["mark: value; band: 90%", "wide"],
   ];
   const table = el(
     "table",
@@ -230,10 +230,11 @@ export function rowPanel(columns, changed) {
       }
       return;
     }
-    field.setCustomValidity(
-      Number.isFinite(value) && Number.isFinite(inside) ? "" : "a number that this column can have",
-    );
-    if (!field.reportValidity() || value === card?.cells[j].value) return;
+    if (!Number.isFinite(value) || !Number.isFinite(inside)) {
+      field.value = "";
+      return touch(`'${text.slice(0, 40)}' is no number that ${columns[j].name} can have: nothing was changed.`);
+    }
+    if (value === card?.cells[j].value) return;
     state.hidden.delete(j);
     state.edited.set(j, value);
     touch(`${columns[j].name} set to ${figures(value, 6)}.`);
@@ -289,7 +290,7 @@ export function rowPanel(columns, changed) {
       const from = Math.min(...ends),
         width = Math.max(...ends) - from || 1,
         share = (/** @type {number} */ v) => `${(100 * (v - from)) / width}%`;
-      if (document.activeElement !== l.field || l.field.value !== "")
+      if (document.activeElement !== l.field || l.field.value !== "" || !hidden)
         l.field.value = cell.value === null ? "" : observed(cell.value, cell.sd);
       l.field.placeholder = hidden ? "hidden" : "gap";
       l.says.textContent = `${expectation(cell)} ± ${figures(cell.sd, 2)}`;

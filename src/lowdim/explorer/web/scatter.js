@@ -25,6 +25,7 @@ export class Scatter {
   /** @type {{corners: [number, number][], cursor: [number, number] | null} | null} */ lasso = null;
   wantsLasso = false;
   lassoTime = 0;
+  /** @type {{x: number, y: number, w: number, h: number} | null} */ home = null; // what is shown first, where several maps share it
 
   /** @param {{say?: (text: string) => void, picked?: (row: number) => void, lassoed?: (rows: Uint32Array) => void,
    *   overlay?: (context: CanvasRenderingContext2D, view: Scatter) => void, label?: string,
@@ -432,7 +433,7 @@ export class Scatter {
   }
 
   fit() {
-    this.view = {...this.whole};
+    this.view = {...(this.home ?? this.whole)};
     this.draw();
   }
 

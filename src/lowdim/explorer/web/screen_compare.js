@@ -1,6 +1,7 @@
 // Compare: up to four maps of the same rows, laid over each other by Procrustes; one lasso for all.
+import {bounds} from "./grid.js";
 import {Scatter} from "./scatter.js";
-import {counted, el} from "./words.js";
+import {brief, counted, el} from "./words.js";
 
 const MOST_MAPS = 3; // beside this map
 const TITLES = /** @type {Record<string, string>} */ ({
@@ -28,6 +29,20 @@ export function compareScreen(app) {
           app.go({maps: facts.maps.filter((/** @type {string} */ m) => boxes.get(m).checked).slice(0, MOST_MAPS)}),
       }),
     );
+  const lasso = el(
+    "button",
+    {type: "button", "aria-pressed": "false", onclick: () => arm(lasso.getAttribute("aria-pressed") !== "true")},
+    "Draw round rows (L)",
+  );
+  /** The maps that are shown. */
+  const scatters = () => ["", ...app.state.maps].map(name => made.get(name)?.scatter).filter(Boolean);
+  const arm = (/** @type {boolean} */ on) => {
+    for (const f of made.values()) if (f.scatter) f.scatter.wantsLasso = on;
+    lasso.setAttribute("aria-pressed", String(on));
+    if (on) app.say("Draw round some rows on any map with the pointer.");
+  };
+  /** On the map that has the focus, else on the first. */
+  const keyLasso = () => (scatters().find(map => map.over === document.activeElement) ?? scatters()[0])?.keyLasso();
   const controls = el(
     "div",
     {},
@@ -36,7 +51,14 @@ export function compareScreen(app) {
     ...facts.maps.map((/** @type {string} */ name) =>
       el("label", {class: "tick"}, boxes.get(name), TITLES[name] ?? name),
     ),
-    el("p", {class: "quiet"}, "Shift and drag on any map to draw round rows: they are marked on all."),
+    el("p", {class: "quiet"}, "Rows drawn round on one map are marked on all: Shift and drag, or"),
+    el(
+      "div",
+      {class: "pair"},
+      lasso,
+      el("button", {type: "button", onclick: () => keyLasso()}, "Draw with keys (K)"),
+      el("button", {type: "button", onclick: () => app.go({group: null}, {said: "Group cleared."})}, "Clear group"),
+    ),
   );
   const inspector = el("div", {}, el("h2", {}, "How far they agree"), sentence, list);
   /** @type {Map<string, any>} */ const made = new Map();
@@ -47,18 +69,27 @@ export function compareScreen(app) {
     /** @type {ArrayLike<number>} */ y,
   ) => {
     const scatter = new Scatter({
-      label: `${title}. Shift and drag draws round rows.`,
+      label: `${title}. Shift and drag draws round rows; K does so with the keys.`,
       say: app.say,
-      picked: (/** @type {number} */ row) => app.go({row}),
-      lassoed: (/** @type {Uint32Array} */ rows) =>
-        app.go({group: rows.length ? rows : null}, {said: `${counted(rows.length, "row")} chosen.`}),
+      picked: (/** @type {number} */ row) => app.pickRow(row),
+      lassoed: (/** @type {Uint32Array} */ rows) => app.lassoed(rows),
+      stepped: (/** @type {number} */ dx, /** @type {number} */ dy) => app.step(dx || dy),
       overlay: (context, map) => {
         const i = app.state.row,
           [a, b] = map.at(map.px[i], map.py[i]);
         app.ringAt(context, map, a, b);
+        app.tag(context, a, b, brief(app.nameOf(i), 24), map);
       },
     });
     return {scatter, x, y, title, element: el("figure", {}, el("figcaption", {}, title), scatter.element), off: 0};
+  };
+  /** @type {string | null} */ let framed = null; // the maps that share the frame
+  /** One frame that holds the rows of all maps. @param {any[]} frames */
+  const shared = frames => {
+    const all = frames.map(f => bounds(f.x, f.y)),
+      low = (/** @type {"x" | "y"} */ k) => Math.min(...all.map(v => v[k])),
+      [x, y] = [low("x"), low("y")];
+    return {x, y, w: Math.max(...all.map(v => v.x + v.w)) - x, h: Math.max(...all.map(v => v.y + v.h)) - y};
   };
   const own = async () => {
     if (made.has("")) return;
@@ -94,13 +125,17 @@ export function compareScreen(app) {
     const elements = good.map(f => f.element);
     if (elements.length !== grid.children.length || elements.some((e, k) => grid.children[k] !== e))
       grid.replaceChildren(...elements);
+    const home = shared(good),
+      changed = framed !== wanted.join();
+    framed = wanted.join();
     for (const f of good) {
       f.scatter.set(
         {x: f.x, y: f.y, ...app.painted},
         f.scatter === made.get("").scatter ? ["axis 1", "axis 2"] : ["axis 1, turned to lie over this map", "axis 2"],
-        f.placed,
+        true,
       );
-      f.placed = true;
+      f.scatter.home = home;
+      if (changed) f.scatter.fit();
     }
     list.replaceChildren(
       ...shown
@@ -110,7 +145,7 @@ export function compareScreen(app) {
             "li",
             {},
             f.problem
-              ? `${TITLES[wanted[k]]}: ${f.problem}`
+              ? `${TITLES[wanted[k]]} cannot be made of this table: ${f.problem}`
               : `${f.title}: ${Math.round(100 * f.off)}% of the spread of this map is not met by it`,
           ),
         ),
@@ -118,14 +153,17 @@ export function compareScreen(app) {
     sentence.textContent = wanted.length
       ? "Each map is shifted, turned and scaled to lie over the first two axes of this one."
       : "Tick a map to lay it beside this one.";
+    const agreement = Array.from(list.children, item => `${item.textContent}.`),
+      group = app.state.group ? `${counted(app.state.group.length, "row")} drawn round, marked on all.` : "";
     app.numbers = {
       off: Object.fromEntries(wanted.map((/** @type {string} */ name) => [name, made.get(name)?.off ?? null])),
     };
-    app.say(sentence.textContent);
+    app.say(`${app.said} ${wanted.length ? agreement.join(" ") : sentence.textContent} Row ${app.nameOf(app.state.row)}. ${group}`);
   };
   const python = () => {
     const mine = facts.q > 1 ? "subject.places.z[:, :2]" : "np.column_stack([subject.places.z, 0 * subject.places.z])",
       names = app.state.maps.map((/** @type {string} */ m) => `"${m}"`).join(", ");
+    if (!names) return `${app.pythonSubject()}\nprint(subject.places.z[:, :2])`;
     return [
       app.pythonSubject(),
       ...(facts.q > 1 ? [] : ["import numpy as np"]),
@@ -138,6 +176,9 @@ export function compareScreen(app) {
   };
   return {
     name: "Compare",
+    arm,
+    keyLasso,
+    maps: scatters,
     controls,
     view: grid,
     inspector,

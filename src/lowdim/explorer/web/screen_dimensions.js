@@ -14,6 +14,7 @@ export function dimensionsScreen(app) {
       max: most,
       step: 1,
       oninput: () => app.go({cut: Number(cut.value)}, {push: false}),
+      onchange: () => app.go({}),
       "aria-label": "Dimensions kept",
     });
   const box = el("div", {class: "chart"}),
@@ -28,6 +29,11 @@ export function dimensionsScreen(app) {
     button(`Back to ${jury.q}, as fitted`, () => app.go({cut: jury.q})),
     el("h2", {}, "What the judges say"),
     el("p", {}, jury.sentence),
+    el(
+      "p",
+      {class: "quiet"},
+      `Two judges may differ. Told from noise, ${jury.detectable}: left-out rows are predicted better by more than a standard error. Above shuffled tables: the eigenvalue of its last axis is above theirs.`,
+    ),
     el(
       "ul",
       {},
@@ -51,7 +57,7 @@ export function dimensionsScreen(app) {
   );
   const numbers = dataTable(
     "Each number of dimensions",
-    ["dimensions", "left-out skill", "weight by BIC", "above noise"],
+    ["dimensions", "left-out skill", "weight by BIC", "above shuffled tables"],
     el("tbody", {}, ...rows),
   );
   const view = el("div", {}, box, numbers);
@@ -63,7 +69,7 @@ export function dimensionsScreen(app) {
     shares,
     judged,
     el("h3", {}, `As fitted, with ${jury.q}`),
-    el("ol", {class: "sentences"}, ...sentences.map((/** @type {string} */ t) => el("li", {}, t))),
+    el("ol", {class: "sentences"}, ...sentences.map((/** @type {string} */ t) => el("li", {}, app.short(t)))),
   );
   const total = jury.eigenvalues.reduce((/** @type {number} */ s, /** @type {number} */ v) => s + v, 0);
 
@@ -87,7 +93,7 @@ export function dimensionsScreen(app) {
         : "";
     app.numbers = {cut: k, kept, skill: row?.skill ?? null};
     draw(k);
-    app.say(`${sentence.textContent} ${shares.textContent} ${judged.textContent}`);
+    app.say(`${app.said} ${sentence.textContent} ${shares.textContent} ${judged.textContent}`);
   };
 
   const draw = (/** @type {number} */ k) => {
@@ -130,11 +136,19 @@ export function dimensionsScreen(app) {
         at = Math.round(((((event.clientX - frame.left) / frame.width) * w - 50) / (w - 70)) * most);
       if (event.buttons) app.go({cut: Math.min(most, Math.max(0, at))}, {push: false});
     };
+    picture.addEventListener("pointerup", () => app.go({}));
     picture.addEventListener("pointerdown", drag);
     picture.addEventListener("pointermove", drag);
     box.replaceChildren(picture);
   };
-  const command = () => (run ? ["lowdim", "dims", run].map(shellWord).join(" ") : "");
-  const python = () => `${app.pythonSubject()}\njury = subject.analysis.jury\nprint(jury.text())`;
+  const moved = () => (app.state.cut ?? jury.q) !== jury.q;
+  const command = () => (run && !moved() ? ["lowdim", "dims", run].map(shellWord).join(" ") : "");
+  const python = () => {
+    const jury = `${app.pythonSubject()}\njury = subject.analysis.jury\nprint(jury.text())`,
+      k = Math.min(app.state.cut ?? 0, most);
+    return moved()
+      ? `${jury}\nprint(jury.eigenvalues[:${k}].sum() / jury.eigenvalues.sum())\nprint([row.skill for row in jury.rows if row.q == ${k}])`
+      : jury;
+  };
   return {name: "Dimensions", controls, view, inspector, paint, command, python};
 }

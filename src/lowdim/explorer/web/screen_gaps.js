@@ -1,12 +1,39 @@
 // Gaps: what a fill could be, and the columns it leaned on.
 import {field, numbersRow, pickList} from "./controls.js";
 import {svg} from "./draw.js";
-import {HALF_90, outwardOf} from "./row_card.js";
+import {chi2Upper} from "./laws.js";
+import {HALF_90, inwardOf, outwardOf} from "./row_card.js";
 import {brief, counted, el, figures, figuresBySd, general, named, shellWord} from "./words.js";
 
 const GAPS_LISTED = 60,
   LEANED = 12,
-  BINS = 30;
+  BINS = 30,
+  CURVE = 121; // points of a curve
+
+/** Standard deviations on each side that hold this share of a Gaussian, by halving. @param {number} level */
+function halfWidth(level) {
+  let low = 0,
+    high = 10;
+  for (let k = 0; k < 50; k++) {
+    const middle = (low + high) / 2;
+    chi2Upper(1, middle * middle) > 1 - level ? (low = middle) : (high = middle);
+  }
+  return low;
+}
+
+/** The density of a fill in the table's units: a Gaussian each side of it, as wide as its interval, on the model's scale.
+ * @param {import("./row_card.js").Column} column @param {number} low @param {number} fill @param {number} high @param {number} level */
+export function fillDensity(column, low, fill, high, level) {
+  const half = halfWidth(level),
+    [a, m, b] = [low, fill, high].map(v => inwardOf(column, v)),
+    sides = [(m - a) / half, (b - m) / half].map(sd => (sd > 0 && Number.isFinite(sd) ? sd : 0));
+  return (/** @type {number} */ v) => {
+    const y = inwardOf(column, v),
+      sd = sides[y < m ? 0 : 1];
+    if (!(sd > 0) || !Number.isFinite(y)) return 0;
+    return Math.exp(-0.5 * ((y - m) / sd) ** 2) / (column.offset === null ? 1 : v + column.offset);
+  };
+}
 
 /** @param {any} app */
 export function gapsScreen(app) {
@@ -54,7 +81,8 @@ export function gapsScreen(app) {
     const having = /** @type {number[]} */ (counts).findIndex(many => many > 0);
     if (having < 0) {
       sentence.textContent = "No gaps: nothing to fill.";
-      return app.say("No gaps: nothing to fill.");
+      app.numbers = {};
+      return app.say(`${app.said} No gaps: nothing to fill.`);
     }
     const j = app.state.gap?.[0] ?? having,
       values = await app.data.numbers(`column/${j}`),
@@ -93,24 +121,28 @@ export function gapsScreen(app) {
         .slice(0, LEANED);
     const first = order
       .slice(0, 3)
-      .map(k => facts.columns[k].name)
+      .map(k => brief(facts.columns[k].name))
       .join(", ");
-    sentence.textContent = `Row ${given.name}, ${c.name}: ${figures(fill, 4)} (${figures(low, 4)} to ${figures(high, 4)}, ${Math.round(100 * facts.level)}%)${first ? `; it leans on ${first}` : ""}.`;
+    const level = stored ? facts.level : 0.9,
+      ours = figuresBySd(own(middle), sd);
+    sentence.textContent = `Row ${brief(given.name)}, ${brief(c.name)}: ${figures(fill, 4)} (${figures(low, 4)} to ${figures(high, 4)}, ${Math.round(100 * level)}%).${first ? ` The map's model leans on ${first}.` : ""}`;
     more.textContent = stored
-      ? `The interval is the run's, checked on hidden cells; the map's own model says ${figuresBySd(own(middle), sd)} on its own.`
-      : "The interval is the model's own.";
+      ? `Two models speak here. The fill and its interval are the run's, by ${facts.filledBy}, checked on hidden cells. The map's own model, which Row shows too, says ${ours}; what it leaned on is listed below the picture and leads to that number.`
+      : "The fill and its interval are the map's own model.";
     app.numbers = {fill, low, high, expected: own(middle), leans: Array.from(leans)};
-    picture.replaceChildren(histogram(c, j, values, low, fill, high));
+    picture.replaceChildren(histogram(c, j, values, low, fill, high, level));
     const widest = Math.abs(leans[order[0]] ?? 1);
     leaned.replaceChildren(
-      el("h2", {}, "What it leaned on"),
+      el("h2", {}, "What the map's model leaned on"),
       el(
         "table",
         {class: "leans"},
         el(
           "caption",
           {},
-          `How far each cell of the row moves the fill from the average${c.offset === null ? "" : ", on the scale of logarithms"}`,
+          app.model.kind === "linear"
+            ? `How far each cell moves it from the average to ${ours}${c.offset === null ? "" : ", on the scale of logarithms"}`
+            : `How far ${ours} moves when each cell is hidden${c.offset === null ? "" : ", on the scale of logarithms"}`,
         ),
         el(
           "tbody",
@@ -130,7 +162,7 @@ export function gapsScreen(app) {
         ),
       ),
     );
-    app.say(`${sentence.textContent}`);
+    app.say(`${app.said} ${sentence.textContent}`);
   };
 
   const histogram = (
@@ -140,6 +172,7 @@ export function gapsScreen(app) {
     /** @type {number} */ low,
     /** @type {number} */ fill,
     /** @type {number} */ high,
+    /** @type {number} */ level,
   ) => {
     const own = Array.from(values)
         .filter(v => !Number.isNaN(v))
@@ -150,10 +183,16 @@ export function gapsScreen(app) {
     for (const v of own) bins[Math.min(BINS - 1, Math.floor(((v - from) / (to - from || 1)) * BINS))]++;
     const top = Math.max(...bins),
       x = (/** @type {number} */ v) => 20 + (600 * (v - from)) / (to - from || 1);
+    const density = fillDensity(c, low, fill, high, level),
+      at = Array.from({length: CURVE}, (_, k) => from + ((to - from) * k) / (CURVE - 1))
+        .concat(Array.from({length: CURVE}, (_, k) => low + ((high - low) * k) / (CURVE - 1)), fill)
+        .sort((a, b) => a - b),
+      heights = at.map(density),
+      most = Math.max(...heights) || 1;
     return svg(
       "svg",
       {viewBox: "0 0 640 190", role: "img", class: "histogram"},
-      svg("title", {}, `The values of ${c.name}, the fill and its interval`),
+      svg("title", {}, `The values of ${brief(c.name)}, the fill's distribution and its interval`),
       ...bins.map((many, k) =>
         svg("rect", {
           x: 20 + (600 * k) / BINS + 1,
@@ -164,6 +203,7 @@ export function gapsScreen(app) {
         }),
       ),
       svg("line", {x1: 20, x2: 620, y1: 130, y2: 130, class: "zero"}),
+      svg("polyline", {points: at.map((v, k) => `${x(v).toFixed(1)},${(130 - (100 * heights[k]) / most).toFixed(1)}`).join(" "), class: "density"}),
       svg("line", {x1: x(low), x2: x(high), y1: 145, y2: 145, class: "interval"}),
       svg("circle", {cx: x(fill), cy: 145, r: 6, class: "fill"}),
       svg("text", {x: 20, y: 180}, figures(from, 4)),
@@ -173,15 +213,16 @@ export function gapsScreen(app) {
         {x: Math.min(Math.max(x(fill), 130), 510), y: 168, "text-anchor": "middle"},
         `fill ${figures(fill, 4)}`,
       ),
-      svg("text", {x: 20, y: 18}, `${brief(c.name, 40)}: values seen`),
+      svg("text", {x: 20, y: 18}, `${brief(c.name, 30)}: bars, values seen; curve, the fill; line, ${Math.round(100 * level)}%`),
     );
   };
-  const command = () =>
-    facts.run && facts.law && shown
-      ? ["lowdim", "explain", facts.run, `--row=${app.nameOf(shown[0])}`].map(shellWord).join(" ")
-      : "";
+  const command = () => {
+    const word = shown && app.rows.wordOf(shown[0]);
+    return facts.run && facts.law && word !== null ? ["lowdim", "explain", facts.run, `--row=${word}`].map(shellWord).join(" ") : "";
+  };
   const python = () => {
-    const [i, j] = shown ?? [0, 0],
+    if (!shown) return `${app.pythonSubject()}\nprint(subject.table.X.shape)  # no gaps`;
+    const [i, j] = shown,
       row = `row = subject.table.X[${i}] / subject.unit\ncells = subject.model.predict_cells(row[None])`;
     return facts.law
       ? `${app.pythonSubject()}\ncard = subject.explain(${i})\nprint(card.text())`

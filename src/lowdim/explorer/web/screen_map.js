@@ -2,12 +2,15 @@
 import {colourRange, groupColour, ink, rgb, sequential, SHAPES} from "./draw.js";
 import {compareMeans, groupCard} from "./group.js";
 import {outwardOf} from "./row_card.js";
+import {searchField} from "./rows.js";
 import {outline} from "./shapes.js";
-import {brief, counted, el, figures, named, pValue, shellWord, signed} from "./words.js";
+import {brief, counted, el, figures, joinNames, named, pValue, shellWord, signed} from "./words.js";
 
 const GROUP_LISTED = 14,
   ROWS_NAMED = 30,
+  LONG_COMMAND = 1800, // letters of the rows that a command names
   MOST_WRITTEN = 5000; // rows of a group that the Python names one by one
+const MOST_JOINED = 20_000; // rows that are joined by a line
 export const MOST_ELLIPSES = 300; // rows whose ellipses are drawn
 
 /** @param {any} app */
@@ -71,7 +74,7 @@ export function mapScreen(app) {
   const controls = el(
     "div",
     {},
-    app.search(),
+    searchField(app),
     across.element,
     up.element,
     colour.element,
@@ -123,13 +126,16 @@ export function mapScreen(app) {
 
   const paintRow = () => {
     const {row} = app.state;
-    sentence.textContent = `Row ${app.nameOf(row)}. Draw round some rows to hear what sets them apart.`;
+    const lacking = app.model?.places ? "" : `, with no screens of ${app.model ? "Row and Gaps" : "Row, Place and Gaps"}`;
+    sentence.textContent = `Row ${app.nameOf(row)}${app.rows.apart(row)}. Draw round some rows to hear what sets them apart.${lacking ? ` This model places no rows in the browser${lacking}.` : ""}`;
     details.replaceChildren(
-      el("button", {type: "button", onclick: () => app.go({screen: "row"})}, "Look at this row (1)"),
+      ...(app.screens.has("row")
+        ? [el("button", {type: "button", onclick: () => app.go({screen: "row"})}, "Look at this row (1)")]
+        : []),
       ...(facts.sentences.length
         ? [
             el("h3", {}, "The table"),
-            el("ol", {class: "sentences"}, ...facts.sentences.map((/** @type {string} */ t) => el("li", {}, t))),
+            el("ol", {class: "sentences"}, ...facts.sentences.map((/** @type {string} */ t) => el("li", {}, app.short(t)))),
           ]
         : []),
     );
@@ -164,7 +170,7 @@ export function mapScreen(app) {
   };
 
   const paintGroup = () => {
-    sentence.textContent = found.sentence;
+    sentence.textContent = app.short(found.sentence);
     app.numbers = {rows: Array.from(app.state.group), axes: found.axes, columns: found.columns};
     const interval = (/** @type {any} */ a) =>
       a.p === null
@@ -226,38 +232,52 @@ export function mapScreen(app) {
   };
 
   const paintLegend = () => {
-    const {legend: facts} = app.painted;
-    if (!facts) return legend.replaceChildren();
-    if (facts.range) {
-      const strip = el("canvas", {class: "strip", width: 160, height: 12, "aria-hidden": "true"}),
-        context = strip.getContext("2d");
-      for (let x = 0; x < 160; x++) {
-        context.fillStyle = `rgb(${sequential(x / 159).join()})`;
-        context.fillRect(x, 0, 1, 12);
-      }
-      legend.replaceChildren(
-        el("span", {}, `${brief(facts.name, 40)}:`),
-        el("span", {}, figures(facts.range[0], 3)),
-        strip,
-        el("span", {}, figures(facts.range[1], 3)),
-        el("span", {class: "quiet"}, "hollow: a gap"),
-      );
-    } else {
-      const marks = facts.values.slice(0, 16).map((/** @type {string} */ value, /** @type {number} */ code) => {
-        const mark = el("canvas", {width: 24, height: 24, class: "swatch", "aria-hidden": "true"}),
-          context = mark.getContext("2d");
-        context.fillStyle = `rgb(${groupColour(code).join()})`;
-        context.beginPath();
-        outline(context, code % SHAPES.length, 12, 12, 9);
-        context.fill();
-        return el("span", {class: "key"}, mark, brief(value || "(none)", 24));
-      });
-      legend.replaceChildren(
-        el("span", {}, `${brief(facts.name, 40)}:`),
-        ...marks,
-        facts.values.length > 16 ? el("span", {}, `and ${facts.values.length - 16} more`) : "",
-      );
+    const {legend: shown, hollow} = app.painted,
+      label = shown?.values !== undefined,
+      words = [
+        hollow && !shown ? "Hollow: a row with gaps." : "",
+        app.state.size === "sd" && app.latent
+          ? `Larger: less sure of its place along ${app.axisWords(app.state.ax).split(" (")[0]}.`
+          : "",
+        app.state.group ? "Faint: not in the group." : "",
+        app.state.path && facts.n <= MOST_JOINED ? "Line: rows in their order." : "",
+      ];
+    legend.replaceChildren(
+      ...(!shown ? [] : label ? labelMarks(shown) : colourStrip(shown)),
+      el("span", {class: "quiet"}, words.join(" ").trim()),
+    );
+  };
+  const colourStrip = (/** @type {any} */ shown) => {
+    const strip = el("canvas", {class: "strip", width: 160, height: 12, "aria-hidden": "true"}),
+      context = strip.getContext("2d");
+    for (let x = 0; x < 160; x++) {
+      context.fillStyle = `rgb(${sequential(x / 159).join()})`;
+      context.fillRect(x, 0, 1, 12);
     }
+    return [
+      el("span", {}, `${brief(shown.name, 40)}:`),
+      el("span", {}, figures(shown.range[0], 3)),
+      strip,
+      el("span", {}, figures(shown.range[1], 3)),
+      el("span", {class: "quiet"}, "hollow: no value"),
+    ];
+  };
+  const labelMarks = (/** @type {any} */ shown) => {
+    const marks = shown.values.slice(0, 16).map((/** @type {string} */ value, /** @type {number} */ code) => {
+      const mark = el("canvas", {width: 24, height: 24, class: "swatch", "aria-hidden": "true"}),
+        context = mark.getContext("2d");
+      context.fillStyle = `rgb(${groupColour(code).join()})`;
+      context.beginPath();
+      outline(context, code % SHAPES.length, 12, 12, 9);
+      context.fill();
+      return el("span", {class: "key"}, mark, brief(value || "(none)", 24));
+    });
+    return [
+      el("span", {}, `${brief(shown.name, 40)}:`),
+      ...marks,
+      shown.values.length > 16 ? el("span", {}, `and ${shown.values.length - 16} more`) : "",
+      el("span", {class: "quiet"}, "hollow: no value"),
+    ];
   };
 
   const overlay = (
@@ -266,7 +286,7 @@ export function mapScreen(app) {
   ) => {
     const s = app.state,
       {px, py} = map;
-    if (s.path && facts.n <= 20_000) {
+    if (s.path && facts.n <= MOST_JOINED) {
       context.strokeStyle = ink("--quiet", map.element);
       context.globalAlpha = 0.5;
       context.lineWidth = 1;
@@ -287,8 +307,24 @@ export function mapScreen(app) {
   const note = () =>
     app.state.ellipses && app.latent ? "Ellipses: where each row lies given its seen cells, 90%." : "";
 
+  const wordOf = (/** @type {number} */ i) => app.rows.wordOf(i) ?? app.nameOf(i);
+  /** The rows of the group as a command names them; nothing where they are too many, or one cannot be named. */
+  const rowsNamed = () => {
+    const words = Array.from(app.state.group.slice(0, LONG_COMMAND), (/** @type {number} */ i) => app.rows.wordOf(i)),
+      text = words.includes(null) || words.length < app.state.group.length ? "" : joinNames(/** @type {string[]} */ (words));
+    return text.length <= LONG_COMMAND ? text : "";
+  };
+  /** What the map shows and a picture by `lowdim plot map` would not. */
+  const shownAlone = () => {
+    const {ellipses, path, size} = app.state;
+    return [size !== "none" && "sizes", ellipses && "ellipses", path && "joined rows"].filter(Boolean).join(", ");
+  };
+  const beside = () => {
+    if (app.state.group) return rowsNamed() || !facts.run ? "" : "Save group first: the command reads the file it writes.";
+    return shownAlone() ? `The Python gives the positions; ${shownAlone()} are in the view alone.` : "";
+  };
   const download = () => {
-    const text = Array.from(app.state.group, (/** @type {number} */ i) => app.nameOf(i)).join("\n") + "\n";
+    const text = Array.from(app.state.group, wordOf).join("\n") + "\n";
     const link = el("a", {href: URL.createObjectURL(new Blob([text], {type: "text/plain"})), download: "group.txt"});
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
@@ -296,8 +332,11 @@ export function mapScreen(app) {
   };
   const command = () => {
     if (!facts.run) return "";
-    if (app.state.group) return ["lowdim", "explain", facts.run, "--group", "group.txt"].map(shellWord).join(" ");
-    if (!facts.jury || !app.latent || facts.held || !/^(none|column|label)/.test(app.state.colour)) return "";
+    if (app.state.group) {
+      const rows = rowsNamed();
+      return ["lowdim", "explain", facts.run, ...(rows ? [`--rows=${rows}`] : ["--group", "group.txt"])].map(shellWord).join(" ");
+    }
+    if (shownAlone() || !facts.jury || !app.latent || facts.held || !/^(none|column|label)/.test(app.state.colour)) return "";
     const column = app.state.colour.match(/^(column|label)\/(\d+)$/),
       name = column && (column[1] === "column" ? facts.columns : facts.labels)[Number(column[2])].name;
     return [
@@ -317,7 +356,7 @@ export function mapScreen(app) {
   /** The numbers of an axis in Python. @param {string} name */
   const numbersOf = name => {
     const [kind, k] = name.split("/");
-    if (kind === "order") return "list(range(1, subject.table.n + 1))";
+    if (kind === "order") return "subject.table.rows + 1";
     return kind === "axis" ? `subject.places.z[:, ${k}]` : `subject.table.X[:, ${k}]`;
   };
   const python = () => {
@@ -325,13 +364,13 @@ export function mapScreen(app) {
     if (!group)
       return `${app.pythonSubject()}\nx, y = ${numbersOf(ax)}, ${numbersOf(ay)}\nprint(x[${row}], y[${row}])`;
     const rows =
-      group.length <= MOST_WRITTEN
+      group.length <= MOST_WRITTEN || app.rows.names?.some((/** @type {string} */ _, /** @type {number} */ i) => app.rows.apart(i))
         ? `rows = [${Array.from(group).join(", ")}]`
         : 'names = set(open("group.txt", encoding="utf-8").read().splitlines())  # Save group writes it\n' +
           "rows = [i for i, name in enumerate(subject.table.row_names) if name in names]";
     return `${app.pythonSubject()}\n${rows}\ncard = subject.set_apart(rows)\nprint(card.text())`;
   };
-  return {name: "Map", controls, view, inspector, paint, overlay, note, command, python, arm};
+  return {name: "Map", controls, view, inspector, paint, overlay, note, command, beside, python, arm};
 }
 
 /** Colours and shapes of all rows, for the scatter; and what they mean. @param {any} app */
@@ -363,8 +402,9 @@ export async function paintedPoints(app) {
     // all alike: one number a point
     new Uint32Array(colour.buffer).fill(own[0] + (own[1] << 8) + (own[2] << 16) + strong * 2 ** 24);
     new Uint32Array(how.buffer).fill(51 << 16);
-    return {colour, how, legend};
+    return {colour, how, legend, hollow: false};
   }
+  let some = false;
   for (let i = 0; i < n; i++) {
     let c = own,
       hollow = gaps ? gaps[i] > 0 : false,
@@ -384,6 +424,7 @@ export async function paintedPoints(app) {
     colour[at + 3] = chosen ? (chosen[i] ? 255 : 45) : strong;
     how[at] = shape;
     how[at + 1] = hollow ? 1 : 0;
+    some ||= hollow;
     how[at + 3] = chosen && chosen[i] ? 255 : 0;
     how[at + 2] =
       sizes && sizeRange
@@ -395,5 +436,5 @@ export async function paintedPoints(app) {
       own = (/** @type {number} */ v) => (j < 0 ? v : outwardOf(facts.columns[j], data.inUnits(j, v)));
     legend.range = legend.low.map(own);
   }
-  return {colour, how, legend};
+  return {colour, how, legend, hollow: some};
 }

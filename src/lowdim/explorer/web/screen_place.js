@@ -1,20 +1,22 @@
 // Place: drag a cross on the map and read the row that lives there, with its band; play the way between two rows or groups.
+import {FRAMES} from "./address.js";
 import {button, dataTable, field, numbersRow, pickList} from "./controls.js";
 import {ink, svg} from "./draw.js";
-import {FRAMES, filmControls} from "./film.js";
+import {filmControls} from "./film.js";
 import {formOf, pictureOf} from "./pictures.js";
 import {HALF_90, outwardOf} from "./row_card.js";
 import {brief, el, figures, figuresBySd, named, shellWord, signed} from "./words.js";
 
 const CELLS_LISTED = 40,
-  SHADED = 36,
+  NAMED_BARS = 40, // columns whose names stand below their bars
   STILLS = 5, // of a film, side by side
   LEAST_PROFILE = 8;
 
 /** @param {any} app */
 export function placeScreen(app) {
-  const {facts} = app,
-    film = filmControls(app),
+  const {facts} = app;
+  if (!app.model) return null; // no decoder: no row lives anywhere
+  const film = filmControls(app),
     mapBox = el("div", {class: "map-box"}),
     picture = el("div", {class: "picture"}),
     stills = el("div", {class: "stills"}),
@@ -23,13 +25,19 @@ export function placeScreen(app) {
     type: "number",
     min: 0,
     max: facts.columns.length,
-    onchange: () => app.go({wide: width.value === "" ? null : Number(width.value)}),
+    onchange: () => {
+      const wide = width.value === "" ? null : Number(width.value),
+        fits = wide === null || (Number.isInteger(wide) && wide >= 0 && wide <= facts.columns.length);
+      if (fits) app.go({wide});
+      else app.go({}, {said: `The width is a whole number from 0 to ${facts.columns.length}: nothing was changed.`});
+    },
   });
+  const how = el("p", {class: "quiet"});
   const sliders = el("div");
   const controls = el(
     "div",
     {},
-    el("p", {class: "quiet"}, "Drag the cross on the map, or move it with the arrow keys (with Shift further)."),
+    how,
     el(
       "div",
       {class: "pair"},
@@ -53,7 +61,8 @@ export function placeScreen(app) {
     inspector = el("div", {}, el("h2", {}, "The row that lives here"), sentence, warning, near, table);
   let busy = false,
     wanted = false,
-    pictured = "";
+    pictured = "",
+    asked = false;
   /** @type {any} */ let shade = null;
 
   const z = () => {
@@ -61,11 +70,18 @@ export function placeScreen(app) {
     return place ?? (film.ends() ? film.at(along / FRAMES) : Array(facts.q).fill(0));
   };
   const move = (/** @type {number} */ x, /** @type {number} */ y, /** @type {boolean} */ push) => {
-    const place = [...z()];
-    if (!app.latent) return;
-    place[app.latent[0]] = x;
-    if (app.latent[1] !== app.latent[0]) place[app.latent[1]] = y;
+    const place = [...z()],
+      [a, b] = app.shownAxes;
+    if (a === null && b === null) return app.say(howWords());
+    if (b !== null) place[b] = y;
+    if (a !== null) place[a] = x;
     app.go({place}, {push});
+  };
+  /** How the place is moved on this map, which may show both axes, one or none. */
+  const howWords = () => {
+    const many = app.shownAxes.filter((/** @type {any} */ k) => k !== null).length;
+    if (!many) return "The map shows no axis to drag along: move the sliders, or choose axes on Map.";
+    return `Drag the ${many === 2 ? "cross" : "line"} on the map, or move it with the arrow keys (with Shift further).`;
   };
   const toRow = async (/** @type {number} */ i) => {
     const all = await Promise.all(Array.from({length: facts.q}, (_, k) => app.data.numbers(`axis/${k}`)));
@@ -93,12 +109,7 @@ export function placeScreen(app) {
 
   const paint = async () => {
     app.mapInto(mapBox);
-    if (!app.model) {
-      sentence.textContent = "This model cannot say which row lives at a place: it has no decoder.";
-      table.hidden = true;
-      app.numbers = {};
-      return app.map.draw();
-    }
+    how.textContent = howWords();
     await film.paint();
     const place = z(),
       cells = cellsAt(place),
@@ -139,7 +150,7 @@ export function placeScreen(app) {
   const paintSliders = (/** @type {number[]} */ place) => {
     const others = place
       .map((_, k) => k)
-      .filter(k => !app.latent?.includes(k))
+      .filter(k => !app.shownAxes.includes(k))
       .slice(0, 12);
     const known = [...sliders.querySelectorAll("input")].map((/** @type {any} */ i) => i.dataset.axis).join();
     if (known !== others.join())
@@ -158,6 +169,7 @@ export function placeScreen(app) {
                 next[k] = Number(e.target.value) * facts.axes[k].width;
                 app.go({place: next}, {push: false});
               },
+              onchange: () => app.go({}),
             }),
           ),
         ),
@@ -181,7 +193,7 @@ export function placeScreen(app) {
         pickList(
           answer.near.map((/** @type {any} */ r) => ({
             text: `Row ${brief(r.name, 24)}`,
-            pick: () => app.go({screen: "row", row: r.row, hidden: new Set(), edited: new Map()}),
+            pick: () => app.go({screen: app.rowScreen, row: r.row, hidden: new Set(), edited: new Map()}),
             beside: ` ${figures(r.far, 2)} sd a cell away`,
           })),
         ),
@@ -193,7 +205,7 @@ export function placeScreen(app) {
         .map((/** @type {any} */ r) => `row ${r.name}`)
         .join(" and ");
       if (app.spoken === before) // else something newer has been said
-        app.say(`${sentence.textContent} ${warning.textContent} ${pictured} Nearest: ${rows}.`);
+        app.say(`${app.said} ${sentence.textContent} ${warning.textContent} ${pictured} Nearest: ${rows}.`);
     } catch {
       near.replaceChildren();
     }
@@ -235,18 +247,24 @@ export function placeScreen(app) {
     const most = Math.max(2, ...cells.map(c => Math.abs(c.off))),
       step = 580 / cells.length,
       y = (/** @type {number} */ v) => 60 - (50 * Math.max(-most, Math.min(most, v))) / most;
-    const words = "Each column in spreads from its average, with the 90% band.";
+    const names = cells.length <= NAMED_BARS,
+      words = `Each column in spreads from its average: mark, and band of 90%${names ? "" : "; point at one for its name"}.`;
     return [
       svg(
         "svg",
-        {viewBox: "0 0 600 120", role: "img", class: "curve"},
+        {viewBox: names ? "-40 0 640 210" : "0 0 600 120", role: "img", class: "curve"},
         svg("title", {}, words),
         svg("line", {x1: 10, x2: 590, y1: 60, y2: 60, class: "zero"}),
         ...cells.flatMap((c, j) => {
-          const [low, high, x] = [y(c.off - c.reach), y(c.off + c.reach), 10 + j * step];
+          const [low, high, x] = [y(c.off - c.reach), y(c.off + c.reach), 10 + j * step],
+            middle = x + step / 2,
+            name = svg("title", {}, brief(c.name, 60));
           return [
-            svg("rect", {x: x + 0.1 * step, width: 0.8 * step, y: high, height: Math.max(low - high, 1), class: "band"}),
+            svg("rect", {x: x + 0.1 * step, width: 0.8 * step, y: high, height: Math.max(low - high, 1), class: "band"}, name),
             svg("rect", {x: x + 0.1 * step, width: 0.8 * step, y: y(c.off) - 1.5, height: 3, class: "mark"}),
+            ...(names
+              ? [svg("text", {x: middle, y: 124, transform: `rotate(-60 ${middle} 124)`, "text-anchor": "end", class: "bar-name"}, brief(c.name, 16))]
+              : []),
           ];
         }),
       ),
@@ -274,80 +292,77 @@ export function placeScreen(app) {
     });
   };
 
-  /** Shaded where the model finds a place less likely than 99 % of the rows. */
-  const shading = (/** @type {import("./scatter.js").Scatter} */ map) => {
-    const key = JSON.stringify([
-      map.view,
-      app.latent,
-      z().filter((/** @type {number} */ _, /** @type {number} */ k) => !app.latent.includes(k)),
-    ]);
-    if (shade?.key === key || !app.model) return shade;
-    const [a, b] = app.latent,
-      at = (/** @type {number} */ x, /** @type {number} */ y) => {
-        const p = [...z()];
-        p[a] = x;
-        p[b] = y;
-        return app.model.density(p);
-      };
-    const step = Math.max(1, Math.floor(facts.n / 200)),
-      levels = [];
-    for (let i = 0; i < facts.n; i += step) levels.push(at(map.px[i], map.py[i]));
-    const limit = levels.sort((x, y) => x - y)[Math.floor(levels.length / 100)],
-      cells = [];
-    for (let i = 0; i < SHADED; i++)
-      for (let j = 0; j < SHADED; j++) {
-        if (at(map.view.x + ((i + 0.5) / SHADED) * map.view.w, map.view.y + ((j + 0.5) / SHADED) * map.view.h) < limit)
-          cells.push([i, j]);
-      }
-    shade = {key, cells};
-    return shade;
+  /** Where no row has been, as the warning has it: asked for anew where the view or the other axes have moved. */
+  const shading = async (/** @type {import("./scatter.js").Scatter} */ map) => {
+    const {x, y, w, h} = map.view,
+      at = [...z()];
+    for (const k of app.latent) at[k] = 0;
+    const key = [...app.latent, x, y, w, h, ...at].join(",");
+    if (asked || shade?.key === key) return;
+    asked = true;
+    try {
+      const found = await app.source.json(`empty/${key}.json`);
+      shade = {key, view: {x, y, w, h}, side: found.side, cells: app.unpacked(found.cells)};
+    } catch {
+      shade = {key, view: {x, y, w, h}, side: 1, cells: []};
+    }
+    asked = false;
+    map.draw(); // asks again where the view has moved since
   };
   const overlay = (
     /** @type {CanvasRenderingContext2D} */ context,
     /** @type {import("./scatter.js").Scatter} */ map,
   ) => {
-    if (!app.latent || !app.model) return;
-    if (app.model.kind !== "process" || facts.n < 300) {
-      context.fillStyle = ink("--shade", map.element);
-      const v = map.view;
-      for (const [i, j] of shading(map)?.cells ?? []) {
-        const [x0, y0] = map.at(v.x + (i / SHADED) * v.w, v.y + ((j + 1) / SHADED) * v.h),
-          [x1, y1] = map.at(v.x + ((i + 1) / SHADED) * v.w, v.y + (j / SHADED) * v.h);
-        context.fillRect(
-          Math.round(x0),
-          Math.round(y0),
-          Math.round(x1) - Math.round(x0),
-          Math.round(y1) - Math.round(y0),
-        );
-      }
+    const [a, b] = app.shownAxes;
+    if (a === null && b === null) return;
+    if (app.latent) {
+      shading(map);
+      drawShade(context, map);
+      drawWay(context, map);
     }
-    drawWay(context, map);
-    const [x, y] = map.at(z()[app.latent[0]], z()[app.latent[1]]);
-    for (const [colour, wide] of [
+    const at = z(),
+      [x, y] = map.at(a === null ? 0 : at[a], b === null ? 0 : at[b]),
+      {left, top, width: wide, height: high} = map.frame();
+    for (const [colour, thick] of [
       ["--paper", 7],
       ["--accent", 3],
     ]) {
       context.strokeStyle = ink(/** @type {string} */ (colour), map.element);
-      context.lineWidth = /** @type {number} */ (wide);
+      context.lineWidth = /** @type {number} */ (thick);
       context.beginPath();
-      context.moveTo(x - 14, y);
-      context.lineTo(x + 14, y);
-      context.moveTo(x, y - 14);
-      context.lineTo(x, y + 14);
+      if (b !== null) {
+        context.moveTo(a === null ? left : x - 14, y);
+        context.lineTo(a === null ? left + wide : x + 14, y);
+      }
+      if (a !== null) {
+        context.moveTo(x, b === null ? top : y - 14);
+        context.lineTo(x, b === null ? top + high : y + 14);
+      }
       context.stroke();
     }
   };
-  const note = () => (app.model ? "Shaded: less likely than 99% of the rows." : "");
+  /** @param {CanvasRenderingContext2D} context @param {import("./scatter.js").Scatter} map */
+  const drawShade = (context, map) => {
+    if (!shade) return;
+    const {view: v, side} = shade;
+    context.fillStyle = ink("--shade", map.element);
+    for (const cell of shade.cells) {
+      const [i, j] = [Math.floor(cell / side), cell % side],
+        [x0, y0] = map.at(v.x + (i / side) * v.w, v.y + ((j + 1) / side) * v.h).map(Math.round),
+        [x1, y1] = map.at(v.x + ((i + 1) / side) * v.w, v.y + (j / side) * v.h).map(Math.round);
+      context.fillRect(x0, y0, x1 - x0, y1 - y0);
+    }
+  };
+  const note = () => (app.latent ? "Shaded: no row has been there. Hollow points: rows with gaps." : "");
   const stepped = (/** @type {number} */ dx, /** @type {number} */ dy, /** @type {boolean} */ far) => {
-    const [a, b] = app.latent ?? [0, 0],
-      by = far ? 0.1 : 0.02;
-    move(z()[a] + dx * by * app.map.view.w, z()[b] + dy * by * app.map.view.h, true);
+    const [a, b] = app.shownAxes,
+      by = far ? 0.1 : 0.02,
+      at = (/** @type {number | null} */ k) => (k === null ? 0 : z()[k]);
+    move(at(a) + dx * by * app.map.view.w, at(b) + dy * by * app.map.view.h, true);
   };
   const command = () =>
-    facts.run && app.model ? ["lowdim", "explain", facts.run, `--place=${z().join(",")}`].map(shellWord).join(" ") : "";
+    facts.run ? ["lowdim", "explain", facts.run, `--place=${z().join(",")}`].map(shellWord).join(" ") : "";
   const python = () =>
-    app.model
-      ? `${app.pythonSubject()}\ncard = subject.at([${z().join(", ")}])\nprint(card.text())`
-      : `${app.pythonSubject()}\nprint(subject.places.z)`;
+    `${app.pythonSubject()}\ncard = subject.at([${z().join(", ")}])\nprint(card.text())`;
   return {name: "Place", controls, view, inspector, paint, overlay, note, stepped, dragged: move, command, python};
 }

@@ -1,14 +1,16 @@
 // Row: cells as bars; hide, restore or edit one, and the point, its ellipse, the fills and the sentence follow.
 import {ink} from "./draw.js";
 import {lawWords, placeWords, rowCard, rowPanel} from "./row_card.js";
+import {searchField} from "./rows.js";
 import {brief, counted, el, figures, joinNames, pValue, pythonText, shellWord} from "./words.js";
 
 const ODD_LISTED = 12;
 
 /** @param {any} app */
 export function rowScreen(app) {
-  const {facts} = app,
-    panel = rowPanel(facts.columns, (hidden, edited, said) => app.go({hidden, edited}, {said}));
+  const {facts} = app;
+  if (!app.model?.places) return null; // Map says so
+  const panel = rowPanel(facts.columns, (hidden, edited, said) => app.go({hidden, edited}, {said}));
   const sentence = el("p", {class: "lead"}),
     gauges = el("div", {class: "gauges"}),
     fills = el("div"),
@@ -42,7 +44,7 @@ export function rowScreen(app) {
   const controls = el(
     "div",
     {},
-    app.search(),
+    searchField(app),
     el("div", {class: "pair"}, previous, next),
     el("h2", {}, "Odd rows"),
     el("p", {class: "quiet"}, oddWords),
@@ -65,9 +67,13 @@ export function rowScreen(app) {
 
   const columnOf = (/** @type {string} */ name) => facts.columns.findIndex((/** @type {any} */ c) => c.name === name);
   const hideFewest = () => {
+    if (!card?.hide.length)
+      return app.say(
+        app.law ? `Row ${card?.name} is ordinary: there is nothing to hide.` : "This model has no law of odd rows: nothing to hide.",
+      );
     const hidden = new Set(app.state.hidden);
-    for (const name of card?.hide ?? []) hidden.add(columnOf(name));
-    app.go({hidden}, {said: `Hidden: ${card?.hide.join(", ")}.`});
+    for (const name of card.hide) hidden.add(columnOf(name));
+    app.go({hidden}, {said: `Hidden: ${card.hide.join(", ")}.`});
   };
 
   const gauge = (
@@ -95,18 +101,13 @@ export function rowScreen(app) {
       x = app.unpacked(given.x);
     if (row !== app.state.row) return;
     app.mapInto(mapBox);
-    if (!app.model?.places) {
-      sentence.textContent = `Row ${given.name}: this model places no rows in the browser; its map and its places can be explored.`;
-      panel.element.hidden = true;
-      app.numbers = {};
-      return app.map.draw();
-    }
     card = rowCard(app.model, app.law, facts.columns, given.name, x, hidden, edited);
     untouched = rowCard(app.model, null, facts.columns, given.name, x, new Set(), new Map());
     panel.show(String(row), x, card, hidden, edited);
-    sentence.textContent = card.sentence;
+    sentence.textContent = app.short(card.sentence);
     where.textContent =
-      placeWords(card) + (hidden.size ? ` (${figures(grown(), 3)} times the ellipse of the whole row)` : "");
+      placeWords(card) +
+      app.rows.apart(row) + (hidden.size ? ` (${figures(grown(), 3)} times the ellipse of the whole row)` : "");
     gauges.replaceChildren(
       ...(card.D2 === null
         ? [el("p", {class: "quiet"}, `${lawWords(card)}${rank(card.logDensity)}`)]
@@ -162,7 +163,7 @@ export function rowScreen(app) {
             el(
               "p",
               {class: "quiet"},
-              `Held out of the fit because ${held.length === 1 ? "it contradicts" : "they contradict"} the rest: ${held.join(", ")}. The report's map shows the row without ${held.length === 1 ? "it" : "them"}.`,
+              `Held out of the fit because ${held.length === 1 ? "it contradicts" : "they contradict"} the rest: ${held.map((/** @type {string} */ name) => brief(name)).join(", ")}. The report's map shows the row without ${held.length === 1 ? "it" : "them"}.`,
             ),
           ]
         : []),
@@ -172,6 +173,11 @@ export function rowScreen(app) {
               "h3",
               {},
               `${counted(entries.length, "gap")} in the table, as the run fills ${entries.length === 1 ? "it" : "them"}`,
+            ),
+            el(
+              "p",
+              {class: "quiet"},
+              `By ${facts.filledBy}, its ${Math.round(100 * facts.level)}% intervals checked on hidden cells. "The rest says" beside a gap is the map's own model: another number, with ± one sd.`,
             ),
             el(
               "ul",
@@ -222,14 +228,15 @@ export function rowScreen(app) {
 
   const note = () =>
     app.latent && app.model?.places
-      ? "Ellipse: where this row lies given its seen cells, 90%. Dashed: with all its cells."
-      : "";
+      ? "Ellipse: where this row lies given its seen cells, 90%. Dashed: with all its cells. Hollow points: rows with gaps."
+      : "Hollow points: rows with gaps.";
 
   const command = () => {
-    if (!facts.run || !facts.law) return "";
     const {row, hidden, edited} = app.state,
       columns = facts.columns,
-      parts = ["lowdim", "explain", facts.run, `--row=${app.nameOf(row)}`];
+      word = app.rows.wordOf(row),
+      parts = ["lowdim", "explain", facts.run, `--row=${word}`];
+    if (!facts.run || !facts.law || word === null) return "";
     if (hidden.size) parts.push(`--hide=${joinNames([...hidden].map(j => columns[j].name))}`);
     edited.forEach((/** @type {number} */ value, /** @type {number} */ j) => {
       if (!hidden.has(j)) parts.push(`--set=${columns[j].name}=${value}`);
@@ -261,7 +268,12 @@ export function rowScreen(app) {
       "print(posterior.mean, posterior.std)",
     ].join("\n");
   };
+  const beside = () =>
+    app.rows.wordOf(app.state.row) === null
+      ? "Another row has this row's name, and its number is a name too: only the view and the Python tell them apart."
+      : "";
   return {
+    beside,
     name: "Row",
     controls,
     view,

@@ -67,8 +67,9 @@ export class TableData {
   /** One number a row: "axis/0", "sd/0", "column/3", "extra/gaps", "order". @param {string} name @returns {Promise<any>} */
   numbers(name) {
     const kind = this.facts.numbers.double ? Float64Array : Float32Array;
-    if (name === "order")
+    if (name === "order" && this.facts.counted)
       return Promise.resolve((this.order ??= Float32Array.from({length: this.facts.n}, (_, i) => i + 1)));
+    if (name === "order") return this.once(name, async () => Float64Array.from(new Int32Array(await this.source.bytes("numbers"))));
     return this.once(name, async () => new kind(await this.source.bytes(name)));
   }
 

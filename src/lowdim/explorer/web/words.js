@@ -45,7 +45,10 @@ export const expectation = ({expected, sd, limit}) =>
 export const pValue = p => (p === 0 ? "0" : p < 1e-3 ? p.toExponential(0) : general(p, 2));
 
 /** @param {number} value @param {number} [digits] */
-export const signed = (value, digits = 1) => `${value < 0 ? "-" : "+"}${Math.abs(value).toFixed(digits)}`;
+export const signed = (value, digits = 1) => {
+  const size = Math.abs(value).toFixed(digits);
+  return `${value < 0 && Number(size) > 0 ? "-" : "+"}${size}`; // nothing is left of -0.04: no minus
+};
 
 /** @param {number} many @param {string} noun @param {string} [plural] */
 export const counted = (many, noun, plural) =>
@@ -70,6 +73,12 @@ export function el(tag, facts = {}, ...inside) {
 export function brief(name, most = 32) {
   const tail = Math.floor(((most - 1) * 2) / 5);
   return name.length <= most ? name : `${name.slice(0, most - 1 - tail).trimEnd()}…${name.slice(-tail).trimStart()}`;
+}
+
+/** A text in which columns of very long names have names that fit. @param {string} text @param {{name: string}[]} columns */
+export function shortened(text, columns) {
+  for (const {name} of columns) if (name.length > 80 && text.length > 80) text = text.replaceAll(name, brief(name, 40));
+  return text;
 }
 
 /** A name that may break after its signs, not within its words. @param {string} name @param {number} [most] */

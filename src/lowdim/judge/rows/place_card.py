@@ -109,9 +109,10 @@ class MappedRows:
         gaps = self._tree.query(z[evenly_spread(len(z), SAMPLED_ROWS)], k=2)[0][:, 1] if len(z) > 1 else np.ones(1)
         return float(np.quantile(gaps[np.isfinite(gaps)], BEEN_SHARE)) if np.isfinite(gaps).any() else 1.0
 
-    def gap(self, place: Array) -> float:
-        """How far the nearest row is on the map, in the axes' spreads."""
-        return float(self._tree.query(place / self.width)[0])
+    def gaps(self, places: Array) -> Array:
+        """How far the nearest row is on the map, in the axes' spreads, from each of these places."""
+        far: Array = self._tree.query(places / self.width)[0]
+        return far
 
     def near(self, cells: Array) -> tuple[NearRow, ...]:
         """The rows nearest to these cells, over the columns in which a row is seen."""
@@ -146,7 +147,7 @@ def explain_place(
     width = (ends[2] - ends[1]) / (2.0 * HALF_90)
     numbers = np.array([*ends, (mean - rows.middle) / rows.spread, width]).T.tolist()
     cells = tuple(PlaceCell(name, *line) for name, line in zip(names, numbers, strict=True))
-    gap = rows.gap(place)
+    gap = float(rows.gaps(place[None])[0])
     return PlaceCard(tuple(place.tolist()), cells, rows.near(mean), gap <= rows.empty, gap, rows.empty)
 
 

@@ -1,0 +1,203 @@
+"""The explorer as somebody uses it: rows by their names, history, small models, words for all that changes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from lowdim.explorer.answers import Answers
+from lowdim.explorer.server import serving
+from lowdim.jobs.one_model import fit_method
+from lowdim.jobs.subject import subject
+from tests.browser.chrome import browser
+from tests.browser.explorer import Explorer
+from tests.cli.calls import in_process
+from tests.explorer import subjects
+
+pytestmark = [pytest.mark.skipif(browser() is None, reason="no browser"), pytest.mark.slow]
+STATE = "document.getElementById('explore').explorer.state"
+SEARCH = """const f = document.querySelector('.search input'); f.value = '%s';
+    f.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}))"""
+
+
+def command(page: Explorer) -> list[str]:
+    return shlex.split(page.text(".again code"))
+
+
+# rows by their names --------------------------------------------------------------------------------------------
+def test_rows_are_counted_as_their_file_counts_them(chrome):
+    """Row 4 was left out: nobody finds another row by its number, in the search, the film or the address."""
+    s = subjects.left_out()
+    assert s.table.row_names[:5] == ("1", "2", "3", "5", "6")
+    with serving(Answers(s)) as server:
+        page = Explorer(chrome, server.address, "screen=row&row=2")
+        page.tab.js(f"(() => {{ {SEARCH % '4'} }})()")
+        assert page.live == "There is no row '4'." and page.tab.js(f"{STATE}.row") == 1
+        page.act(SEARCH % "5")
+        assert page.tab.js(f"{STATE}.row") == 3
+        page.visit("screen=place&from=rows 3-5&to=6&along=0")
+        assert page.numbers["z"] == pytest.approx(s.places.z[[2, 3]].mean(axis=0).tolist(), rel=1e-12)
+        page.visit("screen=map&group=3-6")
+        assert page.numbers["rows"] == [2, 3, 4]
+        page.act("document.getElementById('explore').explorer.go({row: 5})")
+        assert "row=7&group=3%2C5-6" in page.tab.js("location.hash")
+        assert page.complaints() == []
+
+
+def test_rows_of_one_name_are_told_apart(chrome):
+    with serving(Answers(subjects.namesakes())) as server:
+        page = Explorer(chrome, server.address, "screen=row&row=b")
+        assert page.tab.js(f"{STATE}.row") == 1
+        first = page.numbers
+        page.act("document.getElementById('explore').explorer.go({row: 4})")
+        assert "row 5 of the file" in page.text(".inspector") and page.numbers != first
+        second, address = page.numbers, page.tab.js("location.hash")[1:]
+        page.visit(address)
+        assert page.numbers == second and page.tab.js(f"{STATE}.row") == 4
+
+
+# history ----------------------------------------------------------------------------------------------------------
+def test_back_says_what_is_and_a_film_is_one_step(chrome, odd):
+    page = Explorer(chrome, odd.address, "screen=row&row=5")
+    page.act("document.querySelector('[aria-label=\"Hide proline\"]').click()")
+    assert page.live.startswith("proline hidden. Row 5 without proline")
+    page.act("history.back()")
+    assert page.live.startswith("Row 5 ")
+    page.visit("screen=place&from=3&to=9&along=0")
+    start = page.numbers["z"]
+    slider = "const f = document.querySelector('.controls input[max=\"60\"]'); f.value = %d;"
+    slider += " f.dispatchEvent(new Event('%s'))"
+    for frame in (10, 40, 60):  # as a film goes, frame by frame
+        page.act(slider % (frame, "input"))
+    page.act(slider % (60, "change"))
+    assert page.numbers["z"] != start
+    page.act("history.back()")
+    assert page.numbers["z"] == start and page.tab.js(f"{STATE}.along") == 0
+
+
+def test_what_cannot_be_is_said(chrome, odd):
+    page = Explorer(chrome, odd.address, "screen=place&row=3&along=99&wide=3.7&set=alcohol=abc")
+    assert page.tab.js(f"[{STATE}.along, {STATE}.wide, {STATE}.edited.size]") == [0, None, 0]
+    page.wait_for_words("along is a whole number from 0 to 60: left out")
+    assert "wide is a whole number" in page.live and "'alcohol=abc'" in page.live
+    page.visit("screen=row&row=3")
+    page.act("const f = document.querySelector('[aria-label=\"value of alcohol\"]'); f.value = 'abc';"
+             " f.dispatchEvent(new Event('change'))")  # fmt: skip
+    assert page.live.startswith("'abc' is no number that alcohol can have: nothing was changed. Row 3")
+    assert page.tab.js("document.querySelector('[aria-label=\"value of alcohol\"]').value") != "abc"
+    page.tab.js("document.querySelector('[role=tab][aria-selected=true]').focus()")
+    page.key("h")
+    page.wait_for_words("Row 3 is ordinary: there is nothing to hide")
+
+
+# small models -----------------------------------------------------------------------------------------------------
+def test_a_model_without_a_decoder_shows_its_map_alone(chrome):
+    t = np.linspace(0.0, 6.0, 60)
+    found = fit_method(np.column_stack([np.cos(t), np.sin(t), t]), "isomap", dims=2)
+    with serving(Answers(subject(found))) as server:
+        page = Explorer(chrome, server.address)
+        assert page.tab.js(f"{STATE}.screen") == "map"
+        tabs = page.tab.js("[...document.querySelectorAll('[role=tab]')].map(t => t.textContent)")
+        assert tabs == ["1 Map", "2 Compare"]
+        told = page.text("dialog")
+        assert "1 to 2" in told and "ordinary" not in told and "cross" not in told
+        assert "Look at this row" not in page.text(".inspector") and page.complaints() == []
+
+
+def test_one_dimension_has_a_line_to_drag(chrome):
+    s = subject(fit_method(subjects.subject(subjects.wine(), "ppca").table, "ppca", dims=1))
+    with serving(Answers(s)) as server:
+        page = Explorer(chrome, server.address, "screen=place")
+        assert "Drag the line" in page.text(".controls")
+        page.tab.js("document.querySelector('.scatter canvas:last-child').focus()")
+        before = page.numbers["z"]
+        page.settled_key("ArrowRight", 39)
+        assert page.numbers["z"][0] > before[0]
+        page.visit("screen=place&ax=column/0&ay=column/1")
+        assert "no axis to drag along" in page.text(".controls")
+        assert page.tab.js("document.querySelectorAll('.controls input[data-axis]').length") == 1
+        assert page.complaints() == []
+
+
+# commands -----------------------------------------------------------------------------------------------------------
+def test_the_command_of_a_group_runs_as_it_is(chrome, odd):
+    page = Explorer(chrome, odd.address, "screen=map&group=3-9,20")
+    done = in_process(*command(page)[1:], "--json", cwd=subjects.folder())
+    card = json.loads(done.out)["card"]
+    assert card["rows"] == page.numbers["rows"] == [*range(2, 9), 19]
+    page.visit("screen=map&size=sd")
+    assert command(page)[1] == "explore" and "Larger: less sure" in page.text(".legend")
+    page.visit("screen=dimensions&cut=1")
+    assert "cut=1" in " ".join(command(page)) and "eigenvalues[:1]" in page.text(".copies")
+
+
+# words ------------------------------------------------------------------------------------------------------------
+def test_compare_says_how_far_maps_agree_and_shares_a_frame(chrome, odd):
+    page = Explorer(chrome, odd.address, "screen=compare&row=3&maps=pca,fa")
+    assert re.search(r"factor analysis: \d+% of the spread of this map is not met by it\. Row 3\.", page.live)
+    page.act("document.getElementById('explore').explorer.lassoed(Uint32Array.from([1, 2, 3]))")
+    assert page.live.startswith("3 rows chosen.") and "3 rows drawn round" in page.live
+    views = "[...new Set(document.getElementById('explore').explorer.screens.get('compare').maps()"
+    assert page.tab.js(views + ".map(m => JSON.stringify(m.view)))].length") == 1
+    page.tab.js("document.querySelector('[role=tab][aria-selected=true]').focus()")
+    page.key("k")
+    page.wait_for_words("Lasso by keys")
+    assert page.tab.js(f"{STATE}.screen") == "compare" and page.complaints() == []
+
+
+def test_gaps_tell_two_models_apart_and_draw_the_fill(chrome, odd):
+    s = subjects.odd()
+    page = Explorer(chrome, odd.address, "screen=gaps")
+    told, words = page.numbers, page.text(".inspector")
+    assert "Two models speak here" in words and s.analysis.fills.engine_words in words
+    mean = float(np.nanmean(s.table.X[:, page.tab.js("Number(document.querySelector('.controls select').value)")]))
+    assert mean + sum(told["leans"]) == pytest.approx(told["expected"], abs=0.05 * abs(mean))
+    assert page.tab.js("document.querySelector('.histogram .density').getAttribute('points').split(' ').length") > 100
+
+
+def test_long_names_flood_no_screen(chrome):
+    with serving(Answers(subjects.subject(subjects.endless_names(), "ppca"))) as server:
+        page = Explorer(chrome, server.address)
+        for view in ("screen=gaps", "screen=map", "screen=map&group=3-20", "screen=place", "screen=row&row=5"):
+            page.act(f"location.hash = '{view}'")
+            assert len(page.text(".inspector > div")) < 6_000 and len(page.live) < 2_000, view
+
+
+def test_controls_are_near_the_picture_on_a_telephone(chrome, odd):
+    """The tab key follows the eye: what is lower in the page comes later."""
+    page = Explorer(chrome, odd.address, "screen=place", width=360, height=700)
+    tops = page.tab.js(
+        "[...document.querySelectorAll('main button, main input, main select, main canvas[tabindex]')]"
+        ".filter(x => x.checkVisibility()).map(x => x.getBoundingClientRect().top + scrollY)"
+    )
+    assert all(b > a - 40 for a, b in pairwise(tops))
+    play = "[...document.querySelectorAll('button')].find(b => b.textContent === 'Play')"
+    assert page.tab.js(f"{play}.getBoundingClientRect().top + scrollY") < 1_400
+
+
+def test_from_a_wrong_cell_to_the_same_numbers_by_keys_alone(chrome, odd):
+    """The path that the documentation shows on the demo table: write a wrong value, hide what is odd, copy, run."""
+    page = Explorer(chrome, odd.address, "screen=map")
+    page.tab.js("document.querySelector('[role=tab][aria-selected=true]').focus()")
+    page.settled_key("1")
+    page.key("/")
+    page.tab.type("5")
+    page.settled_key("Enter", 13, "\r")
+    for _ in range(80):
+        page.key("Tab", 9)
+        if page.tab.js("document.activeElement.getAttribute('aria-label')") == "value of magnesium":
+            break
+    page.tab.js("document.activeElement.select()")
+    page.tab.type("1000")
+    page.settled_key("Enter", 13, "\r")
+    assert "Row 5 with magnesium at 1000 is unlike what the model expects" in page.live
+    page.tab.js("document.activeElement.blur(); document.querySelector('main').focus()")
+    page.settled_key("h")
+    assert re.search(r"Row 5 without magnesium is ordinary \(p 0\.\d+\)\.", page.live)
+    done = in_process(*command(page)[1:], "--json", cwd=subjects.folder())
+    assert json.loads(done.out)["card"]["p"] == pytest.approx(page.numbers["p"], rel=1e-9)
