@@ -144,6 +144,7 @@ def test_every_code_is_brought_about_by_a_file_or_needs_a_program():
     assert codes - known <= named, sorted(codes - known - named)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", CASES)
 def test_a_fit_says_it_and_its_fix_works(lowdim, no_drawing, code):
     case = CASES[code]

@@ -46,6 +46,7 @@ def short() -> dict[str, Any]:
     return drill(5, JOBS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["PPCA", "krylov", "FA", "mixed"])
 def test_a_fit_killed_at_any_time_goes_on_to_the_same_bits(name: str, short: dict[str, Any]) -> None:
     found = short[f"kill:{name}"]

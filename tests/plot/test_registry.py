@@ -40,6 +40,7 @@ def extrema():
     del registry.REGISTERED["extrema"]
 
 
+@pytest.mark.slow
 def test_a_newcomer_s_plot_is_drawn_everywhere(extrema, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     X = [[1.0, 5.0, 2.0], [2.0, 3.0, 4.0], [4.0, 4.0, 9.0], [3.0, 9.0, 1.0], [5.0, 1.0, 3.0], [2.5, 2.0, 8.0]]

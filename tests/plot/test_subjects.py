@@ -40,6 +40,7 @@ def test_every_plot_of_one_model_applies_or_says_why(sheet):
     assert plot_model("gtm_sheet", sheet, table, color=kind).sentence.endswith("3 kinds.")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::lowdim.text.messages.ModelWarning")
 def test_an_analysis_draws_them_of_models_made_for_it():
     X, _ = roll(60, gaps=0.05)

@@ -72,6 +72,7 @@ def plain() -> pages.Outline:
     return rendered("plain")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", pages.SPECIAL)
 def test_no_text_adds_an_element_or_an_attribute(text, plain):
     page = rendered(text)

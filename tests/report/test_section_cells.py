@@ -32,6 +32,7 @@ def ozone():
     return analyse(read(need("missing_small/airquality.csv"), no_log=True), dims=2, budget="1s")
 
 
+@pytest.mark.slow
 def test_fills_outside_are_counted_and_the_command_works_when_pasted(ozone, tmp_path, capsys, monkeypatch):
     import shutil
 

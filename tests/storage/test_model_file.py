@@ -612,12 +612,14 @@ def in_child(good: bytes, tmp_path: Path, trials: int) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trials", [5, pytest.param(50, marks=pytest.mark.drill)])
 def test_killed_while_saving_the_old_file_or_the_new_is_whole(trials: int, good: bytes, tmp_path: Path) -> None:
     halfway = int(in_child(good, tmp_path, trials))
     assert halfway or trials < 50  # some were really killed in the middle of it, and swept later
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_said_and_the_old_file_stays(good: bytes, tmp_path: Path) -> None:
     in_child(good, tmp_path, 0)
 
@@ -641,6 +643,7 @@ def offences(tree: ast.AST) -> Iterator[str]:
             )
 
 
+@pytest.mark.slow
 def test_no_module_can_read_code_from_a_file() -> None:
     files = sorted(SOURCE.rglob("*.py"))
     assert len(files) > 15

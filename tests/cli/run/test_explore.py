@@ -40,6 +40,7 @@ def exploring(folder, *arguments):
         process.communicate()
 
 
+@pytest.mark.slow
 def test_it_answers_on_this_computer_until_ctrl_c(made):
     with exploring(made, "small.run") as (process, line):
         found = re.match(r"Explorer at (http://127\.0\.0\.1:\d+/[\w-]{24,}/)   this computer only; Ctrl-C", line)

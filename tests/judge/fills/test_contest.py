@@ -50,6 +50,7 @@ def test_groups_are_filled_by_an_engine_that_knows_them(two_groups):
     assert made.engine_words in made.text() and "off by" in repr(made)
 
 
+@pytest.mark.slow
 def test_draws_of_the_chosen_engine_spread_as_its_intervals_do(two_groups):
     X, gap, made = two_groups
     drawn = made.multiple(60)
@@ -58,6 +59,7 @@ def test_draws_of_the_chosen_engine_spread_as_its_intervals_do(two_groups):
     assert 0.82 <= within.mean() <= 0.98
 
 
+@pytest.mark.slow
 def test_a_straight_table_keeps_its_straight_model():
     made = fill(straight())
     assert made.engine == STRAIGHT and made.contest[0].verdict == "chosen"

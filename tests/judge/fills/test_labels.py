@@ -79,6 +79,7 @@ def test_what_is_said_of_a_column_is_what_its_hidden_cells_did(found):
     assert "labels filled" in fills.sentence and "town" in fills.text() and "probability" in fills.text()
 
 
+@pytest.mark.slow
 def test_draws_have_the_shares_of_their_labels_and_are_made_together():
     """The same town told twice, both missing: a draw has the same town in both, most of the time."""
     whole, frame = survey(240)
@@ -134,6 +135,7 @@ def test_frames_come_back_whole_and_in_their_own_types():
     assert other["town"].cast(pl.String).to_list() == back["town"].tolist()
 
 
+@pytest.mark.slow
 def test_labels_help_to_fill_numbers():
     """Three groups that only their label tells: the models that see it beat those that do not."""
     rng = np.random.default_rng(1)

@@ -80,6 +80,7 @@ def test_the_tolerance_means_what_it_means_there():
     assert few.inertia_ == pytest.approx(peer.inertia_, rel=1e-12) and few.n_iter_ == 3 and not few.converged_
 
 
+@pytest.mark.slow
 def test_starts_are_as_good_as_theirs():
     """Greedy k-means++ on 20 tables: the mean inertia of one start is no worse than scikit-learn's."""
     ours, theirs = [], []

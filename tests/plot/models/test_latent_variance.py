@@ -61,6 +61,7 @@ def test_other_axes_stay_in_the_middle():
         latent_variance(model, axes=(0, 3))
 
 
+@pytest.mark.slow
 def test_the_robot_s_loop_closes_where_it_did():
     """Robot WiFi (Ferris, Fox and Lawrence 2007): the circuit ends where row 46 was, and the map's path too."""
     with open(need("robot_wifi") / "robot_wifi.csv", newline="") as lines:

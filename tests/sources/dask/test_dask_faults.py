@@ -133,6 +133,7 @@ def opened(home):
     return Foreign(home)
 
 
+@pytest.mark.slow
 def test_what_a_worker_cannot_open_does_not_end_it(client):
     before = set(client.nthreads())
     with pytest.raises(ImportError, match="not here"):
