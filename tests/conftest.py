@@ -1,6 +1,5 @@
 """What every test shares: a reproducible hypothesis profile and the way to the real data."""
 
-import gc
 import os
 import signal
 from collections.abc import Callable
@@ -37,12 +36,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return TOGETHER.get("/".join(file.split("/")[:2]), file)
 
     return ByFixture(config, log)
-
-
-def pytest_collection_finish() -> None:
-    """Thousands of collected tests stay to the end: the garbage collector need not walk over them again and again."""
-    gc.collect()
-    gc.freeze()
 
 
 def data_dir() -> Path:
