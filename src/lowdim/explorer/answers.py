@@ -30,6 +30,7 @@ from lowdim.explorer.forms import form_of
 from lowdim.jobs.run_folder import FACTS
 from lowdim.jobs.subject import Subject
 from lowdim.judge.rows.null_law import GAUSSIAN_DOF
+from lowdim.judge.rows.place_card import of_seen
 from lowdim.math.linalg import Array
 from lowdim.math.rotate import procrustes
 from lowdim.models.exported import exported
@@ -321,18 +322,13 @@ def columns_of(t: Table) -> list[dict[str, Any]]:
             "name": name,
             "shown": shown,
             "offset": logs.get(name),
-            "low": _finite(np.nanmin, x),
-            "high": _finite(np.nanmax, x),
+            "low": of_seen(np.nanmin, x),
+            "high": of_seen(np.nanmax, x),
             "least": least,
             "most": most,
         }
         for name, shown, x, (least, most) in zip(t.names, t.scale_names, t.X.T, limits, strict=True)
     ]
-
-
-def _finite(f: Callable[[Array], Any], x: Array) -> float:
-    """A statistic of the seen cells; 0 where there are none."""
-    return float(f(x)) if np.isfinite(x).any() else 0.0
 
 
 def other_map(subject: Subject, name: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.engine.fold import Run
-from lowdim.judge.mixed_table import MixedTable, mixed_table
+from lowdim.judge.mixed_table import MixedTable, codes_of_ones, mixed_table
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.coded import CodedColumn, CodedSource
 from lowdim.table.read import NewTableRows, read_rows
@@ -78,11 +78,11 @@ def read_mixed_rows(model: Any, new: Any, **options: Any) -> MixedRows:
         if not own:
             coded.append(CodedColumn(part[:, 0]))
             continue
-        seen, hit = ~np.isnan(part[:, 0]), np.nan_to_num(part).max(axis=1) > 0.5
-        coded.append(CodedColumn(np.where(hit, np.nan_to_num(part).argmax(axis=1), np.nan), own))
-        strange = int((seen & ~hit).sum())
-        if strange:
-            notes.append(message("LD504", column=name, labels=f"in {strange} cell{'s' * (strange > 1)}"))
+        codes, strange = codes_of_ones(part)
+        coded.append(CodedColumn(codes, own))
+        many = len(strange)
+        if many:
+            notes.append(message("LD504", column=name, labels=f"in {many} cell{'s' * (many > 1)}"))
     absent = tuple(dict.fromkeys(_column(name, labels) for name in rows.absent))
     return MixedRows(CodedSource(coded, tuple(labels)), rows._replace(absent=absent), tuple(notes))
 

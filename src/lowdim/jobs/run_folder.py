@@ -460,9 +460,7 @@ def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> st
 def fills_table(table: Table, f: Fills) -> str:
     """One line a filled cell; `outside`: it lies beyond every value its column has; `engine`: what filled it. A label
     has a probability, and no interval."""
-    ones = {j for c in f.labels for j in c.numbers}
-    is_number = f.is_filled.copy()
-    is_number[:, sorted(ones)] = False
+    is_number = f.number_gaps
     where = np.argwhere(is_number)
     numbers = np.column_stack([part[is_number] for part in (f.filled, f.lower, f.upper, f.sd)]).tolist()
     names, rows, beyond = table.names, table.row_names, f.outside[is_number].tolist()

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from lowdim.judge.axes import AxisCard, Loading, sentence
 from lowdim.table.table import Table
-from lowdim.text.escape import protect_terminal
 
 FULL_WORDS = {"y": "yes", "n": "no", "t": "true", "f": "false"}
 
@@ -23,7 +22,7 @@ def in_answers(card: AxisCard, table: Table) -> AxisCard:
     'Axis 1 is yes on V5 and V4 against V0 (50% of variation).'
     """
     answers = {
-        c.name: (c.name.removesuffix(protect_terminal(f"={c.answers[1]}")), c.answers[1])
+        c.name: (c.name_in_file, c.answers[1])
         for c in table.columns
         if c.role == "number" and c.encoded and all(c.answers)
     }

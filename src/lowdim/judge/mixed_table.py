@@ -17,7 +17,6 @@ from lowdim.models.mixed.columns import MOST_COUNT
 from lowdim.sources.coded import CodedColumn, CodedSource
 from lowdim.table.roles import MOST_LABELS, Column
 from lowdim.table.table import Table
-from lowdim.text.escape import protect_terminal
 from lowdim.text.format import listing
 
 LABEL_KINDS = ("", "code", "yes/no")  # of columns set aside: words, codes and answers; not dates, places, ranks
@@ -147,14 +146,23 @@ def _number(c: Column, j: int) -> MixedColumn:
 def _answers(group: Sequence[Column], numbers: tuple[int, ...]) -> MixedColumn:
     """Zeros and ones made from a label, as that label; a label that lost its column is a gap to the model."""
     first = group[0]
-    name = first.name.removesuffix(protect_terminal(f"={first.answers[1]}"))
+    name = first.name_in_file
     Y = np.column_stack([c.values for c in group])
     if len(group) == 1 and first.answers[0]:
         return MixedColumn(name, "yes/no", CodedColumn(Y[:, 0], first.answers), first.position, numbers, True)
-    seen, hit = ~np.isnan(Y[:, 0]), np.nan_to_num(Y).max(axis=1) > 0.5
-    codes = np.where(hit, np.nan_to_num(Y).argmax(axis=1), np.nan)
-    coded, strange = CodedColumn(codes, tuple(c.answers[1] for c in group)), np.flatnonzero(seen & ~hit)
+    codes, strange = codes_of_ones(Y)
+    coded = CodedColumn(codes, tuple(c.answers[1] for c in group))
     return MixedColumn(name, "label", coded, first.position, numbers, True, strange)
+
+
+def codes_of_ones(Y: Array) -> tuple[Array, NDArray[np.intp]]:
+    """Which of its labels each row has, by zeros and ones for each; and the rows that are seen and have none of them.
+
+    >>> codes_of_ones(np.array([[0.0, 1.0], [np.nan, np.nan], [0.0, 0.0]]))[1].tolist()
+    [2]
+    """
+    seen, hit = ~np.isnan(Y[:, 0]), np.nan_to_num(Y).max(axis=1) > 0.5
+    return np.where(hit, np.nan_to_num(Y).argmax(axis=1), np.nan), np.flatnonzero(seen & ~hit)
 
 
 def _words(name: str, values: NDArray[Any], position: int) -> MixedColumn:

@@ -32,6 +32,8 @@ def quantified(table: Table) -> ArraySource:
     ('a', 'b', 'c')
     """
     source = source_of(table)
+    if not any(c.encoded for c in table.columns):
+        return source
     columns = [c for c in mixed_table(table).columns if c.numbers]
     if all(len(c.numbers) == 1 for c in columns):
         return source

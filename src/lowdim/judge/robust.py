@@ -16,7 +16,6 @@ Reference: W. A. Stahel (1981) and D. L. Donoho (1982) for the screening of rows
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +31,6 @@ from lowdim.math.outlying import (
     far_rows,
     masked_rows,
     outlyingness,
-    own_tails,
     robust_units,
     similar_groups,
 )
@@ -44,7 +42,7 @@ from lowdim.models.linear.robust_ppca import RobustPPCA
 from lowdim.sources.arrays import ArraySource, as_source
 from lowdim.sources.views import gather
 from lowdim.text.format import count
-from lowdim.text.messages import LowdimWarning
+from lowdim.text.quiet import no_warnings
 
 CUT = 3.5  # deviations, of the bulk of the table, beyond which a cell or a row is held out of the fit
 HELD_SHARE = 0.3  # of a row's seen cells that may be held out, the worst first; a row with more wrong cells is far
@@ -188,8 +186,7 @@ def robust_fit(
     if n_components < 1 or source.n < LEAST_ROWS or measured < LEAST_COLUMNS or len(judged.levels) <= n_components:
         why = "too few rows or columns of measurements to tell wrong cells"
         return _plain(table.model("plain", source), source.n, source.d, {}, why)
-    with warnings.catch_warnings():  # of trials: what the table's own fit has to say is said once, at the end
-        warnings.simplefilter("ignore", LowdimWarning)
+    with no_warnings():  # of trials: what the table's own fit has to say is said once, at the end
         screen = judged.screened()
         loss = judged.losses_of_all(screen)
         choice = _chosen(loss)
@@ -248,8 +245,8 @@ class _RobustTable(NamedTuple):
         x, mask = gather(source)
         seen = np.ones(x.shape, dtype=bool) if mask is None else mask
         centre, spread = robust_units(x, seen)
-        levels = own_tails(x, seen)
-        z = np.where(seen, (tempered_levels(x, seen)[0] - centre) / spread, 0.0)
+        tempered, levels = tempered_levels(x, seen)
+        z = np.where(seen, (tempered - centre) / spread, 0.0)
         return cls(x, seen, z, centre, spread, levels, source.weight, q, standardize, seed)
 
     def some(self) -> _RobustTable:

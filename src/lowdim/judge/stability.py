@@ -10,9 +10,6 @@ Reference: Efron (1979); Daudin, Duby and Trecourt (1988) for the stability of p
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +21,7 @@ from lowdim.engine.fold import Run, fold
 from lowdim.engine.statistics import Moments, moments
 from lowdim.engine.statistics import columns as columns_of
 from lowdim.math.gaussian import posterior
-from lowdim.math.linalg import Array, Mask, align, distinct, evenly_spread
+from lowdim.math.linalg import Array, Mask, align, evenly_spread
 from lowdim.math.missing_patterns import Group, fill_deviations, open_scatter, pattern_groups
 from lowdim.math.streams import BOOTSTRAP
 from lowdim.models.base.estimator import seed_of
@@ -35,7 +32,8 @@ from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Source
 from lowdim.sources.views import Framed
-from lowdim.text.messages import LowdimError, LowdimWarning
+from lowdim.text.messages import LowdimError
+from lowdim.text.quiet import no_warnings
 
 REFIT_ROWS = 20_000  # rows beyond which refits use a spread sample: a bootstrap of so many is narrow already
 REFIT_WORK = 6e7  # multiplications of one pass, summed over refits: about a second
@@ -148,9 +146,10 @@ class RowsWithGaps(NamedTuple):
     def of(cls, framed: Framed) -> RowsWithGaps | None:
         """None where the rows have so many patterns of gaps that passes of EM are quicker."""
         block = framed.block_of(slice(0, framed.n), 0)
-        if block.mask is None or len(distinct(block.mask)[0]) * framed.d > PATTERN_CELLS:
+        parts = [] if block.mask is None else pattern_groups(block.mask)
+        if block.mask is None or sum(len(part.gone) for part in parts) * framed.d > PATTERN_CELLS:
             return None
-        return cls(np.where(block.mask, block.x, 0.0), block.mask, pattern_groups(block.mask))
+        return cls(np.where(block.mask, block.x, 0.0), block.mask, parts)
 
     def moments(self, params: LinearGaussianParams, weight: Array) -> Moments:
         """Moments of the rows by these weights, gaps as these parameters expect them."""
@@ -197,7 +196,7 @@ def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state
     count = min(bootstraps, max(LEAST_REFITS, int(REFIT_WORK * (10 if ready.closed else 1) / work)))
     seed = seed_of(random_state)
     fits = []
-    with _no_warnings():
+    with no_warnings():
         for b in range(count):
             weight = np.random.default_rng([seed, BOOTSTRAP, b]).multinomial(n, np.full(n, 1.0 / n))
             try:
@@ -212,14 +211,6 @@ def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state
         n,
         bootstraps,
     )
-
-
-@contextmanager
-def _no_warnings() -> Iterator[None]:
-    """A resampled table's quirks are not the table's: no warnings of ours."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LowdimWarning)
-        yield
 
 
 # comparing ----------------------------------------------------------------------------------------------
@@ -301,7 +292,7 @@ def without_one(model: LinearGaussian, X: Any, *, tries: int = 5, row_names: Any
     ready.model.set_params(tol=REFIT_TOL / 100 / ready.source.n)  # one row moves the fit by little
     size, k = influence(model, _cells_of(ready.source)).max(axis=1), min(2, q)
     removed = []
-    with _no_warnings():
+    with no_warnings():
         base = ready.fit(np.ones(n)).W  # the same road as the refits, so that nothing but the row differs
         for i in np.argsort(-size, kind="stable")[:tries]:
             try:

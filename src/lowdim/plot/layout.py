@@ -35,16 +35,14 @@ def lay_out(figure: Figure) -> None:
     if engine is None:
         return
     figure.dpi = 72
-    axes: list[Any] = figure.axes
-    parts = [
-        part for ax in axes for part in (ax, ax.xaxis, ax.yaxis) if part is not ax or ax.get_axes_locator() is None
-    ]
-    for part in parts:
-        part.get_tightbbox = partial(axis_box, part) if part not in axes else AxesBox(part, part.get_tightbbox)
+    boxes: dict[Any, Any] = {axis: partial(axis_box, axis) for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)}
+    boxes |= {ax: AxesBox(ax, ax.get_tightbbox) for ax in figure.axes if ax.get_axes_locator() is None}
+    for part, box in boxes.items():
+        part.get_tightbbox = box
     try:
         engine.execute(figure)
     finally:
-        for part in parts:
+        for part in boxes:
             del part.get_tightbbox
 
 

@@ -46,6 +46,11 @@ class Column(NamedTuple):
     offset: float = 0.0  # that was added before its logarithm was taken
     answers: tuple[str, ...] = ()  # of zeros and ones made from a label: the label of 0 (or "") and that of 1
 
+    @property
+    def name_in_file(self) -> str:
+        """Its name without the answer that zeros and ones made from a label have behind it."""
+        return self.name.removesuffix(protect_terminal(f"={self.answers[1]}")) if self.answers else self.name
+
 
 class Place(NamedTuple):
     """Where rows stand, for messages: file, unit of counting, and the line of each row."""

@@ -34,7 +34,8 @@ from lowdim.registry import ALWAYS, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.table import Table, column_units
 from lowdim.text.format import parse_duration
-from lowdim.text.messages import LowdimError, LowdimWarning, Message, error, warn
+from lowdim.text.messages import LowdimError, Message, error, warn
+from lowdim.text.quiet import no_warnings
 
 HIDDEN_PARTS = 10  # a repeat hides one cell in ten
 REPEATS = (5, 20)  # repeats: the fewest that show a spread, and the most that anyone waits for
@@ -445,8 +446,7 @@ class ComparisonBench:
     ) -> None:
         hidden = self.masks[s]
         G = np.where(hidden, np.nan, self.X)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LowdimWarning)
+        with no_warnings():
             if not method.lack("gaps"):
                 off = (np.asarray(model.impute(G)) - self.X)[hidden]
                 figures["rmse"].append(float(np.sqrt(np.mean(off**2))))

@@ -139,9 +139,8 @@ class Fills(NamedTuple):
                 for ends, rounding in ((lower, "down"), (upper, "up"))
             )
         for word in self.labels:  # its zeros and ones: the values that together are likely enough
-            p = word.shares[:, list(word.ones)]
-            lower[word.cells], upper[word.cells] = p >= level, p > 1.0 - level
-            spread[word.cells] = np.sqrt(p * (1.0 - p))
+            p = word.one_shares
+            lower[word.cells], upper[word.cells], spread[word.cells] = p >= level, p > 1.0 - level, word.one_sd
         return self._replace(
             lower=lower, upper=upper, sd=spread, columns=columns, level=level, held=self._of_numbers(columns)
         )
@@ -156,9 +155,16 @@ class Fills(NamedTuple):
         return {j for c in self.labels for j in c.numbers}
 
     @property
+    def number_gaps(self) -> Mask:
+        """Where numbers were filled, n x d: gaps that are no zeros and ones of a label."""
+        gaps = self.is_filled.copy()
+        gaps[:, sorted(self._ones)] = False
+        return gaps
+
+    @property
     def filled_numbers(self) -> int:
         """How many gaps of numbers were filled."""
-        return int(np.delete(self.is_filled, sorted(self._ones), axis=1).sum())
+        return int(self.number_gaps.sum())
 
     @property
     def filled_labels(self) -> int:
@@ -272,18 +278,16 @@ class Fills(NamedTuple):
         """The table of words, and its first fill."""
         if not self.labels:
             return []
-        some = [c for c in self.labels if len(c.rows)]
-        if not some:
-            return [f"{count(self.filled_labels, 'label')} filled.", *label_lines(self.labels)]
-        c = min(some, key=lambda c: int(c.rows[0]))
-        example = f"e.g. row {c.rows[0] + 1} {c.column} = {c.fills[0]}  (probability {c.probability[0]:.2f})"
-        return [f"{count(self.filled_labels, 'label')} filled.", *label_lines(self.labels), example]
+        lines = [f"{count(self.filled_labels, 'label')} filled.", *label_lines(self.labels)]
+        first = min((c for c in self.labels if len(c.rows)), key=lambda c: int(c.rows[0]), default=None)
+        if first is None:
+            return lines
+        fill = f"e.g. row {first.rows[0] + 1} {first.column} = {first.fills[0]}"
+        return [*lines, f"{fill}  (probability {first.probability[0]:.2f})"]
 
     def _example(self) -> str:
         """The first fill of a number, in words; of a yes/no column with its probability."""
-        gaps = self.is_filled.copy()
-        gaps[:, sorted(self._ones)] = False
-        i, j = np.argwhere(gaps)[0]
+        i, j = np.argwhere(self.number_gaps)[0]
         text = f"e.g. row {i + 1} {self.columns[j].column} = {self.filled[i, j]:.3g}"
         if self.scales is not None and self.scales.levels[j] == (0.0, 1.0):
             return f"{text}  (probability of 1: {min(max(self.modelled[i, j], 0.0), 1.0):.2f})"
@@ -322,8 +326,7 @@ class Fills(NamedTuple):
         drawn = np.stack([np.where(self.is_filled, table, self.filled) for table in tables])
         for c in self.labels:
             for number in range(m) if c.numbers else ():
-                labels = c.drawn(seed, number)[: len(c.rows)]
-                drawn[number][c.cells] = labels[:, None] == c.ones
+                drawn[number][c.cells] = c.as_ones(c.drawn(seed, number)[: len(c.rows)])
         return drawn
 
 
@@ -461,7 +464,7 @@ def possible_fills(filled: Array, mask: Mask, scales: ColumnScales | None, label
         filled = scales.outward(filled)
         filled = np.where(mask, filled, scales.possible(filled))
     for c in labels:
-        filled[c.cells] = c.best[:, None] == c.ones
+        filled[c.cells] = c.as_ones(c.best)
     return filled
 
 
@@ -469,9 +472,9 @@ def _words(table: Table | None, words: str, seed: int, budget: float) -> tuple[t
     """The gaps of columns of words filled, of all or of those that were taken as measured; and the seconds of that."""
     if table is None or table.holds != "measurements":
         return (), 0.0
-    mixed = mixed_table(table)
-    if words == "measured" and not any(c.words and c.numbers for c in mixed.columns):
+    if words == "measured" and not any(c.encoded for c in table.columns):
         return (), 0.0
+    mixed = mixed_table(table)
     found, seconds = fill_labels(mixed, random_state=seed, budget=budget, quick=words == "measured")
     if words == "all":
         return found, seconds
@@ -484,8 +487,7 @@ def _with_labels(mean: Array, sd: Array, labels: tuple[LabelFill, ...]) -> tuple
     """Zeros and ones that stand for labels: their fills are the probabilities of these labels."""
     mean, sd = np.array(mean), np.array(sd)
     for c in labels:
-        p = c.shares[:, list(c.ones)]
-        mean[c.cells], sd[c.cells] = p, np.sqrt(p * (1.0 - p))
+        mean[c.cells], sd[c.cells] = c.one_shares, c.one_sd
     return mean, sd
 
 

@@ -8,7 +8,6 @@ learned about the column, and its gaps are filled by the most frequent label, wi
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -17,13 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.fills.mixed_engine import MIXED_ENGINE, MOST_SITES, MixedShape, mixed_seconds, mixed_shapes, quiet_fit
+from lowdim.judge.fills.models import draw_seed
 from lowdim.judge.fills.trials import HIDDEN_PARTS, PairedScore, folds_for, heats_for, paired, row_folds
 from lowdim.judge.hidden_cells import dealt
 from lowdim.judge.mixed_table import MixedTable
 from lowdim.math.linalg import Array, evenly_spread
 from lowdim.math.streams import FILL_DRAWS, FILL_TRIALS
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
-from lowdim.text.messages import LowdimError, LowdimWarning
+from lowdim.text.messages import LowdimError
+from lowdim.text.quiet import no_warnings
 
 FREQUENCIES = "frequencies"
 LEARNED_ERRORS = 2.0  # standard errors by which the log loss must be less than that of the frequencies
@@ -71,6 +72,20 @@ class LabelFill(NamedTuple):
     def cells(self) -> tuple[NDArray[np.intp], ...]:
         """Where its zeros and ones stand in the table's numbers, gaps x columns."""
         return np.ix_(self.rows, np.array(self.numbers, dtype=np.intp))
+
+    @property
+    def one_shares(self) -> Array:
+        """The probability that each of them is one, gaps x columns."""
+        return np.asarray(self.shares[:, list(self.ones)])
+
+    @property
+    def one_sd(self) -> Array:
+        """Their standard deviations."""
+        return np.sqrt(self.one_shares * (1.0 - self.one_shares))
+
+    def as_ones(self, labels: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """A label for each gap, by its number, as zeros and ones, gaps x columns."""
+        return np.asarray(labels[:, None] == self.ones)
 
     @property
     def best(self) -> NDArray[np.intp]:
@@ -248,8 +263,7 @@ def _worth(fill: LabelFill, found: LabelTrials, own: NDArray[np.bool_], versus: 
 def _shares(model: MixedFactorAnalysis, ground: LabelGround, rows: Array) -> dict[int, Array]:
     """The probability of each label of the columns of words, by their numbers; one that no fitted row had has none."""
     names = {f"c{j + 1}": j for j in ground.wanted}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LowdimWarning)
+    with no_warnings():
         told = model.probabilities(rows, columns=names)
     found = {}
     for name, j in names.items():
@@ -269,9 +283,8 @@ def _table_draw(model: MixedFactorAnalysis, V: Array) -> Callable[[int, int], Ar
 
     @lru_cache(maxsize=1)
     def drawn(seed: int, number: int) -> Array:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LowdimWarning)
-            return np.asarray(model.impute(V, draws=1, random_state=seed + 1009 * number)[0])
+        with no_warnings():
+            return np.asarray(model.impute(V, draws=1, random_state=draw_seed(seed, number))[0])
 
     return drawn
 

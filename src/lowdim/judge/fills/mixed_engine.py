@@ -6,20 +6,19 @@ labels beside them, as the last columns of every table it gets; the others never
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lowdim.judge.fills.engines import LEAST_ROWS, Engine, Rung
-from lowdim.judge.fills.models import FillModel, FittedFill
+from lowdim.judge.fills.models import FillModel, FittedFill, draw_seed
 from lowdim.judge.mixed_table import mixed_table, number_kind
 from lowdim.math.linalg import Array, evenly_spread
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.table.table import Table
 from lowdim.text.format import count
-from lowdim.text.messages import LowdimWarning
+from lowdim.text.quiet import no_warnings
 
 MIXED_ENGINE = "latent model of mixed columns"
 MIXED_DIMS = {2: 3, 4: 8, 8: 16}  # dimensions tried, and the sites from which on
@@ -126,8 +125,7 @@ def quiet_fit(X: Array, kinds: Sequence[str], shape: MixedShape, **options: Any)
     kinds = ["marker" if kind == "label" and shape.markers else kind for kind in kinds]
     most = int(np.clip(FITTED_CELLS / max(len(kinds), 1), 200, FITTED_ROWS))
     how = {"tol": TRIAL_TOL, "max_iter": TRIAL_PASSES, **options}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LowdimWarning)
+    with no_warnings():
         model = MixedFactorAnalysis(shape.dims, likelihoods=tuple(kinds), **how)
         return model.fit(X[evenly_spread(len(X), most)])
 
@@ -138,18 +136,15 @@ def by_mixed_model(kinds: Sequence[str], d: int, shape: MixedShape) -> FillModel
     def fit(X: Array) -> FittedFill:
         model = quiet_fit(X, kinds, shape)
 
-        def quietly(verb: Any, rows: Array, **options: Any) -> Any:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", LowdimWarning)  # levels that its rows did not have are gaps
-                return verb(rows, **options)
-
         def fills(rows: Array) -> tuple[Array, Array]:
-            cells, gap = quietly(model.expected_cells, rows), np.isnan(rows[:, :d])
+            with no_warnings():  # levels that its rows did not have are gaps
+                cells, gap = model.expected_cells(rows), np.isnan(rows[:, :d])
             sd = np.sqrt(cells.var + cells.noise)[:, :d]
             return np.where(gap, cells.mean[:, :d], rows[:, :d]), np.where(gap, sd, 0.0)
 
         def drawn(rows: Array, seed: int, number: int) -> Array:
-            return np.asarray(quietly(model.impute, rows, draws=1, random_state=seed + 1009 * number)[0][:, :d])
+            with no_warnings():
+                return np.asarray(model.impute(rows, draws=1, random_state=draw_seed(seed, number))[0][:, :d])
 
         return FittedFill(shape.dims, fills, drawn)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from lowdim.models.base.latent import LatentModel
 from lowdim.models.linear.framed_gaussian import framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.mixtures.gaussian_mixture import GaussianMixture
-from lowdim.text.messages import LowdimWarning
+from lowdim.text.quiet import no_warnings
 
 TRIAL_TOL = 1e-2  # nats within which a trial fit has converged: far below what a fill can show
 MOST_DIMENSIONS = 30  # dimensions offered to a small table; those it has no use for are dropped
@@ -42,6 +41,11 @@ FillModel = Callable[[Array], FittedFill]
 def drawing(seed: int, number: int) -> np.random.Generator:
     """The random numbers of one drawn table."""
     return np.random.default_rng([seed, FILL_DRAWS, number])
+
+
+def draw_seed(seed: int, number: int) -> int:
+    """The seed by which a model draws one table of many."""
+    return seed + 1009 * number
 
 
 def no_gaps(X: Array) -> FittedFill:
@@ -86,7 +90,7 @@ def by_model(model: LinearGaussian) -> FillModel:
         def drawn(rows: Array, seed: int, number: int) -> Array:
             filled, sd = fills(rows)
             stretch = sd / np.sqrt(np.maximum(sd**2 - cost, 0.25 * sd**2) + (sd == 0.0))
-            draw = fitted.impute(rows, draws=1, random_state=seed + 1009 * number)[0]
+            draw = fitted.impute(rows, draws=1, random_state=draw_seed(seed, number))[0]
             return np.asarray(filled + (draw - filled) * stretch)
 
         return FittedFill(int(g.W.shape[1]), fills, drawn)
@@ -102,8 +106,7 @@ def by_latent_model(model: LatentModel, n_components: int) -> FillModel:
         mean, sd = centre_and_spread(X)
 
         def quietly(verb: Callable[..., Any], rows: Array, **options: Any) -> Any:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", LowdimWarning)
+            with no_warnings():
                 return verb((rows - mean) / sd, **options)
 
         fitted = quietly(clone(model).fit, X)
@@ -113,7 +116,7 @@ def by_latent_model(model: LatentModel, n_components: int) -> FillModel:
             return np.where(np.isnan(rows), mean + sd * filled, rows), sd * spread
 
         def drawn(rows: Array, seed: int, number: int) -> Array:
-            draw = quietly(fitted.impute, rows, draws=1, random_state=seed + 1009 * number)[0]
+            draw = quietly(fitted.impute, rows, draws=1, random_state=draw_seed(seed, number))[0]
             return np.where(np.isnan(rows), mean + sd * draw, rows)
 
         return FittedFill(n_components, fills, drawn)

@@ -17,7 +17,6 @@ Statistical Association 102 (2007).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import NamedTuple
@@ -32,7 +31,8 @@ from lowdim.math.distances import centre_and_spread
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.streams import FILL_TRIALS
 from lowdim.models.base.calibration import normal_half_width
-from lowdim.text.messages import LowdimError, LowdimWarning
+from lowdim.text.messages import LowdimError
+from lowdim.text.quiet import no_warnings
 
 ENOUGH_HIDDEN = 20_000  # hidden cells beyond which another fold teaches nothing about a quantile
 SMALL_TRIAL_CELLS = 5_000  # seen cells below which every fold is fitted: each hides few
@@ -104,8 +104,7 @@ def trials(
     tried: list[Trials] = []
     for k in which:
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", LowdimWarning)
+            with no_warnings():
                 fitted = model(X[fold != k])
                 tried.append(_hidden_in(fitted, X, fold, k, seed, draws, numbers or X.shape[1]))
         except LowdimError:

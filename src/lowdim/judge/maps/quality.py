@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -18,7 +17,8 @@ from lowdim.sources.views import gather
 from lowdim.table.read import read
 from lowdim.table.table import Table, column_units
 from lowdim.text.format import count
-from lowdim.text.messages import LowdimWarning, error, warn
+from lowdim.text.messages import error, warn
+from lowdim.text.quiet import no_warnings
 
 Order = NDArray[np.intp]
 JUDGED_ROWS = 2000  # rows that are judged: all pairs of them are held, 450 MB and 7 seconds (measured)
@@ -277,8 +277,7 @@ def floors(X: Array, q: int, here: Order) -> dict[str, list[NeighbourShares]]:
     for name, draws in (("pca", 1), ("random", FLOOR_DRAWS)):
         for seed in range(draws):
             model = METHODS[name].make(q, seed=seed)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", LowdimWarning)
+            with no_warnings():
                 place = np.asarray(model.fit(X).reconstruct(X))
             shares.setdefault(METHODS[name].title, []).append(kept(here, order(distances(place))))
     return shares

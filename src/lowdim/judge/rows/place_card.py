@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lowdim.math.linalg import Array, evenly_spread
+from lowdim.models.base.calibration import NORMAL_90
 from lowdim.text.format import figures, figures_by_sd
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 NEAREST = 5  # rows listed beside a place
 BEEN_SHARE = 0.99  # of the rows lie nearer to another row than the distance at which a place counts as empty
 SAMPLED_ROWS = 20_000  # rows from which that distance is found
-HALF_90 = 1.6448536269514722  # standard deviations on each side that hold 90 % of a Gaussian
 NEVER = "No row has been here: what is shown is the model's guess alone."
 
 
@@ -84,12 +84,12 @@ class MappedRows:
     @cached_property
     def spread(self) -> Array:
         """Of each column, over its seen cells; 1 where it never changes."""
-        return _positive([_seen(np.nanstd, x) for x in self.X.T])
+        return _positive([of_seen(np.nanstd, x) for x in self.X.T])
 
     @cached_property
     def middle(self) -> Array:
         """The mean of each column's seen cells; 0 where there are none."""
-        return np.array([_seen(np.nanmean, x) for x in self.X.T])
+        return np.array([of_seen(np.nanmean, x) for x in self.X.T])
 
     @cached_property
     def width(self) -> Array:
@@ -143,15 +143,15 @@ def explain_place(
     """
     decoded = model.decode(place[None])
     mean, sd = decoded.mean[0] * unit, np.sqrt(decoded.var + decoded.noise)[0] * unit
-    ends = scales.outward(np.array([mean, mean - HALF_90 * sd, mean + HALF_90 * sd]))
-    width = (ends[2] - ends[1]) / (2.0 * HALF_90)
+    ends = scales.outward(np.array([mean, mean - NORMAL_90 * sd, mean + NORMAL_90 * sd]))
+    width = (ends[2] - ends[1]) / (2.0 * NORMAL_90)
     numbers = np.array([*ends, (mean - rows.middle) / rows.spread, width]).T.tolist()
     cells = tuple(PlaceCell(name, *line) for name, line in zip(names, numbers, strict=True))
     gap = float(rows.gaps(place[None])[0])
     return PlaceCard(tuple(place.tolist()), cells, rows.near(mean), gap <= rows.empty, gap, rows.empty)
 
 
-def _seen(f: Any, x: Array) -> float:
+def of_seen(f: Any, x: Array) -> float:
     """A statistic of the seen cells; 0 where there are none."""
     return float(f(x)) if np.isfinite(x).any() else 0.0
 

@@ -184,10 +184,7 @@ class GPLVM(GaussianProcessMap):
         with one_blas_thread():
             with Monitor(run, type(self).__name__, -1.0, 1) as watch:  # Ctrl-C ends the start, and then the climb
                 halt = Run(run.engine, run.memory, callback=lambda step: watch.interrupted)
-                # cells that say how wide intervals must be are not seen by the start either
-                kept = mask if mask is None else hold_back(mask, seed_of(self.random_state))[0]
-                shown = Y if kept is None else np.where(kept, Y, 0.0)
-                start = start_places(self.init, shown, kept, int(self.n_components), halt)
+                start = start_places(self.init, *self._less(Y, mask)[:2], int(self.n_components), halt)
             run = run._replace(callback=lambda step: True) if watch.interrupted else run
             fit = self._search(Y, mask, mu, start, run)
             fit = fit._replace(reason="interrupted", converged=False) if watch.interrupted else fit
@@ -211,10 +208,10 @@ class GPLVM(GaussianProcessMap):
         """With gaps: held-out cells tell when places begin to follow the noise, and how wide intervals must be."""
         need, rows = self._cost(*Y.shape), [len(g.rows) for g in columns_by_pattern(Y, mask) if g.rows is not None]
         plan(type(self).__name__, need._replace(peak=need.peak + 8 * sum(m * (m + len(Y)) for m in rows)), run)
-        remaining, held = hold_back(mask, seed_of(self.random_state))
-        if not held.any():
+        less, remaining, held = self._less(Y, mask)
+        if held is None or not held.any():
             return self._climb(Y, mask, mu, starts, run)
-        fit = self._climb(np.where(remaining, Y, 0.0), remaining, mu, starts, run, held=(Y, held))
+        fit = self._climb(less, remaining, mu, starts, run, held=(Y, held))
         inflation = self._inflation(fit.params, Y, remaining, held)
         if fit.reason not in STOPPED:  # the held-out cells come in; where they ended the climb no place moves for them
             early, passes = fit.reason == NO_BETTER, fit.passes
@@ -222,6 +219,13 @@ class GPLVM(GaussianProcessMap):
             fit = fit._replace(passes=passes + fit.passes)
             fit = fit._replace(reason=NO_BETTER, converged=True) if early else fit
         return fit._replace(params=fit.params._replace(inflation=inflation))
+
+    def _less(self, Y: Array, mask: Mask | None) -> tuple[Array, Mask | None, Mask | None]:
+        """The table without the cells by which intervals are calibrated, which no start may see; and these."""
+        if mask is None:
+            return Y, None, None
+        remaining, held = hold_back(mask, seed_of(self.random_state))
+        return np.where(remaining, Y, 0.0), remaining, held
 
     def _first_vector(self, X: Array, Y: Array, mask: Mask | None) -> Array:
         """Where a climb starts: places, and the logarithms of the kernel's numbers."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array
+from lowdim.models.base.calibration import NORMAL_90
 from lowdim.models.base.latent import LatentModel
 from lowdim.plot import base as draw
 from lowdim.plot.analysis.decode import Shape, check_shape, draw_image
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 WALK_STEPS = (-2.0, -1.0, 0.0, 1.0, 2.0)  # in sd along the axis
 MOST_WALK_PANELS = 6  # columns drawn along an axis
 BAND_LEVEL = 0.9  # of the bands
-BAND_SD = 1.6448536269514722  # standard deviations that hold 90% of a Gaussian
 CURVE_POINTS = 41  # points of a curve between the first step and the last
 BAND_OF_CELLS, BAND_OF_ROWS, NO_BAND = "90% of new cells", "90% of the rows' own errors", ""
 
@@ -173,7 +173,7 @@ def _by_prior(model: LatentModel, axis: int, along: Array) -> Walk:
     if grid is not None:  # beyond its nodes a sheet says nothing
         z[:, axis] = np.clip(z[:, axis], grid[:, axis].min(), grid[:, axis].max())
     cells = model.decode(z)
-    band = BAND_SD * np.sqrt(cells.var + cells.noise)
+    band = NORMAL_90 * np.sqrt(cells.var + cells.noise)
     return Walk(z, (z[:, axis] - middle[axis]) / sd, cells.mean, band, BAND_OF_CELLS if band.any() else NO_BAND)
 
 
