@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from lowdim.plot.analysis.traverse import BAND_SD, traverse, walk_axis
+from lowdim.models.base.calibration import NORMAL_90
+from lowdim.plot.analysis.traverse import traverse, walk_axis
 from lowdim.text.messages import LowdimError, OptionError
 from tests.conftest import need
 from tests.plot.svg_checks import same_twice, texts
@@ -36,7 +37,7 @@ def test_a_walk_is_linear_and_its_band_holds_ninety_percent():
     np.testing.assert_allclose(plot.data["mean"].T, want)
     # one sd along the axis moves a column by its loading; the truth's is W
     np.testing.assert_allclose(np.abs(plot.data["mean"][:, 3] - plot.data["mean"][:, 2]), np.abs(W[0]), atol=0.1)
-    assert (plot.data["band"] >= BAND_SD * np.sqrt(model.noise_variance_)).all()
+    assert (plot.data["band"] >= NORMAL_90 * np.sqrt(model.noise_variance_)).all()
     at = rng.normal(size=(20_000, 4)) * 0.5 + mu + 2 * W * np.sign(model.components_[0, 0])
     held = np.abs(at - plot.data["mean"][:, 4]) <= plot.data["band"][:, 4]
     assert held.mean(axis=0) == pytest.approx(np.full(4, 0.9), abs=0.03)
@@ -69,7 +70,7 @@ def test_a_walk_is_the_decoder_s_and_its_band_the_noise(sheet, process):
         z = np.tile(middle, (5, 1))
         z[:, 1] = plot.data["position"]
         assert np.allclose(plot.data["mean"].T, model.inverse_transform(z), rtol=0, atol=1e-9)
-        assert np.allclose(plot.data["band"].T, BAND_SD * np.sqrt(noise(z)), rtol=1e-6, atol=0)
+        assert np.allclose(plot.data["band"].T, NORMAL_90 * np.sqrt(noise(z)), rtol=1e-6, atol=0)
     assert plot.data["step"] == pytest.approx([-2, -1, 0, 1, 2])
     assert traverse(sheet, 0, names).data["position"].max() == 1.0  # where the grid ends
 
@@ -93,7 +94,7 @@ def test_a_walk_of_factors_through_a_network():
     model = ld.NonlinearFactorAnalysis(1, hidden=5, tol=1.0).fit(X)
     plot = traverse(model, 0, ["a", "b", "c", "d"])
     assert np.allclose(plot.data["mean"].T, model.inverse_transform(np.array([[-2.0], [-1], [0], [1], [2]])))
-    assert plot.data["band"].min() >= BAND_SD * np.sqrt(model.noise_variance_) * (1 - 1e-9)
+    assert plot.data["band"].min() >= NORMAL_90 * np.sqrt(model.noise_variance_) * (1 - 1e-9)
 
 
 def test_an_axis_without_a_scale_of_its_own_needs_rows():
