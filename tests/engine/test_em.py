@@ -17,7 +17,7 @@ from lowdim.engine.monitor import Monitor
 from lowdim.engine.plan import Cost, plan
 from lowdim.engine.statistics import Sum
 from lowdim.sources.arrays import as_source
-from lowdim.text.messages import BudgetError, ModelWarning
+from lowdim.text.kinds import BudgetError, ModelWarning
 
 
 def table(n=80, d=6, gaps=0.2, seed=0):

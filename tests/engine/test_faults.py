@@ -20,7 +20,8 @@ from lowdim.engine.fold import Run
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Source
 from lowdim.storage import model_file as persist
-from lowdim.text.messages import FileError, LowdimError, TableError
+from lowdim.text.kinds import FileError, TableError
+from lowdim.text.messages import LowdimError
 
 SOURCE = Path(lowdim.__file__).parent
 

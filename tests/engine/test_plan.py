@@ -23,7 +23,7 @@ import lowdim
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost, plan
 from lowdim.text.format import size
-from lowdim.text.messages import BudgetError
+from lowdim.text.kinds import BudgetError
 from tests.cli.calls import environment
 
 ALLOWED = 1.15

@@ -19,7 +19,8 @@ from lowdim.jobs.forecast import forecast
 from lowdim.jobs.large import P_BITS, analyse_stream, discoveries, draw, fill_stream, new_rows, place_stream
 from lowdim.judge.rows.odd_rows import false_discovery, judge_rows
 from lowdim.table.read import read
-from lowdim.text.messages import BudgetError, LowdimError, TableWarning
+from lowdim.text.kinds import BudgetError, TableWarning
+from lowdim.text.messages import LowdimError
 
 
 def table(n: int = 6_000, d: int = 6, gaps: float = 0.1, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

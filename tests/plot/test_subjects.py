@@ -10,7 +10,8 @@ from lowdim.judge.maps.quality import judge_map
 from lowdim.plot.analysis.traverse import traverse
 from lowdim.plot.registry import descriptions, every_plot
 from lowdim.plot.subjects import plot_model
-from lowdim.text.messages import LowdimError, OptionError
+from lowdim.text.kinds import OptionError
+from lowdim.text.messages import LowdimError
 from tests.plot.svg_checks import parsed
 from tests.plot.tables import bishop, roll
 
@@ -41,7 +42,7 @@ def test_every_plot_of_one_model_applies_or_says_why(sheet):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::lowdim.text.messages.ModelWarning")
+@pytest.mark.filterwarnings("ignore::lowdim.text.kinds.ModelWarning")
 def test_an_analysis_draws_them_of_models_made_for_it():
     X, _ = roll(60, gaps=0.05)
     found = ld.analyse(X, budget="1s")

@@ -21,7 +21,8 @@ from lowdim.table.flags import options_from_flags
 from lowdim.table.notes import CheckError, Messages
 from lowdim.table.read import read
 from lowdim.table.table import Table
-from lowdim.text.messages import LowdimError, Message, OptionError, TableError, catalogue
+from lowdim.text.kinds import OptionError, TableError
+from lowdim.text.messages import LowdimError, Message, catalogue
 from tests.conftest import need
 from tests.table.make_bad_tables import FOLDER, said
 

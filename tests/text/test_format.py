@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lowdim.text import format as words
-from lowdim.text.messages import OptionError
+from lowdim.text.kinds import OptionError
 
 
 def test_sizes_in_words():

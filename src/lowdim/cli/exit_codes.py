@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lowdim.text.messages import BudgetError, FileError, LowdimError, OptionError
+from lowdim.text.kinds import BudgetError, FileError, OptionError
+from lowdim.text.messages import LowdimError
 
 
 def exit_code(problem: LowdimError) -> int:

@@ -111,7 +111,8 @@ def analysis_of(request: Request) -> Callable[..., Analysis]:
 def or_stream(options: dict[str, Any]) -> Iterator[None]:
     """Where a table does not fit into memory, the same command with --stream is the first thing to try."""
     from lowdim.text.fix import Fix
-    from lowdim.text.messages import BudgetError, Message
+    from lowdim.text.kinds import BudgetError
+    from lowdim.text.messages import Message
 
     try:
         yield
@@ -134,7 +135,8 @@ def instead(options: dict[str, Any]) -> str:
 
     from lowdim.cli.analysing import command_line
     from lowdim.jobs.large import affordable, open_whole
-    from lowdim.text.messages import BudgetError, LowdimError
+    from lowdim.text.kinds import BudgetError
+    from lowdim.text.messages import LowdimError
 
     flags = click.get_current_context().params
     words = shlex.split(command_line())

@@ -28,7 +28,8 @@ from lowdim.sources.views import FRAME_ROWS, Framed, frame_of
 from lowdim.storage.memory import free_memory
 from lowdim.table.table import Table
 from lowdim.text.format import count, duration, size
-from lowdim.text.messages import BudgetError, error
+from lowdim.text.kinds import BudgetError
+from lowdim.text.messages import error
 
 LINEAR_MODELS: dict[str, type[LinearGaussian]] = {"ppca": ProbabilisticPCA, "pca": PCA, "fa": FactorAnalysis}
 COMPLETE_PASSES = 2  # passes over a table without gaps: the look, and one more where columns are far from zero

@@ -52,7 +52,8 @@ from lowdim.table.read import check_numbers
 from lowdim.table.roles import Column, Place
 from lowdim.table.table import Table
 from lowdim.text.format import count, parse_duration
-from lowdim.text.messages import BudgetError, OptionError, error
+from lowdim.text.kinds import BudgetError, OptionError
+from lowdim.text.messages import error
 
 DRAWN_ROWS = 5_000  # rows from which a number of dimensions, intervals and pictures come
 ASSUMED_DIMS = 10  # dimensions a forecast counts with where nobody says how many

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from lowdim.text.messages import Message, TableError, message
+from lowdim.text.kinds import TableError
+from lowdim.text.messages import Message, message
 from lowdim.text.notebook import block, table
 
 SHOWN_OF_A_CODE = 5  # messages

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lowdim.text.messages import Entry, FitError, ModelWarning, OptionError, TableError, TableWarning, VerbError
+from lowdim.text.kinds import FitError, ModelWarning, OptionError, TableError, TableWarning, VerbError
+from lowdim.text.messages import Entry
 
 MAP_MESSAGES: dict[str, Entry] = {
     "LD490": Entry(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from lowdim.text.messages import (
-    Entry,
+from lowdim.text.kinds import (
     FitError,
     ModelWarning,
     OptionError,
     TableError,
     TableTypeError,
     TableWarning,
+    UnknownOptionError,
     VerbError,
 )
+from lowdim.text.messages import Entry
 
 MODEL_MESSAGES: dict[str, Entry] = {
     # options
@@ -33,6 +34,13 @@ MODEL_MESSAGES: dict[str, Entry] = {
         "",
         "choose {allowed}",
         about="An option has a value that it cannot have",
+    ),
+    "LD219": Entry(
+        UnknownOptionError,
+        "{model} has no option {option}",
+        "",
+        "{instead}",
+        about="An option that a model does not have, perhaps by the word of another package",
     ),
     "LD206": Entry(
         OptionError,

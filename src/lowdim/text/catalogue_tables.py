@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from lowdim.text.fix import Fix, propose
-from lowdim.text.messages import (
+from lowdim.text.kinds import (
     BudgetError,
     EngineError,
-    Entry,
     FileError,
     ModelWarning,
     OptionError,
@@ -14,6 +13,7 @@ from lowdim.text.messages import (
     TableTypeError,
     TableWarning,
 )
+from lowdim.text.messages import Entry
 
 NOT_A_TABLE = "'{name}' is not a table I can read"
 DAMAGED = "the{kind} file is damaged, cut short or lies about itself"

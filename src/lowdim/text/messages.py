@@ -49,52 +49,12 @@ class LowdimError(Exception):
         self.fix = str(message.fix) if isinstance(message, Message) else ""
 
 
-class TableError(LowdimError, ValueError):
-    """The table cannot be used as it is."""
-
-
-class TableTypeError(TableError, TypeError):
-    """A column holds something that is not a number."""
-
-
-class OptionError(LowdimError, ValueError):
-    """An option of a model has a value it cannot have."""
-
-
-class BudgetError(LowdimError, MemoryError):
-    """The job would not fit into the memory it was given."""
-
-
-class FitError(LowdimError, ArithmeticError):
-    """A fit came to numbers that are not finite; nothing of it is kept."""
-
-
-class EngineError(LowdimError, RuntimeError):
-    """Whoever was to do the work cannot."""
-
-
-class VerbError(LowdimError, AttributeError):
-    """This model cannot have this verb; the text says why and what to use instead."""
-
-
-class FileError(LowdimError, ValueError):
-    """A model file that is damaged, foreign or cannot be written."""
-
-
 class LowdimWarning(UserWarning):
     """Any warning lowdim gives on purpose; its `message` is the whole message."""
 
     def __init__(self, message: Message | str) -> None:
         super().__init__(str(message))
         self.message = message
-
-
-class TableWarning(LowdimWarning):
-    """Something about the table that the reader of a result should know."""
-
-
-class ModelWarning(LowdimWarning):
-    """Something about the fitted model that the reader of a result should know."""
 
 
 class Entry(NamedTuple):
@@ -141,3 +101,10 @@ def warn(code: str, where: str = "", *, case: str = "", **facts: Any) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("lowdim.", "sklearn.")):
         level, frame = level + 1, frame.f_back
     warnings.warn(catalogue()[code].kind(message(code, where, case=case, **facts)), stacklevel=level)
+
+
+def __getattr__(name: str) -> Any:
+    """The kinds of errors and warnings (`text/kinds.py`), by this module's name too."""
+    from lowdim.text import kinds
+
+    return getattr(kinds, name)

@@ -14,7 +14,8 @@ from lowdim import PPCA, read
 from lowdim.jobs.one_model import fit_method, place_fitted, save_fitted
 from lowdim.jobs.run_folder import load_run
 from lowdim.registry import FITTED, METHODS, find_method
-from lowdim.text.messages import LowdimError, LowdimWarning, OptionError, TableError
+from lowdim.text.kinds import OptionError, TableError
+from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.cli.conftest import small_table, write_csv
 from tests.cli.tables import bent, large, quick
 from tests.jobs.test_mixed_model import survey

@@ -26,7 +26,8 @@ from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Source
 from lowdim.sources.views import Chosen, Frame, Framed
 from lowdim.storage import model_file as persist
-from lowdim.text.messages import FileError, LowdimError, ModelWarning, TableError
+from lowdim.text.kinds import FileError, ModelWarning, TableError
+from lowdim.text.messages import LowdimError
 from tests.conftest import sparse_table
 
 FITS = {

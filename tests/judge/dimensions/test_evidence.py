@@ -12,14 +12,13 @@ from lowdim.judge.dimensions.evidence import (
     factor_evidence,
     free_numbers,
     log_likelihoods,
-    minka,
-    rank_of,
     spectrum,
     weights,
 )
 from lowdim.judge.dimensions.gap_covariance import covariance
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.dimensions.normal_scores import standardized
+from lowdim.models.linear.minka import minka, rank_of
 from tests.judge.simulated import rank_two, uneven
 
 

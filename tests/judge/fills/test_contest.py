@@ -20,7 +20,7 @@ from lowdim.judge.fills.trials import (
     trials,
 )
 from lowdim.math.distances import centre_and_spread
-from lowdim.text.messages import OptionError
+from lowdim.text.kinds import OptionError
 from tests.judge.fills.test_engines import groups
 
 

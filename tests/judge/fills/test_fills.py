@@ -14,7 +14,7 @@ from lowdim.judge.fills.fills import fill as fill_by_any
 from lowdim.judge.fills.models import FittedFill
 from lowdim.judge.fills.trials import row_folds, trials
 from lowdim.judge.fills.variational_pca import fit_variational
-from lowdim.text.messages import OptionError, TableError
+from lowdim.text.kinds import OptionError, TableError
 from tests.conftest import need
 
 fill = partial(fill_by_any, engines="straight")

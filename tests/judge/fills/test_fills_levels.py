@@ -15,7 +15,7 @@ from lowdim.judge.fills.calibration import HiddenErrors, beyond, cross, factors,
 from lowdim.judge.fills.fills import LEVELS
 from lowdim.judge.fills.fills import fill as fill_by_any
 from lowdim.judge.hidden_cells import deal, dealt
-from lowdim.text.messages import OptionError
+from lowdim.text.kinds import OptionError
 from tests.conftest import need
 
 fill = partial(fill_by_any, engines="straight")

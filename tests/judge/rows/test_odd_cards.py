@@ -15,7 +15,7 @@ from lowdim.judge.rows.row_card import explain_row
 from lowdim.judge.verdicts import because
 from lowdim.table.read import read
 from lowdim.text.format import figures_by_sd, p_value
-from lowdim.text.messages import OptionError
+from lowdim.text.kinds import OptionError
 
 NASTY = ["<script>x</script>", "a&b", "c\x1b[31m", *[f"c{j}" for j in range(5)]]
 

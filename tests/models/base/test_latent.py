@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim.text.messages import OptionError
+from lowdim.text.kinds import OptionError
 
 
 def tall(seed: int = 0, n: int = 60, d: int = 5) -> np.ndarray:

@@ -42,7 +42,8 @@ from lowdim import (
     ProbabilisticPCA,
     VarianceSelector,
 )
-from lowdim.text.messages import LowdimError, VerbError
+from lowdim.text.kinds import VerbError
+from lowdim.text.messages import LowdimError
 
 MODELS = {
     "PCA()": PCA(),

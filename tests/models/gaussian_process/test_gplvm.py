@@ -11,7 +11,8 @@ import lowdim.models.gaussian_process.gp as gp
 from lowdim import GPLVM, DualPPCA, laws, load
 from lowdim.models.gaussian_process import gplvm_likelihood
 from lowdim.models.gaussian_process.gplvm_likelihood import mean_variance
-from lowdim.text.messages import FitError, LowdimWarning, ModelWarning, OptionError, TableError, VerbError
+from lowdim.text.kinds import FitError, ModelWarning, OptionError, TableError, VerbError
+from lowdim.text.messages import LowdimWarning
 from tests.models.gaussian_process.tables import arc
 from tests.stored.make import HERE as STORED
 

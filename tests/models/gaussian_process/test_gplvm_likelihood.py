@@ -5,7 +5,7 @@ import pytest
 
 import lowdim.models.gaussian_process.gp as gp
 from lowdim.models.gaussian_process.gplvm_likelihood import LikelihoodSurface, PlacesProblem, mean_variance
-from lowdim.text.messages import FitError
+from lowdim.text.kinds import FitError
 from tests.models.gaussian_process.tables import arc
 
 

@@ -12,7 +12,8 @@ from lowdim import GPLVM, GTM, BayesianGPLVM, Run, laws
 from lowdim.models.gaussian_process import gplvm_search
 from lowdim.models.gaussian_process.gplvm_likelihood import LikelihoodSurface
 from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.text.messages import LowdimWarning, ModelWarning, OptionError, TableError
+from lowdim.text.kinds import ModelWarning, OptionError, TableError
+from lowdim.text.messages import LowdimWarning
 from tests.models.gaussian_process.tables import arc
 
 

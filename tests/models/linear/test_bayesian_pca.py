@@ -10,7 +10,7 @@ from lowdim.math import variational as vb
 from lowdim.math.gaussian import sums
 from lowdim.models.base.survey import survey_table
 from lowdim.models.linear.bayesian_pca import stand_in
-from lowdim.text.messages import ModelWarning, OptionError
+from lowdim.text.kinds import ModelWarning, OptionError
 from tests.conftest import need
 from tests.oracles import variational as oracle
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim.text.messages import LowdimWarning, TableError
+from lowdim.text.kinds import TableError
+from lowdim.text.messages import LowdimWarning
 
 ULP = np.finfo(float).eps
 THRESHOLD = 35.0  # LAPACK TESTING/svd.in

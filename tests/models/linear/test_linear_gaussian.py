@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import lowdim
-from lowdim.text.messages import LowdimWarning, ModelWarning
+from lowdim.text.kinds import ModelWarning
+from lowdim.text.messages import LowdimWarning
 
 
 def tall(seed: int = 0, n: int = 9000, d: int = 5) -> np.ndarray:

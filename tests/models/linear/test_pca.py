@@ -5,7 +5,7 @@ import pytest
 from sklearn import decomposition
 
 import lowdim
-from lowdim.text.messages import ModelWarning
+from lowdim.text.kinds import ModelWarning
 
 
 def test_small_noise_beside_one_large_column_is_still_noise() -> None:

@@ -7,7 +7,7 @@ from scipy.stats import multivariate_t
 from lowdim import PPCA, RobustPPCA
 from lowdim.math import gaussian
 from lowdim.models.linear.robust_ppca import least_dof
-from lowdim.text.messages import OptionError, VerbError
+from lowdim.text.kinds import OptionError, VerbError
 from tests.oracles import student
 
 STACKLOSS = np.array(

@@ -14,7 +14,8 @@ import lowdim
 from lowdim import KMeans, KMedoids, Run, as_source, laws
 from lowdim.math.clusters import plus_plus
 from lowdim.models.mixtures.kmedoids import _gains, build, swap
-from lowdim.text.messages import LowdimError, LowdimWarning, OptionError, TableError, VerbError
+from lowdim.text.kinds import OptionError, TableError, VerbError
+from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.laws.test_laws import SOURCES, table
 
 

@@ -6,7 +6,7 @@ from sklearn.cluster import KMeans as Peer
 
 import lowdim
 from lowdim.models.mixtures.quantize_image import _distinct
-from lowdim.text.messages import OptionError, TableError
+from lowdim.text.kinds import OptionError, TableError
 
 
 def picture(shape=(24, 32), channels=3, dtype=np.uint8, seed=0):

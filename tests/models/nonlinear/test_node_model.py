@@ -9,7 +9,7 @@ from lowdim.laws import Relaid
 from lowdim.models.base.calibration import HeldOutCells, split_frames
 from lowdim.models.nonlinear.node_model import NodeModel
 from lowdim.sources.arrays import as_source
-from lowdim.text.messages import TableError
+from lowdim.text.kinds import TableError
 from tests.models.nonlinear.tables import arc, long_arc
 
 

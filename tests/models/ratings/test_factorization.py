@@ -15,7 +15,8 @@ from lowdim.math.linalg import lower, unpack
 from lowdim.models.ratings import beliefs as mr
 from lowdim.models.ratings import sweep as mf
 from lowdim.models.ratings.predictions import place_users
-from lowdim.text.messages import LowdimError, LowdimWarning, VerbError
+from lowdim.text.kinds import VerbError
+from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.oracles import ratings as oracle
 from tests.sources.test_bad_input import KINDS, NUMBERS
 from tests.table.outcomes import outcome

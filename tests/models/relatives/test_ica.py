@@ -6,7 +6,8 @@ from scipy import stats
 from sklearn.decomposition import FastICA
 
 from lowdim import ICA, as_source, laws
-from lowdim.text.messages import LowdimError, LowdimWarning, VerbError
+from lowdim.text.kinds import VerbError
+from lowdim.text.messages import LowdimError, LowdimWarning
 
 
 def mixture(n=1500, seed=0):

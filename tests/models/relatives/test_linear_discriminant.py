@@ -10,7 +10,8 @@ from sklearn.model_selection import cross_val_score
 
 import lowdim
 from lowdim import LinearDiscriminant, laws
-from lowdim.text.messages import LowdimError, LowdimWarning, VerbError
+from lowdim.text.kinds import VerbError
+from lowdim.text.messages import LowdimError, LowdimWarning
 
 
 def larger(peer, X, y):

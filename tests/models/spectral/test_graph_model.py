@@ -10,7 +10,8 @@ from sklearn.base import clone
 import lowdim
 from lowdim import Isomap, LaplacianEigenmaps, LocallyLinearEmbedding
 from lowdim.math.neighbors import nearest
-from lowdim.text.messages import LowdimError, LowdimWarning, ModelWarning
+from lowdim.text.kinds import ModelWarning
+from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.models.spectral.tables import TABLES, adjacency, apart, blobs, explained, lengths, rng, roll
 
 MODELS = {

@@ -6,7 +6,8 @@ import scipy.sparse as sp
 
 from lowdim import LocallyLinearEmbedding
 from lowdim.math.graph import components
-from lowdim.text.messages import LowdimError, ModelWarning
+from lowdim.text.kinds import ModelWarning
+from lowdim.text.messages import LowdimError
 from tests.models.spectral.tables import rng
 
 

@@ -10,7 +10,8 @@ import lowdim
 from lowdim import PCA, ClassicalMDS, laws, robust_map, to_similarities, to_squared_distances
 from lowdim.math.distances import negative_mass
 from lowdim.models.spectral.mds import cailliez, lingoes, violated
-from lowdim.text.messages import LowdimError, LowdimWarning, VerbError
+from lowdim.text.kinds import VerbError
+from lowdim.text.messages import LowdimError, LowdimWarning
 
 
 def table(n=60, d=5, seed=0):

@@ -10,7 +10,7 @@ from matplotlib.text import Text
 import lowdim as ld
 from lowdim.datasets.oil import oil_flow
 from lowdim.plot.analysis.biplot import biplot
-from lowdim.text.messages import OptionError
+from lowdim.text.kinds import OptionError
 from tests.plot.svg_checks import HOSTILE, apart, inside, same_twice
 
 

@@ -6,7 +6,7 @@ import pytest
 import lowdim as ld
 from lowdim.plot.analysis.decode import component_images, reconstruct
 from lowdim.plot.analysis.traverse import traverse
-from lowdim.text.messages import OptionError
+from lowdim.text.kinds import OptionError
 from tests.conftest import need
 from tests.plot.svg_checks import HOSTILE, inside, parsed, same_twice, texts
 

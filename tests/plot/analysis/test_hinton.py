@@ -7,7 +7,7 @@ from matplotlib.patches import Rectangle
 import lowdim as ld
 from lowdim.plot.analysis.hinton import GROUND, hinton
 from lowdim.plot.models.relevance import relevance
-from lowdim.text.messages import OptionError
+from lowdim.text.kinds import OptionError
 from tests.plot.svg_checks import HOSTILE, SVG, parsed, same_twice, svg_of, texts
 from tests.plot.tables import bishop
 

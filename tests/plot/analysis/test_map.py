@@ -10,7 +10,7 @@ from lowdim.datasets.oil import oil_flow
 from lowdim.models.base.results import Posterior
 from lowdim.plot.analysis.map import map_rows
 from lowdim.plot.colour import groups
-from lowdim.text.messages import OptionError
+from lowdim.text.kinds import OptionError
 from tests.conftest import need
 from tests.plot.svg_checks import HOSTILE, apart, inside, parsed, same_twice, texts
 

@@ -8,7 +8,7 @@ from scipy.stats import fisher_exact
 
 from lowdim.judge.gaps import gap_report
 from lowdim.plot.analysis.table import STRIP_BINS, columns, gap_pairs, gaps
-from lowdim.text.messages import OptionError
+from lowdim.text.kinds import OptionError
 from tests.conftest import need
 from tests.plot.svg_checks import HOSTILE, apart, inside, parsed, same_twice, texts
 

@@ -6,7 +6,8 @@ import pytest
 import lowdim as ld
 from lowdim.models.base.calibration import NORMAL_90
 from lowdim.plot.analysis.traverse import traverse, walk_axis
-from lowdim.text.messages import LowdimError, OptionError
+from lowdim.text.kinds import OptionError
+from lowdim.text.messages import LowdimError
 from tests.conftest import need
 from tests.plot.svg_checks import same_twice, texts
 from tests.plot.tables import roll

@@ -10,7 +10,7 @@ from sklearn.mixture import GaussianMixture as Peer
 
 import lowdim as ld
 from lowdim.plot.models.em_movie import MOVIE_LEAST_VARIANCE, _kmeans, em_movie, expect, fit_line, maximise
-from lowdim.text.messages import OptionError, TableError
+from lowdim.text.kinds import OptionError, TableError
 from tests.conftest import need
 from tests.plot.svg_checks import HOSTILE, SVG, inside, parsed, same_twice, texts
 from tests.plot.tables import three

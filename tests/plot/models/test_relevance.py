@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowdim.plot.models.relevance import relevance
-from lowdim.text.messages import OptionError
+from lowdim.text.kinds import OptionError
 from tests.plot.svg_checks import parsed, same_twice, texts
 
 

@@ -12,7 +12,7 @@ from lowdim import PPCA, Run, as_source
 from lowdim.laws import _identical
 from lowdim.sources.dask import source as dasktable
 from lowdim.sources.dask.executor import DaskExecutor
-from lowdim.text.messages import EngineError, OptionError
+from lowdim.text.kinds import EngineError, OptionError
 
 distributed = pytest.importorskip("distributed")
 # What distributed itself leaves behind when its workers are killed: sockets, and event loops it has stopped.

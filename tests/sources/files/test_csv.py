@@ -8,7 +8,8 @@ import pytest
 
 import lowdim
 from lowdim.sources.files import csv as csvfile
-from lowdim.text.messages import LowdimError, TableWarning
+from lowdim.text.kinds import TableWarning
+from lowdim.text.messages import LowdimError
 from tests.sources.files.tables import BODY, table
 
 

@@ -12,7 +12,8 @@ import pytest
 import zarr
 
 import lowdim
-from lowdim.text.messages import LowdimError, TableWarning
+from lowdim.text.kinds import TableWarning
+from lowdim.text.messages import LowdimError
 from tests.sources.files.tables import BODY, CLEAN, GAPPY, KINDS, NAMES, D, N, table
 
 

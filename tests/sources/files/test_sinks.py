@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim.text.messages import LowdimError, TableWarning
+from lowdim.text.kinds import TableWarning
+from lowdim.text.messages import LowdimError
 from tests.sources.files.tables import CLEAN, GAPPY, KINDS, table
 
 SINKS = (".npy", ".parquet", ".csv", ".zarr")

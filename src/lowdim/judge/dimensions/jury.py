@@ -13,8 +13,6 @@ from lowdim.judge.dimensions.evidence import (
     factor_evidence,
     jury_table,
     log_likelihoods,
-    minka,
-    rank_of,
     spectrum,
     weights,
 )
@@ -31,6 +29,7 @@ from lowdim.math.linalg import Array
 from lowdim.math.outlying import far_rows, outlyingness, robust_units
 from lowdim.math.streams import FACTOR_STARTS, FAR_ROWS
 from lowdim.models.base.estimator import seed_of
+from lowdim.models.linear.minka import minka, rank_of
 from lowdim.text.format import count
 from lowdim.text.messages import error
 

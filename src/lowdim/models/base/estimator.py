@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from inspect import getattr_static
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -66,6 +66,16 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     params_: Any
     frame_: Frame
     certificate_: Certificate
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """Refuse an option that the class does not have, with the word to use: other packages have other words."""
+        own = cls._get_param_names()
+        for word in options.keys() - set(own):
+            from lowdim.text.words_elsewhere import instead_of
+
+            raise error("LD219", model=cls.__name__, option=word, instead=instead_of(word, cls.__name__, own))
+        made: Self = super().__new__(cls)
+        return made
 
     def _check_options(self) -> None:
         for name, rule in self._rules.items():
@@ -149,7 +159,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             for start, rows in walk(f, source, run or Run()):
                 sink.write(start, rows)
         rows_written: Array = sink.close()
-        return rows_written
+        return rows_written if out is not None or names is None else in_kind(rows_written, X)
 
     def _axis_names(self, source: Source) -> tuple[str, ...]:
         return tuple(self.get_feature_names_out())
@@ -186,7 +196,13 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def in_kind(rows: Array, X: Any) -> Array:
+    """Rows as float32 where the table they answer to is: numbers of half the size came in, and none wider goes out."""
+    return rows.astype(np.float32) if isinstance(X, np.ndarray) and X.dtype == np.float32 else rows
 
 
 def seed_of(random_state: Any) -> int:

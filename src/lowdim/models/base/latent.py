@@ -16,7 +16,7 @@ from lowdim.engine.fold import Run, walk
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import plan
 from lowdim.math.linalg import Array
-from lowdim.models.base.estimator import Estimator, Out, seed_of
+from lowdim.models.base.estimator import Estimator, Out, in_kind, seed_of
 from lowdim.models.base.results import Cells, Certificate, Posterior, product, squared
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Header, Source
@@ -233,7 +233,7 @@ class LatentModel(Estimator):
 
     def inverse_transform(self, Z: Any) -> Array:
         """The mean of the cells, n x d, that positions Z (n x q) decode to."""
-        return self.frame_.outward(self._decoded(Z).mean)
+        return in_kind(self.frame_.outward(self._decoded(Z).mean), Z)
 
     def reconstruct(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
         """The mean of every cell under the model, seen or not, given the row's seen cells: n x d, or into `out`."""

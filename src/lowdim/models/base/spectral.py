@@ -11,7 +11,7 @@ from lowdim.engine.fold import Run
 from lowdim.engine.plan import plan
 from lowdim.math.distances import Fault
 from lowdim.math.linalg import Array
-from lowdim.models.base.estimator import FILL_FIRST, Absent, Estimator, Out
+from lowdim.models.base.estimator import FILL_FIRST, Absent, Estimator, Out, in_kind
 from lowdim.models.base.results import Certificate, in_range, squared
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Header, Source
@@ -177,7 +177,7 @@ class SpectralModel(Estimator):
 
     def fit_transform(self, X: Any, y: Any = None, **fit_options: Any) -> Array:
         """Fit, and the places of the rows it was fitted to."""
-        return self.fit(X, y, **fit_options).embedding_
+        return in_kind(self.fit(X, y, **fit_options).embedding_, X)
 
     @property
     def _n_features_out(self) -> int:

@@ -209,7 +209,7 @@ class GPLVM(GaussianProcessMap):
         need, rows = self._cost(*Y.shape), [len(g.rows) for g in columns_by_pattern(Y, mask) if g.rows is not None]
         plan(type(self).__name__, need._replace(peak=need.peak + 8 * sum(m * (m + len(Y)) for m in rows)), run)
         less, remaining, held = self._less(Y, mask)
-        if held is None or not held.any():
+        if remaining is None or held is None or not held.any():
             return self._climb(Y, mask, mu, starts, run)
         fit = self._climb(less, remaining, mu, starts, run, held=(Y, held))
         inflation = self._inflation(fit.params, Y, remaining, held)

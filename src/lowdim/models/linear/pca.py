@@ -16,6 +16,7 @@ from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, WHO
 from lowdim.models.base.results import Certificate, Posterior, in_range, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.models.linear.minka import minka, rank_of
 from lowdim.models.linear.parameters import LinearGaussianParams, excess, first_axes, noise_floor, on_floor, ppca_start
 from lowdim.models.linear.principal_axes import (
     SOLVERS,
@@ -32,6 +33,7 @@ from lowdim.text.messages import error, warn
 
 VANISHING = 1e-8  # the noise, as a share of the mean variance, that stands for sigma -> 0 with gaps
 RUNAWAY = 3.0  # axes that hold more than this many times the seen variance follow the noise
+ROUNDED = 1e-14  # variances below this share of the largest are rounding
 EXACT = 1e-9  # the same for placing one row, as a share of the smallest variance kept
 
 
@@ -50,7 +52,7 @@ class PCAParams(NamedTuple):
 
 def _components(v: Any) -> bool:
     fraction = isinstance(v, float | np.floating) and bool(0.0 < v < 1.0)
-    return v is None or WHOLE.holds(v) or fraction
+    return v is None or (isinstance(v, str) and v == "mle") or WHOLE.holds(v) or fraction
 
 
 class PCA(LinearGaussian):
@@ -63,8 +65,9 @@ class PCA(LinearGaussian):
 
     Parameters
     ----------
-    n_components : int, float or None, default None
-        Axes to keep: a number, the share of the variance to reach (in (0, 1)), or all.
+    n_components : int, float, "mle" or None, default None
+        Axes to keep: a number, the share of the variance to reach (in (0, 1)), as many as Minka's evidence says (at
+        least one), or all.
     whiten : bool, default False
         Scores of unit variance.
     standardize : bool, default False
@@ -87,8 +90,8 @@ class PCA(LinearGaussian):
         Variance along each axis (divisor n - 1), its share of the total, and the singular value.
     log_variance_ : ndarray of shape (q,)
         Logarithms of the variances, exact where these leave double precision.
-    noise_variance_, n_components_ : float, int
-        Mean variance of the discarded axes, and how many are kept.
+    noise_variance_, n_components_, n_samples_ : float, int, int
+        Mean variance of the discarded axes, how many are kept, and the rows of the fit (the sum of their weights).
     objective_, history_, n_iter_, converged_, certificate_, params_, frame_ : see `LatentModel`
 
     References
@@ -104,7 +107,7 @@ class PCA(LinearGaussian):
     """
 
     _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": Rule(_components, "None, a whole number >= 0, or a fraction of the variance in (0, 1)"),
+        "n_components": Rule(_components, "None, 'mle', a whole number >= 0, or a fraction of the variance in (0, 1)"),
         "whiten": TRUTH,
         "standardize": TRUTH,
         "solver": Rule(lambda v: v in SOLVERS, f"one of {SOLVERS}"),
@@ -116,7 +119,7 @@ class PCA(LinearGaussian):
 
     def __init__(
         self,
-        n_components: int | float | None = None,
+        n_components: int | float | str | None = None,
         *,
         whiten: bool = False,
         standardize: bool = False,
@@ -161,12 +164,21 @@ class PCA(LinearGaussian):
         return int(self.n_components)
 
     def _cut(self, spectrum: Spectrum) -> Spectrum:
-        """As many axes as the asked fraction of variance needs."""
+        """As many axes as the asked fraction of variance needs, or as the evidence says."""
         if self.n_components is None or WHOLE.holds(self.n_components) or spectrum.total == 0.0:
             return spectrum
-        k = enough(spectrum.values / spectrum.total, float(self.n_components))
+        k = self._asked(spectrum.values, spectrum.total, spectrum.n, len(spectrum.vectors))
         tail = spectrum.tail + float(spectrum.values[k:].sum())
         return spectrum._replace(values=spectrum.values[:k], vectors=spectrum.vectors[:, :k], tail=tail)
+
+    def _asked(self, values: Array, total: float, n: float, d: int) -> int:
+        """How many of the axes with these variances, of n rows and d columns, an option that is no number means."""
+        if self.n_components == "mle":
+            rank = rank_of(values, ROUNDED)
+            if rank < min(n - 1, d) or rank < 2:  # so many axes reproduce the table: there is no noise
+                return max(rank, 1)
+            return 1 + int(np.argmax(minka(values, n, d, share=ROUNDED)[1:]))
+        return enough(values / total, float(self.n_components))
 
     def _closed(self, spectrum: Spectrum) -> Fit:
         d, q = spectrum.vectors.shape
@@ -209,7 +221,7 @@ class PCA(LinearGaussian):
         if WHOLE.holds(self.n_components):
             return k
         values = np.maximum(first_axes(survey, min(n, d))[0], 0.0)
-        return enough(values / values.sum(), float(self.n_components))
+        return min(self._asked(values, float(values.sum()), n, d), max(min(n, d) - 1, 1))
 
     def _noise(self, squares: Array, count: Array) -> Array:
         return np.zeros(len(squares))  # the bound stands in its place, and stays
@@ -297,6 +309,7 @@ class PCA(LinearGaussian):
             "singular_values_": in_range(sizes, "Singular values", report),
             "noise_variance_": float(squared(np.array([noise]), report)[0]),
             "n_components_": q,
+            "n_samples_": round(n),
             "log_variance_": np.log(np.maximum(params.variance, np.finfo(float).tiny)) + 2 * np.log(report),
             "scale_": frame.unit.copy(),
         }

@@ -15,7 +15,7 @@ from lowdim.engine.plan import USUAL_PASSES, Cost, walking
 from lowdim.engine.statistics import triangle
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, lower, orthogonality
-from lowdim.models.base.estimator import COUNT, POSITIVE, WHOLE, Absent, Out, Rule, seed_of
+from lowdim.models.base.estimator import COUNT, POSITIVE, WHOLE, Absent, Out, Rule, in_kind, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, in_range
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
@@ -382,7 +382,7 @@ class CCA(LatentModel):
 
     def transform(self, X: Any, y: Any = None, *, out: Out = None, run: Run | None = None) -> Array:
         """Posterior mean of the shared position given both views, or given one where the other is None."""
-        return super().transform(self._views(X, y), out=out, run=run)
+        return in_kind(super().transform(self._views(X, y), out=out, run=run), X)
 
     def posterior(self, X: Any, y: Any = None, *, run: Run | None = None) -> Any:
         """Mean, covariance and log density given what is there; with both views the three of them (x, y, both)."""

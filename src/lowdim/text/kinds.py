@@ -1,0 +1,49 @@
+"""Kinds of errors and warnings, each also the built-in kind that callers expect to catch."""
+
+from __future__ import annotations
+
+from lowdim.text.messages import LowdimError, LowdimWarning
+
+
+class TableError(LowdimError, ValueError):
+    """The table cannot be used as it is."""
+
+
+class TableTypeError(TableError, TypeError):
+    """A column holds something that is not a number."""
+
+
+class OptionError(LowdimError, ValueError):
+    """An option of a model has a value it cannot have."""
+
+
+class UnknownOptionError(OptionError, TypeError):
+    """A model has no such option; the text says which word to use."""
+
+
+class BudgetError(LowdimError, MemoryError):
+    """The job would not fit into the memory it was given."""
+
+
+class FitError(LowdimError, ArithmeticError):
+    """A fit came to numbers that are not finite; nothing of it is kept."""
+
+
+class EngineError(LowdimError, RuntimeError):
+    """Whoever was to do the work cannot."""
+
+
+class VerbError(LowdimError, AttributeError):
+    """This model cannot have this verb; the text says why and what to use instead."""
+
+
+class FileError(LowdimError, ValueError):
+    """A model file that is damaged, foreign or cannot be written."""
+
+
+class TableWarning(LowdimWarning):
+    """Something about the table that the reader of a result should know."""
+
+
+class ModelWarning(LowdimWarning):
+    """Something about the fitted model that the reader of a result should know."""
