@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import median_abs_deviation
 
 from lowdim.math.outlying import are_levels, far_rows, masked_rows, outlyingness, robust_units
 from tests.judge.contaminated import hidden_group
@@ -107,3 +108,15 @@ def test_a_value_at_the_end_of_a_column_apart_from_all_else_is_a_level():
     assert are_levels(np.r_[np.zeros(35), used]) and are_levels(np.r_[used, np.full(20, 40.0)])
     assert not are_levels(np.r_[np.zeros(5), used])  # a fault
     assert not are_levels(np.r_[np.full(35, 19.9), used])  # a common value among the others
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_units_of_all_columns_at_once_are_those_of_each(gaps):
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.standard_t(3, (41, 6)), rng.integers(0, 3, 41), np.full(41, 2.0)])
+    mask = rng.random(X.shape) >= np.where(np.arange(8) % 2, gaps, 0.0)  # some columns have gaps, some have none
+    centre, spread = robust_units(X, mask)
+    seen = [X[mask[:, j], j] for j in range(8)]
+    assert centre.tolist() == [np.median(x) for x in seen]
+    assert spread[:6] == pytest.approx([1.4826 * median_abs_deviation(x) for x in seen[:6]], rel=1e-15)
+    assert spread[6:].tolist() == [seen[6].std(), 1.0]  # few levels, and one

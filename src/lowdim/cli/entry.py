@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lowdim.cli.group import commands, in_order
+from lowdim.storage.memory import seldom_collected
 
 if TYPE_CHECKING:
     from lowdim.cli.say import MessageLog
@@ -26,7 +27,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a character shows a question mark
             stream.reconfigure(errors="replace")
-    sys.exit(run(sys.argv[1:]))
+    with seldom_collected():
+        sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:

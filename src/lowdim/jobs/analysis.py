@@ -28,6 +28,7 @@ from lowdim.judge.verdicts import second_axis
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import ArraySource
+from lowdim.storage.memory import seldom_collected
 from lowdim.table.table import Table
 from lowdim.text.format import count, duration, parse_duration
 from lowdim.text.messages import error
@@ -214,7 +215,11 @@ def run_stages(
     Of a table that is a sample, `fit` gives the model of all the `of` rows it was drawn from.
     """
     so_far = _Progress(Partial(t, asked), tell)
-    with one_blas_thread(), stopped_as_a_whole():  # many small matrices: more threads wait for each other
+    with (
+        one_blas_thread(),
+        stopped_as_a_whole(),
+        seldom_collected(),
+    ):  # many small matrices: more threads wait for each other
         try:
             return _stages(AnalysisStages(t, asked), so_far, fit, of)
         except Stopped:

@@ -52,14 +52,28 @@ def robust_units(X: Array, mask: Mask | None = None) -> tuple[Array, Array]:
     [110.5]
     """
     centre, spread = np.zeros(X.shape[1]), np.ones(X.shape[1])
-    for j in range(X.shape[1]):
-        x = X[:, j] if mask is None else X[mask[:, j], j]
+    whole = np.ones(X.shape[1], dtype=bool) if mask is None else mask.all(axis=0)
+    if whole.any() and len(X):
+        centre[whole], spread[whole] = _complete_units(X[:, whole])
+    for j in np.flatnonzero(~whole):
+        x = X[mask[:, j], j] if mask is not None else X[:, j]
         if len(x):
-            centre[j] = np.median(x)
-            mad = MAD_TO_SD * float(np.median(np.abs(x - centre[j])))
-            few = mad == 0.0 or len(np.unique(x)) <= FEW_LEVELS
-            spread[j] = (float(x.std()) or 1.0) if few else mad
+            centre[j], spread[j] = (part[0] for part in _complete_units(x[:, None]))
     return centre, spread
+
+
+def _complete_units(X: Array) -> tuple[Array, Array]:
+    """Medians and spreads of columns without gaps, all at once: thousands of columns are thousands of calls."""
+    centre = np.median(X, axis=0)
+    spread = np.asarray(MAD_TO_SD * np.median(np.abs(X - centre), axis=0))
+    for j in np.flatnonzero((spread == 0.0) | (_distinct(np.sort(X, axis=0)) <= FEW_LEVELS)):
+        spread[j] = float(X[:, j].std()) or 1.0
+    return np.asarray(centre), spread
+
+
+def _distinct(ordered: Array) -> NDArray[np.intp]:
+    """How many values each column has, given its cells in order."""
+    return np.asarray(1 + (ordered[1:] != ordered[:-1]).sum(axis=0))
 
 
 def are_levels(x: Array) -> bool:
@@ -97,13 +111,23 @@ def own_tails(X: Array, mask: Mask | None = None) -> Mask:
     >>> np.flatnonzero(own_tails(X)).tolist(), np.flatnonzero(own_tails(X[:, 1:4])).tolist()
     ([2], [])
     """
-    seen = [X[:, j] if mask is None else X[mask[:, j], j] for j in range(X.shape[1])]
+    seen = np.ones(X.shape, dtype=bool) if mask is None else mask
     centre, spread = robust_units(X, mask)
-    levels = np.array([are_levels(x) for x in seen], dtype=bool)
-    far = [np.abs(x - c) > LONG_SPREADS * s for x, c, s in zip(seen, centre, spread, strict=True)]
-    share = np.where(levels, 0.0, [f.mean() if len(f) else 0.0 for f in far])
+    levels = _level_columns(X, seen)
+    far = (np.abs(X - centre) > LONG_SPREADS * spread) & seen
+    share = np.where(levels, 0.0, far.sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
     alone = (share >= LONG_SHARE / 2).mean() <= LONG_COLUMNS
     return levels | (share >= LONG_SHARE) if alone else levels
+
+
+def _level_columns(X: Array, seen: Mask) -> Mask:
+    """`are_levels` of every column; one without gaps, with many values and none of them common, is not even asked."""
+    asked = np.ones(X.shape[1], dtype=bool)
+    whole, common = np.flatnonzero(seen.all(axis=0)), int(np.ceil(APART_SHARE * len(X)))
+    if common > 1:
+        ordered = np.sort(X[:, whole], axis=0)
+        asked[whole] = (_distinct(ordered) <= FEW_LEVELS) | (ordered[common - 1 :] == ordered[: 1 - common]).any(axis=0)
+    return np.array([ask and are_levels(X[seen[:, j], j]) for j, ask in enumerate(asked)], dtype=bool)
 
 
 def outlyingness(

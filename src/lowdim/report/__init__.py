@@ -39,8 +39,11 @@ def report_html(analysis: Analysis, *, rows: bool = True, when: str = "") -> str
     """The report as text."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
+    from lowdim.plot.base import style
     from lowdim.report.page import page
+    from lowdim.storage.memory import seldom_collected
 
     loader = PackageLoader("lowdim.report", "templates")
     pages = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return pages.get_template("report.html").render(page=page(analysis, rows), when=when)
+    with seldom_collected(), style():  # once for all plots
+        return pages.get_template("report.html").render(page=page(analysis, rows), when=when)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -320,9 +321,19 @@ def _remarks(work: Numbers, options: ReadingOptions, place: Place, notes: Notes)
     _near_copies(work, options, notes)
     _closed(work, notes)
     _repeats(work, place, notes)
-    return work._replace(
-        columns=[c._replace(note=_note(c, work.X[:, j], work.rows, place)) for j, c in enumerate(work.columns)]
-    )
+    quartiles = _quantiles(work.X, (0.25, 0.5, 0.75)).T
+    notes_of = [_note(c, work.X[:, j], quartiles[j], work.rows) for j, c in enumerate(work.columns)]
+    return work._replace(columns=[c._replace(note=note) for c, note in zip(work.columns, notes_of, strict=True)])
+
+
+def _quantiles(X: Array, levels: Sequence[float]) -> Array:
+    """Quantiles of what each column has, those of columns without gaps all at once: level x column."""
+    whole = ~np.isnan(X).any(axis=0)
+    found = np.empty((len(levels), X.shape[1]))
+    found[:, whole] = np.quantile(X[:, whole], levels, axis=0)
+    for j in np.flatnonzero(~whole):
+        found[:, j] = np.quantile(X[~np.isnan(X[:, j]), j], levels)
+    return found
 
 
 def _gappy(work: Numbers, place: Place, notes: Notes) -> None:
@@ -340,10 +351,9 @@ def _gappy(work: Numbers, place: Place, notes: Notes) -> None:
 
 
 def _rare(work: Numbers, notes: Notes) -> None:
-    for j, c in enumerate(work.columns):
-        x = work.X[:, j]
+    for j, middle in enumerate(_quantiles(work.X, (0.5,))[0]):
+        c, x = work.columns[j], work.X[:, j]
         x = x[~np.isnan(x)]
-        middle = np.median(x)
         share = float((x == middle).mean())  # a value that most rows have is the median
         if ONE_VALUE_SHARE <= share < 1 and len(x) >= 20:
             notes.add(
@@ -487,14 +497,13 @@ def _repeats(work: Numbers, place: Place, notes: Notes) -> None:
         )
 
 
-def _note(c: Column, x: Array, rows: NDArray[np.intp], place: Place) -> str:
+def _note(c: Column, x: Array, quartiles: Array, rows: NDArray[np.intp]) -> str:
     """The remark of a column in the table of columns."""
     words = [c.note] if c.note else []
     share = float(np.isnan(x).mean())
     if share >= GAPPY_SHARE:
         words.append("almost half missing" if share < 0.5 else "half missing or more")
-    seen = x[~np.isnan(x)]
-    q1, middle, q3 = np.quantile(seen, [0.25, 0.5, 0.75])
+    q1, middle, q3 = quartiles
     spread = (q3 - q1) / 1.349  # the standard deviation of a Gaussian with these quartiles
     far = np.flatnonzero(np.abs(x - middle) > FAR_SPREADS * spread) if spread > 0 else np.array([], dtype=int)
     if 0 < len(far) <= 3:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import rankdata
 
-from lowdim.table.kinds.functions import find_functions
+from lowdim.table.kinds.functions import _ranks, find_functions
 from lowdim.table.read import read
 
 rng = np.random.default_rng(0)
@@ -62,3 +63,9 @@ def test_a_table_is_read_without_the_same_fact_again() -> None:
     assert "'lwage' is the logarithm of wage and was left out" in [m.what for m in table.messages if m.code == "LD185"]
     assert read(frame, use="lwage").d == read(frame, keep_copies=True).d == 4
     assert read(frame[["wage", "lwage"]]).d == 2  # two columns have to be left
+
+
+def test_ranks_are_those_of_scipy_with_ties_and_gaps() -> None:
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    X[:, 1], X[::4, 2] = X[:, 1].round(), np.nan
+    assert np.array_equal(_ranks(X), rankdata(X, axis=0, nan_policy="omit"), equal_nan=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowdim.table.kinds.sums import find_sums
+from lowdim.table.kinds.sums import find_sums, rounding_units
 
 rng = np.random.default_rng(2)
 X = rng.uniform(0, 10, (60, 4)).round(2)
@@ -84,3 +84,12 @@ def test_an_almost_empty_column_hides_no_sum() -> None:
     assert [f"{names[i.total]} is {i.words(names)}" for i in find_sums(X, names)] == [
         "after is the sum of gain and before"
     ]
+
+
+def test_units_of_columns_are_the_decimals_they_are_written_with() -> None:
+    x = np.random.default_rng(0).uniform(-90, 90, 50)
+    X = np.column_stack([x.round(k) for k in range(4)] + [x])
+    assert rounding_units(X).tolist() == [0.0, 0.1, 0.01, 0.001, 0.0]
+    X[::7] = np.nan
+    assert rounding_units(X).tolist() == [0.0, 0.1, 0.01, 0.001, 0.0]
+    assert rounding_units(np.full((5, 1), np.nan)).tolist() == [0.0]

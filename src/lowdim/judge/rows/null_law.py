@@ -103,30 +103,45 @@ def cell_p_values(surprise: Array, D2: Array, mask: Mask, law: RowLaw, bulk: Mas
     s2, seen = surprise**2 / law.scale, mask.sum(axis=1)[:, None]
     rest = np.maximum(D2[:, None] / law.scale - s2, 0.0)
     w = np.sqrt(s2 / ((law.dof + rest) / (law.dof + np.maximum(seen, 1) - 1.0)))
-    p, columns = np.ones(w.shape), range(w.shape[1])
-    scales, dofs = np.array([t_law(w[bulk[:, j], j]) for j in columns]).reshape(-1, 2).T
+    scales, dofs = _column_laws(w, bulk)
     if len(w) < MANY_ROWS:  # too few for a tail of each column
         dofs = np.full(len(dofs), t_law((w / scales)[bulk])[1])
-    for j in columns:
-        most = min(dofs[j], most_dof(int(bulk[:, j].sum())))
-        tails = np.minimum(most, law.dof + np.maximum(seen[:, 0], 1) - 1.0)
-        p[:, j] = np.where(mask[:, j], 2.0 * stdtr(tails, -w[:, j] / scales[j]), 1.0)
-    return p
+    most = np.minimum(dofs, [most_dof(many) for many in bulk.sum(axis=0).tolist()])
+    tails = np.minimum(most, law.dof + np.maximum(seen, 1) - 1.0)
+    return np.where(mask, 2.0 * stdtr(tails, -w / scales), 1.0)
+
+
+def _column_laws(w: Array, bulk: Mask) -> tuple[Array, Array]:
+    """`t_law` of every column; of those that the same rows set all at once."""
+    rows = bulk.any(axis=1)
+    alike = bulk[rows].all(axis=0) & bool(rows.any())
+    laws = np.zeros((2, w.shape[1]))
+    laws[:, alike] = t_laws(w[np.ix_(rows, alike)])
+    for j in np.flatnonzero(~alike):
+        laws[:, j] = t_law(w[bulk[:, j], j])
+    return laws[0], laws[1]
 
 
 def t_law(w: Array, beyond: float = UPPER_SHARE) -> tuple[float, float]:
     """Scale and degrees of freedom of a t from the median and an upper quantile of its absolute values."""
-    if len(w) < LEAST_ROWS_OF_LAW:
-        return 1.0, GAUSSIAN_DOF
-    share = max(beyond, UPPER_ROWS / len(w))
+    scale, dof = t_laws(w[:, None], beyond)
+    return float(scale[0]), float(dof[0])
+
+
+def t_laws(w: Array, beyond: float = UPPER_SHARE) -> tuple[Array, Array]:
+    """`t_law` of each column of an array."""
+    n, d = w.shape
+    if n < LEAST_ROWS_OF_LAW:
+        return np.ones(d), np.full(d, GAUSSIAN_DOF)
+    share = max(beyond, UPPER_ROWS / n)
     # a tail that says how rare cells far beyond it are is taken a standard error heavier than it looks
-    doubt = np.sqrt(share / len(w)) if beyond == UPPER_SHARE else 0.0
-    middle, upper = np.quantile(w, [0.5, 1.0 - share + doubt])
-    if middle <= 0.0:
-        return max(float(upper), 1e-300), LEAST_DOF
+    doubt = np.sqrt(share / n) if beyond == UPPER_SHARE else 0.0
+    middle, upper = np.quantile(w, [0.5, 1.0 - share + doubt], axis=0)
+    flat = middle <= 0.0
     grid, ratio = _tail_ratios(round(share, 6))
-    dof = float(np.exp(np.interp(-np.log(upper / middle), -ratio, np.log(grid))))
-    return float(middle / stdtrit(dof, 0.75)), dof
+    far = np.log(np.where(flat, 1.0, upper) / np.where(flat, 1.0, middle))
+    dof = np.where(flat, LEAST_DOF, np.exp(np.interp(-far, -ratio, np.log(grid))))
+    return np.where(flat, np.maximum(upper, 1e-300), middle / stdtrit(dof, 0.75)), dof
 
 
 @cache
@@ -190,12 +205,11 @@ def tempered_levels(X: Array, mask: Mask) -> tuple[Array, Mask]:
     if len(X) < LEAST_ROWS_OF_LAW:
         return out, levels
     levels = own_tails(X, mask) & mask.any(axis=0)
-    for j in range(X.shape[1]):
+    for j in np.flatnonzero(levels):
         x = X[mask[:, j], j]
-        if levels[j]:
-            ordered, mean, sd = np.sort(x), x.mean(), x.std()
-            above = 1.0 - np.searchsorted(ordered, x, side="left") / len(x)
-            below = np.searchsorted(ordered, x, side="right") / len(x)
-            limit = -sd * ndtri(np.minimum(np.where(x > mean, above, below), 1.0) / 2.0)
-            out[mask[:, j], j] = mean + np.clip(x - mean, -limit, limit)
+        ordered, mean, sd = np.sort(x), x.mean(), x.std()
+        above = 1.0 - np.searchsorted(ordered, x, side="left") / len(x)
+        below = np.searchsorted(ordered, x, side="right") / len(x)
+        limit = -sd * ndtri(np.minimum(np.where(x > mean, above, below), 1.0) / 2.0)
+        out[mask[:, j], j] = mean + np.clip(x - mean, -limit, limit)
     return out, levels

@@ -77,7 +77,7 @@ def find_functions(X: Array, names: Sequence[str]) -> list[Function]:
     """
     X = np.where(np.abs(X) < TOO_LARGE, X, np.nan)
     rows = evenly_spread(len(X), PAIR_ROWS) if len(X) > PAIR_ROWS else np.arange(len(X))
-    ranks = np.column_stack([_ranks(x) for x in X[rows].T])
+    ranks = _ranks(X[rows])
     seen: Mask = ~np.isnan(X)
     cells, units, found = seen.sum(axis=0), dict[int, float](), dict[int, Function]()
     for i, j in alike_pairs(ranks):
@@ -93,11 +93,17 @@ def find_functions(X: Array, names: Sequence[str]) -> list[Function]:
     return [found[j] for j in sorted(found)]
 
 
-def _ranks(x: Array) -> Array:
-    """Average ranks; gaps stay gaps."""
-    ranks, seen = np.full(len(x), np.nan), ~np.isnan(x)
-    _, at, times = np.unique(x[seen], return_inverse=True, return_counts=True)
-    ranks[seen] = (np.cumsum(times) - (times - 1) / 2)[at]
+def _ranks(X: Array) -> Array:
+    """Average ranks within each column; gaps stay gaps, and columns without them or ties are ranked at once."""
+    order = np.argsort(X, axis=0)
+    ordered = np.take_along_axis(X, order, axis=0)
+    ranks = np.empty(X.shape)
+    np.put_along_axis(ranks, order, np.arange(1.0, len(X) + 1)[:, None], axis=0)
+    for j in np.flatnonzero((ordered[1:] == ordered[:-1]).any(axis=0) | np.isnan(X).any(axis=0)):
+        seen = ~np.isnan(X[:, j])
+        _, at, times = np.unique(X[seen, j], return_inverse=True, return_counts=True)
+        ranks[:, j] = np.nan
+        ranks[seen, j] = (np.cumsum(times) - (times - 1) / 2)[at]
     return ranks
 
 

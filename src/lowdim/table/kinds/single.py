@@ -143,9 +143,9 @@ def is_whole(v: Array) -> bool:
 
 # dates ----------------------------------------------------------------------------------------------------
 def _date_part(words: list[str], v: Array, whole: bool) -> Kind:
-    low, high, middle = float(v.min()), float(v.max()), float(np.median(v))
+    low, high = float(v.min()), float(v.max())
     if any(YEAR_WORD.fullmatch(word) for word in words) and "age" not in words:
-        if 1500 <= middle <= 2100 and (v <= LATEST_YEAR).mean() >= YEAR_SHARE:
+        if 1500 <= np.median(v) <= 2100 and (v <= LATEST_YEAR).mean() >= YEAR_SHARE:
             return Kind("year", "a year orders rows; it does not measure them")
         if whole and low >= 0 and high <= 99 and len(np.unique(v)) > 4 and words[-1] != "old":
             return Kind("year", "a year of two digits")
@@ -214,6 +214,8 @@ def _stepping(words: list[str], v: Array, complete: bool) -> Kind:
     if abs(step[0]) > 1e3 * rounding and (np.abs(step - step[0]) <= 1e-6 * abs(step[0]) + rounding).all():
         return Kind("time" if set(words) & TIME_WORDS else "counter", "it runs on in equal steps")
     start = v[0]
+    if start not in (0, 1) and not set(words) & TIME_WORDS:
+        return Kind()
     again = step < 0
     runs = 1 + int(again.sum())
     skips = ~again & (step != 1)  # a row that was lost
@@ -286,6 +288,8 @@ def _rank(words: list[str], v: Array, whole: bool) -> Kind:
 # levels ---------------------------------------------------------------------------------------------------
 def _few(words: list[str], v: Array, whole: bool) -> Kind:
     """Few different values: yes/no, a code or grade, or a count; candidates all."""
+    if not whole and len({*v[: 2 * MOST_GRADES].tolist()}) > MOST_GRADES:
+        return Kind()  # and most columns of a wide table end here
     levels, times = np.unique(v, return_counts=True)
     u = len(levels)
     if len(v) < LEAST_KIND_ROWS or u < 2:

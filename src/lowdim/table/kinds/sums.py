@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from lowdim.math.linalg import Array, evenly_spread
-from lowdim.table.kinds.single import is_whole
 
 LEAST_SUM_ROWS = 12  # rows with total and parts from which an identity is believed
 MOST_PARTS = 40  # columns beside a total that are tried as its parts
@@ -131,7 +130,7 @@ class _Rounded:
 
     def __init__(self, X: Array) -> None:
         self.X, self.seen = X, ~np.isnan(X)
-        self.unit = np.array([rounding_unit(X[seen, j]) for j, seen in enumerate(self.seen.T)])
+        self.unit = rounding_units(X)
         self.spread = np.array([X[seen, j].std() if seen.any() else 0.0 for j, seen in enumerate(self.seen.T)])
         self.top = np.array([np.abs(X[seen, j]).max() if seen.any() else 0.0 for j, seen in enumerate(self.seen.T)])
         self.few = evenly_spread(len(X), SUM_ROWS) if len(X) > SUM_ROWS else np.arange(len(X))
@@ -256,12 +255,20 @@ class _Rounded:
 
 def rounding_unit(v: Array) -> float:
     """The unit a column is rounded to: 0 for whole numbers, which are exact, and for numbers with all their digits."""
-    if not len(v) or is_whole(v):
-        return 0.0
+    return float(rounding_units(v[:, None])[0])
+
+
+def rounding_units(X: Array) -> Array:
+    """`rounding_unit` of each column; gaps are not asked."""
+    unit, top = np.zeros(X.shape[1]), np.fmax.reduce(np.abs(X), axis=0, initial=0.0)
+    open_ones = np.flatnonzero(~(((np.round(X) == X) | np.isnan(X)).all(axis=0) & (top < 2**53)))
     for k in range(1, DECIMALS + 1):
-        if np.abs(v * 10.0**k - np.round(v * 10.0**k)).max() <= 1e-6 * max(1.0, np.abs(v).max() * 10.0**k * 1e-9):
-            return float(10.0**-k)
-    return 0.0
+        steps = X[:, open_ones] * 10.0**k
+        off = np.fmax.reduce(np.abs(steps - np.round(steps)), axis=0, initial=0.0)
+        exact = off <= 1e-6 * np.maximum(1.0, top[open_ones] * 10.0**k * 1e-9)
+        unit[open_ones[exact]] = 10.0**-k
+        open_ones = open_ones[~exact]
+    return unit
 
 
 def _nice(weights: Array) -> Array:

@@ -113,8 +113,9 @@ def _extends(name: str, stem: str) -> bool:
 
 
 def _is_short(x: Array) -> bool:
-    v = np.unique(x[~np.isnan(x)])
-    return 2 < len(v) <= MOST_LEVELS and is_whole(v) and v[0] in (0, 1) and v[-1] <= MOST_LEVELS
+    v = x[~np.isnan(x)]
+    levels = np.unique(v) if is_whole(v) else v[:0]
+    return 2 < len(levels) <= MOST_LEVELS and levels[0] in (0, 1) and levels[-1] <= MOST_LEVELS
 
 
 def _one_scale(names: list[str], ranges: dict[str, tuple[float, float]]) -> list[str]:
