@@ -97,12 +97,13 @@ def _made(
     use = seen & (X[:, list(triple)] > 0).all(axis=1)
     if use.sum() < LEAST_PRODUCT_ROWS or 2 * use.sum() < seen.sum():
         return None
-    logs, rounding = np.log(X[use]), {j: ROUNDING * units[j] / X[use, j] + DIGITS for j in triple}
-    off = logs[:, a] + logs[:, b] - logs[:, c]
+    logs = {j: np.log(X[use, j]) for j in triple}
+    rounding = {j: ROUNDING * units[j] / X[use, j] + DIGITS for j in triple}
+    off = logs[a] + logs[b] - logs[c]
     constant, slack = float(np.median(off)), sum(rounding.values(), np.zeros(int(use.sum())))
     close = np.abs(off - constant) <= slack
-    felt = all(logs[:, j].std() > FELT * float(np.median(slack)) for j in triple)
-    if not felt or close.mean() < EXACT_SHARE or float(np.median(slack)) > FINE * logs[:, last].std():
+    felt = all(logs[j].std() > FELT * float(np.median(slack)) for j in triple)
+    if not felt or close.mean() < EXACT_SHARE or float(np.median(slack)) > FINE * logs[last].std():
         return None
     share = float(seen.sum() / (~np.isnan(X[:, last])).sum())
     k = np.exp(constant)  # a b = k c
