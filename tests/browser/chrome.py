@@ -163,9 +163,11 @@ class Tab:
     def mine(self, method: str) -> list[dict[str, Any]]:
         return [e for e in self.chrome.events if e.get("method") == method and e.get("sessionId") == self.session]
 
-    def press(self, key: str, code: int, text: str = "", modifiers: int = 0) -> None:
+    def press(self, key: str, code: int, text: str = "", modifiers: int = 0, command: str = "") -> None:
+        """A key; `command` is what the operating system makes of it in a field, as selectAll of Ctrl+A."""
         for kind in ("keyDown" if text else "rawKeyDown", "keyUp"):
             more = {"text": text} if text and kind == "keyDown" else {}
+            more |= {"commands": [command]} if command and kind != "keyUp" else {}
             how = {"key": key, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
             self.send("Input.dispatchKeyEvent", type=kind, **how, **more)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.browser.chrome import Chrome, Tab
 
-SHIFT = 8  # the modifier of a key or a pointer
+SHIFT, CTRL = 8, 2  # the modifier of a key or a pointer
 
 
 class Explorer:
@@ -50,6 +50,14 @@ class Explorer:
         before = self.painted
         self.key(*key)
         self.wait(before + 1)
+
+    def tab_to(self, found: str) -> None:
+        """The tab key, until an expression says that the focus is there."""
+        for _ in range(120):
+            self.key("Tab", 9)
+            if self.tab.js(found):
+                return
+        raise AssertionError(found)
 
     def wait_for_words(self, pattern: str) -> None:
         """Until the live region says something: what the browser itself is asked for comes when it comes."""

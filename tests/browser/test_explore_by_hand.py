@@ -178,26 +178,3 @@ def test_controls_are_near_the_picture_on_a_telephone(chrome, odd):
     assert all(b > a - 40 for a, b in pairwise(tops))
     play = "[...document.querySelectorAll('button')].find(b => b.textContent === 'Play')"
     assert page.tab.js(f"{play}.getBoundingClientRect().top + scrollY") < 1_400
-
-
-def test_from_a_wrong_cell_to_the_same_numbers_by_keys_alone(chrome, odd):
-    """The path that the documentation shows on the demo table: write a wrong value, hide what is odd, copy, run."""
-    page = Explorer(chrome, odd.address, "screen=map")
-    page.tab.js("document.querySelector('[role=tab][aria-selected=true]').focus()")
-    page.settled_key("1")
-    page.key("/")
-    page.tab.type("5")
-    page.settled_key("Enter", 13, "\r")
-    for _ in range(80):
-        page.key("Tab", 9)
-        if page.tab.js("document.activeElement.getAttribute('aria-label')") == "value of magnesium":
-            break
-    page.tab.js("document.activeElement.select()")
-    page.tab.type("1000")
-    page.settled_key("Enter", 13, "\r")
-    assert "Row 5 with magnesium at 1000 is unlike what the model expects" in page.live
-    page.tab.js("document.activeElement.blur(); document.querySelector('main').focus()")
-    page.settled_key("h")
-    assert re.search(r"Row 5 without magnesium is ordinary \(p 0\.\d+\)\.", page.live)
-    done = in_process(*command(page)[1:], "--json", cwd=subjects.folder())
-    assert json.loads(done.out)["card"]["p"] == pytest.approx(page.numbers["p"], rel=1e-9)

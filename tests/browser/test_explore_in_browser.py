@@ -5,9 +5,6 @@ from __future__ import annotations
 import base64
 import importlib
 import io
-import json
-import re
-import shlex
 
 import numpy as np
 import pytest
@@ -19,7 +16,6 @@ from lowdim.jobs.subject import Subject, subject
 from tests.browser.chrome import Chrome, browser
 from tests.browser.explorer import SHIFT, Explorer
 from tests.browser.test_report_in_browser import FAINT, WIDTHS
-from tests.cli.calls import in_process
 from tests.conftest import ROOT
 from tests.explorer import subjects
 from tests.report import pages
@@ -166,35 +162,9 @@ def test_a_gaussian_process_decodes_its_places(chrome, table, name, options):
         assert "places no rows in the browser" in page.text(".inspector .lead") and page.complaints() == []
 
 
-# by keys alone ---------------------------------------------------------------------------------------------------
-def test_from_the_odd_row_to_the_same_numbers_by_keys_alone(chrome, odd):
-    """Open, find the odd row, hide the cell that makes it odd, read that it is ordinary, copy the command, run it."""
-    page, s = Explorer(chrome, odd.address, "screen=map&row=3"), subjects.odd()
-    page.tab.js("document.querySelector('[role=tab][aria-selected=true]').focus()")
-    page.settled_key("n")  # the next odd row
-    assert page.tab.js("document.getElementById('explore').explorer.state.row") == 19
-    assert "Row 20 is unlike what the model expects" in page.live and "magnesium" in page.live
-    page.settled_key("h")  # hide the cell that makes it odd
-    assert re.search(r"Row 20 without magnesium is ordinary \(p 0\.\d+\)\.", page.live)
-    for _ in range(80):  # to the button that copies the command
-        page.key("Tab", 9)
-        if page.tab.js("document.activeElement.textContent") == "Copy command":
-            break
-    assert page.tab.js("getComputedStyle(document.activeElement).outlineStyle") != "none"
-    page.key("Enter", 13, "\r")
-    page.wait_for_words("command (copied|selected)")
-    line = shlex.split(page.text(".again code"))
-    assert line[:2] == ["lowdim", "explain"]
-    done = in_process(*line[1:], "--json", cwd=subjects.folder())
-    card, told = json.loads(done.out)["card"], page.numbers
-    assert card["D2"] == pytest.approx(told["D2"], rel=1e-9) and card["p"] == pytest.approx(told["p"], rel=1e-9)
-    assert card["sentence"] in page.text(".inspector .lead")
-    assert card["p"] == pytest.approx(s.explain(19, hidden=["magnesium"]).p, rel=1e-12)
-
-
+# by keys ------------------------------------------------------------------------------------------------------------
 def test_every_screen_and_action_has_a_key(chrome, odd):
     page = Explorer(chrome, odd.address)
-    page.tab.js("document.querySelector('[role=tab][aria-selected=true]').focus()")
     for number, name in enumerate(("row", "map", "place", "dimensions", "gaps", "compare"), 1):
         page.settled_key(str(number))
         assert page.tab.js("document.querySelector('.lowdim-explore').dataset.screen") == name
@@ -221,7 +191,7 @@ def test_every_screen_and_action_has_a_key(chrome, odd):
     page.settled_key("Escape", 27)
     assert page.tab.js("document.getElementById('explore').explorer.state.group") is None
     page.settled_key("3")
-    page.tab.js("document.querySelector('.scatter canvas:last-child').focus()")
+    page.tab_to("document.activeElement.matches('.scatter canvas')")
     before = page.numbers["z"]
     page.settled_key("ArrowRight", 39)
     assert page.numbers["z"][0] > before[0] and page.numbers["z"][1:] == before[1:]

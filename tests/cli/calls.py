@@ -6,8 +6,10 @@ import contextlib
 import csv
 import io
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,3 +69,25 @@ def child(*arguments: object, cwd: Path, code: str = "from lowdim.cli import mai
         timeout=300,
     )
     return Said(done.returncode, done.stdout, done.stderr)
+
+
+@contextlib.contextmanager
+def exploring(folder: Path, *arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`lowdim explore` as a process of its own, and the line with its address."""
+    code = "from lowdim.cli import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "explore", *map(str, arguments), "--no-browser"],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert process.stdout is not None
+        yield process, process.stdout.readline()
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()

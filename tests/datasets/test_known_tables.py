@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from lowdim.datasets import cities, faithful, load
+from lowdim.datasets import cities, faithful, load, load_demo
 from lowdim.datasets.real import REAL_TABLES
 from lowdim.text.kinds import FileError, OptionError
 from tests.references.tables import columns, numbers
@@ -68,3 +68,20 @@ def test_another_file_of_that_name_is_refused(tmp_path):
 def test_unknown_names_are_refused():
     with pytest.raises(OptionError, match=r"LD210[^|]*faithful"):
         load("gold")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_pumps_wrong_cell_is_the_one_that_is_said(seed):
+    """Two digits swapped in a cell that is never hidden, inside the range of its column; all else is as it was."""
+    table = load_demo("pump", random_state=seed)
+    wrong = np.argwhere(~np.isnan(table.X) & (table.truth != table.X))
+    assert wrong.tolist() == [[139, 2]] and table.columns[2] == "power" and "row 140" in table.about
+    right, written = f"{table.truth[139, 2]:.1f}", f"{table.X[139, 2]:.1f}"
+    assert written == right[1] + right[0] + right[2:] and written != right
+    assert table.truth[:, 2].min() < table.X[139, 2] < table.truth[:, 2].max()
+
+
+def test_the_pumps_readings_follow_two_causes():
+    """Eigenvalues of the correlations: two above the mean, as many as the simulator has causes."""
+    values = np.linalg.eigvalsh(np.corrcoef(load_demo("pump").truth.T))[::-1]
+    assert (values > 1.0).sum() == 2 and values[:2].sum() > 0.95 * 8

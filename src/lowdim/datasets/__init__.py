@@ -8,6 +8,7 @@ import numpy as np
 
 from lowdim.datasets.known import KnownTable as KnownTable
 from lowdim.datasets.oil import oil_flow
+from lowdim.datasets.pump import WRONG, pump_readings
 from lowdim.datasets.real import load as load
 from lowdim.datasets.small import cities as cities
 from lowdim.datasets.small import faithful as faithful
@@ -16,13 +17,13 @@ from lowdim.text.messages import error
 
 
 class DemoTable(NamedTuple):
-    """A table with gaps made on purpose, so that fills can be judged against the truth."""
+    """A table with gaps made on purpose, so that fills can be judged against the truth; the pump's has a wrong cell."""
 
     name: str
     about: str
     columns: tuple[str, ...]
     X: Array  # gaps are NaN
-    truth: Array  # the table before cells were hidden
+    truth: Array  # the table before cells were hidden, and with the right value in the wrong cell
 
 
 def wine() -> tuple[str, tuple[str, ...], Array]:
@@ -58,7 +59,13 @@ def digits() -> tuple[str, tuple[str, ...], Array]:
     return "a handwritten 6 turned through 360 degrees, 64 pixels", tuple(f"pixel{j + 1}" for j in range(64)), X
 
 
-DEMO_TABLES = {"wine": wine, "gaussian": gaussian, "oil": oil, "digits": digits}
+def pump() -> tuple[str, tuple[str, ...], Array]:
+    """Readings of a pump, simulated: 240 hours, 8 readings, all of them right."""
+    about = "240 simulated hours of a pump, 8 readings; in row 140 two digits of power were swapped on purpose"
+    return about, *pump_readings()
+
+
+DEMO_TABLES = {"wine": wine, "gaussian": gaussian, "oil": oil, "digits": digits, "pump": pump}
 
 
 def load_demo(name: str = "wine", *, hidden: float = 0.1, random_state: int = 0) -> DemoTable:
@@ -66,9 +73,10 @@ def load_demo(name: str = "wine", *, hidden: float = 0.1, random_state: int = 0)
 
     Parameters
     ----------
-    name : {"wine", "gaussian", "oil", "digits"}, default "wine"
+    name : {"wine", "gaussian", "oil", "digits", "pump"}, default "wine"
         Chemical analyses of 178 wines; 300 rows with 3 wide directions among 10; simulated flow in a pipe; a
-        handwritten digit turned through 360 degrees.
+        handwritten digit turned through 360 degrees; simulated readings of a pump, of which one is wrong (in row 140
+        the power is 63.8 where it was 36.8).
     hidden : float, default 0.1
         Share of the cells that is hidden.
     random_state : int, default 0
@@ -77,7 +85,7 @@ def load_demo(name: str = "wine", *, hidden: float = 0.1, random_state: int = 0)
     Returns
     -------
     DemoTable
-        With `X` (NaN where cells are hidden), `truth`, `columns`, `name` and `about`.
+        With `X` (NaN where cells are hidden; the wrong cell never is), `truth`, `columns`, `name` and `about`.
 
     Examples
     --------
@@ -89,4 +97,8 @@ def load_demo(name: str = "wine", *, hidden: float = 0.1, random_state: int = 0)
         raise error("LD210", option="name", value=name, allowed=f"one of {', '.join(DEMO_TABLES)}")
     about, columns, truth = DEMO_TABLES[name]()
     holes = np.random.default_rng(random_state).random(truth.shape) < hidden
-    return DemoTable(name, about, columns, np.where(holes, np.nan, truth), truth)
+    X = np.where(holes, np.nan, truth)
+    if name == "pump":
+        row, column, value = WRONG
+        X[row, columns.index(column)] = value
+    return DemoTable(name, about, columns, X, truth)

@@ -26,7 +26,7 @@ def test_it_ends_with_the_sentences_and_the_path(lowdim, no_drawing, tmp_path):
 
 def test_an_unknown_table_is_said(lowdim):
     said = lowdim("demo", "nobody")
-    assert said.code == 2 and "LD210" in said.err and "wine, gaussian, oil, digits" in said.err
+    assert said.code == 2 and "LD210" in said.err and "wine, gaussian, oil, digits, pump" in said.err
 
 
 def test_what_it_writes_is_not_tracked():

@@ -3,41 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import urllib.request
-from contextlib import contextmanager
 
 import pytest
 
 from lowdim.jobs.run_folder import load_run
-from tests.cli.calls import environment
-
-
-@contextmanager
-def exploring(folder, *arguments):
-    """The command as a process of its own, its address, and its exit code once it is interrupted."""
-    code = "from lowdim.cli import main; main()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, "explore", *map(str, arguments), "--no-browser"],
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        line = process.stdout.readline()
-        yield process, line
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+from tests.cli.calls import exploring
 
 
 @pytest.mark.slow
