@@ -31,7 +31,7 @@ export function sequential(share) {
 /** @param {number} code @returns {[number, number, number]} */
 export const groupColour = code => rgb(GROUP_COLOURS[theme()][code % 8]);
 
-/** Round numbers inside an interval. @param {number} low @param {number} high @param {number} [many] @returns {number[]} */
+/** Round numbers inside an interval, two at least: one alone has no scale. @param {number} low @param {number} high @param {number} [many] @returns {number[]} */
 export function ticks(low, high, many = 6) {
   const rough = (high - low) / many;
   if (!(rough > 0) || !Number.isFinite(rough)) return [];
@@ -39,7 +39,7 @@ export function ticks(low, high, many = 6) {
     step = power * ([1, 2, 5].find(s => s * power >= rough) ?? 10),
     out = [];
   for (let k = Math.ceil(low / step); k * step <= high && out.length < 50; k++) out.push(k * step);
-  return out;
+  return out.length < 2 && many < 12 ? ticks(low, high, 2 * many) : out;
 }
 
 /** @param {string} name @param {Element} host */

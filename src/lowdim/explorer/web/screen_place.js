@@ -248,11 +248,12 @@ export function placeScreen(app) {
       step = 580 / cells.length,
       y = (/** @type {number} */ v) => 60 - (50 * Math.max(-most, Math.min(most, v))) / most;
     const names = cells.length <= NAMED_BARS,
+      longest = Math.max(...cells.map(c => brief(c.name, 16).length)),
       words = `Each column in spreads from its average: mark, and band of 90%${names ? "" : "; point at one for its name"}.`;
     return [
       svg(
         "svg",
-        {viewBox: names ? "-40 0 640 210" : "0 0 600 120", role: "img", class: "curve"},
+        {viewBox: names ? `-40 0 640 ${130 + 6.5 * longest}` : "0 0 600 120", role: "img", class: "curve"},
         svg("title", {}, words),
         svg("line", {x1: 10, x2: 590, y1: 60, y2: 60, class: "zero"}),
         ...cells.flatMap((c, j) => {
