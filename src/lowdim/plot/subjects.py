@@ -58,7 +58,9 @@ class Plots:
             The figure, its numbers, a title and a sentence; a plot that does not apply raises an error that says why.
         """
         row = find(name)
-        if row.needs == "table":
+        if row.needs == "nothing":
+            return row.function(*values, **options)
+        if row.needs in ("table", "lesson"):
             return row.function(self._analysis.table, *values, **options)
         if row.needs == "analysis":
             return row.function(self._analysis, *values, **options)
@@ -150,7 +152,9 @@ def plot_model(
     'trace'
     """
     row = find(name)
-    if row.needs == "table":
+    if row.needs == "nothing":
+        return row.function(*values, **options)
+    if row.needs in ("table", "lesson"):
         return row.function(table, *values, **options)
     if row.needs == "analysis":
         names = ", ".join(other.name for other in every_plot() if other.needs == "model")

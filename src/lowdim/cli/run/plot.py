@@ -25,7 +25,10 @@ NAMED_PLOT, LISTING_PLOTS = (
     "lowdim.plots",
 )  # in the context: the plot that is named; whether all are listed
 TYPES: dict[str, Any] = {"axis": click.IntRange(1), "whole": int, "number": float}  # others are text
-METAVARS = {"column": "COLUMN", "columns": "COLUMN,COLUMN", "axis": "K", "axes": "K,K", "row": "ROW"}
+METAVARS = {
+    "column": "COLUMN", "columns": "COLUMN,COLUMN", "axis": "K", "axes": "K,K", "row": "ROW", "wholes": "K,K,...",
+    "shape": "HEIGHT,WIDTH", "tables": "FILE,FILE",
+}  # fmt: skip
 
 
 class PlotCommand(TableCommand):
@@ -99,24 +102,35 @@ def plot_command(
     """Draw a named plot of a table or a run folder; lowdim plot NAME --help has the options of one."""
     if listed:
         return list_plots(as_json=as_json)
-    if name is None or target is None:
-        raise click.UsageError("give a plot and a table or a run folder; lowdim plot --list names the plots")
-    if name not in descriptions():
-        raise click.BadParameter(f"'{name}' is not a plot; lowdim plot --list names them", param_hint="NAME")
+    row = named(name, target)
     from lowdim.plot.base import check_picture
 
-    row = find(name)
     chosen = {key.removeprefix(PREFIX): flags.pop(key) for key in list(flags) if key.startswith(PREFIX)}
     options = {key: value for key, value in chosen.items() if value is not None}
     counted_options(row, options)
-    out = out or f"{name}.svg"
+    out = out or f"{row.name}.svg"
     check_picture(out)  # before the analysis, which takes a while
-    plot = (of_run if is_run(target) else of_table)(row, target, options, flags)
+    if target is None:
+        plot = row.function(**options)
+    else:
+        plot = (of_run if is_run(target) else of_table)(row, target, options, flags)
     plot.save(out)
     if as_json:
-        print_json(plot=name, wrote=out, title=plot.title, sentence=plot.sentence, data=plot.data)
+        print_json(plot=row.name, wrote=out, title=plot.title, sentence=plot.sentence, data=plot.data)
     else:
         say(f"{plot.sentence}\nWrote {out}")
+
+
+def named(name: str | None, target: str | None) -> NamedPlot:
+    """The plot that is named, where it has what it needs."""
+    if name is None or (target is None and name in descriptions() and find(name).needs not in ("lesson", "nothing")):
+        raise click.UsageError("give a plot and a table or a run folder; lowdim plot --list names the plots")
+    if name not in descriptions():
+        raise click.BadParameter(f"'{name}' is not a plot; lowdim plot --list names them", param_hint="NAME")
+    row = find(name)
+    if target is not None and row.needs == "nothing":
+        raise click.UsageError(f"{name} draws no table: lowdim plot {name} -o {name}.svg")
+    return row
 
 
 def list_plots(*, as_json: bool) -> None:
@@ -129,9 +143,11 @@ def list_plots(*, as_json: bool) -> None:
 
 
 def counted_options(row: NamedPlot, options: dict[str, Any]) -> None:
-    """Axes counted from 1, as on the command line, become positions from 0, as in Python."""
+    """Axes counted from 1, as on the command line, become positions from 0, as in Python; numbers in a row are read."""
     for option in row.options:
-        if option.kind == "axes" and option.name in options:
+        if option.kind in ("wholes", "shape") and option.name in options:
+            options[option.name] = wholes(option, options[option.name])
+        elif option.kind == "axes" and option.name in options:
             parts = options[option.name].split(",")
             if len(parts) != 2 or not all(part.strip().isdigit() and int(part) for part in parts):
                 raise click.BadParameter(
@@ -142,12 +158,24 @@ def counted_options(row: NamedPlot, options: dict[str, Any]) -> None:
             options[option.name] -= 1
 
 
+def wholes(option: PlotOption, text: str) -> tuple[int, ...] | str:
+    """Whole numbers such as 2,10,100; of a shape, a word is left as it is."""
+    parts = [part.strip() for part in text.split(",")]
+    if option.kind == "shape" and text.isalpha():
+        return text
+    if not all(part.isdigit() for part in parts):
+        raise click.BadParameter(f"'{text}' is not whole numbers such as 2,10", param_hint=option.spelling)
+    return tuple(map(int, parts))
+
+
 def placed_options(row: NamedPlot, options: dict[str, Any], table: Table) -> dict[str, Any]:
     """Rows and columns by their names as positions."""
     placed = dict(options)
     for option in row.options:
         text = options.get(option.name)
-        if option.kind == "row" and text is not None:
+        if option.kind == "tables" and text is not None:
+            placed[option.name] = [open_table(file.strip(), {}) for file in text.split(",")]
+        elif option.kind == "row" and text is not None:
             placed[option.name] = positions(table, [text], option.spelling)[0]
         elif option.kind == "columns" and text is not None:
             words = [word.strip() for word in text.split(",")]
@@ -164,7 +192,7 @@ def placed_options(row: NamedPlot, options: dict[str, Any], table: Table) -> dic
 
 def of_table(row: NamedPlot, file: str, options: dict[str, Any], flags: dict[str, Any]) -> Plot:
     """A plot of a file; one of the table alone needs no analysis."""
-    if row.needs == "table":
+    if row.needs in ("table", "lesson"):
         table = open_table(file, reading(flags))
         return row.function(table, **placed_options(row, options, table))
     request = Request(file, reading(flags), flags["dims"], flags["level"], flags["seed"], flags["budget"])
@@ -176,7 +204,7 @@ def of_run(row: NamedPlot, folder: str, options: dict[str, Any], flags: dict[str
     from lowdim.jobs.run_folder import load_run
 
     run = load_run(folder)
-    if row.needs == "table":
+    if row.needs in ("table", "lesson"):
         return row.function(run.table, **placed_options(row, options, run.table))
     if run.method is None:
         return of_analysis(row, analysis_of_run(run), options)
