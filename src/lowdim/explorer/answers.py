@@ -26,7 +26,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from lowdim.explorer.forms import form_of
+from lowdim.jobs.forms import form_of
 from lowdim.jobs.run_folder import FACTS
 from lowdim.jobs.subject import Subject
 from lowdim.judge.rows.null_law import GAUSSIAN_DOF

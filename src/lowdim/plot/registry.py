@@ -30,8 +30,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class PlotOption(NamedTuple):
     """An option of a plot that the command line offers too.
 
-    `kind` says how its text is read: "column" (a name), "row" (a name, or counted from 1), "axis" (counted from 1),
-    "axes" (two of them), "columns" (two names), "flag", "whole", "wholes" (some of them), "number", "text", "shape" (of
+    `kind` says how its text is read: "column" (a name), "row" (a name, or counted from 1), "rows", "axis" (counted
+    from 1), "axes" (two of them), "columns" (two names), "flag", "whole", "wholes" (some of them), "number", "text", "shape" (of
     an image, such as 28,28, or a word), "tables" (files), or a tuple of allowed words.
     """
 

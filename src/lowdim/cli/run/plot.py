@@ -26,8 +26,8 @@ NAMED_PLOT, LISTING_PLOTS = (
 )  # in the context: the plot that is named; whether all are listed
 TYPES: dict[str, Any] = {"axis": click.IntRange(1), "whole": int, "number": float}  # others are text
 METAVARS = {
-    "column": "COLUMN", "columns": "COLUMN,COLUMN", "axis": "K", "axes": "K,K", "row": "ROW", "wholes": "K,K,...",
-    "shape": "HEIGHT,WIDTH", "tables": "FILE,FILE",
+    "column": "COLUMN", "columns": "COLUMN,COLUMN", "axis": "K", "axes": "K,K", "row": "ROW", "rows": "ROW,ROW,...",
+    "wholes": "K,K,...", "shape": "HEIGHT,WIDTH", "tables": "FILE,FILE",
 }  # fmt: skip
 
 
@@ -177,6 +177,8 @@ def placed_options(row: NamedPlot, options: dict[str, Any], table: Table) -> dic
             placed[option.name] = [open_table(file.strip(), {}) for file in text.split(",")]
         elif option.kind == "row" and text is not None:
             placed[option.name] = positions(table, [text], option.spelling)[0]
+        elif option.kind == "rows" and text is not None:
+            placed[option.name] = positions(table, [word.strip() for word in text.split(",")], option.spelling)
         elif option.kind == "columns" and text is not None:
             words = [word.strip() for word in text.split(",")]
             unknown = [word for word in words if word not in table.names]
@@ -224,7 +226,7 @@ def of_analysis(row: NamedPlot, analysis: Analysis, options: dict[str, Any]) -> 
         if option.kind == "axes" and row.needs == "analysis" and max(axes, default=0) >= max(analysis.dims, 1):
             words = ",".join(str(k + 1) for k in axes)
             raise click.BadParameter(f"'{words}': there are axes 1 to {analysis.dims}", param_hint=option.spelling)
-    by_name = any(option.kind in ("row", "columns") and option.name in options for option in row.options)
+    by_name = any(option.kind in ("row", "rows", "columns") and option.name in options for option in row.options)
     return analysis.plot.draw(row.name, **(placed_options(row, options, analysis.table) if by_name else options))
 
 

@@ -1,6 +1,7 @@
 """What positions decode to: a row rebuilt from few axes, the axes themselves as images; `traverse` walks along one.
 
-Columns may be a table's, a curve (`shape=(d,)`) or an image (`shape=(height, width)`).
+Columns may be a table's, a curve (`shape=(d,)`), an image (`shape=(height, width)`) or the coordinates of a figure of
+joined points (`shape="skeleton"`).
 """
 
 from __future__ import annotations
@@ -14,52 +15,42 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.registry import ROW, InReport, plot
+from lowdim.plot.marks import spread_out
+from lowdim.plot.pictures import (
+    CONNECTIONS,
+    SHAPE,
+    Connections,
+    Form,
+    Shape,
+    Skeleton,
+    draw_image,
+    draw_picture,
+    form_of_rows,
+    picture_height,
+)
+from lowdim.plot.registry import ROW, InReport, PlotOption, plot
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from lowdim.jobs.analysis_base import Analysis
     from lowdim.plot.subjects import ModelOnTable
 
 MOST_NAMED_CELLS = 20  # columns of a table row that can be named
-Shape = tuple[int, ...] | None
-
-
-def check_shape(shape: Shape, d: int) -> None:
-    """Refuse a shape that is not that of d cells."""
-    if shape is not None and (len(shape) > 2 or int(np.prod(shape)) != d):
-        raise error("LD210", option="shape", value=shape, allowed=f"(d,) or (height, width) with {d} cells in all")
-
-
-def draw_image(
-    ax: Axes,
-    values: Array,
-    shape: tuple[int, ...],
-    title: str,
-    *,
-    cmap: str = "gray",
-    low: float | None = None,
-    high: float | None = None,
-) -> None:
-    """Cells as the pixels of a picture."""
-    ax.imshow(values.reshape(shape), cmap=cmap, vmin=low, vmax=high, interpolation="nearest")
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.spines[:].set_visible(False)
-    ax.set_title(title, fontsize=9, loc="center")
+MOST_GRID_ROWS = 6  # rows of a grid where none are named
+KEPT = PlotOption("kept", "wholes", "How many axes are kept, a line or a panel each, such as 2,10")
+ROWS = PlotOption("rows", "rows", "The rows, by their names or counted from 1, such as 3,7")
 
 
 @plot(
     "reconstruct",
     "One row rebuilt from its first axes, and what is left over.",
     needs="analysis",
-    options=(ROW,),
+    options=(ROW, SHAPE, CONNECTIONS),
     report=InReport("lost", "rows", says_something=lambda analysis: analysis.dims > 2),
 )
-def reconstruct_of(analysis: Analysis, row: int = 0, *, shape: Shape = None) -> Plot:
+def reconstruct_of(analysis: Analysis, row: int = 0, *, shape: Shape = None, connections: Connections = None) -> Plot:
     """One row, rebuilt from one, two, five and all axes, and what is left over.
 
     Parameters
@@ -68,22 +59,31 @@ def reconstruct_of(analysis: Analysis, row: int = 0, *, shape: Shape = None) -> 
         What `lowdim.analyse` gave.
     row : int, default 0
         Its position.
-    shape : tuple of int, optional
-        (d,) draws the row as a curve, (height, width) as an image.
+    shape : tuple of int or "skeleton", optional
+        (d,) draws the row as a curve, (height, width) as an image, "skeleton" as a figure of joined points.
+    connections : sequence of pairs of names, or a path, optional
+        Of a skeleton, the points that are joined; those that keep their distance where it is left out.
 
     Returns
     -------
     Plot
     """
-    q = analysis.dims
+    q, table = analysis.dims, analysis.table
     draw.need_axes(q, 1, "reconstruct")
     qs = sorted({k for k in (1, 2, 5, q) if k <= q})
-    return reconstruct(analysis.model, analysis.table.X, row, qs, analysis.table.scale_names, shape=shape)
+    return reconstruct(analysis.model, table.X, row, qs, table.scale_names, shape=shape, connections=connections)
 
 
 @draw.styled
 def reconstruct(
-    model: Any, X: Array, row: int, qs: Sequence[int], names: Sequence[str], *, shape: Shape = None
+    model: Any,
+    X: Array,
+    row: int,
+    qs: Sequence[int],
+    names: Sequence[str],
+    *,
+    shape: Shape = None,
+    connections: Connections = None,
 ) -> Plot:
     """One row, rebuilt from its first q axes for each q, and what is left over.
 
@@ -96,7 +96,7 @@ def reconstruct(
     [0.866, 0.387, 0.0]
     """
     X = np.asarray(X, dtype=np.float64)
-    check_shape(shape, X.shape[1])
+    form = form_of_rows(shape, names, X, connections)
     x = X[row]
     z = model.transform(X[row : row + 1])[0]
     steps = np.array([q for q in qs if q <= len(z)], dtype=int)
@@ -107,12 +107,12 @@ def reconstruct(
     title, sentence = _built_words(row, steps, wrong, int(np.isnan(x).sum()))
     if len(steps) < len(qs):
         sentence += f" The model has {draw.count(len(z), 'axis', 'axes')}, so larger q are left out."
-    if shape is None:
+    if form is None:
         figure = _built_row((x - mean) / unit, (built - mean) / unit, steps, wrong, names)
-    elif len(shape) == 1:
-        figure = _built_curve(x, built, steps)
+    elif isinstance(form, Skeleton):
+        figure = _built_figure(x, built, steps, form)
     else:
-        figure = _built_image(x, built, steps, shape)
+        figure = _built_curve(x, built, steps) if len(form) == 1 else _built_image(x, built, steps, form)
     draw.headline(figure, title)
     data = {
         "column": np.array([str(name) for name in names]),
@@ -196,6 +196,17 @@ def _built_curve(x: Array, built: Array, steps: NDArray[np.int_]) -> Figure:
     return figure
 
 
+def _built_figure(x: Array, built: Array, steps: NDArray[np.int_], form: Skeleton) -> Figure:
+    """The figure, and over it in grey what each number of axes makes of it."""
+    frame = np.concatenate([x[None], built])
+    figure = draw.blank(6.4, float(np.clip(0.5 + 6.4 / len(frame) * picture_height(form, frame), 2.2, 5.0)))
+    panels = figure.subplots(1, len(frame), squeeze=False)[0]
+    draw_picture(panels[0], x, form, "original", frame)
+    for ax, q, cells in zip(panels[1:], steps, built, strict=True):
+        draw_picture(ax, cells, form, f"q = {q}", frame, behind=x)
+    return figure
+
+
 def _built_image(x: Array, built: Array, steps: NDArray[np.int_], shape: tuple[int, ...]) -> Figure:
     total = len(steps) + 2
     n_across = min(total, 5)
@@ -221,7 +232,101 @@ def _built_image(x: Array, built: Array, steps: NDArray[np.int_], shape: tuple[i
     return figure
 
 
-@plot("component_images", "The mean and the first axes as images.", needs="model")
+@plot(
+    "rebuilt",
+    "Some rows beside what so many axes make of them, in a grid.",
+    needs="model",
+    options=(ROWS, KEPT, SHAPE, CONNECTIONS),
+)
+def rebuilt_of(
+    subject: ModelOnTable,
+    *,
+    rows: Sequence[int] | None = None,
+    kept: Sequence[int] | None = None,
+    shape: Shape = None,
+    connections: Connections = None,
+) -> Plot:
+    """Some rows above what so many axes make of them: originals and recovered ones in a grid.
+
+    Parameters
+    ----------
+    subject : ModelOnTable
+        A model with a decoder.
+    rows : sequence of int, optional
+        Positions of the rows; six spread over the table where it is left out.
+    kept : sequence of int, optional
+        How many of the first axes are kept, a line each; half of them and all where it is left out.
+    shape : tuple of int or "skeleton", optional
+        (height, width) draws rows as images, "skeleton" as figures of joined points; as curves where it is left out.
+    connections : sequence of pairs of names, or a path, optional
+        Of a skeleton, the points that are joined.
+
+    Returns
+    -------
+    Plot
+    """
+    if not callable(getattr(subject.model, "inverse_transform", None)) or "likelihoods_" in vars(subject.model):
+        raise subject.lacks("rebuilt", "it makes no rows of numbers again", "a model with a decoder: ppca, gtm, gplvm")
+    form = form_of_rows(shape, subject.table.names, subject.X * subject.unit, connections)
+    return rebuilt(subject.model, subject.X, rows, kept, form=form, unit=subject.unit, row_names=subject.row_names)
+
+
+@draw.styled
+def rebuilt(
+    model: Any,
+    X: Array,
+    rows: Sequence[int] | None = None,
+    kept: Sequence[int] | None = None,
+    *,
+    form: Form = None,
+    unit: Any = 1.0,
+    row_names: Sequence[str] | None = None,
+) -> Plot:
+    """Some rows above what so many axes make of them; later coordinates are set to 0. Errors are over all rows.
+
+    Of PCA the mean squared error of a row is the sum of the eigenvalues left out.
+
+    >>> from lowdim.models.linear.pca import PCA
+    >>> X = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, 4.0], [4.0, 3.0]])
+    >>> rebuilt(PCA(2).fit(X), X, kept=[0, 1, 2]).data["error"].round(3).tolist()
+    [2.5, 0.5, 0.0]
+    """
+    X = np.asarray(X, dtype=np.float64)
+    z = np.asarray(model.transform(X))
+    q = z.shape[1]
+    steps = np.array(sorted({max(q // 2, 1), q} if kept is None else {k for k in kept if 0 <= k <= q}), dtype=int)
+    if not len(steps):
+        raise error("LD210", option="kept", value=kept, allowed=f"numbers of axes, 0 to {q}")
+    at = spread_out(len(X), MOST_GRID_ROWS) if rows is None else np.asarray(rows, dtype=int)
+    built = np.stack([np.asarray(model.inverse_transform(np.where(np.arange(q) < k, z, 0.0))) for k in steps]) * unit
+    own = X * unit
+    wrong = np.array([float(np.nansum((own - one) ** 2) / len(X)) for one in built])
+    shown = np.concatenate([own[None, at], built[:, at]])
+    figure = _grid(shown, steps, form, [draw.short(row_names[i] if row_names else i + 1, 9) for i in at])
+    share = wrong[-1] / float(np.nansum((own - np.nanmean(own, axis=0)) ** 2) / len(X))
+    title = f"Rows from {draw.count(int(steps[-1]), 'axis', 'axes')}: {draw.percent(share)} of the variation is missing"
+    draw.headline(figure, title)
+    path = ", ".join(f"{draw.number(w) if w > 1e-12 else 0} with {k}" for k, w in zip(steps, wrong, strict=True))
+    sentence = f"Rebuilt from their first axes, rows miss their cells by (mean squared length): {path}."
+    data = {"row": at + 1, "original": own[at], "q": steps, "rebuilt": built[:, at].transpose(1, 0, 2), "error": wrong}
+    return Plot("rebuilt", figure, title=title, sentence=sentence, data=data)
+
+
+def _grid(shown: Array, steps: NDArray[np.int_], form: Form, names: Sequence[str]) -> Figure:
+    """Originals on top, one line of pictures for each number of axes below."""
+    down, across = shown.shape[:2]
+    high = min(picture_height(form, shown.reshape(-1, shown.shape[2])), 1.8)
+    figure = draw.blank(6.8, 0.7 + down * 6.6 / across * high)
+    panels = figure.subplots(down, across, squeeze=False)
+    for k in range(down):
+        for i, ax in enumerate(panels[k]):
+            behind = shown[0, i] if k else None
+            draw_picture(ax, shown[k, i], form, names[i] if k == 0 else "", shown[:, i], behind=behind)
+        panels[k, 0].set_ylabel("original" if k == 0 else f"q = {steps[k - 1]}", fontsize=9)
+    return figure
+
+
+@plot("component_images", "The mean and the first axes as images.", needs="model", options=(SHAPE,))
 def component_images_of(subject: ModelOnTable, shape: tuple[int, int] | None = None, count: int = 9) -> Plot:
     """The mean and the first axes of a linear model as images (eigenfaces, eigendigits).
 
@@ -262,7 +367,7 @@ def component_images(model: Any, shape: tuple[int, int], count: int = 9) -> Plot
     (2, 4)
     """
     C = np.asarray(model.components_, dtype=np.float64)
-    check_shape(shape, C.shape[1])
+    form_of_rows(shape, [""] * C.shape[1], C)
     many = min(count, len(C))
     share = np.asarray(vars(model).get("explained_variance_ratio_", np.full(len(C), np.nan)))
     n_across = min(5, many + 1)

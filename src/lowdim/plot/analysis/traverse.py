@@ -12,8 +12,18 @@ from lowdim.math.linalg import Array
 from lowdim.models.base.calibration import NORMAL_90
 from lowdim.models.base.latent import LatentModel
 from lowdim.plot import base as draw
-from lowdim.plot.analysis.decode import Shape, check_shape, draw_image
 from lowdim.plot.base import Plot
+from lowdim.plot.pictures import (
+    CONNECTIONS,
+    SHAPE,
+    Connections,
+    Form,
+    Shape,
+    Skeleton,
+    draw_picture,
+    form_of_rows,
+    picture_height,
+)
 from lowdim.plot.registry import AXIS, InReport, plot
 from lowdim.text.messages import error
 
@@ -47,11 +57,16 @@ class Walk(NamedTuple):
     "traverse",
     "What rows look like along an axis of a model.",
     needs="model",
-    options=(AXIS,),
+    options=(AXIS, SHAPE, CONNECTIONS),
     report=InReport("lost"),
 )
 def traverse_of(
-    subject: ModelOnTable, axis: int = 0, *, steps: Sequence[float] = WALK_STEPS, shape: Shape = None
+    subject: ModelOnTable,
+    axis: int = 0,
+    *,
+    steps: Sequence[float] = WALK_STEPS,
+    shape: Shape = None,
+    connections: Connections = None,
 ) -> Plot:
     """What the model says a row looks like as it moves along one axis.
 
@@ -63,8 +78,10 @@ def traverse_of(
         Its position.
     steps : sequence of float, default (-2, -1, 0, 1, 2)
         Places on the axis, in its standard deviations.
-    shape : tuple of int, optional
-        (d,) draws rows as curves, (height, width) as images.
+    shape : tuple of int or "skeleton", optional
+        (d,) draws rows as curves, (height, width) as images, "skeleton" as figures of joined points.
+    connections : sequence of pairs of names, or a path, optional
+        Of a skeleton, the points that are joined; those that keep their distance where it is left out.
 
     Returns
     -------
@@ -72,7 +89,8 @@ def traverse_of(
     """
     if "likelihoods_" in vars(subject.model):
         raise subject.lacks("traverse", "its columns have levels and labels, and no bands", "its weights: hinton")
-    return traverse(subject.model, axis, subject.table.names, steps, shape=shape, X=subject.X, unit=subject.unit)
+    how: dict[str, Any] = {"shape": shape, "connections": connections, "X": subject.X, "unit": subject.unit}
+    return traverse(subject.model, axis, subject.table.names, steps, **how)
 
 
 @draw.styled
@@ -83,6 +101,7 @@ def traverse(
     steps: Sequence[float] = WALK_STEPS,
     *,
     shape: Shape = None,
+    connections: Connections = None,
     X: Any = None,
     unit: Any = None,
 ) -> Plot:
@@ -101,16 +120,16 @@ def traverse(
     one = np.ones(1) if unit is None else np.asarray(unit, dtype=np.float64)
     walk = walk_axis(model, axis, np.asarray(steps, dtype=np.float64), X).scaled(one)
     along, mean, band = walk.step, walk.mean, walk.band
-    check_shape(shape, mean.shape[1])
+    form = form_of_rows(shape, names, mean if X is None else np.asarray(X) * one, connections)
     moved = np.ptp(mean, axis=0) / np.maximum(band.mean(axis=0), 1e-9 * np.ptp(mean, axis=0).max(initial=0.0))
     order = np.argsort(-np.nan_to_num(moved), kind="stable")
-    if shape is None:
+    if form is None:
         curve = walk_axis(model, axis, np.linspace(min(steps), max(steps), CURVE_POINTS), X).scaled(one)
         figure = _columns(walk, curve, order[:MOST_WALK_PANELS], names)
-    elif len(shape) == 1:
+    elif not isinstance(form, Skeleton) and len(form) == 1:
         figure = _curves(walk)
     else:
-        figure = _images(along, mean, shape)
+        figure = _pictures(along, mean, form)
     title, sentence = _words(walk, axis, int(order[0]), names, shape is not None)
     draw.headline(figure, title)
     data = {
@@ -230,14 +249,13 @@ def _curves(walk: Walk) -> Figure:
     return figure
 
 
-def _images(along: Array, mean: Array, shape: tuple[int, ...]) -> Figure:
+def _pictures(along: Array, mean: Array, form: Form) -> Figure:
     n_across = min(len(along), 7)
     n_down = -(-len(along) // n_across)
-    figure = draw.blank(6.4, max(2.0, 0.6 + n_down * 6.4 / n_across * shape[0] / shape[1] * 1.15))
+    figure = draw.blank(6.4, max(2.0, 0.6 + n_down * 6.4 / n_across * picture_height(form, mean) * 1.15))
     panels = figure.subplots(n_down, n_across, squeeze=False).ravel()
-    low, top = float(mean.min()), float(mean.max())
-    for ax, step, image in zip(panels, along, mean, strict=False):
-        draw_image(ax, image, shape, f"{_step(step)} sd", low=low, high=top)
+    for ax, step, cells in zip(panels, along, mean, strict=False):
+        draw_picture(ax, cells, form, f"{_step(step)} sd", mean)
     for ax in panels[len(along) :]:
         ax.set_axis_off()
     return figure

@@ -58,7 +58,7 @@ def form_of(table: Table) -> dict[str, Any] | None:
     if not names:
         return None
     own = table.scales.outward(table.X)
-    return _image(table, own) or _curve(names, own, given=table.names_given) or _figure(names, own)
+    return _image(table, own) or _curve(names, own, given=table.names_given) or stick_figure(names, own)
 
 
 def _image(table: Table, own: Array) -> dict[str, Any] | None:
@@ -180,8 +180,10 @@ def _curve(names: Sequence[str], own: Array, *, given: bool) -> dict[str, Any] |
     return {"kind": "curve", "at": at, "order": order.tolist(), "word": word}
 
 
-def _figure(names: Sequence[str], own: Array) -> dict[str, Any] | None:
-    """Points of two or three coordinates each, and which of them are joined."""
+def stick_figure(
+    names: Sequence[str], own: Array, pairs: Sequence[tuple[str, str]] | None = None
+) -> dict[str, Any] | None:
+    """Points of two or three coordinates each, and which are joined: by name, or where lines keep their length."""
     for pattern in COORDINATE:
         found = [pattern.match(name) for name in names]
         if not all(found):
@@ -192,11 +194,13 @@ def _figure(names: Sequence[str], own: Array) -> dict[str, Any] | None:
                 points.setdefault(m["point"], {})[m["axis"].lower()] = j
         kinds = {"".join(sorted(axes)) for axes in points.values()}
         if LEAST_POINTS <= len(points) <= MOST_POINTS and len(kinds) == 1 and kinds <= {"xy", "xyz"}:
-            return _joined(list(points), [[axes[a] for a in sorted(axes)] for axes in points.values()], own)
+            return _joined(list(points), [[axes[a] for a in sorted(axes)] for axes in points.values()], own, pairs)
     return None
 
 
-def _joined(names: list[str], columns: list[list[int]], own: Array) -> dict[str, Any] | None:
+def _joined(
+    names: list[str], columns: list[list[int]], own: Array, named: Sequence[tuple[str, str]] | None
+) -> dict[str, Any] | None:
     """The figure: its points' columns with the upright one last, and its lines, where they keep their length."""
     rows = evenly_spread(len(own), min(RIGID_ROWS, RIGID_DISTANCES // len(columns) ** 2))
     at = own[rows][:, np.array(columns)]  # rows x points x coordinates
@@ -204,8 +208,11 @@ def _joined(names: list[str], columns: list[list[int]], own: Array) -> dict[str,
     wide = np.argsort(np.ptp(middle, axis=0), kind="stable")
     across, up = (0, 1) if middle.shape[1] == 2 else (int(wide[1]), int(wide[2]))  # people are taller than wide
     in_turn = [[k, k + 1] for k in range(len(names) - 1)]
-    lines = in_turn if all(name.isdigit() for name in names) else _bones(at)
-    if not _keeps_distance(at, np.array(lines)):
+    if named is not None:
+        lines = [[names.index(a), names.index(b)] for a, b in named if a in names and b in names]
+    else:
+        lines = in_turn if all(name.isdigit() for name in names) else _bones(at)
+    if not lines or (named is None and not _keeps_distance(at, np.array(lines))):
         return None
     pairs = [[line[across], line[up]] for line in columns]
     return {"kind": "figure", "names": names, "points": pairs, "lines": lines}

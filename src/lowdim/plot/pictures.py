@@ -1,0 +1,129 @@
+"""Rows as pictures: a curve, an image, or a figure of joined points."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.jobs.forms import stick_figure
+from lowdim.math.linalg import Array
+from lowdim.plot import base as draw
+from lowdim.plot.registry import PlotOption
+from lowdim.text.messages import error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SHAPE = PlotOption("shape", "shape", "Rows as images of this height and width, such as 28,28, or as a skeleton")
+CONNECTIONS = PlotOption("connections", "text", "Of a skeleton: a CSV of two columns, the points that are joined")
+Shape = tuple[int, ...] | str | None
+Connections = Sequence[tuple[str, str]] | str | PathLike[str] | None
+
+
+class Skeleton(NamedTuple):
+    """A figure of points: the columns that are across and up of each, and the points that are joined."""
+
+    points: NDArray[np.intp]  # points x 2
+    lines: NDArray[np.intp]  # lines x 2
+
+    def at(self, cells: Array) -> Array:
+        """Where the points are in rows of cells: rows x points x 2."""
+        where: Array = cells[..., self.points]
+        return where
+
+
+Form = tuple[int, ...] | Skeleton | None
+
+
+def form_of_rows(shape: Shape, names: Sequence[str], X: Array, connections: Connections = None) -> Form:
+    """What a row is drawn as: None, the lengths of a curve or an image, or the figure that the columns make."""
+    d = len(names)
+    if shape == "skeleton":
+        found = stick_figure(names, X, _pairs(connections))
+        if found is None:
+            why = "the columns are not x and y, or x, y and z, of named points that keep their distances"
+            raise error("LD216", name="skeleton", why=why)
+        return Skeleton(np.array(found["points"]), np.array(found["lines"]))
+    if shape is not None and (isinstance(shape, str) or len(shape) > 2 or int(np.prod(shape)) != d):
+        allowed = f"(d,), (height, width) with {d} cells in all, or 'skeleton'"
+        raise error("LD210", option="shape", value=shape, allowed=allowed)
+    return None if shape is None else tuple(shape)  # type: ignore[arg-type]
+
+
+def _pairs(connections: Connections) -> list[tuple[str, str]] | None:
+    """Pairs of names, from a file of two columns where a path is given."""
+    if connections is None or not isinstance(connections, str | PathLike):
+        return None if connections is None else [(str(a), str(b)) for a, b in connections]
+    if not Path(connections).is_file():
+        raise error(
+            "LD001", name=str(connections), why="it should name the points that are joined", fix="check the spelling"
+        )
+    with Path(connections).open(newline="", encoding="utf-8") as lines:
+        return [(line[0].strip(), line[1].strip()) for line in csv.reader(lines) if len(line) == 2]
+
+
+def draw_image(
+    ax: Axes,
+    values: Array,
+    shape: tuple[int, ...],
+    title: str,
+    *,
+    cmap: str = "gray",
+    low: float | None = None,
+    high: float | None = None,
+) -> None:
+    """Cells as the pixels of a picture."""
+    ax.imshow(values.reshape(shape), cmap=cmap, vmin=low, vmax=high, interpolation="nearest")
+    _bare(ax, title)
+
+
+def draw_picture(ax: Axes, cells: Array, form: Form, title: str, frame: Array, *, behind: Array | None = None) -> None:
+    """One row as a picture; `frame` are the rows that share one scale, `behind` one that is drawn in grey."""
+    low, high = float(np.nanmin(frame)), float(np.nanmax(frame))
+    if isinstance(form, Skeleton):
+        for row, look in ((behind, {"color": "#c4c4c4", "lw": 2.4}), (cells, {"color": draw.COLOURS[0], "lw": 1.2})):
+            if row is not None:
+                _bones(ax, row, form, **look)
+        reach = form.at(frame).reshape(-1, 2)
+        (x0, y0), (x1, y1) = np.nanmin(reach, axis=0), np.nanmax(reach, axis=0)
+        pad = 0.06 * max(x1 - x0, y1 - y0)
+        ax.set(xlim=(x0 - pad, x1 + pad), ylim=(y0 - pad, y1 + pad), aspect="equal")
+        _bare(ax, title)
+    elif form is not None and len(form) == 2:
+        draw_image(ax, cells, form, title, low=low, high=high)
+    else:
+        if behind is not None:
+            ax.plot(behind, color="#c4c4c4", lw=2.2)
+        ax.plot(cells, color=draw.COLOURS[0], lw=1.1)
+        ax.set_ylim(low, high)
+        _bare(ax, title)
+
+
+def picture_height(form: Form, cells: Array) -> float:
+    """How high a picture is beside its width."""
+    if isinstance(form, Skeleton):
+        reach = np.nanmax(form.at(cells).reshape(-1, 2), axis=0) - np.nanmin(form.at(cells).reshape(-1, 2), axis=0)
+        return float(np.clip(reach[1] / max(float(reach[0]), 1e-12), 0.4, 2.5))
+    return form[0] / form[1] if form is not None and len(form) == 2 else 0.6
+
+
+def _bones(ax: Axes, cells: Array, form: Skeleton, **look: Any) -> None:
+    from matplotlib.collections import LineCollection
+
+    at = form.at(cells)
+    ax.add_collection(LineCollection(list(at[form.lines]), colors=look["color"], linewidths=look["lw"]))
+    ax.plot(*at.T, "o", ms=1.2 * look["lw"], color=look["color"])
+
+
+def _bare(ax: Axes, title: str) -> None:
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.spines[:].set_visible(False)
+    if title:
+        ax.set_title(title, fontsize=9, loc="center")
