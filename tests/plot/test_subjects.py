@@ -20,14 +20,15 @@ def test_every_plot_of_one_model_applies_or_says_why(sheet):
     X, kind = roll()
     table = ld.read(X)
     for name in (row.name for row in every_plot() if row.needs == "model"):
-        if name in ("gtm_sheet", "magnification", "responsibility", "traverse", "trace"):
+        if name in ("gtm_sheet", "magnification", "responsibility", "traverse", "trace", "rebuilt"):
             assert plot_model(name, sheet, table).name == name
         else:
             with pytest.raises(LowdimError, match="LD494"):
                 plot_model(name, sheet, table)
     assert plot_model("columns", sheet, table).name == "columns"  # of the table alone
     linear = ld.PPCA(2).fit(X)
-    for name in ("gtm_sheet", "latent_variance", "map"):
+    assert plot_model("map", linear, table).data["position"] == pytest.approx(linear.transform(X))
+    for name in ("gtm_sheet", "latent_variance", "scree"):
         with pytest.raises(LowdimError, match="LD494") as said:
             plot_model(name, linear, table)
         assert said.value.fix

@@ -20,6 +20,8 @@ from lowdim.text.messages import error
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from lowdim.table.table import Table
+
 SHAPE = PlotOption("shape", "shape", "Rows as images of this height and width, such as 28,28, or as a skeleton")
 CONNECTIONS = PlotOption("connections", "text", "Of a skeleton: a CSV of two columns, the points that are joined")
 Shape = tuple[int, ...] | str | None
@@ -38,11 +40,45 @@ class Skeleton(NamedTuple):
         return where
 
 
-Form = tuple[int, ...] | Skeleton | None
+class ImageForm(NamedTuple):
+    """An image: its height and width, and which pixel each column is."""
+
+    height: int
+    width: int
+    cells: NDArray[np.intp]
+
+    def pixels(self, values: Array, empty: float) -> Array:
+        """The picture of one row; pixels without a column, which never change, are `empty`."""
+        whole = np.full(self.height * self.width, empty)
+        whole[self.cells] = values
+        return whole.reshape(self.height, self.width)
 
 
-def form_of_rows(shape: Shape, names: Sequence[str], X: Array, connections: Connections = None) -> Form:
-    """What a row is drawn as: None, the lengths of a curve or an image, or the figure that the columns make."""
+class CurveForm(NamedTuple):
+    """A curve over so many columns in their order."""
+
+    length: int
+
+
+Form = CurveForm | ImageForm | Skeleton | None
+
+
+def everyone(table: Table) -> list[str]:
+    """The columns of numbers of a table, those among them that were left out because they never change."""
+    return [column.name for column in table.columns if column.role in ("number", "out")]
+
+
+def form_of_rows(
+    shape: Shape,
+    names: Sequence[str],
+    X: Array,
+    connections: Connections = None,
+    everyone: Sequence[str] | None = None,
+) -> Form:
+    """What a row is drawn as: None, a curve, an image, or the figure that the columns make.
+
+    `everyone` are the columns of the file in their order, where some are left out: the pixels are theirs.
+    """
     d = len(names)
     if shape == "skeleton":
         found = stick_figure(names, X, _pairs(connections))
@@ -50,10 +86,16 @@ def form_of_rows(shape: Shape, names: Sequence[str], X: Array, connections: Conn
             why = "the columns are not x and y, or x, y and z, of named points that keep their distances"
             raise error("LD216", name="skeleton", why=why)
         return Skeleton(np.array(found["points"]), np.array(found["lines"]))
-    if shape is not None and (isinstance(shape, str) or len(shape) > 2 or int(np.prod(shape)) != d):
+    if shape is None:
+        return None
+    cells = np.arange(d)
+    if everyone is not None and not isinstance(shape, str) and int(np.prod(shape)) == len(everyone) != d:
+        cells = np.array([everyone.index(name) for name in names])
+        d = len(everyone)
+    if isinstance(shape, str) or len(shape) > 2 or int(np.prod(shape)) != d:
         allowed = f"(d,), (height, width) with {d} cells in all, or 'skeleton'"
         raise error("LD210", option="shape", value=shape, allowed=allowed)
-    return None if shape is None else tuple(shape)  # type: ignore[arg-type]
+    return CurveForm(d) if len(shape) == 1 else ImageForm(shape[0], shape[1], cells)
 
 
 def _pairs(connections: Connections) -> list[tuple[str, str]] | None:
@@ -71,7 +113,7 @@ def _pairs(connections: Connections) -> list[tuple[str, str]] | None:
 def draw_image(
     ax: Axes,
     values: Array,
-    shape: tuple[int, ...],
+    form: ImageForm,
     title: str,
     *,
     cmap: str = "gray",
@@ -79,15 +121,21 @@ def draw_image(
     high: float | None = None,
 ) -> None:
     """Cells as the pixels of a picture."""
-    ax.imshow(values.reshape(shape), cmap=cmap, vmin=low, vmax=high, interpolation="nearest")
+    empty = float(np.nanmin(values)) if low is None else 0.0 if low == -(high or 0.0) else low
+    ax.imshow(form.pixels(values, empty), cmap=cmap, vmin=low, vmax=high, interpolation="nearest")
     _bare(ax, title)
 
 
-def draw_picture(ax: Axes, cells: Array, form: Form, title: str, frame: Array, *, behind: Array | None = None) -> None:
+def draw_picture(
+    ax: Axes, cells: Array, form: Form, title: str, frame: Array, *, behind: Array | None = None, line: float = 1.2
+) -> None:
     """One row as a picture; `frame` are the rows that share one scale, `behind` one that is drawn in grey."""
     low, high = float(np.nanmin(frame)), float(np.nanmax(frame))
     if isinstance(form, Skeleton):
-        for row, look in ((behind, {"color": "#c4c4c4", "lw": 2.4}), (cells, {"color": draw.COLOURS[0], "lw": 1.2})):
+        for row, look in (
+            (behind, {"color": "#c4c4c4", "lw": 2 * line}),
+            (cells, {"color": draw.COLOURS[0], "lw": line}),
+        ):
             if row is not None:
                 _bones(ax, row, form, **look)
         reach = form.at(frame).reshape(-1, 2)
@@ -95,7 +143,7 @@ def draw_picture(ax: Axes, cells: Array, form: Form, title: str, frame: Array, *
         pad = 0.06 * max(x1 - x0, y1 - y0)
         ax.set(xlim=(x0 - pad, x1 + pad), ylim=(y0 - pad, y1 + pad), aspect="equal")
         _bare(ax, title)
-    elif form is not None and len(form) == 2:
+    elif isinstance(form, ImageForm):
         draw_image(ax, cells, form, title, low=low, high=high)
     else:
         if behind is not None:
@@ -110,7 +158,7 @@ def picture_height(form: Form, cells: Array) -> float:
     if isinstance(form, Skeleton):
         reach = np.nanmax(form.at(cells).reshape(-1, 2), axis=0) - np.nanmin(form.at(cells).reshape(-1, 2), axis=0)
         return float(np.clip(reach[1] / max(float(reach[0]), 1e-12), 0.4, 2.5))
-    return form[0] / form[1] if form is not None and len(form) == 2 else 0.6
+    return form.height / form.width if isinstance(form, ImageForm) else 0.6
 
 
 def _bones(ax: Axes, cells: Array, form: Skeleton, **look: Any) -> None:

@@ -31,8 +31,8 @@ class PlotOption(NamedTuple):
     """An option of a plot that the command line offers too.
 
     `kind` says how its text is read: "column" (a name), "row" (a name, or counted from 1), "rows", "axis" (counted
-    from 1), "axes" (two of them), "columns" (two names), "flag", "whole", "wholes" (some of them), "number", "text", "shape" (of
-    an image, such as 28,28, or a word), "tables" (files), or a tuple of allowed words.
+    from 1), "axes" (two of them), "columns" (two names), "flag", "whole", "wholes" (some of them), "number", "text",
+    "shape" (of an image, such as 28,28, or a word), "tables" (files), or a tuple of allowed words.
     """
 
     name: str  # the keyword of the function
@@ -80,6 +80,7 @@ class NamedPlot(NamedTuple):
     options: tuple[PlotOption, ...] = ()
     report: InReport | None = None
     stand_in: Callable[[Any, Any], Any] | None = None
+    of_model: Callable[..., Plot] | None = None
 
 
 REGISTERED: dict[str, NamedPlot] = {}
@@ -93,6 +94,7 @@ def plot(
     options: tuple[PlotOption, ...] = (),
     report: InReport | None = None,
     stand_in: Callable[[Any, Any], Any] | None = None,
+    of_model: Callable[..., Plot] | None = None,
 ) -> Callable[[Function], Function]:
     """Register a function as the plot of this name.
 
@@ -110,6 +112,8 @@ def plot(
         Where the report shows it; without it, it does not.
     stand_in : callable, optional
         For a plot of a model: takes an analysis and the model that is given, or None, and makes a ModelOnTable.
+    of_model : callable, optional
+        For a plot of an analysis: the same picture of a run of one model, as a plot of a model.
 
     Returns
     -------
@@ -118,7 +122,7 @@ def plot(
     """
 
     def register(function: Function) -> Function:
-        REGISTERED[name] = NamedPlot(name, about, needs, function, options, report, stand_in)
+        REGISTERED[name] = NamedPlot(name, about, needs, function, options, report, stand_in, of_model)
         return function
 
     return register

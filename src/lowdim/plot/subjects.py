@@ -156,14 +156,13 @@ def plot_model(
         return row.function(*values, **options)
     if row.needs in ("table", "lesson"):
         return row.function(table, *values, **options)
-    if row.needs == "analysis":
-        names = ", ".join(other.name for other in every_plot() if other.needs == "model")
+    if row.needs == "analysis" and row.of_model is None:
+        names = ", ".join(other.name for other in every_plot() if other.needs == "model" or other.of_model)
         fix = f"one of {names}; or the main job:  lowdim plot {name} TABLE"
         raise error("LD494", name=name, model="a run of one model", why="it comes from the main job", fix=fix)
     worth = np.ones(table.d) if unit is None else np.asarray(unit, dtype=np.float64)
-    return row.function(
-        ModelOnTable(model, table, worth, np.arange(table.n) if rows is None else rows), *values, **options
-    )
+    subject = ModelOnTable(model, table, worth, np.arange(table.n) if rows is None else rows)
+    return (row.of_model or row.function)(subject, *values, **options)
 
 
 def unit_of(analysis: Analysis) -> Array:

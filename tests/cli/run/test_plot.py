@@ -138,12 +138,12 @@ def test_every_picture_of_a_run(lowdim, bent_runs):
     ("words", "says"),
     [
         (("relevance",), "LD494"),
-        (("map",), "LD494"),
+        (("scree",), "LD494"),
         (("traverse", "--axis", "9"), "LD210"),
         (("gtm_sheet", "--plane", "x1,nope"), "'nope' is not one of two columns"),
         (("gtm_sheet", "--plane", "x1"), "two columns"),
         (("responsibility", "--row", "999"), "there is no row '999'"),
-        (("gtm_sheet", "--join"), "only latent_variance takes it, not gtm_sheet"),
+        (("gtm_sheet", "--join"), "only map, latent_variance take it, not gtm_sheet"),
         (("traverse", "--axis", "0"), "0 is not in the range"),
     ],
 )

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from lowdim.plot.analysis.decode import component_images, reconstruct
+from lowdim.plot.analysis.decode import component_images, rebuilt, reconstruct
 from lowdim.plot.analysis.traverse import traverse
+from lowdim.plot.pictures import form_of_rows
 from lowdim.text.kinds import OptionError
 from tests.conftest import need
 from tests.plot.svg_checks import HOSTILE, inside, parsed, same_twice, texts
@@ -110,3 +111,48 @@ def test_images_along_an_axis_and_eigenfaces():
     parsed(walk)
     assert {"-2 sd", "0 sd", "+2 sd"} <= set(texts(walk))
     assert walk.data["mean"].shape == (4096, 3)
+
+
+def test_a_grid_of_rows_misses_the_eigenvalues_left_out(digits):
+    """[Zabaras2017], minimum-error form: J is the sum of the discarded eigenvalues; rows are the truncated SVD."""
+    model = ld.PCA(20).fit(digits)
+    plot = rebuilt(model, digits, [3, 50], [1, 10, 20], form=form_of_rows((8, 8), ["p"] * 64, digits))
+    inside(plot)
+    centred = digits - digits.mean(axis=0)
+    U, s, Vt = np.linalg.svd(centred, full_matrices=False)
+    values = s**2 / len(digits)
+    assert plot.data["error"] == pytest.approx([values[k:].sum() for k in (1, 10, 20)])
+    for k, q in enumerate((1, 10, 20)):
+        want = digits.mean(axis=0) + (U[:, :q] * s[:q]) @ Vt[:q]
+        np.testing.assert_allclose(plot.data["rebuilt"][:, k], want[[3, 50]], atol=1e-8)
+    with pytest.raises(OptionError, match=r"LD210.*kept"):
+        rebuilt(model, digits, kept=[21])
+
+
+def stick(n=30):
+    """A folding ruler: four joints in the plane, three bars of length 1 whose angles change from row to row."""
+    turn = np.cumsum(np.random.default_rng(0).uniform(0.2, 1.2, (n, 3)), axis=1)
+    steps = np.stack([np.cos(turn), np.sin(turn)], axis=2)
+    at = np.concatenate([np.zeros((n, 1, 2)), np.cumsum(steps, axis=1)], axis=1) + np.linspace(0, 2, n)[:, None, None]
+    names = [f"{joint}_{axis}" for joint in ("hand", "elbow", "shoulder", "hip") for axis in "XY"]
+    return names, at.reshape(n, 8)
+
+
+def test_a_skeleton_joins_the_points_that_keep_their_distance(tmp_path):
+    names, X = stick()
+    form = form_of_rows("skeleton", names, X)
+    assert sorted(map(tuple, form.lines.tolist())) == [(0, 1), (1, 2), (2, 3)]
+    at = form.at(X)
+    assert np.linalg.norm(at[:, form.lines[:, 0]] - at[:, form.lines[:, 1]], axis=2) == pytest.approx(1.0)
+    (tmp_path / "joined.csv").write_text("a,b\nhand,hip\nelbow,hip\n")
+    assert form_of_rows("skeleton", names, X, tmp_path / "joined.csv").lines.tolist() == [[0, 3], [1, 3]]
+    with pytest.raises(OptionError, match="LD216"):
+        form_of_rows("skeleton", [f"c{j}" for j in range(8)], X)
+    model = ld.PPCA(3).fit(X)
+    for plot in (
+        reconstruct(model, X, 2, [1, 3], names, shape="skeleton"),
+        traverse(model, 0, names, shape="skeleton", X=X),
+    ):
+        inside(plot)
+    bones = reconstruct(model, X, 2, [1, 3], names, shape="skeleton").figure.axes[0].collections[0].get_segments()
+    assert np.linalg.norm(np.diff(bones, axis=1)[:, 0], axis=1) == pytest.approx(1.0)  # the original has bars of 1

@@ -7,6 +7,7 @@ from matplotlib.patches import Rectangle
 import lowdim as ld
 from lowdim.plot.analysis.hinton import GROUND, hinton
 from lowdim.plot.models.relevance import relevance
+from lowdim.plot.subjects import plot_model
 from lowdim.text.kinds import OptionError
 from tests.plot.svg_checks import HOSTILE, SVG, parsed, same_twice, svg_of, texts
 from tests.plot.tables import bishop
@@ -57,3 +58,17 @@ def test_squares_of_nothing_of_much_and_of_the_wrong_shape():
             hinton(np.ones((2, 2)), ["a", "b"], **how)
     with pytest.raises(OptionError):
         hinton(np.ones((2, 2)), ["a"])
+
+
+def test_a_run_draws_maximum_likelihood_beside_bayes_by_itself():
+    """Of any linear model of the table: nine columns of one, three of the other and six empty ones."""
+    table = ld.read(bishop())
+    mine = ld.BayesianPCA(9).fit(table.X)
+    plot = plot_model("hinton", mine, table, beside=True)
+    assert plot.title == "maximum likelihood uses 9 axes, Bayesian 3" and "Bayesian uses 3 of 9" in plot.sentence
+    assert plot.data["other_entry"][:, :3] == pytest.approx(mine.components_.T)
+    assert not plot.data["other_entry"][:, 3:].any()
+    likely = ld.PPCA(9).fit(table.X)
+    assert np.abs(plot.data["entry"]) == pytest.approx(np.abs(likely.components_.T), abs=1e-9)
+    other = plot_model("hinton", ld.PPCA(2).fit(table.X), table, beside=True)
+    assert other.data["entry"].shape == other.data["other_entry"].shape == (10, 9)

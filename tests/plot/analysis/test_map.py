@@ -1,5 +1,7 @@
 """The map's ellipses, limit and strip against linear algebra; the biplot against the table it factors."""
 
+import warnings
+
 import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
@@ -9,8 +11,11 @@ import lowdim as ld
 from lowdim.datasets.oil import oil_flow
 from lowdim.models.base.results import Posterior
 from lowdim.plot.analysis.map import map_rows
+from lowdim.plot.beside_points import far_apart
 from lowdim.plot.colour import groups
-from lowdim.text.kinds import OptionError
+from lowdim.plot.pictures import everyone, form_of_rows
+from lowdim.plot.subjects import plot_model
+from lowdim.text.kinds import LowdimError, OptionError
 from tests.conftest import need
 from tests.plot.svg_checks import HOSTILE, apart, inside, parsed, same_twice, texts
 
@@ -248,3 +253,41 @@ def test_a_long_table_in_colour_is_sampled_and_says_so():
     assert "3,002 of 9,000 rows are drawn; only 2 odd rows with an ellipse." in plot.sentence
     assert sum(len(c.get_offsets()) for c in marks_of(plot)) == 3002
     assert "drawn as a density" in map_rows(post, shares=[0.5, 0.2]).sentence
+
+
+def test_rows_of_any_model_are_joined_and_pictured():
+    """A circle of 2 x 3 pictures: positions are the model's own, and a picture is a row's cells."""
+    turn = np.linspace(0.0, 2.0 * np.pi, 61)[:-1]
+    X = np.column_stack([np.cos(turn + k) for k in range(6)]) + 0.01 * np.sin(99 * np.arange(360)).reshape(60, 6)
+    table = ld.read(X)
+    model = ld.Isomap(2, n_neighbors=4).fit(table.X)
+    shown = plot_model("map", model, table, join=True, shape=(2, 3))
+    inside(shown)
+    assert shown.data["position"] == pytest.approx(model.transform(table.X)) and "the loop closes" in shown.sentence
+    rows = shown.data["pictured"]
+    assert 8 <= len(set(rows)) == len(rows) <= 24
+    drawn = [ax.get_images()[0].get_array() for ax in shown.figure.axes[0].child_axes]
+    assert all(np.array_equal(picture.ravel(), X[i - 1]) for picture, i in zip(drawn, rows, strict=True))
+    with pytest.raises(LowdimError, match="LD494"):
+        plot_model("map", ld.KMeans(3).fit(X), table)
+    with pytest.raises(LowdimError, match=r"LD210.*shape"):
+        plot_model("map", model, table, shape=(2, 4))
+
+
+def test_pictures_lie_apart_and_inside():
+    at = np.random.default_rng(0).uniform(size=(300, 2))
+    chosen = far_apart(at, 12)
+    gaps = np.linalg.norm(at[chosen, None] - at[chosen], axis=2)[np.triu_indices(12, 1)]
+    assert len(set(chosen.tolist())) == 12 and gaps.min() > 0.15  # a dozen places of a unit square
+
+
+def test_pixels_that_never_change_keep_their_place():
+    """A column that was left out is a pixel all the same."""
+    X = np.random.default_rng(0).standard_normal((30, 8))
+    X[:, 3] = 7.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = ld.read(X)
+    form = form_of_rows((2, 4), table.names, table.X, everyone=everyone(table))
+    whole = form.pixels(table.X[0], 0.0).ravel()
+    assert table.d == 7 and whole[3] == 0.0 and np.array_equal(np.delete(whole, 3), np.delete(X[0], 3))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from lowdim.plot.models.latent_variance import comes_back, latent_variance
+from lowdim.plot.beside_points import comes_back
+from lowdim.plot.models.latent_variance import latent_variance
 from lowdim.text.messages import LowdimError
 from tests.conftest import need
 from tests.plot.svg_checks import HOSTILE, same_twice, texts

@@ -21,10 +21,12 @@ from lowdim.plot.pictures import (
     SHAPE,
     Connections,
     Form,
+    ImageForm,
     Shape,
     Skeleton,
     draw_image,
     draw_picture,
+    everyone,
     form_of_rows,
     picture_height,
 )
@@ -71,7 +73,8 @@ def reconstruct_of(analysis: Analysis, row: int = 0, *, shape: Shape = None, con
     q, table = analysis.dims, analysis.table
     draw.need_axes(q, 1, "reconstruct")
     qs = sorted({k for k in (1, 2, 5, q) if k <= q})
-    return reconstruct(analysis.model, table.X, row, qs, table.scale_names, shape=shape, connections=connections)
+    how: dict[str, Any] = {"shape": shape, "connections": connections, "every_name": everyone(table)}
+    return reconstruct(analysis.model, table.X, row, qs, table.scale_names, **how)
 
 
 @draw.styled
@@ -84,6 +87,7 @@ def reconstruct(
     *,
     shape: Shape = None,
     connections: Connections = None,
+    every_name: Sequence[str] | None = None,
 ) -> Plot:
     """One row, rebuilt from its first q axes for each q, and what is left over.
 
@@ -96,7 +100,7 @@ def reconstruct(
     [0.866, 0.387, 0.0]
     """
     X = np.asarray(X, dtype=np.float64)
-    form = form_of_rows(shape, names, X, connections)
+    form = form_of_rows(shape, names, X, connections, every_name)
     x = X[row]
     z = model.transform(X[row : row + 1])[0]
     steps = np.array([q for q in qs if q <= len(z)], dtype=int)
@@ -112,7 +116,7 @@ def reconstruct(
     elif isinstance(form, Skeleton):
         figure = _built_figure(x, built, steps, form)
     else:
-        figure = _built_curve(x, built, steps) if len(form) == 1 else _built_image(x, built, steps, form)
+        figure = _built_image(x, built, steps, form) if isinstance(form, ImageForm) else _built_curve(x, built, steps)
     draw.headline(figure, title)
     data = {
         "column": np.array([str(name) for name in names]),
@@ -207,10 +211,10 @@ def _built_figure(x: Array, built: Array, steps: NDArray[np.int_], form: Skeleto
     return figure
 
 
-def _built_image(x: Array, built: Array, steps: NDArray[np.int_], shape: tuple[int, ...]) -> Figure:
+def _built_image(x: Array, built: Array, steps: NDArray[np.int_], shape: ImageForm) -> Figure:
     total = len(steps) + 2
     n_across = min(total, 5)
-    figure = draw.blank(6.4, max(2.2, 0.5 + -(-total // n_across) * 6.4 / n_across * shape[0] / shape[1] * 1.05))
+    figure = draw.blank(6.4, max(2.2, 0.5 + -(-total // n_across) * 6.4 / n_across * shape.height / shape.width * 1.05))
     panels = figure.subplots(-(-total // n_across), n_across, squeeze=False).ravel()
     low, high = float(np.nanmin(x)), float(np.nanmax(x))
     draw_image(panels[0], x, shape, "original", low=low, high=high)
@@ -267,7 +271,8 @@ def rebuilt_of(
     """
     if not callable(getattr(subject.model, "inverse_transform", None)) or "likelihoods_" in vars(subject.model):
         raise subject.lacks("rebuilt", "it makes no rows of numbers again", "a model with a decoder: ppca, gtm, gplvm")
-    form = form_of_rows(shape, subject.table.names, subject.X * subject.unit, connections)
+    own = subject.X * subject.unit
+    form = form_of_rows(shape, subject.table.names, own, connections, everyone(subject.table))
     return rebuilt(subject.model, subject.X, rows, kept, form=form, unit=subject.unit, row_names=subject.row_names)
 
 
@@ -343,18 +348,27 @@ def component_images_of(subject: ModelOnTable, shape: tuple[int, int] | None = N
     -------
     Plot
     """
-    side, fitted = int(np.sqrt(subject.table.d)), vars(subject.model)
+    cells = len(everyone(subject.table))
+    side, fitted = int(np.sqrt(cells)), vars(subject.model)
     if np.ndim(fitted.get("components_")) != 2 or "mean_" not in fitted:
         raise subject.lacks(
             "component_images", "it has no one matrix of loadings", "a linear model: -m ppca, pca or fa"
         )
-    if shape is None and side * side != subject.table.d:
+    if shape is None and side * side != cells:
         raise error("LD216", name="component_images", why="the columns are not the pixels of a square image")
-    return component_images(subject.model, shape or (side, side), count)
+    names, every_name = subject.table.names, everyone(subject.table)
+    return component_images(subject.model, shape or (side, side), count, names=names, every_name=every_name)
 
 
 @draw.styled
-def component_images(model: Any, shape: tuple[int, int], count: int = 9) -> Plot:
+def component_images(
+    model: Any,
+    shape: tuple[int, int],
+    count: int = 9,
+    *,
+    names: Sequence[str] | None = None,
+    every_name: Sequence[str] | None = None,
+) -> Plot:
     """The mean and the first axes as images (eigenfaces, eigendigits); red and blue pixels move oppositely.
 
     Each axis has a scale of its own, white at zero; its sign by itself means nothing.
@@ -367,18 +381,19 @@ def component_images(model: Any, shape: tuple[int, int], count: int = 9) -> Plot
     (2, 4)
     """
     C = np.asarray(model.components_, dtype=np.float64)
-    form_of_rows(shape, [""] * C.shape[1], C)
+    form = form_of_rows(shape, names or [""] * C.shape[1], C, everyone=every_name)
+    assert isinstance(form, ImageForm)
     many = min(count, len(C))
     share = np.asarray(vars(model).get("explained_variance_ratio_", np.full(len(C), np.nan)))
     n_across = min(5, many + 1)
     n_down = -(-(many + 1) // n_across)
     figure = draw.blank(6.4, max(2.2, 0.6 + n_down * 6.4 / n_across * shape[0] / shape[1] * 1.12))
     panels = figure.subplots(n_down, n_across, squeeze=False).ravel()
-    draw_image(panels[0], np.asarray(model.mean_), shape, "mean")
+    draw_image(panels[0], np.asarray(model.mean_), form, "mean")
     for k in range(many):
         size = float(np.abs(C[k]).max()) or 1.0
         part = "" if np.isnan(share[k]) else f" · {draw.percent(share[k])}"
-        draw_image(panels[k + 1], C[k], shape, f"axis {k + 1}{part}", cmap=draw.DIVERGING, low=-size, high=size)
+        draw_image(panels[k + 1], C[k], form, f"axis {k + 1}{part}", cmap=draw.DIVERGING, low=-size, high=size)
     for ax in panels[many + 1 :]:
         ax.set_axis_off()
     total = "" if np.isnan(share[:many]).any() else f" carry {draw.percent(share[:many].sum())} of the variation"

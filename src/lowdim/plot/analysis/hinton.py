@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.registry import plot
+from lowdim.plot.registry import PlotOption, plot
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
@@ -25,13 +25,17 @@ GROUND = "#8c8c8c"  # white and black stand out from it alike
 NEGLIGIBLE = 1e-6  # an axis all of whose entries are below this share of the largest is switched off
 
 
-@plot("hinton", "Loadings as squares whose area is their size.", needs="model")
+BESIDE = PlotOption("beside", "flag", "Maximum likelihood beside Bayesian PCA, as many axes offered to both")
+
+
+@plot("hinton", "Loadings as squares whose area is their size.", needs="model", options=(BESIDE,))
 def hinton_of(
     subject: ModelOnTable,
     *,
     other: Array | None = None,
     labels: tuple[str, str] = ("this model", "the other"),
     most: int = MOST_SQUARE_ROWS,
+    beside: bool = False,
 ) -> Plot:
     """The loadings of a linear model as squares: area is size, white is positive, black negative.
 
@@ -45,17 +49,38 @@ def hinton_of(
         What the two are called.
     most : int, default 24
         Columns drawn; those with the largest entries where there are more.
+    beside : bool, default False
+        Draws probabilistic PCA by maximum likelihood beside Bayesian PCA instead: as many axes are offered to both,
+        all that the table allows unless the model is a Bayesian one, and those that were switched off stay empty.
 
     Returns
     -------
     Plot
     """
+    if beside:
+        return beside_bayesian(subject, most=most)
     W = vars(subject.model).get("components_")
     if W is None or np.ndim(W) != 2:
         raise subject.lacks("hinton", "it has no one matrix of loadings", "a linear model: -m ppca, fa or bpca")
     draw.need_axes(len(W), 1, "hinton")
     names = vars(subject.model).get("component_names_", subject.table.names)  # of labels, one for each
     return hinton(np.asarray(W).T, names, other=other, labels=labels, most=most)
+
+
+def beside_bayesian(subject: ModelOnTable, *, most: int = MOST_SQUARE_ROWS) -> Plot:
+    """The weights of probabilistic PCA beside those of Bayesian PCA, fitted to the same rows with as many axes."""
+    from lowdim.models.linear.bayesian_pca import BayesianPCA
+    from lowdim.models.linear.ppca import PPCA
+
+    X, given = subject.X, subject.model
+    q = min(len(X) - 1, X.shape[1] - 1)
+    bayesian = given if isinstance(given, BayesianPCA) else BayesianPCA(q).fit(X / np.nanstd(X, axis=0, ddof=1))
+    q = len(bayesian.kept_)
+    likely = PPCA(q).fit(X if bayesian is given else X / np.nanstd(X, axis=0, ddof=1))
+    W = np.zeros((X.shape[1], q))
+    W[:, : len(bayesian.components_)] = np.asarray(bayesian.components_).T
+    labels = ("maximum likelihood", "Bayesian")
+    return hinton(np.asarray(likely.components_).T, subject.table.names, other=W, labels=labels, most=most)
 
 
 @draw.styled
@@ -161,7 +186,6 @@ def _words(both: list[Array], names: Sequence[str], labels: tuple[str, str], sho
     unused = (
         f"{idle} of {W.shape[1]} axes {'is' if idle == 1 else 'are'} switched off" if idle else ("every axis is in use")
     )
-    return (
-        title,
-        f"The largest entry is {draw.number(W[r, c])} ({draw.quoted(names[int(r)])} on axis {c + 1}); {unused}.",
-    )
+    second = f" {draw.short(labels[1])} uses {used[1]} of {both[1].shape[1]}." if len(both) > 1 else ""
+    at = f"({draw.quoted(names[int(r)])} on axis {c + 1})"
+    return title, f"The largest entry is {draw.number(W[r, c])} {at}; {unused}.{second}"

@@ -12,10 +12,13 @@ from lowdim.math.linalg import Array
 from lowdim.models.base.results import Posterior
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
+from lowdim.plot.beside_points import JOIN, RowPictures, draw_beside, draw_path, path_words
 from lowdim.plot.colour import Groups, column_groups, draw_groups, edge, groups, legend_marks, rows_named
 from lowdim.plot.marks import LEAST_SHOWN_ROWS, spread_out
 from lowdim.plot.marks import MOST_POINTS as MOST_POINTS
+from lowdim.plot.pictures import CONNECTIONS, SHAPE, Connections, Shape, everyone, form_of_rows
 from lowdim.plot.registry import AXES, COLOR, InReport, plot
+from lowdim.registry import ENTRIES
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lowdim.jobs.analysis_base import Analysis
+    from lowdim.plot.subjects import ModelOnTable
+    from lowdim.table.table import Table
 
 ALL_ELLIPSES = 300  # rows; of more, only those with gaps or odd ones get an ellipse
 MAP_BINS = (80, 60)  # of the density image
@@ -33,12 +38,38 @@ MOST_OTHER_AXES, MOST_SMALL_POINTS = 6, 800  # panels of the other axes, and poi
 CROWD = 60  # ellipses from which they are drawn lightly
 
 
+def map_of_model(
+    subject: ModelOnTable,
+    *,
+    color: Any = None,
+    axes: tuple[int, int] = (0, 1),
+    join: bool = False,
+    shape: Shape = None,
+    connections: Connections = None,
+) -> Plot:
+    """Rows where one model puts them, whatever model it is: two of its axes, without ellipses."""
+    from lowdim.jobs.subject import Subject
+
+    entry = next((e for e in ENTRIES if e.class_name == type(subject.model).__name__), None)
+    if entry is None or entry.lack("map"):
+        raise subject.lacks("map", "it has no axes", "a model with axes: -m ppca, isomap or gplvm")
+    z = Subject(subject.table, subject.model, entry, subject.unit).places.z[subject.rows]
+    draw.need_axes(z.shape[1], 2, "map")
+    kinds = subject.groups(color) if color is not None or not join else None  # a path is coloured by order
+    gap = np.isnan(subject.table.X[subject.rows]).any(axis=1)
+    pictures = None if shape is None else row_pictures(subject.table, subject.rows, shape, connections)
+    return map_places(
+        z, entry.title, axes=axes, row_names=subject.row_names, color=kinds, gap_rows=gap, join=join, pictures=pictures
+    )
+
+
 @plot(
     "map",
     "Rows on two axes, each with its own uncertainty.",
     needs="analysis",
-    options=(COLOR, AXES),
+    options=(COLOR, AXES, JOIN, SHAPE, CONNECTIONS),
     report=InReport("map", "rows", "rows.csv"),
+    of_model=map_of_model,
 )
 def map_of(
     analysis: Analysis,
@@ -47,6 +78,9 @@ def map_of(
     labels: Any = "odd",
     axes: tuple[int, int] = (0, 1),
     t2_level: float = T2_LEVEL,
+    join: bool = False,
+    shape: Shape = None,
+    connections: Connections = None,
 ) -> Plot:
     """Rows on two axes; each ellipse is where 90% of that row's position lies, given its gaps.
 
@@ -62,6 +96,12 @@ def map_of(
         Positions of the axes.
     t2_level : float, default 0.95
         The share of complete rows inside the dashed limit.
+    join : bool, default False
+        Whether rows are joined in their order.
+    shape : tuple of int or "skeleton", optional
+        (height, width) draws some rows as images beside their points, "skeleton" as figures of joined points.
+    connections : sequence of pairs of names, or a path, optional
+        Of a skeleton, the points that are joined.
 
     Returns
     -------
@@ -82,7 +122,74 @@ def map_of(
         color=None if color is None else column_groups(analysis.table, color),
         named=rows_named(names, labels, odd, MOST_NAMED_ROWS),
         t2_level=t2_level,
+        join=join,
+        pictures=None
+        if shape is None  # the table is not read again for nothing
+        else row_pictures(analysis.table, np.arange(len(names)), shape, connections),
     )
+
+
+def row_pictures(table: Table, rows: NDArray[np.intp], shape: Shape, connections: Connections) -> RowPictures:
+    """The rows of a table as pictures, in its own units; gaps at their column's mean."""
+    own = table.scales.outward(table.X)
+    form = form_of_rows(shape, table.names, own, connections, everyone(table))
+    return RowPictures(np.where(np.isnan(own), np.nanmean(own, axis=0), own)[rows], form)
+
+
+@draw.styled
+def map_places(
+    z: Array,
+    what: str,
+    *,
+    axes: tuple[int, int] = (0, 1),
+    row_names: Sequence[str] | None = None,
+    color: Any = None,
+    gap_rows: Any = None,
+    join: bool = False,
+    pictures: RowPictures | None = None,
+) -> Plot:
+    """Rows where a model of any kind puts them: points, joined in their order and with pictures where asked for.
+
+    >>> turn = np.linspace(0.0, 2 * np.pi, 9)
+    >>> map_places(np.column_stack([np.cos(turn), np.sin(turn)]), "a circle", join=True).sentence[:40]
+    '9 rows on axes 1 and 2 of a circle. Rows'
+    """
+    a, b = check_axes(axes, z.shape[1])
+    xy, n = np.ascontiguousarray(z[:, [a, b]]), len(z)
+    gap = np.zeros(n, dtype=bool) if gap_rows is None else np.asarray(gap_rows, dtype=bool)
+    ordered = color is None and join
+    kinds = groups(np.arange(1.0, n + 1.0) if ordered else color, n, "row, in order" if ordered else "")
+    figure = draw.blank(6.4, 4.8)
+    ax = figure.subplots()
+    dots = spread_out(n, MOST_POINTS)
+    draw_groups(ax, xy, kinds, gap, dots)
+    ax.margins(0.12 if pictures is not None else 0.05)
+    ax.set(xlabel=f"axis {a + 1}", ylabel=f"axis {b + 1}")
+    marks = [] if kinds.value is not None else legend_marks(kinds, gap)
+    if len(marks) > 1:
+        figure.legend(handles=marks, loc="outside lower left", ncols=4, fontsize=8)
+    words, data = _extras(ax, z, xy, join, pictures)
+    title = f"{draw.count(n, 'row')} where {what} puts them"
+    draw.headline(figure, title)
+    some = f" {len(dots):,} of {n:,} rows are drawn." if len(dots) < n else ""
+    sentence = f"{draw.count(n, 'row')} on axes {a + 1} and {b + 1} of {what}.{words}{some}{kinds.words}"
+    names = [str(i + 1) if row_names is None else str(row_names[i]) for i in range(n)]
+    data = {"row": np.array(names), "position": xy, "has_gaps": gap, **data}
+    return Plot("map", figure, title=title, sentence=sentence, data=data)
+
+
+def _extras(ax: Axes, z: Array, xy: Array, join: bool, pictures: RowPictures | None) -> tuple[str, dict[str, Any]]:
+    """Rows joined and pictures beside points, where asked for: what is said of them, and their numbers."""
+    words: str = ""
+    data: dict[str, Any] = {}
+    if join:
+        draw_path(ax, xy)
+        words += path_words(z)
+    if pictures is not None:
+        shown = draw_beside(ax, xy, pictures)
+        words += f" {draw.count(len(shown), 'row')} {'is' if len(shown) == 1 else 'are'} drawn as pictures."
+        data["pictured"] = shown + 1
+    return words, data
 
 
 @draw.styled
@@ -98,6 +205,8 @@ def map_rows(
     named: Sequence[int] | None = None,
     t2_level: float = T2_LEVEL,
     spread: Array | None = None,
+    join: bool = False,
+    pictures: RowPictures | None = None,
 ) -> Plot:
     """Rows on two axes; each ellipse is where 90% of that row's position lies, given its gaps.
 
@@ -132,13 +241,15 @@ def map_rows(
     _draw_left_out(strip, share, (a, b))
     names = np.array([str(i + 1) if row_names is None else str(row_names[i]) for i in range(n)])
     draw.place_labels(ax, xy[named_rows], [draw.short(names[i], 14) for i in named_rows])
+    words, extra = _extras(ax, posterior.mean, xy, join, pictures)
     title, sentence = _map_words(share, (a, b), n, int(gap.sum()), half, gap, float(inside.mean()), t2_level)
     draw.headline(figure, title)
     drawn = np.isin(np.arange(n), around)
     data = {"row": names, "position": xy, "half_axis": half, "angle": np.degrees(angle), "has_gaps": gap}
     data |= {"has_ellipse": drawn, "inside_limit": inside, "limit_half_axis": limit, "limit_angle": np.degrees(turn)}
-    data |= {"share": _left_out(share, (a, b))} | ({} if color is None else {"color": kinds.shown()})
-    return Plot("map", figure, title=title, sentence=sentence + _drawn_words(n, dots, around) + kinds.words, data=data)
+    data |= {"share": _left_out(share, (a, b))} | ({} if color is None else {"color": kinds.shown()}) | extra
+    sentence += _drawn_words(n, dots, around) + words + kinds.words
+    return Plot("map", figure, title=title, sentence=sentence, data=data)
 
 
 def check_axes(axes: tuple[int, int], q: int) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.maps.neighbours import NEAR, distances, kept, order, rank_agreement
+from lowdim.judge.maps.neighbours import NEAR, distances, kept, order
 from lowdim.judge.maps.quality import Shepard, cells_of, coordinates, floors, shares_true, typical
 from lowdim.judge.maps.quality import shepard as shepard_pairs
 from lowdim.math.linalg import Array
@@ -29,10 +29,9 @@ if TYPE_CHECKING:
 MOST_COMPARED_ROWS = 1000  # rows whose pairs are compared
 PAIR_BINS = 60  # bins a side of the pairs
 MOST_NAMED_MOVES = 5  # rows that are named
-MOST_MATRIX_ROWS = 400  # rows of a matrix that is drawn: more than there are dots
 
 
-def _rows(table: Any, Z: Any, most: int = MOST_COMPARED_ROWS) -> tuple[Array, Array, NDArray[np.intp]]:
+def compared_rows(table: Any, Z: Any, most: int = MOST_COMPARED_ROWS) -> tuple[Array, Array, NDArray[np.intp]]:
     """Cells, coordinates and positions of the rows that are compared."""
     X, _ = cells_of(table)
     Y = coordinates(Z, len(X))
@@ -46,7 +45,7 @@ def _some(rows: NDArray[np.intp], n: int) -> str:
     return "" if len(rows) == n else f" ({len(rows):,} of {n:,} rows, evenly spread)"
 
 
-def _named(row_names: Sequence[object] | None, rows: NDArray[np.intp]) -> list[str]:
+def names_of_rows(row_names: Sequence[object] | None, rows: NDArray[np.intp]) -> list[str]:
     return [str(k + 1) if row_names is None else str(row_names[k]) for k in rows]
 
 
@@ -65,10 +64,10 @@ def shepard_of(analysis: Analysis, Z: Any = None) -> Plot:
     -------
     Plot
     """
-    return shepard(*_cells_and_map(analysis, "shepard", Z))
+    return shepard(*cells_and_map(analysis, "shepard", Z))
 
 
-def _cells_and_map(analysis: Analysis, name: str, Z: Any = None) -> tuple[Array, Any]:
+def cells_and_map(analysis: Analysis, name: str, Z: Any = None) -> tuple[Array, Any]:
     """The table in units of its columns, and a map of it."""
     return analysis.table.X / unit_of(analysis), scaled_scores(analysis, name) if Z is None else Z
 
@@ -94,7 +93,7 @@ def shepard(table: Any, Z: Any) -> Plot:
     >>> shepard(X, X).data["stress"].round(6).tolist()
     0.0
     """
-    X, Y, rows = _rows(table, Z)
+    X, Y, rows = compared_rows(table, Z)
     pairs = shepard_pairs(distances(X), distances(Y))
     figure = draw.blank(6.4, 4.4)
     ax = figure.subplots()
@@ -167,7 +166,7 @@ def neighbors_of(analysis: Analysis, Z: Any = None, *, beside: Mapping[str, Any]
     -------
     Plot
     """
-    return neighbors(*_cells_and_map(analysis, "neighbors", Z), beside=beside, k=k)
+    return neighbors(*cells_and_map(analysis, "neighbors", Z), beside=beside, k=k)
 
 
 @draw.styled
@@ -184,7 +183,7 @@ def neighbors(table: Any, Z: Any, *, beside: Mapping[str, Any] | None = None, k:
     >>> float(neighbors(X, X).data["this map"].min())
     1.0
     """
-    X, Y, rows = _rows(table, Z)
+    X, Y, rows = compared_rows(table, Z)
     table_order, n = order(distances(X)), len(X)
     maps = {
         "this map": Y,
@@ -256,7 +255,7 @@ def trust_of(analysis: Analysis, Z: Any = None, *, k: int = NEAR) -> Plot:
     -------
     Plot
     """
-    return trust(*_cells_and_map(analysis, "trust", Z), k=k, row_names=analysis.table.row_names)
+    return trust(*cells_and_map(analysis, "trust", Z), k=k, row_names=analysis.table.row_names)
 
 
 @draw.styled
@@ -272,11 +271,11 @@ def trust(table: Any, Z: Any, *, k: int = NEAR, row_names: Sequence[object] | No
     >>> float(trust(X, X).data["trust"].min())
     1.0
     """
-    X, Y, rows = _rows(table, Z)
+    X, Y, rows = compared_rows(table, Z)
     near = min(k, len(X) - 2)
     table_order, map_order = order(distances(X)), order(distances(Y))
     row_trust, whole = shares_true(table_order, map_order, near), shares_true(map_order, table_order, near)
-    names = _named(row_names, rows)
+    names = names_of_rows(row_names, rows)
     xy = Y[:, :2] if Y.shape[1] > 1 else np.column_stack([Y[:, 0], np.zeros(len(Y))])
     figure = draw.blank(6.4, 4.6)
     ax = figure.subplots()
@@ -390,7 +389,7 @@ def versus(
     common = draw.percent(max(1.0 - fit.error, 0.0))
     title = f"{draw.short(names[1])} turned onto {draw.short(names[0])}: {common} in common"
     draw.headline(figure, title)
-    words = _named(row_names, np.arange(len(A)))
+    words = names_of_rows(row_names, np.arange(len(A)))
     most = rows[np.argsort(-moved[rows], kind="stable")][:MOST_NAMED_MOVES]
     most = most[moved[most] > 1e-6 * size]
     draw.place_labels(ax, fit.aligned[most, :2], [draw.short(words[i], 12) for i in most], avoid=A[rows, :2])
@@ -450,71 +449,3 @@ def _move_legend(ax: Axes, names: tuple[str, str], kinds: Groups, ink: str) -> N
         for k, name in enumerate(kinds.names)
     ]
     legend_above(ax, handles=marks, ncols=min(len(marks), 6), columnspacing=0.9, handletextpad=0.2)
-
-
-@plot("dist_matrix", "Distances in the table and on the map, by the first axis.", needs="analysis")
-def dist_matrix_of(analysis: Analysis, Z: Any = None) -> Plot:
-    """Distances between rows in the table and on the map, both ordered by the map's first axis.
-
-    Parameters
-    ----------
-    analysis : Analysis
-        What `lowdim.analyse` gave.
-    Z : array of shape (n_rows, q), optional
-        Another map of the same rows; that of the analysis where it is left out.
-
-    Returns
-    -------
-    Plot
-    """
-    return dist_matrix(*_cells_and_map(analysis, "dist_matrix", Z), row_names=analysis.table.row_names)
-
-
-@draw.styled
-def dist_matrix(table: Any, Z: Any, *, row_names: Sequence[object] | None = None) -> Plot:
-    """Distances between rows in the table and on the map, both ordered by the map's first axis, in one shade.
-
-    Map distances are scaled by the one factor that fits them best. Blocks on the diagonal are groups; a map that
-    keeps distances shows the same picture twice. Rows without a common cell are hatched.
-
-    Reference: [Lawrence2012] of `docs/sources.md`, figures 3.2 to 3.11.
-
-    >>> X = np.random.default_rng(0).standard_normal((20, 3))
-    >>> float(dist_matrix(X, 5 * X).data["scale"].round(9))
-    0.2
-    """
-    X, Y, _ = _rows(table, Z, 10**9)
-    at = np.argsort(Y[:, 0], kind="stable")
-    at = at[spread_out(len(at), MOST_MATRIX_ROWS)]
-    D, E = np.sqrt(distances(X[at])), np.sqrt(distances(Y[at]))
-    known = np.isfinite(D)
-    size = float((E[known] ** 2).sum())
-    scale = float((D[known] * E[known]).sum()) / size if size > 0.0 else 1.0
-    top = float(max(D[known].max(initial=0.0), scale * E.max(initial=0.0))) or 1.0
-    figure = draw.blank(7.2, 3.5)
-    pair = figure.subplots(1, 2, sharex=True, sharey=True)
-    for ax, M, words in ((pair[0], np.where(known, D, np.nan), "in the table"), (pair[1], scale * E, "on the map")):
-        ax.set_facecolor("#dddddd")
-        ax.patch.set_hatch("////")
-        image = ax.imshow(M, cmap=f"{draw.SEQUENTIAL}_r", vmin=0.0, vmax=top, interpolation="nearest")
-        ax.set_title(words, fontsize=9)
-        ax.set_xticks([])
-        _ends(ax, _named(row_names, at))
-    pair[0].set_ylabel("rows by axis 1")
-    figure.colorbar(image, ax=list(pair), label="distance (dark: far)", shrink=0.85)
-    ranks = rank_agreement(D**2, E**2)
-    title = f"Distances of {draw.count(len(at), 'row')} by axis 1: rank agreement {ranks:.2f}"
-    draw.headline(figure, title)
-    subset_text = "" if len(at) == len(X) else f" {len(at)} of {len(X):,} rows are drawn, spread along the axis."
-    sentence = (
-        f"Distances between rows in the table and on the map, ordered by the map's first axis and shaded "
-        f"alike: their ranks agree by {ranks:.2f}.{subset_text}"
-    )
-    data = {"row": _named(row_names, at), "table": np.where(known, D, np.nan), "map": scale * E, "scale": scale}
-    return Plot("dist_matrix", figure, title=title, sentence=sentence, data=data)
-
-
-def _ends(ax: Axes, names: Sequence[str]) -> None:
-    """A few rows' names down the side."""
-    at = spread_out(len(names), 25 if len(names) <= 25 else 8)
-    ax.set_yticks(at, [draw.short(names[i], 12) for i in at], fontsize=7)

@@ -17,10 +17,11 @@ from lowdim.plot.pictures import (
     CONNECTIONS,
     SHAPE,
     Connections,
+    CurveForm,
     Form,
     Shape,
-    Skeleton,
     draw_picture,
+    everyone,
     form_of_rows,
     picture_height,
 )
@@ -90,6 +91,7 @@ def traverse_of(
     if "likelihoods_" in vars(subject.model):
         raise subject.lacks("traverse", "its columns have levels and labels, and no bands", "its weights: hinton")
     how: dict[str, Any] = {"shape": shape, "connections": connections, "X": subject.X, "unit": subject.unit}
+    how["every_name"] = everyone(subject.table)
     return traverse(subject.model, axis, subject.table.names, steps, **how)
 
 
@@ -104,6 +106,7 @@ def traverse(
     connections: Connections = None,
     X: Any = None,
     unit: Any = None,
+    every_name: Sequence[str] | None = None,
 ) -> Plot:
     """What the model says a row looks like as it moves along one axis, in sd of that axis, others in the middle.
 
@@ -120,13 +123,13 @@ def traverse(
     one = np.ones(1) if unit is None else np.asarray(unit, dtype=np.float64)
     walk = walk_axis(model, axis, np.asarray(steps, dtype=np.float64), X).scaled(one)
     along, mean, band = walk.step, walk.mean, walk.band
-    form = form_of_rows(shape, names, mean if X is None else np.asarray(X) * one, connections)
+    form = form_of_rows(shape, names, mean if X is None else np.asarray(X) * one, connections, every_name)
     moved = np.ptp(mean, axis=0) / np.maximum(band.mean(axis=0), 1e-9 * np.ptp(mean, axis=0).max(initial=0.0))
     order = np.argsort(-np.nan_to_num(moved), kind="stable")
     if form is None:
         curve = walk_axis(model, axis, np.linspace(min(steps), max(steps), CURVE_POINTS), X).scaled(one)
         figure = _columns(walk, curve, order[:MOST_WALK_PANELS], names)
-    elif not isinstance(form, Skeleton) and len(form) == 1:
+    elif isinstance(form, CurveForm):
         figure = _curves(walk)
     else:
         figure = _pictures(along, mean, form)

@@ -11,9 +11,10 @@ from lowdim.math.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.analysis.map import check_axes
 from lowdim.plot.base import Plot
+from lowdim.plot.beside_points import JOIN, draw_path, path_words
 from lowdim.plot.colour import Groups, draw_groups, groups, legend_marks
 from lowdim.plot.marks import MOST_POINTS, legend_above, spread_out
-from lowdim.plot.registry import AXES, COLOR, PlotOption, plot
+from lowdim.plot.registry import AXES, COLOR, plot
 from lowdim.plot.subjects import ModelOnTable, fit_spread_rows
 from lowdim.text.messages import error
 
@@ -24,14 +25,12 @@ if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
 GPLVM_ROWS = 300  # of a GP-LVM that is made for an analysis
-JOIN = PlotOption("join", "flag", "Join the rows in their order")
 SD_GRID_SIDE = 60  # points a side of the grid on which the sd is computed
 MAP_EDGE = 0.12  # of the rows' range, left free around them
 MAP_PARTS = 5  # the map is cut in so many parts a side, and each with rows in it may name a column
 MOST_NAMED_SLOPES = 7  # columns named at most
 LIGHTEN = 1.6  # times the largest sd would be black: rows must stay visible on it
 SLOPE_STEP = 1e-3  # of the rows' range: of the differences that give the slopes
-CLOSED_LOOP = 0.05  # of the map's width: a path whose end comes nearer than this to its first half closes a loop
 
 
 class MapPlane(NamedTuple):
@@ -185,14 +184,10 @@ def _plane(
     sd = doubt(model, ground.grid, size).reshape(SD_GRID_SIDE, SD_GRID_SIDE)
     ax = _shades(figure, ground, sd)
     xy = np.ascontiguousarray(Z[:, list(axes)])
-    if join:
-        ax.plot(*xy.T, "-", color=draw.INK, lw=0.7, alpha=0.7, zorder=2)
     kinds, gap = marks
     draw_groups(ax, xy, kinds, gap, spread_out(len(xy), MOST_POINTS))
     if join:
-        ax.plot(*xy[:1].T, ">", color=draw.COLOURS[3], mec=draw.PAPER, ms=10, zorder=5, label="first row")
-        ax.plot(*xy[-1:].T, "s", color=draw.COLOURS[3], mec=draw.PAPER, ms=8, zorder=5, label="last row")
-        legend_above(ax, ncols=2)
+        draw_path(ax, xy)
     shown = legend_marks(kinds, gap)
     if shown:
         figure.legend(handles=shown, loc="outside lower left", ncols=4, fontsize=8)
@@ -287,18 +282,6 @@ def _line(figure: Figure, model: Any, Z: Array, size: Array) -> tuple[dict[str, 
     return {"x": x, "sd": sd}, ""
 
 
-def comes_back(Z: Array) -> tuple[int, float]:
-    """The row of a path's first half that its last row comes nearest to, and how near, in widths of the map.
-
-    >>> turn = np.linspace(0.0, 2.0 * np.pi, 21)
-    >>> comes_back(np.column_stack([np.cos(turn), np.sin(turn)]))[0]
-    0
-    """
-    far = np.linalg.norm(Z[: max(len(Z) // 2, 1)] - Z[-1], axis=1)
-    i = int(np.argmin(far))
-    return i, float(far[i]) / (float(np.linalg.norm(np.ptp(Z, axis=0))) or 1.0)
-
-
 def _words(model: Any, Z: Array, size: Array, join: bool, steepest_names: str) -> tuple[str, str]:
     at_rows = float(np.median(doubt(model, Z, size)))
     where, far = ("it is light", "dark places") if Z.shape[1] > 1 else ("the curve is low", "places where it is high")
@@ -311,11 +294,4 @@ def _words(model: Any, Z: Array, size: Array, join: bool, steepest_names: str) -
         text += f" The other {draw.count(Z.shape[1] - 2, 'axis', 'axes')} of the map stay in the middle of the rows."
     if steepest_names:
         text += f" Columns that change fastest: {steepest_names}."
-    if join and len(Z) > 1:
-        i, share = comes_back(Z)
-        closes = "the loop closes" if share < CLOSED_LOOP else "the path stays open"
-        text += (
-            f" Rows are joined in order: of their first half row {i + 1} is nearest to the last one, "
-            f"{draw.percent(share)} of the map's width apart, so {closes}."
-        )
-    return title, text
+    return title, text + (path_words(Z) if join else "")
