@@ -11,11 +11,12 @@ out,
 so the error of every M is known once the eigenvalues are.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import lowdim as ld
 from lowdim.datasets import load
+from lowdim.plot.analysis.decode import component_images, rebuilt
+from lowdim.plot.pictures import form_of_rows
 
 digits = load("mnist")
 X = digits.X[digits.extra["digit"] == 3][:1000]
@@ -24,26 +25,12 @@ Z = pca.transform(X)
 
 # %%
 # The mean and the first four eigenvectors, which are pictures too.
-figure, axes = plt.subplots(1, 5, figsize=(9, 2.2), layout="constrained")
-axes[0].imshow(pca.mean_.reshape(28, 28), cmap="gray_r")
-axes[0].set_title("mean", fontsize=9)
-for k, ax in enumerate(axes[1:]):
-    ax.imshow(pca.components_[k].reshape(28, 28), cmap="RdBu_r")
-    ax.set_title(f"λ = {pca.explained_variance_[k]:.3g}", fontsize=9)
-for ax in axes:
-    ax.axis("off")
+eigenvectors = component_images(pca, (28, 28), 4)
 
 # %%
-# One three, rebuilt from M numbers.
+# A few threes, rebuilt from M numbers.
 counts = (1, 10, 50, 250)
-figure, axes = plt.subplots(1, 5, figsize=(9, 2.2), layout="constrained")
-axes[0].imshow(X[0].reshape(28, 28), cmap="gray_r")
-axes[0].set_title("original", fontsize=9)
-for ax, M in zip(axes[1:], counts, strict=True):
-    ax.imshow((pca.mean_ + Z[0, :M] @ pca.components_[:M]).reshape(28, 28), cmap="gray_r")
-    ax.set_title(f"M = {M}", fontsize=9)
-for ax in axes:
-    ax.axis("off")
+grid = rebuilt(pca, X, range(5), counts, form=form_of_rows((28, 28), [""] * 784, X))
 
 # %%
 # Measured squared error of a row beside the theorem.

@@ -7,35 +7,17 @@ Zabaras, "Probabilistic PCA". One number z is drawn from its prior; it marks a p
 covariance :math:`C = w w^\top + \sigma^2 I`.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import lowdim as ld
+from lowdim.plot.texts.latent_line import generate
 
 w, mu, noise = np.array([2.0, 1.2]), np.array([1.0, 2.0]), 0.6
 rng = np.random.default_rng(1)
 z = rng.standard_normal(20_000)
 X = mu + np.outer(z, w) + noise * rng.standard_normal((len(z), 2))
-
-figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
-line = np.linspace(-3, 3, 200)
-axes[0].plot(line, np.exp(-(line**2) / 2) / np.sqrt(2 * np.pi), color="#0072B2")
-axes[0].axvline(1.2, color="#D55E00")
-axes[0].set(title="p(z), and one draw", xlabel="z")
-spot = mu + 1.2 * w
-for radius in (1, 2):
-    axes[1].add_patch(plt.Circle(spot, radius * noise, fill=False, color="#009E73"))
-axes[1].plot(*(mu + np.outer([-2.5, 2.5], w)).T, color="#767676")
-axes[1].plot(*spot, "o", color="#D55E00")
-axes[1].set(title="p(x | z): a circle round μ + w z")
 C = np.outer(w, w) + noise**2 * np.eye(2)
-a, b = np.meshgrid(np.linspace(-5, 7, 100), np.linspace(-2.5, 6.5, 100))
-away = np.stack([a - mu[0], b - mu[1]], axis=-1)
-axes[2].contour(a, b, np.exp(-0.5 * np.einsum("...i,ij,...j", away, np.linalg.inv(C), away)), 6, cmap="cividis")
-axes[2].scatter(*X[:300].T, s=4, color="#0072B2", alpha=0.5)
-axes[2].set(title="p(x): an ellipse")
-for ax in axes[1:]:
-    ax.set(xlim=(-5, 7), ylim=(-2.5, 6.5), aspect="equal")
+shown = generate(ld.read(X))
 
 # %%
 # A model fitted to these rows finds what made them, and the covariance it implies is the one they have.

@@ -8,24 +8,18 @@ precision :math:`\alpha_i` for each column and sends those of the columns it doe
 six are suppressed**.
 """
 
-import numpy as np
-
 import lowdim as ld
 from lowdim.datasets import load_demo
-from lowdim.plot.analysis.hinton import hinton
 from lowdim.plot.models.relevance import relevance
+from lowdim.plot.subjects import plot_model
 
 X = load_demo("gaussian", hidden=0.0).truth
-likely = ld.PPCA(9).fit(X)
 bayesian = ld.BayesianPCA(9).fit(X)
-names = [f"x{j + 1}" for j in range(10)]
 
 # %%
-# All nine columns of each on one scale: area is the size of an entry. A model reports the columns it kept; the others
-# are zero, and are drawn here as the empty columns of the text's figure.
-nine = np.zeros((10, 9))
-nine[:, : bayesian.n_kept_] = bayesian.components_.T
-both = hinton(likely.components_.T, names, other=nine, labels=("maximum likelihood", "Bayesian"), most=10)
+# All nine columns of each on one scale: area is the size of an entry. Columns that were switched off stay empty. In a
+# terminal: ``lowdim fit table.csv -m bpca``, then ``lowdim plot hinton table.bpca.run --beside``.
+both = plot_model("hinton", bayesian, ld.read(X), beside=True)
 
 # %%
 shown = relevance(bayesian.relevance_, bayesian.kept_)

@@ -13,13 +13,15 @@ author's turned pictures are not available, so ours (bilinear) come near for q =
 
 import warnings
 
-import matplotlib.pyplot as plt
 import numpy as np
 from scipy.ndimage import rotate
-from scipy.spatial.distance import pdist, squareform
 
 import lowdim as ld
 from lowdim.datasets import load
+from lowdim.plot.analysis.dist_matrix import dist_panels
+from lowdim.plot.analysis.map import map_places
+from lowdim.plot.beside_points import RowPictures
+from lowdim.plot.pictures import form_of_rows
 
 warnings.filterwarnings("ignore", message="LD203")  # axes in pairs of equal variance, as a circle has
 six = np.pad(load("six").X, ((0, 0), (3, 4)))
@@ -27,27 +29,16 @@ X = np.stack([rotate(six, angle, reshape=False, order=1).ravel() for angle in ra
 p = X.shape[1]
 
 # %%
-# A few of the pictures, and the circle.
+# The circle, and some of the pictures beside their points.
 pca = ld.PCA(100).fit(X)
 Z = pca.transform(X)
-figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
-axes[0].imshow(np.hstack([X[a].reshape(64, 64) for a in (0, 90, 180, 270)]), cmap="gray_r")
-axes[0].axis("off")
-axes[1].scatter(*Z[:, :2].T, c=np.arange(360), s=10, cmap="twilight")
-axes[1].set(aspect="equal", xlabel="axis 1", ylabel="axis 2", title="colour: angle")
+pictures = RowPictures(X, form_of_rows((64, 64), [f"pixel{j}" for j in range(p)], X))
+circle = map_places(Z, "PCA", join=True, pictures=pictures)
 
 # %%
 # Distances over q, in the order of the angle.
-truth = pdist(X, "sqeuclidean") / p
-figure, axes = plt.subplots(1, 4, figsize=(11, 3.2), layout="constrained")
-error = {}
-for ax, q in zip(axes, (2, 10, 100, None), strict=True):
-    kept = truth if q is None else pdist(Z[:, :q], "sqeuclidean") / p
-    error[q] = np.abs(truth - kept).mean()
-    ax.imshow(squareform(kept), cmap="cividis_r", vmin=0, vmax=truth.max())
-    ax.set_title("the table" if q is None else f"q = {q}: error {error[q]:.4f}", fontsize=10)
-    ax.set_xticks([0, 90, 180, 270])
-    ax.set_yticks([0, 90, 180, 270])
+panels = dist_panels(X, [2, 10, 100])
+error = dict(zip(panels.data["q"].tolist(), panels.data["error"].tolist(), strict=True))
 
 # %%
 corrected = {2: 0.135, 10: 0.0622, 100: 0.0158}

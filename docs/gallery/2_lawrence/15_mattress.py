@@ -8,37 +8,23 @@ field. The expected squared distance between two points follows from the covaria
 :math:`E[d_{ij}] = p(k_{ii} - 2 k_{ij} + k_{jj})`, with p columns (the text leaves p out).
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from lowdim.plot.models.springs import springs
+from lowdim.plot.texts.sheets import heat_bath, mattress
 
-side = 14
-places = np.stack(np.meshgrid(np.arange(side), np.arange(side)), axis=-1).reshape(-1, 2).astype(float)
-n = len(places)
-L = np.zeros((n, n))
-for i, place in enumerate(places):
-    near = np.flatnonzero(np.abs(places - place).sum(axis=1) == 1)
-    L[i, near] = -1.0
-    L[i, i] = len(near)
-K = np.linalg.inv(L + 0.05 * np.eye(n))
-
-rng = np.random.default_rng(0)
-root = np.linalg.cholesky(K)
-heights = root @ rng.standard_normal(n)
-shown = springs(places, L, heights=heights)
+sheet = mattress(14)
 
 # %%
-# The same draw as a sheet.
-figure = plt.figure(figsize=(6, 4.2), layout="constrained")
-ax = figure.add_subplot(projection="3d")
-ax.plot_surface(*places.T.reshape(2, side, side), heights.reshape(side, side), cmap="cividis", linewidth=0.2)
-ax.set_axis_off()
+# The springs, and the third column of the same draw as heights.
+L, places, moved = (sheet.data[name] for name in ("laplacian", "at_rest", "moved"))
+n = len(L)
+shown = springs(places[:, :2], L, heights=moved[:, 2])
 
 # %%
 # Mean squared distances over many columns drawn from the field, beside the formula.
 p = 4000
-draws = root @ rng.standard_normal((n, p))
+K, draws = heat_bath(L, 0.05, p, 0)
 i, j = 0, np.array([1, 5, n - 1])
 seen = ((draws[i] - draws[j]) ** 2).sum(axis=1)
 claimed = p * (K[i, i] - 2 * K[i, j] + K[j, j])

@@ -8,40 +8,23 @@ bell reaches, all functions are zero and places cannot be told apart. With ever 
 Gaussian one, which reaches everywhere.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 
-rng = np.random.default_rng(0)
-x = np.linspace(-4, 4, 201)
+from lowdim.plot.texts.functions import FAR, bells, random_functions
 
-
-def bells(centres, width=1.0):
-    """Basis functions, normalised so that infinitely many give a kernel of variance 1."""
-    step = centres[1] - centres[0] if len(centres) > 1 else 1.0
-    scale = np.sqrt(step / (np.sqrt(np.pi) * width))
-    return scale * np.exp(-0.5 * ((x[:, None] - centres) / width) ** 2)
-
-
-bases = {"three bells": np.array([-1.0, 0.0, 1.0]), "many bells": np.linspace(-12, 12, 241)}
-figure, axes = plt.subplots(2, 2, figsize=(9.5, 5.6), layout="constrained")
-for row, (name, centres) in zip(axes, bases.items(), strict=True):
-    phi = bells(centres)
-    row[0].plot(x, phi @ rng.standard_normal((len(centres), 5)))
-    row[0].set_title(f"{name}: five functions", fontsize=10)
-    K = phi @ phi.T
-    D = np.diag(K)[:, None] - 2 * K + np.diag(K)
-    row[1].imshow(D, cmap="cividis_r", extent=(-4, 4, 4, -4))
-    row[1].set_title("expected squared distance of two places", fontsize=10)
+shown = random_functions()
 
 # %%
-phi = bells(bases["many bells"])
-K = phi @ phi.T
-limit = np.exp(-((x[:, None] - x) ** 2) / 4)
-i, j, p = 80, 110, 20_000
-f = phi[[i, j]] @ rng.standard_normal((phi.shape[1], p))
-seen, claimed = ((f[0] - f[1]) ** 2).mean(), K[i, i] - 2 * K[i, j] + K[j, j]
-ends = bells(bases["three bells"])[[0, -1]]
+# Many functions of many bells, at two places that three bells do not reach.
+step, p = 0.05, 20_000
+centres = np.arange(-10.0, 12.0, step)
+places = np.linspace(-4, 6, 101)
+K = step * np.sqrt(2 / np.pi) * bells(places, centres) @ bells(places, centres).T
+limit = np.exp(-((places[:, None] - places) ** 2) / 2)
+weights = np.sqrt(step * np.sqrt(2 / np.pi)) * np.random.default_rng(0).standard_normal((len(centres), p))
+f = bells(np.array(FAR), centres) @ weights
+seen, claimed = ((f[0] - f[1]) ** 2).mean(), shown.data["expected"][2]
 print(f"kernel of many bells beside its limit: largest difference {np.abs(K - limit).max():.1e}")
 print(f"squared distance a function   claimed {claimed:.4f}   mean of {p} functions {seen:.4f}")
-print(f"three bells at the ends of the line: {np.abs(ends).max():.4f}")
-assert np.abs(K - limit).max() < 1e-10 and abs(seen / claimed - 1) < 0.03 and np.abs(ends).max() < 0.02
+print(f"with three bells, beyond them: {shown.data['expected'][1]:.1e}")
+assert np.abs(K - limit).max() < 1e-10 and abs(seen / claimed - 1) < 0.03 and shown.data["expected"][1] < 1e-3

@@ -7,29 +7,20 @@ y; the first principal axis measures them at right angles and does not. Between 
 total least squares.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import lowdim as ld
 from lowdim.datasets import faithful
+from lowdim.plot.texts.whitening import lines_through
 
 X = faithful().X
-x, y = ((X - X.mean(axis=0)) / X.std(axis=0)).T
+X = (X - X.mean(axis=0)) / X.std(axis=0)
+shown = lines_through(ld.read(X))
+
+x, y = X.T
 r = float(np.corrcoef(x, y)[0, 1])
 fit = ld.total_least_squares(x[:, None], y)
-slope = float(fit.coefficients[0])
-
-figure, ax = plt.subplots(figsize=(5.4, 5), layout="constrained")
-ax.scatter(x, y, s=10, color="#56B4E9")
-line = np.array([-2.2, 2.2])
-for steep, name, colour in (
-    (r, "y on x", "#E69F00"),
-    (1 / r, "x on y", "#009E73"),
-    (slope, "total least squares", "#D55E00"),
-):
-    ax.plot(line, steep * line, color=colour, label=name)
-ax.set(aspect="equal", xlim=(-2.3, 2.3), ylim=(-2.3, 2.3), xlabel="eruption", ylabel="waiting")
-ax.legend()
+slope = float(shown.data["slope"][1])
 
 # %%
 # Of two standardised columns the line is the diagonal, and its normal is the last principal axis.

@@ -8,12 +8,12 @@ it well enough to name the person by the nearest stored weights. The text has 10
 """
 
 # slow: 400 photographs
-import matplotlib.pyplot as plt
 import numpy as np
 
 import lowdim as ld
 from lowdim.datasets import load
-from lowdim.plot.analysis.decode import component_images
+from lowdim.plot.analysis.decode import component_images, rebuilt
+from lowdim.plot.pictures import form_of_rows
 
 faces = load("faces")
 X, person = faces.X, faces.extra["person"]
@@ -25,12 +25,7 @@ eigenfaces = component_images(pca, (64, 64), 9)
 
 # %%
 # Originals, and what 36 weights (as in Kipf's lecture) and 150 keep.
-figure, axes = plt.subplots(3, 6, figsize=(9, 4.8), layout="constrained")
-for column, row in zip(axes.T, range(0, 300, 50), strict=True):
-    pictures = (X[row], *(pca.mean_ + Z[row, :M] @ pca.components_[:M] for M in (36, 150)))
-    for ax, picture in zip(column, pictures, strict=True):
-        ax.imshow(picture.reshape(64, 64), cmap="gray")
-        ax.axis("off")
+grid = rebuilt(pca, X, range(0, 300, 50), [36, 150], form=form_of_rows((64, 64), [""] * 4096, X))
 
 
 # %%

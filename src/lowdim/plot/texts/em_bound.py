@@ -12,12 +12,14 @@ from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.registry import PLANE, PlotOption, plot
 from lowdim.plot.texts.two_columns import plane_of
+from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from lowdim.table.table import Table
 
 STEPS = PlotOption("steps", "whole", "The steps that are drawn")
 GRID = 241
+MOST_STEPS = 8  # bounds that can be told apart
 
 
 class OneWeight(NamedTuple):
@@ -74,12 +76,14 @@ def em_bound(table: Table | None = None, *, columns: tuple[int, int] = (0, 1), s
     columns : tuple of two int, default (0, 1)
         Their positions.
     steps : int, default 4
-        The steps that are drawn.
+        The steps that are drawn, 8 at most.
 
     Returns
     -------
     Plot
     """
+    if not 1 <= steps <= MOST_STEPS:
+        raise error("LD210", option="steps", value=steps, allowed=f"1 to {MOST_STEPS}")
     plane = plane_of(table, columns, "em_bound")
     fitted = PPCA(1).fit(plane.X)
     w = fitted.components_[0] * np.sign(fitted.components_[0, 0] or 1.0)
