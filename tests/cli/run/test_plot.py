@@ -152,6 +152,23 @@ def test_what_a_run_of_one_model_cannot_show(lowdim, bent_runs, words, says):
     assert said.code == 2 and says in said.err and said.out == ""
 
 
+def test_a_run_of_one_model_has_a_map_and_rebuilt_rows(lowdim, bent_runs):
+    """Positions are those of scores.csv; rows are the model's own, from so many axes."""
+    said = lowdim("plot", "map", bent_runs / "t.gtm.run", "--join", "-o", "m.csv")
+    assert said.code == 0 and "Rows are joined in order" in said.out
+    drawn = list(csv.DictReader((lowdim.folder / "m.csv").read_text().splitlines()))
+    scores = list(csv.DictReader((bent_runs / "t.gtm.run" / "scores.csv").read_text().splitlines()))
+    columns = list(scores[0])[1:3]
+    want = [[float(row[name]) for name in columns] for row in scores]
+    np.testing.assert_allclose([[float(row["position_1"]), float(row["position_2"])] for row in drawn], want, atol=1e-6)
+    said = lowdim("plot", "rebuilt", bent_runs / "t.gtm.run", "--rows", "2,5", "--kept", "1,2", "-o", "r.csv")
+    assert said.code == 0 and "with 1, " in said.out
+    rows = list(csv.DictReader((lowdim.folder / "r.csv").read_text().splitlines()))
+    assert [row["row"] for row in rows[:2]] == ["2", "5"]
+    said = lowdim("plot", "rebuilt", bent_runs / "t.gtm.run", "--shape", "nine")
+    assert said.code == 2 and "'skeleton'" in said.err
+
+
 def test_a_map_is_drawn_without_what_it_does_not_need(tmp_path):
     """No model, no table, no pyplot: a picture of a run takes about as long as matplotlib to load."""
     rows = [",".join("" if np.isnan(v) else f"{v:.4f}" for v in x) for x in small_table()]

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 MOST_NAMED_CELLS = 20  # columns of a table row that can be named
 MOST_GRID_ROWS = 6  # rows of a grid where none are named
 KEPT = PlotOption("kept", "wholes", "How many axes are kept, a line or a panel each, such as 2,10")
-ROWS = PlotOption("rows", "rows", "The rows, by their names or counted from 1, such as 3,7")
+ROWS = PlotOption("shown", "rows", "The rows, by their names or counted from 1, such as 3,7", flag="--rows")
 
 
 @plot(
@@ -245,7 +245,7 @@ def _built_image(x: Array, built: Array, steps: NDArray[np.int_], shape: ImageFo
 def rebuilt_of(
     subject: ModelOnTable,
     *,
-    rows: Sequence[int] | None = None,
+    shown: Sequence[int] | None = None,
     kept: Sequence[int] | None = None,
     shape: Shape = None,
     connections: Connections = None,
@@ -256,7 +256,7 @@ def rebuilt_of(
     ----------
     subject : ModelOnTable
         A model with a decoder.
-    rows : sequence of int, optional
+    shown : sequence of int, optional
         Positions of the rows; six spread over the table where it is left out.
     kept : sequence of int, optional
         How many of the first axes are kept, a line each; half of them and all where it is left out.
@@ -273,7 +273,7 @@ def rebuilt_of(
         raise subject.lacks("rebuilt", "it makes no rows of numbers again", "a model with a decoder: ppca, gtm, gplvm")
     own = subject.X * subject.unit
     form = form_of_rows(shape, subject.table.names, own, connections, everyone(subject.table))
-    return rebuilt(subject.model, subject.X, rows, kept, form=form, unit=subject.unit, row_names=subject.row_names)
+    return rebuilt(subject.model, subject.X, shown, kept, form=form, unit=subject.unit, row_names=subject.row_names)
 
 
 @draw.styled
