@@ -12,7 +12,14 @@ import numpy as np
 
 import lowdim as ld
 from lowdim.datasets import load
+from lowdim.plot.texts.sheets import plane
 
+# %%
+# The model (figure 2.1): a plane in the space of the columns, and rows round it. Of the oil flow the plane lies in
+# twelve dimensions; here is one in three.
+picture = plane()
+
+# %%
 oil = load("oil")
 X, regime, q = oil.X, oil.extra["regime"], 2
 n, d = X.shape

@@ -15,7 +15,13 @@ import numpy as np
 
 import lowdim as ld
 from lowdim.datasets import load
+from lowdim.plot.texts.sheets import sheet
 
+# %%
+# What such a network is before it has seen a row (figure 6.3): a flat sheet, bent into more dimensions.
+prior = sheet()
+
+# %%
 oil = load("oil")
 X, regime = oil.X, oil.extra["regime"]
 

@@ -168,13 +168,15 @@ def wholes(option: PlotOption, text: str) -> tuple[int, ...] | str:
     return tuple(map(int, parts))
 
 
-def placed_options(row: NamedPlot, options: dict[str, Any], table: Table) -> dict[str, Any]:
-    """Rows and columns by their names as positions."""
+def placed_options(
+    row: NamedPlot, options: dict[str, Any], table: Table, read_as: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Rows and columns by their names as positions; other tables are read as this one is."""
     placed = dict(options)
     for option in row.options:
         text = options.get(option.name)
         if option.kind == "tables" and text is not None:
-            placed[option.name] = [open_table(file.strip(), {}) for file in text.split(",")]
+            placed[option.name] = [open_table(file.strip(), read_as or {}) for file in text.split(",")]
         elif option.kind == "row" and text is not None:
             placed[option.name] = positions(table, [text], option.spelling)[0]
         elif option.kind == "rows" and text is not None:
@@ -195,8 +197,9 @@ def placed_options(row: NamedPlot, options: dict[str, Any], table: Table) -> dic
 def of_table(row: NamedPlot, file: str, options: dict[str, Any], flags: dict[str, Any]) -> Plot:
     """A plot of a file; one of the table alone needs no analysis."""
     if row.needs in ("table", "lesson"):
-        table = open_table(file, reading(flags))
-        return row.function(table, **placed_options(row, options, table))
+        read_as = reading(flags)
+        table = open_table(file, read_as)
+        return row.function(table, **placed_options(row, options, table, read_as))
     request = Request(file, reading(flags), flags["dims"], flags["level"], flags["seed"], flags["budget"])
     return of_analysis(row, analysed(request), options)
 
@@ -207,7 +210,7 @@ def of_run(row: NamedPlot, folder: str, options: dict[str, Any], flags: dict[str
 
     run = load_run(folder)
     if row.needs in ("table", "lesson"):
-        return row.function(run.table, **placed_options(row, options, run.table))
+        return row.function(run.table, **placed_options(row, options, run.table, run.options))
     if run.method is None:
         return of_analysis(row, analysis_of_run(run), options)
     import numpy as np

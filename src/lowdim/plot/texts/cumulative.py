@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 TABLES = PlotOption("tables", "tables", "Other tables, drawn beside this one")
 ENOUGH = 0.9  # of the variation, to which the sentence counts axes
+NEARLY_ALL, LEAST_AXES = 0.99, 6  # of the variation, a little beyond which the picture ends; axes drawn at least
 
 
 @plot(
@@ -48,11 +49,14 @@ def cumulative(table: Table, *, tables: Sequence[Table] = (), names: Sequence[st
     shares = [shares_held(one) for one in every]
     figure = draw.blank(6.4, 4.0)
     ax = figure.subplots()
+    full = max(int(np.searchsorted(share, NEARLY_ALL)) + 1 for share in shares)
+    last = min(max(LEAST_AXES, round(1.4 * full)), max(map(len, shares)))  # beyond that there is nothing to see
     for k, (name, share) in enumerate(zip(called, shares, strict=True)):
         look: dict[str, Any] = {"color": draw.COLOURS[k % 6], "ls": ("-", "--", "-.", ":")[k % 4]}
-        ax.plot(range(len(share) + 1), np.r_[0.0, share], marker=draw.SHAPES[k % 8], ms=3.5, label=name, **look)
+        drawn = np.r_[0.0, share][: last + 1]
+        ax.plot(range(len(drawn)), drawn, marker=draw.SHAPES[k % 8], ms=3.5, label=name, **look)
     ax.axhline(ENOUGH, color=draw.GREY, lw=0.7, ls=":")
-    ax.set(xlabel="axes kept", ylabel="share of the variation", ylim=(0, 1.02), xlim=(0, None))
+    ax.set(xlabel="axes kept", ylabel="share of the variation", ylim=(0, 1.02), xlim=(0, 1.02 * last))
     whole_ticks(ax.xaxis)
     if len(every) > 1:
         figure.legend(*ax.get_legend_handles_labels(), loc="outside lower left", ncols=3)
