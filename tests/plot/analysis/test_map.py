@@ -15,7 +15,8 @@ from lowdim.plot.beside_points import far_apart
 from lowdim.plot.colour import groups
 from lowdim.plot.pictures import everyone, form_of_rows
 from lowdim.plot.subjects import plot_model
-from lowdim.text.kinds import LowdimError, OptionError
+from lowdim.text.kinds import OptionError
+from lowdim.text.messages import LowdimError
 from tests.conftest import need
 from tests.plot.svg_checks import HOSTILE, apart, inside, parsed, same_twice, texts
 

@@ -14,7 +14,7 @@ from lowdim.plot.texts.functions import FAR, NEAR, pushed, random_functions
 from lowdim.plot.texts.latent_line import generate, shrink
 from lowdim.plot.texts.two_columns import line_with_noise
 from lowdim.plot.texts.whitening import lines_through, whitening
-from lowdim.text.messages import OptionError
+from lowdim.text.kinds import OptionError
 from tests.oracles import rbf_functions as oracle
 from tests.plot.svg_checks import inside, parsed, same_twice
 
