@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MOVIE_MODELS = ("ppca", "kmeans", "mixture")
 MOVIE_MODEL = PlotOption("model", MOVIE_MODELS, "What is fitted")
+MOVIE_CLUSTERS = PlotOption("n_clusters", "whole", "Clusters of kmeans and mixture", flag="--clusters")
+MOVIE_LENGTH = PlotOption("steps", "whole", "Steps of EM")
 MOVIE_STEPS = 6
 MOVIE_LEAST_VARIANCE = 1e-6  # of a component, as a share of a column's (columns have unit spread)
 LINE_LEAST_NOISE = 1e-12  # of a line, as a share of the spread
@@ -108,7 +110,12 @@ def _sheet(name: str, n: int, seconds: float) -> str:
     )
 
 
-@plot("em_movie", "EM on two columns, half-step by half-step.", needs="table", options=(PLANE, MOVIE_MODEL))
+@plot(
+    "em_movie",
+    "EM on two columns, half-step by half-step.",
+    needs="table",
+    options=(PLANE, MOVIE_MODEL, MOVIE_CLUSTERS, MOVIE_LENGTH),
+)
 def em_movie_of(
     table: Table,
     columns: tuple[int, int] = (0, 1),
