@@ -135,7 +135,8 @@ def api() -> dict[str, str]:
         "``ld.analyse``.\n\nModels\n------\n\n"
         f"{head}{models}\nRecords\n-------\n\n{head}{classes}\nFunctions\n---------\n\n{head}{plain_functions}\n"
         f"Tables to learn with\n--------------------\n\n{head}   lowdim.datasets.load\n   lowdim.datasets.load_demo\n"
-        "   lowdim.datasets.faithful\n   lowdim.datasets.cities\n   lowdim.datasets.oil_flow\n\n"
+        "   lowdim.datasets.faithful\n   lowdim.datasets.cities\n   lowdim.datasets.oil_flow\n"
+        "   lowdim.datasets.digit3\n\n"
         f"Laws\n----\n\n{head}   lowdim.laws.check\n\n"
     )
     return {"api/index.rst": page}

@@ -30,7 +30,10 @@ FILLS_SHOWN = 6  # fills printed
 @SEED
 @common_options
 def demo_command(name: str, out: str, seed: int, quiet: bool, as_json: bool) -> None:
-    """The report on a table that ships with lowdim, with gaps made on purpose: wine, oil, gaussian or digits."""
+    """The report on a table that ships with lowdim, with gaps made on purpose.
+
+    NAME is wine, oil, gaussian, digits, clusters or digit3.
+    """
     table, demo = write_demo(name, Path(out), seed)
     if not as_json:
         say(f"{table}: {demo.about}; a tenth of its cells was hidden on purpose.\n")
