@@ -36,5 +36,5 @@ left = table.freedom - Z @ np.linalg.lstsq(Z, table.freedom, rcond=None)[0]
 told = 1 - left.var(axis=0) / table.freedom.var(axis=0)
 for name, share in zip(("turn", "move right", "move down"), told, strict=True):
     print(f"{name:<11} {100 * share:.0f} % told by the three dimensions")
-print(f"degrees of freedom   in the text 3   Bayesian GP-LVM {model.n_kept_}   Bayesian PCA {straight.n_kept_}")
+print(f"degrees of freedom   true 3   Bayesian GP-LVM {model.n_kept_}   Bayesian PCA {straight.n_kept_}")
 assert model.n_kept_ == 3 < straight.n_kept_ and told.min() > 0.8

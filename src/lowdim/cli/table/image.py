@@ -27,7 +27,7 @@ SHOWN_COLOURS = 8  # of the palette, the most used first
 def image_command(file: str, out: str | None, colors: int, seed: int, quiet: bool, as_json: bool) -> None:
     """Write FILE (.png, .ppm, .jpg) with at most so many colours, chosen by K-means over its pixels."""
     from lowdim.models.mixtures.quantize_image import quantize_image
-    from lowdim.plot.pictures import read_picture, write_picture
+    from lowdim.plot.picture_files import read_picture, write_picture
 
     picture = read_picture(file)
     few = quantize_image(picture, colors, random_state=seed)

@@ -211,9 +211,11 @@ def _scaled(X2: Any, steps: int, model: str, K: int) -> tuple[Array, int]:
         raise error("LD210", option="X2 or steps", value=(X.shape, steps), allowed="two columns and steps >= 1")
     if model not in MOVIE_MODELS:
         raise error("LD210", option="model", value=model, allowed="one of " + ", ".join(MOVIE_MODELS))
+    if K < 1:
+        raise error("LD210", option="n_clusters", value=K, allowed="a whole number >= 1")
     whole = X[np.isfinite(X).all(axis=1)]
     least = 3 if model == "ppca" else max(3, K)
-    if len(whole) < least or K < 1:
+    if len(whole) < least:
         raise error("LD160", n=len(whole), least=least)
     sd = whole.std(axis=0)
     return (whole - whole.mean(axis=0)) / np.where(sd > 0, sd, 1.0), len(X) - len(whole)
