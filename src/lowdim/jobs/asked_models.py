@@ -161,6 +161,8 @@ def shared_words(model: CCA, views: dict[str, tuple[str, ...]]) -> str:
     p = {test.first: test.p for test in model.tests_ if test.statistic.lower().startswith("wilks")}
     parts = [f"{r:.3f}" + (f" (p {p[k + 1]:.2g})" if k + 1 in p else "") for k, r in enumerate(rho)]
     lines = [f"Correlations of {' and '.join(views)}: {', '.join(parts)}."]
+    if not p:
+        lines.append("With gaps no test says how many axes are shared; --dims K asks for more.")
     if len(rho):
         for (view, names), W in zip(views.items(), (model.x_loadings_, model.y_loadings_), strict=True):
             order = np.argsort(-np.abs(W[:, 0]))[:NAMED_COLUMNS]

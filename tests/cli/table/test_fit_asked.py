@@ -184,6 +184,14 @@ def test_views_that_cannot_be_are_refused(lowdim, iris, views, word):
     assert said.code == 4 and "LD280" in said.err and word in said.err
 
 
+def test_with_gaps_no_test_says_how_many(lowdim, iris):
+    lines = iris[0].read_text().splitlines()
+    lines[5] = "," + lines[5].split(",", 1)[1]
+    (lowdim.folder / "gappy.csv").write_text("\n".join(lines) + "\n")
+    said = lowdim("fit", "gappy.csv", "-m", "cca", "--views", "a:1-2,b:3-4", "--quiet")
+    assert said.code == 0 and "1 axis" in said.out and "With gaps no test" in said.out
+
+
 def test_views_belong_to_cca(lowdim, iris):
     assert lowdim("fit", iris[0], "-m", "pca", "--views", "a:1-2,b:3-4").code == 2
     assert lowdim("fit", iris[0], "--views", "a:1-2,b:3-4").code == 2
