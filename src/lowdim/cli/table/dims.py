@@ -59,9 +59,8 @@ def jury_of_table(request: Request, answer: str | None) -> Jury:
 
     table = open_table(request.file, request.options)
     often = counts(parse_duration(request.budget), table.n, table.d)
-    X, y = quantified(table), None
-    if answer is not None:
-        X, y = without_answer(table, X, answer)
+    numbers = quantified(table)
+    X, y = (numbers, None) if answer is None else without_answer(table, numbers, answer)
     return choose_dimension(
         X,
         standardize=table.scale == "unit",
