@@ -193,7 +193,7 @@ class LinearGaussian(LatentModel):
 
     def _cost(self, n: int, d: int) -> Cost:
         from lowdim.math.eigen import PASSES
-        from lowdim.models.linear.memory import peak_bytes
+        from lowdim.models.base.linear_memory import peak_bytes
 
         q = min(int(self.n_components), d) if isinstance(self.n_components, int | np.integer) else min(n, d)
         wide = self.avoids_covariance(n, d)
