@@ -12,7 +12,7 @@ from lowdim.registry import ENTRIES, FITTED, METHODS, questions
 from tests.conftest import ROOT
 from tests.laws.test_laws import MODELS as LAW_CASES
 
-ABSENT = {"decoder": "reconstruct", "density": "score_samples", "gaps": "impute", "uncertainty": "posterior"}
+ABSENT = {"decoder": "reconstruct", "density": "score_samples", "uncertainty": "posterior"}
 
 
 def derived():
@@ -42,6 +42,19 @@ def test_what_an_entry_lacks_is_absent_from_its_class(entry):
         if ability == "uncertainty" and "map" in entry.lacks_abilities:
             continue  # clusters are no places
         assert hasattr(model, verb) == (ability not in entry.lacks_abilities), (entry.name, verb)
+    assert not entry.public or model.__sklearn_tags__().input_tags.allow_nan == ("gaps" not in entry.lacks_abilities)
+
+
+def test_every_model_has_a_command():
+    """Short name or another command; `Mixture` is the general case of three that have one."""
+    assert {e.class_name for e in ENTRIES if e.public and not e.name and not e.way} == {"Mixture"}
+
+
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.pairs], ids=lambda e: e.name)
+def test_options_for_pairs_are_options_of_the_class(entry):
+    for _, option, value in entry.pairs:
+        model = entry.make(2).set_params(**{option: value})
+        model._check_options()
 
 
 def test_every_estimator_has_an_entry_and_runs_the_laws():

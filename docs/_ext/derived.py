@@ -1,4 +1,4 @@
-"""Pages that follow from the code: messages, the flow chart of methods, the API and the benchmarks."""
+"""Pages that follow from the code: messages, commands, the flow chart of methods, the API and the benchmarks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ import re
 import textwrap
 from pathlib import Path
 
+import click
+
 import lowdim
+from lowdim.cli.group import every_command
+from lowdim.plot.registry import descriptions
 from lowdim.registry import ENTRIES, FUNCTIONS, MODELS, MODULES, Question, questions
 from lowdim.text.messages import Entry, catalogue
 
@@ -25,7 +29,13 @@ KINDS = {
 
 def write(folder: Path) -> None:
     """Write every derived page; a page that has not changed keeps its date, so that it is not built again."""
-    pages = {"messages.md": messages(), "flow_chart.html": flow_chart(), **api(), **benchmarks()}
+    pages = {
+        "messages.md": messages(),
+        "flow_chart.html": flow_chart(),
+        "commands.md": commands(),
+        **api(),
+        **benchmarks(),
+    }
     for name, text in pages.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,6 +131,19 @@ def linked(line: str) -> str:
     )
 
 
+# --- commands ---------------------------------------------------------------------------------------------------
+def commands() -> str:
+    """Every command with its help, and every plot with a line about it."""
+    lines = ["# Commands and plots", "", "`lowdim COMMAND --help` says the same in a terminal.", ""]
+    for name, command in every_command().items():
+        with click.Context(command, info_name=f"lowdim {name}", max_content_width=100, terminal_width=100) as context:
+            lines += [f"## lowdim {name}", "", "```text", command.get_help(context).rstrip(), "```", ""]
+    lines += ["## Named plots", "", "`lowdim plot NAME TABLE -o picture.svg`; in Python `analysis.plot.NAME()`.", ""]
+    lines += ["| plot | what it shows |", "| --- | --- |"]
+    lines += [f"| `{name}` | {plain(about)} |" for name, about in sorted(descriptions().items())]
+    return "\n".join([*lines, ""])
+
+
 # --- API --------------------------------------------------------------------------------------------------------
 def api() -> dict[str, str]:
     """The list of all public names; autosummary makes a page of each."""
@@ -135,7 +158,8 @@ def api() -> dict[str, str]:
         "``ld.analyse``.\n\nModels\n------\n\n"
         f"{head}{models}\nRecords\n-------\n\n{head}{classes}\nFunctions\n---------\n\n{head}{plain_functions}\n"
         f"Tables to learn with\n--------------------\n\n{head}   lowdim.datasets.load\n   lowdim.datasets.load_demo\n"
-        "   lowdim.datasets.faithful\n   lowdim.datasets.cities\n   lowdim.datasets.oil_flow\n\n"
+        "   lowdim.datasets.faithful\n   lowdim.datasets.cities\n   lowdim.datasets.oil_flow\n"
+        "   lowdim.datasets.digit3\n\n"
         f"Laws\n----\n\n{head}   lowdim.laws.check\n\n"
     )
     return {"api/index.rst": page}

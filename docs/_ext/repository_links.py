@@ -8,6 +8,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 REPOSITORY = "https://github.com/lowdim/lowdim/blob/main/"
+GALLERY = re.compile(r"`gallery/([\w/]+)\.py`")
 OUTWARD = re.compile(r"\]\(\.\./([^)#\s]+)(#[^)]*)?\)")
 
 
@@ -16,11 +17,13 @@ def outward(text: str, page: Path, docs: Path) -> str:
 
     def link(found: re.Match[str]) -> str:
         path, anchor = found[1], found[2] or ""
+        if (page.parent / ".." / path).resolve().is_relative_to(docs.resolve()):
+            return found[0]
         copy = docs / "_generated" / path
         up = "../" * (len(page.relative_to(docs).parts) - 1)
         return f"]({up}_generated/{path}{anchor})" if copy.exists() else f"]({REPOSITORY}{path})"
 
-    return OUTWARD.sub(link, text)
+    return GALLERY.sub(r"[\1](_generated/gallery/\1.rst)", OUTWARD.sub(link, text))
 
 
 def rewrite(app: Sphinx, docname: str, source: list[str]) -> None:

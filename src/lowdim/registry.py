@@ -35,6 +35,10 @@ def _clusters(q: int | None, k: int, seed: int) -> dict[str, Any]:
     return {"n_clusters": k, "random_state": seed}
 
 
+def _medoids(q: int | None, k: int, seed: int) -> dict[str, Any]:
+    return {"n_clusters": k}
+
+
 def _parts(q: int | None, k: int, seed: int) -> dict[str, Any]:
     return {"n_components": k, "random_state": seed}
 
@@ -70,6 +74,9 @@ class ModelEntry(NamedTuple):
     estimate: str = ""  # what its log density is, where it is not exact
     needs: str = ""  # its attribute that counts the axes it needs of those it was given, which come first
     begins: int | None = 0  # axes it begins with to find their number itself: None = all, 0 = it does not
+    asks: str = ""  # what it must be told beside the numbers: "classes" or "views"
+    own_units: bool = False  # columns as the table has them: their variances are what it is about
+    pairs: tuple[tuple[str, str, str], ...] = ()  # what tables of pairs it takes, and by which option and value
     kinds: bool = False  # its columns have likelihoods of their own: it takes labels, and numbers as the table has them
     records: tuple[str, ...] = ()  # what its files hold: names of its own module, or whole paths
     statistics: tuple[str, ...] = ()  # what its folds leave in checkpoints, named likewise
@@ -82,6 +89,11 @@ class ModelEntry(NamedTuple):
     def lacks(self) -> tuple[str, ...]:
         """What it cannot do, in a word or two each."""
         return tuple(words for ability, words in LACKS.items() if ability in self.lacks_abilities)
+
+    @property
+    def comparable(self) -> bool:
+        """Whether `compare` has it: a model of the numbers alone, in units of their spread, that decodes or maps."""
+        return not (self.asks or self.own_units or {"map", "decoder"} <= {*self.lacks_abilities})
 
     @property
     def public(self) -> bool:
@@ -115,6 +127,7 @@ _DISTANCES = "A map of distances or similarities?"
 _BENT = "A bent surface behind the columns, also of many rows?"
 _GROUPS = "Are there groups of rows?"
 _LOCAL = "Groups, each with axes of its own?"
+_PRECOMPUTED = (("distances", "metric", "precomputed"),)
 _LAPLACE = "Laplace's estimate, too high for rows of the fit"
 
 ENTRIES = (
@@ -175,7 +188,9 @@ ENTRIES = (
     ),
     ModelEntry(
         "KMedoids", "models.mixtures.kmedoids", "rows that stand for their cluster, for any dissimilarity",
-        _GROUPS, "",
+        "Groups around rows, by any dissimilarity?", "", "kmedoids", "K-medoids", _medoids,
+        ("gaps", "decoder", "density", "map"), pairs=_PRECOMPUTED, most_rows=5000,
+        slow="it weighs every pair of rows",
         records=("KMedoidsParams",),
     ),
     ModelEntry(
@@ -200,24 +215,27 @@ ENTRIES = (
     ModelEntry(
         "CCA", "models.relatives.cca",
         "two views of the same rows: probabilistic CCA with gaps and both posteriors, four tests of each correlation",
-        "What do two sets of columns share?", "lowdim.CCA(k).fit(X, Y)",
+        "What do two sets of columns share?", "lowdim fit FILE -m cca --views a:1-12,b:13-40", "cca",
+        "canonical correlation", asks="views",
         records=("CCAParams", "models.relatives.cca_algebra.CanonicalTest"),
         statistics=("models.relatives.cca_algebra.SeenSums",),
     ),
     ModelEntry(
         "LinearDiscriminant", "models.relatives.linear_discriminant", "the directions that tell known classes apart",
-        "What tells known classes apart?", "lowdim.LinearDiscriminant(k).fit(X, y)",
+        "What tells known classes apart?", "lowdim fit FILE -m lda --label COLUMN", "lda", "linear discriminant",
+        lacks_abilities=("decoder", "density", "uncertainty"), axes=True, asks="classes",
         records=("LinearDiscriminantParams",), statistics=("ClassSums",),
     ),
     ModelEntry(
         "VarianceSelector", "models.relatives.variance_selector", "the columns that vary most",
-        "Which columns vary most?", "lowdim.VarianceSelector(k).fit(X)",
+        "Which columns vary most?", "", "select", "variance selection",
+        lacks_abilities=("density", "uncertainty"), axes=True, own_units=True,
         records=("VarianceSelectorParams",),
     ),
     ModelEntry(
         "MatrixFactorization", "models.ratings.factorization",
         "ratings of users and items: Bayesian, with standard deviations, new users in closed form",
-        "Ratings of items by users?", "lowdim.MatrixFactorization(k).fit(triples)",
+        "Ratings of items by users?", "lowdim ratings FILE",
         records=("models.ratings.predictions.RatingFactors",), statistics=("models.ratings.beliefs.Sweep",),
     ),
     # bent sheets: decoded, they are no maps, so their places count
@@ -263,17 +281,17 @@ ENTRIES = (
     ),
     _spectral(
         "Isomap", "isomap", "a map of the distances along a neighbourhood graph; pieces never dropped in silence",
-        _NEIGHBORS, name="isomap", title="Isomap",
+        _NEIGHBORS, name="isomap", title="Isomap", pairs=_PRECOMPUTED,
         records=("IsomapParams",),
     ),
     _spectral(
         "LaplacianEigenmaps", "laplacian_eigenmaps", "a map that keeps neighbours near; new rows by one formula",
-        _NEIGHBORS, name="le", title="Laplacian eigenmaps",
+        _NEIGHBORS, name="le", title="Laplacian eigenmaps", pairs=_PRECOMPUTED,
         records=("LaplacianParams",),
     ),
     _spectral(
         "LocallyLinearEmbedding", "lle", "a map in which each row is made of its neighbours as in the table",
-        _NEIGHBORS, name="lle", title="locally linear embedding",
+        _NEIGHBORS, name="lle", title="locally linear embedding", pairs=_PRECOMPUTED,
         records=("LLEParams",),
     ),
     _spectral(
@@ -288,10 +306,13 @@ ENTRIES = (
     ),
     _spectral(
         "ClassicalMDS", "mds", "a map from distances or similarities", _DISTANCES, name="mds", title="classical MDS",
+        way="lowdim fit FILE -m mds --distances", pairs=(*_PRECOMPUTED, ("similarities", "metric", "similarity")),
         records=("MDSParams",),
     ),
     _spectral(
-        "KernelPCA", "kernel_pca", "a map from kernels, with pre-images and landmarks for many rows", _DISTANCES,
+        "KernelPCA", "kernel_pca", "a map from kernels, with pre-images and landmarks for many rows",
+        "A map by likeness of rows (a kernel), of columns or of similarities?",
+        pairs=(("similarities", "kernel", "precomputed"),),
         name="kpca", title="kernel PCA", options=_seeded, lacks_abilities=("gaps", "density", "uncertainty"),
         records=("KernelPCAParams",),
     ),
@@ -302,6 +323,7 @@ ENTRIES = (
 )  # fmt: skip
 MODELS = {entry.class_name: f"lowdim.{entry.module}" for entry in ENTRIES if entry.public}  # what files may name
 METHODS = {entry.name: entry for entry in ENTRIES if entry.name}
+COMPARED = tuple(name for name, entry in METHODS.items() if entry.comparable)
 FITTED = tuple(name for name, entry in METHODS.items() if entry.public)
 ALWAYS = ("pca", "random")  # what everyone knows, and the floor
 

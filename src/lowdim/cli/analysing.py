@@ -39,7 +39,7 @@ def repeat_of_run(request: Request) -> Request:
     if run.has_model:
         _ = run.table  # unchanged since then, or an error
     s = run.settings
-    return Request(run.path, run.options, s.dims, s.level, s.seed, s.budget, s.robust)
+    return Request(run.path, run.options, s.dims, s.level, s.seed, s.budget, s.robust, s.rotate)
 
 
 def command_line() -> str:
@@ -87,7 +87,7 @@ def whole_analysis(request: Request) -> Callable[..., Analysis]:
     from lowdim.jobs.analysis import analyse
 
     table = open_table(request.file, request.options)
-    return partial(analyse, table, scale=table.scale, robust=request.robust)
+    return partial(analyse, table, scale=table.scale, robust=request.robust, rotate=request.rotate)
 
 
 def kept_options(request: Request) -> dict[str, Any]:

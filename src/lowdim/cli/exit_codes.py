@@ -14,4 +14,4 @@ def exit_code(problem: LowdimError) -> int:
         return 3
     if isinstance(problem, BudgetError):
         return 6
-    return 3 if problem.code.startswith("LD00") or problem.code == "LD010" else 4
+    return 3 if problem.code.startswith("LD00") or problem.code in ("LD010", "LD011") else 4

@@ -39,6 +39,8 @@ SWITCH_HELP = {
     "transpose": "Swap rows and columns.",
     "keep_copies": "Keep columns that are copies of others.",
     "no_log": "Analyse skew columns as they are, never in logarithms.",
+    "distances": "The table holds distances between its own rows.",
+    "similarities": "The table holds similarities of its own rows.",
     "strict": "Any change to the table is an error, and a failed check leaves with 1.",
 }
 
@@ -121,6 +123,14 @@ CHECKPOINT = click.option(
 )
 
 
+ROTATE = click.option(
+    "--rotate",
+    type=click.Choice(["varimax", "quartimax"]),
+    help="Turn the axes so that each column loads on few of them.",
+)
+SHARED = ("dims", "level", "seed", "budget", "robust", "rotate")  # options of an analysis that a Request holds
+
+
 class Request(NamedTuple):
     """A table and what to do with it."""
 
@@ -131,6 +141,7 @@ class Request(NamedTuple):
     seed: int = 0
     budget: str | float | None = None
     robust: bool = True
+    rotate: str | None = None
     as_json: bool = False
 
     @property
@@ -215,7 +226,7 @@ def with_request(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]
         def call(file: str, **flags: Any) -> Any:
             from lowdim.cli.streaming import streamed
 
-            shared = {name: flags.pop(name) for name in ("dims", "level", "seed", "budget", "robust") if name in flags}
+            shared = {name: flags.pop(name) for name in SHARED if name in flags}
             stream, checkpoint = flags.pop("stream", False), flags.pop("checkpoint", None)
             flags.pop("quiet")
             as_json = flags.pop("as_json")

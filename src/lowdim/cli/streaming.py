@@ -104,7 +104,8 @@ def analysis_of(request: Request) -> Callable[..., Analysis]:
     from lowdim.jobs.large import analyse_stream
 
     drawn = drawn_from(request.file, request.options, request.seed)
-    return partial(analyse_stream, drawn, scale=drawn.table.scale, run=run_of(request.options))
+    how = run_of(request.options)
+    return partial(analyse_stream, drawn, scale=drawn.table.scale, rotate=request.rotate, run=how)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from lowdim.datasets.pump import WRONG, pump_readings
 from lowdim.datasets.real import load as load
 from lowdim.datasets.small import cities as cities
 from lowdim.datasets.small import faithful as faithful
+from lowdim.datasets.turned_digit import digit3 as digit3
 from lowdim.math.linalg import Array
 from lowdim.text.messages import error
 
@@ -65,7 +66,24 @@ def pump() -> tuple[str, tuple[str, ...], Array]:
     return about, *pump_readings()
 
 
-DEMO_TABLES = {"wine": wine, "gaussian": gaussian, "oil": oil, "digits": digits, "pump": pump}
+def clusters(random_state: int = 0) -> tuple[str, tuple[str, ...], Array]:
+    """Three groups of 60 rows that show in two columns of seven ([Morrison2014], "Another example")."""
+    rng = np.random.default_rng(random_state)
+    centres = np.repeat([[0.0, 0.0], [6.0, 0.0], [3.0, 5.0]], 60, axis=0)
+    X = np.hstack([centres + rng.standard_normal((180, 2)), rng.standard_normal((180, 5))])
+    return "three groups of 60 rows in two columns, and five columns of noise", tuple(f"y{j + 1}" for j in range(7)), X
+
+
+def digit_with_freedom() -> tuple[str, tuple[str, ...], Array]:
+    """One digit turned and moved: 150 pictures of 256 pixels with three degrees of freedom."""
+    table = digit3()
+    return "a handwritten 3 turned and moved, 256 pixels, three degrees of freedom", table.columns, table.X
+
+
+DEMO_TABLES = {
+    "wine": wine, "gaussian": gaussian, "oil": oil, "digits": digits, "pump": pump, "clusters": clusters,
+    "digit3": digit_with_freedom,
+}  # fmt: skip
 
 
 def load_demo(name: str = "wine", *, hidden: float = 0.1, random_state: int = 0) -> DemoTable:
@@ -73,10 +91,10 @@ def load_demo(name: str = "wine", *, hidden: float = 0.1, random_state: int = 0)
 
     Parameters
     ----------
-    name : {"wine", "gaussian", "oil", "digits", "pump"}, default "wine"
+    name : {"wine", "gaussian", "oil", "digits", "pump", "clusters", "digit3"}, default "wine"
         Chemical analyses of 178 wines; 300 rows with 3 wide directions among 10; simulated flow in a pipe; a
         handwritten digit turned through 360 degrees; simulated readings of a pump, of which one is wrong (in row 140
-        the power is 63.8 where it was 36.8).
+        the power is 63.8 where it was 36.8); three groups that show in two of seven columns; a digit turned and moved.
     hidden : float, default 0.1
         Share of the cells that is hidden.
     random_state : int, default 0

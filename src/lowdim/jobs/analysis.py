@@ -26,7 +26,7 @@ from lowdim.judge.stability import Refits, Stability, refits, stability
 from lowdim.judge.table_input import read, source_of
 from lowdim.judge.verdicts import second_axis
 from lowdim.models.base.results import Posterior
-from lowdim.models.linear.ppca import ProbabilisticPCA
+from lowdim.models.linear.ppca import ORTHOGONAL, ProbabilisticPCA
 from lowdim.sources.arrays import ArraySource
 from lowdim.storage.memory import seldom_collected
 from lowdim.table.table import Table
@@ -105,7 +105,8 @@ class AnalysisStages(NamedTuple):
 
     def model(self, q: int) -> ProbabilisticPCA:
         weight = self.table.weight
-        return fit_without_held(self.X, q, self.held, standardize=self.standardize, sample_weight=weight)
+        how: dict[str, Any] = {"standardize": self.standardize, "rotation": self.settings.rotate}
+        return fit_without_held(self.X, q, self.held, sample_weight=weight, **how)
 
     def posterior(self, model: ProbabilisticPCA) -> Posterior:
         """Where each row lies by the cells that are not held out; far rows by all they have."""
@@ -156,6 +157,7 @@ def analyse(
     random_state: int = 0,
     budget: float | str | None = None,
     robust: bool = True,
+    rotate: str | None = None,
     tell: Tell | None = None,
 ) -> Analysis:
     """Answer the main question for a table: its dimensions, its map and axes, what fills its gaps, which rows are odd.
@@ -177,6 +179,8 @@ def analyse(
         the clock. A minute where it is not given; small tables take a few seconds.
     robust : bool, default True
         Hold cells and rows that contradict the rest out of the fit, where it then predicts better (`robust_fit`).
+    rotate : {"varimax", "quartimax"}, optional
+        Turn the axes so that each column loads on few of them; the fit, the fills and the odd rows stay as they are.
     tell : callable, optional
         `tell(stage, text)` is called as each stage ends; if it returns something true the analysis stops.
 
@@ -196,7 +200,8 @@ def analyse(
     3
     """
     t = on_suitable_scales(read(table))
-    asked = Settings(dims, t.scale if scale is None else scale, level, random_state, parse_duration(budget), robust)
+    unit = t.scale if scale is None else scale
+    asked = Settings(dims, unit, level, random_state, parse_duration(budget), robust, rotate)
     return run_stages(t, check_settings(asked, t.n, t.d), tell)
 
 
@@ -279,6 +284,7 @@ def check_settings(asked: Settings, n: int, d: int) -> Settings:
         ("dims", asked.dims, asked.dims == "auto" or number, "'auto' or a whole number >= 0"),
         ("scale", asked.scale, asked.scale in SCALES, f"one of {SCALES}"),
         ("level", asked.level, 0.0 < asked.level < 1.0, "a share between 0 and 1"),
+        ("rotate", asked.rotate, asked.rotate in (None, *ORTHOGONAL), f"None or one of {ORTHOGONAL}"),
     ):
         if not fine:
             raise error("LD210", option=name, value=value, allowed=words)

@@ -58,6 +58,7 @@ class Settings(NamedTuple):
     seed: int = 0
     budget: float | None = None  # seconds, from which counts are made; None = counts by the table's size
     robust: bool = True  # whether wrong cells and far rows may be held out of the fit
+    rotate: str | None = None  # how the axes are turned, the principal ones where not at all
 
 
 @dataclass(frozen=True, repr=False, eq=False)

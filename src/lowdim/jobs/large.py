@@ -204,6 +204,7 @@ def analyse_stream(
     level: float = 0.9,
     random_state: int = 0,
     budget: float | str | None = None,
+    rotate: str | None = None,
     run: Run | None = None,
     tell: Tell | None = None,
     **reading: Any,
@@ -214,7 +215,7 @@ def analyse_stream(
     ----------
     file : path, Source or Drawn
         The file, or what `draw` made of it.
-    dims, scale, level, random_state, budget, tell
+    dims, scale, level, random_state, budget, rotate, tell
         As in `analyse`. The dimensions are chosen, intervals calibrated, axes tested and pictures drawn with the
         sample.
     run : Run, optional
@@ -240,12 +241,13 @@ def analyse_stream(
         file if isinstance(file, DrawnRows) else draw(file, random_state=random_state, scale=scale, run=run, **reading)
     )
     t = drawn.table
-    settings = check_settings(Settings(dims, scale, level, random_state, parse_duration(budget)), t.n, t.d)
+    asked = Settings(dims, scale, level, random_state, parse_duration(budget), rotate=rotate)
+    settings = check_settings(asked, t.n, t.d)
     if drawn.of is None:
         return run_stages(t, settings, tell)
 
     def fit(q: int) -> ProbabilisticPCA:
-        return ProbabilisticPCA(q, standardize=scale == "unit").fit(drawn.source, run=run)
+        return ProbabilisticPCA(q, standardize=scale == "unit", rotation=rotate).fit(drawn.source, run=run)
 
     return run_stages(t, settings, tell, fit, drawn.of)
 

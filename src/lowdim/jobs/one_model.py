@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from inspect import signature
 from os import PathLike
 from pathlib import Path
@@ -14,18 +14,30 @@ from numpy.typing import NDArray
 from lowdim.engine.fold import Run
 from lowdim.jobs.analysis import Settings
 from lowdim.jobs.apply import said_of
+from lowdim.jobs.asked_models import (
+    checked_views,
+    classes_of_table,
+    medoid_words,
+    pair_options,
+    pair_source,
+    parse_views,
+    selected_words,
+    shared_axes,
+    shared_words,
+    told_apart,
+    view_source,
+)
 from lowdim.jobs.mixed_model import fills_of_mixed, fit_mixed, read_mixed_rows
 from lowdim.jobs.run_folder import MODEL, ONE_MODEL, SavedRun, run_facts, save_facts, saving, write
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.mixed_table import MixedTable
-from lowdim.judge.table_input import read, source_of
+from lowdim.judge.table_input import read
 from lowdim.math.factor import most_factors
 from lowdim.math.linalg import Array
 from lowdim.registry import FITTED, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Source
 from lowdim.storage.model_file import load
-from lowdim.table.kinds.whole_table import mirrored
 from lowdim.table.read import read_rows
 from lowdim.table.table import Table, column_units
 from lowdim.text.csv_table import csv_table
@@ -33,7 +45,8 @@ from lowdim.text.format import count
 from lowdim.text.messages import Message, error, warn
 
 AXES_OF_DISTANCES = 2  # of a map of distances, where no other number is asked for
-FIXED_OPTIONS = "a map of distances and mixed columns decide all of theirs by themselves"
+FIXED_OPTIONS = "mixed columns decide all of theirs by themselves"
+NO_EVIDENCE = "they have no evidence that could choose it"
 OWN_WORDS = {"n_components": "dims (--dims)", "n_clusters": "clusters (--clusters)", "random_state": "--seed"}
 CLUSTERS_TRIED = (1, 10)  # numbers of clusters that are tried where none is named
 
@@ -48,6 +61,7 @@ class FittedMethod(NamedTuple):
     model: Any
     unit: Array  # what one unit of each column is worth: its spread, or 1
     places: RowPlaces
+    found: str = ""  # what else the model found, in words
     why: str = ""  # how sure the number of clusters is
     mixed: MixedTable | None = None  # the columns as they were fitted, where they have likelihoods of their own
 
@@ -56,7 +70,7 @@ class FittedMethod(NamedTuple):
         t, p = self.table, self.places
         title = self.method.title[0].upper() + self.method.title[1:]
         what = f"{count(t.n, 'row')} x {count(t.d, 'column')}"
-        what = f"the distances of {count(t.n, 'row')}" if t.holds == "distances" else what
+        what = what if t.holds == "measurements" else f"the {t.holds} of {count(t.n, 'row')}"
         unit = "in units of each column's spread"
         if self.mixed is not None:
             d = len(self.mixed.columns)
@@ -67,7 +81,7 @@ class FittedMethod(NamedTuple):
         if p.density is not None:
             kind = f", {self.method.estimate}" if self.method.estimate else ""
             lines.append(f"Mean log density {p.density.mean():.4g} a row{kind} ({unit}).")
-        return "\n".join([*lines, self.model.certificate_.text()])
+        return "\n".join([*lines, *([self.found] if self.found else []), self.model.certificate_.text()])
 
 
 class RowPlaces(NamedTuple):
@@ -77,9 +91,13 @@ class RowPlaces(NamedTuple):
     sd: Array | None
     cluster: NDArray[np.intp] | None
     density: Array | None
+    names: tuple[str, ...] = ()  # of the numbers in z, where they are columns of the table and no axes
+    more: tuple[tuple[str, NDArray[Any]], ...] = ()  # what else is said of each row, by name
 
     @property
     def words(self) -> str:
+        if self.names:
+            return f"{count(len(self.names), 'column')} kept"
         if self.cluster is None:
             return count(self.z.shape[1], "axis", "axes")
         sizes = ", ".join(str(int(n)) for n in np.bincount(self.cluster, minlength=self.z.shape[1]))
@@ -98,13 +116,15 @@ class RowPlaces(NamedTuple):
         parts: list[NDArray[Any]] = []
         if self.cluster is not None:
             head, parts = [*head, "cluster"], [self.cluster + 1]
-        head += [f"{word}{k + 1}" for k in range(self.z.shape[1])]
+        head += self.names or [f"{word}{k + 1}" for k in range(self.z.shape[1])]
         parts += list(self.z.T)
         if self.sd is not None:
             head += [f"axis{k + 1}_sd" for k in range(self.z.shape[1])]
             parts += list(self.sd.T)
         if self.density is not None:
             head, parts = [*head, "log_density"], [*parts, self.density]
+        head += [name for name, _ in self.more]
+        parts += [values for _, values in self.more]
         return csv_table(
             head,
             [[name, *line] for name, line in zip(names, zip(*(p.tolist() for p in parts), strict=True), strict=True)],
@@ -119,6 +139,8 @@ def fit_method(
     clusters: int | None = None,
     random_state: int = 0,
     options: Mapping[str, Any] | None = None,
+    label: str | None = None,
+    views: Mapping[str, Sequence[str]] | str | None = None,
     run: Run | None = None,
 ) -> FittedMethod:
     """Fit a method by its name to a table: what `lowdim fit --method NAME` does.
@@ -126,9 +148,10 @@ def fit_method(
     Parameters
     ----------
     table : path, data frame, array or Table
-        Columns count in units of their spread unless it was read with scale="none". A square table of distances
-        between its rows is mapped as such by "mds". "mixed" takes every column of labels too, those named by
-        `label` excepted, each with its own likelihood.
+        Columns count in units of their spread unless it was read with scale="none" ("select": as they are). A square
+        table of distances between its rows, or one read with pairs="distances" or pairs="similarities", is taken as
+        such by "mds", "isomap", "le", "lle" and "kmedoids", of similarities by "mds" and "kpca". "mixed" takes every
+        column of labels too, those named by `label` when it was read excepted, each with its own likelihood.
     name : str
         One of those that `lowdim methods` lists, such as "gtm".
     dims : int or "auto", default "auto"
@@ -139,6 +162,10 @@ def fit_method(
     random_state : int, default 0
     options : mapping of str to value, optional
         Options of the model's class by their names, such as {"n_neighbors": 12}: `lowdim fit --set`.
+    label : str, optional
+        The column of the classes that "lda" tells apart; the only label column where it is not given.
+    views : mapping of str to columns, or str, optional
+        The two sets of columns of "cca", by name or as `lowdim fit --views` has them: "a:1-12,b:13-40".
     run : Run, optional
         How to run. Ctrl-C, or a callback of `run`, keeps the best there is.
 
@@ -155,24 +182,48 @@ def fit_method(
     """
     t = read(table)
     method = find_method(name, FITTED)
-    if options and (t.holds == "distances" or method.kinds):
+    if options and method.kinds:
         raise error("LD210", option="options", value=", ".join(options), allowed=f"none here: {FIXED_OPTIONS}")
-    if t.holds == "distances":
-        return _fit_distances(t, method, dims, random_state, run)
+    if (label is not None and method.asks != "classes") or (views is not None and method.asks != "views"):
+        word, able = ("label", "lda") if label is not None else ("views", "cca")
+        raise error("LD210", option=word, value=label or views, allowed=f"None for {method.title}: it is for {able}")
+    asked = Asked(dims, clusters, random_state, options or {}, {} if run is None else {"run": run})
+    if t.holds != "measurements":
+        return _fit_pairs(t, method, asked)
     if method.kinds:
         return _fit_kinds(t, method, dims, random_state, run)
-    unit = column_units(t.X, t.scale)
-    X = ArraySource(t.X / unit, columns=t.names)
     _check_gaps(method, t.X, "lowdim fill FILE -o FILLED, then fit FILLED")
     if method.slow and t.n > method.most_rows:
         warn("LD492", model=method.title, n=f"{t.n:,}", why=method.slow, most=method.most_rows)
-    q, k, why = _sizes(method, X, t.weight, dims, clusters, random_state)
-    model = with_options(method.make(q, k, random_state), options or {})
-    model.fit(X, **_weight(t, model), **({} if run is None else {"run": run}))
+    if method.asks == "classes":
+        return _fit_classes(t, method, asked, label)
+    if method.asks == "views":
+        return _fit_views(t, method, asked, views)
+    return _fit_numbers(t, method, asked)
+
+
+class Asked(NamedTuple):
+    """What was asked of a method: its sizes, its seed, its options, and how to run."""
+
+    dims: int | str
+    clusters: int | None
+    seed: int
+    options: Mapping[str, Any]
+    how: dict[str, Any]
+
+
+def _fit_numbers(t: Table, method: ModelEntry, asked: Asked) -> FittedMethod:
+    """A model of the table's numbers alone."""
+    unit = np.ones(t.d) if method.own_units else column_units(t.X, t.scale)
+    X = ArraySource(t.X / unit, columns=t.names)
+    q, k, why = _sizes(method, X, t.weight, asked.dims, asked.clusters, asked.seed)
+    model = with_options(method.make(q, k, asked.seed), asked.options)
+    model.fit(X, **_weight(t, model), **asked.how)
     places = place_rows(model, method, X)
-    if method.needs and dims == "auto":
+    if method.needs and asked.dims == "auto":
         places = places.first(max(1, int(getattr(model, method.needs))))
-    return FittedMethod(t, method, Settings(dims, t.scale, seed=random_state), k, model, unit, places, why)
+    settings = Settings(asked.dims, t.scale, seed=asked.seed)
+    return FittedMethod(t, method, settings, k, model, unit, places, found_words(method, model, t), why)
 
 
 def with_options(model: Any, options: Mapping[str, Any]) -> Any:
@@ -187,16 +238,54 @@ def with_options(model: Any, options: Mapping[str, Any]) -> Any:
     return model.set_params(**options)
 
 
-def _fit_distances(t: Table, method: ModelEntry, dims: int | str, random_state: int, run: Run | None) -> FittedMethod:
-    """A table of distances between its rows: mapped as such by classical MDS, refused by every other method."""
-    if method.name != "mds":
-        source_of(t)  # says what it is
-    unit = np.ones(t.d)
-    X = ArraySource(mirrored(t.X), columns=t.names)
-    model = method.load_class()(AXES_OF_DISTANCES if dims == "auto" else int(dims), metric="precomputed")
-    model.fit(X, **({} if run is None else {"run": run}))
-    places = RowPlaces(model.transform(X), None, None, None)
-    return FittedMethod(t, method, Settings(dims, "none", seed=random_state), 0, model, unit, places)
+def _fit_pairs(t: Table, method: ModelEntry, asked: Asked) -> FittedMethod:
+    """A table of distances or similarities between its rows, by a method that takes them."""
+    metric, X, k = pair_options(method, t), pair_source(t), asked.clusters or 0
+    if method.lack("map") and not k:
+        raise error(
+            "LD210", option="clusters", value=None, allowed=f"a number (--clusters) for {t.holds}: {NO_EVIDENCE}"
+        )
+    q = AXES_OF_DISTANCES if asked.dims == "auto" else int(asked.dims)
+    model = with_options(method.make(q, k, asked.seed), {**asked.options, **metric})
+    model.fit(X, **asked.how)
+    places = place_rows(model, method, X)
+    settings = Settings(asked.dims, "none", seed=asked.seed)
+    return FittedMethod(t, method, settings, k, model, np.ones(t.d), places, found_words(method, model, t))
+
+
+def _fit_classes(t: Table, method: ModelEntry, asked: Asked, label: str | None) -> FittedMethod:
+    """A model of known classes: fitted to the rows whose class is known, all rows placed."""
+    unit, classes = column_units(t.X, t.scale), classes_of_table(t, label)
+    X = t.X / unit
+    q = None if asked.dims == "auto" else int(asked.dims)
+    model = with_options(method.make(q, 0, asked.seed), asked.options)
+    weight = {} if t.weight is None else {"sample_weight": t.weight[classes.rows]}
+    model.fit(ArraySource(X[classes.rows], columns=t.names), classes.y, **weight, **asked.how)
+    found = told_apart(model, X[classes.rows], classes, t.names)
+    places = place_rows(model, method, ArraySource(X, columns=t.names))
+    settings = Settings(asked.dims, t.scale, seed=asked.seed)
+    return FittedMethod(t, method, settings, 0, model, unit, places, found)
+
+
+def _fit_views(t: Table, method: ModelEntry, asked: Asked, views: Any) -> FittedMethod:
+    """A model of two views: two sets of columns of the table."""
+    if views is None:
+        raise error("LD280", t.path, case="table", problem="no views are named")
+    two = parse_views(views, t) if isinstance(views, str) else checked_views(views)
+    unit, first = column_units(t.X, t.scale), len(next(iter(two.values())))
+    X = ArraySource(t.X / unit, columns=t.names)
+    source, options = view_source(X, two), {**asked.options, "views": first}
+    weight = {} if t.weight is None else {"sample_weight": t.weight}
+    q = shared_axes(source, first, asked.dims, weight)
+    model = with_options(method.make(q, 0, asked.seed), options).fit(source, **weight, **asked.how)
+    places, settings = place_rows(model, method, X), Settings(asked.dims, t.scale, seed=asked.seed)
+    return FittedMethod(t, method, settings, 0, model, unit, places, shared_words(model, two))
+
+
+def found_words(method: ModelEntry, model: Any, t: Table) -> str:
+    """What a model found beside places, where it is more than a certificate."""
+    words = {"kmedoids": medoid_words, "select": selected_words}
+    return words[method.name](model, t) if method.name in words else ""
 
 
 def _fit_kinds(t: Table, method: ModelEntry, dims: int | str, random_state: int, run: Run | None) -> FittedMethod:
@@ -252,6 +341,13 @@ def _sizes(
 def place_rows(model: Any, method: ModelEntry, X: Source) -> RowPlaces:
     """Where the model puts rows."""
     density = None if method.lack("density") else model.score_samples(X)
+    if method.asks == "classes":
+        chance = model.predict_proba(X)
+        said = (("class", model.classes_[chance.argmax(axis=1)]), ("probability", chance.max(axis=1)))
+        return RowPlaces(model.transform(X), None, None, None, more=said)
+    if method.own_units:
+        names = tuple(str(name) for name in model.get_feature_names_out())
+        return RowPlaces(model.transform(X), None, None, None, names)
     if method.lack("map"):
         z = model.transform(X)
         return RowPlaces(z, None, model.predict(X), density)

@@ -168,6 +168,6 @@ def subject(found: Analysis | FittedMethod | SavedRun | Subject | str | PathLike
 
 
 def check_map(entry: ModelEntry, table: Table, path: Any) -> None:
-    """Refuse clusters, and distances between rows: neither has a row of cells at a place."""
-    if entry.lack("map") or table.holds == "distances":
+    """Refuse clusters, pairs of rows, and two views: none has a row of cells at a place."""
+    if entry.lack("map") or entry.asks == "views" or table.holds != "measurements":
         raise error("LD326", path=path, title=entry.title)

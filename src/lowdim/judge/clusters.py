@@ -12,6 +12,7 @@ from lowdim.engine.fold import Run
 from lowdim.math.linalg import Array
 from lowdim.models.mixtures.mixture import Mixture
 from lowdim.sources.arrays import as_source
+from lowdim.text.format import times_as_likely
 from lowdim.text.messages import error
 
 DECISIVE_NATS = 3.0  # nats: less than 20 to 1 is no decision (Kass and Raftery 1995)
@@ -114,6 +115,6 @@ def _sentence(ks: tuple[int, ...], best: int, lead: float, eligible: Array) -> s
     if not np.isfinite(lead):
         return f"{word}: no other number was eligible."
     second = ks[int(np.argsort(eligible)[-2])]
-    ahead = f"{lead:.1f} nats ahead of {second}"
+    ahead = f"{times_as_likely(lead)} as {second} ({lead:.1f} nats)"
     edge = "; it is the largest number tried" if ks[best] == max(ks) and len(ks) > 1 else ""
     return f"{word}, {ahead}{edge}." if lead >= DECISIVE_NATS else f"{word}, but only {ahead}: not decided{edge}."

@@ -134,13 +134,19 @@ def without_held(X: ArraySource, held: HeldOut, *, rows: bool) -> ArraySource:
 
 
 def fit_without_held(
-    X: ArraySource, q: int, held: HeldOut, *, standardize: bool, sample_weight: Array | None
+    X: ArraySource,
+    q: int,
+    held: HeldOut,
+    *,
+    standardize: bool,
+    sample_weight: Array | None,
+    rotation: str | None = None,
 ) -> ProbabilisticPCA:
     """Probabilistic PCA of what is not held out: a plain model with the robust axes."""
     weight = sample_weight
     if held.weights.size:
         weight = held.weights if weight is None else weight * held.weights
-    model = ProbabilisticPCA(q, standardize=standardize)
+    model = ProbabilisticPCA(q, standardize=standardize, rotation=rotation)
     return model.fit(without_held(X, held, rows=False), sample_weight=weight)
 
 

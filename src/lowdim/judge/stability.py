@@ -10,6 +10,7 @@ Reference: Efron (1979); Daudin, Duby and Trecourt (1988) for the stability of p
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -172,7 +173,8 @@ def refit_bench(model: LinearGaussian, X: Any) -> RefitBench:
     g = framed_gaussian(model)
     d, q = g.W.shape
     if g.params is not None:
-        light = clone(model).set_params(tol=REFIT_TOL / source.n, max_iter=100)
+        turned = {"rotation": None} if "rotation" in model.get_params() else {}  # refits are turned all together
+        light = clone(model).set_params(tol=REFIT_TOL / source.n, max_iter=100, **turned)
     else:  # principal components: their density is probabilistic PCA's
         light = ProbabilisticPCA(q, standardize=model.standardize, tol=REFIT_TOL / source.n, max_iter=100)
     complete = not fold(columns_of, Framed(source, g.frame), Run()).gaps
@@ -230,6 +232,16 @@ def axis_angles(A: Array, B: Array) -> Array:
     return angles
 
 
+def as_reported(model: LinearGaussian) -> Callable[[Array], Array]:
+    """What turns the loadings of a refit to the axes that a rotated model reports; others stay as they are."""
+    T = model.latent_axes()
+    same = np.eye(len(T))
+    if np.array_equal(T, same) or not np.allclose(T.T @ T, same):
+        return lambda W: W
+    fitted = framed_gaussian(model).W
+    return lambda W: align(W, fitted) @ T  # T is orthogonal
+
+
 def _clouds(model: LinearGaussian, X: Any, resampled_fits: Refits) -> tuple[Array, NDArray[np.intp], Array]:
     """Positions of some rows under every refit, each map turned onto the fitted one."""
     source = model.arrange(X)
@@ -237,7 +249,7 @@ def _clouds(model: LinearGaussian, X: Any, resampled_fits: Refits) -> tuple[Arra
     g = framed_gaussian(model)
     block = g.inward(source.block_of(rows, 0))
     k = min(2, g.W.shape[1])
-    Z = posterior(block.x, block.mask, g.W, g.mu, g.psi).mean[:, :k]
+    Z = posterior(block.x, block.mask, as_reported(model)(g.W), g.mu, g.psi).mean[:, :k]
     cloud = np.empty((len(resampled_fits.W), len(rows), k))
     for b, (Wb, mub, psib) in enumerate(zip(resampled_fits.W, resampled_fits.mu, resampled_fits.psi, strict=True)):
         z = posterior(block.x, block.mask, Wb, mub, psib).mean[:, :k]
@@ -291,14 +303,15 @@ def without_one(model: LinearGaussian, X: Any, *, tries: int = 5, row_names: Any
         return ()
     ready.model.set_params(tol=REFIT_TOL / 100 / ready.source.n)  # one row moves the fit by little
     size, k = influence(model, _cells_of(ready.source)).max(axis=1), min(2, q)
-    removed = []
+    removed, turn = [], as_reported(model)
     with no_warnings():
-        base = ready.fit(np.ones(n)).W  # the same road as the refits, so that nothing but the row differs
+        base = turn(ready.fit(np.ones(n)).W)  # the same road as the refits, so that nothing but the row differs
         for i in np.argsort(-size, kind="stable")[:tries]:
             try:
                 refit = ready.fit((np.arange(n) != i).astype(np.float64)).W
             except LowdimError:
                 continue
+            refit = turn(refit)
             turns, row = axis_angles(refit, base), int(ready.at[i])
             name = str(row + 1) if row_names is None else str(row_names[row])
             removed.append(
@@ -332,7 +345,11 @@ def stability(
     resampled_fits = (
         refits(model, X, bootstraps=bootstraps, random_state=random_state) if resampled_fits is None else resampled_fits
     )
-    W = framed_gaussian(model).W
+    turn = as_reported(model)
+    W = turn(framed_gaussian(model).W)
+    resampled_fits = resampled_fits._replace(
+        W=np.array([turn(Wb) for Wb in resampled_fits.W]).reshape(len(resampled_fits.W), *W.shape)
+    )
     k = min(2, W.shape[1])
     plane = np.array([angle(Wb[:, :k], W[:, :k]) for Wb in resampled_fits.W])
     space = np.array([angle(Wb, W) for Wb in resampled_fits.W])
@@ -344,8 +361,8 @@ def stability(
     one_row = one_row_words(removed)
     what = "The map" if k == 2 else "Axis 1"
     words = {"steady": "is steady", "moves a little": "moves a little", "unsteady": "is unsteady"}[verdict]
-    turn = f"turns by {middle:.0f} degrees in the middle of {len(plane)} resamplings of the rows"
-    sentence = f"{what} {words}: it {turn}; {one_row}." if k else "There is no map: no dimension was fitted."
+    degrees = f"turns by {middle:.0f} degrees in the middle of {len(plane)} resamplings of the rows"
+    sentence = f"{what} {words}: it {degrees}; {one_row}." if k else "There is no map: no dimension was fitted."
     return Stability(plane, space, axes, cloud, shown, spread, removed, resampled_fits.rows, verdict, one_row, sentence)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from lowdim.sources.arrays import ArraySource, as_source
 from lowdim.sources.source import Source
-from lowdim.table.kinds.decide import distance_facts
+from lowdim.table.kinds.decide import pair_facts
 from lowdim.table.notes import CheckError
 from lowdim.table.read import read as read_table
 from lowdim.table.table import Messages, Table
@@ -35,8 +35,8 @@ def _in_python(m: Message, table: Any, options: dict[str, Any]) -> Message:
 
 def source_of(table: Table) -> ArraySource:
     """The numbers of a table with their columns' names; distances between rows are no such numbers."""
-    if table.holds == "distances":
-        raise error("LD192", table.path, **distance_facts(table.name, table.path or "FILE", table.names))
+    if table.holds != "measurements":
+        raise error("LD192", table.path, **pair_facts(table.name, table.path or "FILE", table.names, table.holds))
     return ArraySource(table.X, columns=table.names)
 
 

@@ -90,6 +90,13 @@ def rotate(
     return _in_order(W, V @ block_diag(T, np.eye(q - len(T))))
 
 
+def simple_axes(W: Array, psi: Array, rotation: str) -> Array:
+    """The T of a rotation of loadings W with noise variances psi, found on the scale of correlations: units do not
+    matter."""
+    sd = np.sqrt((W**2).sum(axis=1) + psi)
+    return rotate(W / sd[:, None], rotation).matrix
+
+
 def procrustes(X: ArrayLike, target: ArrayLike, *, scaling: bool = True, reflection: bool = True) -> Alignment:
     r"""Shift, turn and scale a configuration onto another.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
@@ -32,18 +32,28 @@ def write_report(analysis: Analysis, path: str | PathLike[str], *, rows: bool = 
     from lowdim.storage.atomic import check_folder
 
     path = check_folder(path)  # before the drawing, which takes a while
-    return write(path, report_html(analysis, rows=rows, when=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")))
+    return write(path, report_html(analysis, rows=rows, when=time_of_day()))
+
+
+def time_of_day() -> str:
+    """When a page was made."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def report_html(analysis: Analysis, *, rows: bool = True, when: str = "") -> str:
     """The report as text."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     from lowdim.plot.base import style
     from lowdim.report.page import page
     from lowdim.storage.memory import seldom_collected
 
+    with seldom_collected(), style():  # once for all plots
+        return render("report.html", page=page(analysis, rows), when=when)
+
+
+def render(template: str, **facts: Any) -> str:
+    """A page from its template; everything in it is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     loader = PackageLoader("lowdim.report", "templates")
     pages = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    with seldom_collected(), style():  # once for all plots
-        return pages.get_template("report.html").render(page=page(analysis, rows), when=when)
+    return pages.get_template(template).render(**facts)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_TOOLTIPS = 1000  # rows of a map that say their name and place; of more only the odd ones do
 MOST_BIPLOT_POINTS = 800  # of a long table
+TURNED = "The axes were turned by {}, so that each column loads on few of them; together they say what they said."
 
 
 def the_map(analysis: Analysis, rows: bool) -> Section:
@@ -89,7 +90,7 @@ def axes(analysis: Analysis, rows: bool) -> Section:
     return Section(
         "axes",
         "What drives each axis",
-        words,
+        f"{words} {TURNED.format(s.rotate)}" if (s := analysis.settings).rotate and len(cards) > 1 else words,
         "A loading says how a column moves along an axis; its bar is the interval it would keep for other "
         "rows of the same kind (bootstrap). In the biplot arrows that point the same way are columns that rise "
         "together.",

@@ -51,6 +51,8 @@ def command_of(analysis: Analysis, verb: str, *more: str, rows: bool = True) -> 
             parts += [f"--{key}", f"{value:g}s" if key == "budget" else str(value)]
     if not s.robust and verb not in VERB_SETTINGS:
         parts.append("--not-robust")
+    if s.rotate is not None and verb in STREAMED_VERBS:
+        parts += ["--rotate", s.rotate]
     if s.scale != usual["scale"]:
         parts += ["--scale", s.scale]
     parts += flags_from_options(reading_of(analysis))
@@ -97,6 +99,7 @@ def reproduce(analysis: Analysis, rows: bool) -> Section:
             ("shape", f"{analysis.of or t.n} x {t.d}"),
             ("dimensions asked for", str(s.dims)),
             ("scale", s.scale),
+            *((("axes turned by", s.rotate),) if s.rotate else ()),
             ("interval level", f"{s.level:g}"),
             ("seed", str(s.seed)),
             *((name, text) for name, text in analysis.model.certificate_.rows()),

@@ -128,11 +128,9 @@ def triples(
 
     `rated=False` asks for the pairs alone: a third column need not be there.
     """
-    import pyarrow as pa
-
     from lowdim.sources.columns import position
 
-    table = _read(Path(X)) if isinstance(X, str | PathLike) else (X if isinstance(X, pa.Table) else _frame(X))
+    table = triple_table(X)
     names = list(table.column_names)
     if columns is None and len(names) != 3 and (rated or len(names) != 2):
         raise error("LD270", d=len(names), names=protect_terminal(", ".join(map(str, names[:8]))))
@@ -142,6 +140,13 @@ def triples(
     u, users = _places(table.column(at[0]), names[at[0]], "user", users)
     i, items = _places(table.column(at[1]), names[at[1]], "item", items)
     return Triples(u, i, users, items, values)
+
+
+def triple_table(X: Any) -> Any:
+    """A file or frame of triples as an Arrow table."""
+    import pyarrow as pa
+
+    return _read(Path(X)) if isinstance(X, str | PathLike) else (X if isinstance(X, pa.Table) else _frame(X))
 
 
 def _frame(X: Any) -> Any:

@@ -176,6 +176,7 @@ OPTIONS: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's 
     "MixtureOfFA": _renamed(floor="reg_covar"),
     "MixtureOfPPCA": _renamed(floor="reg_covar"),
     "NonlinearFactorAnalysis": _nonlinear_fa_options,
+    "ProbabilisticPCA": lambda values: {"rotation": None, **values},  # axes could not be turned
 }
 STATE: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's fitted attributes of former ones
     "BayesianGPLVM": _bayesian_gplvm_state,

@@ -145,8 +145,9 @@ def _last(table: Table) -> str:
     ]
     codes = f"   {', '.join(kinds)}  (lowdim help {listing(table.messages.codes, 8)})" if kinds else ""
     again = " ".join(map(shell_word, [protect_terminal(table.path), *flags_from_options(table.options)]))
-    if table.holds == "distances":
-        again = f"fit {again} -m mds"
+    if table.holds != "measurements":
+        asked = "" if f"--{table.holds}" in again else f" --{table.holds}"
+        again = f"fit {again} -m mds{asked}"
     file = f"\n  Next:  lowdim {again}" if table.path else ""
     return f"  Nothing blocks the analysis.{codes}{file}"
 

@@ -9,18 +9,20 @@ from lowdim.table.options import LISTS, SEPARATORS, ReadingOptions, gap_codes, s
 from lowdim.text.escape import listed
 from lowdim.text.messages import error
 
-SWITCHES: dict[str, tuple[str, bool]] = {
+SWITCHES: dict[str, tuple[str, Any]] = {
     "--header": ("header", True),
     "--no-header": ("header", False),
     "--transpose": ("transpose", True),
     "--keep-copies": ("keep_copies", True),
     "--strict": ("strict", True),
     "--no-log": ("no_log", True),
+    "--distances": ("pairs", "distances"),
+    "--similarities": ("pairs", "similarities"),
 }
 VALUES = {
     f"--{name.replace('_', '-')}": name
     for name in ReadingOptions._fields
-    if name not in ("header", "transpose", "keep_copies", "strict", "no_log")
+    if name not in ("header", "transpose", "keep_copies", "strict", "no_log", "pairs")
 }
 
 

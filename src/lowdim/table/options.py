@@ -39,6 +39,7 @@ class ReadingOptions(NamedTuple):
     memory: int | None = None  # bytes; None: what is free now
     strict: bool = False
     no_log: bool = False  # analyse skew columns as they are
+    pairs: str | None = None  # what the cells say of two rows, where the table is asked to be one of pairs
 
 
 LISTS = ("columns", "drop", "use", "label", "encode", "log")
@@ -48,6 +49,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "inf": ("error", "missing"),
     "below_limit": (None, "half", "zero", "limit"),
     "scale": ("unit", "none"),
+    "pairs": (None, "distances", "similarities"),
 }
 
 

@@ -78,6 +78,8 @@ def read(table: Any, **options: Any) -> Table:
         How an analysis will scale the columns; decides which notes make sense.
     strict : bool, default False
         Make every change an error.
+    pairs : {"distances", "similarities"}, default None
+        The table is square and its cells say how far its own rows are from each other, or how alike they are.
     no_log : bool, default False
         Analyse strongly skew columns as they are; by default an analysis takes them in logarithms where hidden cells
         are predicted better so. `log` names the columns itself, "gnp+2" adding 2 first.
@@ -115,9 +117,7 @@ def read(table: Any, **options: Any) -> Table:
     if named and holds == "measurements":
         columns = give_roles(columns, reading, place, notes)
     note_labels(columns, reading, notes)
-    work = check_numbers(columns, raw, reading, place, notes)
-    if holds == "distances":
-        notes.messages = [m for m in notes.messages if m.code != "LD161"]  # as many rows as columns is what they are
+    work = (check_numbers if holds == "measurements" else check_pairs)(columns, raw, reading, place, notes)
     if reading.strict:
         _refuse_changes(notes)
     return Table(
@@ -330,6 +330,14 @@ def check_numbers(
     checks.enough_columns(work, columns, _better_separator(raw, reading), place, notes)
     notes.stop()
     return checks.remarks(work, reading, place, notes)
+
+
+def check_pairs(columns: list[Column], raw: Raw, reading: ReadingOptions, place: Place, notes: Notes) -> checks.Numbers:
+    """The numbers of a table of pairs, whose columns are its rows: none of them is left out for what is in it."""
+    work = checks.infinite(checks.stack(columns, len(raw.lines)), reading, place, notes)
+    checks.enough_rows(work, place, notes)
+    notes.stop()
+    return work
 
 
 def _better_separator(raw: Raw, reading: ReadingOptions) -> str:

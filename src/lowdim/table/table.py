@@ -72,7 +72,7 @@ class Table:
     scale : str
         How an analysis is to scale the columns.
     holds : str
-        "measurements", or "distances" between the rows.
+        "measurements", or "distances" or "similarities" between the rows.
     options : dict
         The options of reading as they were given, to read the same file again in the same way.
     """

@@ -293,6 +293,7 @@ MODEL_MESSAGES: dict[str, Entry] = {
         "CCA needs two views of the same rows: {problem}",
         "it finds what the two have in common, row by row",
         "fit(X, y) with two tables of equal length, or one table and views=k, the columns of the first",
+        cases={"table": "name both, columns by place or by name:  lowdim fit FILE -m cca --views a:1-12,b:13-40"},
     ),
     "LD281": Entry(
         ModelWarning,
@@ -330,6 +331,7 @@ MODEL_MESSAGES: dict[str, Entry] = {
         "The classes of the rows cannot be used: {problem}",
         "a discriminant tells known classes apart",
         "pass y with one class a row, at least two of them",
+        cases={"table": "name the column that holds them:  lowdim fit FILE -m lda --label COLUMN"},
     ),
     "LD287": Entry(
         ModelWarning,

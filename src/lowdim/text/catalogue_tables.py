@@ -224,6 +224,12 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "a run keeps what was found, not a copy of your table",
         "for another level, put the table back or analyse it where it is now:  lowdim report TABLE",
     ),
+    "LD332": Entry(
+        FileError,
+        "'{path}' holds no learnt ratings",
+        "such a folder holds the {file} of users and items",
+        "make one:  lowdim ratings ratings.csv",
+    ),
     "LD330": Entry(
         FileError,
         "The table '{name}' is not here: {problem}",
@@ -323,7 +329,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
     "LD326": Entry(
         FileError,
         "The run '{path}' holds no map of single rows ({title})",
-        "clusters and tables of distances have no row of cells at a place",
+        "clusters, tables of pairs and two views have no row of cells at a place",
         "lowdim fit FILE -m ppca, or any other method with a map: lowdim methods",
     ),
     "LD328": Entry(
@@ -360,6 +366,12 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD009": Entry(TableError, "'{name}' cannot be read as {encoding}", "{why}", "{fix}"),
     "LD010": Entry(TableError, "'{name}' has no sheet '{sheet}'", "", "{fix}"),
+    "LD011": Entry(
+        TableError,
+        "'{name}' is not a picture that can be read: {problem}",
+        "its pixels are what is counted",
+        "save it as PNG",
+    ),
     "LD015": Entry(
         TableError,
         "'{name}' cannot be read as {kind}: {problem}",
@@ -688,9 +700,15 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD192": Entry(
         TableError,
-        "'{name}' is a table of distances between its own rows, not of measurements",
-        "it is square and symmetric with zeros in the diagonal: each column stands for a row",
+        "'{name}' is a table of {what} its own rows, not of measurements",
+        "each column stands for a row: a cell says something of two rows, and nothing was measured of one",
         "{fix}",
+    ),
+    "LD199": Entry(
+        TableError,
+        "'{name}' cannot hold {pairs} of its own rows: it has {n} rows and {d} columns of numbers",
+        "there is a row and a column for each of the things compared, in the same order",
+        "leave out columns that are none:  --drop ...  or name the rows:  --id ...; or analyse it as measurements",
     ),
     "LD192.table": Entry(
         TableWarning,

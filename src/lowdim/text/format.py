@@ -37,6 +37,19 @@ def listing(items: Iterable[object], most: int = LISTED_ITEMS, *, join: str = ",
     return f"{words} and {len(items) - most} more" if len(items) > most else words
 
 
+def times_as_likely(nats: float) -> str:
+    """A Bayes factor, given by its logarithm, in words.
+
+    >>> times_as_likely(2.3), times_as_likely(0.4), times_as_likely(12.0), times_as_likely(80.0)
+    ('10 times as likely', '1.5 times as likely', '163,000 times as likely', 'more than a million times as likely')
+    """
+    if nats > math.log(1e6):
+        return "more than a million times as likely"
+    factor = math.exp(nats)
+    words = f"{factor:.1f}" if factor < 9.95 else f"{round(factor, 2 - math.floor(math.log10(factor))):,.0f}"
+    return f"{words.removesuffix('.0')} times as likely"
+
+
 def figures(value: float, most: int = 3) -> str:
     """A number as a person writes it: so many figures, an exponent only for the very small and the very large.
 

@@ -20,3 +20,19 @@ def test_methods_are_listed_from_one_place(lowdim):
         assert line and METHODS[name].title in line[1] and all(word in line[1] for word in METHODS[name].lacks)
     told = json.loads(lowdim("methods", "--json").out)
     assert len(told["methods"]) == len(questions()) and {m["name"] for m in told["names"]} == set(FITTED)
+
+
+def test_what_methods_recommends_can_be_typed():
+    """Every command exists, with every flag and every name for -m that is printed."""
+    import click
+
+    from lowdim.cli.group import load_command, modules
+
+    for question in questions():
+        first, name, *words = question.how.split()
+        assert first == "lowdim" and name in modules(), question.how
+        command = load_command(name)
+        with click.Context(command) as context:
+            known = {flag for param in command.get_params(context) for flag in param.opts}
+        assert {word for word in words if word.startswith("-")} <= known, question.how
+        assert all(words[k + 1] in FITTED for k, word in enumerate(words) if word == "-m"), question.how

@@ -159,8 +159,13 @@ def test_json_and_what_is_refused(lowdim, tmp_path):
 @pytest.mark.parametrize("name", FITTED)
 @pytest.mark.filterwarnings("ignore::lowdim.text.messages.LowdimWarning")  # factors of two groups
 def test_every_method_fits_a_complete_table(tmp_path, name):
-    path, _, _ = two_groups(tmp_path)
-    found = fit_method(read(str(path)), name, dims=2, clusters=2)
+    path, _, group = two_groups(tmp_path)
+    if name == "lda":  # three classes: two axes
+        head, *lines = path.read_text().splitlines()
+        words = ["abc"[g + (k % 5 == 0)] for k, g in enumerate(group)]
+        path.write_text("\n".join([f"{head},kind", *(f"{r},{w}" for r, w in zip(lines, words, strict=True))]) + "\n")
+    more = {"cca": {"views": "one:1-2,other:3-5"}, "lda": {"label": "kind"}}.get(name, {})
+    found = fit_method(read(str(path)), name, dims=2, clusters=2, **more)
     assert len(found.places.z) == 80 and np.isfinite(found.places.z).all() and found.text()
 
 

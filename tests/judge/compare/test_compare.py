@@ -24,7 +24,7 @@ from lowdim.judge.compare.compare import (
 from lowdim.judge.compare.text import pick
 from lowdim.judge.hidden_cells import deal
 from lowdim.judge.maps.neighbours import distances, kept, order, rank_agreement
-from lowdim.registry import METHODS
+from lowdim.registry import COMPARED, METHODS
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.conftest import need
 
@@ -265,7 +265,7 @@ def test_long_tables_are_sampled_and_it_is_said(monkeypatch):
 
 def test_the_registry_is_true():
     """What a method is said to lack, its class lacks; what it is said to have, it has."""
-    for name in METHODS:
+    for name in COMPARED:
         method = METHODS[name]
         model = method.make(2, 2, 0)
         assert hasattr(model, "score_samples") == (not method.lack("density")), name

@@ -55,7 +55,7 @@ def test_ratings_are_seen_by_their_names_and_their_form(tmp_path):
     path = tmp_path / "r.csv"
     lines = "\n".join(f"{u:.0f},{i:.0f},{m:.0f}" for u, i, m in zip(user, item, mark, strict=True))
     path.write_text("user,item,rating\n" + lines + "\n")
-    with pytest.raises(LowdimError, match="MatrixFactorization"):
+    with pytest.raises(LowdimError, match=r"lowdim ratings r\.csv"):
         read(path)
 
 

@@ -23,14 +23,17 @@ FILLS_SHOWN = 6  # fills printed
 @command(
     "The report on a table that ships with lowdim.",
     example="lowdim demo gaussian",
-    rank=15,
+    rank=16,
 )
 @click.argument("name", default="wine")
 @click.option("-o", "--out", default=".", help="Folder to write into [default: the current one].")
 @SEED
 @common_options
 def demo_command(name: str, out: str, seed: int, quiet: bool, as_json: bool) -> None:
-    """The report on a table that ships with lowdim, with gaps made on purpose: wine, oil, gaussian, digits, pump."""
+    """The report on a table that ships with lowdim, with gaps made on purpose.
+
+    NAME is wine, oil, gaussian, digits, pump, clusters or digit3.
+    """
     table, demo = write_demo(name, Path(out), seed)
     if not as_json:
         say(f"{table}: {demo.about}; a tenth of its cells was hidden on purpose.\n")

@@ -23,7 +23,7 @@ FAMILIES = (
 @command(
     "The long explanation of a message, or a list of all.",
     example="lowdim help LD104",
-    rank=16,
+    rank=17,
 )
 @click.argument("code", required=False)
 @common_options

@@ -10,7 +10,7 @@ from lowdim.cli.say import print_json, say
 @command(
     "Which method for which question.",
     example="lowdim methods",
-    rank=14,
+    rank=15,
 )
 @common_options
 def methods_command(quiet: bool, as_json: bool) -> None:

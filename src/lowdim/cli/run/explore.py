@@ -120,7 +120,9 @@ def settings_of(request: Request, run: SavedRun) -> Settings:
     from lowdim.jobs.analysis_base import Settings
 
     seconds = parse_duration(request.budget)
-    return Settings(request.dims, run.settings.scale, request.level, request.seed, seconds, request.robust)
+    return Settings(
+        request.dims, run.settings.scale, request.level, request.seed, seconds, request.robust, request.rotate
+    )
 
 
 def is_same(first: str, second: str) -> bool:

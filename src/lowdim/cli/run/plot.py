@@ -239,4 +239,4 @@ def analysis_of_run(run: SavedRun) -> Analysis:
         run.check_table()
         return run.analysis
     s = run.settings
-    return analysed(Request(run.path, run.options, s.dims, s.level, s.seed, s.budget, s.robust))
+    return analysed(Request(run.path, run.options, s.dims, s.level, s.seed, s.budget, s.robust, s.rotate))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -14,6 +14,7 @@ from lowdim.cli.options import (
     DIMS,
     LEVEL,
     ROBUST,
+    ROTATE,
     SEED,
     SETTINGS,
     STREAM,
@@ -40,22 +41,31 @@ ASIDE = ("LD110", "LD182")  # that labels shape no axis, which is not so of a mo
 @click.option(
     "--clusters", type=click.IntRange(1), metavar="K", help="With --method: how many clusters [default: by evidence]."
 )
+@click.option(
+    "--views",
+    metavar="A:COLUMNS,B:COLUMNS",
+    help="With -m cca: the two sets of columns, by place or name: a:1-12,b:13-40.",
+)
 @SETTINGS
-@with_request(DIMS, LEVEL, SEED, BUDGET, ROBUST, STREAM, CHECKPOINT)
+@with_request(DIMS, LEVEL, SEED, BUDGET, ROBUST, ROTATE, STREAM, CHECKPOINT)
 def fit_command(
-    request: Request, out: str | None, method: str | None, clusters: int | None, settings: dict[str, Any]
+    request: Request,
+    out: str | None,
+    method: str | None,
+    clusters: int | None,
+    views: str | None,
+    settings: dict[str, Any],
 ) -> None:
     """Analyse a table and save a run folder, without a report; or fit one model by its name."""
     from lowdim.jobs.run_folder import check_free, save_run
 
     if method is not None:
-        return fit_one(request, method, clusters, settings, out)
+        return fit_one(request, method, ModelOptions(clusters, views, settings), out)
     out = out or f"{stem(request.file)}.run"
     check_free(out, request.file)
-    if clusters is not None:
-        raise click.UsageError("--clusters goes with --method; lowdim methods lists them")
-    if settings:
-        raise click.UsageError("--set goes with --method; lowdim methods lists them")
+    for flag, given in (("--clusters", clusters), ("--views", views), ("--set", settings)):
+        if given:
+            raise click.UsageError(f"{flag} goes with --method; lowdim methods lists them")
     analysis = analysed(request, out)
     folder = save_run(analysis, out, options=kept_options(request), command=command_line())
     if request.as_json:
@@ -66,7 +76,15 @@ def fit_command(
     return None
 
 
-def fit_one(request: Request, name: str, clusters: int | None, settings: dict[str, Any], out: str | None) -> None:
+class ModelOptions(NamedTuple):
+    """What goes with --method."""
+
+    clusters: int | None
+    views: str | None
+    settings: dict[str, Any]
+
+
+def fit_one(request: Request, name: str, given: ModelOptions, out: str | None) -> None:
     """Fit one model by its name and save it as a run folder."""
     from lowdim.engine.monitor import INTERRUPTED
     from lowdim.jobs.one_model import fit_method, save_fitted
@@ -75,24 +93,27 @@ def fit_one(request: Request, name: str, clusters: int | None, settings: dict[st
 
     _refuse_options_of_the_main_job(request)
     method = find_method(name, FITTED)
-    _check_sizes(method, request.dims, clusters)
+    _check_sizes(method, request.dims, given)
     out = out or f"{stem(request.file)}.{method.name}.run"
     check_free(out, request.file, method.name)
-    table = open_table(request.file, request.options, ASIDE if method.kinds else ())
+    table = open_table(request.file, request.options, ASIDE if method.kinds or method.asks == "classes" else ())
     with Stages(message_log().quiet) as stages:
         stages.now = method.name
-        sizes: dict[str, Any] = {"dims": request.dims, "clusters": clusters}
-        fitted = fit_method(table, method.name, **sizes, random_state=request.seed, options=settings)
+        asked: dict[str, Any] = {"dims": request.dims, "clusters": given.clusters, "views": given.views}
+        asked["label"] = _class_column(request) if method.asks == "classes" else None
+        fitted = fit_method(table, method.name, **asked, random_state=request.seed, options=given.settings)
     folder = save_fitted(fitted, out, options=request.options, command=command_line())
     if request.as_json:
         p = fitted.places
         print_json(
             method=method.name,
             sentence=fitted.text().split("\n")[0],
+            found=fitted.found.split("\n") if fitted.found else [],
             scores=p.z,
             std=p.sd,
             cluster=p.cluster,
             log_density=p.density,
+            rows=dict(p.more),
             certificate=fitted.model.certificate_,
             run=str(folder),
         )
@@ -106,7 +127,7 @@ def fit_one(request: Request, name: str, clusters: int | None, settings: dict[st
 
 def _refuse_options_of_the_main_job(request: Request) -> None:
     where = click.get_current_context().get_parameter_source
-    for option in ("level", "budget"):
+    for option in ("level", "budget", "rotate"):
         if where(option) not in (None, click.core.ParameterSource.DEFAULT):
             raise click.UsageError(f"--{option} is the main job's; a single model has no use for it")
     if request.options.get("stream"):
@@ -116,9 +137,17 @@ def _refuse_options_of_the_main_job(request: Request) -> None:
         )
 
 
-def _check_sizes(method: ModelEntry, dims: int | str, clusters: int | None) -> None:
+def _class_column(request: Request) -> str | None:
+    """The column of classes: the first that --label names."""
+    labels = request.options.get("label") or ()
+    return str(labels[0]) if labels else None
+
+
+def _check_sizes(method: ModelEntry, dims: int | str, given: ModelOptions) -> None:
     """An option that the method has no use for is not passed over in silence."""
-    if clusters is not None and not method.lack("map"):
+    if given.views is not None and method.asks != "views":
+        raise click.UsageError(f"--views does nothing for {method.name}: it is for -m cca")
+    if given.clusters is not None and not method.lack("map"):
         raise click.UsageError(f"--clusters does nothing for {method.name}: it has no clusters")
     if dims != "auto" and method.lack("map") and not method.local:
         raise click.UsageError(f"--dims does nothing for {method.name}: its clusters have no axes of their own")

@@ -12,6 +12,7 @@ from lowdim.cli.options import (
     DIMS,
     LEVEL,
     ROBUST,
+    ROTATE,
     SEED,
     STREAM,
     Request,
@@ -28,7 +29,7 @@ from lowdim.cli.options import (
 )
 @click.option("-o", "--out", help="Report to write [default: NAME.report.html].")
 @click.option("--no-rows", is_flag=True, help="No row values and no row names in the report.")
-@with_request(DIMS, LEVEL, SEED, BUDGET, ROBUST, STREAM, CHECKPOINT)
+@with_request(DIMS, LEVEL, SEED, BUDGET, ROBUST, ROTATE, STREAM, CHECKPOINT)
 def report_command(request: Request, out: str | None, no_rows: bool) -> None:
     """The whole analysis: five sentences, an HTML report and a run folder. FILE may be a run folder."""
     file, name = request.file, stem(request.file)

@@ -30,7 +30,7 @@ from lowdim.judge.table_input import read
 from lowdim.math.factor import most_factors
 from lowdim.math.linalg import Array, evenly_spread
 from lowdim.models.base.estimator import seed_of
-from lowdim.registry import ALWAYS, METHODS, ModelEntry, find_method
+from lowdim.registry import ALWAYS, COMPARED, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.table import Table, column_units
 from lowdim.text.format import parse_duration
@@ -214,7 +214,9 @@ def names_of(methods: str | Iterable[str]) -> list[str]:
     words = methods.split(",") if isinstance(methods, str) else list(methods)
     names = [str(name).strip().lower() for name in words if str(name).strip()]
     for name in names:
-        find_method(name)
+        if not find_method(name).comparable:
+            allowed = f"methods that map the numbers alone: {', '.join(COMPARED)}"
+            raise error("LD210", option="methods", value=name, allowed=allowed)
     between = [name for name in dict.fromkeys(names) if name not in ALWAYS]
     return [ALWAYS[0], *between, ALWAYS[1]]
 

@@ -23,6 +23,7 @@ from lowdim.judge.dimensions.normal_scores import normal_scores
 from lowdim.judge.dimensions.parallel import ParallelAnalysis, parallel_analysis
 from lowdim.judge.dimensions.row_folds import FoldErrors, PairedDifference, RowFolds, usual_folds
 from lowdim.judge.dimensions.text import jury_card, jury_lines, jury_text, sentence
+from lowdim.judge.dimensions.utility import Utility, utility
 from lowdim.judge.table_input import numbers_of
 from lowdim.math.factor import degrees_of_freedom
 from lowdim.math.linalg import Array
@@ -30,7 +31,7 @@ from lowdim.math.outlying import far_rows, outlyingness, robust_units
 from lowdim.math.streams import FACTOR_STARTS, FAR_ROWS
 from lowdim.models.base.estimator import seed_of
 from lowdim.models.linear.minka import minka, rank_of
-from lowdim.text.format import count
+from lowdim.text.format import count, times_as_likely
 from lowdim.text.messages import error
 
 MOST_DIMENSIONS = 20  # dimensions tried unless asked for more: a person cannot read more
@@ -75,6 +76,7 @@ class Jury(NamedTuple):
     notes: tuple[str, ...]
     columns: int = 0  # columns that vary
     detectable: int = 0  # how many can be told from noise; at least q
+    utility: Utility | None = None  # what each number is worth for the answers that were given
 
     @property
     def needed(self) -> int:
@@ -113,6 +115,7 @@ def choose_dimension(
     band: float = 0.95,
     folds: int | None = None,
     shuffles: int | None = None,
+    y: Any = None,
     random_state: Any = 0,
 ) -> Jury:
     """How many dimensions a table needs, and how many can be told from noise.
@@ -144,6 +147,10 @@ def choose_dimension(
         Parts the rows are dealt into, 2 to 20; 5, and more of small tables, where it is not given.
     shuffles : int, optional
         Shuffled tables; by the table's size where it is not given.
+    y : array of shape (n,), optional
+        A class or a number of each row that the dimensions are wanted for. The answer is then the smallest number
+        of principal axes that serve a linear classifier, or a regression, on rows left out as well as the best, and
+        `.utility` has what each number achieves; the judges of the table itself are shown as without it.
     random_state : int, default 0
 
     Returns
@@ -167,6 +174,10 @@ def choose_dimension(
     """
     _check(most, standardize, band, folds, shuffles)
     seed = seed_of(random_state)
+    if y is not None:
+        how: dict[str, Any] = {"standardize": standardize, "folds": folds, "random_state": seed}
+        jury = choose_dimension(X, most=most, band=band, shuffles=shuffles, **how)
+        return _for_use(jury, utility(numbers_of(X, standardize)[0], y, most=most or MOST_DIMENSIONS, **how))
     t = jury_table(numbers_of(X, standardize)[0], standardize=standardize, seed=seed)
     notes: tuple[str, ...] = (f"judged on {t.n} of {t.sampled} rows, drawn by the seed",) if t.sampled else ()
     if t.d < 2 or t.n < 3:
@@ -179,6 +190,12 @@ def choose_dimension(
     noise = parallel_analysis(_weighted_scores(scores), scores.mask, shuffles=shuffles, band=band, seed=seed)
     tried = _try(scores, top, usual_folds(scores.n, scores.d) if folds is None else min(folds, scores.n), seed)
     return _verdict(tried, noise, top, notes)._replace(distances=law_of(t, seed, quick=True))
+
+
+def _for_use(jury: Jury, found: Utility) -> Jury:
+    """The verdict where the dimensions are wanted for something."""
+    judge = Judge("utility", found.q, f"{found.rows} rows with a known answer, best {found.best}")
+    return jury._replace(q=found.q, sentence=found.sentence, judges=(judge, *jury.judges), utility=found)
 
 
 def _check(most: Any, standardize: Any, band: Any, folds: Any, shuffles: Any) -> None:
@@ -345,9 +362,18 @@ def _judges(tried: _Trial, noise: ParallelAnalysis) -> tuple[Judge, ...]:
         Judge("left-out rows", q, f"{cells}, skill {found.skill[q]:.2f}; {found.detectable} told from noise"),
         Judge("own units", own.needed, f"the same cells by principal axes, Q2 {own.skill[own.needed]:.2f}"),
         Judge("parallel analysis", noise.q, f"{noise.shuffles} shuffled tables"),
-        Judge("evidence", best, f"BIC weight {bic[best]:.0%}, a noise for each column"),
+        Judge("evidence", best, f"BIC weight {bic[best]:.0%}{beside(tried.bic, best)}, a noise for each column"),
         _minka_judge(tried),
     )
+
+
+def beside(logs: Array, best: int) -> str:
+    """The Bayes factor of the best beside the next best, in words: ', 12 times as likely as q = 3'."""
+    others = [k for k in range(len(logs)) if k != best]
+    if not others:
+        return ""
+    second = max(others, key=lambda k: float(logs[k]))
+    return f", {times_as_likely(float(logs[best] - logs[second]))} as q = {second}"
 
 
 def _minka(t: JuryTable, top: int) -> Array | None:
@@ -364,7 +390,8 @@ def _minka_judge(tried: _Trial) -> Judge:
     if tried.minka is None:
         return Judge("Minka", None, f"only {rows} of {n} rows are complete: too few to speak for the table")
     q = int(np.argmax(tried.minka))
-    return Judge("Minka", q, f"{rows} complete rows, {q} has {tried.minka[q]:.0%}, one noise for all columns")
+    odds = beside(np.log(np.maximum(tried.minka, 1e-300)), q)
+    return Judge("Minka", q, f"{rows} complete rows, {q} has {tried.minka[q]:.0%}{odds}, one noise for all columns")
 
 
 def _rows(tried: _Trial, noise: ParallelAnalysis) -> tuple[DimensionRow, ...]:

@@ -69,16 +69,24 @@ def jury_text(jury: Jury) -> str:
             "      shared     skill       own units    weight          (parallel analysis)",
         ]
         lines += [_row(row, jury) for row in jury.rows]
-        lines += ["", *_judges(jury), *_explained(jury)]
+        lines += ["", *_useful(jury), *_judges(jury), *_explained(jury)]
     if jury.distances is not None:
         lines.append(f"  Spread check: {jury.distances.sentence[0].lower()}{jury.distances.sentence[1:]}")
     return "\n".join([*lines, *(f"  Note: {note}." for note in jury.notes)])
 
 
+def _useful(jury: Jury) -> list[str]:
+    """What each number of dimensions is worth for the answers that were given."""
+    if jury.utility is None:
+        return []
+    listed = ", ".join(f"{q}: {score:.0%}" for q, score in enumerate(jury.utility.scores[:12]))
+    return [f"  Useful for the answers given, by dimensions: {listed}."]
+
+
 def _explained(jury: Jury) -> list[str]:
     """What the columns of the table are."""
-    share = next((row.variance for row in jury.rows if row.q == jury.q), 0.0)
-    summary = no_summary(jury)
+    tried = [row.variance for row in jury.rows if row.q == jury.q]
+    summary, share = no_summary(jury), tried[0] if tried else jury.rows[-1].variance
     return [
         f"  {share:.0%} of the variation is shared structure, {1.0 - share:.0%} is column-by-column noise",
         "  (variance shared = 1 - noise variance of the fit with q dimensions / mean variance).",

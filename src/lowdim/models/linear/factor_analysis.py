@@ -12,7 +12,7 @@ from lowdim.engine.statistics import Moments
 from lowdim.math.factor import FactorFit, degrees_of_freedom, goodness_of_fit, maximum_likelihood, most_factors
 from lowdim.math.gaussian import LOG_TWO_PI, Sums
 from lowdim.math.linalg import Array
-from lowdim.math.rotate import METHODS, rotate
+from lowdim.math.rotate import METHODS, simple_axes
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
 from lowdim.models.base.results import Certificate, Posterior, squared
 from lowdim.models.base.survey import TableSurvey
@@ -205,8 +205,7 @@ class FactorAnalysis(LinearGaussian):
         """Rotated on the scale of correlations, so that units do not matter."""
         if self.rotation is None or self.n_components < 2:
             return params
-        sd = np.sqrt((params.W**2).sum(axis=1) + params.psi)
-        return params._replace(T=rotate(params.W / sd[:, None], self.rotation).matrix)
+        return params._replace(T=simple_axes(params.W, params.psi, self.rotation))
 
     def _scores(self, posterior: Posterior) -> Array:
         if self.scores == "regression" or posterior.mean.shape[1] == 0:

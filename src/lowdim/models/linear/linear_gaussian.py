@@ -9,19 +9,13 @@ import numpy as np
 from lowdim.engine.em import em
 from lowdim.engine.fold import Run
 from lowdim.engine.monitor import Fit
-from lowdim.engine.plan import USUAL_PASSES, Cost, kept_blocks, walking
+from lowdim.engine.plan import USUAL_PASSES, Cost
 from lowdim.engine.statistics import Moments
-from lowdim.math.gaussian import LIGHT, Sums
+from lowdim.math.gaussian import Sums
 from lowdim.math.linalg import Array, lower, orthogonality
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared
-from lowdim.models.base.survey import (
-    TableSurvey,
-    columns_of,
-    is_wide,
-    standardized,
-    survey_for_fit,
-)
+from lowdim.models.base.survey import TableSurvey, columns_of, is_wide, standardized, survey_for_fit
 from lowdim.models.linear.parameters import (
     FLOOR,
     LinearGaussianParams,
@@ -34,7 +28,7 @@ from lowdim.models.linear.parameters import (
     row_posterior,
 )
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Block, Source, tile_rows
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error
 
@@ -199,30 +193,14 @@ class LinearGaussian(LatentModel):
 
     def _cost(self, n: int, d: int) -> Cost:
         from lowdim.math.eigen import PASSES
+        from lowdim.models.base.linear_memory import peak_bytes
 
         q = min(int(self.n_components), d) if isinstance(self.n_components, int | np.integer) else min(n, d)
         wide = self.avoids_covariance(n, d)
         # The look (three where its sample missed huge cells), a gathered start (two), EM or Krylov, a last density.
         passes = 6 + max(self.max_iter, PASSES if wide else 1)
         words = "fewer columns, fewer dimensions (n_components, --dims), or a sample of rows (--sample)"
-        return Cost(passes, 8 * n * d * passes, self._peak(n, d, q, wide), words, min(USUAL_PASSES, self.max_iter) + 2)
-
-    def _peak(self, n: int, d: int, q: int, wide: bool) -> int:
-        """Bytes at the worst moment: of the look, of the solve, or of an EM pass (counted in numbers, by hand)."""
-        from lowdim.math.eigen import PASSES
-
-        tile, p = min(tile_rows(d), n), q * (q + 1) // 2
-        cells = tile * d
-        survey = walking(n, d, 6 * cells, 6 * d if wide else 3 * d * d)
-        if wide:
-            basis = d * min(PASSES * (q + 8), d)
-            solve = 8 * (4 * n * d + 4 * n * n if n < d else 3 * basis) + walking(n, d, 4 * cells, d * (q + 8))
-        else:
-            solve = 8 * 9 * d * d + walking(n, d, 4 * cells, 0)  # an eigenproblem; or QR of a tile's triangle
-        outer = min(d * p, LIGHT)
-        em = walking(n, d, 8 * cells + (11 * p + 6 * q) * tile + outer, min(d * (p + q + 1), LIGHT) + d * (q + 4))
-        em += 8 * (4 * min(d * (q + 1) ** 2, 2 * LIGHT) + (0 if wide else 3 * d * d))
-        return max(survey, solve, em) + kept_blocks(n, d)
+        return Cost(passes, 8 * n * d * passes, peak_bytes(n, d, q, wide), words, min(USUAL_PASSES, self.max_iter) + 2)
 
     def _isotropic_attributes(self, params: Any, frame: Frame) -> dict[str, Any]:
         """What a model with one noise variance reports."""

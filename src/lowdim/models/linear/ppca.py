@@ -27,6 +27,8 @@ from lowdim.sources.source import Header
 from lowdim.sources.views import Frame
 from lowdim.text.messages import warn
 
+ORTHOGONAL = ("varimax", "quartimax")  # rotations that keep the prior of a position as it is
+
 
 class ProbabilisticPCA(LinearGaussian):
     """Probabilistic principal component analysis, by maximum likelihood, gaps welcome.
@@ -41,6 +43,8 @@ class ProbabilisticPCA(LinearGaussian):
         Latent dimensions q.
     standardize : bool, default False
         Work in units of each column's spread.
+    rotation : {None, "varimax", "quartimax"}, default None
+        Report axes turned so that each column loads on few of them; the density and the fills stay as they are.
     tol : float, default 1e-7
         With gaps, EM ends when the log-likelihood can gain no more than this, in nats a row.
     max_iter : int, default 1000
@@ -72,15 +76,23 @@ class ProbabilisticPCA(LinearGaussian):
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": WHOLE,
         "standardize": TRUTH,
+        "rotation": Rule(lambda v: v is None or v in ORTHOGONAL, f"None or one of {ORTHOGONAL}"),
         "tol": POSITIVE,
         "max_iter": COUNT,
     }
 
     def __init__(
-        self, n_components: int = 2, *, standardize: bool = False, tol: float = 1e-7, max_iter: int = 1000
+        self,
+        n_components: int = 2,
+        *,
+        standardize: bool = False,
+        rotation: str | None = None,
+        tol: float = 1e-7,
+        max_iter: int = 1000,
     ) -> None:
         self.n_components = n_components
         self.standardize = standardize
+        self.rotation = rotation
         self.tol = tol
         self.max_iter = max_iter
 
@@ -109,7 +121,9 @@ class ProbabilisticPCA(LinearGaussian):
             np.full(d, floor),
             excess(np.full(d, spectrum.n), q),
         )
-        return Fit(params, spectrum, value, (value,), spectrum.passes, True, "closed form", spectrum.solver)
+        return Fit(
+            self._turned(params), spectrum, value, (value,), spectrum.passes, True, "closed form", spectrum.solver
+        )
 
     def _start(self, survey: TableSurvey) -> LinearGaussianParams:
         return ppca_start(survey, self.n_components)
@@ -122,12 +136,20 @@ class ProbabilisticPCA(LinearGaussian):
         fit = super()._with_gaps(survey, run)
         if on_floor(fit.params).any():
             warn("LD202", floor=float(fit.params.psi[0]), q=q, rank=q)
-        return fit
+        return fit._replace(params=self._turned(fit.params))
+
+    def _turned(self, params: LinearGaussianParams) -> LinearGaussianParams:
+        from lowdim.math.rotate import simple_axes
+
+        turn = self.rotation if params.W.shape[1] > 1 else None
+        return params if turn is None else params._replace(T=simple_axes(params.W, params.psi, turn))
 
     def _noise(self, squares: Array, count: Array) -> Array:
         return isotropic_noise(squares, count)
 
     def _attributes(self, params: LinearGaussianParams, frame: Frame, fit: Fit) -> dict[str, Any]:
+        if self.rotation is not None:  # the axes that are reported, by what they carry
+            params = params._replace(W=params.W @ params.T, T=np.eye(len(params.T)))
         return self._isotropic_attributes(params, frame)
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:

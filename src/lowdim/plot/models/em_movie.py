@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MOVIE_MODELS = ("ppca", "kmeans", "mixture")
 MOVIE_MODEL = PlotOption("model", MOVIE_MODELS, "What is fitted")
+MOVIE_CLUSTERS = PlotOption("n_clusters", "whole", "Clusters of kmeans and mixture", flag="--clusters")
+MOVIE_LENGTH = PlotOption("steps", "whole", "Steps of EM")
 MOVIE_STEPS = 6
 MOVIE_LEAST_VARIANCE = 1e-6  # of a component, as a share of a column's (columns have unit spread)
 LINE_LEAST_NOISE = 1e-12  # of a line, as a share of the spread
@@ -108,7 +110,12 @@ def _sheet(name: str, n: int, seconds: float) -> str:
     )
 
 
-@plot("em_movie", "EM on two columns, half-step by half-step.", needs="table", options=(PLANE, MOVIE_MODEL))
+@plot(
+    "em_movie",
+    "EM on two columns, half-step by half-step.",
+    needs="table",
+    options=(PLANE, MOVIE_MODEL, MOVIE_CLUSTERS, MOVIE_LENGTH),
+)
 def em_movie_of(
     table: Table,
     columns: tuple[int, int] = (0, 1),
@@ -204,9 +211,11 @@ def _scaled(X2: Any, steps: int, model: str, K: int) -> tuple[Array, int]:
         raise error("LD210", option="X2 or steps", value=(X.shape, steps), allowed="two columns and steps >= 1")
     if model not in MOVIE_MODELS:
         raise error("LD210", option="model", value=model, allowed="one of " + ", ".join(MOVIE_MODELS))
+    if K < 1:
+        raise error("LD210", option="n_clusters", value=K, allowed="a whole number >= 1")
     whole = X[np.isfinite(X).all(axis=1)]
     least = 3 if model == "ppca" else max(3, K)
-    if len(whole) < least or K < 1:
+    if len(whole) < least:
         raise error("LD160", n=len(whole), least=least)
     sd = whole.std(axis=0)
     return (whole - whole.mean(axis=0)) / np.where(sd > 0, sd, 1.0), len(X) - len(whole)

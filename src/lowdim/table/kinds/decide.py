@@ -16,7 +16,7 @@ from lowdim.table.notes import Notes
 from lowdim.table.options import ReadingOptions
 from lowdim.table.roles import Column, Place, asked_role, encode_values, number_labels
 from lowdim.text.escape import shell_word
-from lowdim.text.fix import Fix, Spelling, choices, propose
+from lowdim.text.fix import Fix, Part, Spelling, choices, propose
 from lowdim.text.format import all_digits, count, listing
 from lowdim.text.messages import error
 
@@ -76,15 +76,25 @@ def give_roles(columns: list[Column], options: ReadingOptions, place: Place, not
 
 
 def what_it_holds(columns: list[Column], options: ReadingOptions, place: Place, notes: Notes) -> str:
-    """What the cells are: measurements, or distances between the rows."""
+    """What the cells are: measurements, or distances or similarities between the rows."""
     numbers = [c for c in columns if c.role == "number"]
+    if options.pairs is not None:
+        return _asked_pairs(numbers, options.pairs, place)
     _refuse_correlations(numbers, options, place)
     if len(numbers) < 2 or len(numbers) != len(place.lines) or any(asked_role(c.name, options) for c in numbers):
         return "measurements"
     if not is_distances(np.column_stack([c.values for c in numbers])):
         return "measurements"
-    notes.add("LD192.table", place.name, **distance_facts(place.name, place.name, [c.name for c in numbers]))
+    notes.add("LD192.table", place.name, **pair_facts(place.name, place.name, [c.name for c in numbers]))
     return "distances"
+
+
+def _asked_pairs(numbers: list[Column], pairs: str, place: Place) -> str:
+    """Distances or similarities, as they were called; a table that is not square holds neither."""
+    n, d = len(place.lines), len(numbers)
+    if n != d:
+        raise error("LD199", place.name, name=place.name, pairs=pairs, n=n, d=d)
+    return pairs
 
 
 def _refuse_correlations(numbers: list[Column], options: ReadingOptions, place: Place) -> None:
@@ -94,16 +104,23 @@ def _refuse_correlations(numbers: list[Column], options: ReadingOptions, place: 
     if len(varied) != len(place.lines) or any(asked_role(c.name, options) for c in varied):
         return
     if is_correlations(np.column_stack([c.values for c in varied]) if varied else np.empty((0, 0))):
-        words = "analyse the table that they were computed from, a row for each observation\nthey are measurements:  "
-        fix = Fix(words, propose(use=[c.name for c in varied[:MOST_USED]]))
+        words = "analyse the table that they were computed from, a row for each observation\nmap the columns by them:  "
+        mapped = _mapping(place.name, "similarities")
+        fix = Fix(words, mapped, "\nthey are measurements:  ", propose(use=[c.name for c in varied[:MOST_USED]]))
         raise error("LD194", place.name, name=place.name, d=len(varied), fix=fix)
 
 
-def distance_facts(name: str, file: str, columns: Iterable[str]) -> dict[str, Any]:
-    """What is said of a table of distances."""
-    mapped = Spelling(f"lowdim fit {shell_word(file)} -m mds", f"ld.fit_method({file!r}, 'mds')")
+def pair_facts(name: str, file: str, columns: Iterable[str], pairs: str = "distances") -> dict[str, Any]:
+    """What is said of a table of distances, or of similarities."""
     measured = propose(use=list(columns)[:MOST_USED])
-    return {"name": name, "fix": choices([("map the distances", mapped), ("they are measurements", measured)])}
+    ways: list[tuple[str, Part]] = [(f"map the {pairs}", _mapping(file, pairs)), ("they are measurements", measured)]
+    return {"name": name, "what": f"{pairs} {'between' if pairs == 'distances' else 'of'}", "fix": choices(ways)}
+
+
+def _mapping(file: str, pairs: str) -> Spelling:
+    """How pairs of rows are mapped."""
+    python = f"ld.fit_method(ld.read({file!r}, pairs={pairs!r}), 'mds')"
+    return Spelling(f"lowdim fit {shell_word(file)} -m mds --{pairs}", python)
 
 
 def _aside(c: Column, kind: Kind, timed: bool) -> Column:
@@ -265,6 +282,10 @@ def _refuse_ratings(columns: list[Column], options: ReadingOptions, place: Place
     found = rating_columns([c.name for c in columns], [c.values for c in columns])
     if found is not None:
         user, item, rating = found
-        call = f"lowdim.MatrixFactorization(5, columns={found!r}).fit({place.name!r})"
-        fix = Fix(f"in Python:  {call}\nthe columns are measurements:  ", propose(use=list(found)))
+        call = f"ld.MatrixFactorization(5, columns={found!r}).fit({place.name!r})"
+        ways: list[tuple[str, Part]] = [
+            ("learn who likes what", Spelling(f"lowdim ratings {shell_word(place.name)}", call)),
+            ("the columns are measurements", propose(use=list(found))),
+        ]
+        fix = choices(ways)
         raise error("LD193", place.name, name=place.name, user=user, item=item, rating=rating, fix=fix)

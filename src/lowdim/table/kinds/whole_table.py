@@ -83,16 +83,30 @@ def rating_columns(names: list[str], values: list[NDArray[Any]]) -> tuple[str, s
     """
     if not 3 <= len(names) <= 4 or len(values[0]) < LEAST_RATINGS:
         return None
-    user, item, mark = (
-        next((k for k, name in enumerate(names) if set(name_words(name)) & words), None)
-        for words in (USER_WORDS, ITEM_WORDS, RATING_WORDS)
-    )
-    if user is None or item is None or mark is None or len({user, item, mark}) < 3:
+    found = rating_names(names)
+    if found is None:
         return None
+    user, item, mark = (names.index(name) for name in found)
     v = values[mark]
     if v.dtype.kind != "f" or len(np.unique(v[~np.isnan(v)])) > MOST_MARKS or not is_whole(2 * v[~np.isnan(v)]):
         return None
     pairs = list(zip(values[user].tolist(), values[item].tolist(), strict=True))
     repeated = all(2 * len(set(values[k].tolist())) <= len(pairs) for k in (user, item))
     once = len(set(pairs)) >= 0.99 * len(pairs)
-    return (names[user], names[item], names[mark]) if repeated and once else None
+    return found if repeated and once else None
+
+
+def rating_names(names: list[str]) -> tuple[str, str, str] | None:
+    """The columns of user, item and rating by what they are called.
+
+    >>> rating_names(["timestamp", "userId", "movieId", "rating"])
+    ('userId', 'movieId', 'rating')
+    """
+    found = [
+        next((name for name in names if set(name_words(name)) & words), None)
+        for words in (USER_WORDS, ITEM_WORDS, RATING_WORDS)
+    ]
+    user, item, mark = found
+    if user is None or item is None or mark is None or len(set(found)) < 3:
+        return None
+    return user, item, mark

@@ -1,0 +1,133 @@
+"""ratings: users, items and marks: what the tastes are, how well marks are predicted, what to recommend."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lowdim.cli.command import command
+from lowdim.cli.options import DIMS, SEED, common_options, stem
+from lowdim.cli.progress import Stages
+from lowdim.cli.say import Done, complain, message_log, print_json, say
+
+if TYPE_CHECKING:
+    from lowdim.jobs.rated import Rated
+    from lowdim.models.ratings.factorization import MatrixFactorization
+    from lowdim.models.ratings.predictions import Recommended
+
+REPORT = "report.html"
+
+
+@command(
+    "Ratings of items by users: tastes, predictions, recommendations.",
+    example="lowdim ratings ratings.csv --user 7",
+    rank=14,
+)
+@click.argument("file")
+@click.option("-o", "--out", help="Folder to write [default: NAME.ratings].")
+@click.option("--columns", metavar="USER,ITEM,RATING", help="The three columns, where their names do not say it.")
+@click.option("--user", "users", multiple=True, metavar="ID", help="Recommend to this user; may be given again.")
+@click.option("--top", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Items recommended.")
+@click.option(
+    "--duplicates",
+    type=click.Choice(["error", "mean", "last"]),
+    default="error",
+    show_default=True,
+    help="What several ratings of one item by one user mean.",
+)
+@DIMS
+@SEED
+@common_options
+def ratings_command(
+    file: str,
+    out: str | None,
+    columns: str | None,
+    users: tuple[str, ...],
+    top: int,
+    duplicates: str,
+    dims: int | str,
+    seed: int,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Learn users and items from FILE, a row for each rating: user, item, rating.
+
+    FILE may be a folder that was written before: nothing is fitted then, and --user says whom to recommend to.
+    """
+    from lowdim.jobs.rated import learn_ratings, load_rated, save_rated
+
+    if Path(file).is_dir() and (Path(file) / "model.lowdim").exists():
+        model = load_rated(file)
+        if not users:
+            raise click.UsageError("--user says whom to recommend to; a file of ratings is what is learnt from")
+        found = recommended(model, users, top)
+        return print_json(recommended=found) if as_json else say(listed(found))
+    three = _three(columns)
+    with Stages(message_log().quiet) as stages:
+        stages.now = "ratings"
+        rated = learn_ratings(file, columns=three, dims=dims, duplicates=duplicates, random_state=seed)
+        stages("ratings", f"{rated.ratings:,} learnt, {rated.model.n_iter_} sweeps")
+    found = recommended(rated.model, users, top)
+    folder = save_rated(rated, out or f"{stem(file)}.ratings")
+    write_page(rated, found, folder / REPORT)
+    tell(rated, found, folder, as_json=as_json)
+    if not rated.model.converged_:
+        complain("The fit did not converge; the results are saved.")
+        raise Done(5)
+    return None
+
+
+def _three(columns: str | None) -> tuple[str, str, str] | None:
+    from lowdim.table.options import split_names
+
+    names = split_names(columns)
+    if columns is not None and len(names) != 3:
+        raise click.BadParameter(f"'{columns}' is not three columns: user, item, rating", param_hint="--columns")
+    return (names[0], names[1], names[2]) if names else None
+
+
+def recommended(model: MatrixFactorization, users: tuple[str, ...], top: int) -> dict[str, Recommended]:
+    """What to recommend, by user."""
+    from lowdim.jobs.rated import recommend
+
+    return {user: recommend(model, user, top) for user in users}
+
+
+def listed(found: dict[str, Recommended]) -> str:
+    """Recommendations as text: the item, the rating expected, and the sd of a rating."""
+    lines: list[str] = []
+    for user, best in found.items():
+        wide = max([4, *(len(str(item)) for item in best.items)])
+        lines.append(f"Recommended to {user} (rating expected, +- sd of one):")
+        lines += [
+            f"  {item!s:<{wide}}  {m:.2f} +- {s:.2f}"
+            for item, m, s in zip(best.items.tolist(), best.mean, best.std, strict=True)
+        ]
+    return "\n".join(lines)
+
+
+def tell(rated: Rated, found: dict[str, Recommended], folder: Path, *, as_json: bool) -> None:
+    """What was learnt, on stdout."""
+    if as_json:
+        facts: dict[str, Any] = {
+            "sentences": list(rated.sentences),
+            "held_out": rated.held,
+            "tastes": [{"taste": k, "more": more, "less": less} for k, more, less in rated.tastes()],
+            "recommended": found,
+            "folder": str(folder),
+        }
+        return print_json(**facts)
+    say("".join(f"  {number}. {sentence}\n" for number, sentence in enumerate(rated.sentences, 1)))
+    if found:
+        say(listed(found) + "\n")
+    say(f"Folder  {folder}/   model.lowdim users.csv items.csv {REPORT}\nNext    lowdim ratings {folder} --user ID")
+    return None
+
+
+def write_page(rated: Rated, found: dict[str, Recommended], path: Path) -> None:
+    """The report, one file that opens offline."""
+    from lowdim.report.ratings_page import write_ratings
+
+    write_ratings(rated, found, path)
