@@ -340,3 +340,50 @@ def test_files_and_models_come_back(tmp_path):
     for model in (GaussianMixture(2), MixtureOfPPCA(2, 1), MixtureOfFA(2, 1), Mixture("diag", 2)):
         model.fit(X).save(tmp_path / "m.lowdim")
         assert np.array_equal(lowdim.load(tmp_path / "m.lowdim").predict_proba(X), model.predict_proba(X))
+
+
+# where a fit starts ---------------------------------------------------------------------------------------------
+def across(seed, n=200, d=5):
+    """Four groups that differ across a direction which holds nearly all of the variation."""
+    rng = np.random.default_rng([21, seed])
+    label = np.arange(n) * 4 // n
+    size = 8.0 * rng.standard_normal((n, 1))
+    groups = 2.5 * np.eye(4, d)[label] + 0.4 * rng.standard_normal((n, d))
+    return size * np.linspace(0.8, 1.2, d) + groups + 30.0, label
+
+
+@pytest.mark.parametrize("kind", ["full", "tied"])
+def test_groups_across_the_main_direction_are_found(kind):
+    """As likely as the peer, which is shown the true groups; in its own start it ends far below."""
+    for seed in range(2):
+        X, label = across(seed)
+        covs = [np.cov(X[label == k].T, bias=True) for k in range(4)]
+        shown = np.array([np.linalg.inv(C) for C in covs]) if kind == "full" else np.linalg.inv(np.mean(covs, axis=0))
+        means = np.array([X[label == k].mean(axis=0) for k in range(4)])
+        peer = Peer(4, covariance_type=kind, means_init=means, precisions_init=shown, reg_covar=0, tol=1e-9).fit(X)
+        model = GaussianMixture(4, covariance_type=kind).fit(X)
+        assert model.objective_ >= peer.score(X) * len(X) - 1e-3
+        assert model.objective_ >= Peer(4, covariance_type=kind, random_state=0).fit(X).score(X) * len(X) + 100
+
+
+@pytest.mark.parametrize("model", [GaussianMixture(4), GaussianMixture(4, covariance_type="tied"), MixtureOfFA(4, 1)])
+def test_the_units_of_columns_do_not_matter(model):
+    X, _ = across(1)
+    units = np.array([1e-3, 7.0, 0.3, 1e4, 1.0])
+    one = model.fit(X)
+    value, labels = one.objective_, one.predict(X)
+    two = model.fit(X * units)
+    assert two.objective_ == pytest.approx(value - len(X) * np.log(units).sum(), abs=1e-3)
+    assert np.array_equal(two.predict(X * units), labels)
+
+
+@pytest.mark.filterwarnings("ignore:LD251")
+@pytest.mark.parametrize("kind", TYPES)
+def test_six_rows_in_two_obvious_groups(kind):
+    """The example of scikit-learn's own page; within a group one column does not vary."""
+    X = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 0.0], [10.0, 2.0], [10.0, 4.0], [10.0, 0.0]])
+    assert Peer(2, random_state=0).fit(X).predict(X).tolist() in ([1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1])
+    assert GaussianMixture(2, covariance_type=kind).fit(X).predict(X).tolist() in (
+        [1, 1, 1, 0, 0, 0],
+        [0, 0, 0, 1, 1, 1],
+    )

@@ -50,6 +50,7 @@ class Component(Protocol):
     """What a mixture asks of its components; their parameters p and sums s are records of their own."""
 
     unit_free: bool  # whether the model is the same whatever the columns' units
+    correlated: bool  # whether columns may go together within a component
 
     # fitting
     def check(self, d: int) -> None: ...
@@ -176,7 +177,7 @@ def from_log(packed: Array, like: FullGaussian) -> FullGaussian:
 class GaussianComponent:
     """Full Gaussians; `tied=True` gives all of them one covariance."""
 
-    unit_free = True
+    unit_free = correlated = True
 
     def __init__(self, tied: bool = False) -> None:
         self.tied = tied
@@ -313,7 +314,7 @@ class LinearComponent:
     """x = mu + W z + e with q axes: probabilistic PCA (isotropic noise) or factor analysis (one for each column)."""
 
     def __init__(self, q: int, isotropic: bool) -> None:
-        self.q, self.isotropic, self.unit_free = q, isotropic, not isotropic
+        self.q, self.isotropic, self.unit_free, self.correlated = q, isotropic, not isotropic, q > 0
         self.noise = isotropic_noise if isotropic else column_noise
 
     def check(self, d: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -25,6 +25,7 @@ from lowdim.models.mixtures.starts import (
     choose_centers,
     start_labels,
     variance_bounds,
+    white_rows,
     wide_covariance,
     within_sums,
 )
@@ -36,6 +37,8 @@ from lowdim.text.messages import error, warn
 START_ROWS = 2048  # rows on which starts are compared; or so many a component where that is more:
 START_ROWS_EACH = 32
 WIDE_START_ROWS = 256  # rows whose directions start a table of very many columns
+WHITE_COLUMNS = 64  # columns up to which starts are also looked for among rows made white
+DIRECTION_EVERY = 4  # the first start takes the rows as they are, every fourth after it one direction alone
 RACE_STEPS = (4, 8)  # EM steps of every start, and of the best third of them
 TIE = 1e-9  # objectives closer than this share of their size differ by rounding: the same start, renumbered
 PIECE_NUMBERS = 2**21  # numbers the components may hold of a tile at a time (16 MB)
@@ -215,18 +218,44 @@ class MixtureModel(LatentModel):
         sample = survey.source.sample(WIDE_START_ROWS + more if wide else max(START_ROWS, more))
         return self._race(self._starts(survey, component, unit, sample), sample), 0
 
-    def _starts(self, survey: TableSurvey, component: Component, unit: Array, sample: Block) -> list[MixtureParams]:
-        """Components about `n_init` sets of centres among the rows of a sample."""
-        K, wide, far = self._count(), component.is_wide(survey.source.d), self.init != "random"
-        seed, starts, low = seed_of(self.random_state), [], None
-        for i in range(1 if K == 1 else int(self.n_init)):
-            centers = choose_centers(sample, K, unit, survey.columns.mean, np.random.default_rng([seed, i]), far)
-            about = wide_covariance(centers, unit, sample) if wide else within_sums(centers, unit, sample).covariance()
+    def _starts(
+        self, survey: TableSurvey, component: Component, unit: Array, sample: Block
+    ) -> list[tuple[MixtureParams, Mask]]:
+        """Components about `n_init` sets of centres among the rows of a sample, and which of them begin flat.
+
+        Most sets are chosen with the rows made white, since in their own units one long direction may hide the groups;
+        some by one direction alone, since many directions may hide it.
+        """
+        d, starts, low = survey.source.d, [], None
+        wide, mean = component.is_wide(d), survey.columns.mean
+        for centers, labels in self._centers(component, unit, mean, sample):
+            sums = None if wide else within_sums(centers, unit, sample, labels)
+            about = wide_covariance(centers, unit, sample) if sums is None else sums.covariance()
             if low is None:  # one for all, or the start with the lowest would win
                 low = variance_bounds(about, unit, component.unit_free, self._floor())
             params = self._about(survey, centers, about, low)
-            starts.append(self._update(params, self._labelled(params, start_labels(centers, unit, sample), sample)))
+            params = self._update(params, self._labelled(params, labels, sample))
+            rows = np.bincount(labels, sample.weight, len(centers))
+            flat = [n > d and component.on_floor(p) for n, p in zip(rows, params.components, strict=True)]
+            starts.append((params, np.array(flat)))
         return starts
+
+    def _centers(
+        self, component: Component, unit: Array, mean: Array, sample: Block
+    ) -> Iterator[tuple[Array, NDArray[np.int64]]]:
+        """Sets of centres among the rows of a sample, each with the nearest of them for every row."""
+        K, far, seed = self._count(), self.init != "random", seed_of(self.random_state)
+        n_init = 1 if K == 1 else int(self.n_init)
+        white = white_rows(sample, mean, unit) if n_init > 1 and len(mean) <= WHITE_COLUMNS else None
+        for i in range(n_init):
+            rng = np.random.default_rng([seed, i])
+            if white is not None and far and i and i % DIRECTION_EVERY == 0:
+                yield white.start_along(i // DIRECTION_EVERY - 1, K, unit, rng)
+            elif white is not None and component.correlated and i:
+                yield white.start(K, rng, far)
+            else:
+                centers = choose_centers(sample, K, unit, mean, rng, far)
+                yield centers, start_labels(centers, unit, sample)
 
     def _given_means(self, survey: TableSurvey) -> Array:
         """The means that `init` holds, in the frame."""
@@ -247,27 +276,29 @@ class MixtureModel(LatentModel):
         components = tuple(component.start(mu, about, low, n) for mu in centers)
         return MixtureParams(np.full(K, -np.log(K)), components, component.uses_moments(survey.gaps, survey.source.d))
 
-    def _race(self, starts: list[MixtureParams], sample: Block) -> MixtureParams:
+    def _race(self, starts: list[tuple[MixtureParams, Mask]], sample: Block) -> MixtureParams:
         """The best start after a few EM steps on a sample: all run a little way, the best third further.
 
-        Starts with fewer components on their floor come first, then those of higher likelihood.
+        Starts with fewer components that fell to their floor come first, then those of higher likelihood. One that
+        begins there with rows enough has not fallen: such rows are flat.
         """
         if len(starts) == 1:
-            return starts[0]
+            return starts[0][0]
         for steps in RACE_STEPS:
-            runs = [self._run(params, sample, steps) for params in starts]
-            size = TIE * max(abs(value) for _, value, _ in runs)
+            runs = [(*self._run(params, flat, sample, steps), flat) for params, flat in starts]
+            size = TIE * max(abs(value) for _, value, _, _ in runs)
             runs.sort(key=lambda run: (run[0], round(run[1] / size)))  # stable: of equals the first
-            starts = [params for _, _, params in runs[: -(-len(runs) // 3)]]
-        return starts[0]
+            starts = [(params, flat) for _, _, params, flat in runs[: -(-len(runs) // 3)]]
+        return starts[0][0]
 
-    def _run(self, params: MixtureParams, sample: Block, steps: int) -> tuple[int, float, MixtureParams]:
-        """A few EM steps: how many components sit on the floor, the objective with its sign turned, the parameters."""
+    def _run(self, params: MixtureParams, flat: Mask, sample: Block, steps: int) -> tuple[int, float, MixtureParams]:
+        """A few EM steps: how many components fell to the floor, the objective with its sign turned, the parameters."""
         component, value = self._component(), 0.0
         for _ in range(steps):
             stats = self._stats(params, sample)
             value, params = stats.log_density, self._update(params, stats)
-        return sum(component.on_floor(p) for p in params.components), -value, params
+        fell = [component.on_floor(p) and not began for p, began in zip(params.components, flat, strict=True)]
+        return sum(fell), -value, params
 
     def _warn_of_components(self, params: MixtureParams, n: float) -> None:
         component, rows, name = self._component(), n * np.exp(params.log_weights), type(self).__name__

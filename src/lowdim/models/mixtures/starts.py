@@ -8,9 +8,11 @@ import numpy as np
 
 from lowdim.math.clusters import Labels, cluster_sums, move_centers, nearest_centers, plus_plus
 from lowdim.math.linalg import Array, largest, svd
+from lowdim.math.missing_patterns import fill_deviations, pattern_groups
 from lowdim.sources.source import Block
 
 LEAST_VARIANCE = 1e-12  # the least share of a column's variance that counts as spread about the starting centres
+LEAST_WHITE = 1e-10  # the least share of the largest variance that is made 1: below it lies rounding
 LLOYD_STEPS = 8  # rounds of K-means on the sample: EM does the rest
 
 
@@ -56,22 +58,22 @@ def start_labels(centers: Array, unit: Array, block: Block) -> Labels:
     return labels
 
 
-def within_sums(centers: Array, unit: Array, block: Block) -> WithinSums:
-    """The squares of a block about its nearest centres."""
-    residual, seen, w = _residuals(centers, unit, block)
+def within_sums(centers: Array, unit: Array, block: Block, labels: Labels | None = None) -> WithinSums:
+    """The squares of a block about its nearest centres, or about those that `labels` name."""
+    residual, seen, w = _residuals(centers, start_labels(centers, unit, block) if labels is None else labels, block)
     return WithinSums(float(w.sum()), w @ seen, residual.T @ (residual * w[:, None]))
 
 
 def wide_covariance(centers: Array, unit: Array, block: Block) -> StartCovariance:
     """The pooled covariance of a few rows of many columns about their nearest centres."""
-    residual, seen, w = _residuals(centers, unit, block)
+    residual, seen, w = _residuals(centers, start_labels(centers, unit, block), block)
     F = residual * np.sqrt(w[:, None] / np.maximum(w @ seen, 1e-12 * w.sum()))
     return StartCovariance((F * F).sum(axis=0), None, F)
 
 
-def _residuals(centers: Array, unit: Array, block: Block) -> tuple[Array, Array, Array]:
-    """Deviations from the nearest centre, which cells are seen, and the rows' weights."""
-    residual = block.x - centers[start_labels(centers, unit, block)]
+def _residuals(centers: Array, labels: Labels, block: Block) -> tuple[Array, Array, Array]:
+    """Deviations of rows from their centres, which cells are seen, and the rows' weights."""
+    residual = block.x - centers[labels]
     seen = np.ones_like(residual)
     if block.mask is not None:
         residual *= block.mask
@@ -92,6 +94,51 @@ def choose_centers(block: Block, K: int, unit: Array, mean: Array, rng: np.rando
         if np.array_equal(centers, before):
             break
     return centers * unit
+
+
+class WhiteRows(NamedTuple):
+    """Rows in units in which they have variance 1 in every direction, their gaps filled by one Gaussian."""
+
+    block: Block  # complete
+    mean: Array  # d
+    back: Array  # d x d: a row y stands for mean + y back
+
+    def start(self, K: int, rng: np.random.Generator, far: bool) -> tuple[Array, Labels]:
+        """Centres in the table's units, and the label of each row."""
+        one, zero = np.ones(len(self.mean)), np.zeros(len(self.mean))
+        centers = choose_centers(self.block, K, one, zero, rng, far)
+        return self.mean + centers @ self.back, start_labels(centers, one, self.block)
+
+    def start_along(self, rank: int, K: int, unit: Array, rng: np.random.Generator) -> tuple[Array, Labels]:
+        """The same by one direction alone, a column as it is or made white: that of the `rank`-th lowest kurtosis.
+
+        Two groups apart along a direction have the lowest there is, 1; one group has 3.
+        """
+        x, weight = self.block.x, self.block.weight
+        w = np.full(len(x), 1.0 / len(x)) if weight is None else weight / weight.sum()
+        sides = np.hstack([x @ self.back / unit, x])
+        squares = (sides - w @ sides) ** 2
+        kurtosis = (w @ squares**2) / np.maximum(w @ squares, LEAST_WHITE) ** 2
+        at = int(np.argsort(np.where(w @ squares > LEAST_WHITE, kurtosis, np.inf), kind="stable")[rank % len(kurtosis)])
+        side, one = Block(sides[:, [at]], None, weight), np.ones(1)
+        labels = start_labels(choose_centers(side, K, one, np.zeros(1), rng, True), one, side)
+        shares = np.zeros((K, len(x)))
+        shares[labels, np.arange(len(x))] = w
+        centers = shares @ x / np.maximum(shares.sum(axis=1), LEAST_WHITE)[:, None]
+        return self.mean + centers @ self.back, labels
+
+
+def white_rows(block: Block, mean: Array, unit: Array) -> WhiteRows:
+    """The rows of a sample made white: groups that differ across the main direction then count as much as along it."""
+    about = within_sums(mean[None], unit, block, np.zeros(block.rows, dtype=np.int64)).covariance()
+    assert about.C is not None
+    values, U = np.linalg.eigh(about.C / np.outer(unit, unit))
+    root = np.sqrt(np.maximum(values, LEAST_WHITE * values[-1]))
+    P = (U / root) @ U.T / unit[:, None]  # symmetric: no sign is open
+    deviations = block.x - mean
+    if block.mask is not None:
+        deviations = fill_deviations(deviations * block.mask, pattern_groups(block.mask), P @ P.T).deviations
+    return WhiteRows(Block(deviations @ P, None, block.weight), mean, (U * root) @ U.T * unit)
 
 
 def variance_bounds(about: StartCovariance, unit: Array, unit_free: bool, share: float) -> Array:
