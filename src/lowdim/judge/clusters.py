@@ -90,7 +90,7 @@ def choose_clusters(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # every K is a trial; what matters is said of the one that won
             tol = TRIAL_NATS / source.total
-            model = Mixture(component, k, tol=tol, random_state=random_state).fit(source, run=run)
+            model = Mixture(component, k, tol=tol, calibrate=False, random_state=random_state).fit(source, run=run)
         values.append(model.objective_)
         free.append(model.n_parameters_)
         on_floor.append(bool(model.certificate_.boundary))

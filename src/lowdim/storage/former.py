@@ -112,6 +112,11 @@ def _density_network_options(values: Values) -> Values:
     return {**values, **flat, "calibrate": True, "standardize": False}
 
 
+def _mixture_options(values: Values) -> Values:
+    """`reg_covar` was `floor`; intervals were never calibrated."""
+    return {"calibrate": False, **_renamed(floor="reg_covar")(values)}
+
+
 def _nonlinear_fa_options(values: Values) -> Values:
     renamed = {"amortized" if name == "amortised" else name: value for name, value in values.items()}
     return {"activation": "tanh", **renamed}
@@ -172,9 +177,10 @@ OPTIONS: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's 
     "KernelPCA": _kernel_pca_options,
     "LaplacianEigenmaps": _laplacian_options,
     "MatrixFactorization": _rating_options,
-    "Mixture": _renamed(floor="reg_covar"),
-    "MixtureOfFA": _renamed(floor="reg_covar"),
-    "MixtureOfPPCA": _renamed(floor="reg_covar"),
+    "GaussianMixture": _mixture_options,
+    "Mixture": _mixture_options,
+    "MixtureOfFA": _mixture_options,
+    "MixtureOfPPCA": _mixture_options,
     "NonlinearFactorAnalysis": _nonlinear_fa_options,
     "ProbabilisticPCA": lambda values: {"rotation": None, **values},  # axes could not be turned
 }

@@ -256,9 +256,9 @@ MAP_MESSAGES: dict[str, Entry] = {
     ),
     "LD477": Entry(
         ModelWarning,
-        "Intervals of fills would have to be {most} times as wide or more to be true",
+        "Intervals of fills have to be {factor} times as wide as the model believes to be true",
         "cells that were held back are told far worse than the model believes: it follows single rows; the "
-        "intervals are {most} times as wide as it believes, and still too narrow",
+        "intervals are as much wider, but no wider than those of a row of which nothing is known",
         "fewer dimensions, another model (lowdim compare), or more rows",
     ),
     "LD480": Entry(

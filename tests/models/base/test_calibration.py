@@ -58,7 +58,7 @@ def test_factors_have_ends():
     assert inflation_from_counts(low) == 0.2 and inflation_from_counts(np.zeros(4)) == 1.0
     for f, given in ((inflation_from_errors, np.full(9, 1e9)), (inflation_from_counts, high)):
         with pytest.warns(ModelWarning, match="LD477"):
-            assert f(given) == 5.0
+            assert f(given) == 200.0
 
 
 def test_which_cells_depends_on_the_rows_alone():
@@ -85,8 +85,8 @@ def test_cells_are_drawn_evenly():
     assert pair == pytest.approx(0.0025, abs=0.0012)  # columns are held independently
 
 
-def test_a_small_table_takes_two_turns_and_a_large_one_one():
-    assert [h.round for h in held_out_rounds(np.full(6, 300.0), 0)] == [0, 1]
+def test_a_small_table_takes_three_turns_and_a_large_one_one():
+    assert [h.round for h in held_out_rounds(np.full(6, 300.0), 0)] == [0, 1, 2]
     assert [h.round for h in held_out_rounds(np.full(6, 1e5), 0)] == [0]
     assert held_out_rounds(np.full(6, 1e5), 0)[0].share == 0.05
     assert held_out_rounds(np.array([9.0, 500.0]), 0)[0].columns.tolist() == [False, True]

@@ -7,7 +7,7 @@ import pytest
 from sklearn.mixture import GaussianMixture as Peer
 
 import lowdim
-from lowdim import PCA, PPCA, FactorAnalysis, GaussianMixture, Mixture, MixtureOfFA, MixtureOfPPCA
+from lowdim import GTM, PCA, PPCA, FactorAnalysis, GaussianMixture, Mixture, MixtureOfFA, MixtureOfPPCA
 from lowdim.models.mixtures.components import full_gaussian
 from lowdim.models.mixtures.mixture import MixtureParams
 from lowdim.sources.source import Block
@@ -64,7 +64,7 @@ def test_five_steps_are_those_of_the_oracle(tied, gaps):
 
 def test_every_verb_with_gaps_is_that_of_the_oracle():
     X, _ = blobs(80, 4, 2, gaps=0.25)
-    model = GaussianMixture(2, n_init=1).fit(X)
+    model = GaussianMixture(2, n_init=1, calibrate=False).fit(X)
     made = model.weights_, model.means_, model.covariances_
     R, total = oracle.responsibilities(X, *made)
     assert model.predict_proba(X) == pytest.approx(R, abs=1e-9)
@@ -387,3 +387,56 @@ def test_six_rows_in_two_obvious_groups(kind):
         [1, 1, 1, 0, 0, 0],
         [0, 0, 0, 1, 1, 1],
     )
+
+
+# intervals ------------------------------------------------------------------------------------------------------
+def two_groups(seed, n, d, gaps=0.15):
+    """Two groups with two factors each; the whole table, and which of its cells are hidden."""
+    rng = np.random.default_rng([77, seed, n])
+    label = rng.integers(0, 2, n)
+    W, mu = rng.standard_normal((2, 2, d)), 2.0 * rng.standard_normal((2, d))
+    X = mu[label] + np.einsum("nq,nqd->nd", rng.standard_normal((n, 2)), W[label]) + 0.7 * rng.standard_normal((n, d))
+    return X, rng.random(X.shape) < gaps
+
+
+def held(model, seed, n, d):
+    """The share of hidden cells that 90 % intervals hold."""
+    X, hidden = two_groups(seed, n, d)
+    Y = np.where(hidden, np.nan, X)
+    filled, sd = model.fit(Y).impute(Y, return_std=True)
+    return float(np.mean(np.abs(filled - X)[hidden] <= 1.6449 * sd[hidden]))
+
+
+@quiet
+def test_intervals_of_small_tables_hold():
+    """Without calibration a Gaussian mixture holds 5 to 60 % of a nominal 90 %."""
+    assert np.mean([held(GaussianMixture(2, calibrate=False), seed, 50, 8) for seed in range(3)]) < 0.65
+    assert 0.8 < np.mean([held(GaussianMixture(2), seed, 50, 8) for seed in range(3)]) < 0.97
+
+
+@quiet
+@pytest.mark.drill
+@pytest.mark.parametrize("model", [GaussianMixture(2), MixtureOfPPCA(2, 2), MixtureOfFA(2, 2), GTM(2)])
+def test_intervals_of_twelve_small_tables_hold(model):
+    shapes = ((150, 10), (50, 8), (38, 18))
+    shares = [held(model, seed, *shape) for shape in shapes for seed in range(4)]
+    assert 0.87 <= np.mean(shares) <= 0.94, shares
+
+
+@quiet
+def test_calibration_changes_intervals_alone():
+    X, hidden = two_groups(0, 60, 5)
+    Y = np.where(hidden, np.nan, X)
+    one, two = (MixtureOfFA(2, 1, n_init=3, calibrate=how).fit(Y) for how in (True, False))
+    assert np.array_equal(one.means_, two.means_) and one.objective_ == two.objective_
+    assert one.calibration_ != 1.0 == two.calibration_
+    assert f"intervals are {one.calibration_:.2f} times as wide" in one.certificate_.text()
+    (filled, sd), (plain, narrow) = (model.impute(Y, return_std=True) for model in (one, two))
+    assert np.array_equal(filled, plain)
+    ratio = sd[hidden] / narrow[hidden]
+    if one.calibration_ > 1.0:  # as wide as the factor says, or as what is known of the column
+        assert ((ratio >= 1 - 1e-12) & (ratio <= one.calibration_ * (1 + 1e-12))).all()
+        assert (ratio > 1.0).mean() > 0.5
+    drawn = np.array(one.impute(Y, draws=40))
+    assert drawn.std(axis=0)[hidden].mean() / sd[hidden].mean() == pytest.approx(1.0, abs=0.1)
+    assert one.fit(X).calibration_ == 1.0 and "not calibrated: no cell was missing" in one.certificate_.text()

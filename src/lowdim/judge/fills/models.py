@@ -130,6 +130,7 @@ def candidates(n: int, d: int, q: int | None) -> list[FillModel]:
         return [by_shrinkage(q)]
     tries = [by_shrinkage(max(min(MOST_DIMENSIONS, d - 1, n - 2), 0))]
     if n >= ROWS_A_COLUMN * d and 2 <= d <= MOST_DIMENSIONS and n * d <= WHOLE_GAUSSIAN_CELLS:
-        whole = GaussianMixture(1, tol=TRIAL_TOL / n, max_iter=WHOLE_GAUSSIAN_PASSES)  # as PPCA(d - 1), much faster
+        tol, passes = TRIAL_TOL / n, WHOLE_GAUSSIAN_PASSES
+        whole = GaussianMixture(1, tol=tol, max_iter=passes, calibrate=False)  # as PPCA(d - 1), much faster
         tries.append(by_latent_model(whole, d - 1))
     return tries

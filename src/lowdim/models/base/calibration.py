@@ -7,12 +7,15 @@ factor (the inflation) that makes 90 % intervals hold 90 % of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from lowdim.engine.fold import Run, fold
+from lowdim.engine.monitor import STOPPED, Fit
 from lowdim.engine.statistics import Sum
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.streams import HELD_OUT_HASH, HELD_OUT_IN_MEMORY
@@ -33,10 +36,11 @@ def normal_half_width(level: float) -> float:
 
 LEAST_HELD_SHARE, MOST_HELD_SHARE = 0.05, 0.15  # of the seen cells are held out (docs/measurements.md)
 HELD_CELLS_WANTED = 400  # or so many: their coverage is then known to 1.5 %
-MOST_ROUNDS = 2  # a stream with fewer cells holds others out in a second fit: their coverage is then known to 1.1 %
+MOST_STREAM_SHARE, MOST_ROUNDS = 0.1, 3  # a stream with few cells holds fewer out, and others in a second and third fit
 LEAST_SEEN_IN_COLUMN = 10.0  # seen cells of a column that may lose some
 NORMAL_90 = normal_half_width(0.9)
-LEAST_INFLATION, MOST_INFLATION = 0.2, 5.0  # factors beyond these say that the model is wrong, not its intervals
+LEAST_INFLATION, WRONG_INFLATION = 0.2, 5.0  # factors beyond these say that the model is wrong, not its intervals
+MOST_INFLATION = 200.0  # of a model that follows single rows; what is known of a column bounds its cells all the same
 LOG_ERROR_STEP = 2e-3  # of log |z| in the counts of a stream: a factor is then known to 0.1 %
 ERROR_EDGES = np.exp(
     np.arange(np.log(LEAST_INFLATION * NORMAL_90), np.log(MOST_INFLATION * NORMAL_90) + LOG_ERROR_STEP, LOG_ERROR_STEP)
@@ -62,9 +66,9 @@ def inflation_note(inflation: float) -> str:
 
 
 def bounded_inflation(inflation: float) -> float:
-    """The inflation within its bounds, with a warning where it exceeds the upper one."""
-    if inflation > MOST_INFLATION:
-        warn("LD477", most=f"{MOST_INFLATION:g}")
+    """The inflation within its bounds, with a warning where it says that the model is wrong."""
+    if inflation > WRONG_INFLATION:
+        warn("LD477", factor=f"{min(inflation, MOST_INFLATION):.2g}")
     return float(np.clip(inflation, LEAST_INFLATION, MOST_INFLATION))
 
 
@@ -112,7 +116,7 @@ class HeldOutCells(NamedTuple):
     """
 
     share: float
-    round: int  # 0, or 1 for other cells of the same table
+    round: int  # 0, or a number more for other cells of the same table
     seed: int
     columns: Mask  # d, those with cells enough to lose some
 
@@ -139,8 +143,8 @@ def held_out_rounds(seen: Array, seed: int) -> list[HeldOutCells]:
     """The cells to hold out of a table, one set a fit, given how many are seen in each column."""
     columns = seen >= LEAST_SEEN_IN_COLUMN
     count = float(seen[columns].sum())
-    share = held_share(count)
-    rounds = MOST_ROUNDS if share * count < MOST_ROUNDS * HELD_CELLS_WANTED else 1
+    share = min(held_share(count), MOST_STREAM_SHARE)
+    rounds = MOST_ROUNDS if share * count < 2.0 * HELD_CELLS_WANTED else 1
     return [HeldOutCells(share, k, seed, columns) for k in range(rounds)]
 
 
@@ -198,11 +202,44 @@ def count_errors(held: HeldOutCells, frames: tuple[Frame, ...], predict: Callabl
     for frame in frames:
         part, remaining = frame.inward(part), frame.inward(remaining)
     cells = predict(remaining)
-    z = np.abs(part.x - cells.mean) / np.sqrt(cells.var + cells.noise)
+    at = is_held[rows]
+    z = np.abs(part.x - cells.mean)[at] / np.sqrt(cells.var + cells.noise)[at]
     w = np.ones(block.rows) if block.weight is None else block.weight
-    weights = np.broadcast_to(w[rows][:, None], z.shape)[is_held[rows]]
-    counts = np.bincount(np.searchsorted(ERROR_EDGES, z[is_held[rows]]), weights, len(ERROR_EDGES) + 1)
+    weights = np.broadcast_to(w[rows][:, None], at.shape)[at]
+    counts = np.bincount(np.searchsorted(ERROR_EDGES, z), weights, len(ERROR_EDGES) + 1)
     return Sum(np.asarray(counts, dtype=np.float64))
+
+
+def held_out_fits(
+    fit: Callable[[Source], Fit],
+    counts_of: Callable[[Any, HeldOutCells, tuple[Frame, ...], Block], Sum],
+    source: Source,
+    held_out: list[HeldOutCells],
+    run: Run,
+) -> tuple[list[Fit], float]:
+    """Fits to a source without the cells held out, and the inflation that makes their intervals hold.
+
+    `counts_of` gives a block's counts under parameters. Where someone ends a fit, none follows.
+    """
+    raw, frames = split_frames(source)
+    fits: list[Fit] = []
+    counts = np.zeros(len(ERROR_EDGES) + 1)
+    for held in held_out:
+        fits.append(fit(without_held_cells(source, held)))
+        if fits[-1].reason in STOPPED:
+            break
+        counts += fold(partial(counts_of, fits[-1].params, held, frames), raw, run).value
+    return fits, inflation_from_counts(counts)
+
+
+def count_in_pieces(
+    held: HeldOutCells, frames: tuple[Frame, ...], predict: Callable[[Block], Cells], rows: int, block: Block
+) -> Sum:
+    """`count_errors` of a block, so many rows at a time."""
+    total = Sum(np.zeros(len(ERROR_EDGES) + 1))
+    for piece in block.tiles(rows):
+        total = total.merge(count_errors(held, frames, predict, piece))
+    return total
 
 
 def inflation_from_counts(counts: Array) -> float:

@@ -11,11 +11,21 @@ from numpy.typing import NDArray
 
 from lowdim.engine.em import em
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
-from lowdim.engine.monitor import Fit
+from lowdim.engine.monitor import STOPPED, Fit
 from lowdim.engine.plan import Cost, kept_blocks, walking
+from lowdim.engine.statistics import Sum
 from lowdim.math.clusters import label_covariances, responsibilities
 from lowdim.math.linalg import Array, Mask, lower
-from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
+from lowdim.models.base.calibration import (
+    MOST_ROUNDS,
+    HeldOutCells,
+    Inflation,
+    count_in_pieces,
+    held_out_fits,
+    held_out_rounds,
+    inflation_note,
+)
+from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, draw_labels, em_digits
 from lowdim.models.base.survey import TableSurvey, survey_table
@@ -42,6 +52,7 @@ DIRECTION_EVERY = 4  # the first start takes the rows as they are, every fourth 
 RACE_STEPS = (4, 8)  # EM steps of every start, and of the best third of them
 TIE = 1e-9  # objectives closer than this share of their size differ by rounding: the same start, renumbered
 PIECE_NUMBERS = 2**21  # numbers the components may hold of a tile at a time (16 MB)
+ROWS_TO_PREDICT = 512  # rows whose held-out cells are predicted at a time
 LEAST_COMPONENT_WEIGHT = 1e-10  # a component with less than this share of the rows is not fitted anew
 LEAST_REG_COVAR = 1e-12  # where none is wanted: below it covariances are not told from singular ones
 REG_COVAR = Rule(
@@ -60,6 +71,7 @@ class MixtureParams(NamedTuple):
     log_weights: Array  # K
     components: tuple[Any, ...]
     moments: bool  # whether a component's statistics are its weighted moments
+    inflation: float = 1.0  # what standard deviations of cells are multiplied by
 
 
 class MixtureSums(NamedTuple):
@@ -97,6 +109,7 @@ class MixtureModel(LatentModel):
         "n_init": COUNT,
         "init": INIT,
         "reg_covar": REG_COVAR,
+        "calibrate": TRUTH,
         "random_state": Rule(is_seed, SEED_WORDS),
     }
     decode = Absent("shares of clusters are no position", "inverse_transform, or predict_cells")
@@ -106,6 +119,7 @@ class MixtureModel(LatentModel):
     n_init: int
     init: Any
     reg_covar: float
+    calibrate: bool
     random_state: Any
     means_: Array
     n_parameters_: int
@@ -186,13 +200,33 @@ class MixtureModel(LatentModel):
             raise error("LD253", n_components=K, n=source.n)
         wide = component.is_wide(source.d)
         survey = survey_table(source, run, standardize=self._standardize(), wide=wide, each=component.unit_free)
+        held_out = held_out_rounds(survey.columns.seen, seed_of(self.random_state)) if survey.gaps else []
+        held_out = [held for held in held_out if self.calibrate and held.columns.any()]
+        refit = partial(self._one_fit, survey, component, run)
+        fits, inflation = held_out_fits(refit, self._held_out_counts, survey.source, held_out, run)
+        stopped = bool(fits) and fits[-1].reason in STOPPED
+        fit = self._one_fit(survey, component, run, survey.source, limit=1 if stopped else None)
+        fit = fit._replace(params=fit.params._replace(inflation=inflation))
+        fit = fit._replace(reason=fits[-1].reason, converged=False) if stopped else fit
+        self._warn_of_components(fit.params, float(fit.stats.n))
+        passes = survey.passes + sum(part.passes + 1 for part in fits) - stopped
+        return fit.restated(survey.log_stretch, passes), survey.frame
+
+    def _one_fit(
+        self, survey: TableSurvey, component: Component, run: Run, source: Source, limit: int | None = None
+    ) -> Fit:
+        """A start and EM on these rows of the table."""
         with one_blas_thread():
-            params, passes = self._start(survey, component, run)
-        fit = em(self, params, survey.source, run)
+            params, passes = self._start(survey._replace(source=source), component, run)
+        fit = em(self, params, source, run, limit=limit)
         components = tuple(map(component.finish, fit.params.components, fit.stats.components))
-        params = fit.params._replace(components=components)
-        self._warn_of_components(params, float(fit.stats.n))
-        return fit._replace(params=params).restated(survey.log_stretch, survey.passes + passes), survey.frame
+        return fit._replace(params=fit.params._replace(components=components), passes=fit.passes + passes)
+
+    def _held_out_counts(
+        self, params: MixtureParams, held: HeldOutCells, frames: tuple[Frame, ...], block: Block
+    ) -> Sum:
+        """How far held-back cells lie off, in standard deviations."""
+        return count_in_pieces(held, frames, partial(self._cells_given, params), ROWS_TO_PREDICT, block)
 
     def _units(self, survey: TableSurvey, component: Component) -> Array:
         """Each column's spread, or their typical one where units are shared."""
@@ -321,6 +355,14 @@ class MixtureModel(LatentModel):
         return MixturePosterior(np.ascontiguousarray(shares.T), np.zeros((block.rows, 0)), log_density, block.x, mask)
 
     def _decode(self, params: MixtureParams, posterior: Any) -> Cells:
+        cells = self._uncalibrated_cells(params, posterior)
+        return cells if params.inflation == 1.0 else self._inflation(params).inflate(cells)
+
+    def _inflation(self, params: MixtureParams) -> Inflation:
+        empty = self._uncalibrated_cells(params, self._prior(params, 1))
+        return Inflation(params.inflation, (empty.var + empty.noise)[0])
+
+    def _uncalibrated_cells(self, params: MixtureParams, posterior: Any) -> Cells:
         """Mixed means; the variance of a cell is that within the components and that between them."""
         component, rows, shares = self._component(), _rows(params, posterior), posterior.mean.T[:, :, None]
         mean: Any = 0.0
@@ -341,10 +383,14 @@ class MixtureModel(LatentModel):
             at = np.flatnonzero(labels == k)
             block = Block(rows.x[at], None if rows.mask is None else rows.mask[at])
             out[at] = component.draw(params.components[k], block, [rng[i] for i in at])
-        return out
+        if params.inflation == 1.0 or not isinstance(posterior, MixturePosterior):
+            return out
+        return self._inflation(params).inflate_draw(out, self._uncalibrated_cells(params, posterior))
 
     def _redraw(self, params: MixtureParams, rng: np.random.Generator) -> MixtureParams:
         component = self._component()
+        if params.inflation != 1.0:  # the factor counts what the table leaves open
+            return params
         return params._replace(components=tuple(component.redraw(p, rng) for p in params.components))
 
     def _prior(self, params: MixtureParams, n: int) -> Posterior:
@@ -408,6 +454,7 @@ class MixtureModel(LatentModel):
             "means_": np.array([frame.outward(p.mu) for p in components]),
             "n_parameters_": len(components) - 1 + component.n_parameters(components),
             "n_clusters_": len(components),
+            "calibration_": params.inflation,
             **component.attributes(components, frame.report),
         }
 
@@ -420,12 +467,15 @@ class MixtureModel(LatentModel):
             condition=condition,
             digits=min(15.0 - np.log10(condition), em_digits(fit.remaining, fit.stats.n)),
             boundary=tuple(f"covariance of component {k}" for k, p in enumerate(components) if component.on_floor(p)),
-            notes=(f"variances not below {self._floor():g} of those about the starting centres",),
+            notes=(
+                f"variances not below {self._floor():g} of those about the starting centres",
+                inflation_note(fit.params.inflation),
+            ),
         )
 
     def _cost(self, n: int, d: int) -> Cost:
         K, component = self._count(), self._component()
-        passes = 4 + self.max_iter
+        passes = 4 + MOST_ROUNDS + (1 + MOST_ROUNDS) * self.max_iter  # with gaps so many fits
         tile = min(tile_rows(d), n)
         row, node = component.row_numbers(d, True), K * component.sums_numbers(d)
         work = 4 * min(tile * K * row, max(PIECE_NUMBERS, 256 * K * row)) + 4 * tile * d
@@ -473,8 +523,11 @@ class Mixture(MixtureModel):
     reg_covar : float, default=1e-6
         No covariance falls below this share of the variances about the first start's centres: the likelihood then
         has a maximum, and a component on that floor is named (LD251).
+    calibrate : bool, default=True
+        Of a table with gaps: fit first without 5 to 15 % of the seen cells (and, where these are few, without others),
+        and scale intervals so that 90 % ones hold 90 % of these; the fit itself has all cells. False: one fit.
     random_state : int, Generator, RandomState or None, default=0
-        The seed of the starts; None is 0.
+        The seed of the starts and of the cells held back; None is 0.
 
     Attributes
     ----------
@@ -492,6 +545,8 @@ class Mixture(MixtureModel):
         The numbers fitted, as `bic` and `aic` count them.
     n_clusters_ : int
         The number of components.
+    calibration_ : float
+        What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
     objective_, history_, n_iter_, converged_, certificate_, params_, frame_
         The log-likelihood, its course, passes, and how far to trust the fit; the parameters and their units.
 
@@ -521,6 +576,7 @@ class Mixture(MixtureModel):
         n_init: int = 10,
         init: Any = "k-means++",
         reg_covar: float = 1e-6,
+        calibrate: bool = True,
         random_state: Any = 0,
     ) -> None:
         self.component = component
@@ -530,6 +586,7 @@ class Mixture(MixtureModel):
         self.n_init = n_init
         self.init = init
         self.reg_covar = reg_covar
+        self.calibrate = calibrate
         self.random_state = random_state
 
     def _component(self) -> Component:

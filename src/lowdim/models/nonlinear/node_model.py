@@ -11,22 +11,19 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.em import em
-from lowdim.engine.fold import Run, fold, walk
+from lowdim.engine.fold import Run, walk
 from lowdim.engine.monitor import LIMIT, STOPPED, Fit
 from lowdim.engine.plan import Cost, kept_blocks, walking
 from lowdim.engine.statistics import Sum
 from lowdim.math.linalg import Array
 from lowdim.models.base.calibration import (
-    ERROR_EDGES,
     MOST_ROUNDS,
     HeldOutCells,
     Inflation,
-    count_errors,
+    count_in_pieces,
+    held_out_fits,
     held_out_rounds,
-    inflation_from_counts,
     inflation_note,
-    split_frames,
-    without_held_cells,
 )
 from lowdim.models.base.estimator import Rule, seed_of
 from lowdim.models.base.latent import LatentModel
@@ -142,25 +139,18 @@ class NodeModel(LatentModel, Generic[Params]):
 
     def _calibrated(self, start: Params, survey: TableSurvey, run: Run) -> Fit:
         """Fits without some cells show how wide intervals must be; the one with all of them goes on from the first."""
-        raw, frames = split_frames(survey.source)
-        fits, counts = [], np.zeros(len(ERROR_EDGES) + 1)
-        for held in held_out_rounds(survey.columns.seen, seed_of(self.random_state)):
-            fits.append(self._em(start, survey, run, without_held_cells(survey.source, held)))
-            if fits[-1].reason in STOPPED:
-                break
-            counts += fold(partial(self._held_out_counts, fits[-1].params, held, frames), raw, run).value
+        held_out = held_out_rounds(survey.columns.seen, seed_of(self.random_state))
+        refit = partial(self._em, start, survey, run)
+        fits, inflation = held_out_fits(refit, self._held_out_counts, survey.source, held_out, run)
         stopped = fits[-1].reason in STOPPED
-        begin = fits[0].params._replace(inflation=inflation_from_counts(counts))
+        begin = fits[0].params._replace(inflation=inflation)
         fit = self._em(begin, survey, run, limit=1 if stopped else None)  # 1: the statistics of all cells, no more
         fit = fit._replace(passes=fit.passes + sum(part.passes + 1 for part in fits) - stopped)
         return fit._replace(reason=fits[-1].reason, converged=False) if stopped else fit
 
     def _held_out_counts(self, params: Params, held: HeldOutCells, frames: tuple[Frame, ...], block: Block) -> Sum:
         """How far held-back cells lie off, in standard deviations."""
-        total = Sum(np.zeros(len(ERROR_EDGES) + 1))
-        for piece in block.tiles(TILE_OF_NODES):
-            total = total.merge(count_errors(held, frames, partial(self._cells_given, params), piece))
-        return total
+        return count_in_pieces(held, frames, partial(self._cells_given, params), TILE_OF_NODES, block)
 
     # rows -----------------------------------------------------------------------------------------------
     def _posterior(self, params: Params, block: Block) -> Any:
