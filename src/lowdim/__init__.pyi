@@ -41,6 +41,7 @@ from lowdim.models.linear.ppca import PPCA as PPCA
 from lowdim.models.linear.ppca import ProbabilisticPCA as ProbabilisticPCA
 from lowdim.models.linear.robust_ppca import RobustPPCA as RobustPPCA
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis as MixedFactorAnalysis
+from lowdim.models.mixtures.bayesian_mixture import BayesianMixtureOfPPCA as BayesianMixtureOfPPCA
 from lowdim.models.mixtures.gaussian_mixture import GaussianMixture as GaussianMixture
 from lowdim.models.mixtures.kmeans import KMeans as KMeans
 from lowdim.models.mixtures.kmedoids import KMedoids as KMedoids
@@ -74,6 +75,7 @@ __version__: str
 __all__ = [
     "Autoencoder",
     "BayesianGPLVM",
+    "BayesianMixtureOfPPCA",
     "BayesianPCA",
     "CCA",
     "ClassicalMDS",

@@ -203,6 +203,12 @@ ENTRIES = (
         _LOCAL, "", "mfa", "mixture of FA", _local, ("map",), local=True, factors=True,
     ),
     ModelEntry(
+        "BayesianMixtureOfPPCA", "models.mixtures.bayesian_mixture",
+        "the number of clusters, and of the axes of each, by the evidence in one fit",
+        _LOCAL, "", "bmppca", "Bayesian mixture of PPCA", _local, ("map",), local=True, estimate="a lower bound",
+        records=("BayesianMixtureParams",),
+    ),
+    ModelEntry(
         "Mixture", "models.mixtures.mixture", "a mixture of any linear-Gaussian model",
         records=("MixtureParams",), statistics=("MixtureSums", "models.mixtures.starts.WithinSums"),
     ),

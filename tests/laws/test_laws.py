@@ -22,6 +22,7 @@ from lowdim import (
     PPCA,
     Autoencoder,
     BayesianGPLVM,
+    BayesianMixtureOfPPCA,
     BayesianPCA,
     ClassicalMDS,
     DensityNetwork,
@@ -74,6 +75,7 @@ MODELS = {
     "mixture-ppca": MixtureOfPPCA(2, 1, n_init=2, **QUICK),
     # some starts end on so flat a ridge of this small table that rounding moves rows by 1e-10
     "mixture-fa": MixtureOfFA(2, 1, n_init=2, random_state=2, **QUICK),
+    "mixture-bayesian": BayesianMixtureOfPPCA(3, 2, n_init=2, **QUICK),
     "cca": CCA(1, views=3, **QUICK),
     "gtm": GTM(2, grid=5, basis=3, **QUICK),
     "density": DensityNetwork(2, n_samples=12, hidden=3, max_iter=8),
@@ -350,6 +352,7 @@ OF_PAIRS = NO_ROWS | {"merge_any_order", "objective_never_falls", "weights_repea
 BROKEN = {
     "Autoencoder": NO_DENSITY | NO_GAPS | {"objective_never_falls"},
     "BayesianGPLVM": NO_DENSITY | {"any_tile", "row_order_does_not_matter", "weights_repeat_rows"},
+    "BayesianMixtureOfPPCA": NO_DENSITY,
     "BayesianPCA": NO_DENSITY,
     "ClassicalMDS": OF_PAIRS,
     "DensityNetwork": NO_DENSITY,

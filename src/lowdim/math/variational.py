@@ -83,17 +83,22 @@ def log_precision(b: Beliefs) -> float:
 
 def bound(s: Sums, b: Beliefs) -> float:
     """The evidence lower bound, up to the constants of the flat priors."""
-    (d, q), a, log_tau = b.W.shape, b.shape, log_precision(b)
+    d, q = b.W.shape
     i, j = lower(q)
-    times = d / len(b.V)
     squares = s.squares.sum() + _inner(b.V, _regressors(s, q), d)
-    cells = -0.5 * (s.seen.sum() * (LOG_TWO_PI - log_tau) + squares / b.psi)
+    cells = -0.5 * (s.seen.sum() * (LOG_TWO_PI - log_precision(b)) + squares / b.psi)
     places = s.log_density + 0.5 * (s.n * q - s.zz[i == j].sum())
+    return float(cells + places + parameter_terms(b))
+
+
+def parameter_terms(b: Beliefs) -> float:
+    """What the parameters add to a bound: their expected log prior and their entropy."""
+    (d, q), a, times = b.W.shape, b.shape, len(b.W) / len(b.V)
     size = (b.W**2).sum(axis=0) + times * np.diagonal(b.V, axis1=1, axis2=2)[:, :q].sum(axis=0)
     prior = -0.5 * (d * np.log(b.spread).sum() + (size / b.spread).sum())
     loadings = 0.5 * (times * np.linalg.slogdet(b.V)[1].sum() + d * (q + 1.0 + LOG_TWO_PI))
     noise = gammaln(a) + a * (1.0 - digamma(a))  # entropy of log tau, whose prior is flat
-    return float(cells + places + prior + loadings + noise)
+    return float(prior + loadings + noise)
 
 
 def _inner(V: Array, A: Array, d: int) -> float:
