@@ -36,6 +36,7 @@ def models() -> dict:
     return {
         "Autoencoder": (ld.Autoencoder(2, hidden=(4,), max_iter=20), False),
         "BayesianGPLVM": (ld.BayesianGPLVM(3, n_inducing=6, max_iter=10), False),
+        "BayesianMixtureOfPPCA": (ld.BayesianMixtureOfPPCA(3, 2, n_init=2), True),
         "BayesianPCA": (ld.BayesianPCA(3), True),
         "CCA": (ld.CCA(1, views=3), True),
         "ClassicalMDS": (ld.ClassicalMDS(2), False),

@@ -13,7 +13,7 @@ from lowdim.engine.statistics import Moments
 from lowdim.math import variational as vb
 from lowdim.math.gaussian import Sums, sums
 from lowdim.math.linalg import EPS, Array, sign_rule
-from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
+from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Absent, Rule
 from lowdim.models.base.results import Certificate, Posterior, squared
 from lowdim.models.base.survey import TableSurvey, columns_of
 from lowdim.models.linear.linear_gaussian import LinearGaussian
@@ -124,6 +124,9 @@ class BayesianPCA(LinearGaussian):
     3
     """
 
+    n_parameters_ = Absent("its parameters are believed, not counted", "objective_, the evidence bound")  # type: ignore[assignment]
+    bic = Absent("its parameters are believed, not counted", "objective_, the evidence bound")  # type: ignore[assignment]
+    aic = Absent("its parameters are believed, not counted", "objective_, the evidence bound")  # type: ignore[assignment]
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": Rule(lambda v: v is None or WHOLE.holds(v), "None or a whole number >= 0"),
         "method": Rule(lambda v: v in ("variational", "laplace"), "'variational' or 'laplace'"),

@@ -61,6 +61,8 @@ class FactorAnalysis(LinearGaussian):
     goodness_of_fit_ : GoodnessOfFit or None
         Chi-square test against an unrestricted covariance.
     n_components_ : int
+    n_parameters_ : int
+        The numbers fitted, as `bic` and `aic` count them.
     objective_, history_, n_iter_, converged_, certificate_, params_, frame_ : see `LatentModel`
 
     References

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.em import em
 from lowdim.engine.fold import Run
@@ -190,6 +191,26 @@ class LinearGaussian(LatentModel):
 
     def _covariance_parts(self) -> tuple[Array, Array]:
         return self.params_.W, self.params_.psi
+
+    @property
+    def n_parameters_(self) -> int:
+        """The numbers fitted, as `bic` and `aic` count them."""
+        from lowdim.models.base.criteria import count_parameters
+
+        check_is_fitted(self)
+        return count_parameters(*self.params_.W.shape, own_units=self._own_units or bool(self.standardize))
+
+    def bic(self, X: Any, *, sample_weight: Any = None) -> float:
+        """Schwarz's criterion of a table, the smaller the better."""
+        from lowdim.models.base.criteria import bic
+
+        return bic(self, X, sample_weight)
+
+    def aic(self, X: Any, *, sample_weight: Any = None) -> float:
+        """Akaike's criterion of a table, the smaller the better."""
+        from lowdim.models.base.criteria import aic
+
+        return aic(self, X, sample_weight)
 
     def _cost(self, n: int, d: int) -> Cost:
         from lowdim.math.eigen import PASSES

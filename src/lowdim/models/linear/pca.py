@@ -90,8 +90,9 @@ class PCA(LinearGaussian):
         Variance along each axis (divisor n - 1), its share of the total, and the singular value.
     log_variance_ : ndarray of shape (q,)
         Logarithms of the variances, exact where these leave double precision.
-    noise_variance_, n_components_, n_samples_ : float, int, int
-        Mean variance of the discarded axes, how many are kept, and the rows of the fit (the sum of their weights).
+    noise_variance_, n_components_, n_samples_, n_parameters_ : float, int, int, int
+        Mean variance of the discarded axes, how many are kept, the rows of the fit (the sum of their weights), and the
+        numbers fitted, as `bic` and `aic` count them.
     objective_, history_, n_iter_, converged_, certificate_, params_, frame_ : see `LatentModel`
 
     References

@@ -56,7 +56,7 @@ class ProbabilisticPCA(LinearGaussian):
         Loadings W', longest first.
     mean_, scale_ : ndarray of shape (d,)
         Column means, and the unit of each column (its spread where standardised, else 1).
-    noise_variance_, n_components_ : float, int
+    noise_variance_, n_components_, n_parameters_ : float, int, int
     explained_variance_, explained_variance_ratio_ : ndarray of shape (q,)
         Variance along each axis, noise included, and its share of the total.
     objective_, history_, n_iter_, converged_, certificate_, params_, frame_ : see `LatentModel`

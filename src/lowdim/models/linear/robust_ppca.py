@@ -107,7 +107,7 @@ class RobustPPCA(LinearGaussian):
         Degrees of freedom; above about 50 the rows are Gaussian.
     mean_, scale_ : ndarray of shape (d,)
         Centres of the columns, and the unit of each column (its spread where standardised, else 1).
-    noise_variance_, n_components_ : float, int
+    noise_variance_, n_components_, n_parameters_ : float, int, int
     explained_variance_, explained_variance_ratio_ : ndarray of shape (q,)
         Of the scale matrix C, that is of the bulk of the rows: the covariance is dof / (dof - 2) times as large.
     objective_, history_, n_iter_, converged_, certificate_, params_, frame_ : see `LatentModel`
@@ -281,6 +281,11 @@ class RobustPPCA(LinearGaussian):
         W, noise = super()._covariance_parts()
         factor = self.params_.dof / (self.params_.dof - 2.0)
         return W * np.sqrt(factor), noise * factor
+
+    @property
+    def n_parameters_(self) -> int:
+        """The numbers fitted, the degrees of freedom among them where they were not given."""
+        return super().n_parameters_ + (self.dof is None)
 
     def _attributes(self, params: RobustPPCAParams, frame: Frame, fit: Fit) -> dict[str, Any]:
         return {"dof_": float(params.dof), **self._isotropic_attributes(params, frame)}

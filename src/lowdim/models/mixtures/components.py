@@ -17,6 +17,7 @@ from lowdim.math.factor import maximum_likelihood
 from lowdim.math.gaussian import LOG_TWO_PI, SHARP, Latent, Sums, posterior, sums
 from lowdim.math.linalg import Array, Mask, align, inverse_packed, largest, lower, unpack
 from lowdim.math.missing_patterns import Filled, Group, fill_deviations, open_scatter, open_variance, pattern_groups
+from lowdim.models.base.criteria import count_parameters
 from lowdim.models.base.results import Cells, in_range, squared
 from lowdim.models.linear.parameters import (
     LinearGaussianParams,
@@ -411,8 +412,7 @@ class LinearComponent:
 
     def n_parameters(self, params: Sequence[LinearGaussianParams]) -> int:
         d, q = params[0].W.shape
-        count: int = len(params) * (d + d * q - q * (q - 1) // 2 + (1 if self.isotropic else d))
-        return count
+        return len(params) * count_parameters(d, q, own_units=not self.isotropic)
 
     def condition(self, p: LinearGaussianParams) -> float:
         sizes = (p.W**2 / p.psi[:, None]).sum(axis=0)

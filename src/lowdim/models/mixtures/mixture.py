@@ -16,6 +16,7 @@ from lowdim.engine.plan import Cost, kept_blocks, walking
 from lowdim.engine.statistics import Sum
 from lowdim.math.clusters import label_covariances, responsibilities
 from lowdim.math.linalg import Array, Mask, lower
+from lowdim.models.base import criteria
 from lowdim.models.base.calibration import (
     MOST_ROUNDS,
     HeldOutCells,
@@ -39,7 +40,6 @@ from lowdim.models.mixtures.starts import (
     wide_covariance,
     within_sums,
 )
-from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Header, Source, tile_rows
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
@@ -433,18 +433,11 @@ class MixtureModel(LatentModel):
 
     def bic(self, X: Any, *, sample_weight: Any = None) -> float:
         """Schwarz's criterion of a table, the smaller the better."""
-        value, n = self._total(X, sample_weight)
-        return -2.0 * value + self.n_parameters_ * float(np.log(n))
+        return criteria.bic(self, X, sample_weight)
 
     def aic(self, X: Any, *, sample_weight: Any = None) -> float:
         """Akaike's criterion of a table, the smaller the better."""
-        return -2.0 * self._total(X, sample_weight)[0] + 2.0 * self.n_parameters_
-
-    def _total(self, X: Any, sample_weight: Any) -> tuple[float, float]:
-        """The log-likelihood of a table, and its rows by weight."""
-        source = as_source(X, weight=sample_weight)
-        scores = self.score_samples(source)
-        return float(scores.sum() if source.weight is None else source.weight @ scores), source.total
+        return criteria.aic(self, X, sample_weight)
 
     # reports -----------------------------------------------------------------------------------------
     def _attributes(self, params: MixtureParams, frame: Frame, fit: Fit) -> dict[str, Any]:
