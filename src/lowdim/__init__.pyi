@@ -45,7 +45,7 @@ from lowdim.models.mixtures.bayesian_mixture import BayesianMixtureOfPPCA as Bay
 from lowdim.models.mixtures.gaussian_mixture import GaussianMixture as GaussianMixture
 from lowdim.models.mixtures.kmeans import KMeans as KMeans
 from lowdim.models.mixtures.kmedoids import KMedoids as KMedoids
-from lowdim.models.mixtures.mixture import Mixture as Mixture
+from lowdim.models.mixtures.mixture_of_any import Mixture as Mixture
 from lowdim.models.mixtures.mixture_of_fa import MixtureOfFA as MixtureOfFA
 from lowdim.models.mixtures.mixture_of_ppca import MixtureOfPPCA as MixtureOfPPCA
 from lowdim.models.mixtures.quantize_image import quantize_image as quantize_image

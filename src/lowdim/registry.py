@@ -209,8 +209,9 @@ ENTRIES = (
         records=("BayesianMixtureParams",),
     ),
     ModelEntry(
-        "Mixture", "models.mixtures.mixture", "a mixture of any linear-Gaussian model",
-        records=("MixtureParams",), statistics=("MixtureSums", "models.mixtures.starts.WithinSums"),
+        "Mixture", "models.mixtures.mixture_of_any", "a mixture of any linear-Gaussian model",
+        records=("models.mixtures.mixture.MixtureParams",),
+        statistics=("models.mixtures.mixture.MixtureSums", "models.mixtures.starts.WithinSums"),
     ),
     ModelEntry(
         "ICA", "models.relatives.ica", "independent sources behind the columns",

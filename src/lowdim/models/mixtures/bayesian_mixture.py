@@ -248,9 +248,8 @@ class BayesianMixtureOfPPCA(MixtureModel):
     # one pass --------------------------------------------------------------------------------------
     def _stats(self, params: Any, block: Block) -> MixtureSums:
         if block.mask is not None:  # a row without any cell says nothing of the parts
-            seen = block.mask.any(axis=1)
-            weight = seen.astype(np.float64) if block.weight is None else block.weight * seen
-            block = block._replace(weight=weight)
+            seen = block.mask.any(axis=1).astype(np.float64)
+            block = block._replace(weight=seen if block.weight is None else np.asarray(block.weight * seen))
         return super()._stats(params, block)
 
     def _objective(self, params: Any, stats: MixtureSums) -> float:
@@ -282,8 +281,8 @@ class BayesianMixtureOfPPCA(MixtureModel):
         passes += best.passes
         simplify = partial(_simpler, self._component())
         trials = simplify(best.params) if best.converged else iter(())
-        while (params := next(trials, None)) is not None:
-            trial = em(self, params, source, run, mix=False, beat=best.objective)
+        while (simpler := next(trials, None)) is not None:
+            trial = em(self, simpler, source, run, mix=False, beat=best.objective)
             passes += trial.passes
             if trial.objective > best.objective:
                 gains = tuple(value for value in trial.history if value > best.objective)

@@ -16,21 +16,11 @@ from lowdim.engine.plan import Cost, kept_blocks, walking
 from lowdim.engine.statistics import Sum
 from lowdim.math.clusters import label_covariances, responsibilities
 from lowdim.math.linalg import Array, Mask, lower
-from lowdim.models.base import criteria
-from lowdim.models.base.calibration import (
-    MOST_ROUNDS,
-    HeldOutCells,
-    Inflation,
-    count_in_pieces,
-    held_out_fits,
-    held_out_rounds,
-    inflation_note,
-)
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, draw_labels, em_digits
 from lowdim.models.base.survey import TableSurvey, survey_table
-from lowdim.models.mixtures.components import Component, component_of
+from lowdim.models.mixtures.components import Component
 from lowdim.models.mixtures.starts import (
     StartCovariance,
     choose_centers,
@@ -200,6 +190,8 @@ class MixtureModel(LatentModel):
             raise error("LD253", n_components=K, n=source.n)
         wide = component.is_wide(source.d)
         survey = survey_table(source, run, standardize=self._standardize(), wide=wide, each=component.unit_free)
+        from lowdim.models.base.calibration import held_out_fits, held_out_rounds
+
         held_out = held_out_rounds(survey.columns.seen, seed_of(self.random_state)) if survey.gaps else []
         held_out = [held for held in held_out if self.calibrate and held.columns.any()]
         refit = partial(self._one_fit, survey, component, run)
@@ -222,10 +214,10 @@ class MixtureModel(LatentModel):
         components = tuple(map(component.finish, fit.params.components, fit.stats.components))
         return fit._replace(params=fit.params._replace(components=components), passes=fit.passes + passes)
 
-    def _held_out_counts(
-        self, params: MixtureParams, held: HeldOutCells, frames: tuple[Frame, ...], block: Block
-    ) -> Sum:
+    def _held_out_counts(self, params: MixtureParams, held: Any, frames: tuple[Frame, ...], block: Block) -> Sum:
         """How far held-back cells lie off, in standard deviations."""
+        from lowdim.models.base.calibration import count_in_pieces
+
         return count_in_pieces(held, frames, partial(self._cells_given, params), ROWS_TO_PREDICT, block)
 
     def _units(self, survey: TableSurvey, component: Component) -> Array:
@@ -358,7 +350,9 @@ class MixtureModel(LatentModel):
         cells = self._uncalibrated_cells(params, posterior)
         return cells if params.inflation == 1.0 else self._inflation(params).inflate(cells)
 
-    def _inflation(self, params: MixtureParams) -> Inflation:
+    def _inflation(self, params: MixtureParams) -> Any:
+        from lowdim.models.base.calibration import Inflation
+
         empty = self._uncalibrated_cells(params, self._prior(params, 1))
         return Inflation(params.inflation, (empty.var + empty.noise)[0])
 
@@ -433,11 +427,15 @@ class MixtureModel(LatentModel):
 
     def bic(self, X: Any, *, sample_weight: Any = None) -> float:
         """Schwarz's criterion of a table, the smaller the better."""
-        return criteria.bic(self, X, sample_weight)
+        from lowdim.models.base.criteria import bic
+
+        return bic(self, X, sample_weight)
 
     def aic(self, X: Any, *, sample_weight: Any = None) -> float:
         """Akaike's criterion of a table, the smaller the better."""
-        return criteria.aic(self, X, sample_weight)
+        from lowdim.models.base.criteria import aic
+
+        return aic(self, X, sample_weight)
 
     # reports -----------------------------------------------------------------------------------------
     def _attributes(self, params: MixtureParams, frame: Frame, fit: Fit) -> dict[str, Any]:
@@ -452,6 +450,8 @@ class MixtureModel(LatentModel):
         }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
+        from lowdim.models.base.calibration import inflation_note
+
         component, components = self._component(), fit.params.components
         condition = max(component.condition(p) for p in components)
         return certify(
@@ -467,6 +467,8 @@ class MixtureModel(LatentModel):
         )
 
     def _cost(self, n: int, d: int) -> Cost:
+        from lowdim.models.base.calibration import MOST_ROUNDS
+
         K, component = self._count(), self._component()
         passes = 4 + MOST_ROUNDS + (1 + MOST_ROUNDS) * self.max_iter  # with gaps so many fits
         tile = min(tile_rows(d), n)
@@ -490,103 +492,3 @@ def _listed(components: list[int]) -> str:
     """The numbers of the first few components."""
     more = f" and {len(components) - 5} more" if len(components) > 5 else ""
     return ", ".join(map(str, components[:5])) + more
-
-
-class Mixture(MixtureModel):
-    """A mixture of any components: p(x) = sum_k pi_k p_k(x), by maximum likelihood, gaps welcome.
-
-    The latent position is one-of-K, so `transform` gives responsibilities p(k | seen cells of the row), `predict`
-    the likeliest component; `impute` mixes the components' conditional means, its spread is that within and between
-    components. `sample` gives rows only, not their labels.
-
-    Parameters
-    ----------
-    component : {"full", "tied", "diag", "spherical"} or estimator, default="full"
-        Gaussians with such covariances, or ProbabilisticPCA or FactorAnalysis, not fitted.
-    n_clusters : int, default=2
-        The number K of components.
-    tol : float, default=1e-8
-        EM ends when the log-likelihood can gain no more than this, in nats a row.
-    max_iter : int, default=1000
-        The most passes over the table.
-    n_init : int, default=10
-        Starts that are compared on a sample; the best goes on with all rows.
-    init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
-        Centres to start from.
-    reg_covar : float, default=1e-6
-        No covariance falls below this share of the variances about the first start's centres: the likelihood then
-        has a maximum, and a component on that floor is named (LD251).
-    calibrate : bool, default=True
-        Of a table with gaps: fit first without 5 to 15 % of the seen cells (and, where these are few, without others),
-        and scale intervals so that 90 % ones hold 90 % of these; the fit itself has all cells. False: one fit.
-    random_state : int, Generator, RandomState or None, default=0
-        The seed of the starts and of the cells held back; None is 0.
-
-    Attributes
-    ----------
-    weights_ : array of shape (n_clusters,)
-        The shares pi_k.
-    means_ : array of shape (n_clusters, n_features)
-        The components' means.
-    covariances_ : array
-        Of Gaussians, in scikit-learn's shapes for such covariances.
-    components_ : array of shape (n_clusters, n_axes, n_features)
-        W of each linear component; there, in place of `covariances_`.
-    noise_variance_ : array of shape (n_clusters,) or (n_clusters, n_features)
-        The noise of each linear component.
-    n_parameters_ : int
-        The numbers fitted, as `bic` and `aic` count them.
-    n_clusters_ : int
-        The number of components.
-    calibration_ : float
-        What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
-    objective_, history_, n_iter_, converged_, certificate_, params_, frame_
-        The log-likelihood, its course, passes, and how far to trust the fit; the parameters and their units.
-
-    References
-    ----------
-    M. E. Tipping and C. M. Bishop, "Mixtures of probabilistic principal component analyzers", Neural Computation 11
-    (1999), 443-482.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[0.0, 0.1], [0.2, np.nan], [0.1, 0.0], [5.0, 5.2], [5.1, np.nan], [4.9, 5.0]])
-    >>> labels = Mixture("spherical", 2).fit(X).predict(X)
-    >>> labels.tolist() in ([0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0])
-    True
-    """
-
-    _rules: ClassVar[dict[str, Rule]] = {"n_clusters": COUNT, **MixtureModel._rules}
-
-    def __init__(
-        self,
-        component: Any = "full",
-        n_clusters: int = 2,
-        *,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-        n_init: int = 10,
-        init: Any = "k-means++",
-        reg_covar: float = 1e-6,
-        calibrate: bool = True,
-        random_state: Any = 0,
-    ) -> None:
-        self.component = component
-        self.n_clusters = n_clusters
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init = init
-        self.reg_covar = reg_covar
-        self.calibrate = calibrate
-        self.random_state = random_state
-
-    def _component(self) -> Component:
-        component = component_of(self.component)
-        if component is None:
-            raise error("LD250", component=self.component)
-        return component
-
-    def _standardize(self) -> bool:
-        return bool(getattr(self.component, "standardize", False))
