@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from lowdim.math.distances import squared_distances
-from lowdim.math.linalg import Array
+from lowdim.math.linalg import Array, Mask
 
 Indices = NDArray[np.intp]
 TREE_DIMENSIONS = 10  # up to so many a k-d tree beats brute force (docs/measurements.md)
@@ -198,3 +198,14 @@ def _without_self(neighbours: Neighbours, k: int) -> Neighbours:
     itself[~itself.any(axis=1), -1] = True
     keep, k = ~itself, min(k, count - 1)
     return Neighbours(distance[keep].reshape(n, count - 1)[:, :k], row[keep].reshape(n, count - 1)[:, :k])
+
+
+def neighbor_weights(C: Array, used: Mask, ridge: Array) -> Array:
+    """Weights that sum to one and minimise w'(C + ridge I)w, over the entries in use."""
+    k = C.shape[1]
+    C = C.copy()
+    at = np.arange(k)
+    C[:, at, at] += np.where(used, ridge[:, None], 1.0)
+    w = np.linalg.solve(C, used.astype(float)[:, :, None])[:, :, 0]
+    total = w.sum(axis=1)
+    return np.asarray(w / np.where(total != 0.0, total, 1.0)[:, None])

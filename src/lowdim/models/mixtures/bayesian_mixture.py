@@ -248,8 +248,8 @@ class BayesianMixtureOfPPCA(MixtureModel):
     # one pass --------------------------------------------------------------------------------------
     def _stats(self, params: Any, block: Block) -> MixtureSums:
         if block.mask is not None:  # a row without any cell says nothing of the parts
-            seen = block.mask.any(axis=1).astype(np.float64)
-            block = block._replace(weight=seen if block.weight is None else np.asarray(block.weight * seen))
+            seen: Array = np.asarray(block.mask.any(axis=1), dtype=np.float64)
+            block = block._replace(weight=seen if block.weight is None else block.weight * seen)
         return super()._stats(params, block)
 
     def _objective(self, params: Any, stats: MixtureSums) -> float:

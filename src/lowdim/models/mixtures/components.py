@@ -51,6 +51,7 @@ class Component(Protocol):
 
     unit_free: bool  # whether the model is the same whatever the columns' units
     correlated: bool  # whether columns may go together within a component
+    has_axes: bool  # whether a row has a position in it
 
     # fitting
     def check(self, d: int) -> None: ...
@@ -178,6 +179,7 @@ class GaussianComponent:
     """Full Gaussians; `tied=True` gives all of them one covariance."""
 
     unit_free = correlated = True
+    has_axes = False
 
     def __init__(self, tied: bool = False) -> None:
         self.tied = tied
@@ -315,6 +317,7 @@ class LinearComponent:
 
     def __init__(self, q: int, isotropic: bool) -> None:
         self.q, self.isotropic, self.unit_free, self.correlated = q, isotropic, not isotropic, q > 0
+        self.has_axes = q > 0
         self.noise = isotropic_noise if isotropic else column_noise
 
     def check(self, d: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.em import em
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
@@ -379,7 +380,7 @@ class MixtureModel(LatentModel):
             out[at] = component.draw(params.components[k], block, [rng[i] for i in at])
         if params.inflation == 1.0 or not isinstance(posterior, MixturePosterior):
             return out
-        return self._inflation(params).inflate_draw(out, self._uncalibrated_cells(params, posterior))
+        return np.asarray(self._inflation(params).inflate_draw(out, self._uncalibrated_cells(params, posterior)))
 
     def _redraw(self, params: MixtureParams, rng: np.random.Generator) -> MixtureParams:
         component = self._component()
@@ -424,6 +425,30 @@ class MixtureModel(LatentModel):
         if Z.shape[1] != len(means):
             raise error("LD220", got=Z.shape[1], want=len(means), model=type(self).__name__, missing="")
         return np.asarray(Z @ means)
+
+    def coordinate(self, X: Any, n_components: int = 2, *, n_neighbors: int = 12) -> Any:
+        """One map for all parts: their own maps glued so that every row lies where its neighbours put it.
+
+        Parameters
+        ----------
+        X : table of the fitted columns, n x d, gaps welcome
+        n_components : int, default 2
+            Axes of the common map.
+        n_neighbors : int, default 12
+            Neighbours that place a row.
+
+        Returns
+        -------
+        CommonMap
+            `places` (n x n_components), `strain` of each axis, and `transform(X)` for other rows.
+        """
+        from lowdim.models.mixtures.coordination import coordinate
+
+        check_is_fitted(self)
+        if not self._component().has_axes:
+            why, fix = "its parts have no axes to glue", "MixtureOfPPCA or MixtureOfFA"
+            raise error("LD240", model=type(self).__name__, verb="coordinate", why=why, fix=fix)
+        return coordinate(self, X, n_components, n_neighbors)
 
     def bic(self, X: Any, *, sample_weight: Any = None) -> float:
         """Schwarz's criterion of a table, the smaller the better."""

@@ -11,7 +11,7 @@ from lowdim.engine.plan import Cost
 from lowdim.math.eigen import Eigen
 from lowdim.math.graph import both_ways, closed_groups, path_lengths, smallest
 from lowdim.math.linalg import Array, Mask
-from lowdim.math.neighbors import BLOCK_PAIRS, Indices, exact_distances, nearest, nearest_known
+from lowdim.math.neighbors import BLOCK_PAIRS, Indices, exact_distances, nearest, nearest_known, neighbor_weights
 from lowdim.models.base.estimator import Rule
 from lowdim.models.base.results import squared
 from lowdim.models.base.spectral import SpectralFit
@@ -221,7 +221,7 @@ class LocallyLinearEmbedding(GraphModel):
             C = self._gram(graph.points, graph.points[rows], index[rows]) * (used[rows, :, None] & used[rows, None, :])
             trace = np.trace(C, axis1=1, axis2=2)
             try:
-                w[rows] = _solve_weights(C, used[rows], self.reg * trace)
+                w[rows] = neighbor_weights(C, used[rows], self.reg * trace)
             except np.linalg.LinAlgError:
                 raise error("LD437", k=graph.k, d=graph.points.shape[1]) from None
             error_squares[rows] = np.maximum(np.einsum("ij,ijk,ik->i", w[rows], C, w[rows]), 0.0)
@@ -283,17 +283,6 @@ class LocallyLinearEmbedding(GraphModel):
         m = len(p.rows)
         R = sp.diags_array(np.sqrt(p.precision)) @ (sp.eye_array(m) - sp.csr_array((p.w, (p.i, p.j)), shape=(m, m)))
         return sp.csr_array(R.T @ R)
-
-
-def _solve_weights(C: Array, used: Mask, ridge: Array) -> Array:
-    """Weights that sum to one and minimise w'(C + ridge I)w, over the entries in use."""
-    k = C.shape[1]
-    C = C.copy()
-    at = np.arange(k)
-    C[:, at, at] += np.where(used, ridge[:, None], 1.0)
-    w = np.linalg.solve(C, used.astype(float)[:, :, None])[:, :, 0]
-    total = w.sum(axis=1)
-    return np.asarray(w / np.where(total != 0.0, total, 1.0)[:, None])
 
 
 def _new_row_weights(C: Array, d: Array, used: Mask) -> Array:
