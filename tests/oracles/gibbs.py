@@ -1,7 +1,7 @@
-"""Gibbs sampling of the linear-Gaussian model with gaps: the posterior by draws, with no approximation but their number.
+"""Gibbs sampling of the linear-Gaussian model with gaps: the posterior by draws, exact but for their number.
 
-x_ij = w_j'z_i + mu_j + e_ij with z_i ~ N(0, I); flat priors of w_j and mu_j, or w_j ~ N(0, diag(spread)) where one is
-given; the variance of e_ij is psi_j, or one psi, with prior 1 / psi. Each conditional is a textbook one: normal,
+x_ij = w_j'z_i + mu_j + e_ij with z_i ~ N(0, I); flat priors of w_j and mu_j, or w_j ~ N(0, diag(spread)) where one
+is given; the variance of e_ij is psi_j, or one psi, with prior 1 / psi. Each conditional is a textbook one: normal,
 normal, inverse gamma (Gelman and others, Bayesian Data Analysis, chapters 11 and 14).
 """
 

@@ -19,6 +19,8 @@ ARMIJO = 1e-4  # of the promised gain, the least that is taken (Nocedal and Wrig
 HALVINGS = 30
 SLOPE = 1e-24  # squared distance from the peak, in units of its width, that is rounding
 WALL = 1e300  # less than this is no value; what a start that is not finite counts as
+BACK = 3  # windows back that the last one is compared with
+FASTEST, SLOWEST = 0.8, 0.95  # bounds of a window's gain over that of the one before: 4 to 19 of the last are foreseen
 FLAT = 1e-12  # relative difference of two values that is rounding
 
 Index = NDArray[np.intp]
@@ -154,17 +156,32 @@ class _Watch:
         if self.reason:
             raise StopIteration
 
-    def remaining(self) -> float:
-        """The mean gain of the last iterations."""
+    def mean_gain(self) -> float:
+        """Of the last iterations."""
         if len(self.values) < 2:
             return abs(self.values[0]) + 1.0
         k = min(self.window, len(self.values) - 1)
         return max(self.values[-1] - self.values[-1 - k], 0.0) / k
 
+    def remaining(self) -> float:
+        """What it may still gain, if gains go on shrinking as they did over the last windows.
+
+        Gains of a climb are irregular and have a long tail: a window is never taken to shrink by more than FASTEST.
+        """
+        k = min(self.window, (len(self.values) - 1) // (1 + BACK))
+        if k < 1:
+            return abs(self.values[0]) + 1.0
+        last, before = (max(self.values[-1 - j] - self.values[-1 - j - k], 0.0) for j in (0, BACK * k))
+        if last <= FLAT * abs(self.value):
+            return last
+        rate = (last / before) ** (1.0 / BACK) if before > 0.0 else SLOWEST
+        rate = min(max(rate, FASTEST), SLOWEST)
+        return last * rate / (1.0 - rate)
+
     def _decide(self, x: Array, value: float) -> None:
         if self.see is not None and self.see(x, value):
             self.reason = "stopped"
-        elif len(self.values) > self.window and self.remaining() <= self.tol:
+        elif len(self.values) > self.window and self.mean_gain() <= self.tol:
             self.reason = "converged"
         elif len(self.values) >= self.max_iter:
             self.reason = "the limit of passes was reached"

@@ -217,3 +217,12 @@ def test_what_is_on_its_bound_is_evaluate():
     with pytest.warns(ModelWarning, match="LD471"):
         model = BayesianGPLVM(2, kernel="linear").fit(X)
     assert model.certificate_.boundary == ("noise",)
+
+
+def test_the_linear_kernel_climbs_to_its_end_and_says_what_is_left():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 3)) @ rng.standard_normal((3, 10)) + 0.3 * rng.standard_normal((100, 10))
+    usual = BayesianGPLVM(6, kernel="linear").fit(X)
+    left = BayesianGPLVM(6, kernel="linear", tol=1e-8, max_iter=5000).fit(X).objective_ - usual.objective_
+    assert usual.converged_ and left < 0.1
+    assert left < 2.0 * usual.certificate_.residual

@@ -479,3 +479,16 @@ def test_a_number_of_clusters_that_is_none_is_refused_in_words():
 def test_medoids_keep_the_laws_that_need_no_density(metric):
     broken = laws.check(KMedoids(3, metric=metric), blobs(60), verbose=False)
     assert broken == KMedoids._laws_broken and len(broken) == 6
+
+
+def test_small_tables_get_ten_starts():
+    """Five clusters of irises: R's kmeans with ten starts has 46.45; one start ends at 50.96 or so."""
+    from sklearn.datasets import load_iris
+
+    X = load_iris().data
+    assert [KMeans(5, random_state=seed).fit(X).inertia_ for seed in range(3)] == pytest.approx([46.4462] * 3, abs=1e-3)
+    assert (
+        KMeans(5)._n_starts(150, 4) == 10
+        and KMeans(8)._n_starts(1e6, 10) == 1
+        and KMeans(8, n_init=3)._n_starts(9, 9) == 3
+    )

@@ -36,6 +36,7 @@ from lowdim.sources.source import Header, Source
 from lowdim.sources.views import Frame, Framed
 from lowdim.text.messages import LowdimWarning, warn
 
+LINEAR_TOL = 0.02  # of `tol` with the linear kernel: its climb has a long tail, and its steps are cheap
 FROZEN_STEPS = 100  # iterations before signal and noise may move; all of these starts: docs/measurements.md
 START_PLACE_VARIANCE, START_SIGNAL = 0.3, 15.0  # of a place; signal over noise: 0.1 and 100 end 40 nats lower on oil,
 GAPS_PLACE_VARIANCE, GAPS_SIGNAL = 0.1, 100.0  # but with gaps these fill better (three of four masks of oil)
@@ -107,7 +108,8 @@ class BayesianGPLVM(GaussianProcessMap):
     n_inducing : int, default 50
         Inducing points, at most one a row; the linear kernel needs none.
     tol : float, default 5e-4
-        A climb ends where ten iterations gain less than this each, on average; nats a row.
+        A climb ends where ten iterations gain less than this each, on average (a fiftieth of it with the linear
+        kernel); nats a row.
     max_iter : int, default 1000
         Most iterations of a climb, after 100 with signal and noise held fixed.
     n_init : int, default 1
@@ -253,6 +255,7 @@ class BayesianGPLVM(GaussianProcessMap):
             quiet = run._replace(checkpoint=None, callback=lambda step: monitor.interrupted, verbose=0)
             scores, passes = _principal_scores(table, int(self.n_components), quiet)
             start, tol = self._start(table, i, scores), self.tol * len(scores)
+            tol *= LINEAR_TOL if self.kernel == "linear" else 1.0
             bound = EvidenceBound(self.kernel, start, table._replace(name=f"{table.name}, start {i}"), run)
             low, high = _bounds(start, self.kernel)
             x = np.clip(start.pack(), low, high)

@@ -91,7 +91,7 @@ class ClimbResult(NamedTuple):
 
     x: Array
     value: float
-    remaining: float  # nats it may still gain an iteration
+    remaining: float  # nats it may still gain
     reason: str
     history: tuple[float, ...]
     jitter_level: int

@@ -39,6 +39,7 @@ SEEDING_CELLS = 2**22  # and the most cells of them
 LABELLED_ROWS = 2**22  # labels are kept of tables of up to so many rows
 USUAL_STEPS = 20  # passes that Lloyd's iteration usually takes
 NOT_NEGATIVE = Rule(lambda v: isinstance(v, int | float | np.number) and bool(v >= 0), "a number >= 0")
+MOST_STARTS, CHEAP_NUMBERS = 10, 2**22  # starts, and rows x columns x clusters times them (docs/measurements.md)
 N_INIT = Rule(lambda v: (isinstance(v, str) and v == "auto") or COUNT.holds(v), "'auto' or a whole number >= 1")
 KMEANS_INIT = Rule(
     lambda v: v == "k-means++" if isinstance(v, str) else np.ndim(v) == 2, "'k-means++' or an array of n_clusters rows"
@@ -93,7 +94,8 @@ class KMeans(ClusterMixin, LatentModel):
     init : "k-means++" or array of shape (n_clusters, n_features), default="k-means++"
         Centres to start from.
     n_init : "auto" or int, default="auto"
-        Starts, carried through the same passes; the best is kept. "auto" is 1.
+        Starts, carried through the same passes; the best is kept. "auto" is 10 for small tables, and fewer, at last 1,
+        as rows, columns and clusters grow.
     max_iter : int, default=300
         The most steps.
     tol : float, default=1e-4
@@ -219,7 +221,7 @@ class KMeans(ClusterMixin, LatentModel):
                     allowed=f"'k-means++' or {K} x {d} finite numbers of the table's order of size",
                 )
             return frame.inward(Block(centers)).x[None]
-        seed, starts = seed_of(self.random_state), 1 if self.n_init == "auto" else self.n_init
+        seed, starts = seed_of(self.random_state), self._n_starts(framed.total, d)
         rows = min(SEEDING_ROWS, max(SEEDING_CELLS // max(d, 1), 4 * K))
         block = framed.sample(rows, None if rows >= framed.n else np.random.default_rng([seed, KMEANS_SAMPLE]))
         with one_blas_thread():
@@ -229,6 +231,12 @@ class KMeans(ClusterMixin, LatentModel):
                     for r in range(1, starts + 1)
                 ]
             )
+
+    def _n_starts(self, n: float, d: int) -> int:
+        """Ten where they cost next to nothing, fewer as a pass over all distances costs more."""
+        if self.n_init != "auto":
+            return int(self.n_init)
+        return int(np.clip(CHEAP_NUMBERS // max(n * d * self.n_clusters, 1.0), 1, MOST_STARTS))
 
     def _lloyd(self, mu: Array, small: float, survey: TableSurvey, run: Run) -> tuple[Fit, int, int]:
         """Every start moves until none of its centres does; a pass carries all that still move."""
@@ -376,7 +384,7 @@ class KMeans(ClusterMixin, LatentModel):
         return certify(fit, self._objective_name, **figures, boundary=empty, notes=notes)
 
     def _cost(self, n: int, d: int) -> Cost:
-        R, K = 1 if self.n_init == "auto" or not isinstance(self.init, str) else self.n_init, self.n_clusters
+        R, K = self._n_starts(n, d) if isinstance(self.init, str) else 1, self.n_clusters
         tile, passes = min(tile_rows(d), n), self.max_iter + 5  # the look (three at worst), the labels, one to judge
         peak = walking(n, d, (4 * d + 2 * R * K) * tile, R * K * (2 * d + 2)) + 8 * min(n, LABELLED_ROWS)
         peak += 8 * 4 * min(n * d, max(SEEDING_CELLS, 4 * K * d))

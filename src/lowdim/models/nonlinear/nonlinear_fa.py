@@ -279,8 +279,7 @@ class NonlinearFactorAnalysis(LatentModel):
         reason = watch.reason if peak.reason == "stopped" else peak.reason
         fit = watch.fit("L-BFGS on network and " + ("encoder" if self.amortized else "rows") + " together")
         params = _params(problem, peak.x)._replace(mean=survey.columns.mean, size=size, inflation=inflation)
-        remaining = TOL_WINDOW * peak.remaining
-        return fit._replace(converged=reason == "converged", reason=reason, remaining=remaining), params
+        return fit._replace(converged=reason == "converged", reason=reason, remaining=peak.remaining), params
 
     def _raise_bound(self, name: str, problem: NonlinearFABound, v: Array, run: Run, see: Any) -> Peak:
         """Up the bound, until the last TOL_WINDOW steps gained less than `tol` nats a row in all."""
