@@ -255,7 +255,7 @@ class LatentModel(Estimator):
         ----------
         return_std : bool, default False
             Add the standard deviation of each fill (0 where seen): noise and the row's position; of linear models also
-            the uncertainty of the parameters, of nonlinear ones a factor found on held-out cells.
+            the uncertainty of the parameters, of nonlinear ones and mixtures a factor found on held-out cells.
         draws : int, optional
             Instead of means, so many tables whose gaps are drawn jointly.
         random_state : int, Generator or RandomState, default 0

@@ -32,7 +32,7 @@ class GaussianMixture(MixtureModel):
     init : {"k-means++", "random"} or array of means, one row a component, default="k-means++"
         Centres to start from.
     calibrate : bool, default=True
-        Of a table with gaps: fit first without 5 to 15 % of the seen cells (and, where these are few, without others),
+        Of a table with gaps: fit first without 5 to 10 % of the seen cells (and, where these are few, without others),
         and scale intervals so that 90 % ones hold 90 % of these; the fit itself has all cells. False: one fit.
     random_state : int, Generator, RandomState or None, default=0
         The seed of the starts and of the cells held back; None is 0.

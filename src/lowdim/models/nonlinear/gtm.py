@@ -42,7 +42,7 @@ class GTM(NodeModel[GTMParams]):
     init : {"pca", "jitter"}, default "pca"
         Start from the principal axes, or from these with noise on the weights, drawn by `random_state`.
     calibrate : bool, default True
-        Of a table with gaps: fit first without 5 to 15 % of the seen cells (and, where these are few, without others),
+        Of a table with gaps: fit first without 5 to 10 % of the seen cells (and, where these are few, without others),
         and scale intervals so that 90 % ones hold 90 % of these; the last fit has all cells. False: one fit.
     standardize : bool, default False
         Work in units of each column's spread.
