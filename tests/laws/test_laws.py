@@ -78,7 +78,8 @@ MODELS = {
     "mixture-bayesian": BayesianMixtureOfPPCA(3, 2, n_init=2, **QUICK),
     "cca": CCA(1, views=3, **QUICK),
     "gtm": GTM(2, grid=5, basis=3, **QUICK),
-    "density": DensityNetwork(2, n_samples=12, hidden=3, max_iter=8),
+    # from some draws its climb passes so sharp a ridge of this small table that rounding moves the objective by 1e-7
+    "density": DensityNetwork(2, n_samples=12, hidden=3, max_iter=8, random_state=1),
     "density-rbf": DensityNetwork(2, n_samples=12, basis=3, max_iter=20),
     "nonlinear-fa": NonlinearFactorAnalysis(2, hidden=3, max_iter=8),
     "autoencoder": Autoencoder(2, hidden=5, max_iter=30),
