@@ -100,16 +100,9 @@ class LinearGaussian(LatentModel):
         return is_wide(n, d)
 
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        survey = survey_for_fit(
-            source,
-            run,
-            standardize=self.standardize,
-            wide=self.avoids_covariance(source.n, source.d),
-            each=self._own_units,
-            ddof=self._ddof,
-            unit_free=self._own_units,
-            pairs_matter=self._pairs_matter,
-        )
+        own, wide = self._own_units, self.avoids_covariance(source.n, source.d)
+        units: dict[str, Any] = {"standardize": self.standardize, "each": own, "unit_free": own, "ddof": self._ddof}
+        survey = survey_for_fit(source, run, wide=wide, pairs_matter=self._pairs_matter, **units)
         fit = self._with_gaps(survey, run) if survey.gaps else self._complete(survey, run)
         return fit.restated(survey.log_stretch, survey.passes), survey.frame
 
