@@ -408,6 +408,7 @@ def held(model, seed, n, d):
 
 
 @quiet
+@pytest.mark.slow
 def test_intervals_of_small_tables_hold():
     """Without calibration a Gaussian mixture holds 5 to 60 % of a nominal 90 %."""
     assert np.mean([held(GaussianMixture(2, calibrate=False), seed, 50, 8) for seed in range(3)]) < 0.65
