@@ -17,12 +17,13 @@ from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
 from lowdim.models.base.results import Certificate, Posterior, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.parameters import LinearGaussianParams, column_noise, excess, on_floor
+from lowdim.models.linear.parameters import LinearGaussianParams, column_noise, excess, on_floor, ppca_start
 from lowdim.sources.source import Header
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
 LOWEST = 0.005  # the least uniqueness, as in R's factanal
+NEWTON_COLUMNS = 1500  # columns up to which the second derivatives, one for each pair of them, are quickly had
 SCORES = ("regression", "bartlett")
 
 
@@ -124,7 +125,7 @@ class FactorAnalysis(LinearGaussian):
         return self._keep(fit, frame, header)
 
     def avoids_covariance(self, n: int, d: int) -> bool:
-        return False  # correlations are what factors explain
+        return d > NEWTON_COLUMNS  # correlations are what factors explain, where Newton's matrix can be had
 
     def _check_factors(self, d: int, variance: Array, names: tuple[str, ...]) -> None:
         if d < 3:
@@ -138,7 +139,8 @@ class FactorAnalysis(LinearGaussian):
 
     # complete tables -----------------------------------------------------------------------------
     def _complete(self, survey: TableSurvey, run: Run) -> Fit:
-        assert survey.moments is not None
+        if survey.moments is None:  # more columns than Newton's method is quick for: EM, as with gaps
+            return self._with_gaps(survey, run)
         return self.fit_moments(survey.moments, survey.names)
 
     def fit_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
@@ -168,10 +170,13 @@ class FactorAnalysis(LinearGaussian):
 
     # gaps ------------------------------------------------------------------------------------------
     def _start(self, survey: TableSurvey) -> LinearGaussianParams:
-        """The factors of the pairwise correlations."""
-        assert survey.pairs is not None
+        """The factors of the pairwise correlations; of many columns their principal axes."""
         d, variance = survey.source.d, survey.columns.variance
         self._check_factors(d, variance, survey.names)
+        if survey.pairs is None:
+            start = ppca_start(survey, self.n_components)
+            left = np.maximum(variance - (start.W**2).sum(axis=1), 10 * LOWEST * variance)
+            return start._replace(psi=left, low=LOWEST * variance)
         sd = np.sqrt(variance)
         R = survey.pairs.covariance() / np.outer(sd, sd)
         np.fill_diagonal(R, 1.0)
