@@ -27,7 +27,7 @@ from lowdim.text.format import count
 LEAST_ROWS = 30  # fewer rows than this are left to the straight models
 NEAR_ROWS = (6, 16)
 LARGE_NEAR_ROWS, LARGE_ROWS = (10,), 1_000  # from so many rows on: each costs the square of the rows
-PARTS = (2, 3, 4, 5, 6)
+PARTS = (2, 3, 4, 6, 10)
 ROWS_A_PART = 10  # rows that a part of a mixture needs at least
 MIXTURE_PASSES, MIXTURE_TOL, MIXTURE_STARTS = 60, 2e-3, 2  # of fits made only to fill
 PART_FLOOR = 0.02  # of the variances about the starts (docs/measurements.md)
@@ -60,10 +60,10 @@ class Engine(NamedTuple):
 
 
 def forecast(engines: Sequence[Engine], heats: int, fits: int, finalists: int) -> float:
-    """Seconds of these engines at most: every rung in the heats, the slowest as finalists, one for the table itself."""
+    """Seconds of these engines at most: every rung in the heats, the slowest as finalists, and these once more for the table itself."""
     slowest = sorted((engine.seconds for engine in engines), reverse=True)
     rungs = sum(rung.seconds for engine in engines for rung in engine.rungs)
-    return heats * rungs + (fits - heats) * sum(slowest[:finalists]) + max(slowest, default=0.0)
+    return heats * rungs + (fits - heats + 1) * sum(slowest[:finalists])
 
 
 def engines_for(X: Array) -> list[Engine]:
