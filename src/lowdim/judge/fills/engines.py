@@ -60,7 +60,7 @@ class Engine(NamedTuple):
 
 
 def forecast(engines: Sequence[Engine], heats: int, fits: int, finalists: int) -> float:
-    """Seconds of these engines at most: every rung in the heats, the slowest as finalists, and these once more for the table itself."""
+    """Seconds of these engines at most: every rung in the heats, the slowest as finalists and for the table itself."""
     slowest = sorted((engine.seconds for engine in engines), reverse=True)
     rungs = sum(rung.seconds for engine in engines for rung in engine.rungs)
     return heats * rungs + (fits - heats + 1) * sum(slowest[:finalists])
