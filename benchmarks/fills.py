@@ -385,14 +385,14 @@ def number_lines(found: list[dict]) -> tuple[list[str], list[str], list[str]]:
         rest = [told(own, score, m) for score in ("energy", "seconds") for m in methods]
         laws.append(line([name, pattern, str(len(own)), *rest]))
     words = [
-        f"Of {len(least)} lines ours has the least error of the quick ones, or shares it, in {sum(a for a, _ in least)}, "
-        f"and no more than the straight model's in {sum(b for _, b in least)}. Intervals held "
+        f"Of {len(least)} lines ours has the least error of the quick ones, or shares it, in "
+        f"{sum(a for a, _ in least)}, and no more than the straight model's in {sum(b for _, b in least)}. Intervals held "
         f"{100 * held / max(cells, 1):.1f} % of {cells:,} hidden cells."
     ]
     if best_of:
         words.append(
-            f"Best, or within one paired standard error of the best quick other: {sum(best_of)} of {len(best_of)} lines "
-            f"with two hidings or more; not worse than the straight model by one: {sum(past)}."
+            f"Best, or within one paired standard error of the best quick other: {sum(best_of)} of {len(best_of)} "
+            f"lines with two hidings or more; not worse than the straight model by one: {sum(past)}."
         )
     else:
         words.append("The machine was busy: one hiding each, which says little about a single line.")
