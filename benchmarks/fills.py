@@ -386,8 +386,8 @@ def number_lines(found: list[dict]) -> tuple[list[str], list[str], list[str]]:
         laws.append(line([name, pattern, str(len(own)), *rest]))
     words = [
         f"Of {len(least)} lines ours has the least error of the quick ones, or shares it, in "
-        f"{sum(a for a, _ in least)}, and no more than the straight model's in {sum(b for _, b in least)}. Intervals held "
-        f"{100 * held / max(cells, 1):.1f} % of {cells:,} hidden cells."
+        f"{sum(a for a, _ in least)}, and no more than the straight model's in "
+        f"{sum(b for _, b in least)}. Intervals held {100 * held / max(cells, 1):.1f} % of {cells:,} hidden cells."
     ]
     if best_of:
         words.append(
