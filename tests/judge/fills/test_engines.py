@@ -135,8 +135,8 @@ def test_forecast_is_of_rungs_finalists_and_the_table():
     nothing = by_nearest_rows(1)
     cheap = Engine("cheap", (Rung("", nothing, 1.0), Rung("", nothing, 2.0)))
     dear = Engine("dear", (Rung("", nothing, 5.0),))
-    assert forecast([cheap], 2, 8, 2) == 2 * 3.0 + 6 * 2.0 + 2.0
-    assert forecast([cheap, dear], 2, 8, 2) == 2 * 8.0 + 6 * 7.0 + 5.0
+    assert forecast([cheap], 2, 8, 2) == 2 * 3.0 + 7 * 2.0
+    assert forecast([cheap, dear], 2, 8, 2) == 2 * 8.0 + 7 * 7.0
     assert forecast([], 2, 8, 2) == 0.0
 
 

@@ -81,7 +81,7 @@ def test_simulated_weights_positions_and_labels_are_found():
     model, found = recovery(2)
     assert model.converged_ and model.n_iter_ <= 80
     assert 0.93 <= found["slope"] <= 1.07 and found["error"] <= 0.14 and found["loss"] <= 0.012, found
-    assert 0.87 <= found["intervals"] <= 0.93 and found["regions"] >= 0.85, found
+    assert 0.87 <= found["intervals"] <= 0.93 and 0.87 <= found["regions"] <= 0.93, found
 
 
 @pytest.mark.slow
@@ -89,8 +89,8 @@ def test_simulated_truth_is_found_on_average():
     found = [recovery(seed)[1] for seed in range(10)]
     mean = {name: np.mean([one[name] for one in found]) for name in found[0]}
     assert 0.96 <= mean["slope"] <= 1.04 and mean["error"] <= 0.12 and max(one["loss"] for one in found) <= 0.012
-    # regions of three dimensions also miss what the weights are out by: one precise real column turns them
-    assert 0.88 <= mean["intervals"] <= 0.92 and mean["regions"] >= 0.86
+    assert 0.88 <= mean["intervals"] <= 0.92 and 0.88 <= mean["regions"] <= 0.92
+    assert sum(0.87 <= one["regions"] <= 0.93 for one in found) >= 9
 
 
 @pytest.mark.drill
@@ -117,6 +117,27 @@ def test_separable_columns_keep_finite_weights():
     assert np.abs(labels.components_).max() < 8 and np.isfinite(labels.objective_)
 
 
+@pytest.mark.parametrize("n", [200, 2000])
+@pytest.mark.parametrize("q", [1, 2])
+def test_weights_of_separable_columns_stay_below_eight_however_many_rows(n, q):
+    """Without the barrier they are 11 at 2,000 rows and 19 at 20,000, and grow on."""
+    order = np.arange(n)[:, None]
+    model = MixedFactorAnalysis(q).fit((order > np.linspace(0.05 * n, 0.95 * n, 12)).astype(float))
+    lengths = np.linalg.norm(model.components_, axis=0)
+    assert 5.0 < lengths.max() < 8.0 and model.converged_ and model.n_iter_ <= 80
+    assert np.isfinite(model.objective_) and np.isfinite(model.intercepts_).all()
+
+
+@pytest.mark.parametrize("kind", ["label", "ordinal", "yes/no"])
+def test_columns_that_another_tells_without_error_keep_finite_weights(kind):
+    level = np.arange(1000) % (2 if kind == "yes/no" else 4)
+    X = np.column_stack([level, level, level + 0.01 * np.sin(np.arange(1000.0))])
+    model = MixedFactorAnalysis(1, likelihoods=[kind, kind, "real"]).fit(X)
+    assert np.linalg.norm(model.components_, axis=0).max() < 8.0 and np.isfinite(model.score(X))
+    X[::7, 0] = np.nan
+    assert (model.impute(X)[::7, 0] == level[::7]).mean() > 0.9
+
+
 def test_plain_steps_do_not_fall():
     """Without extrapolation the penalised bound rises pass by pass."""
     from lowdim.engine.em import em
@@ -129,6 +150,19 @@ def test_plain_steps_do_not_fall():
         begin = start(survey, 2, 0.3, False, np.random.default_rng(0))
         history = np.array(em(model, begin, survey.source, Run(), mix=False, halve=0).history)
         assert (np.diff(history) >= -1e-8 * np.abs(history[1:])).all()
+
+
+def test_plain_steps_towards_the_barrier_do_not_fall():
+    from lowdim.engine.em import em
+    from lowdim.models.mixed.start import start, survey_mixed
+
+    X = (np.arange(600)[:, None] > np.linspace(30, 570, 8)).astype(float)
+    X = np.column_stack([X, X[:, :4].sum(axis=1)])
+    survey = survey_mixed(as_source(X), Run(), ["yes/no"] * 8 + ["ordinal"])
+    begin = start(survey, 1, 0.3, False, np.random.default_rng(0))
+    fit = em(MixedFactorAnalysis(1, max_iter=25), begin, survey.source, Run(), mix=False, halve=0)
+    history = np.array(fit.history)
+    assert (np.diff(history) >= -1e-8 * np.abs(history[1:])).all() and 6.0 < np.abs(fit.params.W).max() < 8.0
 
 
 # exact posteriors of real votes -------------------------------------------------------------------------------------

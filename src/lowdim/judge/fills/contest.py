@@ -1,10 +1,11 @@
 """Which engine fills a table: a contest on cells hidden on purpose, from which the straight model has to be driven.
 
 Every engine fills the same hidden cells as the straight model. The first folds are heats: each engine climbs its rungs
-while its error falls. Those that beat the straight model there go on to all folds, three at most and none that is
-clearly behind the best. The one with the least squared error fills the table if it is better than the straight model by
-two standard errors, paired and with rows as clusters, and its draws are no worse as distributions by one
-(`judge/fills/trials.py`, energy score).
+while its error falls. The best of those that beat the straight model there goes on to all folds, and so do those that
+blend best with the straight model, three at most; then all of them and a blend (`judge/fills/blend.py`) are compared.
+The one with the least squared error fills the table if it is better than the straight model by two standard errors,
+paired and with rows as clusters, and its draws are no worse as distributions by one (`judge/fills/trials.py`, energy
+score). Hidden cells of a column count together as much as it has gaps: the error is that of the gaps to be filled.
 
 An engine whose forecast does not fit in what is left of the budget is not tried, and that is said.
 """
@@ -17,13 +18,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.judge.fills.blend import best_team, blended_trials, by_blend, products, without_crumbs
 from lowdim.judge.fills.engines import Engine, Rung, forecast
 from lowdim.judge.fills.models import FillModel
-from lowdim.judge.fills.trials import Trials, energy_scores, joined, paired, skill, squared_errors, trials
+from lowdim.judge.fills.trials import (
+    Trials,
+    energy_scores,
+    gap_weights,
+    joined,
+    paired,
+    skill,
+    squared_errors,
+    trials,
+)
+from lowdim.math.distances import centre_and_spread
 from lowdim.math.linalg import Array
-from lowdim.text.format import duration
+from lowdim.text.format import duration, listing
 
 STRAIGHT, STRAIGHT_WORDS = "straight model", "straight lines through the row's other cells"
+BLEND = "blend"
 BETTER_ERRORS = 2.0  # standard errors by which an engine must be better to replace the straight model
 WORSE_ERRORS = 1.0  # standard errors by which its draws may be worse as distributions
 FINALISTS = 3
@@ -122,19 +135,41 @@ def hold(ground: Ground, fit: FillModel, first: Trials, engines: Sequence[Engine
     """Let these engines, the cheap ones first, challenge a straight model that has been through the heats."""
     heats, reports = _heats(ground, first, engines, budget)
     straight = ground.rest(fit, first)
-    hopeful = sorted((heat for heat in heats if heat.report.hopeful), key=lambda heat: heat.report.error)
-    finals = [_final(ground, heat, straight) for heat in _finalists(hopeful, ground.X)]
+    own = compared(STRAIGHT, STRAIGHT_WORDS, straight, straight, ground.X)
+    finals = [_final(ground, heat, straight) for heat in _finalists(heats, first, ground.X)]
+    whole = [final for final in finals if final.report.cells]
+    blend = _blend([Heat(STRAIGHT, Rung(STRAIGHT_WORDS, fit, 0.0), straight, own), *whole], ground.X)
     best = min(
-        (final for final in finals if final.report.better and not final.report.draws_worse),
-        key=lambda final: final.report.error,
+        (one for one in [*whole, *blend] if one.report.better and not one.report.draws_worse),
+        key=lambda one: one.report.error,
         default=None,
     )
-    own = compared(STRAIGHT, STRAIGHT_WORDS, straight, straight, ground.X)._replace(verdict=BEATEN if best else CHOSEN)
     ended = {final.engine: final.report for final in finals}
-    tried = (own, *(_judged(ended.get(r.engine, r), best, r.engine in ended) for r in reports))
+    told = [ended.get(report.engine, report) for report in reports] + [one.report for one in blend]
+    tried = (
+        own._replace(verdict=BEATEN if best else CHOSEN),
+        *(_judged(report, best, report.engine in ended or report.engine == BLEND) for report in told),
+    )
     if best is None:
         return Outcome(fit, straight, STRAIGHT, STRAIGHT_WORDS, tried)
     return Outcome(best.rung.fit, best.trials, best.engine, best.rung.words, tried)
+
+
+def _blend(members: Sequence[Heat], X: Array) -> list[Heat]:
+    """The straight model and the finalists together, where more than one of them gets a share."""
+    found, unit = [one.trials for one in members], centre_and_spread(X)[1]
+    weight = gap_weights(found[0].column, X)
+    errors = np.stack([one.error for one in found]) / unit[found[0].column]
+    share = without_crumbs(products(errors, weight)) if errors.size else np.ones(1)
+    if (share > 0).sum() < 2:
+        return []
+    parts = [
+        f"{100 * s:.0f}% {one.engine}" for s, one in sorted(zip(share, members, strict=True), key=lambda p: -p[0]) if s
+    ]
+    words = f"a blend of {listing(parts)}"
+    trial = blended_trials(found, weight, unit)
+    fit = by_blend([one.rung.fit for one in members], share)
+    return [Heat(BLEND, Rung(words, fit, 0.0), trial, compared(BLEND, words, trial, found[0], X))]
 
 
 def _heats(
@@ -182,15 +217,18 @@ def comparable(found: Trials, straight: Trials) -> bool:
     return len(found.error) == len(straight.error) and bool(np.isfinite(found.z).all())
 
 
-def _finalists(hopeful: Sequence[Heat], X: Array) -> list[Heat]:
-    """The best of the heats, and the next ones unless they are clearly behind."""
-
-    def behind(heat: Heat) -> bool:
-        best = hopeful[0].trials
-        gap = paired(squared_errors(heat.trials, X), squared_errors(best, X), best.row)
-        return gap.difference > BETTER_ERRORS * gap.error
-
-    return [heat for k, heat in enumerate(hopeful[:FINALISTS]) if not k or not behind(heat)]
+def _finalists(heats: Sequence[Heat], straight: Trials, X: Array) -> list[Heat]:
+    """The best of the heats, if it leads, and those that blend best with the straight model, if that leads."""
+    if not heats or not len(straight.error):
+        return []
+    leader = min(heats, key=lambda heat: heat.report.error)
+    unit, weight = centre_and_spread(X)[1], gap_weights(straight.column, X)
+    errors = np.stack([found.error for found in (straight, *(heat.trials for heat in heats))])
+    at = best_team(errors / unit[straight.column], weight, FINALISTS)
+    team = [heats[k - 1] for k in at]
+    hope = compared(BLEND, "", blended_trials([straight, *(heat.trials for heat in team)], weight, unit), straight, X)
+    team = team if hope.hopeful else []
+    return team if leader in team or not leader.report.hopeful else [leader, *team[: FINALISTS - 1]]
 
 
 def _final(ground: Ground, heat: Heat, straight: Trials) -> Heat:
@@ -202,7 +240,8 @@ def _final(ground: Ground, heat: Heat, straight: Trials) -> Heat:
 
 def compared(engine: str, words: str, found: Trials, straight: Trials, X: Array) -> EngineTrial:
     """An engine beside the straight model on the same cells."""
-    square = paired(squared_errors(found, X), squared_errors(straight, X), found.row)
+    weight = gap_weights(found.column, X)
+    square = paired(squared_errors(found, X), squared_errors(straight, X), found.row, weight)
     (ours, row), (theirs, _) = energy_scores(found, X), energy_scores(straight, X)
     energy = paired(ours, theirs, row)
     return EngineTrial(engine, words, "", len(found.error), square.score**0.5, square.difference, square.error, *energy)

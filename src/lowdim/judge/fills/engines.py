@@ -27,7 +27,7 @@ from lowdim.text.format import count
 LEAST_ROWS = 30  # fewer rows than this are left to the straight models
 NEAR_ROWS = (6, 16)
 LARGE_NEAR_ROWS, LARGE_ROWS = (10,), 1_000  # from so many rows on: each costs the square of the rows
-PARTS = (2, 3, 4, 5, 6)
+PARTS, LARGE_PARTS = (2, 3, 4, 6, 10), (3, 6)  # of mixtures; fewer where forests are small
 ROWS_A_PART = 10  # rows that a part of a mixture needs at least
 MIXTURE_PASSES, MIXTURE_TOL, MIXTURE_STARTS = 60, 2e-3, 2  # of fits made only to fill
 MIXTURE_OPTIONS: dict[str, Any] = {
@@ -40,7 +40,7 @@ MIXTURE_OPTIONS: dict[str, Any] = {
 MOST_FACTORS = 4  # of each part, and a quarter of the columns
 SHEET_NODES, SHEET_BELLS = 15, 6  # a side
 SMALL_FORESTS = ForestShape(40, 2, 1.0)
-LARGE_FORESTS = ForestShape(12, 3, 1 / 3)  # a tenth of the work, from so many cells on:
+LARGE_FORESTS = ForestShape(8, 3, 1 / 3)  # a fifteenth of the work, from so many cells on:
 LARGE_FOREST_CELLS = 15_000
 MOST_TREE_COLUMNS = 200
 
@@ -66,10 +66,10 @@ class Engine(NamedTuple):
 
 
 def forecast(engines: Sequence[Engine], heats: int, fits: int, finalists: int) -> float:
-    """Seconds of these engines at most: every rung in the heats, the slowest as finalists, one for the table itself."""
+    """Seconds of these engines at most: every rung in the heats, the slowest as finalists and for the table itself."""
     slowest = sorted((engine.seconds for engine in engines), reverse=True)
     rungs = sum(rung.seconds for engine in engines for rung in engine.rungs)
-    return heats * rungs + (fits - heats) * sum(slowest[:finalists]) + max(slowest, default=0.0)
+    return heats * rungs + (fits - heats + 1) * sum(slowest[:finalists])
 
 
 def engines_for(X: Array) -> list[Engine]:
@@ -89,13 +89,18 @@ def _nearest(n: int, d: int) -> Engine:
     return Engine("nearest rows", tuple(rungs))
 
 
+def _parts(n: int, d: int) -> list[int]:
+    """Numbers of parts that are tried."""
+    return [K for K in (PARTS if n * d < LARGE_FOREST_CELLS else LARGE_PARTS) if n >= ROWS_A_PART * K]
+
+
 def _mixtures(n: int, d: int, gaps: float) -> Engine:
     def rung(K: int) -> Rung:
         model = GaussianMixture(K, **MIXTURE_OPTIONS)
         seconds = 0.08 + 1.7e-8 * MIXTURE_PASSES * K * n * (d + gaps**2)
         return Rung(f"a mixture of {K} Gaussian groups", by_latent_model(model, d), seconds)
 
-    return Engine("mixture of Gaussians", tuple(rung(K) for K in PARTS if n >= ROWS_A_PART * K))
+    return Engine("mixture of Gaussians", tuple(rung(K) for K in _parts(n, d)))
 
 
 def _factor_mixtures(n: int, d: int) -> Engine:
@@ -106,7 +111,7 @@ def _factor_mixtures(n: int, d: int) -> Engine:
         seconds = 0.1 + 3.5e-9 * MIXTURE_PASSES * K * n * (d * (1 + q))
         return Rung(f"a mixture of {K} groups, each with {count(q, 'factor')}", by_latent_model(model, q), seconds)
 
-    return Engine("mixture of factor analysers", tuple(rung(K) for K in PARTS if n >= ROWS_A_PART * K and q < d))
+    return Engine("mixture of factor analysers", tuple(rung(K) for K in _parts(n, d) if q < d))
 
 
 def _sheets(n: int, d: int) -> Engine:

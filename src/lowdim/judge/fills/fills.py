@@ -37,7 +37,7 @@ from lowdim.judge.fills.contest import (
     straight_model,
 )
 from lowdim.judge.fills.dimension import fill_dimension
-from lowdim.judge.fills.engines import Engine, engines_for
+from lowdim.judge.fills.engines import Engine, Rung, engines_for
 from lowdim.judge.fills.filled_frame import filled_frame
 from lowdim.judge.fills.labels import LabelFill, fill_labels, label_lines, label_sentence
 from lowdim.judge.fills.mixed_engine import BesideNumbers, beside_numbers, beside_ones, mixed_engine, on_numbers
@@ -71,6 +71,7 @@ WIDE_COLUMNS, WIDE_CELLS = 60, 1_000_000  # with more columns up to so many: to 
 TRIAL_ROWS = 6_000  # rows of a large table that trials are made with: more of them teach nothing about a quantile
 FILL_SAMPLE = 2_000  # rows from which a large table's number of dimensions is chosen
 LEVELS = (0.5, 0.8, 0.9, 0.95)  # at which a calibration is drawn
+SEES_ONES = ("nearest rows", "chained trees")  # engines that labels as zeros and ones serve
 NO_GAPS = "No gaps: nothing to fill."
 CHOSEN_BEST = "chosen because it predicts hidden cells best"
 NAMED_COLUMNS = 10  # columns named one by one
@@ -363,9 +364,10 @@ def fill(
 
     The straight model of a small table is variational Bayesian PCA (or the whole Gaussian, where there are rows enough
     and it fills hidden cells better), that of a large one probabilistic PCA. Engines that bend or fall into groups fill
-    the same hidden cells: nearest rows, mixtures of Gaussians and of factor analysers, a bent sheet, chained trees. The
-    one with the least squared error replaces the straight model if it is better by two standard errors, paired by
-    rows, and its draws are no worse as distributions (energy score); `.contest` says how each did.
+    the same hidden cells: nearest rows, mixtures of Gaussians and of factor analysers, a bent sheet, chained trees, and
+    a blend of the best. The one with the least squared error replaces the straight model if it is better by two
+    standard errors, paired by rows, and its draws are no worse as distributions (energy score); `.contest` says how
+    each did.
 
     Parameters
     ----------
@@ -404,8 +406,9 @@ def fill(
     References
     ----------
     Rubin, Multiple Imputation for Nonresponse in Surveys, Wiley, 1987. Stekhoven and Buehlmann, MissForest,
-    Bioinformatics 28, 2012. Gneiting and Raftery, Strictly proper scoring rules, Journal of the American Statistical
-    Association 102, 2007. docs/measurements.md for the choice of models.
+    Bioinformatics 28, 2012. Breiman, Stacked regressions, Machine Learning 24, 1996. Gneiting and Raftery, Strictly
+    proper scoring rules, Journal of the American Statistical Association 102, 2007. docs/measurements.md for the choice
+    of models.
 
     Examples
     --------
@@ -522,13 +525,20 @@ def _with_ones(n: int, d: int, beside: BesideNumbers) -> list[FillModel]:
 
 
 def _beside_others(engines: list[Engine], n: int, d: int, beside: BesideNumbers) -> list[Engine]:
-    """The engines of numbers, which do not see labels, and the one that does."""
-    blind = [
-        engine._replace(rungs=tuple(rung._replace(fit=on_numbers(rung.fit, d)) for rung in engine.rungs))
-        for engine in engines
-    ]
+    """The engines of numbers; trees and near rows see labels too, as zeros and ones, and the mixed one as labels."""
+
+    def beside_labels(engine: Engine) -> Engine:
+        more = ((d + beside.ones) / d) ** 2 if engine.name in SEES_ONES and beside.ones else 0.0
+
+        def seen(rung: Rung) -> Rung:
+            if not more:
+                return rung._replace(fit=on_numbers(rung.fit, d))
+            return rung._replace(fit=beside_ones(rung.fit, d, beside.levels), seconds=more * rung.seconds)
+
+        return engine._replace(rungs=tuple(map(seen, engine.rungs)))
+
     mixed = mixed_engine(n, beside)
-    return blind if mixed is None else [*blind, mixed]
+    return [*map(beside_labels, engines), *([] if mixed is None else [mixed])]
 
 
 def _columns(filled: Array, mask: Mask, names: tuple[str, ...], found: Trials, table: Array) -> tuple[ColumnFill, ...]:

@@ -66,11 +66,11 @@ class Forest(NamedTuple):
 
     def draw(self, x: Array, rng: np.random.Generator) -> Array:
         """For each row a tree at random, and one of the values of its leaf."""
-        tree, place, leaf = rng.integers(len(self.trees), size=len(x)), rng.random(len(x)), self.leaves(x)
-        out = np.empty(len(x))
+        tree, place = rng.integers(len(self.trees), size=len(x)), rng.random(len(x))
+        out, single = np.empty(len(x)), np.ascontiguousarray(x, dtype=np.float32)
         for t in np.unique(tree):
             own = np.flatnonzero(tree == t)
-            at = leaf[t, own]
+            at = self.trees[t].apply(single[own])
             step = np.minimum((place[own] * self.size[t][at]).astype(np.intp), self.size[t][at] - 1)
             out[own] = self.values[self.order[t][self.first[t][at] + step]]
         return out

@@ -35,7 +35,7 @@ from lowdim.text.messages import LowdimError
 from lowdim.text.quiet import no_warnings
 
 ENOUGH_HIDDEN = 20_000  # hidden cells beyond which another fold teaches nothing about a quantile
-SMALL_TRIAL_CELLS = 5_000  # seen cells below which every fold is fitted: each hides few
+SMALL_TRIAL_CELLS = 2_500  # seen cells below which every fold is fitted: each hides few
 HIDDEN_PARTS = 10  # a left-out row hides a tenth of its cells at a time
 SCORED_CELLS = 1_500  # hidden cells of a fold for which draws are made: enough to tell two energy scores apart
 SCORED_LEVEL = 0.9  # the level at which draws are stretched before they are scored
@@ -171,7 +171,14 @@ def energy_scores(found: Trials, table: Array) -> tuple[Array, NDArray[np.intp]]
     return near - 0.5 * apart, key // HIDDEN_PARTS
 
 
-def paired(score: Array, other: Array, row: NDArray[np.intp]) -> PairedScore:
+def gap_weights(column: NDArray[np.intp], table: Array) -> Array:
+    """What each hidden cell counts: those of a column together as many as it has gaps, and one more; 1 on average."""
+    gaps = np.isnan(table).sum(axis=0)[: int(column.max(initial=0)) + 1] + 1.0
+    weight = (gaps / np.maximum(np.bincount(column, minlength=len(gaps)), 1))[column]
+    return np.asarray(weight / weight.mean()) if len(weight) else weight
+
+
+def paired(score: Array, other: Array, row: NDArray[np.intp], weight: Array | None = None) -> PairedScore:
     """Two scores of the same things, those of one row counted as one.
 
     >>> paired(np.array([1.0, 2.0, 3.0, 2.0]), np.array([2.0, 2.0, 3.0, 3.0]), np.array([0, 0, 1, 1])).difference
@@ -179,9 +186,10 @@ def paired(score: Array, other: Array, row: NDArray[np.intp]) -> PairedScore:
     """
     if not len(score):
         return PairedScore(0.0, 0.0, 0.0)
+    w = np.ones(len(score)) if weight is None else weight
     gain = score - other
-    mean = float(gain.mean())
+    mean = float(w @ gain / w.sum())
     _, at = np.unique(row, return_inverse=True)
-    off = np.bincount(at, gain - mean)
+    off = np.bincount(at, w * (gain - mean))
     few = len(off) / max(len(off) - 1, 1)
-    return PairedScore(float(score.mean()), mean, float(np.sqrt(few * (off @ off))) / len(gain))
+    return PairedScore(float(w @ score / w.sum()), mean, float(np.sqrt(few * (off @ off)) / w.sum()))

@@ -135,6 +135,13 @@ class MixedColumns(NamedTuple):
         """How many weight vectors there are."""
         return len(self.gaussian) + len(self.single) + len(self.ordinal)
 
+    @property
+    def answers(self) -> Array:
+        """Seen cells behind each weight vector, by weight; 0 where the column is real or a count."""
+        single = [self.counts[j][t:].sum() if len(self.counts[j]) else 0.0 for j, t in self.single]
+        of_levels = [self.counts[j].sum() for j in self.ordinal]
+        return np.array([*([0.0] * len(self.gaussian)), *single, *of_levels])
+
     def weight_names(self) -> tuple[str, ...]:
         """A name for each weight vector: its column, with the label where it is of one."""
         named = [*self.gaussian, *self.single]

@@ -24,6 +24,7 @@ from lowdim.models.mixed.start import LOGISTIC, LOWEST, start, survey_mixed
 from lowdim.models.mixed.steps import (
     INTERCEPT_PRECISION,
     LEAST_R,
+    LONGEST,
     MOST_R,
     MixedParams,
     MixedSums,
@@ -199,7 +200,10 @@ class MixedFactorAnalysis(LatentModel):
         near, near_r = np.log(like.psi), np.log(like.r)
         psi = np.exp(np.clip(psi, near - 3.0, near + 3.0))  # an extrapolation may not run away
         r = np.clip(np.exp(np.clip(r, near_r - 3.0, near_r + 3.0)), LEAST_R, MOST_R)
-        return like._replace(W=W.reshape(like.W.shape), mu=mu, b=b, t=t, psi=np.maximum(psi, like.low), r=r)
+        W = W.reshape(like.W.shape)
+        too_long = (like.columns.answers > 0) & ((W**2).sum(axis=1) >= 0.999 * LONGEST**2)
+        W = np.where(too_long[:, None], like.W, W)
+        return like._replace(W=W, mu=mu, b=b, t=t, psi=np.maximum(psi, like.low), r=r)
 
     def _posterior(self, params: MixedParams, block: Block) -> Posterior:
         sites, strange = sites_of(params.columns, block)

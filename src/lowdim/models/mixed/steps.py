@@ -28,6 +28,9 @@ ROUNDS = 5  # of every row's posterior
 STILL, MORE_ROUNDS = 1e-4, 40  # rows that would still move by more go on, for so many rounds at most
 INTERCEPT_PRECISION = 0.01  # of the prior of intercepts and thresholds: a column of noes only stays finite
 LEAST_R, MOST_R = 0.05, 100.0  # of the negative binomial; beyond the latter it is Poisson's to a percent
+LONGEST = 8.0  # of a weight vector in logits: 5 % of what lies behind such an answer is its own
+BARRIER = 0.002  # strength of the prior that keeps it shorter, a seen cell
+NOISE_ROWS, NOISE_SHARE = 4.0, 0.5  # the prior of noise variances: so many rows, and their noise as a share of variance
 FALL = 1e-11  # a bound that falls by no more than this share is the same
 
 
@@ -322,9 +325,27 @@ def _threshold_sums(params: MixedParams, sites: Sites, rows: RowBeliefs, w: Arra
 
 # the M-step -------------------------------------------------------------------------------------------------------
 def penalty(params: MixedParams) -> float:
-    """What the priors of weights, intercepts and thresholds take from the bound."""
+    """What the priors of weights, intercepts, thresholds and noise take from the bound."""
     weights, level = float((params.alpha * params.W**2).sum()), levels_at_zero(params)
-    return 0.5 * (weights + INTERCEPT_PRECISION * float(level @ level + params.t @ params.t))
+    quadratic = weights + INTERCEPT_PRECISION * float(level @ level + params.t @ params.t)
+    rows = noise_rows(params)
+    noise = rows * float((np.log(params.psi) + NOISE_SHARE / params.psi).sum())
+    room = 1.0 - (params.W**2).sum(axis=1) / LONGEST**2
+    bars = BARRIER * params.columns.answers
+    if (room[bars > 0] <= 0).any():
+        return np.inf
+    return 0.5 * (quadratic + noise) - float(bars @ np.log(np.where(bars > 0, room, 1.0)))
+
+
+def noise_rows(params: MixedParams) -> float:
+    """Rows that the prior of the noise variances counts for; none where all columns are real, as in factor analysis."""
+    return NOISE_ROWS if len(params.W) > len(params.mu) else 0.0
+
+
+def weight_precisions(params: MixedParams) -> Array:
+    """Of the weights' priors, G x q: alpha, and the slope of the barrier at their length."""
+    room = np.maximum(LONGEST**2 - (params.W**2).sum(axis=1), 1e-6)
+    return np.asarray(params.alpha + (2.0 * BARRIER * params.columns.answers / room)[:, None])
 
 
 def levels_at_zero(params: MixedParams) -> Array:
@@ -338,7 +359,7 @@ def with_prior(params: MixedParams, A: Array) -> Array:
     """The precision of (w, b) of every weight vector: what the rows say and what the priors say."""
     q, R = params.W.shape[1], len(params.mu)
     k = np.arange(q + 1)
-    prior = np.concatenate([params.alpha, np.full((len(A), 1), INTERCEPT_PRECISION)], axis=1)
+    prior = np.concatenate([weight_precisions(params), np.full((len(A), 1), INTERCEPT_PRECISION)], axis=1)
     prior[:R, q] = 0.0
     ridge = EPS * np.trace(A, axis1=1, axis2=2)[:, None] + np.finfo(float).tiny
     A = A.copy()
@@ -352,10 +373,11 @@ def updated(params: MixedParams, stats: MixedSums, one_noise: bool = False) -> M
     q = params.W.shape[1]
     A = design(stats.A, q)
     level = np.concatenate([np.zeros(R), levels_at_zero(params), np.zeros(n_ordinal)])
-    B = stats.B - np.column_stack([params.alpha * params.W, INTERCEPT_PRECISION * level])
+    B = stats.B - np.column_stack([weight_precisions(params) * params.W, INTERCEPT_PRECISION * level])
     free = slice(0, R + M)
     step = np.zeros_like(B)
     step[free] = np.linalg.solve(with_prior(params, A)[free], B[free][:, :, None])[:, :, 0]
+    step = _held_back(params, stats, A, step)
     W = params.W + step[:, :q]
     gain = 2.0 * (step * stats.B).sum(axis=1) - np.einsum("gi,gij,gj->g", step, A, step)
     squares = np.maximum(stats.squares - params.psi * gain[:R], 0.0)
@@ -363,11 +385,24 @@ def updated(params: MixedParams, stats: MixedSums, one_noise: bool = False) -> M
     r, shift = _dispersion_step(params, stats.dispersion)
     b = params.b + step[R : R + M, q]
     b[params.columns.count_sites] -= shift
-    seen = stats.seen
+    seen, share = stats.seen, 1.0
     if one_noise and R:
-        squares, seen = np.full(R, squares.sum()), np.full(R, seen.sum())
-    psi = np.maximum(squares / seen, params.low)
+        squares, seen, share = np.full(R, squares.sum()), np.full(R, seen.sum()), float(R)
+    rows = noise_rows(params)
+    psi = np.maximum((squares + rows * NOISE_SHARE * share) / (seen + rows * share), params.low)
     return params._replace(W=W, mu=params.mu + step[:R, q], b=b, t=t, psi=psi, r=r)
+
+
+def _held_back(params: MixedParams, stats: MixedSums, A: Array, step: Array) -> Array:
+    """The steps, where a weight vector would get long those of Newton with the barrier itself, not its slope here."""
+    R, M, _ = params.sizes
+    q, bars = params.W.shape[1], BARRIER * params.columns.answers
+    long = ((params.W + step[:, :q]) ** 2).sum(axis=1) > LONGEST**2 / 4
+    for k in np.flatnonzero((long & (bars > 0))[: R + M]):  # ordinal columns have their own
+        begin = np.append(params.W[k], params.b[k - R])
+        prior = np.append(params.alpha[k], INTERCEPT_PRECISION)
+        step[k] = ordered_newton(begin, stats.B[k], A[k], prior, np.zeros(0), q, float(bars[k])) - begin
+    return step
 
 
 def _dispersion_step(params: MixedParams, slopes: Array) -> tuple[Array, Array]:
@@ -395,23 +430,26 @@ def _ordinal_steps(params: MixedParams, stats: MixedSums, A: Array) -> tuple[Arr
         slope = np.concatenate([stats.B[R + M + o, :q], -sums[:, q + 1]])
         prior = np.concatenate([alpha, np.full(n, INTERCEPT_PRECISION)])
         start = np.concatenate([W[o], t[at]])
-        end = ordered_newton(start, slope, H, prior, params.columns.counts[j][1:-1], q)
+        inner, bar = params.columns.counts[j][1:-1], BARRIER * float(params.columns.counts[j].sum())
+        end = ordered_newton(start, slope, H, prior, inner, q, bar)
         W[o], t[at] = end[:q], end[q:]
     return W, t
 
 
-def ordered_newton(start: Array, slope: Array, H: Array, prior: Array, inner: Array, q: int) -> Array:
+def ordered_newton(start: Array, slope: Array, H: Array, prior: Array, inner: Array, q: int, bar: float = 0.0) -> Array:
     """The weights and rising thresholds with the highest quadratic model of the sites, prior and log(1 - exp(-gap)).
 
-    `inner` are the rows of the levels between two thresholds; the first q entries of `start` are the weights.
+    `inner` are the rows of the levels between two thresholds; the first q entries of `start` are the weights, which
+    the barrier `bar` log(LONGEST^2 - |w|^2) keeps short.
     """
 
     def value(x: Array) -> float:
         d, gap = x - start, np.diff(x[q:])
-        if (gap <= 0).any():
+        room = LONGEST**2 - float(x[:q] @ x[:q])
+        if (gap <= 0).any() or (bar > 0 and room <= 0):
             return -np.inf
         quadratic = slope @ d - 0.5 * d @ H @ d - 0.5 * prior @ (x * x)
-        return float(quadratic + inner @ np.log(-np.expm1(-gap)))
+        return float(quadratic + inner @ np.log(-np.expm1(-gap))) + (bar * np.log(room) if bar > 0 else 0.0)
 
     x, best = start, value(start)
     for _ in range(20):
@@ -419,6 +457,10 @@ def ordered_newton(start: Array, slope: Array, H: Array, prior: Array, inner: Ar
         e = np.expm1(gap)
         first, second = inner / e, inner * (e + 1.0) / e**2
         gradient, curve = slope - H @ (x - start) - prior * x, H + np.diag(prior)
+        w, room = x[:q], LONGEST**2 - float(x[:q] @ x[:q])
+        if bar > 0:
+            gradient[:q] -= 2.0 * bar / room * w
+            curve[:q, :q] += 2.0 * bar / room * np.eye(q) + 4.0 * bar / room**2 * np.outer(w, w)
         k = q + np.arange(len(gap))
         gradient[k] -= first
         gradient[k + 1] += first
