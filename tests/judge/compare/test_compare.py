@@ -199,7 +199,7 @@ def test_nonlinear_methods_beside_the_others(monkeypatch):
     by = {row.method: row for row in found.rows}
     assert list(by) == ["pca", "gtm", "gplvm", "autoencoder", "random"]
     assert by["gtm"].measures["rmse"].mean < 0.6 * by["pca"].measures["rmse"].mean
-    assert by["autoencoder"].measures["rmse"].why == "no gaps" and by["autoencoder"].uncertainty == "no"
+    assert by["autoencoder"].measures["rmse"].why == "no fills" and by["autoencoder"].uncertainty == "no"
     assert all(len(by["gplvm"].measures[f.key].values) == 5 for f in MEASURED)
     assert "gplvm was fitted to 40 rows" in by["gplvm"].note and "log density is Laplace's estimate" in by["gplvm"].note
 
