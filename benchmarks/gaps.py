@@ -34,6 +34,10 @@ The Swiss roll is 3000 x 3; graphs of 7 neighbours. Oil is its first 1000 rows, 
 fewer its graph is in pieces, and where they are bridged, or which of two nearly equal eigenvalues comes second, turns
 the complete map itself over.
 
+Where ours is not the closest: the three columns of the roll are all but uncorrelated (of the first 1000 rows, with
+10 % removed, the linear model leaves 0.996 of a removed cell's spread), so its linear map, classical MDS, is as far off
+however cells are filled; and of oil at 10 % some maps by Laplacian eigenmaps are nearer after a fill.
+
 | table | method | gaps | Procrustes: ours | means | iterative | kept: ours | means | iterative | closer in | more in |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 """

@@ -29,7 +29,7 @@ from lowdim.math.streams import COMPLETION_TRIAL
 from lowdim.text.messages import error, warn
 from lowdim.text.quiet import no_warnings
 
-DONOR_ROWS = 4000  # rows that stand for others: 8000 gain nothing on a roll or on oil (benchmarks/gaps.md)
+DONOR_ROWS = 4000  # rows that stand for others, at most: each row with gaps is weighed against all of them
 TRIAL_ROWS = 1000  # rows on which models and widths are tried
 TRIAL_PERIOD = 10  # one seen cell in so many is hidden for it
 WIDTHS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # of the bells, in spreads of a column
