@@ -51,7 +51,7 @@ class KMedoids(ClusterMixin, Estimator):
         The number K of medoids.
     metric : str or callable, default="euclidean"
         The name of a scipy.spatial.distance metric, a function of two rows, or "precomputed": X then holds the n x n
-        dissimilarities.
+        dissimilarities. With gaps Euclidean dissimilarities are the expected ones, others those of the expected cells.
     max_iter : int, default=300
         The most swaps.
 
@@ -63,6 +63,8 @@ class KMedoids(ClusterMixin, Estimator):
         Their cells; not where the metric is "precomputed".
     labels_ : array of shape (n_samples,)
         The nearest medoid of each row.
+    completion_, medoid_variances_ : Completion, array
+        With gaps: the model of unseen cells, and the variance it leaves each medoid.
     inertia_ : float
         The sum of dissimilarities from the nearest medoids.
     n_iter_ : int

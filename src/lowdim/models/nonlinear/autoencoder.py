@@ -122,7 +122,7 @@ class Autoencoder(LatentModel):
     stay together) is held out if that is five or more, and the weights that do best on it are kept. The variational
     form has z ~ N(0, I), f gives mean and variance, and the evidence bound is maximised: it can `sample`, and its
     `score_samples` is the bound of each row, a lower limit of its log density (by 16 draws, the same for every row).
-    Tables with gaps are refused.
+    Gaps enter as column means and do not count in the loss.
 
     Parameters
     ----------
@@ -393,7 +393,8 @@ class Autoencoder(LatentModel):
     def _cost(self, n: int, d: int) -> Cost:
         if self._linear:
             peak = walking(n, d, 6 * min(n, 8192) * d, 3 * d * d) + 8 * 9 * min(d, LARGE_ORDER) ** 2
-            return Cost(48, 8 * 48 * n * d, peak + 8 * 4 * n * d * int(d > n), "fewer columns", 3)
+            most = max(48, 6 + int(self.max_iter))  # with gaps its loss is descended, as that of a network
+            return Cost(most, 8 * 48 * n * d, peak + 8 * 5 * n * d, "fewer columns", 3)
         units = [d, *layer_sizes(self.hidden), 2 * int(self.n_components)]
         weights = 2 * sum((a + 1) * b for a, b in pairwise(units))
         peak = 8 * (5 * n * d + 6 * min(n, ROWS_THROUGH_NETWORK) * (2 * sum(units) + d) + 50 * weights)
