@@ -38,6 +38,7 @@ PIECES_DONE = {
 }
 EQUAL_VALUES = 1e-9  # two eigenvalues closer than this share of them are equal
 ARBITRARY_AXIS = "the next axis has the same eigenvalue as the last: which of them is shown is arbitrary"
+SAME_ROW = 1e-9  # of the spread: inferred cells that differ by less are the same
 SIZES_IN_WORDS = 8  # sizes of pieces that are written out
 
 
@@ -151,7 +152,8 @@ class GraphModel(SpectralModel):
         near = rows.open <= limit
         Z = np.empty((len(x), self.embedding_.shape[1]))
         if near.any():
-            Z[near] = self._extend(self.params_, rows.mean[near])
+            size = float(np.linalg.norm(completion.spread))
+            Z[near] = self._extend(self.params_, _snapped(rows.mean[near], points, size))
         Z[~near] = mean_place(completion, x[~near], mask[~near], points, self.embedding_[self.rows_])
         return Z
 
@@ -319,6 +321,13 @@ class GraphModel(SpectralModel):
             problem = f"a distance is negative: {D[i, j]:g}"
             raise error("LD410", f"row {i + 1}, column {j + 1}", what=self._pair_word(), problem=problem)
         return D
+
+
+def _snapped(x: Array, points: Array, size: float) -> Array:
+    """Rows that are a point but for the rounding of inferred cells, as that point: no row is its own neighbour."""
+    close = nearest(x, 1, points)
+    same = close.distance <= SAME_ROW * size
+    return np.where(same, points[close.row[:, 0]], x)
 
 
 def of_all_rows(attributes: dict[str, Any], certain: Indices, far: Indices, n: int) -> dict[str, Any]:
