@@ -12,7 +12,7 @@ from lowdim.registry import ENTRIES, FITTED, METHODS, questions
 from tests.conftest import ROOT
 from tests.laws.test_laws import MODELS as LAW_CASES
 
-ABSENT = {"decoder": "reconstruct", "density": "score_samples", "uncertainty": "posterior"}
+ABSENT = {"decoder": "reconstruct", "density": "score_samples", "fills": "impute", "uncertainty": "posterior"}
 
 
 def derived():

@@ -16,6 +16,7 @@ from lowdim.text.messages import error
 Options = Callable[[int | None, int, int], dict[str, Any]]
 LACKS = {
     "gaps": "no gaps",  # tables with gaps are refused
+    "fills": "no fills",  # it does not say what a gap holds
     "decoder": "no decoder",  # it does not say what cells a position stands for
     "density": "no density",
     "uncertainty": "no noise",  # it does not say how sure it is of a position or a fill
@@ -77,6 +78,7 @@ class ModelEntry(NamedTuple):
     asks: str = ""  # what it must be told beside the numbers: "classes" or "views"
     own_units: bool = False  # columns as the table has them: their variances are what it is about
     pairs: tuple[tuple[str, str, str], ...] = ()  # what tables of pairs it takes, and by which option and value
+    field: bool = False  # it is a random field over its rows, with a density of the table
     kinds: bool = False  # its columns have likelihoods of their own: it takes labels, and numbers as the table has them
     records: tuple[str, ...] = ()  # what its files hold: names of its own module, or whole paths
     statistics: tuple[str, ...] = ()  # what its folds leave in checkpoints, named likewise
@@ -117,8 +119,8 @@ class ModelEntry(NamedTuple):
 
 def _spectral(class_name: str, module: str, about: str, question: str, **facts: Any) -> ModelEntry:
     """A map over pairs of rows: it places rows, new ones too, and says no more."""
-    lacks = facts.pop("lacks_abilities", ("gaps", "decoder", "density", "uncertainty"))
-    facts = {"axes": True, "most_rows": 1000, **facts}
+    lacks = facts.pop("lacks_abilities", ("fills", "decoder", "density", "uncertainty"))
+    facts = {"axes": True, "most_rows": 1000, "field": True, **facts}
     return ModelEntry(class_name, f"models.spectral.{module}", about, question, lacks_abilities=lacks, **facts)
 
 
@@ -189,7 +191,7 @@ ENTRIES = (
     ModelEntry(
         "KMedoids", "models.mixtures.kmedoids", "rows that stand for their cluster, for any dissimilarity",
         "Groups around rows, by any dissimilarity?", "", "kmedoids", "K-medoids", _medoids,
-        ("gaps", "decoder", "density", "map"), pairs=_PRECOMPUTED, most_rows=5000,
+        ("fills", "decoder", "density", "map"), pairs=_PRECOMPUTED, most_rows=5000,
         slow="it weighs every pair of rows",
         records=("KMedoidsParams",),
     ),
@@ -216,7 +218,7 @@ ENTRIES = (
     ModelEntry(
         "ICA", "models.relatives.ica", "independent sources behind the columns",
         "Independent sources behind the columns?", "", "ica", "ICA", _seeded,
-        ("gaps", "density", "uncertainty"), axes=True,
+        ("gaps", "fills", "density", "uncertainty"), axes=True,
         records=("ICAParams",),
     ),
     ModelEntry(
@@ -230,13 +232,13 @@ ENTRIES = (
     ModelEntry(
         "LinearDiscriminant", "models.relatives.linear_discriminant", "the directions that tell known classes apart",
         "What tells known classes apart?", "lowdim fit FILE -m lda --label COLUMN", "lda", "linear discriminant",
-        lacks_abilities=("decoder", "density", "uncertainty"), axes=True, asks="classes",
+        lacks_abilities=("fills", "decoder", "density", "uncertainty"), axes=True, asks="classes",
         records=("LinearDiscriminantParams",), statistics=("ClassSums",),
     ),
     ModelEntry(
         "VarianceSelector", "models.relatives.variance_selector", "the columns that vary most",
         "Which columns vary most?", "", "select", "variance selection",
-        lacks_abilities=("density", "uncertainty"), axes=True, own_units=True,
+        lacks_abilities=("fills", "density", "uncertainty"), axes=True, own_units=True,
         records=("VarianceSelectorParams",),
     ),
     ModelEntry(
@@ -283,7 +285,7 @@ ENTRIES = (
         "Autoencoder", "models.nonlinear.autoencoder",
         "a network to a few numbers and back; without hidden layers it is PCA; variational on request",
         "The fewest numbers from which a row can be made again?", "", "autoencoder", "autoencoder", _seeded,
-        ("gaps", "density", "uncertainty"), axes=True, usual=2,
+        ("fills", "density", "uncertainty"), axes=True, usual=2,
         records=("AutoencoderParams",),
     ),
     _spectral(
@@ -320,7 +322,7 @@ ENTRIES = (
         "KernelPCA", "kernel_pca", "a map from kernels, with pre-images and landmarks for many rows",
         "A map by likeness of rows (a kernel), of columns or of similarities?",
         pairs=(("similarities", "kernel", "precomputed"),),
-        name="kpca", title="kernel PCA", options=_seeded, lacks_abilities=("gaps", "density", "uncertainty"),
+        name="kpca", title="kernel PCA", options=_seeded, lacks_abilities=("fills", "density", "uncertainty"),
         records=("KernelPCAParams",),
     ),
     ModelEntry(
@@ -388,7 +390,12 @@ def questions() -> tuple[Question, ...]:
 
 
 # what files may hold: records and statistics by name, and the modules that define them
-_SHARED_RECORDS = ("models.base.results.Certificate", "sources.views.Frame", "engine.statistics.Moments")
+_SHARED_RECORDS = (
+    "models.base.results.Certificate",
+    "sources.views.Frame",
+    "engine.statistics.Moments",
+    "models.base.completion.Completion",
+)
 _SHARED_STATISTICS = (
     *(f"engine.statistics.{name}" for name in ("BlockSurvey", "Columns", "Pairs", "Sum", "Triangle")),
     "models.base.calibration.HeldOutCells",

@@ -205,18 +205,13 @@ SOURCES = {
 }
 
 
-# maps over pairs of rows: gaps and weights are refused (LD163, LD283)
+# maps over pairs of rows: weights are refused (LD283)
 SPECTRAL = ("mds", "kpca", "isomap", "laplacian", "lle", "mvu", "meu")
 
 
-COMPLETE = (*SPECTRAL, "autoencoder")  # gaps are refused
-
-
 def possible(model: str, source: str) -> bool:
-    """PCA of all directions says nothing about gaps (LD213); rows of a dual model with gaps have no weights (LD230)."""
-    if model.startswith(SPECTRAL) and source.endswith(("gaps", "weights")):
-        return False
-    if model.startswith(COMPLETE) and source.endswith("gaps"):
+    """Rows of a dual model with gaps have no weights (LD230)."""
+    if model.startswith(SPECTRAL) and "weights" in source:
         return False
     if model.startswith("bayesian-gplvm") and "weights" in source:
         return False  # refused (LD283)
@@ -229,7 +224,7 @@ def possible(model: str, source: str) -> bool:
     if model == "kmeans" and source.startswith(("wide", "huge", "tiny")):
         return False  # its start is a point of the table; without one see tests/models/mixtures/test_kmeans.py
     gaps = source.endswith("gaps")
-    return not (gaps and (model == "pca-all" or (model.startswith("dual") and source.startswith("weights"))))
+    return not (gaps and model.startswith("dual") and source.startswith("weights"))
 
 
 # One of each kind meets every kind of source: two in every run, three in the slow one, all the others in the drill.
@@ -391,7 +386,7 @@ def test_the_variants_break_what_their_class_breaks():
 
 def test_impossible_combinations_say_so():
     with pytest.raises(LowdimError, match="LD213"), pytest.warns(LowdimWarning, match="LD121"):
-        PCA().fit(table(True))
+        PCA(6).fit(table(True))
     with pytest.raises(LowdimError, match="LD230"), pytest.warns(LowdimWarning, match="LD121"):
         DualPPCA(2).fit(table(True), sample_weight=np.ones(36))
 
@@ -401,8 +396,6 @@ def test_impossible_combinations_say_so():
 def test_passes_are_counted_when_no_block_is_kept(name, shape, monkeypatch):
     """Small tables keep their blocks between passes, which hides reads; a large one is read each time."""
     monkeypatch.setattr(lowdim.sources.source, "KEEP_CELLS", 0)
-    if shape.endswith("gaps") and name.startswith(COMPLETE):
-        pytest.skip("gaps are refused")
     X = table(shape.endswith("gaps"))
     X = np.delete(X, 20, axis=0)  # the empty row would be an empty column
     if shape.startswith("wide"):

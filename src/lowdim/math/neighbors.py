@@ -140,10 +140,16 @@ def exact_distances(X: Array, Y: Array | None = None) -> Array:
     return np.asarray(cdist(X, X if Y is None else Y))
 
 
-def median_width(X: Array) -> float:
-    """gamma = 1 / (2 m^2), m the median distance of unequal rows among up to 1000 strided ones; 1 if all are equal."""
+def median_width(X: Array, variance: Array | None = None) -> float:
+    """gamma = 1 / (2 m^2), m the median distance of unequal rows among up to 1000 strided ones; 1 if all are equal.
+
+    Rows that are known up to a `variance`, of the strided ones, have expected distances.
+    """
     sample = X[:: max(1, len(X) // WIDTH_ROWS)][:WIDTH_ROWS]
-    D = exact_distances(sample)[np.triu_indices(len(sample), 1)]
+    i, j = np.triu_indices(len(sample), 1)
+    D = exact_distances(sample)[i, j]
+    if variance is not None:
+        D = np.sqrt(D**2 + variance[i] + variance[j])
     D = D[D > 0]
     return 1.0 / (2.0 * float(np.median(D)) ** 2) if len(D) else 1.0
 

@@ -37,4 +37,5 @@ DENSITY_NETWORK_EPOCH = 88
 DENSITY_NETWORK_ROUND = 89
 ROBUST_FIT = 91  # folds of rows, directions along which far rows are looked for
 RANDOM_FIELD = 450
+COMPLETION_TRIAL = 451  # cells hidden to choose the model of unseen ones
 SHARED = {"FORECAST_LOADINGS", "BAYESIAN_GPLVM_START"}  # these have the number of another stream

@@ -134,6 +134,12 @@ MODEL_MESSAGES: dict[str, Entry] = {
         "least squares on few seen cells a row has no other limit",
         "use ProbabilisticPCA, or fewer n_components",
     ),
+    "LD218": Entry(
+        ModelWarning,
+        "PCA() keeps {count} of {d} axes, as many as the seen cells of this table can tell",
+        "all directions together reproduce every seen cell and say nothing about the gaps",
+        "choose n_components",
+    ),
     "LD232": Entry(
         ModelWarning,
         "{q} of the {n_start} axes that were tried are in use",

@@ -215,7 +215,7 @@ def test_the_bayesian_gplvm_decides_how_many_axes(lowdim, monkeypatch):
 
 def test_gaps_and_many_rows_are_answered_politely(lowdim, monkeypatch):
     write_csv(lowdim.folder / "t.csv", bent(gaps=0.1))
-    said = lowdim("fit", "t.csv", "-m", "autoencoder")
+    said = lowdim("fit", "t.csv", "-m", "ica")
     assert said.code == 4 and "LD163" in said.err and "lowdim fill FILE -o FILLED" in said.err
     quick(monkeypatch)
     monkeypatch.setitem(METHODS, "gplvm", METHODS["gplvm"]._replace(most_rows=30))

@@ -256,7 +256,7 @@ def test_spectral_methods_are_compared_and_say_what_they_lack():
     found = compare(X, "mds,kpca,isomap,le,lle,gtm", dims=2)
     by = {row.method: row for row in found.rows}
     for name in ("mds", "isomap", "le", "lle"):
-        assert by[name].measures["rmse"].why == "no gaps" and (by[name].gaps, by[name].decoder) == ("no", "no")
+        assert by[name].measures["rmse"].why == "no fills" and (by[name].gaps, by[name].decoder) == ("yes", "no")
         assert by[name].new_rows == "yes" and len(by[name].measures["trust"].values) == 5
     assert by["kpca"].decoder == "yes" and by["gtm"].uncertainty == by["gtm"].gaps == "yes"
     # classical MDS of distances is PCA, here of the filled table

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.datasets import make_moons
 from sklearn.exceptions import NotFittedError
 
 from lowdim import (
@@ -180,3 +182,63 @@ def test_fields_say_what_they_cannot_do():
         field_of_covariance(np.broadcast_to(0.0, (7000, 7000)))
     with pytest.raises(LowdimError, match="LD452"):
         log_density(model._field(), np.ones((30, 2)))
+
+
+# labels spread on the field --------------------------------------------------------------------------------------
+def some_labels(n, at):
+    given = np.full(n, None, dtype=object)
+    for row, label in at.items():
+        given[row] = label
+    return given
+
+
+@pytest.mark.parametrize(
+    "model", [LaplacianEigenmaps(2), LaplacianEigenmaps(2, weights="heat"), MaximumEntropyUnfolding(2)], ids=str
+)
+def test_spread_labels_are_a_dense_solve(model):
+    X = bent(40)
+    fitted = clone(model).fit(X)
+    spread = fitted.spread_labels(some_labels(40, {0: "a", 20: "b", 39: "c"}))
+    L = fitted.precision_
+    L = L.toarray() if sp.issparse(L) else L
+    held, loose = [0, 20, 39], np.setdiff1d(np.arange(40), [0, 20, 39])
+    f = np.linalg.solve(L[np.ix_(loose, loose)], -L[np.ix_(loose, held)] @ np.eye(3))
+    assert np.abs(spread.shares[loose] - f / f.sum(axis=1, keepdims=True)).max() < 1e-9
+    assert spread.classes.tolist() == ["a", "b", "c"] and np.array_equal(spread.shares[held], np.eye(3))
+
+
+def test_a_path_has_straight_harmonic_functions():
+    path = np.diag(np.ones(10), 1) + np.diag(np.ones(10), -1)
+    given = np.full(11, -1)
+    given[0], given[10] = 0, 1
+    spread = LaplacianEigenmaps(1, metric="graph").fit(path).spread_labels(given)
+    assert spread.shares[:, 1] == pytest.approx(np.arange(11) / 10)
+    assert spread.labels[:5].tolist() == [0] * 5 and spread.labels[6:].tolist() == [1] * 5
+
+
+@pytest.mark.parametrize("model", [LaplacianEigenmaps(2), MaximumEntropyUnfolding(2)], ids=str)
+def test_two_labels_tell_two_moons_apart(model):
+    X, y = make_moons(150, noise=0.05, random_state=0)
+    given = np.full(150, -1)
+    given[[np.argmax(y == 0), np.argmax(y == 1)]] = [0, 1]
+    assert (clone(model).fit(X).spread_labels(given).labels == y).mean() > 0.97
+
+
+@pytest.mark.filterwarnings("ignore::lowdim.text.messages.LowdimWarning")
+def test_labels_reach_equal_rows_and_no_other_piece():
+    X = np.r_[bent(20), bent(20) + 50.0, bent(20)[:3]]
+    model = LaplacianEigenmaps(1, n_neighbors=4, pieces="each").fit(X)
+    spread = model.spread_labels(some_labels(43, {0: 1.0, 10: 2.0}))
+    assert np.array_equal(spread.shares[40:], spread.shares[:3])  # equal rows are one
+    assert np.allclose(spread.shares[20:40], 0.5)  # nothing leads there: as the labels are in all
+
+
+def test_labels_that_cannot_be_spread():
+    X = bent(20)
+    model = LaplacianEigenmaps(1).fit(X)
+    with pytest.raises(LowdimError, match="LD450"):
+        model.spread_labels([1, 2])
+    with pytest.raises(LowdimError, match="LD210"):
+        model.spread_labels([None] * 20)
+    with pytest.raises(LowdimError, match=r"LD240[\s\S]*LaplacianEigenmaps"):
+        Isomap(1).fit(X).spread_labels([0, 1] * 10)

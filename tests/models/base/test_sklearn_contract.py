@@ -101,7 +101,6 @@ VARIANTS = (
     "Autoencoder(())",
 )
 # check -> why it is expected to fail: each contradicts something lowdim promises
-ALL = "PCA() keeps every direction, and all of them together say nothing about the check's gaps (LD213); PCA(2) passes"
 FREE = "15 x 30, all directions: those without variance have no direction of their own; PCA(2) passes"
 TWO = "the check's table has two columns, and factors need three (LD207)"
 EACH = "scikit-learn knows its own CCA by name and wants one n_iter_ a component; ours is one fit"
@@ -111,7 +110,6 @@ EXPECTED: dict[str, dict[str, str]] = {
     **{name: {"check_estimator_sparse_array": FOUR, "check_estimator_sparse_matrix": FOUR} for name in MIXTURES},
     "CCA()": {"check_transformer_n_iter": EACH},
     "PCA()": {
-        "check_estimators_pickle": ALL,
         "check_sample_weight_equivalence_on_dense_data": FREE,
         "check_sample_weight_equivalence_on_sparse_data": FREE,
     },

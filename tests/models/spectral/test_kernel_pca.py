@@ -238,8 +238,6 @@ def test_approximations_that_do_not_exist():
     for how in ({"kernel": "poly", "approximation": "fourier"}, {"kernel": "precomputed", "approximation": "nystroem"}):
         with pytest.raises(LowdimError, match="LD418"):
             KernelPCA(2, **how).fit(X)
-    with pytest.raises(LowdimError, match="LD163"):
-        KernelPCA(2, approximation="nystroem").fit(np.where(np.arange(300).reshape(60, 5) == 77, np.nan, X))
 
 
 # bad input: numerics.md 51, 52 ------------------------------------------------------------
@@ -302,9 +300,7 @@ def test_kernels_that_cannot_be_used():
         with pytest.raises(LowdimError, match="LD210"):
             KernelPCA(2, **bad).fit(X)
     with pytest.raises(LowdimError, match="LD163"):
-        KernelPCA(2).fit(np.where(X > 20, np.nan, X))
-    with pytest.raises(LowdimError, match="LD163"):
-        KernelPCA(2).fit(X).reconstruct(np.full((1, 5), np.nan))
+        KernelPCA(2, approximation="fourier").fit(X).transform(np.full((1, 5), np.nan))
 
 
 def test_more_axes_than_spread_are_zero():

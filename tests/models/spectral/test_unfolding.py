@@ -137,7 +137,8 @@ def test_more_neighbours_than_rows(name):
     [
         (np.ones((9, 3)), "LD431"),
         (np.ones((1, 3)), "LD160"),
-        (np.where(np.eye(9, 3) > 0, np.nan, 1.0), "LD163"),
+        (np.where(np.eye(9, 3) > 0, np.nan, 1.0), "LD431"),
+        (np.where(np.arange(3) > 1, np.nan, np.ones((9, 3))), "LD120"),
         (np.array([[0.0, 0.0], [1.0, 1.0]]), "LD200"),
         (np.array([[0.0, np.inf], [1.0, 1.0]]), "LD150"),
     ],

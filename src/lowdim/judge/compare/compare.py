@@ -64,6 +64,8 @@ MEASURED = (
     Figure("trust", "trust", 3, True),
     Figure("stability", "stability", 2, True),
 )
+FIELD = Figure("field", "field", 3, True)  # shown where a method has a random field
+ALL_MEASURED = (*MEASURED, FIELD)
 MAP_FIGURES = ("neighbours", "area", "ranks", "trust")  # what coordinates alone tell
 COORDINATES_ONLY = "coordinates only"
 
@@ -147,7 +149,7 @@ def compare(
     Distances on a map are those of the decoded positions, so that the length of an axis is what it moves in the table
     (ICA: of the sources themselves, which are what it is for; spectral and nonlinear methods: of the places, as what
     one sees is no flat piece of the table); those of rows with gaps are over the cells both have. A method that needs
-    every cell gets those that are not there from probabilistic PCA.
+    every cell, or is compared by its random field, gets those that are not there from probabilistic PCA.
 
     Parameters
     ----------
@@ -178,10 +180,12 @@ def compare(
         standard deviations. `neighbours`: the share of each row's 10 nearest that stay so on the map; `area`: the area
         under that curve (0 = chance, 1 = all); `ranks`: Spearman's correlation of all distances; `trust`: the
         trustworthiness of those 10; `stability`: the share of the 10 nearest that stay when other cells are hidden and
-        another seed is drawn.
+        another seed is drawn. `field`: the log density of the rows under the method's random field, a cell, its scale
+        and noise at their best: methods over pairs of rows are comparable by likelihood (Lawrence 2012).
 
     References
     ----------
+    Lawrence, A unifying probabilistic perspective for spectral dimensionality reduction, JMLR 13, 2012.
     Venna and Kaski, Neighborhood preservation in nonlinear projection methods, ICANN, 2001.
 
     Examples
@@ -336,7 +340,7 @@ class ComparisonBench:
 
     def try_method(self, method: ModelEntry) -> TriedMethod:
         """Everything that is measured of one method; one that fails says why."""
-        figures: dict[str, list[float]] = {figure.key: [] for figure in MEASURED}
+        figures: dict[str, list[float]] = {figure.key: [] for figure in ALL_MEASURED}
         near: list[NDArray[np.intp]] = []
         spent: list[float] = []
         peak: int | None = None
@@ -353,7 +357,7 @@ class ComparisonBench:
             row = MethodRow(
                 method.name,
                 method.title,
-                {f.key: Measure(why=why) for f in MEASURED},
+                {f.key: Measure(why=why) for f in ALL_MEASURED},
                 *abilities(method),
                 None,
                 None,
@@ -393,7 +397,8 @@ class ComparisonBench:
         """What coordinates made elsewhere tell; they saw every cell and have no repeats, and that is said."""
         seen, near = self._figures(Z[self.at])
         measures = {
-            f.key: Measure((seen[f.key],)) if f.key in MAP_FIGURES else Measure(why=COORDINATES_ONLY) for f in MEASURED
+            f.key: Measure((seen[f.key],)) if f.key in MAP_FIGURES else Measure(why=COORDINATES_ONLY)
+            for f in ALL_MEASURED
         }
         with one_blas_thread():
             beside = {
@@ -431,7 +436,7 @@ class ComparisonBench:
         measure = s == WATCHED_REPEAT and not tracemalloc.is_tracing()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            G = self._filler(s).impute(G) if method.lack("gaps") else G
+            G = self._filler(s).impute(G) if _filled(method) else G
             if measure:
                 tracemalloc.start()
             begin = time.perf_counter()
@@ -449,7 +454,7 @@ class ComparisonBench:
         hidden = self.masks[s]
         G = np.where(hidden, np.nan, self.X)
         with no_warnings():
-            if not method.lack("gaps"):
+            if not method.lack("fills"):
                 off = (np.asarray(model.impute(G)) - self.X)[hidden]
                 figures["rmse"].append(float(np.sqrt(np.mean(off**2))))
                 if not (
@@ -457,15 +462,22 @@ class ComparisonBench:
                 ):  # log p(hidden | seen) = log p(both) - log p(seen), for any density
                     gain = np.sum(model.score_samples(self.X)) - np.sum(model.score_samples(G))
                     figures["density"].append(float(gain) / int(hidden.sum()))
+            if method.field:
+                figures["field"].append(self._field_density(method, model, s, G))
             if method.lack("map"):
                 return
             judged = self.X[self.at]
-            judged = self._filler(s).impute(judged) if method.lack("gaps") and np.isnan(judged).any() else judged
+            judged = self._filler(s).impute(judged) if _filled(method) and np.isnan(judged).any() else judged
             place = model.transform(judged) if method.axes or method.lack("decoder") else model.reconstruct(judged)
         on_map, nearest = self._figures(np.asarray(place))
         for key, value in on_map.items():
             figures[key].append(value)
         near.append(nearest)
+
+    def _field_density(self, method: ModelEntry, model: Any, s: int, G: Array) -> float:
+        """Log density of the fitted rows under the method's random field, a cell."""
+        rows = G[evenly_spread(len(G), method.most_rows)] if method.most_rows else G
+        return float(model.field_score(self._filler(s).impute(rows))) / rows.size
 
     def _figures(self, place: Array) -> tuple[dict[str, float], NDArray[np.intp]]:
         """What a map of the judged rows keeps, and its nearest rows."""
@@ -482,6 +494,11 @@ class ComparisonBench:
         return figures, other[:, :NEAR]
 
 
+def _filled(method: ModelEntry) -> bool:
+    """Whether it gets a table without gaps: it needs every cell, or its field does, whose density is compared."""
+    return bool(method.lack("gaps")) or method.field
+
+
 def abilities(method: ModelEntry) -> tuple[str, str, str, str]:
     """What a method can do: yes, or why not."""
     lacks = (method.lack("gaps"), "", method.lack("decoder"), method.lack("uncertainty"))  # all of them place new rows
@@ -491,8 +508,8 @@ def abilities(method: ModelEntry) -> tuple[str, str, str, str]:
 def missing(method: ModelEntry, key: str) -> str:
     """Why a method has no such figure."""
     if key in ("density", "rmse"):
-        return method.lack("gaps") or method.lack("density") or "not measured"
-    return method.lack("map") or "not measured"
+        return method.lack("gaps") or method.lack("fills") or method.lack("density") or "not measured"
+    return method.lack("map") or ("no field" if key == "field" else "not measured")
 
 
 def common(a: TriedMethod, b: TriedMethod) -> float:
@@ -516,7 +533,7 @@ def ranking(rows: Iterable[MethodRow], figure: Figure) -> list[MethodRow]:
 
 def mark_best(rows: list[MethodRow]) -> tuple[MethodRow, ...]:
     """The rows with each figure that is clearly the best marked so."""
-    for figure in MEASURED:
+    for figure in ALL_MEASURED:
         ranked = ranking(rows, figure)
         if len(ranked) > 1 and clearly(ranked[0].measures[figure.key], ranked[1].measures[figure.key], figure):
             best = ranked[0]

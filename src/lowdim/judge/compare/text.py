@@ -7,7 +7,7 @@ import textwrap
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from lowdim.judge.compare.compare import MEASURED, Comparison, Figure, Measure, MethodRow, clearly, ranking
+from lowdim.judge.compare.compare import FIELD, MEASURED, Comparison, Figure, Measure, MethodRow, clearly, ranking
 from lowdim.registry import METHODS
 from lowdim.text.format import size
 
@@ -30,9 +30,10 @@ def cell(measure: Measure, figure: Figure) -> str:
 
 def grid(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
     """Headings and cells of the whole table."""
+    figures = (*MEASURED, FIELD) if has_fields(comparison) else MEASURED
     head = [
         "method",
-        *(figure.heading for figure in MEASURED),
+        *(figure.heading for figure in figures),
         "gaps",
         "new rows",
         "decoder",
@@ -43,7 +44,7 @@ def grid(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
     body = [
         [
             row.method,
-            *(cell(row.measures[figure.key], figure) for figure in MEASURED),
+            *(cell(row.measures[figure.key], figure) for figure in figures),
             row.gaps,
             row.new_rows,
             row.decoder,
@@ -97,6 +98,11 @@ def has_clusters(comparison: Comparison) -> bool:
     return any(METHODS[row.method].lack("map") for row in comparison.rows if row.method in METHODS)
 
 
+def has_fields(comparison: Comparison) -> bool:
+    """Whether any method has a random field."""
+    return any(row.measures[FIELD.key].values for row in comparison.rows)
+
+
 def elsewhere(comparison: Comparison) -> list[MethodRow]:
     """The maps that were made elsewhere."""
     return [row for row in comparison.rows if row.method not in METHODS]
@@ -114,6 +120,11 @@ def legend(comparison: Comparison) -> list[str]:
     ]
     if comparison.gaps:
         lines.append("Rows with gaps are compared over the cells both have.")
+    if has_fields(comparison):
+        lines.append(
+            "Field: log density of the rows, a cell, under the method's random field, scale and noise at their best; "
+            "methods with a field got the hidden and missing cells from probabilistic PCA."
+        )
     if any(METHODS[row.method].lack("gaps") for row in comparison.rows if row.method in METHODS):
         lines.append("A method without gaps got the hidden and missing cells from probabilistic PCA.")
     if elsewhere(comparison):

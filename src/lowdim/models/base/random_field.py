@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+import scipy.sparse.linalg as spl
 from scipy.optimize import minimize
 
+from lowdim.math.graph import components
 from lowdim.math.linalg import EPS, Array, centred, largest, svd
 from lowdim.math.neighbors import exact_distances
 from lowdim.math.streams import RANDOM_FIELD
@@ -134,6 +136,56 @@ def log_density(field: Field, Y: Array) -> float:
     bounds = [(np.log(mean) - 60.0, np.log(mean) + 60.0), (low, np.log(mean) + 5.0)]
     optima = [minimize(loss, np.array(start), jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
     return -float(min(optimum.fun for optimum in optima))
+
+
+class SpreadLabels(NamedTuple):
+    """Labels of all rows, from those of a few: classes, the share of each in every row, and the likeliest."""
+
+    classes: Array
+    shares: Array  # n x classes
+    labels: Array
+
+
+def spread_labels(L: Any, node: Any, labels: Any, model: str) -> SpreadLabels:
+    """Harmonic functions on the springs L; `node` is the row of L of each row of the table, -1 where it has none.
+
+    Rows that no spring leads to from a labelled one have the shares of the labelled rows.
+    """
+    given = np.asarray(labels, dtype=object).ravel()
+    if len(given) != len(node):
+        raise error("LD450", got=len(given), want=len(node), model=model)
+    known = np.array([not (v is None or v != v or (not isinstance(v, str) and v == -1)) for v in given], dtype=bool)
+    if not known.any():
+        raise error("LD210", option="labels", value="none known", allowed="the label of at least one row")
+    classes, number = np.unique(np.array(list(given[known])), return_inverse=True)
+    one_hot = np.eye(len(classes))[number]
+    rates, m = one_hot.mean(axis=0), L.shape[0]
+    total, count, at = np.zeros((m, len(classes))), np.zeros(m), node[known]
+    np.add.at(total, at[at >= 0], one_hot[at >= 0])  # equal rows are one: their labels are averaged
+    np.add.at(count, at[at >= 0], 1.0)
+    F = np.tile(rates, (m, 1))
+    fixed = count > 0
+    F[fixed] = total[fixed] / count[fixed, None]
+    F = _harmonic(sp.csr_array(L), fixed, F)
+    shares = np.where((node >= 0)[:, None], F[np.maximum(node, 0)], rates)
+    shares[np.flatnonzero(known)[at < 0]] = one_hot[at < 0]
+    return SpreadLabels(classes, shares, classes[shares.argmax(axis=1)])
+
+
+def _harmonic(L: Any, fixed: Any, F: Array) -> Array:
+    """F with the rows that are not fixed solved for, where springs lead to them from a fixed one."""
+    piece = components(L)[1]
+    loose = np.flatnonzero(~fixed & np.isin(piece, piece[fixed]))
+    if not len(loose):
+        return F
+    held = np.flatnonzero(fixed)
+    inner, outer = sp.csc_array(L[loose][:, loose]), L[loose][:, held]
+    solved = np.asarray(spl.splu(inner).solve(-(outer @ F[held]))).reshape(len(loose), -1)
+    solved = np.clip(solved, 0.0, None)  # springs that push, as some of LLE do, may leave the range
+    size = solved.sum(axis=1, keepdims=True)
+    out = F.copy()
+    out[loose] = np.where(size > 0.0, solved / np.where(size > 0.0, size, 1.0), F[loose])
+    return out
 
 
 def _level(A: Array) -> float:

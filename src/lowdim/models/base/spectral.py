@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run
-from lowdim.engine.plan import plan
+from lowdim.engine.plan import Cost, plan
 from lowdim.math.distances import Fault
-from lowdim.math.linalg import Array
+from lowdim.math.linalg import Array, Mask
+from lowdim.math.neighbors import BLOCK_PAIRS
 from lowdim.models.base.estimator import FILL_FIRST, Absent, Estimator, Out, in_kind
 from lowdim.models.base.results import Certificate, in_range, squared
 from lowdim.sources.arrays import as_source
@@ -37,6 +40,14 @@ class SpectralFit(NamedTuple):
     passes: int = 1  # over the table
 
 
+class GapsFound(Exception):  # noqa: N818
+    """A table that was read as complete has gaps: its cells, in the frame's units, and which of them were seen."""
+
+    def __init__(self, x: Array, mask: Mask) -> None:
+        super().__init__("gaps")
+        self.x, self.mask = x, mask
+
+
 def refuse_fault(wrong: Fault | None, what: str) -> None:
     """Raise the error that names the pair at fault in a matrix of distances, weights or similarities."""
     if wrong is not None:
@@ -55,7 +66,7 @@ class SpectralModel(Estimator):
     n_components: int
     embedding_: Array
     posterior = Absent("it places a row at one point", "transform, or ProbabilisticPCA for uncertainty")
-    impute = Absent("gaps are refused", FILL_FIRST)
+    impute = Absent("a map places rows with gaps and fills none", "ProbabilisticPCA(k).fit(X).impute(X)")
     inverse_transform = Absent(NO_DECODER, "KernelPCA (pre-images), or PCA")
     reconstruct = Absent(NO_DECODER, "KernelPCA (pre-images), or PCA")
     sample = Absent(NO_DENSITY, "ProbabilisticPCA().sample; sample_field draws from the random field over these rows")
@@ -64,7 +75,7 @@ class SpectralModel(Estimator):
     _laws_broken: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("merge_any_order", "weights_repeat_rows"), "it is solved over pairs of rows, not by sums"),
         **dict.fromkeys(("objective_never_falls", "score_is_objective", "sample_then_fit"), NO_DENSITY),
-        **dict.fromkeys(("all_missing_row_gets_prior", "impute_keeps_seen"), "gaps are refused"),
+        **dict.fromkeys(("all_missing_row_gets_prior", "impute_keeps_seen"), NO_DECODER),
         "mask_of_ones_is_no_mask": NO_DECODER,
     }
 
@@ -94,13 +105,17 @@ class SpectralModel(Estimator):
 
     # fitting -------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any = None, *, run: Run | None = None) -> Self:
-        """Map the rows of a complete table (or of a matrix of pairs); `y` is ignored."""
+        """Map the rows of a table, gaps welcome, or of a matrix of pairs; `y` is ignored."""
         run = Run() if run is None else run
         self._check_options()
         source = self._open(X)
         self._check_source(source, run)
         frame = self._frame(source)
-        fit = self._embed(source, frame, run)
+        try:
+            fit = self._embed(source, frame, run)
+        except GapsFound as gaps:
+            plan(type(self).__name__, self._cost_of_gaps(source.n, source.d), run, source.leaf)
+            fit = self._embed_with_gaps(gaps.x, gaps.mask, frame, source.columns)
         self._store(self._in_table_units(fit, frame, source.d), frame, source.header)
         return self
 
@@ -118,12 +133,58 @@ class SpectralModel(Estimator):
         plan(type(self).__name__, self._cost(source.n, source.d), run, source.leaf)
 
     def _complete_cells(self, source: Source, frame: Frame) -> Array:
-        """All cells of a table, in the frame's units; gaps are refused."""
+        """All cells of a table, in the frame's units; of a matrix of pairs none may be missing."""
         x, mask = gather(Framed(source, frame))
-        if mask is not None:
+        if mask is not None and self._of_pairs():
             row, j = np.argwhere(~mask)[0]
             self._refuse_gap(int(row), source.columns[j], int((~mask).sum()))
+        if mask is not None:
+            raise GapsFound(x, mask)
         return x
+
+    # gaps (models/base/completion.py) ---------------------------------------------------------------
+    def _cost_of_gaps(self, n: int, d: int) -> Cost:
+        """What it takes to infer cells, beside the map itself."""
+        cost = self._cost(n, d)
+        return cost._replace(peak=cost.peak + 8 * (8 * n * d + 4 * BLOCK_PAIRS))
+
+    def _embed_with_gaps(self, x: Array, mask: Mask, frame: Frame, names: tuple[str, ...]) -> SpectralFit:
+        """The map of rows with gaps: by the expected cells and what the seen ones leave open about them."""
+        from lowdim.models.base.completion import complete_rows, completion_of
+
+        completion = completion_of(x, mask, names)
+        rows = complete_rows(completion, x, mask)
+        fit = self._embed_completed(completion, rows, x, mask, frame)
+        count = int((~mask).sum())
+        attributes = {"completion_": completion, "cells_inferred_": count, **fit.attributes}
+        note = f"{count} of {mask.size} cells were inferred, by {completion.words}"
+        return fit._replace(attributes=attributes, notes=(*fit.notes, note))
+
+    def _embed_completed(self, completion: Any, rows: Any, x: Array, mask: Mask, frame: Frame) -> SpectralFit:
+        """The map of `rows` with expected cells; x and mask are the table they come from."""
+        return self._embed(*in_units(rows.mean), Run())
+
+    def _place_gaps(self, completion: Any, x: Array, mask: Mask) -> Array:
+        """Places of rows with gaps: those of their expected cells."""
+        from lowdim.models.base.completion import complete_rows
+
+        return self._extend(self.params_, complete_rows(completion, x, mask).mean)
+
+    def _kept_rows(self) -> Array:
+        """Rows of a complete table that the fit keeps, in the frame's units: what new rows with gaps are told by."""
+        raise error(
+            "LD163",
+            job=f"{type(self).__name__}.transform",
+            why="this model was fitted to a complete table and keeps none of its rows",
+            fix=FILL_FIRST,
+        )
+
+    def _completion(self) -> Any:
+        """The model of unseen cells: that of the fit, or one made of the rows a complete fit keeps."""
+        from lowdim.models.base.completion import completion_of
+
+        made = vars(self).get("completion_")
+        return completion_of(self._kept_rows(), None) if made is None else made
 
     def _refuse_gap(self, row: int, column: str, count: int) -> None:
         raise error(
@@ -167,13 +228,22 @@ class SpectralModel(Estimator):
 
     def transform(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
         """Places of rows, old or new, by one formula; for a matrix of pairs, new rows against the training rows."""
-        return self._each(self._place_block, X, out, run, self._axis_names)
+        return self._each(partial(self._place_block, cache(self._completion)), X, out, run, self._axis_names)
 
-    def _place_block(self, block: Block) -> Array:
-        if block.mask is not None and not block.mask.all():
-            row, j = np.argwhere(~block.mask)[0]
-            self._refuse_gap(block.start + int(row), f"c{j + 1}", int((~block.mask).sum()))
-        return self._extend(self.params_, self.frame_.inward(block).x)
+    def _place_block(self, completion: Callable[[], Any], block: Block) -> Array:
+        """Places of a block; the `completion` is made when the first gap asks for it."""
+        x, mask = self.frame_.inward(block).x, block.mask
+        if mask is None or mask.all():
+            return self._extend(self.params_, x)
+        whole = mask.all(axis=1)
+        if self._of_pairs():
+            row, j = np.argwhere(~mask)[0]
+            self._refuse_gap(block.start + int(row), f"c{j + 1}", int((~mask).sum()))
+        Z = np.empty((len(x), self.embedding_.shape[1]))
+        if whole.any():
+            Z[whole] = self._extend(self.params_, x[whole])
+        Z[~whole] = self._place_gaps(completion(), x[~whole], mask[~whole])
+        return Z
 
     def fit_transform(self, X: Any, y: Any = None, **fit_options: Any) -> Array:
         """Fit, and the places of the rows it was fitted to."""
@@ -185,7 +255,7 @@ class SpectralModel(Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
+        tags.input_tags.allow_nan = not self._of_pairs()
         tags.input_tags.pairwise = self._of_pairs()
         return tags
 
@@ -243,6 +313,37 @@ class SpectralModel(Estimator):
 
         return draws_of(self._field(all_rows=True), n_samples, random_state)
 
+    def spread_labels(self, labels: Any) -> Any:
+        """Labels of a few rows, spread to the others along the field: harmonic functions, by one sparse solve.
+
+        Each class is a column of the field that is 1 on its own rows and 0 on the rows of others; the other rows have
+        the mean given these, f_u = -L_uu^-1 L_ul f_l, where every row is the weighted mean of its neighbours.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n,)
+            The label of each row of the table; None, NaN or -1 where it is not known.
+
+        Returns
+        -------
+        SpreadLabels
+            `classes`, `shares` (n x classes, each row sums to one) and `labels`, the class of the largest share.
+
+        References
+        ----------
+        X. Zhu, Z. Ghahramani and J. Lafferty (2003), "Semi-supervised learning using Gaussian fields and harmonic
+        functions", Proceedings of the 20th International Conference on Machine Learning, 912-919.
+        """
+        from lowdim.models.base.random_field import spread_labels
+
+        check_is_fitted(self)
+        name, L = type(self).__name__, self._precision()
+        if L is None:
+            fix = "LaplacianEigenmaps, LocallyLinearEmbedding or MaximumEntropyUnfolding"
+            raise error("LD240", model=name, verb="spread_labels", why="its field is made of covariances", fix=fix)
+        node = vars(self).get("node_", np.arange(L.shape[0]))
+        return spread_labels(L, np.asarray(node), labels, name)
+
     def field_score(self, X: Any) -> float:
         """Log density of the training table, columns centred, under N(0, s K + t I), s and t at their best.
 
@@ -252,6 +353,12 @@ class SpectralModel(Estimator):
         from lowdim.models.base.random_field import table_score
 
         return table_score(self._field(all_rows=True), X, self.frame_, type(self).__name__)
+
+
+def in_units(x: Array) -> tuple[Source, Frame]:
+    """Cells that are in the frame's units already, as a source and the frame that leaves them so."""
+    d = x.shape[1]
+    return as_source(x), Frame(np.zeros(d), np.ones(d), np.ones(d))
 
 
 def lengths_in_table_units(fit: SpectralFit, frame: Frame, lengths: tuple[str, ...]) -> SpectralFit:

@@ -67,7 +67,7 @@ class PCA(LinearGaussian):
     ----------
     n_components : int, float, "mle" or None, default None
         Axes to keep: a number, the share of the variance to reach (in (0, 1)), as many as Minka's evidence says (at
-        least one), or all.
+        least one), or all; with gaps as many as the seen cells can tell, seen cells / 2 (rows + columns).
     whiten : bool, default False
         Scores of unit variance.
     standardize : bool, default False
@@ -217,12 +217,22 @@ class PCA(LinearGaussian):
     def _with_gaps_many(self, survey: TableSurvey) -> int:
         n, d = survey.source.repeats, survey.source.d
         k = self._how_many(n, d)
-        if survey.gaps and (self.n_components is None or (k == d > 1 and WHOLE.holds(self.n_components))):
+        if survey.gaps and k == d > 1 and WHOLE.holds(self.n_components):
             raise error("LD213", n_components=self.n_components, most=min(n, d) - 1)
         if WHOLE.holds(self.n_components):
             return k
+        if self.n_components is None:
+            return self._told_apart(survey) if survey.gaps else k
         values = np.maximum(first_axes(survey, min(n, d))[0], 0.0)
         return min(self._asked(values, float(values.sum()), n, d), max(min(n, d) - 1, 1))
+
+    def _told_apart(self, survey: TableSurvey) -> int:
+        """As many axes as the seen cells can tell: two for each number, of which an axis has one a row and a column."""
+        n, d = survey.source.repeats, survey.source.d
+        most = int(float(survey.columns.seen.sum()) // (2 * (n + d)))
+        count = max(min(most, min(n, d) - 1), min(1, d - 1))
+        warn("LD218", count=count, d=min(n, d))
+        return count
 
     def _noise(self, squares: Array, count: Array) -> Array:
         return np.zeros(len(squares))  # the bound stands in its place, and stays

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost, plan
-from lowdim.math.linalg import Array
+from lowdim.math.linalg import Array, Mask
 from lowdim.models.base.estimator import COUNT, Absent, Estimator, Rule
 from lowdim.models.base.results import Certificate
 from lowdim.sources.arrays import as_source
@@ -21,6 +21,7 @@ from lowdim.sources.source import Header, Source
 from lowdim.sources.views import Frame, gather
 from lowdim.text.messages import error, warn
 
+EXPECTED = ("euclidean", "sqeuclidean")  # metrics whose expectation is known where cells are not
 SWAP_ROUNDING = 1e-12  # a swap must gain more than this share of the cost, or rounding could swap for ever
 NO_ROW_DENSITY, NO_MEAN = "clusters around rows have no density", "a medoid is a row, not a mean"
 DISSIMILARITY = Rule(
@@ -50,7 +51,7 @@ class KMedoids(ClusterMixin, Estimator):
         The number K of medoids.
     metric : str or callable, default="euclidean"
         The name of a scipy.spatial.distance metric, a function of two rows, or "precomputed": X then holds the n x n
-        dissimilarities.
+        dissimilarities. With gaps Euclidean dissimilarities are the expected ones, others those of the expected cells.
     max_iter : int, default=300
         The most swaps.
 
@@ -62,6 +63,8 @@ class KMedoids(ClusterMixin, Estimator):
         Their cells; not where the metric is "precomputed".
     labels_ : array of shape (n_samples,)
         The nearest medoid of each row.
+    completion_, medoid_variances_ : Completion, array
+        With gaps: the model of unseen cells, and the variance it leaves each medoid.
     inertia_ : float
         The sum of dissimilarities from the nearest medoids.
     n_iter_ : int
@@ -84,14 +87,14 @@ class KMedoids(ClusterMixin, Estimator):
     posterior = Absent(NO_ROW_DENSITY, "GaussianMixture")
     score_samples = Absent(NO_ROW_DENSITY, "GaussianMixture")
     sample = Absent(NO_ROW_DENSITY, "GaussianMixture")
-    impute = Absent("a dissimilarity of one's choice needs every cell", "KMeans, which takes gaps")
+    impute = Absent("a medoid is a row, and says nothing of the cells of others", "KMeans, which fills gaps")
     reconstruct = Absent(NO_MEAN, "cluster_centers_, or KMeans")
     inverse_transform = Absent(NO_MEAN, "cluster_centers_, or KMeans")
     _rules: ClassVar[dict[str, Rule]] = {"n_clusters": COUNT, "metric": DISSIMILARITY, "max_iter": COUNT}
     _laws_broken: ClassVar[dict[str, str]] = {
         "merge_any_order": "nothing is folded: the dissimilarities of all pairs are held in memory",
-        "mask_of_ones_is_no_mask": "gaps are refused, and no row is reconstructed",
-        **dict.fromkeys(("all_missing_row_gets_prior", "impute_keeps_seen"), "gaps are refused"),
+        "mask_of_ones_is_no_mask": "no row is reconstructed",
+        **dict.fromkeys(("all_missing_row_gets_prior", "impute_keeps_seen"), NO_ROW_DENSITY),
         **dict.fromkeys(("score_is_objective", "sample_then_fit"), NO_ROW_DENSITY),
     }
 
@@ -111,8 +114,8 @@ class KMedoids(ClusterMixin, Estimator):
         if counted < self.n_clusters:
             raise error("LD260", n=counted, n_clusters=self.n_clusters)
         plan(type(self).__name__, self._cost(n, source.d), run or Run(), source.leaf)
-        rows = _complete(source)
-        D = self._dissimilarity(rows, rows)
+        completion, rows, var = self._rows(source, None)
+        D = self._dissimilarity(rows, rows, var, var)
         if D.shape[0] != D.shape[1]:
             raise error("LD263", problem=f"it is {D.shape[0]} x {D.shape[1]}, not square")
         w = np.ones(n) if w is None else w
@@ -120,10 +123,19 @@ class KMedoids(ClusterMixin, Estimator):
         medoids, swaps, converged = swap(D, w, medoids, self.max_iter)
         if not converged:
             warn("LD201", model=type(self).__name__, passes=self.max_iter, reason="the limit of swaps was reached")
-        return self._keep(medoids, swaps, converged, D, w, rows, source.header)
+        inferred = {} if completion is None else {"completion_": completion, "medoid_variances_": var[medoids]}
+        return self._keep(medoids, swaps, converged, D, w, rows, source.header, inferred)
 
     def _keep(
-        self, medoids: NDArray[np.intp], swaps: int, converged: bool, D: Array, w: Array, rows: Array, header: Header
+        self,
+        medoids: NDArray[np.intp],
+        swaps: int,
+        converged: bool,
+        D: Array,
+        w: Array,
+        rows: Array,
+        header: Header,
+        inferred: dict[str, Any],
     ) -> Self:
         near = D[:, medoids]
         inertia, d = float(w @ near.min(axis=1)), header.d
@@ -138,6 +150,7 @@ class KMedoids(ClusterMixin, Estimator):
             0.0,
             1.0,
             15.0,
+            notes=(f"unseen cells were inferred, by {inferred['completion_'].words}",) if inferred else (),
         )
         attributes: dict[str, Any] = {
             "params_": KMedoidsParams(medoids.astype(np.int64), rows[medoids]),
@@ -150,6 +163,7 @@ class KMedoids(ClusterMixin, Estimator):
             "history_": np.array([-inertia]),
             "n_iter_": swaps,
             "converged_": converged,
+            **inferred,
         }
         if not self._of_pairs():
             attributes["cluster_centers_"] = rows[medoids]
@@ -162,9 +176,28 @@ class KMedoids(ClusterMixin, Estimator):
     def _of_pairs(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
-    def _dissimilarity(self, rows: Array, others: Array) -> Array:
+    def _rows(self, source: Source, completion: Any) -> tuple[Any, Array, Array]:
+        """Rows with their expected cells and the variance that gaps leave each, 0 of a complete one."""
+        from lowdim.models.base.completion import complete_rows, completion_of
+
+        x, mask = gather(source)
+        if mask is None:
+            return None, x, np.zeros(len(x))
+        if self._of_pairs():
+            raise _unknown_pair(mask)
+        completion = completion_of(x, mask, source.columns) if completion is None else completion
+        completed = complete_rows(completion, x, mask)
+        return completion, completed.mean, completed.open
+
+    def _dissimilarity(self, rows: Array, others: Array, var: Array, other_var: Array) -> Array:
+        """Dissimilarities; Euclidean ones of rows with gaps are expected, others those of the expected cells."""
         if self._of_pairs():
             D = rows
+        elif isinstance(self.metric, str) and self.metric in EXPECTED and (var.any() or other_var.any()):
+            square = cdist(rows, others, "sqeuclidean") + var[:, None] + other_var
+            if rows is others:
+                np.fill_diagonal(square, 0.0)
+            D = np.sqrt(square) if self.metric == "euclidean" else square
         else:
             try:
                 D = np.asarray(cdist(rows, others, self.metric), dtype=np.float64)
@@ -180,10 +213,12 @@ class KMedoids(ClusterMixin, Estimator):
         source = self._arranged(as_source(X))
         if source.n == 0:
             raise error("LD160", n=0, least=1)
-        rows = _complete(source)
+        made = vars(self).get("completion_")
+        _, rows, var = self._rows(source, made)
         if self._of_pairs():
-            return self._dissimilarity(rows, rows)[:, self.medoid_indices_]
-        return self._dissimilarity(rows, self.cluster_centers_)
+            return self._dissimilarity(rows, rows, var, var)[:, self.medoid_indices_]
+        medoid_var = np.zeros(len(self.medoid_indices_)) if made is None else self.medoid_variances_
+        return self._dissimilarity(rows, self.cluster_centers_, var, medoid_var)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The nearest medoid of each row."""
@@ -201,23 +236,20 @@ class KMedoids(ClusterMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
+        tags.input_tags.allow_nan = not self._of_pairs()
         tags.input_tags.pairwise = self._of_pairs()
         return tags
 
 
-def _complete(source: Source) -> Array:
-    rows, mask = gather(source)
-    if mask is not None:
-        row, column = np.argwhere(~mask)[0]
-        raise error(
-            "LD163",
-            f"row {row + 1}, column {column + 1} (NaN)",
-            job="KMedoids",
-            why="a dissimilarity of one's choice needs every cell",
-            fix="KMeans, which takes gaps, or metric='precomputed' with dissimilarities over seen cells",
-        )
-    return rows
+def _unknown_pair(mask: Mask) -> Exception:
+    row, column = np.argwhere(~mask)[0]
+    return error(
+        "LD163",
+        f"row {row + 1}, column {column + 1} (NaN)",
+        job="KMedoids",
+        why="a dissimilarity that is not known cannot be guessed",
+        fix="the rows themselves, gaps and all, with metric='euclidean'",
+    )
 
 
 def build(D: Array, w: Array, K: int) -> NDArray[np.intp]:

@@ -18,7 +18,7 @@ from lowdim.math.linalg import Array, Mask, lower
 from lowdim.math.optimise import climb, joined, minus, parted
 from lowdim.math.streams import AUTOENCODER_BOUND, AUTOENCODER_HELD_OUT, AUTOENCODER_TRAINING
 from lowdim.models.base.calibration import row_hash
-from lowdim.models.base.estimator import COUNT, FILL_FIRST, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
+from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, squared, standard
 from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, is_wide, survey_table, warn_spread
@@ -84,14 +84,24 @@ class EncoderDecoder(NamedTuple):
 
 
 class TrainingRows(NamedTuple):
-    """Standardised rows, the weight of each column's error, the weight of each row."""
+    """Standardised rows, 0 at gaps, the weight of each column's error, the weight of each row; which cells count."""
 
     S: Array
     c: Array  # d, mean square 1
     w: Array
+    seen: Array | None = None  # 1 where a cell was seen, 0 where not; None: all were
 
     def rows(self, which: NDArray[Any]) -> TrainingRows:
-        return TrainingRows(self.S[which], self.c, self.w[which])
+        return TrainingRows(self.S[which], self.c, self.w[which], None if self.seen is None else self.seen[which])
+
+    def errors(self, decoded: Array) -> Array:
+        """Errors of the seen cells, weighted by column."""
+        R = (decoded - self.S) * self.c
+        return R if self.seen is None else np.asarray(R * self.seen)
+
+    def n_seen(self, d: int) -> Array | int:
+        """Seen cells of each row."""
+        return d if self.seen is None else np.asarray(self.seen.sum(axis=1))
 
 
 class VariationalVerb(Absent):
@@ -112,7 +122,7 @@ class Autoencoder(LatentModel):
     stay together) is held out if that is five or more, and the weights that do best on it are kept. The variational
     form has z ~ N(0, I), f gives mean and variance, and the evidence bound is maximised: it can `sample`, and its
     `score_samples` is the bound of each row, a lower limit of its log density (by 16 draws, the same for every row).
-    Tables with gaps are refused.
+    Gaps enter as column means and do not count in the loss.
 
     Parameters
     ----------
@@ -191,13 +201,13 @@ class Autoencoder(LatentModel):
     score_samples = VariationalVerb(NO_AUTOENCODER_DENSITY, FOR_A_DENSITY)
     sample = VariationalVerb(NO_AUTOENCODER_DENSITY, "variational=True")
     posterior = VariationalVerb("it places a row at one point", "transform, or variational=True")
-    impute = Absent("gaps are refused", FILL_FIRST)
+    impute = Absent("its cells have no spread", "reconstruct, or lowdim fill FILE -o FILLED")
     _laws_broken: ClassVar[dict[str, str]] = {
         "objective_never_falls": "it watches rows that were held out",
         "score_is_objective": NO_AUTOENCODER_DENSITY,
         "sample_then_fit": "only the variational form can sample",
-        "all_missing_row_gets_prior": "gaps are refused",
-        "impute_keeps_seen": "gaps are refused",
+        "all_missing_row_gets_prior": "a row without cells is encoded as the mean row, which may lie anywhere",
+        "impute_keeps_seen": "its cells have no spread",
     }
 
     def __init__(
@@ -231,18 +241,16 @@ class Autoencoder(LatentModel):
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         wide = is_wide(source.n, source.d) or not self._linear
         survey = survey_table(source, run, standardize=self.standardize, wide=wide)
-        if survey.gaps:
-            raise _gaps_refused(f"{survey.columns.holes:g} cells (NaN)")
         if not self.standardize:
             warn_spread(survey)
         most = min(source.n, source.d) if self._linear else source.d
         if self.n_components > most:
             why = f"the table has {source.n} rows and {source.d} columns"
             raise error("LD200", n_components=self.n_components, most=most, why=why)
-        if self._linear:
+        if self._linear and not survey.gaps:
             return _linear_fit(principal(survey, self.n_components, run), survey.passes), survey.frame
-        x, _ = gather(source)
-        task = _training_rows(survey, x)
+        x, mask = gather(source)
+        task = _training_rows(survey, x, mask)
         counts = task.w > 0.0
         fit = self._train(survey, task.rows(counts), _held_out_rows(x[counts]), run)
         return fit._replace(passes=fit.passes + survey.passes + 1), survey.frame
@@ -332,17 +340,17 @@ class Autoencoder(LatentModel):
 
     # rows ---------------------------------------------------------------------------------------------
     def _posterior(self, params: AutoencoderParams, block: Block) -> Posterior:
-        if block.mask is not None and not block.mask.all():
-            row, column = np.argwhere(~block.mask)[0]
-            raise _gaps_refused(f"row {block.start + row + 1}, column {column + 1} (NaN)")
         q = params.decoder[0][0].shape[0]
-        code = output(params.encoder, (block.x - params.mean) / _divisor(params.spread), params.activation)
+        off = block.x - params.mean
+        mask = None if block.mask is None or block.mask.all() else block.mask
+        off = off if mask is None else off * mask  # a gap enters as the column's mean
+        code = output(params.encoder, off / _divisor(params.spread), params.activation)
         i, j = lower(q)
         packed = np.zeros((block.rows, len(i)))
         if code.shape[1] == q:
             return Posterior(code, packed, np.zeros(block.rows))
         packed[:, i == j] = np.exp(np.clip(code[:, q:], -LOG_RANGE, LOG_RANGE))
-        return _with_bounds(params, block.x, Posterior(code[:, :q], packed, np.zeros(block.rows)))
+        return _with_bounds(params, block.x, mask, Posterior(code[:, :q], packed, np.zeros(block.rows)))
 
     def _decode(self, params: AutoencoderParams, posterior: Posterior) -> Cells:
         mean = _decode_places(params, posterior.mean)
@@ -385,17 +393,13 @@ class Autoencoder(LatentModel):
     def _cost(self, n: int, d: int) -> Cost:
         if self._linear:
             peak = walking(n, d, 6 * min(n, 8192) * d, 3 * d * d) + 8 * 9 * min(d, LARGE_ORDER) ** 2
-            return Cost(48, 8 * 48 * n * d, peak + 8 * 4 * n * d * int(d > n), "fewer columns", 3)
+            most = max(48, 6 + int(self.max_iter))  # with gaps its loss is descended, as that of a network
+            return Cost(most, 8 * 48 * n * d, peak + 8 * 5 * n * d, "fewer columns", 3)
         units = [d, *layer_sizes(self.hidden), 2 * int(self.n_components)]
         weights = 2 * sum((a + 1) * b for a, b in pairwise(units))
         peak = 8 * (5 * n * d + 6 * min(n, ROWS_THROUGH_NETWORK) * (2 * sum(units) + d) + 50 * weights)
         most, fix = int(self.max_iter), "a sample of rows, or fewer columns"
         return Cost(6 + most, 8 * n * d * 4, peak, fix, min(200, most))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
-        return tags
 
 
 class _TrainingProgress:
@@ -416,11 +420,6 @@ class _TrainingProgress:
         self.reason = self.reason or ("converged" if settled else "the weights were no longer finite")
 
 
-def _gaps_refused(where: str) -> Exception:
-    why = "its first layer needs every cell of a row"
-    return error("LD163", where, job="Autoencoder", why=why, fix=FILL_FIRST)
-
-
 def _linear_fit(spectrum: Spectrum, passes: int) -> Fit:
     """The linear autoencoder: PCA's axes (Baldi and Hornik)."""
     V = spectrum.vectors
@@ -435,13 +434,15 @@ def _decode_places(params: AutoencoderParams, z: Array) -> Array:
     return np.asarray(output(params.decoder, z, params.activation) * params.spread + params.mean)
 
 
-def _with_bounds(params: AutoencoderParams, x: Array, posterior: Posterior) -> Posterior:
+def _with_bounds(params: AutoencoderParams, x: Array, mask: Mask | None, posterior: Posterior) -> Posterior:
     """The posterior with the bound of each row as its log density."""
     half = np.random.default_rng(AUTOENCODER_BOUND).standard_normal((BOUND_PAIRS, posterior.mean.shape[1]))
     m, s, unit = posterior.mean, posterior.std, params.psi * params.size**2
-    square = np.mean([((x - _decode_places(params, m + s * e)) ** 2).sum(axis=1) for e in (*half, *-half)], axis=0)
+    seen = np.ones(x.shape[1]) if mask is None else mask
+    error_squares = [(((x - _decode_places(params, m + s * e)) * seen) ** 2).sum(axis=1) for e in (*half, *-half)]
+    square, count = np.mean(error_squares, axis=0), x.shape[1] if mask is None else mask.sum(axis=1)
     divergence = 0.5 * (m**2 + s**2 - 2.0 * np.log(s) - 1.0).sum(axis=1)
-    likelihood = -0.5 * square / unit - 0.5 * x.shape[1] * (LOG_TWO_PI + np.log(unit))
+    likelihood = -0.5 * square / unit - 0.5 * count * (LOG_TWO_PI + np.log(unit))
     return posterior._replace(log_density=likelihood - divergence)
 
 
@@ -449,13 +450,15 @@ def _divisor(sd: Array) -> Array:
     return np.where(sd > 0, sd, 1.0)
 
 
-def _training_rows(survey: TableSurvey, x: Array) -> TrainingRows:
+def _training_rows(survey: TableSurvey, x: Array, mask: Mask | None) -> TrainingRows:
     """Standardised rows; a column's error counts by its spread, so that the loss is in the table's units."""
     sd = np.sqrt(survey.columns.variance)
-    S = (survey.frame.inward(Block(x)).x - survey.columns.mean) / _divisor(sd)
+    S = (survey.frame.inward(Block(x, mask)).x - survey.columns.mean) / _divisor(sd)
+    seen = None if mask is None else mask.astype(np.float64)
+    S = S if seen is None else S * seen
     c = sd / (np.sqrt((sd**2).mean()) or 1.0)
     w = survey.source.weight
-    return TrainingRows(S, c, np.ones(len(S)) if w is None else np.asarray(w, dtype=np.float64))
+    return TrainingRows(S, c, np.ones(len(S)) if w is None else np.asarray(w, dtype=np.float64), seen)
 
 
 def _held_out_rows(x: Array) -> Mask:
@@ -484,7 +487,7 @@ def _squared_error(nets: EncoderDecoder, task: TrainingRows) -> tuple[float, Arr
     unit = nets.activation
     code = forward(nets.encoder, task.S, unit)
     back = forward(nets.decoder, code[-1], unit)
-    R = (back[-1] - task.S) * task.c
+    R = task.errors(back[-1])
     d = R.shape[1]
     by_decoder, dZ = backward(nets.decoder, back, R * (task.c * (2.0 / d)) * task.w[:, None], unit)
     by_encoder, _ = backward(nets.encoder, code, dZ, unit)
@@ -502,8 +505,8 @@ def _negative_bound(
     lv = np.clip(raw, -LOG_RANGE, LOG_RANGE)
     e, s = rng.standard_normal(m.shape), np.exp(0.5 * lv)
     back = forward(nets.decoder, m + s * e, unit)
-    R = (back[-1] - task.S) * task.c
-    square, d = (R**2).sum(axis=1), R.shape[1]
+    R = task.errors(back[-1])
+    square, d = (R**2).sum(axis=1), task.n_seen(R.shape[1])
     each = 0.5 * square / psi + 0.5 * d * (np.log(psi) + LOG_TWO_PI) + 0.5 * (m**2 + s**2 - lv - 1.0).sum(axis=1)
     by_decoder, dZ = backward(nets.decoder, back, R * task.c / psi * w, unit)
     by_lv = np.where(raw == lv, 0.5 * (dZ * s * e + w * (s**2 - 1.0)), 0.0)

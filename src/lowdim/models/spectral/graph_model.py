@@ -7,12 +7,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from lowdim.engine.fold import Run
 from lowdim.math.distances import SAME_SHARE, Fault, fault
 from lowdim.math.eigen import DENSE_ROWS, Eigen
 from lowdim.math.graph import bridges, by_size, components
-from lowdim.math.linalg import Array
+from lowdim.math.linalg import Array, Mask
 from lowdim.math.neighbors import (
     Indices,
     Neighbours,
@@ -24,7 +25,7 @@ from lowdim.math.neighbors import (
     together,
 )
 from lowdim.models.base.estimator import COUNT, Rule
-from lowdim.models.base.spectral import SpectralFit, SpectralModel, refuse_fault
+from lowdim.models.base.spectral import SpectralFit, SpectralModel, in_units, refuse_fault
 from lowdim.sources.arrays import SparseSource, as_source
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import FRAME_ROWS, Frame, Framed, frame_of, gather
@@ -37,6 +38,7 @@ PIECES_DONE = {
 }
 EQUAL_VALUES = 1e-9  # two eigenvalues closer than this share of them are equal
 ARBITRARY_AXIS = "the next axis has the same eigenvalue as the last: which of them is shown is arbitrary"
+SAME_ROW = 1e-9  # of the spread: inferred cells that differ by less are the same
 SIZES_IN_WORDS = 8  # sizes of pieces that are written out
 
 
@@ -116,6 +118,47 @@ class GraphModel(SpectralModel):
         node = np.full(len(first), -1, dtype=np.intp)
         node[mapped] = np.arange(len(mapped))
         return self._place_all_rows(fit, X, graph, node[copy_of], sizes, first[mapped], X.shape[0] - len(first))
+
+    # gaps -----------------------------------------------------------------------------------------
+    def _embed_completed(self, completion: Any, rows: Any, x: Array, mask: Mask, frame: Frame) -> SpectralFit:
+        """The map of the rows that are known well enough to be neighbours; the others lie where they may be."""
+        from lowdim.models.base.completion import certain_limit, mean_place, thinned_neighbors
+
+        n, k = len(x), self.n_neighbors
+        limit = certain_limit(rows, k, max(self.n_components + 2, k + 1))
+        certain = np.flatnonzero(rows.open <= limit)
+        thinned = clone(self).set_params(n_neighbors=thinned_neighbors(k, len(certain), n))
+        fit: SpectralFit = thinned._embed(*in_units(rows.mean[certain]), Run())
+        nodes = fit.attributes["rows_"]
+        far = np.flatnonzero(rows.open > limit)
+        Z = np.empty((n, fit.Z.shape[1]))
+        Z[certain] = fit.Z
+        Z[far] = mean_place(completion, x[far], mask[far], rows.mean[certain][nodes], fit.Z[nodes])
+        fit = fit._replace(Z=Z, attributes=of_all_rows(fit.attributes, certain, far, n))
+        if len(far):
+            words = f"{len(far)} rows are too uncertain to be neighbours, and lie where they are expected"
+            fit = fit._replace(notes=(*fit.notes, words))
+        attributes = {"completion_": completion._replace(limit=limit), **fit.attributes}
+        return fit._replace(attributes=attributes)
+
+    def _place_gaps(self, completion: Any, x: Array, mask: Mask) -> Array:
+        from lowdim.models.base.completion import CompletedRows, certain_limit, complete_rows, mean_place
+
+        points = self.params_.points
+        limit = completion.limit
+        if "completion_" not in vars(self):
+            limit = certain_limit(CompletedRows(points, np.zeros_like(points)), self.n_neighbors_, 1)
+        rows = complete_rows(completion, x, mask)
+        near = rows.open <= limit
+        Z = np.empty((len(x), self.embedding_.shape[1]))
+        if near.any():
+            size = float(np.linalg.norm(completion.spread))
+            Z[near] = self._extend(self.params_, _snapped(rows.mean[near], points, size))
+        Z[~near] = mean_place(completion, x[~near], mask[~near], points, self.embedding_[self.rows_])
+        return Z
+
+    def _kept_rows(self) -> Array:
+        return np.asarray(self.params_.points)
 
     # the table ------------------------------------------------------------------------------------
     def _open(self, X: Any) -> Source:
@@ -256,9 +299,9 @@ class GraphModel(SpectralModel):
         return np.asarray(self.node_, dtype=np.intp)
 
     # new rows --------------------------------------------------------------------------------------
-    def _place_block(self, block: Block) -> Array:
+    def _place_block(self, completion: Callable[[], Any], block: Block) -> Array:
         if not self._of_pairs():
-            return super()._place_block(block)
+            return super()._place_block(completion, block)
         return self._extend(self.params_, self._mark_unknown(self.frame_.inward(block).x, block.mask))
 
     def _nearest_mapped(self, points: Array, rows: Indices, X: Array, k: int) -> Neighbours:
@@ -278,6 +321,24 @@ class GraphModel(SpectralModel):
             problem = f"a distance is negative: {D[i, j]:g}"
             raise error("LD410", f"row {i + 1}, column {j + 1}", what=self._pair_word(), problem=problem)
         return D
+
+
+def _snapped(x: Array, points: Array, size: float) -> Array:
+    """Rows that are a point but for the rounding of inferred cells, as that point: no row is its own neighbour."""
+    close = nearest(x, 1, points)
+    same = close.distance <= SAME_ROW * size
+    return np.where(same, points[close.row[:, 0]], x)
+
+
+def of_all_rows(attributes: dict[str, Any], certain: Indices, far: Indices, n: int) -> dict[str, Any]:
+    """Attributes of a fit to the certain rows as those of the table; the other rows are no nodes."""
+    node, piece = np.full(n, -1, dtype=np.intp), np.zeros(n, dtype=np.int64)
+    node[certain], piece[certain] = attributes["node_"], attributes["pieces_"]
+    left_out = np.sort(np.append(certain[attributes["left_out_"]], far))
+    named: dict[str, Any] = {
+        name: certain[attributes[name]] for name in ("rows_", "landmarks_", "edges_") if name in attributes
+    }
+    return {**attributes, **named, "node_": node, "pieces_": piece, "left_out_": left_out}
 
 
 class MapVectors(NamedTuple):

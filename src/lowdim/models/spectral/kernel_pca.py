@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,12 +12,12 @@ from lowdim.engine.fold import Run, fold, walk
 from lowdim.engine.plan import Cost, walking
 from lowdim.math.distances import LARGE_NEGATIVE_SHARE, centred_gram, fault, negative_mass, squared_distances
 from lowdim.math.eigen import Eigen, Problem, solve
-from lowdim.math.linalg import EPS, Array
+from lowdim.math.linalg import EPS, Array, Mask
 from lowdim.math.neighbors import WIDTH_ROWS, median_width
 from lowdim.math.streams import KERNEL_FEATURES
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Out, Rule, is_seed, seed_of
 from lowdim.models.base.results import LARGEST
-from lowdim.models.base.spectral import SpectralFit, SpectralModel, refuse_fault
+from lowdim.models.base.spectral import GapsFound, SpectralFit, SpectralModel, in_units, refuse_fault
 from lowdim.models.spectral.kernel_features import (
     FeatureMap,
     FeatureSource,
@@ -33,12 +33,13 @@ from lowdim.models.spectral.kernel_features import (
     times,
 )
 from lowdim.sources.source import Block, Source
-from lowdim.sources.views import Frame, Framed
+from lowdim.sources.views import Frame, Framed, gather
 from lowdim.text.messages import error, warn
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed")
 PREIMAGE_METHODS = ("fixed_point", "distances", "learned")
 SAMPLE_ROWS = 200  # rows whose similarities show a degenerate kernel
+MOST_FADED = 200.0  # gamma times variance: beyond it a row is similar to none, and 1 / a must stay finite
 FLAT_SIMILARITY = 1e-12  # one this near 0 or 1 says nothing
 
 
@@ -89,6 +90,8 @@ class KernelPCA(SpectralModel):
         gamma in use, in the table's units.
     precision_, covariance_ : ndarray
         The random field over the rows: the kernel matrix K.
+    cells_inferred_, completion_ : int, Completion
+        With gaps: how many cells were not seen, and the model of them.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
     certificate_, params_, frame_ : Certificate, NamedTuple, Frame
@@ -185,7 +188,7 @@ class KernelPCA(SpectralModel):
             return Cost(1, 8 * n * d, 8 * (3 * n * n + 4 * n * d), words)
         m = min(self.n_landmarks, n)
         cells = m * min(n, 4096)
-        return Cost(2, 16 * n * d, walking(n, m, 3 * cells, 3 * m * m) + 8 * n * self.n_components, "fewer n_landmarks")
+        return Cost(3, 16 * n * d, walking(n, m, 3 * cells, 3 * m * m) + 8 * n * self.n_components, "fewer n_landmarks")
 
     def _frame(self, source: Source) -> Frame:
         if self._kernel_name in ("linear", "rbf"):
@@ -220,19 +223,68 @@ class KernelPCA(SpectralModel):
             fit = self._embed_all_pairs(self._complete_cells(source, frame), gamma)
         else:
             fit = self._embed_features(framed, gamma, sample[:: max(1, len(sample) // SAMPLE_ROWS)], run)
+        return self._with_width(fit, gamma, frame)
+
+    def _with_width(self, fit: SpectralFit, gamma: float, frame: Frame) -> SpectralFit:
+        """The fit with gamma stated in the table's units."""
         with np.errstate(over="ignore"):
             table_gamma = min(float(gamma * frame.scale[0] * frame.scale[0]), LARGEST)
+        named = {} if self._kernel_name in ("precomputed", "callable") else {"gamma_": table_gamma}
         return fit._replace(
-            attributes={} if self._kernel_name in ("precomputed", "callable") else {"gamma_": table_gamma},
+            attributes={**fit.attributes, **named},
             notes=self._gamma_notes(table_gamma) + fit.notes,
             passes=1 if self.approximation is None else 2,
         )
 
+    def _embed_completed(self, completion: Any, rows: Any, x: Array, mask: Mask, frame: Frame) -> SpectralFit:
+        """The map by similarities of expected distances: exp(-gamma (|m_i - m_j|^2 + v_i + v_j)) = a_i k(m_i, m_j) a_j.
+
+        Kernels of products see the expected cells.
+        """
+        open_sample = rows.open[:: max(1, len(x) // WIDTH_ROWS)][:WIDTH_ROWS]
+        gamma = self._width(rows.mean, frame)
+        if self.gamma is None and self._kernel_name == "rbf":
+            gamma = median_width(rows.mean, open_sample)
+        if self.approximation is not None:
+            framed = Framed(*in_units(rows.mean))
+            fit = self._embed_features(framed, gamma, rows.mean[:: max(1, len(x) // SAMPLE_ROWS)], Run())
+        else:
+            fit = self._embed_all_pairs(rows.mean, gamma, self._row_weights(rows, gamma))
+        fit = self._with_width(fit, gamma, frame)
+        return fit._replace(passes=fit.passes + (self.approximation is not None))
+
+    def _row_weights(self, rows: Any, gamma: float) -> Array:
+        """a = exp(-gamma v), what the variance of a row leaves of its similarities."""
+        if self._kernel_name != "rbf" or self.approximation is not None:
+            return np.ones(len(rows.mean))
+        return np.asarray(np.exp(-np.minimum(gamma * rows.open, MOST_FADED)))
+
+    def _place_gaps(self, completion: Any, x: Array, mask: Mask) -> Array:
+        from lowdim.models.base.completion import complete_rows
+
+        rows = complete_rows(completion, x, mask)
+        a = self._row_weights(rows, self.params_.gamma)
+        shift = self.params_.columns @ self.params_.weights
+        return np.asarray(a[:, None] * (self._extend(self.params_, rows.mean) + shift) - shift)
+
+    def _kept_rows(self) -> Array:
+        return np.asarray(self.params_.rows if self.approximation != "fourier" else super()._kept_rows())
+
     def _complete_sample(self, block: Block, source: Source) -> Array:
-        if block.mask is not None:
+        if block.mask is not None and self._of_pairs():
             row, j = np.argwhere(~block.mask)[0]
             self._refuse_gap(int(row) * max(source.n // block.rows, 1), source.columns[j], int((~block.mask).sum()))
+        if block.mask is not None:
+            self._report_gaps(source)
         return block.x
+
+    def _report_gaps(self, source: Source, *where: Any) -> None:
+        raise GapsFound(*self._gathered(source))
+
+    def _gathered(self, source: Source) -> tuple[Array, Mask]:
+        """All cells and which of them were seen, in the frame's units."""
+        x, mask = gather(Framed(source, self._frame(source)))
+        return x, np.ones(x.shape, dtype=bool) if mask is None else mask
 
     def _gamma_notes(self, gamma: float) -> tuple[str, ...]:
         if self.gamma is not None or self._kernel_name not in ("rbf", "poly", "sigmoid"):
@@ -241,10 +293,14 @@ class KernelPCA(SpectralModel):
         return (f"gamma = {gamma:.6g}, chosen as {rule}",)
 
     # all pairs of rows ---------------------------------------------------------------------------------
-    def _embed_all_pairs(self, X: Array, gamma: float) -> SpectralFit:
+    def _embed_all_pairs(self, X: Array, gamma: float, a: Array | None = None) -> SpectralFit:
+        """The map of the kernel matrix, of a_i k(x_i, x_j) a_j where rows have weights."""
         n, q = len(X), self.n_components
         half = self._kernel_name == "rbf" and by_products(n, q)
         K = gaussian_matrix(X, gamma, half=half) if half else self._kernel_matrix(X, gamma)
+        if a is not None:
+            K *= a
+            K *= a[:, None]
         step = max(1, n // SAMPLE_ROWS)
         part = K[::step, ::step] if not half else similarities(self._kernel(gamma), X[::step], X[::step])
         self._warn_if_flat(part, X, gamma)
@@ -257,7 +313,10 @@ class KernelPCA(SpectralModel):
         weights -= weights.mean(axis=0)  # zero but for rounding: then rows need no centring
         rows = np.zeros((n, 0)) if self._of_pairs() else X
         params = KernelPCAParams(rows, weights, columns, np.full(n, 1.0 / n), gamma)
-        return SpectralFit(params, V * root, values, eigen.solver, eigen.residual, {}, notes)
+        if a is not None:  # the weights of the rows in those of the axes: then new rows are placed as ever
+            params = params._replace(weights=weights * a[:, None], columns=columns / a, origin=a / n)
+        named = {} if a is None else {"row_weights_": a}
+        return SpectralFit(params, V * root, values, eigen.solver, eigen.residual, named, notes)
 
     def _kernel_matrix(self, X: Array, gamma: float) -> Array:
         if self._kernel_name == "rbf":
@@ -322,7 +381,8 @@ class KernelPCA(SpectralModel):
         else:
             m = min(self.n_landmarks, n)
             features = nystroem(kernel, self._complete_sample(framed.sample(m, rng if m < n else None), framed.source))
-        mean_covariance = fold(moments, FeatureSource(framed, features.of, features.width, self._refuse_gap), run)
+        found = partial(self._report_gaps, framed.source)
+        mean_covariance = fold(moments, FeatureSource(framed, features.of, features.width, found), run)
         eigen = solve(Problem(mean_covariance.covariance), min(self.n_components, features.width))
         eigen = eigen._replace(values=eigen.values * n)
         values, W = self._without_rounding(eigen, n, float(np.abs(np.diag(K)).mean()))
@@ -356,7 +416,9 @@ class KernelPCA(SpectralModel):
         p = self.params_
         if self._of_pairs() or self.approximation is not None:
             return None
-        return similarities(self._kernel(p.gamma), p.rows, p.rows)
+        K = similarities(self._kernel(p.gamma), p.rows, p.rows)
+        a = vars(self).get("row_weights_")
+        return K if a is None else K * a * a[:, None]
 
     # pre-images --------------------------------------------------------------------------------------------
     def inverse_transform(self, Z: Any, *, method: str | None = None, n_neighbors: int = 10) -> Array:
@@ -413,15 +475,20 @@ class KernelPCA(SpectralModel):
         -------
         X : ndarray of shape (n, d)
         """
+        from lowdim.models.base.completion import complete_rows
+
         check_is_fitted(self)
+        completion = cache(self._completion)
         method, span = self._preimage_method(method), self._image_span()
         noise_of = self._noise_estimator(noise, span)
 
         def preimages_of(block: Block) -> Array:
-            if block.mask is not None:
-                self._place_block(block)  # refuses gaps
             x = self.frame_.inward(block).x
-            Z = self._extend(self.params_, x) if noise_of is None else self._denoised(x, noise_of(x))
+            if block.mask is not None and not block.mask.all():
+                Z = self._place_block(completion, block)
+                x = complete_rows(completion(), x, block.mask).mean
+            else:
+                Z = self._extend(self.params_, x) if noise_of is None else self._denoised(x, noise_of(x))
             return self.frame_.outward(self._preimages(span, method, n_neighbors, Z, x))
 
         return self._each(preimages_of, X, out, run, lambda source: source.columns)

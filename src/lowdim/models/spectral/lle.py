@@ -80,6 +80,8 @@ class LocallyLinearEmbedding(GraphModel):
         Neighbours in use.
     precision_, covariance_ : sparse array, ndarray
         The random field over the rows: L and its pseudo-inverse.
+    cells_inferred_, completion_ : int, Completion
+        With gaps: how many cells were not seen, and the model of them.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
     certificate_, params_, frame_ : Certificate, NamedTuple, Frame

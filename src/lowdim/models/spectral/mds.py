@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.linalg as sl
@@ -18,7 +18,7 @@ from lowdim.math.distances import (
     to_similarities,
 )
 from lowdim.math.eigen import Problem, solve
-from lowdim.math.linalg import EPS, Array, evenly_spread, sign_rule
+from lowdim.math.linalg import EPS, Array, Mask, evenly_spread, sign_rule
 from lowdim.math.neighbors import Indices
 from lowdim.models.base.estimator import COUNT, Rule
 from lowdim.models.base.results import squared
@@ -30,6 +30,7 @@ from lowdim.text.messages import error, warn
 PAIR_WORDS = {"precomputed": "distances", "squared": "squared distances", "similarity": "similarities"}
 VIOLATED_SHARE = 1e-9  # of the largest distance: a triangle must be violated by more than rounding
 TRIANGLE_ROWS = 150  # rows whose triangles are looked at: half a million of them
+LEAST_SQUARES_NOISE = 1e-9  # of the largest variance: a noise so small that places are those of least squares
 EQUAL_SPREAD = 1e-9  # two eigenvalues closer than this share of them are equal
 
 
@@ -74,6 +75,8 @@ class ClassicalMDS(SpectralModel):
         What the correction added.
     precision_, covariance_ : ndarray
         The random field over the rows: K = ZZ'.
+    cells_inferred_, completion_ : int, Completion
+        With gaps: how many cells were not seen, and the model of them.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
     certificate_, params_, frame_ : Certificate, NamedTuple, Frame
@@ -153,7 +156,23 @@ class ClassicalMDS(SpectralModel):
         return self._embed_pairs(X) if self._of_pairs() else self._embed_rows(X)
 
     # rows of a table -----------------------------------------------------------------------------
-    def _embed_rows(self, X: Array) -> SpectralFit:
+    def _embed_completed(self, completion: Any, rows: Any, x: Array, mask: Mask, frame: Frame) -> SpectralFit:
+        return self._embed_rows(rows.mean, rows.var.sum(axis=0))
+
+    def _completion(self) -> Any:
+        """That of the fit; a map of a complete table places new rows by least squares on their seen cells."""
+        from lowdim.models.base.completion import linear_completion
+
+        if "completion_" in vars(self):
+            return self.completion_
+        length = np.linalg.norm(self.params_.axes, axis=0)
+        length = np.where(length > 0.0, length, 1.0)
+        spread = np.sqrt((self.embedding_**2).mean(axis=0)) / length
+        noise = LEAST_SQUARES_NOISE * max(float((spread**2).max(initial=0.0)), np.finfo(float).tiny)
+        return linear_completion(self.params_.axes / length * spread, self.params_.mean, noise)
+
+    def _embed_rows(self, X: Array, unseen: Array | None = None) -> SpectralFit:
+        """The map of these rows; `unseen` is the variance of the cells of each column that were inferred, summed."""
         n, d = X.shape
         if self.n_components > n:
             raise error("LD200", n_components=self.n_components, most=n, why=f"the table has {n} rows")
@@ -163,6 +182,8 @@ class ClassicalMDS(SpectralModel):
         X -= extra
         q = min(self.n_components, n, d)
         small = X.T @ X if d <= n else X @ X.T
+        if unseen is not None and d <= n:
+            small[np.diag_indices(d)] += unseen  # the expected scatter: means alone would be too close
         eigen = solve(Problem(small), min(q + 1, len(small)))
         V = eigen.vectors[:, :q]
         if d > n:

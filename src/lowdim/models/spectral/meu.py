@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -11,20 +12,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.plan import Cost
 from lowdim.math.eigen import Problem, solve
-from lowdim.math.graph import springs
-from lowdim.math.linalg import Array, Mask, centred
-from lowdim.math.neighbors import Indices, pair_distances
+from lowdim.math.graph import by_size, components, springs
+from lowdim.math.linalg import Array, Mask, centred, distinct
+from lowdim.math.neighbors import Indices, exact_distances, joined_known, pair_distances
 from lowdim.models.base.estimator import COUNT, Rule
 from lowdim.models.base.spectral import SpectralFit
-from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph
+from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph, of_all_rows
 from lowdim.models.spectral.landmarks import interpolate_places, unordered
 from lowdim.models.spectral.mvu import ONE_MAP, few_threads
-from lowdim.text.messages import warn
+from lowdim.sources.views import Frame
+from lowdim.text.messages import error, warn
+from lowdim.text.quiet import no_warnings
 
 MOST_NEWTON_STEPS = 200  # Newton steps; 9 to 15 are usual
 KKT_ROUNDING = 1e-12  # optimality conditions below this are rounding
 KKT_CONVERGED = 1e-8  # above this the fit warns that it has not converged
 SHORTEST_SQUARE = 1e-10  # of the mean variance: springs for shorter squared distances would leave the others no digits
+MOST_FIELD_STEPS = 30  # rounds of EM on the field, at most
+FIELD_TOL = 1e-3  # of the largest cell: cells that move less have settled
 SAFE_GAIN = 1e-6  # a whole step that promises less is safe (the objective is self-concordant), and lost in rounding
 SMALL_SHARE = Rule(
     lambda v: isinstance(v, int | float) and not isinstance(v, bool) and 1e-12 <= v <= 1.0, "a number from 1e-12 to 1"
@@ -68,7 +73,8 @@ class MaximumEntropyUnfolding(GraphModel):
 
     is maximised over the springs l_ij that join neighbours; the map is that of the covariance K = (L + gamma I)^-1. At
     the optimum p (k_ii + k_jj - 2 k_ij) = |y_i - y_j|^2 for neighbours. With n_neighbors = n - 1 and free springs it is
-    PCA / sqrt p. New rows are placed by weights on their neighbours.
+    PCA / sqrt p. New rows are placed by weights on their neighbours. Gaps by EM: the field is independent over
+    columns, so the unseen cells of one are a solve with the springs; then the springs of the expected distances.
 
     Parameters
     ----------
@@ -106,6 +112,8 @@ class MaximumEntropyUnfolding(GraphModel):
         Neighbours in use.
     precision_, covariance_ : ndarray
         The random field over the rows: L + gamma I and K.
+    cells_inferred_, completion_ : int, Completion
+        With gaps: how many cells were not seen, and the model of them.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
     certificate_, params_, frame_ : Certificate, NamedTuple, Frame
@@ -161,29 +169,40 @@ class MaximumEntropyUnfolding(GraphModel):
         return Cost(1, 8 * n * d, peak, "fewer n_neighbors, MaximumVarianceUnfolding (landmarks) or LaplacianEigenmaps")
 
     def _map_graph(self, graph: NeighbourGraph, rows: Indices) -> SpectralFit:
+        return self._map_expected(graph, rows, None)
+
+    def _map_expected(self, graph: NeighbourGraph, rows: Indices, expected: ExpectedTable | None) -> SpectralFit:
+        """The map of the springs between neighbours; with gaps of `expected` squared distances."""
         n, p = graph.points.shape
         Y = graph.points - graph.points.mean(axis=0)
-        mean = float((Y**2).sum()) / (n * p)
+        total = float((Y**2).sum()) + (0.0 if expected is None else expected.open)
+        mean = total / (n * p)
         pairs = graph.edges()
         i, j = unordered(sp.csr_array((np.ones(len(pairs.i)), (pairs.i, pairs.j)), shape=(n, n)))
         free = self.multipliers == "free"
-        square = pair_distances(Y, Y, i, j) ** 2 / p
+        square = (pair_distances(Y, Y, i, j) ** 2 if expected is None else expected.square[i, j]) / p
         uneven = not free and float(square.min()) < SHORTEST_SQUARE * mean
         if uneven:
             warn("LD458", times=f"{mean / max(float(square.min()), 1e-300):.0e}", eps=self.eps)
         eps = self.eps * mean if uneven or (free and p < n - 1) else 0.0
         want = WantedDistances(i, j, square + 2.0 * eps, n, self.gamma / mean)
         with few_threads(len(i)):
-            if free and len(i) == n * (n - 1) // 2:
+            if free and len(i) == n * (n - 1) // 2 and expected is None:
                 springs_fit = _closed_form(want, Y, eps)
             else:
                 springs_fit = free_springs(want) if free else positive_springs(want)
         if springs_fit.kkt > KKT_CONVERGED:
             warn("LD454", kkt=springs_fit.kkt, steps=springs_fit.steps)
-        return self._map_of_springs(graph, rows, want, springs_fit, Y, eps)
+        return self._map_of_springs(graph, rows, want, springs_fit, total, eps)
 
     def _map_of_springs(
-        self, graph: NeighbourGraph, rows: Indices, want: WantedDistances, springs_fit: SpringFit, Y: Array, eps: float
+        self,
+        graph: NeighbourGraph,
+        rows: Indices,
+        want: WantedDistances,
+        springs_fit: SpringFit,
+        total: float,
+        eps: float,
     ) -> SpectralFit:
         eigen = solve(Problem(centred(springs_fit.R.T @ springs_fit.R)), self.n_components)
         values = np.maximum(eigen.values - eps, 0.0)
@@ -191,7 +210,7 @@ class MaximumEntropyUnfolding(GraphModel):
         edges = np.column_stack([want.i, want.j]).astype(np.int64)
         k = min(max(self.n_neighbors, 2 * self.n_components + 2), graph.m)
         params = MEUParams(graph.points, Z, edges, springs_fit.multipliers, want.gamma, k)
-        value = log_likelihood(want, springs_fit.multipliers, Y.shape[1], float((Y**2).sum()), eps)
+        value = log_likelihood(want, springs_fit.multipliers, graph.points.shape[1], total, eps)
         attributes = {
             "multipliers_": springs_fit.multipliers,
             "edges_": rows[edges],
@@ -211,12 +230,64 @@ class MaximumEntropyUnfolding(GraphModel):
             params, Z, values, solver, max(eigen.residual, springs_fit.kkt), attributes, notes, value, "log-likelihood"
         )
 
+    # gaps: EM on the field ---------------------------------------------------------------------------
+    def _embed_completed(self, completion: Any, rows: Any, x: Array, mask: Mask, frame: Frame) -> SpectralFit:
+        """EM: unseen cells given the field, a solve a column; then graph and springs of the expected distances."""
+        if self.pieces == "largest":
+            return super()._embed_completed(completion, rows, x, mask, frame)
+        some, blank = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(~mask.any(axis=1))
+        fit, settled = self._settled(rows.mean[some], rows.open[some], mask[some])
+        Z = np.empty((len(x), fit.Z.shape[1]))
+        Z[some], Z[blank] = fit.Z, fit.Z.mean(axis=0)  # a row without cells lies in the middle
+        attributes = {"completion_": completion, **of_all_rows(fit.attributes, some, blank, len(x))}
+        return fit._replace(Z=Z, notes=(*fit.notes, settled), attributes=attributes)
+
+    def _settled(self, cells: Array, open_variance: Array, seen: Mask) -> tuple[SpectralFit, str]:
+        """The map when cells and springs have settled, and a note of how they did."""
+        first, copy_of = self._distinct_rows(cells)
+        if len(first) < 2:
+            raise error("LD431", n=len(cells))
+        n, seen, step, moved = len(cells), seen[first], 0, np.inf
+        table, cells = expected_of_rows(cells[first], open_variance[first]), cells[first]
+        while step < MOST_FIELD_STEPS and moved > FIELD_TOL:
+            with no_warnings() if step else nullcontext():
+                graph = self._join_pieces(self._expected_graph(cells, table))[0]
+            fit = self._map_expected(graph, first, table)
+            before, (cells, table) = cells, expected_of_field(self._stiffness_of(fit.params), cells, seen)
+            moved = float(np.abs(cells - before).max(initial=0.0) / max(np.abs(cells).max(initial=0.0), 1e-300))
+            step += 1
+        fit = self._place_all_rows(fit, cells, graph, copy_of, np.bincount(graph.label), first, n - len(first))
+        return fit, f"EM on the field: {step} rounds, the last moved cells by {moved:.1e} of the largest"
+
+    def _place_gaps(self, completion: Any, x: Array, mask: Mask) -> Array:
+        """As complete rows are placed, by weights on neighbours, over the seen cells of each row."""
+        p, Z = self.params_, np.empty((len(x), self.embedding_.shape[1]))
+        pattern, of = distinct(mask)
+        for number, row in enumerate(pattern):
+            same, seen = np.flatnonzero(of == number), mask[row]
+            if seen.any():
+                Z[same] = interpolate_places(x[np.ix_(same, seen)], p.points[:, seen], p.places, p.k)
+            else:
+                Z[same] = self.embedding_[self.node_ >= 0].mean(axis=0)
+        return Z
+
+    def _expected_graph(self, cells: Array, table: ExpectedTable) -> NeighbourGraph:
+        """The graph of neighbours by expected distances."""
+        k = self._graph_neighbors(len(cells))
+        pairs, radius = joined_known(np.sqrt(table.square), k)
+        m = len(cells)
+        label = components(sp.csr_array((np.ones(len(pairs.i)), (pairs.i, pairs.j)), shape=(m, m)))[1]
+        return NeighbourGraph(cells, pairs, radius, by_size(label)[0], pairs.chosen(np.zeros(0, dtype=np.intp)), k)
+
+    def _stiffness_of(self, params: MEUParams) -> Array:
+        n = len(params.points)
+        return springs(params.edges[:, 0], params.edges[:, 1], params.multipliers, n) + params.gamma * np.eye(n)
+
     def _extend(self, params: MEUParams, X: Array) -> Array:
         return interpolate_places(X, params.points, params.places, params.k)
 
     def _precision(self) -> Any:
-        p = self.params_
-        return springs(p.edges[:, 0], p.edges[:, 1], p.multipliers, len(p.points)) + p.gamma * np.eye(len(p.points))
+        return self._stiffness_of(self.params_)
 
     @property
     def covariance_(self) -> Array:
@@ -225,6 +296,43 @@ class MaximumEntropyUnfolding(GraphModel):
         n = len(self.params_.points)
         K: Array = super().covariance_ + 1.0 / (self.params_.gamma * n)
         return K
+
+
+class ExpectedTable(NamedTuple):
+    """What the seen cells say of a table: expected squared distances of its rows, and the variance left open."""
+
+    square: Array  # n x n
+    open: float
+
+
+def expected_of_rows(mean: Array, open_variance: Array) -> ExpectedTable:
+    """Rows that know nothing of each other: |m_i - m_j|^2 + v_i + v_j."""
+    D = exact_distances(mean) ** 2 + open_variance[:, None] + open_variance
+    np.fill_diagonal(D, 0.0)
+    return ExpectedTable(D, float(open_variance.sum()))
+
+
+def expected_of_field(P: Array, cells: Array, seen: Mask) -> tuple[Array, ExpectedTable]:
+    """The E-step: columns are independent draws of N(0, P^-1), and unseen cells u of one are N(m_u, P_uu^-1).
+
+    m_u = -P_uu^-1 P_uo y_o; columns with the same gaps share a factor. With C the sum of the covariances the expected
+    squared distances are |m_i - m_j|^2 + c_ii + c_jj - 2 c_ij.
+    """
+    centre = np.where(seen, cells, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+    Y, C = np.where(seen, cells - centre, 0.0), np.zeros_like(P)
+    first, of = distinct(np.ascontiguousarray(seen.T))
+    for pattern, column in enumerate(first):
+        gone, columns = np.flatnonzero(~seen[:, column]), np.flatnonzero(of == pattern)
+        if not len(gone):
+            continue
+        factor = sl.cho_factor(P[np.ix_(gone, gone)], check_finite=False)
+        known = seen[:, column]
+        Y[np.ix_(gone, columns)] = -sl.cho_solve(factor, P[np.ix_(gone, known)] @ Y[np.ix_(known, columns)])
+        C[np.ix_(gone, gone)] += len(columns) * sl.cho_solve(factor, np.eye(len(gone)))
+    c = np.diag(C)
+    D = exact_distances(Y) ** 2 + c[:, None] + c - 2.0 * C
+    np.fill_diagonal(D, 0.0)
+    return Y + centre, ExpectedTable(np.maximum(D, 0.0), float(c.sum()))
 
 
 def log_likelihood(want: WantedDistances, multipliers: Array, p: int, total: float, eps: float = 0.0) -> float:

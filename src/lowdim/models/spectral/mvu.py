@@ -82,6 +82,8 @@ class MaximumVarianceUnfolding(GraphModel):
         Neighbours in use.
     precision_, covariance_ : ndarray
         The random field over the rows: K.
+    cells_inferred_, completion_ : int, Completion
+        With gaps: how many cells were not seen, and the model of them.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
     certificate_, params_, frame_ : Certificate, NamedTuple, Frame
