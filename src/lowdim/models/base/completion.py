@@ -236,7 +236,9 @@ def _shown(x: Array, mask: Mask) -> Mask:
 
     keys = np.random.default_rng(COMPLETION_TRIAL).integers(2**63, size=(2, x.shape[1]), dtype=np.uint64)
     centre, spread = centre_and_spread(np.where(mask, x, np.nan))
-    coarse: Array = np.round(np.where(mask, (x - centre) / spread, 0.0), 3)  # the order of rows changes the last digits
+    coarse = np.asarray(
+        np.round(np.where(mask, (x - centre) / spread, 0.0), 3), dtype=np.float64
+    )  # the order of rows changes the last digits
     bits = mix_bits(row_hash(coarse, keys[0])[:, None] ^ keys[1])
     hide = mask & ((bits >> np.uint64(40)) % np.uint64(TRIAL_PERIOD) == 0)
     hide[(mask & ~hide).sum(axis=1) == 0] = False
