@@ -36,16 +36,15 @@ from lowdim.text.csv_table import csv_table
 from lowdim.text.messages import LowdimError, LowdimWarning, error
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis import Partial
+    from lowdim.jobs.analysis import MapModel, Partial
     from lowdim.jobs.apply import PlacedRows
     from lowdim.jobs.large import DrawnRows
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.fills.fills import Fills
     from lowdim.judge.held_out import HeldOut
     from lowdim.judge.rows.null_law import RowLaw
-    from lowdim.judge.rows.odd_rows import OddRows
+    from lowdim.judge.rows.odd_rows import OddRow, OddRows
     from lowdim.models.base.results import Posterior
-    from lowdim.models.linear.ppca import ProbabilisticPCA
 
 RUN_SCHEMA = 1
 FACTS = "run.json"
@@ -146,13 +145,14 @@ class SavedRun:
         return path
 
     @cached_property
-    def model(self) -> ProbabilisticPCA:
+    def model(self) -> MapModel:
         """The model of the main job."""
         from lowdim.models.linear.ppca import ProbabilisticPCA
+        from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 
         self.check_analysis()
         model = load(self.model_file)
-        assert isinstance(model, ProbabilisticPCA)
+        assert isinstance(model, ProbabilisticPCA | MixedFactorAnalysis)
         return model
 
     def check_analysis(self) -> None:
@@ -349,6 +349,8 @@ def describe(analysis: Analysis | Partial, options: dict[str, Any], command: str
             "converged": bool(analysis.model.converged_),
             "apply": _apply_facts(analysis, analysis.model),
         }
+        if "likelihoods_" in vars(analysis.model):
+            facts["mixed"] = mixed_facts(analysis.model)
     if isinstance(analysis, Analysis):
         if analysis.of is not None:
             facts["table"] |= {"rows": analysis.of, "drawn": analysis.table.n}
@@ -358,6 +360,13 @@ def describe(analysis: Analysis | Partial, options: dict[str, Any], command: str
             "shares": list(analysis.shares),
         }
     return facts
+
+
+def mixed_facts(model: Any) -> list[dict[str, Any]]:
+    """The columns of a mixed map: names in the file, kinds, and what their cells are called."""
+    names = (str(name) for name in model.feature_names_in_)
+    columns = zip(names, model.likelihoods_, model.labels_, strict=True)
+    return [{"name": name, "kind": kind, "labels": [str(x) for x in labels]} for name, kind, labels in columns]
 
 
 def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: str) -> dict[str, Any]:
@@ -389,7 +398,7 @@ def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: st
     }
 
 
-def _apply_facts(analysis: Analysis | Partial, model: ProbabilisticPCA) -> dict[str, Any]:
+def _apply_facts(analysis: Analysis | Partial, model: MapModel) -> dict[str, Any]:
     """What new rows need beside the model: half widths of fills that hold what they claim, a column each, and the law
     of an ordinary row's distance."""
     from lowdim.judge.fills.calibration import map_calibration
@@ -399,6 +408,8 @@ def _apply_facts(analysis: Analysis | Partial, model: ProbabilisticPCA) -> dict[
     t = analysis.table
     if isinstance(analysis, Analysis):
         calibration, law = analysis.calibration, analysis.law_of_new_rows
+    elif "likelihoods_" in vars(model):
+        return {}  # of a run that was stopped: what is not known is found when it is asked for
     else:
         rows, held = ArraySource(t.X, columns=t.names), analysis.held
         dims = None if analysis.fills is None else analysis.fills.n_components
@@ -479,11 +490,13 @@ def odd_table(odd: OddRows) -> str:
     """One line an odd row."""
     return csv_table(
         ["row", "seen", "p", "D2", "D2_p", "column", "value", "expected", "sd", "surprise", "reason"],
-        [
-            [r.name, r.seen, r.p_row, r.D2, r.p, r.column, r.value, r.expected, r.sd, r.surprise, r.reason]
-            for r in odd.rows
-        ],
+        [[r.name, r.seen, r.p_row, r.D2, r.p, r.column, *_said(r), r.sd, r.surprise, r.reason] for r in odd.rows],
     )
+
+
+def _said(r: OddRow) -> tuple[Any, Any]:
+    """The value of a row's least likely cell and what the rest says, in words where it holds an answer."""
+    return (r.words[0], r.words[1]) if r.words else (r.value, r.expected)
 
 
 def held_table(t: Table, held: HeldOut) -> str:
