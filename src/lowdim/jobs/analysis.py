@@ -28,6 +28,7 @@ from lowdim.judge.scales import on_suitable_scales
 from lowdim.judge.stability import Refits, Stability, refits, stability
 from lowdim.judge.table_input import read, source_of
 from lowdim.judge.verdicts import second_axis
+from lowdim.math.linalg import Array
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.ppca import ORTHOGONAL, ProbabilisticPCA
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
@@ -161,12 +162,14 @@ class AnalysisStages(NamedTuple):
         X = without_held(self.X, self.held, rows=True)
         return refits(model, X, bootstraps=self.counts.refits, random_state=s.seed)
 
-    def axes(self, model: MapModel, found: Refits | MixedRefits) -> tuple[AxisCard, ...]:
+    def axes(self, model: MapModel, found: Refits | MixedRefits, places: Array | None = None) -> tuple[AxisCard, ...]:
+        """A card for every axis; `places` of the rows on a mixed map, where they are known."""
         s, labels = self.settings, self.table.labels
         if isinstance(model, MixedFactorAnalysis) or isinstance(found, MixedRefits):
             assert isinstance(model, MixedFactorAnalysis) and isinstance(found, MixedRefits)
             mixed = mixed_map(model, self.table.names)
-            cards = mixed_axes(mixed, mixed.posterior(self.table.X).mean, labels, found, s.level)
+            scores = mixed.posterior(self.table.X).mean if places is None else places
+            cards = mixed_axes(mixed, scores, labels, found, s.level)
         else:
             X = without_held(self.X, self.held, rows=True)
             cards = axes(model, X, labels=labels, resampled_fits=found, level=s.level, random_state=s.seed)
@@ -288,7 +291,7 @@ def _stages(
     fills = do.fills()
     so_far.report("fills", fills.progress, fills=fills)
     resampled = do.refits(model)
-    cards, steady = do.axes(model, resampled), do.stability(model, resampled)
+    cards, steady = do.axes(model, resampled, posterior.mean), do.stability(model, resampled)
     so_far.report("axes", f"{len(cards)} axes, {len(resampled.W)} resamplings: {steady.verdict}", last=True)
     return Analysis(t, asked, jury, model, posterior, do.gaps(), fills, odd, cards, steady, of, held)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.judge.fills.calibration import MapCalibration
-from lowdim.judge.mixed.mixed_cells import fill_numbers, has_levels
+from lowdim.judge.mixed.mixed_cells import GapAnswers, fill_numbers, gap_answers, has_levels
 from lowdim.judge.mixed.mixed_map import MixedMap, mixed_map
 from lowdim.judge.mixed.mixed_rows import judge_mixed_rows
 from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw
@@ -51,6 +51,7 @@ class PlacedRows(NamedTuple):
     calibrated: bool  # False: Gaussian intervals of the model alone
     fill_dims: int | None  # of the model that filled the old table's own gaps, where it is known
     came: NewTableRows  # the rows as they were read
+    answers: GapAnswers | None = None  # of a mixed map: what fills the gaps of its columns, as the file calls them
 
     @property
     def scores(self) -> Any:
@@ -203,7 +204,7 @@ def _place_mixed(
     aside: Collection[str],
 ) -> PlacedRows:
     """New rows on a mixed map: levels and answers are filled by levels and answers."""
-    X, names = rows.X, map.names
+    X, names, seen = rows.X, map.names, ~np.isnan(map.codes(rows.X))
     used = calibration or MapCalibration(PLAIN_LEVEL, (normal_half_width(PLAIN_LEVEL),) * len(names))
     half = np.maximum(used.half, normal_half_width(used.level) * has_levels(map))  # levels may hold more, not less
     posterior, fills = map.posterior(X), fill_numbers(map, X, half)
@@ -215,7 +216,7 @@ def _place_mixed(
         X,
         posterior,
         odd,
-        _size(map.usual_rows(X)) / _size(map.usual_rows(np.zeros((1, len(names))))),
+        _size(map.usual_rows(seen)) / _size(map.usual_rows(np.ones((1, len(map.columns)), dtype=bool))),
         middle,
         fills.sd,
         (*rows.messages, *said_of(rows, aside), *plain),
@@ -225,6 +226,7 @@ def _place_mixed(
         calibration is not None,
         used.fill_dims,
         rows,
+        gap_answers(map, X),
     )
 
 

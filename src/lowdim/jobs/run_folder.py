@@ -171,10 +171,11 @@ class SavedRun:
         from lowdim.judge.rows.null_law import RowLaw
 
         try:
-            scale, dof = (float(self.facts["apply"]["law"][part]) for part in ("scale", "dof"))
-        except (KeyError, TypeError, ValueError):
+            known = RowLaw(**{key: float(value) for key, value in self.facts["apply"]["law"].items()})
+        except (AttributeError, KeyError, TypeError, ValueError):
             return None
-        return RowLaw(scale, dof) if 0.0 < scale < np.inf and 0.0 < dof < np.inf else None
+        sizes = np.array([known.scale, known.dof, known.spread])
+        return known if (sizes > 0.0).all() and np.isfinite([*sizes, known.middle]).all() else None
 
     @cached_property
     def drawn(self) -> DrawnRows:
@@ -416,7 +417,7 @@ def _apply_facts(analysis: Analysis | Partial, model: MapModel) -> dict[str, Any
         calibration = map_calibration(model, rows, level=analysis.settings.level, fill_dims=dims)
         law = law_of_new_rows(model, rows, held=held.cell_mask(t.n, t.d), far=held.row_mask(t.n))
     return {
-        "law": law._asdict(),
+        "law": {key: value for key, value in law._asdict().items() if key in ("scale", "dof") or law.is_mixed},
         "level": calibration.level,
         "half_widths": [float(f"{c:.6g}") for c in calibration.half],
         "fill_dimensions": calibration.fill_dims,
@@ -441,10 +442,19 @@ def placed_fills(rows: PlacedRows, names: tuple[str, ...]) -> str:
     where = np.argwhere(gap).tolist()
     parts = (rows.filled, rows.lower, rows.upper, rows.sd)
     cells = np.column_stack([np.asarray(part)[gap] for part in parts]).tolist()
-    return csv_table(
-        ["row", "column", "fill", "lower", "upper", "sd"],
-        [[rows.row_names[i], names[j], *line] for (i, j), line in zip(where, cells, strict=True)],
-    )
+    header, lines = ["row", "column", "fill", "lower", "upper", "sd"], zip(where, cells, strict=True)
+    if rows.answers is None:
+        return csv_table(header, [[rows.row_names[i], names[j], *line] for (i, j), line in lines])
+    a, ones = rows.answers, {j for own in rows.answers.numbers for j in own}
+    chance = dict(zip(zip(a.row, a.column, strict=True), a.probability, strict=True))
+    told: list[tuple[int, list[Any]]] = [
+        (i, [rows.row_names[i], names[j], *line, chance.get((i, names[j]), "")])
+        for (i, j), line in lines
+        if j not in ones
+    ]
+    words = zip(a.row, a.column, a.fill, a.probability, a.numbers, strict=True)
+    told += [(i, [rows.row_names[i], name, fill, "", "", "", p]) for i, name, fill, p, own in words if own]
+    return csv_table([*header, "probability"], [line for _, line in sorted(told, key=lambda pair: pair[0])])
 
 
 def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> str:

@@ -136,6 +136,8 @@ class SavedAnalysis(Analysis):
         rows, scale, answers = fields.pop("rows_judged"), fields.pop("scale"), fields.pop("answers", None)
         names = self.run.names if mixed is None else tuple(c["name"] for c in mixed)
         scales = self.run.scales if mixed is None else None
+        if answers is not None:
+            law = law._replace(middle=answers.surprise[0], spread=answers.surprise[1])
         judged = JudgedRows(rows, names, scale, self.row_names, scales, law, answers)
         return OddRows(**fields, judged=judged)
 

@@ -17,11 +17,10 @@ from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.judge.stability import RemovedRow, Stability, angle, axis_angles, clouds_of, stability_of
 from lowdim.math.linalg import Array, evenly_spread
 from lowdim.math.streams import BOOTSTRAP
-from lowdim.models.mixed.row_pulls import RowPulls, leanings, leanings_of, positions, row_pulls
-from lowdim.models.mixed.steps import MixedParams
+from lowdim.models.mixed.row_pulls import MovedParams, RowPulls, leanings, moved_positions, row_pulls
 
-MIXED_CLOUD_ROWS = 150  # rows whose clouds are kept
-CLOUD_REFITS = 25  # resamplings in which they are placed
+MIXED_CLOUD_ROWS = 300  # rows whose clouds are kept
+CLOUD_REFITS = 40  # resamplings in which they are placed
 TRIED_ROWS = 5  # rows without which the map is looked at
 
 
@@ -29,7 +28,7 @@ class MixedRefits(NamedTuple):
     """A mixed map resampled."""
 
     W: Array  # B x numbers x q, leanings
-    params: tuple[MixedParams, ...]
+    moved: tuple[MovedParams, ...]
     pulls: RowPulls
 
     @property
@@ -44,7 +43,7 @@ def mixed_refits(map: MixedMap, X: Array, weight: Array | None, bootstraps: int,
     source.weight = weight
     pulls = row_pulls(map.model, source)
     made = tuple(pulls.resampled(np.random.default_rng([seed, BOOTSTRAP, b])) for b in range(bootstraps))
-    return MixedRefits(np.array([leanings_of(params) for params in made]), made, pulls)
+    return MixedRefits(np.array([there.leanings for there in made]), made, pulls)
 
 
 def correlations(lean: Array) -> Array:
@@ -88,20 +87,19 @@ def mixed_stability(map: MixedMap, X: Array, refits: MixedRefits, row_names: tup
     source, lean = map.source(X), leanings(map.model)
     k = min(2, lean.shape[1])
     rows = evenly_spread(len(X), MIXED_CLOUD_ROWS, ends=True)
-    few = refits.params[:CLOUD_REFITS]
-    here, *there = (positions(params, map.model, source, rows)[:, :k] for params in (refits.pulls.params, *few))
-    removed = _removed(map, refits.pulls, lean, row_names)
-    return stability_of(lean, refits.W, clouds_of(here, there, rows), removed, refits.rows)
+    here, there = moved_positions(map.model, source, rows, refits.moved[:CLOUD_REFITS])
+    clouds = clouds_of(here[:, :k], [places[:, :k] for places in there], rows)
+    return stability_of(lean, refits.W, clouds, _removed(refits.pulls, lean, row_names), refits.rows)
 
 
-def _removed(map: MixedMap, pulls: RowPulls, lean: Array, row_names: tuple[str, ...]) -> tuple[RemovedRow, ...]:
+def _removed(pulls: RowPulls, lean: Array, row_names: tuple[str, ...]) -> tuple[RemovedRow, ...]:
     """The map without each of the rows that turn it most."""
     k = min(2, lean.shape[1])
     if not k:
         return ()
     removed = []
     for i in np.argsort(-pulls.turns.max(axis=1), kind="stable")[:TRIED_ROWS]:
-        W = matched(lean, leanings_of(pulls.without(int(i))), ())
+        W = matched(lean, pulls.without(int(i)).leanings, ())
         turns, row = axis_angles(W, lean), int(pulls.at[i])
         axis = int(np.argmax(turns))
         removed.append(RemovedRow(row, row_names[row], axis + 1, float(turns[axis]), angle(W[:, :k], lean[:, :k])))

@@ -56,6 +56,34 @@ class NumberFills(NamedTuple):
     upper: Array
 
 
+class GapAnswers(NamedTuple):
+    """The gaps of columns of words and of levels: where they are, their fills, and how likely these are."""
+
+    row: list[int]  # from 0
+    column: list[str]  # as the file names it
+    fill: list[str | float]
+    probability: list[float]
+    numbers: list[tuple[int, ...]]  # the table's numbers it is; none of words are filled by themselves
+
+
+def gap_answers(map: MixedMap, X: Array) -> GapAnswers:
+    """The most likely answer of every gap that has answers, of ordinal columns the median."""
+    codes, shares, out = map.codes(X), map.model.probabilities(map.source(X)), GapAnswers([], [], [], [], [])
+    for k, name in enumerate(map.columns):
+        rows = np.flatnonzero(np.isnan(codes[:, k]) & np.isnan(X[:, map.numbers[k][0]]))
+        if name not in shares or not len(rows):
+            continue
+        levels, share, labels = _numbers_of_levels(map, k), shares[name][rows], map.model.labels_[k]
+        best = _levels_that_hold(levels, share, 0.0, map.model.likelihoods_[k])[0]
+        for i, value, own in zip(rows.tolist(), best.tolist(), share, strict=True):
+            out.row.append(i)
+            out.column.append(name)
+            out.fill.append(str(labels[int(value)]) if labels else value)
+            out.probability.append(float(own[levels == value][0]))
+            out.numbers.append(map.numbers[k] if labels else ())
+    return out
+
+
 def has_levels(map: MixedMap) -> Array:
     """1 for each of the table's numbers that has levels, or is a zero or a one of a label."""
     out = np.zeros(len(map.names))
@@ -159,7 +187,7 @@ def explain_mixed_row(
         raise error("LD210", option="row", value=row, allowed=f"a row from 0 to {len(X) - 1}")
     x = touched_numbers(map, X[row : row + 1], hidden, edited or {})
     told = map.given_others(x)
-    far = mixed_distances(told)
+    far = mixed_distances(told, law)
     seen, dof = int(far.seen[0]), int(far.rank[0])
     parts = ((far.D2, seen), (far.T2, dof), (far.Q, seen - dof))
     p, p_T2, p_Q = (float(law.p_value(value, np.array(k))[0]) for value, k in parts)
@@ -227,7 +255,7 @@ def _ordinary(map: MixedMap, x: Array, rate: float, law: RowLaw) -> tuple[tuple[
     hidden: list[int] = []
     while True:
         told = map.given_others(x)
-        far = mixed_distances(told)
+        far = mixed_distances(told, law)
         p = float(law.p_value(far.D2, far.seen)[0])
         if p >= rate or not told.seen.any():
             return tuple(map.columns[k] for k in hidden), p

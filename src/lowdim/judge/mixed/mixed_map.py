@@ -1,7 +1,7 @@
 """The map of a table whose columns are mostly answers: a mixed model, and which of the table's numbers its columns are.
 
 A table that was read is numbers: answers and levels as they are coded, labels of several as zeros and ones for each.
-The mixed model takes every column once. Here numbers become its columns, and what it says of them becomes numbers again.
+The mixed model takes every column once. Here numbers become its columns, and what it says of them numbers again.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from lowdim.judge.mixed_table import MixedTable, codes_of_ones, mixed_table
-from lowdim.math.linalg import Array, evenly_spread
+from lowdim.math.linalg import Array, Mask, evenly_spread
 from lowdim.models.base.results import Posterior
-from lowdim.models.mixed.given_others import GivenOthers, cells_at, given_others, usual_information, usual_posterior
+from lowdim.models.mixed.given_others import GivenOthers, UsualRows, cells_at, given_others, usual_posterior, usual_rows
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.coded import CodedColumn, CodedSource
 from lowdim.table.table import Table
@@ -108,18 +108,18 @@ class MixedMap:
         return given_others(self.model, self.source(X), self._usual)
 
     @cached_property
-    def _usual(self) -> Array:
-        return usual_information(self.model)
+    def _usual(self) -> UsualRows:
+        return usual_rows(self.model)
 
-    def usual_rows(self, X: Array) -> Posterior:
-        """How surely rows with these gaps are usually placed."""
-        return usual_posterior(self.model, self._usual, ~np.isnan(self.codes(X)))
+    def usual_rows(self, seen: Mask) -> Posterior:
+        """How surely rows that show these columns of the model are usually placed."""
+        return usual_posterior(self.model, self._usual, seen)
 
     def rebuilt(self, X: Array) -> Array:
         """The mean of every number given all cells of its row; of zeros and ones the probability of a one."""
-        source = self.source(X)
-        mean, shares = self.model.expected_cells(source).mean, self.model.probabilities(source, columns=self._several)
-        return self.as_numbers(mean, shares)
+        source, several = self.source(X), self._several
+        shares = self.model.probabilities(source, columns=several) if several else {}
+        return self.as_numbers(self.model.expected_cells(source).mean, shares)
 
     @property
     def _several(self) -> tuple[str, ...]:

@@ -3,11 +3,12 @@
 Of a row, with position m and G the information of its seen cells, each counted as in an ordinary row:
 
     T2 = |m|^2 + m' G^-1 m                      the part within the map
-    Q  = k + sqrt(2 k) S / sd(S)                the part off it, k = #seen - q
+    Q  = k + sqrt(2 k) (S - E S) / sd S         the part off it, k = #seen - q
 
-where S sums -2 log p(cell | the others of its row) less its expectation over the cell's values: a row whose answers are
-unlikely given each other. D2 = T2 + Q. For real columns they behave as those of a Gaussian map, chi-square with q,
-#seen - q and #seen degrees of freedom; what is ordinary is said by the bulk of the rows, as there (`null_law.py`).
+where S sums -2 log p(cell | the others of its row) less its expectation over the cell's values, in units of the spread
+that this has: a row whose answers are unlikely given each other. E S and sd S are those of the bulk of the rows.
+D2 = T2 + Q. For real columns they behave as those of a Gaussian map, chi-square with q, #seen - q and #seen degrees of
+freedom; what is ordinary is said by the bulk of the rows, as there (`null_law.py`).
 
 A cell's p is the probability of all values that are no likelier, given the others. Where more cells of a column have
 small p than should (an overconfident model), they are raised to the power that puts their lower quantile where it
@@ -33,7 +34,7 @@ from lowdim.judge.rows.null_law import (
     UPPER_ROWS,
     UPPER_SHARE,
     RowLaw,
-    row_law,
+    most_dof,
     t_law,
 )
 from lowdim.judge.rows.odd_rows import (
@@ -52,6 +53,7 @@ from lowdim.math.outlying import robust_units, similar_groups
 from lowdim.models.mixed.given_others import GivenOthers
 from lowdim.table.table import Table
 
+LEAST_SPREAD, MOST_SPREAD = 0.1, 30.0  # of a row's standardised surprise
 LOOKED_AGAIN = 0.25  # rows with a smaller p are looked at with their least likely cell hidden
 
 
@@ -65,8 +67,8 @@ class MixedDistances(NamedTuple):
     seen: NDArray[np.intp]
 
 
-def mixed_distances(told: GivenOthers) -> MixedDistances:
-    """T2, Q and D2 of every row, by what its cells say of each other."""
+def mixed_distances(told: GivenOthers, law: RowLaw) -> MixedDistances:
+    """T2, Q and D2 of every row, by what its cells say of each other; the law says what that usually is."""
     z, seen = told.position, told.seen.sum(axis=1)
     values, U = np.linalg.eigh(unpack(told.information.T, z.shape[1]))
     held = values > RANK_SHARE * values.max(axis=1, initial=0.0, keepdims=True)
@@ -74,9 +76,8 @@ def mixed_distances(told: GivenOthers) -> MixedDistances:
     across = np.matmul(np.swapaxes(U, 1, 2), z[:, :, None])[:, :, 0]
     T2 = (z * z).sum(axis=1) + (inverse * across**2).sum(axis=1)
     rank = np.minimum(held.sum(axis=1), seen)
-    spread = np.sqrt(told.spread2.sum(axis=1))
-    off, k = told.excess.sum(axis=1) / np.where(spread > 0.0, spread, 1.0), seen - rank
-    Q = np.where(k > 0, np.maximum(k + np.sqrt(2.0 * k) * off, 0.0), 0.0)
+    k = seen - rank
+    Q = np.where(k > 0, np.maximum(k + np.sqrt(2.0 * k) * (told.off - law.middle) / law.spread, 0.0), 0.0)
     return MixedDistances(T2 + Q, T2, Q, rank, seen)
 
 
@@ -106,9 +107,9 @@ def judge_mixed_rows(
     Rows that are not those of the fit are judged by a `law` of the fit: they may be odd all together.
     """
     told = map.given_others(X)
-    far, own = mixed_distances(told), law is None and len(X) >= LEAST_ROWS_OF_LAW
-    p = tempered_p(told, levelled(map)) if own else told.p
-    law = row_law(far.D2, far.seen) if own else law or GAUSSIAN_LAW
+    own = law is None and len(X) >= LEAST_ROWS_OF_LAW
+    law = law_of_rows(told) if own else law or GAUSSIAN_LAW
+    far, p = mixed_distances(told, law), tempered_p(told, levelled(map)) if own else told.p
     least = np.where(told.seen, p, 2.0)
     tied = least <= least.min(axis=1, keepdims=True)
     worst = np.argmax(np.where(tied, np.abs(told.surprise), -1.0), axis=1)
@@ -127,10 +128,29 @@ def judge_mixed_rows(
         np.nan_to_num(values[at]),
         cell_p if own else np.zeros(0),
     )
-    left = _without_worst(map, X, far.D2, worst, look)
-    answers = JudgedAnswers(answers_of(map), left, told.likeliest[at], told.likeliest_share[at])
+    left = _without_worst(map, X, far.D2, worst, look, law)
+    usual = law.middle, law.spread
+    answers = JudgedAnswers(answers_of(map), left, told.likeliest[at], told.likeliest_share[at], usual)
     judged = JudgedRows(rows, map.columns, np.ones(len(map.columns)), row_names, None, law, answers)
     return _with_groups(picked(*laws(rows, law), judged, odd_level), X)
+
+
+def law_of_rows(told: GivenOthers) -> RowLaw:
+    """What the bulk of the rows says is ordinary: its surprise has this middle, and so wide a spread that as many rows
+    as should lie beyond an upper quantile of their law.
+
+    Sums of few answers are bounded below and have tails of their own, so that a median says little of them.
+    """
+    middle = float(np.median(told.off))
+    many = len(told.off)
+    share = max(UPPER_SHARE, UPPER_ROWS / many)
+    low, high = np.log(LEAST_SPREAD), np.log(MOST_SPREAD)
+    for _ in range(30):
+        law = RowLaw(1.0, most_dof(many), middle, float(np.exp(0.5 * (low + high))))
+        far = mixed_distances(told, law)
+        beyond = float((law.p_value(far.D2, far.seen) < share).mean())
+        low, high = (0.5 * (low + high), high) if beyond > share else (low, 0.5 * (low + high))
+    return law
 
 
 def odd_mixed_rows(table: Table, dims: int | str, odd_level: float, seed: int) -> OddRows:
@@ -153,14 +173,14 @@ def answers_of(map: MixedMap) -> tuple[CellAnswers, ...]:
     return tuple(CellAnswers(kind, tuple(str(x) for x in own)) for kind, own in zip(kinds, labels, strict=True))
 
 
-def _without_worst(map: MixedMap, X: Array, D2: Array, worst: NDArray[np.intp], look: Mask) -> Array:
+def _without_worst(map: MixedMap, X: Array, D2: Array, worst: NDArray[np.intp], look: Mask, law: RowLaw) -> Array:
     """D2 of the rows that are looked at, with the least likely cell hidden; of others as it is."""
     left, rows = D2.copy(), np.flatnonzero(look)
     if len(rows):
         hidden = X[rows].copy()
         for i, k in enumerate(worst[rows]):
             hidden[i, list(map.numbers[k])] = np.nan
-        left[rows] = mixed_distances(map.given_others(hidden)).D2
+        left[rows] = mixed_distances(map.given_others(hidden), law).D2
     return left
 
 

@@ -42,6 +42,7 @@ class JudgedAnswers(NamedTuple):
     left: Array  # D2 without the culprit
     likeliest: Array  # the most likely answer given the rest of the row,
     chance: Array  # and its probability
+    surprise: tuple[float, float] = (0.0, 1.0)  # of the rows, standardised: its middle and its spread
 
     def told(self, k: int, j: int, value: float) -> tuple[str, ...]:
         """The answer of row k in column j, and what the rest of the row says."""

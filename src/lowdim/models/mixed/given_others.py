@@ -34,6 +34,14 @@ LEAST_P = 1e-300
 SAMPLED_ROWS = 256  # rows drawn from a model, by which the usual information of its sites is found
 
 
+class UsualRows(NamedTuple):
+    """What rows of a model are usually like, by rows drawn from it."""
+
+    information: Array  # h of each weight vector, on average over its cells; 1 / psi of a real column
+    middle: float  # of the rows' standardised sums of surprises
+    spread: float
+
+
 class GivenOthers(NamedTuple):
     """Every cell beside what the others of its row say, n x columns each, in the table's units.
 
@@ -53,9 +61,10 @@ class GivenOthers(NamedTuple):
     likeliest_share: Array  # and its probability
     position: Array  # n x q, where the row is by all its cells
     information: Array  # n x (q(q+1)/2), packed: of the seen cells, each counted as in an ordinary row
+    off: Array  # n: the sum of a row's excess, in standard deviations of rows of the model
 
 
-def given_others(model: MixedFactorAnalysis, X: Any, usual: Array | None = None) -> GivenOthers:
+def given_others(model: MixedFactorAnalysis, X: Any, usual: UsualRows | None = None) -> GivenOthers:
     """Every cell of a table beside what the others of its row say.
 
     Parameters
@@ -63,27 +72,29 @@ def given_others(model: MixedFactorAnalysis, X: Any, usual: Array | None = None)
     model : MixedFactorAnalysis
         Fitted.
     X : table of the fitted columns
-    usual : array, optional
-        `usual_information` of the model, where it is known already.
+    usual : UsualRows, optional
+        `usual_rows` of the model, where they are known already.
 
     Returns
     -------
     GivenOthers
     """
-    each = usual_information(model) if usual is None else usual
+    each = usual_rows(model) if usual is None else usual
     parts = [part for _, part in walk(lambda block: _given(model, each, block), model.arrange(X), Run())]
     return GivenOthers(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
 
 
-def usual_information(model: MixedFactorAnalysis) -> Array:
-    """h of each weight vector, on average over the seen cells of rows drawn from the model; 1 / psi of a real column.
+def usual_rows(model: MixedFactorAnalysis) -> UsualRows:
+    """What rows of a model are usually like: what their cells tell of their position, and how surprising they are.
 
-    What a row's cells tell of its position depends on the row; how far a position lies out is judged by what they
-    usually tell.
+    What a row's cells tell depends on the row; how far its position lies out is judged by what they usually tell.
     """
-    rows = Block(model.frame_.inward(Block(LatentModel.sample(model, SAMPLED_ROWS), None)).x, None)
-    sites, _ = sites_of(model.params_.columns, rows)
-    return np.asarray(beliefs_of_rows(model.params_, sites).cells.h.mean(axis=0))
+    raw = Block(LatentModel.sample(model, SAMPLED_ROWS), None)
+    sites, _ = sites_of(model.params_.columns, model.frame_.inward(raw))
+    seen = np.maximum(np.concatenate([sites.seen, sites.c > 0, sites.known], axis=1).mean(axis=0), 1e-12)
+    information = beliefs_of_rows(model.params_, sites).cells.h.mean(axis=0) / seen
+    off = _given(model, UsualRows(information, 0.0, 1.0), raw).off
+    return UsualRows(information, float(off.mean()), float(off.std()) or 1.0)
 
 
 def cells_at(model: MixedFactorAnalysis, Z: Array) -> tuple[Cells, dict[str, Array]]:
@@ -95,7 +106,7 @@ def cells_at(model: MixedFactorAnalysis, Z: Array) -> tuple[Cells, dict[str, Arr
     return cells, {params.columns.names[j]: share for j, share in shares.items()}
 
 
-def usual_posterior(model: MixedFactorAnalysis, usual: Array, seen: Mask) -> Posterior:
+def usual_posterior(model: MixedFactorAnalysis, usual: UsualRows, seen: Mask) -> Posterior:
     """Rows in the middle of the map, with the doubt that rows have that show these cells (n x columns)."""
     params = model.params_
     q = params.W.shape[1]
@@ -105,7 +116,7 @@ def usual_posterior(model: MixedFactorAnalysis, usual: Array, seen: Mask) -> Pos
     return standard(len(seen), q)._replace(packed=np.ascontiguousarray(cov.T))
 
 
-def _given(model: MixedFactorAnalysis, usual: Array, raw: Block) -> GivenOthers:
+def _given(model: MixedFactorAnalysis, usual: UsualRows, raw: Block) -> GivenOthers:
     params, block = model.params_, model.frame_.inward(raw)
     columns = params.columns
     sites, _ = sites_of(columns, block)
@@ -127,8 +138,11 @@ def _given(model: MixedFactorAnalysis, usual: Array, raw: Block) -> GivenOthers:
             out[name][:, j] = values
     for name in ("p", "tail", "surprise", "share", "excess", "spread2"):
         out[name] = np.where(seen, out[name], 1.0 if name in ("p", "tail", "share") else 0.0)
-    information = _information(params, usual, seen)
-    return GivenOthers(seen=seen, mean=cells.mean, sd=sd, position=rows.mean, information=information, **out)
+    spread = np.sqrt(out["spread2"].sum(axis=1))
+    off = out["excess"].sum(axis=1) / np.where(spread > 0.0, spread, 1.0)
+    off = np.where(spread > 0.0, (off - usual.middle) / usual.spread, 0.0)
+    at_all: dict[str, Any] = {"seen": seen, "mean": cells.mean, "sd": sd, "position": rows.mean, "off": off}
+    return GivenOthers(**at_all, information=_information(params, usual, seen), **out)
 
 
 def _without_own(params: MixedParams, rows: RowBeliefs) -> tuple[SiteMeans, dict[int, Array]]:
@@ -210,10 +224,10 @@ def _score(p: Array) -> Array:
     return np.asarray(np.maximum(-ndtri(np.maximum(p, LEAST_P) / 2.0), 0.0))
 
 
-def _information(params: MixedParams, usual: Array, seen: Mask) -> Array:
+def _information(params: MixedParams, usual: UsualRows, seen: Mask) -> Array:
     """Of the seen cells of each row about its position, each as in an ordinary row; packed, n x q(q+1)/2."""
     i, j = lower(params.W.shape[1])
-    each = (params.W[:, i] * params.W[:, j]) * usual[:, None]
+    each = (params.W[:, i] * params.W[:, j]) * usual.information[:, None]
     column = np.zeros((seen.shape[1], len(i)))
     for k in range(seen.shape[1]):
         column[k] = each[sites_of_column(params, k)].sum(axis=0)

@@ -17,6 +17,7 @@ Shao and Tu (1995), section 3.1 for one-step bootstraps.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -25,8 +26,8 @@ import scipy.linalg as sl
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from lowdim.math.linalg import Array, evenly_spread, times_packed
-from lowdim.models.mixed.columns import LEVELLED, Sites, sites_of
+from lowdim.math.linalg import Array, evenly_spread, lower, times_packed, unpack
+from lowdim.models.mixed.columns import Sites, sites_of
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.models.mixed.start import LOGISTIC
 from lowdim.models.mixed.steps import (
@@ -34,6 +35,7 @@ from lowdim.models.mixed.steps import (
     MixedParams,
     RowBeliefs,
     beliefs_of_rows,
+    one_step,
     threshold_places,
     thresholds_around,
 )
@@ -50,17 +52,18 @@ def leanings(model: MixedFactorAnalysis) -> Array:
 def leanings_of(params: MixedParams) -> Array:
     """The same of parameters."""
     columns, R = params.columns, len(params.mu)
-    W, lines = params.W / noise_of(params)[:, None], []
+    W = params.W / noise_of(params)[:, None]
+    at = np.array([j for j, _ in (*columns.gaussian, *columns.single)] + columns.ordinal, dtype=np.intp)
+    order = np.argsort(at, kind="stable")
+    if len(at) == len(columns.kinds) and len(np.unique(at)) == len(at) and "label" not in columns.kinds:
+        return np.asarray(W[order])  # one weight vector each
+    lines = []
     for j, kind in enumerate(columns.kinds):
-        if kind in LEVELLED and len(columns.levels[j]) == 1:
-            lines.append(np.zeros((1, W.shape[1])))
-        elif kind == "label":
-            own = [s for s, (k, _) in enumerate(columns.single) if k == j]
-            order = np.argsort(columns.levels[j])
-            lines.append(_of_labels(W[[R + s for s in own]], params.b[own])[order])
+        own = order[at[order] == j]
+        if kind == "label" and len(own):
+            lines.append(_of_labels(W[own], params.b[own - R])[np.argsort(columns.levels[j])])
         else:
-            sites = (*columns.gaussian, *columns.single, *((k, 0) for k in columns.ordinal))
-            lines.append(W[[s for s, (k, _) in enumerate(sites) if k == j]])
+            lines.append(W[own] if len(own) else np.zeros((1, W.shape[1])))
     return np.concatenate(lines)
 
 
@@ -74,6 +77,18 @@ def _of_labels(W: Array, b: Array) -> Array:
     return np.asarray((own - before) / (1.0 - share)[:, None])
 
 
+class MovedParams(NamedTuple):
+    """Parameters that were moved, and the turn that made their axes orthogonal again."""
+
+    params: MixedParams
+    turn: Array  # q x q
+
+    @property
+    def leanings(self) -> Array:
+        """How each column leans with each of these axes."""
+        return leanings_of(self.params)
+
+
 class RowPulls(NamedTuple):
     """How every row of a table pulls at the parameters of its model."""
 
@@ -82,13 +97,13 @@ class RowPulls(NamedTuple):
     at: NDArray[np.intp]  # which rows of the whole table these are
     each: Array  # how many rows of the whole table each stands for
 
-    def resampled(self, rng: np.random.Generator) -> MixedParams:
+    def resampled(self, rng: np.random.Generator) -> MovedParams:
         """The parameters with as many rows as the whole table has drawn again."""
         n = round(float(self.each.sum()))
         weight = rng.multinomial(n, self.each / self.each.sum())
         return moved(self.params, (weight - self.each) @ self.steps)
 
-    def without(self, row: int) -> MixedParams:
+    def without(self, row: int) -> MovedParams:
         """The parameters without one of these rows."""
         return moved(self.params, -self.steps[row])
 
@@ -168,24 +183,36 @@ def _threshold_scores(params: MixedParams, sites: Sites, rows: RowBeliefs) -> Ar
     return out
 
 
-def moved(params: MixedParams, step: Array) -> MixedParams:
+def moved(params: MixedParams, step: Array) -> MovedParams:
     """Parameters moved by a step, their axes orthogonal again and falling; thresholds stay in their order."""
     R, M, _ = params.sizes
     ends = np.cumsum([params.W.size, R, M, len(params.t)])
     W, mu, b, t, noise = np.split(step, ends)
     first = params.columns.first
-    for begin, end in pairwise(first):
-        gap, closer = np.diff(params.t[begin:end]), -np.diff(t[begin:end])
-        t[begin:end] *= min(1.0, MOST_STEP / max(float((closer / gap).max(initial=0.0)), 1e-12))
+    gap = np.diff(params.t)
+    gap[first[1:-1] - 1] = np.inf  # between columns
+    if len(gap) and (-np.diff(t) > MOST_STEP * gap).any():
+        for begin, end in pairwise(first):
+            closer = float((-np.diff(t[begin:end]) / np.diff(params.t[begin:end])).max(initial=0.0))
+            t[begin:end] *= min(1.0, MOST_STEP / max(closer, MOST_STEP))
     psi = np.maximum(params.psi * np.exp(np.clip(noise, -1.0, 1.0)), params.low)
     there = params._replace(
         W=params.W + W.reshape(params.W.shape), mu=params.mu + mu, b=params.b + b, t=params.t + t, psi=psi
     )
     turn = np.linalg.svd(there.W / noise_of(there)[:, None], full_matrices=False)[2].T
-    return there._replace(W=there.W @ turn)
+    return MovedParams(there._replace(W=there.W @ turn), turn)
 
 
-def positions(params: MixedParams, model: MixedFactorAnalysis, X: Any, rows: NDArray[np.intp]) -> Array:
-    """Where some rows of a table are under parameters that were moved."""
-    block = model.frame_.inward(model.arrange(X).block_of(rows, 0))
-    return beliefs_of_rows(params, sites_of(params.columns, block)[0]).mean
+def moved_positions(
+    model: MixedFactorAnalysis, X: Any, rows: NDArray[np.intp], there: Sequence[MovedParams]
+) -> tuple[Array, list[Array]]:
+    """Where some rows of a table are, and where they would be under parameters that were moved, to first order."""
+    params = model.params_
+    sites = sites_of(params.columns, model.frame_.inward(model.arrange(X).block_of(rows, 0)))[0]
+    here = beliefs_of_rows(params, sites)
+    i, j = lower(params.W.shape[1])
+    cov, places = unpack(here.cov, params.W.shape[1]), []
+    for other in there:
+        turned = (other.turn.T @ cov @ other.turn)[:, i, j].T
+        places.append(one_step(other.params, sites, here.mean @ other.turn, np.ascontiguousarray(turned)))
+    return here.mean, places
