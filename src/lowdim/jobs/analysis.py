@@ -19,7 +19,7 @@ from lowdim.judge.fills.fills import Fills, fill
 from lowdim.judge.gaps import GapReport, gap_report
 from lowdim.judge.held_out import NOTHING_HELD, HeldOut
 from lowdim.judge.mixed.mixed_axes import MixedRefits, mixed_axes, mixed_refits, mixed_stability
-from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, is_mixed, mixed_map
+from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, is_mixed, mixed_map, rows_fitted
 from lowdim.judge.mixed.mixed_rows import judge_mixed_rows
 from lowdim.judge.quantified import quantified
 from lowdim.judge.robust import fit_without_held, robust_fit, without_held
@@ -158,7 +158,8 @@ class AnalysisStages(NamedTuple):
         s = self.settings
         if isinstance(model, MixedFactorAnalysis):
             mixed = mixed_map(model, self.table.names)
-            return mixed_refits(mixed, self.table.X, self.table.weight, self.counts.refits, s.seed)
+            X, weight = self.table.X, self.table.weight
+            return mixed_refits(mixed, X, weight, self.counts.refits, s.seed, rows_fitted(self.table))
         X = without_held(self.X, self.held, rows=True)
         return refits(model, X, bootstraps=self.counts.refits, random_state=s.seed)
 
@@ -284,7 +285,7 @@ def _stages(
     model = do.model(q) if fit is None else fit(q)
     posterior, odd = do.posterior(model), do.odd(model)
     steps = f"{count(model.n_iter_, 'pass', 'passes')}, {model.certificate_.reason}"
-    name = "PPCA" if isinstance(model, ProbabilisticPCA) else "mixed factor analysis"
+    name = "PPCA" if isinstance(model, ProbabilisticPCA) else mixed_words(t)
     so_far.report(
         "fit", f"{name}, {count(q, 'dimension')}, {steps}", model=model, posterior=posterior, odd=odd, held=held
     )
@@ -294,6 +295,12 @@ def _stages(
     cards, steady = do.axes(model, resampled, posterior.mean), do.stability(model, resampled)
     so_far.report("axes", f"{len(cards)} axes, {len(resampled.W)} resamplings: {steady.verdict}", last=True)
     return Analysis(t, asked, jury, model, posterior, do.gaps(), fills, odd, cards, steady, of, held)
+
+
+def mixed_words(t: Table) -> str:
+    """What the model of a table of answers is called, with the rows it sees where these are not all."""
+    few = rows_fitted(t)
+    return "mixed factor analysis" + (f" of {few:,} rows spread over the table" if few < t.n else "")
 
 
 def _ahead(t: Table, asked: Settings) -> str:

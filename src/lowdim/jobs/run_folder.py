@@ -480,14 +480,15 @@ def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> st
 
 def fills_table(table: Table, f: Fills) -> str:
     """One line a filled cell; `outside`: it lies beyond every value its column has; `engine`: what filled it. A label
-    has a probability, and no interval."""
+    has a probability, and no interval; a level has both."""
     is_number = f.number_gaps
     where = np.argwhere(is_number)
     numbers = np.column_stack([part[is_number] for part in (f.filled, f.lower, f.upper, f.sd)]).tolist()
     names, rows, beyond = table.names, table.row_names, f.outside[is_number].tolist()
+    chances = ["" if p != p else p for p in f.chances[is_number].tolist()]
     lines: list[tuple[int, list[Any]]] = [
-        (i, [rows[i], names[j], *line, OUTSIDE[far], f.engine, ""])
-        for (i, j), line, far in zip(where.tolist(), numbers, beyond, strict=True)
+        (i, [rows[i], names[j], *line, OUTSIDE[far], f.engine, p])
+        for (i, j), line, far, p in zip(where.tolist(), numbers, beyond, chances, strict=True)
     ]
     for c in f.labels:
         told = zip(c.rows.tolist(), c.fills, c.probability.tolist(), strict=True)

@@ -37,11 +37,15 @@ class MixedRefits(NamedTuple):
         return len(self.pulls.at)
 
 
-def mixed_refits(map: MixedMap, X: Array, weight: Array | None, bootstraps: int, seed: int) -> MixedRefits:
-    """The map with its rows drawn again."""
-    source = map.source(X)
-    source.weight = weight
+def mixed_refits(
+    map: MixedMap, X: Array, weight: Array | None, bootstraps: int, seed: int, fitted: int | None = None
+) -> MixedRefits:
+    """The map with its rows drawn again; of a long table, those `fitted`, which are spread over it."""
+    at = evenly_spread(len(X), fitted or len(X))
+    source = map.source(X[at])
+    source.weight = None if weight is None else weight[at]
     pulls = row_pulls(map.model, source)
+    pulls = pulls._replace(at=at[pulls.at])
     made = tuple(pulls.resampled(np.random.default_rng([seed, BOOTSTRAP, b])) for b in range(bootstraps))
     return MixedRefits(np.array([there.leanings for there in made]), made, pulls)
 

@@ -26,6 +26,7 @@ LEAST_ANSWERS = 0.5  # share of the columns that hold answers, from which the ma
 LEAST_MIXED_ROWS = 30
 MOST_MAP_SITES = 600  # levels and columns together, beyond which a fit takes too long
 MAP_CELLS = 500_000  # rows times sites that a fit sees; further rows are placed on its map
+LEAST_FITTED = 1000
 MAP_TOL, MAP_PASSES = 1e-3, 100  # nats a row: far below what a map can show
 
 
@@ -148,14 +149,18 @@ def mixed_map(model: MixedFactorAnalysis, names: tuple[str, ...]) -> MixedMap:
     return MixedMap(model, names, tuple(numbers))
 
 
+def rows_fitted(table: Table) -> int:
+    """How many rows of a table its mixed map is fitted to; all but those of a long one."""
+    return min(table.n, max(int(MAP_CELLS / max(_sites(measured(table).columns), 1)), LEAST_FITTED))
+
+
 def fit_mixed_map(table: Table, q: int, seed: int) -> MixedFactorAnalysis:
     """The mixed model of the columns that make a table's axes, with q dimensions.
 
     Of a long table it is fitted to rows that are spread over all of it.
     """
     mixed = measured(table)
-    most = max(int(MAP_CELLS / max(_sites(mixed.columns), 1)), 1000)
-    at = evenly_spread(table.n, most)
+    at = evenly_spread(table.n, rows_fitted(table))
     coded = [c.coded._replace(values=c.coded.values[at]) for c in mixed.columns]
     weight = None if table.weight is None else table.weight[at]
     options: dict[str, Any] = {"tol": MAP_TOL, "max_iter": MAP_PASSES, "random_state": seed}

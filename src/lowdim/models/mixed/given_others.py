@@ -127,7 +127,7 @@ def _given(model: MixedFactorAnalysis, usual: UsualRows, raw: Block) -> GivenOth
     cells = model._in_table(expected_at(params, at, shares))
     sd = np.sqrt(cells.var + cells.noise)
     n, d = block.x.shape
-    out = {name: np.zeros((n, d)) for name in ("surprise", "excess", "likeliest", "likeliest_share")}
+    out: dict[str, Any] = {name: np.zeros((n, d)) for name in ("surprise", "excess", "likeliest", "likeliest_share")}
     out |= {name: np.ones((n, d)) for name in ("p", "tail", "share", "spread2")}
     for j in range(d):
         if columns.kinds[j] in LEVELLED:
