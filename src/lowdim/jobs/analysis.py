@@ -158,8 +158,8 @@ class AnalysisStages(NamedTuple):
         s = self.settings
         if isinstance(model, MixedFactorAnalysis):
             mixed = mixed_map(model, self.table.names)
-            X, weight = self.table.X, self.table.weight
-            return mixed_refits(mixed, X, weight, self.counts.refits, s.seed, rows_fitted(self.table))
+            t = self.table
+            return mixed_refits(mixed, t.X, t.weight, self.counts.refits, s.seed, rows_fitted(t))
         X = without_held(self.X, self.held, rows=True)
         return refits(model, X, bootstraps=self.counts.refits, random_state=s.seed)
 
